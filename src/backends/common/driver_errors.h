@@ -53,9 +53,12 @@ void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, i
 kdl_status kdl_driver_errors_no_start(const kdl_driver_errors *errors, const char *library,
                                       const char *call, int error);
 
-/* Refuses flags of a launch that none of the drivers has. */
+/* Refuses flags of a launch that none of the drivers has; the second also clusters, which those
+ * that call it do not have. */
 kdl_status kdl_driver_check_flags(const kdl_driver_errors *errors, uint32_t ordinal,
                                   uint32_t flags);
+kdl_status kdl_driver_check_shape(const kdl_driver_errors *errors, uint32_t ordinal,
+                                  const kdl_launch_desc *desc);
 
 /* Said where the calls are, for analysers, which see one file at a time. */
 #define kdl_driver_errors_fail(...) kdl_not_ok(kdl_driver_errors_fail(__VA_ARGS__))

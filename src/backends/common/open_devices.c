@@ -22,19 +22,21 @@ static kdl_open_device *find(const kdl_open_devices *devices, const kdl_backend_
 static kdl_status open_new(kdl_open_devices *devices, const kdl_backend_device *desc,
                            void **out_device) {
   kdl_open_device *made = malloc(sizeof *made);
-  if (!made)
-    return kdl_driver_errors_no_memory(devices->errors, desc->ordinal);
-  *made = (kdl_open_device){.ordinal = desc->ordinal,
-                            .context = desc->native_context,
-                            .identity = desc->identity,
-                            .next = devices->first};
-  kdl_status status = devices->open(desc, &made->device);
+  void *device = calloc(1, devices->size);
+  kdl_status status = made && device ? devices->open(device, desc)
+                                     : kdl_driver_errors_no_memory(devices->errors, desc->ordinal);
   if (status != KDL_OK) {
+    free(device);
     free(made);
     return status;
   }
+  *made = (kdl_open_device){.ordinal = desc->ordinal,
+                            .context = desc->native_context,
+                            .identity = desc->identity,
+                            .device = device,
+                            .next = devices->first};
   devices->first = made;
-  *out_device = made->device;
+  *out_device = device;
   return KDL_OK;
 }
 

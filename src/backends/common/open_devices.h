@@ -13,8 +13,9 @@ typedef struct kdl_open_device kdl_open_device;
 typedef struct kdl_open_devices {
   const kdl_driver_errors *errors;
   kdl_status (*load)(void); /* makes the driver ready */
+  size_t size;              /* of a device, which is zeros before it is opened */
   /* Opens one that is not open; called by one thread at a time. */
-  kdl_status (*open)(const kdl_backend_device *desc, void **out_device);
+  kdl_status (*open)(void *device, const kdl_backend_device *desc);
   pthread_mutex_t lock;
   kdl_open_device *first;
 } kdl_open_devices;

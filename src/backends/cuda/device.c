@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices, and which context is current while one of them is spoken to. */
-#include "backends/common/hand_over.h"
 #include "backends/common/open_devices.h"
 #include "backends/cuda/objects.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* Contexts                                                                                     */
@@ -90,17 +88,15 @@ static kdl_status open_context(kdl_cuda_device *device) {
   return KDL_OK;
 }
 
-static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
-  kdl_cuda_device *device = calloc(1, sizeof *device);
-  if (!device)
-    return kdl_driver_errors_no_memory(&kdl_cuda_errors, desc->ordinal);
+static kdl_status open_new(void *handle, const kdl_backend_device *desc) {
+  kdl_cuda_device *device = handle;
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
-  kdl_status status = open_context(device);
-  return kdl_hand_over(status, device, out_device);
+  return open_context(device);
 }
 
-static kdl_open_devices open_devices = {&kdl_cuda_errors, kdl_cuda_load, open_new,
+static kdl_open_devices open_devices = {&kdl_cuda_errors,          kdl_cuda_load,
+                                        sizeof(kdl_cuda_device),   open_new,
                                         PTHREAD_MUTEX_INITIALIZER, NULL};
 
 /* CUDA numbers a device as long as the process runs, so that the number is identity enough. */

@@ -85,8 +85,8 @@ static bool is_confirmed(const kdl_cuda_kernel *kernel) {
 static kdl_status learn_params(kdl_cuda_kernel *kernel, const kdl_cuda_module *module,
                                const char *name) {
   bool tells = kernel->free ? kdl_cuda.kernel_param : kdl_cuda.function_param;
-  if (!tells || module->kind == KDL_IMAGE_CUBIN) {
-    if (!kdl_params_read(&kernel->params, module->kind, module->data, module->data_size, name))
+  if (!tells || module->image.kind == KDL_IMAGE_CUBIN) {
+    if (!kdl_params_read(&kernel->params, &module->image, name))
       return out_of_memory(kernel);
     if (!tells || is_confirmed(kernel))
       return KDL_OK;

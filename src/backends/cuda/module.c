@@ -65,10 +65,7 @@ kdl_status kdl_cuda_module_load(void *handle, const kdl_backend_image *image, vo
   kdl_cuda_module *module = malloc(sizeof *module);
   if (!module)
     return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
-  *module = (kdl_cuda_module){.code = &module->own,
-                              .kind = image->kind,
-                              .data = image->data,
-                              .data_size = image->data_size};
+  *module = (kdl_cuda_module){.code = &module->own, .image = kdl_keep_image(image)};
   kdl_status status = load_into(device, image, module);
   if (status != KDL_OK) {
     free(module);

@@ -92,10 +92,8 @@ typedef struct kdl_cuda_kernel kdl_cuda_kernel;
 typedef struct kdl_cuda_module {
   kdl_cuda_code *code; /* shared, or its own */
   kdl_cuda_code own;
-  kdl_image_kind kind;
-  uint32_t launched; /* 1 once one of its kernels was */
-  const void *data;  /* libkdl's */
-  size_t data_size;
+  kdl_kept_image image;
+  uint32_t launched;                /* 1 once one of its kernels was */
   kdl_cuda_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_cuda_module;
 

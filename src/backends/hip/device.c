@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices, and which one is current while one of them is spoken to. HIP has no contexts beyond
  * that: each device has one, which the whole process shares. */
-#include "backends/common/hand_over.h"
 #include "backends/common/open_devices.h"
 #include "backends/hip/objects.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* Which is current                                                                             */
@@ -77,16 +75,14 @@ static kdl_status check_device(kdl_hip_device *device) {
   return kdl_hip_leave(&scope, error, "hipDeviceGetAttribute");
 }
 
-static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
-  kdl_hip_device *device = calloc(1, sizeof *device);
-  if (!device)
-    return kdl_driver_errors_no_memory(&kdl_hip_errors, desc->ordinal);
+static kdl_status open_new(void *handle, const kdl_backend_device *desc) {
+  kdl_hip_device *device = handle;
   device->ordinal = desc->ordinal;
-  kdl_status status = check_device(device);
-  return kdl_hand_over(status, device, out_device);
+  return check_device(device);
 }
 
-static kdl_open_devices open_devices = {&kdl_hip_errors, kdl_hip_load, open_new,
+static kdl_open_devices open_devices = {&kdl_hip_errors,           kdl_hip_load,
+                                        sizeof(kdl_hip_device),    open_new,
                                         PTHREAD_MUTEX_INITIALIZER, NULL};
 
 kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device) {

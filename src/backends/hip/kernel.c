@@ -39,12 +39,11 @@ static kdl_status check_block(const kdl_hip_kernel *kernel, const kdl_kernel_req
 /* Images that do not tell are launched as they are told. */
 static kdl_status learn(kdl_hip_kernel *kernel, const kdl_hip_module *module,
                         const kdl_kernel_request *request) {
-  if (!kdl_params_read(&kernel->params, module->kind, module->data, module->data_size,
-                       request->name))
+  if (!kdl_params_read(&kernel->params, &module->image, request->name))
     return kdl_own_services.fail(KDL_NO_MEMORY, 0, "hip:%u: no memory for parameters",
                                  kernel->device->ordinal);
-  if (module->kind == KDL_IMAGE_HSACO)
-    (void)kdl_amdgpu_read_limits(module->data, module->data_size, kdl_text_of(request->name),
+  if (module->image.kind == KDL_IMAGE_HSACO)
+    (void)kdl_amdgpu_read_limits(module->image.data, module->image.size, kdl_text_of(request->name),
                                  &kernel->limits);
   return check_block(kernel, request);
 }

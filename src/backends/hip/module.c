@@ -36,12 +36,12 @@ static kdl_status check_elf(const kdl_hip_device *device, const kdl_backend_imag
 
 /* Images in a container may lie anywhere; the runtime reads structures. */
 static kdl_status align_elf(const kdl_hip_device *device, kdl_hip_module *module) {
-  if ((uintptr_t)module->data % _Alignof(max_align_t) == 0)
+  if ((uintptr_t)module->image.data % _Alignof(max_align_t) == 0)
     return KDL_OK;
-  module->copy = malloc(module->data_size);
+  module->copy = malloc(module->image.size);
   if (!module->copy)
     return no_memory(device);
-  memcpy(module->copy, module->data, module->data_size);
+  memcpy(module->copy, module->image.data, module->image.size);
   return KDL_OK;
 }
 
@@ -61,15 +61,15 @@ static uint8_t *put_entry(uint8_t *at, uint64_t offset, uint64_t size, const cha
 
 static kdl_status bundle_spirv(const kdl_hip_device *device, kdl_hip_module *module) {
   static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
-  uint8_t *bundle = calloc(1, bundle_page + module->data_size);
+  uint8_t *bundle = calloc(1, bundle_page + module->image.size);
   if (!bundle)
     return no_memory(device);
   memcpy(bundle, magic, sizeof magic - 1);
   uint8_t *at = bundle + sizeof magic - 1;
   kdl_store_u64(at, 2);
   at = put_entry(at + 8, bundle_page, 0, "host-x86_64-unknown-linux-gnu-");
-  put_entry(at, bundle_page, module->data_size, "hipv4-spirv64-amd-amdhsa--amdgcnspirv");
-  memcpy(bundle + bundle_page, module->data, module->data_size);
+  put_entry(at, bundle_page, module->image.size, "hipv4-spirv64-amd-amdhsa--amdgcnspirv");
+  memcpy(bundle + bundle_page, module->image.data, module->image.size);
   module->copy = bundle;
   return KDL_OK;
 }
@@ -93,7 +93,8 @@ static kdl_status load(const kdl_hip_device *device, kdl_hip_module *module) {
   kdl_hip_scope scope;
   if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
     return scope.status;
-  int error = kdl_hip.module_load(&module->handle, module->copy ? module->copy : module->data);
+  int error =
+      kdl_hip.module_load(&module->handle, module->copy ? module->copy : module->image.data);
   return kdl_hip_leave(&scope, error, "hipModuleLoadData");
 }
 
@@ -101,9 +102,7 @@ kdl_status kdl_hip_module_load(void *device, const kdl_backend_image *image, voi
   kdl_hip_module *module = calloc(1, sizeof *module);
   if (!module)
     return no_memory(device);
-  module->kind = image->kind;
-  module->data = image->data;
-  module->data_size = image->data_size;
+  module->image = kdl_keep_image(image);
   kdl_status status = prepare(device, image, module);
   if (status == KDL_OK)
     status = load(device, module);

@@ -52,9 +52,7 @@ typedef struct kdl_hip_kernel kdl_hip_kernel;
 typedef struct kdl_hip_module {
   void *handle;
   void *copy; /* of the image, where the runtime could not take it as it was; else NULL */
-  kdl_image_kind kind;
-  const void *data; /* libkdl's */
-  size_t data_size;
+  kdl_kept_image image;
   kdl_hip_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_hip_module;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices and their contexts. A driver's devices share one context, so that memory of one can be
  * copied by another, unless the caller brings its own. */
-#include "backends/common/hand_over.h"
 #include "backends/common/open_devices.h"
 #include "backends/level_zero/objects.h"
 
@@ -156,23 +155,21 @@ static kdl_status set_up(kdl_ze_device *device) {
   return status;
 }
 
-static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
-  kdl_ze_device *device = calloc(1, sizeof *device);
-  if (!device)
-    return kdl_driver_errors_no_memory(&kdl_ze_errors, desc->ordinal);
+static kdl_status open_new(void *handle, const kdl_backend_device *desc) {
+  kdl_ze_device *device = handle;
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
   kdl_status status = set_up(device);
-  if (status == KDL_OK) {
-    kdl_ranges_init(&device->ranges);
-    pthread_mutex_init(&device->lock, NULL);
-    pthread_mutex_init(&device->stamps.lock, NULL);
-  }
-  return kdl_hand_over(status, device, out_device);
+  if (status != KDL_OK)
+    return status;
+  kdl_ranges_init(&device->ranges);
+  pthread_mutex_init(&device->lock, NULL);
+  pthread_mutex_init(&device->stamps.lock, NULL);
+  return KDL_OK;
 }
 
-static kdl_open_devices open_devices = {&kdl_ze_errors, kdl_ze_load, open_new,
-                                        PTHREAD_MUTEX_INITIALIZER, NULL};
+static kdl_open_devices open_devices = {
+    &kdl_ze_errors, kdl_ze_load, sizeof(kdl_ze_device), open_new, PTHREAD_MUTEX_INITIALIZER, NULL};
 
 kdl_status kdl_ze_device_open(const kdl_backend_device *desc, void **out_device) {
   return kdl_open_devices_get(&open_devices, desc, out_device);

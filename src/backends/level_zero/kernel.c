@@ -83,7 +83,7 @@ static kdl_status learn_arguments(kdl_ze_kernel *kernel, const kdl_ze_module *mo
     return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                  "level_zero:%u: found %u parameters, expected at most %d",
                                  kernel->device->ordinal, count, KDL_MOST_ARGUMENTS);
-  kdl_arguments_show(&learnt, module->kind, module->data, module->data_size, request->name);
+  kdl_arguments_show(&learnt, &module->image, request->name);
   kdl_arguments_sign(&learnt, request);
   if (!kdl_arguments_settle(&learnt, fault, sizeof fault))
     return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "level_zero:%u: %s", kernel->device->ordinal,

@@ -82,9 +82,7 @@ kdl_status kdl_ze_module_load(void *handle, const kdl_backend_image *image, void
   kdl_ze_module *module = calloc(1, sizeof *module);
   if (!module)
     return kdl_ze_no_memory(device);
-  module->kind = image->kind;
-  module->data = image->data;
-  module->data_size = image->data_size;
+  module->image = kdl_keep_image(image);
   kdl_status status = create_aligned(device, image, &module->handle);
   return kdl_hand_over(status, module, out_module);
 }

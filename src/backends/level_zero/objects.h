@@ -90,9 +90,7 @@ typedef struct kdl_ze_kernel kdl_ze_kernel;
 
 typedef struct kdl_ze_module {
   void *handle;
-  kdl_image_kind kind;
-  const void *data; /* libkdl's */
-  size_t data_size;
+  kdl_kept_image image;
   kdl_ze_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_ze_module;
 

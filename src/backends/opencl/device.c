@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices and their contexts: one of its own for each, or the caller's. */
-#include "backends/common/hand_over.h"
 #include "backends/common/open_devices.h"
 #include "backends/opencl/objects.h"
 
@@ -163,20 +162,19 @@ static kdl_status set_up(kdl_opencl_device *device) {
   return status;
 }
 
-static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
-  kdl_opencl_device *device = calloc(1, sizeof *device);
-  if (!device)
-    return kdl_opencl_no_memory(desc->ordinal);
+static kdl_status open_new(void *handle, const kdl_backend_device *desc) {
+  kdl_opencl_device *device = handle;
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
   kdl_ranges_init(&device->ranges);
   kdl_status status = set_up(device);
   if (status != KDL_OK)
     kdl_ranges_destroy(&device->ranges);
-  return kdl_hand_over(status, device, out_device);
+  return status;
 }
 
-static kdl_open_devices open_devices = {&kdl_opencl_errors, kdl_opencl_load, open_new,
+static kdl_open_devices open_devices = {&kdl_opencl_errors,        kdl_opencl_load,
+                                        sizeof(kdl_opencl_device), open_new,
                                         PTHREAD_MUTEX_INITIALIZER, NULL};
 
 kdl_status kdl_opencl_device_open(const kdl_backend_device *desc, void **out_device) {

@@ -83,9 +83,7 @@ typedef struct kdl_opencl_kernel kdl_opencl_kernel;
 
 typedef struct kdl_opencl_module {
   void *program;
-  kdl_image_kind kind;
-  const void *data; /* libkdl's */
-  size_t data_size;
+  kdl_kept_image image;
   kdl_opencl_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_opencl_module;
 

@@ -66,7 +66,7 @@ kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_op
     out_params->list[i].index = i;
     ask_driver(kernel, &out_params->list[i]);
   }
-  kdl_arguments_show(out_params, module->kind, module->data, module->data_size, request->name);
+  kdl_arguments_show(out_params, &module->image, request->name);
   kdl_arguments_sign(out_params, request);
   char fault[256];
   if (!kdl_arguments_settle(out_params, fault, sizeof fault))

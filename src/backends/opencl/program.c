@@ -152,9 +152,7 @@ kdl_status kdl_opencl_module_load(void *handle, const kdl_backend_image *image, 
   kdl_opencl_module *module = calloc(1, sizeof *module);
   if (!module)
     return kdl_opencl_no_memory(device->ordinal);
-  module->kind = image->kind;
-  module->data = image->data;
-  module->data_size = image->data_size;
+  module->image = kdl_keep_image(image);
   kdl_status status = make(device, image, &module->program);
   if (status == KDL_OK) {
     status = build(device, image, module->program);

@@ -53,9 +53,9 @@ static int take_shown(void *user, const kdl_image_param *shown) {
   return 0;
 }
 
-void kdl_arguments_show(kdl_arguments *arguments, kdl_image_kind kind, const void *data,
-                        size_t size, const char *kernel) {
-  (void)kdl_image_read_params(kind, data, size, kdl_text_of(kernel), take_shown, arguments);
+void kdl_arguments_show(kdl_arguments *arguments, const kdl_kept_image *image, const char *kernel) {
+  (void)kdl_image_read_params(image->kind, image->data, image->size, kdl_text_of(kernel),
+                              take_shown, arguments);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
  * driver does not tell, the image does, else the signature in the metadata:
  *
  *     kdl_arguments list = {.count = count};
- *     kdl_arguments_show(&list, kind, data, size, "saxpy");
+ *     kdl_arguments_show(&list, &image, "saxpy");
  *     kdl_arguments_sign(&list, request);
  *     if (!kdl_arguments_settle(&list, fault, sizeof fault))
  *       fail(fault);
@@ -41,8 +41,7 @@ typedef struct kdl_arguments {
 } kdl_arguments;
 
 /* What the image shows of them. */
-void kdl_arguments_show(kdl_arguments *arguments, kdl_image_kind kind, const void *data,
-                        size_t size, const char *kernel);
+void kdl_arguments_show(kdl_arguments *arguments, const kdl_kept_image *image, const char *kernel);
 
 /* What the signature says of them. */
 void kdl_arguments_sign(kdl_arguments *arguments, const kdl_kernel_request *request);

@@ -67,12 +67,12 @@ static int take_param(void *user, const kdl_image_param *param) {
   return r->no_memory;
 }
 
-bool kdl_params_read(kdl_params *params, kdl_image_kind kind, const void *data, size_t size,
-                     const char *kernel) {
+bool kdl_params_read(kdl_params *params, const kdl_kept_image *image, const char *kernel) {
   reading r = {.params = params};
   if (!kdl_params_begin(params))
     return false;
-  kdl_status status = kdl_image_read_params(kind, data, size, kdl_text_of(kernel), take_param, &r);
+  kdl_status status = kdl_image_read_params(image->kind, image->data, image->size,
+                                            kdl_text_of(kernel), take_param, &r);
   if (status != KDL_OK || r.no_memory)
     kdl_params_free(params);
   return !r.no_memory;

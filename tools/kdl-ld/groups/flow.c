@@ -349,6 +349,21 @@ static void find_decided(ld_flow *flow) {
   }
 }
 
+void ld_flow_mark_behind(const ld_flow *flow, uint32_t block, uint32_t mark, uint32_t *marks) {
+  uint32_t *stack = ld_flow_take(flow->arena, flow->block_count, sizeof *stack), depth = 0;
+  stack[depth++] = block;
+  while (depth) {
+    const ld_block *from = &flow->blocks[stack[--depth]];
+    for (uint32_t i = 0; i < from->next_count && !from->is_shared; ++i) {
+      uint32_t to = from->next[i];
+      if (flow->blocks[to].region != from->region || marks[to])
+        continue;
+      marks[to] = mark;
+      stack[depth++] = to;
+    }
+  }
+}
+
 void ld_flow_find_before_barrier(const ld_flow *flow, uint32_t block, bool *out_set) {
   uint32_t *stack = ld_flow_take(flow->arena, flow->block_count, sizeof *stack), depth = 0;
   uint32_t join = flow->blocks[block].join;

@@ -108,6 +108,9 @@ bool ld_flow_is_local(LLVMValueRef instruction);
 /* "FILE:LINE:COLUMN" of the instruction, or of the nearest one in its block that has a line. */
 const char *ld_flow_line(const ld_flow *flow, LLVMValueRef instruction);
 
+/* Gives the mark to the blocks without one that a turn may come to from a block, in its region. */
+void ld_flow_mark_behind(const ld_flow *flow, uint32_t block, uint32_t mark, uint32_t *marks);
+
 /* Marks what a branch leads to before it comes to a barrier, or to where its ways join. */
 void ld_flow_find_before_barrier(const ld_flow *flow, uint32_t block, bool *out_set);
 

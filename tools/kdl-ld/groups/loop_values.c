@@ -149,27 +149,10 @@ static void hoist_block(ld_loops *loops, ld_loop *loop, LLVMBasicBlockRef block)
 static uint32_t *find_turns(const ld_loops *loops, const ld_region *region) {
   const ld_flow *flow = loops->flow;
   uint32_t *turns = ld_flow_take(flow->arena, flow->block_count, sizeof *turns);
-  uint32_t *stack = ld_flow_take(flow->arena, region->block_count + 1, sizeof *stack);
-  bool *seen = ld_flow_take(flow->arena, flow->block_count, sizeof *seen);
-  for (uint32_t k = 0; k < region->always_count; ++k) {
-    seen[region->always[k]] = true;
+  for (uint32_t k = 0; k < region->always_count; ++k)
     turns[region->always[k]] = k + 1;
-  }
-  for (uint32_t k = 0; k < region->always_count; ++k) {
-    uint32_t depth = 0;
-    stack[depth++] = region->always[k];
-    while (depth) {
-      const ld_block *block = &flow->blocks[stack[--depth]];
-      for (uint32_t i = 0; i < block->next_count && !block->is_shared; ++i) {
-        uint32_t to = block->next[i];
-        if (flow->blocks[to].region != block->region || seen[to])
-          continue;
-        seen[to] = true;
-        turns[to] = k + 1;
-        stack[depth++] = to;
-      }
-    }
-  }
+  for (uint32_t k = 0; k < region->always_count; ++k)
+    ld_flow_mark_behind(flow, region->always[k], k + 1, turns);
   return turns;
 }
 

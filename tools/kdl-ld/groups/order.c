@@ -173,20 +173,9 @@ static bool read_access(const order *o, LLVMValueRef instruction, access *out) {
 
 /* Whether a turn may come from one block to another inside of the region. */
 static bool leads_to(const ld_flow *flow, uint32_t from, uint32_t to) {
-  uint32_t *stack = ld_flow_take(flow->arena, flow->block_count, sizeof *stack), depth = 0;
-  bool *seen = ld_flow_take(flow->arena, flow->block_count, sizeof *seen);
-  stack[depth++] = from;
-  while (depth && !seen[to]) {
-    const ld_block *block = &flow->blocks[stack[--depth]];
-    for (uint32_t i = 0; i < block->next_count && !block->is_shared; ++i) {
-      uint32_t next = block->next[i];
-      if (flow->blocks[next].region != block->region || seen[next])
-        continue;
-      seen[next] = true;
-      stack[depth++] = next;
-    }
-  }
-  return seen[to];
+  uint32_t *marks = ld_flow_take(flow->arena, flow->block_count, sizeof *marks);
+  ld_flow_mark_behind(flow, from, 1, marks);
+  return marks[to] != 0;
 }
 
 static bool comes_before(const ld_flow *flow, const access *a, const access *b) {

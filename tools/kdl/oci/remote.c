@@ -106,6 +106,13 @@ static void begin_line(const cli_args *args, const oci_reference *reference, con
     kdl_words_add(line, "--plain-http");
 }
 
+/* Of a line that was given a file, or -1 for none. */
+static void end_line(kdl_words *line, int fd) {
+  if (fd >= 0)
+    close(fd);
+  kdl_arena_free(line->arena);
+}
+
 static kdl_status make_file(const char *name, const void *data, size_t size, int *out_fd) {
   *out_fd = kdl_memory_file_make(name, KDL_MEMORY_FILE_INHERITED, data, size);
   return *out_fd >= 0 ? KDL_OK
@@ -135,9 +142,7 @@ kdl_status oci_remote_manifest(const cli_args *args, const oci_reference *from,
     status = kdl_memory_file_read(fd, "kdl-registry", OCI_LIMIT_MANIFEST, &data, &size);
   if (status == KDL_OK)
     *out_bytes = (cli_bytes){.data = data, .size = size, .owned = data};
-  if (fd >= 0)
-    close(fd);
-  kdl_arena_free(&arena);
+  end_line(&line, fd);
   return status;
 }
 
@@ -190,9 +195,7 @@ kdl_status oci_remote_fetch(const cli_args *args, const oci_reference *from, con
     status = list_layers(manifest, fetched, limit, from->text, &fd);
   if (status == KDL_OK)
     status = run(&line, &fd, 1, limit);
-  if (fd >= 0)
-    close(fd);
-  kdl_arena_free(&arena);
+  end_line(&line, fd);
   return status;
 }
 
@@ -210,8 +213,6 @@ kdl_status oci_remote_push(const cli_args *args, const oci_reference *to, const 
   kdl_status status = list_layers(manifest, NULL, UINT64_MAX, to->text, &fd);
   if (status == KDL_OK)
     status = run(&line, &fd, 1, UINT32_MAX);
-  if (fd >= 0)
-    close(fd);
-  kdl_arena_free(&arena);
+  end_line(&line, fd);
   return status;
 }

@@ -250,6 +250,13 @@ static kdl_status innermost(kdl_recording *recording, kdl_recorded_fork **out_fo
   return KDL_OK;
 }
 
+/* The innermost fork, with room for a mark of it. */
+static kdl_status prepare_in_fork(kdl_recording *recording, kdl_mark_kind kind,
+                                  kdl_recorded_fork **out_fork) {
+  kdl_status status = innermost(recording, out_fork);
+  return status == KDL_OK ? prepare(recording, kind) : status;
+}
+
 /* A branch in which nothing was recorded has no end of its own. */
 static kdl_status end_branch(const kdl_recording *recording, kdl_recorded_fork *fork) {
   if (recording->last == fork->begin)
@@ -265,9 +272,7 @@ static kdl_status end_branch(const kdl_recording *recording, kdl_recorded_fork *
 
 kdl_status kdl_recording_branch(kdl_recording *recording) {
   kdl_recorded_fork *fork;
-  kdl_status status = innermost(recording, &fork);
-  if (status == KDL_OK)
-    status = prepare(recording, KDL_MARK_BRANCH);
+  kdl_status status = prepare_in_fork(recording, KDL_MARK_BRANCH, &fork);
   if (status == KDL_OK)
     status = end_branch(recording, fork);
   if (status != KDL_OK)
@@ -279,9 +284,7 @@ kdl_status kdl_recording_branch(kdl_recording *recording) {
 
 kdl_status kdl_recording_join(kdl_recording *recording) {
   kdl_recorded_fork *fork;
-  kdl_status status = innermost(recording, &fork);
-  if (status == KDL_OK)
-    status = prepare(recording, KDL_MARK_JOIN);
+  kdl_status status = prepare_in_fork(recording, KDL_MARK_JOIN, &fork);
   if (status != KDL_OK)
     return status;
   size_t count = fork->end_count;

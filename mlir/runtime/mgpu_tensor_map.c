@@ -41,46 +41,11 @@ static void *upload(const kdl_mlir_device *device, const void *map, const char *
   return kdl_mlir_ok(status, what) ? (void *)(uintptr_t)buffer.address : NULL;
 }
 
-void *mgpuTensorMapEncodeTiledMemref(int64_t rank, const mgpu_memref *memref, int data_type,
-                                     int interleave, int swizzle, int l2_promotion,
-                                     int out_of_bounds, const int64_t *box) {
-  static const char what[] = "mgpuTensorMapEncodeTiledMemref";
-  _Alignas(64) char encoded[KDL_MLIR_TENSOR_MAP_SIZE];
-  const kdl_mlir_device *device = kdl_mlir_device_for(what);
-  kdl_status status = KDL_OK;
-  if (!device)
-    return NULL;
-  if (rank < 1 || rank > limit_rank || data_type < 0 ||
-      (size_t)data_type >= sizeof element_sizes / sizeof *element_sizes)
-    status = kdl_mlir_say(KDL_BAD_CALL,
-                          "found rank %d and data type %d, expected 1 to 5 and a "
-                          "CUtensorMapDataType",
-                          (int)rank, data_type);
-  shape of;
-  kdl_mlir_tensor_map map = {.rank = (uint32_t)rank,
-                             .address = memref->aligned,
-                             .sizes = of.sizes,
-                             .strides = of.strides,
-                             .box = of.box,
-                             .element_strides = dense,
-                             .data_type = data_type,
-                             .interleave = interleave,
-                             .swizzle = swizzle,
-                             .l2_promotion = l2_promotion,
-                             .out_of_bounds = out_of_bounds};
-  if (status == KDL_OK) {
-    fill_shape(memref, box, map.rank, element_sizes[data_type], &of);
-    status = kdl_mlir_native_tensor_map(device, &map, encoded);
-  }
-  return kdl_mlir_ok(status, what) ? upload(device, encoded, what) : NULL;
-}
-
-/* Where code has all of it at hand: the map is put where the caller says. */
-void mgpuTensorMapEncodeTiled(void *out_map, int data_type, uint32_t rank, void *address,
-                              const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
-                              const uint32_t *element_strides, int interleave, int swizzle,
-                              int l2_promotion, int out_of_bounds) {
-  static const char what[] = "mgpuTensorMapEncodeTiled";
+/* As mgpuTensorMapEncodeTiled, in whose order the arguments are. */
+static bool encode(const char *what, void *out_map, int data_type, uint32_t rank, void *address,
+                   const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
+                   const uint32_t *element_strides, int interleave, int swizzle, int l2_promotion,
+                   int out_of_bounds) {
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
   const kdl_mlir_tensor_map map = {.rank = rank,
                                    .address = address,
@@ -93,6 +58,39 @@ void mgpuTensorMapEncodeTiled(void *out_map, int data_type, uint32_t rank, void 
                                    .swizzle = swizzle,
                                    .l2_promotion = l2_promotion,
                                    .out_of_bounds = out_of_bounds};
-  if (device)
-    kdl_mlir_ok(kdl_mlir_native_tensor_map(device, &map, out_map), what);
+  return device && kdl_mlir_ok(kdl_mlir_native_tensor_map(device, &map, out_map), what);
+}
+
+void *mgpuTensorMapEncodeTiledMemref(int64_t rank, const mgpu_memref *memref, int data_type,
+                                     int interleave, int swizzle, int l2_promotion,
+                                     int out_of_bounds, const int64_t *box) {
+  static const char what[] = "mgpuTensorMapEncodeTiledMemref";
+  _Alignas(64) char encoded[KDL_MLIR_TENSOR_MAP_SIZE];
+  const kdl_mlir_device *device = kdl_mlir_device_for(what);
+  if (!device)
+    return NULL;
+  if (rank < 1 || rank > limit_rank || data_type < 0 ||
+      (size_t)data_type >= sizeof element_sizes / sizeof *element_sizes) {
+    kdl_mlir_ok(kdl_mlir_say(KDL_BAD_CALL,
+                             "found rank %d and data type %d, expected 1 to 5 and a "
+                             "CUtensorMapDataType",
+                             (int)rank, data_type),
+                what);
+    return NULL;
+  }
+  shape of;
+  fill_shape(memref, box, (uint32_t)rank, element_sizes[data_type], &of);
+  return encode(what, encoded, data_type, (uint32_t)rank, memref->aligned, of.sizes, of.strides,
+                of.box, dense, interleave, swizzle, l2_promotion, out_of_bounds)
+             ? upload(device, encoded, what)
+             : NULL;
+}
+
+/* Where code has all of it at hand: the map is put where the caller says. */
+void mgpuTensorMapEncodeTiled(void *out_map, int data_type, uint32_t rank, void *address,
+                              const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
+                              const uint32_t *element_strides, int interleave, int swizzle,
+                              int l2_promotion, int out_of_bounds) {
+  encode("mgpuTensorMapEncodeTiled", out_map, data_type, rank, address, sizes, strides, box,
+         element_strides, interleave, swizzle, l2_promotion, out_of_bounds);
 }

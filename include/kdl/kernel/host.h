@@ -121,18 +121,18 @@ static inline void __gpu_thread_suspend(void) {}
     kdl_seen;                                                                                      \
   })
 
+union kdl_f32_or_bits {
+  float f;
+  uint32_t u;
+};
 static inline uint32_t kdl_bits_f32(float value) {
-  union {
-    float f;
-    uint32_t u;
-  } pun = {value};
+  union kdl_f32_or_bits pun;
+  pun.f = value;
   return pun.u;
 }
 static inline float kdl_f32_bits(uint32_t bits) {
-  union {
-    uint32_t u;
-    float f;
-  } pun = {bits};
+  union kdl_f32_or_bits pun;
+  pun.u = bits;
   return pun.f;
 }
 

@@ -65,18 +65,9 @@ static void compress(kdl_blake2b *hash, const uint8_t block[KDL_BLAKE2B_BLOCK], 
   }
   v[12] ^= hash->count;
   v[14] ^= last;
-  mix_all(v, m, order[0]);
-  mix_all(v, m, order[1]);
-  mix_all(v, m, order[2]);
-  mix_all(v, m, order[3]);
-  mix_all(v, m, order[4]);
-  mix_all(v, m, order[5]);
-  mix_all(v, m, order[6]);
-  mix_all(v, m, order[7]);
-  mix_all(v, m, order[8]);
-  mix_all(v, m, order[9]);
-  mix_all(v, m, order[0]);
-  mix_all(v, m, order[1]);
+#pragma GCC unroll 12
+  for (int round = 0; round < 12; ++round)
+    mix_all(v, m, order[round % 10]);
   for (int i = 0; i < 8; ++i)
     hash->state[i] ^= v[i] ^ v[i + 8];
 }

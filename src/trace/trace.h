@@ -38,16 +38,25 @@ kdl_status kdl_trace_start(const kdl_trace_settings *settings);
  * nothing; KDL_IO where it cannot be written. Others may go on meanwhile. */
 kdl_status kdl_trace_save(void);
 
+/* A record with what all have, to be filled and ended; NULL where there is none to be had. */
+static inline kdl_trace_record *kdl_trace_record_of(const kdl_trace_subject *subject,
+                                                    uint64_t begin, const void *queue) {
+  kdl_trace_record *record = kdl_trace_begin();
+  if (record) {
+    record->begin = begin;
+    record->subject = subject;
+    record->queue = queue;
+  }
+  return record;
+}
+
 /* A launch of the kernel that is `subject`, which began at `begin` and has just ended. */
 static inline void kdl_trace_launch(const kdl_trace_subject *subject, uint64_t begin,
                                     const uint32_t grid[3], const uint32_t block[3],
                                     const void *queue, kdl_status status) {
-  kdl_trace_record *record = kdl_trace_begin();
+  kdl_trace_record *record = kdl_trace_record_of(subject, begin, queue);
   if (!record)
     return;
-  record->begin = begin;
-  record->subject = subject;
-  record->queue = queue;
   for (int i = 0; i < 3; ++i) {
     record->grid[i] = grid[i];
     record->block[i] = block[i];
@@ -61,13 +70,10 @@ static inline void kdl_trace_launch(const kdl_trace_subject *subject, uint64_t b
 /* Anything else, from `begin` to `end`. */
 static inline void kdl_trace_add(unsigned what, const kdl_trace_subject *subject, uint64_t begin,
                                  uint64_t end, const void *queue, uint64_t bytes, bool failed) {
-  kdl_trace_record *record = kdl_trace_begin();
+  kdl_trace_record *record = kdl_trace_record_of(subject, begin, queue);
   if (!record)
     return;
-  record->begin = begin;
   record->end = end;
-  record->subject = subject;
-  record->queue = queue;
   record->bytes = bytes;
   record->what = (uint8_t)what;
   record->failed = failed;

@@ -18,6 +18,7 @@ static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     return NULL;
   self->buffer = (kdl_buffer){0};
   self->is_freed = false;
+  self->users = 0;
   kdl_status status;
   Py_BEGIN_ALLOW_THREADS status = kdl_alloc(device, size, &self->buffer);
   Py_END_ALLOW_THREADS if (status == KDL_OK) return (PyObject *)self;
@@ -47,6 +48,10 @@ static void buffer_destroy(PyObject *object) {
 
 static PyObject *buffer_free(PyObject *object, PyObject *unused) {
   (void)unused;
+  if (((py_buffer *)object)->users) {
+    PyErr_SetString(PyExc_RuntimeError, "the buffer is in use by another thread");
+    return NULL;
+  }
   return py_done(release((py_buffer *)object));
 }
 
@@ -87,12 +92,14 @@ static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, 
   }
   kdl_status status;
   py_queue_hold(queue);
+  ++self->users;
   Py_BEGIN_ALLOW_THREADS status =
       is_write ? kdl_write(queue, &self->buffer, offset, view.buf, (uint64_t)view.len)
                : kdl_read(queue, view.buf, &self->buffer, offset, (uint64_t)view.len);
   if (status == KDL_OK)
     status = kdl_sync(queue);
   Py_END_ALLOW_THREADS py_queue_release(queue);
+  --self->users;
   PyBuffer_Release(&view);
   return py_done(status);
 }
@@ -120,9 +127,13 @@ static PyObject *buffer_copy(PyObject *object, PyObject *args, PyObject *keyword
     return NULL;
   kdl_status status;
   py_queue_hold(queue);
+  ++self->users;
+  ++source->users;
   Py_BEGIN_ALLOW_THREADS status =
       kdl_copy(queue, &self->buffer, offset, &source->buffer, source_offset, size);
   Py_END_ALLOW_THREADS py_queue_release(queue);
+  --source->users;
+  --self->users;
   return py_done(status);
 }
 

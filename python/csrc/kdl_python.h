@@ -90,6 +90,7 @@ typedef struct py_buffer {
   PyObject head;
   kdl_buffer buffer;
   bool is_freed;
+  size_t users; /* calls that use it while other threads of Python's run */
 } py_buffer;
 
 /* Made by the files of the same names when the module is. */

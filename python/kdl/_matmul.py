@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import os
 from typing import Any
 
@@ -128,6 +129,14 @@ def _at_once(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) 
     return out
 
 
+def _count(threads: int | None) -> int:
+    """How many threads multiply: no more than the CPU runs."""
+    count = operator.index(threads or 0)
+    if count < 0:
+        raise ValueError(f"matmul: threads: found {count}, expected a number from 1 on")
+    return min(count, _units()) or _units()
+
+
 def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads: int | None = None) -> Any:
     """The matrix product of NumPy's arrays on the CPU; b may be a kdl.PackedMatrix.
 
@@ -135,9 +144,9 @@ def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads:
     dimensions, b one or two. bits="bfloat16": arrays of uint16 are the bits of bfloat16. out: where the result goes. threads: how many
     at most; by default as many as the CPU runs. Other threads of Python's run meanwhile."""
     np = _numpy()
-    threads = threads or _units()
-    result = _at_once(np, a, b, out, bits, threads)
-    return result if result is not None else _at_length(np, a, b, out, bits, threads)
+    count = _count(threads)
+    result = _at_once(np, a, b, out, bits, count)
+    return result if result is not None else _at_length(np, a, b, out, bits, count)
 
 
 def _at_length(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) -> Any:

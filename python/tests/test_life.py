@@ -125,3 +125,34 @@ def test_cycles_through_prepared_launches_are_collected(library):
     del array
     gc.collect()
     assert seen() is None
+
+
+def test_a_buffer_is_not_freed_while_another_thread_copies_it():
+    done = run("""
+        import kdl, threading
+        size, refused, data = 64 << 20, 0, bytes(64 << 20)
+        for _ in range(200):
+            buffer, begins = kdl.Buffer("host", size), threading.Event()
+            def work():
+                begins.set()
+                for _ in range(3):
+                    try:
+                        buffer.write(data)
+                    except ValueError:  # it was freed between two copies
+                        return
+            thread = threading.Thread(target=work)
+            thread.start()
+            begins.wait()
+            try:
+                for _ in range(1000):
+                    buffer.free()
+            except RuntimeError as error:
+                assert "in use" in str(error), error
+                refused += 1
+            thread.join()
+            if refused == 5:
+                break
+        buffer.free()
+        print(refused)
+        """)
+    assert done.returncode == 0 and done.stdout == "5\n", done

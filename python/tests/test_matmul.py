@@ -174,6 +174,20 @@ def test_bfloat16_of_ml_dtypes():
     check("bfloat16", left @ kdl.PackedMatrix(right), a, b)
 
 
+@pytest.mark.parametrize("threads", [0, 2, 10**6, 2**31, 2**32 + 1, 2**70])
+def test_any_number_of_threads(threads):
+    a = np.ones((300, 300), np.float32)
+    assert (kdl.matmul(a, a, threads=threads) == 300).all()
+
+
+def test_numbers_of_threads_that_are_refused():
+    a = np.ones((4, 4), np.float32)
+    with pytest.raises(ValueError, match="threads: found -1"):
+        kdl.matmul(a, a, threads=-1)
+    with pytest.raises(TypeError):
+        kdl.matmul(a, a, threads=1.5)
+
+
 def test_threads_share_a_packed_matrix():
     a, b = [operand("float32", (50, 300)) for _ in range(6)], operand("float32", (300, 200))
     packed, results = kdl.PackedMatrix(b), {}

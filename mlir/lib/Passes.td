@@ -144,6 +144,8 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     With `leave-plain`, a product that tiles would not make faster stays for `kdl-lower-products`:
     neither operand is constant, the right one is not the same in a loop around it, and it is known to
     have 32 rows or fewer, or has no elementwise operation before or behind it that would be fused.
+    Elements of a batch that are known to be small (fewer than 16384 multiplications, or 8 columns
+    or fewer) are made in tiles all the same; a batch of several dimensions stays always.
   }];
   let options = ukernelOptions # [
     Option<"leavePlain", "leave-plain", "bool", "false",
@@ -307,6 +309,9 @@ def KdlLowerProducts : Pass<"kdl-lower-products", "::mlir::ModuleOp"> {
     much as these take at a time. A fill with zeros just before is not needed. Their bitcode is in `kdl.bitcode` of what is called, and `kdl.calls` names the microkernel
     that is linked into it: the module's own, else the best of the library for the target. With
     `threads` they are made in parts, in an `scf.forall`.
+
+    A batch of any number of dimensions is a loop around these calls. With `threads` its elements are
+    divided among them, each made by one, where there are as many as a single one would have parts.
 
     What does not fit stays as it is, with a remark that says why, or is an error with
     `no-silent-fallback`: so does what has a microkernel that takes 16 steps at a time and no

@@ -495,6 +495,16 @@ bool isSameInLoop(Operation *op, Value value) {
   return false;
 }
 
+/// Whether elements of a batch are known to be so small that a call for each of them costs more
+/// than packing all of them at once, or to have so few columns that they are made rows.
+bool isSmall(const PlainProduct &product) {
+  constexpr int64_t products = 1 << 14;
+  if (ShapedType::isDynamicShape({product.m, product.n, product.k}))
+    return false;
+  int64_t results = product.m * product.n;
+  return product.n <= mmaColumns / 2 || (results < products && results * product.k < products);
+}
+
 struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
   using Base::Base;
 
@@ -543,17 +553,20 @@ private:
   bool ownIsWrong = false; // a microkernel that the module brings cannot be used
 
   /// Nothing is packed before the program runs, or for others too, and nothing is fused; or there
-  /// are so few rows that packing costs more than multiplying.
+  /// are so few rows that packing costs more than multiplying. Tiles are for one dimension of a
+  /// batch alone.
   bool gainsNothing(linalg::LinalgOp op) {
     constexpr int64_t fewRows = 32; // as in kdl_matmul_packs_as_it_goes
     std::string why;
     FailureOr<PlainProduct> product = matchPlainProduct(op, why);
-    if (failed(product))
+    if (failed(product) || failed(hasPlainProduct(getOperation(), *product, source(), why)))
       return false;
+    if (product->batch.size() > 1)
+      return true;
     bool isNarrow = !ShapedType::isDynamic(product->m) && product->m <= fewRows;
     return !isConstant(op->getOperand(0)) && !isConstant(op->getOperand(1)) &&
            !isSameInLoop(op, op->getOperand(1)) && (isNarrow || !hasNeighbour(op)) &&
-           succeeded(hasPlainProduct(getOperation(), *product, source(), why));
+           (product->batch.empty() || !isSmall(*product));
   }
 
   LogicalResult tile(linalg::LinalgOp op, std::string &why) {

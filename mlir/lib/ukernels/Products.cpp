@@ -6,6 +6,7 @@
 #include "ukernels/UkernelLink.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -56,10 +57,11 @@ FailureOr<PlainProduct> kdl::matchPlainProduct(linalg::LinalgOp op, std::string 
     return refuse("found other elements than bf16, f16 or f32 to f32, or signed i8 to i32");
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   FailureOr<linalg::ContractionDimensions> dims = linalg::inferContractionDims(maps);
-  if (failed(dims) || !dims->batch.empty() || dims->m.size() > 1 || dims->n.size() > 1 ||
-      dims->k.size() != 1)
-    return refuse("found a batch, or more than one dimension of rows, columns or K");
-  if (dims->m.size() + dims->n.size() + 1 != op.getNumLoops())
+  if (failed(dims) || dims->m.size() > 1 || dims->n.size() > 1 || dims->k.size() != 1)
+    return refuse("found more than one dimension of rows, columns or K");
+  if (!dims->batch.empty() && dims->m.empty() && dims->n.empty())
+    return refuse("found a batch of products of vectors, expected rows or columns");
+  if (dims->batch.size() + dims->m.size() + dims->n.size() + 1 != op.getNumLoops())
     return refuse("found an operand that is repeated along a dimension of the result");
   auto only = [](ArrayRef<unsigned> loops) {
     return loops.empty() ? std::nullopt : std::optional(loops[0]);
@@ -69,24 +71,23 @@ FailureOr<PlainProduct> kdl::matchPlainProduct(linalg::LinalgOp op, std::string 
     return loop ? maps[operand].getResultPosition(getAffineDimExpr(*loop, op.getContext()))
                 : std::nullopt;
   };
+  auto matrix = [&](unsigned operand, std::optional<unsigned> row, std::optional<unsigned> column) {
+    PlainMatrix made{place(operand, row), place(operand, column), {}};
+    for (unsigned loop : dims->batch)
+      made.batch.push_back(*place(operand, loop));
+    return made;
+  };
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  for (int64_t range : ranges) {
-    if (range > most)
-      return refuse("found more than 2147483647 rows, columns or steps of K");
-  }
   auto size = [&](std::optional<unsigned> loop) { return loop ? ranges[*loop] : 1; };
+  if (size(m) > most || size(n) > most || size(k) > most)
+    return refuse("found more than 2147483647 rows, columns or steps of K");
+  SmallVector<int64_t> batch =
+      llvm::map_to_vector(dims->batch, [&](unsigned loop) { return ranges[loop]; });
   const Name *name =
       llvm::find_if(names, [&](const Name &each) { return each.ukernel == kind->ukernel; });
-  return PlainProduct{*kind,
-                      name->type,
-                      name->suffix,
-                      {place(0, m), place(0, k)},
-                      {place(1, k), place(1, n)},
-                      {place(2, m), place(2, n)},
-                      size(m),
-                      size(n),
-                      size(k)};
+  return PlainProduct{*kind,           name->type, name->suffix, matrix(0, m, k), matrix(1, k, n),
+                      matrix(2, m, n), size(m),    size(n),      size(k),         batch};
 }
 
 static std::string nameOf(StringRef what, const PlainProduct &product) {
@@ -140,8 +141,8 @@ class Calls {
 public:
   Calls(OpBuilder &builder, linalg::LinalgOp op, const PlainProduct &product, bool threads,
         function_ref<func::FuncOp(StringRef, FunctionType)> declare)
-      : builder(builder), where(op.getLoc()), op(op), product(product),
-        shape{product.type, threads ? 2U : 1U, nullptr, nullptr, nullptr}, declare(declare) {}
+      : builder(builder), where(op.getLoc()), op(op), product(product), threads(threads ? 2 : 1),
+        declare(declare) {}
 
   void build();
 
@@ -149,6 +150,10 @@ private:
   /// So many rows, columns or steps of K from a place on; all of them, where there is none.
   struct Range {
     Value at, size;
+  };
+  /// Of the batch, whose elements are counted in the order of its dimensions; null: there is none.
+  struct Elements {
+    Value from, to;
   };
 
   Value word(uint32_t value) {
@@ -158,22 +163,34 @@ private:
   Value number(Type type, Value value) {
     return arith::IndexCastOp::create(builder, where, type, value);
   }
+  Value times(Value a, Value b) { return arith::MulIOp::create(builder, where, a, b); }
+  Value plus(Value a, Value b) { return arith::AddIOp::create(builder, where, a, b); }
   Value allocate(OpFoldResult bytes);
+  void free(Value memory) { memref::DeallocOp::create(builder, where, memory); }
   Value pointer(Value memref, Value offset, int64_t size);
-  SmallVector<Value> matrix(unsigned operand, const PlainMatrix &dims, Value row = nullptr,
-                            Value column = nullptr);
+  SmallVector<Value> matrix(unsigned operand, const PlainMatrix &dims, ValueRange element,
+                            Value row = nullptr, Value column = nullptr);
   Range range(int64_t size, unsigned operand, std::optional<unsigned> dim, int64_t least);
   void parts(OpFoldResult count, function_ref<void(Value)> body);
+  SmallVector<Value> batchSizes();
+  Value batchCount();
+  Elements batch();
+  void each(Elements elements, function_ref<void(ValueRange)> body);
+  void share(OpFoldResult parts, function_ref<void(Elements)> body);
   ValueRange call(const Twine &name, ArrayRef<ValueRange> arguments, TypeRange results = {});
   bool startsFromZero();
-  void buildStatic();
-  void buildDynamic();
+  kdl_matmul shape(uint32_t on) const { return {product.type, on, nullptr, nullptr, nullptr}; }
+  void buildStatic(Value adds);
+  void buildStatic(Value adds, uint32_t on, Elements elements);
+  void buildDynamic(Value adds);
+  void buildDynamic(Value adds, uint32_t on, const Range &m, const Range &n, const Range &k,
+                    Elements elements);
 
   OpBuilder &builder;
   Location where;
   linalg::LinalgOp op;
   const PlainProduct &product;
-  kdl_matmul shape; // for what <kdl/matmul.h> tells of a product
+  uint32_t threads; // for <kdl/matmul.h>: 2 stands for more, too
   function_ref<func::FuncOp(StringRef, FunctionType)> declare;
 };
 
@@ -187,15 +204,15 @@ Value Calls::allocate(OpFoldResult bytes) {
 
 Value Calls::pointer(Value memref, Value offset, int64_t size) {
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, where, memref);
-  Value bytes = arith::MulIOp::create(builder, where, offset, index(size));
-  address = arith::AddIOp::create(builder, where, address, bytes);
+  address = plus(address, times(offset, index(size)));
   return LLVM::IntToPtrOp::create(builder, where, LLVM::LLVMPointerType::get(builder.getContext()),
                                   number(builder.getI64Type(), address));
 }
 
-/// Where it begins, from a row and a column on, and the distances of its rows and columns.
-SmallVector<Value> Calls::matrix(unsigned operand, const PlainMatrix &dims, Value row,
-                                 Value column) {
+/// Where it begins for an element of the batch, from a row and a column on, and the distances of
+/// its rows and columns.
+SmallVector<Value> Calls::matrix(unsigned operand, const PlainMatrix &dims, ValueRange element,
+                                 Value row, Value column) {
   Value memref = op->getOperand(operand);
   auto type = cast<MemRefType>(memref.getType());
   auto layout = memref::ExtractStridedMetadataOp::create(builder, where, memref);
@@ -203,11 +220,14 @@ SmallVector<Value> Calls::matrix(unsigned operand, const PlainMatrix &dims, Valu
     return dim ? Value(layout.getStrides()[*dim]) : index(1);
   };
   Value byRow = stride(dims.row), byColumn = stride(dims.column), offset = layout.getOffset();
-  for (auto [at, by] : {std::pair(row, byRow), std::pair(column, byColumn)}) {
+  auto add = [&](Value at, Value by) {
     if (at)
-      offset = arith::AddIOp::create(builder, where, offset,
-                                     arith::MulIOp::create(builder, where, at, by));
-  }
+      offset = plus(offset, times(at, by));
+  };
+  for (auto [at, dim] : llvm::zip_equal(element, dims.batch))
+    add(at, stride(dim));
+  add(row, byRow);
+  add(column, byColumn);
   return {pointer(memref, offset, type.getElementTypeBitWidth() / 8),
           number(builder.getI64Type(), byRow), number(builder.getI64Type(), byColumn)};
 }
@@ -240,6 +260,56 @@ void Calls::parts(OpFoldResult count, function_ref<void(Value)> body) {
   body(number(builder.getI32Type(), made.getInductionVar(0)));
 }
 
+SmallVector<Value> Calls::batchSizes() {
+  SmallVector<Value> sizes;
+  for (auto [size, dim] : llvm::zip_equal(product.batch, product.out.batch))
+    sizes.push_back(ShapedType::isDynamic(size)
+                        ? memref::DimOp::create(builder, where, op->getOperand(2), dim)
+                        : index(size));
+  return sizes;
+}
+
+Value Calls::batchCount() {
+  if (!ShapedType::isDynamicShape(product.batch))
+    return index(ShapedType::getNumElements(product.batch));
+  SmallVector<Value> sizes = batchSizes();
+  return std::accumulate(sizes.begin() + 1, sizes.end(), sizes[0],
+                         [&](Value a, Value b) { return times(a, b); });
+}
+
+Calls::Elements Calls::batch() {
+  return product.batch.empty() ? Elements{} : Elements{index(0), batchCount()};
+}
+
+/// One element after the other, with its indices; the last dimension runs fastest.
+void Calls::each(Elements elements, function_ref<void(ValueRange)> body) {
+  if (!elements.from)
+    return body({});
+  SmallVector<Value> sizes = batchSizes();
+  auto loop = scf::ForOp::create(builder, where, elements.from, elements.to, index(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> at(sizes.size());
+  at[0] = loop.getInductionVar();
+  for (size_t i = sizes.size(); i-- > 1;) {
+    at[i] = arith::RemUIOp::create(builder, where, at[0], sizes[i]);
+    at[0] = arith::DivUIOp::create(builder, where, at[0], sizes[i]);
+  }
+  body(at);
+}
+
+/// The batch divided among threads, in parts of about as many elements.
+void Calls::share(OpFoldResult count, function_ref<void(Elements)> body) {
+  parts(count, [&](Value part) {
+    Value all = batchCount(), of = getValueOrCreateConstantIndexOp(builder, where, count);
+    auto begin = [&](Value which) -> Value {
+      return arith::DivUIOp::create(builder, where, times(which, all), of);
+    };
+    Value first = number(builder.getIndexType(), part);
+    body({begin(first), begin(plus(first, index(1)))});
+  });
+}
+
 ValueRange Calls::call(const Twine &name, ArrayRef<ValueRange> arguments, TypeRange results) {
   SmallVector<Value> all;
   for (ValueRange some : arguments)
@@ -269,48 +339,112 @@ bool Calls::startsFromZero() {
 
 constexpr uint32_t declaredMemory = 256 << 10; // KDL_KERNEL_SHARED of the kernels
 
-void Calls::buildStatic() {
+/// As in kdl_matmul_pack, and as many parts as kdl_matmul_grid makes at most.
+uint32_t partsOn(uint32_t threads) {
+  return threads < 2 ? 1 : 8 * threads;
+}
+
+/// Memory for those parts is allocated once for all elements, where each is one part.
+void Calls::buildStatic(Value adds, uint32_t on, Elements elements) {
   auto m = static_cast<uint32_t>(product.m), n = static_cast<uint32_t>(product.n),
        k = static_cast<uint32_t>(product.k);
-  bool packs = !kdl_matmul_packs_as_it_goes(&shape, m, n, k);
-  kdl_launch_desc grid = kdl_matmul_grid(&shape, m, n);
+  kdl_matmul how = shape(on);
+  bool packs = !kdl_matmul_packs_as_it_goes(&how, m, n, k);
+  kdl_launch_desc grid = kdl_matmul_grid(&how, m, n);
   uint32_t byRows = grid.grid[1] > 1, count = byRows ? grid.grid[1] : grid.grid[0];
-  uint32_t bytes = declaredMemory + grid.shared;
-  Value adds = word(startsFromZero() ? 0 : 1);
-  SmallVector<Value> a = matrix(0, product.lhs), b = matrix(1, product.rhs),
-                     c = matrix(2, product.out);
+  uint32_t bytes = declaredMemory + grid.shared, packers = partsOn(on);
   SmallVector<Value> sizes{word(m), word(n), word(k)};
-  Value packed;
-  if (packs) {
-    uint32_t of = shape.threads < 2 ? 1 : 8 * shape.threads;
-    size_t size = kdl_matmul_packed_size(product.type, n, k);
-    packed = allocate(builder.getIndexAttr(static_cast<int64_t>(size)));
-    Value to = pointer(packed, index(0), 1);
-    parts(builder.getIndexAttr(of), [&](Value part) {
-      call(nameOf("pack_", product) + "_part", {b, {to, sizes[1], sizes[2], part, word(of)}});
-    });
-    b = {to};
-  }
-  parts(builder.getIndexAttr(count), [&](Value part) {
-    Value memory = allocate(builder.getIndexAttr(bytes));
-    call(nameOf(packs ? "" : "plain_", product) + "_part",
-         {a,
-          b,
-          c,
-          sizes,
-          {adds, part, word(count), word(byRows), pointer(memory, index(0), 1), word(bytes)}});
-    memref::DeallocOp::create(builder, where, memory);
-  });
+  Value packed, memory;
   if (packs)
-    memref::DeallocOp::create(builder, where, packed);
+    packed = allocate(
+        builder.getIndexAttr(static_cast<int64_t>(kdl_matmul_packed_size(product.type, n, k))));
+  if (count == 1)
+    memory = allocate(builder.getIndexAttr(bytes));
+  each(elements, [&](ValueRange element) {
+    SmallVector<Value> a = matrix(0, product.lhs, element), b = matrix(1, product.rhs, element),
+                       c = matrix(2, product.out, element);
+    if (packs) {
+      Value to = pointer(packed, index(0), 1);
+      parts(builder.getIndexAttr(packers), [&](Value part) {
+        call(nameOf("pack_", product) + "_part",
+             {b, {to, sizes[1], sizes[2], part, word(packers)}});
+      });
+      b = {to};
+    }
+    parts(builder.getIndexAttr(count), [&](Value part) {
+      Value own = memory ? memory : allocate(builder.getIndexAttr(bytes));
+      call(nameOf(packs ? "" : "plain_", product) + "_part",
+           {a,
+            b,
+            c,
+            sizes,
+            {adds, part, word(count), word(byRows), pointer(own, index(0), 1), word(bytes)}});
+      if (!memory)
+        free(own);
+    });
+  });
+  if (memory)
+    free(memory);
+  if (packs)
+    free(packed);
+}
+
+void Calls::buildStatic(Value adds) {
+  kdl_matmul how = shape(threads);
+  kdl_launch_desc grid =
+      kdl_matmul_grid(&how, static_cast<uint32_t>(product.m), static_cast<uint32_t>(product.n));
+  int64_t count = ShapedType::getNumElements(product.batch);
+  if (product.batch.empty() || threads < 2 || count < grid.grid[0] * grid.grid[1])
+    return buildStatic(adds, threads, batch());
+  share(builder.getIndexAttr(std::min<int64_t>(count, partsOn(threads))),
+        [&](Elements elements) { buildStatic(adds, 1, elements); });
 }
 
 /// The library decides when the program runs.
-void Calls::buildDynamic() {
+void Calls::buildDynamic(Value adds, uint32_t on, const Range &m, const Range &n, const Range &k,
+                         Elements elements) {
+  kdl_matmul how = shape(on);
   // The same for all sizes.
-  uint32_t bytes = declaredMemory + kdl_matmul_grid(&shape, 1, 1).shared;
+  uint32_t bytes = declaredMemory + kdl_matmul_grid(&how, 1, 1).shared, packers = partsOn(on);
   std::string name = nameOf("", product) + "_dynamic_";
-  Value adds = word(startsFromZero() ? 0 : 1), threads = word(shape.threads);
+  Value scratch =
+      call(name + "scratch", {{m.size, n.size, k.size, word(on)}}, builder.getI64Type())[0];
+  scratch = number(builder.getIndexType(), scratch);
+  Value packed = allocate(scratch), to = pointer(packed, index(0), 1);
+  Value none = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, scratch, index(0));
+  Value packs = arith::SelectOp::create(builder, where, none, index(0), index(packers));
+  OpFoldResult count = builder.getIndexAttr(1);
+  Value memory;
+  if (on < 2)
+    memory = allocate(builder.getIndexAttr(bytes));
+  else
+    count = number(builder.getIndexType(),
+                   call(name + "parts", {{m.size, n.size, word(on)}}, builder.getI32Type())[0]);
+  each(elements, [&](ValueRange element) {
+    SmallVector<Value> a = matrix(0, product.lhs, element, m.at, k.at),
+                       b = matrix(1, product.rhs, element, k.at, n.at),
+                       c = matrix(2, product.out, element, m.at, n.at);
+    parts(packs, [&](Value part) {
+      call(nameOf("pack_", product) + "_part", {b, {to, n.size, k.size, part, word(packers)}});
+    });
+    parts(count, [&](Value part) {
+      Value own = memory ? memory : allocate(builder.getIndexAttr(bytes));
+      call(name + "part", {a,
+                           b,
+                           {to},
+                           c,
+                           {m.size, n.size, k.size, adds, word(on), part, pointer(own, index(0), 1),
+                            word(bytes)}});
+      if (!memory)
+        free(own);
+    });
+  });
+  if (memory)
+    free(memory);
+  free(packed);
+}
+
+void Calls::buildDynamic(Value adds) {
   OpBuilder::InsertionGuard guard(builder);
   Range m = range(product.m, 2, product.out.row, 0), n = range(product.n, 2, product.out.column, 0),
         k = range(product.k, 0, product.lhs.column, 1); // zeros for no steps of K
@@ -318,37 +452,28 @@ void Calls::buildDynamic() {
     Value first = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, k.at, index(0));
     adds = arith::SelectOp::create(builder, where, first, adds, word(1));
   }
-  SmallVector<Value> a = matrix(0, product.lhs, m.at, k.at), b = matrix(1, product.rhs, k.at, n.at),
-                     c = matrix(2, product.out, m.at, n.at);
-  Value scratch =
-      call(name + "scratch", {{m.size, n.size, k.size, threads}}, builder.getI64Type())[0];
-  scratch = number(builder.getIndexType(), scratch);
-  Value packed = allocate(scratch), to = pointer(packed, index(0), 1);
-  uint32_t of = shape.threads < 2 ? 1 : 8 * shape.threads;
-  Value none = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, scratch, index(0));
-  Value packs = arith::SelectOp::create(builder, where, none, index(0), index(of));
-  parts(packs, [&](Value part) {
-    call(nameOf("pack_", product) + "_part", {b, {to, n.size, k.size, part, word(of)}});
-  });
-  Value count = call(name + "parts", {{m.size, n.size, threads}}, builder.getI32Type())[0];
-  parts(number(builder.getIndexType(), count), [&](Value part) {
-    Value memory = allocate(builder.getIndexAttr(bytes));
-    call(name + "part", {a,
-                         b,
-                         {to},
-                         c,
-                         {m.size, n.size, k.size, adds, threads, part, pointer(memory, index(0), 1),
-                          word(bytes)}});
-    memref::DeallocOp::create(builder, where, memory);
-  });
-  memref::DeallocOp::create(builder, where, packed);
+  if (product.batch.empty() || threads < 2)
+    return buildDynamic(adds, threads, m, n, k, batch());
+  Value all = batchCount();
+  Value single = call(nameOf("", product) + "_dynamic_parts", {{m.size, n.size, word(threads)}},
+                      builder.getI32Type())[0];
+  Value many = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::uge, all,
+                                     number(builder.getIndexType(), single));
+  auto either = scf::IfOp::create(builder, where, many, /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(either.thenBlock());
+  Value most = index(partsOn(threads));
+  share(arith::MinUIOp::create(builder, where, all, most).getResult(),
+        [&](Elements elements) { buildDynamic(adds, 1, m, n, k, elements); });
+  builder.setInsertionPointToStart(either.elseBlock());
+  buildDynamic(adds, threads, m, n, k, batch());
 }
 
 void Calls::build() {
+  Value adds = word(startsFromZero() ? 0 : 1);
   if (product.isStatic())
-    buildStatic();
+    buildStatic(adds);
   else
-    buildDynamic();
+    buildDynamic(adds);
   op->erase();
 }
 

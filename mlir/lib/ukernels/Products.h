@@ -13,9 +13,11 @@ namespace mlir::kdl {
 /// Attribute of a product that kdl-data-tile left for no microkernel at all, and said so.
 inline constexpr StringLiteral staysAttr = "kdl.stays";
 
-/// A matrix's dimensions, as indices into those of an operand; none: there is one element.
+/// A matrix's dimensions, as indices into those of an operand; none: there is one element. It has
+/// those of the batch in the same order as the other operands.
 struct PlainMatrix {
   std::optional<unsigned> row, column;
+  SmallVector<unsigned> batch;
 };
 
 struct PlainProduct {
@@ -23,9 +25,12 @@ struct PlainProduct {
   kdl_matmul_type type;
   StringLiteral suffix; // of the library's names
   PlainMatrix lhs, rhs, out;
-  int64_t m, n, k; // or ShapedType::kDynamic
+  int64_t m, n, k;            // or ShapedType::kDynamic
+  SmallVector<int64_t> batch; // so, too
 
-  bool isStatic() const { return !ShapedType::isDynamicShape({m, n, k}); }
+  bool isStatic() const {
+    return !ShapedType::isDynamicShape({m, n, k}) && !ShapedType::isDynamicShape(batch);
+  }
 };
 
 /// Otherwise what is in the way.

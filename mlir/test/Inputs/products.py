@@ -193,6 +193,12 @@ def forms(element):
     case("linalg.batch_matmul indexing_maps = [affine_map<(b, m, n, k) -> (b, k, m)>, affine_map<(b, m, n, k) -> (b, n, k)>, "
          "affine_map<(b, m, n, k) -> (b, m, n)>] ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
          [([2, 9, 16], element), ([2, 33, 9], element)], ([2, 16, 33], acc))
+    # Elements for which calls are worth while; two dimensions of a batch, in the order of the result alone.
+    case("linalg.batch_matmul ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
+         [([3, 40, 20], element), ([3, 20, 37], element)], ([3, 40, 37], acc))
+    case("linalg.contract indexing_maps = [affine_map<(x, y, m, n, k) -> (y, m, x, k)>, affine_map<(x, y, m, n, k) -> (x, n, y, k)>, "
+         "affine_map<(x, y, m, n, k) -> (x, y, m, n)>] ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
+         [([3, 14, 2, 21], element), ([2, 37, 3, 21], element)], ([2, 3, 14, 37], acc))
     case("linalg.contract indexing_maps = [affine_map<(n, k, m) -> (k, m)>, affine_map<(n, k, m) -> (k, n)>, "
          "affine_map<(n, k, m) -> (n, m)>] ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
          [([12, 30], element), ([12, 34], element)], ([34, 30], acc))

@@ -92,3 +92,63 @@ func.func @varies(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64
   }
   return %r : tensor<64x64xf32>
 }
+
+// -----
+
+// Batches, likewise: unless their elements are so small that calls cost more than packing, or have few columns. Of several dimensions, all of them.
+// CHECK-LABEL: func.func @batch(
+// CHECK-NOT: linalg.pack
+// CHECK: linalg.batch_matmul
+// CHECK-LABEL: func.func @batch_neighbour(
+// CHECK: linalg.batch_mmt4d
+// CHECK-LABEL: func.func @batch_constant(
+// CHECK: linalg.batch_mmt4d
+// CHECK-LABEL: func.func @batch_small(
+// CHECK: linalg.batch_mmt4d
+// CHECK-LABEL: func.func @batch_few_columns(
+// CHECK: linalg.batch_mmt4d
+// CHECK-LABEL: func.func @batch_dynamic(
+// CHECK-NOT: linalg.pack
+// CHECK: linalg.batch_matmul
+// CHECK-LABEL: func.func @several_dimensions(
+// CHECK-NOT: kdl.stays
+// CHECK: linalg.contract
+// CHECK-NOT: kdl.stays
+// CHECK: return
+func.func @batch(%a: tensor<4x64x32xf32>, %b: tensor<4x32x64xf32>, %c: tensor<4x64x64xf32>) -> tensor<4x64x64xf32> {
+  %0 = linalg.batch_matmul ins(%a, %b : tensor<4x64x32xf32>, tensor<4x32x64xf32>) outs(%c : tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  return %0 : tensor<4x64x64xf32>
+}
+func.func @batch_neighbour(%a: tensor<4x64x32xf32>, %b: tensor<4x32x64xf32>, %c: tensor<4x64x64xf32>) -> tensor<4x64x64xf32> {
+  %0 = linalg.batch_matmul ins(%a, %b : tensor<4x64x32xf32>, tensor<4x32x64xf32>) outs(%c : tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%0 : tensor<4x64x64xf32>) outs(%c : tensor<4x64x64xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %2 = arith.negf %x : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x64x64xf32>
+  return %1 : tensor<4x64x64xf32>
+}
+func.func @batch_constant(%a: tensor<4x64x32xf32>, %c: tensor<4x64x64xf32>) -> tensor<4x64x64xf32> {
+  %b = arith.constant dense<2.0> : tensor<4x32x64xf32>
+  %0 = linalg.batch_matmul ins(%a, %b : tensor<4x64x32xf32>, tensor<4x32x64xf32>) outs(%c : tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  return %0 : tensor<4x64x64xf32>
+}
+func.func @batch_small(%a: tensor<100x16x32xf32>, %b: tensor<100x32x31xf32>, %c: tensor<100x16x31xf32>) -> tensor<100x16x31xf32> {
+  %0 = linalg.batch_matmul ins(%a, %b : tensor<100x16x32xf32>, tensor<100x32x31xf32>) outs(%c : tensor<100x16x31xf32>) -> tensor<100x16x31xf32>
+  return %0 : tensor<100x16x31xf32>
+}
+func.func @batch_few_columns(%a: tensor<4x512x512xf32>, %b: tensor<4x512x8xf32>, %c: tensor<4x512x8xf32>) -> tensor<4x512x8xf32> {
+  %0 = linalg.batch_matmul ins(%a, %b : tensor<4x512x512xf32>, tensor<4x512x8xf32>) outs(%c : tensor<4x512x8xf32>) -> tensor<4x512x8xf32>
+  return %0 : tensor<4x512x8xf32>
+}
+func.func @batch_dynamic(%a: tensor<?x?x?xf32>, %b: tensor<?x?x?xf32>, %c: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
+  %0 = linalg.batch_matmul ins(%a, %b : tensor<?x?x?xf32>, tensor<?x?x?xf32>) outs(%c : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+  return %0 : tensor<?x?x?xf32>
+}
+func.func @several_dimensions(%a: tensor<3x2x4x8xf32>, %c: tensor<2x3x4x16xf32>) -> tensor<2x3x4x16xf32> {
+  %b = arith.constant dense<2.0> : tensor<2x3x8x16xf32>
+  %0 = linalg.contract indexing_maps = [affine_map<(x, y, m, n, k) -> (y, x, m, k)>, affine_map<(x, y, m, n, k) -> (x, y, k, n)>, affine_map<(x, y, m, n, k) -> (x, y, m, n)>]
+      ins(%a, %b : tensor<3x2x4x8xf32>, tensor<2x3x8x16xf32>) outs(%c : tensor<2x3x4x16xf32>) -> tensor<2x3x4x16xf32>
+  return %0 : tensor<2x3x4x16xf32>
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/words.h"
+#include "base/text_stream.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ void kdl_shell_write(FILE *file, const char *word) {
 char *kdl_words_shell(const kdl_words *words) {
   char *line = NULL;
   size_t size = 0;
-  FILE *file = open_memstream(&line, &size);
+  FILE *file = kdl_text_stream(&line, &size);
   for (size_t i = 0; file && i < words->count; ++i) {
     if (i)
       putc(' ', file);

@@ -2,6 +2,7 @@
 #include "bitcode/constants.h"
 
 #include "base/error.h"
+#include "base/text_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ kdl_status kdl_constants_print(const kdl_constant *constants, size_t count, char
   kdl_status status = sort(constants, count, sorted);
   if (status != KDL_OK)
     return status;
-  FILE *out = open_memstream(&text, &size);
+  FILE *out = kdl_text_stream(&text, &size);
   for (size_t i = 0; out && i < count; ++i)
     fprintf(out, "const %s=%s\n", sorted[i]->name, sorted[i]->value);
   if (!out || fclose(out) != 0) {

@@ -3,6 +3,7 @@
 
 #include "base/blake2b.h"
 #include "base/bytes.h"
+#include "base/text_stream.h"
 #include "cache/entry.h"
 #include "system/file.h"
 
@@ -124,7 +125,7 @@ char *kdl_identity_path(kdl_string text) {
 static bool is_now(const char *path, kdl_string text) {
   char *now = NULL;
   size_t length = 0;
-  FILE *out = open_memstream(&now, &length);
+  FILE *out = kdl_text_stream(&now, &length);
   if (out)
     kdl_identity_print(out, path, NULL);
   bool same =

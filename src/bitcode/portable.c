@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "bitcode/identity.h"
 
 #include <stdio.h>
@@ -72,7 +73,7 @@ static kdl_status make_portable(kdl_string first, kdl_string text, char **out_te
   kdl_status status = KDL_OK;
   kdl_string line;
   *out_text = NULL;
-  FILE *out = open_memstream(out_text, out_length);
+  FILE *out = kdl_text_stream(out_text, out_length);
   if (!out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   fwrite(first.data, 1, first.length, out);
@@ -115,7 +116,7 @@ static bool split_depends(kdl_string line, kdl_string *out_contents, char **out_
 static bool has_contents(const char *path, kdl_string contents) {
   char *now = NULL;
   size_t length = 0;
-  FILE *out = open_memstream(&now, &length);
+  FILE *out = kdl_text_stream(&now, &length);
   if (out)
     kdl_identity_print_built(out, path);
   bool same = out && fclose(out) == 0 && kdl_text_equal((kdl_string){now, length}, contents);
@@ -145,7 +146,7 @@ kdl_status kdl_portable_notes_here(kdl_string notes, char **out_text, size_t *ou
   char *path;
   *out_text = NULL;
   *out_is_young = false;
-  FILE *out = open_memstream(out_text, out_length);
+  FILE *out = kdl_text_stream(out_text, out_length);
   if (!out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   while (next_line(&notes, &line)) {

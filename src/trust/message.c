@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static kdl_status write_image(FILE *out, const kdl_signed_image *image) {
 kdl_status kdl_signed_message(const kdl_signed_image *images, size_t count, kdl_string *out_text) {
   char *text = NULL;
   size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
+  FILE *out = kdl_text_stream(&text, &size);
   if (!out)
     return no_memory();
   kdl_status status = KDL_OK;

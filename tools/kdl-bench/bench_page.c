@@ -7,6 +7,7 @@
 #include "cli/report.h"
 
 #include "base/error.h"
+#include "base/text_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ kdl_status cli_bench_save_page(const char *path, const char *json, size_t size) 
   size_t behind = before + sizeof mark - 1;
   char *made = NULL;
   size_t made_size = 0;
-  FILE *file = open_memstream(&made, &made_size);
+  FILE *file = kdl_text_stream(&made, &made_size);
   if (file) {
     fwrite(page, 1, before, file);
     put_escaped(json, size, file);
@@ -75,7 +76,7 @@ int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t c
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --html, expected the file to write"));
   char *json = NULL;
   size_t size = 0;
-  FILE *file = open_memstream(&json, &size);
+  FILE *file = kdl_text_stream(&json, &size);
   kdl_status status = file ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
   for (size_t i = 0; i < count && status == KDL_OK; ++i) {
     if (count > 1)

@@ -2,6 +2,7 @@
 /* kdl bench: what each layer of a dispatch costs, here and beside others. */
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/text_stream.h"
 #include "bench.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -180,7 +181,7 @@ static kdl_status write_forms(const cli_args *args, const bench_results *results
     const char *path = cli_args_value(args, form->option);
     char *data = NULL;
     size_t size = 0;
-    FILE *file = path ? open_memstream(&data, &size) : NULL;
+    FILE *file = path ? kdl_text_stream(&data, &size) : NULL;
     if (!path)
       continue;
     if (file)

@@ -2,6 +2,7 @@
 #include "write_report.h"
 
 #include "base/error.h"
+#include "base/text_stream.h"
 #include "cli/json.h"
 #include "version.h"
 
@@ -110,7 +111,7 @@ static void times(cli_json *json, const ld_stages *stages) {
 
 kdl_status ld_report_make(const ld_linker *linker, const ld_output *output, const char *error,
                           char **out_text, size_t *out_size) {
-  cli_json json = {.file = open_memstream(out_text, out_size)};
+  cli_json json = {.file = kdl_text_stream(out_text, out_size)};
   if (!json.file)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the report");
   char device[KDL_SPEC_LINE];

@@ -4,6 +4,7 @@
 #include "cc/depfile.h"
 
 #include "base/error.h"
+#include "base/text_stream.h"
 #include "cli/output.h"
 
 #include <stdio.h>
@@ -79,7 +80,7 @@ kdl_status cc_depfile_write(kdl_arena *arena, const cc_job *jobs, size_t count,
   const char *path = file->path ? file->path : default_path(arena, output);
   char *text = NULL;
   size_t size = 0;
-  FILE *out = status == KDL_OK && path && !files.failed ? open_memstream(&text, &size) : NULL;
+  FILE *out = status == KDL_OK && path && !files.failed ? kdl_text_stream(&text, &size) : NULL;
   if (status == KDL_OK && !out)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for what the source includes");
   if (out) {

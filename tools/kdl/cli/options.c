@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/text_stream.h"
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/report.h"
@@ -158,7 +159,7 @@ bool cli_args_has(const cli_args *args, const char *name) {
 char *cli_args_line(const cli_args *args) {
   char *line = NULL;
   size_t size = 0;
-  FILE *out = open_memstream(&line, &size);
+  FILE *out = kdl_text_stream(&line, &size);
   if (!out)
     return NULL;
   fputs(cli_report_name(), out);

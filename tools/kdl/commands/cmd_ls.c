@@ -2,6 +2,7 @@
 /* kdl ls: what a file holds. */
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "cli/demangle.h"
 #include "cli/input.h"
 #include "cli/report.h"
@@ -75,7 +76,7 @@ static void add_kind(cli_table *table, const kdl_library *lib, const kdl_image_i
 static void add_pairs(cli_table *table, const kdl_image_info *image, bool wide) {
   char *joined = NULL;
   size_t length = 0;
-  FILE *stream = open_memstream(&joined, &length);
+  FILE *stream = kdl_text_stream(&joined, &length);
   const char *separator = "";
   for (size_t i = 0; stream && i < image->pair_count; ++i) {
     const kdl_pair *pair = &image->pairs[i];

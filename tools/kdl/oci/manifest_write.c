@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "cli/json.h"
 #include "oci/manifest.h"
 #include "oci/manifest_keys.h"
@@ -91,7 +92,7 @@ kdl_status oci_manifest_write(const oci_manifest *manifest, const char *name, ch
                               size_t *out_size) {
   char *text = NULL;
   size_t size = 0;
-  FILE *file = open_memstream(&text, &size);
+  FILE *file = kdl_text_stream(&text, &size);
   bool fits = file && put_manifest(&(cli_json){.file = file}, manifest);
   kdl_status status = KDL_OK;
   if (!file || fclose(file) != 0 || !fits)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "container/container.h"
 
 #include <stdbool.h>
@@ -37,7 +38,7 @@ static void write_record(FILE *file, const oci_record *record) {
 char *oci_records_write(const oci_record *records, size_t count) {
   char *text = NULL;
   size_t size = 0;
-  FILE *file = open_memstream(&text, &size);
+  FILE *file = kdl_text_stream(&text, &size);
   for (size_t i = 0; file && i < count; ++i) {
     if (i)
       fputc('\n', file);

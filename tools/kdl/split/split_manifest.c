@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/json/reader.h"
+#include "base/text_stream.h"
 #include "cli/json.h"
 #include "cli/output.h"
 
@@ -55,7 +56,7 @@ static void put_manifest(cli_json *json, const split_manifest *manifest) {
 kdl_status split_manifest_save(const split_manifest *manifest, const char *path) {
   char *text = NULL;
   size_t size = 0;
-  FILE *file = open_memstream(&text, &size);
+  FILE *file = kdl_text_stream(&text, &size);
   if (!file)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
   put_manifest(&(cli_json){.file = file}, manifest);

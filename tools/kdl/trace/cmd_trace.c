@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl trace: every layer of every dispatch of a program, and what its trace says. */
 #include "base/error.h"
+#include "base/text_stream.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -22,7 +23,7 @@ static kdl_status save(const char *path, write_function *write, const cli_trace 
                        const cli_trace_sums *sums) {
   char *data = NULL;
   size_t size = 0;
-  FILE *file = open_memstream(&data, &size);
+  FILE *file = kdl_text_stream(&data, &size);
   if (file)
     write(trace, sums, file);
   kdl_status status = file && fclose(file) == 0 ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");

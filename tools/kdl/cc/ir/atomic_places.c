@@ -2,6 +2,7 @@
 #include "cc/ir/atomic_places.h"
 
 #include "base/error.h"
+#include "base/text_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ kdl_status cc_atomic_places_lower(kdl_arena *arena, kdl_string ir, kdl_string *o
   char *text = NULL;
   size_t size = 0;
   unsigned count = 0;
-  FILE *out = open_memstream(&text, &size);
+  FILE *out = kdl_text_stream(&text, &size);
   for (size_t at = 0, end; out && at < ir.length; at = end + 1) {
     end = kdl_text_find(ir, at, "\n");
     count += write_line(out, (kdl_string){ir.data + at, end - at}, count);

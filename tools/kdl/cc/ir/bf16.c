@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -367,7 +368,7 @@ static void write_functions(writer *w) {
 kdl_status cc_bf16_lower(kdl_arena *arena, kdl_string ir, cc_bf16_form form, kdl_string *out_ir) {
   char *text = NULL;
   size_t size = 0;
-  writer w = {.out = open_memstream(&text, &size), .form = form};
+  writer w = {.out = kdl_text_stream(&text, &size), .form = form};
   if (!w.out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the IR of a kernel");
   for (size_t at = 0; at < ir.length;) {

@@ -5,6 +5,7 @@
  * no longer and is dropped.
  */
 #include "base/error.h"
+#include "base/text_stream.h"
 #include "cli/report.h"
 #include "digests/sha256.h"
 #include "thin/zip/zip.h"
@@ -99,7 +100,7 @@ static kdl_status rewrite(zip_archive *archive, zip_member *record, const record
   char *text = NULL, *path = malloc(old.size + 1);
   size_t size = 0;
   recorder r = *from;
-  r.to = open_memstream(&text, &size);
+  r.to = kdl_text_stream(&text, &size);
   if (path && r.to) {
     const char *data = (const char *)old.data;
     for (size_t at = 0; at < old.size;) {

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,10 @@ kdl_status(kdl_fail_code)(kdl_status status, int64_t code, const char *format, .
   kdl_fail_code_va(status, code, format, args);
   va_end(args);
   return status;
+}
+
+kdl_status kdl_status_of(int reason) {
+  return reason == ENOMEM ? KDL_NO_MEMORY : KDL_IO;
 }
 
 kdl_status kdl_fail_va(kdl_status status, const char *format, va_list args) {

@@ -98,9 +98,9 @@ static kdl_status load_linked(kdl_library *lib, kdl_module *module, kdl_link_fro
     image.data_size = linked->size;
     status = hand_over(lib, module, &image);
     if (status == KDL_OK) {
-      kdl_linked_keep(linked);
+      (void)kdl_linked_keep(linked);
       module->linked = kdl_linked_take(linked);
-    } else if (*out_was_cached) {
+    } else if (*out_was_cached && status != KDL_NO_MEMORY) {
       kdl_linked_drop(linked);
     }
   }
@@ -113,7 +113,7 @@ static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
                                const kdl_backend_image *image) {
   bool was_cached = false;
   kdl_status status = load_linked(lib, module, KDL_LINK_FROM_CACHE, *image, &was_cached);
-  if (status != KDL_OK && was_cached)
+  if (status != KDL_OK && status != KDL_NO_MEMORY && was_cached)
     status = load_linked(lib, module, KDL_LINK_ANEW, *image, &was_cached);
   return status;
 }

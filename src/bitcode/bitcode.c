@@ -114,6 +114,7 @@ static kdl_status take_output(kdl_linked *linked, const kdl_link_result *result)
   linked->kind = kdl_image_sniff(result->image, result->size);
   linked->notes = result->notes;
   memcpy(linked->doubt, result->doubt, sizeof linked->doubt);
+  linked->is_short = result->is_short;
   if (linked->kind == KDL_IMAGE_UNKNOWN || linked->kind == KDL_IMAGE_BITCODE)
     return kdl_fail(KDL_BAD_FILE, "kdl-ld wrote %zu bytes of %s, expected an image for %s",
                     linked->size, kdl_image_kind_name(linked->kind), linked->key.device);
@@ -158,12 +159,12 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
 /* ------------------------------------------------------------------------------------------ */
 /* Afterwards                                                                                   */
 
-void kdl_linked_keep(kdl_linked *linked) {
+kdl_status kdl_linked_keep(kdl_linked *linked) {
   if (linked->is_cached || (linked->cache.mode != KDL_CACHE_ON && !linked->layers))
-    return;
+    return KDL_OK;
   if (linked->doubt[0]) {
     kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, linked->doubt);
-    return;
+    return linked->is_short ? kdl_fail(KDL_NO_MEMORY, "%s", linked->doubt) : KDL_OK;
   }
   kdl_cache_entry entry = {
       .link_key = text_of(&linked->key),
@@ -172,12 +173,15 @@ void kdl_linked_keep(kdl_linked *linked) {
       .image = linked->image,
       .image_size = linked->size,
   };
-  if (linked->cache.mode == KDL_CACHE_ON && kdl_cache_store(&linked->cache, &entry) == KDL_OK)
+  kdl_status shared = linked->layers ? kdl_link_layers_store(linked->layers, &entry) : KDL_OK;
+  if (linked->cache.mode != KDL_CACHE_ON || shared == KDL_NO_MEMORY)
+    return shared;
+  kdl_status status = kdl_cache_store(&linked->cache, &entry);
+  if (status == KDL_OK)
     kdl_debug(KDL_DEBUG_LINK, "cache: %s: kept in %s", linked->name, linked->cache.dir);
-  else if (linked->cache.mode == KDL_CACHE_ON)
+  else
     kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, kdl_error_message());
-  if (linked->layers)
-    kdl_link_layers_store(linked->layers, &entry);
+  return status;
 }
 
 void kdl_linked_drop(kdl_linked *linked) {

@@ -24,6 +24,7 @@ typedef struct kdl_linked {
   kdl_link_layers *layers; /* NULL: none */
   char *notes;             /* for the entry, should it be kept */
   char doubt[256];         /* why it is not to be */
+  bool is_short;           /* of memory, and that is why */
   char name[512];          /* what was linked, for people */
 } kdl_linked;
 
@@ -36,8 +37,8 @@ typedef enum kdl_link_from {
 kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_linked *out_linked);
 
 /* Puts an image that was linked, and that its backend has loaded, into the cache. That it cannot be
- * is no error. */
-void kdl_linked_keep(kdl_linked *linked);
+ * is no error for those who have loaded it. KDL_OK also where it is not to be kept. */
+kdl_status kdl_linked_keep(kdl_linked *linked);
 
 /* Removes from the cache an image that came from there and that its backend refused: from the
  * folder that it was found in, too. */

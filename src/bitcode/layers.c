@@ -114,27 +114,32 @@ static kdl_status check_key(const kdl_link_layers *layers, kdl_string link_key) 
   return status;
 }
 
-void kdl_link_layers_store(const kdl_link_layers *layers, const kdl_cache_entry *entry) {
+kdl_status kdl_link_layers_store(const kdl_link_layers *layers, const kdl_cache_entry *entry) {
   kdl_cache_entry portable = *entry;
   char *notes = NULL;
   size_t length = 0;
   if (!is_shared(layers))
-    return;
+    return KDL_OK;
   kdl_status status = check_key(layers, entry->link_key);
   if (status == KDL_OK)
     status = kdl_portable_notes(entry->notes, &notes, &length);
   portable.link_key = key_of(layers);
   portable.notes = (kdl_string){notes, length};
-  for (size_t i = 0; status == KDL_OK && i < layers->folders.count; ++i) {
+  if (status != KDL_OK)
+    kdl_debug(KDL_DEBUG_LINK, "cache: not shared: %s", kdl_error_message());
+  bool is_known = status == KDL_OK;
+  for (size_t i = 0; is_known && i < layers->folders.count; ++i) {
     const kdl_cache_settings *folder = &layers->folders.items[i];
     if (folder->sharing != KDL_CACHE_SHARED)
       continue;
-    if (kdl_cache_store(folder, &portable) == KDL_OK)
+    kdl_status stored = kdl_cache_store(folder, &portable);
+    if (stored == KDL_OK) {
       kdl_debug(KDL_DEBUG_LINK, "cache: kept in %s", folder->dir);
-    else
+    } else {
       kdl_debug(KDL_DEBUG_LINK, "cache: not kept: %s", kdl_error_message());
+      status = stored;
+    }
   }
-  if (status != KDL_OK)
-    kdl_debug(KDL_DEBUG_LINK, "cache: not shared: %s", kdl_error_message());
   free(notes);
+  return status;
 }

@@ -33,7 +33,8 @@ bool kdl_link_layers_wait(kdl_link_layers *layers, int64_t milliseconds,
 /* Removes the entry that was found, where its folder may be written to. */
 void kdl_link_layers_drop(const kdl_link_layers *layers);
 
-/* Puts an entry of this machine's cache into the folders that are shared. */
-void kdl_link_layers_store(const kdl_link_layers *layers, const kdl_cache_entry *entry);
+/* Puts an entry of this machine's cache into the folders that are shared; the status is that of the
+ * last one that refused. */
+kdl_status kdl_link_layers_store(const kdl_link_layers *layers, const kdl_cache_entry *entry);
 
 #endif

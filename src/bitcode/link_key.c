@@ -4,12 +4,14 @@
 #include "base/blake2b.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "bitcode/identity.h"
 #include "build_id.h"
 #include "system/environment.h"
 #include "system/loader.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,32 +132,44 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+static kdl_status print_member(FILE *out, const char *folder, const char *name) {
+  char *file;
+  if (asprintf(&file, "%s/%s", folder, name) < 0)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the files in it", folder);
+  fprintf(out, "member ");
+  kdl_identity_print(out, file, NULL);
+  fputc('\n', out);
+  free(file);
+  return KDL_OK;
+}
+
 /* A file, or a folder with the files in it, which are one library. */
-static void print_place(FILE *out, const char *path) {
+static kdl_status print_place(FILE *out, const char *path) {
   struct dirent **entries;
+  kdl_status status = KDL_OK;
   fprintf(out, "ukernels ");
   kdl_identity_print(out, path, NULL);
   fputc('\n', out);
   int count = scandir(path, &entries, is_ukernel_file, by_name);
+  if (count < 0)
+    return errno == ENOMEM ? kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the files in it", path)
+                           : KDL_OK;
   for (int i = 0; i < count; ++i) {
-    char *file;
-    if (asprintf(&file, "%s/%s", path, entries[i]->d_name) >= 0) {
-      fprintf(out, "member ");
-      kdl_identity_print(out, file, NULL);
-      fputc('\n', out);
-      free(file);
-    }
+    if (status == KDL_OK)
+      status = print_member(out, path, entries[i]->d_name);
     free(entries[i]);
   }
-  if (count >= 0)
-    free(entries);
+  free(entries);
+  return status;
 }
 
-static void print_ukernels(FILE *out) {
+static kdl_status print_ukernels(FILE *out) {
   char path[PATH_MAX];
   const char *list = kdl_environment("KDL_UKERNEL_PATH");
-  while (kdl_ukernel_path_next(&list, path))
-    print_place(out, path);
+  kdl_status status = KDL_OK;
+  while (status == KDL_OK && kdl_ukernel_path_next(&list, path))
+    status = print_place(out, path);
+  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -191,8 +205,7 @@ static kdl_status print_microkernels(FILE *out, const kdl_link_task *task, const
     return KDL_OK;
   }
   kdl_status status = print_library(out, task, which);
-  print_ukernels(out);
-  return status;
+  return status == KDL_OK ? print_ukernels(out) : status;
 }
 
 static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_link_key *key,
@@ -212,7 +225,7 @@ static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_link
 
 static kdl_status print_text(const kdl_link_task *task, const kdl_link_key *key, which_bytes which,
                              char **out_text, size_t *out_length) {
-  FILE *out = open_memstream(out_text, out_length);
+  FILE *out = kdl_text_stream(out_text, out_length);
   if (!out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   kdl_status status = print_all(out, task, key, which);
@@ -253,13 +266,14 @@ kdl_status kdl_link_key_settle(const kdl_link_task *task, kdl_link_key *key) {
   return status;
 }
 
-bool kdl_link_key_holds(const kdl_link_task *task, const kdl_link_key *key) {
+kdl_status kdl_link_key_check(const kdl_link_task *task, const kdl_link_key *key) {
   char *text = NULL;
   size_t length = 0;
-  bool holds = print_text(task, key, bytes_taken, &text, &length) == KDL_OK &&
-               length == key->length && memcmp(text, key->text, length) == 0;
+  kdl_status status = print_text(task, key, bytes_taken, &text, &length);
+  if (status == KDL_OK && (length != key->length || memcmp(text, key->text, length) != 0))
+    status = kdl_fail(KDL_IO, "what it was linked of was changed meanwhile");
   free(text);
-  return holds;
+  return status;
 }
 
 void kdl_link_key_free(kdl_link_key *key) {

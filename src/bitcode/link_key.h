@@ -41,8 +41,8 @@ void kdl_link_key_free(kdl_link_key *key);
  * process, with the microkernels of the caller's library. */
 kdl_status kdl_link_key_settle(const kdl_link_task *task, kdl_link_key *key);
 
-/* Whether the key is that of the bytes that were taken, and of the files beside them as they are
- * now. */
-bool kdl_link_key_holds(const kdl_link_task *task, const kdl_link_key *key);
+/* KDL_OK where the key is that of the bytes that were taken, and of the files beside them as they
+ * are now. */
+kdl_status kdl_link_key_check(const kdl_link_task *task, const kdl_link_key *key);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "bitcode/identity.h"
 #include "system/environment.h"
 
@@ -122,6 +123,7 @@ static void read_report(const kdl_linker_run *run, time_t begun, FILE *notes,
     is_young |= kdl_identity_is_newer(report->depends.items[i], begun - KDL_IDENTITY_YOUNG);
     fputc('\n', notes);
   }
+  result->is_short = status == KDL_NO_MEMORY;
   if (status != KDL_OK)
     snprintf(result->doubt, sizeof result->doubt, "what it depends on is unknown: %s",
              kdl_error_message());
@@ -143,7 +145,7 @@ static kdl_status collect(const kdl_link_key *key, const kdl_linker_call *call,
                           kdl_link_result *result) {
   size_t notes_size;
   kdl_link_report report;
-  FILE *notes = open_memstream(&result->notes, &notes_size);
+  FILE *notes = kdl_text_stream(&result->notes, &notes_size);
   if (!notes)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   fprintf(notes, "source %s\n", name);
@@ -204,8 +206,12 @@ kdl_status kdl_link_run(const kdl_link_task *task, kdl_link_key *key, const kdl_
   status = environment.failed ? kdl_fail(KDL_NO_MEMORY, "out of memory")
                               : run_call(key, &call, name, &result);
   kdl_arena_free(&arena);
-  if (status == KDL_OK && !result.doubt[0] && !kdl_link_key_holds(task, key))
-    snprintf(result.doubt, sizeof result.doubt, "what it was linked of was changed meanwhile");
+  kdl_status checked =
+      status == KDL_OK && !result.doubt[0] ? kdl_link_key_check(task, key) : KDL_OK;
+  if (checked != KDL_OK) {
+    snprintf(result.doubt, sizeof result.doubt, "%s", kdl_error_message());
+    result.is_short = checked == KDL_NO_MEMORY;
+  }
   if (status == KDL_OK) {
     *out_result = result;
   } else {

@@ -11,6 +11,7 @@ typedef struct kdl_link_result {
   size_t size;
   char *notes;     /* for the cache; malloc'ed */
   char doubt[256]; /* why it is not to be kept; "" where it may be */
+  bool is_short;   /* of memory, and that is why */
 } kdl_link_result;
 
 /* Settles the key, and links what it is of. `name` is what is linked, for people. */

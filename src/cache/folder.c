@@ -24,7 +24,7 @@ bool kdl_cache_owner_is_trusted(kdl_cache_sharing sharing, uid_t owner) {
 static kdl_status check_owner(int folder, const char *path, kdl_cache_sharing sharing) {
   struct stat info;
   if (fstat(folder, &info) != 0)
-    return kdl_fail(KDL_IO, "%s: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: %s", path, strerror(errno));
   if (!kdl_cache_owner_is_trusted(sharing, info.st_uid))
     return kdl_fail(KDL_IO, "%s: found a folder of user %u, expected one of user %u", path,
                     (unsigned)info.st_uid, (unsigned)geteuid());
@@ -71,7 +71,7 @@ int kdl_cache_folder_make(const char *path, kdl_cache_sharing sharing) {
   if (folder >= 0 || kdl_error_status() != KDL_NO_MATCH)
     return folder;
   if (!make_folders(path)) {
-    (void)kdl_fail(KDL_IO, "%s: cannot make the folder: %s", path, strerror(errno));
+    (void)kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", path, strerror(errno));
     return -1;
   }
   return kdl_cache_folder_open(path, sharing);
@@ -148,7 +148,7 @@ kdl_status kdl_cache_folder_list(int folder, kdl_cache_file **out_files, size_t 
     int reason = errno;
     if (own >= 0)
       close(own);
-    return kdl_fail(KDL_IO, "cannot list the folder: %s", strerror(reason));
+    return kdl_fail(kdl_status_of(reason), "cannot list the folder: %s", strerror(reason));
   }
   file_list list = {0};
   bool fits = true;

@@ -55,6 +55,10 @@ kdl_status kdl_cache_look_at_all(const kdl_cache_settings *settings,
     kdl_status read = kdl_cache_read(all.folder, settings->sharing, look.file->name, &found);
     if (read == KDL_NO_MATCH) /* gone since it was listed */
       continue;
+    if (read == KDL_NO_MEMORY) { /* which says nothing about the entry */
+      status = read;
+      break;
+    }
     if (read == KDL_OK) {
       kdl_cache_name(found.entry.link_key, ".kdl", name);
       look.entry = strcmp(name, look.file->name) == 0 ? &found.entry : NULL;

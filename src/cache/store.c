@@ -57,7 +57,7 @@ static kdl_status read_all(int fd, size_t size, void **out_data) {
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu bytes", size);
   kdl_status status = KDL_OK;
   if (!kdl_fd_read(fd, data, size, &got))
-    status = kdl_fail(KDL_IO, "cannot read: %s", strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "cannot read: %s", strerror(errno));
   else if (got != size)
     status = kdl_fail(KDL_BAD_FILE, "found %zu bytes, expected %zu", got, size);
   if (status != KDL_OK) {
@@ -93,7 +93,7 @@ kdl_status kdl_cache_read(int folder, kdl_cache_sharing sharing, const char *nam
   if (fd < 0)
     return kdl_fail(errno == ENOENT ? KDL_NO_MATCH : KDL_IO, "cannot open: %s", strerror(errno));
   if (fstat(fd, &info) != 0)
-    status = kdl_fail(KDL_IO, "cannot stat: %s", strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "cannot stat: %s", strerror(errno));
   else
     status = read_entry(fd, &info, sharing, out_found);
   close(fd);
@@ -180,7 +180,7 @@ static kdl_status write_entry(const kdl_cache_settings *settings, int folder, co
   char temporary[KDL_CACHE_NAME];
   int fd = create_temporary(folder, name, temporary);
   if (fd < 0)
-    return kdl_fail(KDL_IO, "cannot create a file: %s", strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "cannot create a file: %s", strerror(errno));
   const char *step = fchmod(fd, 0600) != 0 || !kdl_fd_write(fd, data, size) ? "write" : NULL;
   int reason = errno;
   if (!step && settings->sharing == KDL_CACHE_SHARED && fsync(fd) != 0) {

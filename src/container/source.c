@@ -152,7 +152,7 @@ kdl_status kdl_source_open_file(kdl_arena *arena, const char *path, const char *
   source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info;
   if (source->fd < 0 || fstat(source->fd, &info) != 0) {
-    status = kdl_fail(KDL_IO, "%s: cannot open: %s", name, strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", name, strerror(errno));
   } else if (!S_ISREG(info.st_mode)) {
     status = kdl_fail(KDL_IO, "%s: found %s, expected a regular file", name,
                       S_ISDIR(info.st_mode) ? "a directory" : "a device, pipe or socket");
@@ -303,7 +303,7 @@ static kdl_status map_file(kdl_source *source, uint64_t offset, uint64_t length,
                            const void **out_data) {
   struct stat info;
   if (fstat(source->fd, &info) != 0)
-    return kdl_fail(KDL_IO, "%s: cannot stat: %s", source->name, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot stat: %s", source->name, strerror(errno));
   if (!kdl_in_range(offset, length, (uint64_t)info.st_size))
     return kdl_fail(KDL_IO,
                     "%s: the file now has %" PRIu64 " bytes, expected %" PRIu64
@@ -312,9 +312,8 @@ static kdl_status map_file(kdl_source *source, uint64_t offset, uint64_t length,
   if (!source->mapping) {
     void *mapping = mmap(NULL, source->size, PROT_READ, MAP_PRIVATE, source->fd, 0);
     if (mapping == MAP_FAILED)
-      return kdl_fail(errno == ENOMEM ? KDL_NO_MEMORY : KDL_IO,
-                      "%s: cannot map %" PRIu64 " bytes: %s", source->name, source->size,
-                      strerror(errno));
+      return kdl_fail(kdl_status_of(errno), "%s: cannot map %" PRIu64 " bytes: %s", source->name,
+                      source->size, strerror(errno));
     source->mapping = mapping;
     source->mapping_size = source->size;
   }

@@ -78,14 +78,14 @@ static size_t split_index(char *path) {
 static kdl_status read_small_file(const char *path, char **out_data, size_t *out_size) {
   FILE *file = fopen(path, "rbe");
   if (!file)
-    return kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno));
   char *data = malloc(largest_file + 1);
   size_t size = data ? fread(data, 1, largest_file + 1, file) : 0;
   kdl_status status = KDL_OK;
   if (!data)
     status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
   else if (ferror(file))
-    status = kdl_fail(KDL_IO, "%s: cannot read: %s", path, strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "%s: cannot read: %s", path, strerror(errno));
   else if (size > largest_file)
     status = kdl_fail(KDL_BAD_FILE, "%s: found more than %d bytes, expected device specs in JSON",
                       path, largest_file);

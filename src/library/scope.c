@@ -2,9 +2,11 @@
 #include "library/scope.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "system/environment.h"
 #include "system/lock.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,16 +34,16 @@ static kdl_status preload(const char *path) {
 /* In the child of a fork that came in between it begins anew. */
 static void preload_all(void) {
   preload_count = 0;
+  char path[PATH_MAX];
   const char *list = kdl_environment("KDL_PRELOAD");
-  char *paths = list ? strdup(list) : NULL;
-  char *rest = paths;
-  for (char *path; paths && preload_status == KDL_OK && (path = strsep(&rest, ":"));) {
-    if (*path)
+  kdl_string rest = kdl_text_of(list ? list : "");
+  while (preload_status == KDL_OK && rest.length) {
+    preload_status = kdl_path_next(&rest, path);
+    if (preload_status == KDL_OK && *path)
       preload_status = preload(path);
   }
   if (preload_status != KDL_OK)
     snprintf(preload_message, sizeof preload_message, "KDL_PRELOAD: %s", kdl_error_message());
-  free(paths);
 }
 
 /* ------------------------------------------------------------------------------------------ */

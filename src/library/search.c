@@ -156,7 +156,7 @@ kdl_status kdl_search_folder(const char *path, char ***out_files, size_t *out_co
   struct dirent **entries;
   int found = scandir(path, &entries, is_library, by_name);
   if (found < 0)
-    return kdl_fail(KDL_IO, "%s: cannot list: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot list: %s", path, strerror(errno));
   size_t count = (size_t)found;
   char **files = calloc(count + 1, sizeof *files);
   bool whole = files != NULL;

@@ -6,6 +6,7 @@
 #include "system/environment.h"
 #include "system/loader.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -100,16 +101,17 @@ static kdl_status add_foreign(const char *path) {
 }
 
 static void add_foreign_list(const char *list) {
-  char *paths = strdup(list);
-  char *rest = paths;
-  for (char *path; paths && (path = strsep(&rest, ":"));) {
-    if (*path && add_foreign(path) != KDL_OK) {
+  char path[PATH_MAX];
+  for (kdl_string rest = kdl_text_of(list); rest.length;) {
+    kdl_status status = kdl_path_next(&rest, path);
+    if (status == KDL_OK && *path)
+      status = add_foreign(path);
+    if (status != KDL_OK) {
       kdl_debug(KDL_DEBUG_LOAD, "KDL_BACKEND_PATH: %s", kdl_error_message());
       if (!trouble[0])
         snprintf(trouble, sizeof trouble, "KDL_BACKEND_PATH: %s", kdl_error_message());
     }
   }
-  free(paths);
 }
 
 /* In the child of a fork that came in between it begins anew. */

@@ -7,6 +7,7 @@
 
 #include <kdl/kdl.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -54,18 +55,34 @@ kdl_status kdl_environment_seconds(const char *name, uint32_t limit, uint32_t *s
   return KDL_OK;
 }
 
+kdl_status kdl_path_next(kdl_string *rest, char out_path[PATH_MAX]) {
+  size_t length = kdl_text_find(*rest, 0, ":");
+  kdl_string path = {rest->data, length};
+  *rest = kdl_text_from(*rest, length + (length < rest->length));
+  if (length >= PATH_MAX)
+    return kdl_fail(KDL_IO, "%.60s...: %s", path.data, strerror(ENAMETOOLONG));
+  memcpy(out_path, path.data, length);
+  out_path[length] = '\0';
+  return KDL_OK;
+}
+
 static pthread_once_t lasting_once = PTHREAD_ONCE_INIT;
 static atomic_bool lasting_is_read;
+enum { longest_lasting = 4096 };
+static char lasting_text[KDL_LASTING_COUNT][longest_lasting];
 static const char *lasting[KDL_LASTING_COUNT];
 
-/* Copies, since a program may change its environment; one that there is no memory for is unset. */
+/* Copies, since a program may change its environment, for which there is always memory; what is
+ * longer is cut. */
 static void read_lasting(void) {
   static const char *const names[] = {[KDL_LASTING_POLICY] = "KDL_POLICY",
                                       [KDL_LASTING_VARIANT_TAG] = "KDL_VARIANT_TAG",
                                       [KDL_LASTING_CHECK] = "KDL_CHECK"};
   for (int i = 0; i < KDL_LASTING_COUNT; ++i) {
     const char *value = kdl_environment(names[i]);
-    lasting[i] = value ? strdup(value) : NULL;
+    if (value)
+      snprintf(lasting_text[i], longest_lasting, "%s", value);
+    lasting[i] = value ? lasting_text[i] : NULL;
   }
   atomic_store_explicit(&lasting_is_read, true, memory_order_release);
 }
@@ -77,10 +94,6 @@ const char *kdl_environment_lasting(kdl_lasting_variable which) {
 }
 
 void kdl_environment_forget(void) {
-  for (int i = 0; i < KDL_LASTING_COUNT; ++i) {
-    free((char *)(uintptr_t)lasting[i]);
-    lasting[i] = NULL;
-  }
   atomic_store(&lasting_is_read, false);
   lasting_once = (pthread_once_t)PTHREAD_ONCE_INIT;
 }

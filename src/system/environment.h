@@ -6,6 +6,7 @@
 
 #include <kdl/kdl.h>
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 
@@ -17,6 +18,10 @@ const char *kdl_environment(const char *name);
 
 /* Seconds that a variable gives, 1 to `limit`; left as they are where it is unset. */
 kdl_status kdl_environment_seconds(const char *name, uint32_t limit, uint32_t *seconds);
+
+/* The next path of a list with colons between, which moves on; "" where two of them meet. KDL_IO
+ * where it is longer than a path can be. */
+kdl_status kdl_path_next(kdl_string *rest, char out_path[PATH_MAX]);
 
 /* Those that are asked for on the way to every kernel, as they were when the first was asked for: a
  * walk through the environment takes longer than a choice. */

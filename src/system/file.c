@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static kdl_status failed(const char *path, const char *step) {
-  return kdl_fail(KDL_IO, "%s: cannot %s: %s", path, step, strerror(errno));
+  return kdl_fail(kdl_status_of(errno), "%s: cannot %s: %s", path, step, strerror(errno));
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -143,8 +143,8 @@ static kdl_status run_with(const kdl_subprocess *subprocess, int words, int erro
                          .is_apart = true};
   int problem = kdl_process_start(&process, &child);
   if (problem)
-    return kdl_fail_code(KDL_IO, problem, "%s: cannot be started: %s", subprocess->path,
-                         strerror(problem));
+    return kdl_fail_code(kdl_status_of(problem), problem, "%s: cannot be started: %s",
+                         subprocess->path, strerror(problem));
   int ending = open_child(child);
   kdl_status status = KDL_OK;
   if (set_limits(subprocess, child)) {

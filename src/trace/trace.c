@@ -91,7 +91,7 @@ static kdl_status set_path(const char *given) {
       is_whole ? snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", target) : -1;
   free(target);
   if (length < 0)
-    return kdl_fail(KDL_IO, "%s: cannot write there: %s", name, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot write there: %s", name, strerror(errno));
   if ((size_t)length + 32 > sizeof path)
     return kdl_fail(KDL_IO, "%.40s...: the name is too long", path);
   struct stat info;
@@ -102,7 +102,8 @@ static kdl_status set_path(const char *given) {
                     name);
   snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path) + 1, path);
   if (access(folder, W_OK | X_OK) != 0)
-    return kdl_fail(KDL_IO, "%s: cannot create a file there: %s", name, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot create a file there: %s", name,
+                    strerror(errno));
   return KDL_OK;
 }
 
@@ -170,7 +171,7 @@ kdl_status kdl_trace_save(void) {
   if (status != KDL_OK)
     return status;
   if (!kdl_trace_write(&header, draft.fd)) {
-    status = kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
     kdl_file_draft_drop(&draft);
     return status;
   }

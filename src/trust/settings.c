@@ -30,6 +30,12 @@ static void note_problem(const char *where, const char *found, const char *expec
   kdl_plain(settings.problem, sizeof settings.problem);
 }
 
+/* What the operating system has refused. */
+static void note_refusal(const char *where, const char *expected) {
+  settings.is_short |= !*settings.problem && errno == ENOMEM;
+  note_problem(where, strerror(errno), expected);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
@@ -63,7 +69,7 @@ static int open_own(int folder, const char *name, int flags, const char *path) {
   char found[64];
   int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
   if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
-    note_problem(path, strerror(errno), "to read it");
+    note_refusal(path, "to read it");
   if (fd >= 0 && !is_own(fd, found)) {
     note_problem(path, found, ours_alone);
     close(fd);
@@ -121,7 +127,8 @@ static void read_user(void) {
   if (!text || !*text)
     return;
   if (!kdl_is_privileged())
-    *settings.problem = '\0'; /* the user's word counts, whatever the system's is */
+    *settings.problem = '\0',
+    settings.is_short = false; /* the user's word counts, whatever the system's is */
   if (!parse_policy(kdl_text_of(text), &policy))
     note_word("KDL_TRUST", kdl_text_of(text));
   else
@@ -161,8 +168,10 @@ static void read_keys(int folder, char text[KDL_TRUST_LIMIT_FILE]) {
   const struct dirent *entry;
   int fd = open_own(folder, "keys.d", O_DIRECTORY, settings.folder);
   DIR *keys = fd >= 0 ? fdopendir(fd) : NULL;
-  if (!keys && fd >= 0)
+  if (!keys && fd >= 0) {
+    note_refusal(settings.folder, "to list it");
     close(fd);
+  }
   while (keys && (entry = readdir(keys))) {
     size_t length = strlen(entry->d_name);
     if (length > 4 && strcmp(entry->d_name + length - 4, ".pub") == 0)

@@ -19,6 +19,7 @@ enum { KDL_TRUST_LIMIT_KEYS = 64, KDL_TRUST_LIMIT_FILE = 4096 };
 typedef struct kdl_trust_settings {
   kdl_trust_policy policy;
   char problem[PATH_MAX + 256]; /* why it is not known what to load, and nothing is; "" */
+  bool is_short;                /* of memory, and that is why */
   char folder[PATH_MAX];        /* of the keys */
   kdl_public_key keys[KDL_TRUST_LIMIT_KEYS];
   size_t key_count;

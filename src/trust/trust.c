@@ -13,7 +13,9 @@
 kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy) {
   const kdl_trust_settings *settings = kdl_trust_settings_read();
   *out_policy = settings->policy;
-  return *settings->problem ? kdl_fail(KDL_BAD_CALL, "%s", settings->problem) : KDL_OK;
+  return *settings->problem
+             ? kdl_fail(settings->is_short ? KDL_NO_MEMORY : KDL_BAD_CALL, "%s", settings->problem)
+             : KDL_OK;
 }
 
 bool kdl_trust_identity(kdl_digest *out_digest) {

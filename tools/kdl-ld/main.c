@@ -47,7 +47,7 @@ static kdl_status save(const char *path, const void *data, size_t size) {
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     bool is_whole = file && fwrite(data, 1, size, file) == size;
     if (!file || fclose(file) != 0 || !is_whole)
-      return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+      return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
     return KDL_OK;
   }
   return cli_output_save(path, data, size);
@@ -63,6 +63,8 @@ static kdl_status find_builtin(ld_linker *linker) {
   if (!linker->request->has_builtin || !cli_beside(LD_BUILTIN, place))
     return KDL_OK;
   linker->builtin = realpath(place, NULL);
+  if (!linker->builtin && errno == ENOMEM)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the path of the built-in microkernels");
   if (!linker->builtin)
     kdl_debug(KDL_DEBUG_LINK, "%s: there are no built-in microkernels", place);
   return ld_words_add(&linker->depends, linker->builtin ? linker->builtin : place);

@@ -40,7 +40,8 @@ static int start_program(const char *name, char **argv) {
   if (!cli_beside(file, path))
     return cli_finish(kdl_fail(KDL_IO, "cannot find the folder of this program"));
   execv(path, argv);
-  return cli_finish(kdl_fail(KDL_IO, "%s: cannot start it: %s", path, strerror(errno)));
+  return cli_finish(
+      kdl_fail(kdl_status_of(errno), "%s: cannot start it: %s", path, strerror(errno)));
 }
 
 static void print_help(FILE *out) {

@@ -76,6 +76,8 @@ static kdl_status keep_buffer(LLVMMemoryBufferRef buffer, const char *kind, ld_o
 
 static kdl_status write_ir(const ld_linker *linker, ld_output *output) {
   char *text = LLVMPrintModuleToString(linker->module);
+  if (!text)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the text of the module");
   kdl_status status = keep(text, strlen(text), "ir", output);
   LLVMDisposeMessage(text);
   return status;

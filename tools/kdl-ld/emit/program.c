@@ -21,7 +21,7 @@
 kdl_status ld_file_create(const void *data, size_t size, ld_file *out_file) {
   int fd = kdl_memory_file_make("kdl-ld", KDL_MEMORY_FILE_INHERITED, data, size);
   if (fd < 0)
-    return kdl_fail(KDL_IO, "cannot make a file in memory: %s", strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "cannot make a file in memory: %s", strerror(errno));
   out_file->fd = fd;
   snprintf(out_file->path, sizeof out_file->path, "/proc/self/fd/%d", fd);
   return KDL_OK;

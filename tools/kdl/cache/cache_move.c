@@ -26,7 +26,7 @@ static kdl_status folder_settings(const char *folder, kdl_cache_sharing sharing,
   char here[PATH_MAX] = "";
   bool is_absolute = folder[0] == '/';
   if (!is_absolute && !getcwd(here, sizeof here))
-    return kdl_fail(KDL_IO, "cannot tell the current folder: %s", strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "cannot tell the current folder: %s", strerror(errno));
   int length = snprintf(made.dir, sizeof made.dir, "%s%s%s", here, is_absolute ? "" : "/", folder);
   if (length < 0 || (size_t)length >= sizeof made.dir)
     return kdl_fail(KDL_BAD_CALL, "%.60s...: the path is too long", folder);
@@ -100,7 +100,7 @@ kdl_status cli_cache_import(const kdl_cache_settings *settings, const char *fold
   if (settings->mode != KDL_CACHE_ON)
     return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: the cache is not to be written to, expected on");
   if (access(folder, F_OK) != 0)
-    return kdl_fail(KDL_IO, "%s: %s", folder, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: %s", folder, strerror(errno));
   kdl_status status = folder_settings(folder, KDL_CACHE_LOWER, &from);
   move moving = {.to = settings, .from = from.dir};
   if (status == KDL_OK)

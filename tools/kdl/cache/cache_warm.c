@@ -27,8 +27,9 @@ static kdl_status warm_image(const cli_input *input, const cli_device *device, s
   if (!linked)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   kdl_status status = kdl_bitcode_link(&task, KDL_LINK_FROM_CACHE, linked);
+  if (status == KDL_OK)
+    status = kdl_linked_keep(linked);
   if (status == KDL_OK) {
-    kdl_linked_keep(linked);
     ++*(linked->is_cached ? &count->there : &count->linked);
   } else {
     kdl_error_prefix("%s: image %zu for %s", input->name, image, device->name);
@@ -68,9 +69,10 @@ static kdl_status warm_devices(const cli_input *input, const cli_devices *device
 static kdl_status use_folder(const char *folder) {
   char path[PATH_MAX], list[PATH_MAX + 32];
   if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-    return kdl_fail(KDL_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", folder,
+                    strerror(errno));
   if (!realpath(folder, path))
-    return kdl_fail(KDL_IO, "%s: %s", folder, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: %s", folder, strerror(errno));
   if (strchr(path, ':'))
     return kdl_fail(KDL_BAD_CALL, "%s: found a colon, which KDL_CACHE separates folders by", path);
   snprintf(list, sizeof list, "off:%s,shared", path);

@@ -141,6 +141,9 @@ char *check_copy(const void *bytes, size_t size);
 
 /* The message is the thread's last failure where it is NULL. */
 void check_add_trouble(check *c, const char *path, const char *message);
+
+/* The same for a number of errno's. */
+void check_add_refusal(check *c, const char *path, int reason);
 void check_add_record(check *c, const char *path);
 void check_add_library(check *c, const check_library *library);
 

@@ -77,6 +77,12 @@ void check_add_trouble(check *c, const char *path, const char *message) {
            sizeof trouble);
 }
 
+void check_add_refusal(check *c, const char *path, int reason) {
+  if (reason == ENOMEM)
+    set_incomplete(c);
+  check_add_trouble(c, path, strerror(reason));
+}
+
 void check_add_record(check *c, const char *path) {
   const char *copy = check_keep(c, path, strlen(path));
   if (copy)
@@ -261,7 +267,7 @@ static void read_opened(check *c, check_file *file) {
   }
   ssize_t got = pread(file->fd, head, sizeof head, 0);
   if (got < 0) {
-    check_add_trouble(c, file->path, strerror(errno));
+    check_add_refusal(c, file->path, errno);
   } else if (is_zip(file, head, (size_t)got)) {
     check_read_zip(c, file, (uint64_t)file->info.st_size);
   } else if (is_tar(file, head, (size_t)got)) {
@@ -287,7 +293,7 @@ static void read_file(check *c, const check_file *file) {
   opened.fd = open(file->from ? file->from : file->path,
                    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | links);
   if (opened.fd < 0 || fstat(opened.fd, &opened.info) != 0) {
-    check_add_trouble(c, file->path, strerror(errno));
+    check_add_refusal(c, file->path, errno);
     if (opened.fd >= 0)
       close(opened.fd);
     return;

@@ -258,10 +258,13 @@ static void read_named(kpack *k, const kdl_msgpack_item *arch, kdl_msgpack reade
     check_short(k->c);
     return;
   }
-  if (read_object(k, member, reader) != KDL_OK &&
-      asprintf(&shown, "%s!%s", k->file.path, member) >= 0) {
-    check_add_trouble(k->c, shown, NULL);
-    free(shown);
+  if (read_object(k, member, reader) != KDL_OK) {
+    if (asprintf(&shown, "%s!%s", k->file.path, member) >= 0) {
+      check_add_trouble(k->c, shown, NULL);
+      free(shown);
+    } else {
+      check_short(k->c);
+    }
   }
   free(member);
 }

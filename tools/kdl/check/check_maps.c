@@ -219,7 +219,7 @@ kdl_status check_look_at_process(check *c, const char *number) {
   if (reason == ENOENT || reason == ESRCH)
     return kdl_fail(KDL_IO, "process %ld: there is none", process);
   if (reason)
-    return kdl_fail(KDL_IO, "process %ld: cannot look at what it maps: %s", process,
+    return kdl_fail(kdl_status_of(reason), "process %ld: cannot look at what it maps: %s", process,
                     strerror(reason));
   if (!lines)
     return kdl_fail(KDL_IO, "process %ld: it maps nothing: it has ended, or is the kernel's own",
@@ -248,9 +248,13 @@ static void find_records(check *c, const char *path) {
   size_t length = (size_t)(strchr(at + 1, '/') - path);
   char *folder = check_copy(path, length);
   bool is_known = !folder;
+  if (!folder)
+    check_short(c);
   for (size_t i = 0; i < c->record_count && !is_known; ++i)
     is_known = strncmp(c->records[i], folder, length) == 0 && c->records[i][length] == '/';
   DIR *list = is_known ? NULL : opendir(folder);
+  if (!is_known && !list && errno == ENOMEM)
+    check_short(c);
   const struct dirent *entry;
   while (list && (entry = readdir(list))) {
     char record[PATH_MAX];
@@ -274,7 +278,7 @@ size_t check_queue_mapped(check *c, check_take_file *take, void *user) {
     snprintf(from, sizeof from, "/proc/self/fd/%d", file->fd);
     if (file->fd < 0 && file->reason) { /* shared memory that nothing runs from is no library */
       if (file->runs)
-        check_add_trouble(c, file->path, strerror(file->reason));
+        check_add_refusal(c, file->path, file->reason);
       continue;
     }
     if (!c->is_elsewhere)

@@ -5,6 +5,7 @@
 #include "check/check.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +43,12 @@ static char *real_path(const check *c, const check_library *library) {
 
 static void sort_places(check *c, places *out_places) {
   *out_places = (places){.c = c, .places = calloc(c->library_count + 1, sizeof(place))};
+  if (!out_places->places)
+    check_short(c);
   for (size_t i = 0; out_places->places && i < c->library_count; ++i) {
     char *real = c->libraries[i].package ? NULL : real_path(c, &c->libraries[i]);
+    if (!real && !c->libraries[i].package)
+      check_short(c);
     if (real)
       out_places->places[out_places->count++] = (place){real, &c->libraries[i]};
   }
@@ -72,6 +77,23 @@ static void claim(const places *known, const char *path, const char *package) {
     if (!library->package)
       library->package = check_keep(known->c, package, strlen(package));
   }
+}
+
+/* A list that is not there is none; one that there is no memory for must not pass for that. */
+static void *opened(const places *known, void *list) {
+  if (!list && errno == ENOMEM)
+    check_short(known->c);
+  return list;
+}
+
+/* The next line; false at the end. */
+static bool next_line(const places *known, FILE *list, char **line, size_t *capacity) {
+  errno = 0;
+  if (getline(line, capacity, list) > 0)
+    return true;
+  if (errno == ENOMEM)
+    check_short(known->c);
+  return false;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -117,10 +139,10 @@ static void read_record(const places *known, const char *shown) {
   char *dash = strchr(package, '-');
   if (dash)
     *dash = ' ';
-  FILE *record = fopen(path, "re");
+  FILE *record = opened(known, fopen(path, "re"));
   char *line = NULL;
   size_t capacity = 0;
-  while (record && getline(&line, &capacity, record) > 0) {
+  while (record && next_line(known, record, &line, &capacity)) {
     if (resolve(folder, record_path(line), path))
       claim(known, path, package);
   }
@@ -151,10 +173,10 @@ static void read_list(const places *known, const char *root, const char *folder,
   size_t length = strlen(package);
   if (length > 5 && strcmp(package + length - 5, ".list") == 0)
     package[length - 5] = '\0';
-  FILE *list = fopen(path, "re");
+  FILE *list = opened(known, fopen(path, "re"));
   char *line = NULL;
   size_t capacity = 0;
-  while (list && getline(&line, &capacity, list) > 0) {
+  while (list && next_line(known, list, &line, &capacity)) {
     line[strcspn(line, "\n")] = '\0';
     claim_line(known, root, line, package);
   }
@@ -168,7 +190,7 @@ static void read_lists(const places *known, const char *root) {
   char folder[PATH_MAX];
   if (snprintf(folder, sizeof folder, "%s/var/lib/dpkg/info", root) >= PATH_MAX)
     return;
-  DIR *lists = opendir(folder);
+  DIR *lists = opened(known, opendir(folder));
   const struct dirent *entry;
   while (lists && (entry = readdir(lists))) {
     size_t length = strlen(entry->d_name);

@@ -137,11 +137,12 @@ static void read_stream(check *c, const check_file *file, uint64_t offset, uint6
   inner.fd = check_make_file();
   kdl_status status = KDL_OK;
   if (from < 0 || inner.fd < 0)
-    status = kdl_fail(KDL_IO, "cannot make a temporary file: %s", strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "cannot make a temporary file: %s", strerror(errno));
   if (status == KDL_OK)
     status = run_packer(program, from, inner.fd, UNPACKED_BASE + size * UNPACKED_RATIO);
   if (status == KDL_OK && fstat(inner.fd, &inner.info) != 0)
-    status = kdl_fail(KDL_IO, "cannot look at the temporary file: %s", strerror(errno));
+    status =
+        kdl_fail(kdl_status_of(errno), "cannot look at the temporary file: %s", strerror(errno));
   if (status == KDL_OK)
     read(c, &inner, (uint64_t)inner.info.st_size, package);
   else
@@ -164,7 +165,7 @@ bool check_is_packed(const void *head, size_t size) {
 /* Debian                                                                                       */
 
 /* "librocrand1_5.3.3-4_amd64.deb": librocrand1 5.3.3-4; NULL where the name has another form. */
-static char *deb_package(const char *path) {
+static char *deb_package(check *c, const char *path) {
   const char *slash = strrchr(path, '/');
   const char *name = slash ? slash + 1 : path;
   const char *first = strchr(name, '_');
@@ -172,6 +173,8 @@ static char *deb_package(const char *path) {
   char *package = second ? check_copy(name, (size_t)(second - name)) : NULL;
   if (package)
     package[first - name] = ' ';
+  else if (second)
+    check_short(c);
   return package;
 }
 
@@ -188,7 +191,7 @@ void check_read_deb(check *c, const check_file *file) {
     if (!kdl_in_range(at, length, size))
       break;
     if (strncmp(header, "data.tar", 8) == 0) {
-      char *package = deb_package(file->path);
+      char *package = deb_package(c, file->path);
       if (header[8] == ' ' || header[8] == '/')
         check_add_trouble(c, file->path, "found a payload that is not compressed");
       else
@@ -271,6 +274,8 @@ void check_read_rpm(check *c, const check_file *file) {
     return;
   }
   char *package = check_copy(lead + name_at, name_size);
+  if (!package)
+    check_short(c);
   read_stream(c, file, at, size - at, package, read_cpio);
   free(package);
 }

@@ -63,8 +63,15 @@ static char *name_of(const uint8_t *header) {
   return made < 0 ? NULL : name;
 }
 
-/* The path of a pax header: "LENGTH path=VALUE\n" among others. */
-static char *pax_path(const char *text, size_t size) {
+static char *copy_name(check *c, const char *text, size_t size) {
+  char *name = check_copy(text, size);
+  if (!name)
+    check_short(c);
+  return name;
+}
+
+/* The path of a pax header: "LENGTH path=VALUE\n" among others; NULL where it has none. */
+static char *pax_path(check *c, const char *text, size_t size) {
   for (size_t at = 0; at < size;) {
     kdl_string rest = {text + at, size - at};
     size_t digits = 0;
@@ -72,7 +79,7 @@ static char *pax_path(const char *text, size_t size) {
     if (!kdl_text_number(rest, &digits, &length) || length <= digits || length > rest.length)
       return NULL;
     if (kdl_text_starts(kdl_text_from(rest, digits), " path=") && length >= digits + 7)
-      return check_copy(rest.data + digits + 6, length - digits - 7);
+      return copy_name(c, rest.data + digits + 6, length - digits - 7);
     at += length;
   }
   return NULL;
@@ -80,9 +87,12 @@ static char *pax_path(const char *text, size_t size) {
 
 static void read_long_name(tar *t, uint64_t offset, uint64_t size, bool is_pax) {
   char *text = size <= longest_name ? malloc((size_t)size + 1) : NULL;
+  if (!text && size <= longest_name)
+    check_short(t->c);
   if (text && read_at(t, offset, text, (size_t)size)) {
     free(t->long_name);
-    t->long_name = is_pax ? pax_path(text, (size_t)size) : check_copy(text, (size_t)size);
+    t->long_name =
+        is_pax ? pax_path(t->c, text, (size_t)size) : copy_name(t->c, text, (size_t)size);
   }
   free(text);
 }
@@ -95,6 +105,8 @@ static void read_member(tar *t, const uint8_t *header, uint64_t offset, uint64_t
   }
   char *name = t->long_name ? t->long_name : name_of(header);
   t->long_name = NULL;
+  if (!name)
+    check_short(t->c);
   if (name && (type == '0' || type == '\0' || type == '7') && size)
     check_read_member(t->c, t->file, name, t->package, offset, size);
   free(name);

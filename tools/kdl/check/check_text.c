@@ -3,6 +3,7 @@
 #include "base/cxx_name.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "check/check.h"
 #include "cli/output.h"
 #include "cli/text.h"
@@ -101,7 +102,7 @@ static void add_number(cli_table *table, size_t number) {
 static void add_names(const check *c, cli_table *table, const check_gap *gap) {
   char *text = NULL;
   size_t size = 0;
-  FILE *stream = gap->name_count ? open_memstream(&text, &size) : NULL;
+  FILE *stream = gap->name_count ? kdl_text_stream(&text, &size) : NULL;
   for (size_t i = 0; stream && i < gap->name_count; ++i) {
     char plain[128];
     kdl_string name = cli_demangle(c->demangler, gap->names[i]);
@@ -114,6 +115,8 @@ static void add_names(const check *c, cli_table *table, const check_gap *gap) {
     fprintf(stream, " and %zu more", gap->kernels - gap->name_count);
   if (stream && fclose(stream) == 0)
     cli_table_add_line(table, "missing", (kdl_string){text, size});
+  else if (gap->name_count)
+    cli_table_add_failed(table);
   free(text);
 }
 

@@ -150,7 +150,7 @@ typedef struct {
 } walker;
 
 static void fail_at(check *c, const char *path) {
-  check_add_trouble(c, path, strerror(errno));
+  check_add_refusal(c, path, errno);
 }
 
 /* File systems that hold no files but a view of the kernel. */
@@ -298,12 +298,14 @@ static kdl_status walk(check *c, queue *q, bool *out_failed) {
   walker w = {.c = c, .q = q};
   pthread_t workers[CHECK_WORKERS];
   size_t started = 0;
+  int reason = 0;
   for (size_t wanted = worker_count(c); started < wanted; ++started) {
-    if (pthread_create(&workers[started], NULL, work, q) != 0)
+    reason = pthread_create(&workers[started], NULL, work, q);
+    if (reason)
       break;
   }
   if (!started)
-    return kdl_fail(KDL_IO, "cannot start a thread");
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a thread: %s", strerror(reason));
   for (; w.operand < c->operand_count; ++w.operand)
     visit_operand(&w, c->operands[w.operand].shown, out_failed);
   check_queue_mapped(c, take_mapped, &w);

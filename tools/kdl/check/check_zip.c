@@ -32,6 +32,7 @@ typedef struct {
   uint64_t packed;   /* bytes of the members so far: more than the file has are there twice */
   uint64_t inflated; /* of them, into files */
   char *package;
+  bool is_short; /* of memory */
 } zip;
 
 typedef struct {
@@ -41,8 +42,10 @@ typedef struct {
 
 static void tell(const zip *z, const char *member, const char *message) {
   char *path;
-  if (asprintf(&path, "%s%s%s", z->file->path, *member ? "!" : "", member) < 0)
+  if (asprintf(&path, "%s%s%s", z->file->path, *member ? "!" : "", member) < 0) {
+    check_short(z->c);
     return;
+  }
   check_add_trouble(z->c, path, message);
   free(path);
 }
@@ -67,7 +70,12 @@ __attribute__((format(printf, 3, 4))) static void damaged(const zip *z, const ch
 
 static bool read_directory(zip *z) {
   zip_end end;
-  if (zip_find_end(&z->source, false, &end) != ZIP_END_FOUND) {
+  zip_end_found found = zip_find_end(&z->source, false, &end);
+  if (found == ZIP_END_SHORT) {
+    check_short(z->c);
+    return false;
+  }
+  if (found != ZIP_END_FOUND) {
     damaged(z, "", "zip: found no end of the directory in %" PRIu64 " bytes", z->source.size);
     return false;
   }
@@ -78,18 +86,26 @@ static bool read_directory(zip *z) {
   }
   z->directory = malloc((size_t)size + 1);
   z->directory_size = size;
-  if (z->directory && zip_source_read(&z->source, end.directory, z->directory, (size_t)size))
+  if (!z->directory) {
+    check_short(z->c);
+    return false;
+  }
+  if (zip_source_read(&z->source, end.directory, z->directory, (size_t)size))
     return true;
   damaged(z, "", "zip: cannot read the directory of %" PRIu64 " bytes", size);
   return false;
 }
 
 /* The entry at *at, which moves behind it; false at the end, and where it is damaged. */
-static bool next_entry(const zip *z, size_t *at, entry *out_entry) {
+static bool next_entry(zip *z, size_t *at, entry *out_entry) {
   if (zip_read_entry(z->directory + *at, (size_t)z->directory_size - *at, &out_entry->in))
     return false;
   out_entry->name = check_copy(out_entry->in.name.data, out_entry->in.name.length);
   *at += out_entry->in.size;
+  if (!out_entry->name) {
+    check_short(z->c);
+    z->is_short = true;
+  }
   return out_entry->name != NULL;
 }
 
@@ -104,6 +120,8 @@ static void find_package(zip *z) {
     if (!end || strchr(e.name, '/') != end + strlen(".dist-info"))
       continue;
     z->package = check_copy(e.name, (size_t)(end - e.name));
+    if (!z->package)
+      check_short(z->c);
     char *dash = z->package ? strchr(z->package, '-') : NULL;
     if (dash)
       *dash = ' ';
@@ -117,12 +135,14 @@ static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t
   uint64_t left = size - head_size;
   kdl_status status = room ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status == KDL_OK && !kdl_fd_write(fd, head, head_size))
-    status = kdl_fail(KDL_IO, "cannot write the inflated member: %s", strerror(errno));
+    status =
+        kdl_fail(kdl_status_of(errno), "cannot write the inflated member: %s", strerror(errno));
   while (left && status == KDL_OK) {
     size_t want = left < step ? (size_t)left : step, count;
     status = kdl_inflater_read(inflater, room, want, want, &count);
     if (status == KDL_OK && !kdl_fd_write(fd, room, count))
-      status = kdl_fail(KDL_IO, "cannot write the inflated member: %s", strerror(errno));
+      status =
+          kdl_fail(kdl_status_of(errno), "cannot write the inflated member: %s", strerror(errno));
     left -= status == KDL_OK ? count : 0;
   }
   free(room);
@@ -156,7 +176,7 @@ static kdl_status inflate_and_judge(zip *z, const entry *e, kdl_inflater *inflat
   z->inflated += e->in.inflated;
   int fd = check_make_file();
   if (fd < 0)
-    return kdl_fail(KDL_IO, "cannot make a temporary file: %s", strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "cannot make a temporary file: %s", strerror(errno));
   status = inflate_to(inflater, head, head_size, e->in.inflated, fd);
   if (status == KDL_OK)
     status = judge_inflated(z, e, fd, check_is_loose(head, head_size));
@@ -186,7 +206,9 @@ static void read_packed(zip *z, const entry *e, uint64_t offset) {
   size_t size = (size_t)(offset - start + e->in.packed);
   void *mapping = mmap(NULL, size, PROT_READ, MAP_PRIVATE, z->file->fd, (off_t)start);
   if (mapping == MAP_FAILED) {
-    damaged(z, e->name, "cannot map %" PRIu64 " bytes", e->in.packed);
+    (void)kdl_fail(kdl_status_of(errno), "cannot map %" PRIu64 " bytes: %s", e->in.packed,
+                   strerror(errno));
+    tell(z, e->name, NULL);
     return;
   }
   kdl_status status = read_deflated(z, e, (const uint8_t *)mapping + (offset - start));
@@ -231,7 +253,7 @@ void check_read_zip(check *c, const check_file *file, uint64_t size) {
     find_package(&z);
     for (; next_entry(&z, &at, &e); free(e.name))
       read_member(&z, &e);
-    if (at != z.directory_size)
+    if (at != z.directory_size && !z.is_short)
       damaged(&z, "", "zip: found a damaged directory at its byte %zu", at);
   }
   free(z.directory);

@@ -183,7 +183,7 @@ static kdl_status find_all(const cli_args *args, check *c, bool *out_failed) {
   find_served(c);
   if (c->trouble_count)
     qsort(c->troubles, c->trouble_count, sizeof *c->troubles, compare_troubles);
-  return KDL_OK;
+  return c->out_of_memory ? kdl_fail(KDL_NO_MEMORY, "out of memory for what was found") : KDL_OK;
 }
 
 static kdl_status print_all(void *user) {
@@ -197,7 +197,7 @@ static kdl_status print(const cli_args *args, check *c) {
   if (path && strcmp(path, "-") != 0)
     return cli_output_capture(path, print_all, c);
   if (!path && has_program(args) && (fflush(stdout) != 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
-    return kdl_fail(KDL_IO, "<stdout>: cannot write: %s", strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "<stdout>: cannot write: %s", strerror(errno));
   return print_all(c);
 }
 

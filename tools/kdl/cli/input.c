@@ -24,7 +24,8 @@ static const char *display_name(const char *path) {
 }
 
 static kdl_status failed(const char *path, const char *step) {
-  return kdl_fail(KDL_IO, "%s: cannot %s: %s", display_name(path), step, strerror(errno));
+  return kdl_fail(kdl_status_of(errno), "%s: cannot %s: %s", display_name(path), step,
+                  strerror(errno));
 }
 
 static kdl_status read_pipe(const char *path, int fd, cli_bytes *out) {

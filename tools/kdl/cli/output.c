@@ -52,7 +52,7 @@ static kdl_status write_through(content *what) {
   }
   status = write_content(what, fd);
   if (close(fd) != 0 && status == KDL_OK)
-    status = kdl_fail(KDL_IO, "%s: cannot write: %s", what->path, strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", what->path, strerror(errno));
   return status;
 }
 
@@ -72,7 +72,7 @@ kdl_status cli_output_save(const char *path, const void *data, size_t size) {
 static kdl_status save_from(const char *path, int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0)
-    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
   size_t size = (size_t)info.st_size;
   void *data = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
   if (data == MAP_FAILED)
@@ -87,7 +87,7 @@ kdl_status cli_output_capture(const char *path, cli_print *print, void *user) {
   int before = dup(STDOUT_FILENO), fd = memfd_create("kdl-output", MFD_CLOEXEC);
   kdl_status status = KDL_OK;
   if (before < 0 || fd < 0 || fflush(stdout) != 0 || dup2(fd, STDOUT_FILENO) < 0)
-    status = kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
   if (status == KDL_OK) {
     status = print(user);
     if (status == KDL_OK)
@@ -129,7 +129,8 @@ kdl_status cli_output_check(const char *path) {
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   kdl_status status = KDL_OK;
   if (access(folder, W_OK | X_OK) != 0)
-    status = kdl_fail(KDL_IO, "%s: cannot create a file there: %s", path, strerror(errno));
+    status =
+        kdl_fail(kdl_status_of(errno), "%s: cannot create a file there: %s", path, strerror(errno));
   free(folder);
   return status;
 }
@@ -154,6 +155,6 @@ kdl_status cli_output_on_stdout(const cli_args *args, const char *const *options
 kdl_status cli_output_flush(void) {
   bool failed = ferror(stdout);
   if (fflush(stdout) != 0)
-    return kdl_fail(KDL_IO, "<stdout>: cannot write: %s", strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "<stdout>: cannot write: %s", strerror(errno));
   return failed ? kdl_fail(KDL_IO, "<stdout>: cannot write: earlier error") : KDL_OK;
 }

@@ -219,11 +219,11 @@ int cli_run_doctor(const cli_args *args) {
   (void)args;
   print("libkdl", "%s", kdl_version());
   print_codecs();
-  kdl_status status = print_drivers();
+  int code = cli_finish(print_drivers());
   print_linker();
   print_registries();
   print_cache();
   print_folders();
   print_environment();
-  return cli_finish(status);
+  return code;
 }

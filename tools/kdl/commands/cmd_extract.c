@@ -69,7 +69,8 @@ static kdl_status save_into(const char *directory, kdl_library *lib, size_t inde
 static kdl_status extract_to_directory(const char *directory, kdl_library *lib,
                                        const bool *chosen) {
   if (mkdir(directory, 0777) != 0 && errno != EEXIST)
-    return kdl_fail(KDL_IO, "%s: cannot make the directory: %s", directory, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot make the directory: %s", directory,
+                    strerror(errno));
   size_t skipped = 0;
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     kdl_status status = chosen[i] ? save_into(directory, lib, i) : KDL_OK;

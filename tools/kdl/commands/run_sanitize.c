@@ -98,7 +98,7 @@ kdl_status cli_sanitizer_begin(cli_sanitizer *sanitizer) {
   fflush(stdout);
   pid_t child = fork();
   if (child < 0)
-    return kdl_fail(KDL_IO, "--sanitize: cannot fork: %s", strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "--sanitize: cannot fork: %s", strerror(errno));
   sanitizer->is_child = child == 0;
   if (sanitizer->is_child)
     return set_environment(library, sanitizer->log)

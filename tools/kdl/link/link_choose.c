@@ -24,6 +24,7 @@ static bool is_bitcode(const kdl_catalog *catalog, size_t image) {
 
 /* Images that hold kernels are callers; the others hold microkernels. */
 static kdl_status list_kernels(kdl_catalog *catalog, cli_names *kernels) {
+  size_t shortages = kdl_catalog_shortages(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     size_t count = 0;
     const kdl_string *names =
@@ -33,7 +34,9 @@ static kdl_status list_kernels(kdl_catalog *catalog, cli_names *kernels) {
         return kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
     }
   }
-  return KDL_OK;
+  return kdl_catalog_shortages(catalog) == shortages
+             ? KDL_OK
+             : kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
 }
 
 static const kdl_candidate *first_bitcode(const kdl_catalog *catalog,

@@ -80,10 +80,10 @@ static kdl_status copy_file(int from, int to, const char *name) {
   char piece[1 << 16];
   size_t size = 0;
   if (lseek(from, 0, SEEK_SET) != 0)
-    return kdl_fail(KDL_IO, "%s: cannot write: %s", name, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", name, strerror(errno));
   do {
     if (!kdl_fd_read(from, piece, sizeof piece, &size))
-      return kdl_fail(KDL_IO, "%s: cannot write: %s", name, strerror(errno));
+      return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", name, strerror(errno));
     if (!kdl_fd_write(to, piece, size))
       return kdl_fd_write_failed(name);
   } while (size == sizeof piece);

@@ -18,7 +18,8 @@ static const char layout_text[] = "{\"imageLayoutVersion\": \"1.0.0\"}\n";
 static kdl_status make_folder(const char *path) {
   return mkdir(path, 0777) == 0 || errno == EEXIST
              ? KDL_OK
-             : kdl_fail(KDL_IO, "%s: cannot make the folder: %s", path, strerror(errno));
+             : kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", path,
+                        strerror(errno));
 }
 
 typedef struct {

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json/writer.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "oci/json_text.h"
 #include "oci/layout.h"
 #include "oci/manifest.h"
@@ -195,7 +196,7 @@ static kdl_status save_index(const char *path, const rewriting *state, const cha
                              const char *entries, const entry *added) {
   char *text = NULL;
   size_t size = 0;
-  FILE *file = open_memstream(&text, &size);
+  FILE *file = kdl_text_stream(&text, &size);
   if (file) {
     fprintf(file, "{\n%s%s  \"manifests\": [\n%s",
             state->has_version ? "" : "  \"schemaVersion\": 2,\n", head, entries);
@@ -216,8 +217,8 @@ static kdl_status rewrite(const char *path, const char *tag, const entry *added)
   size_t sizes[2];
   kdl_arena arena = {.blocks = NULL};
   rewriting state = {.tag = tag,
-                     .head = open_memstream(&texts[0], &sizes[0]),
-                     .entries = open_memstream(&texts[1], &sizes[1])};
+                     .head = kdl_text_stream(&texts[0], &sizes[0]),
+                     .entries = kdl_text_stream(&texts[1], &sizes[1])};
   kdl_status status =
       state.head && state.entries ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
   if (status == KDL_OK && access(path, F_OK) == 0) {
@@ -251,7 +252,7 @@ kdl_status oci_layout_tag(const char *folder, const char *tag, const char *diges
   snprintf(lock, sizeof lock, "%.*s/oci-layout", PATH_MAX - 16, folder);
   int fd = open(lock, O_RDONLY | O_CLOEXEC);
   if (fd < 0 || flock(fd, LOCK_EX) != 0)
-    status = kdl_fail(KDL_IO, "%s: cannot lock: %s", lock, strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "%s: cannot lock: %s", lock, strerror(errno));
   if (status == KDL_OK)
     status = rewrite(path, tag, &added);
   if (fd >= 0)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "base/words.h"
 #include "cli/beside.h"
 #include "cli/report.h"
@@ -115,8 +116,9 @@ static void end_line(kdl_words *line, int fd) {
 
 static kdl_status make_file(const char *name, const void *data, size_t size, int *out_fd) {
   *out_fd = kdl_memory_file_make(name, KDL_MEMORY_FILE_INHERITED, data, size);
-  return *out_fd >= 0 ? KDL_OK
-                      : kdl_fail(KDL_IO, "cannot make a file in memory: %s", strerror(errno));
+  return *out_fd >= 0
+             ? KDL_OK
+             : kdl_fail(kdl_status_of(errno), "cannot make a file in memory: %s", strerror(errno));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -155,7 +157,7 @@ static kdl_status list_layers(const oci_manifest *manifest, const bool *wanted, 
   char *text = NULL;
   size_t size = 0;
   uint64_t sum = 0;
-  FILE *file = open_memstream(&text, &size);
+  FILE *file = kdl_text_stream(&text, &size);
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < manifest->layer_count && file && status == KDL_OK; ++i) {
     const oci_layer *layer = &manifest->layers[i];

@@ -22,7 +22,7 @@ enum { seconds_kept = 7 * 24 * 60 * 60, room_below = 128 };
 static const char blobs[] = "/blobs/sha256";
 
 static kdl_status failed(const char *path, const char *step) {
-  return kdl_fail(KDL_IO, "%s: cannot %s: %s", path, step, strerror(errno));
+  return kdl_fail(kdl_status_of(errno), "%s: cannot %s: %s", path, step, strerror(errno));
 }
 
 /* ------------------------------------------------------------------------------------------ */

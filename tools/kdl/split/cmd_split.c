@@ -214,7 +214,7 @@ static kdl_status fill(splitting *work) {
   work->manifest.host_digest = split_host_digest(&work->bytes, &work->plan);
   kdl_status status = split_host_save(&work->bytes, &work->plan, host);
   if (status == KDL_OK && chmod(host, work->mode) != 0)
-    status = kdl_fail(KDL_IO, "%s: cannot set its mode: %s", host, strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "%s: cannot set its mode: %s", host, strerror(errno));
   for (uint32_t i = 0; i < work->plan.part_count && status == KDL_OK; ++i)
     status = save_part(work, i);
   work->manifest.parts = work->plan.parts;
@@ -237,7 +237,8 @@ static kdl_status fill_beside(splitting *work, const char *output) {
   }
   kdl_status status = KDL_OK;
   if (!mkdtemp(beside))
-    status = kdl_fail(KDL_IO, "%s: cannot make the folder: %s", beside, strerror(errno));
+    status =
+        kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", beside, strerror(errno));
   if (status == KDL_OK && !own_folder_begin(beside)) {
     rmdir(beside);
     status = kdl_fail(KDL_BAD_CALL, "%s: the path is too long", output);
@@ -332,7 +333,8 @@ int cli_run_split(const cli_args *args) {
   if (!cli_args_has(args, "output") && !cli_args_has(args, "dry-run"))
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o DIR, expected where to write"));
   if (stat(work.path, &info) != 0)
-    return cli_finish(kdl_fail(KDL_IO, "%s: cannot open: %s", work.path, strerror(errno)));
+    return cli_finish(
+        kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", work.path, strerror(errno)));
   if (!S_ISREG(info.st_mode))
     return cli_finish(kdl_fail(KDL_BAD_CALL, "%s: found no regular file, expected one", work.path));
   const char *slash = strrchr(work.path, '/');

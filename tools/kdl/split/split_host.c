@@ -40,7 +40,7 @@ typedef struct {
 
 static kdl_status write_range(const host *what, int fd, uint64_t from, uint64_t to) {
   if (lseek(fd, (off_t)from, SEEK_SET) < 0)
-    return kdl_fail(KDL_IO, "%s: cannot seek: %s", what->path, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot seek: %s", what->path, strerror(errno));
   return kdl_fd_write(fd, (const uint8_t *)what->bytes->data + from, (size_t)(to - from))
              ? KDL_OK
              : kdl_fd_write_failed(what->path);
@@ -57,7 +57,8 @@ static kdl_status write_host(void *user, int fd) {
   if (status == KDL_OK)
     status = write_range(what, fd, at, what->bytes->size);
   if (status == KDL_OK && ftruncate(fd, (off_t)what->bytes->size) != 0)
-    status = kdl_fail(KDL_IO, "%s: cannot set its length: %s", what->path, strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "%s: cannot set its length: %s", what->path,
+                      strerror(errno));
   return status;
 }
 

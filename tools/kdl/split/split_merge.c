@@ -50,7 +50,8 @@ static kdl_status find_manifest(const char *folder, char **out_path) {
   struct dirent *entry;
   *out_path = NULL;
   if (!dir)
-    return kdl_fail(KDL_IO, "%s: cannot open the folder: %s", folder, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot open the folder: %s", folder,
+                    strerror(errno));
   kdl_status status = KDL_OK;
   while (status == KDL_OK && (entry = readdir(dir))) {
     if (!ends_in(entry->d_name, SPLIT_MANIFEST_SUFFIX))
@@ -92,7 +93,7 @@ static kdl_status map_host(merging *work) {
     /* A copy of its pages where images are put, and no others. */
     if (status == KDL_OK &&
         (!bytes.mapped || mprotect(bytes.owned, bytes.size, PROT_READ | PROT_WRITE) != 0))
-      status = kdl_fail(KDL_IO, "%s: cannot map: %s", path, strerror(errno));
+      status = kdl_fail(kdl_status_of(errno), "%s: cannot map: %s", path, strerror(errno));
     if (status == KDL_OK) {
       work->data = bytes.owned;
       work->size = bytes.size;
@@ -382,7 +383,7 @@ static kdl_status save(const merging *work, const char *output) {
                           ? save_whole(work, output)
                           : split_save_thinned(work->data, work->size, work->manifest.file, output);
   if (status == KDL_OK && strcmp(output, "-") != 0 && chmod(output, work->manifest.mode) != 0)
-    status = kdl_fail(KDL_IO, "%s: cannot set its mode: %s", output, strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "%s: cannot set its mode: %s", output, strerror(errno));
   return status;
 }
 

@@ -31,12 +31,10 @@ static void become(const cli_args *args, const char *path, const char *const *wo
   const char *size = cli_args_value(args, "size");
   char process[16];
   snprintf(process, sizeof process, "%d", (int)getpid());
-  setenv("KDL_TRACE", path, 1);
-  setenv("KDL_TRACE_PROCESS", process, 1);
-  if (size)
-    setenv("KDL_TRACE_SIZE", size, 1);
-  if (cli_args_has(args, "gpu-time"))
-    setenv("KDL_TRACE_GPU", "1", 1);
+  if (setenv("KDL_TRACE", path, 1) != 0 || setenv("KDL_TRACE_PROCESS", process, 1) != 0 ||
+      (size && setenv("KDL_TRACE_SIZE", size, 1) != 0) ||
+      (cli_args_has(args, "gpu-time") && setenv("KDL_TRACE_GPU", "1", 1) != 0))
+    return;
   execvp(words[0], (char *const *)(uintptr_t)words);
 }
 
@@ -89,7 +87,8 @@ int cli_trace_run(const cli_args *args, const char *const *words) {
   pid_t child = start(args, path, words);
   int status;
   if (child < 0)
-    return cli_finish(kdl_fail(KDL_IO, "cannot start a process: %s", strerror(errno)));
+    return cli_finish(
+        kdl_fail(kdl_status_of(errno), "cannot start a process: %s", strerror(errno)));
   kdl_process_wait(child, &status);
   tell(path, words[0], status, &before);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -181,11 +181,17 @@ static void check_digest(cli_verification *verify, const cli_subject *image) {
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", kdl_error_message());
 }
 
+static void report_signature(cli_verification *verify, size_t image, kdl_status status) {
+  verify->is_short |= status == KDL_NO_MEMORY;
+  if (status != KDL_OK && status != KDL_NO_MEMORY)
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image, "%s", kdl_error_message());
+}
+
 /* An image in another is what that one's bytes are. */
 static void check_signer(cli_verification *verify, const cli_subject *image) {
-  if (verify->key && !verify->signature && image->info.parent == KDL_NO_PARENT &&
-      cli_sign_check(verify->input, image->info.index, verify->key) != KDL_OK)
-    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", kdl_error_message());
+  if (verify->key && !verify->signature && image->info.parent == KDL_NO_PARENT)
+    report_signature(verify, image->info.index,
+                     cli_sign_check(verify->input, image->info.index, verify->key));
 }
 
 static void check_bytes(cli_verification *verify, cli_subject *image) {
@@ -240,9 +246,9 @@ static kdl_status check_image(cli_verification *verify, cli_subject *image) {
 /* The command                                                                                  */
 
 static kdl_status check_each(cli_verification *verify) {
-  if (verify->signature &&
-      cli_sign_check_beside(verify->input, verify->signature, verify->key) != KDL_OK)
-    cli_verify_report(verify, CLI_LEVEL_ERROR, 0, "%s", kdl_error_message());
+  if (verify->signature)
+    report_signature(verify, 0,
+                     cli_sign_check_beside(verify->input, verify->signature, verify->key));
   verify->count = kdl_image_count(verify->input->lib);
   verify->images = calloc(verify->count + 1, sizeof *verify->images);
   if (!verify->images)

@@ -91,12 +91,12 @@ kdl_status cc_find_code(cc_job *job) {
   FILE *out = status == KDL_OK && path ? fopen(path, "we") : NULL;
   if (!out)
     return status != KDL_OK ? status
-           : path           ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
-                            : cc_no_memory(job);
+           : path ? kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno))
+                  : cc_no_memory(job);
   write_code(job, text, out);
   job->code = path;
   int failed = ferror(out);
   if (fclose(out) != 0 || failed)
-    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
   return KDL_OK;
 }

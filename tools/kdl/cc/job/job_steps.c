@@ -120,15 +120,16 @@ kdl_status cc_write_file(cc_job *job, const char *path, bool copies,
                          void (*write)(FILE *out, const cc_job *job)) {
   FILE *out = path ? fopen(path, "we") : NULL;
   if (!out)
-    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
+    return path ? kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno))
                 : cc_no_memory(job);
   kdl_status status = copies ? cc_source_copy(out, job->source->path) : KDL_OK;
   if (status == KDL_OK)
     write(out, job);
   int failed = ferror(out);
   if (fclose(out) != 0 || failed)
-    return status == KDL_OK ? kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno))
-                            : status;
+    return status == KDL_OK
+               ? kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno))
+               : status;
   return status;
 }
 

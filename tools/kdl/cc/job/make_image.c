@@ -149,11 +149,11 @@ static kdl_status compile_ir(cc_job *job, const char *code, const char *const *m
 static kdl_status write_text(cc_job *job, kdl_string text, const char *path) {
   FILE *out = path ? fopen(path, "we") : NULL;
   if (!out)
-    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
+    return path ? kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno))
                 : cc_no_memory(job);
   bool is_short = fwrite(text.data, 1, text.length, out) < text.length;
   if (fclose(out) != 0 || is_short)
-    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
   return KDL_OK;
 }
 
@@ -213,13 +213,13 @@ static kdl_status make_spirv(cc_job *job) {
 static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
   FILE *out = path ? fopen(path, "we") : NULL;
   if (!out)
-    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
+    return path ? kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno))
                 : cc_no_memory(job);
   kdl_string cause = {"", 0};
   kdl_status status = cc_group_variables_write(&job->arena, ir, &job->kernels, out, &cause);
   int failed = ferror(out);
   if ((fclose(out) != 0 || failed) && status == KDL_OK)
-    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
   return status == KDL_BAD_FILE
              ? cc_refuse_at(job, cc_examine_symbol(ir, cause), "%s",
                             kdl_arena_format(&job->arena, "%s", kdl_error_message()))

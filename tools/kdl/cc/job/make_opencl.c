@@ -61,12 +61,12 @@ static kdl_status write_rewritten(cc_job *job, const cc_nodes *nodes, const char
   cc_rewrite_refusal refusal = {.why = NULL};
   FILE *out = path ? fopen(path, "we") : NULL;
   if (!out)
-    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
+    return path ? kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno))
                 : cc_no_memory(job);
   kdl_status status = cc_rewrite_write(&job->arena, job->preprocessed, nodes, out, &refusal);
   int failed = ferror(out);
   if ((fclose(out) != 0 || failed) && status == KDL_OK)
-    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
   return refusal.why ? cc_refuse_at(job, cc_line_marks_place(job->preprocessed, refusal.at), "%s",
                                     refusal.why)
                      : status;

@@ -138,8 +138,8 @@ kdl_status cc_folder_create(kdl_arena *arena, const char *output, const char **o
   *out_path = made ? kdl_arena_format(arena, "%s", made) : NULL;
   kdl_status status = KDL_OK;
   if (!made)
-    status =
-        kdl_fail(KDL_IO, "%s: cannot make a folder for temporary files: %s", path, strerror(errno));
+    status = kdl_fail(kdl_status_of(errno), "%s: cannot make a folder for temporary files: %s",
+                      path, strerror(errno));
   else if (!*out_path)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a folder");
   free(path);

@@ -31,6 +31,8 @@ static kdl_status read_end(zip_archive *z, uint64_t *out_count) {
   zip_end end;
   zip_source source = {.data = z->data, .size = z->size};
   zip_end_found found = zip_find_end(&source, true, &end);
+  if (found == ZIP_END_SHORT)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
   if (found == ZIP_END_MISSING)
     return damaged(z, z->size, "found no end of the directory");
   if (end.is_split)
@@ -204,7 +206,7 @@ static kdl_status failed(const zip_archive *z, const zip_member *m, kdl_status s
 static kdl_status map_file(uint64_t size, uint8_t **out_data) {
   int fd = check_make_file();
   if (fd < 0)
-    return kdl_fail(KDL_IO, "cannot make a temporary file: %s", strerror(errno));
+    return kdl_fail(kdl_status_of(errno), "cannot make a temporary file: %s", strerror(errno));
   /* The room is claimed at once: a disk that is full is an error here, and no signal later. */
   int problem = posix_fallocate(fd, 0, (off_t)size);
   void *mapping =
@@ -213,8 +215,8 @@ static kdl_status map_file(uint64_t size, uint8_t **out_data) {
     problem = errno;
   close(fd);
   if (problem)
-    return kdl_fail(KDL_IO, "cannot make a temporary file of %" PRIu64 " bytes: %s", size,
-                    strerror(problem));
+    return kdl_fail(kdl_status_of(problem), "cannot make a temporary file of %" PRIu64 " bytes: %s",
+                    size, strerror(problem));
   *out_data = mapping;
   return KDL_OK;
 }

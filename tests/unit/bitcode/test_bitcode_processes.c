@@ -55,14 +55,15 @@ static int wait_for(pid_t child) {
 
 static void a_hundred_at_once(void **state) {
   (void)state;
-  enum { processes = 100 };
-  pid_t children[processes];
+  enum { most = 100 };
+  const unsigned processes = rounds_of(most, 4);
+  pid_t children[most];
   setenv("KDL_FAKE_LD", "slow", 1);
   for (size_t i = 0; i < processes; ++i)
     children[i] = start(self, "work");
   for (size_t i = 0; i < processes; ++i)
     assert_int_equal(wait_for(children[i]), 33);
-  print_message("%d processes, %zu linked\n", processes, runs());
+  print_message("%u processes, %zu linked\n", processes, runs());
   assert_int_equal(files_in(cache_path), 1);
   kdl_cache_settings settings;
   assert_ok(kdl_cache_settings_read(&settings));
@@ -84,7 +85,7 @@ static void killed_at_any_moment(void **state) {
   assert_int_equal(wait_for(start(self, "work")), 33);
   clock_gettime(CLOCK_MONOTONIC, &after);
   long whole = (after.tv_sec - before.tv_sec) * 1000000 + (after.tv_nsec - before.tv_nsec) / 1000;
-  for (unsigned round = 0; round < 80; ++round) {
+  for (unsigned round = 0; round < rounds_of(80, 4); ++round) {
     if (round % 4 == 0)
       remove_folder(cache_path);
     pid_t child = start(self, "work");
@@ -110,7 +111,7 @@ static void linkers_killed_at_any_moment(void **state) {
   (void)state;
   unsigned seed = 7;
   setenv("KDL_FAKE_LD", "slow", 1);
-  for (unsigned round = 0; round < 20; ++round) {
+  for (unsigned round = 0; round < rounds_of(20, 2); ++round) {
     remove_folder(cache_path);
     pid_t killer = fork();
     if (killer == 0) {

@@ -66,7 +66,7 @@ static void killed_at_any_moment(void **state) {
   cache.limit = 2000000; /* so that some go while others come */
   unsigned seed = 1;
   size_t left = 0;
-  for (unsigned round = 0; round < 150; ++round) {
+  for (unsigned round = 0; round < rounds_of(150, 4); ++round) {
     pid_t child = fork();
     if (child == 0) {
       for (unsigned i = round;; ++i)
@@ -96,7 +96,7 @@ static void many_at_once(void **state) {
     children[p] = fork();
     if (children[p] == 0) {
       unsigned seed = p;
-      for (unsigned i = 0; i < rounds; ++i) {
+      for (unsigned i = 0; i < rounds_of(rounds, 4); ++i) {
         unsigned number = next_random(&seed) % numbers;
         if (next_random(&seed) % 3)
           check_number(&cache, number);
@@ -127,7 +127,7 @@ static void folder_vanishes(void **state) {
     }
   }
   size_t stored = 0, refused = 0;
-  for (unsigned i = 0; i < 2000; ++i) {
+  for (unsigned i = 0; i < rounds_of(2000, 40); ++i) {
     if (store_number(&cache, i % 4, size_of(i % 4)) == KDL_OK)
       ++stored;
     else

@@ -72,7 +72,7 @@ static void host_calls_work_in_the_child(void **state) {
     assert_int_equal(pthread_create(&thread[i], NULL, hammer, (void *)(i * 1000 + 1)), 0);
   while (atomic_load(&rounds) == 0)
     usleep(100);
-  for (unsigned i = 0; i < FORKS; ++i) {
+  for (unsigned i = 0; i < rounds_of(FORKS, 2); ++i) {
     pid_t child = fork();
     if (child == 0) {
       alarm(patience_s);

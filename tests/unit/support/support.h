@@ -37,6 +37,11 @@
       fail_msg("found \"%s\", expected \"%s\"", kdl_error_message(), (words));                     \
   } while (0)
 
+/* Fewer rounds where each allocation fails in turn, for which a test runs many times. */
+static inline unsigned rounds_of(unsigned usual, unsigned few) {
+  return getenv("KDL_SHORT_OF_MEMORY") ? few : usual;
+}
+
 /* A whole file, malloc'ed; fails the test where it cannot be read. */
 static inline uint8_t *read_file(const char *path, size_t *out_size) {
   FILE *file = fopen(path, "rb");

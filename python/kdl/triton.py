@@ -19,6 +19,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from . import _kdl
 from ._library import Writer
 
 _TYPES = {"i1": "i8", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64"}
@@ -75,6 +76,14 @@ def _parameter_count(asm: Mapping[str, Any], name: str) -> int | None:
     return None
 
 
+def _architecture(backend: str, arch: Any, image: bytes) -> str:
+    """The architecture of an image. Triton says 90 of what it compiled for sm_90a, which runs on fewer devices: the image tells."""
+    if backend != "cuda":
+        return str(arch)
+    told = str(_kdl.open_library(image).image(0)["arch"])
+    return told if re.fullmatch(rf"sm_{arch}[af]", told) else f"sm_{arch}"
+
+
 def _add(writer: Writer, name: str, metadata: Mapping[str, Any], asm: Mapping[str, Any]) -> None:
     """Adds one compiled kernel: Triton's metadata as a dict, and its stages by their names."""
     target = metadata["target"]
@@ -93,8 +102,8 @@ def _add(writer: Writer, name: str, metadata: Mapping[str, Any], asm: Mapping[st
         fields.append(f"hidden={hidden}")
     if metadata.get("global_scratch_size"):
         raise ValueError(f"{name}: it needs {metadata['global_scratch_size']} bytes of global scratch, which are not given to it")
-    writer.add(asm["cubin" if backend == "cuda" else "hsaco"], triple=triple, arch=f"sm_{arch}" if backend == "cuda" else arch,
-               offload_kind=offload_kind,
+    image = asm["cubin" if backend == "cuda" else "hsaco"]
+    writer.add(image, triple=triple, arch=_architecture(backend, arch, image), offload_kind=offload_kind,
                metadata={f"kdl.kernel.{name}": "; ".join(fields), f"kdl.triton.{name}": "multiples=" + " ".join(promises)})
 
 
@@ -152,7 +161,7 @@ def pack_cache(folder: str | os.PathLike[str], path: str | os.PathLike[str] | No
 def _target(name: str) -> Any:
     """Triton's target for "sm_90", "gfx942"."""
     from triton.backends.compiler import GPUTarget
-    if name.startswith("sm_"):
+    if re.fullmatch(r"sm_\d+[af]?", name):
         return GPUTarget("cuda", int(name[3:].rstrip("af")), 32)
     if name.startswith("gfx"):
         return GPUTarget("hip", name, 64 if name.startswith("gfx9") else 32)

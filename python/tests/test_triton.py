@@ -2,6 +2,7 @@
 """Packing what Triton compiled: from records as Triton's objects and cache have them, without Triton."""
 import collections
 import json
+import shutil
 
 import pytest
 
@@ -35,6 +36,17 @@ def test_signature_block_memory_and_hidden_parameters(cubin):
     assert image.metadata["kdl.kernel.softmax"] == \
         "sig=ptr<f32> ptr<f32> i32 f32 ptr<i8>; block=128x1x1; tile=1x1x1; shared=16; hidden=2"
     assert image.metadata["kdl.triton.softmax"] == "multiples=16 16 1 1 1"
+
+
+def test_the_architecture_is_the_image_s_own():
+    if not shutil.which("clang-22"):
+        pytest.skip("clang not found (Debian: clang-22)")
+    image = kdl.compile("k.c", text="#include <kdl/kernel.h>\n__gpu_kernel void softmax(void) {}\n", targets="sm_90a").image(0)
+    if image.kind != "cubin":
+        pytest.skip("kdl cc found no ptxas to make cubins with")
+    packed = kdl.open(kt.pack(compiled(image.bytes())))
+    assert packed.image(0).arch == "sm_90a"
+    assert packed.explain("softmax", "h200").chosen and not packed.explain("softmax", "b200").chosen
 
 
 def test_the_cache_of_triton(cubin, tmp_path):

@@ -187,10 +187,12 @@ static ending run(const program *of, const char *test, unsigned at, uint64_t pla
   const way *how = of->how;
   const char *folder = getenv("KDL_SHORT_FOLDER");
   int out = make_file("out"), err = make_file("err"), seen = make_file("seen");
+  static bool is_unchanged; /* by the last run */
   char before[4096] = "";
   if (folder) {
     snprintf(before, sizeof before, "%s.before", folder);
-    kdl_folder_copy(before, folder);
+    if (!is_unchanged)
+      kdl_folder_copy(before, folder);
   }
   fflush(NULL);
   pid_t child = fork();
@@ -221,9 +223,15 @@ static ending run(const program *of, const char *test, unsigned at, uint64_t pla
   end.places = text_of(seen, &size);
   end.place_count = at == 0 && place == 0 ? size / sizeof *end.places : 0;
   end.reached = size > 0;
-  end.folder = folder ? kdl_folder_digest(folder, folder) : 0;
-  const char *names = getenv("KDL_SHORT_MAY_GROW") ? before : folder;
-  end.is_kept = !folder || kdl_folder_digest(before, before) == kdl_folder_digest(folder, names);
+  if (folder) {
+    uint64_t was = kdl_folder_digest(before, before);
+    end.folder = kdl_folder_digest(folder, folder);
+    is_unchanged = end.folder == was;
+    end.is_kept =
+        is_unchanged || (getenv("KDL_SHORT_MAY_GROW") && kdl_folder_digest(folder, before) == was);
+  } else {
+    end.is_kept = true;
+  }
   return end;
 }
 

@@ -346,7 +346,8 @@ kdl_status kdl_memory_file_read(int fd, const char *writer, uint64_t most, void 
                                 size_t *out_size) {
   struct stat info;
   if (fstat(fd, &info) != 0)
-    return kdl_fail_code(KDL_IO, errno, "cannot read what %s wrote: %s", writer, strerror(errno));
+    return kdl_fail_code(kdl_status_of(errno), errno, "cannot read what %s wrote: %s", writer,
+                         strerror(errno));
   if ((uint64_t)info.st_size > most)
     return kdl_fail_code(KDL_NO_MEMORY, EFBIG, "%s wrote more than %" PRIu64 " bytes", writer,
                          most);

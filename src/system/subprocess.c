@@ -170,14 +170,14 @@ kdl_status kdl_subprocess_run(const kdl_subprocess *subprocess,
   out_outcome->used = 0;
   out_outcome->code = 0;
   if (pipe2(ends, O_CLOEXEC) != 0)
-    return kdl_fail_code(KDL_IO, errno, "%s: cannot be started: pipe: %s", subprocess->path,
-                         strerror(errno));
+    return kdl_fail_code(kdl_status_of(errno), errno, "%s: cannot be started: pipe: %s",
+                         subprocess->path, strerror(errno));
   kdl_status status;
   if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) {
     status = run_with(subprocess, ends[0], ends[1], out_outcome);
   } else {
-    status = kdl_fail_code(KDL_IO, errno, "%s: cannot be started: %s", subprocess->path,
-                           strerror(errno));
+    status = kdl_fail_code(kdl_status_of(errno), errno, "%s: cannot be started: %s",
+                           subprocess->path, strerror(errno));
   }
   close(ends[1]);
   close(ends[0]);

@@ -50,7 +50,11 @@ typedef struct kdl_matmul {
   kdl_kernel *pack, *multiply, *plain;
 } kdl_matmul;
 
-/* The kernels for a type. `threads` is how many the host device runs at once; 1 never wakes any. */
+/* More than any host has: a launch has eight groups for each. */
+enum { KDL_MATMUL_MOST_THREADS = 1 << 16 };
+
+/* The kernels for a type. `threads` is how many the host device runs at once; 1 never wakes any,
+ * and more than KDL_MATMUL_MOST_THREADS are as many. */
 static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
                                          uint32_t threads, kdl_matmul *out_matmul) {
   static const char *const names[][3] = {
@@ -61,7 +65,9 @@ static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl
   };
   kdl_status status;
   out_matmul->type = type;
-  out_matmul->threads = threads ? threads : 1;
+  out_matmul->threads = threads > KDL_MATMUL_MOST_THREADS ? KDL_MATMUL_MOST_THREADS
+                        : threads                         ? threads
+                                                          : 1;
   status = kdl_sym(lib, host, names[type][0], NULL, &out_matmul->pack);
   if (!status)
     status = kdl_sym(lib, host, names[type][1], NULL, &out_matmul->multiply);

@@ -26,6 +26,16 @@ static void null_is_refused(void **state) {
                KDL_BAD_CALL, "kdl_matmul_run_plain_call: found NULL for c, expected a pointer");
 }
 
+/* Groups are counted in 32 bits. */
+static void threads_have_a_most(void **state) {
+  (void)state;
+  kdl_matmul matmul = nothing();
+  (void)kdl_matmul_find(NULL, NULL, KDL_MATMUL_F32_F32, UINT32_MAX, &matmul);
+  assert_int_equal(matmul.threads, KDL_MATMUL_MOST_THREADS);
+  kdl_launch_desc desc = kdl_matmul_grid(&matmul, 28, UINT32_MAX);
+  assert_int_equal(desc.grid[0], 8 * KDL_MATMUL_MOST_THREADS);
+}
+
 static void what_was_not_found_is_refused(void **state) {
   (void)state;
   kdl_matmul matmul = nothing();
@@ -54,6 +64,7 @@ static void sizes_are_those_of_the_inline_function(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(null_is_refused),
+      cmocka_unit_test(threads_have_a_most),
       cmocka_unit_test(what_was_not_found_is_refused),
       cmocka_unit_test(sizes_are_those_of_the_inline_function),
   };

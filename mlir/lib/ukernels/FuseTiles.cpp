@@ -437,7 +437,9 @@ void Fusion::build() {
       }
       here.at.push_back(compute(symbol(0) * size[i], {forall.getInductionVar(i)}));
       here.count.push_back(
-          least({constant(size[i]), symbol(0) - symbol(1)}, {all.count[i], here.at[i]}));
+          chain.hasBatch && i == 0
+              ? number(1)
+              : least({constant(size[i]), symbol(0) - symbol(1)}, {all.count[i], here.at[i]}));
     }
     Sizes offsets, wanted;
     region(here, offsets, wanted);

@@ -77,3 +77,16 @@ func.func @outside(%a: tensor<64x64xf32>, %c: tensor<64x64xf32>, %d: tensor<64xf
   }
   return %t, %sums, %m : tensor<64x64xf32>, tensor<64xf32>, tensor<1x1x4x16xf32>
 }
+
+// -----
+
+// A turn of the loop over a batch has one element, and knows it: no size is dynamic.
+// CHECK-LABEL: func.func @batch(
+// CHECK: scf.forall {{.*}} in (12, {{.*}}) shared_outs
+// CHECK-NOT: tensor<?x
+// CHECK: linalg.batch_mmt4d ins({{.*}} : tensor<1x1x64x13x1xf32>, tensor<1x1x64x32x1xf32>)
+// CHECK: tensor.parallel_insert_slice
+func.func @batch(%a: tensor<12x130x64xf32>, %b: tensor<12x64x128xf32>, %c: tensor<12x130x128xf32>) -> tensor<12x130x128xf32> {
+  %r = linalg.batch_matmul ins(%a, %b : tensor<12x130x64xf32>, tensor<12x64x128xf32>) outs(%c : tensor<12x130x128xf32>) -> tensor<12x130x128xf32>
+  return %r : tensor<12x130x128xf32>
+}

@@ -84,10 +84,10 @@ void kdl_linker_tell(const kdl_linker_call *call, kdl_string line, kdl_out *out)
 
 static kdl_status make_file(const char *name, const void *data, size_t size, int *out_fd) {
   *out_fd = kdl_memory_file_make(name, KDL_MEMORY_FILE_DATA, data, size);
-  return *out_fd >= 0
-             ? KDL_OK
-             : kdl_fail_code(KDL_IO, errno, "cannot make a file of %zu bytes in memory: %s", size,
-                             strerror(errno));
+  return *out_fd >= 0 ? KDL_OK
+                      : kdl_fail_code(kdl_status_of(errno), errno,
+                                      "cannot make a file of %zu bytes in memory: %s", size,
+                                      strerror(errno));
 }
 
 static kdl_status make_files(const kdl_linker_call *call, int *files) {

@@ -71,8 +71,8 @@ static kdl_status fill_memory_file(const kdl_backend_image *source, int *out_fd)
   int fd = kdl_memory_file_make("kdl-image", KDL_MEMORY_FILE_CODE, source->data, source->data_size);
   if (fd < 0)
     return kdl_own_services.fail(
-        KDL_IO, errno, "cannot make a file of %zu bytes in memory: %s%s", source->data_size,
-        strerror(errno),
+        errno == ENOMEM ? KDL_NO_MEMORY : KDL_IO, errno,
+        "cannot make a file of %zu bytes in memory: %s%s", source->data_size, strerror(errno),
         errno == EACCES ? " (sysctl vm.memfd_noexec forbids executable memory files)" : "");
   *out_fd = fd;
   return KDL_OK;

@@ -40,12 +40,15 @@ endif()
 # another type, level or driver; measuring; configuring several times.
 set(KDL_LONG
     "^examples[.]transformer_(opencl|intel)$|^language[.](x86-64-v[24]|intel-opencl-c|intel-spirv64|gfx11-generic)$|^setup[.]order$"
-    "|^mlir[.]lower-linalg-(f16|i8|sizes-(16|i8))$|^tools[.]bench-(matmul|page|slowed)"
-    "|^ukernels[.]matmul[.]((watched|blocks)[.](f32_f16|f32_f32|s32_s8)|f32_(bf16|f16)[.]avx512)$")
+    "|^mlir[.]lower-linalg-(f16|i8|sizes-(16|i8))$|^tools[.]bench-(interrupt|matmul|page|slowed)"
+    "|^ukernels[.]matmul[.]((watched|blocks)[.](f32_f16|f32_f32|s32_s8)|f32_(bf16|f16|f32)[.]avx512)$")
 string(CONCAT KDL_LONG ${KDL_LONG})
-# Under a sanitizer besides: the commands' tests, which are more of compilers, linkers and FileCheck than of kdl, and other
-# programs' work. The fuzzers run the commands sanitized on damaged files; what of the commands' tests is about such files stays.
-set(KDL_LONG_WHEN_SANITIZED "^(examples|language|rfc|tools)[.]|^unit[.](bitcode_(cache|load)|fork|opencl_sequence|target_ptxas|trust_driver)|^interop[.]llvm")
+# Under a sanitizer besides: the commands' tests, which are more of compilers, linkers and FileCheck than of kdl, other
+# programs' work, and commands whose allocations fail, as they do in the plain build too. The fuzzers run the commands
+# sanitized on damaged files; what of the commands' tests is about such files stays.
+set(KDL_LONG_WHEN_SANITIZED "^(examples|language|rfc|tools)[.]|^unit[.](bitcode_(cache|load)|fork|opencl_sequence|target_ptxas|trust_driver)|^interop[.]llvm"
+    "|^memory[.]places[.](archives|check|ld|link|oci|parts|signed|thin|trace)$")
+string(CONCAT KDL_LONG_WHEN_SANITIZED ${KDL_LONG_WHEN_SANITIZED})
 set(KDL_SHORT_WHEN_SANITIZED
     "^tools[.](cc|check-hostile|compressed|damaged-nested|explain-bad-input|forged-lines|ld-errors|ls|run-refused|sign|split|thin-(elf|kinds)|verify)$")
 

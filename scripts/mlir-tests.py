@@ -118,6 +118,10 @@ config.test_source_root = {root!r}
 config.test_exec_root = {work!r}
 config.mlir_include_integration_tests = True
 config.enable_assertions = False
+config.mlir_lib_dir, config.llvm_shlib_ext = {llvm!r} + "/lib", ".so"
+for name in {asked!r}: # what MLIR's own configuration says of emulators and devices: there are none
+    if not hasattr(config, name):
+        setattr(config, name, "")
 config.environment["PATH"] = {llvm!r} + "/bin:" + os.environ["PATH"]
 config.available_features.update(["host-supports-jit", "noasserts"])
 config.substitutions += [(r"\\bmlir-opt\\b", {opt!r}), ("%mlir_src_dir", {root!r} + "/.."), ("%mlir_lib_dir", {llvm!r} + "/lib")]
@@ -131,7 +135,8 @@ def lit(options, root, names, label, opt):
     work = options.work / label
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    (work / "lit.site.cfg.py").write_text(CONFIG.format(root=str(root), work=str(work / "out"), llvm=str(LLVM), opt=opt))
+    asked = {name for path in root.rglob("lit.local.cfg") for name in re.findall(r"\bconfig\.([a-z_]+)", path.read_text())}
+    (work / "lit.site.cfg.py").write_text(CONFIG.format(root=str(root), work=str(work / "out"), llvm=str(LLVM), opt=opt, asked=sorted(asked)))
     done = run(tool("lit"), "-q", "--no-progress-bar", "--ignore-fail", "-o", work / "results.json", *(work / name for name in names))
     if not (work / "results.json").exists():
         fail(f"lit: {done.stderr.strip()[-400:] or done.stdout.strip()[-400:]}")

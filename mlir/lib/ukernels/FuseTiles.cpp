@@ -448,13 +448,17 @@ void Fusion::build() {
     builder.setInsertionPointToStart(forall.getTerminator().getBody());
     tensor::ParallelInsertSliceOp::create(builder, where, made, shared, offsets, wanted, ones);
   }
-  Operation *end = chain.last();
-  end->getResult(0).replaceAllUsesWith(forall.getResult(0));
-  for (linalg::LinalgOp op : llvm::reverse(chain.consumers))
+  chain.last()->getResult(0).replaceAllUsesWith(forall.getResult(0));
+  // Who still uses a result asks for its sizes, which are those of what the operation writes to.
+  auto erase = [](DestinationStyleOpInterface op) {
+    op->getResult(0).replaceAllUsesWith(op.getDpsInits()[0]);
     op->erase();
+  };
+  for (linalg::LinalgOp op : llvm::reverse(chain.consumers))
+    erase(cast<DestinationStyleOpInterface>(op.getOperation()));
   if (chain.unpack)
-    chain.unpack->erase();
-  chain.product->erase();
+    erase(chain.unpack);
+  erase(cast<DestinationStyleOpInterface>(chain.product.getOperation()));
 }
 
 //===----------------------------------------------------------------------===//

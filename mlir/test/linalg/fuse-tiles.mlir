@@ -90,3 +90,23 @@ func.func @batch(%a: tensor<12x130x64xf32>, %b: tensor<12x64x128xf32>, %c: tenso
   %r = linalg.batch_matmul ins(%a, %b : tensor<12x130x64xf32>, tensor<12x64x128xf32>) outs(%c : tensor<12x130x128xf32>) -> tensor<12x130x128xf32>
   return %r : tensor<12x130x128xf32>
 }
+
+// -----
+
+// Sizes of what is fused are those of what it writes to.
+// CHECK-LABEL: func.func @sizes(
+// CHECK-SAME: %{{.*}}: tensor<?x?xf32>, %{{.*}}: tensor<?x?xf32>, %[[C:.*]]: tensor<?x?xf32>)
+// CHECK-DAG: %[[M:.*]] = tensor.dim %[[C]], %c0
+// CHECK-DAG: %[[N:.*]] = tensor.dim %[[C]], %c1
+// CHECK: tensor.empty(%[[M]], %[[N]]) : tensor<?x?xf32>
+// CHECK: scf.forall
+func.func @sizes(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%c : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %m = tensor.dim %p, %c0 : tensor<?x?xf32>
+  %n = tensor.dim %p, %c1 : tensor<?x?xf32>
+  %e = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %r = linalg.add ins(%p, %p : tensor<?x?xf32>, tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { patience_s = 60, rounds = 20, iterations = 8 };
+enum { patience_s = 60, rounds = 20, most_rounds = 4000, iterations = 8 };
 
 static _Thread_local bool is_caller;
 static atomic_uint clock_reads; /* by other threads, which read it where they look out */
@@ -70,21 +70,30 @@ static bool holds_with(unsigned threads, bool (*check)(void)) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static bool loop_often(void) {
+/* Some rounds, and more until it is seen: other processes may have the CPUs. */
+static bool loop_until(bool (*is_seen)(void)) {
   bool is_right = true;
-  for (int i = 0; i < rounds; ++i) {
-    is_right &= loop();
+  for (int i = 0; is_right && (i < rounds || (i < most_rounds && !is_seen())); ++i) {
+    is_right = loop();
     sleep_us(1000);
   }
-  return is_right && atomic_load(&joined);
+  return is_right && is_seen();
+}
+
+static bool they_have_joined(void) {
+  return atomic_load(&joined);
+}
+
+static bool they_have_looked_out(void) {
+  return they_have_joined() && atomic_load(&clock_reads);
 }
 
 static bool they_look_out(void) {
-  return loop_often() && atomic_load(&clock_reads);
+  return loop_until(they_have_looked_out);
 }
 
 static bool they_do_not_look_out(void) {
-  return loop_often() && !atomic_load(&clock_reads);
+  return loop_until(they_have_joined) && !atomic_load(&clock_reads);
 }
 
 /* It would take time of CPUs that other threads of the pool need. */
@@ -132,7 +141,7 @@ static bool they_are_elsewhere(void) {
   CPU_SET(caller_cpu, &one);
   bool is_right = kdl_host_parallel(2, wait_briefly, NULL) == KDL_OK &&
                   sched_setaffinity(0, sizeof one, &one) == 0;
-  for (int i = 0; i < rounds && is_right; ++i)
+  for (int i = 0; is_right && i < most_rounds && !atomic_load(&is_elsewhere); ++i)
     is_right = kdl_host_parallel(iterations, look_where, NULL) == KDL_OK;
   return is_right && atomic_load(&joined) && atomic_load(&is_elsewhere);
 }
@@ -147,13 +156,13 @@ static void a_caller_that_was_bound_to_a_cpu_is_helped_by_others(void **state) {
 
 static bool child_has_threads(void) {
   int status = -1;
-  if (!loop_often())
+  if (!loop_until(they_have_joined))
     return false;
   pid_t child = fork();
   if (child == 0) {
     alarm(patience_s);
     atomic_store(&joined, 0);
-    _exit(loop_often() ? 0 : 1);
+    _exit(loop_until(they_have_joined) ? 0 : 1);
   }
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

@@ -411,16 +411,40 @@ static uint64_t run_alone(const kdl_host_work *work, uint64_t total, void *share
 }
 
 /* Kinds of launches that were last worth sharing: the same kernel, as many groups. Programs launch
- * several kernels in turn. */
-enum { kinds = 16 };
-static atomic_uint_least64_t worth_sharing[2][kinds]; /* with threads that sleep, that are awake */
+ * several kernels in turn, and two that fell upon one place would each forget the other: a place
+ * has room for two, the last one first. */
+enum { kind_places = 128 };
+typedef struct {
+  atomic_uint_least64_t last, before;
+} kind_place;
+static kind_place worth_sharing[2][kind_places]; /* with threads that sleep, that are awake */
 
 static uint64_t kind_of(const kdl_host_work *work, uint64_t total) {
   return ((uint64_t)(uintptr_t)work->run ^ work->origin) ^ total << 48;
 }
-/* Functions begin at multiples of 16 bytes. */
-static atomic_uint_least64_t *worth_of(uint64_t kind, bool awake) {
-  return &worth_sharing[awake][(kind >> 4 ^ kind >> 8 ^ kind >> 48) % kinds];
+
+static kind_place *place_of(uint64_t kind, bool awake) {
+  /* By the golden ratio: the upper bits depend on all of the kind. */
+  return &worth_sharing[awake][kind * UINT64_C(0x9e3779b97f4a7c15) >> 57];
+}
+
+static bool is_worth_sharing(uint64_t kind, bool awake) {
+  kind_place *place = place_of(kind, awake);
+  return atomic_load_explicit(&place->last, memory_order_relaxed) == kind ||
+         atomic_load_explicit(&place->before, memory_order_relaxed) == kind;
+}
+
+static void note_kind(uint64_t kind, bool awake, bool is_worth) {
+  kind_place *place = place_of(kind, awake);
+  uint64_t last = atomic_load_explicit(&place->last, memory_order_relaxed);
+  if (is_worth && !is_worth_sharing(kind, awake)) {
+    atomic_store_explicit(&place->before, last, memory_order_relaxed);
+    atomic_store_explicit(&place->last, kind, memory_order_relaxed);
+  } else if (!is_worth && last == kind) {
+    atomic_store_explicit(&place->last, 0, memory_order_relaxed);
+  } else if (!is_worth && is_worth_sharing(kind, awake)) {
+    atomic_store_explicit(&place->before, 0, memory_order_relaxed);
+  }
 }
 
 /* What is left after `first` groups, with the pool unless it is busy. */
@@ -433,10 +457,8 @@ static void run_rest(const kdl_host_work *work, uint64_t total, uint64_t first, 
   run_shared(work, total, first, shared);
   int64_t spent = now_ns() - start;
   uint64_t kind = kind_of(work, total);
-  atomic_store_explicit(worth_of(kind, false), spent > worth_ns(false) ? kind : 0,
-                        memory_order_relaxed);
-  atomic_store_explicit(worth_of(kind, true), spent > worth_ns(true) ? kind : 0,
-                        memory_order_relaxed);
+  note_kind(kind, false, spent > worth_ns(false));
+  note_kind(kind, true, spent > worth_ns(true));
   pthread_mutex_unlock(&pool.busy);
 }
 
@@ -464,7 +486,7 @@ kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total) {
   if (total == 1 || most_threads() == 1) {
     run_groups(work, 0, total, shared);
     first = total;
-  } else if (atomic_load_explicit(worth_of(kind, is_awake()), memory_order_relaxed) != kind) {
+  } else if (!is_worth_sharing(kind, is_awake())) {
     first = run_alone(work, total, shared);
   }
   if (first < total)

@@ -154,6 +154,37 @@ static void a_caller_that_was_bound_to_a_cpu_is_helped_by_others(void **state) {
   assert_true(holds_with(2, they_are_elsewhere));
 }
 
+static atomic_bool first_ended, began_with_it; /* the caller's first iteration, another thread's */
+
+static void look_when(void *context, uint64_t index) {
+  (void)context;
+  if (!is_caller && !atomic_load(&first_ended))
+    atomic_store(&began_with_it, true);
+  sleep_us(500);
+  if (index == 0)
+    atomic_store(&first_ended, true);
+}
+
+/* Two loops in turn, whose numbers of iterations differ by a power of two. */
+static bool both_are_helped_at_once(void) {
+  static const uint64_t counts[] = {8, 24};
+  bool seen[2] = {false, false};
+  for (int i = 0; i < most_rounds && !(seen[0] && seen[1]); ++i) {
+    atomic_store(&first_ended, false);
+    atomic_store(&began_with_it, false);
+    if (kdl_host_parallel(counts[i % 2], look_when, NULL) != KDL_OK)
+      return false;
+    seen[i % 2] |= atomic_load(&began_with_it);
+  }
+  return seen[0] && seen[1];
+}
+
+/* What is known of one is not forgotten for the other. */
+static void loops_in_turn_are_helped_at_once(void **state) {
+  (void)state;
+  assert_true(holds_with(2, both_are_helped_at_once));
+}
+
 static bool child_has_threads(void) {
   int status = -1;
   if (!loop_until(they_have_joined))
@@ -179,6 +210,7 @@ int main(void) {
       cmocka_unit_test(more_threads_than_cpus_sleep_at_once),
       cmocka_unit_test(idle_threads_sleep),
       cmocka_unit_test(a_caller_that_was_bound_to_a_cpu_is_helped_by_others),
+      cmocka_unit_test(loops_in_turn_are_helped_at_once),
       cmocka_unit_test(a_forked_process_has_threads_of_its_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static int finish(void *cookie) {
 FILE *kdl_text_stream(char **out_text, size_t *out_length) {
   *out_text = NULL;
   *out_length = 0;
-  growing *of = calloc(1, sizeof *of);
+  growing *of = malloc(sizeof *of);
   if (!of)
     return NULL;
   *of = (growing){.out_text = out_text, .out_length = out_length};

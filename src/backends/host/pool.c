@@ -413,11 +413,11 @@ static uint64_t run_alone(const kdl_host_work *work, uint64_t total, void *share
 /* Kinds of launches that were last worth sharing: the same kernel, as many groups. Programs launch
  * several kernels in turn, and two that fell upon one place would each forget the other: a place
  * has room for two, the last one first. */
-enum { kind_places = 128 };
+enum { kind_bits = 7 };
 typedef struct {
   atomic_uint_least64_t last, before;
 } kind_place;
-static kind_place worth_sharing[2][kind_places]; /* with threads that sleep, that are awake */
+static kind_place worth_sharing[2][1 << kind_bits]; /* with threads that sleep, that are awake */
 
 static uint64_t kind_of(const kdl_host_work *work, uint64_t total) {
   return ((uint64_t)(uintptr_t)work->run ^ work->origin) ^ total << 48;
@@ -425,7 +425,7 @@ static uint64_t kind_of(const kdl_host_work *work, uint64_t total) {
 
 static kind_place *place_of(uint64_t kind, bool awake) {
   /* By the golden ratio: the upper bits depend on all of the kind. */
-  return &worth_sharing[awake][kind * UINT64_C(0x9e3779b97f4a7c15) >> 57];
+  return &worth_sharing[awake][kind * UINT64_C(0x9e3779b97f4a7c15) >> (64 - kind_bits)];
 }
 
 static bool is_worth_sharing(uint64_t kind, bool awake) {

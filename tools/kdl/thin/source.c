@@ -45,7 +45,7 @@ bool thin_source_is_replaced(const thin_source *source) {
                              now.st_ino != source->info.st_ino);
 }
 
-kdl_status thin_source_check(const thin_source *source, bool is_replaced) {
+kdl_status thin_source_check(const thin_source *source, bool in_place) {
   struct stat now;
   if (source->fd < 0)
     return KDL_OK;
@@ -54,7 +54,7 @@ kdl_status thin_source_check(const thin_source *source, bool is_replaced) {
       now.st_mtim.tv_sec != then->st_mtim.tv_sec || now.st_mtim.tv_nsec != then->st_mtim.tv_nsec)
     return kdl_fail(KDL_IO, "%s: the file was changed while it was read; nothing was written",
                     source->name);
-  if (is_replaced && thin_source_is_replaced(source))
+  if (in_place && thin_source_is_replaced(source))
     return kdl_fail(KDL_IO,
                     "%s: another file has taken its place while it was read; nothing was "
                     "written",

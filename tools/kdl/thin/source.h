@@ -19,9 +19,9 @@ typedef struct thin_source {
 kdl_status thin_source_open(const char *path, thin_source *out_source);
 void thin_source_close(thin_source *source);
 
-/* KDL_IO where the file was written to since; where it `is_replaced`, also where its name is
- * another file's by now, which would be lost. */
-kdl_status thin_source_check(const thin_source *source, bool is_replaced);
+/* KDL_IO where the file was written to since; `in_place`, also where its name is another file's by
+ * now, which would be lost. */
+kdl_status thin_source_check(const thin_source *source, bool in_place);
 bool thin_source_is_replaced(const thin_source *source);
 
 /* Gives the new file, which shall be at `path`, the mode and the extended attributes of the old. */

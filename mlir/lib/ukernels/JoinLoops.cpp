@@ -41,6 +41,16 @@ bool needs(Operation *later, Operation *earlier) {
   return users.contains(later);
 }
 
+/// Whether nothing between them, in one block, reads or writes memory: what the later one needs
+/// moves to before the earlier one, and a load must not pass a store.
+bool areApartFromMemory(Operation *earlier, Operation *later) {
+  for (Operation *op = earlier->getNextNode(); op != later; op = op->getNextNode()) {
+    if (!isMemoryEffectFree(op))
+      return false;
+  }
+  return true;
+}
+
 struct JoinLoops : public kdl::impl::KdlJoinLoopsBase<JoinLoops> {
   using Base::Base;
 
@@ -70,8 +80,8 @@ void makeOwn(IRRewriter &rewriter, scf::ForallOp op) {
 
 /// The second loop comes to where the first one is; null where something is in the way.
 scf::ForallOp JoinLoops::join(IRRewriter &rewriter, scf::ForallOp first, scf::ForallOp second) {
-  if (!haveSameCounts(first, second) || needs(second, first) ||
-      failed(moveOperationDependencies(rewriter, second, first)))
+  if (!haveSameCounts(first, second) || !areApartFromMemory(first, second) ||
+      needs(second, first) || failed(moveOperationDependencies(rewriter, second, first)))
     return nullptr;
   rewriter.moveOpAfter(second, first);
   makeOwn(rewriter, second);

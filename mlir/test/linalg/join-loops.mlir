@@ -69,3 +69,28 @@ func.func @apart(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   }
   return %b, %c : tensor<4xf32>, tensor<4xf32>
 }
+
+// A load does not pass the store before it.
+// CHECK-LABEL: func.func @memory(
+// CHECK: scf.forall
+// CHECK: memref.store
+// CHECK: memref.load
+// CHECK: scf.forall
+func.func @memory(%a: tensor<64xf32>, %c: memref<f32>, %x: f32) -> (tensor<64xf32>, tensor<64xf32>) {
+  %e = tensor.empty() : tensor<64xf32>
+  %r = scf.forall (%i) in (8) shared_outs(%o = %e) -> (tensor<64xf32>) {
+    %at = affine.apply affine_map<(d0) -> (d0 * 8)>(%i)
+    %s = tensor.extract_slice %a[%at] [8] [1] : tensor<64xf32> to tensor<8xf32>
+    scf.forall.in_parallel { tensor.parallel_insert_slice %s into %o[%at] [8] [1] : tensor<8xf32> into tensor<64xf32> }
+  }
+  memref.store %x, %c[] : memref<f32>
+  %v = memref.load %c[] : memref<f32>
+  %e2 = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%v : f32) outs(%e2 : tensor<64xf32>) -> tensor<64xf32>
+  %r2 = scf.forall (%i) in (8) shared_outs(%o = %e2) -> (tensor<64xf32>) {
+    %at = affine.apply affine_map<(d0) -> (d0 * 8)>(%i)
+    %s = tensor.extract_slice %f[%at] [8] [1] : tensor<64xf32> to tensor<8xf32>
+    scf.forall.in_parallel { tensor.parallel_insert_slice %s into %o[%at] [8] [1] : tensor<8xf32> into tensor<64xf32> }
+  }
+  return %r, %r2 : tensor<64xf32>, tensor<64xf32>
+}

@@ -3,11 +3,14 @@
 #include "cli/own_folder.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -62,12 +65,16 @@ static void on_signal(int number) {
   raise(number); /* which ends it: the handler is taken away, and the signal is not blocked */
 }
 
-bool own_folder_begin(const char *path) {
+static bool make(char *path) {
   static const char *const below[folder_count] = {"/blobs/sha256", "/blobs", ""};
-  for (size_t i = 0; i < folder_count; ++i) {
-    if (snprintf(folders[i], PATH_MAX, "%s%s", path, below[i]) >= PATH_MAX)
-      return false;
+  if (strlen(path) + strlen(below[0]) >= PATH_MAX) {
+    errno = ENAMETOOLONG;
+    return false;
   }
+  if (!mkdtemp(path))
+    return false;
+  for (size_t i = 0; i < folder_count; ++i)
+    snprintf(folders[i], PATH_MAX, "%s%s", path, below[i]);
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)};
   sigemptyset(&action.sa_mask);
   owner = getpid();
@@ -77,6 +84,20 @@ bool own_folder_begin(const char *path) {
       sigaction(numbers[i], &action, NULL);
   }
   return true;
+}
+
+/* A signal between making it and the handlers would leave it. */
+bool own_folder_begin(char *path) {
+  sigset_t ending, held;
+  sigemptyset(&ending);
+  for (size_t i = 0; i < number_count; ++i)
+    sigaddset(&ending, numbers[i]);
+  sigprocmask(SIG_BLOCK, &ending, &held);
+  bool is_made = make(path);
+  int reason = errno;
+  sigprocmask(SIG_SETMASK, &held, NULL);
+  errno = reason;
+  return is_made;
 }
 
 void own_folder_end(void) {

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* `path` is a folder that is there; false where it is too long. There is one at a time. */
-bool own_folder_begin(const char *path);
+/* Makes it, with a name as mkdtemp makes it of `path`, which ends with XXXXXX; false with errno.
+ * There is one at a time. */
+bool own_folder_begin(char *path);
 
 /* Removes it and all that is in it, where it still has its name. */
 void own_folder_end(void);

@@ -37,12 +37,8 @@ kdl_status oci_store_open_own(oci_store *out_store) {
   *out_store = (oci_store){.lock = -1};
   snprintf(out_store->folder, sizeof out_store->folder - room_below, "%s/kdl-registry-XXXXXX",
            temporary_folder());
-  if (!mkdtemp(out_store->folder))
+  if (!own_folder_begin(out_store->folder))
     return failed(out_store->folder, "make a folder");
-  if (!own_folder_begin(out_store->folder)) {
-    rmdir(out_store->folder);
-    return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", out_store->folder);
-  }
   kdl_status status = oci_layout_make(out_store->folder);
   if (status != KDL_OK)
     oci_store_close(out_store);

@@ -236,13 +236,9 @@ static kdl_status fill_beside(splitting *work, const char *output) {
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", output);
   }
   kdl_status status = KDL_OK;
-  if (!mkdtemp(beside))
+  if (!own_folder_begin(beside))
     status =
         kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", beside, strerror(errno));
-  if (status == KDL_OK && !own_folder_begin(beside)) {
-    rmdir(beside);
-    status = kdl_fail(KDL_BAD_CALL, "%s: the path is too long", output);
-  }
   if (status == KDL_OK) {
     mode_t mask = umask(0);
     umask(mask);

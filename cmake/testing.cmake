@@ -52,6 +52,11 @@ string(CONCAT KDL_LONG_WHEN_SANITIZED ${KDL_LONG_WHEN_SANITIZED})
 set(KDL_SHORT_WHEN_SANITIZED
     "^tools[.](cc|check-hostile|compressed|damaged-nested|explain-bad-input|forged-lines|ld-errors|ls|run-refused|sign|split|thin-(elf|kinds)|verify)$")
 
+# What depends on this CPU runs natively, and again as NAME.LEVEL with the CPU taken for one of each level (KDL_CPU). The
+# second list is for make test-long.
+set(KDL_LEVELS "^(conformance[.]host|mlir[.]mmt4d-numbers|tools[.](link-run|run)|unit[.]matmul_call)$")
+set(KDL_LEVELS_LONG "^(example[.]matmul|examples[.](host|transformer_host)|mlir[.](lower-linalg-(bf16|f16|f32|i8|own|sizes.*|stack)|lower-products-(batch|run)|manual-memory|mmt4d|mmt4d-tiles|parallel|propagate-run)|trace[.]conformance_host)$")
+
 # kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
 # A test that cannot run here says why and returns 77: ctest then reports it as skipped.
@@ -86,6 +91,33 @@ function(kdl_add_test)
   if(arg_SKIP_REGEX)
     set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "${arg_SKIP_REGEX}")
   endif()
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT KDL_SANITIZE AND
+     arg_NAME MATCHES "${KDL_LEVELS}|${KDL_LEVELS_LONG}")
+    add_levels(${arg_NAME} "${arg_COMMAND}")
+  endif()
+endfunction()
+
+# The test again at each level; one at a time, since all of them write the same files.
+function(add_levels test command)
+  set_tests_properties(${test} PROPERTIES RESOURCE_LOCK ${test})
+  list(POP_FRONT command program)
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  foreach(level x86-64-v2 x86-64-v3 x86-64-v4)
+    set(name ${test}.${level})
+    add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/cpu_level.sh ${level} ${program} ${command}
+             COMMAND_EXPAND_LISTS)
+    foreach(property ENVIRONMENT LABELS RESOURCE_LOCK RUN_SERIAL SKIP_REGULAR_EXPRESSION SKIP_RETURN_CODE TIMEOUT)
+      get_test_property(${test} ${property} value)
+      if(value)
+        set_tests_properties(${name} PROPERTIES ${property} "${value}")
+      endif()
+    endforeach()
+    if(test MATCHES "${KDL_LEVELS_LONG}")
+      set_tests_properties(${name} PROPERTIES LABELS long)
+    endif()
+  endforeach()
 endfunction()
 
 # kdl_skip_test(unit.x "cmocka not found (Debian: libcmocka-dev)"): listed and reported as skipped.

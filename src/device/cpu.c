@@ -7,6 +7,9 @@
  * use it is asked for before its use, not here.
  */
 #include "device/cpu.h"
+
+#include "base/error.h"
+#include "system/environment.h"
 #include "target/families/aarch64.h"
 #include "target/families/riscv.h"
 #include "target/families/x86.h"
@@ -317,9 +320,10 @@ static void describe_machine(kdl_device_spec *spec) {
   describe_caches(spec);
 }
 
-bool kdl_cpu_describe(kdl_device_spec *spec) {
+kdl_status kdl_cpu_describe(kdl_device_spec *spec) {
   if (!describe_this(spec))
-    return false;
+    return kdl_fail(KDL_UNSUPPORTED, "images for this CPU's architecture are not supported");
   describe_machine(spec);
-  return true;
+  const char *setting = kdl_environment("KDL_CPU");
+  return setting ? kdl_cpu_lower(setting, spec) : KDL_OK;
 }

@@ -5,8 +5,15 @@
 
 #include "device/spec.h"
 
-/* Fills what is known of it; false where there are no images for its architecture. */
-bool kdl_cpu_describe(kdl_device_spec *spec);
+/* Fills what is known of it, lowered to KDL_CPU where that is set. KDL_UNSUPPORTED where there are
+ * no images for its architecture, KDL_BAD_CALL where KDL_CPU is no CPU that this one can stand for.
+ */
+kdl_status kdl_cpu_describe(kdl_device_spec *spec);
+
+/* Gives `spec`, a CPU, the architecture and features of the lesser CPU that `setting` describes as
+ * users write devices: "x86-64-v3", "host:x86-64-v4+avx512_bf16", "zen4". Fails with KDL_BAD_CALL,
+ * and leaves the spec, where the setting has what the CPU lacks. */
+kdl_status kdl_cpu_lower(const char *setting, kdl_device_spec *spec);
 
 /* How an x86-64 CPU is asked; a test answers in its place. */
 typedef struct kdl_x86_source {

@@ -26,6 +26,7 @@ Features, for REQUIRES lines; each is true where it can be used here:
   math                      kdl was built with libclc
   terminal                  a pseudo-terminal can be opened
   tmpfs                     a file system can be mounted in a namespace of the test's own
+  x86_64                    this CPU is one
   PROGRAM                   the program is on PATH: see `programs` below
 """
 
@@ -48,7 +49,7 @@ path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", ""),
         "/usr/local/cuda/bin"]
 config.environment["PATH"] = os.pathsep.join(p for p in path if p)
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "OCL_ICD_VENDORS",
-             "KDL_CACHE_DIR"):
+             "KDL_CACHE_DIR", "KDL_CPU"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 # What a developer's shell sets must not change what the tests see.
@@ -105,6 +106,8 @@ rocm = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 config.substitutions.append(("%rocm", rocm))
 if os.path.exists(os.path.join(rocm, "ocml.bc")):
     config.available_features.add("rocm-device-libs")
+if os.uname().machine == "x86_64":
+    config.available_features.add("x86_64")
 if os.path.exists(os.path.join(os.path.dirname(config.kdl_builtin), "math-x86_64.bc")):
     config.available_features.add("math")
 if os.path.exists(config.kdl_builtin):

@@ -2,9 +2,10 @@
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(func.func(convert-linalg-to-loops),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts)' -o %t.plain.mlir
 // RUN: kdl-mlir run %t.plain.mlir --entry-point-result=void --shared-libs=%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so | sed 's/base@ = 0x[0-9a-f]* //' > %t.plain
-// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true})' -o %t.one.mlir
-// RUN: grep -c 'llvm.call @kdl_matmul' %t.one.mlir | FileCheck %s --check-prefix=CALLS
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=host:x86-64-v4+avx512_bf16+avx512_vnni no-silent-fallback=true})' -o %t.one.stated.mlir
+// RUN: grep -c 'llvm.call @kdl_matmul' %t.one.stated.mlir | FileCheck %s --check-prefix=CALLS
 // CALLS: {{^}}3{{$}}
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true})' -o %t.one.mlir
 // RUN: kdl-mlir run %t.one.mlir --entry-point-result=void --shared-libs=%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so | sed 's/base@ = 0x[0-9a-f]* //' > %t.one
 // RUN: diff %t.plain %t.one
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true threads=true})' -o %t.several.mlir

@@ -255,7 +255,7 @@ static void say_more(kdl_driver_report *report, const char *words) {
 
 void kdl_found_drop(kdl_found_list *list, const char *format, ...) {
   --list->count;
-  char words[128];
+  char words[sizeof list->report.words];
   va_list args;
   va_start(args, format);
   vsnprintf(words, sizeof words, format, args);

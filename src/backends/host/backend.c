@@ -275,9 +275,13 @@ static void list_cpu(kdl_found_list *list) {
   if (!spec)
     return;
   spec->device_class = KDL_DEVICE_CPU;
-  if (!kdl_cpu_describe(spec))
-    kdl_found_drop(list, "images for this CPU's architecture are not supported");
+  if (kdl_cpu_describe(spec) != KDL_OK)
+    kdl_found_drop(list, "%s", kdl_error_message());
   kdl_found_finish(list);
 }
 
-const kdl_built_in kdl_built_in_host = {.table = &table, .list = list_cpu};
+const kdl_built_in kdl_built_in_host = {
+    .table = &table,
+    .list = list_cpu,
+    .variables = (const char *const[]){"KDL_CPU", NULL},
+};

@@ -304,10 +304,60 @@ static void names_of_arm_cpus(void **state) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* KDL_CPU                                                                                      */
+
+static kdl_device_spec described_xeon(void) {
+  return spec_of("host:x86-64-v4+avx512_bf16+avx512_vnni+amx_tile+amx_bf16+amx_int8 units=2 "
+                 "name=Xeon l2=2MiB");
+}
+
+static void a_setting_lowers_architecture_and_features_alone(void **state) {
+  (void)state;
+  static const struct {
+    const char *setting;
+    const char *line;
+  } rows[] = {
+      {"x86-64-v3", "host:x86-64-v3 name=Xeon units=2 l2=2MiB"},
+      {"host:x86-64-v4+avx512_bf16", "host:x86-64-v4+avx512_bf16 name=Xeon units=2 l2=2MiB"},
+      {"x86-64 features=sse4_2", "host:x86-64 features=sse4_2 name=Xeon units=2 l2=2MiB"},
+      {"x86-64-v4+amx_bf16+amx_tile", "host:x86-64-v4+amx_bf16+amx_tile name=Xeon units=2 l2=2MiB"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    kdl_device_spec spec = described_xeon();
+    assert_ok(kdl_cpu_lower(rows[i].setting, &spec));
+    assert_string_equal(line_of(&spec), rows[i].line);
+  }
+}
+
+static void a_setting_above_the_cpu_is_refused_by_what_it_lacks(void **state) {
+  (void)state;
+  static const struct {
+    const char *setting;
+    const char *words;
+  } rows[] = {
+      {"x86-64-v4+avx512_fp16", "lacks avx512_fp16"},
+      {"x86-64-v4+sse4a", "lacks sse4a"},
+      {"armv9-a", "expected an x86-64 CPU"},
+      {"h200", "expected an x86-64 CPU"},
+      {"x86-64-v5", "x86-64-v5"},
+      {"x86-64-v3+avx9", "avx9"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    kdl_device_spec spec = described_xeon();
+    kdl_device_spec before = spec;
+    assert_int_equal(kdl_cpu_lower(rows[i].setting, &spec), KDL_BAD_CALL);
+    assert_non_null(strstr(kdl_error_message(), "KDL_CPU"));
+    assert_non_null(strstr(kdl_error_message(), rows[i].words));
+    assert_true(is_same_spec(&spec, &before));
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* This machine                                                                                 */
 
 static void this_cpu(void **state) {
   (void)state;
+  unsetenv("KDL_CPU");
   kdl_found_list list = {.report = {.backend = KDL_BACKEND_HOST}};
   kdl_built_in_host.list(&list);
   assert_int_equal(list.count, 1);
@@ -348,6 +398,8 @@ int main(void) {
       cmocka_unit_test(neoverse_v1),
       cmocka_unit_test(sve2_without_sve_is_left_out),
       cmocka_unit_test(names_of_arm_cpus),
+      cmocka_unit_test(a_setting_lowers_architecture_and_features_alone),
+      cmocka_unit_test(a_setting_above_the_cpu_is_refused_by_what_it_lacks),
       cmocka_unit_test(this_cpu),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

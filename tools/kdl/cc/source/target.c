@@ -190,7 +190,7 @@ static void drop_lengths(char *arch) {
 static bool find_device(kdl_string name, kdl_device_spec *out_spec) {
   char text[CC_TARGET_ROOM];
   if (kdl_text_is(name, "native"))
-    return kdl_cpu_describe(out_spec);
+    return kdl_cpu_describe(out_spec) == KDL_OK;
   if (name.length >= sizeof text || name.length == 0 || name.data[0] == '@')
     return false;
   snprintf(text, sizeof text, "%.*s", (int)name.length, name.data);
@@ -229,7 +229,7 @@ kdl_status cc_target_parse(kdl_string name, cc_target *out_target) {
   cc_target target;
   if (name.length >= CC_TARGET_ROOM ||
       (!parse_arch(name, &target, &error) && !parse_device(name, &target, &error)))
-    return unknown_target(name);
+    return kdl_text_is(name, "native") ? kdl_error_status() : unknown_target(name);
   if (error.expected) {
     char words[256];
     kdl_out_parse_error(&(kdl_out){words, sizeof words, 0}, name, error);

@@ -57,11 +57,14 @@ set(KDL_SHORT_WHEN_SANITIZED
 set(KDL_LEVELS "^(conformance[.]host|mlir[.]mmt4d-numbers|tools[.](link-run|run)|unit[.]matmul_call)$")
 set(KDL_LEVELS_LONG "^(example[.]matmul|examples[.](host|transformer_host)|mlir[.](lower-linalg-(bf16|f16|f32|i8|own|sizes.*|stack)|lower-products-(batch|run)|manual-memory|mmt4d|mmt4d-tiles|parallel|propagate-run)|trace[.]conformance_host)$")
 
-# kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL]
+# What `make install` gives: the test install.prefix makes it, once for all tests that are INSTALLED.
+set(KDL_INSTALLED ${CMAKE_BINARY_DIR}/tests/product/prefix)
+
+# kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL] [INSTALLED]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
 # A test that cannot run here says why and returns 77: ctest then reports it as skipped.
 function(kdl_add_test)
-  cmake_parse_arguments(arg "SERIAL" "NAME;LABEL;TIMEOUT;SKIP_REGEX" "COMMAND;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL;INSTALLED" "NAME;LABEL;TIMEOUT;SKIP_REGEX" "COMMAND;ENVIRONMENT" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL ci)
   endif()
@@ -87,6 +90,9 @@ function(kdl_add_test)
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
   if(arg_SERIAL)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+  if(arg_INSTALLED)
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED installed)
   endif()
   if(arg_SKIP_REGEX)
     set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "${arg_SKIP_REGEX}")

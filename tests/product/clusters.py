@@ -3,7 +3,7 @@
 """The commands of docs/clusters.md: blocks that are fenced as sh, in their order.
 
     clusters.py SOURCE print NAME       those of the block "sh NAME", for the test that has what they need
-    clusters.py SOURCE run BUILD WORK   runs the others, one shell for all, in WORK, with the programs of BUILD
+    clusters.py SOURCE run PREFIX WORK  runs the others, one shell for all, in WORK, with what is installed in PREFIX
 
 Exits with 77 where a program that they call is not installed."""
 import os
@@ -22,12 +22,12 @@ def blocks(source, name):
     return "".join(found)
 
 
-def run(source, build, work):
+def run(source, prefix, work):
     for program in ("mpicc", "mpirun", "minisign", "clang-22"):
         if not shutil.which(program):
             print(f"skipped: {program} not found (Debian: libopenmpi-dev, openmpi-bin, minisign, clang-22)")
             sys.exit(77)
-    if not os.path.exists(f"{build}/bin/kdl-ld"):
+    if not os.path.exists(f"{prefix}/bin/kdl-ld"):
         print("skipped: kdl-ld is not built")
         sys.exit(77)
     shutil.rmtree(work, ignore_errors=True)
@@ -36,8 +36,9 @@ def run(source, build, work):
     script = f"{work}/page.sh"  # not by standard input, which mpirun takes
     with open(script, "w", encoding="utf-8") as file:
         file.write(blocks(source, ""))
-    environment = dict(os.environ, PATH=f"{build}/bin:{os.environ['PATH']}", CPATH=f"{source}/include", LIBRARY_PATH=f"{build}/lib",
-                       LD_LIBRARY_PATH=f"{build}/lib", KDL_CACHE_DIR=f"{work}/cache", OMPI_ALLOW_RUN_AS_ROOT="1",
+    libraries = next(pathlib.Path(prefix).glob("lib*/**/libkdl.so")).parent
+    environment = dict(os.environ, PATH=f"{prefix}/bin:{os.environ['PATH']}", CPATH=f"{prefix}/include", LIBRARY_PATH=str(libraries),
+                       LD_LIBRARY_PATH=str(libraries), KDL_CACHE_DIR=f"{work}/cache", OMPI_ALLOW_RUN_AS_ROOT="1",
                        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl="^tcp", KDL_DEVICE="host", HOME=work)
     done = subprocess.run(["bash", "-euxo", "pipefail", script], stdin=subprocess.DEVNULL, env=environment, cwd=work, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# install_consumer.sh SOURCE BUILD WORK: installs into a fresh prefix, then builds and runs a small
-# program against it the way its users would: through pkg-config and through find_package, as C99,
+# install_consumer.sh SOURCE BUILD PREFIX WORK: what BUILD installed in PREFIX is all that is expected; then builds
+# and runs a small program against it the way its users would: through pkg-config and through find_package, as C99,
 # C17 and C++17, shared and static, with libraries embedded both ways.
 set -euo pipefail
-source=$1 build=$2 work=$3
+source=$1 build=$2 prefix=$3 work=$4
 consumer=$source/tests/product/consumer
-prefix=$work/prefix
 
 fail() {
   echo "install: $*" >&2
@@ -19,7 +18,6 @@ command -v pkg-config >/dev/null || {
 
 rm -rf "$work"
 mkdir -p "$work"
-cmake --install "$build" --prefix "$prefix" >/dev/null
 libdir=$(dirname "$(find "$prefix" -name libkdl.so)")
 export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
 kdl=$prefix/bin/kdl

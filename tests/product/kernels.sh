@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# kernels.sh SOURCE BUILD WORK: a project that finds the installed package compiles kernels by
+# kernels.sh SOURCE PREFIX WORK: a project that finds the installed package compiles kernels by
 # kdl_add_kernels, with Ninja and with make: the program runs them, a build that has nothing to do does
 # nothing, and a header that changes has them compiled again.
 set -euo pipefail
-source=$1 build=$2 work=$3
-prefix=$work/prefix
+source=$1 prefix=$2 work=$3
 
 fail() {
   echo "kernels: $*" >&2
@@ -17,7 +16,6 @@ if ! command -v clang-22 >/dev/null || ! command -v ld.lld-22 >/dev/null; then
 fi
 rm -rf "$work"
 mkdir -p "$work"
-cmake --install "$build" --prefix "$prefix" >/dev/null
 libdir=$(dirname "$(find "$prefix" -name libkdl.so)")
 case $(uname -m) in
 x86_64) targets="x86-64;spirv64" ;;

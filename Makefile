@@ -22,7 +22,7 @@ ctest = scripts/ctest.sh $(1) --parallel $(shell echo $$(($(JOBS) + ($(JOBS) + 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build build-asan build-tsan build-fuzz test test-long demo bench lint format install wheel clean \
+.PHONY: help setup build build-asan build-tsan build-fuzz test test-long demo bench lint format install uninstall wheel clean \
         build-kdl build-product begin packages packages-bench packages-demo packages-lint opencl-runtime variantlib
 
 help:  ## show this list
@@ -65,6 +65,9 @@ format:  ## let clang-format write the layout
 
 install: build-product  ## into PREFIX, below DESTDIR if set; builds what it installs
 	@cmake --install build --prefix $(PREFIX)
+
+uninstall:  ## removes what `make install` put into PREFIX
+	@scripts/uninstall.sh $(PREFIX)
 
 wheel:  ## the Python package libkdl as a wheel and a source distribution, in build/dist
 	@scripts/wheel.sh build/dist

@@ -74,6 +74,7 @@ LIB/libkdl.so.$version
 LIB/pkgconfig/libkdl.pc
 share/bash-completion/completions/kdl
 share/doc/libkdl/LICENSE
+share/doc/libkdl/installed.txt
 share/man/man1/kdl.1
 share/zsh/site-functions/_kdl"
 files=$(cd "$prefix" && find . -type f -o -type l | sed "s,^\./,,; s,^${libdir#"$prefix"/}/,LIB/," |

@@ -133,7 +133,8 @@ typedef struct kdl_args {
 } kdl_args;
 
 /* Arguments are checked before the driver sees them where this is 1: by default in programs built
- * without NDEBUG. KDL_CHECK=1 in the environment turns the check on in any program. */
+ * without NDEBUG. KDL_CHECK=1 in the environment turns the check on in any program; where this is 0
+ * KDL_ARGS gives no sizes in C, and the number of arguments is what is left to compare. */
 #ifndef KDL_CHECK_ARGUMENTS
 #ifdef NDEBUG
 #define KDL_CHECK_ARGUMENTS 0
@@ -196,8 +197,8 @@ KDL_API kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue,
                                       const kdl_launch_desc *desc, const kdl_args *args);
 
 /* Calls `run` for 0 to count - 1, on the threads that the host device runs groups on, and returns
- * when all are done: for code that was compiled into the program, as kdl-mlir does. The caller begins
- * alone, and others join where it takes longer than to wake them. */
+ * when all are done: for code that was compiled into the program, as kdl-mlir does. The caller
+ * begins alone, and others join where it takes longer than to wake them. */
 KDL_API kdl_status kdl_host_parallel(uint64_t count, void (*run)(void *context, uint64_t index),
                                      void *context);
 

@@ -31,6 +31,8 @@ static kdl_status learn_sizes(kdl_kernel *kernel, uint32_t *out_sizes, size_t co
                       i, (int)param.text.length, param.text.data, (unsigned)param_size(&param),
                       (unsigned)params[i].size);
     out_sizes[i] = param_size(&param);
+    if (param.kind != KDL_PARAM_PTR && param.kind != KDL_PARAM_BYTES && i < 64)
+      kernel->numbers |= UINT64_C(1) << i;
   }
   return KDL_OK;
 }
@@ -46,6 +48,7 @@ kdl_status kdl_arguments_learn(kdl_kernel *kernel) {
   bool has_sig = kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG);
   uint64_t hidden = kernel->key.hidden;
   kernel->param_count = -1;
+  kernel->numbers = 0;
   if (!has_sig && !loaded->params)
     return KDL_OK;
   uint64_t shown = loaded->param_count > hidden ? loaded->param_count - hidden : 0;
@@ -75,7 +78,10 @@ static bool is_size_right(uint32_t expected, size_t found) {
 }
 
 /* A buffer without memory is a null pointer, and no device's. */
-static kdl_status check_device(const kdl_kernel *kernel, size_t index, const kdl_buffer *buffer) {
+static kdl_status check_buffer(const kdl_kernel *kernel, size_t index, const kdl_buffer *buffer) {
+  if (index < 64 && kernel->numbers >> index & 1)
+    return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found a buffer, expected a number (%.*s)",
+                    kernel->name, index, (int)kernel->key.sig.length, kernel->key.sig.data);
   if (buffer->address == 0 || buffer->device == kernel->runtime->device)
     return KDL_OK;
   return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found a buffer of %s, expected one of %s",
@@ -95,7 +101,7 @@ static __attribute__((noinline)) kdl_status check_sizes(const kdl_kernel *kernel
                       kernel->name, i, args->sizes[i], (unsigned)expected, sig.length ? " (" : "",
                       (int)sig.length, sig.data, sig.length ? ")" : "");
     kdl_status status =
-        is_buffer(expected, args->sizes[i]) ? check_device(kernel, i, args->pointers[i]) : KDL_OK;
+        is_buffer(expected, args->sizes[i]) ? check_buffer(kernel, i, args->pointers[i]) : KDL_OK;
     if (status != KDL_OK)
       return status;
   }

@@ -56,6 +56,7 @@ struct kdl_kernel {
   int64_t param_count;             /* that the caller gives; -1 where it is unknown */
   uint32_t *param_sizes;           /* NULL likewise; 0 for one that is not known */
   uint32_t few_sizes[8];           /* they lie here, where these are enough */
+  uint64_t numbers;                /* bit i: the signature has a number as parameter i */
   bool is_checked;                 /* KDL_CHECK */
   char *disagreement;              /* why explicit grids are refused, or NULL */
   const kdl_trace_subject *traced; /* what its records are about; NULL where there are none */

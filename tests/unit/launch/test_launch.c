@@ -120,6 +120,33 @@ static void environment_turns_checks_on(void **state) {
   free_rows(&own);
 }
 
+/* A buffer has the size of no number, and its address that of some. */
+static void a_buffer_for_a_number_of_the_signature_is_refused(void **state) {
+  (void)state;
+  static const host_row with_sig[] = {
+      {"mark1", 0, NULL, NULL, "kdl.kernel.mixed", "sig=u8 f64 i16 bytes<24:8> ptr<f64>"}};
+  host_library own = open_rows(with_sig, 1);
+  kdl_kernel *mixed = kernel_named(own.lib, "mixed");
+  uint8_t a = 1;
+  double b = 2, host[5] = {0};
+  int16_t c = 3;
+  triple d = {{0}};
+  kdl_buffer out = kdl_buffer_adopt(the_host(), (uintptr_t)host, sizeof host);
+  kdl_extent one = kdl_extent1(1);
+  const void *pointers[] = {&a, &out, &c, &d, &out};
+  size_t sizes[] = {sizeof a, sizeof out, sizeof c, sizeof d, sizeof out};
+  kdl_args args = {5, pointers, sizes};
+  assert_fails(
+      kdl_launch_items_call(mixed, NULL, &one, &args), KDL_BAD_CALL,
+      "mixed: argument 1: found a buffer, expected a number (u8 f64 i16 bytes<24:8> ptr<f64>)");
+  assert_true(host[4] == 0);
+  pointers[1] = &b;
+  sizes[1] = sizeof b;
+  assert_ok(kdl_launch_items_call(mixed, NULL, &one, &args));
+  assert_true(host[1] == 2);
+  free_rows(&own);
+}
+
 static void launches_without_a_queue_are_waited_for(void **state) {
   (void)state;
   kdl_kernel *mark = kernel_named(made.lib, "mark");
@@ -335,6 +362,7 @@ int main(void) {
       cmocka_unit_test(packed_arguments_lie_as_in_a_struct),
       cmocka_unit_test(wrong_arguments_are_told_before_the_launch),
       cmocka_unit_test(environment_turns_checks_on),
+      cmocka_unit_test(a_buffer_for_a_number_of_the_signature_is_refused),
       cmocka_unit_test(launches_without_a_queue_are_waited_for),
       cmocka_unit_test(buffers_of_other_devices_are_refused),
       cmocka_unit_test(hidden_parameters_are_appended),

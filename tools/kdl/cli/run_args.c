@@ -198,6 +198,15 @@ size_t cli_run_arg_size(const cli_run_arg *arg) {
   return arg->count * arg->type->size;
 }
 
+const char *cli_run_arg_type(const cli_run_arg *arg) {
+  return arg->type->name;
+}
+
+bool cli_run_arg_is_negative(const cli_run_arg *arg) {
+  const unsigned char *bytes = arg->host;
+  return !arg->is_buffer && arg->type->kind == SIGNED && bytes[arg->type->size - 1] >> 7;
+}
+
 void cli_run_arg_print(const cli_run_arg *arg, const char *name) {
   cli_text_print((kdl_string){name, strlen(name)}, " =");
   for (size_t i = 0; i < arg->count; ++i) {

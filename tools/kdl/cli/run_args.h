@@ -23,6 +23,12 @@ void cli_run_arg_free(cli_run_arg *arg);
 
 size_t cli_run_arg_size(const cli_run_arg *arg);
 
+/* "f32": of a value, or of a buffer's elements. */
+const char *cli_run_arg_type(const cli_run_arg *arg);
+
+/* Whether it is a value of a signed integer type below 0. */
+bool cli_run_arg_is_negative(const cli_run_arg *arg);
+
 /* Prints every element on one line, "arg2 = 0 1 2"; `name` is "arg2". */
 void cli_run_arg_print(const cli_run_arg *arg, const char *name);
 

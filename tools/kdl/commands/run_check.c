@@ -13,27 +13,22 @@
 enum { pointer_size = 8 };
 
 typedef struct {
-  uint32_t sizes[KDL_HOST_LIMIT_PARAMS];
+  kdl_string sig;                        /* "" where there is none, and sizes alone are known */
+  uint32_t sizes[KDL_HOST_LIMIT_PARAMS]; /* 0 for one that is not known */
   uint32_t count;
-  kdl_string sig;  /* "" where there is none */
   uint64_t shared; /* bytes of dynamic group memory */
 } expectation;
 
 static bool read_key(const kdl_image_info *info, const char *kernel, expectation *out) {
   kdl_kernel_key key;
   kdl_string name;
-  kdl_param param;
   for (size_t i = 0; i < info->pair_count; ++i) {
     const kdl_pair *pair = &info->pairs[i];
     if (!kdl_kernel_name(pair->key, &name) || !kdl_text_is(name, kernel) ||
         !kdl_kernel_parse(pair->value, &key, NULL) || !kdl_kernel_has(&key, KDL_KERNEL_SIG))
       continue;
-    out->sig = key.sig;
-    out->shared = key.shared;
-    for (size_t at = 0;
-         out->count < KDL_HOST_LIMIT_PARAMS && kdl_signature_next(key.sig, &at, &param, NULL);)
-      out->sizes[out->count++] = param.kind == KDL_PARAM_PTR ? pointer_size : param.size;
-    return out->count == key.param_count;
+    *out = (expectation){.sig = key.sig, .count = key.param_count, .shared = key.shared};
+    return true;
   }
   return false;
 }
@@ -45,21 +40,79 @@ static bool read_object(const kdl_choice *choice, const char *kernel, expectatio
          kdl_host_object_read_params(&object, kernel, out->sizes, &out->count);
 }
 
-static kdl_status compare(const char *kernel, const expectation *expected, const cli_run_arg *args,
-                          size_t count) {
-  const char *open = expected->sig.length ? " (" : "", *close = expected->sig.length ? ")" : "";
-  int length = (int)expected->sig.length;
-  if (count != expected->count)
-    return kdl_fail(KDL_BAD_CALL, "%s: found %zu arguments, expected %" PRIu32 "%s%.*s%s", kernel,
-                    count, expected->count, open, length, expected->sig.data, close);
-  for (size_t i = 0; i < count; ++i) {
-    size_t found = args[i].is_buffer ? pointer_size : cli_run_arg_size(&args[i]);
-    if (expected->sizes[i] && found != expected->sizes[i])
-      return kdl_fail(KDL_BAD_CALL,
-                      "%s: argument %zu: found %zu bytes, expected %" PRIu32 "%s%.*s%s", kernel, i,
-                      found, expected->sizes[i], open, length, expected->sig.data, close);
+/* ------------------------------------------------------------------------------------------ */
+/* Types                                                                                        */
+
+static bool is_integer(const kdl_param *type) {
+  return type->kind == KDL_PARAM_INT || type->kind == KDL_PARAM_UINT;
+}
+
+/* Whether --arg has a type for it: not for f8, 128 bits, structures and pointers to pointers. */
+static bool is_nameable(const kdl_param *type) {
+  return (is_integer(type) && type->size <= 8) || (type->kind == KDL_PARAM_FLOAT && type->size > 1);
+}
+
+/* Integers of one size stand for each other: what makes images may not tell their signs. */
+static bool is_same(const kdl_param *a, const kdl_param *b) {
+  return is_integer(a) ? is_integer(b) && a->size == b->size : kdl_text_equal(a->text, b->text);
+}
+
+/* What a pointer points to; false for void. */
+static bool read_element(const kdl_param *pointer, kdl_param *out_element) {
+  size_t at = 0, before = strlen("ptr<");
+  kdl_string text = {pointer->text.data + before, pointer->text.length - before - 1};
+  return kdl_signature_next(text, &at, out_element, NULL);
+}
+
+static bool is_type_right(const kdl_param *expected, const kdl_param *found,
+                          const cli_run_arg *arg) {
+  kdl_param element;
+  if (arg->is_buffer)
+    return expected->kind == KDL_PARAM_PTR && (!read_element(expected, &element) ||
+                                               !is_nameable(&element) || is_same(&element, found));
+  if (!is_nameable(expected))
+    return expected->kind != KDL_PARAM_PTR && expected->size == found->size;
+  return is_same(expected, found) &&
+         (expected->kind != KDL_PARAM_UINT || !cli_run_arg_is_negative(arg));
+}
+
+static kdl_status compare_types(const char *kernel, kdl_string sig, const cli_run_arg *args) {
+  kdl_param expected, found;
+  size_t at = 0;
+  for (size_t i = 0; kdl_signature_next(sig, &at, &expected, NULL); ++i) {
+    const char *type = cli_run_arg_type(&args[i]);
+    size_t start = 0;
+    bool is_type = kdl_signature_next(kdl_text_of(type), &start, &found, NULL);
+    if (is_type && is_type_right(&expected, &found, &args[i]))
+      continue;
+    return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %s%s, expected %.*s (%.*s)", kernel, i,
+                    args[i].is_buffer                   ? "buf:"
+                    : cli_run_arg_is_negative(&args[i]) ? "a negative "
+                                                        : "",
+                    type, (int)expected.text.length, expected.text.data, (int)sig.length, sig.data);
   }
   return KDL_OK;
+}
+
+static kdl_status compare_sizes(const char *kernel, const expectation *expected,
+                                const cli_run_arg *args) {
+  for (size_t i = 0; i < expected->count; ++i) {
+    size_t found = args[i].is_buffer ? pointer_size : cli_run_arg_size(&args[i]);
+    if (expected->sizes[i] && found != expected->sizes[i])
+      return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %zu bytes, expected %" PRIu32, kernel,
+                      i, found, expected->sizes[i]);
+  }
+  return KDL_OK;
+}
+
+static kdl_status compare(const char *kernel, const expectation *expected, const cli_run_arg *args,
+                          size_t count) {
+  kdl_string sig = expected->sig;
+  if (count != expected->count)
+    return kdl_fail(KDL_BAD_CALL, "%s: found %zu arguments, expected %" PRIu32 "%s%.*s%s", kernel,
+                    count, expected->count, sig.length ? " (" : "", (int)sig.length, sig.data,
+                    sig.length ? ")" : "");
+  return sig.length ? compare_types(kernel, sig, args) : compare_sizes(kernel, expected, args);
 }
 
 /* As the host backend has it. */
@@ -84,7 +137,7 @@ static kdl_status check_block(const kdl_choice *choice, const char *kernel,
 kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *kernel,
                            const kdl_select_opts *opts, kdl_launch_desc *grid,
                            const cli_run_arg *args, size_t count) {
-  expectation expected = {.count = 0, .sig = {"", 0}};
+  expectation expected = {.sig = {"", 0}};
   kdl_choice choice = {.size = sizeof choice};
   kdl_image_info info = {.size = sizeof info};
   kdl_status status = kdl_select(lib, device, kernel, opts, &choice);
@@ -94,12 +147,8 @@ kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *ker
     status = kdl_image_get(lib, choice.image, &info);
   if (status != KDL_OK)
     return status;
-  if (!read_key(&info, kernel, &expected)) {
-    expected.count = 0;
-    expected.sig = (kdl_string){"", 0};
-    if (!read_object(&choice, kernel, &expected))
-      return KDL_OK;
-  }
+  if (!read_key(&info, kernel, &expected) && !read_object(&choice, kernel, &expected))
+    return KDL_OK;
   if (grid && !grid->shared && expected.shared <= UINT32_MAX)
     grid->shared = (uint32_t)expected.shared;
   status = compare(kernel, &expected, args, count);

@@ -139,11 +139,13 @@ static bool is_pipe(const char *path) {
 }
 
 kdl_status cli_input_take(const char *path, cli_bytes *bytes, cli_input *out_input) {
-  *out_input = (cli_input){.name = display_name(path), .bytes = *bytes};
+  *out_input = (cli_input){.name = display_name(path)};
   kdl_open_opts opts = {.size = sizeof opts, .name = out_input->name};
   kdl_status status = kdl_open_memory(bytes->data, bytes->size, &opts, &out_input->lib);
-  if (status == KDL_OK)
+  if (status == KDL_OK) {
+    out_input->bytes = *bytes;
     *bytes = (cli_bytes){.data = NULL};
+  }
   return status;
 }
 

@@ -159,7 +159,7 @@ _kdl() {
     which) options='--device= --policy= --variant-tag= --json' ;;
     check) options='--device= --process= --strict --kernels --demangle --json --output=' ;;
     run)
-      options='--items= --grid= --block= --shared= --arg= --const= --device= --dump= --check= --sanitize --repeat= --time'
+      options='--items= --grid= --block= --shared= --arg= --const= --device= --image= --dump= --check= --tolerance= --sanitize --repeat= --time'
       options+=' --policy= --variant-tag= --sequence= --slot= --library='
       ;;
     cc)

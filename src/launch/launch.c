@@ -170,11 +170,9 @@ kdl_status kdl_launch_shape(const kdl_kernel *kernel, const kdl_extent *items,
 
 /* Of a kernel that is bound; `begin` is 0 where it is not traced. Inlined twice, so that the way of
  * those that are not is what it would be without the other. */
-static inline __attribute__((always_inline)) kdl_status launch_items(const kdl_kernel *kernel,
-                                                                     const kdl_queue *queue,
-                                                                     const kdl_extent *items,
-                                                                     const kdl_args *args,
-                                                                     uint64_t begin) {
+static inline __attribute__((always_inline)) kdl_status
+launch_items(const kdl_kernel *kernel, const kdl_queue *queue, const kdl_extent *items,
+             const kdl_args *args, uint32_t shared, uint64_t begin) {
   kdl_launch_desc desc;
   kdl_status status = check_queue(kernel, queue);
   if (status == KDL_OK)
@@ -183,6 +181,8 @@ static inline __attribute__((always_inline)) kdl_status launch_items(const kdl_k
     status = shape(kernel, items, &desc);
   if (status != KDL_OK || items->x == 0 || items->y == 0 || items->z == 0)
     return status;
+  if (shared)
+    desc.shared = shared;
   if (begin)
     end_arguments(kernel, begin);
   kdl_launch_entry *entry = atomic_load_explicit(&kernel->counted, memory_order_acquire);
@@ -200,7 +200,7 @@ static __attribute__((noinline, cold)) kdl_status launch_items_otherwise(kdl_ker
     status = check_queue(kernel, queue);
     return status == KDL_OK ? capture->calls->launch_items(capture, kernel, items, args) : status;
   }
-  return status == KDL_OK ? launch_items(kernel, queue, items, args, begin) : status;
+  return status == KDL_OK ? launch_items(kernel, queue, items, args, 0, begin) : status;
 }
 
 kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
@@ -209,7 +209,14 @@ kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue, const kdl
     return KDL_GIVEN(kernel, items, args);
   if (!is_untraced(kernel))
     return launch_items_otherwise(kernel, queue, items, args);
-  return launch_items(kernel, queue, items, args, 0);
+  return launch_items(kernel, queue, items, args, 0, 0);
+}
+
+kdl_status kdl_launch_items_shared(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
+                                   uint32_t shared, const kdl_args *args) {
+  uint64_t begin;
+  kdl_status status = begin_arguments(kernel, queue, &begin);
+  return status == KDL_OK ? launch_items(kernel, queue, items, args, shared, begin) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -41,6 +41,7 @@ struct kdl_catalog {
   atomic_bool is_ordered[KDL_POLICY_COUNT];
   kdl_work compiling; /* or ordering */
   atomic_size_t shortages;
+  const bool *admitted; /* NULL: every image */
   catalog_image images[];
 };
 
@@ -360,6 +361,8 @@ kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string ker
   const kdl_image *image = &catalog->container->images[index];
   const bool has_index = is_indexed(image);
   *out_key = (kdl_string){NULL, 0};
+  if (catalog->admitted && !catalog->admitted[index])
+    return KDL_KERNEL_ABSENT;
   if (has_index && image->pair_count <= few_pairs)
     return kdl_image_find_kernel(image, kernel, out_key) ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
   const kernel_list *list = kernels_of(catalog, index);
@@ -371,6 +374,10 @@ kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string ker
                         : list->count && bsearch(&kernel, list->names, list->count, sizeof kernel,
                                                  compare_names);
   return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
+}
+
+void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images) {
+  catalog->admitted = images;
 }
 
 uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {

@@ -61,6 +61,10 @@ static inline kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index,
   return kdl_catalog_find(catalog, index, kernel, &key);
 }
 
+/* From now on only images whose flag is set hold kernels. The flags, one for each image, outlive
+ * the catalog; to be called before anything else is asked of it. */
+void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
+
 /* The families that the images are for which may hold the kernel, as 1 << KDL_FAMILY_x: what an
  * index rules out is left out, and no image is read. `kernel.data` may be NULL: any. */
 uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,16 @@ typedef struct cli_run_type {
   const char *name;
   number_kind kind;
   size_t size;
+  cli_tolerance tolerance; /* where none is given: that of torch.testing.assert_close */
 } run_type;
 
 static const run_type types[] = {
-    {"i8", SIGNED, 1},   {"i16", SIGNED, 2},   {"i32", SIGNED, 4},   {"i64", SIGNED, 8},
-    {"u8", UNSIGNED, 1}, {"u16", UNSIGNED, 2}, {"u32", UNSIGNED, 4}, {"u64", UNSIGNED, 8},
-    {"f32", REAL, 4},    {"f64", REAL, 8},     {"f16", HALF, 2},     {"bf16", BF16, 2},
+    {"i8", SIGNED, 1, {0, 0}},        {"i16", SIGNED, 2, {0, 0}},
+    {"i32", SIGNED, 4, {0, 0}},       {"i64", SIGNED, 8, {0, 0}},
+    {"u8", UNSIGNED, 1, {0, 0}},      {"u16", UNSIGNED, 2, {0, 0}},
+    {"u32", UNSIGNED, 4, {0, 0}},     {"u64", UNSIGNED, 8, {0, 0}},
+    {"f32", REAL, 4, {1.3e-6, 1e-5}}, {"f64", REAL, 8, {1e-7, 1e-7}},
+    {"f16", HALF, 2, {1e-3, 1e-5}},   {"bf16", BF16, 2, {1.6e-2, 1e-5}},
 };
 
 static const run_type *find_type(const char *name, size_t length) {
@@ -60,6 +65,22 @@ static void store_real(const run_type *type, double value, void *at) {
     memcpy(at, &narrow, sizeof narrow);
   else
     memcpy(at, &value, sizeof value);
+}
+
+static double load_real(const run_type *type, const void *at) {
+  uint16_t bits;
+  float narrow;
+  double wide;
+  if (type->size == sizeof bits) {
+    memcpy(&bits, at, sizeof bits);
+    return kdl_narrow_to_double(format_of(type), bits);
+  }
+  if (type->size == sizeof narrow) {
+    memcpy(&narrow, at, sizeof narrow);
+    return (double)narrow;
+  }
+  memcpy(&wide, at, sizeof wide);
+  return wide;
 }
 
 static bool fits_signed(int64_t value, size_t size) {
@@ -98,17 +119,10 @@ static void print_number(const run_type *type, const void *at) {
     printf("%" PRIu64, bits);
   } else if (type->kind == SIGNED) {
     printf("%" PRId64, (int64_t)(bits << unused) >> unused);
-  } else if (type->size == 2) { /* enough for any, and none for those that are short */
-    printf("%.*g", type->kind == HALF ? 5 : 4,
-           kdl_narrow_to_double(format_of(type), (uint16_t)bits));
-  } else if (type->size == 4) {
-    float narrow;
-    memcpy(&narrow, at, sizeof narrow);
-    printf("%.9g", (double)narrow);
   } else {
-    double wide;
-    memcpy(&wide, at, sizeof wide);
-    printf("%.17g", wide);
+    /* Digits that are enough for any, and no more than those that are short have. */
+    int digits = type->size == 8 ? 17 : type->size == 4 ? 9 : type->kind == HALF ? 5 : 4;
+    printf("%.*g", digits, load_real(type, at));
   }
 }
 
@@ -216,25 +230,79 @@ void cli_run_arg_print(const cli_run_arg *arg, const char *name) {
   putchar('\n');
 }
 
-kdl_status cli_run_arg_check(const cli_run_arg *arg, const char *name, const char *path) {
+/* ------------------------------------------------------------------------------------------ */
+/* Comparing                                                                                    */
+
+kdl_status cli_tolerance_parse(const char *words, cli_tolerance *out_tolerance) {
+  char *end = NULL;
+  cli_tolerance made = {strtod(words, &end), 0};
+  bool is_number = end != words;
+  if (is_number && *end == ',') {
+    const char *second = end + 1;
+    made.absolute = strtod(second, &end);
+    is_number = end != second;
+  }
+  if (!is_number || *end || !(made.relative >= 0 && made.absolute >= 0))
+    return kdl_fail(KDL_BAD_CALL,
+                    "--tolerance: found '%s', expected RELATIVE or RELATIVE,ABSOLUTE, numbers of "
+                    "at least 0",
+                    words);
+  *out_tolerance = made;
+  return KDL_OK;
+}
+
+/* Of numbers that are no numbers, and of infinities, only the same are near. */
+static bool is_near(double found, double expected, const cli_tolerance *tolerance) {
+  if (isnan(found) || isnan(expected))
+    return isnan(found) && isnan(expected);
+  if (isinf(found) || isinf(expected))
+    return found == expected;
+  return fabs(found - expected) <= tolerance->absolute + tolerance->relative * fabs(expected);
+}
+
+static bool is_alike(const run_type *type, const void *found, const void *expected,
+                     const cli_tolerance *tolerance) {
+  return memcmp(found, expected, type->size) == 0 ||
+         (is_real(type) && is_near(load_real(type, found), load_real(type, expected), tolerance));
+}
+
+static kdl_status tell_difference(const cli_run_arg *arg, const cli_run_arg *expected,
+                                  const char *name, const char *path, size_t first, size_t count,
+                                  const cli_tolerance *tolerance) {
+  size_t at = first * arg->type->size;
+  char allowed[96] = "";
+  cli_text_print((kdl_string){name, strlen(name)}, "");
+  printf("[%zu]: found ", first);
+  print_number(arg->type, (const char *)arg->host + at);
+  fputs(", expected ", stdout);
+  print_number(arg->type, (const char *)expected->host + at);
+  putchar('\n');
+  if (is_real(arg->type))
+    snprintf(allowed, sizeof allowed, ", by more than %g of the expected and %g",
+             tolerance->relative, tolerance->absolute);
+  return kdl_fail(KDL_BAD_FILE, "%s differs from %s from element %zu on, in %zu of %zu%s", name,
+                  path, first, count, arg->count, allowed);
+}
+
+kdl_status cli_run_arg_check(const cli_run_arg *arg, const char *name, const char *path,
+                             const cli_tolerance *tolerance) {
   cli_run_arg expected = *arg;
   expected.host = malloc(cli_run_arg_size(arg) + 1);
   if (!expected.host)
     return kdl_fail(KDL_NO_MEMORY, "--check: out of memory");
   kdl_status status = fill_from_file(path, &expected);
-  size_t size = arg->type->size, at = 0;
-  while (status == KDL_OK && at < arg->count &&
-         memcmp((char *)arg->host + at * size, (char *)expected.host + at * size, size) == 0)
-    ++at;
-  if (status == KDL_OK && at < arg->count) {
-    cli_text_print((kdl_string){name, strlen(name)}, "");
-    printf("[%zu]: found ", at);
-    print_number(arg->type, (char *)arg->host + at * size);
-    fputs(", expected ", stdout);
-    print_number(arg->type, (char *)expected.host + at * size);
-    putchar('\n');
-    status = kdl_fail(KDL_BAD_FILE, "%s differs from %s from element %zu on", name, path, at);
+  size_t size = arg->type->size, first = 0, count = 0;
+  if (!tolerance)
+    tolerance = &arg->type->tolerance;
+  for (size_t i = 0; i < arg->count && status == KDL_OK; ++i) {
+    if (is_alike(arg->type, (char *)arg->host + i * size, (char *)expected.host + i * size,
+                 tolerance))
+      continue;
+    if (count++ == 0)
+      first = i;
   }
+  if (count)
+    status = tell_difference(arg, &expected, name, path, first, count, tolerance);
   free(expected.host);
   return status;
 }

@@ -32,7 +32,18 @@ bool cli_run_arg_is_negative(const cli_run_arg *arg);
 /* Prints every element on one line, "arg2 = 0 1 2"; `name` is "arg2". */
 void cli_run_arg_print(const cli_run_arg *arg, const char *name);
 
-/* Whether the elements are those in a file, which holds them as they lie in memory. */
-kdl_status cli_run_arg_check(const cli_run_arg *arg, const char *name, const char *path);
+/* How far numbers with a fraction may be from what is expected: |found - expected| is at most
+ * absolute + relative * |expected|. */
+typedef struct cli_tolerance {
+  double relative, absolute;
+} cli_tolerance;
+
+/* "1e-3" or "1e-3,1e-6". */
+kdl_status cli_tolerance_parse(const char *words, cli_tolerance *out_tolerance);
+
+/* Whether the elements are those in a file, which holds them as they lie in memory. `tolerance` is
+ * NULL for the type's own. */
+kdl_status cli_run_arg_check(const cli_run_arg *arg, const char *name, const char *path,
+                             const cli_tolerance *tolerance);
 
 #endif

@@ -13,6 +13,9 @@
 #include "commands/run_sanitize.h"
 #include "commands/run_sequence.h"
 #include "images/choose_for.h"
+#include "images/select.h"
+#include "launch/launch.h"
+#include "library/library.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +34,8 @@ typedef struct {
   kdl_launch_desc desc;
   kdl_extent items;
   size_t repeat;
+  cli_tolerance tolerance;
+  bool *images; /* which may run */
   cli_sanitizer sanitizer;
 } job;
 
@@ -53,20 +58,21 @@ static kdl_status parse_shape(const cli_args *args, job *asked) {
   if (has_items == asked->has_grid)
     return kdl_fail(KDL_BAD_CALL, "found %s, expected --items=N or --grid=N: how much to launch",
                     has_items ? "both --items and --grid" : "neither --items nor --grid");
-  const char *own = cli_args_has(args, "block") ? "block" : "shared";
-  if (has_items && cli_args_has(args, own))
-    return kdl_fail(KDL_BAD_CALL, "found --%s with --items, which takes the image's own", own);
-  if (has_items) {
+  if (has_items && cli_args_has(args, "block"))
+    return kdl_fail(KDL_BAD_CALL, "found --block with --items, which takes the image's own");
+  asked->desc.size = sizeof asked->desc;
+  kdl_status status = parse_shared(args, &asked->desc.shared);
+  if (status == KDL_OK && has_items) {
     uint64_t extent[3] = {0};
-    kdl_status status = cli_extent_parse("items", cli_args_value(args, "items"), extent);
+    status = cli_extent_parse("items", cli_args_value(args, "items"), extent);
     asked->items = kdl_extent3(extent[0], extent[1], extent[2]);
     return status;
   }
-  asked->desc.size = sizeof asked->desc;
-  kdl_status status = cli_extent_small("grid", cli_args_value(args, "grid"), asked->desc.grid);
+  if (status == KDL_OK)
+    status = cli_extent_small("grid", cli_args_value(args, "grid"), asked->desc.grid);
   if (status == KDL_OK && cli_args_has(args, "block"))
     status = cli_extent_small("block", cli_args_value(args, "block"), asked->desc.block);
-  return status == KDL_OK ? parse_shared(args, &asked->desc.shared) : status;
+  return status;
 }
 
 static kdl_status parse_repeat(const cli_args *args, job *asked) {
@@ -80,6 +86,11 @@ static kdl_status parse_repeat(const cli_args *args, job *asked) {
     return kdl_fail(KDL_BAD_CALL, "--repeat: found '%s', expected 1 to %d", words, limit_repeat);
   asked->repeat = value;
   return KDL_OK;
+}
+
+static kdl_status parse_tolerance(const cli_args *args, cli_tolerance *out_tolerance) {
+  const char *words = cli_args_value(args, "tolerance");
+  return words ? cli_tolerance_parse(words, out_tolerance) : KDL_OK;
 }
 
 static kdl_status parse_values(const cli_args *args, job *asked) {
@@ -148,7 +159,8 @@ static kdl_status launch(job *asked) {
   }
   kdl_args args = {asked->value_count, pointers, sizes};
   return asked->has_grid ? kdl_launch_checked(asked->kernel, asked->queue, &asked->desc, &args)
-                         : kdl_launch_items_call(asked->kernel, asked->queue, &asked->items, &args);
+                         : kdl_launch_items_shared(asked->kernel, asked->queue, &asked->items,
+                                                   asked->desc.shared, &args);
 }
 
 static kdl_status launch_one(void *user) {
@@ -188,7 +200,9 @@ static kdl_status print_image(const job *asked) {
 static kdl_status check_one(const job *asked, size_t index, const char *path) {
   char name[32];
   snprintf(name, sizeof name, "arg%zu", index);
-  kdl_status status = cli_run_arg_check(&asked->values[index], name, path);
+  bool has_tolerance = cli_args_has(asked->args, "tolerance");
+  kdl_status status = cli_run_arg_check(&asked->values[index], name, path,
+                                        has_tolerance ? &asked->tolerance : NULL);
   if (status == KDL_OK)
     printf("%s is as in %s\n", name, path);
   return status;
@@ -263,14 +277,29 @@ static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opt
   return status;
 }
 
+/* Kernels are looked for in the images of --image alone. */
+static kdl_status restrict_images(job *asked, const cli_input *input) {
+  if (!cli_args_has(asked->args, "image"))
+    return KDL_OK;
+  kdl_status status =
+      cli_select_images(asked->args, "image", input->lib, input->name, &asked->images);
+  if (status == KDL_OK)
+    kdl_catalog_restrict(input->lib->catalog, asked->images);
+  return status;
+}
+
 static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_opts *opts) {
-  kdl_status status = find_kernel(asked, input->lib, opts);
+  kdl_status status = restrict_images(asked, input);
+  if (status == KDL_OK)
+    status = find_kernel(asked, input->lib, opts);
   if (status == KDL_NO_MATCH && asked->sanitizer.is_child)
     return kdl_fail(
         KDL_NO_MATCH,
         "%s: found no OpenCL C of %s, which Oclgrind would interpret, expected opencl-c "
         "among the --targets of kdl cc",
         input->name, asked->args->operands[1]);
+  if (status == KDL_NO_MATCH && asked->images)
+    kdl_error_prefix("among the images of --image");
   if (status == KDL_NO_MATCH)
     kdl_error_prefix("%s", input->name);
   if (status == KDL_OK)
@@ -299,6 +328,8 @@ static kdl_status read_call(const cli_args *args, kdl_arena *arena, job *asked,
   if (status == KDL_OK)
     status = parse_repeat(args, asked);
   if (status == KDL_OK)
+    status = parse_tolerance(args, &asked->tolerance);
+  if (status == KDL_OK)
     status = parse_values(args, asked);
   if (status == KDL_OK)
     status = check_results(asked);
@@ -323,8 +354,13 @@ static kdl_status report(job *asked) {
 
 static kdl_status run_sequence(const cli_args *args) {
   job asked = {.args = args};
+  bool has_tolerance = cli_args_has(args, "tolerance");
   kdl_status status = parse_repeat(args, &asked);
-  return status == KDL_OK ? cli_run_sequence(args, asked.repeat) : status;
+  if (status == KDL_OK)
+    status = parse_tolerance(args, &asked.tolerance);
+  return status == KDL_OK
+             ? cli_run_sequence(args, asked.repeat, has_tolerance ? &asked.tolerance : NULL)
+             : status;
 }
 
 /* Options of one form with the other one's operands. */
@@ -369,6 +405,7 @@ int cli_run_run(const cli_args *args) {
   kdl_queue_destroy(asked.queue);
   cli_sanitizer_end(&asked.sanitizer);
   cli_input_close(&input);
+  free(asked.images);
   kdl_arena_free(&arena);
   return code;
 }

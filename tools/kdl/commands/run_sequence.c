@@ -35,6 +35,7 @@ typedef struct {
   slot_value *slots;
   kdl_binding *bindings;
   size_t slot_count;
+  const cli_tolerance *tolerance; /* NULL: the types' own */
 } job;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -221,7 +222,7 @@ static kdl_status tell_results(const job *asked, bool is_done) {
     char name[CLI_SLOT_ROOM];
     snprintf(name, sizeof name, "%.*s", (int)(rest - 2 - words), words);
     if (is_done)
-      status = cli_run_arg_check(&slot->arg, name, rest);
+      status = cli_run_arg_check(&slot->arg, name, rest, asked->tolerance);
     if (is_done && status == KDL_OK)
       printf("%s is as in %s\n", name, rest);
   }
@@ -314,8 +315,8 @@ static kdl_status run(job *asked, size_t repeat) {
 }
 
 static kdl_status check_options(const cli_args *args) {
-  static const char *const others[] = {"items", "grid",  "block",   "shared",
-                                       "arg",   "const", "sanitize"};
+  static const char *const others[] = {"items", "grid",  "block",    "shared",
+                                       "arg",   "const", "sanitize", "image"};
   for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
     if (cli_args_has(args, others[i]))
       return kdl_fail(KDL_BAD_CALL, "found --%s with --sequence, whose slots are given by --slot",
@@ -327,8 +328,8 @@ static kdl_status check_options(const cli_args *args) {
   return KDL_OK;
 }
 
-kdl_status cli_run_sequence(const cli_args *args, size_t repeat) {
-  job asked = {.args = args};
+kdl_status cli_run_sequence(const cli_args *args, size_t repeat, const cli_tolerance *tolerance) {
+  job asked = {.args = args, .tolerance = tolerance};
   kdl_select_opts select;
   kdl_status status = check_options(args);
   if (status == KDL_OK)

@@ -37,8 +37,8 @@ static kdl_status check_shape(const kdl_host_kernel *kernel, const kdl_launch_de
                               uint64_t *out_groups) {
   const uint32_t *grid = desc->grid;
   uint64_t area = (uint64_t)grid[0] * grid[1];
-  if (area == 0 || grid[2] == 0 || (area > UINT64_MAX / 2 / grid[2]))
-    return FAIL(KDL_BAD_CALL, "found a grid of %ux%ux%u groups, expected 1 to 2^63", grid[0],
+  if (area == 0 || grid[2] == 0 || (area > KDL_HOST_LIMIT_GROUPS / grid[2]))
+    return FAIL(KDL_BAD_CALL, "found a grid of %ux%ux%u groups, expected 1 to 2^63 - 1", grid[0],
                 grid[1], grid[2]);
   if (desc->flags || desc->cluster[0] > 1)
     return FAIL(KDL_UNSUPPORTED, "the host has no cooperative launches and no clusters");

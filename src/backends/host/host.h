@@ -80,6 +80,9 @@ kdl_status kdl_host_prepare(const kdl_host_loaded *kernel, const kdl_launch_desc
 void *kdl_host_group_memory_take(size_t size);
 void kdl_host_group_memory_give(void *memory);
 
+/* How many groups are run at once: numbers behind the last do not overflow. */
+#define KDL_HOST_LIMIT_GROUPS (UINT64_MAX / 2)
+
 /* Runs every group and returns when all are done; `total` is how many there are. */
 kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total);
 

@@ -46,6 +46,7 @@ typedef struct {
   const kdl_host_work *first; /* of those that are not skipped */
   uint64_t total;             /* groups */
   uint32_t begin, end;        /* its launches, or its node */
+  bool is_changed;            /* since they were linked */
 } step_works;
 
 /* Where a node is compiled to. */
@@ -102,8 +103,9 @@ static bool sort_by_level(const host_sequence *sequence, uint32_t *levels, uint3
 /* ------------------------------------------------------------------------------------------ */
 /* Compiling                                                                                    */
 
-/* Links the launches of a step that are not skipped. */
-static void link_works(host_sequence *sequence, size_t index) {
+/* Links the launches of a step that are not skipped. Their groups are numbered through, as those of
+ * one launch are. */
+static kdl_status link_works(host_sequence *sequence, size_t index) {
   step *made = &sequence->steps[index];
   step_works *works = &sequence->step_works[index];
   const kdl_host_work *first = NULL;
@@ -113,6 +115,10 @@ static void link_works(host_sequence *sequence, size_t index) {
     kdl_host_work *work = &sequence->works[i];
     if (sequence->nodes[sequence->work_nodes[i]]->is_skipped)
       continue;
+    if (work->group_count > KDL_HOST_LIMIT_GROUPS - total)
+      return FAIL(KDL_BAD_CALL,
+                  "found launches that do not wait for each other, with more than 2^63 - 1 groups "
+                  "together, expected no more");
     total += work->group_count;
     work->end = total;
     work->next = NULL;
@@ -134,6 +140,8 @@ static void link_works(host_sequence *sequence, size_t index) {
     made->args = first->args;
     made->shape = &first->shape;
   }
+  works->is_changed = false;
+  return KDL_OK;
 }
 
 /* Steps that follow each other with one shape have it in common, until a binding changes one. */
@@ -210,7 +218,9 @@ static kdl_status compile(host_sequence *sequence) {
       if (status != KDL_OK)
         return status;
     }
-    link_works(sequence, i);
+    kdl_status status = link_works(sequence, i);
+    if (status != KDL_OK)
+      return status;
     share_shape(sequence, &sequence->steps[i]);
     share_args(sequence, i);
   }
@@ -344,7 +354,14 @@ static kdl_status update(host_sequence *sequence, const uint32_t *changed, size_
     kdl_status status = compile_launch(sequence, where.work);
     if (status != KDL_OK)
       return status;
-    link_works(sequence, where.step);
+    sequence->step_works[where.step].is_changed = true;
+  }
+  for (size_t i = 0; i < changed_count; ++i) { /* each step once */
+    size_t index = sequence->places[changed[i]].step;
+    kdl_status status =
+        sequence->step_works[index].is_changed ? link_works(sequence, index) : KDL_OK;
+    if (status != KDL_OK)
+      return status;
   }
   return KDL_OK;
 }

@@ -167,12 +167,97 @@ static void a_sequence_runs_often(void **state) {
   kdl_sequence_destroy(sequence);
 }
 
+/* Launches that do not wait for each other, each with a word of its own, and all of those items or,
+ * where they are NULL, of as many as a slot has. */
+static kdl_sequence *side_by_side(uint32_t launches, const kdl_operand *items) {
+  kdl_sequence *sequence = created_sequence();
+  kdl_kernel *count = kernel_named(made.lib, "count");
+  kdl_slot x, slot;
+  assert_ok(kdl_sequence_buffer(sequence, "x", launches * 4, &x));
+  assert_ok(kdl_sequence_items(sequence, "items", &slot));
+  const kdl_operand shape = items ? *items : kdl_at_slot(slot);
+  assert_ok(kdl_sequence_fork(sequence));
+  for (uint32_t i = 0; i < launches; ++i) {
+    const kdl_operand arg = kdl_at_slot_offset(x, i * 4);
+    if (i)
+      assert_ok(kdl_sequence_branch(sequence));
+    assert_ok(kdl_sequence_launch_items(sequence, count, shape, &arg, 1));
+  }
+  assert_ok(kdl_sequence_join(sequence));
+  return sequence;
+}
+
+/* Four times 2^62 groups are 0 groups where they are added in 64 bits. */
+static void groups_of_one_level_do_not_overflow(void **state) {
+  (void)state;
+  enum { launches = 4 };
+  static const kdl_extent huge = {(uint64_t)1 << 31, (uint64_t)1 << 31, 1};
+  const kdl_operand items = kdl_items(huge);
+  uint32_t words[launches] = {0};
+  kdl_sequence *sequence = side_by_side(launches, &items);
+  assert_refused(kdl_sequence_finish(sequence), KDL_BAD_CALL, "more than 2^63 - 1 groups");
+  kdl_sequence_destroy(sequence);
+  sequence = side_by_side(launches, NULL);
+  assert_ok(kdl_sequence_finish(sequence));
+  kdl_binding bindings[] = {kdl_bind_buffer(1, whole(words, launches)), kdl_bind_items(2, huge)};
+  for (int i = 0; i < 2; ++i)
+    assert_refused(kdl_sequence_run(sequence, queue, bindings, 2), KDL_BAD_CALL,
+                   "more than 2^63 - 1 groups");
+  bindings[1] = kdl_bind_items(2, kdl_extent1(1));
+  assert_ok(kdl_sequence_run(sequence, queue, bindings, 2));
+  assert_ok(kdl_sync(queue));
+  for (int i = 0; i < launches; ++i)
+    assert_int_equal(words[i], 1);
+  kdl_sequence_destroy(sequence);
+}
+
+/* Nor those of one launch: 2^96 are refused, whatever is left of them in 64 bits. */
+static void groups_of_one_launch_do_not_overflow(void **state) {
+  (void)state;
+  uint32_t word = 0;
+  kdl_buffer buffer = whole(&word, 1);
+  const void *pointers[] = {&buffer.address};
+  const kdl_args args = {.pointers = pointers, .count = 1};
+  static const uint32_t grids[][3] = {{1u << 31, 1u << 31, 2},
+                                      {1u << 31, 1u << 31, 4},
+                                      {1u << 31, 1u << 31, 1u << 31},
+                                      {UINT32_MAX, UINT32_MAX, UINT32_MAX}};
+  for (size_t i = 0; i < sizeof grids / sizeof *grids; ++i) {
+    kdl_launch_desc desc = {.size = sizeof desc, .block = {1, 1, 1}};
+    memcpy(desc.grid, grids[i], sizeof desc.grid);
+    assert_refused(kdl_launch(kernel_named(made.lib, "count"), queue, &desc, args), KDL_BAD_CALL,
+                   "expected 1 to 2^63 - 1");
+  }
+  assert_int_equal(word, 0);
+}
+
+/* A count of items that many launches of one level have changes for all of them. */
+static void many_launches_of_one_level_change(void **state) {
+  (void)state;
+  enum { launches = 50000, runs = 4 };
+  static uint32_t words[launches];
+  kdl_sequence *sequence = side_by_side(launches, NULL);
+  assert_ok(kdl_sequence_finish(sequence));
+  for (uint32_t run = 1; run <= runs; ++run) {
+    const kdl_binding bindings[] = {kdl_bind_buffer(1, whole(words, launches)),
+                                    kdl_bind_items(2, kdl_extent1(run % 2))};
+    assert_ok(kdl_sequence_run(sequence, queue, bindings, 2));
+  }
+  assert_ok(kdl_sync(queue));
+  for (int i = 0; i < launches; ++i)
+    assert_int_equal(words[i], runs / 2);
+  kdl_sequence_destroy(sequence);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(many_launches_and_slots_run),
       cmocka_unit_test(many_sequences_are_there_at_once),
       cmocka_unit_test(sequences_nest_twenty_deep),
       cmocka_unit_test(a_sequence_runs_often),
+      cmocka_unit_test(groups_of_one_level_do_not_overflow),
+      cmocka_unit_test(groups_of_one_launch_do_not_overflow),
+      cmocka_unit_test(many_launches_of_one_level_change),
   };
   return cmocka_run_group_tests(tests, open_it, close_it);
 }

@@ -233,7 +233,7 @@ KDL_API kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
 /* Devices                                                                                      */
 
 /* A device of this machine, or one that was described. Devices belong to libkdl and live as long as
- * the process; the same description gives the same device.
+ * the process; the same description gives the same device. A process can describe 16,384.
  *
  * Drivers are asked for their devices when one of theirs is wanted, each once unless
  * kdl_devices_refresh asks again; one may be missing or broken without harm. No context is created.
@@ -256,7 +256,8 @@ KDL_API kdl_device *kdl_device_at(size_t index);
  *
  * For one that may be anywhere, and without any driver: a spec as "cuda:sm_90 driver=13.0", of
  * which "sm_90" is enough, a known name as "mi300x", or "@FILE" from `kdl devices --json`.
- * KDL_BAD_CALL with the grammar where it means none, KDL_NO_MATCH where nothing here fits.
+ * KDL_BAD_CALL with the grammar where it means none, KDL_NO_MATCH where nothing here fits,
+ * KDL_UNSUPPORTED where too many were described.
  *
  * Of a GPU that both CUDA and OpenCL show, "opencl:0" is not kdl_device_at(0) but a device of its
  * own, with its own memory and queues. */

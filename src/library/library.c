@@ -140,6 +140,12 @@ kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
   return status;
 }
 
+/* Programs may ask for thousands of devices that they describe. */
+static _Atomic(kdl_selector *) *selectors_for(kdl_library *lib, const kdl_query *query) {
+  uint64_t mixed = (uint64_t)(uintptr_t)query->device * 0x9e3779b97f4a7c15u;
+  return &lib->selectors[mixed >> 32 & (KDL_SELECTOR_LISTS - 1)];
+}
+
 static kdl_selector *find_selector(kdl_selector *newest, const kdl_query *query) {
   while (newest && !kdl_selector_is_for(newest, query))
     newest = newest->next;
@@ -148,13 +154,14 @@ static kdl_selector *find_selector(kdl_selector *newest, const kdl_query *query)
 
 /* Unless another thread was first: then that one's stays. */
 static kdl_selector *add_selector(kdl_library *lib, kdl_selector *made, const kdl_query *query) {
-  kdl_selector *newest = atomic_load_explicit(&lib->selectors, memory_order_acquire);
+  _Atomic(kdl_selector *) *list = selectors_for(lib, query);
+  kdl_selector *newest = atomic_load_explicit(list, memory_order_acquire);
   do {
     kdl_selector *known = find_selector(newest, query);
     if (known)
       return known;
     made->next = newest;
-  } while (!atomic_compare_exchange_weak(&lib->selectors, &newest, made));
+  } while (!atomic_compare_exchange_weak(list, &newest, made));
   return made;
 }
 
@@ -177,7 +184,7 @@ static kdl_status choose_first(kdl_library *lib, const kdl_query *query,
 kdl_status kdl_library_choose(kdl_library *lib, const kdl_query *query, const kdl_kernel_id *kernel,
                               const kdl_selection **out_selection) {
   kdl_selector *selector =
-      find_selector(atomic_load_explicit(&lib->selectors, memory_order_acquire), query);
+      find_selector(atomic_load_explicit(selectors_for(lib, query), memory_order_acquire), query);
   return selector ? kdl_selector_find(selector, kernel, out_selection)
                   : choose_first(lib, query, kernel, out_selection);
 }

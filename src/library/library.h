@@ -12,13 +12,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+enum { KDL_SELECTOR_LISTS = 16 };
+
 struct kdl_library {
   kdl_container *container;
   atomic_size_t references;
   uint32_t flags;           /* KDL_OPEN_ */
   kdl_library *next_global; /* library/scope.h */
   kdl_catalog *catalog;
-  _Atomic(kdl_selector *) selectors;        /* a list that only grows */
+  _Atomic(kdl_selector *) selectors[KDL_SELECTOR_LISTS]; /* by their device: lists that only grow */
   _Atomic(struct kdl_module *) modules;     /* binding/module.h: likewise, the newest first */
   _Atomic(struct kdl_kernel *) kernels;     /* binding/kernel.h: likewise */
   void (*_Atomic unbind)(kdl_library *lib); /* frees these two; set with the first kernel */

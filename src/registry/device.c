@@ -7,6 +7,7 @@
 #include "device/named.h"
 #include "device/spec.h"
 #include "registry/registry.h"
+#include "select/selector.h"
 #include "system/loader.h"
 #include "system/lock.h"
 
@@ -15,19 +16,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Those that were described, by their lines: lists that stay short. */
+enum { described_lists = KDL_LIMIT_DESCRIBED / 4 };
 static pthread_mutex_t described_lock = PTHREAD_MUTEX_INITIALIZER;
-static kdl_device *described_devices;
+static kdl_device *described[described_lists];
+static size_t described_count;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Making devices                                                                               */
 
 /* The spec's line, with its label behind it. */
-static char *spec_text(const kdl_device_spec *spec) {
-  enum { label_size = KDL_SPEC_ARCH + 32 };
-  char *text = malloc(KDL_SPEC_LINE + label_size);
+static char *spec_text(const kdl_device_spec *spec, const char **out_label) {
+  char line[KDL_SPEC_LINE], label[KDL_SPEC_ARCH + 32];
+  kdl_device_spec_print(spec, &(kdl_out){line, sizeof line, 0});
+  kdl_device_spec_place(spec, &(kdl_out){label, sizeof label, 0});
+  size_t line_size = strlen(line) + 1, label_size = strlen(label) + 1;
+  char *text = malloc(line_size + label_size);
   if (text) {
-    kdl_device_spec_print(spec, &(kdl_out){text, KDL_SPEC_LINE, 0});
-    kdl_device_spec_place(spec, &(kdl_out){text + KDL_SPEC_LINE, label_size, 0});
+    memcpy(text, line, line_size);
+    *out_label = memcpy(text + line_size, label, label_size);
   }
   return text;
 }
@@ -46,7 +53,8 @@ kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec)
     return kdl_fail(KDL_UNSUPPORTED, "%s: found more than %d routes", device->lines[0],
                     KDL_LIMIT_ROUTES);
   kdl_select_device *route = malloc(sizeof *route);
-  char *line = spec_text(spec);
+  const char *label = NULL;
+  char *line = spec_text(spec, &label);
   kdl_status status = route && line ? kdl_device_route_init(spec, route)
                                     : kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
   if (status != KDL_OK) {
@@ -56,7 +64,7 @@ kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec)
   }
   device->routes[count] = route;
   device->lines[count] = line;
-  device->labels[count] = line + KDL_SPEC_LINE;
+  device->labels[count] = label;
   atomic_store_explicit(&device->route_count, count + 1, memory_order_release);
   return KDL_OK;
 }
@@ -202,24 +210,40 @@ kdl_status kdl_devices_refresh(const char *backend, size_t *out_new) {
 /* ------------------------------------------------------------------------------------------ */
 /* Devices that are described                                                                   */
 
-static kdl_status intern_described(const kdl_device_spec *spec, kdl_device **out_device) {
-  kdl_device *made;
-  kdl_status status = kdl_device_create(spec, &made);
-  if (status != KDL_OK)
-    return status;
+/* The one that has the line, else `made` where it is not NULL and there is room. */
+static kdl_device *find_described(const char *line, kdl_device *made) {
+  kdl_device **list = &described[kdl_kernel_id_of(kdl_text_of(line)).hash % described_lists];
   kdl_lock(&described_lock);
-  kdl_device *known = described_devices;
-  while (known && strcmp(known->lines[0], made->lines[0]) != 0)
-    known = kdl_device_next(known);
-  if (!known) {
-    atomic_init(&made->next, described_devices);
-    described_devices = known = made;
-    made = NULL;
+  kdl_device *device = *list;
+  while (device && strcmp(device->lines[0], line) != 0)
+    device = kdl_device_next(device);
+  if (!device && made && described_count < KDL_LIMIT_DESCRIBED) {
+    atomic_init(&made->next, *list);
+    *list = device = made;
+    ++described_count;
   }
   kdl_unlock(&described_lock);
-  if (made)
-    destroy(made);
-  *out_device = known;
+  return device;
+}
+
+static kdl_status intern_described(const kdl_device_spec *spec, kdl_device **out_device) {
+  char line[KDL_SPEC_LINE];
+  kdl_device_spec_print(spec, &(kdl_out){line, sizeof line, 0});
+  kdl_device *made, *device = find_described(line, NULL);
+  if (!device) {
+    kdl_status status = kdl_device_create(spec, &made);
+    if (status != KDL_OK)
+      return status;
+    device = find_described(line, made);
+    if (device != made)
+      destroy(made);
+  }
+  if (!device)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "found more than %d devices that were described in this process, expected no "
+                    "more: they live as long as the process",
+                    KDL_LIMIT_DESCRIBED);
+  *out_device = device;
   return KDL_OK;
 }
 

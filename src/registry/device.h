@@ -19,6 +19,9 @@ typedef enum kdl_amx_permission {
 /* A device has few routes: its vendor's own driver, and a platform or two of OpenCL. */
 enum { KDL_LIMIT_ROUTES = 8 };
 
+/* Devices that were described: they are never freed. */
+enum { KDL_LIMIT_DESCRIBED = 1 << 14 };
+
 struct kdl_device {
   _Atomic(kdl_device *) next;  /* of those that are here, or of those that were described */
   bool here;                   /* found on this machine, not described */

@@ -118,11 +118,39 @@ static void mistakes_are_told(void **state) {
   assert_int_equal(info.units, 7);
 }
 
+/* They live as long as the process: so many are too many. The same description is the same device
+ * all the while. */
+static void described_devices_are_so_many_at_most(void **state) {
+  (void)state;
+  enum { most = 16384 };
+  static kdl_device *devices[most];
+  char text[64];
+  kdl_status status = KDL_OK;
+  size_t count = 0;
+  while (count < most && status == KDL_OK) {
+    snprintf(text, sizeof text, "cuda:sm_90 name=%zu", count);
+    status = kdl_device_find(text, &devices[count]);
+    count += status == KDL_OK;
+  }
+  assert_refused(status, KDL_UNSUPPORTED, "found more than 16384 devices that were described");
+  assert_in_range(count, most - 64, most - 1); /* this process described others before */
+  for (size_t i = 0; i < count; i += 100) {
+    kdl_device *again;
+    snprintf(text, sizeof text, "cuda:sm_90 name=%zu", i);
+    assert_ok(kdl_device_find(text, &again));
+    assert_ptr_equal(again, devices[i]);
+    assert_string_equal(kdl_device_spec_text(again), text);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_key_has_its_field), cmocka_unit_test(what_is_not_said_is_not_known),
-      cmocka_unit_test(labels_are_short),        cmocka_unit_test(the_host_is_here),
+      cmocka_unit_test(every_key_has_its_field),
+      cmocka_unit_test(what_is_not_said_is_not_known),
+      cmocka_unit_test(labels_are_short),
+      cmocka_unit_test(the_host_is_here),
       cmocka_unit_test(mistakes_are_told),
+      cmocka_unit_test(described_devices_are_so_many_at_most), /* the last */
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char
 bool kdl_image_find_kernel(const kdl_image *image, kdl_string kernel, kdl_string *out_value) {
   const uint8_t *head = atomic_load_explicit(&image->unread, memory_order_acquire);
   if (head)
-    return kdl_offload_binary_find_kernel(head, image->pair_count, kernel, out_value);
+    return kdl_offload_binary_find_kernel(image, head, kernel, out_value);
   for (size_t i = image->pair_count; i-- > 0;) {
     kdl_string name;
     if (!kdl_kernel_name(image->pair_list[i].key, &name) || !kdl_text_equal(name, kernel))

@@ -199,7 +199,7 @@ static inline const kdl_pair *kdl_image_pairs(const kdl_image *image) {
 /* The value of the last `kdl.kernel.NAME` of that name; false where there is none. Reads no pairs
  * that were not read before. */
 bool kdl_image_find_kernel(const kdl_image *image, kdl_string kernel, kdl_string *out_value);
-bool kdl_offload_binary_find_kernel(const uint8_t *head, uint32_t pair_count, kdl_string kernel,
+bool kdl_offload_binary_find_kernel(const kdl_image *image, const uint8_t *head, kdl_string kernel,
                                     kdl_string *out_value);
 
 /* The last pair with that key, or NULL. */

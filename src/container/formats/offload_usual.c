@@ -60,9 +60,14 @@ static bool is_usual(const uint8_t *head, uint64_t limit, usual_layout *out_layo
 typedef struct {
   const uint8_t *map;
   uint64_t strings_at; /* in the binary */
-  const char *strings; /* the last byte is a NUL */
+  const char *strings; /* the last byte is a NUL, or was */
   size_t strings_size;
 } pair_source;
+
+/* Memory of the caller's may change after it was looked at: no string goes on behind them all. */
+static inline kdl_string text_at(const pair_source *from, const char *text) {
+  return (kdl_string){text, strnlen(text, (size_t)(from->strings + from->strings_size - text))};
+}
 
 /* False where a string lies elsewhere than the others. */
 static inline bool get_pair(const pair_source *from, uint64_t index, const char **out_key,
@@ -78,9 +83,10 @@ static inline bool get_pair(const pair_source *from, uint64_t index, const char 
 
 static void read_pairs(const pair_source *from, uint64_t count, kdl_pair *pairs) {
   for (uint64_t i = 0; i < count; ++i) {
-    const char *key = "", *value = "";
-    (void)get_pair(from, i, &key, &value); /* as read_keys has found */
-    pairs[i] = (kdl_pair){kdl_text_of(key), kdl_text_of(value)};
+    const char *key, *value;
+    pairs[i] = get_pair(from, i, &key, &value) /* as read_keys has found, unless it changed since */
+                   ? (kdl_pair){text_at(from, key), text_at(from, value)}
+                   : (kdl_pair){{"", 0}, {"", 0}};
   }
 }
 
@@ -101,7 +107,7 @@ static bool read_keys_slowly(const pair_source *from, kdl_image *image) {
     const char *key, *value;
     if (!get_pair(from, i, &key, &value))
       return false;
-    kdl_image_read_key(image, kdl_text_of(key), kdl_text_of(value));
+    kdl_image_read_key(image, text_at(from, key), text_at(from, value));
   }
   return true;
 }
@@ -120,36 +126,38 @@ static inline bool read_keys(const pair_source *from, kdl_image *image) {
         key[kernel_name_at])
       image->says |= KDL_SAYS_KERNELS;
     else if ((word & five_bytes) == arch)
-      image->arch = kdl_text_of(value);
+      image->arch = text_at(from, value);
     else if ((word & seven_bytes) == triple)
-      image->triple = kdl_text_of(value);
+      image->triple = text_at(from, value);
     else
-      kdl_image_read_key(image, kdl_text_of(key), kdl_text_of(value));
+      kdl_image_read_key(image, text_at(from, key), text_at(from, value));
   }
   return true;
 }
 
-/* Of an image whose pairs were checked when it was listed, and are not read yet. */
-static pair_source pairs_at(const uint8_t *head, uint32_t pair_count) {
-  uint64_t strings_at = map_at + pair_count * pair_size;
+/* Of an image whose pairs were checked when it was listed, and are not read yet. Where its strings
+ * end is what was found then: the bytes at `head` are the caller's. */
+static pair_source pairs_at(const kdl_image *image, const uint8_t *head) {
+  uint64_t strings_at = map_at + (uint64_t)image->pair_count * pair_size;
+  uint64_t image_at = image->offset - image->header_offset + entry_at;
   return (pair_source){
       .map = head + map_at,
       .strings_at = strings_at,
       .strings = (const char *)head + strings_at,
-      .strings_size = largest_head, /* which it was found to be within */
+      .strings_size = (size_t)(image_at - strings_at),
   };
 }
 
-bool kdl_offload_binary_find_kernel(const uint8_t *head, uint32_t pair_count, kdl_string kernel,
+bool kdl_offload_binary_find_kernel(const kdl_image *image, const uint8_t *head, kdl_string kernel,
                                     kdl_string *out_value) {
-  pair_source from = pairs_at(head, pair_count);
-  for (uint32_t i = pair_count; i-- > 0;) {
-    const char *key = "", *value = "";
+  pair_source from = pairs_at(image, head);
+  for (uint32_t i = image->pair_count; i-- > 0;) {
+    const char *key, *value;
     kdl_string name;
-    (void)get_pair(&from, i, &key, &value);
-    if (!kdl_kernel_name(kdl_text_of(key), &name) || !kdl_text_equal(name, kernel))
+    if (!get_pair(&from, i, &key, &value) || !kdl_kernel_name(text_at(&from, key), &name) ||
+        !kdl_text_equal(name, kernel))
       continue;
-    *out_value = kdl_text_of(value);
+    *out_value = text_at(&from, value);
     return true;
   }
   return false;
@@ -164,7 +172,7 @@ const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *shared) {
       continue;
     const uint8_t *head = atomic_load_explicit(&image->unread, memory_order_relaxed);
     if (head) {
-      pair_source from = pairs_at(head, image->pair_count);
+      pair_source from = pairs_at(image, head);
       read_pairs(&from, image->pair_count, (kdl_pair *)(uintptr_t)image->pair_list);
       atomic_store_explicit(&image->unread, NULL, memory_order_release);
     }

@@ -368,6 +368,37 @@ static void finds_kernels_before_and_behind_the_pairs(void **state) {
   free(data);
 }
 
+/* Memory that was changed since it was opened, against the rules, gives no text beyond its end. */
+static void memory_that_changed_is_read_within_its_bounds(void **state) {
+  (void)state;
+  for (uint64_t word = 0; word < 3; ++word) {
+    size_t size;
+    uint8_t *data = read_golden("offload/v1_three.offload", &size);
+    kdl_container *container;
+    kdl_string value;
+    assert_ok(kdl_container_open_memory(data, size, NULL, &container));
+    for (size_t at = 72; word && at + 8 <= size; at += 8) /* of the first binary, and the others */
+      kdl_store_u64(data + at, word == 1 ? 4096 + at : 72 + at % 256);
+    if (!word)
+      memset(data, 'k', size);
+    for (uint32_t i = 0; i < container->count; ++i) {
+      const kdl_image *image = &container->images[i];
+      assert_non_null(atomic_load(&image->unread));
+      assert_false(kdl_image_find_kernel(image, text("absent"), &value));
+      const kdl_pair *pairs = kdl_image_pairs(image);
+      for (uint32_t k = 0; k < image->pair_count; ++k) {
+        const kdl_string texts[] = {pairs[k].key, pairs[k].value};
+        for (int t = 0; t < 2; ++t)
+          assert_true(texts[t].length == 0 ||
+                      ((const uint8_t *)texts[t].data >= data &&
+                       (const uint8_t *)texts[t].data + texts[t].length <= data + size));
+      }
+    }
+    kdl_container_close(container);
+    free(data);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reads_version_1),
@@ -386,6 +417,7 @@ int main(void) {
       cmocka_unit_test(survives_extreme_words),
       cmocka_unit_test(memory_says_what_the_file_does),
       cmocka_unit_test(finds_kernels_before_and_behind_the_pairs),
+      cmocka_unit_test(memory_that_changed_is_read_within_its_bounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,9 @@ static void add_pointer(void *user, const elf_pointer *pointer) {
     list->target[list->count++] = pointer->target;
 }
 
-static void ignore(void *user, uint64_t place) {
+static void ignore(void *user, const elf_pointer *pointer) {
   (void)user;
-  (void)place;
+  (void)pointer;
 }
 
 /* What the checker says ends so; a name of the input may stand in the middle of a message. */

@@ -77,7 +77,7 @@ config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 
 programs = """
-    ar as chromium clang clang-linker-wrapper clang-offload-bundler cuobjdump docker-registry fatbinary gcc kdl-ld
+    aarch64-linux-gnu-gcc ar as chromium clang clang-linker-wrapper clang-offload-bundler cuobjdump docker-registry fatbinary gcc kdl-ld
     kdl-registry ld ld.lld
     llvm-ar llvm-dis llvm-objcopy llvm-objdump llvm-offload-binary llvm-readobj nvcc obj2yaml oclgrind
     minisign objcopy patchelf openssl ptxas python3 qemu-aarch64 readelf skopeo spirv-dis spirv-val strip yaml2obj

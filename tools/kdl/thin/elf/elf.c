@@ -308,6 +308,7 @@ void elf_plan_free(elf_plan *plan) {
   kdl_arena_free(&plan->arena);
   free(plan->units);
   free(plan->records);
+  free(plan->used);
   free(plan->sycl);
   free(plan->pairs);
   free(plan->zones);

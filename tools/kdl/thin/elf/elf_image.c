@@ -357,9 +357,21 @@ bool elf_image_is_relative(const elf_image *image, uint32_t type) {
 typedef struct {
   const elf_image *image;
   void (*visit)(void *user, const elf_pointer *pointer);
-  void (*other)(void *user, uint64_t place);
+  void (*other)(void *user, const elf_pointer *pointer);
   void *user;
 } relocation_walk;
+
+/* What a relocation's symbol and addend lead to in this file, or 0. */
+static uint64_t symbol_target(const elf_image *image, const uint8_t *entry) {
+  uint64_t symbols, index = kdl_load_u32(entry + 12);
+  const uint8_t *symbol =
+      elf_image_dynamic(image, ELF_DT_SYMTAB, &symbols)
+          ? elf_image_at(image, symbols + index * ELF_SYMBOL_SIZE, ELF_SYMBOL_SIZE)
+          : NULL;
+  return symbol && elf_symbol_has_address(symbol)
+             ? kdl_load_u64(symbol + 8) + kdl_load_u64(entry + 16)
+             : 0;
+}
 
 static kdl_status walk_rela(const relocation_walk *walk, uint64_t address_tag, uint64_t size_tag) {
   const elf_image *image = walk->image;
@@ -379,7 +391,8 @@ static kdl_status walk_rela(const relocation_walk *walk, uint64_t address_tag, u
     if (elf_image_is_relative(image, kdl_load_u32(table + at + 8)))
       walk->visit(walk->user, &pointer);
     else
-      walk->other(walk->user, pointer.place);
+      walk->other(walk->user,
+                  &(elf_pointer){pointer.place, symbol_target(image, table + at), NULL});
   }
   return KDL_OK;
 }
@@ -427,7 +440,8 @@ static kdl_status walk_relr(const relocation_walk *walk) {
 
 kdl_status elf_image_relocations(const elf_image *image,
                                  void (*visit)(void *user, const elf_pointer *pointer),
-                                 void (*other)(void *user, uint64_t place), void *user) {
+                                 void (*other)(void *user, const elf_pointer *pointer),
+                                 void *user) {
   relocation_walk walk = {image, visit, other, user};
   kdl_status status = walk_rela(&walk, ELF_DT_RELA, ELF_DT_RELASZ);
   if (status == KDL_OK)

@@ -34,8 +34,9 @@ enum {
   ELF_SHT_GNU_HASH = 0x6ffffff6,
   ELF_SHT_LLVM_OFFLOADING = 0x6fff4c0b,
 };
-enum { ELF_ALLOC = 2, ELF_EXEC = 4 };
+enum { ELF_WRITE = 1, ELF_ALLOC = 2, ELF_EXEC = 4 };
 enum {
+  ELF_DT_PLTGOT = 3,
   ELF_DT_HASH = 4,
   ELF_DT_STRTAB = 5,
   ELF_DT_SYMTAB = 6,
@@ -50,6 +51,9 @@ enum {
   ELF_DT_RELR = 36,
   ELF_DT_RELRENT = 37,
   ELF_DT_REL = 17,
+  ELF_DT_ANDROID_REL = 0x6000000f,
+  ELF_DT_ANDROID_RELA = 0x60000011,
+  ELF_DT_ANDROID_RELR = 0x6fffe000,
   ELF_DT_GNU_HASH = 0x6ffffef5,
   ELF_DT_GNU_PRELINKED = 0x6ffffdf5,
   ELF_DT_VERSYM = 0x6ffffff0,
@@ -154,10 +158,11 @@ typedef struct elf_pointer {
 /* Whether a type of relocations is of those. */
 bool elf_image_is_relative(const elf_image *image, uint32_t type);
 
-/* Calls `visit` for each. Other relocations go to `other` by their place alone. KDL_BAD_FILE where
- * a table lies in no segment. */
+/* Calls `visit` for each, and `other` for other relocations: those have no addend, and as target
+ * the address of their symbol, with what is added, or 0 where it is defined elsewhere. KDL_BAD_FILE
+ * where a table lies in no segment. */
 kdl_status elf_image_relocations(const elf_image *image,
                                  void (*visit)(void *user, const elf_pointer *pointer),
-                                 void (*other)(void *user, uint64_t place), void *user);
+                                 void (*other)(void *user, const elf_pointer *pointer), void *user);
 
 #endif

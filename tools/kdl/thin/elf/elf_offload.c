@@ -170,9 +170,9 @@ static void see_stray(void *user, const elf_pointer *pointer) {
   unit->hold = ELF_FROZEN;
 }
 
-static void ignore_place(void *user, uint64_t place) {
+static void ignore_other(void *user, const elf_pointer *pointer) {
   (void)user;
-  (void)place;
+  (void)pointer;
 }
 
 kdl_status elf_offload_find_records(elf_plan *plan) {
@@ -183,14 +183,14 @@ kdl_status elf_offload_find_records(elf_plan *plan) {
     any |= is_binary(&plan->units[i]);
   if (!any)
     return KDL_OK;
-  kdl_status status = elf_image_relocations(image, see_start, ignore_place, &r);
+  kdl_status status = elf_image_relocations(image, see_start, ignore_other, &r);
   if (status == KDL_OK && r.is_short)
     return elf_plan_no_memory(plan);
   elf_plan_sort_records(plan);
   if (status == KDL_OK)
-    status = elf_image_relocations(image, see_end, ignore_place, &r);
+    status = elf_image_relocations(image, see_end, ignore_other, &r);
   if (status == KDL_OK)
-    status = elf_image_relocations(image, see_stray, ignore_place, &r);
+    status = elf_image_relocations(image, see_stray, ignore_other, &r);
   for (size_t i = 0; i < plan->record_count; ++i) {
     elf_unit *unit = &plan->units[plan->records[i].unit];
     if (!is_binary(unit))

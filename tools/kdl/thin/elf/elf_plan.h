@@ -19,13 +19,14 @@
 #ifndef KDL_TOOL_THIN_ELF_PLAN_H
 #define KDL_TOOL_THIN_ELF_PLAN_H
 
+#include "thin/elf/elf_code.h"
 #include "thin/elf/elf_image.h"
 #include "thin/thin.h"
 
 typedef enum elf_hold {
   ELF_MOVES,
-  ELF_STAYS,  /* something else than a relocation may refer to it */
-  ELF_FROZEN, /* not written again either */
+  ELF_STAYS,  /* something else than a relocation may refer to its start */
+  ELF_FROZEN, /* not written again either: something may refer to what it holds */
 } elf_hold;
 
 typedef struct elf_unit {
@@ -121,6 +122,8 @@ typedef struct elf_plan {
   size_t unit_count, unit_capacity;
   elf_record *records; /* by place */
   size_t record_count, record_capacity;
+  elf_span *used; /* what code leads to: units, and what follows the program headers */
+  size_t used_count, used_capacity;
   elf_sycl *sycl; /* by address */
   size_t sycl_count, sycl_capacity;
   elf_pair *pairs; /* by place */

@@ -4,8 +4,8 @@
  * nothing else refers to, as far as that can be told.
  *
  * What else there may be, and what it holds in place:
- *   - a relocation, dynamic symbol or instruction that points inside a container: that one;
- *   - a dynamic symbol or instruction that points to the start of one: others may have its address;
+ *   - another relocation, a dynamic symbol, or code (elf_code.c) that leads to a container: that
+ *     one, and all that it holds where that is certainly behind its header;
  *   - no relocation at all: the container is found by counting from one before it, which stays too.
  * A pointer behind the end of a container stays as it is: containers keep their order and move down
  * only, so what lies between the two pointers is still there, and zeros behind it.
@@ -13,11 +13,16 @@
  * describes by its address and size. SYCL's images by themselves are known by all that leads to
  * them (elf_sycl.c), or not written again.
  */
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "thin/elf/elf_plan.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { reach = 64 };
 
 typedef struct {
   const elf_plan *plan;
@@ -30,11 +35,37 @@ static void hold(elf_unit *unit, elf_hold how) {
     unit->hold = how;
 }
 
-/* Something other than a relative relocation of a pointer to its start points there. */
+/* What a container's first bytes tell of it is true again once it is written. */
+static uint64_t header_size(const elf_unit *unit) {
+  switch (unit->container.kind) {
+  case THIN_FATBIN:
+  case THIN_RELOCATABLE_FATBIN:
+    return 16;
+  case THIN_SYCL:
+    return 0;
+  default:
+    return 32;
+  }
+}
+
+/* Something other than a relative relocation of a pointer to its start leads there, or to a few
+ * bytes of its section before its start, from where a compiler may count. */
+static void hold_span(const elf_plan *plan, const elf_span *where) {
+  bool is_exact = where->end - where->start == 1;
+  elf_unit *unit = elf_plan_unit_before(plan, where->end - 1 + reach);
+  for (; unit && unit >= plan->units && unit->address + unit->size > where->start; --unit) {
+    const elf_section *section = &plan->image.sections[unit->section];
+    bool is_in = where->start - unit->address < unit->size;
+    bool is_behind = is_in && where->start - unit->address >= header_size(unit);
+    if (where->end > unit->address || where->start >= section->address)
+      hold(unit, is_exact && is_behind ? ELF_FROZEN : ELF_STAYS);
+  }
+}
+
 static void hold_at(const elf_plan *plan, uint64_t address) {
   elf_unit *unit = elf_plan_unit_before(plan, address);
   if (unit && address - unit->address < unit->size)
-    hold(unit, unit->container.kind == THIN_SYCL ? ELF_FROZEN : ELF_STAYS);
+    hold(unit, address - unit->address < header_size(unit) ? ELF_STAYS : ELF_FROZEN);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -95,8 +126,10 @@ static void see_pointer(void *user, const elf_pointer *pointer) {
     hold_at(plan, pointer->target);
 }
 
-static void see_other(void *user, uint64_t place) {
-  see_place(user, place);
+static void see_other(void *user, const elf_pointer *pointer) {
+  seer *s = user;
+  see_place(s, pointer->place);
+  hold_at(s->plan, pointer->target);
 }
 
 static void see_symbols(const elf_plan *plan) {
@@ -115,55 +148,74 @@ static void see_symbols(const elf_plan *plan) {
 /* ------------------------------------------------------------------------------------------ */
 /* Code                                                                                         */
 
-/* Only lea makes an address from a displacement; the bytes of any other instruction that look like
- * one count too. */
-static void scan_x86_64(const elf_plan *plan, const uint8_t *code, uint64_t size,
-                        uint64_t address) {
-  enum { lea = 0x8d, rex_w = 0x48 };
-  const elf_unit *last = &plan->units[plan->unit_count - 1];
-  uint64_t low = plan->units[0].address, span = last->address + last->size - low;
-  for (uint64_t i = 2; i + 5 <= size; ++i) {
-    if (code[i - 1] != lea || (code[i] & 0xc7) != 5 || (code[i - 2] & 0xf8) != rex_w)
-      continue;
-    uint64_t to = address + i + 5 + (uint64_t)(int64_t)(int32_t)kdl_load_u32(code + i + 1);
-    if (to - low < span)
-      hold_at(plan, to);
-  }
+typedef struct {
+  elf_plan *plan;
+  bool is_short; /* of memory */
+} user_of_code;
+
+static void see_code(void *user, const elf_span *where, bool is_number) {
+  user_of_code *u = user;
+  elf_plan *plan = u->plan;
+  if (!is_number)
+    hold_span(plan, where);
+  elf_span *used =
+      kdl_array_grow(plan->used, plan->used_count, &plan->used_capacity, 64, sizeof *used);
+  u->is_short |= !used;
+  if (!used)
+    return;
+  plan->used = used;
+  used[plan->used_count++] = *where;
 }
 
-/* adrp gives the page of an address, adr the address. */
-static void scan_aarch64(const elf_plan *plan, const uint8_t *code, uint64_t size,
-                         uint64_t address) {
-  for (uint64_t i = 0; i + 4 <= size; i += 4) {
-    uint32_t word = kdl_load_u32(code + i);
-    if ((word & 0x1f000000) != 0x10000000)
-      continue;
-    uint64_t bits = (uint64_t)(word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
-    uint64_t distance = (bits ^ 0x100000) - 0x100000;
-    if (!(word >> 31)) {
-      hold_at(plan, address + i + distance);
-      continue;
-    }
-    uint64_t page = ((address + i) & ~(uint64_t)0xfff) + (distance << 12);
-    elf_unit *unit = elf_plan_unit_before(plan, page + 0xfff);
-    for (; unit && unit >= plan->units && unit->address >= page; --unit)
-      hold_at(plan, unit->address);
-    if (unit && unit >= plan->units && page < unit->address + unit->size)
-      hold_at(plan, unit->address);
-  }
+static int by_start(const void *left, const void *right) {
+  uint64_t a = ((const elf_span *)left)->start, b = ((const elf_span *)right)->start;
+  return (a > b) - (a < b);
 }
 
-static void see_code(const elf_plan *plan) {
-  for (size_t i = 1; i < plan->image.section_count; ++i) {
-    const elf_section *section = &plan->image.sections[i];
-    if (!(section->flags & ELF_EXEC) || section->type != ELF_SHT_PROGBITS)
-      continue;
-    const uint8_t *code = plan->image.data + section->offset;
-    if (plan->image.machine == ELF_X86_64)
-      scan_x86_64(plan, code, section->size, section->address);
-    else
-      scan_aarch64(plan, code, section->size, section->address);
+/* What may move out of the way of program headers, and may have a name in source code. */
+static bool is_named(const elf_image *image, const elf_section *section) {
+  return section->flags & ELF_ALLOC && section->size &&
+         (section->type == ELF_SHT_NOTE ||
+          (section->type == ELF_SHT_PROGBITS &&
+           strcmp(elf_image_section_name(image, section), ".interp") == 0));
+}
+
+/* The bytes between the program headers and the next section; others may have been there. */
+static bool find_gap(const elf_image *image, elf_span *out_span) {
+  uint64_t start = image->segment_table + image->segment_count * ELF_SEGMENT_SIZE,
+           end = image->size;
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const elf_section *section = &image->sections[i];
+    if (section->type != ELF_SHT_NOBITS && section->size && section->offset >= start &&
+        section->offset < end)
+      end = section->offset;
   }
+  if (end == start || !elf_image_address(image, start, end - start, &out_span->start))
+    return false;
+  out_span->end = out_span->start + (end - start);
+  return true;
+}
+
+static kdl_status find_in_code(elf_plan *plan) {
+  const elf_image *image = &plan->image;
+  elf_span *spans = malloc((plan->unit_count + image->section_count + 1) * sizeof *spans);
+  user_of_code u = {plan, false};
+  size_t count = 0;
+  if (!spans)
+    return elf_plan_no_memory(plan);
+  for (size_t i = 0; i < plan->unit_count; ++i)
+    spans[count++] =
+        (elf_span){plan->units[i].address, plan->units[i].address + plan->units[i].size};
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const elf_section *section = &image->sections[i];
+    if (is_named(image, section))
+      spans[count++] = (elf_span){section->address, section->address + section->size};
+  }
+  count += find_gap(image, &spans[count]);
+  qsort(spans, count, sizeof *spans, by_start);
+  kdl_status status = elf_code_find(image, &(elf_sought){spans, count, reach, see_code, &u});
+  free(spans);
+  return status == KDL_OK && u.is_short ? elf_plan_no_memory(plan) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -198,13 +250,16 @@ kdl_status elf_plan_find_references(elf_plan *plan) {
   see_described(plan, s.described);
   hold_arrays(plan);
   see_symbols(plan);
+  if (elf_code_is_known(image))
+    status = find_in_code(plan);
   bool is_known = image->machine == ELF_X86_64 || image->machine == ELF_AARCH64;
   bool may_move = is_known && image->type == ELF_SHARED && !plan->shape.sparse &&
-                  !elf_image_dynamic(image, ELF_DT_REL, &value);
-  if (may_move)
-    see_code(plan);
+                  !elf_image_dynamic(image, ELF_DT_REL, &value) &&
+                  !elf_image_dynamic(image, ELF_DT_ANDROID_REL, &value) &&
+                  !elf_image_dynamic(image, ELF_DT_ANDROID_RELA, &value) &&
+                  !elf_image_dynamic(image, ELF_DT_ANDROID_RELR, &value);
   for (size_t i = 0; i < plan->unit_count && !may_move; ++i)
     hold(&plan->units[i], ELF_STAYS);
   elf_offload_settle(plan);
-  return KDL_OK;
+  return status;
 }

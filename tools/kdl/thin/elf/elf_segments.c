@@ -194,18 +194,12 @@ static const elf_section *next_section(const elf_image *image, uint64_t offset) 
 typedef struct {
   uint64_t start, end;
   bool is_referenced;
-  bool is_fixed; /* the file is loaded where it was linked for */
 } watch;
 
 static void watch_pointer(void *user, const elf_pointer *pointer) {
   watch *w = user;
   w->is_referenced |= pointer->target - w->start < w->end - w->start ||
                       pointer->place + 7 - w->start < w->end - w->start + 7;
-}
-
-static void watch_place(void *user, uint64_t place) {
-  watch *w = user;
-  w->is_referenced |= place + 7 - w->start < w->end - w->start + 7;
 }
 
 static bool has_symbol_in(const uint8_t *symbols, uint64_t size, const watch *w) {
@@ -217,22 +211,9 @@ static bool has_symbol_in(const uint8_t *symbols, uint64_t size, const watch *w)
   return false;
 }
 
-/* Whether a lea gives an address there. Where files are loaded anywhere, it has the prefix for 64
- * bits. */
-static bool has_lea_to(const uint8_t *code, uint64_t size, uint64_t address, const watch *w) {
-  for (uint64_t at = 2; at + 5 <= size; ++at) {
-    uint64_t next = address + at + 5;
-    if (code[at - 1] == 0x8d && (code[at] & 0xc7) == 5 &&
-        (w->is_fixed || (code[at - 2] & 0xf8) == 0x48) &&
-        next + (uint64_t)(int64_t)(int32_t)kdl_load_u32(code + at + 1) - w->start <
-            w->end - w->start)
-      return true;
-  }
-  return false;
-}
-
-static bool is_referenced(const elf_image *image, uint64_t start, uint64_t end) {
-  watch w = {start, end, false, image->type == ELF_EXECUTABLE};
+static bool is_referenced(const elf_plan *plan, uint64_t start, uint64_t end) {
+  const elf_image *image = &plan->image;
+  watch w = {start, end, !elf_code_is_known(image)};
   size_t count;
   const uint8_t *table = elf_image_dynamic_table(image, &count);
   for (size_t i = 0; i < count; ++i) {
@@ -241,17 +222,15 @@ static bool is_referenced(const elf_image *image, uint64_t start, uint64_t end) 
     w.is_referenced |= elf_tag_is_address(tag) && !elf_tag_may_move(tag) &&
                        kdl_load_u64(entry + 8) - start < end - start;
   }
-  if (elf_image_relocations(image, watch_pointer, watch_place, &w) != KDL_OK)
+  if (elf_image_relocations(image, watch_pointer, watch_pointer, &w) != KDL_OK)
     return true;
   for (size_t i = 1; i < image->section_count && !w.is_referenced; ++i) {
     const elf_section *section = &image->sections[i];
     if (section->type == ELF_SHT_DYNSYM)
       w.is_referenced = has_symbol_in(image->data + section->offset, section->size, &w);
-    else if (section->type == ELF_SHT_PROGBITS && section->flags & ELF_EXEC &&
-             image->machine == ELF_X86_64)
-      w.is_referenced =
-          has_lea_to(image->data + section->offset, section->size, section->address, &w);
   }
+  for (size_t i = 0; i < plan->used_count; ++i)
+    w.is_referenced |= plan->used[i].start < end && plan->used[i].end > start;
   return w.is_referenced;
 }
 
@@ -274,7 +253,7 @@ static bool find_block(const elf_plan *plan, uint64_t need, uint64_t *out_start,
   }
   uint64_t free_end = start ? start : image->segment_table + need, address;
   if (!elf_image_address(image, table_end, free_end - table_end, &address) ||
-      is_referenced(image, address, address + (free_end - table_end)))
+      is_referenced(plan, address, address + (free_end - table_end)))
     return false;
   /* What a program header describes moves as a whole. */
   for (size_t i = 0; i < image->segment_count; ++i) {
@@ -332,7 +311,7 @@ static bool make_room(elf_plan *plan, elf_hole **order, size_t taken) {
   if (end == 0)
     return true;
   if (!elf_image_address(&plan->image, start, end - start, &address) ||
-      is_referenced(&plan->image, address, address + (end - start)))
+      is_referenced(plan, address, address + (end - start)))
     return false;
   for (int pass = 0; pass < 2; ++pass) { /* where nothing writes, if that can be */
     for (size_t i = 0; i < taken; ++i) {

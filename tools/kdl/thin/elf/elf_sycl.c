@@ -42,9 +42,9 @@ const elf_section *elf_sycl_table(const elf_image *image) {
 /* ------------------------------------------------------------------------------------------ */
 /* The table                                                                                    */
 
-static void ignore_place(void *user, uint64_t place) {
+static void ignore_other(void *user, const elf_pointer *pointer) {
   (void)user;
-  (void)place;
+  (void)pointer;
 }
 
 static bool is_in_table(const elf_section *table, uint64_t place) {
@@ -74,9 +74,9 @@ static void see_entry(void *user, const elf_pointer *pointer) {
 }
 
 /* Any other relocation. */
-static void see_other(void *user, uint64_t place) {
+static void see_other(void *user, const elf_pointer *pointer) {
   finder *f = user;
-  f->is_odd |= is_in_table(f->table, place + 7) || is_in_table(f->table, place);
+  f->is_odd |= is_in_table(f->table, pointer->place + 7) || is_in_table(f->table, pointer->place);
 }
 
 static int by_address(const void *left, const void *right) {
@@ -254,11 +254,11 @@ static kdl_status find_pairs(finder *f) {
   for (size_t i = 0; i < plan->sycl_count; ++i)
     plan->sycl[i].is_odd |= f->is_odd;
   if (status == KDL_OK && plan->sycl_count)
-    status = elf_image_relocations(image, see_start, ignore_place, f);
+    status = elf_image_relocations(image, see_start, ignore_other, f);
   if (plan->pair_count)
     qsort(plan->pairs, plan->pair_count, sizeof *plan->pairs, by_place);
   if (status == KDL_OK && plan->pair_count)
-    status = elf_image_relocations(image, see_end, ignore_place, f);
+    status = elf_image_relocations(image, see_end, ignore_other, f);
   return status == KDL_OK && f->is_short ? elf_plan_no_memory(plan) : status;
 }
 

@@ -64,9 +64,9 @@ static bool patch_sizes(elf_plan *plan) {
   return true;
 }
 
-static void ignore_place(void *user, uint64_t place) {
+static void ignore_other(void *user, const elf_pointer *pointer) {
   (void)user;
-  (void)place;
+  (void)pointer;
 }
 
 /* The section that an address is in now, of those that one was split into; or that one. */
@@ -374,7 +374,7 @@ static kdl_status write_with(elf_plan *plan, section_list *list, thin_output *ou
   uint64_t table_size = image->section_count * ELF_SECTION_SIZE, end = image->size;
   bool grows = list->count != image->section_count;
   patcher p = {plan, false};
-  kdl_status status = elf_image_relocations(image, patch_pointer, ignore_place, &p);
+  kdl_status status = elf_image_relocations(image, patch_pointer, ignore_other, &p);
   uint8_t *header = add_patch(plan, 0, ELF_HEADER_SIZE);
   uint8_t *table = grows ? NULL : add_patch(plan, image->section_table, table_size);
   if (status == KDL_OK &&

@@ -2,6 +2,7 @@
 #include "arguments.h"
 
 #include "array.h"
+#include "sequence.h"
 #include "usual.h"
 
 #include <math.h>
@@ -13,26 +14,78 @@ bool py_argument_error(const py_target *target, size_t index, const char *format
   va_start(list, format);
   PyObject *text = PyUnicode_FromFormatV(format, list);
   va_end(list);
-  if (text)
+  if (text && target->names)
+    PyErr_Format(PyExc_TypeError, "%s: %U: %U", target->kernel,
+                 PyTuple_GetItem(target->names, (Py_ssize_t)index), text);
+  else if (text)
     PyErr_Format(PyExc_TypeError, "%s: argument %zu: %U", target->kernel, index + 1, text);
   Py_XDECREF(text);
   return false;
 }
 
-py_loan *py_loan_take(py_arguments *arguments) {
-  py_loan *loan = &arguments->loans[arguments->loan_count];
-  loan->capsule = NULL;
-  return loan;
+py_hold *py_hold_next(py_arguments *arguments, py_hold_kind kind, size_t index) {
+  py_hold *hold = &arguments->holds[arguments->hold_count];
+  hold->kind = (uint8_t)kind;
+  hold->index = (uint8_t)index;
+  return hold;
+}
+
+void py_hold_end(py_hold *hold) {
+  dl_managed *tensor = hold->of.tensor;
+  dl_versioned *versioned = hold->of.versioned;
+  switch ((py_hold_kind)hold->kind) {
+  case PY_HOLD_VIEW:
+    PyBuffer_Release(&hold->of.view);
+    break;
+  case PY_HOLD_TENSOR:
+    if (tensor->destroy)
+      tensor->destroy(tensor);
+    break;
+  case PY_HOLD_VERSIONED:
+    if (versioned->destroy)
+      versioned->destroy(versioned);
+    break;
+  case PY_HOLD_BUFFER:
+    --hold->of.buffer->users;
+    break;
+  case PY_HOLD_BUFFER_IN_CALLS:
+    break;
+  }
 }
 
 void py_arguments_end(py_arguments *arguments) {
-  for (size_t i = 0; i < arguments->loan_count; ++i) {
-    py_loan *loan = &arguments->loans[i];
-    if (loan->capsule) /* not renamed: its own destructor gives the memory back */
-      Py_DECREF(loan->capsule);
-    else
-      PyBuffer_Release(&loan->view);
+  for (size_t i = 0; i < arguments->hold_count; ++i)
+    py_hold_end(&arguments->holds[i]);
+}
+
+void py_arguments_hold_in_calls(py_arguments *arguments) {
+  for (size_t i = 0; i < arguments->hold_count; ++i) {
+    py_hold *hold = &arguments->holds[i];
+    if (hold->kind != PY_HOLD_BUFFER)
+      continue;
+    py_hold_end(hold);
+    hold->kind = PY_HOLD_BUFFER_IN_CALLS;
   }
+}
+
+static void count_users(const py_arguments *arguments, int more) {
+  for (size_t i = 0; i < arguments->hold_count; ++i)
+    if (arguments->holds[i].kind == PY_HOLD_BUFFER_IN_CALLS)
+      arguments->holds[i].of.buffer->users += (size_t)more;
+}
+
+bool py_arguments_hold(const py_target *target, const py_arguments *arguments) {
+  for (size_t i = 0; i < arguments->hold_count; ++i) {
+    const py_hold *hold = &arguments->holds[i];
+    if (hold->kind == PY_HOLD_BUFFER_IN_CALLS && hold->of.buffer->is_freed)
+      return py_argument_error(target, hold->index, "the buffer was freed");
+  }
+  count_users(arguments, 1);
+  return true;
+}
+
+void py_arguments_release(const py_arguments *arguments) {
+  count_users(arguments, -1);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -167,25 +220,25 @@ static bool take_float(const py_target *target, const py_param *param, PyObject 
 static bool take_bytes(const py_target *target, const py_param *param, PyObject *object,
                        py_arguments *arguments, size_t index) {
   char name[32];
-  py_loan *loan = py_loan_take(arguments);
-  if (PyObject_GetBuffer(object, &loan->view, PyBUF_SIMPLE) < 0) {
+  Py_buffer *view = &py_hold_next(arguments, PY_HOLD_VIEW, index)->of.view;
+  if (PyObject_GetBuffer(object, view, PyBUF_SIMPLE) < 0) {
     PyErr_Clear();
     return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),
                              py_param_name(param, name));
   }
-  ++arguments->loan_count;
-  if (param->size && (size_t)loan->view.len != param->size)
-    return py_argument_error(target, index, "found %zd bytes, expected %u", loan->view.len,
+  ++arguments->hold_count;
+  if (param->size && (size_t)view->len != param->size)
+    return py_argument_error(target, index, "found %zd bytes, expected %u", view->len,
                              (unsigned)param->size);
-  arguments->pointers[index] = loan->view.buf;
-  arguments->sizes[index] = (size_t)loan->view.len;
+  arguments->pointers[index] = view->buf;
+  arguments->sizes[index] = (size_t)view->len;
   return true;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Pointers, and what no signature tells of                                                     */
 
-static bool take_buffer(const py_target *target, py_buffer *buffer, py_value *out_value,
+static bool take_buffer(const py_target *target, py_buffer *buffer, py_arguments *arguments,
                         size_t index) {
   if (buffer->is_freed)
     return py_argument_error(target, index, "the buffer was freed");
@@ -193,7 +246,10 @@ static bool take_buffer(const py_target *target, py_buffer *buffer, py_value *ou
     return py_argument_error(target, index, "the buffer belongs to %s, the kernel runs on %s",
                              py_device_label(buffer->buffer.device),
                              py_device_label(target->device));
-  out_value->number = buffer->buffer.address;
+  arguments->values[index].number = buffer->buffer.address;
+  py_hold_next(arguments, PY_HOLD_BUFFER, index)->of.buffer = buffer;
+  ++arguments->hold_count;
+  ++buffer->users;
   return true;
 }
 
@@ -201,7 +257,7 @@ static bool take_pointer(const py_target *target, const py_param *param, PyObjec
                          py_arguments *arguments, size_t index) {
   py_value *value = &arguments->values[index];
   if (Py_TYPE(object) == py_buffer_type)
-    return take_buffer(target, (py_buffer *)object, value, index);
+    return take_buffer(target, (py_buffer *)object, arguments, index);
   if (object == Py_None) {
     value->number = 0;
     return true;
@@ -304,9 +360,9 @@ bool py_arguments_begin(const py_target *target, const py_signature *signature,
                         PyObject *const *objects, size_t count, bool names_queue,
                         py_arguments *out_arguments) {
   out_arguments->count = count;
-  out_arguments->loan_count = 0;
+  out_arguments->hold_count = 0;
   out_arguments->has_stream = names_queue;
-  out_arguments->stream_from = PY_STREAM_NONE;
+  out_arguments->stream.from = PY_STREAM_NONE;
   out_arguments->late_count = 0;
   if (count > py_most_params || (signature->count >= 0 && count != (size_t)signature->count)) {
     int most = signature->count >= 0 ? signature->count : py_most_params;
@@ -327,8 +383,55 @@ bool py_arguments_begin(const py_target *target, const py_signature *signature,
   return true;
 }
 
-bool py_arguments_late(const py_target *target, const py_signature *signature,
-                       PyObject *const *objects, void *handle, py_arguments *arguments) {
+/* ------------------------------------------------------------------------------------------ */
+/* With the queue                                                                               */
+
+bool py_target_of(kdl_device *device, const char *kernel, py_target *out_target) {
+  kdl_device_info info = {.size = sizeof info};
+  kdl_status status = kdl_device_get(device, &info);
+  if (status != KDL_OK) {
+    py_raise(status);
+    return false;
+  }
+  bool is_cuda = strcmp(info.backend, "cuda") == 0, is_hip = strcmp(info.backend, "hip") == 0;
+  *out_target = (py_target){.device = device,
+                            .kernel = kernel,
+                            .dl_type = is_cuda        ? dl_cuda
+                                       : is_hip       ? dl_rocm
+                                       : info.is_host ? dl_cpu
+                                                      : 0,
+                            .ordinal = info.ordinal,
+                            .is_host = info.is_host};
+  return true;
+}
+
+bool py_stream_queue(const py_target *target, const py_stream *stream, kdl_queue **out_queue) {
+  void *handle;
+  *out_queue = NULL;
+  return (py_recording_count && py_recording_is_own(target->device)) ||
+         (py_array_stream(target, stream, &handle) &&
+          py_queue_of_native(target->device, handle, out_queue));
+}
+
+static bool choose_queue(const py_target *target, PyObject *named, const py_arguments *arguments,
+                         kdl_queue **out_queue) {
+  *out_queue = NULL;
+  if (named)
+    return py_queue_from(named, target->device, out_queue);
+  return !arguments->has_stream || (py_recording_count && py_recording_is_own(target->device)) ||
+         py_queue_of_native(target->device, arguments->stream.handle, out_queue);
+}
+
+static bool take_late(const py_target *target, const py_signature *signature, kdl_queue *queue,
+                      PyObject *const *objects, py_arguments *arguments) {
+  void *handle;
+  kdl_status status = queue ? KDL_OK : kdl_device_queue(target->device, &queue);
+  if (status == KDL_OK)
+    status = kdl_queue_native(queue, &handle);
+  if (status != KDL_OK) {
+    py_raise_for(status, target->kernel);
+    return false;
+  }
   for (size_t i = 0; i < arguments->late_count; ++i) {
     size_t index = arguments->late[i];
     if (!py_array_late(target, param_at(signature, index), objects[index], handle, arguments,
@@ -336,4 +439,17 @@ bool py_arguments_late(const py_target *target, const py_signature *signature,
       return false;
   }
   return true;
+}
+
+bool py_arguments_and_queue(const py_target *target, const py_signature *signature,
+                            PyObject *queue_object, PyObject *const *objects, size_t count,
+                            py_arguments *out_arguments, kdl_queue **out_queue) {
+  PyObject *named = queue_object == Py_None ? NULL : queue_object;
+  bool ok = py_arguments_begin(target, signature, objects, count, named, out_arguments) &&
+            choose_queue(target, named, out_arguments, out_queue);
+  if (ok && out_arguments->late_count) /* other code runs meanwhile, and may change the table of
+                                          queues */
+    ok = take_late(target, signature, *out_queue, objects, out_arguments) &&
+         choose_queue(target, named, out_arguments, out_queue);
+  return ok;
 }

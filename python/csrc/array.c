@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "array.h"
 
+#include "torch.h"
 #include "usual.h"
 
 /* ------------------------------------------------------------------------------------------ */
@@ -11,8 +12,8 @@ static bool is_integer(uint8_t kind) {
   return kind == PY_SIGNED || kind == PY_UNSIGNED;
 }
 
-static bool check_element(const py_target *target, const py_param *param, size_t index,
-                          uint8_t kind, size_t size) {
+bool py_array_check_element(const py_target *target, const py_param *param, size_t index,
+                            uint8_t kind, size_t size) {
   char name[32], found[32];
   if (param->kind != PY_POINTER &&
       !(param->kind == PY_ANY && (!param->size || param->size == sizeof(void *))))
@@ -27,7 +28,7 @@ static bool check_element(const py_target *target, const py_param *param, size_t
                            py_param_name(&element, found), py_param_name(param, name));
 }
 
-static bool check_place(const py_target *target, size_t index, int32_t type, int32_t ordinal) {
+bool py_array_check_place(const py_target *target, size_t index, int32_t type, int32_t ordinal) {
   if (target->is_host ? type == dl_cpu || type == dl_cuda_host || type == dl_rocm_host ||
                             type == dl_cuda_managed
                       : type == dl_cuda_managed && target->dl_type == dl_cuda)
@@ -66,8 +67,9 @@ static bool take_tensor(const py_target *target, const py_param *param, size_t i
                  : tensor->code == dl_bfloat                          ? PY_BFLOAT
                  : tensor->code == dl_float || (tensor->code >= 7 && tensor->code <= 14) ? PY_FLOAT
                                                                                          : PY_BYTES;
-  if (!check_element(target, param, index, kind, tensor->bits * (size_t)tensor->lanes / 8) ||
-      !check_place(target, index, tensor->device_type, tensor->device_id))
+  if (!py_array_check_element(target, param, index, kind,
+                              tensor->bits * (size_t)tensor->lanes / 8) ||
+      !py_array_check_place(target, index, tensor->device_type, tensor->device_id))
     return false;
   if (!tensor->data && has_elements(tensor))
     return no_memory(target, index);
@@ -77,6 +79,28 @@ static bool take_tensor(const py_target *target, const py_param *param, size_t i
 
 /* ------------------------------------------------------------------------------------------ */
 /* The protocols                                                                                */
+
+typedef enum protocol {
+  protocol_none,
+  protocol_exchange,
+  protocol_torch,
+  protocol_cupy,
+  protocol_cuda_interface,
+  protocol_numpy,
+  protocol_buffer,
+  protocol_dlpack,
+} protocol;
+
+/* Types that were seen, which are kept alive; a full table begins anew. The interpreter's lock
+ * guards it. */
+enum { known_count = 16 };
+static struct known {
+  PyTypeObject *type;
+  protocol protocol;
+  const dl_exchange *exchange;
+  py_torch_bits bits;
+} known[known_count];
+static size_t known_next;
 
 /* The package says why it cannot describe an array, and sometimes where in its own code, in more
  * lines. What is no answer of its own, as an interrupt, is left as it is. */
@@ -100,112 +124,24 @@ static PY_COLD bool no_description(const py_target *target, size_t index) {
   return false;
 }
 
-static bool by_exchange(const dl_exchange *api, const py_target *target, const py_param *param,
+static bool by_exchange(const struct known *type, const py_target *target, const py_param *param,
                         PyObject *object, py_arguments *arguments, size_t index) {
+  const dl_exchange *api = type->exchange;
   dl_tensor tensor;
   if (api->describe(object, &tensor) != 0)
     return PyErr_Occurred() && no_description(target, index);
-  if (!take_tensor(target, param, index, &tensor, arguments))
+  if (!py_torch_is_plain(&type->bits, target, object, tensor.code == dl_complex, index) ||
+      !take_tensor(target, param, index, &tensor, arguments))
     return false;
   if (!target->is_host && !arguments->has_stream) {
-    if (api->current_stream(tensor.device_type, tensor.device_id, &arguments->stream) != 0)
+    if (api->current_stream(tensor.device_type, tensor.device_id, &arguments->stream.handle) != 0)
       return false;
     arguments->has_stream = true;
-    arguments->stream_from = PY_STREAM_EXCHANGE;
-    arguments->stream_type = tensor.device_type;
-    arguments->exchange = api;
+    arguments->stream.from = PY_STREAM_EXCHANGE;
+    arguments->stream.type = tensor.device_type;
+    arguments->stream.exchange = api;
   }
   return true;
-}
-
-/* The name of a type as NumPy and PyTorch have them, "float32", into its kind and size. */
-static void read_type_name(const char *name, uint8_t *out_kind, size_t *out_size) {
-  static const struct {
-    const char *name;
-    uint8_t kind, size;
-  } types[] = {
-      {"float32", PY_FLOAT, 4},   {"float64", PY_FLOAT, 8},   {"float16", PY_FLOAT, 2},
-      {"bfloat16", PY_BFLOAT, 2}, {"int8", PY_SIGNED, 1},     {"int16", PY_SIGNED, 2},
-      {"int32", PY_SIGNED, 4},    {"int64", PY_SIGNED, 8},    {"uint8", PY_UNSIGNED, 1},
-      {"uint16", PY_UNSIGNED, 2}, {"uint32", PY_UNSIGNED, 4}, {"uint64", PY_UNSIGNED, 8},
-      {"bool", PY_UNSIGNED, 1},
-  };
-  for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
-    if (strcmp(name, types[i].name) == 0) {
-      *out_kind = types[i].kind;
-      *out_size = types[i].size;
-      return;
-    }
-  bool is_float8 = strncmp(name, "float8", 6) == 0;
-  *out_kind = is_float8 ? PY_FLOAT : PY_BYTES;
-  *out_size = is_float8 ? 1 : 0;
-}
-
-static bool torch_element(PyObject *tensor, uint8_t *out_kind, size_t *out_size) {
-  PyObject *dtype = PyObject_GetAttrString(tensor, "dtype");
-  PyObject *text = dtype ? PyObject_Str(dtype) : NULL;
-  const char *name = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-  if (name)
-    read_type_name(strncmp(name, "torch.", 6) == 0 ? name + 6 : name, out_kind, out_size);
-  Py_XDECREF(text);
-  Py_XDECREF(dtype);
-  return name != NULL;
-}
-
-static bool torch_stream(int32_t ordinal, void **out_stream) {
-  PyObject *torch = PyImport_ImportModule("torch._C");
-  PyObject *number =
-      torch ? PyObject_CallMethod(torch, "_cuda_getCurrentRawStream", "i", ordinal) : NULL;
-  Py_XDECREF(torch);
-  if (!number)
-    return false;
-  *out_stream = PyLong_AsVoidPtr(number);
-  Py_DECREF(number);
-  return !PyErr_Occurred();
-}
-
-/* DLPack's number for the device of a tensor; false with the exception set. */
-static bool torch_place(PyObject *tensor, const py_target *target, size_t index, int32_t *out_type,
-                        int32_t *out_ordinal) {
-  PyObject *device = PyObject_GetAttrString(tensor, "device");
-  PyObject *type = device ? PyObject_GetAttrString(device, "type") : NULL;
-  const char *name = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
-  PyObject *ordinal = name ? PyObject_CallMethod(tensor, "get_device", NULL) : NULL;
-  long number = ordinal ? PyLong_AsLong(ordinal) : -1; /* of the host: -1 */
-  bool is_cpu = name && strcmp(name, "cpu") == 0, is_cuda = name && strcmp(name, "cuda") == 0;
-  *out_type = is_cuda ? dl_cuda : dl_cpu;
-  *out_ordinal = (int32_t)(is_cuda ? number : 0);
-  if (name && !is_cpu && !is_cuda && !PyErr_Occurred())
-    py_argument_error(target, index, "the tensor is on the device %s, the kernel runs on %s", name,
-                      py_device_label(target->device));
-  Py_XDECREF(ordinal);
-  Py_XDECREF(type);
-  Py_XDECREF(device);
-  return !PyErr_Occurred();
-}
-
-/* A tensor of a PyTorch that is older than DLPack's exchange. */
-static bool by_torch(const py_target *target, const py_param *param, PyObject *object,
-                     py_arguments *arguments, size_t index) {
-  uint8_t kind;
-  size_t size;
-  int32_t type, ordinal;
-  if (!torch_element(object, &kind, &size) || !check_element(target, param, index, kind, size) ||
-      !torch_place(object, target, index, &type, &ordinal) ||
-      !check_place(target, index, type, ordinal))
-    return false;
-  PyObject *address = PyObject_CallMethod(object, "data_ptr", NULL);
-  if (!address)
-    return false;
-  arguments->values[index].number = PyLong_AsUnsignedLongLong(address);
-  Py_DECREF(address);
-  if (PyErr_Occurred())
-    return false;
-  if (type == dl_cpu || arguments->has_stream)
-    return true;
-  arguments->has_stream = torch_stream(ordinal, &arguments->stream);
-  arguments->stream_from = PY_STREAM_TORCH;
-  return arguments->has_stream;
 }
 
 static bool element_of_typestr(const char *text, uint8_t *out_kind, size_t *out_size) {
@@ -226,9 +162,9 @@ static bool cai_stream(PyObject *description, const py_target *target, py_argume
   if (!PyLong_Check(stream))
     return py_argument_error(target, index, "its __cuda_array_interface__ has %R as its stream",
                              stream);
-  arguments->stream = PyLong_AsVoidPtr(stream);
+  arguments->stream.handle = PyLong_AsVoidPtr(stream);
   arguments->has_stream = true;
-  arguments->stream_from = PY_STREAM_FIXED;
+  arguments->stream.from = PY_STREAM_FIXED;
   return !PyErr_Occurred();
 }
 
@@ -248,7 +184,7 @@ static bool by_cuda_interface(PyObject *description, const py_target *target, co
   if (!element_of_typestr(text, &kind, &size))
     return py_argument_error(target, index, "found an array of the other byte order");
   arguments->values[index].number = PyLong_AsUnsignedLongLong(PyTuple_GetItem(data, 0));
-  return !PyErr_Occurred() && check_element(target, param, index, kind, size) &&
+  return !PyErr_Occurred() && py_array_check_element(target, param, index, kind, size) &&
          cai_stream(description, target, arguments, index);
 }
 
@@ -289,20 +225,20 @@ static bool by_buffer(const py_target *target, const py_param *param, PyObject *
         target, index,
         "found an array in the host's memory, the kernel runs on %s: copy it to a kdl.Buffer",
         py_device_label(target->device));
-  py_loan *loan = py_loan_take(arguments);
+  Py_buffer *view = &py_hold_next(arguments, PY_HOLD_VIEW, index)->of.view;
   uint8_t kind;
   int flags = PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT;
-  if (PyObject_GetBuffer(object, &loan->view, flags | PyBUF_WRITABLE) < 0) {
+  if (PyObject_GetBuffer(object, view, flags | PyBUF_WRITABLE) < 0) {
     PyErr_Clear();
     return refuse_buffer(target, object, index);
   }
-  ++arguments->loan_count;
-  if (!element_of_format(loan->view.format, &kind))
+  ++arguments->hold_count;
+  if (!element_of_format(view->format, &kind))
     return py_argument_error(target, index, "found an array of the other byte order");
-  if (param->element_kind == PY_BFLOAT && loan->view.itemsize == 2 && kind == PY_UNSIGNED)
+  if (param->element_kind == PY_BFLOAT && view->itemsize == 2 && kind == PY_UNSIGNED)
     kind = PY_BFLOAT; /* NumPy has none of its own: its bits as uint16 */
-  arguments->values[index].number = (uint64_t)(uintptr_t)loan->view.buf;
-  return check_element(target, param, index, kind, (size_t)loan->view.itemsize);
+  arguments->values[index].number = (uint64_t)(uintptr_t)view->buf;
+  return py_array_check_element(target, param, index, kind, (size_t)view->itemsize);
 }
 
 /* CUDA's default stream is 1 there, and no stream is 0; HIP's default stream is 0. */
@@ -322,18 +258,32 @@ static PyObject *capsule_for(const py_target *target, PyObject *object, void *ha
   return capsule;
 }
 
+/* What is in the capsule is ours from then on, so that no other consumer frees it meanwhile. NULL
+ * where it has nothing, or no more. */
+static const dl_tensor *take_capsule(PyObject *capsule, py_arguments *arguments, size_t index) {
+  bool is_versioned = PyCapsule_IsValid(capsule, "dltensor_versioned");
+  const char *name = is_versioned ? "dltensor_versioned" : "dltensor";
+  void *managed = PyCapsule_IsValid(capsule, name) ? PyCapsule_GetPointer(capsule, name) : NULL;
+  if (!managed ||
+      PyCapsule_SetName(capsule, is_versioned ? "used_dltensor_versioned" : "used_dltensor") < 0)
+    return NULL;
+  py_hold *hold = py_hold_next(arguments, is_versioned ? PY_HOLD_VERSIONED : PY_HOLD_TENSOR, index);
+  ++arguments->hold_count;
+  if (is_versioned) {
+    hold->of.versioned = managed;
+    return &hold->of.versioned->tensor;
+  }
+  hold->of.tensor = managed;
+  return &hold->of.tensor->tensor;
+}
+
 static bool by_dlpack(const py_target *target, const py_param *param, PyObject *object,
                       void *handle, py_arguments *arguments, size_t index) {
   PyObject *capsule = capsule_for(target, object, handle);
   if (!capsule)
     return false;
-  py_loan_take(arguments)->capsule = capsule;
-  ++arguments->loan_count;
-  const dl_tensor *tensor = NULL;
-  if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
-    tensor = &((dl_versioned *)PyCapsule_GetPointer(capsule, "dltensor_versioned"))->tensor;
-  else if (PyCapsule_IsValid(capsule, "dltensor"))
-    tensor = &((dl_managed *)PyCapsule_GetPointer(capsule, "dltensor"))->tensor;
+  const dl_tensor *tensor = take_capsule(capsule, arguments, index);
+  Py_DECREF(capsule);
   if (!tensor)
     return py_argument_error(target, index, "its __dlpack__ gave no capsule of DLPack");
   return take_tensor(target, param, index, tensor, arguments);
@@ -351,7 +301,7 @@ static bool by_dlpack_at_last(const py_target *target, const py_param *param, Py
       py_argument_error(target, index, "its __dlpack_device__ gave %R, expected two numbers",
                         place);
     Py_XDECREF(place);
-    if (!ok || !check_place(target, index, type, ordinal))
+    if (!ok || !py_array_check_place(target, index, type, ordinal))
       return false;
   }
   if (target->is_host)
@@ -450,33 +400,12 @@ static bool by_numpy(const py_target *target, const py_param *param, PyObject *o
     return py_argument_error(target, index, "found an array of the other byte order");
   bool is_bits = param->element_kind == PY_BFLOAT && dtype->kind == PY_UNSIGNED && dtype->size == 2;
   arguments->values[index].number = (uint64_t)(uintptr_t)array->data;
-  return check_element(target, param, index, is_bits ? (uint8_t)PY_BFLOAT : dtype->kind,
-                       dtype->size);
+  return py_array_check_element(target, param, index, is_bits ? (uint8_t)PY_BFLOAT : dtype->kind,
+                                dtype->size);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Which protocol a type has                                                                    */
-
-typedef enum protocol {
-  protocol_none,
-  protocol_exchange,
-  protocol_torch,
-  protocol_cupy,
-  protocol_cuda_interface,
-  protocol_numpy,
-  protocol_buffer,
-  protocol_dlpack,
-} protocol;
-
-/* Types that were seen, which are kept alive; a full table begins anew. The interpreter's lock
- * guards it. */
-enum { known_count = 16 };
-static struct known {
-  PyTypeObject *type;
-  protocol protocol;
-  const dl_exchange *exchange;
-} known[known_count];
-static size_t known_next;
 
 static const dl_exchange *exchange_of(PyTypeObject *type) {
   PyObject *capsule = PyObject_GetAttrString((PyObject *)type, "__dlpack_c_exchange_api__");
@@ -521,17 +450,21 @@ static struct known know(PyObject *object) {
     if (known[i].type == type)
       return known[i];
   const dl_exchange *exchange = exchange_of(type);
-  struct known found = {type, protocol_of(object, exchange), exchange};
+  struct known found = {type, protocol_of(object, exchange), exchange, py_torch_bits_of(type)};
   struct known *slot = &known[known_next++ % known_count];
-  PyTypeObject *former = slot->type;
+  struct known former = *slot;
   Py_INCREF(type);
   *slot = found;
   if (exchange && !py_usually.array_type) { /* for good: it is kept alive */
     Py_INCREF(type);
+    Py_XINCREF(found.bits.is_negative);
+    py_usually.is_negative = found.bits.is_negative;
     py_usually.exchange = exchange;
     py_usually.array_type = type;
   }
-  Py_XDECREF(former);
+  Py_XDECREF(former.type);
+  Py_XDECREF(former.bits.is_negative);
+  Py_XDECREF(former.bits.is_conjugate);
   return found;
 }
 
@@ -590,8 +523,8 @@ static bool by_cupy(const py_target *target, const py_param *param, PyObject *ob
   }
   if (dtype->is_swapped)
     return py_argument_error(target, index, "found an array of the other byte order");
-  return check_element(target, param, index, dtype->kind, dtype->size) &&
-         check_place(target, index, dl_cuda, ordinal);
+  return py_array_check_element(target, param, index, dtype->kind, dtype->size) &&
+         py_array_check_place(target, index, dl_cuda, ordinal);
 }
 
 bool py_array_address(const py_target *target, const py_param *param, PyObject *object,
@@ -599,9 +532,9 @@ bool py_array_address(const py_target *target, const py_param *param, PyObject *
   struct known type = know(object);
   switch (type.protocol) {
   case protocol_exchange:
-    return by_exchange(type.exchange, target, param, object, arguments, index);
+    return by_exchange(&type, target, param, object, arguments, index);
   case protocol_torch:
-    return by_torch(target, param, object, arguments, index);
+    return py_torch_address(&type.bits, target, param, object, arguments, index);
   case protocol_cupy:
     return by_cupy(target, param, object, arguments, index);
   case protocol_cuda_interface:
@@ -626,12 +559,12 @@ bool py_array_late(const py_target *target, const py_param *param, PyObject *obj
   return false;
 }
 
-bool py_array_stream(const py_target *target, const py_arguments *arguments, void **out_stream) {
-  *out_stream = arguments->stream;
-  if (arguments->stream_from == PY_STREAM_TORCH)
-    return torch_stream(target->ordinal, out_stream);
-  if (arguments->stream_from != PY_STREAM_EXCHANGE ||
-      arguments->exchange->current_stream(arguments->stream_type, target->ordinal, out_stream) == 0)
+bool py_array_stream(const py_target *target, const py_stream *stream, void **out_handle) {
+  *out_handle = stream->handle;
+  if (stream->from == PY_STREAM_TORCH)
+    return py_torch_stream(target->ordinal, out_handle);
+  if (stream->from != PY_STREAM_EXCHANGE ||
+      stream->exchange->current_stream(stream->type, target->ordinal, out_handle) == 0)
     return true;
   if (!PyErr_Occurred())
     PyErr_Format(PyExc_RuntimeError, "%s: the package tells no current stream", target->kernel);

@@ -15,10 +15,17 @@ bool py_array_address(const py_target *target, const py_param *param, PyObject *
 bool py_array_late(const py_target *target, const py_param *param, PyObject *object, void *handle,
                    py_arguments *arguments, size_t index);
 
-/* The stream of a launch that is prepared, for one more: see stream_from. */
-bool py_array_stream(const py_target *target, const py_arguments *arguments, void **out_stream);
+/* The stream of a launch that is prepared or recorded, for one more. */
+bool py_array_stream(const py_target *target, const py_stream *stream, void **out_handle);
 
-/* Raises TypeError for one argument, as "saxpy: argument 2: ..."; returns false. */
+/* Whether the parameter takes an array of such elements, and of a device by DLPack's numbers. False
+ * with the exception set. */
+bool py_array_check_element(const py_target *target, const py_param *param, size_t index,
+                            uint8_t kind, size_t size);
+bool py_array_check_place(const py_target *target, size_t index, int32_t type, int32_t ordinal);
+
+/* Raises TypeError for one argument, as "saxpy: argument 2: ..." or "run(): y: ..."; returns false.
+ */
 bool py_argument_error(const py_target *target, size_t index, const char *format, ...) PY_COLD;
 
 #endif

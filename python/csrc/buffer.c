@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Memory of devices. */
-#include "kdl_python.h"
+#include "sequence.h"
 
 PyTypeObject *py_buffer_type;
 
@@ -49,59 +49,70 @@ static void buffer_destroy(PyObject *object) {
 static PyObject *buffer_free(PyObject *object, PyObject *unused) {
   (void)unused;
   if (((py_buffer *)object)->users) {
-    PyErr_SetString(PyExc_RuntimeError, "the buffer is in use by another thread");
+    PyErr_SetString(PyExc_RuntimeError, "the buffer is in use by a call that has not ended");
     return NULL;
   }
   return py_done(release((py_buffer *)object));
 }
 
-static bool usable(py_buffer *self) {
+static bool usable(const py_buffer *self) {
   if (self->is_freed)
     PyErr_SetString(PyExc_ValueError, "the buffer was freed");
   return !self->is_freed;
 }
 
-/* The queue that was given, or the device's own. */
+/* The queue that was given, or the device's own. Other code may run meanwhile: whether the buffer
+ * is usable is asked behind it. */
 static bool queue_for(py_buffer *self, PyObject *object, kdl_queue **out_queue) {
-  if (!py_queue_from(object, self->buffer.device, out_queue))
+  kdl_device *device = self->buffer.device;
+  if (!usable(self) || !py_queue_from(object, device, out_queue))
     return false;
-  kdl_status status = *out_queue ? KDL_OK : kdl_device_queue(self->buffer.device, out_queue);
+  kdl_status status = *out_queue ? KDL_OK : kdl_device_queue(device, out_queue);
   if (status != KDL_OK)
     py_raise(status);
-  return status == KDL_OK;
+  return status == KDL_OK && usable(self);
 }
 
 /* Copies between the buffer and memory of Python's, which the call waits for: the memory may be
- * gone after it. */
+ * gone after it. On a queue that is recorded waiting is refused, and nothing is recorded. */
+static kdl_status transfer_now(py_buffer *self, kdl_queue *queue, uint64_t offset,
+                               const Py_buffer *view, bool is_write) {
+  kdl_status status;
+  py_use use;
+  if (py_recording_count && py_recording_of(self->buffer.device, queue))
+    return kdl_sync(queue);
+  py_use_begin(&use, self->buffer.device, queue);
+  ++self->users;
+  Py_BEGIN_ALLOW_THREADS status =
+      is_write ? kdl_write(queue, &self->buffer, offset, view->buf, (uint64_t)view->len)
+               : kdl_read(queue, view->buf, &self->buffer, offset, (uint64_t)view->len);
+  if (status == KDL_OK)
+    status = kdl_sync(queue);
+  Py_END_ALLOW_THREADS-- self->users;
+  py_use_end(&use);
+  return status;
+}
+
 static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, bool is_write) {
   py_buffer *self = (py_buffer *)object;
   static char *names[] = {"data", "offset", "queue", NULL};
   PyObject *data, *queue_object = Py_None;
   uint64_t offset = 0;
   kdl_queue *queue;
-  if (!usable(self) ||
-      !PyArg_ParseTupleAndKeywords(args, keywords, is_write ? "O|O&O:write" : "O|O&O:read", names,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, is_write ? "O|O&O:write" : "O|O&O:read", names,
                                    &data, py_byte_count, &offset, &queue_object))
     return NULL;
   Py_buffer view;
   if (PyObject_GetBuffer(data, &view, PyBUF_ANY_CONTIGUOUS | (is_write ? 0 : PyBUF_WRITABLE)) < 0)
     return NULL;
-  if (!queue_for(self, queue_object, &queue)) {
-    PyBuffer_Release(&view);
-    return NULL;
-  }
-  kdl_status status;
-  py_queue_hold(queue);
-  ++self->users;
-  Py_BEGIN_ALLOW_THREADS status =
-      is_write ? kdl_write(queue, &self->buffer, offset, view.buf, (uint64_t)view.len)
-               : kdl_read(queue, view.buf, &self->buffer, offset, (uint64_t)view.len);
-  if (status == KDL_OK)
-    status = kdl_sync(queue);
-  Py_END_ALLOW_THREADS py_queue_release(queue);
-  --self->users;
+  bool ok = queue_for(self, queue_object, &queue);
+  kdl_status status = ok ? transfer_now(self, queue, offset, &view, is_write) : KDL_OK;
+  if (status != KDL_OK)
+    py_raise(status);
   PyBuffer_Release(&view);
-  return py_done(status);
+  if (!ok || status != KDL_OK)
+    return NULL;
+  Py_RETURN_NONE;
 }
 
 static PyObject *buffer_write(PyObject *self, PyObject *args, PyObject *keywords) {
@@ -119,40 +130,80 @@ static PyObject *buffer_copy(PyObject *object, PyObject *args, PyObject *keyword
   uint64_t size, offset = 0, source_offset = 0;
   PyObject *queue_object = Py_None;
   kdl_queue *queue;
-  if (!usable(self) ||
-      !PyArg_ParseTupleAndKeywords(args, keywords, "O!O&|O&O&O:copy", names, py_buffer_type,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O&|O&O&O:copy", names, py_buffer_type,
                                    &source, py_byte_count, &size, py_byte_count, &offset,
                                    py_byte_count, &source_offset, &queue_object) ||
-      !usable(source) || !queue_for(self, queue_object, &queue))
+      !queue_for(self, queue_object, &queue) || !usable(source))
     return NULL;
+  py_sequence *recording = py_recording_count ? py_recording_of(self->buffer.device, queue) : NULL;
+  if (recording)
+    return py_recording_keep(recording, object) && py_recording_keep(recording, (PyObject *)source)
+               ? py_done(
+                     kdl_copy(queue, &self->buffer, offset, &source->buffer, source_offset, size))
+               : NULL;
   kdl_status status;
-  py_queue_hold(queue);
+  py_use use;
+  py_use_begin(&use, self->buffer.device, queue);
   ++self->users;
   ++source->users;
   Py_BEGIN_ALLOW_THREADS status =
       kdl_copy(queue, &self->buffer, offset, &source->buffer, source_offset, size);
-  Py_END_ALLOW_THREADS py_queue_release(queue);
-  --source->users;
+  Py_END_ALLOW_THREADS-- source->users;
   --self->users;
+  py_use_end(&use);
   return py_done(status);
+}
+
+typedef struct fill_pattern {
+  size_t size;
+  uint8_t bytes[16];
+} fill_pattern;
+
+/* For PyArg_Parse's "O&": bytes or the like, of which there are at most 16, or one as a number. */
+static int pattern_from(PyObject *object, void *out) {
+  fill_pattern *pattern = out;
+  Py_buffer view;
+  if (py_is_int(object)) {
+    long number = PyLong_AsLong(object);
+    pattern->size = 1;
+    pattern->bytes[0] = (uint8_t)number;
+    if (number >= 0 && number <= UINT8_MAX)
+      return 1;
+    PyErr_Format(PyExc_OverflowError, "pattern: found %R, expected bytes, or one as 0 to 255",
+                 object);
+    return 0;
+  }
+  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError))
+      return 0;
+    PyErr_Format(PyExc_TypeError, "pattern: found %R, expected bytes, or one as 0 to 255",
+                 (PyObject *)Py_TYPE(object));
+    return 0;
+  }
+  pattern->size = (size_t)view.len;
+  memcpy(pattern->bytes, view.buf,
+         pattern->size < sizeof pattern->bytes ? pattern->size : sizeof pattern->bytes);
+  PyBuffer_Release(&view);
+  return 1;
 }
 
 static PyObject *buffer_fill(PyObject *object, PyObject *args, PyObject *keywords) {
   py_buffer *self = (py_buffer *)object;
   static char *names[] = {"pattern", "offset", "size", "queue", NULL};
-  const char *pattern;
-  Py_ssize_t pattern_size;
+  fill_pattern pattern;
   uint64_t offset = 0, size = UINT64_MAX;
   PyObject *queue_object = Py_None;
   kdl_queue *queue;
-  if (!usable(self) ||
-      !PyArg_ParseTupleAndKeywords(args, keywords, "y#|O&O&O:fill", names, &pattern, &pattern_size,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|O&O&O:fill", names, pattern_from, &pattern,
                                    py_byte_count, &offset, py_byte_count, &size, &queue_object) ||
       !queue_for(self, queue_object, &queue))
     return NULL;
+  py_sequence *recording = py_recording_count ? py_recording_of(self->buffer.device, queue) : NULL;
+  if (recording && !py_recording_keep(recording, object))
+    return NULL;
   if (size == UINT64_MAX)
     size = offset < self->buffer.size ? self->buffer.size - offset : 0;
-  return py_done(kdl_fill(queue, &self->buffer, offset, size, pattern, (size_t)pattern_size));
+  return py_done(kdl_fill(queue, &self->buffer, offset, size, pattern.bytes, pattern.size));
 }
 
 static PyObject *get_address(PyObject *self, void *closure) {
@@ -184,7 +235,8 @@ static PyMethodDef methods[] = {
      "copy($self, source, size, offset=0, source_offset=0, queue=None)\n--\n\nCopies from another "
      "buffer."},
     {"fill", (PyCFunction)(void (*)(void))buffer_fill, METH_VARARGS | METH_KEYWORDS,
-     "fill($self, pattern, offset=0, size=..., queue=None)\n--\n\nRepeats 1, 2, 4, 8 or 16 bytes."},
+     "fill($self, pattern, offset=0, size=..., queue=None)\n--\n\nRepeats 1, 2, 4, 8 or 16 bytes; "
+     "a number from 0 to 255 is one."},
     {"free", buffer_free, METH_NOARGS,
      "free($self)\n--\n\nGives the memory back before the object goes."},
     {NULL, NULL, 0, NULL},

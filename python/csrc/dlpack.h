@@ -16,7 +16,7 @@ enum {
   dl_rocm_host = 11,
   dl_cuda_managed = 13
 };
-enum { dl_int = 0, dl_uint = 1, dl_float = 2, dl_bfloat = 4, dl_bool = 6 };
+enum { dl_int = 0, dl_uint = 1, dl_float = 2, dl_bfloat = 4, dl_complex = 5, dl_bool = 6 };
 
 typedef struct dl_tensor {
   void *data;

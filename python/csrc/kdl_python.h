@@ -70,7 +70,7 @@ typedef struct py_library {
   PyObject head;
   kdl_library *library;
   PyObject *path;   /* str or None */
-  Py_buffer memory; /* of a library in memory; .obj is NULL otherwise */
+  PyObject *memory; /* bytes of a library in memory; NULL otherwise */
 } py_library;
 
 typedef struct py_queue {
@@ -90,7 +90,7 @@ typedef struct py_buffer {
   PyObject head;
   kdl_buffer buffer;
   bool is_freed;
-  size_t users; /* calls that use it while other threads of Python's run */
+  size_t users; /* calls that use it while other code of Python's may run: it is not freed then */
 } py_buffer;
 
 /* Made by the files of the same names when the module is. */
@@ -148,18 +148,18 @@ bool py_queue_from(PyObject *object, kdl_device *device, kdl_queue **out_queue);
 /* The queue around a driver's own, which is kept for the next time. */
 bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue);
 
-/* Around work on a queue without the interpreter's lock: other threads may then ask for queues
- * around other streams, which must not end this one. */
-void py_queue_hold(const kdl_queue *queue);
-void py_queue_release(const kdl_queue *queue);
+/* Work on a queue, NULL for the device's own, without the interpreter's lock. Meanwhile the queue
+ * is not ended, and no recording of it begins. The struct is the caller's. */
+typedef struct py_use {
+  kdl_device *device;
+  const kdl_queue *queue;
+  struct py_use *next, **link;
+} py_use;
+void py_use_begin(py_use *use, kdl_device *device, const kdl_queue *queue);
+void py_use_end(py_use *use);
 
-/* How many sequences are being recorded. While there are any, each of them keeps what a launch
- * needs: the library, whose bytes may be Python's. False with the exception set. */
-extern size_t py_recording_count;
-bool py_recordings_keep(PyObject *object);
-
-/* Whether what is given to the device's own queue is recorded. */
-bool py_recordings_have(kdl_device *device);
+/* Waits until nothing works on the queue so. False with the exception set, as by an interrupt. */
+bool py_queue_wait(kdl_device *device, const kdl_queue *queue);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Errors                                                                                       */

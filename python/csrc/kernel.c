@@ -3,7 +3,7 @@
  * grid=...). */
 #include "kernel.h"
 
-#include "dlpack.h"
+#include "sequence.h"
 
 #include <stdio.h>
 #include <structmember.h>
@@ -24,10 +24,9 @@ PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *devic
   kdl_status status = kdl_sym(library->library, device, name, opts, &kernel);
   if (status != KDL_OK)
     return py_raise(status);
-  kdl_device_info info = {.size = sizeof info};
-  status = kdl_device_get(device, &info);
-  if (status != KDL_OK)
-    return py_raise(status);
+  py_target target;
+  if (!py_target_of(device, NULL, &target))
+    return NULL;
   char *copy = PyMem_Malloc(strlen(name) + 1);
   if (!copy)
     return PyErr_NoMemory();
@@ -40,15 +39,8 @@ PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *devic
   self->library = library;
   Py_INCREF(library);
   self->name = strcpy(copy, name);
-  bool is_cuda = strcmp(info.backend, "cuda") == 0, is_hip = strcmp(info.backend, "hip") == 0;
-  self->target = (py_target){.device = device,
-                             .kernel = self->name,
-                             .dl_type = is_cuda        ? dl_cuda
-                                        : is_hip       ? dl_rocm
-                                        : info.is_host ? dl_cpu
-                                                       : 0,
-                             .ordinal = info.ordinal,
-                             .is_host = info.is_host};
+  self->target = target;
+  self->target.kernel = self->name;
   self->is_loaded = false;
   self->signature.count = -1;
   return (PyObject *)self;
@@ -157,52 +149,22 @@ static kdl_status give(py_kernel *self, kdl_queue *queue, const py_shape *shape,
 }
 
 kdl_status py_kernel_give(py_kernel *self, kdl_queue *queue, const py_shape *shape,
-                          const py_arguments *arguments) {
-  if (!self->target.is_host)
+                          const py_arguments *arguments, bool is_recorded) {
+  if (!self->target.is_host || is_recorded)
     return give(self, queue, shape, arguments);
   kdl_status status;
+  py_use use;
+  py_use_begin(&use, self->target.device, queue);
   Py_BEGIN_ALLOW_THREADS status = give(self, queue, shape, arguments);
-  Py_END_ALLOW_THREADS return status;
-}
-
-/* The queue that was named, else the one around the stream that an array is worked on, else NULL:
- * the device's own. */
-static bool choose_queue(const py_kernel *self, PyObject *named, const py_arguments *arguments,
-                         kdl_queue **out_queue) {
-  *out_queue = NULL;
-  if (named)
-    return py_queue_from(named, self->target.device, out_queue);
-  return !arguments->has_stream ||
-         py_queue_of_native(self->target.device, arguments->stream, out_queue);
-}
-
-static bool take_late(py_kernel *self, kdl_queue *queue, PyObject *const *objects,
-                      py_arguments *arguments) {
-  void *handle;
-  kdl_status status = queue ? KDL_OK : kdl_device_queue(self->target.device, &queue);
-  if (status == KDL_OK)
-    status = kdl_queue_native(queue, &handle);
-  if (status == KDL_OK)
-    return py_arguments_late(&self->target, &self->signature, objects, handle, arguments);
-  py_raise_for(status, self->name);
-  return false;
+  Py_END_ALLOW_THREADS py_use_end(&use);
+  return status;
 }
 
 bool py_kernel_begin(py_kernel *self, PyObject *queue_object, PyObject *const *objects,
                      size_t count, py_arguments *out_arguments, kdl_queue **out_queue) {
-  out_arguments->loan_count = 0;
-  if (!load(self))
-    return false;
-  if (queue_object == Py_None)
-    queue_object = NULL;
-  bool ok = py_arguments_begin(&self->target, &self->signature, objects, count, queue_object,
-                               out_arguments) &&
-            choose_queue(self, queue_object, out_arguments, out_queue);
-  if (ok && out_arguments->late_count) /* other code runs meanwhile, and may change the table of
-                                          queues */
-    ok = take_late(self, *out_queue, objects, out_arguments) &&
-         choose_queue(self, queue_object, out_arguments, out_queue);
-  return ok;
+  out_arguments->hold_count = 0;
+  return load(self) && py_arguments_and_queue(&self->target, &self->signature, queue_object,
+                                              objects, count, out_arguments, out_queue);
 }
 
 static PyObject *launch(py_kernel *self, const py_shape *shape, PyObject *queue_object,
@@ -210,11 +172,13 @@ static PyObject *launch(py_kernel *self, const py_shape *shape, PyObject *queue_
   py_arguments arguments;
   kdl_queue *queue;
   kdl_status status = KDL_OK;
-  if (py_recording_count && !py_recordings_keep((PyObject *)self->library))
-    return NULL;
+  py_sequence *recording = NULL;
   bool ok = py_kernel_begin(self, queue_object, objects, count, &arguments, &queue);
+  if (ok && py_recording_count && (recording = py_recording_of(self->target.device, queue)))
+    ok = py_recording_keep(recording, (PyObject *)self->library) &&
+         py_recording_keep_all(recording, objects, count, &arguments);
   if (ok)
-    status = py_kernel_give(self, queue, shape, &arguments);
+    status = py_kernel_give(self, queue, shape, &arguments, recording);
   py_arguments_end(&arguments);
   if (!ok)
     return NULL;

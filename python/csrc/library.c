@@ -8,8 +8,7 @@ PyTypeObject *py_library_type;
 static void destroy(PyObject *object) {
   py_library *self = (py_library *)object;
   kdl_close(self->library);
-  if (self->memory.obj)
-    PyBuffer_Release(&self->memory);
+  Py_XDECREF(self->memory);
   Py_XDECREF(self->path);
   py_object_free(object);
 }
@@ -25,13 +24,21 @@ static kdl_status open_path(py_library *self, PyObject *path, const kdl_open_opt
   return status;
 }
 
-/* Bytes are looked at where they lie, and kept until the last kernel of the library goes. */
+/* Bytes are looked at where they lie, and kept until the last kernel of the library goes. What else
+ * has bytes may change them, and is copied. */
 static kdl_status open_bytes(py_library *self, PyObject *object, const kdl_open_opts *opts) {
-  if (PyObject_GetBuffer(object, &self->memory, PyBUF_SIMPLE) < 0)
+  if (PyBytes_Check(object)) {
+    Py_INCREF(object);
+    self->memory = object;
+  } else {
+    self->memory = PyBytes_FromObject(object);
+  }
+  if (!self->memory)
     return KDL_BAD_CALL;
+  const char *data = PyBytes_AsString(self->memory);
+  size_t size = (size_t)PyBytes_Size(self->memory);
   kdl_status status;
-  Py_BEGIN_ALLOW_THREADS status =
-      kdl_open_memory(self->memory.buf, (size_t)self->memory.len, opts, &self->library);
+  Py_BEGIN_ALLOW_THREADS status = kdl_open_memory(data, size, opts, &self->library);
   Py_END_ALLOW_THREADS return status;
 }
 
@@ -48,7 +55,7 @@ static PyObject *open_library(PyObject *module, PyObject *args, PyObject *keywor
     return NULL;
   self->library = NULL;
   self->path = NULL;
-  self->memory.obj = NULL;
+  self->memory = NULL;
   kdl_open_opts opts = {.size = sizeof opts, .name = name, .flags = flags};
   bool is_memory = PyObject_CheckBuffer(source);
   kdl_status status = is_memory ? open_bytes(self, source, &opts) : open_path(self, source, &opts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Matrix multiplication on the CPU: kdl.matmul and packed matrices, over <kdl/matmul.h>. The
  * package chooses the type and makes the result; shapes and elements are checked here. */
-#include "kdl_python.h"
+#include "sequence.h"
 
 #include <kdl/matmul.h>
 #include <stdlib.h>
@@ -103,25 +103,31 @@ static void *room_for(kdl_matmul_type type, uint32_t n, uint32_t k) {
 
 /* What is recorded is run later, when memory of this call is gone. */
 static bool is_done_now(const py_matmul *self) {
-  return !py_recordings_have(self->host) ||
+  return !py_recording_count || !py_recording_of(self->host, NULL) ||
          refuse("queue", "the host's own is being recorded, expected to compute at once");
 }
 
 static kdl_status by_packed(const py_matmul *self, const operand *a, const py_packed *b,
                             const operand *c) {
   kdl_status status;
+  py_use use;
+  py_use_begin(&use, self->host, NULL);
   Py_BEGIN_ALLOW_THREADS status = kdl_matmul_run_call(
       &self->matmul, NULL, &a->matrix, b->data, &c->matrix, a->rows, b->n, b->k, KDL_MATMUL_SET);
-  Py_END_ALLOW_THREADS return status;
+  Py_END_ALLOW_THREADS py_use_end(&use);
+  return status;
 }
 
 static kdl_status by_plain(const py_matmul *self, const operand *a, const operand *b, void *scratch,
                            const operand *c) {
   kdl_status status;
+  py_use use;
+  py_use_begin(&use, self->host, NULL);
   Py_BEGIN_ALLOW_THREADS status =
       kdl_matmul_run_plain_call(&self->matmul, NULL, &a->matrix, &b->matrix, scratch, &c->matrix,
                                 a->rows, b->columns, a->columns, KDL_MATMUL_SET);
-  Py_END_ALLOW_THREADS return status;
+  Py_END_ALLOW_THREADS py_use_end(&use);
+  return status;
 }
 
 static bool fit(const operand *a, uint32_t n, uint32_t k, const operand *c) {
@@ -192,8 +198,8 @@ static PyObject *matmul_run(PyObject *object, PyObject *args) {
   const char *letters = elements[self->matmul.type].operand;
   operand a = {.view.obj = NULL}, b = {.view.obj = NULL}, c = {.view.obj = NULL};
   bool is_packed = Py_TYPE(right) == packed_type;
-  bool ok = is_done_now(self);
-  if (ok && is_packed && ((py_packed *)right)->matmul->matmul.type != self->matmul.type) {
+  bool ok = true;
+  if (is_packed && ((py_packed *)right)->matmul->matmul.type != self->matmul.type) {
     PyErr_Format(PyExc_TypeError, "matmul: b was packed from %s, a is %s",
                  elements[((py_packed *)right)->matmul->matmul.type].name,
                  elements[self->matmul.type].name);
@@ -202,7 +208,7 @@ static PyObject *matmul_run(PyObject *object, PyObject *args) {
   ok = ok && operand_from(left, "a", letters, 0, &a) &&
        (is_packed || operand_from(right, "b", letters, 0, &b)) &&
        operand_from(result, "out", elements[self->matmul.type].result, PyBUF_WRITABLE, &c) &&
-       multiply(self, &a, right, &b, &c);
+       is_done_now(self) && multiply(self, &a, right, &b, &c);
   operand_end(&a);
   operand_end(&b);
   operand_end(&c);
@@ -223,9 +229,13 @@ static bool pack_into(py_packed *self, const operand *b) {
   if (!self->n || !self->k)
     return true;
   kdl_status status;
+  py_use use;
+  py_use_begin(&use, self->matmul->host, NULL);
   Py_BEGIN_ALLOW_THREADS status =
       kdl_matmul_pack_call(&self->matmul->matmul, NULL, &b->matrix, self->data, self->n, self->k);
-  Py_END_ALLOW_THREADS if (status != KDL_OK) py_raise_for(status, "matmul");
+  Py_END_ALLOW_THREADS py_use_end(&use);
+  if (status != KDL_OK)
+    py_raise_for(status, "matmul");
   return status == KDL_OK;
 }
 
@@ -234,7 +244,7 @@ static PyObject *matmul_pack(PyObject *object, PyObject *right) {
   operand b = {.view.obj = NULL};
   py_packed *packed = NULL;
   bool ok =
-      is_done_now(self) && operand_from(right, "b", elements[self->matmul.type].operand, 0, &b);
+      operand_from(right, "b", elements[self->matmul.type].operand, 0, &b) && is_done_now(self);
   if (ok)
     packed = PyObject_New(py_packed, packed_type);
   if (packed) {

@@ -2,6 +2,7 @@
 /* Launches whose arguments are converted once: kernel[items].prepare(arguments...). */
 #include "array.h"
 #include "kernel.h"
+#include "sequence.h"
 
 #include <structmember.h>
 
@@ -18,39 +19,46 @@ typedef struct py_prepared {
   py_shape shape;
 } py_prepared;
 
+/* Holds the buffers until the call ends. */
 static bool is_there(const py_prepared *self) {
   if (!self->kept) {
     PyErr_Format(PyExc_RuntimeError, "%s: the prepared launch was collected", self->kernel->name);
     return false;
   }
-  for (Py_ssize_t i = 0; i < PyTuple_Size(self->kept); ++i) {
-    PyObject *object = PyTuple_GetItem(self->kept, i);
-    if (Py_TYPE(object) == py_buffer_type && ((py_buffer *)object)->is_freed)
-      return py_argument_error(&self->kernel->target, (size_t)i, "the buffer was freed");
-  }
-  return true;
+  return py_arguments_hold(&self->kernel->target, self->arguments);
+}
+
+/* While a sequence records it, the launch is held with its arguments, and its buffers are looked at
+ * in each run. */
+static bool keep_recorded(py_prepared *self, py_sequence *recording) {
+  bool ok = py_recording_keep(recording, (PyObject *)self);
+  for (size_t i = 0; ok && i < self->arguments->hold_count; ++i)
+    if (self->arguments->holds[i].kind == PY_HOLD_BUFFER_IN_CALLS)
+      ok = py_recording_keep(recording, (PyObject *)self->arguments->holds[i].of.buffer);
+  return ok;
 }
 
 static PyObject *prepared_call(PyObject *object, PyObject *const *objects, size_t flagged_count,
                                PyObject *names) {
   (void)objects;
   py_prepared *self = (py_prepared *)object;
+  const py_target *target = &self->kernel->target;
   kdl_queue *queue = self->queue;
+  py_sequence *recording = NULL;
   if (flagged_count << 1 || names) {
     PyErr_Format(PyExc_TypeError, "%s: a prepared launch takes no arguments", self->kernel->name);
     return NULL;
   }
+  if (self->arguments->stream.from != PY_STREAM_NONE &&
+      !py_stream_queue(target, &self->arguments->stream, &queue))
+    return NULL;
+  if (py_recording_count && (recording = py_recording_of(target->device, queue)) &&
+      !keep_recorded(self, recording))
+    return NULL;
   if (self->may_be_gone && !is_there(self))
     return NULL;
-  if (py_recording_count && !py_recordings_keep((PyObject *)self->kernel->library))
-    return NULL;
-  if (self->arguments->stream_from != PY_STREAM_NONE) {
-    void *stream;
-    if (!py_array_stream(&self->kernel->target, self->arguments, &stream) ||
-        !py_queue_of_native(self->kernel->target.device, stream, &queue))
-      return NULL;
-  }
-  kdl_status status = py_kernel_give(self->kernel, queue, &self->shape, self->arguments);
+  kdl_status status = py_kernel_give(self->kernel, queue, &self->shape, self->arguments, recording);
+  py_arguments_release(self->arguments);
   if (status != KDL_OK)
     return py_raise_for(status, self->kernel->name);
   Py_RETURN_NONE;
@@ -60,10 +68,9 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
   const py_prepared *self = (const py_prepared *)object;
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->kept);
-  for (size_t i = 0; i < self->arguments->loan_count; ++i) {
-    const py_loan *loan = &self->arguments->loans[i];
-    Py_VISIT(loan->capsule ? loan->capsule : loan->view.obj);
-  }
+  for (size_t i = 0; i < self->arguments->hold_count; ++i)
+    if (self->arguments->holds[i].kind == PY_HOLD_VIEW)
+      Py_VISIT(self->arguments->holds[i].of.view.obj);
   return 0;
 }
 
@@ -73,7 +80,7 @@ static int clear(PyObject *object) {
   self->may_be_gone = true; /* before other code runs, which might call it */
   self->kept = NULL;
   py_arguments_end(self->arguments);
-  self->arguments->loan_count = 0;
+  self->arguments->hold_count = 0;
   Py_XDECREF(kept);
   return 0;
 }
@@ -104,14 +111,14 @@ static bool keep(py_prepared *self, PyObject *queue_object, PyObject *const *obj
  * there at each launch. */
 static bool settle_queue(py_prepared *self, PyObject *queue_object, kdl_queue *queue) {
   self->queue = NULL;
-  if (!queue || self->arguments->stream_from != PY_STREAM_NONE)
+  if (!queue || self->arguments->stream.from != PY_STREAM_NONE)
     return true;
   if (Py_TYPE(queue_object) == py_queue_type) {
     self->queue = queue;
     return true;
   }
-  self->arguments->stream_from = PY_STREAM_FIXED;
-  kdl_status status = kdl_queue_native(queue, &self->arguments->stream);
+  self->arguments->stream.from = PY_STREAM_FIXED;
+  kdl_status status = kdl_queue_native(queue, &self->arguments->stream.handle);
   return status == KDL_OK || py_raise_for(status, self->kernel->name);
 }
 
@@ -130,12 +137,13 @@ PyObject *py_prepared_new(py_kernel *kernel, const py_shape *shape, PyObject *qu
   Py_INCREF(kernel);
   self->shape = *shape;
   self->arguments = arguments;
-  arguments->loan_count = 0;
+  arguments->hold_count = 0;
   self->may_be_gone = false;
   self->kept = NULL;
   kdl_queue *queue;
-  if (!py_kernel_begin(kernel, queue_object, objects, count, arguments, &queue) ||
-      !keep(self, queue_object, objects, count) || !settle_queue(self, queue_object, queue))
+  bool ok = py_kernel_begin(kernel, queue_object, objects, count, arguments, &queue);
+  py_arguments_hold_in_calls(arguments);
+  if (!ok || !keep(self, queue_object, objects, count) || !settle_queue(self, queue_object, queue))
     Py_CLEAR(self);
   else
     PyObject_GC_Track(self);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Queues and events. */
-#include "kdl_python.h"
+#include "sequence.h"
+
+#include <time.h>
 
 PyTypeObject *py_queue_type, *py_event_type;
 
@@ -14,35 +16,59 @@ static struct native {
   kdl_device *device;
   void *native;
   kdl_queue *queue;
-  unsigned users; /* that work on it without the interpreter's lock */
 } natives[native_count];
 static size_t native_next;
 
-static void add_user(const kdl_queue *queue, int more) {
-  for (size_t i = 0; i < native_count && natives[i].queue; ++i)
-    if (natives[i].queue == queue)
-      natives[i].users += (unsigned)more;
+/* Newest first. The interpreter's lock guards it, too. */
+static py_use *uses;
+
+void py_use_begin(py_use *use, kdl_device *device, const kdl_queue *queue) {
+  *use = (py_use){device, queue, uses, &uses};
+  if (uses)
+    uses->link = &use->next;
+  uses = use;
 }
 
-void py_queue_hold(const kdl_queue *queue) {
-  add_user(queue, 1);
+void py_use_end(py_use *use) {
+  *use->link = use->next;
+  if (use->next)
+    use->next->link = use->link;
 }
 
-void py_queue_release(const kdl_queue *queue) {
-  add_user(queue, -1);
+static bool is_used(kdl_device *device, const kdl_queue *queue, bool is_own) {
+  const py_use *use = uses;
+  while (use && (use->device != device || (use->queue ? use->queue != queue : !is_own)))
+    use = use->next;
+  return use != NULL;
 }
 
-/* The next in turn that nobody works on, or NULL. */
+bool py_queue_wait(kdl_device *device, const kdl_queue *queue) {
+  kdl_queue *own;
+  bool is_own = kdl_device_queue(device, &own) == KDL_OK && own == queue;
+  while (is_used(device, queue, is_own)) {
+    static const struct timespec a_while = {.tv_nsec = 100000};
+    Py_BEGIN_ALLOW_THREADS nanosleep(&a_while, NULL);
+    Py_END_ALLOW_THREADS if (PyErr_CheckSignals() < 0) return false;
+  }
+  return true;
+}
+
+/* The next in turn that nobody works on without the interpreter's lock, or NULL. */
 static struct native *free_slot(void) {
   for (size_t i = 0; i < native_count; ++i) {
     struct native *slot = &natives[native_next++ % native_count];
-    if (!slot->users)
+    if (!slot->queue || !is_used(slot->device, slot->queue, false))
       return slot;
   }
   return NULL;
 }
 
 bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue) {
+  kdl_queue *recorded = py_recording_count ? py_recording_queue(device, native) : NULL;
+  if (recorded) {
+    *out_queue = recorded;
+    return true;
+  }
   for (size_t i = 0; i < native_count && natives[i].queue; ++i)
     if (natives[i].native == native && natives[i].device == device) {
       *out_queue = natives[i].queue;
@@ -62,7 +88,7 @@ bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue)
     return false;
   }
   kdl_queue_destroy(slot->queue);
-  *slot = (struct native){device, native, queue, 0};
+  *slot = (struct native){device, native, queue};
   *out_queue = queue;
   return true;
 }
@@ -234,6 +260,9 @@ static PyObject *with_queue(PyObject *object, PyObject *queue_object,
   if (!py_queue_from(queue_object, self->device, &queue))
     return NULL;
   kdl_status status = queue ? KDL_OK : kdl_device_queue(self->device, &queue);
+  py_sequence *recording = py_recording_count ? py_recording_of(self->device, queue) : NULL;
+  if (recording && !py_recording_keep(recording, object))
+    return NULL;
   return py_done(status == KDL_OK ? act(self->event, queue) : status);
 }
 

@@ -1,96 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sequences: what is given to a queue inside a `with` is recorded, and run again by one call. */
-#include "kdl_python.h"
+#include "sequence.h"
+
+#include "array.h"
+#include "dlpack.h"
 
 #include <string.h>
 
-enum { most_slots = 32 };
-
-typedef enum state { state_new, state_recording, state_ready, state_failed } state;
-
-typedef struct py_sequence {
-  PyObject head;
-  struct py_sequence *next; /* of those that are being recorded */
-  PyObject *queue;          /* a Queue, or NULL: the device's own */
-  kdl_device *device;
-  kdl_sequence *sequence;
-  state state;
-  size_t slot_count;
-  PyObject *kept;                /* a list of what it needs, or NULL: libraries, sequences */
-  PyObject *names;               /* of the slots: a tuple of str */
-  PyObject *buffers[most_slots]; /* what each slot is unless a run says otherwise */
-  kdl_slot slots[most_slots];
-} py_sequence;
-
-/* ------------------------------------------------------------------------------------------ */
-/* Those that are being recorded                                                                */
-
-/* The interpreter's lock guards both. */
-static py_sequence *recordings;
-size_t py_recording_count;
-
-static void begin_recording(py_sequence *self) {
-  self->state = state_recording;
-  self->next = recordings;
-  recordings = self;
-  ++py_recording_count;
-}
-
-static void end_recording(py_sequence *self) {
-  py_sequence **link = &recordings;
-  while (*link != self)
-    link = &(*link)->next;
-  *link = self->next;
-  --py_recording_count;
-  self->state = state_failed;
-}
-
-static bool keep(py_sequence *self, PyObject *object) {
-  if (!self->kept && !(self->kept = PyList_New(0)))
-    return false;
-  for (Py_ssize_t i = PyList_Size(self->kept); i > 0; --i)
-    if (PyList_GetItem(self->kept, i - 1) == object)
-      return true;
-  return PyList_Append(self->kept, object) == 0;
-}
-
-bool py_recordings_keep(PyObject *object) {
-  for (py_sequence *at = recordings; at; at = at->next)
-    if (!keep(at, object))
-      return false;
-  return true;
-}
-
-bool py_recordings_have(kdl_device *device) {
-  const py_sequence *at = recordings;
-  while (at && (at->queue || at->device != device))
-    at = at->next;
-  return at != NULL;
-}
+/* A pointer to whatever, for each slot. */
+static py_signature slot_signature;
 
 /* ------------------------------------------------------------------------------------------ */
 /* From its creation to its end                                                                 */
 
-static bool take_slots(py_sequence *self, PyObject *keywords) {
-  self->names = PyTuple_New(keywords ? PyDict_Size(keywords) : 0);
-  if (!self->names)
+static py_sequence *new_sequence(PyTypeObject *type) {
+  py_sequence *self = PyObject_GC_New(py_sequence, type);
+  if (self)
+    memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
+  return self;
+}
+
+/* All that it holds: when it ends, is collected, or when nothing came of the recording. */
+static void drop(py_sequence *self) {
+  py_hold *holds = self->holds;
+  PyObject *kept = self->kept;
+  size_t count = self->hold_count;
+  self->holds = NULL; /* before other code runs */
+  self->kept = NULL;
+  self->hold_count = self->hold_room = self->memory_count = self->memory_room = 0;
+  PyMem_Free(self->memory);
+  self->memory = NULL;
+  for (size_t i = 0; i < count; ++i)
+    py_hold_end(&holds[i]);
+  PyMem_Free(holds);
+  Py_XDECREF(kept);
+}
+
+/* A recording that is left without its end, as by a generator that is dropped, ends here. */
+static int clear(PyObject *object) {
+  py_sequence *self = (py_sequence *)object;
+  if (self->state == PY_SEQUENCE_RECORDING)
+    py_recording_end(self);
+  self->state = PY_SEQUENCE_FAILED;
+  kdl_sequence_destroy(self->sequence);
+  self->sequence = NULL;
+  drop(self);
+  for (size_t i = 0; i < self->slot_count; ++i) {
+    PyObject *bound = self->bound[i];
+    self->bound[i] = NULL;
+    Py_XDECREF(bound);
+  }
+  self->slot_count = 0;
+  Py_CLEAR(self->queue);
+  return 0;
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  const py_sequence *self = (const py_sequence *)object;
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->kept);
+  Py_VISIT(self->queue);
+  for (size_t i = 0; i < self->slot_count; ++i)
+    Py_VISIT(self->bound[i]);
+  for (size_t i = 0; i < self->hold_count; ++i)
+    if (self->holds[i].kind == PY_HOLD_VIEW)
+      Py_VISIT(self->holds[i].of.view.obj);
+  return 0;
+}
+
+static void sequence_destroy(PyObject *object) {
+  PyObject_GC_UnTrack(object);
+  clear(object);
+  Py_XDECREF(((py_sequence *)object)->names);
+  py_object_free(object);
+}
+
+static bool name_slots(py_sequence *self, PyObject *keywords) {
+  Py_ssize_t count = keywords ? PyDict_Size(keywords) : 0, at = 0;
+  PyObject *name, *object;
+  if (count > py_most_slots) {
+    PyErr_Format(PyExc_ValueError, "Sequence(): more than %d slots", py_most_slots);
     return false;
-  PyObject *name, *buffer;
-  Py_ssize_t at = 0;
-  while (keywords && PyDict_Next(keywords, &at, &name, &buffer)) {
-    if (self->slot_count == most_slots) {
-      PyErr_Format(PyExc_ValueError, "Sequence(): more than %d slots", most_slots);
-      return false;
-    }
-    if (Py_TYPE(buffer) != py_buffer_type) {
-      PyErr_Format(PyExc_TypeError, "Sequence(): %U: found %R, expected a kdl.Buffer", name,
-                   (PyObject *)Py_TYPE(buffer));
-      return false;
-    }
+  }
+  self->names = PyTuple_New(count);
+  while (self->names && keywords && PyDict_Next(keywords, &at, &name, &object)) {
     Py_INCREF(name);
     PyTuple_SetItem(self->names, (Py_ssize_t)self->slot_count, name);
-    Py_INCREF(buffer);
-    self->buffers[self->slot_count++] = buffer;
+    Py_INCREF(object);
+    self->bound[self->slot_count++] = object;
+  }
+  self->target.names = self->names;
+  return self->names != NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What slots are bound to                                                                      */
+
+/* Where a run leaves out a slot of a sequence from a file. */
+static bool slot_is_missing(const py_sequence *self, PyObject *name) {
+  PyObject *comma = PyUnicode_FromString(", ");
+  PyObject *all = comma ? PyUnicode_Join(comma, self->names) : NULL;
+  if (all)
+    PyErr_Format(
+        PyExc_TypeError,
+        "run(): the slot '%U' is missing: expected a kdl.Buffer or an array for each of %U", name,
+        all);
+  Py_XDECREF(all);
+  Py_XDECREF(comma);
+  return false;
+}
+
+/* How many bytes an array has that was taken. */
+static bool size_of(const py_target *target, PyObject *object, const py_arguments *arguments,
+                    size_t index, uint64_t *out_size) {
+  for (size_t i = 0; i < arguments->hold_count; ++i) {
+    const py_hold *hold = &arguments->holds[i];
+    if (hold->index == index && hold->kind == PY_HOLD_VIEW) {
+      *out_size = (uint64_t)hold->of.view.len;
+      return true;
+    }
+    if (hold->index == index && hold->kind == PY_HOLD_BUFFER) {
+      *out_size = hold->of.buffer->buffer.size;
+      return true;
+    }
+  }
+  PyObject *number = PyObject_GetAttrString(object, "nbytes");
+  *out_size = number ? PyLong_AsUnsignedLongLong(number) : 0;
+  Py_XDECREF(number);
+  if (!PyErr_Occurred())
+    return true;
+  PyErr_Clear();
+  return py_argument_error(target, index, "found %R without a size: it has no nbytes",
+                           (PyObject *)Py_TYPE(object));
+}
+
+/* Takes what the slots are bound to, and chooses the queue: py_arguments_end is called either way.
+ */
+static bool take_bound(py_sequence *self, const char *caller, PyObject *const *objects,
+                       PyObject *queue_object, py_arguments *out_arguments, kdl_queue **out_queue,
+                       kdl_buffer *out_buffers) {
+  py_target target = self->target;
+  target.kernel = caller;
+  out_arguments->hold_count = 0;
+  for (size_t i = 0; i < self->slot_count; ++i) {
+    PyObject *name = PyTuple_GetItem(self->names, (Py_ssize_t)i);
+    if (objects[i] == Py_None && self->state == PY_SEQUENCE_READY)
+      return slot_is_missing(self, name);
+    if (objects[i] == Py_None || py_is_int(objects[i]))
+      return py_argument_error(&target, i, "found %R, expected a kdl.Buffer or an array",
+                               (PyObject *)Py_TYPE(objects[i]));
+    if (Py_TYPE(objects[i]) == py_buffer_type && ((const py_buffer *)objects[i])->is_freed) {
+      PyErr_Format(PyExc_ValueError, "%U: the buffer was freed", name);
+      return false;
+    }
+  }
+  py_signature signature = slot_signature;
+  signature.count = (int)self->slot_count;
+  if (!py_arguments_and_queue(&target, &signature, queue_object, objects, self->slot_count,
+                              out_arguments, out_queue))
+    return false;
+  for (size_t i = 0; i < self->slot_count; ++i) {
+    uint64_t size;
+    if (!size_of(&target, objects[i], out_arguments, i, &size))
+      return false;
+    out_buffers[i] = kdl_buffer_adopt(target.device, out_arguments->values[i].number, size);
   }
   return true;
 }
@@ -103,90 +176,82 @@ static PyObject *sequence_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   kdl_device *device = is_queue ? ((py_queue *)where)->device : NULL;
   if (!is_queue && !py_device_from(where, &device))
     return NULL;
-  py_sequence *self = PyObject_New(py_sequence, type);
+  py_sequence *self = new_sequence(type);
   if (!self)
     return NULL;
-  memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
-  self->device = device;
   if (is_queue) {
     Py_INCREF(where);
     self->queue = where;
   }
-  if (take_slots(self, keywords))
-    return (PyObject *)self;
-  Py_DECREF(self);
-  return NULL;
+  py_arguments arguments;
+  arguments.hold_count = 0;
+  kdl_buffer buffers[py_most_slots];
+  kdl_queue *queue;
+  bool ok = py_target_of(device, "Sequence()", &self->target) && name_slots(self, keywords) &&
+            take_bound(self, "Sequence()", self->bound, self->queue, &arguments, &queue, buffers);
+  py_arguments_end(&arguments);
+  PyObject_GC_Track(self);
+  if (!ok)
+    Py_CLEAR(self);
+  return (PyObject *)self;
 }
 
 static kdl_status own_queue(py_sequence *self, kdl_queue **out_queue) {
   if (!self->queue)
-    return kdl_device_queue(self->device, out_queue);
+    return kdl_device_queue(self->target.device, out_queue);
   *out_queue = ((py_queue *)self->queue)->queue;
   return KDL_OK;
 }
 
-/* A recording that is left without its end, as by a generator that is dropped, ends here. */
-static void sequence_destroy(PyObject *object) {
-  py_sequence *self = (py_sequence *)object;
-  kdl_queue *queue;
-  if (self->state == state_recording) {
-    end_recording(self);
-    if (own_queue(self, &queue) == KDL_OK && kdl_capture_end(queue, &self->sequence) != KDL_OK)
-      self->sequence = NULL;
+static bool declare_slots(py_sequence *self, kdl_queue *queue, const kdl_buffer *buffers) {
+  for (size_t i = 0; i < self->slot_count; ++i) {
+    const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(self->names, (Py_ssize_t)i), NULL);
+    kdl_status status = name ? kdl_capture_slot(queue, &buffers[i], name, &self->slots[i]) : KDL_OK;
+    if (status != KDL_OK)
+      py_raise(status);
+    if (!name || status != KDL_OK)
+      return false;
   }
-  kdl_sequence_destroy(self->sequence);
-  Py_XDECREF(self->kept);
-  for (size_t i = 0; i < self->slot_count; ++i)
-    Py_DECREF(self->buffers[i]);
-  Py_XDECREF(self->names);
-  Py_XDECREF(self->queue);
-  py_object_free(object);
+  return true;
 }
 
-static bool take_buffer(const py_sequence *self, PyObject *object, size_t index,
-                        kdl_buffer *out_buffer) {
-  const py_buffer *buffer = (const py_buffer *)object;
-  PyObject *name = PyTuple_GetItem(self->names, (Py_ssize_t)index);
-  if (Py_TYPE(object) != py_buffer_type)
-    PyErr_Format(PyExc_TypeError, "%U: found %R, expected a kdl.Buffer", name,
-                 (PyObject *)Py_TYPE(object));
-  else if (buffer->is_freed)
-    PyErr_Format(PyExc_ValueError, "%U: the buffer was freed", name);
-  else
-    *out_buffer = buffer->buffer;
-  return !PyErr_Occurred();
+/* Taking arrays and waiting let other code run, which may begin the same: the state is looked at
+ * behind them. */
+static bool begin(py_sequence *self, kdl_queue *queue, const kdl_buffer *buffers,
+                  py_arguments *arguments) {
+  if (!py_queue_wait(self->target.device, queue))
+    return false;
+  if (self->state != PY_SEQUENCE_NEW) {
+    PyErr_SetString(PyExc_ValueError, "a sequence is recorded once");
+    return false;
+  }
+  kdl_status status = kdl_capture_begin(queue);
+  if (status != KDL_OK) {
+    py_raise(status);
+    return false;
+  }
+  py_recording_begin(self, queue);
+  if (declare_slots(self, queue, buffers) && py_recording_keep_holds(self, arguments))
+    return true;
+  py_recording_end(self);
+  drop(self);
+  return false;
 }
 
 static PyObject *sequence_enter(PyObject *object, PyObject *unused) {
   (void)unused;
   py_sequence *self = (py_sequence *)object;
-  kdl_buffer buffers[most_slots];
-  kdl_queue *queue;
-  if (self->state != state_new) {
-    PyErr_SetString(PyExc_ValueError, "a sequence is recorded once");
-    return NULL;
-  }
-  for (size_t i = 0; i < self->slot_count; ++i)
-    if (!take_buffer(self, self->buffers[i], i, &buffers[i]))
-      return NULL;
-  kdl_status status = own_queue(self, &queue);
-  if (status == KDL_OK)
-    status = kdl_capture_begin(queue);
+  py_arguments arguments;
+  kdl_buffer buffers[py_most_slots];
+  kdl_queue *queue, *recorded;
+  bool ok = take_bound(self, "Sequence()", self->bound, self->queue, &arguments, &queue, buffers);
+  kdl_status status = ok ? own_queue(self, &recorded) : KDL_OK;
   if (status != KDL_OK)
-    return py_raise(status);
-  begin_recording(self);
-  for (size_t i = 0; i < self->slot_count; ++i) {
-    const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(self->names, (Py_ssize_t)i), NULL);
-    status = name ? kdl_capture_slot(queue, &buffers[i], name, &self->slots[i]) : KDL_OK;
-    if (name && status == KDL_OK)
-      continue;
-    if (name)
-      py_raise(status);
-    end_recording(self);
-    if (kdl_capture_end(queue, &self->sequence) != KDL_OK)
-      self->sequence = NULL;
+    py_raise(status);
+  ok = ok && status == KDL_OK && begin(self, recorded, buffers, &arguments);
+  py_arguments_end(&arguments);
+  if (!ok)
     return NULL;
-  }
   Py_INCREF(object);
   return object;
 }
@@ -195,81 +260,130 @@ static PyObject *sequence_enter(PyObject *object, PyObject *unused) {
 static PyObject *sequence_exit(PyObject *object, PyObject *args) {
   py_sequence *self = (py_sequence *)object;
   PyObject *type, *value, *trace;
-  kdl_queue *queue;
   if (!PyArg_ParseTuple(args, "OOO:__exit__", &type, &value, &trace))
     return NULL;
-  if (self->state != state_recording) {
+  if (self->state != PY_SEQUENCE_RECORDING) {
     PyErr_SetString(PyExc_ValueError, "the sequence is not being recorded");
     return NULL;
   }
-  end_recording(self);
-  kdl_status status = own_queue(self, &queue);
-  if (status == KDL_OK)
-    status = kdl_capture_end(queue, &self->sequence);
-  if (status != KDL_OK)
-    self->sequence = NULL;
-  if (type != Py_None)
+  kdl_status status = py_recording_end(self);
+  if (status == KDL_OK && type == Py_None) {
+    self->state = PY_SEQUENCE_READY;
     Py_RETURN_FALSE;
-  if (status != KDL_OK)
-    return py_raise(status);
-  self->state = state_ready;
+  }
+  if (type == Py_None)
+    py_raise(status);
+  kdl_sequence_destroy(self->sequence);
+  self->sequence = NULL;
+  drop(self);
+  if (type == Py_None)
+    return NULL;
   Py_RETURN_FALSE;
 }
 
 static bool is_ready(const py_sequence *self) {
-  if (self->state != state_ready)
-    PyErr_SetString(PyExc_ValueError, self->state == state_failed
+  if (self->state != PY_SEQUENCE_READY)
+    PyErr_SetString(PyExc_ValueError, self->state == PY_SEQUENCE_FAILED
                                           ? "the sequence was not recorded: its block failed"
                                           : "the sequence is not recorded yet");
-  return self->state == state_ready;
+  return self->state == PY_SEQUENCE_READY;
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
 
 /* The number of the slot of that name; -1 with the exception set. */
 static Py_ssize_t slot_named(const py_sequence *self, PyObject *name) {
-  for (size_t i = 0; i < self->slot_count; ++i) {
-    int same = PyObject_RichCompareBool(PyTuple_GetItem(self->names, (Py_ssize_t)i), name, Py_EQ);
-    if (same)
-      return same < 0 ? -1 : (Py_ssize_t)i;
-  }
-  PyErr_Format(PyExc_TypeError, "run(): the sequence has no slot '%U'", name);
+  for (size_t i = 0; i < self->slot_count; ++i)
+    if (PyUnicode_Compare(PyTuple_GetItem(self->names, (Py_ssize_t)i), name) == 0)
+      return (Py_ssize_t)i;
+  if (!PyErr_Occurred())
+    PyErr_Format(PyExc_TypeError, "run(): the sequence has no slot '%U'", name);
   return -1;
+}
+
+/* The buffers that were recorded are there, and stay until the run was given. */
+static bool hold_memory(const py_sequence *self) {
+  for (size_t i = 0; i < self->memory_count; ++i)
+    if (self->memory[i]->is_freed) {
+      PyErr_SetString(PyExc_ValueError, "run(): a buffer that was recorded was freed");
+      return false;
+    }
+  for (size_t i = 0; i < self->memory_count; ++i)
+    ++self->memory[i]->users;
+  return true;
+}
+
+static void release_memory(const py_sequence *self) {
+  for (size_t i = 0; i < self->memory_count; ++i)
+    --self->memory[i]->users;
+}
+
+/* As part of another sequence, which then needs what this one does. */
+static bool keep_recorded(py_sequence *self, py_sequence *recording, PyObject *const *bound,
+                          py_arguments *arguments) {
+  bool ok = py_recording_keep(recording, (PyObject *)self);
+  for (size_t i = 0; ok && i < self->memory_count; ++i)
+    ok = py_recording_keep(recording, (PyObject *)self->memory[i]);
+  if (self->stream.from != PY_STREAM_NONE && arguments->stream.from == PY_STREAM_NONE)
+    arguments->stream = self->stream;
+  return ok && py_recording_keep_all(recording, bound, self->slot_count, arguments);
+}
+
+static PyObject *give(py_sequence *self, kdl_queue *queue, const kdl_buffer *buffers,
+                      bool is_recorded) {
+  kdl_binding bindings[py_most_slots];
+  kdl_status status;
+  py_use use;
+  for (size_t i = 0; i < self->slot_count; ++i)
+    bindings[i] = kdl_bind_buffer(self->slots[i], buffers[i]);
+  if (!hold_memory(self))
+    return NULL;
+  if (is_recorded) {
+    status = kdl_sequence_run(self->sequence, queue, bindings, self->slot_count);
+  } else {
+    py_use_begin(&use, self->target.device, queue);
+    Py_BEGIN_ALLOW_THREADS status =
+        kdl_sequence_run(self->sequence, queue, bindings, self->slot_count);
+    Py_END_ALLOW_THREADS py_use_end(&use);
+  }
+  release_memory(self);
+  return py_done(status);
 }
 
 static PyObject *sequence_run(PyObject *object, PyObject *args, PyObject *keywords) {
   py_sequence *self = (py_sequence *)object;
-  PyObject *queue_object = Py_None, *name, *value, *bound[most_slots];
+  PyObject *queue_object = Py_None, *name, *value, *bound[py_most_slots], *result = NULL;
   Py_ssize_t at = 0;
   if (!PyArg_ParseTuple(args, "|O:run", &queue_object) || !is_ready(self))
     return NULL;
-  memcpy(bound, self->buffers, self->slot_count * sizeof *bound);
+  memcpy(bound, self->bound, self->slot_count * sizeof *bound);
   while (keywords && PyDict_Next(keywords, &at, &name, &value)) {
     Py_ssize_t slot = slot_named(self, name);
     if (slot < 0)
       return NULL;
     bound[slot] = value;
   }
-  kdl_binding bindings[most_slots];
-  for (size_t i = 0; i < self->slot_count; ++i) {
-    kdl_buffer buffer;
-    if (!take_buffer(self, bound[i], i, &buffer))
-      return NULL;
-    bindings[i] = kdl_bind_buffer(self->slots[i], buffer);
-  }
-  if (py_recording_count && !py_recordings_keep(object))
-    return NULL;
+  py_arguments arguments;
+  kdl_buffer buffers[py_most_slots];
   kdl_queue *queue;
-  kdl_status status = KDL_OK;
-  if (queue_object == Py_None)
-    status = own_queue(self, &queue);
-  else if (!py_queue_from(queue_object, self->device, &queue))
-    return NULL;
-  if (status == KDL_OK) {
-    py_queue_hold(queue);
-    Py_BEGIN_ALLOW_THREADS status =
-        kdl_sequence_run(self->sequence, queue, bindings, self->slot_count);
-    Py_END_ALLOW_THREADS py_queue_release(queue);
+  py_sequence *recording = NULL;
+  bool ok = take_bound(self, "run()", bound, queue_object == Py_None ? self->queue : queue_object,
+                       &arguments, &queue, buffers);
+  if (ok && !queue && self->stream.from != PY_STREAM_NONE)
+    ok = py_stream_queue(&self->target, &self->stream, &queue);
+  if (ok && py_recording_count && (recording = py_recording_of(self->target.device, queue)))
+    ok = keep_recorded(self, recording, bound, &arguments);
+  if (ok && !queue) {
+    kdl_status status = kdl_device_queue(self->target.device, &queue);
+    if (status != KDL_OK)
+      py_raise(status);
+    ok = status == KDL_OK;
   }
-  return py_done(status);
+  if (ok)
+    result = give(self, queue, buffers, recording);
+  py_arguments_end(&arguments);
+  return result;
 }
 
 static PyObject *sequence_info(PyObject *object, PyObject *unused) {
@@ -313,12 +427,13 @@ static bool take_opened(py_sequence *self) {
   kdl_slot_desc desc = {.size = sizeof desc};
   if (kdl_sequence_get(self->sequence, &info) != KDL_OK)
     return py_raise(KDL_BAD_CALL) != NULL;
-  if (info.slot_count > most_slots) {
+  if (info.slot_count > py_most_slots) {
     PyErr_Format(PyExc_ValueError, "open(): found %zu slots, expected at most %d", info.slot_count,
-                 most_slots);
+                 py_most_slots);
     return false;
   }
   self->names = PyTuple_New((Py_ssize_t)info.slot_count);
+  self->target.names = self->names;
   for (size_t i = 0; self->names && i < info.slot_count; ++i) {
     kdl_status status = kdl_sequence_slot_get(self->sequence, (kdl_slot)(i + 1), &desc);
     if (status != KDL_OK)
@@ -333,10 +448,21 @@ static bool take_opened(py_sequence *self) {
       return false;
     PyTuple_SetItem(self->names, (Py_ssize_t)i, name);
     Py_INCREF(Py_None);
-    self->buffers[self->slot_count++] = Py_None;
+    self->bound[self->slot_count++] = Py_None;
     self->slots[i] = (kdl_slot)(i + 1);
   }
   return self->names != NULL;
+}
+
+static bool open_now(py_sequence *self, PyObject *library, kdl_device *device,
+                     const kdl_sequence_open_opts *opts) {
+  kdl_library *opened = ((py_library *)library)->library;
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status = kdl_sequence_open(opened, device, opts, &self->sequence);
+  Py_END_ALLOW_THREADS if (status == KDL_OK) status = kdl_sequence_device(self->sequence, &device);
+  if (status != KDL_OK)
+    py_raise(status);
+  return status == KDL_OK && py_target_of(device, "run()", &self->target) && take_opened(self);
 }
 
 static PyObject *sequence_open(PyObject *type, PyObject *args, PyObject *keywords) {
@@ -359,23 +485,17 @@ static PyObject *sequence_open(PyObject *type, PyObject *args, PyObject *keyword
     opts.libraries = &more;
     opts.library_count = 1;
   }
-  py_sequence *self = PyObject_New(py_sequence, (PyTypeObject *)type);
+  py_sequence *self = new_sequence((PyTypeObject *)type);
   if (!self)
     return NULL;
-  memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
-  kdl_status status;
-  Py_BEGIN_ALLOW_THREADS status =
-      kdl_sequence_open(((py_library *)library)->library, device, &opts, &self->sequence);
-  Py_END_ALLOW_THREADS if (status == KDL_OK) status =
-      kdl_sequence_device(self->sequence, &self->device);
-  if (status != KDL_OK)
-    py_raise(status);
-  self->state = state_ready;
-  if (status == KDL_OK && keep(self, library) && (kernels == Py_None || keep(self, kernels)) &&
-      take_opened(self))
-    return (PyObject *)self;
-  Py_DECREF(self);
-  return NULL;
+  self->state = PY_SEQUENCE_READY;
+  bool ok = py_recording_keep(self, library) &&
+            (kernels == Py_None || py_recording_keep(self, kernels)) &&
+            open_now(self, library, device, &opts);
+  PyObject_GC_Track(self);
+  if (!ok)
+    Py_CLEAR(self);
+  return (PyObject *)self;
 }
 
 static PyMethodDef methods[] = {
@@ -384,7 +504,7 @@ static PyMethodDef methods[] = {
      "__exit__($self, type, value, traceback, /)\n--\n\nEnds the recording."},
     {"run", (PyCFunction)(void (*)(void))sequence_run, METH_VARARGS | METH_KEYWORDS,
      "run($self, queue=None, /, **buffers)\n--\n\nRuns what was recorded, on the queue it was "
-     "recorded on or another one of the device, with other buffers for slots."},
+     "recorded on or another one of the device, with other buffers or arrays for slots."},
     {"save", (PyCFunction)(void (*)(void))sequence_save, METH_VARARGS | METH_KEYWORDS,
      "save($self, path, /, name=None, alone=False)\n--\n\nWrites it as a file that any device can "
      "open, with the images of its kernels unless alone. Buffers that it uses must be slots."},
@@ -401,15 +521,20 @@ static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Sequence(where, /, **slots)\n--\n\nWork that is given again and again: what a `with` block "
      "gives to a queue, or to a device's own, is recorded and not done, and run by run(). Buffers "
-     "named as slots may be others in each run. What else was recorded must live as long."},
+     "and arrays named as slots may be others in each run. What else was recorded is held."},
     {Py_tp_new, sequence_new},
     {Py_tp_dealloc, sequence_destroy},
+    {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear},
     {Py_tp_methods, methods},
     {0, NULL},
 };
 
 int py_sequence_init(PyObject *module) {
-  PyTypeObject *type = py_add_type(module, "kdl._kdl.Sequence", sizeof(py_sequence), 0, slots);
+  for (int i = 0; i < py_most_slots; ++i)
+    slot_signature.params[i] = (py_param){.kind = PY_POINTER, .size = sizeof(void *)};
+  PyTypeObject *type =
+      py_add_type(module, "kdl._kdl.Sequence", sizeof(py_sequence), Py_TPFLAGS_HAVE_GC, slots);
   Py_XDECREF((PyObject *)type); /* the module has it */
   return type ? 0 : -1;
 }

@@ -19,6 +19,7 @@ typedef struct py_usual {
   size_t one_digit;         /* that word of a positive int below 2^30, but 0 */
   PyTypeObject *array_type; /* nearly always PyTorch's tensor; NULL: none was seen yet */
   const dl_exchange *exchange;
+  PyObject *is_negative; /* that type's method, or NULL */
 } py_usual;
 extern py_usual py_usually;
 
@@ -55,6 +56,17 @@ static inline bool py_usual_int(PyObject *object, const py_param *param, py_valu
   return param->size == 4 || param->size == 8;
 }
 
+/* Whether the array's memory has its values: of PyTorch's, whose negative bit may be set. */
+static inline bool py_usually_plain(PyObject *object) {
+  PyObject *said = PyObject_CallFunctionObjArgs(py_usually.is_negative, object, NULL);
+  bool is_plain = said == Py_False;
+  if (said)
+    Py_DECREF(said);
+  else
+    PyErr_Clear(); /* it will be raised again */
+  return is_plain;
+}
+
 /* The array that is just what the parameter takes; the stream is asked for once a launch. */
 static inline bool py_usual_array(PyObject *object, const py_param *param, const py_target *target,
                                   py_arguments *arguments, py_value *out_value) {
@@ -70,16 +82,18 @@ static inline bool py_usual_array(PyObject *object, const py_param *param, const
       tensor.lanes != 1 || tensor.device_type != target->dl_type ||
       tensor.device_id != target->ordinal)
     return false;
+  if (py_usually.is_negative && !py_usually_plain(object))
+    return false;
   out_value->number = (uint64_t)(uintptr_t)tensor.data + tensor.byte_offset;
   if (arguments->has_stream || target->is_host)
     return true;
-  if (api->current_stream(tensor.device_type, tensor.device_id, &arguments->stream) != 0) {
+  if (api->current_stream(tensor.device_type, tensor.device_id, &arguments->stream.handle) != 0) {
     PyErr_Clear();
     return false;
   }
-  arguments->stream_from = PY_STREAM_EXCHANGE;
-  arguments->stream_type = tensor.device_type;
-  arguments->exchange = api;
+  arguments->stream.from = PY_STREAM_EXCHANGE;
+  arguments->stream.type = tensor.device_type;
+  arguments->stream.exchange = api;
   return arguments->has_stream = true;
 }
 

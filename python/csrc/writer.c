@@ -58,7 +58,8 @@ static bool add(kdl_writer *writer, PyObject *item, bool with_digest) {
   return status == KDL_OK;
 }
 
-/* A writer with a list of images; NULL with the exception set. */
+/* A writer with a tuple of images, which has them while other code changes the list they are from;
+ * NULL with the exception set. */
 static kdl_writer *writer_from(PyObject *images, int format, bool with_digest) {
   kdl_writer *writer;
   kdl_status status = kdl_writer_create(format, &writer);
@@ -67,8 +68,8 @@ static kdl_writer *writer_from(PyObject *images, int format, bool with_digest) {
     return NULL;
   }
   bool ok = true;
-  for (Py_ssize_t i = 0; ok && i < PyList_Size(images); ++i)
-    ok = add(writer, PyList_GetItem(images, i), with_digest);
+  for (Py_ssize_t i = 0; ok && i < PyTuple_Size(images); ++i)
+    ok = add(writer, PyTuple_GetItem(images, i), with_digest);
   if (ok)
     return writer;
   kdl_writer_destroy(writer);
@@ -81,19 +82,19 @@ static PyObject *pack(PyObject *module, PyObject *args) {
   int format, with_digest;
   if (!PyArg_ParseTuple(args, "O!ip:pack", &PyList_Type, &images, &format, &with_digest))
     return NULL;
-  kdl_writer *writer = writer_from(images, format, with_digest);
-  if (!writer)
-    return NULL;
+  PyObject *held = PyList_AsTuple(images);
+  kdl_writer *writer = held ? writer_from(held, format, with_digest) : NULL;
   void *data;
   size_t size;
-  kdl_status status = kdl_writer_finish(writer, &data, &size);
-  if (status == KDL_OK) {
+  kdl_status status = writer ? kdl_writer_finish(writer, &data, &size) : KDL_OK;
+  if (writer && status == KDL_OK) {
     result = PyBytes_FromStringAndSize(data, (Py_ssize_t)size);
     free(data);
-  } else {
+  } else if (writer) {
     py_raise(status);
   }
   kdl_writer_destroy(writer);
+  Py_XDECREF(held);
   return result;
 }
 
@@ -104,8 +105,8 @@ static PyObject *save(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "O!ipO&:save", &PyList_Type, &images, &format, &with_digest,
                         PyUnicode_FSConverter, &path))
     return NULL;
-  PyObject *held = PyList_AsTuple(images); /* others may change the list while it is written */
-  kdl_writer *writer = held ? writer_from(images, format, with_digest) : NULL;
+  PyObject *held = PyList_AsTuple(images);
+  kdl_writer *writer = held ? writer_from(held, format, with_digest) : NULL;
   kdl_status status = KDL_OK;
   if (writer) {
     const char *name = PyBytes_AsString(path);

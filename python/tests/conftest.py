@@ -34,6 +34,12 @@ __gpu_kernel void place(__gpu_global int64_t *out, uint32_t width, uint32_t heig
     out[y * width + x] = 1000 * y + x;
 }
 __gpu_kernel void nothing(void) {}
+__gpu_kernel void wait(volatile __gpu_global uint32_t *signals, __gpu_global float *y) {
+  signals[0] = 1;
+  while (!signals[1])
+    ;
+  y[0] = 1;
+}
 #define POINTERS(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14) x(15) x(16) x(17) x(18) x(19)
 #define DECLARE(i) __gpu_global float *p##i,
 #define STORE(i) p##i[0] = i;

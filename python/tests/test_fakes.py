@@ -434,3 +434,106 @@ def test_a_kernel_without_a_signature(cuda, gpu_library):
         kernel[4](cuda.x, cuda.x, cuda.y, 4)
     with pytest.raises(TypeError, match="argument 2: found an array, expected 8 bytes of any type|host's memory"):
         kernel[4](2.0, memoryview(bytearray(16)), cuda.y, 4)
+
+
+class Sized(dlpack.ByExchange):
+    """A tensor that tells its size."""
+    nbytes = 16
+
+
+def test_sequences_of_tensors_run_on_the_current_stream(cuda, capture):
+    x, y = Sized(cuda.x.address, cuda.place), Sized(cuda.y.address, cuda.place)
+    z = kdl.Buffer(cuda.device, 16)
+    z.fill(0)
+    with kdl.Sequence(cuda.device, y=y) as steps:
+        cuda.kernel[4](2.0, x, y, 4)
+        cuda.kernel[4].prepare(1.0, x, y, 4)()
+    assert steps.info()["launches"] == 2 and cuda.values() == [0, 0, 0, 0]
+    queue = kdl.Queue(cuda.device)
+    dlpack.ByExchange.stream = queue.native
+    try:
+        for run, expected in ((steps.run, [3, 6, 9, 12]), (lambda: steps.run(y=Sized(cuda.y.address, cuda.place)), [6, 12, 18, 24])):
+            end = capture(queue.native)  # what goes there is not done yet
+            run()
+            kdl.Queue(cuda.device).sync()
+            before = cuda.values()
+            end()
+            queue.sync()
+            assert before != expected and cuda.values() == expected
+        other = kdl.Queue(cuda.device)
+        steps.run(other, y=z)
+        other.sync()
+    finally:
+        dlpack.ByExchange.stream = 0
+    data = bytearray(16)
+    z.read(data)
+    assert struct.unpack("4f", data) == (3, 6, 9, 12)
+    with pytest.raises(TypeError, match="y: found <class 'dlpack.ByExchange'> without a size"):
+        steps.run(y=dlpack.ByExchange(cuda.y.address, cuda.place))
+
+
+def test_a_queue_around_a_stream_records_what_its_tensors_bring(cuda):
+    stream = kdl.Queue(cuda.device)
+    queue = kdl.Queue(cuda.device, native=stream)
+    x, y = dlpack.ByCudaInterface(cuda.x.address), dlpack.ByCudaInterface(cuda.y.address, stream=stream.native)
+    with kdl.Sequence(queue) as steps:
+        cuda.kernel[4](1.0, x, y, 4)
+    assert steps.info()["launches"] == 1 and cuda.values() == [0, 0, 0, 0]
+    steps.run()
+    queue.sync()
+    assert cuda.values() == [1, 2, 3, 4]
+
+
+def test_other_threads_with_tensors_are_not_recorded(cuda):
+    x, y = Sized(cuda.x.address, cuda.place), Sized(cuda.y.address, cuda.place)
+    queue = kdl.Queue(cuda.device)
+    dlpack.ByExchange.stream = queue.native
+    try:
+        with kdl.Sequence(cuda.device) as steps:
+            thread = threading.Thread(target=lambda: cuda.kernel[4](1.0, x, y, 4))
+            thread.start()
+            thread.join()
+        queue.sync()
+    finally:
+        dlpack.ByExchange.stream = 0
+    assert steps.info()["launches"] == 0 and cuda.values() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("kind", [dlpack.ByDlpack, Sized])
+def test_slots_of_other_devices_are_refused(cuda, kind):
+    elsewhere = kind(cuda.y.address, (cuda.place[0], 1))
+    with pytest.raises(TypeError, match="Sequence..: y: the array is in memory of CUDA 1"):
+        kdl.Sequence(cuda.device, y=elsewhere)
+
+
+def test_a_buffer_is_not_freed_by_the_object_of_a_queue(cuda):
+    class Stream:
+        def __cuda_stream__(self):
+            cuda.y.free()
+            return 0, 0
+    with pytest.raises(RuntimeError, match="in use"):
+        cuda.kernel[4](1.0, cuda.x, cuda.y, 4, queue=Stream())
+    for call in (lambda: cuda.y.fill(0, queue=Stream()), lambda: cuda.x.copy(cuda.y, 16, queue=Stream())):
+        y = cuda.y
+        with pytest.raises(ValueError, match="the buffer was freed"):
+            call()
+        cuda.y = kdl.Buffer(cuda.device, 16)
+        assert y is not cuda.y
+
+
+def test_a_tensor_with_its_negative_bit_is_refused(cuda):
+    class Signed(dlpack.ByExchange):
+        negative = conjugate = False
+
+        def is_neg(self):
+            return self.negative
+
+        def is_conj(self):
+            return self.conjugate
+    x = Signed(cuda.x.address, cuda.place)
+    for _ in range(2):
+        cuda.kernel[4](1.0, x, cuda.y, 4)
+        x.negative = True
+        with pytest.raises(TypeError, match="argument 2: found a tensor whose negative bit is set: pass tensor.resolve_neg()"):
+            cuda.kernel[4](1.0, x, cuda.y, 4)
+        x.negative = False

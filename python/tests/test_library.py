@@ -148,8 +148,5 @@ def test_a_library_in_bytes_outlives_its_name(library):
                metadata={"kdl.kernel.nothing": library.image(0).metadata["kdl.kernel.nothing"]})
     data = bytearray(writer.bytes())
     kernel = kdl.open(data)["nothing"]
-    with pytest.raises(BufferError):
-        data.clear()  # a kernel still looks at it
-    kernel[1]()
-    del kernel
     data.clear()
+    kernel[1]()

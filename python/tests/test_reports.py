@@ -26,7 +26,7 @@ def path(library, tmp_path):
 def test_check(path, library):
     report = kdl.check(path, device=["a100", kdl.device("mi300x")])
     devices = report["libraries"][0]["devices"]
-    assert [one["runs"] for one in devices] == ["native" if library.images[1].kind == "cubin" else "jit", "other"] and devices[0]["kernels"] == 6
+    assert [one["runs"] for one in devices] == ["native" if library.images[1].kind == "cubin" else "jit", "other"] and devices[0]["kernels"] == 7
     text = str(report)
     assert text.startswith("1 libraries in 1 files, 0 not readable") and "kernels.offload" in text and "6 of 6" in text and "0 of 6" in text
     html = report._repr_html_()

@@ -23,6 +23,7 @@ kernel.prepare(1, grid=1)(5)  # type: ignore[arg-type]
 kernel.launch(1, gird=1)  # type: ignore[call-arg]
 buffer = kdl.Buffer("host", 16)
 buffer.write(b"data", offset=4)
+buffer.fill(0)
 buffer.address = 5  # type: ignore[misc]
 seconds: float = kdl.Event("host").elapsed(kdl.Event("host"))
 total: int = kdl.devices()[0].memory_info()[1]

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Sequences that are being recorded, and what they hold. */
+#include "sequence.h"
+
+/* The interpreter's lock guards both. */
+static py_sequence *recordings;
+size_t py_recording_count;
+
+py_sequence *py_recording_of(kdl_device *device, const kdl_queue *queue) {
+  py_sequence *at = recordings;
+  while (at && (at->target.device != device || (queue ? at->recorded != queue : at->queue != NULL)))
+    at = at->next;
+  return at;
+}
+
+bool py_recording_is_own(kdl_device *device) {
+  const py_sequence *own = py_recording_of(device, NULL);
+  return own && own->thread == PyThread_get_thread_ident();
+}
+
+kdl_queue *py_recording_queue(kdl_device *device, void *native) {
+  for (const py_sequence *at = recordings; at; at = at->next) {
+    void *handle;
+    if (at->target.device == device && kdl_queue_native(at->recorded, &handle) == KDL_OK &&
+        handle == native)
+      return at->recorded;
+  }
+  return NULL;
+}
+
+void py_recording_begin(py_sequence *self, kdl_queue *queue) {
+  self->state = PY_SEQUENCE_RECORDING;
+  self->thread = PyThread_get_thread_ident();
+  self->recorded = queue;
+  self->next = recordings;
+  recordings = self;
+  ++py_recording_count;
+}
+
+kdl_status py_recording_end(py_sequence *self) {
+  py_sequence **link = &recordings;
+  while (*link != self)
+    link = &(*link)->next;
+  *link = self->next;
+  --py_recording_count;
+  self->state = PY_SEQUENCE_FAILED;
+  kdl_status status = kdl_capture_end(self->recorded, &self->sequence);
+  if (status != KDL_OK)
+    self->sequence = NULL;
+  return status;
+}
+
+/* The list with room for one more; NULL with the exception set. */
+static void *grow(void *list, size_t count, size_t *room, size_t size) {
+  if (count < *room)
+    return list;
+  size_t more = *room ? 2 * *room : 8;
+  void *grown = PyMem_Realloc(list, more * size);
+  if (grown)
+    *room = more;
+  else
+    PyErr_NoMemory();
+  return grown;
+}
+
+static bool is_slot(const py_sequence *self, const PyObject *object) {
+  for (size_t i = 0; i < self->slot_count; ++i)
+    if (self->bound[i] == object)
+      return true;
+  return false;
+}
+
+static bool add_memory(py_sequence *self, py_buffer *buffer) {
+  py_buffer **memory = (py_buffer **)grow((void *)self->memory, self->memory_count,
+                                          &self->memory_room, sizeof *memory);
+  if (!memory)
+    return false;
+  self->memory = memory;
+  memory[self->memory_count++] = buffer;
+  return true;
+}
+
+bool py_recording_keep(py_sequence *self, PyObject *object) {
+  if (!self->kept && !(self->kept = PyDict_New()))
+    return false;
+  PyObject *key = PyLong_FromVoidPtr(object);
+  bool is_known = key && PyDict_GetItemWithError(self->kept, key);
+  bool ok = key && (is_known || PyDict_SetItem(self->kept, key, object) == 0);
+  if (ok && !is_known && Py_TYPE(object) == py_buffer_type && !is_slot(self, object))
+    ok = add_memory(self, (py_buffer *)object);
+  Py_XDECREF(key);
+  return ok;
+}
+
+bool py_recording_keep_holds(py_sequence *self, py_arguments *arguments) {
+  size_t left = 0;
+  bool ok = true;
+  for (size_t i = 0; i < arguments->hold_count; ++i) {
+    py_hold hold = arguments->holds[i];
+    py_hold *holds = hold.kind == PY_HOLD_BUFFER || !ok
+                         ? NULL
+                         : grow(self->holds, self->hold_count, &self->hold_room, sizeof *holds);
+    if (holds) {
+      self->holds = holds;
+      holds[self->hold_count++] = hold;
+    } else {
+      ok = ok && hold.kind == PY_HOLD_BUFFER;
+      arguments->holds[left++] = hold;
+    }
+  }
+  arguments->hold_count = left;
+  return ok;
+}
+
+bool py_recording_keep_all(py_sequence *self, PyObject *const *objects, size_t count,
+                           py_arguments *arguments) {
+  for (size_t i = 0; i < count; ++i)
+    if (!py_is_int(objects[i]) && !PyFloat_Check(objects[i]) && objects[i] != Py_None &&
+        !py_recording_keep(self, objects[i]))
+      return false;
+  if (arguments->stream.from != PY_STREAM_NONE && !self->queue)
+    self->stream = arguments->stream;
+  return py_recording_keep_holds(self, arguments);
+}

@@ -142,7 +142,8 @@ kdl_status kdl_linker_call_run(const kdl_linker_call *call, kdl_linker_run *out_
                                .file_count = file_library + call->library_count,
                                .milliseconds = call->limits.milliseconds,
                                .memory = call->limits.memory,
-                               .largest_file = call->largest_output};
+                               .largest_file = call->largest_output,
+                               .awaits_limits = true};
   if (status == KDL_OK)
     status = kdl_subprocess_run(&subprocess, &out_run->outcome);
   kdl_arena_free(&arena);

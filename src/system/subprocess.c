@@ -131,13 +131,14 @@ static void kill_group(pid_t child, int ending) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static kdl_status run_with(const kdl_subprocess *subprocess, int words, int errors,
-                           kdl_subprocess_outcome *out_outcome) {
+/* `input` are the ends of a pipe, or -1. */
+static kdl_status run_with(const kdl_subprocess *subprocess, const int input[2], int words,
+                           int errors, kdl_subprocess_outcome *out_outcome) {
   pid_t child;
   kdl_process process = {.path = subprocess->path,
                          .arguments = subprocess->arguments,
                          .environment = subprocess->environment,
-                         .standard = {-1, errors, errors},
+                         .standard = {input[0], errors, errors},
                          .files = subprocess->files,
                          .file_count = subprocess->file_count,
                          .is_apart = true};
@@ -148,6 +149,8 @@ static kdl_status run_with(const kdl_subprocess *subprocess, int words, int erro
   int ending = open_child(child);
   kdl_status status = KDL_OK;
   if (set_limits(subprocess, child)) {
+    if (input[1] >= 0)
+      (void)!write(input[1], "", 1); /* we hold both ends: it does not fail */
     watch(child, ending, words, now_ms() + subprocess->milliseconds, out_outcome);
     /* Else the number may be another process's by now. */
     if (out_outcome->end != KDL_SUBPROCESS_UNKNOWN)
@@ -164,22 +167,29 @@ static kdl_status run_with(const kdl_subprocess *subprocess, int words, int erro
   return status;
 }
 
+static kdl_status fail_start(const kdl_subprocess *subprocess, const char *what) {
+  return kdl_fail_code(kdl_status_of(errno), errno, "%s: cannot be started: %s%s", subprocess->path,
+                       what, strerror(errno));
+}
+
 kdl_status kdl_subprocess_run(const kdl_subprocess *subprocess,
                               kdl_subprocess_outcome *out_outcome) {
-  int ends[2];
+  int ends[2], input[2] = {-1, -1};
   out_outcome->used = 0;
   out_outcome->code = 0;
   if (pipe2(ends, O_CLOEXEC) != 0)
-    return kdl_fail_code(kdl_status_of(errno), errno, "%s: cannot be started: pipe: %s",
-                         subprocess->path, strerror(errno));
+    return fail_start(subprocess, "pipe: ");
   kdl_status status;
-  if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) {
-    status = run_with(subprocess, ends[0], ends[1], out_outcome);
-  } else {
-    status = kdl_fail_code(kdl_status_of(errno), errno, "%s: cannot be started: %s",
-                           subprocess->path, strerror(errno));
+  if (subprocess->awaits_limits && pipe2(input, O_CLOEXEC) != 0)
+    status = fail_start(subprocess, "pipe: ");
+  else if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
+    status = fail_start(subprocess, "");
+  else
+    status = run_with(subprocess, input, ends[0], ends[1], out_outcome);
+  for (int i = 0; i < 2; ++i) {
+    close(ends[i]);
+    if (input[i] >= 0)
+      close(input[i]);
   }
-  close(ends[1]);
-  close(ends[0]);
   return status;
 }

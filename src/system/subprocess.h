@@ -20,6 +20,7 @@ typedef struct kdl_subprocess {
   int64_t milliseconds;  /* it is killed after that */
   uint64_t memory;       /* bytes of address space, of each process; 0: as much as there is */
   uint64_t largest_file; /* bytes */
+  bool awaits_limits;    /* reads a byte from its standard input before it starts others */
 } kdl_subprocess;
 
 typedef enum kdl_subprocess_end {

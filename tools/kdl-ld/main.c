@@ -2,12 +2,14 @@
 /* kdl-ld: links a caller's bitcode with microkernels into an image for one device. docs/linking.md
  * describes what it promises to those who start it. */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/beside.h"
 #include "cli/command.h"
 #include "cli/input.h"
-#include "cli/output.h"
 #include "cli/report.h"
 #include "confine/confine.h"
+#include "confine/held_file.h"
+#include "confine/worker.h"
 #include "emit/emit.h"
 #include "groups/groups.h"
 #include "system/environment.h"
@@ -31,26 +33,6 @@ enum { exit_done = 0, exit_refused = 1 };
 static void give_up(const char *reason) {
   fprintf(stderr, "kdl-ld: error: LLVM: %s\n", reason);
   _exit(exit_refused);
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Files                                                                                        */
-
-/* Files that are open already cannot be replaced, only written. */
-static kdl_status save(const char *path, const void *data, size_t size) {
-  static const char *const prefixes[] = {"/proc/self/fd/", "/dev/fd/"};
-  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; ++i) {
-    size_t length = strlen(prefixes[i]);
-    if (strncmp(path, prefixes[i], length) != 0)
-      continue;
-    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    bool is_whole = file && fwrite(data, 1, size, file) == size;
-    if (!file || fclose(file) != 0 || !is_whole)
-      return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
-    return KDL_OK;
-  }
-  return cli_output_save(path, data, size);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -121,7 +103,7 @@ static kdl_status link_and_emit(ld_linker *linker, cli_bytes *caller, ld_output 
   if (status == KDL_OK)
     status = ld_emit_output(linker, output);
   if (status == KDL_OK)
-    status = save(request->output, output->data, output->size);
+    status = ld_held_file_write(request->output, output->data, output->size);
   ld_stages_count(&linker->stages, LD_STAGE_WRITE);
   return status;
 }
@@ -132,7 +114,7 @@ static kdl_status write_report(const ld_linker *linker, const ld_output *output,
   size_t size;
   kdl_status status = ld_report_make(linker, output, error, &text, &size);
   if (status == KDL_OK)
-    status = save(linker->request->report, text, size);
+    status = ld_held_file_write(linker->request->report, text, size);
   free(text);
   return status;
 }
@@ -164,34 +146,90 @@ static int finish(const ld_linker *linker, const ld_output *output, kdl_status s
   return status == KDL_OK && reported == KDL_OK ? exit_done : exit_refused;
 }
 
-static int run(const cli_args *args) {
-  ld_stages stages = {.since = ld_stages_now()};
+typedef struct {
   ld_request request;
+  ld_stages stages;
+} job;
+
+static int work(void *user) {
+  const job *of = user;
+  ld_context context;
   cli_bytes caller = {.data = NULL};
-  kdl_status status = ld_request_read(args, &request);
-  int code = exit_refused;
-  if (status == KDL_OK) {
-    ld_context context;
-    ld_context_init(&context);
-    ld_linker linker = {.request = &request, .context = &context, .stages = stages};
-    ld_output output = {.kind = ""};
-    code = finish(&linker, &output, link_and_emit(&linker, &caller, &output));
-    free(output.data);
-    free_linker(&linker);
-    ld_context_free(&context);
-    cli_bytes_free(&caller);
-  } else {
-    cli_finish(status);
-  }
-  ld_request_free(&request);
+  ld_context_init(&context);
+  ld_linker linker = {.request = &of->request, .context = &context, .stages = of->stages};
+  ld_output output = {.kind = ""};
+  int code = finish(&linker, &output, link_and_emit(&linker, &caller, &output));
+  free(output.data);
+  free_linker(&linker);
+  ld_context_free(&context);
+  cli_bytes_free(&caller);
   return code;
 }
 
-/* The image is no longer wanted. A parent that died before that was said sends nothing. */
-static void end_with_parent(const char *parent) {
+/* A report is there after a refusal too. */
+static kdl_status work_apart(job *of, int *out_code) {
+  ld_held_file output = {.path = NULL}, report = {.path = NULL};
+  bool is_apart;
+  kdl_status status = ld_confine_wanted(&is_apart);
+  if (status == KDL_OK)
+    status = ld_held_file_make(&of->request.output, &output);
+  if (status == KDL_OK)
+    status = ld_held_file_make(&of->request.report, &report);
+  if (status == KDL_OK)
+    status = ld_worker_run(is_apart, work, of, out_code);
+  if (status == KDL_OK && *out_code == exit_done)
+    status = ld_held_file_save(&output);
+  if (status == KDL_OK)
+    status = ld_held_file_save(&report);
+  ld_held_file_drop(&output);
+  ld_held_file_drop(&report);
+  return status;
+}
+
+static int run(const cli_args *args) {
+  job of = {.stages = {.since = ld_stages_now()}};
+  int code = exit_refused;
+  kdl_status status = ld_request_read(args, &of.request);
+  if (status == KDL_OK)
+    status = work_apart(&of, &code);
+  cli_finish(status);
+  ld_request_free(&of.request);
+  return status == KDL_OK ? code : exit_refused;
+}
+
+static int show_rights(void *user) {
+  kdl_status status = ld_confine_print(user);
+  cli_finish(status);
+  return status == KDL_OK ? exit_done : exit_refused;
+}
+
+static int rights(void) {
+  char planted[] = "/tmp/kdl-ld-XXXXXX";
+  bool is_apart;
+  int code = exit_refused, fd = mkostemp(planted, O_CLOEXEC);
+  kdl_status status = ld_confine_wanted(&is_apart);
+  if (status == KDL_OK)
+    status = ld_worker_run(is_apart, show_rights, planted, &code);
+  if (fd >= 0) {
+    close(fd);
+    unlink(planted);
+  }
+  cli_finish(status);
+  return status == KDL_OK ? code : exit_refused;
+}
+
+/* The image is no longer wanted when the parent has died; one that died before that was said sends
+ * nothing. It sets limits, which a process that is started before they are set would not have, and
+ * then writes a byte. */
+static void begin_for_parent(const char *parent) {
+  char told;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (parent && strtol(parent, NULL, 10) != (long)getppid())
+  if (!parent)
+    return;
+  if (strtol(parent, NULL, 10) != (long)getppid())
     _exit(exit_refused);
+  while (read(STDIN_FILENO, &told, 1) < 0 && errno == EINTR)
+    continue;
 }
 
 static const cli_option options[] = {
@@ -233,10 +271,11 @@ int main(int argc, char **argv) {
     return exit_done;
   }
   ld_confine_limits();
-  if (argc == 2 && strcmp(argv[1], "--rights") == 0) {
-    kdl_status status = ld_confine_print();
-    cli_finish(status);
-    return status == KDL_OK ? exit_done : exit_refused;
+  if (argc > 1 && strcmp(argv[1], "--rights") == 0) {
+    static const char parent[] = "--parent=";
+    bool is_given = argc > 2 && kdl_starts_with(argv[2], parent);
+    begin_for_parent(is_given ? argv[2] + sizeof parent - 1 : NULL);
+    return rights();
   }
   LLVMInstallFatalErrorHandler(give_up);
   if (argc > 1 && strcmp(argv[1], "--groups") == 0)
@@ -250,7 +289,7 @@ int main(int argc, char **argv) {
   } else if (args.help) {
     cli_command_help(&command);
   } else {
-    end_with_parent(cli_args_value(&args, "parent"));
+    begin_for_parent(cli_args_value(&args, "parent"));
     code = run(&args);
   }
   cli_args_free(&args);

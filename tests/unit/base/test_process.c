@@ -159,6 +159,25 @@ static void how_a_subprocess_ends(void **state) {
   assert_int_equal(outcome.code, 3);
 }
 
+/* One that is started after the byte has come has the limits that its parent was given. */
+static void a_byte_comes_when_the_limits_are_set(void **state) {
+  (void)state;
+  const char *const environment[] = {NULL};
+  const char *const arguments[] = {"sh", "-c",
+                                   "dd bs=1 count=1 2>/dev/null | wc -c; sh -c 'ulimit -f'", NULL};
+  kdl_subprocess subprocess = {.path = "/bin/sh",
+                               .arguments = arguments,
+                               .environment = environment,
+                               .milliseconds = 20000,
+                               .largest_file = 1 << 20,
+                               .awaits_limits = true};
+  kdl_subprocess_outcome outcome;
+  for (int i = 0; i < 10; ++i) {
+    assert_ok(kdl_subprocess_run(&subprocess, &outcome));
+    assert_true(strcmp(outcome.words, "1\n2048\n") == 0 || strcmp(outcome.words, "1\n1024\n") == 0);
+  }
+}
+
 /* Also where standard error stays open: the end itself is waited for, and not asked for by and by.
  */
 static void waiting_wakes_for_what_happens_only(void **state) {
@@ -187,6 +206,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_started),
       cmocka_unit_test(limit_of_a_file),
       cmocka_unit_test(how_a_subprocess_ends),
+      cmocka_unit_test(a_byte_comes_when_the_limits_are_set),
       cmocka_unit_test(waiting_wakes_for_what_happens_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "confine/filter.h"
 #include "confine/landlock.h"
+#include "confine/worker.h"
 #include "emit/image_programs.h"
 #include "emit/program.h"
 #include "library/search.h"
@@ -15,12 +16,17 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
@@ -48,6 +54,62 @@ void ld_confine_limits(void) {
 #endif
 }
 
+/* From Linux 5.14 on, processes of a user namespace count on their own; before, and without one,
+ * all processes of the user do, and no limit is right. Threads count too: ld.lld has 16 at most. */
+static bool limit_processes(void) {
+  enum { processes = 64 };
+  struct utsname system;
+  unsigned major, minor;
+  if (!ld_worker_here().has_users || uname(&system) != 0 ||
+      sscanf(system.release, "%u.%u", &major, &minor) != 2 || major < 5 ||
+      (major == 5 && minor < 14))
+    return false;
+  limit(RLIMIT_NPROC, processes);
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What it has been given                                                                       */
+
+/* What a linker or a loader goes by. The others may hold what is no business of bitcode's, and are
+ * overwritten where they lie. */
+static void scrub_environment(void) {
+  static const char *const kept[] = {
+      "KDL_",  "PATH=", "LD_",    "LANG=", "LC_", "GLIBC_TUNABLES=",
+#ifdef LD_SANITIZED
+      "ASAN_", "LSAN_", "UBSAN_",
+#endif
+  };
+  char **to = environ;
+  for (char **at = environ; at && *at; ++at) {
+    bool is_kept = false;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; ++i)
+      is_kept |= strncmp(*at, kept[i], strlen(kept[i])) == 0;
+    if (is_kept)
+      *to++ = *at;
+    else
+      explicit_bzero(*at, strlen(*at));
+  }
+  if (to)
+    *to = NULL;
+}
+
+/* Those of root are left what opens files: Landlock says which. */
+static void drop_capabilities(void) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+  if (syscall(SYS_capget, &header, sets) != 0)
+    return;
+  const uint32_t files =
+      ld_worker_here().has_users ? 0 : 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
+  for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; ++i) {
+    sets[i].permitted &= i == 0 ? files : 0;
+    sets[i].effective &= sets[i].permitted;
+    sets[i].inheritable = 0;
+  }
+  syscall(SYS_capset, &header, sets);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
@@ -69,20 +131,6 @@ static void allow_library(ld_landlock *landlock, const char *path) {
   for (size_t i = 0; i < count; ++i)
     allow_signed(landlock, files[i]);
   kdl_search_folder_free(files, count);
-}
-
-/* Files that are open already need no right; others are written beside and renamed, where links
- * lead. */
-static void allow_output(ld_landlock *landlock, const char *path) {
-  char end[PATH_MAX];
-  if (!path || strncmp(path, "/proc/self/fd/", 14) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
-      kdl_file_follow(path, end) != KDL_OK)
-    return;
-  ld_landlock_allow(landlock, end, LD_LANDLOCK_WRITE);
-  char *slash = strrchr(end, '/');
-  if (slash)
-    slash[1] = '\0';
-  ld_landlock_allow(landlock, slash ? end : ".", LD_LANDLOCK_FILL);
 }
 
 /* A program with the libraries that were installed beside it. */
@@ -166,8 +214,6 @@ static bool restrict_files(const ld_request *request, const char *builtin, int *
     ld_landlock_allow(&landlock, request->path, LD_LANDLOCK_READ);
     for (size_t i = 0; i < request->libraries.count; ++i)
       allow_library(&landlock, request->libraries.items[i]);
-    allow_output(&landlock, request->output);
-    allow_output(&landlock, request->report);
   }
   if (builtin)
     ld_landlock_allow(&landlock, builtin, LD_LANDLOCK_READ);
@@ -189,6 +235,20 @@ static kdl_status read_setting(bool *out_off, bool *out_required) {
   return kdl_fail(KDL_BAD_CALL, "KDL_LD_CONFINE: found \"%s\", expected on, off or require", word);
 }
 
+kdl_status ld_confine_wanted(bool *out_wanted) {
+  bool is_off, is_required;
+  kdl_status status = read_setting(&is_off, &is_required);
+  *out_wanted = !is_off;
+  return status;
+}
+
+/* Signals go no further than the processes of this program: by its namespace, or from version 6 of
+ * Landlock on. */
+static ld_filter_signals signals_of(const ld_confinement *made) {
+  return ld_worker_here().has_pids || made->landlock >= 6 ? LD_FILTER_SIGNALS_SCOPED
+                                                          : LD_FILTER_SIGNALS_OWN;
+}
+
 kdl_status ld_confine(const ld_request *request, const char *builtin,
                       ld_confinement *out_confinement) {
   ld_confinement made = {.landlock = 0};
@@ -203,9 +263,12 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
   made.has_no_new_privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   if (!made.is_off) {
     int version;
+    scrub_environment();
+    drop_capabilities();
+    made.limits_processes = limit_processes();
     if (restrict_files(request, builtin, &made.landlock_problem, &version))
       made.landlock = version;
-    made.seccomp_problem = ld_filter_install();
+    made.seccomp_problem = ld_filter_install(signals_of(&made));
     made.has_seccomp = made.seccomp_problem == 0;
   }
   *out_confinement = made;
@@ -222,7 +285,7 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
 /* What holds                                                                                   */
 
 static bool can_open(const char *path, int flags) {
-  int fd = open(path, flags | O_CLOEXEC, 0600);
+  int fd = open(path, flags | O_CLOEXEC);
   if (fd >= 0)
     close(fd);
   return fd >= 0;
@@ -243,6 +306,20 @@ static bool can_raise_limits(void) {
   return setrlimit(RLIMIT_CPU, &now) == 0;
 }
 
+/* Its times, to what they are. */
+static bool can_change(const char *path) {
+  static const struct timespec as_they_are[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
+  return utimensat(AT_FDCWD, path, as_they_are, 0) == 0;
+}
+
+static bool can_watch(const char *path) {
+  int fd = inotify_init1(IN_CLOEXEC);
+  bool is_watched = fd >= 0 && inotify_add_watch(fd, path, IN_OPEN) >= 0;
+  if (fd >= 0)
+    close(fd);
+  return is_watched;
+}
+
 static void print_limit(const char *key, int resource) {
   struct rlimit now;
   if (getrlimit((__rlimit_resource_t)resource, &now) != 0 || now.rlim_cur == RLIM_INFINITY)
@@ -252,16 +329,23 @@ static void print_limit(const char *key, int resource) {
 }
 
 /* Tried, not claimed. */
-kdl_status ld_confine_print(void) {
+kdl_status ld_confine_print(const char *planted) {
   ld_confinement made;
-  char planted[64];
   kdl_status status = ld_confine(NULL, NULL, &made);
   if (status != KDL_OK)
     return status;
-  snprintf(planted, sizeof planted, "/tmp/kdl-ld-%d", (int)getpid());
   print_limit("cpu_seconds", RLIMIT_CPU);
   print_limit("memory", RLIMIT_AS);
+  if (made.limits_processes)
+    print_limit("processes", RLIMIT_NPROC);
+  else
+    printf("processes not limited\n");
   printf("no_new_privileges %s\n", made.has_no_new_privileges ? "yes" : "no");
+  if (ld_worker_here().has_pids)
+    printf("pid_namespace yes\n");
+  else
+    printf("pid_namespace no: %s\n",
+           made.is_off ? "KDL_LD_CONFINE=off" : strerror(ld_worker_here().problem));
   if (made.landlock)
     printf("landlock %d\n", made.landlock);
   else
@@ -272,11 +356,10 @@ kdl_status ld_confine_print(void) {
   else
     printf("seccomp no: %s\n", made.is_off ? "KDL_LD_CONFINE=off" : strerror(made.seccomp_problem));
   printf("read_etc_passwd %s\n", can_open("/etc/passwd", O_RDONLY) ? "allowed" : "refused");
-  bool can_write = can_open(planted, O_WRONLY | O_CREAT | O_EXCL);
-  if (can_write)
-    unlink(planted);
-  printf("write_tmp %s\n", can_write ? "allowed" : "refused");
+  printf("write_tmp %s\n", can_open(planted, O_WRONLY) ? "allowed" : "refused");
   printf("socket %s\n", can_connect() ? "allowed" : "refused");
+  printf("change_file %s\n", can_change("/usr") ? "allowed" : "refused");
+  printf("watch_file %s\n", can_watch("/usr") ? "allowed" : "refused");
   printf("raise_limits %s\n", can_raise_limits() ? "allowed" : "refused");
   return KDL_OK;
 }

@@ -3,9 +3,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/input.h"
-#include "cli/output.h"
 #include "cli/report.h"
 #include "confine/confine.h"
+#include "confine/held_file.h"
+#include "confine/worker.h"
 #include "groups/groups.h"
 
 #include <llvm-c/BitWriter.h>
@@ -46,8 +47,15 @@ static kdl_status read_module(ld_context *context, const cli_bytes *bytes, const
   return status;
 }
 
-static kdl_status work(const ld_request *request, const ld_groups_kernel *kernels, size_t count,
-                       bool strips) {
+typedef struct {
+  ld_request request;
+  ld_groups_kernel *kernels;
+  size_t count;
+  bool strips;
+} groups_job;
+
+static kdl_status make(const groups_job *job) {
+  const ld_request *request = &job->request;
   ld_confinement confinement;
   ld_context context;
   cli_bytes bytes = {.data = NULL};
@@ -60,12 +68,12 @@ static kdl_status work(const ld_request *request, const ld_groups_kernel *kernel
   ld_context_init(&context);
   status = read_module(&context, &bytes, request->path, &module);
   if (status == KDL_OK)
-    status = ld_groups_make(&context, module, kernels, count);
-  if (status == KDL_OK && strips)
+    status = ld_groups_make(&context, module, job->kernels, job->count);
+  if (status == KDL_OK && job->strips)
     LLVMStripModuleDebugInfo(module);
   if (status == KDL_OK) {
     LLVMMemoryBufferRef made = LLVMWriteBitcodeToMemoryBuffer(module);
-    status = cli_output_save(request->output, LLVMGetBufferStart(made), LLVMGetBufferSize(made));
+    status = ld_held_file_write(request->output, LLVMGetBufferStart(made), LLVMGetBufferSize(made));
     LLVMDisposeMemoryBuffer(made);
   }
   if (module)
@@ -75,26 +83,52 @@ static kdl_status work(const ld_request *request, const ld_groups_kernel *kernel
   return status;
 }
 
+static int work(void *user) {
+  kdl_status status = make(user);
+  cli_finish(status);
+  return status == KDL_OK ? 0 : 1;
+}
+
+static kdl_status make_apart(groups_job *job, int *out_code) {
+  ld_held_file output;
+  bool is_apart;
+  kdl_status status = ld_confine_wanted(&is_apart);
+  if (status == KDL_OK)
+    status = ld_held_file_make(&job->request.output, &output);
+  if (status != KDL_OK)
+    return status;
+  status = ld_worker_run(is_apart, work, job, out_code);
+  if (status == KDL_OK && *out_code == 0)
+    return ld_held_file_save(&output);
+  ld_held_file_drop(&output);
+  return status;
+}
+
 static int run(const cli_args *args) {
-  ld_request request = {.path = cli_args_value(args, "caller"),
-                        .output = cli_args_value(args, "output")};
+  groups_job job = {
+      .request = {.path = cli_args_value(args, "caller"), .output = cli_args_value(args, "output")},
+      .strips = cli_args_has(args, "strip")};
+  const ld_request *request = &job.request;
   size_t count = 0, cursor = 0;
   while (cli_args_next(args, "kernel", &cursor))
     ++count;
   ld_groups_kernel *kernels = calloc(count + 1, sizeof *kernels);
   kdl_status status = kernels ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  if (status == KDL_OK && (!request.path || !request.output || count == 0))
+  if (status == KDL_OK && (!request->path || !request->output || count == 0))
     status = kdl_fail(KDL_BAD_CALL, "expected --caller, --output and --kernel");
   cursor = 0;
   for (size_t i = 0; i < count && status == KDL_OK; ++i)
     status = read_kernel(cli_args_next(args, "kernel", &cursor), &kernels[i]);
+  job.kernels = kernels;
+  job.count = count;
+  int code = 1;
   if (status == KDL_OK)
-    status = work(&request, kernels, count, cli_args_has(args, "strip"));
+    status = make_apart(&job, &code);
   for (size_t i = 0; kernels && i < count; ++i)
     free((char *)kernels[i].name);
   free(kernels);
   cli_finish(status);
-  return status == KDL_OK ? 0 : 1;
+  return status == KDL_OK ? code : 1;
 }
 
 static const cli_option options[] = {

@@ -69,7 +69,7 @@ kdl_status cli_output_save(const char *path, const void *data, size_t size) {
   return save(&(content){.path = path, .data = data, .size = size});
 }
 
-static kdl_status save_from(const char *path, int fd) {
+kdl_status cli_output_save_from(const char *path, int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0)
     return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
@@ -95,7 +95,7 @@ kdl_status cli_output_capture(const char *path, cli_print *print, void *user) {
     dup2(before, STDOUT_FILENO);
   }
   if (status == KDL_OK)
-    status = save_from(path, fd);
+    status = cli_output_save_from(path, fd);
   if (fd >= 0)
     close(fd);
   if (before >= 0)

@@ -12,6 +12,9 @@
 /* Writes all of it: a regular file beside and renamed, a pipe or a device directly. */
 kdl_status cli_output_save(const char *path, const void *data, size_t size);
 
+/* The same with what a file in memory holds. */
+kdl_status cli_output_save_from(const char *path, int fd);
+
 /* The same with what `write` writes to a descriptor. */
 kdl_status cli_output_save_by(const char *path, kdl_status (*write)(void *user, int fd),
                               void *user);

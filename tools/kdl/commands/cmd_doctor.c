@@ -84,8 +84,12 @@ static kdl_status print_drivers(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* The linker                                                                                   */
 
-static bool ask_linker(const char *path, const char *option, kdl_subprocess_outcome *outcome) {
-  const char *const arguments[] = {"kdl-ld", option, NULL};
+/* With `awaits_limits`, kdl-ld starts another process, which is to have them. */
+static bool ask_linker(const char *path, const char *option, bool awaits_limits,
+                       kdl_subprocess_outcome *outcome) {
+  char parent[32];
+  snprintf(parent, sizeof parent, "--parent=%d", (int)getpid());
+  const char *const arguments[] = {"kdl-ld", option, awaits_limits ? parent : NULL, NULL};
   kdl_link_limits limits;
   if (kdl_link_limits_read(&limits) != KDL_OK)
     return false;
@@ -93,7 +97,8 @@ static bool ask_linker(const char *path, const char *option, kdl_subprocess_outc
                             .arguments = arguments,
                             .environment = (const char *const *)environ,
                             .milliseconds = limits.milliseconds,
-                            .memory = limits.memory};
+                            .memory = limits.memory,
+                            .awaits_limits = awaits_limits};
   if (kdl_subprocess_run(&program, outcome) != KDL_OK)
     return false;
   if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 0)
@@ -119,14 +124,18 @@ static void print_rights(const char *lines) {
     const char *key, *words;
   } rows[] = {
       {"no_new_privileges", "no new privileges"},
+      {"pid_namespace", "PID namespace"},
       {"landlock", "Landlock, version"},
       {"seccomp", "seccomp"},
       {"read_etc_passwd", "tried to read /etc/passwd"},
       {"write_tmp", "tried to write to /tmp"},
       {"socket", "tried to make a socket"},
+      {"change_file", "tried to change the times of /usr"},
+      {"watch_file", "tried to watch /usr"},
       {"raise_limits", "tried to raise its limits"},
       {"cpu_seconds", "seconds of CPU time, at most"},
       {"memory", "bytes of memory, at most"},
+      {"processes", "processes and threads, at most"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     kdl_string value = value_of(lines, rows[i].key);
@@ -142,11 +151,11 @@ static void print_linker(void) {
     return;
   }
   kdl_subprocess_outcome *outcome = malloc(sizeof *outcome);
-  if (!outcome || !ask_linker(path, "--version", outcome)) {
+  if (!outcome || !ask_linker(path, "--version", false, outcome)) {
     print("kdl-ld", "%s: does not work: %s", path, outcome ? kdl_error_message() : "out of memory");
   } else {
     print("kdl-ld", "%s: %.*s", path, (int)strcspn(outcome->words, "\n"), outcome->words);
-    if (ask_linker(path, "--rights", outcome))
+    if (ask_linker(path, "--rights", true, outcome))
       print_rights(outcome->words);
     else
       print("", "its rights are unknown: %s", kdl_error_message());

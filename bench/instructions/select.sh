@@ -1,10 +1,36 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Instructions of one uncached choice among three images.
+# Instructions of what a program does to choose an image, through the public API: it opens a library, asks kdl_select once, and
+# again. With KDL_BENCH_LLVM=1 also those of LLVM's reader and check over the same bytes, without a limit.
 set -eu
 usage='usage: select.sh build/bin/bench_select'
 # shellcheck source=bench/instructions/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
-found=$(instructions 10000 problem_choose "$program" 10000)
-hold %s 'choosing among 3 images' "$found" 60
+
+# each IMAGES COUNT FUNCTION WORDS MOST: COUNT calls are made, and for the first three functions one more
+each() {
+  images=$1 count=$2 calls=$(($2 + 1))
+  [ "$3" != problem_select_again ] || calls=$count
+  found=$(instructions "$calls" "$3" "$program" "$count" "$images")
+  hold '%-42s' "$images images: $4" "$found" "$5"
+}
+
+# llvm IMAGES COUNT
+llvm() {
+  found=$(instructions "$2" llvm_open_and_match "$program" "$2" "$1" llvm)
+  printf '  %-42s %6d\n' "$1 images: LLVM, open and match" "$found"
+}
+
+each 3 1000 problem_open 'kdl_open_memory' 1900
+each 3 1000 problem_select_first 'first kdl_select' 3300
+each 3 1000 problem_select_again 'kdl_select, remembered' 1350
+each 3 1000 problem_close 'kdl_close' 190
+each 1000 5 problem_open 'kdl_open_memory' 420000
+each 1000 5 problem_select_first 'first kdl_select' 470000
+if [ -n "${KDL_BENCH_LLVM:-}" ]; then
+  each 1000 5 problem_select_again 'kdl_select, remembered' 1350
+  each 1000 5 problem_close 'kdl_close' 9500
+  llvm 3 1000
+  llvm 1000 50
+fi
 exit "$failed"

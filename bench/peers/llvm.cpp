@@ -56,8 +56,28 @@ static size_t firstCompatible(const char *const *triples, const char *const *arc
   return count;
 }
 
+static size_t createAndMatch(const void *data, size_t size, const char *device_triple,
+                             const char *device_arch) {
+  OffloadFile::TargetID device(device_triple, device_arch);
+  size_t count = 0;
+  for (size_t offset = 0; offset < size; ++count) {
+    StringRef rest(static_cast<const char *>(data) + offset, size - offset);
+    Expected<std::unique_ptr<OffloadBinary>> binary =
+        OffloadBinary::create(MemoryBufferRef(rest, "bench"));
+    if (!binary) {
+      consumeError(binary.takeError());
+      return 0;
+    }
+    OffloadFile::TargetID image((*binary)->getTriple(), (*binary)->getArch());
+    if (image == device || areTargetsCompatible(image, device))
+      return count;
+    offset += (*binary)->getSize();
+  }
+  return count;
+}
+
 extern "C" __attribute__((visibility("default"))) const llvm_peer *kdl_bench_llvm(void) {
   static const llvm_peer table = {LLVM_VERSION_STRING, create, extractMemory, extractFile,
-                                  firstCompatible};
+                                  firstCompatible, createAndMatch};
   return &table;
 }

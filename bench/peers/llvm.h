@@ -23,6 +23,10 @@ typedef struct llvm_peer {
    * `count`: the loop that LLVM 22's users of it run. */
   size_t (*first_compatible)(const char *const *triples, const char *const *archs, size_t count,
                              const char *device_triple, const char *device_arch);
+  /* Both: OffloadBinary::create on one binary after the other, up to the first that fits. Returns
+   * its number, or that of the binaries. */
+  size_t (*create_and_match)(const void *data, size_t size, const char *device_triple,
+                             const char *device_arch);
 } llvm_peer;
 
 #define LLVM_PEER_SYMBOL "kdl_bench_llvm"

@@ -3,85 +3,96 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "measure/must.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
-  const char *triple;
-  const char *arch;
-  kdl_image_kind kind;
+  const char *triple, *arch;
+  uint16_t declared_kind; /* LLVM's ImageKind */
 } image_row;
 
-static const image_row three[] = {
-    {"nvptx64-nvidia-cuda", "sm_80", KDL_IMAGE_CUBIN},
-    {"amdgcn-amd-amdhsa", "gfx90a", KDL_IMAGE_HSACO},
-    {"nvptx64-nvidia-cuda", "sm_90", KDL_IMAGE_CUBIN},
-};
+enum { object = 1, cubin = 3, spirv = 6 };
 
-static const image_row many[] = {
-    {"amdgcn-amd-amdhsa", "gfx90a:xnack+", KDL_IMAGE_HSACO},
-    {"amdgcn-amd-amdhsa", "gfx942", KDL_IMAGE_HSACO},
-    {"amdgcn-amd-amdhsa", "gfx11-generic", KDL_IMAGE_HSACO},
-    {"nvptx64-nvidia-cuda", "sm_100a", KDL_IMAGE_CUBIN},
-    {"nvptx64-nvidia-cuda", "sm_120", KDL_IMAGE_CUBIN},
-    {"nvptx64-nvidia-cuda", "sm_80", KDL_IMAGE_CUBIN},
-    {"x86_64-unknown-linux-gnu", "x86-64-v4", KDL_IMAGE_OBJECT},
-    {"spirv64-unknown-unknown", "", KDL_IMAGE_SPIRV},
+static const image_row rows[] = {
+    {"nvptx64-nvidia-cuda", "sm_80", cubin},
+    {"nvptx64-nvidia-cuda", "sm_90", cubin},
+    {"amdgcn-amd-amdhsa", "gfx942", object},
+    {"amdgcn-amd-amdhsa", "gfx90a:xnack+", object},
+    {"amdgcn-amd-amdhsa", "gfx11-generic", object},
+    {"nvptx64-nvidia-cuda", "sm_100a", cubin},
+    {"x86_64-unknown-linux-gnu", "x86-64-v4", object},
+    {"spirv64-unknown-unknown", "", spirv},
 };
+static const image_row last = {"amdgcn-amd-amdhsa", "gfx90a", object};
+static const char kernel[] = "saxpy";
 
-static kdl_status make(const image_row *rows, size_t row_count, size_t count, const char *device,
-                       problem *made) {
-  kdl_image_rule *rules = calloc(count, sizeof *rules);
-  *made = (problem){.count = count, .expected = count};
-  made->triples = calloc(count, sizeof *made->triples);
-  made->archs = calloc(count, sizeof *made->archs);
-  kdl_status status = KDL_OK;
-  if (!rules || !made->triples || !made->archs)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", count);
+static kdl_status add(kdl_writer *writer, const image_row *row) {
+  static const char nothing[64];
+  kdl_pair pairs[] = {{KDL_TEXT("triple"), kdl_text_of(row->triple)},
+                      {KDL_TEXT("arch"), kdl_text_of(row->arch)},
+                      {KDL_TEXT("kdl.kernel.saxpy"), KDL_TEXT("rev=1")}};
+  return kdl_writer_add(writer, &(kdl_writer_image){.size = sizeof(kdl_writer_image),
+                                                    .declared_kind = row->declared_kind,
+                                                    .offload_kind = KDL_OFFLOAD_HIP,
+                                                    .pairs = pairs,
+                                                    .pair_count = 3,
+                                                    .data = nothing,
+                                                    .data_size = sizeof nothing});
+}
+
+kdl_status problem_make(size_t count, problem *out_problem) {
+  kdl_writer *writer = NULL;
+  *out_problem = (problem){.count = count,
+                           .triples = calloc(count, sizeof(char *)),
+                           .archs = calloc(count, sizeof(char *)),
+                           .device_triple = "amdgcn-amd-amdhsa",
+                           .device_arch = "gfx90a:sramecc+:xnack-"};
+  kdl_status status = out_problem->triples && out_problem->archs
+                          ? kdl_writer_create(KDL_FORMAT_V1, &writer)
+                          : kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", count);
   for (size_t i = 0; i < count && status == KDL_OK; ++i) {
-    const image_row *row = &rows[i % row_count];
-    kdl_image_desc desc = {
-        .kind = row->kind, .triple = kdl_text_of(row->triple), .arch = kdl_text_of(row->arch)};
-    kdl_image_compile(&desc, &rules[i]);
-    made->triples[i] = row->triple;
-    made->archs[i] = row->arch;
+    const image_row *row = i + 1 == count ? &last : &rows[i % (sizeof rows / sizeof *rows)];
+    out_problem->triples[i] = row->triple;
+    out_problem->archs[i] = row->arch;
+    status = add(writer, row);
   }
-  kdl_device_spec spec;
-  if (status == KDL_OK && !kdl_preference_create(rules, count, KDL_POLICY_BEST, &made->order))
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", count);
   if (status == KDL_OK)
-    status = kdl_device_spec_parse(device, &spec);
+    status = kdl_writer_finish(writer, &out_problem->data, &out_problem->size);
   if (status == KDL_OK)
-    status = kdl_device_spec_compile(&spec, &made->device);
-  free(rules);
-  return status;
-}
-
-kdl_status problem_of_three(problem *out_problem) {
-  kdl_status status = make(three, 3, 3, "hip:gfx90a:sramecc+:xnack-", out_problem);
-  out_problem->expected = 1;
-  out_problem->device_triple = "amdgcn-amd-amdhsa";
-  out_problem->device_arch = "gfx90a:sramecc+:xnack-";
-  if (status == KDL_OK && out_problem->order.images[2] != 1)
-    status = kdl_fail(KDL_BAD_CALL, "the image that fits is not the last in preference");
-  return status;
-}
-
-kdl_status problem_of_many(size_t count, problem *out_problem) {
-  kdl_status status =
-      make(many, sizeof many / sizeof *many, count, "cuda:sm_90 driver=13.0", out_problem);
-  out_problem->device_triple = "nvptx64-nvidia-cuda";
-  out_problem->device_arch = "sm_90";
+    status = kdl_device_find("hip:gfx90a:sramecc+:xnack-", &out_problem->device);
+  kdl_writer_destroy(writer);
   return status;
 }
 
 void problem_free(problem *asked) {
-  kdl_preference_destroy(&asked->order);
+  free(asked->data);
   free(asked->triples);
   free(asked->archs);
 }
 
-size_t problem_choose(const problem *asked) {
-  return kdl_choose(&asked->order, &asked->device);
+kdl_library *problem_open(const problem *asked) {
+  kdl_library *lib;
+  if (kdl_open_memory(asked->data, asked->size, NULL, &lib) != KDL_OK)
+    bench_die("kdl_open_memory");
+  return lib;
+}
+
+void problem_close(kdl_library *lib) {
+  kdl_close(lib);
+}
+
+static inline void choose(const problem *asked, kdl_library *lib) {
+  kdl_choice choice = {.size = sizeof choice};
+  if (kdl_select(lib, asked->device, kernel, NULL, &choice) != KDL_OK ||
+      choice.image != asked->count - 1)
+    bench_die("kdl_select");
+}
+
+void problem_select_first(const problem *asked, kdl_library *lib) {
+  choose(asked, lib);
+}
+
+void problem_select_again(const problem *asked, kdl_library *lib) {
+  choose(asked, lib);
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Images and a device to choose for. */
+/* A library and a device to choose for, through the public API. */
 #ifndef KDL_BENCH_SUITES_PROBLEM_H
 #define KDL_BENCH_SUITES_PROBLEM_H
 
-#include "select/selector.h"
+#include <kdl/kdl.h>
 
 typedef struct problem {
-  kdl_preference order;
-  kdl_device_rule device;
-  size_t expected; /* what is to be chosen; `count`: nothing */
-  const char **triples;
-  const char **archs;
-  size_t count;
-  const char *device_triple; /* as LLVM is told */
-  const char *device_arch;
+  void *data; /* an OffloadBinary; each image's metadata lists one kernel */
+  size_t size;
+  size_t count; /* of images, of which the last alone fits */
+  kdl_device *device;
+  const char **triples, **archs; /* of the images, as LLVM is told */
+  const char *device_triple, *device_arch;
 } problem;
 
-/* Three images, of which the last in preference fits, so that every one is looked at. */
-kdl_status problem_of_three(problem *out_problem);
-
-/* So many images that a library for all devices holds, none of which fits an H200. */
-kdl_status problem_of_many(size_t count, problem *out_problem);
+/* Three images, or so many that a library for all devices holds: AMD's, NVIDIA's and others for one
+ * architecture after the other. */
+kdl_status problem_make(size_t count, problem *out_problem);
 void problem_free(problem *asked);
 
-/* One choice, with nothing remembered. Not inlined, so that callgrind can tell it apart. */
-__attribute__((noinline)) size_t problem_choose(const problem *asked);
+/* Not inlined, so that callgrind can tell them apart. They end the process where something fails or
+ * another image is chosen. */
+__attribute__((noinline)) kdl_library *problem_open(const problem *asked);
+__attribute__((noinline)) void problem_close(kdl_library *lib);
+__attribute__((noinline)) void problem_select_first(const problem *asked, kdl_library *lib);
+__attribute__((noinline)) void problem_select_again(const problem *asked, kdl_library *lib);
 
 #endif

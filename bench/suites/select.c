@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What choosing costs: among 3 images and among 1,000 with nothing remembered, beside LLVM's own
- * compatibility check over the same images; and once a choice is remembered. */
+/* What choosing costs a program, through the public API: to open a library and choose its first
+ * image, beside LLVM's reader and its compatibility check over the same bytes; and to choose again,
+ * once the choice is remembered. */
 #include "suite.h"
 
-#include "base/error.h"
-#include "base/text.h"
 #include "cases.h"
 #include "measure/must.h"
 #include "measure/progress.h"
@@ -12,10 +11,10 @@
 #include "problem.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef struct {
   problem asked;
+  kdl_library *lib; /* in which the choice is remembered */
   const llvm_peer *llvm;
 } choice;
 
@@ -24,95 +23,71 @@ static void nothing(void *context) {
   bench_keep(context);
 }
 
-static void choose(void *context) {
-  choice *at = context;
-  if (problem_choose(&at->asked) != at->asked.expected)
-    bench_die("chose another image");
+static void open_alone(void *context) {
+  const choice *at = context;
+  problem_close(problem_open(&at->asked));
 }
 
-static void llvm_choose(void *context) {
-  choice *at = context;
+static void open_and_select(void *context) {
+  const choice *at = context;
+  kdl_library *lib = problem_open(&at->asked);
+  problem_select_first(&at->asked, lib);
+  problem_close(lib);
+}
+
+static void select_again(void *context) {
+  const choice *at = context;
+  problem_select_again(&at->asked, at->lib);
+}
+
+static void llvm_open_and_match(void *context) {
+  const choice *at = context;
   const problem *asked = &at->asked;
-  size_t found = at->llvm->first_compatible(asked->triples, asked->archs, asked->count,
-                                            asked->device_triple, asked->device_arch);
-  bench_keep(&found);
+  if (at->llvm->create_and_match(asked->data, asked->size, asked->device_triple,
+                                 asked->device_arch) != asked->count - 1)
+    bench_die("OffloadBinary::create and areTargetsCompatible");
 }
 
-typedef struct {
-  kdl_selector *selector;
-  kdl_kernel_id kernel;
-} remembered;
-
-static void remember(void *context) {
-  remembered *asked = context;
-  const kdl_selection *selection;
-  if (kdl_selector_find(asked->selector, &asked->kernel, &selection) != KDL_OK)
-    bench_die("looking up");
-  bench_keep(selection);
+static void llvm_match(void *context) {
+  const choice *at = context;
+  const problem *asked = &at->asked;
+  if (at->llvm->first_compatible(asked->triples, asked->archs, asked->count, asked->device_triple,
+                                 asked->device_arch) != asked->count - 1)
+    bench_die("areTargetsCompatible");
 }
+
+enum { first = 2, first_of_llvm = 4 };
 
 static kdl_status measure_choice(size_t images, size_t blocks, const llvm_peer *llvm,
                                  bench_results *results) {
   static bench_run run;
   choice at = {.llvm = llvm};
-  kdl_status status =
-      images == 3 ? problem_of_three(&at.asked) : problem_of_many(images, &at.asked);
+  kdl_status status = problem_make(images, &at.asked);
   if (status == KDL_OK) {
     char prefix[48];
     snprintf(prefix, sizeof prefix, "select/%zu images", images);
-    bench_case cases[] = {{"an empty call", nothing, NULL},
-                          {"kdl, full rules", choose, &at},
-                          {"LLVM areTargetsCompatible, first match", llvm_choose, &at}};
+    at.lib = problem_open(&at.asked);
+    problem_select_first(&at.asked, at.lib);
+    bench_case cases[] = {
+        {"an empty call", nothing, NULL},
+        {"kdl_open_memory and kdl_close", open_alone, &at},
+        {"kdl_open_memory, first kdl_select, kdl_close", open_and_select, &at},
+        {"kdl_select, remembered", select_again, &at},
+        {"LLVM OffloadBinary::create, areTargetsCompatible, first match", llvm_open_and_match, &at},
+        {"LLVM areTargetsCompatible alone, first match", llvm_match, &at},
+    };
     cases_run what = {.prefix = prefix,
                       .cases = cases,
-                      .count = llvm ? 3 : 2,
+                      .count = llvm ? sizeof cases / sizeof *cases : first_of_llvm,
                       .blocks = blocks,
                       .milliseconds = 1,
                       .operations = 1};
     cases_measure(&what, results, &run);
     if (llvm)
-      cases_compare(&what, &run, 1, 2, results);
+      cases_compare(&what, &run, first, first_of_llvm, results);
+    problem_close(at.lib);
   }
   problem_free(&at.asked);
-  return status;
-}
-
-static kdl_status measure_memory(size_t blocks, bench_results *results) {
-  kdl_pair pairs[] = {{{"triple", 6}, {"nvptx64-nvidia-cuda", 19}},
-                      {{"arch", 4}, {"sm_90", 5}},
-                      {{"kdl.kernel.saxpy", 16}, {"rev=1", 5}}};
-  kdl_image image = {.kind = KDL_IMAGE_CUBIN, .pair_list = pairs, .pair_count = 3};
-  kdl_image_read_keys(&image);
-  kdl_container container = {.images = &image, .count = 1, .name = "bench"};
-  kdl_catalog *catalog = NULL;
-  kdl_device_spec spec;
-  kdl_select_device device;
-  remembered asked = {.kernel = kdl_kernel_id_of(KDL_TEXT("saxpy"))};
-  kdl_status status = kdl_catalog_create(&container, &catalog);
-  if (status == KDL_OK)
-    status = kdl_device_spec_parse("cuda:sm_90", &spec);
-  if (status == KDL_OK)
-    status = kdl_select_device_init(&spec, &device);
-  if (status == KDL_OK)
-    status = kdl_selector_create(catalog, &(kdl_query){.device = &device}, &asked.selector);
-  if (status == KDL_OK) {
-    static bench_run run;
-    remember(&asked);
-    remembered interned = asked;
-    interned.kernel.name = kdl_selector_peek(asked.selector, &asked.kernel)->name;
-    bench_case cases[] = {{"an empty call", nothing, NULL},
-                          {"kdl, by the name it handed out", remember, &interned},
-                          {"kdl, by a name to be compared", remember, &asked}};
-    cases_run what = {.prefix = "select/remembered",
-                      .cases = cases,
-                      .count = 3,
-                      .blocks = blocks,
-                      .milliseconds = 1,
-                      .operations = 1};
-    cases_measure(&what, results, &run);
-  }
-  kdl_catalog_destroy(catalog);
-  kdl_arena_free(&container.arena);
   return status;
 }
 
@@ -126,7 +101,5 @@ kdl_status suite_select(const suite_built_in *built_in, size_t blocks, bench_res
   kdl_status status = measure_choice(3, blocks, llvm, results);
   if (status == KDL_OK && !bench_stopped())
     status = measure_choice(1000, blocks, llvm, results);
-  if (status == KDL_OK && !bench_stopped())
-    status = measure_memory(blocks, results);
   return status;
 }

@@ -29,6 +29,11 @@ elseif(EXISTS ${KDL_INTEL_OPENCL}/vendors/intel.icd)
                                    LD_LIBRARY_PATH=${KDL_INTEL_OPENCL})
 endif()
 
+# NVIDIA's programs, where no toolkit has them: scripts/cuda-tools.sh.
+set(KDL_CUDA_TOOLS ${PROJECT_SOURCE_DIR}/build/cuda-tools CACHE PATH "Folder of NVIDIA's ptxas, cuobjdump, nvdisasm and libdevice, for tests")
+# Programs that tests find where PATH has no others of their names; scripts/registry.sh makes the last.
+set(KDL_TEST_PATH /usr/local/cuda/bin:${KDL_CUDA_TOOLS}/bin:${PROJECT_SOURCE_DIR}/build/registry/bin)
+
 # Oclgrind's OpenCL platform, and why it takes no part where it does not.
 find_file(KDL_OCLGRIND liboclgrind-rt-icd.so PATHS /usr/lib /usr/lib64 PATH_SUFFIXES oclgrind)
 set(KDL_OCLGRIND_WHY "Oclgrind not found (Debian 12: oclgrind)")
@@ -87,7 +92,8 @@ function(kdl_add_test)
   add_test(NAME ${name} COMMAND ${arg_COMMAND} COMMAND_EXPAND_LISTS)
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
                                           SKIP_RETURN_CODE 77)
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}"
+                       ENVIRONMENT_MODIFICATION "PATH=path_list_append:${KDL_TEST_PATH}")
   if(arg_SERIAL)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
   endif()

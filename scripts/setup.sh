@@ -16,13 +16,13 @@ die() {
   exit 1
 }
 
-# Sets `system` ("Debian 12"), `codename`, `column` of the list, and how packages are asked for and installed.
+# Sets `system` ("Debian 12"), `version`, `codename`, `column` of the list, and how packages are asked for and installed.
 identify() {
   local ID='' ID_LIKE='' VERSION_ID='' VERSION_CODENAME='' NAME='this system' id
   local file=${KDL_OS_RELEASE:-/etc/os-release}
   # shellcheck source=/dev/null
   [ ! -r "$file" ] || . "$file"
-  system="${NAME}${VERSION_ID:+ $VERSION_ID}" codename=$VERSION_CODENAME column=''
+  system="${NAME}${VERSION_ID:+ $VERSION_ID}" version=$VERSION_ID codename=$VERSION_CODENAME column=''
   for id in $ID $ID_LIKE; do
     case $id in
       debian) column=debian is_installed=has_dpkg install='apt-get install' ;;
@@ -61,6 +61,10 @@ wanted() {
     [ "$name" != = ] || name=$debian
     [ "$name" != - ] || continue
     for name in ${name//,/ }; do
+      case $name in
+        *@"$version") name=${name%@*} ;;
+        *@*) continue ;;
+      esac
       printf '%s %s\n' "$name" "${why#\# }"
     done
   done < <(grep -v '^#' "$list") | awk '!seen[$1]++'

@@ -9,6 +9,7 @@
   %inputs   the folder of input files
   %examples examples/mlir
   %docs     docs
+  python3   the Python that lit runs on, see cmake/llvm.cmake
   %fakes    the folder of the fake drivers, see tests/fakes
   %stock    mlir-opt without the plugin
   %rocm     the folder of AMD's device libraries
@@ -27,6 +28,7 @@ import glob
 import importlib.util
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -37,9 +39,7 @@ config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.kdl_work_dir
 
-# NVIDIA's installer puts ptxas where no PATH has it.
-path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", ""),
-        "/usr/local/cuda/bin"]
+path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(p for p in path if p)
 config.environment["LD_LIBRARY_PATH"] = config.kdl_lib_dir
 config.environment["LC_ALL"] = "C"
@@ -58,6 +58,7 @@ config.substitutions.append(("%examples", os.path.join(config.kdl_source_dir, "e
 config.substitutions.append(("%docs", os.path.join(config.kdl_source_dir, "docs")))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 config.substitutions.append(("%fakes", config.kdl_fakes_dir))
+config.substitutions.append((r"\bpython3\b", sys.executable))
 plugin = os.path.join(config.kdl_lib_dir, "KdlMLIR.so")
 config.substitutions.append((r"\bmlir-opt\b", f"mlir-opt --load-dialect-plugin={plugin}"))
 

@@ -6,7 +6,7 @@
     vendor_tools.py cuobjdump ...                                          NVIDIA's cuobjdump and nvdisasm: cubins
 
 The tools are looked for on PATH, or --tool names one. Every target that they know is tried unless --few. Returns 77 where a tool is missing.
-ocloc is in Debian 12's intel-opencl-icd, cuobjdump and nvdisasm in the Python packages nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm.
+ocloc is in Debian 12's intel-opencl-icd; scripts/cuda-tools.sh fetches cuobjdump and nvdisasm.
 """
 import argparse
 import os
@@ -27,7 +27,7 @@ def run(*command, check=True, **more):
 
 
 def find(tool, given=None):
-    path = given or shutil.which(tool, path=os.environ["PATH"] + ":/usr/local/cuda/bin")
+    path = given or shutil.which(tool)
     if not path:
         print(f"skipped: {tool} not found ({__doc__.strip().splitlines()[-1]})")
         sys.exit(77)

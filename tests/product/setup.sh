@@ -105,6 +105,20 @@ run_setup build test || fail "$case: exit code $?"
 called '^sudo .*apt-get install .* rocm-device-libs-17$'
 not_called sources.list
 
+case="Debian 12: a package of this version alone"
+reset
+stand_in dpkg-query 'for last; do :; done; test "$last" = oclgrind || printf installed'
+run_setup build test || fail "$case: exit code $?"
+called '^sudo .*apt-get install .* oclgrind$'
+
+case="Debian 13: a package of another version alone"
+reset
+on debian 13 trixie
+stand_in dpkg-query 'for last; do :; done; test "$last" = oclgrind || printf installed'
+run_setup build test || fail "$case: exit code $?"
+printed 'nothing to do: all'
+not_called '^apt'
+
 case="Debian 13: the same package under either name"
 reset
 on debian 13 trixie

@@ -44,9 +44,7 @@ config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.kdl_work_dir
 
-# NVIDIA's installer puts nvcc and ptxas where no PATH has them.
-path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", ""),
-        "/usr/local/cuda/bin"]
+path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(p for p in path if p)
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "OCL_ICD_VENDORS",
              "KDL_CACHE_DIR", "KDL_CPU"):
@@ -97,7 +95,8 @@ if shutil.which("unshare") and subprocess.run(mount, check=False, capture_output
     config.available_features.add("tmpfs")
 if os.path.exists("/usr/local/cuda/include/cuda_runtime.h"):
     config.available_features.add("cuda-headers")
-libdevice = "/usr/local/cuda/nvvm/libdevice/libdevice.10.bc"
+cuda = os.path.dirname(os.path.dirname(shutil.which("ptxas", path=config.environment["PATH"]) or "/usr/local/cuda/bin/ptxas"))
+libdevice = os.path.join(cuda, "nvvm/libdevice/libdevice.10.bc")
 config.substitutions.append(("%libdevice", libdevice))
 if os.path.exists(libdevice):
     config.available_features.add("libdevice")

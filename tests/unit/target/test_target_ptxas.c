@@ -28,7 +28,9 @@ static bool compiles(const char *directory, const char *target, const char *part
   return system(command) == 0;
 }
 
-static bool has_ptxas(void) { return system("command -v ptxas >/dev/null") == 0; }
+static bool has_ptxas(void) {
+  return system("command -v ptxas >/dev/null") == 0;
+}
 
 static void ptx_compiles_where_it_runs(void **state) {
   (void)state;

@@ -18,6 +18,10 @@
  *     memcpy, memmove, memset, strlen, __stack_chk_fail, __stack_chk_guard, and the functions of
  *     libm on doubles and floats (src/image/host/host_imports.def has their names).
  *
+ * A note tells which CPU it needs; KDL_HOST_CPU below writes one, and so does every compiler of
+ * libkdl's. Without it the metadata must tell (`arch`), for where neither does, no CPU is given the
+ * image (docs/targets.md).
+ *
  * The function runs one work-group per call and loops over the group's work-items itself: inside
  * the image the loop can be vectorised, and a call per work-item would cost more than most kernels
  * do. Groups of one launch run on several threads at once and in any order.
@@ -64,5 +68,19 @@ typedef struct kdl_host_kernel {
   uint32_t param_count;
   const kdl_host_param *params;
 } kdl_host_kernel;
+
+/* The note: in a section .note.kdl, of this owner and type. Its description is text, ended by NUL,
+ * as the `arch` of the metadata is: a level or a CPU and features beyond it, "x86-64-v3+avx_vnni",
+ * "armv8.2-a+bf16", "rv64gcv_zba". */
+#define KDL_HOST_NOTE_OWNER "kdl"
+#define KDL_HOST_NOTE_CPU 1
+
+/* Once per image, at file scope, as in KDL_HOST_CPU("x86-64-v3"); it is for the author to say what
+ * the compiler was told by -march. */
+#define KDL_HOST_CPU(arch)                                                                         \
+  __attribute__((used, section(".note.kdl"), aligned(4))) static const struct {                    \
+    uint32_t owner_size, size, type;                                                               \
+    char owner[4], text[(sizeof arch + 3) / 4 * 4];                                                \
+  } kdl_host_cpu = {4, sizeof arch, KDL_HOST_NOTE_CPU, KDL_HOST_NOTE_OWNER, arch}
 
 #endif

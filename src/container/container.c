@@ -240,12 +240,29 @@ static kdl_status look_at_head(kdl_image *image) {
   return KDL_OK;
 }
 
+/* An object that was packed without its arch may tell it. */
+static kdl_status read_arch(kdl_container *container, kdl_image *image) {
+  const void *data;
+  kdl_image_target target;
+  if (image->kind != KDL_IMAGE_OBJECT || image->arch.length || !image->size || image->problem ||
+      image->codec != KDL_CODEC_NONE || image->source->codec != KDL_CODEC_NONE)
+    return KDL_OK;
+  kdl_status status = kdl_source_view(image->source, image->offset, image->size, &data);
+  if (status != KDL_OK ||
+      kdl_image_read_target(image->kind, data, (size_t)image->size, &target) != KDL_OK)
+    return status;
+  image->arch = kdl_arena_string(&container->arena, target.arch, strlen(target.arch));
+  return image->arch.data ? KDL_OK : kdl_container_no_memory(container);
+}
+
 /* The rest of adding an image that has no index: what it is by its own bytes, and what lies in it.
  */
 static __attribute__((noinline)) kdl_status look_into(kdl_container *container,
                                                       const kdl_parse_context *scope) {
   kdl_image *image = &container->images[container->count];
   kdl_status status = image->kind == KDL_IMAGE_CL ? KDL_OK : look_at_head(image);
+  if (status == KDL_OK)
+    status = read_arch(container, image);
   if (status != KDL_OK)
     return status;
   ++container->count;

@@ -127,11 +127,12 @@ kdl_status(kdl_image_malformed)(uint64_t offset, const char *field, const char *
   return kdl_fail(KDL_BAD_FILE, "offset 0x%" PRIx64 ": %s: %s", offset, field, message);
 }
 
-kdl_status kdl_target_append(char field[64], const char *what, const char *text, size_t length,
-                             uint64_t offset) {
+kdl_status kdl_target_append(char *field, size_t room, const char *what, const char *text,
+                             size_t length, uint64_t offset) {
   size_t used = strlen(field);
-  if (length > 63 - used)
-    return kdl_image_malformed(offset, what, "found %zu bytes, expected at most 63", used + length);
+  if (length > room - 1 - used)
+    return kdl_image_malformed(offset, what, "found %zu bytes, expected at most %zu", used + length,
+                               room - 1);
   for (size_t i = 0; i < length; ++i) {
     if (text[i] <= ' ' || text[i] > '~')
       return kdl_image_malformed(offset, what, "found byte 0x%02x in it, expected printable text",

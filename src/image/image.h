@@ -23,10 +23,13 @@ enum { KDL_SNIFF_SIZE = 256 };
  * opens with a longer comment. */
 kdl_image_kind kdl_image_sniff(const void *head, size_t size);
 
+/* Room for a triple or the name of a processor, and for one with a list of features. */
+enum { KDL_TARGET_NAME = 64, KDL_TARGET_ARCH = 2048 };
+
 /* The target an image was built for, as far as the image itself tells. */
 typedef struct kdl_image_target {
-  char triple[64];        /* "nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa", ...; "" where unknown   */
-  char arch[64];          /* "sm_90a", "gfx90a:sramecc+:xnack-", "x86-64-v3", ...; "" likewise   */
+  char triple[KDL_TARGET_NAME]; /* "nvptx64-nvidia-cuda", ...; "" where unknown                  */
+  char arch[KDL_TARGET_ARCH];   /* "sm_90a", "gfx90a:xnack-", "x86-64-v3+amx_tile"; "" likewise  */
   uint16_t offload_kind;  /* what a packer would use: CUDA for cubin and PTX, HIP for hsaco, ... */
   uint32_t version_major; /* PTX ISA, SPIR-V version, AMD code object version; 0 where none      */
   uint32_t version_minor;

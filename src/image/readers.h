@@ -73,7 +73,7 @@ kdl_status kdl_image_malformed(uint64_t offset, const char *field, const char *f
 
 /* Appends text from the image to a field of the target. The text must be printable, so that a
  * hostile image cannot steer a terminal, and must fit. */
-kdl_status kdl_target_append(char field[64], const char *what, const char *text, size_t length,
-                             uint64_t offset);
+kdl_status kdl_target_append(char *field, size_t room, const char *what, const char *text,
+                             size_t length, uint64_t offset);
 
 #endif

@@ -226,7 +226,7 @@ static bool compare_target(file *f, amd_comgr_data_t object, kdl_image_target *t
     differ(f, "libkdl: %s", kdl_error_message());
     return false;
   }
-  snprintf(ours, 256, "%s--%s", target->triple, target->arch);
+  snprintf(ours, 256, "%s--%.180s", target->triple, target->arch);
   if (amd_comgr_get_data_isa_name(object, &size, isa) != AMD_COMGR_STATUS_SUCCESS)
     return false;
   if (strcmp(isa, ours) != 0)

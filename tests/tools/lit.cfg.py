@@ -78,7 +78,7 @@ programs = """
     aarch64-linux-gnu-gcc ar as chromium clang clang-linker-wrapper clang-offload-bundler cuobjdump docker-registry fatbinary gcc kdl-ld
     kdl-registry ld ld.lld
     llvm-ar llvm-dis llvm-objcopy llvm-objdump llvm-offload-binary llvm-readobj nvcc obj2yaml oclgrind
-    minisign objcopy patchelf openssl ptxas python3 qemu-aarch64 readelf skopeo spirv-dis spirv-val strip yaml2obj
+    minisign objcopy patchelf openssl ptxas python3 qemu-aarch64 qemu-x86_64 readelf skopeo spirv-dis spirv-val strip yaml2obj
 """.split()
 for program in programs:
     if shutil.which(program, path=config.environment["PATH"]):

@@ -15,6 +15,8 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <kdl/host_abi.h>
+
 using namespace mlir;
 using namespace mlir::kdl;
 
@@ -68,6 +70,25 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level) {
   llvm::ModulePassManager passes = level ? builder.buildPerModuleDefaultPipeline(levels[level])
                                          : builder.buildO0DefaultPipeline(levels[0]);
   passes.run(module, modules);
+}
+
+/// The note that tells which CPU the object needs.
+void addNote(llvm::Module &module, StringRef arch) {
+  llvm::LLVMContext &context = module.getContext();
+  std::string text = arch.str();
+  text.resize(llvm::alignTo(text.size() + 1, 4));
+  auto word = [&](uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
+  };
+  llvm::Constant *note = llvm::ConstantStruct::getAnon(
+      {word(sizeof KDL_HOST_NOTE_OWNER), word(arch.size() + 1), word(KDL_HOST_NOTE_CPU),
+       llvm::ConstantDataArray::getString(context, KDL_HOST_NOTE_OWNER),
+       llvm::ConstantDataArray::getString(context, text, /*AddNull=*/false)});
+  auto *variable =
+      new llvm::GlobalVariable(module, note->getType(), /*isConstant=*/true,
+                               llvm::GlobalValue::PrivateLinkage, note, "kdl_host_cpu");
+  variable->setSection(".note.kdl");
+  variable->setAlignment(llvm::Align(4));
 }
 
 /// A file that is removed when this is.
@@ -173,5 +194,6 @@ FailureOr<SmallVector<char, 0>> kdl::compileForHost(ModuleOp module, ArrayRef<Ho
   if (llvm::verifyModule(*translated, &stream))
     return emitError() << words;
   optimize(*translated, *machine, target.getO());
+  addNote(*translated, target.getArch());
   return emit(*translated, *machine, linker, emitError);
 }

@@ -16,7 +16,7 @@
 // LATE: error: found the target #kdl.host, which is compiled before the module is lowered for a GPU: run kdl-host-object or kdl-compile-targets first
 
 // The image is one that libkdl loads by itself.
-// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-host-object,gpu-module-to-binary,kdl-mark-runtime-select{min-objects=1})' \
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-host-object{arch=x86-64-v3},gpu-module-to-binary,kdl-mark-runtime-select{min-objects=1})' \
 // RUN:   | kdl-mlir translate | llc -relocation-model=pic -filetype=obj -o %t.o
 // RUN: kdl verify %t.o
 // RUN: kdl extract %t.o --image=0 -o %t.so
@@ -24,6 +24,9 @@
 // IMAGE-DAG: GLOBAL DEFAULT {{.*}} place{{$}}
 // IMAGE-DAG: GLOBAL DEFAULT {{.*}} kdl_host_kernel_place{{$}}
 // IMAGE-NOT: NEEDED
+// And tells which CPU it needs.
+// RUN: kdl ls %t.so | FileCheck %s --check-prefix=CPU
+// CPU: 0 object none x86_64-unknown-linux-gnu x86-64-v3
 
 module attributes {gpu.container_module} {
   gpu.module @kernels {

@@ -35,6 +35,9 @@ typedef struct kdl_host_image {
   uint64_t reserved_size;
 } kdl_host_image;
 
+/* KDL_NO_MATCH where the object's own note asks for more than this CPU has. */
+kdl_status kdl_host_check_cpu(const kdl_backend_image *source);
+
 /* Loads a shared object from memory; its symbols are bound now and seen by no other object. Its
  * constructors run, which get no arguments. */
 kdl_status kdl_host_image_load(const kdl_backend_image *source, kdl_host_image *out_image);

@@ -271,7 +271,7 @@ static kdl_status open_object(const kdl_backend_image *source, kdl_host_object *
     return status;
   if (out_object->machine != own_machine)
     return FAIL(KDL_BAD_FILE, "found machine %u, expected %d", out_object->machine, own_machine);
-  return KDL_OK;
+  return kdl_host_check_cpu(source);
 }
 
 static void unmap(kdl_host_image *image) {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ELF files for CPUs. The triple is what the header tells, with "unknown" for the vendor; the arch
- * is known for x86-64 only, from the ISA level that linkers keep in a GNU property (x86-64 psABI,
- * "Program Property"). Kernels are what a dynamic loader would find by name.
+ * ELF files for CPUs. The triple is what the header tells, with "unknown" for the vendor. The arch
+ * is what a note of kdl cc's holds (<kdl/host_abi.h>); without one, for x86-64, the ISA level that
+ * GNU linkers keep in a property (x86-64 psABI, "Program Property"); and without either it is not
+ * known. Kernels are what a dynamic loader would find by name.
  */
 #include "base/bytes.h"
 #include "image/elf_file.h"
 #include "image/readers.h"
+
+#include <kdl/host_abi.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +17,8 @@
 
 enum {
   machine_x86_64 = 62,
+  machine_aarch64 = 183,
+  machine_riscv = 243,
   note_gnu_property = 5,
   visibility_mask = 3,
   visibility_default = 0,
@@ -44,10 +49,10 @@ static const machine_row machines[] = {
     {43, 64, true, "sparcv9", "gnu"},
     {machine_x86_64, 64, false, "x86_64", "gnu"},
     {machine_x86_64, 32, false, "x86_64", "gnux32"},
-    {183, 64, false, "aarch64", "gnu"},
-    {183, 64, true, "aarch64_be", "gnu"},
-    {243, 32, false, "riscv32", "gnu"},
-    {243, 64, false, "riscv64", "gnu"},
+    {machine_aarch64, 64, false, "aarch64", "gnu"},
+    {machine_aarch64, 64, true, "aarch64_be", "gnu"},
+    {machine_riscv, 32, false, "riscv32", "gnu"},
+    {machine_riscv, 64, false, "riscv64", "gnu"},
     {258, 64, false, "loongarch64", "gnu"},
 };
 
@@ -99,21 +104,42 @@ static kdl_status read_isa_needed(const kdl_elf *elf, const kdl_elf_note *note,
   return KDL_OK;
 }
 
-static kdl_status print_x86_level(const kdl_elf *elf, kdl_image_target *target) {
+/* Bit 0 is the baseline, which the C library's start files ask for in objects whose code needs
+ * more; bits 1 to 3 are x86-64-v2 to v4. The bits of later levels have no name here. */
+static const char *name_of_level(uint32_t levels) {
+  if (levels >> 4)
+    return "";
+  return levels & 8 ? "x86-64-v4" : levels & 4 ? "x86-64-v3" : levels & 2 ? "x86-64-v2" : "";
+}
+
+/* An object that is linked of several may have several notes. */
+static kdl_status read_cpu(const kdl_elf *elf, const kdl_elf_note *note, kdl_image_target *target,
+                           bool *differs) {
+  const char *text = (const char *)note->data;
+  size_t length = strnlen(text, note->size);
+  *differs |= target->arch[0] &&
+              (strlen(target->arch) != length || memcmp(target->arch, text, length) != 0);
+  target->arch[0] = '\0';
+  return kdl_target_append(target->arch, sizeof target->arch, "note of the CPU", text, length,
+                           (uint64_t)(note->data - elf->data));
+}
+
+static kdl_status print_arch(const kdl_elf *elf, kdl_image_target *target) {
   uint32_t levels = 0;
+  bool differs = false;
   kdl_elf_notes notes = {.elf = elf};
   kdl_elf_note note;
   kdl_status status;
   while ((status = kdl_elf_next_note(&notes, &note)) == KDL_OK && note.owner) {
-    if (kdl_elf_note_is(&note, "GNU", note_gnu_property))
+    if (kdl_elf_note_is(&note, KDL_HOST_NOTE_OWNER, KDL_HOST_NOTE_CPU))
+      status = read_cpu(elf, &note, target, &differs);
+    else if (elf->machine == machine_x86_64 && kdl_elf_note_is(&note, "GNU", note_gnu_property))
       status = read_isa_needed(elf, &note, &levels);
     if (status != KDL_OK)
       return status;
   }
-  /* Bit 0 is the baseline, bits 1 to 3 are x86-64-v2 to v4. */
-  static const char *const names[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
-  size_t level = levels & 8 ? 3 : levels & 4 ? 2 : levels & 2 ? 1 : 0;
-  snprintf(target->arch, sizeof target->arch, "%s", names[level]);
+  if (differs || !target->arch[0])
+    snprintf(target->arch, sizeof target->arch, "%s", differs ? "" : name_of_level(levels));
   return status;
 }
 
@@ -123,7 +149,9 @@ kdl_status kdl_host_elf_read_target(const uint8_t *data, size_t size, kdl_image_
   if (status != KDL_OK)
     return status;
   print_triple(&elf, target);
-  return elf.machine == machine_x86_64 ? print_x86_level(&elf, target) : KDL_OK;
+  bool is_run = elf.machine == machine_x86_64 || elf.machine == machine_aarch64 ||
+                elf.machine == machine_riscv;
+  return is_run ? print_arch(&elf, target) : KDL_OK;
 }
 
 static bool is_callable_by_name(const kdl_elf_symbol *symbol) {

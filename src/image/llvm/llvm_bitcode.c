@@ -107,7 +107,7 @@ static kdl_status read_triple(kdl_bitstream *stream, kdl_image_target *target) {
     text[length++] = (char)value;
   }
   target->triple[0] = '\0';
-  return kdl_target_append(target->triple, "triple", text, length, offset);
+  return kdl_target_append(target->triple, KDL_TARGET_NAME, "triple", text, length, offset);
 }
 
 /* A NUL-terminated string among a record's operands. What does not fit is cut, since the strings
@@ -166,7 +166,7 @@ static kdl_status read_cpu(kdl_bitstream *stream, function_target *functions) {
   if (functions->cpu[0] && strcmp(cpu, functions->cpu) != 0)
     functions->cpus_differ = true;
   functions->cpu[0] = '\0';
-  return kdl_target_append(functions->cpu, "target-cpu", cpu, strlen(cpu), offset);
+  return kdl_target_append(functions->cpu, KDL_TARGET_NAME, "target-cpu", cpu, strlen(cpu), offset);
 }
 
 /* [group, parameter, attributes...], of which those of functions matter, at this "parameter". An
@@ -237,7 +237,7 @@ static kdl_status finish_target(const function_target *functions, kdl_image_targ
         snprintf(arch + length, sizeof arch - (size_t)length, ":sramecc%c", functions->sramecc);
   if (has_target_id && functions->xnack)
     length += snprintf(arch + length, sizeof arch - (size_t)length, ":xnack%c", functions->xnack);
-  return kdl_target_append(target->arch, "target-cpu", arch, (size_t)length, 0);
+  return kdl_target_append(target->arch, KDL_TARGET_NAME, "target-cpu", arch, (size_t)length, 0);
 }
 
 kdl_status kdl_llvm_bitcode_read_target(const uint8_t *data, size_t size,

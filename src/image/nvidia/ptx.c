@@ -179,8 +179,8 @@ static kdl_status read_arch(scanner *s, kdl_image_target *target) {
     if (!is_name(specifier))
       return unexpected(specifier, ".target", "an architecture such as sm_90");
     if (specifier.length > 3 && memcmp(specifier.text, "sm_", 3) == 0)
-      return kdl_target_append(target->arch, ".target", specifier.text, specifier.length,
-                               specifier.offset);
+      return kdl_target_append(target->arch, KDL_TARGET_NAME, ".target", specifier.text,
+                               specifier.length, specifier.offset);
     token comma = next(s);
     if (!is(comma, ","))
       return unexpected(comma, ".target", "an architecture such as sm_90");

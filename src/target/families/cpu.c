@@ -41,6 +41,8 @@ void kdl_cpu_image(const kdl_image_desc *desc, kdl_target_family family, kdl_cpu
     kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
     return;
   }
+  if (rule->kind == KDL_IMAGE_OBJECT && desc->arch.length == 0)
+    kdl_rule_fault(rule, KDL_REASON(UNKNOWN_LEVEL));
   rule->form = rule->kind == KDL_IMAGE_BITCODE ? KDL_FORM_BITCODE : KDL_FORM_HOST;
   kdl_rule_arch(rule, KDL_ARCH(family, 0), KDL_ARCH(family, 0));
   kdl_feature_join(&rule->needs, set);

@@ -3,7 +3,7 @@
 #include "image_support.h"
 
 static const golden_image goldens[] = {
-    {"x86_64.o", KDL_IMAGE_OBJECT, "x86_64-unknown-linux-gnu", "x86-64", 0, "saxpy fill "},
+    {"x86_64.o", KDL_IMAGE_OBJECT, "x86_64-unknown-linux-gnu", "", 0, "saxpy fill "},
     {"x86_64_v3.so", KDL_IMAGE_OBJECT, "x86_64-unknown-linux-gnu", "x86-64-v3", 0, "saxpy fill "},
     {"aarch64.o", KDL_IMAGE_OBJECT, "aarch64-unknown-linux-gnu", "", 0, "saxpy fill "},
     {"i386.o", KDL_IMAGE_OBJECT, "i386-unknown-linux-gnu", "", 0, "saxpy fill "},
@@ -50,8 +50,7 @@ static void machines_make_triples(void **state) {
     data[7] = rows[i].os_abi;
     data[rows[i].byte_order == 1 ? 18 : 19] = (uint8_t)rows[i].machine;
     data[rows[i].byte_order == 1 ? 19 : 18] = (uint8_t)(rows[i].machine >> 8);
-    assert_target(KDL_IMAGE_OBJECT, data, sizeof data, rows[i].triple,
-                  rows[i].machine == 62 ? "x86-64" : "", 0);
+    assert_target(KDL_IMAGE_OBJECT, data, sizeof data, rows[i].triple, "", 0);
   }
 }
 
@@ -73,8 +72,10 @@ static void isa_levels_make_the_arch(void **state) {
     uint32_t levels;
     const char *arch;
   } rows[] = {
-      {0, "x86-64"},    {1, "x86-64"},     {3, "x86-64-v2"}, {2, "x86-64-v2"},
-      {7, "x86-64-v3"}, {15, "x86-64-v4"}, {8, "x86-64-v4"}, {0xfffffff0, "x86-64"},
+      {3, "x86-64-v2"}, {2, "x86-64-v2"}, {7, "x86-64-v3"}, {15, "x86-64-v4"},
+      {8, "x86-64-v4"}, {0, ""},          {1, ""}, /* as the C library's start files do, whatever
+                                                      the code needs */
+      {0x1f, ""},       {0xfffffff0, ""},          /* levels to come */
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     elf_image elf = with_isa_needed(rows[i].levels);
@@ -82,6 +83,82 @@ static void isa_levels_make_the_arch(void **state) {
                   0);
     free(elf.data);
   }
+}
+
+/* Writes the note of <kdl/host_abi.h>; returns its size. */
+static size_t put_note(uint8_t *at, uint32_t type, const char *text) {
+  size_t length = strlen(text) + 1;
+  kdl_store_u32(at, 4);
+  kdl_store_u32(at + 4, (uint32_t)length);
+  kdl_store_u32(at + 8, type);
+  memcpy(at + 12, "kdl", 4);
+  memcpy(at + 16, text, length);
+  return 16 + (length + 3) / 4 * 4;
+}
+
+static void check_notes(uint16_t machine, const char *first, const char *second, const char *arch) {
+  uint8_t notes[4096] = {0};
+  size_t size = first ? put_note(notes, 1, first) : 0;
+  size += second ? put_note(notes + size, 1, second) : 0;
+  size += put_note(notes + size, 2, "another type, to be passed over");
+  const elf_section section = {".note.kdl", 7, 2, notes, size};
+  elf_image elf = build_elf(machine, &section, 1);
+  kdl_image_target target;
+  assert_ok(kdl_image_read_target(KDL_IMAGE_OBJECT, elf.data, elf.size, &target));
+  assert_string_equal(target.arch, arch);
+  free(elf.data);
+}
+
+static void a_note_tells_the_cpu(void **state) {
+  (void)state;
+  check_notes(62, "x86-64-v4+avx512_bf16", NULL, "x86-64-v4+avx512_bf16");
+  check_notes(183, "armv8.2-a+bf16", NULL, "armv8.2-a+bf16");
+  check_notes(243, "rv64gcv_zba", NULL, "rv64gcv_zba");
+  check_notes(62, "x86-64-v2", "x86-64-v2", "x86-64-v2");
+  check_notes(62, "x86-64-v2", "x86-64-v4", ""); /* linked of objects for two CPUs */
+  check_notes(62, "x86-64-v2", "x86-64", "");
+  check_notes(62, NULL, NULL, "");
+  check_notes(22, "z13", NULL, ""); /* of no CPU that images run on */
+}
+
+/* The compiler's word, not the linker's. */
+static void a_note_goes_before_a_property(void **state) {
+  (void)state;
+  uint8_t notes[128] = {4, 0, 0, 0, 16, 0, 0, 0, 5, 0, 0, 0, 'G', 'N', 'U'};
+  kdl_store_u32(notes + 16, 0xc0008002);
+  kdl_store_u32(notes + 20, 4);
+  kdl_store_u32(notes + 24, 7);
+  size_t size = 32 + put_note(notes + 32, 1, "x86-64-v3+avx_vnni");
+  const elf_section section = {".note", 7, 2, notes, size};
+  elf_image elf = build_elf(62, &section, 1);
+  assert_target(KDL_IMAGE_OBJECT, elf.data, elf.size, "x86_64-unknown-linux-gnu",
+                "x86-64-v3+avx_vnni", 0);
+  free(elf.data);
+}
+
+static void a_note_must_be_short_and_printable(void **state) {
+  (void)state;
+  static uint8_t notes[4096];
+  char text[2100];
+  memset(text, 'a', sizeof text);
+  for (size_t length = 2047; length <= 2048; ++length) {
+    text[length] = '\0';
+    const elf_section section = {".note.kdl", 7, 2, notes, put_note(notes, 1, text)};
+    elf_image elf = build_elf(62, &section, 1);
+    kdl_image_target target;
+    kdl_status status = kdl_image_read_target(KDL_IMAGE_OBJECT, elf.data, elf.size, &target);
+    assert_int_equal(status, length == 2047 ? KDL_OK : KDL_BAD_FILE);
+    free(elf.data);
+    text[length] = 'a';
+  }
+  assert_string_equal(kdl_error_message(),
+                      "offset 0x50: note of the CPU: found 2048 bytes, expected at most 2047");
+  const elf_section section = {".note.kdl", 7, 2, notes, put_note(notes, 1, "x86\033[31m")};
+  elf_image elf = build_elf(62, &section, 1);
+  kdl_image_target target;
+  assert_fails(kdl_image_read_target(KDL_IMAGE_OBJECT, elf.data, elf.size, &target), KDL_BAD_FILE,
+               "offset 0x50: note of the CPU: found byte 0x1b in it, expected printable text");
+  free(elf.data);
 }
 
 static void a_property_must_fit_its_note(void **state) {
@@ -157,6 +234,9 @@ int main(void) {
       cmocka_unit_test(damaged_images_are_survived),
       cmocka_unit_test(machines_make_triples),
       cmocka_unit_test(isa_levels_make_the_arch),
+      cmocka_unit_test(a_note_tells_the_cpu),
+      cmocka_unit_test(a_note_goes_before_a_property),
+      cmocka_unit_test(a_note_must_be_short_and_printable),
       cmocka_unit_test(a_property_must_fit_its_note),
       cmocka_unit_test(functions_that_can_be_found_by_name_are_kernels),
       cmocka_unit_test(wrong_headers_are_refused),

@@ -5,6 +5,7 @@
 #include "bitcode/ukernel_passes.h"
 #include "emit/assembly.h"
 #include "emit/image_programs.h"
+#include "image/host/host_note.h"
 #include "linker/inline.h"
 #include "system/environment.h"
 
@@ -119,9 +120,20 @@ static kdl_status refuse_thread_local(const ld_linker *linker) {
   return KDL_OK;
 }
 
+/* What the image needs, for those who have it without its metadata. */
+static void add_note(const ld_linker *linker) {
+  char text[KDL_HOST_NOTE_ROOM];
+  kdl_out out = {text, sizeof text, 0};
+  kdl_out_host_note(&out, linker->target.arch, "");
+  LLVMAppendModuleInlineAsm(linker->module, text, out.used);
+}
+
 static kdl_status make_image(ld_linker *linker, ld_output *output) {
   bool is_nvidia = linker->target.family == KDL_FAMILY_NVPTX;
+  bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN;
   kdl_status status = refuse_thread_local(linker);
+  if (status == KDL_OK && !is_nvidia && !is_amd)
+    add_note(linker);
   if (status == KDL_OK)
     status = is_nvidia ? compile(linker, LLVMAssemblyFile, "ptx", output)
                        : compile(linker, LLVMObjectFile, "object", output);

@@ -76,7 +76,8 @@ static void describe_cpu(ld_target *target, const ld_request *request) {
   if (is_x86)
     kdl_out_x86(&arch, device_features(request, which));
   else
-    kdl_out_format(&arch, "%s", request->device.spec.arch);
+    kdl_out_format(&arch, "%s%s%s", request->device.spec.arch,
+                   *request->device.spec.features ? "+" : "", request->device.spec.features);
   /* The spec may name a CPU, and then it is known what to tune for. */
   const char *name = request->device.spec.arch;
   size_t length = strcspn(name, "+");

@@ -149,6 +149,12 @@ static kdl_status print_details(void *user, cli_table *table, size_t index) {
              : cli_table_say(table, "no kernel names:", kdl_text_of(kdl_error_message()));
 }
 
+/* Of machine code for a CPU it is more than a gap: no device takes it. */
+static void add_arch(cli_table *table, const kdl_image_info *image) {
+  bool is_unknown = image->kind == KDL_IMAGE_OBJECT && image->arch.length == 0;
+  cli_table_add(table, is_unknown ? KDL_TEXT("unknown") : image->arch);
+}
+
 static void add_row(cli_table *table, const listing *what, kdl_library *lib,
                     const kdl_image_info *image) {
   char room[CLI_KIND_ROOM];
@@ -156,7 +162,7 @@ static void add_row(cli_table *table, const listing *what, kdl_library *lib,
   add_kind(table, lib, image);
   cli_table_add(table, kdl_text_of(cli_offload_kind_name(image->offload_kind, room)));
   cli_table_add(table, image->triple);
-  cli_table_add(table, image->arch);
+  add_arch(table, image);
   add_number(table, image->byte_count);
   if (what->wide) {
     char offset[24];

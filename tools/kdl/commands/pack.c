@@ -175,6 +175,10 @@ static kdl_status fill_target(const packer *pack, const cli_terms *terms, const 
   }
   if (status != KDL_OK)
     return KDL_OK;
+  if (no_arch && !target.arch[0] && kind == KDL_IMAGE_OBJECT)
+    cli_warning("%s: no arch is given, and the object does not tell which CPU it was compiled for, "
+                "so that none takes it: give it as arch=ARCH, what -march was",
+                path);
   no_arch = no_arch && target.arch[0];
   if ((no_triple && !add_pair(out, "triple", 6, target.triple)) ||
       (no_arch && !add_pair(out, "arch", 4, target.arch)))

@@ -7,6 +7,7 @@
 #include "images/holdings.h"
 #include "images/kinds.h"
 #include "library/selection.h"
+#include "registry/device.h"
 #include "target/families/x86.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 
 /* What the devices make of an image, the best of it last. */
-typedef enum { refused, passed_over, fallback, chosen } standing;
+typedef enum { refused, not_known, passed_over, fallback, chosen } standing;
 
 typedef struct {
   standing standing;
@@ -107,6 +108,18 @@ static kdl_status keep_for_kernels(keeper *k) {
   return KDL_OK;
 }
 
+/* Code for a CPU of this kind, of which nothing tells whether this one runs it. */
+static void keep_not_known(keeper *k) {
+  uint32_t family = kdl_device_route(k->device->device, 0)->rule.family;
+  for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
+    const kdl_image_rule *rule = kdl_catalog_rule(k->catalog, i);
+    if (rule->family != family || rule->faults != KDL_REASON(UNKNOWN_LEVEL))
+      continue;
+    k->kept[i] = true;
+    k->accounts[i] = (account){.standing = not_known, .device = k->device->name};
+  }
+}
+
 static kdl_status keep_for_device(keeper *k) {
   kdl_choice choice = {.size = sizeof choice};
   kdl_status status = rank(k, NULL);
@@ -115,6 +128,7 @@ static kdl_status keep_for_device(keeper *k) {
     kdl_error_prefix("%s: --for=%s", k->input->name, k->device->name);
     return status;
   }
+  keep_not_known(k);
   return status == KDL_OK ? keep_for_kernels(k) : status;
 }
 
@@ -135,6 +149,8 @@ static void say_why(const keeper *k, size_t index, kdl_out *out) {
     kdl_out_format(out, "%s chooses it", entry->device);
   else if (entry->standing == fallback)
     kdl_out_format(out, "%s may fall back on it", entry->device);
+  else if (entry->standing == not_known)
+    kdl_out_format(out, "nothing tells whether %s runs it", entry->device);
   else if (kdl_catalog_image(k->catalog, index)->kind == KDL_IMAGE_SEQUENCE)
     kdl_out_format(out, "it is a recorded sequence, for any device");
   else if (k->kept[index])

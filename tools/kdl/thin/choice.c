@@ -22,6 +22,7 @@ typedef enum {
   kept_ptx,
   kept_link,
   kept_mode,
+  kept_level,
   chosen
 } standing;
 
@@ -111,6 +112,11 @@ static void take_mode(chooser *c, size_t index, module_state *module) {
   settle(c, index, is_best ? kept_mode : behind, module->first);
 }
 
+/* Code for a CPU of this kind, of which nothing tells whether this one runs it. */
+static bool is_not_known(uint64_t reasons) {
+  return reasons == KDL_REASON(UNKNOWN_LEVEL);
+}
+
 static void note_refusal(chooser *c, const kdl_select_device *device, uint32_t index,
                          uint64_t reasons) {
   if (!c->rules->explain || c->standings[index] != refused || c->choice->why[index])
@@ -137,6 +143,8 @@ static size_t choose_on_route(chooser *c, const kdl_select_device *device) {
       take_linked(c, index, module);
     else if (is_for_mode(c, reasons))
       take_mode(c, index, module);
+    else if (is_not_known(reasons))
+      settle(c, index, kept_level, 0);
     else
       note_refusal(c, device, index, reasons);
     fitting += module->forms || module->linked;
@@ -268,6 +276,8 @@ static const char *say(chooser *c, size_t i) {
     return kdl_arena_format(arena, "a linker may take it for %s", c->devices[i]);
   case kept_mode:
     return kdl_arena_format(arena, "%s chooses it with the other setting of xnack", c->devices[i]);
+  case kept_level:
+    return kdl_arena_format(arena, "nothing tells whether %s runs it", c->devices[i]);
   case kept_ptx:
     return "--keep-ptx asks for it";
   case kept_more:

@@ -97,8 +97,7 @@ static void check_target(cli_verification *verify, const cli_subject *image) {
       kdl_amdgpu_check_symbols(image->data, image->size) != KDL_OK)
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", kdl_error_message());
   char reason[256];
-  if (cli_target_contradicts(kind, image->info.triple.data, image->info.arch.data, &target, reason,
-                             sizeof reason))
+  if (cli_target_contradicts(kind, &image->info, &target, reason, sizeof reason))
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", reason);
 }
 

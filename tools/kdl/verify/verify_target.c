@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "verify/verify_target.h"
 #include "base/text.h"
+#include "target/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,19 +103,43 @@ static bool arch_contradicts(kdl_image_kind kind, const char *claimed, const cha
     return sm_contradicts(kind, claimed, real);
   case KDL_IMAGE_HSACO:
     return gfx_contradicts(claimed, real);
-  default: /* host code and IR name no architecture that all producers agree on */
+  default: /* IR names no architecture that all producers agree on; for CPUs see below */
     return false;
   }
 }
 
-bool cli_target_contradicts(kdl_image_kind kind, const char *triple, const char *arch,
+/* Whether code for a CPU needs features that the metadata does not say. */
+static bool cpu_contradicts(const kdl_image_info *claim, const kdl_image_target *image) {
+  kdl_image_desc said = {.kind = KDL_IMAGE_OBJECT,
+                         .triple = claim->triple,
+                         .arch = claim->arch,
+                         .pairs = claim->pairs,
+                         .pair_count = claim->pair_count};
+  kdl_image_desc is = {.kind = KDL_IMAGE_OBJECT,
+                       .triple = kdl_text_of(image->triple),
+                       .arch = kdl_text_of(image->arch)};
+  kdl_image_rule promised, needed;
+  kdl_image_compile(&said, &promised);
+  kdl_image_compile(&is, &needed);
+  if (promised.faults || needed.faults || promised.family != needed.family)
+    return false;
+  kdl_feature_class which = kdl_family_class((kdl_target_family)needed.family);
+  kdl_feature_set missing = kdl_feature_tokens(
+      which, (kdl_feature_set){{needed.needs.word[0] & ~promised.needs.word[0],
+                                needed.needs.word[1] & ~promised.needs.word[1]}});
+  return kdl_feature_any(missing);
+}
+
+bool cli_target_contradicts(kdl_image_kind kind, const kdl_image_info *claim,
                             const kdl_image_target *image, char *out_reason, size_t room) {
+  const char *triple = claim->triple.data, *arch = claim->arch.data;
   if (*triple && *image->triple && !same_architecture(triple, image->triple)) {
     snprintf(out_reason, room, "the metadata says triple=%s, the image itself %s", triple,
              image->triple);
     return true;
   }
-  if (arch_contradicts(kind, arch, image->arch)) {
+  if (kind == KDL_IMAGE_OBJECT ? cpu_contradicts(claim, image)
+                               : arch_contradicts(kind, arch, image->arch)) {
     snprintf(out_reason, room, "the metadata says arch=%s, the image itself %s", arch, image->arch);
     return true;
   }

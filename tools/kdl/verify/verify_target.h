@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Compares triple and arch of the metadata with what the image says of itself. A narrower claim is
- * fine: sm_90a for code that runs on any sm_90, gfx90a:xnack+ for code that runs either way. True
- * where they contradict, with the reason in `out_reason`. */
-bool cli_target_contradicts(kdl_image_kind kind, const char *triple, const char *arch,
+/* Compares triple, arch and required features of the metadata with what the image says of itself. A
+ * narrower claim is fine: sm_90a for code that runs on any sm_90, gfx90a:xnack+ for code that runs
+ * either way. True where they contradict, with the reason in `out_reason`. */
+bool cli_target_contradicts(kdl_image_kind kind, const kdl_image_info *claim,
                             const kdl_image_target *image, char *out_reason, size_t room);
 
 #endif

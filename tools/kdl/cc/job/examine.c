@@ -226,25 +226,6 @@ static void add_listed(kdl_string list, kdl_feature_class which, kdl_feature_set
   }
 }
 
-/* The attributes of a function: "define ... @memset(...) ... #3 {", and "attributes #3 = { ... }".
- */
-static kdl_string attributes_of(kdl_string ir, const char *function) {
-  char mark[64];
-  snprintf(mark, sizeof mark, " @%s(", function);
-  const char *found = memmem(ir.data, ir.length, mark, strlen(mark));
-  if (!found)
-    return (kdl_string){"", 0};
-  kdl_string rest = kdl_text_from(ir, (size_t)(found - ir.data));
-  size_t number = kdl_text_find(rest, 0, "#\n");
-  snprintf(mark, sizeof mark, "\nattributes %.*s = {",
-           (int)(kdl_text_find(rest, number, " \n") - number), rest.data + number);
-  found = memmem(ir.data, ir.length, mark, strlen(mark));
-  if (!found)
-    return (kdl_string){"", 0};
-  rest = kdl_text_from(ir, (size_t)(found - ir.data) + 1);
-  return (kdl_string){rest.data, kdl_text_find(rest, 0, "\n")};
-}
-
 static kdl_feature_set features_in(kdl_string attributes, kdl_feature_class which) {
   static const char mark[] = "\"target-features\"=\"";
   kdl_feature_set set = {{0, 0}};
@@ -258,12 +239,11 @@ static kdl_feature_set features_in(kdl_string attributes, kdl_feature_class whic
 }
 
 void cc_examine_functions(kdl_string ir, const cc_target *target, kdl_feature_set *needs) {
-  kdl_feature_set has = target->has;
   kdl_feature_set used = features_in(ir, target->features);
-  kdl_feature_join(&has, features_in(attributes_of(ir, "memset"), target->features));
-  kdl_feature_close(target->features, &has);
-  needs->word[0] |= used.word[0] & ~has.word[0];
-  needs->word[1] |= used.word[1] & ~has.word[1];
+  if (target->features == KDL_CLASS_AARCH64) /* hints, which other CPUs pass over */
+    kdl_feature_remove(&used, KDL_AARCH64_BTI);
+  needs->word[0] |= used.word[0] & ~target->has.word[0];
+  needs->word[1] |= used.word[1] & ~target->has.word[1];
 }
 
 /* ------------------------------------------------------------------------------------------ */

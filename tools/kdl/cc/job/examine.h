@@ -17,8 +17,7 @@ kdl_status cc_examine_capabilities(kdl_string module, kdl_feature_set *needs);
 kdl_status cc_examine_blocks(kdl_string module, cc_kernels *kernels);
 
 /* Adds the features that functions of LLVM IR for a CPU may use, by their target-features, beyond
- * those that all functions may: those of the wrapper (wrapper.h) are what the command line gives.
- */
+ * those of the target: attributes of the source give them, and flags of the command line. */
 void cc_examine_functions(kdl_string ir, const cc_target *target, kdl_feature_set *needs);
 
 /* The first function that LLVM IR declares and does not define, and that no compiler brings along;

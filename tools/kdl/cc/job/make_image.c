@@ -10,6 +10,7 @@
 #include "cc/job/vendor_language.h"
 #include "cc/source/wrapper.h"
 #include "image/amd/limits.h"
+#include "image/host/host_note.h"
 #include "image/host/host_object.h"
 
 #include <errno.h>
@@ -210,6 +211,23 @@ static kdl_status make_spirv(cc_job *job) {
   return status == KDL_OK ? validate_spirv(job, image) : status;
 }
 
+/* What the image needs, for those who have the image without its metadata. */
+static void write_note(FILE *out, const cc_job *job) {
+  const cc_target *target = job->target;
+  char features[KDL_TARGET_ARCH - CC_TARGET_ROOM] = "", text[KDL_HOST_NOTE_ROOM];
+  kdl_out_features(&(kdl_out){features, sizeof features, 0}, target->features,
+                   kdl_feature_tokens(target->features, job->needs));
+  kdl_out_host_note(&(kdl_out){text, sizeof text, 0}, target->arch, features);
+  for (const char *c = text; *c; ++c) {
+    if (c == text || c[-1] == '\n')
+      fputs("module asm \"", out);
+    if (*c == '\n' || *c == '"')
+      fputs(*c == '"' ? "\\22" : "\"\n", out);
+    else
+      fputc(*c, out);
+  }
+}
+
 static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
   FILE *out = path ? fopen(path, "we") : NULL;
   if (!out)
@@ -217,6 +235,8 @@ static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
                 : cc_no_memory(job);
   kdl_string cause = {"", 0};
   kdl_status status = cc_group_variables_write(&job->arena, ir, &job->kernels, out, &cause);
+  if (!job->plan->bitcode) /* for which the linker writes it */
+    write_note(out, job);
   int failed = ferror(out);
   if ((fclose(out) != 0 || failed) && status == KDL_OK)
     return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
@@ -283,6 +303,7 @@ static kdl_status make_host_ir(cc_job *job, const char *source,
     status = cc_bf16_lower(&job->arena, *out_ir, CC_BF16_ROUNDING, out_ir);
   if (status == KDL_OK)
     status = check_calls(job, *out_ir);
+  cc_examine_functions(*out_ir, job->target, &job->needs);
   if (status == KDL_OK)
     status = write_ir(job, *out_ir, items);
   return status == KDL_OK && waits ? cc_make_groups(job, items, out_path) : status;
@@ -329,7 +350,6 @@ static kdl_status make_host(cc_job *job) {
     status = make_host_ir(job, cc_file_of(job, "host.src"), write_wrapper, &ir, code);
   if (status != KDL_OK)
     return status;
-  cc_examine_functions(ir, job->target, &job->needs);
   return job->plan->bitcode ? make_host_bitcode(job) : link_host(job, code);
 }
 

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/triple.h"
 #include "container/digest.h"
 #include "image/image.h"
 #include "system/lock.h"
@@ -162,7 +163,7 @@ static kdl_image_kind declared_kind(const kdl_image *image) {
   kdl_image_kind kind = image->declared_kind < sizeof by_number / sizeof *by_number
                             ? by_number[image->declared_kind]
                             : KDL_IMAGE_UNKNOWN;
-  if (kind == KDL_IMAGE_OBJECT && kdl_text_starts(image->triple, "amdgcn"))
+  if (kind == KDL_IMAGE_OBJECT && kdl_triple_is_amd(image->triple))
     return KDL_IMAGE_HSACO;
   if (kind == KDL_IMAGE_OBJECT && kdl_text_starts(image->triple, "nvptx"))
     return KDL_IMAGE_CUBIN;
@@ -240,6 +241,16 @@ static kdl_status look_at_head(kdl_image *image) {
   return KDL_OK;
 }
 
+/* AMD's triple may name the processor, and then an arch may be missing. */
+static bool take_processor(kdl_container *container, kdl_image *image) {
+  char processor[KDL_TRIPLE_PROCESSOR];
+  if (image->arch.length || !kdl_text_starts(image->triple, "amdgpu"))
+    return true;
+  kdl_triple_processor(image->triple, processor);
+  image->arch = kdl_arena_string(&container->arena, processor, strlen(processor));
+  return image->arch.data;
+}
+
 /* An object that was packed without its arch may tell it. */
 static kdl_status read_arch(kdl_container *container, kdl_image *image) {
   const void *data;
@@ -280,6 +291,8 @@ kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_con
     ++container->module_count;
   if (image->kind == KDL_IMAGE_UNKNOWN)
     image->kind = declared_kind(image);
+  if (!take_processor(container, image))
+    return kdl_container_no_memory(container);
   if (!(image->says & KDL_SAYS_KERNELS))
     return look_into(container, scope);
   ++container->count;

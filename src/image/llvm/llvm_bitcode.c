@@ -8,6 +8,7 @@
 #include "base/text.h"
 
 #include "base/error.h"
+#include "base/triple.h"
 #include "image/llvm/llvm_annotations.h"
 #include "image/readers.h"
 
@@ -217,25 +218,22 @@ static kdl_status read_attribute_groups(kdl_bitstream *stream, const kdl_bitentr
   return status;
 }
 
-/* LLVM 23 may put the sub-architecture into the triple: amdgpu9.00-amd-amdhsa. */
-static bool is_amdgpu(const char *triple) {
-  return kdl_starts_with(triple, "amdgcn") || kdl_starts_with(triple, "amdgpu");
-}
-
 static kdl_status finish_target(const function_target *functions, kdl_image_target *target) {
+  bool is_amd = kdl_triple_is_amd(kdl_text_of(target->triple));
+  char processor[KDL_TRIPLE_PROCESSOR];
   if (kdl_starts_with(target->triple, "nvptx"))
     target->offload_kind = KDL_OFFLOAD_CUDA;
-  else if (is_amdgpu(target->triple))
+  else if (is_amd)
     target->offload_kind = KDL_OFFLOAD_HIP;
-  if (functions->cpus_differ || !functions->cpu[0])
+  kdl_triple_processor(kdl_text_of(target->triple), processor);
+  if (functions->cpus_differ || (!functions->cpu[0] && !processor[0]))
     return KDL_OK;
-  bool has_target_id = is_amdgpu(target->triple);
   char arch[96];
-  int length = snprintf(arch, sizeof arch, "%s", functions->cpu);
-  if (has_target_id && functions->sramecc)
+  int length = snprintf(arch, sizeof arch, "%s", functions->cpu[0] ? functions->cpu : processor);
+  if (is_amd && functions->sramecc)
     length +=
         snprintf(arch + length, sizeof arch - (size_t)length, ":sramecc%c", functions->sramecc);
-  if (has_target_id && functions->xnack)
+  if (is_amd && functions->xnack)
     length += snprintf(arch + length, sizeof arch - (size_t)length, ":xnack%c", functions->xnack);
   return kdl_target_append(target->arch, KDL_TARGET_NAME, "target-cpu", arch, (size_t)length, 0);
 }

@@ -7,6 +7,7 @@
  */
 #include "target/families/amdgcn.h"
 
+#include "base/triple.h"
 #include "target/requirements.h"
 
 #define T(id) ((uint64_t)1 << KDL_GPU_##id)
@@ -161,11 +162,12 @@ const kdl_amdgcn_processor *kdl_amdgcn_generic(uint8_t generic) {
 }
 
 bool kdl_amdgcn_parse(kdl_string text, kdl_amdgcn_id *out_id, kdl_parse_error *out_error) {
-  static const char hsa_prefix[] = "amdgcn-amd-amdhsa--";
+  static const char hsa[] = "-amd-amdhsa--";
   static const char feature_grammar[] =
       "sramecc+, sramecc-, xnack+ or xnack-, each at most once and "
       "only where the processor has it";
-  size_t at = kdl_text_starts(text, hsa_prefix) ? sizeof hsa_prefix - 1 : 0;
+  size_t at = kdl_triple_is_amd(text) ? kdl_text_find(text, 0, "-") : 0;
+  at = kdl_text_starts(kdl_text_from(text, at), hsa) ? at + sizeof hsa - 1 : 0;
   size_t end = kdl_text_find(text, at, ":");
   kdl_amdgcn_id id = {0};
   id.processor = kdl_amdgcn_find((kdl_string){text.data + at, end - at});

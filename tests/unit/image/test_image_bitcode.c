@@ -8,6 +8,8 @@
 static const golden_image goldens[] = {
     {"amdgcn.bc", KDL_IMAGE_BITCODE, "amdgcn-amd-amdhsa", "gfx90a:xnack+", KDL_OFFLOAD_HIP,
      "saxpy fill "},
+    {"amdgpu_subarch.bc", KDL_IMAGE_BITCODE, "amdgpu9.42-amd-amdhsa", "gfx942", KDL_OFFLOAD_HIP,
+     "saxpy fill "},
     {"nvptx64.bc", KDL_IMAGE_BITCODE, "nvptx64-nvidia-cuda", "sm_90", KDL_OFFLOAD_CUDA,
      "saxpy fill "},
     {"annotated.bc", KDL_IMAGE_BITCODE, "nvptx64-nvidia-cuda", "", KDL_OFFLOAD_CUDA, "saxpy fill "},

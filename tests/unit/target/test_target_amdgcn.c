@@ -143,6 +143,8 @@ static void canonical_form(void **state) {
       {"gfx90a:sramecc-:xnack-", "gfx90a:sramecc-:xnack-"},
       {"gfx9-4-generic:xnack+", "gfx9-4-generic:xnack+"},
       {"amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-", "gfx942:sramecc+:xnack-"},
+      {"amdgpu9.42-amd-amdhsa--gfx942:sramecc+:xnack-", "gfx942:sramecc+:xnack-"},
+      {"amdgpu-amd-amdhsa--gfx1030", "gfx1030"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     kdl_amdgcn_id id;

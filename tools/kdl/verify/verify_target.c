@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "verify/verify_target.h"
 #include "base/text.h"
+#include "base/triple.h"
+#include "target/families/amdgcn.h"
 #include "target/target.h"
 
 #include <stdio.h>
@@ -14,7 +16,6 @@
  * system are whatever the producer calls them. */
 static const char *const aliases[][2] = {
     {"aarch64", "arm64"},
-    {"amdgcn", "amdgpu"},
     {"x86_64", "amd64"},
 };
 
@@ -30,6 +31,8 @@ static bool same_architecture(const char *a, const char *b) {
   if (kdl_starts_with(a, "spir") &&
       kdl_starts_with(b, "spir")) /* spir64, spirv64, spirv64v1.4, ... */
     return true;
+  if (kdl_triple_is_amd(kdl_text_of(a)) && kdl_triple_is_amd(kdl_text_of(b)))
+    return true;
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; ++i) {
     const char *const *names = aliases[i];
     if ((same_part(a, a_length, names[0]) && same_part(b, b_length, names[1])) ||
@@ -37,6 +40,19 @@ static bool same_architecture(const char *a, const char *b) {
       return true;
   }
   return false;
+}
+
+/* The sub-architecture of AMD's triple stands for a processor, or for the generic one that it
+ * belongs to. What it stands for may be later than this version. */
+static bool subarch_contradicts(const char *triple, const char *real) {
+  char name[KDL_TRIPLE_PROCESSOR];
+  kdl_triple_processor(kdl_text_of(triple), name);
+  const kdl_amdgcn_processor *claimed = kdl_amdgcn_find(kdl_text_of(name));
+  const kdl_amdgcn_processor *is = kdl_amdgcn_find((kdl_string){real, strcspn(real, ":")});
+  if (!claimed || !is || claimed == is)
+    return false;
+  bool is_family = kdl_amdgcn_is_generic(claimed) || kdl_amdgcn_is_generic(is);
+  return !is_family || claimed->generic != is->generic;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -133,6 +149,12 @@ static bool cpu_contradicts(const kdl_image_info *claim, const kdl_image_target 
 bool cli_target_contradicts(kdl_image_kind kind, const kdl_image_info *claim,
                             const kdl_image_target *image, char *out_reason, size_t room) {
   const char *triple = claim->triple.data, *arch = claim->arch.data;
+  bool is_amd = kind == KDL_IMAGE_HSACO || kind == KDL_IMAGE_BITCODE;
+  if (is_amd && subarch_contradicts(triple, image->arch)) {
+    snprintf(out_reason, room, "the metadata says triple=%s, the image itself %s", triple,
+             image->arch);
+    return true;
+  }
   if (*triple && *image->triple && !same_architecture(triple, image->triple)) {
     snprintf(out_reason, room, "the metadata says triple=%s, the image itself %s", triple,
              image->triple);

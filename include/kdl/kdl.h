@@ -255,7 +255,8 @@ KDL_API kdl_device *kdl_device_at(size_t index);
  *   "1"                       kdl_device_at(1)
  *
  * For one that may be anywhere, and without any driver: a spec as "cuda:sm_90 driver=13.0", of
- * which "sm_90" is enough, a known name as "mi300x", or "@FILE" from `kdl devices --json`.
+ * which "sm_90" is enough, specs of all its routes as "cuda:sm_90 | opencl:sm_90", a known name as
+ * "mi300x", which has the routes of its vendor's driver, or "@FILE" from `kdl devices --json`.
  * KDL_BAD_CALL with the grammar where it means none, KDL_NO_MATCH where nothing here fits,
  * KDL_UNSUPPORTED where too many were described.
  *

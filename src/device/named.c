@@ -1,157 +1,150 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "device/named.h"
 
-#include "base/error.h"
-#include "base/nearest.h"
-#include "device/spec_json.h"
-
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
+#include <string.h>
+
+enum kind {
+  NVIDIA,
+  SPARK,
+  TEGRA,
+  GCN,
+  GCN_APU,
+  CDNA,
+  CDNA_APU,
+  RDNA,
+  RDNA_APU,
+  GEN12,
+  DG1,
+  XE,
+  XE_IGPU,
+  PVC,
+  XE2,
+  XE2_IGPU,
+  CPU,
+};
 
 static const kdl_named_device devices[] = {
-#define KDL_NAMED_DEVICE(name, line) {name, line},
+#define KDL_TYPICAL(name, kind, arch, product, memory, units)                                      \
+  {name, product, arch, kind, true, memory, units, 0, 0},
+#define KDL_NAMED(name, kind, arch, product) {name, product, arch, kind, false, 0, 0, 0, 0},
+#define KDL_CPU(name, arch, product, l1d, l2) {name, product, arch, CPU, true, 0, 0, l1d, l2},
 #include "device/named.def"
-#undef KDL_NAMED_DEVICE
+#undef KDL_TYPICAL
+#undef KDL_NAMED
+#undef KDL_CPU
 };
 enum { device_count = sizeof devices / sizeof *devices };
 
-enum { largest_file = 1 << 20 };
+#define GPU_TOKENS "int64_atomics+subgroups+generic_pointer+int64"
+
+/* What the devices of a kind share. `opencl` is the platform of the vendor's OpenCL driver, which
+ * comes with its own: NVIDIA's for Jetson has none, and no CPU is counted on to have one. NVIDIA's
+ * takes PTX, so its arch is that of the device; features follow from it. */
+static const struct {
+  kdl_backend backend;
+  kdl_device_class device_class;
+  uint32_t subgroups;
+  uint32_t max_block;
+  uint32_t shared_k; /* KiB */
+  const char *opencl;
+  const char *features;
+} kinds[] = {
+#define NV_CL "NVIDIA CUDA", ""
+#define AMD_CL "AMD Accelerated Parallel Processing"
+#define INTEL_CL "Intel(R) OpenCL Graphics"
+    [NVIDIA] = {KDL_BACKEND_CUDA, KDL_DEVICE_DISCRETE, 32, 1024, 48, NV_CL},
+    [SPARK] = {KDL_BACKEND_CUDA, KDL_DEVICE_INTEGRATED, 32, 1024, 48, NV_CL},
+    [TEGRA] = {KDL_BACKEND_CUDA, KDL_DEVICE_INTEGRATED, 32, 1024, 48, NULL, NULL},
+#define AMD KDL_BACKEND_HIP
+    [GCN] = {AMD, KDL_DEVICE_DISCRETE, 64, 1024, 64, AMD_CL, "fp64+images+" GPU_TOKENS},
+    [GCN_APU] = {AMD, KDL_DEVICE_INTEGRATED, 64, 1024, 64, AMD_CL, "fp64+images+" GPU_TOKENS},
+    [CDNA] = {AMD, KDL_DEVICE_DISCRETE, 64, 1024, 64, AMD_CL, "fp16+fp64+" GPU_TOKENS},
+    [CDNA_APU] = {AMD, KDL_DEVICE_INTEGRATED, 64, 1024, 64, AMD_CL, "fp16+fp64+" GPU_TOKENS},
+    [RDNA] = {AMD, KDL_DEVICE_DISCRETE, 32 + 64, 1024, 64, AMD_CL, "fp16+fp64+images+" GPU_TOKENS},
+    [RDNA_APU] = {AMD, KDL_DEVICE_INTEGRATED, 32 + 64, 1024, 64, AMD_CL,
+                  "fp16+fp64+images+" GPU_TOKENS},
+#undef AMD
+#define ZE KDL_BACKEND_LEVEL_ZERO
+    [GEN12] = {ZE, KDL_DEVICE_INTEGRATED, 8 + 16 + 32, 0, 64, INTEL_CL, "fp16+images+" GPU_TOKENS},
+    [DG1] = {ZE, KDL_DEVICE_DISCRETE, 8 + 16 + 32, 0, 64, INTEL_CL, "fp16+images+" GPU_TOKENS},
+    [XE] = {ZE, KDL_DEVICE_DISCRETE, 8 + 16 + 32, 1024, 64, INTEL_CL, "fp16+images+" GPU_TOKENS},
+    [XE_IGPU] = {ZE, KDL_DEVICE_INTEGRATED, 8 + 16 + 32, 1024, 64, INTEL_CL,
+                 "fp16+images+" GPU_TOKENS},
+    [PVC] = {ZE, KDL_DEVICE_DISCRETE, 16 + 32, 1024, 128, INTEL_CL, "fp16+fp64+" GPU_TOKENS},
+    [XE2] = {ZE, KDL_DEVICE_DISCRETE, 16 + 32, 1024, 0, INTEL_CL, "fp16+fp64+images+" GPU_TOKENS},
+    [XE2_IGPU] = {ZE, KDL_DEVICE_INTEGRATED, 16 + 32, 1024, 0, INTEL_CL,
+                  "fp16+fp64+images+" GPU_TOKENS},
+#undef ZE
+    [CPU] = {KDL_BACKEND_HOST, KDL_DEVICE_CPU, 0, 0, 0, NULL, NULL},
+};
 
 const kdl_named_device *kdl_named_device_at(size_t index) {
   return index < device_count ? &devices[index] : NULL;
 }
 
-const kdl_named_device *kdl_named_device_find(kdl_string name) {
-  for (size_t i = 0; i < device_count; ++i) {
-    if (strlen(devices[i].name) == name.length &&
-        strncasecmp(devices[i].name, name.data, name.length) == 0)
-      return &devices[i];
-  }
-  return NULL;
+bool kdl_named_device_is_like(const kdl_named_device *a, const kdl_named_device *b) {
+  return kinds[a->kind].backend == kinds[b->kind].backend && strcmp(a->arch, b->arch) == 0;
 }
 
-static kdl_status unknown_name(kdl_string name) {
-  kdl_nearest nearest = kdl_nearest_to(name);
-  char known[1024];
-  kdl_out out = {known, sizeof known, 0};
-  for (size_t i = 0; i < device_count; ++i) {
-    kdl_nearest_offer(&nearest, devices[i].name);
-    kdl_out_format(&out, " %s", devices[i].name);
-  }
-  return kdl_fail(
-      KDL_BAD_CALL,
-      "device '%.*s': offset 0: found no device of that name%s%s%s, expected one of:%s, "
-      "an architecture as sm_90, a spec BACKEND:ARCH [KEY=VALUE]..., or @FILE",
-      (int)(name.length < 64 ? name.length : 64), name.data, nearest.best ? " (did you mean '" : "",
-      nearest.best ? nearest.best : "", nearest.best ? "'?)" : "", known);
-}
-
-static kdl_status resolve_name(const char *text, kdl_string name, size_t end,
-                               kdl_device_spec *out_spec) {
-  const kdl_named_device *named = kdl_named_device_find(name);
-  if (!named)
-    return unknown_name(name);
-  kdl_device_spec spec;
-  kdl_status status = kdl_device_spec_parse(named->line, &spec);
-  if (status == KDL_OK)
-    status = kdl_device_spec_parse_keys(text, end, &spec);
-  if (status == KDL_OK)
-    *out_spec = spec;
-  return status;
-}
-
-/* Splits "FILE#INDEX"; a '#' that no number follows belongs to the name. */
-static size_t split_index(char *path) {
-  char *mark = strrchr(path, '#');
-  if (!mark || !kdl_is_digit(mark[1]))
-    return 0;
-  char *end;
-  unsigned long index = strtoul(mark + 1, &end, 10);
-  if (*end)
-    return 0;
-  *mark = '\0';
-  return index;
-}
-
-static kdl_status read_small_file(const char *path, char **out_data, size_t *out_size) {
-  FILE *file = fopen(path, "rbe");
-  if (!file)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno));
-  char *data = malloc(largest_file + 1);
-  size_t size = data ? fread(data, 1, largest_file + 1, file) : 0;
-  kdl_status status = KDL_OK;
-  if (!data)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
-  else if (ferror(file))
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot read: %s", path, strerror(errno));
-  else if (size > largest_file)
-    status = kdl_fail(KDL_BAD_FILE, "%s: found more than %d bytes, expected device specs in JSON",
-                      path, largest_file);
-  fclose(file);
-  if (status != KDL_OK) {
-    free(data);
-    return status;
-  }
-  *out_data = data;
-  *out_size = size;
-  return KDL_OK;
-}
-
-static kdl_status resolve_file(const char *name, kdl_device_spec *out_spec) {
-  char path[4096];
-  if (strlen(name) >= sizeof path)
-    return kdl_fail(KDL_BAD_CALL, "found a file name of %zu bytes, expected less than %zu",
-                    strlen(name), sizeof path);
-  memcpy(path, name, strlen(name) + 1);
-  size_t index = split_index(path);
-  char *data;
-  size_t size;
-  size_t count;
-  kdl_status status = read_small_file(path, &data, &size);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_device_spec_read_json(path, data, size, index, out_spec, &count);
-  free(data);
-  return status;
-}
-
-/* Architectures that one backend alone has, so that they name a device without it. */
-static bool backend_of_arch(kdl_string arch, kdl_backend *out_backend) {
+/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". */
+static void describe_cuda(kdl_device_spec *spec) {
   static const struct {
-    const char *start;
-    kdl_backend backend;
-  } starts[] = {{"sm_", KDL_BACKEND_CUDA},    {"gfx", KDL_BACKEND_HIP},
-                {"x86-64", KDL_BACKEND_HOST}, {"armv8", KDL_BACKEND_HOST},
-                {"armv9", KDL_BACKEND_HOST},  {"rv64", KDL_BACKEND_HOST}};
-  for (size_t i = 0; i < sizeof starts / sizeof *starts; ++i) {
-    if (kdl_text_starts(arch, starts[i].start)) {
-      *out_backend = starts[i].backend;
-      return true;
-    }
-  }
-  return false;
+    unsigned from, shared_optin_k;
+  } limits[] = {{120, 99}, {90, 227}, {88, 99}, {87, 163}, {86, 99},
+                {80, 163}, {75, 64},  {70, 96}, {0, 48}};
+  unsigned capability = (unsigned)strtoul(spec->arch + strlen("sm_"), NULL, 10);
+  size_t i = 0;
+  while (capability < limits[i].from)
+    ++i;
+  spec->shared_optin = limits[i].shared_optin_k << 10;
+  spec->cooperative = capability >= 60;
+  spec->cluster = capability >= 90 ? 8 : 0;
 }
 
-static kdl_status resolve_arch(const char *text, kdl_backend backend, kdl_device_spec *out_spec) {
-  char line[KDL_SPEC_LINE];
-  int length = snprintf(line, sizeof line, "%s:%s", kdl_backend_name(backend), text);
-  if (length < 0 || (size_t)length >= sizeof line)
-    return kdl_fail(KDL_BAD_CALL, "device spec: found %zu bytes, expected less than %zu",
-                    strlen(text), sizeof line);
-  return kdl_device_spec_parse(line, out_spec);
+static kdl_device_spec opencl_route(const kdl_named_device *row, const kdl_device_spec *from) {
+  kdl_device_spec spec = {
+      .backend = KDL_BACKEND_OPENCL,
+      .device_class = from->device_class,
+      .memory = from->memory,
+      .units = from->units,
+      .subgroups = from->subgroups,
+      .max_block = from->max_block,
+      .shared = from->shared,
+      /* Intel's takes SPIR-V; the version that all of them take. */
+      .il = from->backend == KDL_BACKEND_LEVEL_ZERO ? KDL_VERSION_OF(1, 2) : 0,
+  };
+  bool takes_ptx = from->backend == KDL_BACKEND_CUDA;
+  snprintf(spec.arch, sizeof spec.arch, "%s", takes_ptx ? row->arch : "spirv64");
+  snprintf(spec.name, sizeof spec.name, "%s", row->product);
+  snprintf(spec.platform, sizeof spec.platform, "%s", kinds[row->kind].opencl);
+  snprintf(spec.features, sizeof spec.features, "%s", kinds[row->kind].features);
+  return spec;
 }
 
-kdl_status kdl_device_spec_resolve(const char *text, kdl_device_spec *out_spec) {
-  text += strspn(text, " \t");
-  if (*text == '@')
-    return resolve_file(text + 1, out_spec);
-  kdl_string name = {text, strcspn(text, " \t")};
-  kdl_backend backend;
-  if (backend_of_arch(name, &backend))
-    return resolve_arch(text, backend, out_spec);
-  if (name.length == 0 || memchr(name.data, ':', name.length))
-    return kdl_device_spec_parse(text, out_spec);
-  return resolve_name(text, name, name.length, out_spec);
+void kdl_named_device_describe(const kdl_named_device *row, kdl_device_routes *out_routes) {
+  kdl_device_spec *spec = &out_routes->specs[0];
+  *spec = (kdl_device_spec){
+      .backend = kinds[row->kind].backend,
+      .device_class = row->kind == CPU ? KDL_DEVICE_CLASS_UNSAID : kinds[row->kind].device_class,
+      .memory = (uint64_t)row->memory * 1000000000,
+      .units = row->units,
+      .subgroups = kinds[row->kind].subgroups,
+      .max_block = kinds[row->kind].max_block,
+      .shared = (uint64_t)kinds[row->kind].shared_k << 10,
+      .cooperative =
+          kinds[row->kind].backend == KDL_BACKEND_HIP && row->arch[3] != '7' && row->arch[3] != '8',
+      .l1d = (uint64_t)row->l1d_k << 10,
+      .l2 = (uint64_t)row->l2_k << 10,
+  };
+  snprintf(spec->arch, sizeof spec->arch, "%s", row->arch);
+  snprintf(spec->name, sizeof spec->name, "%s", row->product);
+  if (spec->backend == KDL_BACKEND_CUDA)
+    describe_cuda(spec);
+  if (row->kind == CDNA && strncmp(row->arch, "gfx950", 6) == 0)
+    spec->shared = 160 << 10;
+  out_routes->count = 1;
+  if (kinds[row->kind].opencl)
+    out_routes->specs[out_routes->count++] = opencl_route(row, spec);
 }

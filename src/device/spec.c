@@ -458,11 +458,40 @@ static kdl_status check_meaning(const parser *p, const kdl_device_spec *spec) {
   return compile(spec, room, &rule, &error) ? KDL_OK : refuse_meaning(p, spec, &error);
 }
 
+/* Whether the next word is the '|' before a further route. */
+static bool at_route(const parser *p) {
+  return kdl_text_is(word_at(p, p->at, " \t"), "|");
+}
+
 static kdl_status parse_keys(parser *p, kdl_device_spec *spec) {
   kdl_status status = KDL_OK;
-  for (skip_blanks(p); status == KDL_OK && p->at < p->line.length; skip_blanks(p))
+  memset(p->value_at, 0, sizeof p->value_at);
+  for (skip_blanks(p); status == KDL_OK && p->at < p->line.length && !at_route(p); skip_blanks(p))
     status = parse_pair(p, spec);
   return status == KDL_OK ? check_meaning(p, spec) : status;
+}
+
+static kdl_status parse_spec(parser *p, kdl_device_spec *out_spec) {
+  *out_spec = (kdl_device_spec){0};
+  skip_blanks(p);
+  kdl_status status = parse_backend(p, out_spec);
+  if (status == KDL_OK)
+    status = parse_arch(p, out_spec);
+  return status == KDL_OK ? parse_keys(p, out_spec) : status;
+}
+
+/* The specs behind the first, where the line has some. */
+static kdl_status parse_further(parser *p, kdl_device_routes *routes) {
+  kdl_status status = KDL_OK;
+  if (p->at < p->line.length)
+    routes->count = 1;
+  while (status == KDL_OK && p->at < p->line.length) {
+    if (routes->count == KDL_LIMIT_ROUTES)
+      return refuse(p, p->at, " \t", NULL, "at most 8 routes");
+    ++p->at;
+    status = parse_spec(p, &routes->specs[routes->count++]);
+  }
+  return status;
 }
 
 static kdl_status check_length(kdl_string line) {
@@ -474,30 +503,32 @@ static kdl_status check_length(kdl_string line) {
 
 kdl_status kdl_device_spec_parse(const char *line, kdl_device_spec *out_spec) {
   parser p = {.line = kdl_text_of(line)};
-  kdl_device_spec spec = {0};
+  kdl_device_spec spec;
   kdl_status status = check_length(p.line);
-  if (status != KDL_OK)
-    return status;
-  skip_blanks(&p);
-  status = parse_backend(&p, &spec);
   if (status == KDL_OK)
-    status = parse_arch(&p, &spec);
-  if (status == KDL_OK)
-    status = parse_keys(&p, &spec);
+    status = parse_spec(&p, &spec);
+  if (status == KDL_OK && p.at < p.line.length)
+    status = refuse(&p, p.at, " \t", NULL, "one route");
   if (status == KDL_OK)
     *out_spec = spec;
   return status;
 }
 
-kdl_status kdl_device_spec_parse_keys(const char *line, size_t at, kdl_device_spec *spec) {
-  parser p = {.line = kdl_text_of(line), .at = at};
-  kdl_device_spec changed = *spec;
+kdl_status kdl_device_routes_parse(const char *line, kdl_device_routes *out_routes) {
+  parser p = {.line = kdl_text_of(line)};
   kdl_status status = check_length(p.line);
   if (status == KDL_OK)
-    status = parse_keys(&p, &changed);
+    status = parse_spec(&p, &out_routes->specs[0]);
+  out_routes->count = 1;
+  return status == KDL_OK ? parse_further(&p, out_routes) : status;
+}
+
+kdl_status kdl_device_routes_parse_keys(const char *line, size_t at, kdl_device_routes *routes) {
+  parser p = {.line = kdl_text_of(line), .at = at};
+  kdl_status status = check_length(p.line);
   if (status == KDL_OK)
-    *spec = changed;
-  return status;
+    status = parse_keys(&p, &routes->specs[0]);
+  return status == KDL_OK ? parse_further(&p, routes) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -95,14 +95,28 @@ typedef struct kdl_device_spec {
 /* Longest line that is parsed or printed. */
 enum { KDL_SPEC_LINE = 4096 };
 
+/* A device has few routes: its vendor's own driver, and a platform or two of OpenCL. */
+enum { KDL_LIMIT_ROUTES = 8 };
+
+/* A device through every driver that shows it, the preferred one first. */
+typedef struct kdl_device_routes {
+  size_t count; /* at least 1 */
+  kdl_device_spec specs[KDL_LIMIT_ROUTES];
+} kdl_device_routes;
+
 /* Reads a line. Fails with KDL_BAD_CALL and a message that names the offset, what was found there,
  * what was expected, the nearest known word, and the grammar. The arch and every feature token are
  * checked, so that a spec that was parsed compiles. */
 kdl_status kdl_device_spec_parse(const char *line, kdl_device_spec *out_spec);
 
-/* Reads `KEY=VALUE ...` from `at` in the line on into a spec that already has its backend and arch;
- * a key that was read is taken from the line, the others stay. */
-kdl_status kdl_device_spec_parse_keys(const char *line, size_t at, kdl_device_spec *spec);
+/* Reads specs with " | " between them. After a failure, here and below, what is in the routes has no
+ * meaning. */
+kdl_status kdl_device_routes_parse(const char *line, kdl_device_routes *out_routes);
+
+/* Reads `KEY=VALUE ... [| spec]...` from `at` in the line on into a device whose first spec already
+ * has its backend and arch: a key that was read is taken from the line, the others stay, and routes
+ * that were read take the place of the further ones. */
+kdl_status kdl_device_routes_parse_keys(const char *line, size_t at, kdl_device_routes *routes);
 
 /* Prints the line; always fits in KDL_SPEC_LINE. */
 void kdl_device_spec_print(const kdl_device_spec *spec, kdl_out *out);

@@ -160,92 +160,121 @@ static kdl_status read_backend(kdl_json *json, kdl_device_spec *spec) {
   return status;
 }
 
+typedef struct {
+  size_t index; /* of the device that is wanted */
+  size_t count; /* of those read so far */
+  kdl_device_routes *out_routes;
+} wanted;
+
 /* What an object has shown to be while its members are read: a spec, or a list of them. */
 typedef struct {
-  kdl_device_spec spec;
+  kdl_device_spec *spec;
+  kdl_device_routes *routes; /* where its further routes go; NULL: it may have none */
+  wanted *list;              /* for what its "devices" are; NULL: it may have none */
   bool has_backend;
   bool has_devices;
 } reading;
 
+static kdl_status read_routes(kdl_json *json, kdl_device_routes *routes);
+static kdl_status read_devices(kdl_json *json, wanted *want);
+
 static kdl_status read_member(kdl_json *json, const char *name, reading *into) {
+  if (into->list && strcmp(name, "devices") == 0) {
+    into->has_devices = true;
+    return read_devices(json, into->list);
+  }
+  if (into->routes && strcmp(name, "routes") == 0)
+    return read_routes(json, into->routes);
   if (strcmp(name, "backend") == 0) {
     into->has_backend = true;
-    return read_backend(json, &into->spec);
+    return read_backend(json, into->spec);
   }
   if (strcmp(name, "arch") == 0)
-    return kdl_json_string(json, into->spec.arch, sizeof into->spec.arch);
+    return kdl_json_string(json, into->spec->arch, sizeof into->spec->arch);
   const kdl_spec_key *key = kdl_spec_key_find(kdl_text_of(name));
-  return key ? read_value(json, key, &into->spec) : kdl_json_skip(json);
+  return key ? read_value(json, key, into->spec) : kdl_json_skip(json);
 }
 
 /* A spec that was read whole: both parts that it must have, and a meaning. */
 static kdl_status finish(const kdl_json *json, size_t start, const reading *from) {
   kdl_device_rule rule;
-  if (!from->has_backend || !from->spec.arch[0])
+  if (!from->has_backend || !from->spec->arch[0])
     return kdl_json_fail(json, start, "found a device without \"%s\", expected one with it",
                          from->has_backend ? "arch" : "backend");
-  if (kdl_device_spec_compile(&from->spec, &rule) == KDL_OK)
+  if (kdl_device_spec_compile(from->spec, &rule) == KDL_OK)
     return KDL_OK;
   char message[512];
   snprintf(message, sizeof message, "%s", kdl_error_message());
   return kdl_json_fail(json, start, "%s", message);
 }
 
-typedef struct {
-  size_t index; /* of the one that is wanted */
-  size_t count; /* of those read so far */
-  kdl_device_spec *out_spec;
-} wanted;
-
-static void take(wanted *want, const kdl_device_spec *spec) {
-  if (want->count++ == want->index)
-    *want->out_spec = *spec;
-}
-
-static kdl_status read_array(kdl_json *json, wanted *want);
-
-/* An object is a spec, or where `may_list`, an object with the array "devices". */
-static kdl_status read_object(kdl_json *json, bool may_list, wanted *want) {
+static kdl_status read_object(kdl_json *json, reading *into) {
   kdl_json_kind kind;
   kdl_status status = kdl_json_peek(json, &kind); /* moves over blanks */
   size_t start = json->at;
-  reading from = {.has_backend = false};
   char name[32];
   bool more;
+  *into->spec = (kdl_device_spec){0};
   if (status == KDL_OK)
     status = kdl_json_begin(json, KDL_JSON_OBJECT);
   while (status == KDL_OK &&
-         (status = kdl_json_next_key(json, name, sizeof name, &more)) == KDL_OK && more) {
-    bool is_list = may_list && strcmp(name, "devices") == 0;
-    from.has_devices |= is_list;
-    status = is_list ? read_array(json, want) : read_member(json, name, &from);
-  }
-  if (status != KDL_OK || from.has_devices)
-    return status;
-  status = finish(json, start, &from);
+         (status = kdl_json_next_key(json, name, sizeof name, &more)) == KDL_OK && more)
+    status = read_member(json, name, into);
+  return status == KDL_OK && !into->has_devices ? finish(json, start, into) : status;
+}
+
+/* Behind the first, which the object that has them is. */
+static kdl_status read_routes(kdl_json *json, kdl_device_routes *routes) {
+  bool more;
+  kdl_json_kind kind;
+  kdl_status status = kdl_json_peek(json, &kind);
+  routes->count = 1;
+  if (status == KDL_OK && kind == KDL_JSON_NULL)
+    return kdl_json_skip(json);
   if (status == KDL_OK)
-    take(want, &from.spec);
+    status = kdl_json_begin(json, KDL_JSON_ARRAY);
+  while (status == KDL_OK && (status = kdl_json_next_item(json, &more)) == KDL_OK && more) {
+    if (routes->count == KDL_LIMIT_ROUTES)
+      return kdl_json_fail(json, json->at, "found more than %d routes, expected no more",
+                           KDL_LIMIT_ROUTES);
+    status = read_object(json, &(reading){.spec = &routes->specs[routes->count++]});
+  }
   return status;
 }
 
-static kdl_status read_array(kdl_json *json, wanted *want) {
+/* A device, or where `may_list`, an object with the array "devices". */
+static kdl_status read_device(kdl_json *json, wanted *want, bool may_list) {
+  kdl_device_routes routes;
+  reading from = {.spec = &routes.specs[0], .routes = &routes, .list = may_list ? want : NULL};
+  routes.count = 1;
+  kdl_status status = read_object(json, &from);
+  if (status != KDL_OK || from.has_devices)
+    return status;
+  if (want->count++ == want->index) {
+    want->out_routes->count = routes.count;
+    memcpy(want->out_routes->specs, routes.specs, routes.count * sizeof *routes.specs);
+  }
+  return KDL_OK;
+}
+
+static kdl_status read_devices(kdl_json *json, wanted *want) {
   bool more;
   kdl_status status = kdl_json_begin(json, KDL_JSON_ARRAY);
   while (status == KDL_OK && (status = kdl_json_next_item(json, &more)) == KDL_OK && more)
-    status = read_object(json, false, want);
+    status = read_device(json, want, false);
   return status;
 }
 
-kdl_status kdl_device_spec_read_json(const char *name, const void *data, size_t size, size_t index,
-                                     kdl_device_spec *out_spec, size_t *out_count) {
+kdl_status kdl_device_routes_read_json(const char *name, const void *data, size_t size,
+                                       size_t index, kdl_device_routes *out_routes,
+                                       size_t *out_count) {
   kdl_json json;
   kdl_json_start(&json, name, data, size);
-  kdl_device_spec spec;
-  wanted want = {.index = index, .out_spec = &spec};
+  wanted want = {.index = index, .out_routes = out_routes};
   kdl_json_kind kind;
   kdl_status status = kdl_json_peek(&json, &kind);
   if (status == KDL_OK)
-    status = kind == KDL_JSON_ARRAY ? read_array(&json, &want) : read_object(&json, true, &want);
+    status = kind == KDL_JSON_ARRAY ? read_devices(&json, &want) : read_device(&json, &want, true);
   if (status == KDL_OK)
     status = kdl_json_finish(&json);
   if (status != KDL_OK)
@@ -253,7 +282,6 @@ kdl_status kdl_device_spec_read_json(const char *name, const void *data, size_t 
   if (index >= want.count)
     return kdl_fail(KDL_NO_MATCH, "%s: found %zu device%s, expected one with index %zu", name,
                     want.count, want.count == 1 ? "" : "s", index);
-  *out_spec = spec;
   *out_count = want.count;
   return KDL_OK;
 }

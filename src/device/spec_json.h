@@ -15,10 +15,12 @@ void kdl_device_spec_write_json(const kdl_device_spec *spec, int indent, FILE *f
 /* The members alone, each on its line, without a comma or newline behind the last. */
 void kdl_device_spec_write_members(const kdl_device_spec *spec, int indent, FILE *file);
 
-/* Reads a spec: an object with "backend" and "arch", or the one with that index in an array of them
- * or in the array "devices" of an object. Members that are not keys of a spec are ignored.
- * *out_count is how many there are. `name` is for messages, which carry line and column. */
-kdl_status kdl_device_spec_read_json(const char *name, const void *data, size_t size, size_t index,
-                                     kdl_device_spec *out_spec, size_t *out_count);
+/* Reads a device: an object with "backend" and "arch", whose array "routes" may have further specs,
+ * or the one with that index in an array of them or in the array "devices" of an object. Members
+ * that are not keys of a spec are ignored. *out_count is how many devices there are. `name` is for
+ * messages, which carry line and column. */
+kdl_status kdl_device_routes_read_json(const char *name, const void *data, size_t size,
+                                       size_t index, kdl_device_routes *out_routes,
+                                       size_t *out_count);
 
 #endif

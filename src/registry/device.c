@@ -83,8 +83,10 @@ kdl_status kdl_device_create(const kdl_device_spec *spec, kdl_device **out_devic
 }
 
 static void destroy(kdl_device *device) {
-  free(device->routes[0]);
-  free(device->lines[0]);
+  for (size_t i = 0; i < kdl_device_route_count(device); ++i) {
+    free(device->routes[i]);
+    free(device->lines[i]);
+  }
   free(device);
 }
 
@@ -210,12 +212,25 @@ kdl_status kdl_devices_refresh(const char *backend, size_t *out_new) {
 /* ------------------------------------------------------------------------------------------ */
 /* Devices that are described                                                                   */
 
-/* The one that has the line, else `made` where it is not NULL and there is room. */
-static kdl_device *find_described(const char *line, kdl_device *made) {
+/* The lines of the first routes are the same. */
+static bool has_routes(const kdl_device *device, const kdl_device_routes *routes) {
+  bool same = kdl_device_route_count(device) == routes->count;
+  for (size_t i = 1; same && i < routes->count; ++i) {
+    char line[KDL_SPEC_LINE];
+    kdl_device_spec_print(&routes->specs[i], &(kdl_out){line, sizeof line, 0});
+    same = strcmp(device->lines[i], line) == 0;
+  }
+  return same;
+}
+
+/* The one that has the routes, else `made` where it is not NULL and there is room. */
+static kdl_device *find_described(const kdl_device_routes *routes, kdl_device *made) {
+  char line[KDL_SPEC_LINE];
+  kdl_device_spec_print(&routes->specs[0], &(kdl_out){line, sizeof line, 0});
   kdl_device **list = &described[kdl_kernel_id_of(kdl_text_of(line)).hash % described_lists];
   kdl_lock(&described_lock);
   kdl_device *device = *list;
-  while (device && strcmp(device->lines[0], line) != 0)
+  while (device && (strcmp(device->lines[0], line) != 0 || !has_routes(device, routes)))
     device = kdl_device_next(device);
   if (!device && made && described_count < KDL_LIMIT_DESCRIBED) {
     atomic_init(&made->next, *list);
@@ -226,15 +241,27 @@ static kdl_device *find_described(const char *line, kdl_device *made) {
   return device;
 }
 
-static kdl_status intern_described(const kdl_device_spec *spec, kdl_device **out_device) {
-  char line[KDL_SPEC_LINE];
-  kdl_device_spec_print(spec, &(kdl_out){line, sizeof line, 0});
-  kdl_device *made, *device = find_described(line, NULL);
+static kdl_status create_described(const kdl_device_routes *routes, kdl_device **out_device) {
+  kdl_device *made;
+  kdl_status status = kdl_device_create(&routes->specs[0], &made);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 1; status == KDL_OK && i < routes->count; ++i)
+    status = kdl_device_add_route(made, &routes->specs[i]);
+  if (status == KDL_OK)
+    *out_device = made;
+  else
+    destroy(made);
+  return status;
+}
+
+static kdl_status intern_described(const kdl_device_routes *routes, kdl_device **out_device) {
+  kdl_device *made, *device = find_described(routes, NULL);
   if (!device) {
-    kdl_status status = kdl_device_create(spec, &made);
+    kdl_status status = create_described(routes, &made);
     if (status != KDL_OK)
       return status;
-    device = find_described(line, made);
+    device = find_described(routes, made);
     if (device != made)
       destroy(made);
   }
@@ -254,9 +281,14 @@ kdl_status kdl_device_find(const char *text, kdl_device **out_device) {
     return status;
   if (parse_place(kdl_text_of(text), &place))
     return find_here(text, &place, out_device);
-  kdl_device_spec spec;
-  status = kdl_device_spec_resolve(text, &spec);
-  return status == KDL_OK ? intern_described(&spec, out_device) : status;
+  kdl_device_routes *routes = malloc(sizeof *routes);
+  if (!routes)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  status = kdl_device_routes_resolve(text, routes);
+  if (status == KDL_OK)
+    status = intern_described(routes, out_device);
+  free(routes);
+  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -16,9 +16,6 @@ typedef enum kdl_amx_permission {
   KDL_AMX_REFUSED,
 } kdl_amx_permission;
 
-/* A device has few routes: its vendor's own driver, and a platform or two of OpenCL. */
-enum { KDL_LIMIT_ROUTES = 8 };
-
 /* Devices that were described: they are never freed. */
 enum { KDL_LIMIT_DESCRIBED = 1 << 14 };
 

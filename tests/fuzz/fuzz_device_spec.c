@@ -28,10 +28,10 @@ static void check_json(const kdl_device_spec *spec) {
   kdl_device_spec_write_json(spec, 0, file);
   if (fclose(file) != 0)
     abort();
-  kdl_device_spec again;
+  kdl_device_routes again;
   size_t count;
-  if (kdl_device_spec_read_json("spec", text, size, 0, &again, &count) != KDL_OK ||
-      !is_same_spec(spec, &again))
+  if (kdl_device_routes_read_json("spec", text, size, 0, &again, &count) != KDL_OK ||
+      !is_same_spec(spec, &again.specs[0]))
     abort();
   free(text);
 }
@@ -42,15 +42,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   memcpy(line, data, size);
   line[size] = '\0';
-  kdl_device_spec spec;
+  kdl_device_routes routes;
   /* '@' names a file, which is no business of a fuzzer. */
   if (line[strspn(line, " \t")] == '@') {
     free(line);
     return 0;
   }
-  if (kdl_device_spec_resolve(line, &spec) == KDL_OK) {
-    check_text(&spec);
-    check_json(&spec);
+  if (kdl_device_routes_resolve(line, &routes) == KDL_OK) {
+    for (size_t i = 0; i < routes.count; ++i) {
+      check_text(&routes.specs[i]);
+      check_json(&routes.specs[i]);
+    }
   } else if (kdl_error_message()[0] == '\0') {
     abort();
   }

@@ -15,8 +15,13 @@ static char *json_of(const kdl_device_spec *spec) {
   return text;
 }
 
+static kdl_device_routes routes; /* of the device that was read last */
+
 static kdl_status read(const char *text, size_t index, kdl_device_spec *spec, size_t *count) {
-  return kdl_device_spec_read_json("t", text, strlen(text), index, spec, count);
+  kdl_status status = kdl_device_routes_read_json("t", text, strlen(text), index, &routes, count);
+  if (status == KDL_OK)
+    *spec = routes.specs[0];
+  return status;
 }
 
 static void a_spec_is_written_as_specified(void **state) {
@@ -69,7 +74,7 @@ static void all_three_forms_of_document_are_read(void **state) {
       "{\"backend\":\"cuda\",\"arch\":\"sm_90\"}",
       "[{\"arch\":\"sm_90\",\"backend\":\"cuda\"},{\"backend\":\"hip\",\"arch\":\"gfx942\"}]",
       "{\"kdl\":\"9.9\",\"drivers\":[{\"backend\":\"hip\",\"driver\":1}],\"devices\":["
-      "{\"backend\":\"cuda\",\"arch\":\"sm_90\",\"routes\":[{\"backend\":\"opencl\"}],\"new\":{}},"
+      "{\"backend\":\"cuda\",\"arch\":\"sm_90\",\"routes\":null,\"new\":{}},"
       "{\"backend\":\"hip\",\"arch\":\"gfx942\"}]}",
   };
   for (size_t i = 0; i < sizeof documents / sizeof *documents; ++i) {
@@ -83,6 +88,30 @@ static void all_three_forms_of_document_are_read(void **state) {
       assert_string_equal(line_of(&spec), "hip:gfx942");
     }
   }
+}
+
+#define OPENCL "{\"backend\":\"opencl\",\"arch\":\"spirv64\"}"
+
+static void routes_come_behind_the_device(void **state) {
+  (void)state;
+  kdl_device_spec spec;
+  size_t count;
+  /* The keys of the document and of the routes are not the device's. */
+  assert_ok(
+      read("{\"devices\":[{\"routes\":[" OPENCL ", {\"arch\":\"spirv32\",\"routes\":[" OPENCL
+           "],\"backend\":\"opencl\",\"il\":\"1.2\"}],\"backend\":\"cuda\",\"arch\":\"sm_90\"}"
+           "," OPENCL "],\"memory\":5,\"backend\":\"hip\"}",
+           0, &spec, &count));
+  assert_int_equal(count, 2);
+  assert_int_equal(routes.count, 3);
+  assert_string_equal(line_of(&routes.specs[0]), "cuda:sm_90");
+  assert_string_equal(line_of(&routes.specs[1]), "opencl:spirv64");
+  assert_string_equal(line_of(&routes.specs[2]), "opencl:spirv32 il=1.2");
+#define FOUR OPENCL "," OPENCL "," OPENCL "," OPENCL
+  assert_int_equal(read("{\"backend\":\"cuda\",\"arch\":\"sm_90\",\"routes\":[" FOUR "," FOUR "]}",
+                        0, &spec, &count),
+                   KDL_BAD_FILE);
+  assert_non_null(strstr(kdl_error_message(), "found more than 8 routes"));
 }
 
 static void values_may_be_written_in_other_ways(void **state) {
@@ -101,6 +130,8 @@ static void mistakes_are_told_with_line_and_column(void **state) {
     const char *text, *message;
     kdl_status status;
   } rows[] = {
+      {"{\"backend\":\"cuda\",\"arch\":\"sm_90\",\"routes\":[{\"backend\":\"opencl\"}]}",
+       "t: line 1, column 44: found a device without \"arch\", expected one with it", KDL_BAD_FILE},
       {"[]", "t: found 0 devices, expected one with index 0", KDL_NO_MATCH},
       {"{\"devices\":[]}", "t: found 0 devices, expected one with index 0", KDL_NO_MATCH},
       {"{}", "t: line 1, column 1: found a device without \"backend\", expected one with it",
@@ -171,19 +202,22 @@ static void a_real_machine(void **state) {
   size_t size;
   size_t count;
   uint8_t *text = read_golden("devices/h200.json", &size);
-  kdl_device_spec spec;
-  assert_ok(kdl_device_spec_read_json("h200.json", text, size, 0, &spec, &count));
+  assert_ok(kdl_device_routes_read_json("h200.json", text, size, 0, &routes, &count));
   assert_int_equal(count, 3);
-  assert_string_equal(line_of(&spec),
+  assert_string_equal(line_of(&routes.specs[0]),
                       "cuda:sm_90 name=\"NVIDIA H200\" driver=13.0 class=discrete ordinal=0 "
                       "uuid=e492ee3d-0fe5-e2f9-4b85-9506e7392a1e pci=0000:00:06.0 "
                       "memory=146591680KiB units=132 subgroups=32 max_block=1024 shared=48KiB "
                       "shared_optin=227KiB cooperative=yes cluster=8 l2=60MiB");
-  assert_ok(kdl_device_spec_read_json("h200.json", text, size, 1, &spec, &count));
-  assert_int_equal(kdl_device_spec_family(&spec), KDL_FAMILY_X86_64);
-  assert_non_null(strstr(spec.arch, "+amx_tile+amx_int8+amx_bf16"));
-  assert_ok(kdl_device_spec_read_json("h200.json", text, size, 2, &spec, &count));
-  assert_string_equal(spec.platform, "Portable Computing Language");
+  assert_int_equal(routes.count, 2);
+  assert_int_equal(routes.specs[1].backend, KDL_BACKEND_OPENCL);
+  assert_string_equal(routes.specs[1].platform, "NVIDIA CUDA");
+  assert_ok(kdl_device_routes_read_json("h200.json", text, size, 1, &routes, &count));
+  assert_int_equal(routes.count, 1);
+  assert_int_equal(kdl_device_spec_family(&routes.specs[0]), KDL_FAMILY_X86_64);
+  assert_non_null(strstr(routes.specs[0].arch, "+amx_tile+amx_int8+amx_bf16"));
+  assert_ok(kdl_device_routes_read_json("h200.json", text, size, 2, &routes, &count));
+  assert_string_equal(routes.specs[0].platform, "Portable Computing Language");
   free(text);
 }
 
@@ -200,6 +234,7 @@ int main(void) {
       cmocka_unit_test(a_spec_is_written_as_specified),
       cmocka_unit_test(any_spec_reads_back_the_same),
       cmocka_unit_test(all_three_forms_of_document_are_read),
+      cmocka_unit_test(routes_come_behind_the_device),
       cmocka_unit_test(values_may_be_written_in_other_ways),
       cmocka_unit_test(mistakes_are_told_with_line_and_column),
       cmocka_unit_test(a_real_machine),

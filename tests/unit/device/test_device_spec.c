@@ -309,8 +309,6 @@ static void a_failure_leaves_the_spec_alone(void **state) {
   kdl_device_spec spec = spec_of("cuda:sm_90 driver=13.0");
   assert_int_equal(kdl_device_spec_parse("cuda:sm_80 drivr=1", &spec), KDL_BAD_CALL);
   assert_string_equal(line_of(&spec), "cuda:sm_90 driver=13.0");
-  assert_int_equal(kdl_device_spec_parse_keys("x driver=12.0 memory=x", 1, &spec), KDL_BAD_CALL);
-  assert_string_equal(line_of(&spec), "cuda:sm_90 driver=13.0");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -318,9 +316,18 @@ static void a_failure_leaves_the_spec_alone(void **state) {
 
 static void keys_replace_what_a_spec_says(void **state) {
   (void)state;
-  kdl_device_spec spec = spec_of("cuda:sm_90 driver=13.0 memory=80GB");
-  assert_ok(kdl_device_spec_parse_keys("h100 driver=12.4", 4, &spec));
-  assert_string_equal(line_of(&spec), "cuda:sm_90 driver=12.4 memory=80GB");
+  kdl_device_routes routes;
+  assert_ok(kdl_device_routes_parse("cuda:sm_90 driver=13.0 memory=80GB | opencl:sm_90", &routes));
+  assert_ok(kdl_device_routes_parse_keys("h100 driver=12.4", 4, &routes));
+  assert_string_equal(line_of(&routes.specs[0]), "cuda:sm_90 driver=12.4 memory=80GB");
+  assert_int_equal(routes.count, 2);
+  assert_string_equal(line_of(&routes.specs[1]), "opencl:sm_90");
+  assert_ok(kdl_device_routes_parse_keys("h100 | opencl:spirv64", 4, &routes));
+  assert_int_equal(routes.count, 2);
+  assert_string_equal(line_of(&routes.specs[1]), "opencl:spirv64");
+  kdl_device_spec spec;
+  assert_int_equal(kdl_device_spec_parse("cuda:sm_90 | opencl:sm_90", &spec), KDL_BAD_CALL);
+  assert_non_null(strstr(kdl_error_message(), "offset 11: found '|', expected one route"));
 }
 
 static void family_class_and_driver(void **state) {

@@ -219,12 +219,12 @@ static kdl_status print_given(const printer *to, const cli_args *args) {
   const char *device;
   kdl_status status = KDL_OK;
   while (status == KDL_OK && (device = cli_args_next(args, "device", &cursor))) {
-    kdl_device_spec spec;
-    status = kdl_device_spec_resolve(device, &spec);
+    kdl_device_routes routes;
+    status = kdl_device_routes_resolve(device, &routes);
     if (status != KDL_OK)
       kdl_error_prefix("--device");
     else if (to)
-      status = print_device(to, &spec, 1);
+      status = print_device(to, routes.specs, routes.count);
   }
   return status;
 }

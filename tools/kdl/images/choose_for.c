@@ -132,6 +132,8 @@ kdl_status cli_devices_named(cli_devices *out_devices) {
   *out_devices = (cli_devices){.count = 0};
   for (size_t i = 0; status == KDL_OK && (named = kdl_named_device_at(i)); ++i) {
     kdl_device *device;
+    if (!named->is_typical)
+      continue;
     status = kdl_device_find(named->name, &device);
     if (status == KDL_OK)
       status = add(out_devices, named->name, device);

@@ -217,11 +217,12 @@ static kdl_status unknown_target(kdl_string name) {
   kdl_nearest nearest = kdl_nearest_to(name);
   for (size_t i = 0; i < sizeof examples / sizeof *examples; ++i)
     kdl_nearest_offer(&nearest, examples[i]);
-  for (size_t i = 0; kdl_named_device_at(i); ++i)
-    kdl_nearest_offer(&nearest, kdl_named_device_at(i)->name);
+  const char *meant = kdl_named_device_meant(name);
+  if (!meant)
+    meant = nearest.best;
   return kdl_fail(KDL_BAD_CALL, "--targets: found '%.*s'%s%s%s, expected names as %s",
-                  (int)name.length, name.data, nearest.best ? " (did you mean '" : "",
-                  nearest.best ? nearest.best : "", nearest.best ? "'?)" : "", cc_target_names);
+                  (int)name.length, name.data, meant ? " (did you mean '" : "", meant ? meant : "",
+                  meant ? "'?)" : "", cc_target_names);
 }
 
 kdl_status cc_target_parse(kdl_string name, cc_target *out_target) {

@@ -203,11 +203,12 @@ static bool element_of_format(const char *format, uint8_t *out_kind) {
   return true;
 }
 
-static PY_COLD bool refuse_buffer(const py_target *target, PyObject *object, size_t index) {
+static PY_COLD bool refuse_buffer(const py_target *target, const py_param *param, PyObject *object,
+                                  size_t index) {
   Py_buffer view;
   bool is_readonly = PyObject_GetBuffer(object, &view, PyBUF_STRIDES) == 0;
   if (is_readonly) {
-    is_readonly = view.readonly;
+    is_readonly = view.readonly && !param->is_const;
     PyBuffer_Release(&view);
   }
   PyErr_Clear();
@@ -228,9 +229,9 @@ static bool by_buffer(const py_target *target, const py_param *param, PyObject *
   Py_buffer *view = &py_hold_next(arguments, PY_HOLD_VIEW, index)->of.view;
   uint8_t kind;
   int flags = PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT;
-  if (PyObject_GetBuffer(object, view, flags | PyBUF_WRITABLE) < 0) {
+  if (PyObject_GetBuffer(object, view, flags | (param->is_const ? 0 : PyBUF_WRITABLE)) < 0) {
     PyErr_Clear();
-    return refuse_buffer(target, object, index);
+    return refuse_buffer(target, param, object, index);
   }
   ++arguments->hold_count;
   if (!element_of_format(view->format, &kind))
@@ -335,13 +336,14 @@ static bool is_numpy(PyObject *object) {
   Py_XDECREF(name);
   Py_XDECREF(module);
   Py_buffer view;
-  if (!is_named || PyObject_GetBuffer(object, &view, PyBUF_ANY_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
+  if (!is_named || PyObject_GetBuffer(object, &view, PyBUF_ANY_CONTIGUOUS) < 0) {
     PyErr_Clear();
     return false;
   }
   const numpy_array *array = (const numpy_array *)object;
   bool agrees = array->data == view.buf && array->dimensions == view.ndim &&
-                (array->flags & numpy_writable) && (array->flags & numpy_contiguous);
+                (array->flags & numpy_writable) == (view.readonly ? 0 : numpy_writable) &&
+                (array->flags & numpy_contiguous);
   PyBuffer_Release(&view);
   return agrees;
 }
@@ -391,7 +393,8 @@ static const struct dtype *know_dtype(PyObject *object) {
 static bool by_numpy(const py_target *target, const py_param *param, PyObject *object,
                      py_arguments *arguments, size_t index) {
   const numpy_array *array = (const numpy_array *)object;
-  if (!target->is_host || !(array->flags & numpy_contiguous) || !(array->flags & numpy_writable))
+  if (!target->is_host || !(array->flags & numpy_contiguous) ||
+      !(array->flags & numpy_writable || param->is_const))
     return by_buffer(target, param, object, arguments, index); /* which says what is wrong */
   const struct dtype *dtype = know_dtype(array->dtype);
   if (!dtype)

@@ -59,12 +59,10 @@ static void kernel_destroy(PyObject *object) {
 static void read_signature(py_kernel *self, const kdl_kernel_info *info) {
   char key[512];
   const kdl_string *value = NULL;
-  const char *text;
-  size_t length;
   if ((size_t)snprintf(key, sizeof key, "kdl.kernel.%s", self->name) < sizeof key)
     value = kdl_image_value(self->library->library, info->image, key);
-  if (value && py_signature_find(value->data, value->length, &text, &length))
-    self->signature.count = py_signature_read(text, length, self->signature.params);
+  if (value)
+    self->signature.count = py_signature_of(value->data, value->length, self->signature.params);
   if (self->signature.count >= 0 || info->param_count < 0 || info->param_count > py_most_params ||
       !info->params)
     return;

@@ -75,7 +75,8 @@ static bool read_type(const char **at, const char *end, int depth, py_param *out
   return true;
 }
 
-int py_signature_read(const char *text, size_t length, py_param out_params[py_most_params]) {
+/* "ptr<f32> i32": -1 where the text is no signature or has too many. */
+static int read_signature(const char *text, size_t length, py_param out_params[py_most_params]) {
   const char *at = text, *end = text + length;
   int count = 0;
   for (;;) {
@@ -89,7 +90,20 @@ int py_signature_read(const char *text, size_t length, py_param out_params[py_mo
   }
 }
 
-bool py_signature_find(const char *value, size_t length, const char **out_text,
+/* "0 2"; what is no such list says nothing. */
+static void read_constants(const char *text, size_t length, int count, py_param *params) {
+  const char *at = text, *end = text + length;
+  uint32_t index;
+  while (read_number(&at, end, &index)) {
+    if (index < (uint32_t)count && params[index].kind == PY_POINTER)
+      params[index].is_const = true;
+    while (at < end && *at == ' ')
+      ++at;
+  }
+}
+
+/* The value of the field, from `name`, which ends in '=', to the next ';'. */
+static bool find_field(const char *value, size_t length, const char *name, const char **out_text,
                        size_t *out_length) {
   const char *at = value, *end = value + length;
   while (at < end) {
@@ -97,7 +111,7 @@ bool py_signature_find(const char *value, size_t length, const char **out_text,
     const char *field_end = next ? next : end;
     while (at < field_end && *at == ' ')
       ++at;
-    if (has_prefix(&at, field_end, "sig=")) {
+    if (has_prefix(&at, field_end, name)) {
       *out_text = at;
       *out_length = (size_t)(field_end - at);
       return true;
@@ -105,6 +119,17 @@ bool py_signature_find(const char *value, size_t length, const char **out_text,
     at = next ? next + 1 : end;
   }
   return false;
+}
+
+int py_signature_of(const char *value, size_t length, py_param out_params[py_most_params]) {
+  const char *text;
+  size_t size;
+  if (!find_field(value, length, "sig=", &text, &size))
+    return -1;
+  int count = read_signature(text, size, out_params);
+  if (count > 0 && find_field(value, length, "const=", &text, &size))
+    read_constants(text, size, count, out_params);
+  return count;
 }
 
 static const char *const letters[] = {

@@ -22,18 +22,16 @@ typedef struct py_param {
   uint8_t element_kind; /* of what a pointer points to; PY_ANY for void and for more pointers */
   uint16_t element_size;
   uint32_t size;
+  bool is_const;            /* a pointer through which the kernel does not write */
   uint8_t dl_code, dl_bits; /* the element as DLPack has it; of what is no pointer, and of pointers
                                to what is not said, bits that no array has */
 } py_param;
 
 enum { py_most_params = 128 };
 
-/* Reads "ptr<f32> i32": how many there are, or -1 where the text is no signature or has too many.
- */
-int py_signature_read(const char *text, size_t length, py_param out_params[py_most_params]);
-
-/* Finds the field `sig` in the value of a key kdl.kernel.NAME; false where it has none. */
-bool py_signature_find(const char *value, size_t length, const char **out_text, size_t *out_length);
+/* Reads the fields `sig` and `const` in the value of a key kdl.kernel.NAME: how many parameters
+ * there are, or -1 where it does not tell. */
+int py_signature_of(const char *value, size_t length, py_param out_params[py_most_params]);
 
 /* "f32", "ptr<i8>": for messages; in memory of the caller's. */
 const char *py_param_name(const py_param *param, char out_name[32]);

@@ -88,6 +88,17 @@ def test_two_dimensions(library):
     assert out.tolist() == [1000 * y + x for y in range(5) for x in range(7)]
 
 
+def test_what_is_read_only_for_a_pointer_to_const(saxpy):
+    x, y = np.ones(3, np.float32), np.zeros(3, np.float32)
+    x.flags.writeable = False
+    for one in (x, memoryview(x), memoryview(bytes(x)).cast("f")):
+        saxpy[3](1.0, one, y, 3)
+        saxpy[3].prepare(1.0, one, y, 3)()
+    assert y.tolist() == [6, 6, 6]
+    with pytest.raises(TypeError, match="argument 3: found an array that is read-only"):
+        saxpy[3](1.0, y, x, 3)
+
+
 def test_other_arrays_of_the_host(saxpy):
     x, y = array.array("f", [1, 2, 3]), bytearray(struct.pack("3f", 1, 1, 1))
     saxpy[3](1.0, x, memoryview(y).cast("f"), 3)
@@ -136,9 +147,11 @@ def test_buffers(saxpy, host):
     ((2**2000, "x", "y", 4), OverflowError, "argument 1: 1[0-9]* does not fit f32"),
     ((1.0, "strided", "y", 4), TypeError, "argument 2: found an array that is not contiguous"),
     ((1.0, "backwards", "y", 4), TypeError, "argument 2: found an array that is not contiguous"),
-    ((1.0, "spread", "y", 4), TypeError, "argument 2: found an array that is read-only"),
-    ((1.0, "readonly", "y", 4), TypeError, "argument 2: found an array that is read-only"),
-    ((1.0, b"bytes", "y", 4), TypeError, "argument 2: found an array that is read-only"),
+    ((1.0, "spread", "y", 4), TypeError, "argument 2: found an array that is not contiguous"),
+    ((1.0, "y", "spread", 4), TypeError, "argument 3: found an array that is read-only"),
+    ((1.0, "y", "readonly", 4), TypeError, "argument 3: found an array that is read-only"),
+    ((1.0, "y", b"bytes", 4), TypeError, "argument 3: found an array that is read-only"),
+    ((1.0, b"bytes", "y", 4), TypeError, "argument 2: found an array of u8, expected ptr<f32>"),
     ((1.0, "objects", "y", 4), TypeError, "argument 2: found an array of 8 bytes, expected ptr<f32>"),
     ((1.0, "letters", "y", 4), TypeError, "argument 2: found an array of 4 bytes, expected ptr<f32>"),
     ((1.0, "complex", "y", 4), TypeError, "argument 2: found an array of 8 bytes, expected ptr<f32>"),

@@ -60,7 +60,7 @@ def test_tensors_of_every_kind(library, tensors):
     freed = x.clone()
     freed.untyped_storage().resize_(0)
     for one, text in ((fake, "no memory"), (freed, "no memory"), (x.to(torch.bfloat16), "array of bf16"), (x > 1, "array of u8"),
-                      (x.to(torch.complex64).conj(), "array of 8 bytes"), (x.to_sparse(), None)):
+                      (x.to(torch.complex64), "array of 8 bytes"), (x.to_sparse(), None)):
         with pytest.raises((TypeError, RuntimeError, BufferError, NotImplementedError), match=text):
             kernel[1000](1.0, one, y, 1000)
 
@@ -133,3 +133,31 @@ def only_sm_80(library):
     writer, image = kdl.Writer(), library.image(1)
     writer.add(image.bytes(), triple=image.triple, arch=image.arch, offload_kind=image.offload_kind)
     return writer.bytes()
+
+
+@pytest.mark.parametrize("contiguous", [False, True])
+def test_tensors_whose_memory_has_other_values(library, tensors, contiguous):
+    _, y = tensors
+    kernel = library.kernel("saxpy", "host" if y.device.type == "cpu" else "cuda:0")
+    number = torch.full((4,), 1 + 2j, dtype=torch.complex64, device=y.device)
+    negative = number[0].conj().imag.view(1) if contiguous else number.conj().imag
+    assert negative.is_neg() and negative.is_contiguous() == contiguous
+    with pytest.raises(TypeError, match="^saxpy: argument 2: found a tensor whose negative bit is set: pass tensor.resolve_neg()"):
+        kernel[1](1.0, negative, y, 1)
+    kernel[1](1.0, negative.resolve_neg(), y, 1)
+    assert y[0] == -1
+    with pytest.raises(TypeError, match="argument 2: found a tensor whose conjugate bit is set: pass tensor.resolve_conj()"):
+        kernel[1](1.0, number.conj(), y, 1)
+
+
+def test_tensors_are_slots_of_sequences(library, tensors):
+    x, y = tensors
+    z = torch.zeros_like(y)
+    kernel = library.kernel("saxpy", "host" if x.device.type == "cpu" else "cuda:0")
+    with kdl.Sequence(kernel.device, y=y) as steps:
+        kernel[1000](2.0, x, y, 1000)
+        kernel[1000](1.0, x, y, 1000)
+    assert torch.equal(y, torch.ones_like(y))
+    steps.run()
+    steps.run(y=z)
+    assert torch.equal(y, 3 * x + 1) and torch.equal(z, 3 * x)

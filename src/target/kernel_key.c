@@ -17,6 +17,8 @@ static const struct {
     [KDL_KERNEL_MIN_MEMORY] = {KDL_TEXT_ROW("min_memory"),
                                "a number of bytes, or with KB, MB, GB, KiB, MiB, GiB"},
     [KDL_KERNEL_REV] = {KDL_TEXT_ROW("rev"), "an unsigned number up to 4294967295"},
+    [KDL_KERNEL_CONST] = {KDL_TEXT_ROW("const"),
+                          "numbers of parameters, from 0, separated by spaces"},
 };
 
 static const char field_grammar[] = "name=value; fields are separated by ';'";
@@ -193,6 +195,20 @@ static bool read_sig(cursor *c, kdl_kernel_key *key) {
   return at == key->sig.length;
 }
 
+static bool read_constants(cursor *c, kdl_string *out_constants) {
+  uint32_t number;
+  size_t start = c->at;
+  while (read_number(c, 0, UINT32_MAX, &number)) {
+    *out_constants = (kdl_string){c->text.data + start, c->at - start};
+    if (c->at == c->end)
+      return true;
+    if (!expect(within(c), &c->at, ' '))
+      return false;
+    c->at = skip_spaces(within(c), c->at);
+  }
+  return false;
+}
+
 static bool read_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
   switch (field) {
   case KDL_KERNEL_SIG:
@@ -220,6 +236,8 @@ static bool read_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
     return read_size(c, &key->min_memory);
   case KDL_KERNEL_REV:
     return read_number(c, 0, UINT32_MAX, &key->rev);
+  case KDL_KERNEL_CONST:
+    return read_constants(c, &key->constants);
   case KDL_KERNEL_FIELD_COUNT: /* kept as it stands, and so it must be text */
     while (c->at < c->end && (unsigned char)c->text.data[c->at] >= 0x20)
       ++c->at;

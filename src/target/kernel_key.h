@@ -25,6 +25,7 @@ typedef enum kdl_kernel_field {
   KDL_KERNEL_SUBGROUP,   /* work-items in a subgroup                                         */
   KDL_KERNEL_MIN_MEMORY, /* bytes the device must have                                       */
   KDL_KERNEL_REV,        /* revision of what the kernel computes                             */
+  KDL_KERNEL_CONST,      /* pointers through which the kernel does not write                 */
   KDL_KERNEL_FIELD_COUNT,
 } kdl_kernel_field;
 
@@ -44,6 +45,7 @@ typedef struct kdl_kernel_key {
   uint32_t coop;
   uint32_t subgroup;
   uint32_t rev;
+  kdl_string constants; /* numbers of parameters, from 0 */
 } kdl_kernel_key;
 
 static inline bool kdl_kernel_has(const kdl_kernel_key *key, kdl_kernel_field field) {

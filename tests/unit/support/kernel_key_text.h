@@ -40,6 +40,7 @@ static inline void out_kernel_key(kdl_out *out, const kdl_kernel_key *key) {
       [KDL_KERNEL_SUBGROUP] = {"subgroup", NULL, key->subgroup},
       [KDL_KERNEL_MIN_MEMORY] = {"min_memory", NULL, key->min_memory},
       [KDL_KERNEL_REV] = {"rev", NULL, key->rev},
+      [KDL_KERNEL_CONST] = {"const", NULL, 0},
   };
   const char *join = "";
   for (size_t i = 0; i < KDL_KERNEL_FIELD_COUNT; ++i) {
@@ -49,6 +50,8 @@ static inline void out_kernel_key(kdl_out *out, const kdl_kernel_key *key) {
     kdl_out_format(out, "%s%s=", join, fields[i].name);
     if (i == KDL_KERNEL_SIG)
       out_key_signature(out, key->sig);
+    else if (i == KDL_KERNEL_CONST)
+      kdl_out_format(out, "%.*s", (int)key->constants.length, key->constants.data);
     else if (extent)
       kdl_out_format(out, "%ux%ux%u", extent[0], extent[1], extent[2]);
     else

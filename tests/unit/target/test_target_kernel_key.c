@@ -37,7 +37,7 @@ static void all_fields(void **state) {
   (void)state;
   kdl_kernel_key key =
       parse("sig=f32 ptr<f32> ptr<f32> u32; block=256x1x1; tile=256x4x1; shared=49152; hidden=2; "
-            "coop=1; cluster=2x1x1; subgroup=32; min_memory=4GiB; rev=3");
+            "coop=1; cluster=2x1x1; subgroup=32; min_memory=4GiB; rev=3; const=1 2");
   assert_int_equal(key.present, (1 << KDL_KERNEL_FIELD_COUNT) - 1);
   assert_int_equal(key.param_count, 4);
   assert_int_equal(key.block[0], 256);
@@ -49,6 +49,7 @@ static void all_fields(void **state) {
   assert_int_equal(key.subgroup, 32);
   assert_int_equal(key.min_memory, 4ull << 30);
   assert_int_equal(key.rev, 3);
+  assert_true(kdl_text_is(key.constants, "1 2"));
 }
 
 static void absent_fields(void **state) {
@@ -77,6 +78,7 @@ static void canonical_form(void **state) {
       {"block=16x16", "block=16x16x1"},
       {"min_memory=2GB; shared=1KiB", "shared=1024; min_memory=2000000000"},
       {"sig=", "sig="},
+      {"const=0   2 ; sig=ptr<f32>", "sig=ptr<f32>; const=0   2"},
       {"rev=1; colour=blue green ; block=8", "block=8x1x1; rev=1; colour=blue green"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
@@ -138,6 +140,7 @@ static void bad_keys(void **state) {
   static const char field[] = "name=value; fields are separated by ';'";
   static const char sig[] = "types separated by spaces: iN uN fN bf16 ptr<T> bytes<N:align>";
   static const char extent[] = "one to three numbers joined by 'x': 256x1x1";
+  static const char constants[] = "numbers of parameters, from 0, separated by spaces";
   static const struct {
     const char *text;
     size_t position;
@@ -154,6 +157,10 @@ static void bad_keys(void **state) {
       {"rev=x", 4, "an unsigned number up to 4294967295"},
       {"rev=4294967296", 13, "an unsigned number up to 4294967295"},
       {"rev=1 2", 5, "an unsigned number up to 4294967295"},
+      {"const=", 6, constants},
+      {"const=x", 6, constants},
+      {"const=1,2", 7, constants},
+      {"const=1 4294967296", 17, constants},
       {"block=", 6, extent},
       {"block=0", 6, extent},
       {"block=256x0", 10, extent},
@@ -204,6 +211,7 @@ static void variants(void **state) {
       {"sig=; rev=1", "rev=1", true},
       {"sig=f32; rev=1", "rev=1", true}, /* what is not said contradicts nothing */
       {"sig=f32", "sig=f32; rev=2", true},
+      {"sig=ptr<f32>; const=0", "sig=ptr<f32>", true},
       {"sig=f32; rev=1", "rev=2", false},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {

@@ -101,9 +101,20 @@ static void out_extent(kdl_out *out, const char *name, const uint32_t *extent) {
   kdl_out_format(out, "; %s=%ux%ux%u", name, extent[0], extent[1], extent[2]);
 }
 
-/* "sig=f32 u32; block=256x1x1; tile=256x1x1; rev=1" */
+/* "; const=1 2" */
+static void out_constants(kdl_out *out, const cc_kernel *kernel) {
+  const char *join = "; const=";
+  for (size_t i = 0; i < kernel->param_count; ++i)
+    if (kernel->params[i].is_const) {
+      kdl_out_format(out, "%s%zu", join, i);
+      join = " ";
+    }
+}
+
+/* "sig=f32 ptr<f32>; block=256x1x1; tile=256x1x1; rev=1; const=1" */
 static const char *kernel_value(kdl_arena *arena, const cc_kernel *kernel) {
-  size_t room = strlen(kernel->sig) + 256;
+  enum { longest_number = 21 };
+  size_t room = strlen(kernel->sig) + 256 + kernel->param_count * longest_number;
   char *text = kdl_arena_alloc(arena, room);
   if (!text)
     return NULL;
@@ -121,6 +132,7 @@ static const char *kernel_value(kdl_arena *arena, const cc_kernel *kernel) {
   if (kernel->said >> KDL_KERNEL_SUBGROUP & 1)
     kdl_out_format(&out, "; subgroup=%u", kernel->values[KDL_KERNEL_SUBGROUP][0]);
   kdl_out_format(&out, "; rev=%u", has_revision ? kernel->values[KDL_KERNEL_REV][0] : 1);
+  out_constants(&out, kernel);
   return text;
 }
 

@@ -23,6 +23,7 @@ typedef struct cc_param {
   const char *is;   /* the type behind the names, for instance "unsigned int" */
   bool is_pointer;
   bool is_global; /* a pointer into __gpu_global memory: see signature.h */
+  bool is_const;  /* a pointer to what is const */
   cc_place place;
 } cc_param;
 

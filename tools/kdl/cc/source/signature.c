@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* The columns of an answer: the type, more of it, and the type it points to. */
+/* The columns of an answer: the type, more of it, and the type it points to. Where it points to
+ * something, `is_signed` is whether that is const. */
 enum { class_of, size_of, is_signed, narrow, align_of, in_global, pointee, column_count = 10 };
 
 /* What a type of 16 bits is: the second and third are structures of <kdl/kernel/half.h>. */
@@ -46,7 +47,9 @@ static const char queries[] =
     "\\\n"
     "  __gpu_global volatile U *: 1, __gpu_global const volatile U *: 1, default: 0)\n"
     "#define KDL_ASK_VALUE(T) KDL_ASK_TYPE(T), _Alignof(T), 0, 0, 0, 0, 0,\n"
-    "#define KDL_ASK_POINTER(T, U) 5, sizeof(T), 0, 0, _Alignof(T), KDL_ASK_GLOBAL(T, U), \\\n"
+    "#define KDL_ASK_CONST(T) _Generic((T)0, const __typeof__(*(T)0) *: 1, default: 0)\n"
+    "#define KDL_ASK_POINTER(T, U) 5, sizeof(T), KDL_ASK_CONST(T), 0, _Alignof(T), \\\n"
+    "  KDL_ASK_GLOBAL(T, U), \\\n"
     "  KDL_ASK_TYPE(U),\n";
 
 /* The last answer: whether Clang computes faster than it is exact. */
@@ -104,7 +107,8 @@ static const char cxx_queries[] =
     "#define KDL_ASK_TYPE(...) kdl_ask<__VA_ARGS__>::type, kdl_ask<__VA_ARGS__>::size, \\\n"
     "  kdl_ask<__VA_ARGS__>::sign, kdl_ask<__VA_ARGS__>::bf16\n"
     "#define KDL_ASK_VALUE(...) KDL_ASK_TYPE(__VA_ARGS__), alignof(__VA_ARGS__), 0, 0, 0, 0, 0,\n"
-    "#define KDL_ASK_POINTER(...) 5, sizeof(__VA_ARGS__), 0, 0, alignof(__VA_ARGS__), \\\n"
+    "#define KDL_ASK_POINTER(...) 5, sizeof(__VA_ARGS__), \\\n"
+    "  __is_const(kdl_ask_pointer<__VA_ARGS__>::type), 0, alignof(__VA_ARGS__), \\\n"
     "  kdl_ask_pointer<__VA_ARGS__>::in_global, \\\n"
     "  KDL_ASK_TYPE(kdl_ask_plain<kdl_ask_pointer<__VA_ARGS__>::type>),\n";
 
@@ -226,6 +230,7 @@ static kdl_status read_signature(kdl_arena *arena, kdl_string ir, size_t *at, cc
       kdl_out_format(&out, " ");
     out_param(&out, answer);
     kernel->params[i].is_global = answer[in_global] == 1;
+    kernel->params[i].is_const = answer[class_of] == class_pointer && answer[is_signed];
   }
   kernel->sig = sig;
   return KDL_OK;

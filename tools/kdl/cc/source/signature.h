@@ -17,7 +17,7 @@
 void cc_signature_ask(FILE *out, const cc_target *target, cc_language language,
                       const cc_kernels *kernels);
 
-/* Reads the answers and sets `sig` and `is_global`. */
+/* Reads the answers and sets `sig`, `is_global` and `is_const`. */
 kdl_status cc_signature_read(kdl_arena *arena, kdl_string ir, cc_kernels *kernels);
 
 #endif

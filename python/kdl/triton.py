@@ -158,24 +158,32 @@ def pack_cache(folder: str | os.PathLike[str], path: str | os.PathLike[str] | No
     return _finish(writer, path)
 
 
-def _target(name: str) -> Any:
-    """Triton's target for "sm_90", "gfx942"."""
-    from triton.backends.compiler import GPUTarget
-    if re.fullmatch(r"sm_\d+[af]?", name):
-        return GPUTarget("cuda", int(name[3:].rstrip("af")), 32)
-    if name.startswith("gfx"):
-        return GPUTarget("hip", name, 64 if name.startswith("gfx9") else 32)
-    raise ValueError(f"targets: found {name!r}, expected 'sm_...' or 'gfx...'")
+def _target(target: str | _kdl.Device) -> tuple[str, int | str, int]:
+    """What Triton's target is made of, for "sm_90", "gfx942" or a device as "h200": backend, architecture, work-items in a warp."""
+    arch = target if isinstance(target, str) else target.arch
+    if not re.match(r"sm_\d|gfx\d", arch):
+        try:
+            arch = _kdl.device(arch).arch
+        except _kdl.Error as error:
+            raise ValueError(f"targets: found {target!r}, expected 'sm_90', 'gfx942' or a device as 'h200': {error}") from error
+    if re.fullmatch(r"sm_\d+[af]?", arch):
+        return "cuda", int(arch[3:].rstrip("af")), 32
+    if arch.startswith("gfx"):
+        return "hip", arch.split(":")[0], 64 if arch.startswith("gfx9") else 32
+    raise ValueError(f"targets: found {target!r}, which is {arch}, expected a GPU of NVIDIA's or AMD's")
 
 
 def compile(function: Any, signature: Mapping[str, str], constants: Mapping[str, Any] | None = None, *,  # pylint: disable=redefined-builtin
-            targets: Iterable[str], path: str | os.PathLike[str] | None = None, multiples: Mapping[str, int] | None = None,
+            targets: str | Iterable[str | _kdl.Device], path: str | os.PathLike[str] | None = None, multiples: Mapping[str, int] | None = None,
             **options: Any) -> bytes | None:
-    """Compiles a function of @triton.jit for each target and packs the results. No GPU is needed.
+    """Compiles a function of @triton.jit for each target and packs the results. No GPU is needed. A target is an architecture, as
+    "sm_90" and "gfx942", or a device, as "h200" and kdl.device("cuda:0"); several are a list, or joined by commas.
 
     signature: a type as Triton writes it for each argument that is no constant, {"x": "*fp32", "n": "i32"}; constants: the values of
     the others; multiples: what is promised of arguments, as {"x": 16}; options: Triton's, as num_warps=8."""
+    found = dict.fromkeys(_target(target) for target in (targets.split(",") if isinstance(targets, str) else targets))
     import triton
+    from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
     values = dict(constants or {})
     whole = {name: signature.get(name, "constexpr") for name in function.arg_names}
@@ -185,4 +193,4 @@ def compile(function: Any, signature: Mapping[str, str], constants: Mapping[str,
         raise ValueError(f"{function.__name__}: found neither a type nor a value for {', '.join(missing)}")
     attributes = {(names[name],): [["tt.divisibility", by]] for name, by in (multiples or {}).items()}
     source = ASTSource(function, whole, {(names[name],): value for name, value in values.items()}, attributes)
-    return pack(*(triton.compile(source, target=_target(target), options=options or None) for target in targets), path=path)
+    return pack(*(triton.compile(source, target=GPUTarget(*target), options=options or None) for target in found), path=path)

@@ -66,6 +66,19 @@ def test_the_cache_of_triton(cubin, tmp_path):
         kt.pack_cache(tmp_path, names=["other"])
 
 
+@pytest.mark.parametrize("target, expected", [("sm_90", ("cuda", 90, 32)), ("sm_90a", ("cuda", 90, 32)), ("h200", ("cuda", 90, 32)), ("a100", ("cuda", 80, 32)),
+                                              ("gfx942", ("hip", "gfx942", 64)), ("mi300x", ("hip", "gfx942", 64)), ("rx7900xtx", ("hip", "gfx1100", 32))])
+def test_targets_are_architectures_and_devices(target, expected):
+    assert kt._target(target) == expected
+    assert target.startswith(("sm_", "gfx")) or kt._target(kdl.device(target)) == expected
+
+
+@pytest.mark.parametrize("targets, text", [(["h2000"], "targets: found 'h2000', expected 'sm_90', 'gfx942' or a device as 'h200': "), ("host", "found 'host', which is ")])
+def test_other_targets_are_refused_before_triton_is_asked(targets, text):
+    with pytest.raises(ValueError, match=text):
+        kt.compile(None, {}, targets=targets)
+
+
 @pytest.mark.parametrize("ttir, text", [
     (TTIR.replace("%columns: i32", "%d: !tt.tensordesc<tensor<64x64xf16>>"), "argument 3: found !tt.tensordesc"),
     (TTIR.replace("@softmax", "@other"), "found no such function"),

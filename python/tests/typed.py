@@ -37,5 +37,6 @@ weights = kdl.PackedMatrix([[1.0]])
 kdl.matmul(weights)  # type: ignore[call-arg]
 try:
     kt.pack_cache("cache", names=["softmax"])
+    kt.compile(print, {"x": "*fp32"}, targets=["h200", kdl.device("mi300x")])
 except kdl.DeviceError as error:
     number: int = error.code

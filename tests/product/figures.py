@@ -20,18 +20,19 @@ FIGURE = re.compile(rf"(?<![\w.\-–])({NUMBER}) ?(ns|µs|ms|%)(?!\w)")
 # Of each page the part that is held to its sources: from a line to another, or to the end.
 PARTS = {
     "docs/performance.md": ("One core of an AMD EPYC", None),
-    "docs/rfc/0001-offload-metadata.md": ("Choosing as a whole", "## Not verified"),
+    "docs/rfc/0001-offload-metadata.md": ("Opening and choosing as a whole", "## Not verified"),
 }
 # What the early documents said themselves, and counts that are no measurement.
 QUOTED = ["3–6 ns for each dispatch", "takes 36 µs, 90% of the cold path", "take 4.1 µs*",
           "below 0.0001% of a kernel of 10 ms*, which is 10 ns", "97 to 99% of the pairs on the H200, 97%"]
 
-SELECT = "select-2026-11-15.txt"
+SELECT = "select-2026-11-17.txt"
 OPEN = "open-2026-11-15.txt"
 H200 = "layers-h200-2026-11-16.json"
 EPYC = "layers-epyc-2026-11-15.json"
 POCL = "layers-pocl-2026-11-15.json"
 MLIR = "mlir-2026-11-15.txt"
+MLIR_LAUNCH = "mlir-launch-2026-11-17.txt"
 
 
 class Results:
@@ -55,13 +56,9 @@ class Results:
                 return row
         raise KeyError(f"{name}: no comparison of {of} to {to}")
 
-    def select(self, row):
-        """The first column of a row of `kdl bench`'s table."""
-        found = re.search(rf"^{re.escape(row)} +({NUMBER}) (\w+)", self.read(SELECT), re.MULTILINE)
-        return float(found.group(1)) * UNITS[found.group(2)]
-
-    def choose(self, case, who):
-        return self.select(f"{case}/{who}") - self.select(f"{case}/an empty call")
+    def select(self, images, *calls):
+        """Instructions of some calls among so many images."""
+        return sum(self.text(SELECT, rf"^ +{images} images: {call} +(\d+)") for call in calls)
 
     def open(self, case, row):
         """The first column of a row below a case of bench_open."""
@@ -78,7 +75,7 @@ class Results:
 
 
 def figures(r):
-    kdl, first = "kdl, full rules", "LLVM areTargetsCompatible, first match"
+    chosen, llvm = ("kdl_open_memory", "first kdl_select", "kdl_close"), "LLVM, open and match"
     case = "64 images of 65536 bytes"
     by_peer = lambda figure: [r.layer(H200, figure.format(peer))
                               for peer in ("kdl", "driver", "liboffload", "cudart")]
@@ -96,12 +93,12 @@ def figures(r):
             ("the same from a file | {} an image | {} |",
              [r.open(case, "file: kdl_open + kdl_close"),
               r.open(case, "file: LLVM extractOffloadBinaries")]),
-            ("nothing remembered | {}, {#} instructions | {} (`areTargets",
-             [r.choose("3 images", kdl), r.text(SELECT, r"^choosing among 3 images: (\d+)"),
-              r.choose("3 images", first)]),
-            ("choose among 1,000 | {} | {} |",
-             [r.choose("1000 images", kdl), r.choose("1000 images", first)]),
-            ("that is remembered | {} |", [r.choose("remembered", "kdl, by the name it handed out")]),
+            ("choose the last, close | {#} | {#} (`Offload", [r.select(3, *chosen), r.select(3, llvm)]),
+            ("the same of 1,000 images | {#} million | {#} million |",
+             [r.select(1000, *chosen) / 1e6, r.select(1000, llvm) / 1e6]),
+            ("among 3 and among 1,000 | {#} and {#} million |",
+             [r.select(3, "first kdl_select"), r.select(1000, "first kdl_select") / 1e6]),
+            ("the choice is remembered | {#} |", [r.select(3, "kdl_select, remembered")]),
             ("| 100 launches queued, each | {} | {} | {} | {} |", by_peer("queued/{}/total")),
             ("| a launch, waited for | {} | {} | {} | {} |", by_peer("hot/{}/total")),
             ("| from bytes to a kernel, warm | {} | {} | {} | {} |", by_peer("load/{}/total")),
@@ -116,8 +113,7 @@ def figures(r):
              [r.layer(EPYC, f"cold/{peer}/total") for peer in ("kdl", "plain", "omp")]),
             ("100 queued, each | {} | {} (OpenCL",
              [r.layer(POCL, f"queued/{peer}/total") for peer in ("kdl", "opencl")]),
-            ("for each dispatch*: {} among 3 images, {} among 1,000, and",
-             [r.choose("3 images", kdl), r.choose("1000 images", kdl)]),
+            ("choice among 3 images takes {#} instructions, and a dispatch", [r.select(3, "first kdl_select")]),
             ("of the cold path*: {} with libkdl and {} with the driver, of a process of {}, of which the "
              "context takes {}.",
              [cold("kdl", "load"), cold("driver", "load"), cold("kdl", "total"), share("kdl", "context")]),
@@ -126,17 +122,18 @@ def figures(r):
              [(queued["high"] - queued["low"]) * r.layer(H200, "queued/driver/total")]),
         ],
         "docs/rfc/0001-offload-metadata.md": [
-            ("among 3 images | {} | {} |", [r.choose("3 images", first), r.choose("3 images", kdl)]),
-            ("among 1,000 images | {} | {} |",
-             [r.choose("1000 images", first), r.choose("1000 images", kdl)]),
+            ("among 3 images | {#} | {#} |", [r.select(3, llvm), r.select(3, *chosen)]),
+            ("among 1,000 images | {#} million | {#} million |",
+             [r.select(1000, llvm) / 1e6, r.select(1000, *chosen) / 1e6]),
+            ("remembers takes {#}.", [r.select(3, "kdl_select, remembered")]),
         ],
         "docs/mlir.md": [
             ("is {#} instructions with a stream and {#} without, through `#gpu.select_object` on the same",
-             [r.text(MLIR, r"with a stream: +runtime_select (\d+)"),
-              r.text(MLIR, r"without a stream: +runtime_select (\d+)")]),
+             [r.text(MLIR_LAUNCH, r"with a stream: +runtime_select (\d+)"),
+              r.text(MLIR_LAUNCH, r"without a stream: +runtime_select (\d+)")]),
             ("same library {#} and {#} (`mlir/bench",
-             [r.text(MLIR, r"with a stream: .*select_object (\d+)"),
-              r.text(MLIR, r"without a stream: .*select_object (\d+)")]),
+             [r.text(MLIR_LAUNCH, r"with a stream: .*select_object (\d+)"),
+              r.text(MLIR_LAUNCH, r"without a stream: .*select_object (\d+)")]),
             ("a launch that waits takes {}, or {#} through `#gpu.select_object`, where the calls of MLIR's "
              "own CUDA runtime take {#}; one of 64 in a loop {#}; one with a stream {#} and {#}",
              [r.mlir("runtime_select sync"), r.mlir("select_object sync") / 1e3,
@@ -147,8 +144,8 @@ def figures(r):
             ("CUDA runtime take {}, and a launch through a slot {}, or {} each in a loop of 64",
              [r.mlir("upstream sync"), r.mlir("runtime_select sync"), r.mlir("runtime_select loop")]),
             ("it is {#} instructions against {#}",
-             [r.text(MLIR, r"without a stream: .*select_object (\d+)"),
-              r.text(MLIR, r"without a stream: +runtime_select (\d+)")]),
+             [r.text(MLIR_LAUNCH, r"without a stream: .*select_object (\d+)"),
+              r.text(MLIR_LAUNCH, r"without a stream: +runtime_select (\d+)")]),
         ],
     }
 

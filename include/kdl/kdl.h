@@ -448,8 +448,8 @@ enum {
 };
 
 /* Version 1 writes one binary per image, back to back, which every LLVM reads; version 2 writes
- * one binary with an entry table, which LLVM 23 and later read; version 3 is that of LLVM's main
- * branch and may be compressed: KDL_FORMAT_V3 | KDL_FORMAT_ZSTD. kdl_writer_finish then fails with
+ * one binary with an entry table, which LLVM 23 and later read; version 3 is that of LLVM 24 and
+ * may be compressed: KDL_FORMAT_V3 | KDL_FORMAT_ZSTD. kdl_writer_finish then fails with
  * KDL_UNSUPPORTED where the codec's library is not installed. */
 KDL_API kdl_status kdl_writer_create(int format, kdl_writer **out_writer);
 KDL_API void kdl_writer_destroy(kdl_writer *writer);

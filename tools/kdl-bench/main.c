@@ -393,7 +393,7 @@ static const cli_option options[] = {
     {"sizes", 0, CLI_ONCE, "SIZE,...", "kernels: some of tiny, small, large; default small,large"},
     {"pin", 0, CLI_ONCE, "CPU|none", "where to run what is warm; default: the last CPU"},
     {"json", 0, CLI_ONCE, "F", "write everything as JSON: docs/bench.md"},
-    {"html", 0, CLI_ONCE, "F", "write one page with flame graphs, tables and plots"},
+    {"html", 0, CLI_ONCE, "F", "write one page with bars of the layers, tables and plots"},
     {"folded", 0, CLI_ONCE, "F", "write folded stacks, for flame graphs"},
     {"trace", 0, CLI_ONCE, "F", "write a trace, for Perfetto and chrome://tracing"},
     {"lnt", 0, CLI_ONCE, "F", "write a report for LNT"},

@@ -54,7 +54,7 @@ const cli_command cli_commands[] = {
                 {"format", 0, CLI_ONCE, "VERSION",
                  "the OffloadBinary version: v1 (default; every LLVM reads it), v2 (LLVM 23 and "
                  "later), v3, "
-                 "or compressed v3-zstd, v3-zlib (LLVM's main branch)"},
+                 "or compressed v3-zstd, v3-zlib (LLVM 24)"},
                 {"index", 0, CLI_FLAG, NULL,
                  "add a key kdl.kernel.NAME for each kernel, so that readers need not look into "
                  "the image"},

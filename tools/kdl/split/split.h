@@ -122,6 +122,9 @@ kdl_status split_host_save(const cli_bytes *bytes, const split_plan *plan, const
 /* Whether an operand of `kdl merge` is what `kdl split` wrote: a folder or a manifest. */
 bool split_is_result(const char *operand);
 
+/* Compressed bundles that are put together inflate to 64 MiB and so many times the file at most. */
+enum { SPLIT_REFILL_RATIO = 128 };
+
 /* A compressed bundle that is put together again. */
 typedef struct split_refill {
   uint64_t at, room, inflated;

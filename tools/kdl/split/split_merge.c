@@ -24,8 +24,10 @@ typedef struct {
   size_t size;
   char **paths; /* of the parts that are taken, else NULL */
   size_t taken_count;
-  split_refill *refills;
+  split_refill *refills; /* by their place, once the skeleton was read */
   size_t refill_count, refill_capacity;
+  uint64_t refill_bytes; /* inflated, all of them */
+  bool has_refills;      /* all that there are */
 } merging;
 
 static bool is_folder(const char *path) {
@@ -154,11 +156,40 @@ static kdl_status put_image(merging *work, kdl_library *lib, const kdl_image_inf
 }
 
 static split_refill *find_refill(const merging *work, uint64_t at) {
-  for (size_t i = 0; i < work->refill_count; ++i) {
-    if (work->refills[i].at == at)
-      return &work->refills[i];
+  size_t first = kdl_array_first(work->refills, work->refill_count, sizeof *work->refills,
+                                 offsetof(split_refill, at), at);
+  return first < work->refill_count && work->refills[first].at == at ? &work->refills[first] : NULL;
+}
+
+static int compare_refills(const void *left, const void *right) {
+  const split_refill *a = left, *b = right;
+  return (a->at > b->at) - (a->at < b->at);
+}
+
+/* Bundles lie apart: one that was there many times would be compressed as often. */
+static kdl_status sort_refills(merging *work) {
+  if (work->refill_count)
+    qsort(work->refills, work->refill_count, sizeof *work->refills, compare_refills);
+  for (size_t i = 1; i < work->refill_count; ++i) {
+    const split_refill *before = &work->refills[i - 1], *refill = &work->refills[i];
+    if (refill->at - before->at < before->room)
+      return kdl_fail(KDL_BAD_FILE,
+                      "%s: found compressed bundles at 0x%" PRIx64 ", of %" PRIu64
+                      " bytes, and at 0x%" PRIx64 ", expected them apart",
+                      work->path, before->at, before->room, refill->at);
   }
-  return NULL;
+  work->has_refills = true;
+  return KDL_OK;
+}
+
+/* Whether sizes are such as the reader of such bundles takes, and all together in proportion to the
+ * file: each is compressed. */
+static bool fits(const merging *work, const split_refill *refill, size_t size) {
+  uint64_t most = KDL_INFLATED_BASE + (uint64_t)work->size * SPLIT_REFILL_RATIO;
+  return refill->at <= work->size && refill->room <= work->size - refill->at &&
+         size <= refill->inflated &&
+         refill->inflated <= KDL_INFLATED_BASE + refill->room * KDL_INFLATED_RATIO &&
+         refill->inflated <= most - work->refill_bytes;
 }
 
 /* What lies between the images of a compressed bundle. */
@@ -178,20 +209,20 @@ static kdl_status begin_refill(merging *work, kdl_library *lib, const kdl_image_
                                          16, sizeof *refills);
   if (refills)
     work->refills = refills;
-  /* As the reader of such bundles has it. */
-  bool fits = refill.room <= work->size && size <= refill.inflated &&
-              refill.inflated <= KDL_INFLATED_BASE + refill.room * KDL_INFLATED_RATIO;
-  refill.data = fits && refills ? calloc(1, (size_t)refill.inflated + 1) : NULL;
+  bool is_right = fits(work, &refill, size);
+  refill.data = is_right && refills ? calloc(1, (size_t)refill.inflated + 1) : NULL;
   if (refill.data) {
     memcpy(refill.data, data, size);
     refills[work->refill_count++] = refill;
+    work->refill_bytes += refill.inflated;
   }
   kdl_library_release(lib, image->index);
-  if (!fits)
+  if (!is_right)
     return kdl_fail(KDL_BAD_FILE,
                     "%s: image %zu: found %zu bytes of a bundle that inflates from %" PRIu64
-                    " to %" PRIu64 " bytes, expected sizes that fit",
-                    path, image->index, size, refill.room, refill.inflated);
+                    " to %" PRIu64 " bytes, expected sizes that fit, and all of them to inflate to "
+                    "64 MiB and %d times the file at most",
+                    path, image->index, size, refill.room, refill.inflated, SPLIT_REFILL_RATIO);
   return refill.data ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
 }
 
@@ -201,8 +232,15 @@ static kdl_status refill_image(merging *work, kdl_library *lib, const kdl_image_
   uint64_t at;
   const void *data;
   size_t size;
-  if (kdl_find_value(image->pairs, image->pair_count, SPLIT_KEY_INFLATED))
+  bool begins = kdl_find_value(image->pairs, image->pair_count, SPLIT_KEY_INFLATED) != NULL;
+  if (begins && !work->has_refills)
     return begin_refill(work, lib, image, in, path);
+  if (begins || !work->has_refills)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: image %zu: found %s, expected that in the part '" SPLIT_SKELETON
+                    "', and nothing else there",
+                    path, image->index,
+                    begins ? "what lies between the images of a bundle" : "an image of a bundle");
   split_refill *refill = find_refill(work, in);
   kdl_status status = read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at);
   if (status == KDL_OK && refill)
@@ -278,6 +316,9 @@ static kdl_status take(merging *work, const char *path, size_t expected) {
   kdl_digest digest = kdl_digest_of(bytes.data, bytes.size);
   cli_bytes_free(&bytes);
   size_t i = 0;
+  if (expected != SIZE_MAX && /* as it nearly always is: parts may be many */
+      memcmp(&digest, &work->manifest.parts[expected].digest, sizeof digest) == 0)
+    i = expected;
   while (i < work->manifest.part_count &&
          memcmp(&digest, &work->manifest.parts[i].digest, sizeof digest) != 0)
     ++i;
@@ -372,6 +413,8 @@ static kdl_status put_parts(merging *work) {
       if (work->paths[i] && first == (pass == 0) && !(first && bundles))
         status = put_part(work, work->paths[i]);
     }
+    if (status == KDL_OK && pass == 0)
+      status = sort_refills(work);
   }
   for (size_t i = 0; i < work->refill_count && status == KDL_OK; ++i)
     status = split_refill_pack(&work->refills[i], work->data, work->size, work->path);

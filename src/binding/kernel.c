@@ -45,6 +45,7 @@ static void unbind(kdl_library *lib) {
     kdl_fork_remove(&kernel->fork);
     free_kernel(kernel);
   }
+  free(lib->specials);
   kdl_modules_unload(lib);
 }
 
@@ -83,28 +84,64 @@ static void add(kdl_library *lib, kdl_kernel *kernel) {
     ;
 }
 
-static kdl_kernel *find_special(const answer *found) {
-  kdl_kernel *kernel = atomic_load_explicit(&found->lib->kernels, memory_order_acquire);
-  while (kernel && (kernel->ranked.selection != found->ranked.selection || !kernel->constants ||
-                    strcmp(kernel->constants, found->asked->constants) != 0))
-    kernel = kernel->next;
+/* Where the handle with those constants is, or would be, in a table that has room. */
+static kdl_kernel **special_slot(kdl_kernel **slots, size_t mask, const kdl_selection *selection,
+                                 const char *constants) {
+  size_t at = (kdl_kernel_id_of(kdl_text_of(constants)).hash ^ selection->hash) & mask;
+  while (slots[at] &&
+         (slots[at]->ranked.selection != selection || strcmp(slots[at]->constants, constants) != 0))
+    at = (at + 1) & mask;
+  return &slots[at];
+}
+
+static kdl_kernel **slot_of(kdl_kernel **slots, size_t mask, const kdl_kernel *kernel) {
+  return special_slot(slots, mask, kernel->ranked.selection, kernel->constants);
+}
+
+/* At most half full. False when out of memory. */
+static bool make_special_room(kdl_library *lib) {
+  size_t mask = lib->special_mask ? lib->special_mask * 2 + 1 : 15;
+  if (lib->specials && lib->special_count * 2 <= lib->special_mask)
+    return true;
+  kdl_kernel **slots = calloc(mask + 1, sizeof *slots);
+  if (!slots)
+    return false;
+  for (size_t i = 0; lib->specials && i <= lib->special_mask; ++i) {
+    if (lib->specials[i])
+      *slot_of(slots, mask, lib->specials[i]) = lib->specials[i];
+  }
+  free(lib->specials);
+  lib->specials = slots;
+  lib->special_mask = mask;
+  atomic_store_explicit(&lib->unbind, unbind, memory_order_relaxed);
+  return true;
+}
+
+/* The handle with the constants, or `made` where it is not NULL; NULL when out of memory. */
+static kdl_kernel *find_special(const answer *found, kdl_kernel *made) {
+  kdl_library *lib = found->lib;
+  kdl_kernel *kernel = NULL;
+  kdl_lock(kdl_library_lock(lib));
+  if (make_special_room(lib)) {
+    kdl_kernel **slot = special_slot(lib->specials, lib->special_mask, found->ranked.selection,
+                                     found->asked->constants);
+    if (!*slot && made) {
+      add(lib, made);
+      *slot = made;
+      ++lib->special_count;
+    }
+    kernel = *slot;
+  }
+  kdl_unlock(kdl_library_lock(lib));
   return kernel;
 }
 
-/* With constants, the handle is looked for among all of the library's. One that another thread has
- * added meanwhile stays. */
+/* With constants, the handle is looked for among all of the library's that have some. One that
+ * another thread has added meanwhile stays. */
 static kdl_kernel *special_handle_of(const answer *found, const kdl_runtime *runtime) {
-  pthread_mutex_t *lock = kdl_library_lock(found->lib);
-  kdl_kernel *kernel = find_special(found);
+  kdl_kernel *kernel = find_special(found, NULL);
   kdl_kernel *made = kernel ? NULL : make(found, runtime);
-  if (!made)
-    return kernel;
-  kdl_lock(lock);
-  kernel = find_special(found);
-  if (!kernel)
-    add(found->lib, made);
-  kdl_unlock(lock);
-  return kernel ? kernel : made;
+  return made ? find_special(found, made) : kernel;
 }
 
 /* A selection stands for one kernel on one route of one device under one policy and tag: so it has

@@ -21,9 +21,11 @@ struct kdl_library {
   kdl_library *next_global; /* library/scope.h */
   kdl_catalog *catalog;
   _Atomic(kdl_selector *) selectors[KDL_SELECTOR_LISTS]; /* by their device: lists that only grow */
-  _Atomic(struct kdl_module *) modules;     /* binding/module.h: likewise, the newest first */
-  _Atomic(struct kdl_kernel *) kernels;     /* binding/kernel.h: likewise */
-  void (*_Atomic unbind)(kdl_library *lib); /* frees these two; set with the first kernel */
+  _Atomic(struct kdl_module *) modules; /* binding/module.h: likewise, the newest first */
+  _Atomic(struct kdl_kernel *) kernels; /* binding/kernel.h: likewise */
+  struct kdl_kernel **specials; /* binding/kernel.c: those with constants, by hash; guarded */
+  size_t special_count, special_mask;
+  void (*_Atomic unbind)(kdl_library *lib); /* frees these three; set with the first kernel */
 };
 
 /* Held while a kernel with constants is added. */

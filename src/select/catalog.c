@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "image/image.h"
+#include "select/holders.h"
 #include "system/lock.h"
 
 #include <inttypes.h>
@@ -42,6 +43,8 @@ struct kdl_catalog {
   kdl_work compiling; /* or ordering */
   atomic_size_t shortages;
   const bool *admitted; /* NULL: every image */
+  atomic_size_t looked;           /* how many images kdl_catalog_any_holds looked at */
+  _Atomic(kdl_holders *) holders; /* NULL: these were few */
   catalog_image images[];
 };
 
@@ -157,6 +160,7 @@ void kdl_catalog_destroy(kdl_catalog *catalog) {
   for (size_t i = 0; i < catalog->container->count; ++i)
     free_list(atomic_load_explicit(&catalog->images[i].kernels, memory_order_relaxed));
   free(atomic_load_explicit(&catalog->rules, memory_order_relaxed));
+  free(atomic_load_explicit(&catalog->holders, memory_order_relaxed));
 }
 
 kdl_container *kdl_catalog_container(const kdl_catalog *catalog) {
@@ -378,6 +382,36 @@ kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string ker
 
 void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images) {
   catalog->admitted = images;
+}
+
+/* NULL where it is not worth it yet, and when out of memory. */
+static const kdl_holders *holders_of(kdl_catalog *catalog) {
+  enum { often = 8, few_images = 16 };
+  size_t count = kdl_catalog_count(catalog);
+  kdl_holders *known = atomic_load_explicit(&catalog->holders, memory_order_acquire);
+  size_t looked = atomic_load_explicit(&catalog->looked, memory_order_relaxed);
+  if (known || count <= few_images || looked / often < count)
+    return known;
+  size_t size = kdl_holders_size(catalog, NULL, count);
+  void *memory = size ? malloc(size) : NULL;
+  if (!memory)
+    return NULL;
+  kdl_holders *made = kdl_holders_fill(catalog, NULL, count, memory, size);
+  if (atomic_compare_exchange_strong(&catalog->holders, &known, made))
+    return made;
+  free(made); /* another thread was first */
+  return known;
+}
+
+bool kdl_catalog_any_holds(kdl_catalog *catalog, kdl_string kernel) {
+  const kdl_holders *holders = holders_of(catalog);
+  size_t count = kdl_catalog_count(catalog), at = 0;
+  if (holders)
+    return kdl_holders_find(holders, kernel, &count) != NULL;
+  while (at < count && kdl_catalog_holds(catalog, at, kernel) != KDL_KERNEL_HELD)
+    ++at;
+  atomic_fetch_add_explicit(&catalog->looked, at, memory_order_relaxed);
+  return at < count;
 }
 
 uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {

@@ -65,6 +65,10 @@ static inline kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index,
  * the catalog; to be called before anything else is asked of it. */
 void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
 
+/* Whether any image holds it. Images are read until one does; who asks often has all of them read,
+ * once. */
+bool kdl_catalog_any_holds(kdl_catalog *catalog, kdl_string kernel);
+
 /* The families that the images are for which may hold the kernel, as 1 << KDL_FAMILY_x: what an
  * index rules out is left out, and no image is read. `kernel.data` may be NULL: any. */
 uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel);

@@ -62,7 +62,8 @@ typedef struct kdl_eligible {
 } kdl_eligible;
 
 /* The eligible ones among those that may run, in their order, which is that of kdl_rank; and what
- * the key of the first one says, with a NULL `text.data` where it has none. */
+ * the key of the first one says, with a NULL `text.data` where it has none. Both lists may be the
+ * same. */
 size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query, const kdl_eligible *admitted,
                          size_t count, kdl_eligible *out_eligible, kdl_kernel_key *out_key);
 

@@ -7,12 +7,27 @@
 #include "system/lock.h"
 
 #include <stdlib.h>
+#include <sys/auxv.h>
 
 enum { smallest_table = 16 };
 
+/* Another in each process, so that no file can have names that all fall together. */
+static uint64_t first_hash(void) {
+  static _Atomic(uint64_t) kept;
+  uint64_t hash = atomic_load_explicit(&kept, memory_order_relaxed);
+  if (hash)
+    return hash;
+  const void *random = (const void *)(uintptr_t)getauxval(AT_RANDOM); /* 16 bytes */
+  if (random)
+    memcpy(&hash, random, sizeof hash);
+  hash = (hash | 1) * 0xcbf29ce484222325u;
+  atomic_store_explicit(&kept, hash, memory_order_relaxed);
+  return hash;
+}
+
 /* FNV-1a, finished so that the low bits depend on every byte. */
 kdl_kernel_id kdl_kernel_id_of(kdl_string name) {
-  uint64_t hash = 0xcbf29ce484222325u;
+  uint64_t hash = first_hash();
   for (size_t i = 0; i < name.length; ++i)
     hash = (hash ^ (unsigned char)name.data[i]) * 0x100000001b3u;
   hash ^= hash >> 32;
@@ -175,18 +190,44 @@ static const kdl_selection *add_shared(kdl_selector *selector, const kdl_kernel_
   return known;
 }
 
+/* Which admitted images hold what, once a few kernels were chosen among many images; NULL before
+ * and when out of memory. What two threads make is the same. */
+static const kdl_holders *holders_of(kdl_selector *selector) {
+  enum { few_choices = 8 };
+  const kdl_holders *holders = atomic_load_explicit(&selector->holders, memory_order_acquire);
+  unsigned choices = atomic_load_explicit(&selector->choice_count, memory_order_relaxed);
+  if (choices < few_choices)
+    atomic_store_explicit(&selector->choice_count, choices + 1, memory_order_relaxed);
+  if (holders || selector->admitted_count <= few || choices < few_choices)
+    return holders;
+  size_t size = kdl_holders_size(selector->catalog, selector->admitted, selector->admitted_count);
+  void *memory = size ? in_container(selector->catalog, size) : NULL;
+  if (!memory)
+    return NULL;
+  holders = kdl_holders_fill(selector->catalog, selector->admitted, selector->admitted_count,
+                             memory, size);
+  atomic_store_explicit(&selector->holders, holders, memory_order_release);
+  return holders;
+}
+
 static kdl_selection *choose(kdl_selector *selector, const kdl_kernel_id *kernel) {
+  const bool is_any = kernel->name.length == 0;
+  const kdl_holders *holders = is_any ? NULL : holders_of(selector);
+  size_t count = selector->admitted_count;
+  const kdl_holder *held = holders ? kdl_holders_find(holders, kernel->name, &count) : NULL;
   kdl_eligible some[few];
-  kdl_eligible *eligible = room_for(selector->admitted_count, sizeof *eligible, some);
+  kdl_eligible *eligible = room_for(count, sizeof *eligible, some);
   kdl_selection *chosen = NULL;
   if (eligible) {
     kdl_query query = selector->query;
-    if (kernel->name.length) /* else any kernel */
+    if (!is_any)
       query.kernel = kernel->name;
+    for (size_t i = 0; held && i < count; ++i)
+      eligible[i] = selector->admitted[held[i].place];
     kdl_kernel_key key;
     size_t shortages = kdl_catalog_shortages(selector->catalog);
-    size_t count = kdl_rank_eligible(selector->catalog, &query, selector->admitted,
-                                     selector->admitted_count, eligible, &key);
+    count = kdl_rank_eligible(selector->catalog, &query, held ? eligible : selector->admitted,
+                              count, eligible, &key);
     if (kdl_catalog_shortages(selector->catalog) == shortages)
       chosen = make_selection(selector, kernel, eligible, count, &key);
   }

@@ -7,6 +7,7 @@
 #ifndef KDL_SELECT_SELECTOR_H
 #define KDL_SELECT_SELECTOR_H
 
+#include "select/holders.h"
 #include "select/ranking.h"
 
 #include <stdatomic.h>
@@ -55,6 +56,8 @@ struct kdl_selector {
   size_t used; /* slots of the table; guarded, as its growth, by the container's lock */
   const kdl_eligible *admitted; /* what may run on the device, best first; no keys */
   size_t admitted_count;
+  atomic_uint choice_count;
+  _Atomic(const kdl_holders *) holders; /* of those, where choices are many; NULL: not yet */
 };
 
 /* Whether it answers queries of that device, policy and variant tag. */

@@ -71,14 +71,6 @@ static kdl_status find_image(const kdl_container *container, const char *name,
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
-static bool is_held(kdl_library *lib, kdl_string name) {
-  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
-    if (kdl_catalog_holds(lib->catalog, i, name) == KDL_KERNEL_HELD)
-      return true;
-  }
-  return false;
-}
-
 static kdl_library *library_at(const opening *job, size_t index) {
   return index == 0 ? job->lib : job->opts.libraries[index - 1];
 }
@@ -91,7 +83,7 @@ static kdl_status find_library(const opening *job, kdl_string name, kdl_library 
     kdl_library *lib = library_at(job, i);
     if (!lib)
       return kdl_fail(KDL_BAD_CALL, "opts.libraries[%zu] is NULL, expected a library", i - 1);
-    if (is_held(lib, name))
+    if (kdl_catalog_any_holds(lib->catalog, name))
       *out_lib = lib;
   }
   return KDL_OK;

@@ -185,6 +185,40 @@ static void an_indexed_library_is_chosen_from_without_reading_it(void **state) {
   free_library(&built);
 }
 
+/* Many kernels of many images are looked up otherwise than the first few, and chosen alike: as by a
+ * library of which nothing was asked before. Some images name a kernel twice. */
+static void many_kernels_are_chosen_as_the_first(void **state) {
+  (void)state;
+  static const char *const devices_of_nvidia[] = {"h200", "a100", "t4", "sm_70"};
+  enum { images = 60, kernels = 40 };
+  static char keys[images][512];
+  static image_row rows[images];
+  static const char *const archs[] = {"sm_50", "sm_75", "sm_80", "sm_90", "sm_100"};
+  unsigned random = 7;
+  for (int i = 0; i < images; ++i) {
+    size_t used = (size_t)snprintf(keys[i], sizeof keys[i], "variant_priority=%d", i % 3);
+    for (int j = 0, count = 0; j < kernels && count < 6; ++j) {
+      int k = (j + i * 7) % kernels;
+      random = random * 1103515245 + 12345;
+      for (unsigned times = random >> 20 & 3; times > 1 && count < 6; --times, ++count)
+        used += (size_t)snprintf(keys[i] + used, sizeof keys[i] - used, "|kdl.kernel.k%d=block=%d",
+                                 k, i + 1);
+    }
+    rows[i] = (image_row){5, NV_TRIPLE, archs[i % 5], keys[i]};
+  }
+  built_library asked = build_library(rows, images);
+  for (int k = 0; k < kernels + 2; ++k) { /* and of two that there are not */
+    char name[16];
+    snprintf(name, sizeof name, "k%d", k);
+    built_library fresh = build_library(rows, images);
+    for (size_t i = 0; i < sizeof devices_of_nvidia / sizeof *devices_of_nvidia; ++i)
+      assert_int_equal(chosen(&asked, devices_of_nvidia[i], name, KDL_POLICY_BEST),
+                       chosen(&fresh, devices_of_nvidia[i], name, KDL_POLICY_BEST));
+    free_library(&fresh);
+  }
+  free_library(&asked);
+}
+
 static void bad_devices_are_explained(void **state) {
   (void)state;
   kdl_device *device;
@@ -209,6 +243,7 @@ int main(void) {
       cmocka_unit_test(variants_are_listed_for_every_target),
       cmocka_unit_test(explaining_and_choosing_agree),
       cmocka_unit_test(an_indexed_library_is_chosen_from_without_reading_it),
+      cmocka_unit_test(many_kernels_are_chosen_as_the_first),
       cmocka_unit_test(bad_devices_are_explained),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ struct kdl_catalog {
   atomic_bool is_ordered[KDL_POLICY_COUNT];
   kdl_work compiling; /* or ordering */
   atomic_size_t shortages;
-  const bool *admitted; /* NULL: every image */
+  const bool *admitted;           /* NULL: every image */
   atomic_size_t looked;           /* how many images kdl_catalog_any_holds looked at */
   _Atomic(kdl_holders *) holders; /* NULL: these were few */
   catalog_image images[];
@@ -360,12 +360,17 @@ static kdl_string find_sorted_key(const kernel_list *list, kdl_string kernel) {
                                                    : (kdl_string){NULL, 0};
 }
 
+/* By kdl_catalog_restrict. */
+static bool is_left_out(const kdl_catalog *catalog, size_t index) {
+  return catalog->admitted && !catalog->admitted[index];
+}
+
 kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
                               kdl_string *out_key) {
   const kdl_image *image = &catalog->container->images[index];
   const bool has_index = is_indexed(image);
   *out_key = (kdl_string){NULL, 0};
-  if (catalog->admitted && !catalog->admitted[index])
+  if (is_left_out(catalog, index))
     return KDL_KERNEL_ABSENT;
   if (has_index && image->pair_count <= few_pairs)
     return kdl_image_find_kernel(image, kernel, out_key) ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
@@ -441,6 +446,6 @@ const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index) {
 
 const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count) {
   const kernel_list *list = kernels_of(catalog, index);
-  *out_count = list->trouble ? 0 : list->count;
+  *out_count = list->trouble || is_left_out(catalog, index) ? 0 : list->count;
   return *out_count ? list->names : NULL;
 }

@@ -64,7 +64,8 @@ typedef struct {
   size_t strings_size;
 } pair_source;
 
-/* Memory of the caller's may change after it was looked at: no string goes on behind them all. */
+/* For what is read again later: memory of the caller's may have changed since it was looked at, and
+ * no string goes on behind them all. */
 static inline kdl_string text_at(const pair_source *from, const char *text) {
   return (kdl_string){text, strnlen(text, (size_t)(from->strings + from->strings_size - text))};
 }
@@ -107,7 +108,7 @@ static bool read_keys_slowly(const pair_source *from, kdl_image *image) {
     const char *key, *value;
     if (!get_pair(from, i, &key, &value))
       return false;
-    kdl_image_read_key(image, text_at(from, key), text_at(from, value));
+    kdl_image_read_key(image, kdl_text_of(key), kdl_text_of(value));
   }
   return true;
 }
@@ -126,11 +127,11 @@ static inline bool read_keys(const pair_source *from, kdl_image *image) {
         key[kernel_name_at])
       image->says |= KDL_SAYS_KERNELS;
     else if ((word & five_bytes) == arch)
-      image->arch = text_at(from, value);
+      image->arch = kdl_text_of(value);
     else if ((word & seven_bytes) == triple)
-      image->triple = text_at(from, value);
+      image->triple = kdl_text_of(value);
     else
-      kdl_image_read_key(image, text_at(from, key), text_at(from, value));
+      kdl_image_read_key(image, kdl_text_of(key), kdl_text_of(value));
   }
   return true;
 }

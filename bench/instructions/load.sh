@@ -25,7 +25,7 @@ row step_select 2860 kdl_sym
 row step_load 3230 kdl_prefetch
 row step_close 880 kdl_close
 echo 'instructions, of a library with 11 images'
-row step_open 4600 kdl_open_memory "$bundle" nothing
+row step_open 4750 kdl_open_memory "$bundle" nothing
 row step_select 4800 kdl_sym "$bundle" nothing
 row step_load 3470 kdl_prefetch "$bundle" nothing
 row step_close 960 kdl_close "$bundle" nothing

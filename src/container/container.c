@@ -244,7 +244,7 @@ static kdl_status look_at_head(kdl_image *image) {
 /* AMD's triple may name the processor, and then an arch may be missing. */
 static bool take_processor(kdl_container *container, kdl_image *image) {
   char processor[KDL_TRIPLE_PROCESSOR];
-  if (image->arch.length || !kdl_text_starts(image->triple, "amdgpu"))
+  if (!kdl_text_starts(image->triple, "amdgpu"))
     return true;
   kdl_triple_processor(image->triple, processor);
   image->arch = kdl_arena_string(&container->arena, processor, strlen(processor));
@@ -291,7 +291,7 @@ kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_con
     ++container->module_count;
   if (image->kind == KDL_IMAGE_UNKNOWN)
     image->kind = declared_kind(image);
-  if (!take_processor(container, image))
+  if (!image->arch.length && !take_processor(container, image))
     return kdl_container_no_memory(container);
   if (!(image->says & KDL_SAYS_KERNELS))
     return look_into(container, scope);

@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What mlir-opt --load-dialect-plugin and --load-pass-plugin look for. The first alone is enough:
 // passes are registered with either.
-#include "Dialect.h"
 #include "Passes.h"
-#include "ukernels/Relayout.h"
 
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 
-#include <mutex>
-
 using namespace mlir;
 
-void kdl::registerDialect(DialectRegistry &registry) {
-  registry.insert<KdlDialect>();
-  registerRelayoutBufferization(registry);
-}
-
-void kdl::registerPasses() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    registerKdlPasses();
-    registerPipelines();
-    registerLinalgPipeline();
-  });
-}
-
-#ifdef KDL_MLIR_PLUGIN
 static constexpr char pluginName[] = "kdl";
 
 extern "C" LLVM_ALWAYS_EXPORT DialectPluginLibraryInfo mlirGetDialectPluginInfo() {
@@ -39,4 +20,3 @@ extern "C" LLVM_ALWAYS_EXPORT DialectPluginLibraryInfo mlirGetDialectPluginInfo(
 extern "C" LLVM_ALWAYS_EXPORT PassPluginLibraryInfo mlirGetPassPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, pluginName, KDL_MLIR_PLUGIN, [] { kdl::registerPasses(); }};
 }
-#endif

@@ -191,6 +191,10 @@ static bool next_kernel(scanner *s, token *out_name, scanner *out_params) {
     *out_name = next_plain(s);
     if (!is_name(*out_name) || !is(next_plain(s), "("))
       continue;
+    if (kdl_text_starts((kdl_string){out_name->text, out_name->length}, KDL_OPENCL_C_PREFIX)) {
+      out_name->text += sizeof KDL_OPENCL_C_PREFIX - 1;
+      out_name->length -= sizeof KDL_OPENCL_C_PREFIX - 1;
+    }
     *out_params = *s;
     skip_parentheses(s);
     scanner behind = *s;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Kernels, ready to be launched. */
 #include "backends/opencl/objects.h"
+#include "image/opencl_c.h"
 #include "image/params.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +26,15 @@ static kdl_opencl_instance *allocate(kdl_opencl_kernel *kernel) {
   return made;
 }
 
+/* `kdl cc` prefixes names that a driver has functions of. */
+static void *create_prefixed(const kdl_opencl_kernel *kernel) {
+  char name[256];
+  int32_t error;
+  int length = snprintf(name, sizeof name, KDL_OPENCL_C_PREFIX "%s", kernel->name);
+  return (size_t)length < sizeof name ? kdl_opencl.kernel_create(kernel->program, name, &error)
+                                      : NULL;
+}
+
 kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel,
                                       kdl_opencl_instance **out_instance) {
   uint32_t ordinal = kernel->device->ordinal;
@@ -32,6 +43,8 @@ kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel,
     return kdl_opencl_no_memory(ordinal);
   int32_t error = KDL_CL_SUCCESS;
   made->kernel = kdl_opencl.kernel_create(kernel->program, kernel->name, &error);
+  if (!made->kernel && error == KDL_CL_INVALID_KERNEL_NAME)
+    made->kernel = create_prefixed(kernel);
   if (!made->kernel) {
     free(made);
     return kdl_opencl_fail(ordinal, error, "clCreateKernel \"%s\"", kernel->name);

@@ -28,6 +28,7 @@ static void only_definitions_at_the_outermost_level_count(void **state) {
   } rows[] = {
       {"", ""},
       {"__kernel void a(); __kernel void b() {}", "b "},
+      {"__kernel void kdl_cl_dot() {} kernel void kdl_clx() {}", "dot kdl_clx "},
       {"__kernel void a(void); kernel void a(void) {}", "a "},
       {"void f() { __kernel void a() {} } kernel void b() {}", "b "},
       {"} kernel void a() {}", "a "},

@@ -5,10 +5,14 @@
  * to SPIR-V.
  */
 #include "base/error.h"
+#include "base/text_stream.h"
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
+#include "cc/opencl/functions.h"
 #include "cc/opencl/rewrite.h"
 #include "cc/source/line_marks.h"
+#include "image/image.h"
+#include "image/opencl_c.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,6 +34,42 @@ static void write_unmarked(FILE *out, const cc_job *job) {
     else
       fprintf(out, "%.*s\n", (int)line.length, line.data);
   }
+}
+
+typedef struct {
+  FILE *out;
+  const char *written; /* up to here */
+} renaming;
+
+static int rename_builtin(void *user, const char *name, size_t length) {
+  renaming *to = user;
+  if (!cc_opencl_has_function((kdl_string){name, length}))
+    return 0;
+  fwrite(to->written, 1, (size_t)(name - to->written), to->out);
+  fputs(KDL_OPENCL_C_PREFIX, to->out);
+  to->written = name;
+  return 0;
+}
+
+/* A driver may have a macro of a function's name, and then does not find the kernel. Others of that
+ * name are the driver's: <kdl/math.h> calls them. */
+static kdl_status rename_kernels(cc_job *job) {
+  kdl_string *text = &job->preprocessed;
+  char *renamed = NULL;
+  size_t length = 0;
+  FILE *out = kdl_text_stream(&renamed, &length);
+  if (!out)
+    return cc_no_memory(job);
+  renaming to = {out, text->data};
+  /* Where a macro hides the kernels, none is found. */
+  kdl_status status =
+      kdl_image_read_kernels(KDL_IMAGE_CL, text->data, text->length, rename_builtin, &to);
+  fwrite(to.written, 1, text->length - (size_t)(to.written - text->data), out);
+  bool is_whole = fclose(out) == 0;
+  if (is_whole && status == KDL_OK)
+    *text = kdl_arena_string(&job->arena, renamed, length);
+  free(renamed);
+  return is_whole && text->data ? KDL_OK : cc_no_memory(job);
 }
 
 static kdl_status preprocess(cc_job *job, const char *path) {
@@ -114,6 +154,8 @@ kdl_status cc_make_opencl(cc_job *job) {
   }
   if (status == KDL_OK)
     status = find_needs(job);
+  if (status == KDL_OK)
+    status = rename_kernels(job);
   if (status == KDL_OK)
     status = cc_write_file(job, image, false, write_marked);
   job->kind = KDL_IMAGE_CL;

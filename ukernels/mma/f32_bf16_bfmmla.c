@@ -23,8 +23,8 @@ static inline word_pairs zip_high(word_pairs here, word_pairs behind) {
 static inline quad multiply(quad sum, word_pairs rows, word_pairs columns) {
   return vbfmmlaq_f32(sum, rows, columns);
 }
-static inline quad multiply_word(quad sum, int32_t word, word_pairs columns) {
-  return vbfdotq_f32(sum, vreinterpretq_bf16_s32(vdupq_n_s32(word)), columns);
+static inline word_pairs join_words(int32x4_t words) {
+  return vreinterpretq_bf16_s32(words);
 }
 
 KDL_MMA_PAIRS(kdl_uk_mma_f32_bf16, kdl_bf16, kdl_bf16, float)

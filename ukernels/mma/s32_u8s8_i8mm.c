@@ -21,8 +21,8 @@ static inline word_pairs zip_high(word_pairs here, word_pairs behind) {
 static inline quad multiply(quad sum, word_pairs rows, word_pairs columns) {
   return vusmmlaq_s32(sum, vreinterpretq_u8_s8(rows), columns);
 }
-static inline quad multiply_word(quad sum, int32_t word, word_pairs columns) {
-  return vusdotq_s32(sum, vreinterpretq_u8_s32(vdupq_n_s32(word)), columns);
+static inline word_pairs join_words(int32x4_t words) {
+  return vreinterpretq_s8_s32(words);
 }
 
 KDL_MMA_PAIRS(kdl_uk_mma_s32_u8s8, uint8_t, int8_t, int32_t)

@@ -157,7 +157,7 @@ _kdl() {
     devices) options='--json --all --runs --device=' ;;
     explain) options='--device= --all --policy= --variant-tag= --matrix --long --json --dot' ;;
     which) options='--device= --policy= --variant-tag= --json' ;;
-    check) options='--device= --process= --strict --kernels --demangle --json --output=' ;;
+    check) options='--device= --process= --strict --verbose --kernels --demangle --json --output=' ;;
     run)
       options='--items= --grid= --block= --shared= --arg= --const= --device= --image= --dump= --check= --tolerance= --sanitize --repeat= --time'
       options+=' --policy= --variant-tag= --sequence= --slot= --library='

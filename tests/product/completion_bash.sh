@@ -52,8 +52,8 @@ offers 'kdl cache --l' '--long'
 offers 'kdl nonsense --' ''
 
 # Every device that has a name, and no other: the message about one that has none lists them.
-names=$({ "$kdl" explain "$source/tests/golden/images/nvcc.ptx" --device=none 2>&1 || true; } |
-  sed -n 's/.*expected one of: \([^,]*\),.*/\1/p' | tr ' ' '\n' | sort)
+names=$({ "$kdl" explain --matrix "$source/tests/golden/images/nvcc.ptx" || true; } |
+  awk '/^DEVICE/ { rows = 1; next } !NF { rows = 0 } rows { print $1 }' | sort)
 for list in kdl.bash _kdl; do
   offered=$(sed -n '/^_kdl_devices=/,/^.$/p; /^  names=(/,/^  )/p' "$source/completions/$list" |
     grep '^  ' | tr ' ' '\n' | grep -E '^[a-z0-9-]+$' | grep -v '^host$' | sort)

@@ -445,12 +445,14 @@ const cli_command cli_commands[] = {
         .usage = "kdl check PATH... | --process=PID | -- PROGRAM [ARG...]",
         .summary = "say what of the libraries below some paths runs on a device, and why not",
         .details =
-            "PATH is a file, a folder, an archive (a wheel, tar) or a package (deb, rpm). Every "
-            "library "
-            "with device code is judged by its kernels: '*' all run as machine code, '+' all run, "
-            "some compiled by the driver, '~' it is built for the device and has kernels for "
-            "others, '.' it does not run or lacks kernels, with the reasons. Libraries are "
-            "grouped by the Python or Debian package they came with. Links are not followed. The "
+            "PATH is a file, a folder, an archive (a wheel, tar) or a package (deb, rpm). Each "
+            "package with device code gets a line for each device: whether it runs, why not, and "
+            "what to do. With -v every library of it is listed, judged by its kernels: '*' all run "
+            "as machine code, '+' all run, some compiled by the driver, '~' it is built for the "
+            "device and has kernels for others, '.' it does not run or lacks kernels, with the "
+            "reasons. A runtime that a library is linked against (libcudart.so.N) is held against "
+            "the driver, where its version is known; one that is linked into it is not looked for. "
+            "Links are not followed. The "
             "exit code is 3 where something does not run. KDL_DEVICE stands for --device. With "
             "--process, or a program to run, the files that it maps are checked; the program's "
             "exit code comes first, and what is found goes to standard error.",
@@ -461,7 +463,8 @@ const cli_command cli_commands[] = {
                 {"process", 'p', CLI_MANY, "PID", "check the files that a process maps"},
                 {"strict", 0, CLI_FLAG, NULL,
                  "count kernels that do not run also where a library is built for the device"},
-                {"kernels", 'k', CLI_FLAG, NULL, "name every kernel that does not run"},
+                {"verbose", 'v', CLI_FLAG, NULL, "list the libraries, and why they do not run"},
+                {"kernels", 'k', CLI_FLAG, NULL, "the same, with every kernel that does not run"},
                 {"demangle", 'C', CLI_FLAG, NULL, "demangle C++ names"},
                 {"json", 0, CLI_FLAG, NULL, "print JSON"},
                 {"output", 'o', CLI_ONCE, "F", "write what is found there"},

@@ -26,6 +26,7 @@
 
 enum {
   CHECK_NAMES = 4,    /* kernels that are named for each reason, unless all are wanted */
+  CHECK_NEEDS = 8,    /* runtimes of one library */
   CHECK_GAPS = 64,    /* reasons of one library on one device that are told apart */
   CHECK_WORKERS = 16, /* at most */
   CHECK_OPEN_PATH = 32,
@@ -52,8 +53,26 @@ typedef struct check_gap {
   size_t name_count, name_capacity;
 } check_gap;
 
+typedef enum check_runtime { CHECK_CUDA, CHECK_HIP, CHECK_SYCL } check_runtime;
+
+/* A runtime that a library is linked against. */
+typedef struct check_need {
+  const char *library; /* "libcudart.so.13" */
+  check_runtime runtime;
+  uint32_t version; /* of the runtime, as KDL_VERSION_OF; for CUDA also the oldest driver's */
+} check_need;
+
+/* Whether the driver of a device has what a library's runtime takes. */
+typedef enum check_runtime_fit {
+  CHECK_FIT_NONE,    /* it names no runtime of that driver */
+  CHECK_FIT_UNKNOWN, /* the driver's version is not known */
+  CHECK_FIT,
+  CHECK_FIT_TOO_NEW, /* then nothing runs */
+} check_runtime_fit;
+
 typedef struct check_verdict {
   check_outcome outcome;
+  check_runtime_fit runtime;
   kdl_coverage coverage; /* without the name of a kernel */
   check_gap *gaps;
   size_t gap_count, gap_capacity;
@@ -65,11 +84,14 @@ typedef struct check_library {
   const char *path;    /* of the file, as the user would write it */
   const char *member;  /* of the archive at that path; NULL: the file itself */
   const char *package; /* "torch 2.11.0"; NULL where none is known */
+  const char *group;   /* what it is told under: its package, or the archive or folder it lies in */
   const char *set;     /* what its images for other architectures have too; NULL: by its place */
   size_t operand;
   bool is_loose;    /* device code by itself, without a host program around it */
   bool has_sibling; /* its package or archive has a library for one of the devices */
   size_t images;
+  check_need needs[CHECK_NEEDS];
+  size_t need_count;
   check_verdict *verdicts; /* one for each device */
 } check_library;
 
@@ -98,7 +120,7 @@ typedef struct check_mapped {
 typedef struct check {
   cli_devices devices;
   kdl_select_opts opts;
-  bool all_names, as_json, is_strict;
+  bool all_names, as_json, is_strict, is_verbose;
   cli_demangler *demangler; /* or NULL */
   check_operand *operands;
   size_t operand_count;
@@ -158,10 +180,11 @@ typedef struct check_file {
   const char *from; /* where it is opened; NULL: at its path */
   dev_t device;     /* with `number`: the file that must be found there; number 0: any */
   ino_t number;
-  const char *set;  /* of the library that is read, or NULL */
-  struct stat info; /* when it was found; while it is read, when it was opened */
-  int fd;           /* while it is read */
-  bool is_loose;    /* it, or the member that is read, is device code by itself */
+  const char *set;                 /* of the library that is read, or NULL */
+  struct stat info;                /* when it was found; while it is read, when it was opened */
+  int fd;                          /* while it is read */
+  uint64_t part_offset, part_size; /* of the member that is read; size 0: the file itself */
+  bool is_loose;                   /* it, or the member that is read, is device code by itself */
 } check_file;
 
 /* Whether the file was written to or shrank since it was opened: what was read of it is of no use.
@@ -182,6 +205,17 @@ void check_read_file(check *c, const check_file *file);
  * NULL. */
 kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
                        const char *package);
+
+/* The runtimes that a library is linked against. */
+void check_find_needs(check *c, const check_file *file, check_library *library);
+
+/* Whether the device's driver suits them; where it does not, the first that it is too old for, and
+ * its version. */
+check_runtime_fit check_fit_needs(const check_library *library, kdl_device *device,
+                                  const check_need **out_need, uint32_t *out_driver);
+
+const char *check_runtime_name(check_runtime runtime);
+const char *check_runtime_fit_name(check_runtime_fit fit);
 
 /* Whether first bytes are those of device code by itself. */
 bool check_is_loose(const void *head, size_t size);
@@ -272,6 +306,9 @@ void check_progress_end(check_progress *progress);
  * is, it was not, and what does not run is missed. */
 bool check_fails(const check *c, const check_library *library, size_t device);
 
+/* Whether one does on one of the devices. */
+bool check_any_fails(const check *c);
+
 /* Whether some of it is machine code that runs. */
 bool check_is_built_for(const check_verdict *verdict);
 
@@ -285,6 +322,15 @@ const char *check_outcome_name(check_outcome outcome);
 
 /* "path" or "path!member"; in the room of the check. */
 const char *check_shown(check *c, const check_library *library);
+
+/* Gives each library its group. */
+void check_name_groups(check *c);
+
+/* What somebody who has the library and the device can do, where that is known; "" otherwise. */
+const char *check_advice(check *c, const check_gap *gap, size_t device);
+
+/* A line for each package and device. */
+kdl_status check_print_summary(check *c);
 
 kdl_status check_print_text(check *c);
 kdl_status check_print_json(check *c);

@@ -192,9 +192,12 @@ void check_read_part(check *c, const check_file *file, const char *member, const
     check_short(c);
     return;
   }
+  check_file part = *file;
+  part.part_offset = offset;
+  part.part_size = size;
   kdl_status status = kdl_library_open_part(check_open_path(file, room), name, offset, size, &lib);
   if (status == KDL_OK) {
-    status = check_judge(c, lib, file, member, package);
+    status = check_judge(c, lib, &part, member, package);
     kdl_close(lib);
   }
   if (status != KDL_OK && !check_has_none(status))

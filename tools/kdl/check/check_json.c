@@ -38,6 +38,7 @@ static void put_verdict(cli_json *json, const check *c, const check_library *lib
   cli_json_put_text(json, "device", kdl_device_spec_text(c->devices.items[device].device));
   cli_json_put_text(json, "runs", check_outcome_name(verdict->outcome));
   cli_json_put_bool(json, "fails", check_fails(c, library, device));
+  cli_json_put_text(json, "runtime", check_runtime_fit_name(verdict->runtime));
   cli_json_put_number(json, "modules", coverage->modules);
   cli_json_put_number(json, "modules_run", coverage->modules_run);
   cli_json_put_number(json, "kernels", coverage->kernels);
@@ -58,6 +59,19 @@ static void put_library(cli_json *json, const check *c, const check_library *lib
   cli_json_put_text(json, "member", library->member);
   cli_json_put_text(json, "package", library->package);
   cli_json_put_number(json, "images", library->images);
+  cli_json_put_array(json, "needs");
+  for (size_t i = 0; i < library->need_count; ++i) {
+    const check_need *need = &library->needs[i];
+    char version[16];
+    snprintf(version, sizeof version, "%u.%u", (unsigned)(need->version >> 16),
+             (unsigned)(need->version & 0xffff));
+    cli_json_begin_object(json);
+    cli_json_put_text(json, "library", need->library);
+    cli_json_put_text(json, "runtime", check_runtime_name(need->runtime));
+    cli_json_put_text(json, "version", version);
+    cli_json_end_object(json);
+  }
+  cli_json_end_array(json);
   cli_json_put_array(json, "devices");
   for (size_t i = 0; i < c->devices.count; ++i)
     put_verdict(json, c, library, i);

@@ -6,6 +6,7 @@
 #include "library/library.h"
 #include "library/selection.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,15 +136,50 @@ static check_outcome outcome_of(const kdl_coverage *coverage) {
                                                                                 : CHECK_NONE;
 }
 
+/* The runtime refuses the driver before any kernel is looked for. */
+static void refuse_runtime(check *c, const check_need *need, uint32_t driver,
+                           check_verdict *verdict) {
+  kdl_coverage *coverage = &verdict->coverage;
+  verdict->outcome = CHECK_NONE;
+  check_gap *gap = check_room(c, sizeof *gap);
+  verdict->gaps = gap;
+  verdict->gap_count = verdict->gap_capacity = gap != NULL;
+  if (!gap)
+    return;
+  *gap = (check_gap){
+      .arch = "", .code = "runtime_too_new", .kernels = coverage->kernels, .words = "", .fix = ""};
+  gap->modules = coverage->kernels ? 0 : coverage->modules;
+  char text[192];
+  snprintf(text, sizeof text,
+           "needs %s, and so a driver of CUDA %u.%u or later; the driver is of CUDA %u.%u",
+           need->library, (unsigned)(need->version >> 16), (unsigned)(need->version & 0xffff),
+           (unsigned)(driver >> 16), (unsigned)(driver & 0xffff));
+  gap->words = keep_text(c, text);
+  snprintf(text, sizeof text, "update the driver to CUDA %u.%u, or install a build for CUDA %u",
+           (unsigned)(need->version >> 16), (unsigned)(need->version & 0xffff),
+           (unsigned)(driver >> 16));
+  gap->fix = keep_text(c, text);
+  coverage->kernels_run = coverage->kernels_native = coverage->modules_run = 0;
+  coverage->is_complete = false;
+}
+
 static kdl_status judge_on(check *c, kdl_library *lib, const kdl_inventory *inventory,
-                           kdl_device *device, check_verdict *out_verdict) {
+                           const check_library *library, kdl_device *device,
+                           check_verdict *out_verdict) {
   size_t route;
+  const check_need *need;
+  uint32_t driver;
   *out_verdict = (check_verdict){.outcome = CHECK_NONE};
   kdl_status status = kdl_device_cover(device, inventory, &out_verdict->coverage, &route);
   if (status != KDL_OK)
     return status;
   out_verdict->coverage.missing = (kdl_string){NULL, 0};
   out_verdict->outcome = outcome_of(&out_verdict->coverage);
+  out_verdict->runtime = check_fit_needs(library, device, &need, &driver);
+  if (out_verdict->runtime == CHECK_FIT_TOO_NEW && out_verdict->outcome <= CHECK_PARTLY) {
+    refuse_runtime(c, need, driver, out_verdict);
+    return KDL_OK;
+  }
   if (out_verdict->outcome != CHECK_PARTLY && out_verdict->outcome != CHECK_NONE &&
       out_verdict->outcome != CHECK_OTHER)
     return KDL_OK;
@@ -201,8 +237,10 @@ kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const
                            .verdicts =
                                check_room(c, (c->devices.count + 1) * sizeof *library.verdicts)};
   size_t modules = 0;
+  check_find_needs(c, file, &library);
   for (size_t i = 0; i < c->devices.count && status == KDL_OK && library.verdicts; ++i) {
-    status = judge_on(c, lib, inventory, c->devices.items[i].device, &library.verdicts[i]);
+    status =
+        judge_on(c, lib, inventory, &library, c->devices.items[i].device, &library.verdicts[i]);
     modules += library.verdicts[i].coverage.modules;
   }
   kdl_inventory_destroy(inventory);

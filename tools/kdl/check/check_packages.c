@@ -151,6 +151,40 @@ static void read_record(const places *known, const char *shown) {
     fclose(record);
 }
 
+static void read_records(const places *known, const char *folder) {
+  DIR *site = opened(known, opendir(folder));
+  const struct dirent *entry;
+  while (site && (entry = readdir(site))) {
+    char path[PATH_MAX];
+    size_t length = strlen(entry->d_name);
+    bool is_record = length > 10 && strcmp(entry->d_name + length - 10, ".dist-info") == 0;
+    if (is_record && snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_MAX)
+      read_record(known, path);
+  }
+  if (site)
+    closedir(site);
+}
+
+/* A library whose path was given has its package's record further up. */
+static void read_sites(const places *known) {
+  static const char *const names[] = {"/site-packages/", "/dist-packages/"};
+  char done[PATH_MAX] = "";
+  for (size_t i = 0; i < known->count; ++i) {
+    const char *found = NULL;
+    for (size_t k = 0; k < sizeof names / sizeof *names && !found; ++k)
+      found = strstr(known->places[i].real, names[k]);
+    if (known->places[i].library->package || !found)
+      continue;
+    size_t length = (size_t)(strchr(found + 1, '/') - known->places[i].real);
+    /* They are in order: those of one folder follow one another. */
+    if (length >= sizeof done ||
+        (strncmp(done, known->places[i].real, length) == 0 && !done[length]))
+      continue;
+    snprintf(done, sizeof done, "%.*s", (int)length, known->places[i].real);
+    read_records(known, done);
+  }
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Debian                                                                                       */
 
@@ -216,6 +250,7 @@ void check_find_packages(check *c) {
   sort_places(c, &known);
   for (size_t i = 0; i < c->record_count && known.count; ++i)
     read_record(&known, c->records[i]);
+  read_sites(&known);
   for (size_t i = 0; i < c->operand_count && !all_are_claimed(&known); ++i) {
     if (c->operands[i].real && strcmp(c->operands[i].real, "/") != 0)
       read_lists(&known, c->operands[i].real);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* For people: for each device what runs, what does not and why, and what could not be read. */
+/* For people: each package in a line, what could not be read, and where it is wanted, for each
+ * device what runs, what does not and why. */
 #include "base/cxx_name.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -98,7 +99,7 @@ static void add_number(cli_table *table, size_t number) {
   cli_table_add(table, kdl_text_of(digits));
 }
 
-/* "_Z1kv (k), _Z1lv (l) and 3 more" */
+/* "k, l and 3 more", and where all are named, "_Z1kv (k), _Z1lv (l)", which other tools find */
 static void add_names(const check *c, cli_table *table, const check_gap *gap) {
   char *text = NULL;
   size_t size = 0;
@@ -106,9 +107,12 @@ static void add_names(const check *c, cli_table *table, const check_gap *gap) {
   for (size_t i = 0; stream && i < gap->name_count; ++i) {
     char plain[128];
     kdl_string name = cli_demangle(c->demangler, gap->names[i]);
+    bool is_cxx = kdl_cxx_name(name, plain, sizeof plain);
+    if (is_cxx && !c->all_names)
+      name = kdl_text_of(plain);
     fprintf(stream, "%s%.*s%s", i ? ", " : "", name.length < 160 ? (int)name.length : 160,
             name.data, name.length < 160 ? "" : "...");
-    if (kdl_cxx_name(name, plain, sizeof plain))
+    if (is_cxx && c->all_names)
       fprintf(stream, " (%s)", plain);
   }
   if (stream && gap->kernels > gap->name_count)
@@ -120,7 +124,8 @@ static void add_names(const check *c, cli_table *table, const check_gap *gap) {
   free(text);
 }
 
-static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_other) {
+static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_other,
+                    size_t device) {
   size_t count = gap->kernels ? gap->kernels : gap->modules;
   const char *label =
       kdl_arena_format(&c->arena, "%zu %s%s: %s:", count, gap->kernels ? "kernel" : "module",
@@ -128,8 +133,9 @@ static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_ot
   cli_table_add_line(table, label, kdl_text_of(gap->words));
   if (!is_other)
     add_names(c, table, gap);
-  if (gap->fix[0])
-    cli_table_add_line(table, "fix", kdl_text_of(gap->fix));
+  const char *advice = check_advice(c, gap, device);
+  if (*advice)
+    cli_table_add_line(table, "try", kdl_text_of(advice));
 }
 
 static void add_library(check *c, cli_table *table, const check_library *library, size_t device) {
@@ -139,21 +145,21 @@ static void add_library(check *c, cli_table *table, const check_library *library
                                    : verdict->outcome == CHECK_JIT    ? "+"
                                    : !check_fails(c, library, device) ? "~"
                                                                       : "."));
-  cli_table_add(table, kdl_text_of(library->package ? library->package : ""));
+  cli_table_add(table, kdl_text_of(library->group));
   cli_table_add(table, kdl_text_of(check_shown(c, library)));
   cli_table_add(table, kdl_text_of(check_outcome_name(verdict->outcome)));
   add_number(table, coverage->kernels_native);
   add_number(table, coverage->kernels_run - coverage->kernels_native);
   add_number(table, coverage->kernels - coverage->kernels_run);
   for (size_t i = 0; i < verdict->gap_count; ++i)
-    add_gap(c, table, &verdict->gaps[i], verdict->outcome == CHECK_OTHER);
+    add_gap(c, table, &verdict->gaps[i], verdict->outcome == CHECK_OTHER, device);
 }
 
 static kdl_status print_device(check *c, size_t device) {
   static const cli_column columns[] = {
       {.title = "", .right = true, .tint = "1;32"},
       {.title = "PACKAGE", .shrinks = 2},
-      {.title = "LIBRARY", .shrinks = 1, .tint = "36"},
+      {.title = "LIBRARY", .shrinks = 1, .middle = true, .tint = "36"},
       {.title = "RUNS"},
       {.title = "NATIVE", .right = true},
       {.title = "JIT", .right = true},
@@ -167,6 +173,11 @@ static kdl_status print_device(check *c, size_t device) {
   printf("device  ");
   cli_text_print(kdl_text_of(about.label), "  ");
   cli_text_print(kdl_text_of(about.name), "\n");
+  if (!all.libraries) {
+    printf("runs    nothing: %zu %s for other devices\n", all.other,
+           all.other == 1 ? "library is" : "libraries are");
+    return KDL_OK;
+  }
   printf("runs    %zu of %zu libraries whole, ", all.whole, all.libraries);
   if (all.in_part)
     printf("%zu in part, ", all.in_part);
@@ -174,10 +185,7 @@ static kdl_status print_device(check *c, size_t device) {
          all.jit);
   if (all.other)
     printf("; %zu more %s for other devices", all.other, all.other == 1 ? "is" : "are");
-  puts("");
-  if (!all.libraries)
-    return KDL_OK;
-  putchar('\n');
+  puts("\n");
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < c->library_count; ++i) {
     const check_library *library = &c->libraries[i];
@@ -195,10 +203,18 @@ kdl_status check_print_text(check *c) {
   if (c->trouble_count)
     printf(", %zu not readable", c->trouble_count);
   puts("");
+  if (c->library_count && c->devices.count) {
+    putchar('\n');
+    status = check_print_summary(c);
+  }
   for (size_t i = 0; i < c->devices.count && status == KDL_OK && c->library_count; ++i) {
+    if (!c->is_verbose)
+      break;
     putchar('\n');
     status = print_device(c, i);
   }
+  if (status == KDL_OK && !c->is_verbose && check_any_fails(c))
+    puts("\n-v names the libraries and why they do not run, -k every kernel of them");
   if (status == KDL_OK && c->trouble_count)
     puts("\nnot readable:");
   for (size_t i = 0; i < c->trouble_count && status == KDL_OK; ++i) {

@@ -113,7 +113,7 @@ static void find_served(check *c) {
   }
 }
 
-static bool any_fails(const check *c) {
+bool check_any_fails(const check *c) {
   for (size_t i = 0; i < c->library_count; ++i) {
     for (size_t device = 0; device < c->devices.count; ++device) {
       if (check_fails(c, &c->libraries[i], device))
@@ -181,6 +181,7 @@ static kdl_status find_all(const cli_args *args, check *c, bool *out_failed) {
     qsort(c->libraries, c->library_count, sizeof *c->libraries, compare_libraries);
   find_siblings(c);
   find_served(c);
+  check_name_groups(c);
   if (c->trouble_count)
     qsort(c->troubles, c->trouble_count, sizeof *c->troubles, compare_troubles);
   return c->out_of_memory ? kdl_fail(KDL_NO_MEMORY, "out of memory for what was found") : KDL_OK;
@@ -227,7 +228,7 @@ static int run(const cli_args *args, check *c) {
     return cli_finish(status);
   if (code != CLI_EXIT_FINE)
     return code;
-  if (any_fails(c))
+  if (check_any_fails(c))
     return CLI_EXIT_NO_MATCH;
   return failed || c->is_incomplete ? CLI_EXIT_BAD_FILE : CLI_EXIT_FINE;
 }
@@ -236,6 +237,7 @@ int cli_run_check(const cli_args *args) {
   check c = {.all_names = cli_args_has(args, "kernels"),
              .as_json = cli_args_has(args, "json"),
              .is_strict = cli_args_has(args, "strict"),
+             .is_verbose = cli_args_has(args, "verbose") || cli_args_has(args, "kernels"),
              .lock = PTHREAD_MUTEX_INITIALIZER};
   int code = run(args, &c);
   cli_demangler_stop(c.demangler);

@@ -75,6 +75,23 @@ static size_t fit(const char *printable, size_t columns) {
   return at;
 }
 
+/* Where the longest end of it that takes at most `columns` begins. */
+static const char *fit_end(const char *printable, size_t columns) {
+  const char *at = printable;
+  size_t width = 0;
+  for (const char *end = printable + strlen(printable); at < end;) {
+    uint32_t code = 0;
+    at += kdl_utf8_decode(at, (size_t)(end - at), &code);
+    width += (size_t)wcwidth((wchar_t)code);
+  }
+  for (at = printable; width > columns;) {
+    uint32_t code = 0;
+    at += kdl_utf8_decode(at, strlen(at), &code);
+    width -= (size_t)wcwidth((wchar_t)code);
+  }
+  return at;
+}
+
 /* Columns that a printable text takes. */
 static size_t width_of(const char *printable) {
   size_t size = strlen(printable);
@@ -231,16 +248,20 @@ static void pad(size_t columns) {
 }
 
 /* The last column is not padded, so that no line ends in blanks. */
-static void print_cell(const char *text, size_t room, bool right, bool last, const char *tint) {
+static void print_cell(const char *text, size_t room, const cli_column *column, bool last,
+                       const char *tint) {
+  bool right = column->right;
   size_t width = width_of(text);
   bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   const char *mark = width <= room ? "" : utf8 ? "…" : "~";
-  size_t bytes = fit(text, width <= room ? room : room - 1);
+  size_t head = width <= room ? room : column->middle ? (room - 1) / 3 : room - 1;
+  size_t bytes = fit(text, head);
+  const char *tail = width > room && column->middle ? fit_end(text, room - 1 - head) : "";
   size_t shown = width <= room ? width : room;
   if (right)
     pad(room - shown);
-  printf("%s%s%s%.*s%s%s", tint ? "\033[" : "", tint ? tint : "", tint ? "m" : "", (int)bytes, text,
-         mark, tint ? "\033[0m" : "");
+  printf("%s%s%s%.*s%s%s%s", tint ? "\033[" : "", tint ? tint : "", tint ? "m" : "", (int)bytes,
+         text, mark, tail, tint ? "\033[0m" : "");
   if (!right && !last)
     pad(room - shown);
   fputs(last ? "\n" : "  ", stdout);
@@ -294,7 +315,7 @@ static kdl_status print_items(cli_table *table, cli_table_below *below, void *us
     }
     const cli_column *column = &table->columns[cell->column];
     bool is_last = cell->column + 1 == table->column_count;
-    print_cell(cell->text, table->widths[cell->column], column->right, is_last,
+    print_cell(cell->text, table->widths[cell->column], column, is_last,
                table->coloured ? column->tint : NULL);
     if (is_last && below)
       status = below(user, table, row++);
@@ -315,7 +336,7 @@ kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *
   if (table->limit)
     shrink(table, table->widths, table->limit);
   for (size_t i = 0; i < table->column_count; ++i)
-    print_cell(table->columns[i].title, table->widths[i], table->columns[i].right,
+    print_cell(table->columns[i].title, table->widths[i], &table->columns[i],
                i + 1 == table->column_count, table->coloured ? "1" : NULL);
   kdl_status status = print_items(table, below, user);
   free(table->widths);

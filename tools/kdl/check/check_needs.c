@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The runtimes that a library is linked against (DT_NEEDED), and whether a device's driver has what
+ * they take. A runtime that is linked into the library has no name there, and is not looked for. */
+#include "base/bytes.h"
+#include "base/text.h"
+#include "check/check.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* "libcudart.so." and a version. Since CUDA 11, a runtime takes any driver of its major version or
+ * a later one (CUDA Compatibility, "Minor Version Compatibility"). */
+static const struct {
+  const char *start;
+  check_runtime runtime;
+} runtimes[] = {
+    {"libcudart.so.", CHECK_CUDA},    {"libcublas.so.", CHECK_CUDA},
+    {"libcublasLt.so.", CHECK_CUDA},  {"libnvrtc.so.", CHECK_CUDA},
+    {"libnvJitLink.so.", CHECK_CUDA}, {"libamdhip64.so.", CHECK_HIP},
+    {"libhiprtc.so.", CHECK_HIP},     {"libsycl.so.", CHECK_SYCL},
+};
+
+const char *check_runtime_name(check_runtime runtime) {
+  static const char *const names[] = {"cuda", "hip", "sycl"};
+  return names[runtime];
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading                                                                                      */
+
+typedef struct {
+  const check_file *file;
+  uint8_t *segments; /* program headers */
+  size_t segment_count;
+  uint8_t *dynamic;
+  size_t dynamic_count;
+} elf_reader;
+
+/* Whether the bytes are in the file, or the part of it that is read. */
+static bool read_at(const check_file *file, uint64_t offset, void *out, size_t size) {
+  uint64_t whole = file->part_size ? file->part_size : (uint64_t)file->info.st_size;
+  return offset <= whole && size <= whole - offset &&
+         pread(file->fd, out, size, (off_t)(file->part_offset + offset)) == (ssize_t)size;
+}
+
+static uint8_t *read_new(const check_file *file, uint64_t offset, uint64_t size) {
+  enum { most = 1 << 20 };
+  uint8_t *bytes = size && size <= most ? malloc((size_t)size) : NULL;
+  if (bytes && read_at(file, offset, bytes, (size_t)size))
+    return bytes;
+  free(bytes);
+  return NULL;
+}
+
+static const uint8_t *find_segment(const elf_reader *elf, uint32_t type, uint64_t address) {
+  for (size_t i = 0; i < elf->segment_count; ++i) {
+    const uint8_t *at = elf->segments + i * sizeof(Elf64_Phdr);
+    uint64_t start = kdl_load_u64(at + offsetof(Elf64_Phdr, p_vaddr));
+    uint64_t size = kdl_load_u64(at + offsetof(Elf64_Phdr, p_filesz));
+    if (kdl_load_u32(at + offsetof(Elf64_Phdr, p_type)) == type &&
+        (type != PT_LOAD || (address >= start && address - start < size)))
+      return at;
+  }
+  return NULL;
+}
+
+/* Program headers and the dynamic section of a 64-bit little-endian file. */
+static bool open_elf(const check_file *file, elf_reader *elf) {
+  uint8_t head[sizeof(Elf64_Ehdr)];
+  *elf = (elf_reader){.file = file};
+  if (!read_at(file, 0, head, sizeof head) || memcmp(head, ELFMAG, SELFMAG) != 0 ||
+      head[EI_CLASS] != ELFCLASS64 || head[EI_DATA] != ELFDATA2LSB ||
+      kdl_load_u16(head + offsetof(Elf64_Ehdr, e_phentsize)) != sizeof(Elf64_Phdr))
+    return false;
+  elf->segment_count = kdl_load_u16(head + offsetof(Elf64_Ehdr, e_phnum));
+  elf->segments = read_new(file, kdl_load_u64(head + offsetof(Elf64_Ehdr, e_phoff)),
+                           elf->segment_count * sizeof(Elf64_Phdr));
+  const uint8_t *dynamic = elf->segments ? find_segment(elf, PT_DYNAMIC, 0) : NULL;
+  if (!dynamic)
+    return false;
+  elf->dynamic_count =
+      (size_t)(kdl_load_u64(dynamic + offsetof(Elf64_Phdr, p_filesz)) / sizeof(Elf64_Dyn));
+  elf->dynamic = read_new(file, kdl_load_u64(dynamic + offsetof(Elf64_Phdr, p_offset)),
+                          elf->dynamic_count * sizeof(Elf64_Dyn));
+  return elf->dynamic != NULL;
+}
+
+static uint64_t tag_at(const elf_reader *elf, size_t index, uint64_t *out_value) {
+  const uint8_t *entry = elf->dynamic + index * sizeof(Elf64_Dyn);
+  *out_value = kdl_load_u64(entry + 8);
+  return kdl_load_u64(entry);
+}
+
+/* Where the names are in the file; false where nothing says so. */
+static bool find_strings(const elf_reader *elf, uint64_t *out_offset) {
+  uint64_t address;
+  for (size_t i = 0; i < elf->dynamic_count; ++i) {
+    if (tag_at(elf, i, &address) != DT_STRTAB)
+      continue;
+    const uint8_t *segment = find_segment(elf, PT_LOAD, address);
+    if (!segment)
+      return false;
+    *out_offset = kdl_load_u64(segment + offsetof(Elf64_Phdr, p_offset)) +
+                  (address - kdl_load_u64(segment + offsetof(Elf64_Phdr, p_vaddr)));
+    return true;
+  }
+  return false;
+}
+
+/* "13" or "11.0" behind the library's name. */
+static uint32_t version_in(const char *text, check_runtime runtime) {
+  char *end;
+  unsigned long major = strtoul(text, &end, 10);
+  unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+  if (runtime != CHECK_CUDA || major >= 11)
+    minor = 0;
+  return major && major < 0x7fff && minor < 0x7fff
+             ? KDL_VERSION_OF((uint32_t)major, (uint32_t)minor)
+             : 0;
+}
+
+static void add_need(check *c, check_library *library, const char *name) {
+  for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; ++i) {
+    if (!kdl_starts_with(name, runtimes[i].start) || library->need_count == CHECK_NEEDS)
+      continue;
+    uint32_t version = version_in(name + strlen(runtimes[i].start), runtimes[i].runtime);
+    const char *kept = version ? check_keep(c, name, strlen(name)) : NULL;
+    if (kept)
+      library->needs[library->need_count++] = (check_need){kept, runtimes[i].runtime, version};
+  }
+}
+
+void check_find_needs(check *c, const check_file *file, check_library *library) {
+  elf_reader elf;
+  uint64_t strings, value;
+  if (open_elf(file, &elf) && find_strings(&elf, &strings)) {
+    for (size_t i = 0; i < elf.dynamic_count; ++i) {
+      char name[32] = "";
+      if (tag_at(&elf, i, &value) != DT_NEEDED || value > UINT32_MAX)
+        continue;
+      /* The names that count are short, and the file does not end with one. */
+      if (read_at(file, strings + value, name, sizeof name - 1))
+        add_need(c, library, name);
+    }
+  }
+  free(elf.segments);
+  free(elf.dynamic);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Comparing                                                                                    */
+
+check_runtime_fit check_fit_needs(const check_library *library, kdl_device *device,
+                                  const check_need **out_need, uint32_t *out_driver) {
+  kdl_device_info info = {.size = sizeof info};
+  check_runtime_fit fit = CHECK_FIT_NONE;
+  if (kdl_device_get(device, &info) != KDL_OK || strcmp(info.backend, "cuda") != 0)
+    return fit;
+  char *end;
+  unsigned long major = strtoul(info.driver, &end, 10);
+  unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+  *out_driver = KDL_VERSION_OF((uint32_t)major, (uint32_t)minor);
+  for (size_t i = 0; i < library->need_count; ++i) {
+    const check_need *need = &library->needs[i];
+    if (need->runtime != CHECK_CUDA)
+      continue;
+    if (!info.driver[0]) {
+      fit = CHECK_FIT_UNKNOWN;
+    } else if (need->version > *out_driver) {
+      *out_need = need;
+      return CHECK_FIT_TOO_NEW;
+    } else {
+      fit = CHECK_FIT;
+    }
+  }
+  return fit;
+}
+
+const char *check_runtime_fit_name(check_runtime_fit fit) {
+  static const char *const names[] = {"none", "unknown", "fits", "too_new"};
+  return names[fit];
+}

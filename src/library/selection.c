@@ -169,8 +169,9 @@ static void debug_ranking(const request *asked, const ranking *made) {
       kdl_out_format(&out, "%s, %s", i == 0 ? "chosen" : "fits", why.fit);
     for (size_t k = 0; k < why.reason_count; ++k)
       kdl_out_format(&out, "%s%s: %s", k ? "; " : "", why.reasons[k].code, why.reasons[k].words);
-    kdl_debug(KDL_DEBUG_SELECT, "  image %" PRIu32 " (%s %s): %s", candidate->image,
-              kdl_image_kind_name(image->kind), image->arch.data, text);
+    kdl_debug(KDL_DEBUG_SELECT, "  image %" PRIu32 " (%s%s%s): %s", candidate->image,
+              kdl_image_kind_name(image->kind), image->arch.length ? " " : "", image->arch.data,
+              text);
   }
 }
 
@@ -203,11 +204,12 @@ static kdl_status nothing_fits(const request *asked, const ranking *made) {
   kdl_explanation why;
   kdl_explain_candidate(asked->catalog, &made->query, nearest, &why);
   const kdl_explained_reason *reason = &why.reasons[0];
-  return kdl_fail(
-      KDL_NO_MATCH,
-      "%s: none of %zu images fits %s; the nearest is image %" PRIu32 " (%s %s): %s%s%s", kernel,
-      made->count, made->label, nearest->image, kdl_image_kind_name(image->kind), image->arch.data,
-      reason->words, reason->fix[0] ? "; fix: " : "", reason->fix);
+  return kdl_fail(KDL_NO_MATCH,
+                  "%s: none of %zu images fits %s; the nearest is image %" PRIu32
+                  " (%s%s%s): %s%s%s",
+                  kernel, made->count, made->label, nearest->image,
+                  kdl_image_kind_name(image->kind), image->arch.length ? " " : "", image->arch.data,
+                  reason->words, reason->fix[0] ? "; fix: " : "", reason->fix);
 }
 
 /* ------------------------------------------------------------------------------------------ */

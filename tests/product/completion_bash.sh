@@ -51,7 +51,7 @@ offers 'kdl cache ' 'ls stat clear verify warm export import'
 offers 'kdl cache --l' '--long'
 offers 'kdl nonsense --' ''
 
-# Every device that has a name, and no other: the message about one that has none lists them.
+# The devices that `kdl explain --matrix` lists, and no other.
 names=$({ "$kdl" explain --matrix "$source/tests/golden/images/nvcc.ptx" || true; } |
   awk '/^DEVICE/ { rows = 1; next } !NF { rows = 0 } rows { print $1 }' | sort)
 for list in kdl.bash _kdl; do

@@ -59,6 +59,22 @@ void cli_text_print(kdl_string text, const char *end) {
   fputs(end, stdout);
 }
 
+kdl_string cli_text_short(kdl_string joined, char room[CLI_SHORT + 1]) {
+  enum { most_more = sizeof "+4095 more" - 1 };
+  if (joined.length <= CLI_SHORT || !memchr(joined.data, '+', joined.length))
+    return joined;
+  size_t kept = kdl_text_find(joined, 0, "+");
+  for (size_t end; (end = kdl_text_find(joined, kept + 1, "+")) <= CLI_SHORT - most_more;)
+    kept = end;
+  size_t more = 0;
+  for (size_t at = kept; at < joined.length; ++at)
+    more += joined.data[at] == '+';
+  if (kept > CLI_SHORT - most_more || more > 4095)
+    return joined;
+  int length = snprintf(room, CLI_SHORT + 1, "%.*s+%zu more", (int)kept, joined.data, more);
+  return (kdl_string){room, (size_t)length};
+}
+
 /* The longest start of a printable text that takes at most `columns`, in bytes. */
 static size_t fit(const char *printable, size_t columns) {
   size_t size = strlen(printable);

@@ -100,11 +100,12 @@ static void add_below(cli_table *table, const kdl_device_spec *spec) {
                        (kdl_string){line, out.used});
 }
 
-static void add_driver_and_features(cli_table *table, const kdl_device_spec *spec) {
+static void add_driver_and_features(cli_table *table, const kdl_device_spec *spec, bool all) {
   char list[KDL_SPEC_LINE] = "";
   list_features(spec, &(kdl_out){list, sizeof list, 0});
+  char room[CLI_SHORT + 1];
   cli_table_add(table, text(spec->driver));
-  cli_table_add(table, text(list));
+  cli_table_add(table, all ? text(list) : cli_text_short(text(list), room));
 }
 
 static void add_line(cli_table *table, const char *label, const kdl_device_spec *spec) {
@@ -129,7 +130,10 @@ static void add_device(cli_table *table, size_t index, const kdl_device_spec *ro
   cli_table_add(table, text(kdl_backend_name(routes[0].backend)));
   add_arch(table, &routes[0], form->narrow);
   add_memory(table, routes[0].memory);
-  (form->narrow ? add_below : add_driver_and_features)(table, &routes[0]);
+  if (form->narrow)
+    add_below(table, &routes[0]);
+  else
+    add_driver_and_features(table, &routes[0], form->all);
   if (routes[0].os_off[0])
     cli_table_add_line(table, "not enabled by the system:", text(routes[0].os_off));
   if (form->all)

@@ -150,9 +150,12 @@ static kdl_status print_details(void *user, cli_table *table, size_t index) {
 }
 
 /* Of machine code for a CPU it is more than a gap: no device takes it. */
-static void add_arch(cli_table *table, const kdl_image_info *image) {
+static void add_arch(cli_table *table, const kdl_image_info *image, bool wide) {
+  char room[CLI_SHORT + 1];
   bool is_unknown = image->kind == KDL_IMAGE_OBJECT && image->arch.length == 0;
-  cli_table_add(table, is_unknown ? KDL_TEXT("unknown") : image->arch);
+  cli_table_add(table, is_unknown ? KDL_TEXT("unknown")
+                       : wide     ? image->arch
+                                  : cli_text_short(image->arch, room));
 }
 
 static void add_row(cli_table *table, const listing *what, kdl_library *lib,
@@ -162,7 +165,7 @@ static void add_row(cli_table *table, const listing *what, kdl_library *lib,
   add_kind(table, lib, image);
   cli_table_add(table, kdl_text_of(cli_offload_kind_name(image->offload_kind, room)));
   cli_table_add(table, image->triple);
-  add_arch(table, image);
+  add_arch(table, image, what->wide);
   add_number(table, image->byte_count);
   if (what->wide) {
     char offset[24];

@@ -119,7 +119,8 @@ static kdl_status print_images(const matrix *m) {
     kdl_image_get(m->query->input->lib, i, &image);
     cli_table_add(table, kdl_text_of(m->titles[i]));
     cli_table_add(table, kdl_text_of(kdl_image_kind_name(image.kind)));
-    cli_table_add(table, image.arch);
+    char arch[CLI_SHORT + 1];
+    cli_table_add(table, cli_text_short(image.arch, arch));
     for (size_t k = 0; k < count; ++k) {
       const kdl_string *value = kdl_image_value(m->query->input->lib, i, shown[k]);
       cli_table_add(table, value ? *value : (kdl_string){"", 0});

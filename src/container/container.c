@@ -147,6 +147,8 @@ void kdl_image_read_key(kdl_image *image, kdl_string key, kdl_string value) {
     image->says |= KDL_SAYS_DIGEST;
   else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "cl"))
     image->kind = KDL_IMAGE_CL;
+  else if (kdl_text_is(key, "kdl.kind"))
+    image->says |= KDL_SAYS_OTHER_KIND;
 }
 
 void kdl_image_read_keys(kdl_image *image) {
@@ -271,7 +273,8 @@ static kdl_status read_arch(kdl_container *container, kdl_image *image) {
 static __attribute__((noinline)) kdl_status look_into(kdl_container *container,
                                                       const kdl_parse_context *scope) {
   kdl_image *image = &container->images[container->count];
-  kdl_status status = image->kind == KDL_IMAGE_CL ? KDL_OK : look_at_head(image);
+  bool is_said = image->kind == KDL_IMAGE_CL || image->says & KDL_SAYS_OTHER_KIND;
+  kdl_status status = is_said ? KDL_OK : look_at_head(image);
   if (status == KDL_OK)
     status = read_arch(container, image);
   if (status != KDL_OK)
@@ -289,7 +292,9 @@ kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_con
   image->is_link_input = scope->is_link_input;
   if (image->module == container->module_count)
     ++container->module_count;
-  if (image->kind == KDL_IMAGE_UNKNOWN)
+  if (image->says & KDL_SAYS_OTHER_KIND)
+    image->kind = KDL_IMAGE_UNKNOWN;
+  else if (image->kind == KDL_IMAGE_UNKNOWN)
     image->kind = declared_kind(image);
   if (!image->arch.length && !take_processor(container, image))
     return kdl_container_no_memory(container);

@@ -112,7 +112,7 @@ kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
   image_version version = {0};
   if (has_version)
     version = read_version(catalog->container, (uint32_t)index);
-  bool has_rules = image->says & KDL_SAYS_RULES;
+  bool has_rules = image->says & (KDL_SAYS_RULES | KDL_SAYS_OTHER_KIND);
   return (kdl_image_desc){
       .kind = image->kind,
       .triple = image->triple,
@@ -123,6 +123,7 @@ kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
       .version_minor = version.minor,
       .generic_version = version.generic,
       .is_link_input = image->is_link_input,
+      .is_other_kind = image->says & KDL_SAYS_OTHER_KIND,
   };
 }
 

@@ -31,4 +31,8 @@ const kdl_reason_row *kdl_reason_get(unsigned bit);
 /* The sum of the distances. kdl_match_distance tells apart what is refused for the same reasons. */
 unsigned kdl_reasons_distance(uint64_t reasons);
 
+/* What the image runs on cannot be told. */
+#define KDL_REASONS_UNKNOWN                                                                        \
+  (KDL_REASON(UNKNOWN_KIND) | KDL_REASON(UNKNOWN_ARCH) | KDL_REASON(UNKNOWN_FEATURE))
+
 #endif

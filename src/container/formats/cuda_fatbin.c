@@ -19,7 +19,7 @@ enum {
   known_version = 1,
   header_size = 16,
   entry_size = 64, /* without the name and the options, which its headerSize field counts in */
-  most_pairs = 5,
+  most_pairs = 6,
 };
 
 enum {
@@ -178,6 +178,14 @@ static kdl_status put_options(const reader *walk, const fatbin_entry *entry, pai
   return put_string(walk, entry, pairs, "kdl.options", at, "entry options string", offset, length);
 }
 
+static bool is_known_kind(uint16_t number) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+    if (kinds[i].number == number)
+      return true;
+  }
+  return false;
+}
+
 static kdl_status read_pairs(const reader *walk, const fatbin_entry *entry, kdl_image *image) {
   static const char triple[] = "nvptx64-nvidia-cuda";
   pair_list pairs = {.items =
@@ -191,6 +199,10 @@ static kdl_status read_pairs(const reader *walk, const fatbin_entry *entry, kdl_
                                                              : "";
   int length = snprintf(text, sizeof text, "sm_%" PRIu32 "%s", entry->arch, suffix);
   kdl_status status = put(walk, &pairs, "arch", text, (size_t)length);
+  if (status == KDL_OK && !is_known_kind(entry->kind)) {
+    length = snprintf(text, sizeof text, "0x%x", entry->kind);
+    status = put(walk, &pairs, "kdl.kind", text, (size_t)length);
+  }
   if (status == KDL_OK && image->kind == KDL_IMAGE_PTX) {
     length = snprintf(text, sizeof text, "%u.%u", entry->major, entry->minor);
     status = put(walk, &pairs, "kdl.ptx_isa", text, (size_t)length);
@@ -315,21 +327,12 @@ static kdl_status read_header(const kdl_region *region, uint64_t at, uint64_t *o
   return KDL_OK;
 }
 
-static bool is_known_kind(uint16_t number) {
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
-    if (kinds[i].number == number)
-      return true;
-  }
-  return false;
-}
-
 /* What every entry that a compiler made has. */
 static bool is_plausible(const fatbin_entry *entry, uint64_t room) {
   enum { largest_header = 1 << 20, largest_arch = 999 };
-  return is_known_kind(entry->kind) && entry->header_size >= entry_size &&
-         entry->header_size <= largest_header && entry->header_size <= room &&
-         entry->payload_size <= room - entry->header_size && entry->arch &&
-         entry->arch <= largest_arch &&
+  return entry->kind && entry->header_size >= entry_size && entry->header_size <= largest_header &&
+         entry->header_size <= room && entry->payload_size <= room - entry->header_size &&
+         entry->arch && entry->arch <= largest_arch &&
          (!is_packed(entry) || (entry->packed_size && entry->packed_size <= entry->payload_size &&
                                 entry->inflated_size));
 }

@@ -92,6 +92,17 @@ static void words_unknown_arch(in m, kdl_out *out) {
   kdl_out_parse_error(out, arch, error);
 }
 
+static void words_unknown_kind(in m, kdl_out *out) {
+  kdl_string kind = {"", 0};
+  for (size_t i = 0; i < m->image->pair_count; ++i) {
+    if (kdl_text_is(m->image->pairs[i].key, "kdl.kind"))
+      kind = m->image->pairs[i].value;
+  }
+  kdl_out_format(out, "its kind, ");
+  kdl_out_quoted(out, kind);
+  kdl_out_format(out, ", is not known");
+}
+
 static void words_kind_mismatch(in m, kdl_out *out) {
   kdl_out_format(out, "the image is %s, which contradicts its %s ",
                  kdl_image_kind_name((kdl_image_kind)m->image_rule->kind),
@@ -410,6 +421,7 @@ static void words_amx(in m, kdl_out *out) {
 static void (*const words[KDL_REASON_COUNT])(in, kdl_out *) = {
     [KDL_REASON_CONTAINER] = words_container,
     [KDL_REASON_UNKNOWN_ARCH] = words_unknown_arch,
+    [KDL_REASON_UNKNOWN_KIND] = words_unknown_kind,
     [KDL_REASON_KIND_MISMATCH] = words_kind_mismatch,
     [KDL_REASON_MALFORMED_KEY] = words_malformed_key,
     [KDL_REASON_UNKNOWN_FEATURE] = words_unknown_feature,

@@ -209,6 +209,8 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
     kdl_rule_fault(&rule, KDL_REASON(CONTAINER));
   else if (desc->kind == KDL_IMAGE_SEQUENCE)
     kdl_rule_fault(&rule, KDL_REASON(SEQUENCE));
+  else if (desc->is_other_kind)
+    kdl_rule_fault(&rule, KDL_REASON(UNKNOWN_KIND));
   else
     families[rule.family].image(desc, &rule);
   if (desc->is_link_input)

@@ -34,6 +34,8 @@ static const struct {
     {"unknown -", "cuda sm_90", "unknown_arch",
      "no target is known for the triple \"\" and the arch \"\"",
      "pack the image again with its arch, or update libkdl"},
+    {"unknown sm_90 kdl.kind=0x80", "cuda sm_90", "unknown_kind",
+     "its kind, \"0x80\", is not known", "update libkdl"},
     {"cubin sm_90 triple=amdgcn-amd-amdhsa", "cuda sm_90", "kind_mismatch",
      "the image is cubin, which contradicts its triple \"amdgcn-amd-amdhsa\"", ""},
     {"ptx sm_75 min_sm=9.0 requires_features=a++b", "cuda sm_90", "malformed_key",

@@ -65,9 +65,9 @@ static void add_number(cli_table *table, uint64_t number) {
 }
 
 static void add_kind(cli_table *table, const kdl_library *lib, const kdl_image_info *image) {
-  char kind[32];
+  char kind[64], room[CLI_IMAGE_KIND_ROOM];
   snprintf(kind, sizeof kind, "%*s%s", nesting(lib, image) * 2, "",
-           kdl_image_kind_name(image->kind));
+           cli_image_kind_name(image, room));
   cli_table_add(table, kdl_text_of(kind));
 }
 

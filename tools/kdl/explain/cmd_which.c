@@ -7,6 +7,7 @@
 #include "cli/text.h"
 #include "commands.h"
 #include "explain/explain.h"
+#include "images/kinds.h"
 
 #include <stdio.h>
 
@@ -18,7 +19,8 @@ static kdl_status print_image(const kdl_library *lib, size_t index) {
     return status;
   printf("%zu ", index);
   cli_text_print(image.arch.length ? image.arch : unknown, " ");
-  puts(kdl_image_kind_name(image.kind));
+  char room[CLI_IMAGE_KIND_ROOM];
+  puts(cli_image_kind_name(&image, room));
   return KDL_OK;
 }
 

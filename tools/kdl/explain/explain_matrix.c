@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/text.h"
 #include "explain/explain.h"
+#include "images/kinds.h"
 #include "library/selection.h"
 
 #include <inttypes.h>
@@ -118,8 +119,8 @@ static kdl_status print_images(const matrix *m) {
     kdl_image_info image = {.size = sizeof image};
     kdl_image_get(m->query->input->lib, i, &image);
     cli_table_add(table, kdl_text_of(m->titles[i]));
-    cli_table_add(table, kdl_text_of(kdl_image_kind_name(image.kind)));
-    char arch[CLI_SHORT + 1];
+    char room[CLI_IMAGE_KIND_ROOM], arch[CLI_SHORT + 1];
+    cli_table_add(table, kdl_text_of(cli_image_kind_name(&image, room)));
     cli_table_add(table, cli_text_short(image.arch, arch));
     for (size_t k = 0; k < count; ++k) {
       const kdl_string *value = kdl_image_value(m->query->input->lib, i, shown[k]);

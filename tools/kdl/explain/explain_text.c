@@ -5,6 +5,7 @@
 #include "cli/report.h"
 #include "cli/text.h"
 #include "explain/explain.h"
+#include "images/kinds.h"
 #include "select/choose.h"
 
 #include <inttypes.h>
@@ -73,8 +74,8 @@ static void add_row(cli_table *table, const cli_query *query, cli_ranking *ranki
   add_number(table, verdict->image);
   if (show & show_module)
     add_number(table, image.module);
-  cli_table_add(table, kdl_text_of(kdl_image_kind_name(image.kind)));
-  char arch[CLI_SHORT + 1];
+  char room[CLI_IMAGE_KIND_ROOM], arch[CLI_SHORT + 1];
+  cli_table_add(table, kdl_text_of(cli_image_kind_name(&image, room)));
   cli_table_add(table, cli_text_short(image.arch, arch));
   if (show & show_priority)
     add_number(table, verdict->priority);
@@ -181,11 +182,11 @@ static void print_choice(const cli_query *query, const cli_ranking *ranking) {
   const kdl_verdict *first = ranking->chosen ? ranking->chosen : &ranking->items[0];
   kdl_image_info image = {.size = sizeof image};
   kdl_image_get(query->input->lib, first->image, &image);
-  char text[512], room[CLI_SHORT + 1];
+  char text[512], kind[CLI_IMAGE_KIND_ROOM], room[CLI_SHORT + 1];
   kdl_out out = {text, sizeof text, 0};
   kdl_string arch = cli_text_short(image.arch, room);
   kdl_out_format(&out, "%simage %zu (%s%s%.*s)", ranking->chosen ? "" : "none; the nearest is ",
-                 first->image, kdl_image_kind_name(image.kind), arch.length ? " " : "",
+                 first->image, cli_image_kind_name(&image, kind), arch.length ? " " : "",
                  (int)arch.length, arch.data);
   if (ranking->chosen)
     kdl_out_format(&out, ", %s", first->fit);

@@ -143,6 +143,10 @@ static int note_refusal(void *user, const kdl_verdict *verdict) {
   return 0;
 }
 
+static bool is_unknown(const keeper *k, size_t index) {
+  return kdl_catalog_rule(k->catalog, index)->faults & KDL_REASONS_UNKNOWN;
+}
+
 static void say_why(const keeper *k, size_t index, kdl_out *out) {
   const account *entry = &k->accounts[index];
   if (entry->standing == chosen)
@@ -153,6 +157,8 @@ static void say_why(const keeper *k, size_t index, kdl_out *out) {
     kdl_out_format(out, "nothing tells whether %s runs it", entry->device);
   else if (kdl_catalog_image(k->catalog, index)->kind == KDL_IMAGE_SEQUENCE)
     kdl_out_format(out, "it is a recorded sequence, for any device");
+  else if (is_unknown(k, index))
+    kdl_out_format(out, "%s", entry->refusal);
   else if (k->kept[index])
     kdl_out_format(out, "--keep asks for it");
   else if (entry->standing == passed_over)
@@ -177,10 +183,10 @@ static kdl_status tell_all(keeper *k, const cli_devices *devices, cli_keep_tell 
   return status;
 }
 
-/* They are for every device. */
-static void keep_sequences(keeper *k) {
+/* Recorded sequences are for every device, and what is not known may be for any. */
+static void keep_for_any(keeper *k) {
   for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i)
-    k->kept[i] |= kdl_catalog_image(k->catalog, i)->kind == KDL_IMAGE_SEQUENCE;
+    k->kept[i] |= kdl_catalog_image(k->catalog, i)->kind == KDL_IMAGE_SEQUENCE || is_unknown(k, i);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -230,7 +236,7 @@ kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_t
   if (status == KDL_OK)
     status = collect_kernels(&k);
   if (status == KDL_OK)
-    keep_sequences(&k);
+    keep_for_any(&k);
   if (status == KDL_OK)
     status = keep_for_all(&k, &devices);
   if (status == KDL_OK && tell)

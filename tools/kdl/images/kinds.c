@@ -2,6 +2,7 @@
 #include "images/kinds.h"
 
 #include "base/bytes.h"
+#include "base/text.h"
 #include "image/image.h"
 
 #include <errno.h>
@@ -54,6 +55,16 @@ const char *cli_offload_kind_name(uint16_t kind, char room[CLI_KIND_ROOM]) {
   }
   snprintf(room, CLI_KIND_ROOM, "0x%x", kind);
   return room;
+}
+
+const char *cli_image_kind_name(const kdl_image_info *image, char room[CLI_IMAGE_KIND_ROOM]) {
+  for (size_t i = 0; image->kind == KDL_IMAGE_UNKNOWN && i < image->pair_count; ++i) {
+    if (kdl_text_is(image->pairs[i].key, "kdl.kind")) {
+      snprintf(room, CLI_IMAGE_KIND_ROOM, "kind %s", image->pairs[i].value.data);
+      return room;
+    }
+  }
+  return kdl_image_kind_name(image->kind);
 }
 
 bool cli_number_parse(const char *text, uint16_t *out_number) {

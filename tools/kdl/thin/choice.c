@@ -124,8 +124,9 @@ static void note_refusal(chooser *c, const kdl_select_device *device, uint32_t i
   kdl_explanation why;
   kdl_explain_candidate(c->catalog, &(kdl_query){.device = device},
                         &(kdl_candidate){.image = index, .reasons = reasons}, &why);
-  c->choice->why[index] =
-      kdl_arena_format(&c->choice->arena, "nothing asked for takes it: %s", why.reasons[0].words);
+  c->choice->why[index] = kdl_arena_format(
+      &c->choice->arena, "%s%s",
+      reasons & KDL_REASONS_UNKNOWN ? "" : "nothing asked for takes it: ", why.reasons[0].words);
   c->is_short |= !c->choice->why[index];
 }
 
@@ -201,10 +202,11 @@ static void keep_lone_kernels(chooser *c) {
   }
 }
 
-/* Recorded sequences are for every device. */
-static void keep_sequences(const chooser *c) {
+/* Recorded sequences are for every device, and what is not known may be for any. */
+static void keep_for_any(const chooser *c) {
   for (size_t i = 0; i < c->choice->count; ++i)
-    c->choice->kept[i] |= kdl_catalog_image(c->catalog, i)->kind == KDL_IMAGE_SEQUENCE;
+    c->choice->kept[i] |= kdl_catalog_image(c->catalog, i)->kind == KDL_IMAGE_SEQUENCE ||
+                          kdl_catalog_rule(c->catalog, i)->faults & KDL_REASONS_UNKNOWN;
 }
 
 /* The newest PTX of each module, for devices to come. */
@@ -257,7 +259,7 @@ static kdl_status by_devices(chooser *c) {
   if (status != KDL_OK)
     return status;
   keep_lone_kernels(c);
-  keep_sequences(c);
+  keep_for_any(c);
   if (c->rules->keep_ptx)
     keep_newest_ptx(c, module_count);
   return kdl_catalog_shortages(c->catalog)

@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "images/keep_for.h"
+#include "images/kinds.h"
 #include "images/rewrite.h"
 #include "images/select.h"
 #include "thin/command.h"
@@ -57,7 +58,8 @@ static void take_why(void *user, size_t index, const char *why) {
     work->why[index] = strdup(why);
   if (!work->verbose || kdl_image_get(work->input->lib, index, &image) != KDL_OK)
     return;
-  cli_note("image %zu (%s%s%.64s): %s: %s", index, kdl_image_kind_name(image.kind),
+  char room[CLI_IMAGE_KIND_ROOM];
+  cli_note("image %zu (%s%s%.64s): %s: %s", index, cli_image_kind_name(&image, room),
            image.arch.length ? " " : "", image.arch.data, work->chosen[index] ? "kept" : "dropped",
            why);
 }

@@ -15,7 +15,8 @@ static void note_images(const thin_choice *choice, const thin_report *report) {
     kdl_image_get(choice->lib, i, &image);
     if (cli_image_kind_is_container(image.kind))
       continue;
-    cli_note("image %zu (%s%s%.64s): %s: %s", i, kdl_image_kind_name(image.kind),
+    char room[CLI_IMAGE_KIND_ROOM];
+    cli_note("image %zu (%s%s%.64s): %s: %s", i, cli_image_kind_name(&image, room),
              image.arch.length ? " " : "", image.arch.data, report->went[i] ? "dropped" : "kept",
              !report->went[i] && !choice->kept[i] ? "it cannot be taken out"
              : choice->why[i]                     ? choice->why[i]

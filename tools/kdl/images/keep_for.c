@@ -183,10 +183,10 @@ static kdl_status tell_all(keeper *k, const cli_devices *devices, cli_keep_tell 
   return status;
 }
 
-/* Recorded sequences are for every device, and what is not known may be for any. */
-static void keep_for_any(keeper *k) {
+/* They are for every device. */
+static void keep_sequences(keeper *k) {
   for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i)
-    k->kept[i] |= kdl_catalog_image(k->catalog, i)->kind == KDL_IMAGE_SEQUENCE || is_unknown(k, i);
+    k->kept[i] |= kdl_catalog_image(k->catalog, i)->kind == KDL_IMAGE_SEQUENCE;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -236,7 +236,7 @@ kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_t
   if (status == KDL_OK)
     status = collect_kernels(&k);
   if (status == KDL_OK)
-    keep_for_any(&k);
+    keep_sequences(&k);
   if (status == KDL_OK)
     status = keep_for_all(&k, &devices);
   if (status == KDL_OK && tell)

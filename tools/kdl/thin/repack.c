@@ -9,6 +9,7 @@
 #include "images/kinds.h"
 #include "images/rewrite.h"
 #include "images/select.h"
+#include "library/library.h"
 #include "thin/command.h"
 
 #include <stdio.h>
@@ -64,6 +65,15 @@ static void take_why(void *user, size_t index, const char *why) {
            why);
 }
 
+/* May be for any device. */
+static kdl_status keep_unknown(const cli_input *input, bool *kept) {
+  kdl_catalog *catalog;
+  kdl_status status = kdl_library_catalog(input->lib, &catalog);
+  for (size_t i = 0; status == KDL_OK && i < kdl_catalog_count(catalog); ++i)
+    kept[i] |= kdl_catalog_rule(catalog, i)->faults & KDL_REASONS_UNKNOWN;
+  return status;
+}
+
 /* What --keep names and what --for needs, both where both are given. */
 static kdl_status choose(const cli_args *args, thinning *work) {
   const cli_input *input = work->input;
@@ -75,6 +85,8 @@ static kdl_status choose(const cli_args *args, thinning *work) {
     if (!work->chosen)
       status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   }
+  if (status == KDL_OK && cli_args_has(args, "for"))
+    status = keep_unknown(input, work->chosen);
   if (status == KDL_OK && cli_args_has(args, "for"))
     status =
         cli_keep_for(args, input, work->verbose || work->why ? take_why : NULL, work, work->chosen);

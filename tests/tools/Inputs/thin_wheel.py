@@ -152,6 +152,19 @@ def records():
     archive("without.whl", "other,,\n")
     wheel, _ = good("without.whl")
     check(wheel.read(f"{INFO}/RECORD") == b"other,,\n", "without.whl")
+    # A mark of UTF-8 and parts of a path that say nothing are other spellings of a name, in either place.
+    spelt = "\ufeff./a.fatbin,{0}\n.//././a.fatbin,{0}\n/a.fatbin,{1}\n.a.fatbin,{1}\na.fatbin/.,{1}\n"
+    archive("spelt.whl", spelt.format(old, old))
+    wheel, _ = good("spelt.whl")
+    check(wheel.read(f"{INFO}/RECORD").decode() == spelt.format(new, old), "spelt.whl")
+    archive("quoted.whl", f'\ufeff"a.fatbin",{old}\n')
+    wheel, _ = good("quoted.whl")
+    check(wheel.read(f"{INFO}/RECORD").decode() == f'\ufeff"a.fatbin",{new}\n', "quoted.whl")
+    with zipfile.ZipFile(FOLDER / "dotted.whl", "w") as dotted:
+        dotted.writestr(member("./b/a.fatbin"), FATBIN)
+        dotted.writestr(member(f"./{INFO}/RECORD"), f"b/a.fatbin,{old}\n")
+    wheel, _ = good("dotted.whl")
+    check(wheel.read(f"./{INFO}/RECORD").decode() == f"b/a.fatbin,{new}\n", "dotted.whl")
     # A zip of a whole environment has several.
     archive("several.zip", f"a.fatbin,{old}\n", ("b.fatbin", FATBIN), ("other-2.dist-info/RECORD", f"b.fatbin,{old}\n"))
     wheel, _ = good("several.zip")

@@ -89,12 +89,15 @@ static void copy_attributes(int from, int to, const char *path) {
   }
 }
 
-/* A new file may be read and executed by those who may do so with the old one. */
+/* A new file may be read and executed by those who may do so with the old one and whom the umask
+ * lets. */
 static void copy_mode(const struct stat *old, int to, const char *path) {
   struct stat now, there;
   bool is_new = stat(path, &there) != 0;
+  mode_t mask = umask(0);
+  umask(mask);
   if (is_new && fstat(to, &now) == 0)
-    fchmod(to, (now.st_mode | (old->st_mode & 0111)) & old->st_mode & 0777);
+    fchmod(to, (now.st_mode | (0111 & ~mask)) & old->st_mode & 0777);
 }
 
 void thin_source_give(const thin_source *source, int to, const char *path) {

@@ -15,9 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where what a path says goes on, at the start of a part of it: "./" says nothing, nor does "/" but
+ * as the first. */
+static size_t next_part(kdl_string path, size_t at) {
+  for (;;) {
+    size_t dot = at < path.length && path.data[at] == '.';
+    if (at + dot >= path.length || path.data[at + dot] != '/' || at + dot == 0)
+      return at;
+    at += dot + 1;
+  }
+}
+
 /* "torch-2.11.0.dist-info/RECORD": a file of that name in the folder of the wheel's metadata. */
 static bool is_metadata(kdl_string name, const char *file) {
   static const char suffix[] = ".dist-info";
+  size_t start = next_part(name, 0);
+  name = (kdl_string){name.data + start, name.length - start};
   const char *slash = memchr(name.data, '/', name.length);
   size_t folder = slash ? (size_t)(slash - name.data) : 0, end = sizeof suffix - 1;
   return folder > end && memcmp(slash - end, suffix, end) == 0 &&
@@ -25,11 +38,15 @@ static bool is_metadata(kdl_string name, const char *file) {
 }
 
 static int by_name(const void *a, const void *b) {
-  const kdl_string *x = &(*(zip_member *const *)a)->entry.name,
-                   *y = &(*(zip_member *const *)b)->entry.name;
-  size_t common = x->length < y->length ? x->length : y->length;
-  int order = memcmp(x->data, y->data, common);
-  return order ? order : (x->length > y->length) - (x->length < y->length);
+  kdl_string x = (*(zip_member *const *)a)->entry.name, y = (*(zip_member *const *)b)->entry.name;
+  for (size_t i = next_part(x, 0), k = next_part(y, 0); i < x.length || k < y.length;) {
+    if (i == x.length || k == y.length || x.data[i] != y.data[k])
+      return k == y.length || (i < x.length && (uint8_t)x.data[i] > (uint8_t)y.data[k]) ? 1 : -1;
+    bool ends = x.data[i] == '/';
+    i = ends ? next_part(x, i + 1) : i + 1;
+    k = ends ? next_part(y, k + 1) : k + 1;
+  }
+  return 0;
 }
 
 typedef struct {
@@ -102,8 +119,11 @@ static kdl_status rewrite(zip_archive *archive, zip_member *record, const record
   recorder r = *from;
   r.to = kdl_text_stream(&text, &size);
   if (path && r.to) {
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors put it first */
     const char *data = (const char *)old.data;
-    for (size_t at = 0; at < old.size;) {
+    size_t start = old.size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;
+    fwrite(data, 1, start, r.to);
+    for (size_t at = start; at < old.size;) {
       size_t length = line_length(data + at, old.size - at);
       put_line(&r, data + at, length, path);
       at += length;

@@ -163,7 +163,7 @@ const cli_command cli_commands[] = {
                  "of what stays, only what this SELECT fits; may be repeated"},
                 {"keep-ptx", 0, CLI_FLAG, NULL,
                  "also keep PTX beside machine code, and the newest for devices to come"},
-                {"output", 'o', CLI_ONCE, "OUT", "where to write"},
+                {"output", 'o', CLI_ONCE, "OUT", "where to write; DIR/: there, by the same name"},
                 {"in-place", 'i', CLI_FLAG, NULL, "write to FILE itself, whole or not at all"},
                 {"dry-run", 'n', CLI_FLAG, NULL, "say what would go and stay, write nothing"},
                 {"compress", 0, CLI_FLAG, NULL,

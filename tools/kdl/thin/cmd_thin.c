@@ -6,6 +6,7 @@
 #include "thin/command.h"
 #include "thin/kinds.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Options of files that stay what they are. */
@@ -81,13 +82,38 @@ static kdl_status thin_again(const cli_args *args, const char *output) {
   return status;
 }
 
+/* In a folder, the file has the name that it had. *out_path is NULL for other outputs. */
+static kdl_status read_folder(const cli_args *args, const char *output, char **out_path) {
+  size_t length = output ? strlen(output) : 0;
+  const char *input = args->operands[0], *slash = strrchr(input, '/');
+  const char *name = slash ? slash + 1 : input;
+  *out_path = NULL;
+  if (!length || output[length - 1] != '/' || cli_args_has(args, "in-place"))
+    return KDL_OK;
+  if (strcmp(input, "-") == 0)
+    return kdl_fail(KDL_BAD_CALL,
+                    "found the folder '%s' for standard input, expected a file's name", output);
+  *out_path = malloc(length + strlen(name) + 1);
+  if (!*out_path)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input);
+  memcpy(*out_path, output, length);
+  strcpy(*out_path + length, name);
+  return KDL_OK;
+}
+
 static kdl_status thin(const cli_args *args) {
-  const char *output;
+  const char *output = NULL;
+  char *in_folder = NULL;
   kdl_status status = read_output(args, &output);
+  if (status == KDL_OK)
+    status = read_folder(args, output, &in_folder);
   if (status == KDL_OK && cli_args_has(args, "in-place") && cli_args_has(args, "format"))
     status = kdl_fail(KDL_BAD_CALL, "found --in-place and --format, expected one of them: a file "
                                     "stays what it is in place");
-  return status == KDL_OK ? thin_again(args, output) : status;
+  if (status == KDL_OK)
+    status = thin_again(args, in_folder ? in_folder : output);
+  free(in_folder);
+  return status;
 }
 
 int cli_run_thin(const cli_args *args) {

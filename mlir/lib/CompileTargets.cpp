@@ -175,6 +175,55 @@ gpu::ObjectAttr Compiler::finish(gpu::ObjectAttr object, function_ref<Type(Strin
       gpu::KernelTableAttr::get(object.getContext(), table));
 }
 
+/// Whether LLVM's backend for the target ends the process over an operation of the LLVM dialect.
+/// That for SPIR-V has no loops for atomics that SPIR-V lacks, or has by extensions alone.
+bool isFatal(Operation *op, Attribute target) {
+  auto atomic = dyn_cast<LLVM::AtomicRMWOp>(op);
+  if (!atomic || !isa<xevm::XeVMTargetAttr>(target))
+    return false;
+  switch (atomic.getBinOp()) {
+  case LLVM::AtomicBinOp::xchg:
+  case LLVM::AtomicBinOp::add:
+  case LLVM::AtomicBinOp::sub:
+  case LLVM::AtomicBinOp::_and:
+  case LLVM::AtomicBinOp::_or:
+  case LLVM::AtomicBinOp::_xor:
+  case LLVM::AtomicBinOp::max:
+  case LLVM::AtomicBinOp::min:
+  case LLVM::AtomicBinOp::umax:
+  case LLVM::AtomicBinOp::umin:
+    return false;
+  default:
+    return true;
+  }
+}
+
+/// What a pipeline leaves as it was would be a message of the translation's, without a place; so
+/// would what LLVM cannot compile. Casts are left around an operation that is: that one is told.
+LogicalResult refuseLeft(Operation *lowered, Attribute target) {
+  Operation *left = nullptr;
+  lowered->walk([&](Operation *op) {
+    if (isFatal(op, target)) {
+      left = op;
+      return WalkResult::interrupt();
+    }
+    if (isa<ModuleOp, gpu::GPUModuleOp>(op) ||
+        isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect, ROCDL::ROCDLDialect,
+                        xevm::XeVMDialect>(op->getDialect()))
+      return WalkResult::advance();
+    if (!left || isa<UnrealizedConversionCastOp>(left))
+      left = op;
+    return WalkResult(success(isa<UnrealizedConversionCastOp>(left)));
+  });
+  if (!left)
+    return success();
+  InFlightDiagnostic error = left->emitError("'") << left->getName() << "'";
+  if (auto atomic = dyn_cast<LLVM::AtomicRMWOp>(left))
+    error << " of '" << stringifyAtomicBinOp(atomic.getBinOp()) << "' and "
+          << atomic.getVal().getType();
+  return error << " has no lowering for " << target;
+}
+
 gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
   for (auto function : source.getOps<func::FuncOp>()) {
     if (function->hasAttr(bitcodeAttr)) {
@@ -183,7 +232,7 @@ gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
     }
   }
   FailureOr<SmallVector<HostKernel>> lowered = lowerKernelsForHost(module);
-  if (failed(lowered) || failed(lower(module, target)))
+  if (failed(lowered) || failed(lower(module, target)) || failed(refuseLeft(module, target)))
     return {};
   auto findType = [&](StringRef name) -> Type {
     auto item = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
@@ -233,21 +282,6 @@ void callOpenCL(gpu::GPUModuleOp module) {
     op->replaceAllUsesWith(call);
     op->erase();
   });
-}
-
-/// What a pipeline leaves as it was would be a message of the translation's, without a place.
-LogicalResult refuseLeft(gpu::GPUModuleOp lowered, Attribute target) {
-  return failure(lowered
-                     .walk([&](Operation *op) {
-                       Dialect *dialect = op->getDialect();
-                       if (isa<gpu::GPUModuleOp>(op) ||
-                           isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect,
-                                           ROCDL::ROCDLDialect, xevm::XeVMDialect>(dialect))
-                         return WalkResult::advance();
-                       op->emitError("has no lowering for ") << target;
-                       return WalkResult::interrupt();
-                     })
-                     .wasInterrupted());
 }
 
 /// MLIR's serializer demands subgroups of 16 for the first kernel of a module, whatever the kernels

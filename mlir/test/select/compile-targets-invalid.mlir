@@ -92,3 +92,49 @@ gpu.module @vectors [#xevm.target] {
     gpu.return
   }
 }
+
+// -----
+
+// Atomics that SPIR-V has by an extension alone, or not at all.
+gpu.module @atomic [#xevm.target] {
+  gpu.func @kernel(%a: f32, %x: memref<?xf32>) kernel {
+    %i = gpu.global_id x
+    // expected-error@+1 {{'llvm.atomicrmw' of 'fadd' and 'f32' has no lowering for #xevm.target}}
+    %0 = memref.atomic_rmw addf %a, %x[%i] : (f32, memref<?xf32>) -> f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @maximum [#xevm.target] {
+  gpu.func @kernel(%a: f32, %x: memref<?xf32>) kernel {
+    %i = gpu.global_id x
+    // expected-error@+1 {{'llvm.atomicrmw' of 'fmaximum' and 'f32' has no lowering for #xevm.target}}
+    %0 = memref.atomic_rmw maximumf %a, %x[%i] : (f32, memref<?xf32>) -> f32
+    gpu.return
+  }
+}
+
+// -----
+
+// One that MLIR itself leaves, among casts.
+gpu.module @product [#nvvm.target] {
+  gpu.func @kernel(%a: f32, %x: memref<?xf32>) kernel {
+    %i = gpu.global_id x
+    // expected-error@+1 {{'memref.atomic_rmw' has no lowering for #nvvm.target}}
+    %0 = memref.atomic_rmw mulf %a, %x[%i] : (f32, memref<?xf32>) -> f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @host [#kdl.host] {
+  gpu.func @kernel(%a: f32, %x: memref<?xf32>) kernel {
+    %i = gpu.global_id x
+    // expected-error@+1 {{'memref.atomic_rmw' has no lowering for #kdl.host}}
+    %0 = memref.atomic_rmw mulf %a, %x[%i] : (f32, memref<?xf32>) -> f32
+    gpu.return
+  }
+}

@@ -90,6 +90,15 @@ def KdlHostObject : Pass<"kdl-host-object", "::mlir::ModuleOp"> {
   ];
 }
 
+def KdlAsyncMemory : Pass<"kdl-async-memory", "::mlir::ModuleOp"> {
+  let summary = "Gives gpu.alloc, dealloc, memcpy and memset that block a stream, and waits for it";
+  let description = [{
+    MLIR's `gpu-to-llvm` lowers these only where they are `async`, and leaves others as they are. To be
+    run before it.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
 def KdlDeferWaits : Pass<"kdl-defer-waits", "::mlir::ModuleOp"> {
   let summary = "Lets launches without a stream be waited for as late as can be";
   let description = [{

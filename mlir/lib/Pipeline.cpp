@@ -61,6 +61,7 @@ void buildLowerToBinary(OpPassManager &passes, const LowerToBinaryOptions &optio
   mark.minObjects = 1;
   passes.addPass(createKdlMarkRuntimeSelect(mark));
 
+  passes.addPass(createKdlAsyncMemory());
   std::string host = "convert-vector-to-scf,convert-scf-to-cf,expand-strided-metadata,lower-affine,"
                      "gpu-to-llvm{use-bare-pointers-for-kernels=";
   host += options.barePointers ? "1" : "0";

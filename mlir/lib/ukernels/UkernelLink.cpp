@@ -327,8 +327,22 @@ static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module,
   return success();
 }
 
+/// What gpu-to-llvm leaves as it is would be an error about the casts around it.
+static LogicalResult refuseBlocking(Operation *op) {
+  return failure(op->walk([](gpu::AsyncOpInterface left) {
+                     if (isa<gpu::LaunchFuncOp>(left))
+                       return WalkResult::advance();
+                     left->emitError("found '")
+                         << left->getName()
+                         << "', expected it lowered: run kdl-async-memory and gpu-to-llvm before";
+                     return WalkResult::interrupt();
+                   }).wasInterrupted());
+}
+
 std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
                                                          llvm::LLVMContext &context) {
+  if (failed(refuseBlocking(op)))
+    return nullptr;
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
   if (!module)
     return nullptr;

@@ -3,8 +3,10 @@
 
 KDL_BUILD names a build folder of libkdl's to take what is built from instead, as CMake does for its tests.
 KDL_WITH_LD=1 puts kdl-ld into the wheel, which then needs the LLVM that it was built with.
+The math functions of `kdl cc` are put into it where libclc was there to build them from, here or in KDL_LINKER.
 The library kdl-matmul is put into the wheel, linked for the CPUs of KDL_WHEEL_CPUS or those below, where kdl-ld is built, or KDL_LINKER
 names a build folder that has it."""
+import glob
 import os
 import platform
 import re
@@ -73,6 +75,16 @@ def matmul(folder):
     return made
 
 
+def math(folder):
+    """The math functions that `kdl cc` links into images: pairs of a file, and where it lies from the folder above the command's."""
+    for place in (folder, os.environ.get("KDL_LINKER")):
+        found = glob.glob(os.path.join(place, "lib*", "**", "math-*.bc"), recursive=True) if place else []
+        if found:
+            return [(path, os.path.relpath(path, place)) for path in found]
+    print("the math functions of kdl cc are left out of the wheel: libclc not found (Debian: libclc-22)")
+    return []
+
+
 class Build(build_ext):
     """The extension, and the command beside it."""
 
@@ -88,6 +100,9 @@ class Build(build_ext):
         for program in ("kdl", "kdl-ld") if with_ld else ("kdl",):
             shutil.copy2(os.path.join(folder, "bin", program), os.path.join(package, "bin", program))
             subprocess.check_call(["strip", os.path.join(package, "bin", program)])
+        for path, where in math(folder):
+            os.makedirs(os.path.dirname(os.path.join(package, where)), exist_ok=True)
+            shutil.copyfile(path, os.path.join(package, where))
         library = matmul(folder)
         if library:
             os.makedirs(os.path.join(package, "lib"), exist_ok=True)

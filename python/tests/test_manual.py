@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """help(kdl), and the files that come with the package."""
+import array
 import ctypes
 import inspect
+import math
 import os
 import pydoc
+import shutil
 
 import pytest
 
@@ -37,6 +40,29 @@ def test_types_and_headers_come_with_the_package():
     folder = os.path.dirname(kdl.__file__)
     for path in ("py.typed", "_kdl.pyi", "include/kdl/kernel.h", "bin/kdl"):
         assert os.path.exists(os.path.join(folder, path)), path
+
+
+def test_kdl_cc_of_the_package_has_math(tmp_path):
+    if not (shutil.which("clang-22") or shutil.which("clang")):
+        pytest.skip("clang not found (Debian: clang-22)")
+    if "KDL_TEST_MATH" not in os.environ:
+        pytest.skip("the wheel was built without libclc (Debian: libclc-22)")
+    source = """#include <kdl/kernel.h>
+#include <kdl/math.h>
+__gpu_kernel void exponent(float x, __gpu_global float *y) { y[0] = expf(x); }"""
+    library = kdl.compile("exponent.c", text=source, targets=["native", "compute_80"])
+    y = array.array("f", [0])
+    library.kernel("exponent", "host")[1](1.0, y)
+    assert abs(y[0] - math.e) < 1e-6 and len(library) == 2
+
+
+def test_kdl_cc_says_what_needs_kdl_ld(monkeypatch):
+    if not (shutil.which("clang-22") or shutil.which("clang")):
+        pytest.skip("clang not found (Debian: clang-22)")
+    monkeypatch.setenv("KDL_LD", "/nonexistent/kdl-ld")
+    source = "#include <kdl/kernel.h>\n__gpu_kernel void waits(__gpu_global float *y) { y[0] = 1; __gpu_sync_threads(); y[1] = y[0]; }"
+    with pytest.raises(kdl.CommandError, match="need kdl-ld: found none .* llvm-22-dev.* KDL_WITH_LD=1"):
+        kdl.compile("waits.c", text=source, targets="native")
 
 
 def test_the_extension_exports_nothing_else():

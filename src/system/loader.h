@@ -53,4 +53,9 @@ bool kdl_loaded_object_folder(const void *address, char *out_folder, size_t size
  */
 bool kdl_linker_path(char out_path[PATH_MAX]);
 
+/* Where it is from, for the end of a message that there is none. */
+#define KDL_LINKER_HOW                                                                             \
+  "libkdl builds it where LLVM 22 is (Debian: llvm-22-dev), and a Python wheel has it where it "   \
+  "was made with KDL_WITH_LD=1"
+
 #endif

@@ -164,7 +164,7 @@ kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *devic
   if (!kdl_linker_path(linker))
     return kdl_fail(KDL_UNSUPPORTED,
                     "kdl-ld not found, expected it beside this program or in KDL_LD: it links "
-                    "bitcode, and is built where LLVM 22 is (Debian: llvm-22-dev)");
+                    "bitcode; " KDL_LINKER_HOW);
   kdl_status status = kdl_container_bytes_to_run(job->input->lib->container, (uint32_t)image,
                                                  &what.caller, &what.caller_size);
   if (status == KDL_BAD_FILE)

@@ -51,7 +51,7 @@ kdl_status cc_make_groups(cc_job *job, const char *items, const char *out_path) 
     return cc_refuse_at(job, waiting_place(&job->kernels),
                         "work-items wait for one another here (__gpu_sync_threads), for which "
                         "images for CPUs need kdl-ld: found none beside this program, in KDL_LD or "
-                        "where it is installed");
+                        "where it is installed; " KDL_LINKER_HOW);
   kdl_words words = {.arena = &job->arena};
   kdl_words_add(&words, program);
   kdl_words_add(&words, "--groups");

@@ -23,7 +23,7 @@ TypeError that names the argument by its place.
 QUEUES. A tensor of PyTorch's for a GPU brings its stream with it: the launch goes to PyTorch's current one unless queue= names
 another: a kdl.Queue, an object with __cuda_stream__, or a driver's handle. A launch with any other argument goes to the device's own
 queue, which kernel.sync() waits for. An array with __dlpack__ is told the queue, so that work on it is done before. What a launch
-uses must live until it is done.
+uses must live until it is done; a sequence holds what it recorded.
 
 MATRICES. kdl.matmul(a, b) multiplies NumPy's on the CPU, and kdl.PackedMatrix(b) is packed once and multiplied with often.
 

@@ -28,7 +28,7 @@ def test_check(path, library):
     devices = report["libraries"][0]["devices"]
     assert [one["runs"] for one in devices] == ["native" if library.images[1].kind == "cubin" else "jit", "other"] and devices[0]["kernels"] == 7
     text = str(report)
-    assert text.startswith("1 libraries in 1 files, 0 not readable") and "kernels.offload" in text and "6 of 6" in text and "0 of 6" in text
+    assert text.startswith("1 libraries in 1 files, 0 not readable") and "kernels.offload" in text and "7 of 7" in text and "0 of 7" in text
     html = report._repr_html_()
     assert html.count("<tr>") == 3 and "kernels.offload" in html
     assert json.loads(json.dumps(report)) == report

@@ -65,7 +65,7 @@ def list_images():
 
 
 def open_bytes():
-    return [image.arch for image in kdl.open(image_bytes).images]
+    return [image.arch for kind in (bytes, bytearray) for image in kdl.open(kind(image_bytes)).images]
 
 
 def explain():
@@ -115,6 +115,22 @@ def sequences():
     data = bytearray(16)
     y.read(data)
     return bytes(data), sequence.info()["nodes"]
+
+
+def recorded_arrays():
+    saxpy = kdl.open(path, search=False).kernel("saxpy", "host")
+    x, y, z = array.array("f", [1, 2, 3, 4]), array.array("f", [0] * 4), kdl.Buffer("host", 16)
+    event, step = kdl.Event("host"), saxpy[4].prepare(1.0, x, z, 4)
+    with kdl.Sequence("host", y=y) as inner:
+        saxpy[4](2.0, x, y, 4)
+    with kdl.Sequence("host", y=y) as sequence:
+        z.fill(0)
+        step()
+        inner.run(y=y)
+        event.record(None)
+        saxpy[4](1.0, z, y, 4)
+    sequence.run()
+    return y.tolist(), sequence.info()["nodes"]
 
 
 def write():
@@ -217,6 +233,6 @@ def all_of(what, whose):
 
 found = 0
 for owner in Library(), Python():
-    for use in list_images, open_bytes, explain, list_devices, launch, buffers, sequences, write, tagged, refused:
+    for use in list_images, open_bytes, explain, list_devices, launch, buffers, sequences, recorded_arrays, write, tagged, refused:
         found += all_of(use, owner)
 sys.exit(1 if found else 0)

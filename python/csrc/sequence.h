@@ -31,7 +31,7 @@ typedef struct py_sequence {
   size_t hold_count, hold_room;
   size_t slot_count;
   PyObject *names;                /* of the slots: a tuple of str */
-  PyObject *bound[py_most_slots]; /* what each slot is unless a run says otherwise, or None */
+  PyObject *bound[py_most_slots]; /* what each slot is unless a run names another, or None */
   kdl_slot slots[py_most_slots];
 } py_sequence;
 

@@ -90,7 +90,7 @@ static int read_signature(const char *text, size_t length, py_param out_params[p
   }
 }
 
-/* "0 2"; what is no such list says nothing. */
+/* "0 2"; what is no such list is ignored. */
 static void read_constants(const char *text, size_t length, int count, py_param *params) {
   const char *at = text, *end = text + length;
   uint32_t index;

@@ -30,7 +30,7 @@ typedef struct py_param {
 enum { py_most_params = 128 };
 
 /* Reads the fields `sig` and `const` in the value of a key kdl.kernel.NAME: how many parameters
- * there are, or -1 where it does not tell. */
+ * there are, or -1 where it has no signature. */
 int py_signature_of(const char *value, size_t length, py_param out_params[py_most_params]);
 
 /* "f32", "ptr<i8>": for messages; in memory of the caller's. */

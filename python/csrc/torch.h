@@ -5,7 +5,7 @@
 
 #include "arguments.h"
 
-/* The methods of a type that tell whether a tensor's values are those in its memory with another
+/* The methods of a type that report whether a tensor's values are those in its memory with another
  * sign, or their conjugates; NULL where it has none. Both are the caller's references. */
 typedef struct py_torch_bits {
   PyObject *is_negative, *is_conjugate;

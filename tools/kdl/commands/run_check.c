@@ -64,32 +64,32 @@ static bool read_element(const kdl_param *pointer, kdl_param *out_element) {
   return kdl_signature_next(text, &at, out_element, NULL);
 }
 
-static bool is_type_right(const kdl_param *expected, const kdl_param *found,
-                          const cli_run_arg *arg) {
-  kdl_param element;
+bool cli_run_type_fits(const kdl_param *expected, const cli_run_arg *arg) {
+  kdl_param found, element;
+  size_t at = 0;
+  if (!kdl_signature_next(kdl_text_of(cli_run_arg_type(arg)), &at, &found, NULL))
+    return false;
   if (arg->is_buffer)
     return expected->kind == KDL_PARAM_PTR && (!read_element(expected, &element) ||
-                                               !is_nameable(&element) || is_same(&element, found));
+                                               !is_nameable(&element) || is_same(&element, &found));
   if (!is_nameable(expected))
-    return expected->kind != KDL_PARAM_PTR && expected->size == found->size;
-  return is_same(expected, found) &&
+    return expected->kind != KDL_PARAM_PTR && expected->size == found.size;
+  return is_same(expected, &found) &&
          (expected->kind != KDL_PARAM_UINT || !cli_run_arg_is_negative(arg));
 }
 
+const char *cli_run_type_form(const cli_run_arg *arg) {
+  return arg->is_buffer ? "buf:" : cli_run_arg_is_negative(arg) ? "a negative " : "";
+}
+
 static kdl_status compare_types(const char *kernel, kdl_string sig, const cli_run_arg *args) {
-  kdl_param expected, found;
+  kdl_param expected;
   size_t at = 0;
   for (size_t i = 0; kdl_signature_next(sig, &at, &expected, NULL); ++i) {
-    const char *type = cli_run_arg_type(&args[i]);
-    size_t start = 0;
-    bool is_type = kdl_signature_next(kdl_text_of(type), &start, &found, NULL);
-    if (is_type && is_type_right(&expected, &found, &args[i]))
-      continue;
-    return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %s%s, expected %.*s (%.*s)", kernel, i,
-                    args[i].is_buffer                   ? "buf:"
-                    : cli_run_arg_is_negative(&args[i]) ? "a negative "
-                                                        : "",
-                    type, (int)expected.text.length, expected.text.data, (int)sig.length, sig.data);
+    if (!cli_run_type_fits(&expected, &args[i]))
+      return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %s%s, expected %.*s (%.*s)", kernel, i,
+                      cli_run_type_form(&args[i]), cli_run_arg_type(&args[i]),
+                      (int)expected.text.length, expected.text.data, (int)sig.length, sig.data);
   }
   return KDL_OK;
 }

@@ -5,6 +5,15 @@
 #define KDL_TOOL_RUN_CHECK_H
 
 #include "cli/run_args.h"
+#include "target/kernel_key.h"
+
+/* Whether an argument is of a signature's type. Integers of one size stand for each other, but for
+ * a negative number where the signature has an unsigned one; for what --arg has no type, sizes are
+ * compared. */
+bool cli_run_type_fits(const kdl_param *expected, const cli_run_arg *arg);
+
+/* What stands before the argument's type in a message: "buf:", "a negative ", or "". */
+const char *cli_run_type_form(const cli_run_arg *arg);
 
 /* KDL_BAD_CALL where the number or a type of the arguments differs from the signature's, without a
  * signature a size from that in a host image, or the block of `grid`, which may be NULL, from that

@@ -7,6 +7,7 @@
 #include "cli/input.h"
 #include "cli/run_args.h"
 #include "cli/run_times.h"
+#include "commands/run_check.h"
 #include "images/choose_for.h"
 #include "images/sequences.h"
 
@@ -19,8 +20,13 @@
 typedef struct {
   kdl_slot_desc desc;
   bool is_given;
+  bool has_type; /* as words said it */
   cli_run_arg arg;
   kdl_extent items;
+  /* What launches take it for, and whether one of them takes what is given. */
+  const char *kernel;
+  kdl_string expected;
+  bool fits;
 } slot_value;
 
 typedef struct {
@@ -178,6 +184,7 @@ static kdl_status give(slot_value *slot, const char *words) {
   }
   status = is_memory && strcmp(words, "zero") == 0 ? give_zeros(slot)
                                                    : cli_run_arg_parse(words, &slot->arg);
+  slot->has_type = strcmp(words, "zero") != 0;
   if (status == KDL_OK && slot->arg.is_buffer != is_memory)
     return kdl_fail(KDL_BAD_CALL, "--slot: %s: found '%s', expected %s", slot->desc.name, words,
                     is_memory ? "zero or buf:TYPE[COUNT]=INIT" : "TYPE:VALUE");
@@ -196,6 +203,59 @@ static kdl_status read_values(job *asked) {
     if (slot->is_given)
       return kdl_fail(KDL_BAD_CALL, "--slot: found '%s', expected each slot once", words);
     status = give(slot, rest);
+  }
+  return status;
+}
+
+static void compare_launch(const job *asked, const kdl_saved *saved,
+                           const kdl_saved_launch *launch) {
+  const kdl_saved_kernel *kernel = &saved->kernels[launch->kernel];
+  kdl_param param;
+  size_t at = 0;
+  for (uint32_t i = 0; i < launch->arg_count && kdl_signature_next(kernel->sig, &at, &param, NULL);
+       ++i) {
+    const kdl_operand *operand = &launch->args[i];
+    if (operand->kind != KDL_OPERAND_SLOT || operand->offset)
+      continue;
+    slot_value *slot = &asked->slots[operand->slot - 1];
+    if (!slot->has_type || slot->fits)
+      continue;
+    slot->kernel = kernel->name.data;
+    slot->expected = param.text;
+    slot->fits = cli_run_type_fits(&param, &slot->arg);
+  }
+}
+
+/* Memory may serve kernels of several types in turn: one of them must take what is given. */
+static kdl_status compare_types(const job *asked, const kdl_saved *saved) {
+  for (uint32_t i = 0; i < saved->step_count; ++i) {
+    if (saved->steps[i].kind == KDL_STEP_LAUNCH)
+      compare_launch(asked, saved, saved->steps[i].of.launch);
+  }
+  for (size_t i = 0; i < asked->slot_count; ++i) {
+    const slot_value *slot = &asked->slots[i];
+    if (slot->kernel && !slot->fits)
+      return kdl_fail(KDL_BAD_CALL, "--slot: %s: found %s%s, expected %.*s, as %s takes it",
+                      slot->desc.name, cli_run_type_form(&slot->arg), cli_run_arg_type(&slot->arg),
+                      (int)slot->expected.length, slot->expected.data, slot->kernel);
+  }
+  return KDL_OK;
+}
+
+/* The sequence of the file that was opened, by its name or as the only one. */
+static kdl_status check_types(const job *asked) {
+  const char *name = asked->args->operand_count ? asked->args->operands[0] : NULL;
+  kdl_status status = KDL_OK;
+  bool is_found = false;
+  for (size_t image = 0;
+       status == KDL_OK && !is_found && cli_sequence_next(asked->input.lib, &image); ++image) {
+    cli_sequence sequence;
+    if (cli_sequence_read(asked->input.lib, image, &sequence) != KDL_OK)
+      continue; /* not the one that was opened */
+    is_found = !name || kdl_text_is(sequence.name, name);
+    if (is_found && sequence.saved.slot_count == asked->slot_count)
+      status = compare_types(asked, &sequence.saved);
+    cli_sequence_free(&sequence);
   }
   return status;
 }
@@ -298,6 +358,8 @@ static kdl_status print_what_runs(const job *asked) {
 static kdl_status run(job *asked, size_t repeat) {
   replay what = {asked, 0};
   kdl_status status = read_values(asked);
+  if (status == KDL_OK)
+    status = check_types(asked);
   if (status == KDL_OK)
     status = tell_results(asked, false);
   for (size_t i = 0; i < asked->slot_count && status == KDL_OK; ++i)

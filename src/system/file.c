@@ -2,6 +2,7 @@
 #include "system/file.h"
 
 #include "base/error.h"
+#include "system/walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,90 +24,72 @@ static kdl_status failed(const char *path, const char *step) {
 /* ------------------------------------------------------------------------------------------ */
 /* Links                                                                                        */
 
-enum { limit_links = 40 };
-
-/* The part of a path before its last '/', or "."; false where it is too long. */
-static bool folder_of(const char *path, char out_folder[PATH_MAX]) {
-  const char *slash = strrchr(path, '/');
-  int length = slash ? (int)(slash - path) + 1 : 1;
-  return snprintf(out_folder, PATH_MAX, "%.*s", length, slash ? path : ".") < PATH_MAX;
-}
-
-/* What any user may have put there goes only as far as Linux lets it with fs.protected_symlinks,
- * which may be off, and does not know that a file is going to be renamed to the end of a link. */
-static bool is_own(const char *path, const struct stat *found) {
-  char folder[PATH_MAX];
-  struct stat info;
-  if (!folder_of(path, folder) || stat(folder, &info) != 0)
-    return false;
-  return !(info.st_mode & S_IWOTH) || found->st_uid == geteuid() || found->st_uid == info.st_uid;
-}
-
-/* Takes one step along a link. */
-static kdl_status follow(const char *shown, char path[PATH_MAX]) {
-  char next[PATH_MAX], folder[PATH_MAX] = "";
-  ssize_t length = readlink(path, next, sizeof next - 1);
-  if (length < 0)
-    return failed(shown, "write there");
-  next[length] = '\0';
-  bool fits = next[0] == '/' || !strchr(path, '/') || folder_of(path, folder);
-  if (!fits || strlen(folder) + (size_t)length >= PATH_MAX) {
-    errno = ENAMETOOLONG;
-    return failed(shown, "write there");
+static kdl_status take_end(kdl_status status, kdl_walked *walked, char out_end[PATH_MAX]) {
+  if (status == KDL_OK) {
+    memcpy(out_end, walked->end, PATH_MAX);
+    kdl_walked_end(walked);
   }
-  stpcpy(stpcpy(path, folder), next);
-  return KDL_OK;
+  return status;
 }
 
 kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]) {
-  struct stat info;
-  if (snprintf(out_end, PATH_MAX, "%s", path) >= PATH_MAX) {
+  kdl_walked walked;
+  return take_end(kdl_walk(path, &walked), &walked, out_end);
+}
+
+kdl_status kdl_folder_follow(const char *path, const char *step, char out_end[PATH_MAX]) {
+  char name[PATH_MAX];
+  kdl_walked walked;
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/')
+    --length;
+  if (length >= sizeof name) {
     errno = ENAMETOOLONG;
-    return failed(path, "write there");
+    return failed(path, step);
   }
-  for (int links = 0; lstat(out_end, &info) == 0; ++links) {
-    if (!S_ISREG(info.st_mode) && !is_own(out_end, &info))
-      return kdl_fail(KDL_IO,
-                      "%s: cannot write there: found a link, pipe or the like of another user "
-                      "(number %ju) in a folder that every user may write to: %s",
-                      path, (uintmax_t)info.st_uid, out_end);
-    if (!S_ISLNK(info.st_mode))
-      return KDL_OK;
-    if (links == limit_links) {
-      errno = ELOOP;
-      return failed(path, "write there");
-    }
-    kdl_status status = follow(path, out_end);
-    if (status != KDL_OK)
-      return status;
-  }
-  return KDL_OK;
+  *(char *)mempcpy(name, path, length) = '\0';
+  return take_end(kdl_walk_to(name, path, step, &walked), &walked, out_end);
+}
+
+static bool is_there(const kdl_walked *walked) {
+  struct stat info;
+  return fstatat(walked->folder, walked->name, &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 kdl_status kdl_file_open(const char *path, int flags, int *out_fd) {
   enum { mode = 0666 };
-  char end[PATH_MAX];
-  struct stat info;
-  kdl_status status = kdl_file_follow(path, end);
+  kdl_walked walked;
+  kdl_status status = kdl_walk(path, &walked);
   if (status != KDL_OK)
     return status;
-  bool is_named = strcmp(path, end) == 0 || lstat(end, &info) == 0;
-  int fd = open(is_named ? end : path, flags | O_CLOEXEC | (is_named ? O_NOFOLLOW : 0), mode);
+  bool is_named = !walked.has_links || is_there(&walked);
+  int fd = is_named ? openat(walked.folder, walked.name, flags | O_CLOEXEC | O_NOFOLLOW, mode)
+                    : open(path, flags | O_CLOEXEC, mode);
   if (fd < 0)
-    return failed(path, "open");
-  *out_fd = fd;
-  return KDL_OK;
+    status = failed(path, "open");
+  else
+    *out_fd = fd;
+  kdl_walked_end(&walked);
+  return status;
+}
+
+/* A link to nowhere: writing "through" it would surprise. */
+static kdl_status walk_to_target(const char *path, kdl_walked *out_walked) {
+  kdl_status status = kdl_walk(path, out_walked);
+  if (status == KDL_OK && out_walked->has_links && !is_there(out_walked)) {
+    status = failed(path, "write there");
+    kdl_walked_end(out_walked);
+  }
+  return status;
 }
 
 kdl_status kdl_file_target(const char *path, char **out_target) {
-  char end[PATH_MAX];
-  struct stat info;
-  kdl_status status = kdl_file_follow(path, end);
+  kdl_walked walked;
+  kdl_status status = walk_to_target(path, &walked);
   if (status != KDL_OK)
     return status;
-  /* A link to nowhere: writing "through" it would surprise. */
-  bool is_nowhere = strcmp(end, path) != 0 && lstat(end, &info) != 0;
-  char *target = is_nowhere ? NULL : strdup(end);
+  kdl_walked_end(&walked);
+  char *target = strdup(walked.end);
   if (!target)
     return failed(path, "write there");
   *out_target = target;
@@ -167,38 +150,37 @@ bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
 /* ------------------------------------------------------------------------------------------ */
 /* Drafts                                                                                       */
 
-/* A name beside `target` that nothing has, malloc'ed; NULL with errno. Where `target` has a name of
- * the longest sort, the new one has the beginning of it. */
-static char *unique_beside(const char *target) {
+/* A name that nothing has, malloc'ed; NULL with errno. Where `name` is of the longest sort, the new
+ * one has the beginning of it. */
+static char *unique_beside(const char *name) {
   enum { suffix = 1 + 16 + 4 };
-  const char *slash = strrchr(target, '/');
-  size_t folder = slash ? (size_t)(slash - target) + 1 : 0, length = strlen(target + folder);
+  size_t length = strlen(name);
   uint64_t salt;
-  char *path;
+  char *made;
   if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
     return NULL;
   if (length > NAME_MAX - suffix)
     length = NAME_MAX - suffix;
-  if (asprintf(&path, "%.*s.%016" PRIx64 ".tmp", (int)(folder + length), target, salt) < 0)
+  if (asprintf(&made, "%.*s.%016" PRIx64 ".tmp", (int)length, name, salt) < 0)
     return NULL;
-  return path;
+  return made;
 }
 
 /* Calls `make` with such names until one is free: what it returned, and the name; -1 with errno. */
-static int make_beside(const char *target, int (*make)(const char *path, int fd), int fd,
-                       char **out_path) {
+static int make_beside(int folder, const char *name,
+                       int (*make)(int folder, const char *name, int fd), int fd, char **out_name) {
   int made = -1;
   for (int tries = 0; made < 0 && tries < 100; ++tries) {
-    char *path = unique_beside(target);
-    if (!path)
+    char *unique = unique_beside(name);
+    if (!unique)
       return -1;
-    made = make(path, fd);
+    made = make(folder, unique, fd);
     if (made >= 0) {
-      *out_path = path;
+      *out_name = unique;
       return made;
     }
     int reason = errno;
-    free(path);
+    free(unique);
     errno = reason;
     if (reason != EEXIST)
       break;
@@ -206,23 +188,23 @@ static int make_beside(const char *target, int (*make)(const char *path, int fd)
   return made;
 }
 
-static int create(const char *path, int unused) {
+static int create(int folder, const char *name, int unused) {
   (void)unused;
-  return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
 /* By its entry in /proc: the other way takes a capability. */
-static int name_file(const char *path, int fd) {
+static int name_file(int folder, const char *name, int fd) {
   char entry[32];
   snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
-  return linkat(AT_FDCWD, entry, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+  return linkat(AT_FDCWD, entry, folder, name, AT_SYMLINK_FOLLOW);
 }
 
 /* A file without a name, so that nothing is left whatever ends the process; -1 where the file
  * system has none, or it could not be named later. */
-static int create_nameless(const char *target) {
-  char folder[PATH_MAX], entry[32];
-  int fd = folder_of(target, folder) ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+static int create_nameless(int folder) {
+  char entry[32];
+  int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
   if (fd >= 0 && access(entry, F_OK) != 0) {
     close(fd);
@@ -239,63 +221,102 @@ static void copy_ownership(int fd, const struct stat *old) {
   fchmod(fd, old->st_mode & 0777);
 }
 
-kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_draft *out_draft) {
-  kdl_file_draft draft = {.fd = create_nameless(target), .shown = shown};
+/* The draft takes the folder. */
+static kdl_status begin_draft(kdl_walked *walked, const char *shown, kdl_file_draft *out_draft) {
+  kdl_file_draft draft = {
+      .fd = create_nameless(walked->folder), .folder = walked->folder, .shown = shown};
   if (draft.fd < 0)
-    draft.fd = make_beside(target, create, -1, &draft.path);
-  if (draft.fd < 0)
-    return failed(shown, "create a file beside it");
+    draft.fd = make_beside(draft.folder, walked->name, create, -1, &draft.name);
+  if (draft.fd < 0) {
+    kdl_status status = failed(shown, "create a file beside it");
+    kdl_walked_end(walked);
+    return status;
+  }
   *out_draft = draft;
   return KDL_OK;
 }
 
-void kdl_file_draft_drop(kdl_file_draft *draft) {
-  close(draft->fd);
-  if (draft->path)
-    unlink(draft->path);
-  free(draft->path);
+kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_draft *out_draft) {
+  kdl_walked walked;
+  kdl_status status = kdl_walk(target, &walked);
+  return status == KDL_OK ? begin_draft(&walked, shown, out_draft) : status;
 }
 
-kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *name) {
+static void end_draft(kdl_file_draft *draft, bool removes) {
+  if (removes && draft->name)
+    unlinkat(draft->folder, draft->name, 0);
+  free(draft->name);
+  close(draft->folder);
+}
+
+void kdl_file_draft_drop(kdl_file_draft *draft) {
+  close(draft->fd);
+  end_draft(draft, true);
+}
+
+/* Has the names in a folder outlast a power failure; true also where its file system cannot. False
+ * with errno. */
+static bool flush_folder(int folder) {
+  int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return true;
+  bool is_lost = fsync(fd) != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT);
+  close(fd);
+  return !is_lost;
+}
+
+kdl_status kdl_file_flush_name(const char *path) {
+  kdl_walked walked;
+  kdl_status status = kdl_walk(path, &walked);
+  if (status != KDL_OK)
+    return status;
+  if (!flush_folder(walked.folder))
+    status = failed(path, "flush its folder, in which it is now");
+  kdl_walked_end(&walked);
+  return status;
+}
+
+kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   kdl_status status = fsync(draft->fd) == 0 ? KDL_OK : failed(draft->shown, "flush");
-  if (status == KDL_OK && !draft->path &&
-      make_beside(name, name_file, draft->fd, &draft->path) != 0)
+  if (status == KDL_OK && !draft->name &&
+      make_beside(draft->folder, name, name_file, draft->fd, &draft->name) != 0)
     status = failed(draft->shown, "create a file beside it");
   if (close(draft->fd) != 0 && status == KDL_OK)
     status = failed(draft->shown, "close");
-  if (status == KDL_OK && rename(draft->path, name) != 0)
+  if (status == KDL_OK && renameat(draft->folder, draft->name, draft->folder, name) != 0)
     status = failed(draft->shown, "rename into place");
-  if (status != KDL_OK && draft->path)
-    unlink(draft->path);
-  free(draft->path);
+  bool removes = status != KDL_OK;
+  if (status == KDL_OK && !flush_folder(draft->folder))
+    status = failed(draft->shown, "flush its folder, in which it is now");
+  end_draft(draft, removes);
   return status;
 }
 
 kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, int fd), void *user) {
-  char *target;
-  kdl_status status = kdl_file_target(path, &target);
+  kdl_walked walked;
+  kdl_status status = walk_to_target(path, &walked);
   if (status != KDL_OK)
     return status;
   struct stat old;
-  bool replaces = lstat(target, &old) == 0;
-  kdl_file_draft draft;
-  if (replaces && !S_ISREG(old.st_mode))
-    status = kdl_fail(KDL_IO,
-                      "%s: cannot write: found a directory, device, pipe or socket, expected a "
-                      "regular file",
-                      path);
-  else
-    status = kdl_file_draft_begin(target, path, &draft);
-  if (status == KDL_OK && replaces && is_own(target, &old)) /* what others planted is not theirs */
-    copy_ownership(draft.fd, &old);
-  if (status == KDL_OK) {
-    status = write(user, draft.fd);
-    if (status == KDL_OK)
-      status = kdl_file_draft_keep(&draft, target);
-    else
-      kdl_file_draft_drop(&draft);
+  bool replaces = fstatat(walked.folder, walked.name, &old, AT_SYMLINK_NOFOLLOW) == 0;
+  if (replaces && !S_ISREG(old.st_mode)) {
+    kdl_walked_end(&walked);
+    return kdl_fail(KDL_IO,
+                    "%s: cannot write: found a directory, device, pipe or socket, expected a "
+                    "regular file",
+                    path);
   }
-  free(target);
+  kdl_file_draft draft;
+  status = begin_draft(&walked, path, &draft);
+  if (status != KDL_OK)
+    return status;
+  if (replaces && kdl_walked_is_own(draft.folder, &old)) /* what others planted is not theirs */
+    copy_ownership(draft.fd, &old);
+  status = write(user, draft.fd);
+  if (status == KDL_OK)
+    return kdl_file_draft_keep(&draft, walked.name);
+  kdl_file_draft_drop(&draft);
   return status;
 }
 

@@ -298,6 +298,37 @@ static void what_others_planted_leads_nowhere(void **state) {
   assert_ok(kdl_file_save("all/planted", "its", 3));
   expect_content("precious", "its");
   assert_int_equal(chown("all", 0, 0), 0);
+  /* The same of links on the way, whatever fs.protected_symlinks says, also behind one's own. */
+  assert_int_equal(mkdir("home", 0700), 0);
+  assert_ok(kdl_file_save("home/f", "old", 3));
+  assert_int_equal(symlink("../home", "all/way"), 0);
+  assert_int_equal(lchown("all/way", other_user, other_user), 0);
+  assert_int_equal(symlink("all/way", "detour"), 0);
+  assert_fails(kdl_file_save("all/way/f", "new", 3), KDL_IO,
+               "all/way/f: cannot write there: found a link of another user (number 12345) in a "
+               "folder that every user may write to: all/way");
+  assert_int_equal(kdl_file_save("all/way/new", "new", 3), KDL_IO);
+  assert_int_equal(kdl_file_save("./all/../all//way/f", "new", 3), KDL_IO);
+  assert_int_equal(kdl_file_save("detour/f", "new", 3), KDL_IO);
+  int fd;
+  assert_int_equal(kdl_file_open("all/way/f", O_WRONLY, &fd), KDL_IO);
+  expect_content("home/f", "old");
+  assert_int_equal(access("home/new", F_OK), -1);
+  /* But one's own, the folder's owner's, and those in other folders. */
+  assert_int_equal(lchown("all/way", 0, 0), 0);
+  assert_ok(kdl_file_save("detour/f", "own", 3));
+  expect_content("home/f", "own");
+  assert_int_equal(lchown("all/way", other_user, other_user), 0);
+  assert_int_equal(chown("all", other_user, other_user), 0);
+  assert_ok(kdl_file_save("all/way/f", "its", 3));
+  expect_content("home/f", "its");
+  assert_int_equal(chown("all", 0, 0), 0);
+  assert_int_equal(chmod("all", 0777), 0);
+  assert_ok(kdl_file_save("all/way/f", "any", 3));
+  assert_int_equal(chmod("all", 01755), 0);
+  assert_ok(kdl_file_save("all/way/f", "few", 3));
+  expect_content("home/f", "few");
+  assert_int_equal(chmod("all", 01777), 0);
   /* A file that is replaced does not stay another's. */
   assert_ok(kdl_file_save("all/f", "old", 3));
   assert_int_equal(chown("all/f", other_user, other_user), 0);
@@ -305,7 +336,46 @@ static void what_others_planted_leads_nowhere(void **state) {
   struct stat info;
   assert_int_equal(stat("all/f", &info), 0);
   assert_int_equal(info.st_uid, 0);
-  assert_int_equal(system("rm -r all precious own"), 0);
+  assert_int_equal(system("rm -r all precious own home detour"), 0);
+}
+
+/* Counts in place of libc's, and looks what is there by then. */
+static int flushed_files, flushed_folders, flush_error;
+static bool was_in_place;
+int fsync(int fd) {
+  struct stat info;
+  assert_int_equal(fstat(fd, &info), 0);
+  if (S_ISDIR(info.st_mode)) {
+    ++flushed_folders;
+    was_in_place = access("saved", F_OK) == 0;
+    errno = flush_error;
+    return flush_error ? -1 : 0;
+  }
+  ++flushed_files;
+  was_in_place = access("saved", F_OK) == 0;
+  return 0;
+}
+
+/* The file before it is renamed, and its folder after. */
+static void what_is_saved_outlasts_a_power_failure(void **state) {
+  (void)state;
+  kdl_file_draft draft;
+  flushed_files = flushed_folders = 0;
+  assert_ok(kdl_file_draft_begin("saved", "saved", &draft));
+  assert_int_equal(flushed_files + flushed_folders, 0);
+  assert_ok(kdl_file_draft_keep(&draft, "saved"));
+  assert_int_equal(flushed_files, 1);
+  assert_int_equal(flushed_folders, 1);
+  assert_true(was_in_place);
+  /* Some file systems cannot, and others fail. */
+  flush_error = EINVAL;
+  assert_ok(kdl_file_save("saved", "a", 1));
+  flush_error = EIO;
+  assert_fails(kdl_file_save("saved", "b", 1), KDL_IO,
+               "saved: cannot flush its folder, in which it is now: Input/output error");
+  flush_error = 0;
+  expect_content("saved", "b");
+  assert_int_equal(unlink("saved"), 0);
 }
 
 static void links_in_circles_end(void **state) {
@@ -354,6 +424,7 @@ int main(void) {
       in_folder(a_name_of_the_longest_sort_is_replaced),
       in_folder(set_id_bits_are_not_kept),
       in_folder(what_others_planted_leads_nowhere),
+      in_folder(what_is_saved_outlasts_a_power_failure),
       in_folder(links_in_circles_end),
       in_folder(keeps_mode_and_link),
       in_folder(new_files_follow_the_umask),

@@ -9,6 +9,7 @@
 #include "images/kinds.h"
 #include "images/select.h"
 #include "library/library.h"
+#include "system/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +69,11 @@ static kdl_status save_into(const char *directory, kdl_library *lib, size_t inde
 /* An image that only its vendor's tools can unpack does not keep the others back. */
 static kdl_status extract_to_directory(const char *directory, kdl_library *lib,
                                        const bool *chosen) {
-  if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+  char end[PATH_MAX];
+  kdl_status made = kdl_folder_follow(directory, "make the directory", end);
+  if (made != KDL_OK)
+    return made;
+  if (mkdir(end, 0777) != 0 && errno != EEXIST)
     return kdl_fail(kdl_status_of(errno), "%s: cannot make the directory: %s", directory,
                     strerror(errno));
   size_t skipped = 0;

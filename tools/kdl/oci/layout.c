@@ -16,7 +16,11 @@
 static const char layout_text[] = "{\"imageLayoutVersion\": \"1.0.0\"}\n";
 
 static kdl_status make_folder(const char *path) {
-  return mkdir(path, 0777) == 0 || errno == EEXIST
+  char end[PATH_MAX];
+  kdl_status status = kdl_folder_follow(path, "make the folder", end);
+  if (status != KDL_OK)
+    return status;
+  return mkdir(end, 0777) == 0 || errno == EEXIST
              ? KDL_OK
              : kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", path,
                         strerror(errno));

@@ -11,6 +11,7 @@
 #include "container/digest.h"
 #include "container/writer.h"
 #include "split/split.h"
+#include "system/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -227,15 +228,12 @@ static kdl_status fill(splitting *work) {
 
 /* Fills a folder beside the one that it shall become: all of it is there, or nothing. */
 static kdl_status fill_beside(splitting *work, const char *output) {
-  size_t length = strlen(output);
-  while (length > 1 && output[length - 1] == '/')
-    --length;
-  char *target = strndup(output, length), *beside = NULL;
-  if (!target || asprintf(&beside, "%s.kdl-XXXXXX", target) < 0) {
-    free(target);
+  char target[PATH_MAX], *beside = NULL;
+  kdl_status status = kdl_folder_follow(output, "make the folder", target);
+  if (status != KDL_OK)
+    return status;
+  if (asprintf(&beside, "%s.kdl-XXXXXX", target) < 0)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", output);
-  }
-  kdl_status status = KDL_OK;
   if (!own_folder_begin(beside))
     status =
         kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", beside, strerror(errno));
@@ -250,9 +248,10 @@ static kdl_status fill_beside(splitting *work, const char *output) {
                             ? "found a folder with files in it, expected none or an empty one"
                             : strerror(errno));
     own_folder_end();
+    if (status == KDL_OK)
+      status = kdl_file_flush_name(target);
   }
   free(beside);
-  free(target);
   return status;
 }
 

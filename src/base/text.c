@@ -46,15 +46,13 @@ void kdl_out_parse_error(kdl_out *out, kdl_string text, kdl_parse_error error) {
 
 enum { escaped_size = 4 };
 
-/* How many bytes at `text` are a control character, 0 where there is none: ASCII's, and those of
- * Latin-1 as UTF-8 has them. */
+/* How many bytes at `text`, which is not empty, are a control character, 0 where there is none. */
 static size_t control_length(const char *text) {
-  uint8_t first = (uint8_t)text[0];
-  uint8_t second = first ? (uint8_t)text[1] : 0;
-  if (first == 0xc2 && second >= 0x80 && second < 0xa0)
-    return 2;
-  bool is_further_line = first == '\n' && text[1] == ' ' && text[2] == ' ';
-  return (first < ' ' && first != '\t' && !is_further_line) || first == 0x7f;
+  enum { longest = 3 };
+  uint32_t code = 0;
+  size_t length = kdl_utf8_decode(text, strnlen(text, longest), &code);
+  bool is_further_line = code == '\n' && text[1] == ' ' && text[2] == ' ';
+  return length && code != '\t' && !is_further_line && kdl_utf8_is_control(code) ? length : 0;
 }
 
 void kdl_plain(char *text, size_t size) {

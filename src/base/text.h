@@ -188,6 +188,14 @@ static inline size_t kdl_utf8_encode(uint32_t code, char out[4]) {
   return length;
 }
 
+/* Whether a character commands a terminal, ends a line or turns the direction of what follows:
+ * control characters of ASCII and of Latin-1, Unicode's separators of lines and paragraphs, and its
+ * controls of bidirectional text. Who prints it shows what was not written. */
+static inline bool kdl_utf8_is_control(uint32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e ||
+         code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Keys that index kernels                                                                      */
 
@@ -206,11 +214,11 @@ static inline bool kdl_kernel_name(kdl_string key, kdl_string *out_name) {
 /* ------------------------------------------------------------------------------------------ */
 /* Messages without control characters                                                          */
 
-/* Messages quote files, and files hold anything. Writes control characters in `text`, which has
- * room for `size` bytes, as \xNN, so that printing it prints one message: what was quoted can
- * neither begin a line of its own nor command a terminal. A message of several lines has two spaces
- * at the start of each further one, and keeps these newlines; tabs stay. What no longer fits is cut
- * off. Done twice it changes nothing. */
+/* Messages quote files, and files hold anything. Writes control characters (kdl_utf8_is_control) in
+ * `text`, which has room for `size` bytes, as \xNN, so that printing it prints one message: what
+ * was quoted can neither begin a line of its own nor command a terminal. A message of several lines
+ * has two spaces at the start of each further one, and keeps these newlines; tabs stay. What no
+ * longer fits is cut off. Done twice it changes nothing. */
 void kdl_plain(char *text, size_t size);
 
 #endif

@@ -60,10 +60,9 @@ static const char *class_name(kdl_device_class device_class) {
 
 bool kdl_spec_text_is_clean(kdl_string text, size_t *out_at) {
   for (size_t at = 0, length; at < text.length; at += length) {
-    length = kdl_utf8_length(text.data + at, text.length - at);
-    unsigned char c = (unsigned char)text.data[at];
-    bool is_c1 = length == 2 && c == 0xc2 && (unsigned char)text.data[at + 1] < 0xa0;
-    if (length == 0 || c < 0x20 || c == 0x7f || is_c1) {
+    uint32_t code = 0;
+    length = kdl_utf8_decode(text.data + at, text.length - at, &code);
+    if (length == 0 || kdl_utf8_is_control(code)) {
       *out_at = at;
       return false;
     }

@@ -6,16 +6,16 @@
 #include <string.h>
 
 size_t kdl_json_escape(const char *text, size_t size, char out[KDL_JSON_ESCAPED]) {
-  size_t length = kdl_utf8_length(text, size);
-  unsigned char first = (unsigned char)*text;
+  uint32_t code = 0;
+  size_t length = kdl_utf8_decode(text, size, &code);
   if (length == 0)
     snprintf(out, KDL_JSON_ESCAPED, "\\ufffd");
-  else if (first == '"' || first == '\\')
-    snprintf(out, KDL_JSON_ESCAPED, "\\%c", first);
-  else if (first == '\n' || first == '\t')
-    snprintf(out, KDL_JSON_ESCAPED, "%s", first == '\n' ? "\\n" : "\\t");
-  else if (first < 0x20 || first == 0x7f)
-    snprintf(out, KDL_JSON_ESCAPED, "\\u%04x", first);
+  else if (code == '"' || code == '\\')
+    snprintf(out, KDL_JSON_ESCAPED, "\\%c", (char)code);
+  else if (code == '\n' || code == '\t')
+    snprintf(out, KDL_JSON_ESCAPED, "%s", code == '\n' ? "\\n" : "\\t");
+  else if (kdl_utf8_is_control(code)) /* all of them below U+10000 */
+    snprintf(out, KDL_JSON_ESCAPED, "\\u%04x", (unsigned)(uint16_t)code);
   else
     *(char *)mempcpy(out, text, length) = '\0';
   return length ? length : 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Text as a string of JSON. It may hold anything: what is no UTF-8 becomes U+FFFD. */
+/* Text as a string of JSON. It may hold anything: what is no UTF-8 becomes U+FFFD, and
+ * control characters (kdl_utf8_is_control) are written as \uXXXX. */
 #ifndef KDL_BASE_JSON_WRITER_H
 #define KDL_BASE_JSON_WRITER_H
 

@@ -32,6 +32,25 @@ static void escapes(void **state) {
         "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
 }
 
+/* What turns the direction of text, ends a line or commands a terminal is seen, and its neighbours
+ * stay. */
+static void controls_beyond_ascii_are_escaped(void **state) {
+  (void)state;
+  static const uint32_t first[] = {0x80, 0x61c, 0x200e, 0x2028, 0x2066};
+  static const uint32_t last[] = {0x9f, 0x61c, 0x200f, 0x202e, 0x2069};
+  for (size_t i = 0; i < sizeof first / sizeof *first; ++i) {
+    for (uint32_t code = first[i] - 1; code <= last[i] + 1; ++code) {
+      char text[5] = "", expected[16];
+      kdl_utf8_encode(code, text);
+      if (code >= first[i] && code <= last[i])
+        snprintf(expected, sizeof expected, "\"\\u%04x\"", (unsigned)code);
+      else
+        snprintf(expected, sizeof expected, code == 0x7f ? "\"\\u007f\"" : "\"%s\"", text);
+      check(kdl_text_of(text), expected);
+    }
+  }
+}
+
 static void what_is_no_utf8(void **state) {
   (void)state;
   check(KDL_TEXT("a\xff"), "\"a\\ufffd\"");
@@ -67,6 +86,7 @@ static void round_trip(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(escapes),
+      cmocka_unit_test(controls_beyond_ascii_are_escaped),
       cmocka_unit_test(what_is_no_utf8),
       cmocka_unit_test(round_trip),
   };

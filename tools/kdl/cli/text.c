@@ -21,7 +21,7 @@ static size_t next_printable(kdl_string text, size_t *at, char out[longest_print
   uint32_t code = 0;
   size_t length = kdl_utf8_decode(text.data + *at, text.length - *at, &code);
   char *end = out;
-  if (length && wcwidth((wchar_t)code) > 0) {
+  if (length && !kdl_utf8_is_control(code) && wcwidth((wchar_t)code) > 0) {
     memcpy(out, text.data + *at, length);
     *at += length;
     return length;

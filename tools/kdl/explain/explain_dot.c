@@ -2,6 +2,7 @@
 /* A recorded sequence as a graph in DOT: `kdl explain FILE --dot | dot -Tsvg`. */
 #include "base/array.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "explain/explain_sequence.h"
 
 #include <inttypes.h>
@@ -25,14 +26,15 @@ typedef struct {
 } drawing;
 
 static void put_name(kdl_string name) {
-  for (size_t i = 0; i < name.length; ++i) {
-    unsigned char c = (unsigned char)name.data[i];
-    if (c == '"' || c == '\\')
-      printf("\\%c", c);
-    else if (c < ' ' || c == 0x7f)
-      printf("\\\\x%02x", c);
-    else
-      putchar(c);
+  for (size_t at = 0, length; at < name.length; at += length) {
+    uint32_t code = 0;
+    length = kdl_utf8_decode(name.data + at, name.length - at, &code);
+    bool is_plain = length && !kdl_utf8_is_control(code);
+    length = length ? length : 1;
+    if (is_plain && (code == '"' || code == '\\'))
+      putchar('\\');
+    for (size_t i = at; i < at + length; ++i)
+      printf(is_plain ? "%c" : "\\\\x%02x", (unsigned char)name.data[i]);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "trace/trace_report.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/text.h"
 
 #include <inttypes.h>
@@ -166,8 +167,16 @@ kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums) {
 
 /* A ';' would be another frame, and a line ends an entry. */
 static void put_frame(const char *name, FILE *file) {
-  for (const char *c = *name ? name : "?"; *c; ++c)
-    putc(*c == ';' ? ':' : (unsigned char)*c < 0x20 ? ' ' : *c, file);
+  kdl_string text = kdl_text_of(*name ? name : "?");
+  for (size_t at = 0, length; at < text.length; at += length) {
+    uint32_t code = 0;
+    length = kdl_utf8_decode(text.data + at, text.length - at, &code);
+    if (code == ';' || kdl_utf8_is_control(code))
+      putc(code == ';' ? ':' : ' ', file);
+    else
+      fwrite(text.data + at, 1, length, file);
+    length = length ? length : 1;
+  }
 }
 
 static void put_stack(const cli_trace *trace, const cli_trace_sums *sums, uint32_t frame,

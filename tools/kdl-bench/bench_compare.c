@@ -46,11 +46,11 @@ static void add_row(cli_table *table, const bench_figure *before, const bench_fi
 
 static kdl_status compare(const bench_results *before, const bench_results *after, size_t counts[3],
                           size_t *out_alone) {
-  static const cli_column columns[] = {{"VERDICT", false, 0, NULL},
-                                       {"FIGURE", false, 1, NULL},
-                                       {"OLD", true, 0, NULL},
-                                       {"NEW", true, 0, NULL},
-                                       {"CHANGE", true, 0, NULL}};
+  static const cli_column columns[] = {{.title = "VERDICT"},
+                                       {.title = "FIGURE", .shrinks = 1},
+                                       {.title = "OLD", .right = true},
+                                       {.title = "NEW", .right = true},
+                                       {.title = "CHANGE", .right = true}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   size_t shared = 0;
   for (size_t i = 0; i < after->figure_count; ++i) {

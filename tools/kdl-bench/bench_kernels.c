@@ -115,7 +115,7 @@ static void add_spread(cli_table *table, const bench_results *results, const ben
 }
 
 kdl_status cli_bench_print_kernels(const bench_results *results) {
-  static const cli_column own[] = {{"P5", true, 0, NULL}, {"P95", true, 0, NULL}};
+  static const cli_column own[] = {{.title = "P5", .right = true}, {.title = "P95", .right = true}};
   const char *names[KERNELS_PEERS];
   for (size_t i = 0; i < KERNELS_PEERS; ++i)
     names[i] = kernels_peers[i].name;

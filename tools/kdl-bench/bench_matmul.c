@@ -171,7 +171,8 @@ static void add_own(cli_table *table, const bench_results *results, const bench_
 }
 
 kdl_status cli_bench_print_matmul(const bench_results *results) {
-  static const cli_column own[] = {{"GFLOP/S", true, 0, NULL}, {"OF PEAK", true, 0, NULL}};
+  static const cli_column own[] = {{.title = "GFLOP/S", .right = true},
+                                   {.title = "OF PEAK", .right = true}};
   const char *titles[MATMUL_PEERS];
   for (size_t i = 0; i < MATMUL_PEERS; ++i)
     titles[i] = matmul_peers[i]->title;

@@ -102,15 +102,15 @@ static peer_list peers_of(const bench_results *results, const cli_bench_ratios *
 
 static kdl_status print_table(const bench_results *results, const cli_bench_ratios *form,
                               const char *name) {
-  cli_column columns[most_columns] = {{form->row, false, 0, NULL}, {"KDL", true, 0, NULL}};
+  cli_column columns[most_columns] = {{.title = form->row}, {.title = "KDL", .right = true}};
   size_t count = 2;
   peer_list peers = peers_of(results, form, name);
   for (size_t i = 0; i < form->own_count; ++i)
     columns[count++] = form->own[i];
   for (size_t i = 0; i < peers.count; ++i) {
-    columns[count++] = (cli_column){peers.names[i], true, 0, NULL};
-    columns[count++] = (cli_column){"LOW", true, 0, NULL};
-    columns[count++] = (cli_column){"HIGH", true, 0, NULL};
+    columns[count++] = (cli_column){.title = peers.names[i], .right = true};
+    columns[count++] = (cli_column){.title = "LOW", .right = true};
+    columns[count++] = (cli_column){.title = "HIGH", .right = true};
   }
   cli_table *table = cli_table_create(columns, count);
   for (size_t i = 0; i < results->figure_count; ++i) {

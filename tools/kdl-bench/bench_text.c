@@ -154,9 +154,9 @@ static void add_row(cli_table *table, const bench_results *results, const char *
 
 static kdl_status print_mode(const bench_results *results, const char *mode, const words *peers) {
   words rows = {.count = 0};
-  cli_column columns[most_rows + 1] = {{"LAYER", false, 0, NULL}};
+  cli_column columns[most_rows + 1] = {{.title = "LAYER"}};
   for (size_t i = 0; i < peers->count; ++i)
-    columns[i + 1] = (cli_column){peers->texts[i], true, 0, NULL};
+    columns[i + 1] = (cli_column){.title = peers->texts[i], .right = true};
   list_rows(results, mode, peers, &rows);
   printf("\n%s\n", title_of(mode));
   cli_table *table = cli_table_create(columns, peers->count + 1);
@@ -187,10 +187,11 @@ static kdl_status print_layers(const bench_results *results) {
 /* Anything else: one figure a line                                                             */
 
 static kdl_status print_figures(const bench_results *results) {
-  static const cli_column columns[] = {{"FIGURE", false, 1, NULL}, {"MEDIAN", true, 0, NULL},
-                                       {"LOW", true, 0, NULL},     {"HIGH", true, 0, NULL},
-                                       {"P5", true, 0, NULL},      {"P95", true, 0, NULL},
-                                       {"P99", true, 0, NULL}};
+  static const cli_column columns[] = {
+      {.title = "FIGURE", .shrinks = 1}, {.title = "MEDIAN", .right = true},
+      {.title = "LOW", .right = true},   {.title = "HIGH", .right = true},
+      {.title = "P5", .right = true},    {.title = "P95", .right = true},
+      {.title = "P99", .right = true}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < results->figure_count; ++i) {
     const bench_figure *figure = &results->figures[i];
@@ -206,11 +207,11 @@ static kdl_status print_figures(const bench_results *results) {
 }
 
 static kdl_status print_curves(const bench_results *results) {
-  static const cli_column columns[] = {{"CURVE", false, 1, NULL},
-                                       {"FROM", true, 0, NULL},
-                                       {"TO", true, 0, NULL},
-                                       {"PARAMETER", false, 0, NULL},
-                                       {"GROWS AS", false, 0, NULL}};
+  static const cli_column columns[] = {{.title = "CURVE", .shrinks = 1},
+                                       {.title = "FROM", .right = true},
+                                       {.title = "TO", .right = true},
+                                       {.title = "PARAMETER"},
+                                       {.title = "GROWS AS"}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < results->curve_count; ++i) {
     const bench_curve *curve = &results->curves[i];
@@ -234,10 +235,11 @@ static kdl_status print_curves(const bench_results *results) {
 /* What it means                                                                                */
 
 static kdl_status print_comparisons(const bench_results *results) {
-  static const cli_column columns[] = {{"RATIO OF", false, 2, NULL}, {"TO", false, 1, NULL},
-                                       {"MEDIAN", true, 0, NULL},    {"LOW", true, 0, NULL},
-                                       {"HIGH", true, 0, NULL},      {"BLOCKS", true, 0, NULL},
-                                       {"ROUNDS", true, 0, NULL}};
+  static const cli_column columns[] = {
+      {.title = "RATIO OF", .shrinks = 2}, {.title = "TO", .shrinks = 1},
+      {.title = "MEDIAN", .right = true},  {.title = "LOW", .right = true},
+      {.title = "HIGH", .right = true},    {.title = "BLOCKS", .right = true},
+      {.title = "ROUNDS", .right = true}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < results->comparison_count; ++i) {
     const bench_comparison *comparison = &results->comparisons[i];

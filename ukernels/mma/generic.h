@@ -28,4 +28,26 @@
     return sum + word * vector;                                                                    \
   }
 
+/* Words are two bf16, whose bits are the upper half of an f32. */
+#define KDL_MMA_GENERIC_APART                                                                      \
+  typedef uint32_t pairs __attribute__((ext_vector_type(16)));                                     \
+  typedef uint32_t unaligned_pairs __attribute__((ext_vector_type(16), aligned(2)));               \
+  typedef struct {                                                                                 \
+    sums even, odd;                                                                                \
+  } vectors;                                                                                       \
+  typedef struct {                                                                                 \
+    float even, odd;                                                                               \
+  } words;                                                                                         \
+  static inline vectors load_vectors(const kdl_bf16 *rhs) {                                        \
+    pairs both = *(const unaligned_pairs *)rhs;                                                    \
+    return (vectors){__builtin_bit_cast(sums, both << 16),                                         \
+                     __builtin_bit_cast(sums, both & 0xffff0000)};                                 \
+  }                                                                                                \
+  static inline words splat(const kdl_bf16 *lhs) {                                                 \
+    return (words){kdl_mma_bf16_value(lhs[0]), kdl_mma_bf16_value(lhs[1])};                        \
+  }                                                                                                \
+  static inline sums multiply(sums sum, words word, vectors vector) {                              \
+    return sum + word.even * vector.even + word.odd * vector.odd;                                  \
+  }
+
 #endif

@@ -33,8 +33,7 @@ static bool is_same_family(const kdl_image_rule *image, const kdl_device_rule *d
 
 /* Whether kdl-ld makes images for the family out of bitcode. */
 static bool is_linked(uint32_t family) {
-  return family == KDL_FAMILY_X86_64 || family == KDL_FAMILY_AARCH64 ||
-         family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN;
+  return is_host(family) || family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN;
 }
 
 void kdl_device_take_bitcode(kdl_device_rule *rule) {

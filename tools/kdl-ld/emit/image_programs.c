@@ -77,11 +77,12 @@ static kdl_status make_libm(const ld_linker *linker, const ld_program *lld, ld_f
   kdl_status status = ld_file_create("", 0, out_libm);
   if (status != KDL_OK)
     return status;
-  bool is_x86 = linker->target.family == KDL_FAMILY_X86_64;
-  const char *arguments[] = {
-      lld->path,           "-shared",         "-m", is_x86 ? "elf_x86_64" : "aarch64linux",
-      "-soname=libm.so.6", "--build-id=none", "-o", "-",
-      "--format=binary",   "/dev/null",       NULL};
+  const char *emulation = linker->target.family == KDL_FAMILY_X86_64    ? "elf_x86_64"
+                          : linker->target.family == KDL_FAMILY_AARCH64 ? "aarch64linux"
+                                                                        : "elf64lriscv";
+  const char *arguments[] = {lld->path,           "-shared",         "-m", emulation,
+                             "-soname=libm.so.6", "--build-id=none", "-o", "-",
+                             "--format=binary",   "/dev/null",       NULL};
   status = ld_program_run(lld, arguments, out_libm);
   if (status != KDL_OK)
     ld_file_close(out_libm);

@@ -30,19 +30,45 @@ static const llvm_name aarch64_names[] = {
 #include "linker/llvm_features.def"
 };
 
+static const llvm_name riscv_names[] = {
+#define LD_RISCV_NAME(id, name) {KDL_RISCV_##id, name},
+#include "linker/llvm_features.def"
+};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+/* How a family of CPUs is told to LLVM. */
+static const struct {
+  kdl_target_family family;
+  const llvm_name *names;
+  size_t name_count;
+  const char *cpu;
+  const char *features; /* that have no token: every such CPU has them */
+  const char *levels;   /* with which an arch begins that names no CPU to tune for */
+} cpus[] = {
+    {KDL_FAMILY_X86_64, x86_names, COUNT(x86_names), "x86-64", "", "x86-64"},
+    {KDL_FAMILY_AARCH64, aarch64_names, COUNT(aarch64_names), "generic", "", "armv"},
+    {KDL_FAMILY_RISCV, riscv_names, COUNT(riscv_names), "generic-rv64", "+m,+a,+f,+d,+c,", "rv"},
+};
+
+static size_t row_of(kdl_target_family family) {
+  size_t row = 0;
+  while (row + 1 < COUNT(cpus) && cpus[row].family != family)
+    ++row;
+  return row;
+}
+
 /* "+avx512bf16,"; nothing for what LLVM does not know. */
-static void add_feature(kdl_out *out, kdl_feature_class which, unsigned bit) {
-  const llvm_name *names = which == KDL_CLASS_X86 ? x86_names : aarch64_names;
-  size_t count = which == KDL_CLASS_X86 ? COUNT(x86_names) : COUNT(aarch64_names);
-  for (size_t i = 0; i < count; ++i) {
-    if (names[i].bit == bit) {
-      if (names[i].name[0])
-        kdl_out_format(out, "+%s,", names[i].name);
+static void add_feature(kdl_out *out, size_t row, unsigned bit) {
+  for (size_t i = 0; i < cpus[row].name_count; ++i) {
+    const llvm_name *name = &cpus[row].names[i];
+    if (name->bit == bit) {
+      if (name->name[0])
+        kdl_out_format(out, "+%s,", name->name);
       return;
     }
   }
+  kdl_feature_class which = kdl_family_class(cpus[row].family);
   const char *token = kdl_feature_name(which, bit);
   if (!token)
     return;
@@ -63,15 +89,17 @@ static kdl_feature_set device_features(const ld_request *request, kdl_feature_cl
 static void describe_cpu(ld_target *target, const ld_request *request) {
   kdl_feature_class which = kdl_family_class(target->family);
   kdl_feature_set set = device_features(request, which);
+  size_t row = row_of(target->family);
   kdl_out out = {target->features, sizeof target->features, 0};
+  kdl_out_format(&out, "%s", cpus[row].features);
   for (unsigned bit = 0; bit < 128; ++bit) {
     if (kdl_feature_has(set, bit))
-      add_feature(&out, which, bit);
+      add_feature(&out, row, bit);
   }
   if (out.used)
     target->features[out.used - 1] = '\0';
   bool is_x86 = target->family == KDL_FAMILY_X86_64;
-  snprintf(target->cpu, sizeof target->cpu, "%s", is_x86 ? "x86-64" : "generic");
+  snprintf(target->cpu, sizeof target->cpu, "%s", cpus[row].cpu);
   kdl_out arch = {target->arch, sizeof target->arch, 0};
   if (is_x86)
     kdl_out_x86(&arch, device_features(request, which));
@@ -81,7 +109,7 @@ static void describe_cpu(ld_target *target, const ld_request *request) {
   /* The spec may name a CPU, and then it is known what to tune for. */
   const char *name = request->device.spec.arch;
   size_t length = strcspn(name, "+");
-  bool is_named = is_x86 ? strncmp(name, "x86-64", 6) != 0 : strncmp(name, "armv", 4) != 0;
+  bool is_named = strncmp(name, cpus[row].levels, strlen(cpus[row].levels)) != 0;
   if (is_named && length < sizeof target->tune)
     snprintf(target->tune, sizeof target->tune, "%.*s", (int)length, name);
 }
@@ -275,6 +303,7 @@ static const struct {
 } triples[] = {
     {KDL_FAMILY_X86_64, "x86_64-unknown-linux-gnu"},
     {KDL_FAMILY_AARCH64, "aarch64-unknown-linux-gnu"},
+    {KDL_FAMILY_RISCV, "riscv64-unknown-linux-gnu"},
     {KDL_FAMILY_NVPTX, "nvptx64-nvidia-cuda"},
     {KDL_FAMILY_AMDGCN, "amdgcn-amd-amdhsa"},
 };
@@ -313,6 +342,13 @@ static void initialize(kdl_target_family family) {
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
     LLVMInitializeAArch64AsmParser();
+    return;
+  case KDL_FAMILY_RISCV:
+    LLVMInitializeRISCVTargetInfo();
+    LLVMInitializeRISCVTarget();
+    LLVMInitializeRISCVTargetMC();
+    LLVMInitializeRISCVAsmPrinter();
+    LLVMInitializeRISCVAsmParser();
     return;
   case KDL_FAMILY_NVPTX:
     LLVMInitializeNVPTXTargetInfo();

@@ -244,10 +244,8 @@ static kdl_status look_at_head(kdl_image *image) {
 }
 
 /* AMD's triple may name the processor, and then an arch may be missing. */
-static bool take_processor(kdl_container *container, kdl_image *image) {
+static __attribute__((noinline)) bool take_processor(kdl_container *container, kdl_image *image) {
   char processor[KDL_TRIPLE_PROCESSOR];
-  if (!kdl_text_starts(image->triple, "amdgpu"))
-    return true;
   kdl_triple_processor(image->triple, processor);
   image->arch = kdl_arena_string(&container->arena, processor, strlen(processor));
   return image->arch.data;

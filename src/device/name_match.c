@@ -81,12 +81,22 @@ static bool same(const plain_name *a, const plain_name *b) {
   return a->length && a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-static bool has_number(const plain_name *name) {
-  for (size_t i = 0; i < name->length; ++i) {
-    if (kdl_is_digit(name->text[i]))
-      return true;
+/* The first number in a name, as text; "" where it has none. What does not have it is another
+ * device, which is told without taking its name apart. */
+typedef struct {
+  char digits[16];
+} number_text;
+
+static number_text number_in(const plain_name *name) {
+  number_text number = {""};
+  size_t at = 0, length = 0;
+  while (at < name->length && !kdl_is_digit(name->text[at]))
+    ++at;
+  for (; at < name->length && kdl_is_digit(name->text[at]); ++at) {
+    if (length + 1 < sizeof number.digits)
+      number.digits[length++] = name->text[at];
   }
-  return false;
+  return number;
 }
 
 /* How well a row's name is what was asked for, best first. */
@@ -131,9 +141,12 @@ static found_row find(kdl_string name) {
   enum { shortest_part = 3 };
   plain_name asked = plain(name, false);
   plain_name whole = plain(name, true);
+  number_text number = number_in(&asked);
   found_row found = {IS_OTHER, NULL, true};
   const kdl_named_device *row;
   for (size_t i = 0; (row = kdl_named_device_at(i)); ++i) {
+    if (!strstr(row->name, number.digits) && !strstr(row->product, number.digits))
+      continue;
     closeness how = compare(row, &asked, &whole);
     if (how > IS_PRODUCT && asked.length < shortest_part)
       continue;
@@ -143,7 +156,7 @@ static found_row find(kdl_string name) {
       found.is_one &= kdl_named_device_is_like(found.row, row);
   }
   /* A word without a number names a series at best. */
-  if (found.how > IS_PRODUCT && !has_number(&asked))
+  if (found.how > IS_PRODUCT && !number.digits[0])
     found.is_one = false;
   return found;
 }
@@ -198,9 +211,12 @@ static bool is_slip(const plain_name *a, const plain_name *b) {
 const char *kdl_named_device_meant(kdl_string name) {
   enum { shortest = 5 }; /* in short names a letter makes another product: A40, L40, M40 */
   plain_name asked = plain(name, true);
+  number_text number = number_in(&asked);
   const kdl_named_device *row;
   const kdl_named_device *meant = NULL;
   for (size_t i = 0; asked.length >= shortest && (row = kdl_named_device_at(i)); ++i) {
+    if (!strstr(row->name, number.digits))
+      continue;
     plain_name other = plain(kdl_text_of(row->name), true);
     if (other.length < shortest || !is_slip(&asked, &other))
       continue;

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "cli/demangle.h"
 #include "cli/options.h"
+#include "cli/text.h"
 #include "images/choose_for.h"
 #include "select/coverage.h"
 
@@ -326,8 +327,12 @@ const char *check_shown(check *c, const check_library *library);
 /* Gives each library its group. */
 void check_name_groups(check *c);
 
-/* What somebody who has the library and the device can do, where that is known; "" otherwise. */
+/* What somebody who has the library and the device can do, "" where that is not known; NULL without
+ * memory. */
 const char *check_advice(check *c, const check_gap *gap, size_t device);
+
+/* Below the row of a table. */
+void check_add_advice(cli_table *table, const char *advice);
 
 /* A line for each package and device. */
 kdl_status check_print_summary(check *c);

@@ -97,9 +97,14 @@ const char *check_advice(check *c, const check_gap *gap, size_t device) {
   case OF_SETTINGS:
     return gap->fix;
   }
+  return advice;
+}
+
+void check_add_advice(cli_table *table, const char *advice) {
   if (!advice)
-    check_short(c);
-  return advice ? advice : "";
+    cli_table_add_failed(table);
+  else if (*advice)
+    cli_table_add_line(table, "try", kdl_text_of(advice));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -203,13 +208,17 @@ static bool list_groups(check *c, groups *out) {
   return whole;
 }
 
-/* Another version of the package, among those that were looked at, that runs. */
+/* Another version of the package, among those that were looked at, that runs. They are in order, so
+ * that those of one name follow one another. */
 static const char *find_instead(const groups *all, const group *of, size_t device) {
-  size_t length = strcspn(of->name, " ");
-  for (size_t i = 0; of->name[length] && i < all->count; ++i) {
-    const group *other = &all->items[i];
-    if (other != of && answer_of(&other->tallies[device]) == RUNS &&
-        strncmp(other->name, of->name, length + 1) == 0)
+  size_t name = strcspn(of->name, " ") + 1; /* with the blank before the version */
+  const group *other = of;
+  if (!of->name[name - 1])
+    return NULL;
+  while (other > all->items && strncmp(other[-1].name, of->name, name) == 0)
+    --other;
+  for (; other < all->items + all->count && strncmp(other->name, of->name, name) == 0; ++other) {
+    if (answer_of(&other->tallies[device]) == RUNS)
       return other->name;
   }
   return NULL;
@@ -224,9 +233,7 @@ static const char *device_name(check *c, size_t device, const kdl_device_info *a
   bool is_number = asked[strspn(asked, "0123456789")] == '\0';
   if (!is_number)
     return strlen(asked) <= 32 ? asked : name;
-  const char *made =
-      c->devices.count > 1 && *asked ? kdl_arena_format(&c->arena, "%s: %s", asked, name) : name;
-  return made ? made : name;
+  return c->devices.count > 1 && *asked ? kdl_arena_format(&c->arena, "%s: %s", asked, name) : name;
 }
 
 static void add_row(check *c, cli_table *table, const groups *all, const group *of, size_t device) {
@@ -244,7 +251,10 @@ static void add_row(check *c, cli_table *table, const groups *all, const group *
                     : counted->gap   ? words_of(cause_of(counted->gap->code))
                                      : "its code cannot be read";
   cli_table_add(table, kdl_text_of(of->name));
-  cli_table_add(table, kdl_text_of(device_name(c, device, &about)));
+  const char *shown = device_name(c, device, &about);
+  if (!shown)
+    cli_table_add_failed(table);
+  cli_table_add(table, kdl_text_of(shown ? shown : ""));
   cli_table_add(table, kdl_text_of(names[runs]));
   cli_table_add(table, kdl_text_of(runs == IS_OTHER ? "" : libraries));
   cli_table_add(table, kdl_text_of(why));
@@ -254,8 +264,8 @@ static void add_row(check *c, cli_table *table, const groups *all, const group *
   const char *advice = instead || !counted->gap ? "" : check_advice(c, counted->gap, device);
   if (instead)
     cli_table_add_line(table, "instead", kdl_text_of(instead));
-  else if (*advice)
-    cli_table_add_line(table, "try", kdl_text_of(advice));
+  else
+    check_add_advice(table, advice);
 }
 
 kdl_status check_print_summary(check *c) {

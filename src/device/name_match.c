@@ -77,6 +77,13 @@ static plain_name plain(kdl_string name, bool all_words) {
   return made;
 }
 
+static size_t word_count(const plain_name *name) {
+  size_t count = 0;
+  for (size_t i = 0; i < name->length; ++i)
+    count += name->starts[i];
+  return count;
+}
+
 static bool same(const plain_name *a, const plain_name *b) {
   return a->length && a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
@@ -155,8 +162,8 @@ static found_row find(kdl_string name) {
     else if (how == found.how && how != IS_OTHER && how != IS_NAME)
       found.is_one &= kdl_named_device_is_like(found.row, row);
   }
-  /* A word without a number names a series at best. */
-  if (found.how > IS_PRODUCT && !number.digits[0])
+  /* One word without a number names a series at best. */
+  if (found.how > IS_PRODUCT && !number.digits[0] && word_count(&asked) < 2)
     found.is_one = false;
   return found;
 }

@@ -15,6 +15,7 @@ enum kind {
   CDNA_APU,
   RDNA,
   RDNA_APU,
+  GEN9,
   GEN12,
   DG1,
   XE,
@@ -67,6 +68,8 @@ static const struct {
                   "fp16+fp64+images+" GPU_TOKENS},
 #undef AMD
 #define ZE KDL_BACKEND_LEVEL_ZERO
+    [GEN9] = {ZE, KDL_DEVICE_INTEGRATED, 8 + 16 + 32, 0, 64, INTEL_CL,
+              "fp16+fp64+images+" GPU_TOKENS},
     [GEN12] = {ZE, KDL_DEVICE_INTEGRATED, 8 + 16 + 32, 0, 64, INTEL_CL, "fp16+images+" GPU_TOKENS},
     [DG1] = {ZE, KDL_DEVICE_DISCRETE, 8 + 16 + 32, 0, 64, INTEL_CL, "fp16+images+" GPU_TOKENS},
     [XE] = {ZE, KDL_DEVICE_DISCRETE, 8 + 16 + 32, 1024, 64, INTEL_CL, "fp16+images+" GPU_TOKENS},

@@ -27,7 +27,8 @@ void kdl_named_device_describe(const kdl_named_device *row, kdl_device_routes *o
 bool kdl_named_device_is_like(const kdl_named_device *a, const kdl_named_device *b);
 
 /* The device that a name means: the row's own name, the name of the product, or a part of that with
- * a number in it ("4090", "a770") where all that have it are of one architecture. Case, blanks and
+ * a number or several words in it ("a770", "Whiskey Lake") where all that have it are of one
+ * architecture. Case, blanks and
  * dashes make no difference, and neither do the words that drivers add ("NVIDIA A100-SXM4-80GB").
  * KDL_BAD_CALL with the names that were meant where there are several, or one that differs by a
  * slip of letters; a name that may be of another architecture is never suggested. */

@@ -451,8 +451,8 @@ const cli_command cli_commands[] = {
             "as machine code, '+' all run, some compiled by the driver, '~' it is built for the "
             "device and has kernels for others, '.' it does not run or lacks kernels, with the "
             "reasons. A runtime that a library is linked against (libcudart.so.N) is held against "
-            "the driver, where its version is known; one that is linked into it is not looked for. "
-            "Links are not followed. The "
+            "the driver, where its version is known; of one that is linked into it the version is "
+            "not. Links are not followed. The "
             "exit code is 3 where something does not run. KDL_DEVICE stands for --device. With "
             "--process, or a program to run, the files that it maps are checked; the program's "
             "exit code comes first, and what is found goes to standard error.",

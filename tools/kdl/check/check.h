@@ -60,13 +60,14 @@ typedef enum check_runtime { CHECK_CUDA, CHECK_HIP, CHECK_SYCL } check_runtime;
 typedef struct check_need {
   const char *library; /* "libcudart.so.13" */
   check_runtime runtime;
-  uint32_t version; /* of the runtime, as KDL_VERSION_OF; for CUDA also the oldest driver's */
+  uint32_t version; /* of the runtime, as KDL_VERSION_OF; for CUDA also the oldest driver's; 0 where
+                     * it is not known */
 } check_need;
 
 /* Whether the driver of a device has what a library's runtime takes. */
 typedef enum check_runtime_fit {
   CHECK_FIT_NONE,    /* it names no runtime of that driver */
-  CHECK_FIT_UNKNOWN, /* the driver's version is not known */
+  CHECK_FIT_UNKNOWN, /* the version of the driver, or of the runtime, is not known */
   CHECK_FIT,
   CHECK_FIT_TOO_NEW, /* then nothing runs */
 } check_runtime_fit;

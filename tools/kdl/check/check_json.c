@@ -68,7 +68,7 @@ static void put_library(cli_json *json, const check *c, const check_library *lib
     cli_json_begin_object(json);
     cli_json_put_text(json, "library", need->library);
     cli_json_put_text(json, "runtime", check_runtime_name(need->runtime));
-    cli_json_put_text(json, "version", version);
+    cli_json_put_text(json, "version", need->version ? version : NULL);
     cli_json_end_object(json);
   }
   cli_json_end_array(json);

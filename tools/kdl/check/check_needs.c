@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The runtimes that a library is linked against (DT_NEEDED), and whether a device's driver has what
- * they take. A runtime that is linked into the library has no name there, and is not looked for. */
+/* The runtimes that a library is linked against (DT_NEEDED), or that CUDA's is linked into it, and
+ * whether a device's driver has what they take. */
 #include "base/bytes.h"
 #include "base/text.h"
 #include "check/check.h"
@@ -133,6 +133,63 @@ static void add_need(check *c, check_library *library, const char *name) {
   }
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* A runtime that is linked into a library                                                      */
+
+/* What CUDA's runtime tells of a driver that is too old, whatever its own version. */
+static const char own_runtime[] = "CUDA driver version is insufficient for CUDA runtime version";
+
+static bool holds_text(const check_file *file, uint64_t offset, uint64_t size) {
+  enum { step = 1 << 20, overlap = sizeof own_runtime - 1 };
+  uint8_t *bytes = malloc(step + overlap);
+  bool found = false;
+  for (uint64_t at = 0; bytes && at < size && !found; at += step) {
+    size_t length = size - at < step + overlap ? (size_t)(size - at) : step + overlap;
+    if (!read_at(file, offset + at, bytes, length))
+      break;
+    found = memmem(bytes, length, own_runtime, overlap) != NULL;
+  }
+  free(bytes);
+  return found;
+}
+
+/* In its constants, which are in .rodata. */
+static bool has_own_runtime(const check_file *file) {
+  uint8_t head[sizeof(Elf64_Ehdr)];
+  char name[sizeof ".rodata"];
+  if (!read_at(file, 0, head, sizeof head) ||
+      kdl_load_u16(head + offsetof(Elf64_Ehdr, e_shentsize)) != sizeof(Elf64_Shdr))
+    return false;
+  size_t count = kdl_load_u16(head + offsetof(Elf64_Ehdr, e_shnum));
+  size_t names = kdl_load_u16(head + offsetof(Elf64_Ehdr, e_shstrndx));
+  uint8_t *sections = read_new(file, kdl_load_u64(head + offsetof(Elf64_Ehdr, e_shoff)),
+                               count * sizeof(Elf64_Shdr));
+  bool found = false;
+  for (size_t i = 0; sections && names < count && i < count && !found; ++i) {
+    const uint8_t *at = sections + i * sizeof(Elf64_Shdr);
+    const uint8_t *texts = sections + names * sizeof(Elf64_Shdr);
+    uint64_t name_at = kdl_load_u64(texts + offsetof(Elf64_Shdr, sh_offset)) +
+                       kdl_load_u32(at + offsetof(Elf64_Shdr, sh_name));
+    found = kdl_load_u32(at + offsetof(Elf64_Shdr, sh_type)) == SHT_PROGBITS &&
+            read_at(file, name_at, name, sizeof name) &&
+            memcmp(name, ".rodata", sizeof name) == 0 &&
+            holds_text(file, kdl_load_u64(at + offsetof(Elf64_Shdr, sh_offset)),
+                       kdl_load_u64(at + offsetof(Elf64_Shdr, sh_size)));
+  }
+  free(sections);
+  return found;
+}
+
+static bool needs_cuda(const check_library *library) {
+  for (size_t i = 0; i < library->need_count; ++i) {
+    if (library->needs[i].runtime == CHECK_CUDA)
+      return true;
+  }
+  return false;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
 void check_find_needs(check *c, const check_file *file, check_library *library) {
   elf_reader elf;
   uint64_t strings, value;
@@ -145,6 +202,8 @@ void check_find_needs(check *c, const check_file *file, check_library *library) 
       if (read_at(file, strings + value, name, sizeof name - 1))
         add_need(c, library, name);
     }
+    if (!needs_cuda(library) && library->need_count < CHECK_NEEDS && has_own_runtime(file))
+      library->needs[library->need_count++] = (check_need){"libcudart_static.a", CHECK_CUDA, 0};
   }
   free(elf.segments);
   free(elf.dynamic);
@@ -167,7 +226,7 @@ check_runtime_fit check_fit_needs(const check_library *library, kdl_device *devi
     const check_need *need = &library->needs[i];
     if (need->runtime != CHECK_CUDA)
       continue;
-    if (!info.driver[0]) {
+    if (!info.driver[0] || !need->version) {
       fit = CHECK_FIT_UNKNOWN;
     } else if (need->version > *out_driver) {
       *out_need = need;

@@ -142,6 +142,7 @@ void check_name_groups(check *c) {
 typedef struct {
   size_t libraries, failing;
   bool runs, is_compiled;
+  bool is_unsure; /* CUDA's runtime is linked in, and takes a driver that is not known */
   const check_gap *gap;
 } tally;
 
@@ -164,6 +165,8 @@ static void count_library(const check *c, const check_library *library, size_t d
   all->failing += fails;
   all->runs |= !fails || verdict->coverage.kernels_run || verdict->coverage.modules_run;
   all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
+  for (size_t i = 0; i < library->need_count && verdict->runtime == CHECK_FIT_UNKNOWN; ++i)
+    all->is_unsure |= !library->needs[i].version;
   for (size_t i = 0; fails && i < verdict->gap_count; ++i) {
     const check_gap *gap = &verdict->gaps[i];
     if (!all->gap || gap->kernels + gap->modules > all->gap->kernels + all->gap->modules)
@@ -246,10 +249,14 @@ static void add_row(check *c, cli_table *table, const groups *all, const group *
   char libraries[48];
   snprintf(libraries, sizeof libraries, "%zu of %zu", counted->libraries - counted->failing,
            counted->libraries);
-  const char *why = runs == IS_OTHER ? "for other devices"
-                    : runs == RUNS   ? counted->is_compiled ? "compiled when it is loaded" : ""
-                    : counted->gap   ? words_of(cause_of(counted->gap->code))
-                                     : "its code cannot be read";
+  const char *why =
+      counted->gap ? words_of(cause_of(counted->gap->code)) : "its code cannot be read";
+  if (runs == IS_OTHER)
+    why = "for other devices";
+  else if (runs == RUNS)
+    why = counted->is_unsure     ? "its CUDA runtime is unknown"
+          : counted->is_compiled ? "compiled when it is loaded"
+                                 : "";
   cli_table_add(table, kdl_text_of(of->name));
   const char *shown = device_name(c, device, &about);
   if (!shown)

@@ -149,6 +149,11 @@ static void add_library(check *c, cli_table *table, const check_library *library
   add_number(table, coverage->kernels_native);
   add_number(table, coverage->kernels_run - coverage->kernels_native);
   add_number(table, coverage->kernels - coverage->kernels_run);
+  for (size_t i = 0; i < library->need_count && verdict->runtime == CHECK_FIT_UNKNOWN; ++i) {
+    if (!library->needs[i].version)
+      cli_table_add_line(table, "runtime",
+                         KDL_TEXT("CUDA's is linked into it; which driver it takes is not known"));
+  }
   for (size_t i = 0; i < verdict->gap_count; ++i)
     add_gap(c, table, &verdict->gaps[i], verdict->outcome == CHECK_OTHER, device);
 }

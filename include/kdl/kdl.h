@@ -280,8 +280,9 @@ KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
  */
 KDL_API kdl_status kdl_devices_refresh(const char *backend, size_t *out_new);
 
-/* The spec of the device's preferred route, as one line of text: for people, and to be given to
- * kdl_device_find elsewhere. Programs read kdl_device_get. */
+/* The spec of the device's preferred route, as one line of text: for people. Given to
+ * kdl_device_find elsewhere it describes the device through that route alone; `kdl devices --json`
+ * has all of them. Programs read kdl_device_get. */
 KDL_API const char *kdl_device_spec_text(const kdl_device *device);
 
 /* In the default order of preference. */

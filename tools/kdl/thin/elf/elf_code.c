@@ -10,9 +10,9 @@
  *   data      a distance of 32 or 64 bits from where it lies to the start of something; those that
  *             can be written to have pointers instead, and frames lead to code
  *
- * Any bytes of x86-64's code may look like a distance. .eh_frame tells where functions begin and
- * end: where all of one, or all between two, decodes as instructions from the one to the other,
- * only theirs count; elsewhere, those at every byte do.
+ * Any bytes of x86-64's code may look like an instruction with a distance. .eh_frame tells where
+ * functions begin and end: where all of one decodes from its start to its end, only its own
+ * instructions count; elsewhere, what an instruction at any byte would refer to.
  */
 #include "thin/elf/elf_code.h"
 
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELF_RISCV = 243, longest_immediate = 4, longest_literal = 16, near = 64 };
+enum { ELF_RISCV = 243, longest_immediate = 4, longest_literal = 16, not_sure = 2, near = 64 };
 
 static bool is_sought(const elf_sought *sought, uint64_t start, uint64_t size) {
   uint64_t end = start + size + sought->reach;
@@ -165,24 +165,40 @@ typedef struct {
   uint64_t lowest, highest; /* that matters */
 } x86_walk;
 
-/* Bytes that may be a distance, behind those of a ModRM that announces one; an immediate may
- * follow. The answer is whether one leads to what is sought. */
-static bool scan_bytes(const x86_walk *walk, const elf_section *section, uint64_t start,
-                       uint64_t end, bool is_told) {
+/* Whether bytes that may be a distance, behind those of a ModRM that announces one, lead to what is
+ * sought. An immediate may follow. */
+static bool may_refer(const x86_walk *walk, const elf_section *section, uint64_t modrm) {
   const uint8_t *code = walk->image->data + section->offset;
-  bool any = false;
-  for (uint64_t i = start; i + 5 <= end && (is_told || !any); ++i) {
-    if ((code[i] & 0xc7) != 5)
-      continue;
-    uint64_t to = section->address + i + 5 + distance32(code + i + 1);
-    if (to - walk->lowest > walk->highest - walk->lowest)
-      continue;
-    if (is_told)
-      see(walk->sought, to, longest_immediate + 1);
-    else
-      any = is_sought(walk->sought, to, longest_immediate + 1);
+  uint64_t to = section->address + modrm + 5 + distance32(code + modrm + 1);
+  return to - walk->lowest <= walk->highest - walk->lowest &&
+         is_sought(walk->sought, to, longest_immediate + 1);
+}
+
+/* The next ModRM of that kind, or the end. */
+static uint64_t next_reference(const x86_walk *walk, const elf_section *section, uint64_t at,
+                               uint64_t end) {
+  const uint8_t *code = walk->image->data + section->offset;
+  for (; at + 5 <= end; ++at) {
+    if ((code[at] & 0xc7) == 5 && may_refer(walk, section, at))
+      return at;
   }
-  return any;
+  return end;
+}
+
+/* Sees what instructions that begin at any byte refer to. */
+static void scan_bytes(const x86_walk *walk, const elf_section *section, uint64_t start,
+                       uint64_t end) {
+  enum { farthest = 14 };
+  const uint8_t *code = walk->image->data + section->offset;
+  for (uint64_t i = next_reference(walk, section, start, end); i < end;
+       i = next_reference(walk, section, i + 1, end)) {
+    for (uint64_t from = i - start < farthest ? start : i - farthest; from < i; ++from) {
+      size_t displacement,
+          size = x86_instruction_length(code + from, (size_t)(end - from), &displacement);
+      if (size && from + displacement == i + 1)
+        see(walk->sought, section->address + from + size + distance32(code + i + 1), not_sure);
+    }
+  }
 }
 
 /* Sees those of the instructions; false where the bytes are not instructions from the start to the
@@ -230,14 +246,14 @@ static void scan_immediates(const x86_walk *walk, const elf_section *section) {
   }
 }
 
-static void scan_between(const x86_walk *walk, const elf_section *section, uint64_t start,
-                         uint64_t end) {
-  if (!scan_bytes(walk, section, start, end, false))
+static void scan_function(const x86_walk *walk, const elf_section *section, uint64_t start,
+                          uint64_t end) {
+  if (next_reference(walk, section, start, end) == end)
     return;
   if (decode(walk, section, start, end, false))
     decode(walk, section, start, end, true);
   else
-    scan_bytes(walk, section, start, end, true);
+    scan_bytes(walk, section, start, end);
 }
 
 static void scan_x86_64(const x86_walk *walk, const elf_section *section,
@@ -252,11 +268,11 @@ static void scan_x86_64(const x86_walk *walk, const elf_section *section,
       break;
     if (start < seen || !kdl_in_range(start, size, section->size))
       continue;
-    scan_between(walk, section, seen, start);
-    scan_between(walk, section, start, start + size);
+    scan_bytes(walk, section, seen, start);
+    scan_function(walk, section, start, start + size);
     seen = start + size;
   }
-  scan_between(walk, section, seen, section->size);
+  scan_bytes(walk, section, seen, section->size);
   scan_immediates(walk, section);
 }
 

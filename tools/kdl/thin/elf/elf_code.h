@@ -16,8 +16,8 @@ typedef struct elf_sought {
   const elf_span *spans; /* in order, apart from one another */
   size_t count;
   uint64_t reach; /* what leads to so many bytes before a span is seen too */
-  /* Something leads to an address in `where`; one byte is an exact address. Or, where a file is
-   * loaded where it was linked for, a number there is such an address. */
+  /* Something leads to an address in `where`; where that is one byte, certainly. Or, where a file
+   * is loaded where it was linked for, a number there is such an address. */
   void (*see)(void *user, const elf_span *where, bool is_number);
   void *user;
 } elf_sought;

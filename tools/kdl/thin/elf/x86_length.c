@@ -45,14 +45,14 @@ static const uint8_t one_byte[256] = {
 
 /* Behind 0f. Those behind 0f 38 are all M, those behind 0f 3a all MB. */
 static const uint8_t two_bytes[256] = {
-    M,  M,  M,  M,  NO, N,  N,  N,  N,  N,  NO, N,  NO, M,  N,  NO, /* 00 */
+    M,  M,  M,  M,  NO, N,  N,  N,  N,  N,  NO, N,  NO, M,  N,  MB, /* 00 */
     M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  /* 10 */
     R,  R,  R,  R,  NO, NO, NO, NO, M,  M,  M,  M,  M,  M,  M,  M,  /* 20 */
     N,  N,  N,  N,  N,  N,  NO, N,  NO, NO, NO, NO, NO, NO, NO, NO, /* 30 */
     M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  /* 40 */
     M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  /* 50 */
     M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  /* 60 */
-    MB, MB, MB, MB, M,  M,  M,  N,  NO, M,  NO, NO, M,  M,  M,  M,  /* 70 */
+    MB, MB, MB, MB, M,  M,  M,  N,  M,  M,  NO, NO, M,  M,  M,  M,  /* 70 */
     J,  J,  J,  J,  J,  J,  J,  J,  J,  J,  J,  J,  J,  J,  J,  J,  /* 80 */
     M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  /* 90 */
     N,  N,  N,  M,  MB, M,  NO, NO, N,  N,  N,  M,  MB, M,  M,  M,  /* a0 */
@@ -63,16 +63,32 @@ static const uint8_t two_bytes[256] = {
     M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  /* f0 */
 };
 
-/* Opcodes of VEX and EVEX: all have ModRM but one. */
+/* Opcodes behind VEX, EVEX and AMD's XOP, which all have ModRM but one. EVEX has those of one byte
+ * as map 4 (APX), among them shld and shrd. */
 static form form_of_map(unsigned map, uint8_t opcode, bool is_evex) {
-  if (map == 1) {
+  switch (map) {
+  case 1:
     if (opcode == 0x77)
       return is_evex ? NO : N;
     return two_bytes[opcode] == MB ? MB : M;
-  }
-  if (map == 3)
+  case 4:
+    if (opcode == 0x24 || opcode == 0x2c)
+      return MB;
+    return !is_evex ? NO : one_byte[opcode] < M ? M : (form)one_byte[opcode];
+  case 2:
+  case 5:
+  case 6:
+  case 9:
+    return M;
+  case 3:
+  case 8:
     return MB;
-  return map == 2 || (is_evex && (map == 5 || map == 6)) ? M : NO;
+  case 7:
+  case 10:
+    return MZ;
+  default:
+    return NO;
+  }
 }
 
 static bool is_prefix(uint8_t byte) {
@@ -109,31 +125,33 @@ size_t x86_instruction_length(const uint8_t *code, size_t size, size_t *out_disp
   if ((bytes[at] & 0xf0) == 0x40)
     is_wide = bytes[at++] & 8;
   uint8_t opcode = bytes[at++];
-  if (opcode == 0xc5) {
+  if (opcode == 0xd5) { /* REX2 */
+    uint8_t bits = bytes[at++];
+    is_wide = bits & 8;
+    opcode = bytes[at++];
+    found = bits & 0x80 ? two_bytes[opcode] : one_byte[opcode];
+  } else if (opcode == 0xc5) {
     at += 1;
-    opcode = bytes[at++];
-    found = form_of_map(1, opcode, false);
-  } else if (opcode == 0xc4) {
-    unsigned map = bytes[at] & 0x1f;
-    at += 2;
-    opcode = bytes[at++];
-    found = form_of_map(map, opcode, false);
-  } else if (opcode == 0x62) {
-    unsigned map = bytes[at] & 7;
-    at += 3;
-    opcode = bytes[at++];
-    found = form_of_map(map, opcode, true);
+    found = form_of_map(1, bytes[at++], false);
+  } else if (opcode == 0xc4 || opcode == 0x62 || (opcode == 0x8f && bytes[at] & 0x18)) {
+    bool is_evex = opcode == 0x62;
+    unsigned map = bytes[at] & (is_evex ? 7 : 0x1f);
+    is_short = is_evex && (bytes[at + 1] & 3) == 1;
+    is_wide = bytes[at + 1] & 0x80;
+    at += is_evex ? 3 : 2;
+    found = form_of_map(map, bytes[at++], is_evex);
   } else if (opcode == 0x0f) {
+    bool is_plain = at == 1;
     opcode = bytes[at++];
     found = two_bytes[opcode];
     if (opcode == 0x38 || opcode == 0x3a) {
       found = opcode == 0x38 ? M : MB;
       ++at;
     }
+    if (opcode == 0x78 && !is_plain) /* extrq and insertq, of registers alone */
+      found = NO;
   } else {
     found = one_byte[opcode];
-    if (opcode == 0x8f && bytes[at] & 0x38) /* AMD's XOP */
-      found = NO;
   }
   if (found == NO || at > longest)
     return 0;

@@ -306,3 +306,16 @@ def test_prepared_with_buffers(saxpy, host):
     x.free()
     with pytest.raises(TypeError, match="saxpy: argument 2: the buffer was freed"):
         again()
+
+
+def test_fill():
+    buffer, data = kdl.Buffer("host", 16), bytearray(16)
+    for pattern, expected in ((0, bytes(16)), (255, b"\xff" * 16), (b"\1\2", b"\1\2" * 8), (np.float32(1), struct.pack("4f", 1, 1, 1, 1)), (bytes(range(16)), bytes(range(16)))):
+        buffer.fill(pattern)
+        buffer.read(data)
+        assert data == expected
+    for wrong, error, text in ((256, OverflowError, "found 256, expected bytes, or one as 0 to 255"), (-1, OverflowError, "found -1"), (2**80, OverflowError, "expected bytes"),
+                               (0.5, TypeError, "found <class 'float'>, expected bytes"), ("text", TypeError, "found <class 'str'>"), (bytes(3), kdl.BadCallError, "3"),
+                               (bytes(17), kdl.BadCallError, "17"), (b"", kdl.BadCallError, "")):
+        with pytest.raises(error, match=text):
+            buffer.fill(wrong)

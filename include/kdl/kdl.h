@@ -27,6 +27,10 @@
  * message set; those that end something allow it. Functions may be called
  * from any thread; a library may be read by several threads at once, and must not be closed while
  * one of them is using it.
+ *
+ * No function is a cancellation point (pthread_cancel); launches, kdl_sequence_run and kdl_sync
+ * call the driver of a GPU with cancellation as the thread has it. None may be called from a signal
+ * handler, and none fails because of a signal. docs/launching.md has more, and on fork.
  */
 #ifndef KDL_KDL_H
 #define KDL_KDL_H

@@ -198,7 +198,8 @@ KDL_API kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue,
 
 /* Calls `run` for 0 to count - 1, on the threads that the host device runs groups on, and returns
  * when all are done: for code that was compiled into the program, as kdl-mlir does. The caller
- * begins alone, and others join where it takes longer than to wake them. */
+ * begins alone, and others join where it takes longer than to wake them. In the child of a fork
+ * that `run` makes, it is to exec or to exit: docs/launching.md. */
 KDL_API kdl_status kdl_host_parallel(uint64_t count, void (*run)(void *context, uint64_t index),
                                      void *context);
 

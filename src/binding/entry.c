@@ -3,6 +3,7 @@
  * What a handle's entry can be. First the resolver; then, as a rule, the backend's own function;
  * and where a launch needs more than that, one of the functions here that do it and go on.
  */
+#include "base/cancel.h"
 #include "base/error.h"
 #include "binding/capture.h"
 #include "binding/kernel.h"
@@ -34,6 +35,7 @@ static kdl_status refuse_capture(const kdl_kernel *kernel, void *queue) {
 }
 
 kdl_status kdl_entry_prepare(kdl_kernel *kernel, void *queue) {
+  KDL_NOT_CANCELLED;
   kdl_status status = refuse_capture(kernel, queue);
   return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
 }

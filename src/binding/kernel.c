@@ -2,6 +2,7 @@
 /* Handles: found by their key, made where there is none, freed with their library. */
 #include "binding/kernel.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/text.h"
@@ -224,6 +225,7 @@ static kdl_status find_handle(kdl_library *lib, const handle_key *asked, kdl_ker
 
 kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
                    const kdl_select_opts *opts, kdl_kernel **out_kernel) {
+  KDL_NOT_CANCELLED;
   kdl_select_opts whole;
   char *constants = NULL;
   kdl_status status = KDL_GIVEN(device, name, out_kernel);
@@ -256,11 +258,13 @@ void kdl_kernel_release(kdl_kernel *kernel) {
 }
 
 kdl_status kdl_prefetch(kdl_kernel *kernel) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(kernel);
   return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
 }
 
 kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(kernel, out_info);
   if (status != KDL_OK)
     return status;
@@ -297,6 +301,7 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
 }
 
 kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *out_buffer) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(kernel, name, out_buffer);
   if (status == KDL_OK)
     status = kdl_kernel_bind(kernel);
@@ -316,6 +321,7 @@ kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *out_buff
 }
 
 kdl_status kdl_kernel_native(kdl_kernel *kernel, void **out_handle) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(kernel, out_handle);
   if (status == KDL_OK)
     status = kdl_kernel_bind(kernel);

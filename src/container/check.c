@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What is checked of an image before anything that runs it sees its bytes, and which bytes that
  * sees: those that were checked, and no others that a file may hold by then. */
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "container/container.h"
@@ -207,6 +208,7 @@ static kdl_status check_signature(kdl_container *container, uint32_t index, uint
 
 static kdl_status check(kdl_container *container, uint32_t index, kdl_trust_policy policy,
                         const void **out_data, size_t *out_size) {
+  KDL_NOT_CANCELLED;
   kdl_image *image = &container->images[index];
   uint32_t signer = index;
   const void *data = NULL;

@@ -7,6 +7,7 @@
  */
 #include "container/writer.h"
 #include "base/bytes.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "container/codec/deflate.h"
@@ -326,6 +327,7 @@ static kdl_status compress(kdl_codec codec, int format, uint8_t **data, size_t *
 }
 
 kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_size) {
+  KDL_NOT_CANCELLED;
   uint8_t *data = NULL;
   size_t size = 0;
   kdl_status status = KDL_GIVEN(writer, out_data, out_size);
@@ -430,6 +432,7 @@ static kdl_status write_draft(void *user, int fd) {
 }
 
 kdl_status kdl_writer_save(kdl_writer *writer, const char *path) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(writer, path);
   if (status == KDL_OK && writer->count == 0) {
     status = put_at_once(writer, NULL); /* says that there is nothing */

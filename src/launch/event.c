@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/cancel.h"
 #include "base/error.h"
 #include "binding/capture.h"
 #include "launch/launch.h"
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 
 kdl_status kdl_event_create(kdl_device *device, kdl_event **out_event) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(device, out_event);
   if (status != KDL_OK)
     return status;
@@ -25,6 +27,7 @@ kdl_status kdl_event_create(kdl_device *device, kdl_event **out_event) {
 }
 
 void kdl_event_destroy(kdl_event *event) {
+  KDL_NOT_CANCELLED;
   if (!event)
     return;
   if (kdl_runtime_usable(event->runtime) == KDL_OK)
@@ -41,6 +44,7 @@ static kdl_status check_same(const kdl_event *event, const kdl_runtime *other) {
 }
 
 kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(event, queue);
   if (status == KDL_OK)
     status = check_same(event, queue->runtime);
@@ -53,6 +57,7 @@ kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue) {
 }
 
 kdl_status kdl_event_sync(kdl_event *event) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(event);
   if (status == KDL_OK)
     status = kdl_runtime_usable(event->runtime);
@@ -62,6 +67,7 @@ kdl_status kdl_event_sync(kdl_event *event) {
 }
 
 kdl_status kdl_event_query(kdl_event *event, int *out_done) {
+  KDL_NOT_CANCELLED;
   int done = 0;
   kdl_status status = KDL_GIVEN(event, out_done);
   if (status == KDL_OK)
@@ -82,6 +88,7 @@ kdl_status kdl_event_query(kdl_event *event, int *out_done) {
 
 /* Queues of another device wait here: there is no order between two drivers. */
 kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(event, queue);
   if (status != KDL_OK)
     return status;
@@ -97,6 +104,7 @@ kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
 }
 
 kdl_status kdl_event_elapsed(kdl_event *start, kdl_event *end, double *out_ns) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(start, end, out_ns);
   if (status == KDL_OK)
     status = check_same(end, start->runtime);
@@ -107,6 +115,7 @@ kdl_status kdl_event_elapsed(kdl_event *start, kdl_event *end, double *out_ns) {
 }
 
 kdl_status kdl_event_native(kdl_event *event, void **out_handle) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(event, out_handle);
   if (status == KDL_OK)
     status = kdl_runtime_usable(event->runtime);

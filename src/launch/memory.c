@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/bytes.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "binding/capture.h"
 #include "registry/runtime.h"
@@ -21,6 +22,7 @@ static kdl_status take(const kdl_runtime *runtime, uint64_t size, uint64_t *out_
 }
 
 kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer) {
+  KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
   kdl_buffer buffer = {.size = size, .device = device};
   kdl_status status = KDL_GIVEN(device, out_buffer);
@@ -46,6 +48,7 @@ static kdl_status open_device(const char *call, const kdl_buffer *buffer,
 }
 
 kdl_status kdl_free(kdl_buffer *buffer) {
+  KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
   kdl_status status = KDL_OK;
   if (!buffer)
@@ -73,6 +76,7 @@ kdl_status kdl_buffer_device(const kdl_buffer *buffer, kdl_device **out_device) 
 }
 
 kdl_status kdl_memory_info(kdl_device *device, uint64_t *out_free, uint64_t *out_total) {
+  KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
   uint64_t available = 0, total = 0;
   kdl_status status = KDL_GIVEN(device);
@@ -116,6 +120,7 @@ static kdl_status take_host(const kdl_runtime *runtime, uint64_t size, void **ou
 }
 
 kdl_status kdl_alloc_host(kdl_device *device, uint64_t size, void **out_data) {
+  KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
   void *data = NULL;
   kdl_status status = KDL_GIVEN(device, out_data);
@@ -132,6 +137,7 @@ kdl_status kdl_alloc_host(kdl_device *device, uint64_t size, void **out_data) {
 }
 
 kdl_status kdl_free_host(kdl_device *device, void *data) {
+  KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
   kdl_status status = KDL_GIVEN(device);
   if (status != KDL_OK || !data)
@@ -182,6 +188,7 @@ static kdl_status check_given(const char *call, const kdl_queue *queue, const kd
 
 kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset, const void *data,
                      uint64_t size) {
+  KDL_NOT_CANCELLED;
   kdl_status status = check_given("kdl_write", queue, buffer, offset, data, size);
   if (status != KDL_OK || size == 0)
     return status;
@@ -194,6 +201,7 @@ kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset
 
 kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint64_t offset,
                     uint64_t size) {
+  KDL_NOT_CANCELLED;
   kdl_status status = check_given("kdl_read", queue, buffer, offset, data, size);
   if (status != KDL_OK || size == 0)
     return status;
@@ -206,6 +214,7 @@ kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint
 
 kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset, uint64_t size,
                     const void *pattern, size_t pattern_size) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(queue, buffer);
   if (status == KDL_OK && size)
     status = KDL_GIVEN(pattern);
@@ -248,6 +257,7 @@ static kdl_status copy_through_host(kdl_queue *queue, const kdl_buffer *to, uint
 
 kdl_status kdl_copy(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
                     const kdl_buffer *from, uint64_t from_offset, uint64_t size) {
+  KDL_NOT_CANCELLED;
   const kdl_runtime *source;
   kdl_status status = KDL_GIVEN(queue, to, from);
   if (status == KDL_OK)

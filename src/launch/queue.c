@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "binding/capture.h"
@@ -29,6 +30,7 @@ static kdl_status finish(kdl_status status, kdl_queue *queue, kdl_queue **out_qu
 }
 
 kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *opts, kdl_queue **out_queue) {
+  KDL_NOT_CANCELLED;
   kdl_queue *queue;
   kdl_queue_opts whole = {.size = sizeof whole};
   const kdl_sized what = {"kdl_queue_create", "opts", sizeof whole, sizeof whole};
@@ -45,6 +47,7 @@ kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *opts, kdl_
 }
 
 kdl_status kdl_queue_adopt(kdl_device *device, void *native, kdl_queue **out_queue) {
+  KDL_NOT_CANCELLED;
   kdl_queue *queue;
   kdl_status status = KDL_GIVEN(device, out_queue);
   if (status == KDL_OK)
@@ -57,6 +60,7 @@ kdl_status kdl_queue_adopt(kdl_device *device, void *native, kdl_queue **out_que
 }
 
 kdl_status kdl_device_queue(kdl_device *device, kdl_queue **out_queue) {
+  KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
   kdl_status status = KDL_GIVEN(device, out_queue);
   if (status == KDL_OK)
@@ -67,6 +71,7 @@ kdl_status kdl_device_queue(kdl_device *device, kdl_queue **out_queue) {
 }
 
 void kdl_queue_destroy(kdl_queue *queue) {
+  KDL_NOT_CANCELLED;
   if (!queue || queue == &queue->runtime->queue)
     return;
   const kdl_runtime *runtime = queue->runtime;
@@ -99,6 +104,7 @@ kdl_status kdl_sync(kdl_queue *queue) {
 }
 
 kdl_status kdl_queue_native(kdl_queue *queue, void **out_handle) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(queue, out_handle);
   if (status == KDL_OK)
     status = kdl_runtime_usable(queue->runtime);
@@ -110,6 +116,7 @@ kdl_status kdl_queue_native(kdl_queue *queue, void **out_handle) {
 }
 
 kdl_status kdl_device_native(kdl_device *device, kdl_native which, void **out_handle) {
+  KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
   kdl_status status = KDL_GIVEN(device, out_handle);
   if (status == KDL_OK)

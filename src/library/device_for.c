@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The best device for a kernel: the first in the default order that a backend serves and an image
  * fits. Drivers are asked one after the other, and only as far as the answer depends on them. */
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "library/selection.h"
@@ -103,6 +104,7 @@ static kdl_status nothing_fits(kdl_library *lib, const char *kernel, unsigned ba
 
 kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
                           kdl_device **out_device) {
+  KDL_NOT_CANCELLED;
   const char *wanted = kdl_environment("KDL_DEVICE");
   kdl_status status = KDL_GIVEN(lib, out_device);
   if (status != KDL_OK)
@@ -156,6 +158,7 @@ static kdl_status count_like(kdl_library *lib, const char *kernel, const kdl_sel
 
 kdl_status kdl_device_local(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
                             int rank, int count, kdl_device **out_device) {
+  KDL_NOT_CANCELLED;
   kdl_device *best;
   size_t like;
   kdl_status status = KDL_GIVEN(lib, out_device);

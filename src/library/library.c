@@ -2,6 +2,7 @@
 /* The public face of a container. */
 #include "library/library.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/layer.h"
 #include "base/sized.h"
@@ -56,6 +57,7 @@ static void leave_open(kdl_status status, const char *name) {
 }
 
 kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **out_lib) {
+  KDL_NOT_CANCELLED;
   const void *caller = __builtin_return_address(0);
   kdl_open_opts opts;
   kdl_container *container;
@@ -118,6 +120,7 @@ kdl_library *kdl_retain(kdl_library *lib) {
 /* What was made last goes first: kernels lie in modules, modules are read from the container, in
  * whose arena the library is. */
 static void free_library(kdl_library *lib) {
+  KDL_NOT_CANCELLED;
   if (lib->flags & KDL_OPEN_GLOBAL)
     kdl_scope_remove(lib);
   if (atomic_load_explicit(&lib->unbind, memory_order_relaxed))
@@ -168,6 +171,7 @@ static kdl_selector *add_selector(kdl_library *lib, kdl_selector *made, const kd
 /* The first choice of a selector is made before another thread sees it, and needs no lock. */
 static kdl_status choose_first(kdl_library *lib, const kdl_query *query,
                                const kdl_kernel_id *kernel, const kdl_selection **out_selection) {
+  KDL_NOT_CANCELLED;
   kdl_selector *made;
   kdl_layer_enter(KDL_LAYER_SELECT);
   kdl_status status = kdl_selector_create(lib->catalog, query, &made);
@@ -244,6 +248,7 @@ const kdl_string *kdl_image_value(const kdl_library *lib, size_t index, const ch
 
 kdl_status kdl_image_bytes(kdl_library *lib, size_t index, const void **out_data,
                            size_t *out_size) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(lib, out_data, out_size);
   if (status == KDL_OK)
     status = check_index(lib, index);
@@ -307,6 +312,7 @@ static bool visit_indexed_names(const kdl_image *image, name_visitor *visitor) {
 
 kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
                              int (*visit)(void *user, const kdl_string *name), void *user) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(lib, visit);
   if (status == KDL_OK)
     status = check_index(lib, index);

@@ -3,6 +3,7 @@
  * Choosing, explaining and listing variants: one ranking per route of the device, read three ways.
  */
 #include "library/selection.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/text.h"
@@ -254,6 +255,7 @@ static kdl_status remembered(kdl_library *lib, const request *asked, size_t *out
 
 /* The long way, for those who want to know. */
 static kdl_status tell(const request *asked, size_t route, bool nothing_fitted) {
+  KDL_NOT_CANCELLED;
   ranking made;
   kdl_status status = route == any_route ? rank(asked, &made) : rank_route(asked, route, &made);
   if (status != KDL_OK)
@@ -411,6 +413,7 @@ kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
 kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
                        const kdl_select_opts *opts,
                        int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(lib, device, visit);
   return status == KDL_OK ? kdl_library_explain(lib, device, kernel, opts, NULL, 0, visit, user)
                           : status;
@@ -418,6 +421,7 @@ kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
 
 kdl_status kdl_variants(kdl_library *lib, const char *kernel,
                         int (*visit)(void *user, size_t image), void *user) {
+  KDL_NOT_CANCELLED;
   kdl_catalog *catalog;
   kdl_status status = KDL_GIVEN(lib, kernel, visit);
   if (status == KDL_OK)

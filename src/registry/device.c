@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "registry/device.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/text.h"
@@ -106,6 +107,7 @@ static kdl_device *skip_others(kdl_device *device) {
 
 /* Of a driver that could not be asked there are no devices. */
 static kdl_device *first_of_all(void) {
+  KDL_NOT_CANCELLED;
   (void)kdl_registry_ask(KDL_BACKENDS_ALL, false);
   return skip_others(kdl_registry_first());
 }
@@ -196,6 +198,7 @@ static kdl_status find_here(const char *text, const place_text *place, kdl_devic
 }
 
 kdl_status kdl_devices_refresh(const char *backend, size_t *out_new) {
+  KDL_NOT_CANCELLED;
   kdl_backend named;
   unsigned backends = KDL_BACKENDS_ALL;
   if (backend && !kdl_backend_parse(kdl_text_of(backend), &named))
@@ -275,6 +278,7 @@ static kdl_status intern_described(const kdl_device_routes *routes, kdl_device *
 }
 
 kdl_status kdl_device_find(const char *text, kdl_device **out_device) {
+  KDL_NOT_CANCELLED;
   place_text place;
   kdl_status status = KDL_GIVEN(text, out_device);
   if (status != KDL_OK)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/cancel.h"
 #include "base/error.h"
 #include "registry/device.h"
 
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 
 int kdl_device_numa_node(const kdl_device *device) {
+  KDL_NOT_CANCELLED;
   char path[64], text[16] = "", *end;
   if (KDL_GIVEN(device) != KDL_OK || !kdl_device_route(device, 0)->spec.pci.known)
     return -1;

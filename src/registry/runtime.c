@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "registry/runtime.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/layer.h"
 #include "device/spec.h"
@@ -243,6 +244,7 @@ kdl_status kdl_runtime_usable(const kdl_runtime *runtime) {
 }
 
 kdl_status kdl_device_adopt(kdl_device *device, void *native_context) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(device);
   if (status != KDL_OK)
     return status;

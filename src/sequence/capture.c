@@ -2,6 +2,7 @@
 #include "sequence/capture.h"
 
 #include "base/array.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "sequence/sequence.h"
 #include "system/lock.h"
@@ -260,6 +261,7 @@ static kdl_status check_queue(const kdl_queue *queue) {
 }
 
 kdl_status kdl_capture_begin(kdl_queue *queue) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(queue);
   if (status == KDL_OK)
     status = check_queue(queue);
@@ -285,6 +287,7 @@ kdl_status kdl_capture_begin(kdl_queue *queue) {
 }
 
 kdl_status kdl_capture_end(kdl_queue *queue, kdl_sequence **out_sequence) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(queue, out_sequence);
   if (status != KDL_OK)
     return status;

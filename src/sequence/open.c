@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A sequence out of a file: its kernels are found and bound as kdl_sym does, and its calls made
  * again for the images that were chosen. */
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/text.h"
@@ -303,6 +304,7 @@ static kdl_status read_opts(const kdl_sequence_open_opts *given, kdl_sequence_op
 
 kdl_status kdl_sequence_open(kdl_library *lib, kdl_device *device,
                              const kdl_sequence_open_opts *opts, kdl_sequence **out_sequence) {
+  KDL_NOT_CANCELLED;
   opening job = {.lib = lib, .device = device};
   uint32_t index = 0;
   kdl_status status = KDL_GIVEN(lib, out_sequence);

@@ -3,6 +3,7 @@
  * it is bound. */
 #include "sequence/recording.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "launch/launch.h"
@@ -214,6 +215,7 @@ static kdl_status record_launch(kdl_sequence *sequence, const char *call, kdl_ke
 
 kdl_status kdl_sequence_launch_items(kdl_sequence *sequence, kdl_kernel *kernel, kdl_operand items,
                                      const kdl_operand *args, size_t arg_count) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(sequence, kernel);
   return status == KDL_OK ? record_launch(sequence, __func__, kernel, &items, NULL, args, arg_count)
                           : status;
@@ -222,6 +224,7 @@ kdl_status kdl_sequence_launch_items(kdl_sequence *sequence, kdl_kernel *kernel,
 kdl_status kdl_sequence_launch(kdl_sequence *sequence, kdl_kernel *kernel,
                                const kdl_launch_desc *desc, const kdl_operand *args,
                                size_t arg_count) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(sequence, kernel, desc);
   return status == KDL_OK ? record_launch(sequence, __func__, kernel, NULL, desc, args, arg_count)
                           : status;

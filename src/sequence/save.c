@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A finished sequence as a file: what its recording says, and the images of its kernels. */
 #include "base/array.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/text.h"
@@ -519,6 +520,7 @@ static void end(saving *job) {
 
 kdl_status kdl_sequence_save(const kdl_sequence *sequence, const char *path,
                              const kdl_sequence_save_opts *opts) {
+  KDL_NOT_CANCELLED;
   saving job;
   kdl_status status = KDL_GIVEN(sequence, path);
   if (status != KDL_OK)
@@ -535,6 +537,7 @@ kdl_status kdl_sequence_save(const kdl_sequence *sequence, const char *path,
 kdl_status kdl_sequence_save_memory(const kdl_sequence *sequence,
                                     const kdl_sequence_save_opts *opts, void **out_data,
                                     size_t *out_size) {
+  KDL_NOT_CANCELLED;
   saving job;
   kdl_status status = KDL_GIVEN(sequence, out_data, out_size);
   if (status != KDL_OK)

@@ -2,6 +2,7 @@
 /* Sequences from their creation to their end, and the states that their runs have. */
 #include "sequence/sequence.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "system/environment.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 
 kdl_status kdl_sequence_create(kdl_device *device, kdl_sequence **out_sequence) {
+  KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(device, out_sequence);
   if (status != KDL_OK)
     return status;
@@ -42,6 +44,7 @@ static void end_state(const kdl_sequence *sequence, kdl_state *state) {
 }
 
 void kdl_sequence_destroy(kdl_sequence *sequence) {
+  KDL_NOT_CANCELLED;
   if (!sequence)
     return;
   end_state(sequence, atomic_load(&sequence->spare));
@@ -222,6 +225,7 @@ static kdl_status finish(kdl_sequence *sequence) {
 }
 
 kdl_status kdl_sequence_finish(kdl_sequence *sequence) {
+  KDL_NOT_CANCELLED;
   kdl_recording *recording;
   kdl_status status = kdl_sequence_recording(sequence, __func__, &recording);
   if (status != KDL_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "system/environment.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "system/file.h"
@@ -147,6 +148,7 @@ static void read_debug_from(const char *list) {
 }
 
 static void read_debug(void) {
+  KDL_NOT_CANCELLED;
   const char *list = kdl_environment("KDL_DEBUG");
   debug_file = stderr;
   if (list)
@@ -169,6 +171,7 @@ bool kdl_debug_on(kdl_debug_topic topic) {
 void kdl_debug_va(kdl_debug_topic topic, const char *format, va_list args) {
   if (!kdl_debug_on(topic))
     return;
+  KDL_NOT_CANCELLED;
   char line[2048];
   vsnprintf(line, sizeof line, format, args);
   kdl_plain(line, sizeof line);

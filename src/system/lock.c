@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "system/lock.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <time.h>
@@ -48,6 +49,7 @@ static void open_gate(void) {
 
 /* Locks are brief, so looking again soon is enough. False where one is held for long. */
 static bool wait_for_those_inside(void) {
+  KDL_NOT_CANCELLED;
   const struct timespec pause = {.tv_nsec = 20000};
   struct timespec now, start;
   clock_gettime(CLOCK_MONOTONIC, &start);
@@ -134,6 +136,7 @@ kdl_status kdl_fork_check(void) {
 /* Locks                                                                                        */
 
 static __attribute__((noinline, cold)) void wait_for_fork(void) {
+  KDL_NOT_CANCELLED;
   do {
     atomic_fetch_sub(&inside, 1);
     pthread_mutex_lock(&ended_lock);
@@ -174,14 +177,9 @@ void kdl_unlock(pthread_mutex_t *lock) {
 /* In a claim: a thread waits for the work to end. */
 static const unsigned is_awaited = 1u << 31;
 
-kdl_work_turn kdl_work_begin(kdl_work *work) {
-  watch();
-  unsigned mine = kdl_fork_count() + 1;
-  unsigned claim = 0;
-  if (atomic_compare_exchange_strong(&work->claim, &claim, mine))
-    return KDL_WORK_MINE;
-  if ((claim & ~is_awaited) != mine && atomic_compare_exchange_strong(&work->claim, &claim, mine))
-    return KDL_WORK_ABANDONED;
+static void await_end(kdl_work *work, unsigned mine) {
+  KDL_NOT_CANCELLED;
+  unsigned claim;
   pthread_mutex_lock(&ended_lock);
   for (claim = atomic_load(&work->claim); (claim & ~is_awaited) == mine;) {
     if (!atomic_compare_exchange_strong(&work->claim, &claim, mine | is_awaited))
@@ -190,6 +188,17 @@ kdl_work_turn kdl_work_begin(kdl_work *work) {
     claim = atomic_load(&work->claim);
   }
   pthread_mutex_unlock(&ended_lock);
+}
+
+kdl_work_turn kdl_work_begin(kdl_work *work) {
+  watch();
+  unsigned mine = kdl_fork_count() + 1;
+  unsigned claim = 0;
+  if (atomic_compare_exchange_strong(&work->claim, &claim, mine))
+    return KDL_WORK_MINE;
+  if ((claim & ~is_awaited) != mine && atomic_compare_exchange_strong(&work->claim, &claim, mine))
+    return KDL_WORK_ABANDONED;
+  await_end(work, mine);
   return KDL_WORK_WAITED;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "trust/settings.h"
 
+#include "base/cancel.h"
 #include "system/environment.h"
 #include "system/file.h"
 
@@ -190,6 +191,7 @@ static int open_folder(void) {
 
 /* A folder in the place of /etc/kdl is for tests and for users' own keys. */
 static void read_all(void) {
+  KDL_NOT_CANCELLED;
   char text[KDL_TRUST_LIMIT_FILE];
   const char *place = kdl_environment("KDL_TRUST_DIR");
   const int length = PATH_MAX - 16;

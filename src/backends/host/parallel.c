@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Iterations of the caller's own function, as the groups of a launch. */
 #include "backends/host/host.h"
+#include "base/cancel.h"
 
 #include <kdl/launch.h>
 
@@ -16,6 +17,7 @@ static void run_group(const kdl_host_group *group, const void *const *args) {
 
 kdl_status kdl_host_parallel(uint64_t count, void (*run)(void *context, uint64_t index),
                              void *context) {
+  KDL_NOT_CANCELLED;
   if (!run)
     return kdl_own_services.fail(KDL_BAD_CALL, 0,
                                  "kdl_host_parallel: found NULL for run, expected a function");

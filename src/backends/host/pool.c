@@ -10,6 +10,7 @@
  * comes meanwhile is shared though it is short. Only where each thread can have a CPU.
  */
 #include "backends/host/host.h"
+#include "base/cancel.h"
 #include "system/lock.h"
 
 #include <errno.h>
@@ -290,6 +291,16 @@ static void help(shared_work *sharing, unsigned thread) {
   kdl_host_group_memory_give(shared);
 }
 
+/* A child that was forked in a loop, by a thread of the pool: there is no loop to go on with, and
+ * whoever began it is in the parent. */
+static _Noreturn void end_child(void) {
+  static const char words[] =
+      "kdl: a process that was forked in kdl_host_parallel has returned to it: it ends here\n";
+  enum { exit_lost = 70 };
+  (void)!write(STDERR_FILENO, words, sizeof words - 1);
+  _exit(exit_lost);
+}
+
 /* Called with the lock held, and returns with it. */
 static bool wait_awake(void) {
   uint64_t number = pool.number;
@@ -329,7 +340,10 @@ static void *serve(void *number) {
     last = pool.number;
     atomic_fetch_add_explicit(&pool.inside, 1, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
+    unsigned process = kdl_fork_count();
     help(sharing, thread);
+    if (kdl_fork_count() != process)
+      end_child();
     recent = looks_out;
     take_lock();
     if (atomic_fetch_sub_explicit(&pool.inside, 1, memory_order_relaxed) == 1)
@@ -354,8 +368,10 @@ static void start_threads(unsigned wanted) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void run_shared(const kdl_host_work *work, uint64_t total, uint64_t first, void *shared) {
-  unsigned threads = most_threads();
+/* False in a child that was forked meanwhile: what other threads had begun is not done there, and
+ * the pool is another. */
+static bool run_shared(const kdl_host_work *work, uint64_t total, uint64_t first, void *shared) {
+  unsigned threads = most_threads(), process = kdl_fork_count();
   uint64_t chunk = (total - first) / ((uint64_t)threads * chunks_per_thread);
   shared_work sharing; /* of whose shares most are not needed */
   sharing.work = work;
@@ -371,6 +387,8 @@ static void run_shared(const kdl_host_work *work, uint64_t total, uint64_t first
   pthread_mutex_unlock(&pool.lock);
   atomic_store_explicit(&pool.told, number, memory_order_relaxed);
   run_chunks(&sharing, 0, shared);
+  if (kdl_fork_count() != process)
+    return false;
   take_lock();
   pool.work = NULL; /* no other joins */
   if (looks_out && atomic_load_explicit(&pool.inside, memory_order_relaxed)) {
@@ -381,6 +399,7 @@ static void run_shared(const kdl_host_work *work, uint64_t total, uint64_t first
   while (atomic_load_explicit(&pool.inside, memory_order_relaxed))
     pthread_cond_wait(&pool.idle, &pool.lock);
   pthread_mutex_unlock(&pool.lock);
+  return true;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -447,19 +466,29 @@ static void note_kind(uint64_t kind, bool awake, bool is_worth) {
   }
 }
 
+static kdl_status is_forked(void) {
+  return kdl_own_services.fail(KDL_DEVICE, 0,
+                               "this process was forked inside a loop or launch of the host, and "
+                               "what other threads of the parent were at is not done here");
+}
+
 /* What is left after `first` groups, with the pool unless it is busy. */
-static void run_rest(const kdl_host_work *work, uint64_t total, uint64_t first, void *shared) {
+static kdl_status run_rest(const kdl_host_work *work, uint64_t total, uint64_t first,
+                           void *shared) {
+  KDL_NOT_CANCELLED;
   if (pthread_mutex_trylock(&pool.busy) != 0) {
     run_groups(work, first, total, shared);
-    return;
+    return KDL_OK;
   }
   int64_t start = now_ns();
-  run_shared(work, total, first, shared);
+  if (!run_shared(work, total, first, shared))
+    return is_forked();
   int64_t spent = now_ns() - start;
   uint64_t kind = kind_of(work, total);
   note_kind(kind, false, spent > worth_ns(false));
   note_kind(kind, true, spent > worth_ns(true));
   pthread_mutex_unlock(&pool.busy);
+  return KDL_OK;
 }
 
 static kdl_status no_group_memory(const kdl_host_work *work) {
@@ -482,6 +511,7 @@ kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total) {
   void *shared = take_group_memory(work, &lacks);
   if (lacks)
     return no_group_memory(work);
+  kdl_status status = KDL_OK;
   uint64_t first = 0, kind = kind_of(work, total);
   if (total == 1 || most_threads() == 1) {
     run_groups(work, 0, total, shared);
@@ -490,7 +520,7 @@ kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total) {
     first = run_alone(work, total, shared);
   }
   if (first < total)
-    run_rest(work, total, first, shared);
+    status = run_rest(work, total, first, shared);
   kdl_host_group_memory_give(shared);
-  return KDL_OK;
+  return status;
 }

@@ -319,6 +319,34 @@ static int take_reason(void *user, const kdl_verdict *verdict) {
   return 1;
 }
 
+static void *bind_cancelled(void *kernel) {
+  pthread_cancel(pthread_self());
+  (void)kdl_prefetch(kernel);
+  pthread_testcancel();
+  return NULL;
+}
+
+/* What waits for it too. */
+static void cancelled_threads_link_to_the_end(void **state) {
+  (void)state;
+  enum { threads = 3 };
+  pthread_t ids[threads];
+  setenv("KDL_FAKE_LD", "slow", 1);
+  mixed_library made = open_mixed(with_fallback, 2);
+  kdl_kernel *mark = kernel_named(made.lib, "mark");
+  for (size_t i = 0; i < threads; ++i)
+    assert_int_equal(pthread_create(&ids[i], NULL, bind_cancelled, mark), 0);
+  for (size_t i = 0; i < threads; ++i) {
+    void *result;
+    pthread_join(ids[i], &result);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+  }
+  assert_int_equal(runs(), 1);
+  assert_int_equal(run_mark(mark, 10), 3);
+  assert_int_equal(runs(), 1);
+  free_mixed(&made);
+}
+
 static void missing_is_a_reason(void **state) {
   (void)state;
   static const struct {
@@ -372,6 +400,7 @@ int main(void) {
       TEST(needs_no_standard_streams),
       TEST(children_that_are_not_waited_for),
       TEST(many_threads_link_once),
+      TEST(cancelled_threads_link_to_the_end),
       TEST(missing_is_a_reason),
       TEST(gone_is_an_error),
   };

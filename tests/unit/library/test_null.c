@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Every function of the library with each of its pointers NULL, in turn and in combination: one
- * that is needed is refused by name, one that is not is done without. */
+ * that is needed is refused by name, one that is not is done without; and with all of them in a
+ * thread that is cancelled. */
 #include "launch_support.h"
 
 enum { most_pointers = 6, count = 4 };
@@ -399,6 +400,37 @@ static void every_pointer_may_be_null(void **state) {
   kdl_set_log(NULL, NULL, NULL);
 }
 
+typedef struct {
+  const row *tried;
+  bool went_on;
+} cancelled_call;
+
+/* In a thread that is cancelled already, and ends at the first cancellation point. */
+static void *call_cancelled(void *user) {
+  cancelled_call *call = user;
+  pthread_cancel(pthread_self());
+  (void)call->tried->call(call->tried->values);
+  call->went_on = true;
+  pthread_testcancel();
+  return NULL;
+}
+
+static void no_function_is_a_cancellation_point(void **state) {
+  (void)state;
+  const row rows[] = {CALLS(ROW)};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    cancelled_call call = {.tried = &rows[i]};
+    pthread_t thread;
+    void *result;
+    assert_int_equal(pthread_create(&thread, NULL, call_cancelled, &call), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    if (!call.went_on)
+      fail_msg("%s is a cancellation point", rows[i].function);
+  }
+  kdl_set_log(NULL, NULL, NULL);
+}
+
 /* A new function gets its row; those of <kdl/matmul.h>, which need their library, are tried in
  * test_matmul_call.c. */
 static void every_function_is_tried(void **state) {
@@ -502,6 +534,7 @@ static void constants_without_names_are_told(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_pointer_may_be_null),
+      cmocka_unit_test(no_function_is_a_cancellation_point),
       cmocka_unit_test(every_function_is_tried),
       cmocka_unit_test(nothing_is_moved_without_pointers),
       cmocka_unit_test(no_bytes_are_no_library),

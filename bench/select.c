@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * bench_select N IMAGES [llvm]: opens a library of so many images and chooses one of them, N times,
- * and N times again in one library, for callgrind (bench/instructions/select.sh). Says how often a
- * choice that is remembered allocated: never, or it returns 1. With `llvm`, LLVM's reader and
+ * and N times again in one library, for callgrind (bench/instructions/select.sh). Prints how often
+ * a choice that is remembered allocated: never, or it returns 1. With `llvm`, LLVM's reader and
  * its check do the first instead. What it costs in time is `kdl bench select`.
  */
 #include "suites/objects.h"
@@ -41,7 +41,7 @@ void *__wrap_realloc(void *memory, size_t size) {
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,misc-use-internal-linkage) */
 
-/* Not inlined, so that callgrind can tell it apart. */
+/* Not inlined: callgrind counts by function. */
 static __attribute__((noinline, used)) size_t llvm_open_and_match(const llvm_peer *llvm,
                                                                   const problem *asked) {
   return llvm->create_and_match(asked->data, asked->size, asked->device_triple, asked->device_arch);

@@ -61,9 +61,9 @@ static size_t createAndMatch(const void *data, size_t size, const char *device_t
   OffloadFile::TargetID device(device_triple, device_arch);
   size_t count = 0;
   for (size_t offset = 0; offset < size; ++count) {
-    StringRef rest(static_cast<const char *>(data) + offset, size - offset);
+    StringRef bytes(static_cast<const char *>(data) + offset, size - offset);
     Expected<std::unique_ptr<OffloadBinary>> binary =
-        OffloadBinary::create(MemoryBufferRef(rest, "bench"));
+        OffloadBinary::create(MemoryBufferRef(bytes, "bench"));
     if (!binary) {
       consumeError(binary.takeError());
       return 0;

@@ -10,7 +10,7 @@ typedef struct problem {
   size_t size;
   size_t count; /* of images, of which the last alone fits */
   kdl_device *device;
-  const char **triples, **archs; /* of the images, as LLVM is told */
+  const char **triples, **archs; /* of the images, for LLVM */
   const char *device_triple, *device_arch;
 } problem;
 
@@ -19,7 +19,7 @@ typedef struct problem {
 kdl_status problem_make(size_t count, problem *out_problem);
 void problem_free(problem *asked);
 
-/* Not inlined, so that callgrind can tell them apart. They end the process where something fails or
+/* Not inlined: callgrind counts by function. They end the process where something fails or
  * another image is chosen. */
 __attribute__((noinline)) kdl_library *problem_open(const problem *asked);
 __attribute__((noinline)) void problem_close(kdl_library *lib);

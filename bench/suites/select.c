@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What choosing costs a program, through the public API: to open a library and choose its first
- * image, beside LLVM's reader and its compatibility check over the same bytes; and to choose again,
- * once the choice is remembered. */
+ * image, compared with LLVM's reader and its compatibility check over the same bytes; and to choose
+ * again, once the choice is remembered. */
 #include "suite.h"
 
 #include "cases.h"

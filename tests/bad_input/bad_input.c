@@ -54,7 +54,7 @@ const char *__ubsan_default_options(void) {
 
 enum {
   takes_any = 1,  /* any bytes are an input */
-  tells = 2,      /* findings go to standard output */
+  prints = 2,     /* findings go to standard output */
   containers = 4, /* what is read is a container or an image: those cut short are tried, too */
 };
 
@@ -69,9 +69,9 @@ static const call calls[] = {
     {"kdl ls --kernels --long --demangle %", containers},
     {"kdl ls --json %", containers},
     {"kdl ls --archs %", 0},
-    {"kdl verify --verbose %", containers | tells},
-    {"kdl verify --json --key=% EX/saxpy.offload", tells},
-    {"kdl verify --key=pub --signature=% EX/saxpy.offload", tells},
+    {"kdl verify --verbose %", containers | prints},
+    {"kdl verify --json --key=% EX/saxpy.offload", prints},
+    {"kdl verify --key=pub --signature=% EX/saxpy.offload", prints},
     {"kdl extract % -o out", containers},
     {"kdl extract % --for=h200 -o out", 0},
     {"kdl annotate % --image=0 a=b -o out", 0},
@@ -89,11 +89,11 @@ static const call calls[] = {
     {"kdl pack --index --digest --image=file=% -o out", takes_any | containers},
     {"kdl embed % -o out", containers},
     {"kdl devices --runs --device=@%", 0},
-    {"kdl explain % --device=h200", containers | tells},
-    {"kdl explain % k --device=host --json", tells},
+    {"kdl explain % --device=h200", containers | prints},
+    {"kdl explain % k --device=host --json", prints},
     {"kdl which % k --device=h200", containers},
     {"kdl which EX/saxpy.offload saxpy --device=@%", 0},
-    {"kdl check % --device=h200", containers | takes_any | tells},
+    {"kdl check % --device=h200", containers | takes_any | prints},
     {"kdl run % k --device=host --grid=1", containers},
     {"kdl run --sequence=%", 0},
     {"kdl run --sequence=SRC/tests/golden/sequence/steps.offload --library=%", 0},
@@ -381,8 +381,8 @@ static const char *problem(const call *called, const input *in, int status) {
     return in->is_cut || called->flags & takes_any ? NULL : "an exit code of 0";
   if (is_left)
     return "an error, and an output";
-  return err.st_size || (called->flags & tells && out.st_size) ? NULL
-                                                               : "an error without a message";
+  return err.st_size || (called->flags & prints && out.st_size) ? NULL
+                                                                : "an error without a message";
 }
 
 static void show(const char *name) {

@@ -500,7 +500,7 @@ const cli_command cli_commands[] = {
                 {"block", 0, CLI_ONCE, "XxYxZ",
                  "work-items in a group; default: as the image says"},
                 {"shared", 0, CLI_ONCE, "BYTES",
-                 "dynamic group memory of a group; default: as the image says"},
+                 "dynamic group memory of a group; default: as the image asks"},
                 {"arg", 0, CLI_MANY, "ARG",
                  "the next argument: TYPE:VALUE or buf:TYPE[COUNT]=INIT"},
                 {"const", 0, CLI_MANY, "K=V", "a constant, where the image is bitcode"},

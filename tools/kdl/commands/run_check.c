@@ -52,7 +52,8 @@ static bool is_nameable(const kdl_param *type) {
   return (is_integer(type) && type->size <= 8) || (type->kind == KDL_PARAM_FLOAT && type->size > 1);
 }
 
-/* Integers of one size stand for each other: what makes images may not tell their signs. */
+/* Integers of one size stand for each other: compilers of other languages may not know their signs.
+ */
 static bool is_same(const kdl_param *a, const kdl_param *b) {
   return is_integer(a) ? is_integer(b) && a->size == b->size : kdl_text_equal(a->text, b->text);
 }

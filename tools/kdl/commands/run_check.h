@@ -17,8 +17,8 @@ const char *cli_run_type_form(const cli_run_arg *arg);
 
 /* KDL_BAD_CALL where the number or a type of the arguments differs from the signature's, without a
  * signature a size from that in a host image, or the block of `grid`, which may be NULL, from that
- * of a host image; KDL_OK also where the image does not tell. Where `grid` has no dynamic group
- * memory it gets what the image's metadata says. */
+ * of a host image; KDL_OK also where neither is known. Where `grid` has no dynamic group
+ * memory it gets that of the image's metadata. */
 kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *kernel,
                            const kdl_select_opts *opts, kdl_launch_desc *grid,
                            const cli_run_arg *args, size_t count);

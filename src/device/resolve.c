@@ -3,10 +3,12 @@
 
 #include "base/error.h"
 #include "device/spec_json.h"
+#include "system/file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { largest_file = 1 << 20 };
 
@@ -61,12 +63,17 @@ static size_t split_index(char *path) {
 }
 
 static kdl_status read_small_file(const char *path, char **out_data, size_t *out_size) {
-  FILE *file = fopen(path, "rbe");
-  if (!file)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno));
+  int fd = -1;
+  kdl_status status = kdl_input_open(path, &fd);
+  if (status != KDL_OK)
+    return status;
+  FILE *file = fdopen(fd, "rb");
+  if (!file) {
+    close(fd);
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  }
   char *data = malloc(largest_file + 1);
   size_t size = data ? fread(data, 1, largest_file + 1, file) : 0;
-  kdl_status status = KDL_OK;
   if (!data)
     status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
   else if (ferror(file))

@@ -15,6 +15,8 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 static kdl_status failed(const char *path, const char *step) {
@@ -94,6 +96,65 @@ kdl_status kdl_file_target(const char *path, char **out_target) {
     return failed(path, "write there");
   *out_target = target;
   return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Inputs                                                                                       */
+
+/* Whether a pipe has data or someone who may write some, which looking does not take. */
+static bool has_writer(int fd, const int copy[2]) {
+  ssize_t there = tee(fd, copy[1], 1, SPLICE_F_NONBLOCK);
+  return there > 0 || (there < 0 && errno == EAGAIN);
+}
+
+/* Who writes may come a little later than who reads. */
+static kdl_status wait_for_writer(int fd, const char *shown) {
+  enum { patience = 100 };
+  const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+  int copy[2];
+  if (pipe2(copy, O_CLOEXEC) != 0)
+    return failed(shown, "open");
+  bool is_there = has_writer(fd, copy);
+  for (int i = 0; i < patience && !is_there; ++i) {
+    nanosleep(&pause, NULL);
+    is_there = has_writer(fd, copy);
+  }
+  close(copy[0]);
+  close(copy[1]);
+  return is_there ? KDL_OK
+                  : kdl_fail(KDL_BAD_FILE,
+                             "%s: found a pipe that nothing writes to, expected a file, or a pipe "
+                             "that something does",
+                             shown);
+}
+
+kdl_status kdl_input_check(int fd, const char *shown) {
+  struct stat info;
+  if (fstat(fd, &info) != 0)
+    return failed(shown, "look at it");
+  bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
+  if (S_ISCHR(info.st_mode) && !is_null && !isatty(fd))
+    return kdl_fail(KDL_BAD_FILE, "%s: found a device, which need not end, expected a file or pipe",
+                    shown);
+  return KDL_OK;
+}
+
+kdl_status kdl_input_open(const char *path, int *out_fd) {
+  struct stat info;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return failed(path, "open");
+  kdl_status status = kdl_input_check(fd, path);
+  bool is_file = fstat(fd, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode));
+  if (status == KDL_OK && S_ISFIFO(info.st_mode))
+    status = wait_for_writer(fd, path);
+  if (status == KDL_OK && !is_file && fcntl(fd, F_SETFL, O_RDONLY) != 0) /* reading waits */
+    status = failed(path, "open");
+  if (status == KDL_OK)
+    *out_fd = fd;
+  else
+    close(fd);
+  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

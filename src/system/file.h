@@ -54,6 +54,14 @@ void kdl_file_draft_drop(kdl_file_draft *draft);
 /* Has the name of a file or folder that was renamed outlast a power failure, as saving does. */
 kdl_status kdl_file_flush_name(const char *path);
 
+/* Opens a file or pipe to be read to its end. What need not end is refused with KDL_BAD_FILE:
+ * character devices other than terminals and /dev/null, and a pipe that nothing has begun to write
+ * to within a second. */
+kdl_status kdl_input_open(const char *path, int *out_fd);
+
+/* The same of devices, of what is open already. */
+kdl_status kdl_input_check(int fd, const char *shown);
+
 /* Writes all of it at the descriptor's position; false with errno. Over RLIMIT_FSIZE that is EFBIG
  * and not the signal that would end the user's process. */
 bool kdl_fd_write(int fd, const void *data, size_t size);

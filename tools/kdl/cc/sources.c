@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char grammar[] =
@@ -25,6 +26,10 @@ static kdl_status no_memory(void) {
 static kdl_status check_file(const char *path, const char *asked, cc_language *out_language) {
   if (access(path, R_OK) != 0)
     return kdl_fail(KDL_IO, "%s: cannot be read, expected a source file", path);
+  struct stat info; /* it is read once for each target */
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found a directory, device, pipe or socket, expected a source file", path);
   return cc_language_of(path, asked, out_language);
 }
 

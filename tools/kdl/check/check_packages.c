@@ -6,10 +6,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A library under its real path. */
 typedef struct {
@@ -86,6 +89,20 @@ static void *opened(const places *known, void *list) {
   return list;
 }
 
+/* A regular file: a pipe would keep the command waiting, and a device need not end. */
+static FILE *open_list(const places *known, const char *path) {
+  struct stat info;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return NULL;
+  FILE *list = NULL;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+    list = opened(known, fdopen(fd, "r"));
+  if (!list)
+    close(fd);
+  return list;
+}
+
 /* The next line; false at the end. */
 static bool next_line(const places *known, FILE *list, char **line, size_t *capacity) {
   errno = 0;
@@ -139,7 +156,7 @@ static void read_record(const places *known, const char *shown) {
   char *dash = strchr(package, '-');
   if (dash)
     *dash = ' ';
-  FILE *record = opened(known, fopen(path, "re"));
+  FILE *record = open_list(known, path);
   char *line = NULL;
   size_t capacity = 0;
   while (record && next_line(known, record, &line, &capacity)) {
@@ -207,7 +224,7 @@ static void read_list(const places *known, const char *root, const char *folder,
   size_t length = strlen(package);
   if (length > 5 && strcmp(package + length - 5, ".list") == 0)
     package[length - 5] = '\0';
-  FILE *list = opened(known, fopen(path, "re"));
+  FILE *list = open_list(known, path);
   char *line = NULL;
   size_t capacity = 0;
   while (list && next_line(known, list, &line, &capacity)) {

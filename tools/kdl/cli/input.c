@@ -2,6 +2,7 @@
 #include "cli/input.h"
 
 #include "base/error.h"
+#include "system/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,10 +97,12 @@ kdl_status cli_bytes_read(const char *path, cli_bytes *out_bytes) {
       return kdl_fail(KDL_BAD_CALL, "found '-' twice: standard input can be read once");
     stdin_used = true;
   }
-  int fd = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return failed(path, "open");
-  kdl_status status = cli_bytes_read_open(path, fd, out_bytes);
+  int fd = STDIN_FILENO;
+  kdl_status status =
+      is_stdin(path) ? kdl_input_check(fd, display_name(path)) : kdl_input_open(path, &fd);
+  if (status != KDL_OK)
+    return status;
+  status = cli_bytes_read_open(path, fd, out_bytes);
   if (!is_stdin(path))
     close(fd);
   return status;

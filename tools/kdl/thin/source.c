@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/report.h"
+#include "system/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +19,10 @@ kdl_status thin_source_open(const char *path, thin_source *out_source) {
   if (is_stdin) {
     status = cli_bytes_read(path, &source.bytes);
   } else {
-    source.fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (source.fd < 0 || fstat(source.fd, &source.info) != 0)
+    status = kdl_input_open(path, &source.fd);
+    if (status == KDL_OK && fstat(source.fd, &source.info) != 0)
       status = kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno));
-    else
+    if (status == KDL_OK)
       status = cli_bytes_read_open(path, source.fd, &source.bytes);
     if (source.fd >= 0 && (status != KDL_OK || !S_ISREG(source.info.st_mode))) {
       close(source.fd);

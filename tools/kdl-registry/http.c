@@ -15,10 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 enum {
   default_seconds = 30,
   limit_seconds = 24 * 60 * 60,
+  default_deadline = 60 * 60, /* of all requests */
+  limit_deadline = 7 * limit_seconds,
   slowest = 1024, /* bytes a second */
   most_headers = 64 * 1024,
   small_factor = 4,
@@ -29,6 +32,8 @@ struct http {
   CURL *curl;
   const char *schemes;
   long seconds;
+  long deadline;
+  int64_t end; /* when that is over, in milliseconds */
   char error[CURL_ERROR_SIZE];
 };
 
@@ -47,9 +52,17 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 kdl_status http_open(const char *schemes, http **out_http) {
-  uint32_t seconds = default_seconds;
+  uint32_t seconds = default_seconds, deadline = default_deadline;
   kdl_status status = kdl_environment_seconds("KDL_REGISTRY_TIMEOUT", limit_seconds, &seconds);
+  if (status == KDL_OK)
+    status = kdl_environment_seconds("KDL_REGISTRY_DEADLINE", limit_deadline, &deadline);
   if (status != KDL_OK)
     return status;
   http *client = calloc(1, sizeof *client);
@@ -61,6 +74,8 @@ kdl_status http_open(const char *schemes, http **out_http) {
   }
   client->schemes = schemes;
   client->seconds = (long)seconds;
+  client->deadline = (long)deadline;
+  client->end = now_ms() + (int64_t)deadline * 1000;
   *out_http = client;
   return KDL_OK;
 }
@@ -261,8 +276,10 @@ static void set_limits(const http *client, const char *url, const http_request *
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
                    client->seconds + (long)(request->body_size / checked_a_second));
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "kdl");
-  if (request->is_small)
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT, small_factor * client->seconds);
+  int64_t most = client->end - now_ms();
+  if (request->is_small && most > (int64_t)small_factor * client->seconds * 1000)
+    most = (int64_t)small_factor * client->seconds * 1000;
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, most > 1 ? (long)most : 1L); /* 0 is for ever */
   if (authorities && *authorities)
     curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
   if (http_host_of(url, host, sizeof host, &is_plain) && oci_host_is_local(host))
@@ -290,6 +307,11 @@ static kdl_status judge(const http *client, CURLcode code, const transfer *work)
                     "%.*s: found a header that is too long, expected headers of at most %d bytes",
                     http_shown(work->url), work->url, most_headers);
   const char *words = client->error[0] ? client->error : curl_easy_strerror(code);
+  if (code == CURLE_OPERATION_TIMEDOUT && now_ms() >= client->end)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%.*s: %s: expected all that was asked for within %ld s: KDL_REGISTRY_DEADLINE "
+                    "allows more, and another pull goes on from here",
+                    http_shown(work->url), work->url, words, client->deadline);
   if (code == CURLE_OPERATION_TIMEDOUT)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%.*s: %s: expected an answer, and %d bytes a second, within %ld s: "

@@ -96,6 +96,28 @@ def dripped(r):
     return r.drip(r.content)
 
 
+def flowing(r):
+    """The headers of the answer never end, and come steadily."""
+    r.put(b"HTTP/1.1 200 OK\r\n")
+    while not r.server.stopping:
+        r.put(b"X: y\r\n")
+        time.sleep(0.05)
+    return True
+
+
+def slow_halves(r):
+    """Each answer brings a byte more, after a while, and breaks off."""
+    at = r.from_range()
+    r.send_response(206 if at else 200)
+    if at:
+        r.send_header("Content-Range", f"bytes {at}-{len(r.content) - 1}/{len(r.content)}")
+    r.send_header("Content-Length", str(len(r.content) - at))
+    r.end_headers()
+    r.put(r.content[at:at + 1])
+    time.sleep(0.4)
+    return r.cut()
+
+
 def stalled(r):
     while not r.server.stopping:
         time.sleep(0.02)
@@ -216,6 +238,9 @@ def cases(other):
         "length-too-small": Case(blobs(other_length(-1)), "Content-Length: found"),
         "drips": Case(blobs(dripped), "KDL_REGISTRY_TIMEOUT allows more"),
         "stalls": Case(blobs(stalled), "KDL_REGISTRY_TIMEOUT allows more"),
+        # As fast as is asked for, without an end; and each blob in time, but not all.
+        "flows": Case(blobs(flowing), "within 2 s: KDL_REGISTRY_DEADLINE allows more", seconds=60, deadline=2),
+        "breaks-off-slowly": Case(blobs(slow_halves), "within 2 s: KDL_REGISTRY_DEADLINE allows more", seconds=60, deadline=2),
         "no-blob": Case(blobs(lambda r: r.answer(404)), "found HTTP status 404", code=3),
         # Redirects.
         "loops": Case(manifests(loop), "found more than 10 redirects"),
@@ -374,8 +399,8 @@ class Pull:
         self.failures = 0
         os.makedirs(self.work)
 
-    def start(self, out=None, config=False, pinned=False, seconds=1):
-        environment = dict(os.environ, KDL_CACHE_DIR=self.cache, KDL_REGISTRY_TIMEOUT=str(seconds),
+    def start(self, out=None, config=False, pinned=False, seconds=1, deadline=3600):
+        environment = dict(os.environ, KDL_CACHE_DIR=self.cache, KDL_REGISTRY_TIMEOUT=str(seconds), KDL_REGISTRY_DEADLINE=str(deadline),
                            DOCKER_CONFIG=self.docker if config else self.work)
         tag = "@" + self.server.digest if pinned else ":1"
         return subprocess.Popen(["kdl", "pull", f"{self.server.host}/{self.name}/x{tag}", "-o", out or self.out], text=True,
@@ -411,7 +436,7 @@ class Pull:
         self.check("sha256:" + digest == self.manifest["annotations"]["vnd.kdl.digest"], "another file than was pushed")
 
     def as_case(self, case):
-        options = {key: case.options[key] for key in ("config", "pinned") if key in case.options}
+        options = {key: case.options[key] for key in ("config", "pinned", "seconds", "deadline") if key in case.options}
         if case.says is None:
             return self.succeeds(case.options["most"], **options)
         code, errors = self.pull(**options)

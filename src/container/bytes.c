@@ -3,8 +3,8 @@
  * The bytes of images. Where they are compressed they are inflated into memory of their own, which
  * is lent: to the holders of an image, and for as long as the container is open to those that ask
  * for its bytes without saying when they are no longer needed. Loans without a holder rest, the
- * newest of them within a budget, since the next image often lies in the same stream; so reading
- * every image of a file takes the memory of a few.
+ * newest of them within a budget of the process, since the next image often lies in the same
+ * stream; so reading every image of a file takes the memory of a few.
  */
 #include "base/error.h"
 #include "container/container.h"
@@ -12,13 +12,28 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+/* Of all containers of the process together, which threads may read side by side. */
 static const uint64_t most_resting = (uint64_t)32 << 20;
 static const uint64_t most_spare = (uint64_t)32 << 20;
+static _Atomic(uint64_t) all_resting, all_spare;
 enum { least_room = 64 * 1024 };
+
+static void count(_Atomic(uint64_t) *all, uint64_t more) {
+  atomic_fetch_add_explicit(all, more, memory_order_relaxed);
+}
+
+static void discount(_Atomic(uint64_t) *all, uint64_t less) {
+  atomic_fetch_sub_explicit(all, less, memory_order_relaxed);
+}
+
+static bool exceeds(const _Atomic(uint64_t) *all, uint64_t most) {
+  return atomic_load_explicit(all, memory_order_relaxed) > most;
+}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Loans: called with the container's lock held                                                 */
@@ -26,7 +41,6 @@ enum { least_room = 64 * 1024 };
 /* Pages that were used once cost less than new ones, which the system clears: the largest pieces
  * of memory stay for the images to come. */
 static void spare(kdl_container *container, uint8_t *memory, uint64_t room) {
-  uint64_t total = room;
   if (!container->spares)
     container->spares = malloc((KDL_MOST_SPARES + 1) * sizeof *container->spares);
   if (!container->spares) {
@@ -34,15 +48,15 @@ static void spare(kdl_container *container, uint8_t *memory, uint64_t room) {
     return;
   }
   container->spares[container->spare_count++] = (kdl_spare){memory, room};
-  for (size_t i = 0; i + 1 < container->spare_count; ++i)
-    total += container->spares[i].room;
-  while (container->spare_count > KDL_MOST_SPARES || total > most_spare) {
+  count(&all_spare, room);
+  while (container->spare_count > KDL_MOST_SPARES ||
+         (container->spare_count && exceeds(&all_spare, most_spare))) {
     size_t least = 0;
     for (size_t i = 1; i < container->spare_count; ++i) {
       if (container->spares[i].room < container->spares[least].room)
         least = i;
     }
-    total -= container->spares[least].room;
+    discount(&all_spare, container->spares[least].room);
     munmap(container->spares[least].memory, container->spares[least].room);
     container->spares[least] = container->spares[--container->spare_count];
   }
@@ -59,6 +73,7 @@ static bool find_spare(kdl_container *container, uint64_t size, kdl_spare *out_s
   if (best == container->spare_count)
     return false;
   *out_spare = container->spares[best];
+  discount(&all_spare, out_spare->room);
   container->spares[best] = container->spares[--container->spare_count];
   return true;
 }
@@ -74,6 +89,7 @@ static void free_loan(kdl_container *container, kdl_loan *loan) {
 static void wake(kdl_container *container, kdl_loan *loan) {
   *(loan->older ? &loan->older->newer : &container->oldest) = loan->newer;
   *(loan->newer ? &loan->newer->older : &container->newest) = loan->older;
+  discount(&all_resting, loan->size);
   container->resting -= loan->size;
   loan->rests = false;
 }
@@ -84,9 +100,10 @@ static void rest(kdl_container *container, kdl_loan *loan, uint64_t size) {
   loan->newer = NULL;
   *(container->newest ? &container->newest->newer : &container->oldest) = loan;
   container->newest = loan;
+  count(&all_resting, size);
   container->resting += size;
   loan->rests = true;
-  while (container->resting > most_resting && container->oldest != container->newest) {
+  while (exceeds(&all_resting, most_resting) && container->oldest != container->newest) {
     kdl_loan *oldest = container->oldest;
     wake(container, oldest);
     free_loan(container, oldest);
@@ -319,14 +336,18 @@ kdl_status kdl_container_own_bytes(kdl_container *container, uint32_t index, con
 }
 
 void kdl_container_forget(kdl_container *container) {
+  discount(&all_resting, container->resting);
+  container->resting = 0;
   for (uint32_t i = 0; i < container->count; ++i) {
     kdl_image *image = &container->images[i];
     if (image->loan)
       free_loan(container, image->loan);
     free(image->loan);
   }
-  for (size_t i = 0; i < container->spare_count; ++i)
+  for (size_t i = 0; i < container->spare_count; ++i) {
+    discount(&all_spare, container->spares[i].room);
     munmap(container->spares[i].memory, container->spares[i].room);
+  }
   free(container->spares);
   container->spares = NULL;
   container->spare_count = 0;

@@ -25,7 +25,8 @@ enum { small_file = 64 * 1024 };
 
 /* Pages of a mapped file that were read stay in memory as long as there is room, and count as the
  * process's own. */
-enum { most_mapped = 32 * 1024 * 1024 };
+enum { most_mapped = 32 * 1024 * 1024 }; /* of all mapped files of the process together */
+static _Atomic(uint64_t) mapped_count;
 
 static kdl_status new_source(kdl_arena *arena, const char *name, kdl_source **out_source) {
   size_t name_size = strlen(name) + 1;
@@ -189,8 +190,10 @@ void kdl_source_close(kdl_source *source) {
     return;
   if (source->fd >= 0)
     close(source->fd);
-  if (source->mapping)
+  if (source->mapping) {
     munmap((void *)(uintptr_t)source->mapping, source->mapping_size);
+    atomic_fetch_sub_explicit(&mapped_count, 1, memory_order_relaxed);
+  }
   kdl_source_rest(source);
   free(source->window);
   free(source->owned);
@@ -315,6 +318,7 @@ static kdl_status map_file(kdl_source *source, uint64_t offset, uint64_t length,
       return kdl_fail(kdl_status_of(errno), "%s: cannot map %" PRIu64 " bytes: %s", source->name,
                       source->size, strerror(errno));
     source->mapping = mapping;
+    atomic_fetch_add_explicit(&mapped_count, 1, memory_order_relaxed);
     source->mapping_size = source->size;
   }
   source->mapping_seen += length;
@@ -352,8 +356,10 @@ kdl_status kdl_source_view(kdl_source *source, uint64_t offset, uint64_t length,
 void kdl_source_relax(kdl_source *source) {
   if (source->fd < 0)
     return;
+  uint64_t count = atomic_load_explicit(&mapped_count, memory_order_relaxed);
+  uint64_t share = most_mapped / (count ? count : 1);
   kdl_lock(&source->lock);
-  if (source->mapping && source->mapping_seen > most_mapped) {
+  if (source->mapping && source->mapping_seen > share) {
     madvise((void *)(uintptr_t)source->mapping, source->mapping_size, MADV_DONTNEED);
     source->mapping_seen = 0;
   }

@@ -5,6 +5,7 @@
 #include "library/library.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { image_count = 60, image_size = 2 << 20, noise = 32 << 10, page = 4096 };
 
@@ -108,10 +109,95 @@ static void held_images_keep_their_memory(void **state) {
   free(fatbin);
 }
 
+static size_t resident(void) {
+  size_t whole = 0, pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%zu %zu", &whole, &pages), 2);
+  fclose(file);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+enum { library_count = 16 };
+
+/* The images of all libraries in turn; returns by how much the process grew, at most. */
+static size_t read_in_turn(kdl_library *const *libs) {
+  size_t before = resident(), most = before;
+  for (uint32_t i = 0; i < kdl_image_count(libs[0]); ++i) {
+    for (size_t k = 0; k < library_count; ++k) {
+      const void *data;
+      size_t size;
+      assert_ok(kdl_container_hold(libs[k]->container, i, &data, &size));
+      for (size_t at = 0; at < size; at += page)
+        assert_true(((const uint8_t *)data)[at] || at < noise);
+      kdl_container_release(libs[k]->container, i);
+      most = resident() > most ? resident() : most;
+    }
+  }
+  return most - before;
+}
+
+/* What is kept is kept for all libraries of a process together, as threads of `kdl check` have
+ * them: 32 MiB of images and 32 MiB to inflate into, and the last image of each. */
+static void libraries_share_what_they_keep(void **state) {
+  (void)state;
+  skip_without(KDL_CODEC_ZSTD);
+  size_t size;
+  uint8_t *fatbin = make_fatbin(&size);
+  kdl_library *libs[library_count];
+  for (size_t k = 0; k < library_count; ++k)
+    assert_ok(kdl_open_memory(fatbin, size, NULL, &libs[k]));
+  size_t grown = read_in_turn(libs);
+  assert_in_range(grown, 0, (64 << 20) + 2 * library_count * image_size);
+  for (size_t k = 0; k < library_count; ++k)
+    kdl_close(libs[k]);
+  /* And none of it is missed by those that come then. */
+  assert_ok(kdl_open_memory(fatbin, size, NULL, &libs[0]));
+  read_all(libs[0]);
+  long faults = count_faults();
+  read_all(libs[0]);
+  assert_in_range(count_faults() - faults, 0, (long)image_count * image_size / page / 10);
+  kdl_close(libs[0]);
+  free(fatbin);
+}
+
+/* So are the pages of mapped files: 32 MiB. */
+static void mapped_files_share_what_they_keep(void **state) {
+  (void)state;
+  static uint8_t image[image_size];
+  kdl_writer *writer;
+  void *data;
+  size_t size;
+  memset(image, 1, sizeof image);
+  assert_ok(kdl_writer_create(KDL_FORMAT_V2, &writer));
+  for (int i = 0; i < 48; ++i) {
+    kdl_writer_image row = {
+        .size = sizeof row, .declared_kind = 3, .data = image, .data_size = sizeof image};
+    assert_ok(kdl_writer_add(writer, &row));
+  }
+  assert_ok(kdl_writer_finish(writer, &data, &size));
+  kdl_writer_destroy(writer);
+  char path[] = "/tmp/kdl-test-XXXXXX";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+  close(fd);
+  free(data);
+  kdl_library *libs[library_count];
+  for (size_t k = 0; k < library_count; ++k)
+    assert_ok(kdl_open(path, NULL, &libs[k]));
+  size_t grown = read_in_turn(libs);
+  assert_in_range(grown, 0, (32 << 20) + 2 * library_count * image_size);
+  for (size_t k = 0; k < library_count; ++k)
+    kdl_close(libs[k]);
+  unlink(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pages_are_used_again),
       cmocka_unit_test(held_images_keep_their_memory),
+      cmocka_unit_test(libraries_share_what_they_keep),
+      cmocka_unit_test(mapped_files_share_what_they_keep),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

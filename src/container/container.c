@@ -156,15 +156,16 @@ void kdl_image_read_keys(kdl_image *image) {
     kdl_image_read_key(image, image->pair_list[i].key, image->pair_list[i].value);
 }
 
+enum { known_kinds = 7 };
+
 /* What the header's word and the triple say, for images that are not looked at. */
 static kdl_image_kind declared_kind(const kdl_image *image) {
-  static const kdl_image_kind by_number[] = {
+  static const kdl_image_kind by_number[known_kinds] = {
       KDL_IMAGE_UNKNOWN, KDL_IMAGE_OBJECT, KDL_IMAGE_BITCODE, KDL_IMAGE_CUBIN,
       KDL_IMAGE_FATBIN,  KDL_IMAGE_PTX,    KDL_IMAGE_SPIRV,
   };
-  kdl_image_kind kind = image->declared_kind < sizeof by_number / sizeof *by_number
-                            ? by_number[image->declared_kind]
-                            : KDL_IMAGE_UNKNOWN;
+  kdl_image_kind kind =
+      image->declared_kind < known_kinds ? by_number[image->declared_kind] : KDL_IMAGE_UNKNOWN;
   if (kind == KDL_IMAGE_OBJECT && kdl_triple_is_amd(image->triple))
     return KDL_IMAGE_HSACO;
   if (kind == KDL_IMAGE_OBJECT && kdl_text_starts(image->triple, "nvptx"))
@@ -266,6 +267,12 @@ static kdl_status read_arch(kdl_container *container, kdl_image *image) {
   return image->arch.data ? KDL_OK : kdl_container_no_memory(container);
 }
 
+/* A number that LLVM has come to know since, where the bytes do not say what it is. */
+static void mark_other_kind(kdl_image *image) {
+  if (image->kind == KDL_IMAGE_UNKNOWN && image->declared_kind >= known_kinds)
+    image->says |= KDL_SAYS_OTHER_KIND;
+}
+
 /* The rest of adding an image that has no index: what it is by its own bytes, and what lies in it.
  */
 static __attribute__((noinline)) kdl_status look_into(kdl_container *container,
@@ -277,6 +284,7 @@ static __attribute__((noinline)) kdl_status look_into(kdl_container *container,
     status = read_arch(container, image);
   if (status != KDL_OK)
     return status;
+  mark_other_kind(image);
   ++container->count;
   if (!image->problem && image->codec == KDL_CODEC_NONE && is_container(image->kind))
     status = walk_nested(container, scope, container->count - 1);
@@ -298,6 +306,7 @@ kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_con
     return kdl_container_no_memory(container);
   if (!(image->says & KDL_SAYS_KERNELS))
     return look_into(container, scope);
+  mark_other_kind(image);
   ++container->count;
   return KDL_OK;
 }

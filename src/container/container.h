@@ -52,7 +52,7 @@ enum {
   KDL_SAYS_DIGEST = 1 << 2,  /* kdl.digest */
   KDL_SAYS_RULES =
       1 << 3, /* what is not libkdl's own: the keys of target/rules/metadata.h, or others */
-  KDL_SAYS_OTHER_KIND = 1 << 4, /* kdl.kind, of a kind that is not known here */
+  KDL_SAYS_OTHER_KIND = 1 << 4, /* kdl.kind or declared_kind, of one that is not known here */
 };
 
 typedef struct kdl_image {

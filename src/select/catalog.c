@@ -124,6 +124,7 @@ kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
       .generic_version = version.generic,
       .is_link_input = image->is_link_input,
       .is_other_kind = image->says & KDL_SAYS_OTHER_KIND,
+      .kind_number = image->declared_kind,
   };
 }
 

@@ -86,7 +86,8 @@ typedef struct kdl_image_desc {
   uint16_t version_minor;
   uint8_t generic_version; /* of an AMD generic code object; 0 = not looked at */
   bool is_link_input;      /* relocatable code, there to be linked into another image */
-  bool is_other_kind;      /* the key kdl.kind names one that is not known here */
+  bool is_other_kind;      /* of one that is not known here: the key kdl.kind names it, or ... */
+  uint16_t kind_number;    /* ... this does */
 } kdl_image_desc;
 
 /* Version numbers of drivers and languages, for comparing. 0 = not known. */

@@ -330,7 +330,8 @@ static kdl_status read_header(const kdl_region *region, uint64_t at, uint64_t *o
 /* What every entry that a compiler made has. */
 static bool is_plausible(const fatbin_entry *entry, uint64_t room) {
   enum { largest_header = 1 << 20, largest_arch = 999 };
-  return entry->kind && entry->header_size >= entry_size && entry->header_size <= largest_header &&
+  bool is_kind = entry->kind && !(entry->kind & (entry->kind - 1)); /* one bit, known or not */
+  return is_kind && entry->header_size >= entry_size && entry->header_size <= largest_header &&
          entry->header_size <= room && entry->payload_size <= room - entry->header_size &&
          entry->arch && entry->arch <= largest_arch &&
          (!is_packed(entry) || (entry->packed_size && entry->packed_size <= entry->payload_size &&

@@ -93,14 +93,15 @@ static void words_unknown_arch(in m, kdl_out *out) {
 }
 
 static void words_unknown_kind(in m, kdl_out *out) {
-  kdl_string kind = {"", 0};
-  for (size_t i = 0; i < m->image->pair_count; ++i) {
-    if (kdl_text_is(m->image->pairs[i].key, "kdl.kind"))
-      kind = m->image->pairs[i].value;
-  }
   kdl_out_format(out, "its kind, ");
-  kdl_out_quoted(out, kind);
-  kdl_out_format(out, ", is not known");
+  for (size_t i = 0; i < m->image->pair_count; ++i) {
+    if (kdl_text_is(m->image->pairs[i].key, "kdl.kind")) {
+      kdl_out_quoted(out, m->image->pairs[i].value);
+      kdl_out_format(out, ", is not known");
+      return;
+    }
+  }
+  kdl_out_format(out, "0x%x, is not known", m->image->kind_number);
 }
 
 static void words_kind_mismatch(in m, kdl_out *out) {

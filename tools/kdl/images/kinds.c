@@ -64,6 +64,11 @@ const char *cli_image_kind_name(const kdl_image_info *image, char room[CLI_IMAGE
       return room;
     }
   }
+  if (image->kind == KDL_IMAGE_UNKNOWN && *cli_declared_kind_name(image->declared_kind) == '\0' &&
+      image->declared_kind) {
+    snprintf(room, CLI_IMAGE_KIND_ROOM, "kind 0x%x", image->declared_kind);
+    return room;
+  }
   return kdl_image_kind_name(image->kind);
 }
 

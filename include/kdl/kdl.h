@@ -198,6 +198,10 @@ enum {
  * open; if it is truncated, later calls fail with KDL_IO. Truncated in the midst of a call that
  * reads image bytes, it raises SIGBUS there, as with dlopen: a program that must survive that reads
  * the file itself and calls kdl_open_memory. `opts` may be NULL.
+ *
+ * In a program that is linked statically (-static) libraries are opened as in others, and their
+ * kernels run on the host. Drivers are not opened there: GPUs are not found, and kdl_device_find
+ * tells why.
  */
 KDL_API kdl_status kdl_open(const char *path, const kdl_open_opts *opts, kdl_library **out_lib);
 

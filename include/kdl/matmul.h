@@ -65,9 +65,9 @@ static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl
   };
   kdl_status status;
   out_matmul->type = type;
-  out_matmul->threads = threads > KDL_MATMUL_MOST_THREADS ? KDL_MATMUL_MOST_THREADS
-                        : threads                         ? threads
-                                                          : 1;
+  out_matmul->threads = threads ? threads : 1;
+  if (threads > KDL_MATMUL_MOST_THREADS)
+    out_matmul->threads = KDL_MATMUL_MOST_THREADS;
   status = kdl_sym(lib, host, names[type][0], NULL, &out_matmul->pack);
   if (!status)
     status = kdl_sym(lib, host, names[type][1], NULL, &out_matmul->multiply);

@@ -83,6 +83,8 @@ static kdl_status add_table(const kdl_backend_table *table) {
 }
 
 static kdl_status add_foreign(const char *path) {
+  if (kdl_program_is_static())
+    return kdl_fail(KDL_UNSUPPORTED, "%s: " KDL_STATIC_PROGRAM, path);
   void *library = kdl_dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library)
     return kdl_fail(KDL_IO, "%s", dlerror());

@@ -188,6 +188,8 @@ static kdl_status find_here(const char *text, const place_text *place, kdl_devic
   }
   if (status != KDL_OK)
     return status;
+  if (!found && kdl_program_is_static())
+    return kdl_fail(KDL_NO_MATCH, "device \"%s\": " KDL_STATIC_PROGRAM, text);
   if (!found)
     return kdl_fail(KDL_NO_MATCH,
                     "device \"%s\": this machine has %zu of that kind; `kdl devices` lists what is "

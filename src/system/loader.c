@@ -14,6 +14,27 @@
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
+/* The program                                                                                */
+
+/* The first is the program itself. */
+static int look_at_program(struct dl_phdr_info *object, size_t size, void *user) {
+  bool *is_static = user;
+  (void)size;
+  *is_static = true;
+  for (size_t i = 0; i < object->dlpi_phnum; ++i) {
+    if (object->dlpi_phdr[i].p_type == PT_INTERP)
+      *is_static = false;
+  }
+  return 1;
+}
+
+bool kdl_program_is_static(void) {
+  bool is_static = false;
+  dl_iterate_phdr(look_at_program, &is_static);
+  return is_static;
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* What is loaded                                                                             */
 
 const char kdl_program_path[] = "/proc/self/exe";

@@ -20,6 +20,15 @@ static inline void *kdl_dlopen(const char *path, int flags) {
   return library;
 }
 
+/* Whether the program was linked with -static or -static-pie. glibc opens plain libraries from
+ * there, but not drivers: these start threads and have libraries of their own, and the process dies
+ * in the second C library that comes with them. */
+bool kdl_program_is_static(void);
+
+/* What is told where a driver or backend would be opened. */
+#define KDL_STATIC_PROGRAM                                                                         \
+  "this program is linked statically, and cannot open drivers: link it without -static"
+
 /* ------------------------------------------------------------------------------------------ */
 /* What is loaded                                                                               */
 

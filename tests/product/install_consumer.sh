@@ -146,6 +146,17 @@ fi
 cc -std=c17 -static "${flags[@]}" "${cflags[@]}" "$consumer/consumer.c" "${static_libs[@]}" \
   -o pc-static 2>static.log || fail "static: $(cat static.log)"
 check "pkg-config --static" env -u LD_LIBRARY_PATH ./pc-static
+# No driver is opened from such a program: glibc would end it there.
+for how in -static -static-pie; do
+  cc -std=c17 $how "${flags[@]}" "${cflags[@]}" "$consumer/drivers.c" "${static_libs[@]}" -o drivers$how 2>static.log ||
+    fail "drivers $how: $(cat static.log)"
+  env -u LD_LIBRARY_PATH ./drivers$how >drivers.log 2>&1 || fail "drivers $how: exit code $?: $(cat drivers.log)"
+  [ "$(cat drivers.log)" = "host
+device \"opencl:63\": this program is linked statically, and cannot open drivers: link it without -static
+at least one: 1" ] || fail "drivers $how: found $(cat drivers.log)"
+done
+cc -std=c17 "${flags[@]}" "${cflags[@]}" "$consumer/drivers.c" "${libs[@]}" -o drivers
+./drivers | grep -q 'opencl:63.*this machine has' || fail "drivers: found $(./drivers)"
 
 cmake -S "$consumer" -B cmake -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
   -DTWO_OFFLOAD="$work/two.offload" -DEXCLUDED_O="$work/excluded.o" --log-level=WARNING

@@ -14,11 +14,14 @@
  * the program's. */
 static void *system_open(void *user, const char *library) {
   (void)user;
-  return kdl_dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  return kdl_program_is_static() ? NULL
+                                 : kdl_dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
 static const char *system_error(void *user) {
   (void)user;
+  if (kdl_program_is_static())
+    return KDL_STATIC_PROGRAM;
   const char *why = dlerror();
   return why ? why : "no reason given";
 }
@@ -30,7 +33,9 @@ static void *system_symbol(void *user, void *library, const char *name) {
 
 static void *system_loaded(void *user, const char *library) {
   (void)user;
-  return kdl_dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_NOLOAD);
+  return kdl_program_is_static()
+             ? NULL
+             : kdl_dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_NOLOAD);
 }
 
 static const kdl_driver_resolver system_resolver = {

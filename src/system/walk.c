@@ -98,7 +98,7 @@ static kdl_status refuse(const walk *at, const char *what, const struct stat *fo
                   at->path, what, (uintmax_t)found->st_uid, at->to->end, name);
 }
 
-/* /proc/self/fd/5 is what is open, whatever its text says. */
+/* /proc/self/fd/5 is what is open, whatever the link reads. */
 static bool is_magic(int folder) {
   struct statfs info;
   return fstatfs(folder, &info) == 0 && info.f_type == PROC_SUPER_MAGIC;

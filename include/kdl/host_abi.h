@@ -18,9 +18,9 @@
  *     memcpy, memmove, memset, strlen, __stack_chk_fail, __stack_chk_guard, and the functions of
  *     libm on doubles and floats (src/image/host/host_imports.def has their names).
  *
- * A note tells which CPU it needs; KDL_HOST_CPU below writes one, and so does every compiler of
- * libkdl's. Without it the metadata must tell (`arch`), for where neither does, no CPU is given the
- * image (docs/targets.md).
+ * A note names the CPU it needs; KDL_HOST_CPU below writes one, and so does every compiler of
+ * libkdl's. Without a note the metadata must name it (`arch`): where neither does, the image runs
+ * nowhere (docs/targets.md).
  *
  * The function runs one work-group per call and loops over the group's work-items itself: inside
  * the image the loop can be vectorised, and a call per work-item would cost more than most kernels
@@ -75,8 +75,8 @@ typedef struct kdl_host_kernel {
 #define KDL_HOST_NOTE_OWNER "kdl"
 #define KDL_HOST_NOTE_CPU 1
 
-/* Once per image, at file scope, as in KDL_HOST_CPU("x86-64-v3"); it is for the author to say what
- * the compiler was told by -march. */
+/* Once per image, at file scope, as in KDL_HOST_CPU("x86-64-v3"); it names what the compiler was
+ * given as -march. */
 #define KDL_HOST_CPU(arch)                                                                         \
   __attribute__((used, section(".note.kdl"), aligned(4))) static const struct {                    \
     uint32_t owner_size, size, type;                                                               \

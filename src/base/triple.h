@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What triples tell beyond the family of devices. */
+/* What triples mean beyond the family of devices. */
 #ifndef KDL_BASE_TRIPLE_H
 #define KDL_BASE_TRIPLE_H
 

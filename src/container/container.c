@@ -252,7 +252,7 @@ static __attribute__((noinline)) bool take_processor(kdl_container *container, k
   return image->arch.data;
 }
 
-/* An object that was packed without its arch may tell it. */
+/* An object that was packed without its arch may name it. */
 static kdl_status read_arch(kdl_container *container, kdl_image *image) {
   const void *data;
   kdl_image_target target;

@@ -72,7 +72,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level) {
   passes.run(module, modules);
 }
 
-/// The note that tells which CPU the object needs.
+/// The note that names the CPU the object needs.
 void addNote(llvm::Module &module, StringRef arch) {
   llvm::LLVMContext &context = module.getContext();
   std::string text = arch.str();

@@ -24,7 +24,7 @@
 // IMAGE-DAG: GLOBAL DEFAULT {{.*}} place{{$}}
 // IMAGE-DAG: GLOBAL DEFAULT {{.*}} kdl_host_kernel_place{{$}}
 // IMAGE-NOT: NEEDED
-// And tells which CPU it needs.
+// And names the CPU it needs.
 // RUN: kdl ls %t.so | FileCheck %s --check-prefix=CPU
 // CPU: 0 object none x86_64-unknown-linux-gnu x86-64-v3
 

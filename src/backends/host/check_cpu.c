@@ -36,7 +36,7 @@ kdl_status kdl_host_check_cpu(const kdl_backend_image *source) {
   kdl_out_features(&(kdl_out){tokens, sizeof tokens, 0}, which, missing);
   return kdl_own_services.fail(
       KDL_NO_MATCH, 0,
-      "the object was compiled for %.128s, which is more than its metadata says: "
+      "the object was compiled for %.128s, which needs more than its metadata states: "
       "this CPU lacks %s",
       target.arch, *tokens ? tokens : "features that are not known");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ELF files for CPUs. The triple is what the header tells, with "unknown" for the vendor. The arch
+ * ELF files for CPUs. The triple is what the header has, with "unknown" for the vendor. The arch
  * is what a note of kdl cc's holds (<kdl/host_abi.h>); without one, for x86-64, the ISA level that
  * GNU linkers keep in a property (x86-64 psABI, "Program Property"); and without either it is not
  * known. Kernels are what a dynamic loader would find by name.

@@ -37,7 +37,7 @@ static const llvm_name riscv_names[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* How a family of CPUs is told to LLVM. */
+/* How a family of CPUs is described to LLVM. */
 static const struct {
   kdl_target_family family;
   const llvm_name *names;

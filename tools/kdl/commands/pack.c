@@ -176,7 +176,7 @@ static kdl_status fill_target(const packer *pack, const cli_terms *terms, const 
   if (status != KDL_OK)
     return KDL_OK;
   if (no_arch && !target.arch[0] && kind == KDL_IMAGE_OBJECT)
-    cli_warning("%s: no arch is given, and the object does not tell which CPU it was compiled for, "
+    cli_warning("%s: no arch is given, and the object does not name the CPU it was compiled for, "
                 "so that none takes it: give it as arch=ARCH, what -march was",
                 path);
   no_arch = no_arch && target.arch[0];

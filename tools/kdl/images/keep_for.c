@@ -108,7 +108,7 @@ static kdl_status keep_for_kernels(keeper *k) {
   return KDL_OK;
 }
 
-/* Code for a CPU of this kind, of which nothing tells whether this one runs it. */
+/* Code for a CPU of this kind, which may or may not run on this one. */
 static void keep_not_known(keeper *k) {
   uint32_t family = kdl_device_route(k->device->device, 0)->rule.family;
   for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
@@ -154,7 +154,7 @@ static void say_why(const keeper *k, size_t index, kdl_out *out) {
   else if (entry->standing == fallback)
     kdl_out_format(out, "%s may fall back on it", entry->device);
   else if (entry->standing == not_known)
-    kdl_out_format(out, "nothing tells whether %s runs it", entry->device);
+    kdl_out_format(out, "it is not known whether %s runs it", entry->device);
   else if (kdl_catalog_image(k->catalog, index)->kind == KDL_IMAGE_SEQUENCE)
     kdl_out_format(out, "it is a recorded sequence, for any device");
   else if (is_unknown(k, index))

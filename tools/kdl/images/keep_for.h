@@ -15,8 +15,8 @@
  * For each device, and for each kernel of the file as well as for none, that is the first image in
  * rank order, and after it the first one of each other form: machine code behind code for the very
  * architecture, PTX behind machine code, SPIR-V behind that; and for a CPU with AMX, whose use the
- * system may refuse, the first image that does without. Machine code for a CPU of which nothing
- * tells the level is kept for CPUs of that kind.
+ * system may refuse, the first image that does without. Machine code of unknown level for a
+ * CPU is kept for CPUs of that kind.
  *
  * Fails with KDL_NO_MATCH where a device takes none of the images; one of "native" where no other
  * takes any either. `tell`, which may be NULL, is

@@ -112,7 +112,7 @@ static void take_mode(chooser *c, size_t index, module_state *module) {
   settle(c, index, is_best ? kept_mode : behind, module->first);
 }
 
-/* Code for a CPU of this kind, of which nothing tells whether this one runs it. */
+/* Code for a CPU of this kind, which may or may not run on this one. */
 static bool is_not_known(uint64_t reasons) {
   return reasons == KDL_REASON(UNKNOWN_LEVEL);
 }
@@ -279,7 +279,7 @@ static const char *say(chooser *c, size_t i) {
   case kept_mode:
     return kdl_arena_format(arena, "%s chooses it with the other setting of xnack", c->devices[i]);
   case kept_level:
-    return kdl_arena_format(arena, "nothing tells whether %s runs it", c->devices[i]);
+    return kdl_arena_format(arena, "it is not known whether %s runs it", c->devices[i]);
   case kept_ptx:
     return "--keep-ptx asks for it";
   case kept_more:

@@ -109,8 +109,8 @@ typedef struct kdl_device_routes {
  * checked, so that a spec that was parsed compiles. */
 kdl_status kdl_device_spec_parse(const char *line, kdl_device_spec *out_spec);
 
-/* Reads specs with " | " between them. After a failure, here and below, what is in the routes has no
- * meaning. */
+/* Reads specs with " | " between them. After a failure, here and below, what is in the routes has
+ * no meaning. */
 kdl_status kdl_device_routes_parse(const char *line, kdl_device_routes *out_routes);
 
 /* Reads `KEY=VALUE ... [| spec]...` from `at` in the line on into a device whose first spec already

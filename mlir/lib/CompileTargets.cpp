@@ -199,7 +199,7 @@ bool isFatal(Operation *op, Attribute target) {
 }
 
 /// What a pipeline leaves as it was would be a message of the translation's, without a place; so
-/// would what LLVM cannot compile. Casts are left around an operation that is: that one is told.
+/// would what LLVM cannot compile. Casts are left around an operation that is: that one is named.
 LogicalResult refuseLeft(Operation *lowered, Attribute target) {
   Operation *left = nullptr;
   lowered->walk([&](Operation *op) {

@@ -31,7 +31,7 @@ const kdl_reason_row *kdl_reason_get(unsigned bit);
 /* The sum of the distances. kdl_match_distance tells apart what is refused for the same reasons. */
 unsigned kdl_reasons_distance(uint64_t reasons);
 
-/* What the image runs on cannot be told. */
+/* What the image runs on is not known. */
 #define KDL_REASONS_UNKNOWN                                                                        \
   (KDL_REASON(UNKNOWN_KIND) | KDL_REASON(UNKNOWN_ARCH) | KDL_REASON(UNKNOWN_FEATURE))
 

@@ -34,8 +34,8 @@ uint16_t cli_declared_kind(const char *path, const void *data, size_t size);
 /* LLVM's name of an ImageKind number, which its extraction uses as an extension; "" for 0. */
 const char *cli_declared_kind_name(uint16_t number);
 
-/* The name that `kdl ls` prints; "kind 0x80" in `room` where only a number or a name that is not
- * known tells (the key kdl.kind). */
+/* The name that `kdl ls` prints; "kind 0x80" in `room` for a kind that has only a number or a name
+ * that is not known (the key kdl.kind, or the header). */
 enum { CLI_IMAGE_KIND_ROOM = 32 };
 const char *cli_image_kind_name(const kdl_image_info *image, char room[CLI_IMAGE_KIND_ROOM]);
 

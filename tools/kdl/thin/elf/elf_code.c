@@ -10,8 +10,8 @@
  *   data      a distance of 32 or 64 bits from where it lies to the start of something; those that
  *             can be written to have pointers instead, and frames lead to code
  *
- * Any bytes of x86-64's code may look like an instruction with a distance. .eh_frame tells where
- * functions begin and end: where all of one decodes from its start to its end, only its own
+ * Any bytes of x86-64's code may look like an instruction with a distance. .eh_frame has the start
+ * and the end of functions: where all of one decodes from the one to the other, only its own
  * instructions count; elsewhere, what an instruction at any byte would refer to.
  */
 #include "thin/elf/elf_code.h"
@@ -108,7 +108,7 @@ static kdl_status add_frame(const elf_image *image, span_list *list, uint64_t st
   return KDL_OK;
 }
 
-/* Frames that say their function in another way tell nothing. */
+/* Frames with another encoding of their function are passed over. */
 static kdl_status read_frames(const elf_image *image, const elf_section *section, span_list *list) {
   enum { relative32 = 0x1b, relative64 = 0x1c };
   const uint8_t *bytes = image->data + section->offset, *cie = NULL;

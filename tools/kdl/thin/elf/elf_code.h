@@ -25,8 +25,8 @@ typedef struct elf_sought {
 /* Whether the instructions of the file's machine are known. */
 bool elf_code_is_known(const elf_image *image);
 
-/* Sees what instructions, and distances in data, lead to. What cannot be told from a reference is
- * seen too. Only where instructions are known. */
+/* Sees what instructions, and distances in data, lead to. What may be a reference is seen
+ * too. Only where instructions are known. */
 kdl_status elf_code_find(const elf_image *image, const elf_sought *sought);
 
 #endif

@@ -35,7 +35,7 @@ static void hold(elf_unit *unit, elf_hold how) {
     unit->hold = how;
 }
 
-/* What a container's first bytes tell of it is true again once it is written. */
+/* The first bytes of a container, which describe it as it is written. */
 static uint64_t header_size(const elf_unit *unit) {
   switch (unit->container.kind) {
   case THIN_FATBIN:

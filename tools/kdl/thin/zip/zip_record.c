@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where what a path says goes on, at the start of a part of it: "./" says nothing, nor does "/" but
- * as the first. */
+/* Past "./" and "/" at the start of a component of a path, which mean nothing there; but the "/" of
+ * an absolute path stays. */
 static size_t next_part(kdl_string path, size_t at) {
   for (;;) {
     size_t dot = at < path.length && path.data[at] == '.';

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,9 +29,12 @@ static int look_at_program(struct dl_phdr_info *object, size_t size, void *user)
   return 1;
 }
 
+/* The kernel has loaded a dynamic loader as a rule; that one may also have loaded the program, as
+ * in `ld.so ./program`. */
 bool kdl_program_is_static(void) {
   bool is_static = false;
-  dl_iterate_phdr(look_at_program, &is_static);
+  if (!getauxval(AT_BASE))
+    dl_iterate_phdr(look_at_program, &is_static);
   return is_static;
 }
 

@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
   kdl_capture head;
-  pthread_mutex_t lock; /* held while something is recorded */
+  pthread_mutex_t lock; /* held while something is recorded, which is short */
   kdl_sequence *sequence;
   bool has_addresses; /* memory has a middle; else it is a handle */
   declared *slots;
@@ -54,7 +54,7 @@ kdl_status kdl_capture_slot(kdl_queue *queue, const kdl_buffer *buffer, const ch
   if (!buffer->address || buffer->device != queue->runtime->device)
     return kdl_fail(KDL_BAD_CALL, "kdl_capture_slot: found a buffer of %s, expected one of %s",
                     buffer->device ? buffer->device->lines[0] : "no device", queue->runtime->label);
-  pthread_mutex_lock(&capture->lock);
+  kdl_lock(&capture->lock);
   declared *slots = kdl_array_grow(capture->slots, capture->slot_count, &capture->slot_capacity, 8,
                                    sizeof *slots);
   if (slots) {
@@ -65,7 +65,7 @@ kdl_status kdl_capture_slot(kdl_queue *queue, const kdl_buffer *buffer, const ch
   } else {
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for a slot");
   }
-  pthread_mutex_unlock(&capture->lock);
+  kdl_unlock(&capture->lock);
   return status;
 }
 
@@ -122,12 +122,12 @@ static kdl_status read_arguments(const recorder *capture, const kdl_kernel *kern
 /* What is captured is recorded by one thread at a time. */
 static recorder *enter(kdl_capture *head) {
   recorder *capture = recorder_of(head);
-  pthread_mutex_lock(&capture->lock);
+  kdl_lock(&capture->lock);
   return capture;
 }
 
 static kdl_status leave(recorder *capture, kdl_status status) {
-  pthread_mutex_unlock(&capture->lock);
+  kdl_unlock(&capture->lock);
   return status;
 }
 
@@ -215,7 +215,7 @@ kdl_status kdl_capture_run(kdl_capture *head, const kdl_sequence *inner,
   kdl_status status = KDL_OK;
   if (!operands)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the bindings of a sequence");
-  pthread_mutex_lock(&capture->lock);
+  kdl_lock(&capture->lock);
   for (size_t i = 0; i < count && status == KDL_OK; ++i) {
     kdl_slot slot = bindings[i].slot;
     if (count != recording->slot_count || slot == 0 || slot > count || operands[slot - 1].kind)
@@ -229,7 +229,7 @@ kdl_status kdl_capture_run(kdl_capture *head, const kdl_sequence *inner,
   }
   if (status == KDL_OK)
     status = kdl_sequence_nest(capture->sequence, inner, operands, count);
-  pthread_mutex_unlock(&capture->lock);
+  kdl_unlock(&capture->lock);
   free(operands);
   return status;
 }

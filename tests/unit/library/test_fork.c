@@ -129,10 +129,64 @@ static void a_fork_from_inside_is_told(void **state) {
   assert_int_equal(ended, 0);
 }
 
+/* ------------------------------------------------------------------------------------------ */
+
+static kdl_queue *captured;
+static uint32_t number;
+
+static kdl_status record(void) {
+  kdl_buffer buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)&number, sizeof number);
+  return kdl_write(captured, &buffer, 0, &number, sizeof number);
+}
+
+static atomic_bool records;
+
+static void *record_on(void *user) {
+  while (!atomic_load(&stop)) {
+    if (!atomic_load(&records))
+      usleep(10);
+    else if (record() != KDL_OK)
+      return user;
+  }
+  return NULL;
+}
+
+/* Recording into a capture is short: a fork waits for it. */
+static void a_capture_goes_on_in_the_child(void **state) {
+  (void)state;
+  pthread_t thread;
+  kdl_sequence *sequence;
+  void *failed;
+  atomic_store(&stop, false);
+  assert_ok(kdl_queue_create(the_host(), NULL, &captured));
+  assert_ok(kdl_capture_begin(captured));
+  assert_int_equal(pthread_create(&thread, NULL, record_on, &number), 0);
+  for (unsigned i = 0; i < rounds_of(FORKS / 5, 2); ++i) {
+    atomic_store(&records, true); /* only now: a sequence has its limits */
+    usleep(200);
+    pid_t child = fork();
+    atomic_store(&records, false);
+    if (child == 0) {
+      alarm(patience_s);
+      _exit(record() != KDL_OK || kdl_capture_end(captured, &sequence) != KDL_OK);
+    }
+    int ended = -1;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+  }
+  atomic_store(&stop, true);
+  pthread_join(thread, &failed);
+  assert_null(failed);
+  assert_ok(kdl_capture_end(captured, &sequence));
+  kdl_sequence_destroy(sequence);
+  kdl_queue_destroy(captured);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_fork_from_inside_is_told), /* the first, while nothing was found */
       cmocka_unit_test(host_calls_work_in_the_child),
+      cmocka_unit_test(a_capture_goes_on_in_the_child),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

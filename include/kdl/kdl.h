@@ -288,9 +288,10 @@ KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
  */
 KDL_API kdl_status kdl_devices_refresh(const char *backend, size_t *out_new);
 
-/* The spec of the device's preferred route, as one line of text: for people. Given to
- * kdl_device_find elsewhere it describes the device through that route alone; `kdl devices --json`
- * has all of them. Programs read kdl_device_get. */
+/* One line of text, for people, and for kdl_device_find: of a device that was described, the specs
+ * of all its routes, which give the same device; of one that is here, that of its preferred route,
+ * which describes it through that route alone. `kdl devices --json` has all of them. Programs read
+ * kdl_device_get. */
 KDL_API const char *kdl_device_spec_text(const kdl_device *device);
 
 /* In the default order of preference. */
@@ -333,8 +334,7 @@ typedef struct kdl_device_info {
   size_t route_count; /* drivers that it can be used through, the preferred one among them */
 } kdl_device_info;
 
-/* The device through its preferred route, as kdl_device_spec_text tells it. No driver is asked and
- * nothing is opened. */
+/* The device through its preferred route. No driver is asked and nothing is opened. */
 KDL_API kdl_status kdl_device_get(const kdl_device *device, kdl_device_info *out_info);
 
 /* The same through one of its routes, 0 being the preferred one: that of a kernel

@@ -88,11 +88,14 @@ static void destroy(kdl_device *device) {
     free(device->routes[i]);
     free(device->lines[i]);
   }
+  free(device->joined);
   free(device);
 }
 
 const char *kdl_device_spec_text(const kdl_device *device) {
-  return KDL_GIVEN(device) == KDL_OK ? device->lines[0] : "";
+  if (KDL_GIVEN(device) != KDL_OK)
+    return "";
+  return device->joined ? device->joined : device->lines[0];
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -246,6 +249,17 @@ static kdl_device *find_described(const kdl_device_routes *routes, kdl_device *m
   return device;
 }
 
+static char *join_lines(const kdl_device *device) {
+  size_t count = kdl_device_route_count(device), room = 1;
+  for (size_t i = 0; i < count; ++i)
+    room += strlen(device->lines[i]) + strlen(" | ");
+  char *text = malloc(room);
+  kdl_out out = {text, room, 0};
+  for (size_t i = 0; text && i < count; ++i)
+    kdl_out_format(&out, "%s%s", i ? " | " : "", device->lines[i]);
+  return text;
+}
+
 static kdl_status create_described(const kdl_device_routes *routes, kdl_device **out_device) {
   kdl_device *made;
   kdl_status status = kdl_device_create(&routes->specs[0], &made);
@@ -253,6 +267,8 @@ static kdl_status create_described(const kdl_device_routes *routes, kdl_device *
     return status;
   for (size_t i = 1; status == KDL_OK && i < routes->count; ++i)
     status = kdl_device_add_route(made, &routes->specs[i]);
+  if (status == KDL_OK && routes->count > 1 && !(made->joined = join_lines(made)))
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
   if (status == KDL_OK)
     *out_device = made;
   else

@@ -30,9 +30,10 @@ struct kdl_device {
   kdl_select_device *routes[KDL_LIMIT_ROUTES]; /* the vendor's own driver before OpenCL */
   char *lines[KDL_LIMIT_ROUTES];               /* each route's spec as text */
   const char *labels[KDL_LIMIT_ROUTES];        /* "cuda:sm_90"; in the memory of the line */
-  kdl_amx_permission amx;                      /* registry/permission.h */
-  kdl_select_device without_amx;               /* the host's route once AMX was refused ... */
-  _Atomic(bool) denied;                        /* ... which this says */
+  char *joined; /* of one that was described with several routes: its lines, with '|' between */
+  kdl_amx_permission amx;                /* registry/permission.h */
+  kdl_select_device without_amx;         /* the host's route once AMX was refused ... */
+  _Atomic(bool) denied;                  /* ... which this says */
   _Atomic(struct kdl_runtime *) runtime; /* registry/runtime.h: NULL until the device is used */
   kdl_work opening;
   unsigned forks;       /* kdl_fork_count when it was made */

@@ -106,6 +106,10 @@ static void mistakes_are_told(void **state) {
   kdl_device *device;
   kdl_device_info info = {.size = 8, .units = 7};
   assert_ok(kdl_device_find("mi300x", &device));
+  kdl_device *same;
+  assert_ok(kdl_device_find(kdl_device_spec_text(device), &same));
+  assert_ptr_equal(same, device);
+  assert_non_null(strstr(kdl_device_spec_text(device), " | opencl:spirv64 "));
   snprintf(expected, sizeof expected, "kdl_device_get: info.size is 8, expected %zu", sizeof info);
   assert_fails(kdl_device_get(device, &info), KDL_BAD_CALL, expected);
   snprintf(expected, sizeof expected, "kdl_device_route_get: info.size is 8, expected %zu",

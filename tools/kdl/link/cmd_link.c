@@ -13,6 +13,7 @@
 #include "images/select.h"
 #include "link/link.h"
 #include "link/link_pairs.h"
+#include "registry/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,8 +109,7 @@ static kdl_status link_all(work *w) {
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < w->count && status == KDL_OK; ++i) {
     linked *item = &w->items[i];
-    status = cli_link_run(&w->job, item->image, kdl_device_spec_text(item->device->device),
-                          &item->result);
+    status = cli_link_run(&w->job, item->image, item->device->device->lines[0], &item->result);
     if (status != KDL_OK)
       kdl_error_prefix("for %s", item->device->name);
     else if (cli_args_has(w->job.args, "verbose"))

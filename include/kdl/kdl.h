@@ -200,8 +200,8 @@ enum {
  * the file itself and calls kdl_open_memory. `opts` may be NULL.
  *
  * In a program that is linked statically (-static) libraries are opened as in others, and their
- * kernels run on the host. Drivers are not opened there: GPUs are not found, and kdl_device_find
- * tells why.
+ * kernels run on the host. Drivers are not opened there: GPUs are not found, and the message of
+ * kdl_device_find has the reason.
  */
 KDL_API kdl_status kdl_open(const char *path, const kdl_open_opts *opts, kdl_library **out_lib);
 

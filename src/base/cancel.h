@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * No function of libkdl is a cancellation point: a thread that is cancelled inside one goes on to
+ * No function of libkdl is a cancellation point: a thread that is cancelled in one goes on to
  * its end, and nothing that it holds stays held. Launches, runs of sequences and kdl_sync cannot
- * afford it: there, only what waits, loads or says something for libkdl is not cancelled, and the
+ * afford it: there, only what waits, loads or logs something for libkdl is not cancelled, and the
  * driver is called as the thread is.
  */
 #ifndef KDL_BASE_CANCEL_H

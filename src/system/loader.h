@@ -25,7 +25,7 @@ static inline void *kdl_dlopen(const char *path, int flags) {
  * in the second C library that comes with them. */
 bool kdl_program_is_static(void);
 
-/* What is told where a driver or backend would be opened. */
+/* The message where a driver or backend would be opened. */
 #define KDL_STATIC_PROGRAM                                                                         \
   "this program is linked statically, and cannot open drivers: link it without -static"
 

@@ -292,7 +292,7 @@ static void help(shared_work *sharing, unsigned thread) {
 }
 
 /* A child that was forked in a loop, by a thread of the pool: there is no loop to go on with, and
- * whoever began it is in the parent. */
+ * the thread that began it is in the parent. */
 static _Noreturn void end_child(void) {
   static const char words[] =
       "kdl: a process that was forked in kdl_host_parallel has returned to it: it ends here\n";
@@ -468,7 +468,7 @@ static void note_kind(uint64_t kind, bool awake, bool is_worth) {
 
 static kdl_status is_forked(void) {
   return kdl_own_services.fail(KDL_DEVICE, 0,
-                               "this process was forked inside a loop or launch of the host, and "
+                               "this process was forked within a loop or launch of the host, and "
                                "what other threads of the parent were at is not done here");
 }
 

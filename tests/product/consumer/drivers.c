@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A program that looks for devices: linked statically it finds the host, and is told why no other.
+/* A program that looks for devices: linked statically it finds the host, and prints why no other.
  */
 #include <kdl/kdl.h>
 

@@ -131,7 +131,7 @@ static bool refuses_each(void) {
   return is_right;
 }
 
-/* A library that is younger than the list takes the older call. */
+/* A library that is newer than the list takes the older call. */
 static bool does_not_know_newer_ones(void) {
   return syscall(number_newest + 1) == -1 && errno == ENOSYS &&
          syscall(number_clone3, NULL, 0L) == -1 && errno == ENOSYS &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Threads that are cancelled inside libkdl, and processes that are forked inside a loop of its:
+/* Threads that are cancelled in libkdl, and processes that are forked within a loop of its:
  * what they were at is done, and the pool goes on. test_null.c tries every function. */
 #include "launch_support.h"
 
@@ -123,11 +123,11 @@ static void a_cancelled_thread_opens_loads_and_launches(void **state) {
   int fd = mkstemp(path);
   assert_true(fd >= 0 && write(fd, made.data, made.size) == (ssize_t)made.size);
   close(fd);
-  for (unsigned says = 0; says < 2; ++says) {
+  for (unsigned logs = 0; logs < 2; ++logs) {
     way whole = {.path = path, .at = "", .out = calloc(many, sizeof(uint32_t))};
     pthread_t thread;
     assert_non_null(whole.out);
-    if (says)
+    if (logs)
       start_listening("all");
     assert_int_equal(pthread_create(&thread, NULL, go_the_whole_way, &whole), 0);
     assert_ptr_equal(join(thread), PTHREAD_CANCELED);
@@ -144,7 +144,7 @@ static void a_cancelled_thread_opens_loads_and_launches(void **state) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Forks inside a loop                                                                          */
+/* Forks within a loop                                                                          */
 
 static pthread_t caller;
 static atomic_int children;
@@ -178,7 +178,7 @@ static int end_of(pid_t child) {
 
 /* In the child the loop of the thread that called it fails, since what others were at is not done;
  * it may then do its own. A thread of the pool has nowhere to return to. */
-static void a_child_of_a_loop_is_told(void **state) {
+static void a_child_of_a_loop_gets_an_error(void **state) {
   (void)state;
   static const int ends[2] = {70, 33};
   pid_t self = getpid();
@@ -211,7 +211,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_cancelled_thread_opens_loads_and_launches),
       cmocka_unit_test(a_loop_is_done_though_its_thread_is_cancelled),
-      cmocka_unit_test(a_child_of_a_loop_is_told),
+      cmocka_unit_test(a_child_of_a_loop_gets_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void scrub_environment(void) {
     *to = NULL;
 }
 
-/* Those of root are left what opens files: Landlock says which. */
+/* Root keeps those that open files: Landlock decides which. */
 static void drop_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};

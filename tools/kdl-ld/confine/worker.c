@@ -56,8 +56,8 @@ static void end_with_parent(int alive) {
   close(alive);
 }
 
-/* The first process of a namespace cannot end itself by a signal: it says so to its parent. When it
- * ends, so does everything in the namespace. Returns in the second. */
+/* The first process of a namespace cannot end itself by a signal: its exit status has the number.
+ * When it ends, so does everything in the namespace. Returns in the second. */
 static void start_second(void) {
   pid_t child = fork();
   int state;

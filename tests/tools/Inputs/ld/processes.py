@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""processes.py left COMMAND...: runs COMMAND and tells whether a process that it started outlived it.
+"""processes.py left COMMAND...: runs COMMAND and prints whether a process that it started outlived it.
 processes.py died PIPE COMMAND...: starts COMMAND, which must wait for PIPE, kills the last process in the chain that it
-started by SIGKILL, and tells how COMMAND ended.
+started by SIGKILL, and prints how COMMAND ended.
 processes.py user COMMAND...: runs COMMAND as a user that is not root, or ends with 77 where that one cannot reach it."""
 import os
 import select

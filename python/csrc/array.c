@@ -130,7 +130,7 @@ static bool by_exchange(const struct known *type, const py_target *target, const
   dl_tensor tensor;
   if (api->describe(object, &tensor) != 0)
     return PyErr_Occurred() && no_description(target, index);
-  if (!py_torch_is_plain(&type->bits, target, object, tensor.code == dl_complex, index) ||
+  if (!py_torch_is_plain(&type->bits, target, object, &tensor, index) ||
       !take_tensor(target, param, index, &tensor, arguments))
     return false;
   if (!target->is_host && !arguments->has_stream) {

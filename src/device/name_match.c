@@ -18,7 +18,7 @@ typedef struct {
   bool starts[96]; /* where a word begins */
 } plain_name;
 
-/* Words that vendors and drivers put around the name, or that tell how a board is built. A number
+/* Words that vendors and drivers put around the name, or that name how a board is built. A number
  * of gigabytes is one of them too. */
 static bool is_noise(kdl_string word, kdl_string next) {
   static const char *const words[] = {
@@ -57,7 +57,7 @@ static void add_word(plain_name *name, kdl_string word) {
   name->length += word.length;
 }
 
-/* All of its words, or those that tell devices apart. */
+/* All of its words, or those that make a device out. */
 static plain_name plain(kdl_string name, bool all_words) {
   char lower[96];
   size_t length = name.length < sizeof lower ? name.length : sizeof lower;
@@ -89,7 +89,7 @@ static bool same(const plain_name *a, const plain_name *b) {
 }
 
 /* The first number in a name, as text; "" where it has none. What does not have it is another
- * device, which is told without taking its name apart. */
+ * device, which shows without taking its name apart. */
 typedef struct {
   char digits[16];
 } number_text;
@@ -169,10 +169,10 @@ static found_row find(kdl_string name) {
 }
 
 /* Of every architecture that has the name, the first device. */
-static kdl_status tell_several(kdl_string name, closeness how) {
+static kdl_status refuse_several(kdl_string name, closeness how) {
   enum { most = 8 };
   plain_name asked = plain(name, false);
-  const kdl_named_device *told[most];
+  const kdl_named_device *listed[most];
   size_t count = 0;
   char names[most * 24] = "";
   kdl_out out = {names, sizeof names, 0};
@@ -180,10 +180,10 @@ static kdl_status tell_several(kdl_string name, closeness how) {
   for (size_t i = 0; (row = kdl_named_device_at(i)) && count < most; ++i) {
     bool is_new = compare(row, &asked, &asked) == how;
     for (size_t k = 0; is_new && k < count; ++k)
-      is_new = !kdl_named_device_is_like(told[k], row);
+      is_new = !kdl_named_device_is_like(listed[k], row);
     if (!is_new)
       continue;
-    told[count++] = row;
+    listed[count++] = row;
     kdl_out_format(&out, "%s%s", out.used ? ", " : "", row->name);
   }
   return kdl_fail(KDL_BAD_CALL,
@@ -247,7 +247,7 @@ kdl_status kdl_named_device_find(kdl_string name, const kdl_named_device **out_r
     return KDL_OK;
   }
   if (found.row)
-    return tell_several(name, found.how);
+    return refuse_several(name, found.how);
   const char *meant = kdl_named_device_meant(name);
   return kdl_fail(KDL_BAD_CALL,
                   "device '%.*s': found no device of that name%s%s%s, expected one as 'h200' or "

@@ -39,7 +39,7 @@ const char *kdl_named_device_meant(kdl_string name);
 
 /* Reads what a user wrote for a device: specs, of which the first needs no backend where its
  * architecture has but one ("sm_90"), `NAME [KEY=VALUE]... [| spec]...` where keys and routes
- * replace what the named device says, or `@FILE` or `@FILE#INDEX` for a file that `kdl devices
+ * replace what the named device has, or `@FILE` or `@FILE#INDEX` for a file that `kdl devices
  * --json` wrote. No driver is loaded. What is in *out_routes after a failure has no meaning. */
 kdl_status kdl_device_routes_resolve(const char *text, kdl_device_routes *out_routes);
 

@@ -251,9 +251,9 @@ static void every_row_is_the_device_it_names(void **state) {
   }
   for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
     char names[1024];
-    char *rest = names;
+    char *next = names;
     snprintf(names, sizeof names, "%s", others[i].names);
-    for (const char *name; (name = strtok_r(rest, " ", &rest)); ++checked)
+    for (const char *name; (name = strtok_r(next, " ", &next)); ++checked)
       check_row(name, others[i].arch);
   }
   assert_non_null(kdl_named_device_at(checked - 1));

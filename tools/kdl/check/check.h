@@ -86,8 +86,8 @@ typedef struct check_library {
   const char *path;    /* of the file, as the user would write it */
   const char *member;  /* of the archive at that path; NULL: the file itself */
   const char *package; /* "torch 2.11.0"; NULL where none is known */
-  const char *group;   /* what it is told under: its package, or the archive or folder it lies in */
-  const char *set;     /* what its images for other architectures have too; NULL: by its place */
+  const char *group; /* what it is listed under: its package, or the archive or folder it lies in */
+  const char *set;   /* what its images for other architectures have too; NULL: by its place */
   size_t operand;
   bool is_loose;    /* device code by itself, without a host program around it */
   bool has_sibling; /* its package or archive has a library for one of the devices */

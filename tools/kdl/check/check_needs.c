@@ -94,7 +94,7 @@ static uint64_t tag_at(const elf_reader *elf, size_t index, uint64_t *out_value)
   return kdl_load_u64(entry);
 }
 
-/* Where the names are in the file; false where nothing says so. */
+/* Where the names are in the file; false where there is none. */
 static bool find_strings(const elf_reader *elf, uint64_t *out_offset) {
   uint64_t address;
   for (size_t i = 0; i < elf->dynamic_count; ++i) {
@@ -136,7 +136,7 @@ static void add_need(check *c, check_library *library, const char *name) {
 /* ------------------------------------------------------------------------------------------ */
 /* A runtime that is linked into a library                                                      */
 
-/* What CUDA's runtime tells of a driver that is too old, whatever its own version. */
+/* What CUDA's runtime prints of a driver that is too old, whatever its own version. */
 static const char own_runtime[] = "CUDA driver version is insufficient for CUDA runtime version";
 
 static bool holds_text(const check_file *file, uint64_t offset, uint64_t size) {

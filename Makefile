@@ -12,10 +12,7 @@ LAUNCH_SECONDS ?= 60
 
 timed = scripts/timed.sh
 packages = $(timed) packages $(if $(filter no,$(SETUP)),true,scripts/setup.sh $(1))
-opencl_runtime = $(if $(filter no,$(SETUP)),true,scripts/opencl-runtime.sh build/opencl-runtime)
-cuda_tools = $(if $(filter no,$(SETUP)),true,scripts/cuda-tools.sh build/cuda-tools)
-registry = $(if $(filter no,$(SETUP)),true,scripts/registry.sh build/registry)
-variantlib = $(if $(filter no,$(SETUP)),true,scripts/variantlib.sh build/variantlib)
+fetched = $(timed) fetched $(if $(filter no,$(SETUP)),true,scripts/fetch.sh)
 # $(call compile,preset[,target]): configured and built.
 compile = $(timed) '$(if $(2),$(2),build$(if $(filter-out default,$(1)), $(1)))' \
   sh -c 'scripts/configure.sh $(1) && cmake --build --preset $(1) --parallel $(JOBS) $(if $(2),--target $(2))'
@@ -25,7 +22,7 @@ ctest = scripts/ctest.sh $(1) --parallel $(shell echo $$(($(JOBS) + ($(JOBS) + 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build build-asan build-tsan build-fuzz test test-long demo bench lint format install uninstall wheel clean \
-        build-kdl build-product begin packages packages-bench packages-demo packages-lint opencl-runtime cuda-tools registry variantlib
+        build-kdl build-product begin packages packages-bench packages-demo packages-lint fetched
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -35,16 +32,13 @@ help:  ## show this list
 
 setup:  ## install what building and testing need (Debian 12 and 13; elsewhere its names), and Intel's OpenCL, NVIDIA's programs, a registry, variantlib and Ray into build/
 	@scripts/setup.sh build test cluster
-	@scripts/opencl-runtime.sh build/opencl-runtime
-	@scripts/cuda-tools.sh build/cuda-tools
-	@scripts/registry.sh build/registry
-	@scripts/variantlib.sh build/variantlib
+	@scripts/fetch.sh
 	@scripts/ray.sh build/ray
 
 build:  ## build/bin/kdl, build/lib/libkdl.so, build/lib/libkdl.a, the tests and benchmarks
 	@$(call compile,default)
 
-test: begin packages opencl-runtime cuda-tools registry variantlib build build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
+test: begin packages fetched build build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
 	@code=0; $(timed) tests $(call ctest,build/ci) -L '^ci$$' || code=1; $(timed) --show; exit $$code
 
 test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzing per target
@@ -105,17 +99,8 @@ packages:
 packages-demo:
 	@$(call packages,demo)
 
-opencl-runtime: packages
-	@$(timed) "Intel's OpenCL" $(opencl_runtime)
-
-cuda-tools: packages
-	@$(timed) "NVIDIA's programs" $(cuda_tools)
-
-registry: packages
-	@$(timed) 'a registry' $(registry)
-
-variantlib: packages
-	@$(timed) variantlib $(variantlib)
+fetched: packages
+	@$(fetched)
 
 packages-bench:
 	@$(call packages,build test bench)

@@ -41,8 +41,19 @@ if(KDL_SANITIZE)
   set(KDL_OCLGRIND_WHY "real drivers are left out of sanitized runs")
 endif()
 
-# What `make test`, which is to take ten minutes on two processors, leaves to `make test-long`: tests like one that stays, for
-# another type, level or driver; measuring; configuring several times.
+# What `make test`, which is to take ten minutes on two processors, leaves to `make test-long`, and the test that stays and fails for
+# the same fault:
+#   examples.transformer_opencl, _intel        examples.transformer_host, examples.opencl, examples.intel
+#   language.x86-64-v2, -v4                    language.x86-64-v3
+#   language.intel-opencl-c, intel-spirv64     language.opencl-c, language.intel-spirv64v1.3
+#   language.gfx11-generic                     language.gfx942
+#   mlir.lower-linalg-f16, -i8                 mlir.lower-linalg-f32, -bf16; the types' own code: ukernels.matmul.f32_f16, s32_s8
+#   mlir.lower-linalg-sizes-16, -sizes-i8      mlir.lower-linalg-sizes
+#   ukernels.matmul.watched, .blocks: 3 types  the same of f32_bf16; the types' own code: ukernels.mma
+#   ukernels.matmul.f32_*.avx512               ukernels.matmul.f32_bf16.avx512bf16, ukernels.mma.f32_*_avx512
+#   tools.bench-matmul, -slowed, -interrupt    unit.bench_results, tools.bench, what they measure apart: timing decides in none
+#   tools.bench-page                           unit.bench_results; needs a browser (300 MB)
+#   setup.order                                none: it configures six times; fails only by cmake/compiler.cmake and configure.sh
 set(KDL_LONG
     "^examples[.]transformer_(opencl|intel)$|^language[.](x86-64-v[24]|intel-opencl-c|intel-spirv64|gfx11-generic)$|^setup[.]order$"
     "|^mlir[.]lower-linalg-(f16|i8|sizes-(16|i8))$|^tools[.]bench-(interrupt|matmul|page|slowed)"

@@ -95,6 +95,8 @@ function(kdl_add_test)
       set(arg_LABEL long)
     endif()
     math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 5")
+    # Intel's Level Zero driver opens a library with RTLD_DEEPBIND, at which AddressSanitizer ends the process.
+    list(PREPEND arg_ENVIRONMENT ZE_ENABLE_ALT_DRIVERS=/nonexistent)
     list(APPEND arg_ENVIRONMENT ${KDL_SANITIZER_OPTIONS})
   endif()
   # Not the developer's own.

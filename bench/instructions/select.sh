@@ -22,9 +22,9 @@ llvm() {
 }
 
 each 3 1000 problem_open 'kdl_open_memory' 1900
-each 3 1000 problem_select_first 'first kdl_select' 3300
+each 3 1000 problem_select_first 'first kdl_select' 3350
 each 3 1000 problem_select_again 'kdl_select, remembered' 1350
-each 3 1000 problem_close 'kdl_close' 190
+each 3 1000 problem_close 'kdl_close' 250
 each 1000 5 problem_open 'kdl_open_memory' 450000
 each 1000 5 problem_select_first 'first kdl_select' 470000
 if [ -n "${KDL_BENCH_LLVM:-}" ]; then

@@ -302,7 +302,8 @@ kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_con
     image->kind = KDL_IMAGE_UNKNOWN;
   else if (image->kind == KDL_IMAGE_UNKNOWN)
     image->kind = declared_kind(image);
-  if (!image->arch.length && !take_processor(container, image))
+  if (!image->arch.length && kdl_text_starts(image->triple, "amdgpu") &&
+      !take_processor(container, image))
     return kdl_container_no_memory(container);
   if (!(image->says & KDL_SAYS_KERNELS))
     return look_into(container, scope);

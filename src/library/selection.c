@@ -138,14 +138,12 @@ static kdl_status rank(const request *asked, ranking *out_ranking) {
   for (size_t i = 1;
        status == KDL_OK && out_ranking->eligible == 0 && i < kdl_device_route_count(asked->device);
        ++i) {
-    ranking other;
+    ranking other = {.candidates = NULL};
     status = rank_route(asked, i, &other);
-    if (status == KDL_OK && other.eligible) {
-      free(out_ranking->candidates);
+    bool is_better = status != KDL_OK || other.eligible;
+    free(is_better ? out_ranking->candidates : other.candidates);
+    if (is_better)
       *out_ranking = other;
-    } else if (status == KDL_OK) {
-      free(other.candidates);
-    }
   }
   return status;
 }

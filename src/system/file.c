@@ -289,7 +289,7 @@ static kdl_status begin_draft(kdl_walked *walked, const char *shown, kdl_file_dr
   if (draft.fd < 0)
     draft.fd = make_beside(draft.folder, walked->name, create, -1, &draft.name);
   if (draft.fd < 0) {
-    kdl_status status = failed(shown, "create a file beside it");
+    kdl_status status = failed(shown, "create a file there");
     kdl_walked_end(walked);
     return status;
   }
@@ -342,7 +342,7 @@ kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *path) {
   kdl_status status = fsync(draft->fd) == 0 ? KDL_OK : failed(draft->shown, "flush");
   if (status == KDL_OK && !draft->name &&
       make_beside(draft->folder, name, name_file, draft->fd, &draft->name) != 0)
-    status = failed(draft->shown, "create a file beside it");
+    status = failed(draft->shown, "create a file there");
   if (close(draft->fd) != 0 && status == KDL_OK)
     status = failed(draft->shown, "close");
   if (status == KDL_OK && renameat(draft->folder, draft->name, draft->folder, name) != 0)

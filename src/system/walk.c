@@ -166,7 +166,7 @@ kdl_status kdl_walk_to(const char *path, const char *shown, const char *step,
 }
 
 kdl_status kdl_walk(const char *path, kdl_walked *out_walked) {
-  return kdl_walk_to(path, path, "create a file beside it", out_walked);
+  return kdl_walk_to(path, path, "create a file there", out_walked);
 }
 
 void kdl_walked_end(kdl_walked *walked) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Host kernels that tell who they are: built several times, with another VARIANT and TILE each. */
 #define KDL_KERNEL_SHARED 64
+#include "any_cpu.h"
+
 #include <kdl/kernel.h>
 
 /* Each element gets the variant and its own index; what lies beyond n is left alone. */

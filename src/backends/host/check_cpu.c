@@ -14,7 +14,7 @@ static bool is_known;
 
 static void describe(void) {
   kdl_device_spec spec = {.backend = KDL_BACKEND_HOST};
-  is_known = kdl_cpu_describe(&spec) && kdl_device_spec_compile(&spec, &cpu) == KDL_OK;
+  is_known = kdl_cpu_describe(&spec) == KDL_OK && kdl_device_spec_compile(&spec, &cpu) == KDL_OK;
 }
 
 kdl_status kdl_host_check_cpu(const kdl_backend_image *source) {

@@ -405,7 +405,7 @@ static void new_files_follow_the_umask(void **state) {
 static void refuses_bad_places(void **state) {
   (void)state;
   assert_fails(kdl_file_save("no/such/folder", "x", 1), KDL_IO,
-               "no/such/folder: cannot create a file beside it: No such file or directory");
+               "no/such/folder: cannot create a file there: No such file or directory");
   assert_int_equal(kdl_file_save(".", "x", 1), KDL_IO);
   assert_int_equal(symlink("nowhere", "dangling"), 0);
   assert_int_equal(kdl_file_save("dangling", "x", 1), KDL_IO);

@@ -6,6 +6,7 @@
 #ifndef KDL_PYTHON_DLPACK_H
 #define KDL_PYTHON_DLPACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -27,6 +28,16 @@ typedef struct dl_tensor {
   int64_t *shape, *strides;
   uint64_t byte_offset;
 } dl_tensor;
+
+/* Whether PyTorch's negative bit may be set: it is on the imaginary parts of conjugates, whose
+ * elements lie two numbers apart. Asking for the bit takes 0.2 us, which dense tensors save. */
+static inline bool dl_may_be_negative(const dl_tensor *tensor) {
+  for (int32_t i = 0; tensor->shape && i < tensor->dimensions; ++i) {
+    if (tensor->shape[i] > 1 && (!tensor->strides || tensor->strides[i] % 2 != 0))
+      return false;
+  }
+  return true;
+}
 
 /* In a capsule "dltensor". */
 typedef struct dl_managed {

@@ -23,20 +23,10 @@ static bool is_set(PyObject *method, PyObject *tensor) {
   return is;
 }
 
-/* PyTorch sets the negative bit on the imaginary parts of conjugates, whose elements lie two
- * numbers apart. Asking takes 0.2 us, which launches of dense tensors save. */
-static bool may_be_negative(const dl_tensor *layout) {
-  for (int32_t i = 0; layout && layout->shape && i < layout->dimensions; ++i) {
-    if (layout->shape[i] > 1 && (!layout->strides || layout->strides[i] % 2 != 0))
-      return false;
-  }
-  return true;
-}
-
 bool py_torch_is_plain(const py_torch_bits *bits, const py_target *target, PyObject *tensor,
                        const dl_tensor *layout, size_t index) {
   bool is_complex = !layout || layout->code == dl_complex;
-  if (may_be_negative(layout) && is_set(bits->is_negative, tensor))
+  if ((!layout || dl_may_be_negative(layout)) && is_set(bits->is_negative, tensor))
     return py_argument_error(target, index,
                              "found a tensor whose negative bit is set: pass tensor.resolve_neg()");
   if (is_complex && is_set(bits->is_conjugate, tensor))

@@ -82,7 +82,7 @@ static inline bool py_usual_array(PyObject *object, const py_param *param, const
       tensor.lanes != 1 || tensor.device_type != target->dl_type ||
       tensor.device_id != target->ordinal)
     return false;
-  if (py_usually.is_negative && !py_usually_plain(object))
+  if (py_usually.is_negative && dl_may_be_negative(&tensor) && !py_usually_plain(object))
     return false;
   out_value->number = (uint64_t)(uintptr_t)tensor.data + tensor.byte_offset;
   if (arguments->has_stream || target->is_host)

@@ -149,17 +149,23 @@ static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t
   return status == KDL_OK ? kdl_inflater_finish(inflater) : status;
 }
 
+/* The archive is not read any more: what is looked at, and must not change, is the member. */
 static kdl_status judge_inflated(const zip *z, const entry *e, int fd, bool is_loose) {
   char path[64], *name;
   kdl_library *lib;
+  check_file file = *z->file;
+  file.fd = fd;
+  file.is_loose = is_loose;
+  if (check_was_changed(z->file))
+    return KDL_OK; /* check_read_file has it named */
+  if (fstat(fd, &file.info) != 0)
+    return kdl_fail(kdl_status_of(errno), "cannot look at the temporary file: %s", strerror(errno));
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   if (asprintf(&name, "%s!%s", z->file->path, e->name) < 0)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = name};
   kdl_status status = kdl_open(path, &opts, &lib);
   if (status == KDL_OK) {
-    check_file file = *z->file;
-    file.is_loose = is_loose;
     status = check_judge(z->c, lib, &file, e->name, z->package);
     kdl_close(lib);
   }

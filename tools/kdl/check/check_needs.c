@@ -11,16 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "libcudart.so." and a version. Since CUDA 11, a runtime takes any driver of its major version or
- * a later one (CUDA Compatibility, "Minor Version Compatibility"). */
+/* "libcudart.so.12", or as auditwheel renames its copies "libcudart-5a077122.so.12.0.107". Since
+ * CUDA 11, a runtime takes any driver of its major version or a later one (CUDA Compatibility,
+ * "Minor Version Compatibility"). */
 static const struct {
-  const char *start;
+  const char *name;
   check_runtime runtime;
 } runtimes[] = {
-    {"libcudart.so.", CHECK_CUDA},    {"libcublas.so.", CHECK_CUDA},
-    {"libcublasLt.so.", CHECK_CUDA},  {"libnvrtc.so.", CHECK_CUDA},
-    {"libnvJitLink.so.", CHECK_CUDA}, {"libamdhip64.so.", CHECK_HIP},
-    {"libhiprtc.so.", CHECK_HIP},     {"libsycl.so.", CHECK_SYCL},
+    {"libcudart", CHECK_CUDA}, {"libcublas", CHECK_CUDA},    {"libcublasLt", CHECK_CUDA},
+    {"libnvrtc", CHECK_CUDA},  {"libnvJitLink", CHECK_CUDA}, {"libamdhip64", CHECK_HIP},
+    {"libhiprtc", CHECK_HIP},  {"libsycl", CHECK_SYCL},
 };
 
 const char *check_runtime_name(check_runtime runtime) {
@@ -39,9 +39,14 @@ typedef struct {
   size_t dynamic_count;
 } elf_reader;
 
-/* Whether the bytes are in the file, or the part of it that is read. */
+/* Of the file, or the part of it that is read. */
+static uint64_t size_of(const check_file *file) {
+  return file->part_size ? file->part_size : (uint64_t)file->info.st_size;
+}
+
+/* Whether the bytes are there. */
 static bool read_at(const check_file *file, uint64_t offset, void *out, size_t size) {
-  uint64_t whole = file->part_size ? file->part_size : (uint64_t)file->info.st_size;
+  uint64_t whole = size_of(file);
   return offset <= whole && size <= whole - offset &&
          pread(file->fd, out, size, (off_t)(file->part_offset + offset)) == (ssize_t)size;
 }
@@ -111,22 +116,39 @@ static bool find_strings(const elf_reader *elf, uint64_t *out_offset) {
 }
 
 /* "13" or "11.0" behind the library's name. */
-static uint32_t version_in(const char *text, check_runtime runtime) {
+static uint32_t version_in(const char *text, bool has_minor) {
   char *end;
   unsigned long major = strtoul(text, &end, 10);
   unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-  if (runtime != CHECK_CUDA || major >= 11)
+  if (!has_minor || major >= 11)
     minor = 0;
   return major && major < 0x7fff && minor < 0x7fff
              ? KDL_VERSION_OF((uint32_t)major, (uint32_t)minor)
              : 0;
 }
 
+/* The version in a library's file name; NULL where it is another library's. */
+static const char *version_of(const char *file, const char *name, bool *out_is_renamed) {
+  enum { hash_size = 8 };
+  if (!kdl_starts_with(file, name))
+    return NULL;
+  file += strlen(name);
+  *out_is_renamed = *file == '-' && strspn(file + 1, "0123456789abcdef") == hash_size;
+  if (*out_is_renamed)
+    file += 1 + hash_size;
+  return kdl_starts_with(file, ".so.") ? file + strlen(".so.") : NULL;
+}
+
 static void add_need(check *c, check_library *library, const char *name) {
   for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; ++i) {
-    if (!kdl_starts_with(name, runtimes[i].start) || library->need_count == CHECK_NEEDS)
+    bool is_renamed;
+    const char *text = version_of(name, runtimes[i].name, &is_renamed);
+    if (!text || library->need_count == CHECK_NEEDS)
       continue;
-    uint32_t version = version_in(name + strlen(runtimes[i].start), runtimes[i].runtime);
+    /* The file of cuBLAS has a minor version of its own: CUDA 10.1 has libcublas.so.10.2.1.243. */
+    bool has_minor =
+        runtimes[i].runtime == CHECK_CUDA && !(is_renamed && kdl_starts_with(name, "libcublas"));
+    uint32_t version = version_in(text, has_minor);
     const char *kept = version ? check_keep(c, name, strlen(name)) : NULL;
     if (kept)
       library->needs[library->need_count++] = (check_need){kept, runtimes[i].runtime, version};
@@ -195,11 +217,13 @@ void check_find_needs(check *c, const check_file *file, check_library *library) 
   uint64_t strings, value;
   if (open_elf(file, &elf) && find_strings(&elf, &strings)) {
     for (size_t i = 0; i < elf.dynamic_count; ++i) {
-      char name[32] = "";
+      char name[64] = "";
       if (tag_at(&elf, i, &value) != DT_NEEDED || value > UINT32_MAX)
         continue;
-      /* The names that count are short, and the file does not end with one. */
-      if (read_at(file, strings + value, name, sizeof name - 1))
+      /* The names that count are short. */
+      uint64_t at = strings + value, whole = size_of(file);
+      size_t look = at < whole && whole - at < sizeof name ? (size_t)(whole - at) : sizeof name;
+      if (read_at(file, at, name, look - 1))
         add_need(c, library, name);
     }
     if (!needs_cuda(library) && library->need_count < CHECK_NEEDS && has_own_runtime(file))

@@ -117,6 +117,25 @@ static bool driver_version(kdl_string text, uint32_t *out_version, size_t *out_a
   return true;
 }
 
+/* What to write for a number of NVIDIA's driver, which is above those of CUDA versions. */
+static const char *expect_cuda(uint32_t branch) {
+#define KDL_CUDA_EXPECTED "a CUDA version for driver, as in 13.0; "
+#define KDL_NVIDIA_DRIVER(number, cuda)                                                            \
+  {number, KDL_CUDA_EXPECTED "that of NVIDIA's driver " #number " is " cuda},
+  static const struct {
+    uint32_t branch;
+    const char *expected;
+  } rows[] = {
+#include "device/nvidia_drivers.def"
+  };
+#undef KDL_NVIDIA_DRIVER
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (rows[i].branch == branch)
+      return rows[i].expected;
+  }
+  return KDL_CUDA_EXPECTED "nvidia-smi prints it as \"CUDA Version\"";
+}
+
 uint32_t kdl_device_spec_driver(const kdl_device_spec *spec) {
   uint32_t version;
   size_t at;
@@ -161,10 +180,16 @@ static bool compile(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOKENS],
       .loads = spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CL : 0,
       .refuses = spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CUBIN : 0,
   };
-  uint32_t version;
+  enum { most_cuda = 99 };
+  uint32_t version = 0;
   kdl_parse_error parse = {0, "a version for driver, as in 13.0"};
-  if (has_version(spec) && spec->driver[0] &&
-      !driver_version(kdl_text_of(spec->driver), &version, &parse.position)) {
+  bool is_wrong = has_version(spec) && spec->driver[0] &&
+                  !driver_version(kdl_text_of(spec->driver), &version, &parse.position);
+  if (!is_wrong && spec->backend == KDL_BACKEND_CUDA && version >> 16 > most_cuda) {
+    is_wrong = true;
+    parse = (kdl_parse_error){0, expect_cuda(version >> 16)};
+  }
+  if (is_wrong) {
     *out_error = (kdl_device_error){"driver", kdl_text_of(spec->driver), parse};
     return false;
   }

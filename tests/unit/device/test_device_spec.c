@@ -182,6 +182,15 @@ static const struct {
     {"cuda:sm_90 driver=\"13.x\"",
      "device spec 'cuda:sm_90 driver=\"13.x\"': offset 22: found 'x', "
      "expected a version for driver, as in 13.0" GRAMMAR},
+    {"cuda:sm_90 driver=470.82", "device spec 'cuda:sm_90 driver=470.82': offset 18: found "
+                                 "'470.82', expected a CUDA version for "
+                                 "driver, as in 13.0; that of NVIDIA's driver 470 is 11.4" GRAMMAR},
+    {"cuda:sm_90 driver=535", "device spec 'cuda:sm_90 driver=535': offset 18: found '535', "
+                              "expected a CUDA version for driver, as in 13.0; that of NVIDIA's "
+                              "driver 535 is 12.2" GRAMMAR},
+    {"cuda:sm_90 driver=100.1", "device spec 'cuda:sm_90 driver=100.1': offset 18: found '100.1', "
+                                "expected a CUDA version for driver, as in 13.0; nvidia-smi prints "
+                                "it as \"CUDA Version\"" GRAMMAR},
     {"cuda:sm_90 name=\"abc", "device spec 'cuda:sm_90 name=\"abc': offset 16: found '\"abc', "
                               "expected '\"' at the end of the value" GRAMMAR},
     {"cuda:sm_90 name=\"abc\"d", "device spec 'cuda:sm_90 name=\"abc\"d': offset 21: found 'd', "

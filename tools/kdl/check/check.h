@@ -38,7 +38,7 @@ typedef enum check_outcome {
   CHECK_NATIVE, /* all of it, as machine code */
   CHECK_JIT,    /* all of it, some through a compiler in the driver or kdl-ld */
   CHECK_PARTLY, /* some kernels run */
-  CHECK_NONE,   /* nothing runs */
+  CHECK_NONE,   /* nothing runs, or it has no kernels */
   CHECK_OTHER,  /* nothing runs: it is for other vendors' devices */
 } check_outcome;
 
@@ -310,6 +310,9 @@ bool check_fails(const check *c, const check_library *library, size_t device);
 
 /* Whether one does on one of the devices. */
 bool check_any_fails(const check *c);
+
+/* Whether it holds a kernel, or images whose kernels cannot be read. */
+bool check_has_kernels(const check_verdict *verdict);
 
 /* Whether some of it is machine code that runs. */
 bool check_is_built_for(const check_verdict *verdict);

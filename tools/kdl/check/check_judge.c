@@ -127,9 +127,9 @@ static int visit_shortfall(void *user, const kdl_shortfall *shortfall) {
 static check_outcome outcome_of(const kdl_coverage *coverage) {
   if (coverage->is_foreign)
     return CHECK_OTHER;
-  /* Modules without a kernel are one for each architecture. */
-  if (!coverage->kernels && !coverage->unreadable && coverage->modules_run)
-    return CHECK_NATIVE;
+  /* A module without a kernel neither runs nor fails. */
+  if (!coverage->kernels && !coverage->unreadable)
+    return CHECK_NONE;
   if (coverage->is_complete)
     return coverage->kernels_native == coverage->kernels ? CHECK_NATIVE : CHECK_JIT;
   return coverage->kernels_run || (!coverage->kernels && coverage->modules_run) ? CHECK_PARTLY

@@ -142,6 +142,8 @@ void check_name_groups(check *c) {
 typedef struct {
   size_t libraries, failing;
   bool runs, is_compiled;
+  bool is_empty;  /* a library without kernels is among those left out */
+  bool is_blind;  /* what kernels one has cannot be read: modules count */
   bool is_unsure; /* CUDA's runtime is linked in, and takes a driver that is not known */
   const check_gap *gap;
 } tally;
@@ -158,12 +160,15 @@ typedef struct {
 
 static void count_library(const check *c, const check_library *library, size_t device, tally *all) {
   const check_verdict *verdict = &library->verdicts[device];
-  if (check_is_left_out(c, library, device))
+  if (check_is_left_out(c, library, device)) {
+    all->is_empty |= !check_has_kernels(verdict);
     return;
+  }
   bool fails = check_fails(c, library, device);
   ++all->libraries;
   all->failing += fails;
-  all->runs |= !fails || verdict->coverage.kernels_run || verdict->coverage.modules_run;
+  all->runs |= !fails || verdict->outcome == CHECK_PARTLY;
+  all->is_blind |= !verdict->coverage.kernels;
   all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
   for (size_t i = 0; i < library->need_count && verdict->runtime == CHECK_FIT_UNKNOWN; ++i)
     all->is_unsure |= !library->needs[i].version;
@@ -174,10 +179,12 @@ static void count_library(const check *c, const check_library *library, size_t d
   }
 }
 
-typedef enum { RUNS, PARTLY, DOES_NOT, IS_OTHER } answer;
+typedef enum { RUNS, PARTLY, DOES_NOT, IS_OTHER, IS_EMPTY } answer;
 
 static answer answer_of(const tally *all) {
-  return !all->libraries ? IS_OTHER : !all->failing ? RUNS : all->runs ? PARTLY : DOES_NOT;
+  if (!all->libraries)
+    return all->is_empty ? IS_EMPTY : IS_OTHER;
+  return !all->failing ? RUNS : all->runs ? PARTLY : DOES_NOT;
 }
 
 /* Packages first, as the libraries are. */
@@ -240,7 +247,7 @@ static const char *device_name(check *c, size_t device, const kdl_device_info *a
 }
 
 static void add_row(check *c, cli_table *table, const groups *all, const group *of, size_t device) {
-  static const char *const names[] = {"yes", "partly", "no", "other"};
+  static const char *const names[] = {"yes", "partly", "no", "other", ""};
   kdl_device_info about = {.size = sizeof about};
   if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
     return;
@@ -253,8 +260,11 @@ static void add_row(check *c, cli_table *table, const groups *all, const group *
       counted->gap ? words_of(cause_of(counted->gap->code)) : "its code cannot be read";
   if (runs == IS_OTHER)
     why = "for other devices";
+  else if (runs == IS_EMPTY)
+    why = "has no kernels";
   else if (runs == RUNS)
     why = counted->is_unsure     ? "its CUDA runtime is unknown"
+          : counted->is_blind    ? "its kernels cannot be read"
           : counted->is_compiled ? "compiled when it is loaded"
                                  : "";
   cli_table_add(table, kdl_text_of(of->name));
@@ -263,7 +273,7 @@ static void add_row(check *c, cli_table *table, const groups *all, const group *
     cli_table_add_failed(table);
   cli_table_add(table, kdl_text_of(shown ? shown : ""));
   cli_table_add(table, kdl_text_of(names[runs]));
-  cli_table_add(table, kdl_text_of(runs == IS_OTHER ? "" : libraries));
+  cli_table_add(table, kdl_text_of(counted->libraries ? libraries : ""));
   cli_table_add(table, kdl_text_of(why));
   if (runs != PARTLY && runs != DOES_NOT)
     return;

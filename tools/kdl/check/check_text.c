@@ -15,6 +15,8 @@
 
 bool check_fails(const check *c, const check_library *library, size_t device) {
   const check_verdict *verdict = &library->verdicts[device];
+  if (!check_has_kernels(verdict))
+    return false;
   switch (verdict->outcome) {
   case CHECK_NATIVE:
   case CHECK_JIT:
@@ -22,12 +24,15 @@ bool check_fails(const check *c, const check_library *library, size_t device) {
   case CHECK_PARTLY:
     return c->is_strict || !check_is_built_for(verdict);
   case CHECK_NONE:
-    return c->is_strict ||
-           (!verdict->is_served && (verdict->coverage.kernels || verdict->coverage.unreadable));
+    return c->is_strict || !verdict->is_served;
   case CHECK_OTHER:
     break;
   }
   return !library->has_sibling && !check_is_for(c, library);
+}
+
+bool check_has_kernels(const check_verdict *verdict) {
+  return verdict->coverage.kernels || verdict->coverage.unreadable;
 }
 
 bool check_is_left_out(const check *c, const check_library *library, size_t device) {
@@ -71,7 +76,7 @@ const char *check_shown(check *c, const check_library *library) {
 /* One device                                                                                   */
 
 typedef struct {
-  size_t libraries, whole, in_part, other;
+  size_t libraries, whole, in_part, other, empty;
   size_t kernels, native, jit;
 } sums;
 
@@ -80,7 +85,7 @@ static sums sum_up(const check *c, size_t device) {
   for (size_t i = 0; i < c->library_count; ++i) {
     const check_verdict *verdict = &c->libraries[i].verdicts[device];
     if (check_is_left_out(c, &c->libraries[i], device)) {
-      ++all.other;
+      ++*(check_has_kernels(verdict) ? &all.other : &all.empty);
       continue;
     }
     ++all.libraries;
@@ -91,6 +96,16 @@ static sums sum_up(const check *c, size_t device) {
     all.jit += verdict->coverage.kernels_run - verdict->coverage.kernels_native;
   }
   return all;
+}
+
+/* "1 library is for other devices, 2 libraries have no kernels" */
+static void print_left_out(const sums *all, const char *one, const char *several) {
+  if (all->other)
+    printf("%zu %s %s for other devices", all->other, all->other == 1 ? one : several,
+           all->other == 1 ? "is" : "are");
+  if (all->empty)
+    printf("%s%zu %s %s no kernels", all->other ? ", " : "", all->empty,
+           all->empty == 1 ? one : several, all->empty == 1 ? "has" : "have");
 }
 
 static void add_number(cli_table *table, size_t number) {
@@ -177,8 +192,9 @@ static kdl_status print_device(check *c, size_t device) {
   cli_text_print(kdl_text_of(about.label), "  ");
   cli_text_print(kdl_text_of(about.name), "\n");
   if (!all.libraries) {
-    printf("runs    nothing: %zu %s for other devices\n", all.other,
-           all.other == 1 ? "library is" : "libraries are");
+    printf("runs    nothing: ");
+    print_left_out(&all, "library", "libraries");
+    putchar('\n');
     return KDL_OK;
   }
   printf("runs    %zu of %zu libraries whole, ", all.whole, all.libraries);
@@ -186,8 +202,9 @@ static kdl_status print_device(check *c, size_t device) {
     printf("%zu in part, ", all.in_part);
   printf("%zu of %zu kernels (%zu native, %zu jit)", all.native + all.jit, all.kernels, all.native,
          all.jit);
-  if (all.other)
-    printf("; %zu more %s for other devices", all.other, all.other == 1 ? "is" : "are");
+  if (all.other || all.empty)
+    printf("; ");
+  print_left_out(&all, "more", "more");
   puts("\n");
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < c->library_count; ++i) {

@@ -78,8 +78,9 @@ typedef struct check_verdict {
   kdl_coverage coverage; /* without the name of a kernel */
   check_gap *gaps;
   size_t gap_count, gap_capacity;
-  size_t untold;  /* kernels with reasons beyond CHECK_GAPS */
-  bool is_served; /* code objects beside it run: it is there for other devices */
+  size_t untold;          /* kernels with reasons beyond CHECK_GAPS */
+  bool is_served;         /* code objects beside it run: it is there for other devices */
+  bool is_for_other_host; /* its CPU code is not for the processors that the device comes with */
 } check_verdict;
 
 typedef struct check_library {
@@ -90,6 +91,7 @@ typedef struct check_library {
   const char *set;   /* what its images for other architectures have too; NULL: by its place */
   size_t operand;
   bool is_loose;    /* device code by itself, without a host program around it */
+  bool is_x86_64;   /* the host program is */
   bool has_sibling; /* its package or archive has a library for one of the devices */
   size_t images;
   check_need needs[CHECK_NEEDS];
@@ -208,13 +210,16 @@ void check_read_file(check *c, const check_file *file);
 kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
                        const char *package);
 
-/* The runtimes that a library is linked against. */
+/* The runtimes that a library is linked against, and the CPU it is for. */
 void check_find_needs(check *c, const check_file *file, check_library *library);
 
 /* Whether the device's driver suits them; where it does not, the first that it is too old for, and
  * its version. */
 check_runtime_fit check_fit_needs(const check_library *library, kdl_device *device,
                                   const check_need **out_need, uint32_t *out_driver);
+
+/* Whether the device comes with AArch64 processors alone and the library is for x86-64. */
+bool check_is_for_other_host(const check_library *library, kdl_device *device);
 
 const char *check_runtime_name(check_runtime runtime);
 const char *check_runtime_fit_name(check_runtime_fit fit);

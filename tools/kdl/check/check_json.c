@@ -39,6 +39,7 @@ static void put_verdict(cli_json *json, const check *c, const check_library *lib
   cli_json_put_text(json, "runs", check_outcome_name(verdict->outcome));
   cli_json_put_bool(json, "fails", check_fails(c, library, device));
   cli_json_put_text(json, "runtime", check_runtime_fit_name(verdict->runtime));
+  cli_json_put_bool(json, "host_fits", !verdict->is_for_other_host);
   cli_json_put_number(json, "modules", coverage->modules);
   cli_json_put_number(json, "modules_run", coverage->modules_run);
   cli_json_put_number(json, "kernels", coverage->kernels);

@@ -175,6 +175,7 @@ static kdl_status judge_on(check *c, kdl_library *lib, const kdl_inventory *inve
     return status;
   out_verdict->coverage.missing = (kdl_string){NULL, 0};
   out_verdict->outcome = outcome_of(&out_verdict->coverage);
+  out_verdict->is_for_other_host = check_is_for_other_host(library, device);
   out_verdict->runtime = check_fit_needs(library, device, &need, &driver);
   if (out_verdict->runtime == CHECK_FIT_TOO_NEW && out_verdict->outcome <= CHECK_PARTLY) {
     refuse_runtime(c, need, driver, out_verdict);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The runtimes that a library is linked against (DT_NEEDED), or that CUDA's is linked into it, and
- * whether a device's driver has what they take. */
+/* What a library takes of the machine: the runtimes that it is linked against (DT_NEEDED), or that
+ * CUDA's is linked into it, whether a device's driver has what they take, and the CPU. */
 #include "base/bytes.h"
 #include "base/text.h"
 #include "check/check.h"
@@ -215,6 +215,9 @@ static bool needs_cuda(const check_library *library) {
 void check_find_needs(check *c, const check_file *file, check_library *library) {
   elf_reader elf;
   uint64_t strings, value;
+  uint8_t head[offsetof(Elf64_Ehdr, e_version)];
+  library->is_x86_64 = read_at(file, 0, head, sizeof head) && memcmp(head, ELFMAG, SELFMAG) == 0 &&
+                       kdl_load_u16(head + offsetof(Elf64_Ehdr, e_machine)) == EM_X86_64;
   if (open_elf(file, &elf) && find_strings(&elf, &strings)) {
     for (size_t i = 0; i < elf.dynamic_count; ++i) {
       char name[64] = "";
@@ -265,4 +268,20 @@ check_runtime_fit check_fit_needs(const check_library *library, kdl_device *devi
 const char *check_runtime_fit_name(check_runtime_fit fit) {
   static const char *const names[] = {"none", "unknown", "fits", "too_new"};
   return names[fit];
+}
+
+bool check_is_for_other_host(const check_library *library, kdl_device *device) {
+  /* Jetson's, GB10's; and boards of a GPU that others have too. */
+  static const char *const archs[] = {"sm_53",  "sm_62",  "sm_72", "sm_87",
+                                      "sm_101", "sm_110", "sm_121"};
+  static const char *const boards[] = {"GH200", "GB200", "GB300"};
+  kdl_device_info info = {.size = sizeof info};
+  bool found = false;
+  if (!library->is_x86_64 || kdl_device_get(device, &info) != KDL_OK)
+    return false;
+  for (size_t i = 0; i < sizeof archs / sizeof *archs; ++i)
+    found |= strcmp(info.arch, archs[i]) == 0;
+  for (size_t i = 0; i < sizeof boards / sizeof *boards; ++i)
+    found |= strstr(info.name, boards[i]) != NULL;
+  return found;
 }

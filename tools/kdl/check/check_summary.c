@@ -142,9 +142,10 @@ void check_name_groups(check *c) {
 typedef struct {
   size_t libraries, failing;
   bool runs, is_compiled;
-  bool is_empty;  /* a library without kernels is among those left out */
-  bool is_blind;  /* what kernels one has cannot be read: modules count */
-  bool is_unsure; /* CUDA's runtime is linked in, and takes a driver that is not known */
+  bool is_empty;          /* a library without kernels is among those left out */
+  bool is_blind;          /* what kernels one has cannot be read: modules count */
+  bool is_unsure;         /* CUDA's runtime is linked in, and takes a driver that is not known */
+  bool is_for_other_host; /* a library is for CPUs that the device does not come with */
   const check_gap *gap;
 } tally;
 
@@ -169,6 +170,7 @@ static void count_library(const check *c, const check_library *library, size_t d
   all->failing += fails;
   all->runs |= !fails || verdict->outcome == CHECK_PARTLY;
   all->is_blind |= !verdict->coverage.kernels;
+  all->is_for_other_host |= verdict->is_for_other_host;
   all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
   for (size_t i = 0; i < library->need_count && verdict->runtime == CHECK_FIT_UNKNOWN; ++i)
     all->is_unsure |= !library->needs[i].version;
@@ -263,10 +265,11 @@ static void add_row(check *c, cli_table *table, const groups *all, const group *
   else if (runs == IS_EMPTY)
     why = "has no kernels";
   else if (runs == RUNS)
-    why = counted->is_unsure     ? "its CUDA runtime is unknown"
-          : counted->is_blind    ? "its kernels cannot be read"
-          : counted->is_compiled ? "compiled when it is loaded"
-                                 : "";
+    why = counted->is_for_other_host ? "its CPU code is for x86-64"
+          : counted->is_unsure       ? "its CUDA runtime is unknown"
+          : counted->is_blind        ? "its kernels cannot be read"
+          : counted->is_compiled     ? "compiled when it is loaded"
+                                     : "";
   cli_table_add(table, kdl_text_of(of->name));
   const char *shown = device_name(c, device, &about);
   if (!shown)

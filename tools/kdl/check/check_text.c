@@ -164,6 +164,10 @@ static void add_library(check *c, cli_table *table, const check_library *library
   add_number(table, coverage->kernels_native);
   add_number(table, coverage->kernels_run - coverage->kernels_native);
   add_number(table, coverage->kernels - coverage->kernels_run);
+  if (verdict->is_for_other_host)
+    cli_table_add_line(
+        table, "host",
+        KDL_TEXT("its CPU code is for x86-64, and the device comes with AArch64 processors alone"));
   for (size_t i = 0; i < library->need_count && verdict->runtime == CHECK_FIT_UNKNOWN; ++i) {
     if (!library->needs[i].version)
       cli_table_add_line(table, "runtime",

@@ -394,8 +394,11 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
   }
   bool found = false;
   kdl_status status = KDL_OK;
-  bool is_kpack = look >= 4 && memcmp(head, "HIPK", 4) == 0;
   const char *known = look ? "unknown first bytes" : "an empty file";
+  if (look >= 4 && memcmp(head, "HIPK", 4) == 0)
+    known = "unknown first bytes (a marker of rocm-kpack: the code is in a .kpack file beside)";
+  if (look >= 4 && memcmp(head, "PK\3\4", 4) == 0)
+    known = "a zip archive (kdl check and kdl thin read its members, others take them unpacked)";
   const bool is_coff = kind == KDL_IMAGE_UNKNOWN && kdl_coff_begins(head, look);
   if (is_coff) {
     status = kdl_parse_coff(container, scope, region, what_if_unknown, &found);
@@ -419,11 +422,10 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
   case KDL_IMAGE_UNKNOWN:
     if (what_if_unknown == KDL_UNKNOWN_IS_IGNORED)
       return KDL_OK;
-    status = kdl_malformed(
-        region, 0, "format",
-        "found %s%s, expected an OffloadBinary, a Clang offload bundle, a CUDA "
-        "fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V",
-        known, is_kpack ? " (a marker of rocm-kpack: the code is in a .kpack file beside)" : "");
+    status = kdl_malformed(region, 0, "format",
+                           "found %s, expected an OffloadBinary, a Clang offload bundle, a CUDA "
+                           "fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V",
+                           known);
     if (is_coff)
       kdl_error_set_code(ENODATA);
     return status;

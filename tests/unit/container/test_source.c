@@ -128,6 +128,11 @@ static void refuses_an_unknown_format(void **state) {
                "t: offset 0x0: format: found unknown first bytes, expected an OffloadBinary, a "
                "Clang offload bundle, a CUDA fatbin, an ELF file, an archive, bitcode, PTX or "
                "SPIR-V");
+  const uint8_t zip[] = "PK\3\4 and a member";
+  assert_fails(try_open(zip, sizeof zip, &lib), KDL_BAD_FILE,
+               "t: offset 0x0: format: found a zip archive (kdl check and kdl thin read its "
+               "members, others take them unpacked), expected an OffloadBinary, a Clang offload "
+               "bundle, a CUDA fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V");
   assert_fails(try_open(text, 0, &lib), KDL_BAD_FILE,
                "t: offset 0x0: format: found an empty file, expected an OffloadBinary, a Clang "
                "offload bundle, a CUDA fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V");

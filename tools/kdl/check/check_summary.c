@@ -290,11 +290,11 @@ static void add_row(check *c, cli_table *table, const groups *all, const group *
 
 kdl_status check_print_summary(check *c) {
   static const cli_column columns[] = {
-      {.title = "PACKAGE", .shrinks = 1, .middle = true, .tint = "36"},
-      {.title = "DEVICE", .shrinks = 2},
+      {.title = "PACKAGE", .shrinks = 3, .keeps = 16, .middle = true, .tint = "36"},
+      {.title = "DEVICE", .shrinks = 1, .keeps = 24},
       {.title = "RUNS"},
       {.title = "LIBRARIES"},
-      {.title = "WHY"},
+      {.title = "WHY", .shrinks = 2},
   };
   groups all;
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);

@@ -238,24 +238,34 @@ size_t cli_table_width(const cli_table *table) {
   return total;
 }
 
+/* Cuts the columns of one rank until the table fits. */
+static void shrink_rank(const cli_table *table, size_t *widths, int rank, bool keeps, size_t limit,
+                        size_t *total) {
+  for (size_t i = 0; i < table->column_count && *total > limit; ++i) {
+    const cli_column *column = &table->columns[i];
+    size_t title = strlen(column->title);
+    size_t least = title > narrowest ? title : narrowest;
+    if (keeps && column->keeps > least)
+      least = column->keeps;
+    if (column->shrinks != rank || widths[i] <= least)
+      continue;
+    size_t cut = widths[i] - least < *total - limit ? widths[i] - least : *total - limit;
+    widths[i] -= cut;
+    *total -= cut;
+  }
+}
+
 static void shrink(const cli_table *table, size_t *widths, size_t limit) {
   size_t total = (table->column_count - 1) * gap;
-  int rank = 0;
+  int most = 0;
   for (size_t i = 0; i < table->column_count; ++i) {
     total += widths[i];
-    if (table->columns[i].shrinks > rank)
-      rank = table->columns[i].shrinks;
+    if (table->columns[i].shrinks > most)
+      most = table->columns[i].shrinks;
   }
-  for (; rank > 0; --rank) {
-    for (size_t i = 0; i < table->column_count && total > limit; ++i) {
-      size_t title = strlen(table->columns[i].title);
-      size_t least = title > narrowest ? title : narrowest;
-      if (table->columns[i].shrinks != rank || widths[i] <= least)
-        continue;
-      size_t cut = widths[i] - least < total - limit ? widths[i] - least : total - limit;
-      widths[i] -= cut;
-      total -= cut;
-    }
+  for (int keeps = 1; keeps >= 0; --keeps) {
+    for (int rank = most; rank > 0; --rank)
+      shrink_rank(table, widths, rank, keeps, limit, &total);
   }
 }
 

@@ -35,6 +35,7 @@ typedef struct cli_column {
   const char *title;
   bool right;       /* numbers */
   int shrinks;      /* may be cut to fit a terminal: the highest number first; 0 never */
+  size_t keeps;     /* is cut below this only after the others are cut */
   bool middle;      /* then it is cut in the middle: of paths, both ends matter */
   const char *tint; /* "31" and the like, or NULL; used where colours are */
 } cli_column;

@@ -336,12 +336,9 @@ const char *check_shown(check *c, const check_library *library);
 /* Gives each library its group. */
 void check_name_groups(check *c);
 
-/* What somebody who has the library and the device can do, "" where that is not known; NULL without
- * memory. */
-const char *check_advice(check *c, const check_gap *gap, size_t device);
-
-/* Below the row of a table. */
-void check_add_advice(cli_table *table, const char *advice);
+/* What can be done about it, below the row of a table: a build to look for (try), or a step (fix).
+ */
+void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t device);
 
 /* A line for each package and device. */
 kdl_status check_print_summary(check *c);

@@ -75,7 +75,9 @@ static const char *vendor_of(const char *backend) {
                                               : "this CPU";
 }
 
-const char *check_advice(check *c, const check_gap *gap, size_t device) {
+/* What somebody who has the library and the device can do, "" where that is not known; NULL without
+ * memory. */
+static const char *advise(check *c, const check_gap *gap, size_t device) {
   kdl_device_info about = {.size = sizeof about};
   if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
     return "";
@@ -100,11 +102,12 @@ const char *check_advice(check *c, const check_gap *gap, size_t device) {
   return advice;
 }
 
-void check_add_advice(cli_table *table, const char *advice) {
+void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t device) {
+  const char *advice = advise(c, gap, device);
   if (!advice)
     cli_table_add_failed(table);
   else if (*advice)
-    cli_table_add_line(table, "try", kdl_text_of(advice));
+    cli_table_add_line(table, advice == gap->fix ? "fix" : "try", kdl_text_of(advice));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -281,11 +284,10 @@ static void add_row(check *c, cli_table *table, const groups *all, const group *
   if (runs != PARTLY && runs != DOES_NOT)
     return;
   const char *instead = find_instead(all, of, device);
-  const char *advice = instead || !counted->gap ? "" : check_advice(c, counted->gap, device);
   if (instead)
     cli_table_add_line(table, "instead", kdl_text_of(instead));
-  else
-    check_add_advice(table, advice);
+  else if (counted->gap)
+    check_add_advice(c, table, counted->gap, device);
 }
 
 kdl_status check_print_summary(check *c) {

@@ -148,7 +148,7 @@ static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_ot
   cli_table_add_line(table, label, kdl_text_of(gap->words));
   if (!is_other)
     add_names(c, table, gap);
-  check_add_advice(table, check_advice(c, gap, device));
+  check_add_advice(c, table, gap, device);
 }
 
 static void add_library(check *c, cli_table *table, const check_library *library, size_t device) {

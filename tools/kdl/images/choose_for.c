@@ -114,6 +114,29 @@ bool cli_devices_may_pass(const cli_devices *devices, size_t index, size_t serve
   return devices->items[index].is_native && (served || index + 1 < devices->count);
 }
 
+bool cli_may_hold_kernels(kdl_catalog *catalog, size_t image) {
+  size_t count;
+  return kdl_catalog_kernels(catalog, image, &count) || kdl_catalog_trouble(catalog, image)[0];
+}
+
+const char *cli_any_kernel(kdl_catalog *catalog) {
+  const kdl_string *names = NULL;
+  size_t count;
+  for (size_t i = 0; i < kdl_catalog_count(catalog) && !names; ++i)
+    names = kdl_catalog_kernels(catalog, i, &count);
+  return names ? names[0].data : NULL;
+}
+
+kdl_status cli_fail_unserved(kdl_library *lib, const cli_device *device, const char *kernel,
+                             const char *file) {
+  kdl_choice choice = {.size = sizeof choice};
+  kdl_status status = kdl_select(lib, device->device, kernel, NULL, &choice);
+  if (kernel)
+    kdl_error_prefix("it takes only images without kernels");
+  kdl_error_prefix("%s: --for=%s", file, device->name);
+  return status;
+}
+
 kdl_status cli_devices_one(const char *text, cli_devices *out_devices) {
   *out_devices = (cli_devices){.count = 0};
   kdl_device *device;

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "cli/options.h"
+#include "select/catalog.h"
 
 #include <kdl/kdl.h>
 
@@ -39,6 +40,17 @@ kdl_status cli_devices_given(const cli_args *args, const char *option, char sepa
  * has some (`served`) or one behind it may. A machine has devices beside the one that a file is
  * for: a CPU's driver for OpenCL. */
 bool cli_devices_may_pass(const cli_devices *devices, size_t index, size_t served);
+
+/* Whether an image has kernels, or does not tell. */
+bool cli_may_hold_kernels(kdl_catalog *catalog, size_t image);
+
+/* A kernel of the file; NULL where it has none that can be read. */
+const char *cli_any_kernel(kdl_catalog *catalog);
+
+/* The error where a device takes no image, or none but such as have no kernels: then `kernel` is
+ * one of those that it lacks. */
+kdl_status cli_fail_unserved(kdl_library *lib, const cli_device *device, const char *kernel,
+                             const char *file);
 
 /* The one that a text names. */
 kdl_status cli_devices_one(const char *text, cli_devices *out_devices);

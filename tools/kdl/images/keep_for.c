@@ -35,6 +35,7 @@ typedef struct {
   bool *kept;
   /* of the ranking at hand: */
   size_t fitting;
+  bool is_served;        /* the device: an image that it takes has kernels */
   bool link_inputs_only; /* kept for the device that they will be linked for */
   uint32_t forms;        /* seen so far */
   size_t first[form_count];
@@ -80,6 +81,7 @@ static int keep(void *user, const kdl_verdict *verdict) {
   if (now > entry->standing)
     *entry = (account){.standing = now, .device = k->device->name, .preferred = k->first[form]};
   ++k->fitting;
+  k->is_served = k->is_served || cli_may_hold_kernels(k->catalog, verdict->image);
   return 0;
 }
 
@@ -121,13 +123,11 @@ static void keep_not_known(keeper *k) {
 }
 
 static kdl_status keep_for_device(keeper *k) {
-  kdl_choice choice = {.size = sizeof choice};
+  k->is_served = false;
   kdl_status status = rank(k, NULL);
-  if (status == KDL_OK && k->fitting == 0) {
-    status = kdl_select(k->input->lib, k->device->device, NULL, NULL, &choice);
-    kdl_error_prefix("%s: --for=%s", k->input->name, k->device->name);
-    return status;
-  }
+  const char *kernel = k->holdings.count ? k->holdings.kernels[0].kernel.data : NULL;
+  if (status == KDL_OK && (k->fitting == 0 || (kernel && !k->is_served)))
+    return cli_fail_unserved(k->input->lib, k->device, k->fitting ? kernel : NULL, k->input->name);
   keep_not_known(k);
   return status == KDL_OK ? keep_for_kernels(k) : status;
 }

@@ -43,6 +43,7 @@ typedef struct {
   module_state *modules;
   uint32_t *module_of; /* each image's */
   uint8_t *standings;
+  bool is_served;       /* the device at hand: an image that it takes has kernels */
   uint32_t *better;     /* of an image that stands behind another: that one */
   const char **devices; /* the one that chose or refused it last */
   bool is_short;        /* of memory for the words */
@@ -130,17 +131,23 @@ static void note_refusal(chooser *c, const kdl_select_device *device, uint32_t i
   c->is_short |= !c->choice->why[index];
 }
 
-/* The images in the order of their rank, which is that on every device. No image is read. */
-static size_t choose_on_route(chooser *c, const kdl_select_device *device) {
+/* The images in the order of their rank, which is that on every device. Images are read until one
+ * that the device takes has kernels. Whether it takes any. */
+static bool choose_on_route(chooser *c, const kdl_select_device *device) {
   const kdl_preference *order = kdl_catalog_order(c->catalog, KDL_POLICY_BEST);
-  size_t fitting = 0;
+  bool takes_any = false;
   for (size_t place = 0; place < order->count; ++place) {
     uint32_t index = order->images[place];
     uint64_t reasons = kdl_match(&order->rules[place], &device->rule).reasons;
     module_state *module = &c->modules[c->module_of[index]];
+    bool is_linked = reasons && is_for_linker(kdl_catalog_image(c->catalog, index), reasons);
+    if (!reasons || is_linked) {
+      takes_any = true;
+      c->is_served = c->is_served || cli_may_hold_kernels(c->catalog, index);
+    }
     if (!reasons)
       take_runner(c, index, module);
-    else if (is_for_linker(kdl_catalog_image(c->catalog, index), reasons))
+    else if (is_linked)
       take_linked(c, index, module);
     else if (is_for_mode(c, reasons))
       take_mode(c, index, module);
@@ -148,24 +155,23 @@ static size_t choose_on_route(chooser *c, const kdl_select_device *device) {
       settle(c, index, kept_level, 0);
     else
       note_refusal(c, device, index, reasons);
-    fitting += module->forms || module->linked;
   }
-  return fitting;
+  return takes_any;
 }
 
-/* Through the first route that runs something. */
+/* Through the first route that runs something. Modules without kernels count where the file has
+ * none at all. */
 static kdl_status choose_for_device(chooser *c, size_t module_count) {
-  kdl_choice choice = {.size = sizeof choice};
-  size_t fitting = 0;
-  for (size_t i = 0; i < kdl_device_route_count(c->device->device) && !fitting; ++i) {
+  bool takes_any = false;
+  c->is_served = false;
+  for (size_t i = 0; i < kdl_device_route_count(c->device->device) && !c->is_served; ++i) {
     memset(c->modules, 0, module_count * sizeof *c->modules);
-    fitting = choose_on_route(c, kdl_device_route(c->device->device, i));
+    takes_any |= choose_on_route(c, kdl_device_route(c->device->device, i));
   }
-  if (fitting)
+  const char *kernel = c->is_served ? NULL : cli_any_kernel(c->catalog);
+  if (c->is_served || (takes_any && !kernel))
     return KDL_OK;
-  kdl_status status = kdl_select(c->choice->lib, c->device->device, NULL, NULL, &choice);
-  kdl_error_prefix("%s: --for=%s", c->name, c->device->name);
-  return status;
+  return cli_fail_unserved(c->choice->lib, c->device, takes_any ? kernel : NULL, c->name);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -10,6 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the members have for a device; without devices, for the SELECTs. */
+typedef struct {
+  bool is_served;
+  const char *refusal; /* the first one, or NULL */
+} service;
+
 typedef struct {
   const thin_rules *rules;
   zip_archive *archive;
@@ -17,14 +23,39 @@ typedef struct {
   void *user;
   kdl_arena *arena;
   thin_report *sum;
+  service *services;
 } thinning;
+
+/* Why a member stays, without the name that the message begins with. */
+static const char *reason(const char *name) {
+  const char *message = kdl_error_message();
+  size_t length = strlen(name);
+  bool is_named = strncmp(message, name, length) == 0 && strncmp(message + length, ": ", 2) == 0;
+  return is_named ? message + length + 2 : message;
+}
+
+static kdl_status choose_for(const thinning *work, const cli_devices *devices, service *to,
+                             kdl_library *lib, const char *name, thin_choice *out_choice) {
+  thin_rules rules = *work->rules;
+  rules.devices = devices;
+  kdl_status status = thin_choose(&rules, lib, name, out_choice);
+  if (status == KDL_NO_MATCH && devices->count < 2 && to && !to->refusal) {
+    to->refusal = kdl_arena_format(work->arena, "%s: %s", name + strlen(work->archive->name) + 1,
+                                   reason(name));
+    if (!to->refusal)
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  }
+  for (size_t i = 0; status == KDL_OK && to && i < (devices->count ? devices->count : 1); ++i)
+    to[i].is_served = true;
+  return status;
+}
 
 /* The devices of the rules that run something of a library: an archive may hold libraries for
  * several vendors. */
 static kdl_status choose(const thinning *work, kdl_library *lib, const char *name,
                          thin_choice *out_choice) {
   const cli_devices *all = work->rules->devices;
-  kdl_status status = thin_choose(work->rules, lib, name, out_choice);
+  kdl_status status = choose_for(work, all, work->services, lib, name, out_choice);
   if (status != KDL_NO_MATCH || all->count < 2)
     return status;
   cli_device *items = calloc(all->count, sizeof *items);
@@ -33,21 +64,33 @@ static kdl_status choose(const thinning *work, kdl_library *lib, const char *nam
   cli_devices some = {.items = items};
   for (size_t i = 0; i < all->count && (status == KDL_OK || status == KDL_NO_MATCH); ++i) {
     cli_devices one = {.items = &all->items[i], .count = 1};
-    thin_rules rules = *work->rules;
-    rules.devices = &one;
     thin_choice_free(out_choice);
-    status = thin_choose(&rules, lib, name, out_choice);
+    status = choose_for(work, &one, &work->services[i], lib, name, out_choice);
     if (status == KDL_OK)
       items[some.count++] = all->items[i];
   }
   if (some.count) {
-    thin_rules rules = *work->rules;
-    rules.devices = &some;
     thin_choice_free(out_choice);
-    status = thin_choose(&rules, lib, name, out_choice);
+    status = choose_for(work, &some, NULL, lib, name, out_choice);
   }
   free(items);
   return status;
+}
+
+/* A device that no member has anything for is an error; one of "native" where no device has. */
+static kdl_status check_services(const thinning *work) {
+  const cli_devices *devices = work->rules->devices;
+  size_t count = devices->count ? devices->count : 1;
+  bool serves_any = false;
+  for (size_t i = 0; i < count; ++i)
+    serves_any |= work->services[i].is_served;
+  for (size_t i = 0; i < count; ++i) {
+    const service *to = &work->services[i];
+    bool may_pass = devices->count && devices->items[i].is_native && serves_any;
+    if (to->refusal && !to->is_served && !may_pass)
+      return kdl_fail(KDL_NO_MATCH, "%s: no member fits: %s", work->archive->name, to->refusal);
+  }
+  return KDL_OK;
 }
 
 static void add_up(thin_report *sum, const thin_report *report) {
@@ -86,14 +129,6 @@ static kdl_status replace(const thinning *work, zip_member *member, const thin_i
     status = zip_replace(work->archive, member, bytes, (size_t)out->size, work->arena);
   free(bytes);
   return status;
-}
-
-/* Why a member stays, without the name that the message begins with. */
-static const char *reason(const char *name) {
-  const char *message = kdl_error_message();
-  size_t length = strlen(name);
-  bool is_named = strncmp(message, name, length) == 0 && strncmp(message + length, ": ", 2) == 0;
-  return is_named ? message + length + 2 : message;
 }
 
 static kdl_status thin_library(const thinning *work, zip_member *member, const char *name,
@@ -170,11 +205,17 @@ kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_t
   kdl_status status = zip_read(input->data, input->size, input->name, &archive);
   if (status != KDL_OK)
     return status;
-  thinning work = {rules, &archive, tell, user, &out->arena, out_report};
+  service *services = calloc(rules->devices->count + 1, sizeof *services);
+  thinning work = {rules, &archive, tell, user, &out->arena, out_report, services};
+  if (!services)
+    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   for (size_t i = 0; i < archive.count && status == KDL_OK; ++i) {
     status = thin_member(&work, &archive.members[archive.order[i]]);
     out_report->is_changed |= archive.members[archive.order[i]].is_changed;
   }
+  if (status == KDL_OK)
+    status = check_services(&work);
+  free(services);
   if (status == KDL_OK && out_report->is_changed) {
     status = zip_update_record(&archive, &out->arena);
     if (status == KDL_OK)

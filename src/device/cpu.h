@@ -10,6 +10,9 @@
  */
 kdl_status kdl_cpu_describe(kdl_device_spec *spec);
 
+/* Fails where KDL_CPU is set and cannot be obeyed. */
+kdl_status kdl_cpu_check_setting(void);
+
 /* Gives `spec`, a CPU, the architecture and features of the lesser CPU that `setting` describes as
  * users write devices: "x86-64-v3", "host:x86-64-v4+avx512_bf16", "zen4". Fails with KDL_BAD_CALL,
  * and leaves the spec, where the setting has what the CPU lacks. */

@@ -124,6 +124,8 @@ kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select
     if (!(backends & backend) || is_settled(device))
       continue;
     status = kdl_registry_ask(backend, no_timeout || preferred[i] == KDL_BACKEND_HOST);
+    if (status == KDL_OK && preferred[i] == KDL_BACKEND_HOST)
+      status = kdl_device_check_host();
     if (status == KDL_OK)
       status = find_known(lib, kernel, opts, backends, &device);
   }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/text.h"
+#include "device/cpu.h"
 #include "device/named.h"
 #include "device/spec.h"
 #include "registry/registry.h"
@@ -178,6 +179,11 @@ static kdl_device *find_numbered(kdl_backend backend, size_t index, size_t *out_
   return NULL;
 }
 
+kdl_status kdl_device_check_host(void) {
+  size_t seen;
+  return find_numbered(KDL_BACKEND_HOST, 0, &seen) ? KDL_OK : kdl_cpu_check_setting();
+}
+
 static kdl_status find_here(const char *text, const place_text *place, kdl_device **out_device) {
   size_t seen = 0;
   kdl_device *found = NULL;
@@ -191,6 +197,12 @@ static kdl_status find_here(const char *text, const place_text *place, kdl_devic
   }
   if (status != KDL_OK)
     return status;
+  if (!found && (place->any_backend || place->backend == KDL_BACKEND_HOST))
+    status = kdl_device_check_host();
+  if (status != KDL_OK) {
+    kdl_error_prefix("device \"%s\"", text);
+    return status;
+  }
   if (!found && kdl_program_is_static())
     return kdl_fail(KDL_NO_MATCH, "device \"%s\": " KDL_STATIC_PROGRAM, text);
   if (!found)

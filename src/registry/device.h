@@ -75,6 +75,10 @@ static inline const kdl_select_device *kdl_device_route(const kdl_device *device
   return device->routes[index];
 }
 
+/* Fails where this process's CPU is not among the devices since KDL_CPU cannot be obeyed. Comes
+ * after the CPU was asked for. */
+kdl_status kdl_device_check_host(void);
+
 /* Whether what runs on the device runs in this process, as far as is known: on its CPUs, or behind
  * OpenCL on what is no GPU, as emulators of FPGAs are. */
 static inline bool kdl_device_is_process(const kdl_device *device, size_t route) {

@@ -271,6 +271,28 @@ static void host_images_may_be_forbidden(void) {
   free_library(&built);
 }
 
+/* What the user set is obeyed, or it is an error: no other device takes the CPU's place. */
+static void a_cpu_that_is_none_is_an_error(void) {
+  built_library built = build_library(for_all, sizeof for_all / sizeof *for_all);
+  kdl_device *device = NULL;
+  setenv("KDL_CPU", "banana", 1);
+  assert_int_equal(kdl_device_for(built.lib, "k", NULL, &device), KDL_BAD_CALL);
+  assert_non_null(strstr(kdl_error_message(), "KDL_CPU: "));
+  assert_int_equal(kdl_device_find("host", &device), KDL_BAD_CALL);
+  assert_non_null(strstr(kdl_error_message(), "device \"host\": KDL_CPU: "));
+  assert_int_equal(kdl_device_find("1", &device), KDL_BAD_CALL);
+  assert_null(device);
+  assert_int_equal(kdl_device_count(), 1);
+  assert_true(starts(device_named("0"), "opencl:"));
+  free_library(&built);
+  PICKED(for_opencl, "opencl:");
+}
+
+static void a_cpu_that_is_none_matters_behind_no_gpu(void) {
+  setenv("KDL_CPU", "banana", 1);
+  PICKED(for_cuda, "cuda:");
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* One GPU, two drivers                                                                         */
 
@@ -574,6 +596,8 @@ static const struct {
     CASE(processes_share_the_devices, FOUR ORIN MI300, NULL),
     CASE(nothing_fits, H200 MI300, NULL),
     CASE(host_images_may_be_forbidden, H200, NULL),
+    CASE(a_cpu_that_is_none_is_an_error, POCL, NULL),
+    CASE(a_cpu_that_is_none_matters_behind_no_gpu, H200, NULL),
     CASE(the_vendors_driver_was_asked_first, H200 H200_CL POCL, NULL),
     CASE(opencl_was_asked_first, H200 H200_CL POCL, NULL),
     CASE(the_route_that_has_an_image_is_picked, H200 H200_CL, "opencl"),

@@ -502,7 +502,7 @@ const cli_command cli_commands[] = {
                 {"shared", 0, CLI_ONCE, "BYTES",
                  "dynamic group memory of a group; default: as the image asks"},
                 {"arg", 0, CLI_MANY, "ARG",
-                 "the next argument: TYPE:VALUE or buf:TYPE[COUNT]=INIT"},
+                 "the next argument: TYPE:VALUE, buf:TYPE[COUNT]=INIT or bytes:@FILE"},
                 {"const", 0, CLI_MANY, "K=V", "a constant, where the image is bitcode"},
                 {"device", 0, CLI_ONCE, "DEVICE", "default: the best one that has an image"},
                 {"image", 0, CLI_MANY, "SELECT",

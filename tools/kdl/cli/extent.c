@@ -4,17 +4,21 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
-kdl_status cli_extent_parse(const char *option, const char *words, uint64_t out[3]) {
+static kdl_status parse(const char *option, const char *words, uint64_t largest, uint64_t out[3]) {
   const char *at = words;
   for (int i = 0; i < 3; ++i) {
     char *end;
     errno = 0;
     out[i] = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : 0;
-    if (out[i] == 0 || errno || (*end && *end != 'x'))
+    if (out[i] == 0 || (*end && *end != 'x'))
       return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected X, XxY or XxYxZ, each at least 1",
                       option, words);
+    if (errno || out[i] > largest)
+      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected numbers of at most %" PRIu64,
+                      option, words, largest);
     if (!*end) {
       for (int k = i + 1; k < 3; ++k)
         out[k] = 1;
@@ -26,13 +30,14 @@ kdl_status cli_extent_parse(const char *option, const char *words, uint64_t out[
                   words);
 }
 
+kdl_status cli_extent_parse(const char *option, const char *words, uint64_t out[3]) {
+  return parse(option, words, UINT64_MAX, out);
+}
+
 kdl_status cli_extent_small(const char *option, const char *words, uint32_t out[3]) {
   uint64_t wide[3];
-  kdl_status status = cli_extent_parse(option, words, wide);
-  for (int i = 0; i < 3 && status == KDL_OK; ++i) {
-    if (wide[i] > UINT32_MAX)
-      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected numbers below 2^32", option, words);
+  kdl_status status = parse(option, words, UINT32_MAX, wide);
+  for (int i = 0; i < 3 && status == KDL_OK; ++i)
     out[i] = (uint32_t)wide[i];
-  }
   return status;
 }

@@ -35,6 +35,8 @@ static const run_type types[] = {
     {"f16", HALF, 2, {1e-3, 1e-5}},   {"bf16", BF16, 2, {1.6e-2, 1e-5}},
 };
 
+static const run_type bytes_type = {"bytes", UNSIGNED, 1, {0, 0}};
+
 static const run_type *find_type(const char *name, size_t length) {
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
     if (strlen(types[i].name) == length && memcmp(types[i].name, name, length) == 0)
@@ -83,16 +85,15 @@ static double load_real(const run_type *type, const void *at) {
   return wide;
 }
 
-static bool fits_signed(int64_t value, size_t size) {
-  int64_t limit = size == 8 ? INT64_MAX : ((int64_t)1 << (size * 8 - 1)) - 1;
-  return value <= limit && value >= -limit - 1;
+static int64_t largest_signed(const run_type *type) {
+  return INT64_MAX >> (64 - type->size * 8);
 }
 
-static bool fits_unsigned(uint64_t value, size_t size) {
-  return size == 8 || value >> (size * 8) == 0;
+static uint64_t largest_unsigned(const run_type *type) {
+  return UINT64_MAX >> (64 - type->size * 8);
 }
 
-/* A number and nothing behind it. */
+/* A number and nothing behind it; errno is ERANGE where the type cannot hold it. */
 static bool parse_number(const run_type *type, const char *words, void *at) {
   char *end = NULL;
   bool fits = true;
@@ -101,14 +102,17 @@ static bool parse_number(const run_type *type, const char *words, void *at) {
     store_real(type, strtod(words, &end), at);
   } else if (type->kind == SIGNED) {
     int64_t value = strtoll(words, &end, 0);
-    fits = fits_signed(value, type->size);
+    int64_t limit = largest_signed(type);
+    fits = value <= limit && value >= -limit - 1;
     store_integer(type, (uint64_t)value, at);
   } else {
     uint64_t value = strtoull(words, &end, 0);
-    fits = words[0] != '-' && fits_unsigned(value, type->size);
+    fits = !strchr(words, '-') && value <= largest_unsigned(type);
     store_integer(type, value, at);
   }
-  return fits && end != words && !*end && errno == 0;
+  bool is_number = end != words && !*end;
+  errno = !is_number ? 0 : fits ? errno : ERANGE;
+  return is_number && errno == 0;
 }
 
 static void print_number(const run_type *type, const void *at) {
@@ -137,6 +141,23 @@ static kdl_status not_understood(const char *words) {
   return kdl_fail(KDL_BAD_CALL, "--arg: found '%s', " GRAMMAR, words);
 }
 
+static kdl_status read_number(const char *words, const run_type *type, const char *number,
+                              void *at) {
+  if (parse_number(type, number, at))
+    return KDL_OK;
+  if (errno != ERANGE)
+    return not_understood(words);
+  if (is_real(type))
+    return kdl_fail(KDL_BAD_CALL, "--arg: found '%s', out of the range of %s", words, type->name);
+  bool is_signed = type->kind == SIGNED;
+  char least[24] = "0";
+  if (is_signed)
+    snprintf(least, sizeof least, "%" PRId64, -largest_signed(type) - 1);
+  return kdl_fail(
+      KDL_BAD_CALL, "--arg: found '%s', out of the range of %s, expected %s to %" PRIu64, words,
+      type->name, least, is_signed ? (uint64_t)largest_signed(type) : largest_unsigned(type));
+}
+
 static kdl_status fill_from_file(const char *path, cli_run_arg *arg) {
   cli_bytes bytes;
   kdl_status status = cli_bytes_read(path, &bytes);
@@ -151,22 +172,23 @@ static kdl_status fill_from_file(const char *path, cli_run_arg *arg) {
   return status;
 }
 
-static kdl_status fill(const char *how, cli_run_arg *arg) {
+static kdl_status fill(const char *words, const char *how, cli_run_arg *arg) {
   char *at = arg->host;
   if (how[0] == '@')
     return fill_from_file(how + 1, arg);
   if (strcmp(how, "zero") == 0)
     return KDL_OK;
   bool counts = strcmp(how, "iota") == 0;
-  for (size_t i = 0; i < arg->count; ++i, at += arg->type->size) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < arg->count && status == KDL_OK; ++i, at += arg->type->size) {
     if (counts && is_real(arg->type))
       store_real(arg->type, (double)i, at);
     else if (counts)
       store_integer(arg->type, i, at);
-    else if (!parse_number(arg->type, how, at))
-      return not_understood(how);
+    else
+      status = read_number(words, arg->type, how, at);
   }
-  return KDL_OK;
+  return status;
 }
 
 static kdl_status parse_buffer(const char *words, cli_run_arg *arg) {
@@ -186,7 +208,7 @@ static kdl_status parse_buffer(const char *words, cli_run_arg *arg) {
   arg->host = calloc(arg->count + 1, arg->type->size);
   if (!arg->host)
     return kdl_fail(KDL_NO_MEMORY, "--arg: out of memory for '%s'", words);
-  return fill(close[1] ? close + 2 : "zero", arg);
+  return fill(words, close[1] ? close + 2 : "zero", arg);
 }
 
 kdl_status cli_run_arg_parse(const char *words, cli_run_arg *out_arg) {
@@ -200,7 +222,29 @@ kdl_status cli_run_arg_parse(const char *words, cli_run_arg *out_arg) {
   out_arg->host = calloc(1, sizeof(uint64_t));
   if (!out_arg->host)
     return kdl_fail(KDL_NO_MEMORY, "--arg: out of memory");
-  return parse_number(out_arg->type, colon + 1, out_arg->host) ? KDL_OK : not_understood(words);
+  return read_number(words, out_arg->type, colon + 1, out_arg->host);
+}
+
+kdl_status cli_run_arg_parse_bytes(const char *words, cli_run_arg *out_arg) {
+  *out_arg = (cli_run_arg){.type = &bytes_type};
+  if (strncmp(words, "bytes:@", 7) != 0)
+    return cli_run_arg_parse(words, out_arg);
+  cli_bytes bytes;
+  kdl_status status = cli_bytes_read(words + 7, &bytes);
+  if (status != KDL_OK)
+    return status;
+  out_arg->count = bytes.size;
+  out_arg->host = malloc(bytes.size + 1);
+  if (!out_arg->host)
+    status = kdl_fail(KDL_NO_MEMORY, "--arg: out of memory for '%s'", words);
+  else if (bytes.size)
+    memcpy(out_arg->host, bytes.data, bytes.size);
+  cli_bytes_free(&bytes);
+  return status;
+}
+
+bool cli_run_arg_is_bytes(const cli_run_arg *arg) {
+  return arg->type == &bytes_type;
 }
 
 void cli_run_arg_free(cli_run_arg *arg) {

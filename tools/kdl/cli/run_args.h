@@ -19,6 +19,11 @@ typedef struct cli_run_arg {
 
 /* "i32:5", "f32:1.5", "buf:f32[1024]=iota". The caller frees *out_arg, also after a failure. */
 kdl_status cli_run_arg_parse(const char *words, cli_run_arg *out_arg);
+
+/* The same, or "bytes:@FILE": a structure, which is passed by value. */
+kdl_status cli_run_arg_parse_bytes(const char *words, cli_run_arg *out_arg);
+bool cli_run_arg_is_bytes(const cli_run_arg *arg);
+
 void cli_run_arg_free(cli_run_arg *arg);
 
 size_t cli_run_arg_size(const cli_run_arg *arg);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/extent.h"
 #include "cli/input.h"
+#include "cli/output.h"
 #include "cli/report.h"
 #include "cli/run_args.h"
 #include "cli/run_times.h"
@@ -99,7 +100,7 @@ static kdl_status parse_values(const cli_args *args, job *asked) {
   for (const char *words; status == KDL_OK && (words = cli_args_next(args, "arg", &cursor));) {
     if (asked->value_count == limit_args)
       return kdl_fail(KDL_BAD_CALL, "--arg: found more than %d", limit_args);
-    status = cli_run_arg_parse(words, &asked->values[asked->value_count++]);
+    status = cli_run_arg_parse_bytes(words, &asked->values[asked->value_count++]);
   }
   return status;
 }
@@ -308,6 +309,8 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
                         asked->has_grid ? &asked->desc : NULL, asked->values, asked->value_count);
   if (status == KDL_OK)
     status = print_image(asked);
+  if (status == KDL_OK)
+    status = cli_output_flush(); /* a kernel that ends the process takes nothing with it */
   if (status == KDL_OK)
     status = send_buffers(asked);
   if (status == KDL_OK)

@@ -8,6 +8,7 @@
 #include "target/kernel_key.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { pointer_size = 8 };
@@ -68,6 +69,8 @@ static bool read_element(const kdl_param *pointer, kdl_param *out_element) {
 bool cli_run_type_fits(const kdl_param *expected, const cli_run_arg *arg) {
   kdl_param found, element;
   size_t at = 0;
+  if (cli_run_arg_is_bytes(arg))
+    return expected->kind == KDL_PARAM_BYTES && expected->size == cli_run_arg_size(arg);
   if (!kdl_signature_next(kdl_text_of(cli_run_arg_type(arg)), &at, &found, NULL))
     return false;
   if (arg->is_buffer)
@@ -79,18 +82,29 @@ bool cli_run_type_fits(const kdl_param *expected, const cli_run_arg *arg) {
          (expected->kind != KDL_PARAM_UINT || !cli_run_arg_is_negative(arg));
 }
 
-const char *cli_run_type_form(const cli_run_arg *arg) {
-  return arg->is_buffer ? "buf:" : cli_run_arg_is_negative(arg) ? "a negative " : "";
+const char *cli_run_type_words(const cli_run_arg *arg, char room[CLI_RUN_TYPE_ROOM]) {
+  if (cli_run_arg_is_bytes(arg))
+    snprintf(room, CLI_RUN_TYPE_ROOM, "%zu bytes", cli_run_arg_size(arg));
+  else
+    snprintf(room, CLI_RUN_TYPE_ROOM, "%s%s",
+             arg->is_buffer                 ? "buf:"
+             : cli_run_arg_is_negative(arg) ? "a negative "
+                                            : "",
+             cli_run_arg_type(arg));
+  return room;
 }
 
 static kdl_status compare_types(const char *kernel, kdl_string sig, const cli_run_arg *args) {
   kdl_param expected;
+  char found[CLI_RUN_TYPE_ROOM];
   size_t at = 0;
   for (size_t i = 0; kdl_signature_next(sig, &at, &expected, NULL); ++i) {
     if (!cli_run_type_fits(&expected, &args[i]))
-      return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %s%s, expected %.*s (%.*s)", kernel, i,
-                      cli_run_type_form(&args[i]), cli_run_arg_type(&args[i]),
-                      (int)expected.text.length, expected.text.data, (int)sig.length, sig.data);
+      return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %s, expected %.*s%s (%.*s)", kernel, i,
+                      cli_run_type_words(&args[i], found), (int)expected.text.length,
+                      expected.text.data,
+                      expected.kind == KDL_PARAM_BYTES ? ", given by bytes:@FILE" : "",
+                      (int)sig.length, sig.data);
   }
   return KDL_OK;
 }

@@ -12,8 +12,9 @@
  * compared. */
 bool cli_run_type_fits(const kdl_param *expected, const cli_run_arg *arg);
 
-/* What stands before the argument's type in a message: "buf:", "a negative ", or "". */
-const char *cli_run_type_form(const cli_run_arg *arg);
+/* What messages call an argument, in `room`: "buf:f32", "a negative i32", "16 bytes", "f64". */
+enum { CLI_RUN_TYPE_ROOM = 32 };
+const char *cli_run_type_words(const cli_run_arg *arg, char room[CLI_RUN_TYPE_ROOM]);
 
 /* KDL_BAD_CALL where the number or a type of the arguments differs from the signature's, without a
  * signature a size from that in a host image, or the block of `grid`, which may be NULL, from that

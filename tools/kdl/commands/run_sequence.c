@@ -228,6 +228,7 @@ static void compare_launch(const job *asked, const kdl_saved *saved,
 
 /* Memory may serve kernels of several types in turn: one of them must take what is given. */
 static kdl_status compare_types(const job *asked, const kdl_saved *saved) {
+  char found[CLI_RUN_TYPE_ROOM];
   for (uint32_t i = 0; i < saved->step_count; ++i) {
     if (saved->steps[i].kind == KDL_STEP_LAUNCH)
       compare_launch(asked, saved, saved->steps[i].of.launch);
@@ -235,8 +236,8 @@ static kdl_status compare_types(const job *asked, const kdl_saved *saved) {
   for (size_t i = 0; i < asked->slot_count; ++i) {
     const slot_value *slot = &asked->slots[i];
     if (slot->kernel && !slot->fits)
-      return kdl_fail(KDL_BAD_CALL, "--slot: %s: found %s%s, expected %.*s, as %s takes it",
-                      slot->desc.name, cli_run_type_form(&slot->arg), cli_run_arg_type(&slot->arg),
+      return kdl_fail(KDL_BAD_CALL, "--slot: %s: found %s, expected %.*s, as %s takes it",
+                      slot->desc.name, cli_run_type_words(&slot->arg, found),
                       (int)slot->expected.length, slot->expected.data, slot->kernel);
   }
   return KDL_OK;

@@ -223,8 +223,8 @@ int cli_run_cc(const cli_args *args) {
     status =
         cc_folder_create(&c.arena, keeps ? cli_args_value(args, "output") : NULL, &c.plan.folder);
   if (status == KDL_OK)
-    status = cc_toolchain_find(&c.arena, cli_args_value(args, "clang"), c.plan.folder, c.targets,
-                               c.target_count, &c.plan.tools);
+    status = cc_toolchain_find(&c.arena, cli_args_value(args, "clang"), c.targets, c.target_count,
+                               &c.plan.tools);
   if (status == KDL_OK) {
     warn_of_tools(&c);
     status = build(&c);

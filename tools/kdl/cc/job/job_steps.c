@@ -70,12 +70,6 @@ static kdl_status add_message(cc_job *job, kdl_string text) {
   return KDL_OK;
 }
 
-static kdl_status note_messages(cc_job *job, const char *path) {
-  kdl_string text = {"", 0};
-  kdl_status status = cc_text_read(&job->arena, path, &text);
-  return status == KDL_OK && text.length ? add_message(job, text) : status;
-}
-
 void cc_add_message(cc_job *job, const char *format, ...) {
   char text[1024];
   va_list args;
@@ -89,23 +83,20 @@ void cc_add_message(cc_job *job, const char *format, ...) {
 
 /* KDL_BAD_FILE where the program fails; its messages then say why. */
 kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path) {
-  const char *message_path = cc_file_of(job, "messages");
   char *shell = job->plan->verbose ? kdl_words_shell(words) : NULL;
-  int code = 0;
+  cc_ended ended;
+  char end[CC_END_ROOM];
   if (shell)
     fprintf(stderr, "%s%s%s\n", shell, out_path ? " > " : "", out_path ? out_path : "");
   free(shell);
-  if (!message_path)
-    return cc_no_memory(job);
-  kdl_status status = cc_run(words, out_path, message_path, &code);
-  if (status == KDL_OK)
-    status = note_messages(job, message_path);
-  if (status != KDL_OK || code == 0)
+  kdl_status status = cc_run(&job->arena, words, out_path, &ended);
+  if (status == KDL_OK && ended.messages.length)
+    status = add_message(job, ended.messages);
+  if (status != KDL_OK || ended.code == 0)
     return status;
   job->is_told = job->message_count > 0;
-  if (!job->is_told || code > 256)
-    return cc_refuse(job, "%s ended with %s %d", words->items[0],
-                     code > 256 ? "signal" : "exit code", code > 256 ? code - 256 : code);
+  if (!job->is_told || ended.code > 256)
+    return cc_refuse(job, "%s ended with %s", words->items[0], cc_end_words(ended.code, end));
   return kdl_fail(KDL_BAD_FILE, "%s failed", words->items[0]);
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,34 +64,74 @@ static kdl_status wait_for(pid_t child, const char *program, int *out_code) {
   return KDL_OK;
 }
 
-/* A file that takes what a program writes; -1 for none. */
-static bool open_file(const char *path, int *out_fd) {
-  *out_fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
-  return !path || *out_fd >= 0;
+/* What takes a stream of the program's: a file, or memory. */
+static bool open_stream(const char *path, int *out_fd) {
+  *out_fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+                 : memfd_create("kdl-cc", MFD_CLOEXEC);
+  return *out_fd >= 0;
 }
 
-static void close_file(int fd) {
+static kdl_status read_stream(kdl_arena *arena, int fd, kdl_string *out_text) {
+  struct stat info;
+  size_t size = fstat(fd, &info) == 0 ? (size_t)info.st_size : 0, at = 0;
+  char *text = kdl_arena_alloc(arena, size + 1);
+  if (!text)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu bytes of messages", size);
+  for (ssize_t got = 1; at < size && got > 0; at += got > 0 ? (size_t)got : 0)
+    got = pread(fd, text + at, size - at, (off_t)at);
+  text[at] = '\0';
+  *out_text = (kdl_string){text, at};
+  return KDL_OK;
+}
+
+static void close_stream(int fd) {
   if (fd >= 0)
     close(fd);
 }
 
-kdl_status cc_run(const kdl_words *words, const char *out_path, const char *message_path,
-                  int *out_code) {
+kdl_status cc_run(kdl_arena *arena, const kdl_words *words, const char *out_path,
+                  cc_ended *out_ended) {
+  *out_ended = (cc_ended){.answer = {"", 0}, .messages = {"", 0}};
   if (words->failed)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a command line");
   pid_t child;
   kdl_process process = {
       .path = words->items[0], .arguments = words->items, .standard = {-1, -1, -1}};
-  int failure = open_file(out_path, &process.standard[STDOUT_FILENO]) &&
-                        open_file(message_path, &process.standard[STDERR_FILENO])
+  int *out = &process.standard[STDOUT_FILENO], *messages = &process.standard[STDERR_FILENO];
+  int failure = open_stream(out_path, out) && open_stream(NULL, messages)
                     ? kdl_process_start(&process, &child)
                     : errno;
-  close_file(process.standard[STDOUT_FILENO]);
-  close_file(process.standard[STDERR_FILENO]);
+  kdl_status status = KDL_OK;
   if (failure)
-    return kdl_fail(KDL_IO, "%s: cannot be started: %s", words->items[0], strerror(failure));
-  enter(child);
-  return wait_for(child, words->items[0], out_code);
+    status = kdl_fail(KDL_IO, "%s: cannot be started: %s", words->items[0], strerror(failure));
+  else
+    enter(child);
+  if (status == KDL_OK)
+    status = wait_for(child, words->items[0], &out_ended->code);
+  if (status == KDL_OK && !out_path)
+    status = read_stream(arena, *out, &out_ended->answer);
+  if (status == KDL_OK)
+    status = read_stream(arena, *messages, &out_ended->messages);
+  close_stream(*out);
+  close_stream(*messages);
+  return status;
+}
+
+const char *cc_end_words(int code, char room[CC_END_ROOM]) {
+  snprintf(room, CC_END_ROOM, "%s %d", code > 256 ? "signal" : "exit code",
+           code > 256 ? code - 256 : code);
+  return room;
+}
+
+const char *cc_last_line(kdl_arena *arena, kdl_string text) {
+  size_t end = text.length;
+  while (end && strchr(" \t\r\n", text.data[end - 1]))
+    --end;
+  size_t start = end;
+  while (start && text.data[start - 1] != '\n')
+    --start;
+  const char *line = kdl_arena_string(arena, text.data + start, end - start).data;
+  return line ? line : "";
 }
 
 static bool is_program(const char *path) {

@@ -10,11 +10,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Runs a program and waits for it. Its standard output goes to `out_path`, or nowhere where that is
- * NULL, and its messages to `message_path`. *out_code is its exit code, or 256 and the signal that
- * ended it. KDL_IO where it cannot be started. */
-kdl_status cc_run(const kdl_words *words, const char *out_path, const char *message_path,
-                  int *out_code);
+/* How a program ended, and what it wrote. */
+typedef struct cc_ended {
+  int code;            /* its exit code, or 256 and the signal that ended it */
+  kdl_string answer;   /* on standard output, where that went to no file */
+  kdl_string messages; /* on standard error */
+} cc_ended;
+
+/* Runs a program and waits for it. Its standard output goes to `out_path`, which may be NULL. What
+ * it writes otherwise is held in memory, where a full disk takes nothing away, and then in the
+ * arena. KDL_IO where it cannot be started. */
+kdl_status cc_run(kdl_arena *arena, const kdl_words *words, const char *out_path,
+                  cc_ended *out_ended);
+
+/* "exit code 1", or "signal 11", into `room`. */
+enum { CC_END_ROOM = 32 };
+const char *cc_end_words(int code, char room[CC_END_ROOM]);
+
+/* The last line of a text that is not blank, in the arena; "" where there is none. */
+const char *cc_last_line(kdl_arena *arena, kdl_string text);
 
 /* Ends the programs that are running now. May be called from a signal handler. */
 void cc_run_stop(void);

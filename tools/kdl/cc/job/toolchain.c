@@ -16,27 +16,29 @@ enum { oldest_clang = 22 }; /* device_kernel, <gpuintrin.h> for SPIR-V, generic 
 /* ------------------------------------------------------------------------------------------ */
 /* Clang                                                                                        */
 
-/* What the program prints, given one option; "" where it fails. */
-static kdl_status ask(kdl_arena *arena, const char *program, const char *option, const char *folder,
+/* What the program prints, given one option. */
+static kdl_status ask(kdl_arena *arena, const char *program, const char *option,
                       kdl_string *out_answer) {
   kdl_words words = {.arena = arena};
-  int code;
-  const char *answer = kdl_arena_format(arena, "%s/answer", folder);
-  const char *messages = kdl_arena_format(arena, "%s/messages", folder);
+  cc_ended ended;
+  char end[CC_END_ROOM];
   kdl_words_add(&words, program);
   kdl_words_add(&words, option);
-  if (!answer || !messages)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
-  kdl_status status = cc_run(&words, answer, messages, &code);
-  if (status == KDL_OK)
-    status = cc_text_read(arena, answer, out_answer);
-  return status;
+  kdl_status status = cc_run(arena, &words, NULL, &ended);
+  if (status != KDL_OK)
+    return status;
+  *out_answer = ended.answer;
+  if (ended.code == 0)
+    return KDL_OK;
+  const char *line = cc_last_line(arena, ended.messages);
+  return kdl_fail(KDL_UNSUPPORTED, "%s %s ended with %s%s%s", program, option,
+                  cc_end_words(ended.code, end), *line ? ": " : "", line);
 }
 
-static kdl_status check_version(kdl_arena *arena, const char *clang, const char *folder) {
+static kdl_status check_version(kdl_arena *arena, const char *clang) {
   static const char mark[] = "clang version ";
   kdl_string answer = {"", 0};
-  kdl_status status = ask(arena, clang, "--version", folder, &answer);
+  kdl_status status = ask(arena, clang, "--version", &answer);
   if (status != KDL_OK)
     return status;
   const char *version = strstr(answer.data, mark);
@@ -48,8 +50,7 @@ static kdl_status check_version(kdl_arena *arena, const char *clang, const char 
   return KDL_OK;
 }
 
-static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char *folder,
-                             const char **out_clang) {
+static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **out_clang) {
   const char *variable = getenv("KDL_CLANG");
   const char *name = wanted ? wanted : variable && *variable ? variable : NULL;
   const char *clang = cc_find_program(arena, name ? name : "clang-22");
@@ -63,13 +64,13 @@ static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char *f
                     "clang-22 was not found on PATH (Debian: clang-22); --clang or "
                     "KDL_CLANG name another");
   *out_clang = clang;
-  return check_version(arena, clang, folder);
+  return check_version(arena, clang);
 }
 
 /* Clang prints the bare name where it has none. */
-static kdl_status check_lld(kdl_arena *arena, const char *clang, const char *folder) {
+static kdl_status check_lld(kdl_arena *arena, const char *clang) {
   kdl_string answer = {"", 0};
-  kdl_status status = ask(arena, clang, "-print-prog-name=ld.lld", folder, &answer);
+  kdl_status status = ask(arena, clang, "-print-prog-name=ld.lld", &answer);
   if (status == KDL_OK && answer.data[0] != '/')
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s finds no ld.lld, which links images for AMD's GPUs and for "
@@ -108,9 +109,8 @@ static kdl_status find_include(kdl_arena *arena, const char **out_folder) {
   return KDL_OK;
 }
 
-kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const char *folder,
-                             const cc_target *targets, size_t target_count,
-                             cc_toolchain *out_toolchain) {
+kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const cc_target *targets,
+                             size_t target_count, cc_toolchain *out_toolchain) {
   bool needs_lld = false;
   *out_toolchain =
       (cc_toolchain){.ptxas = find_ptxas(arena), .spirv_val = cc_find_program(arena, "spirv-val")};
@@ -119,8 +119,8 @@ kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const char *fo
     needs_lld |= targets[i].family == CC_AMD || targets[i].family == CC_HOST;
   kdl_status status = find_include(arena, &out_toolchain->include);
   if (status == KDL_OK)
-    status = find_clang(arena, clang, folder, &out_toolchain->clang);
+    status = find_clang(arena, clang, &out_toolchain->clang);
   if (status == KDL_OK && needs_lld)
-    status = check_lld(arena, out_toolchain->clang, folder);
+    status = check_lld(arena, out_toolchain->clang);
   return status;
 }

@@ -25,10 +25,9 @@ typedef struct cc_toolchain {
   cc_math_libraries math;
 } cc_toolchain;
 
-/* Finds what the targets need. `clang` is --clang, or NULL for KDL_CLANG or clang-22. `folder` is
- * for temporary files. A program that is missing is an error that names Debian's package. */
-kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const char *folder,
-                             const cc_target *targets, size_t target_count,
-                             cc_toolchain *out_toolchain);
+/* Finds what the targets need. `clang` is --clang, or NULL for KDL_CLANG or clang-22. A program
+ * that is missing is an error that names Debian's package. */
+kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const cc_target *targets,
+                             size_t target_count, cc_toolchain *out_toolchain);
 
 #endif

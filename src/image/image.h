@@ -24,7 +24,7 @@ enum { KDL_SNIFF_SIZE = 256 };
 kdl_image_kind kdl_image_sniff(const void *head, size_t size);
 
 /* Room for a triple or the name of a processor, and for one with a list of features. */
-enum { KDL_TARGET_NAME = 64, KDL_TARGET_ARCH = 2048 };
+enum { KDL_TARGET_NAME = 64, KDL_TARGET_ARCH = 2048, KDL_TARGET_FEATURES = 128 };
 
 /* The target an image was built for, as far as the image itself tells. */
 typedef struct kdl_image_target {
@@ -34,6 +34,8 @@ typedef struct kdl_image_target {
   uint32_t version_major; /* PTX ISA, SPIR-V version, AMD code object version; 0 where none      */
   uint32_t version_minor;
   uint32_t generic_version; /* of an AMD generic target; 0 where the target is not generic       */
+  /* SPIR-V: the tokens of requires_features that its capabilities stand for, "fp64+int64". */
+  char features[KDL_TARGET_FEATURES];
 } kdl_image_target;
 
 /* Reads the target from the image. KDL_BAD_FILE where the image contradicts its own format, with a

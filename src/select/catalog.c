@@ -28,6 +28,7 @@ typedef struct {
 typedef struct {
   uint16_t major, minor;
   uint8_t generic;
+  uint32_t capabilities;
 } image_version;
 
 typedef struct {
@@ -70,7 +71,7 @@ static image_version said_under(const kdl_image *image, kdl_string key) {
     at += has_dot;
     bool has_minor = !has_dot || (kdl_text_number(text, &at, &minor) && minor <= UINT16_MAX);
     if (has_major && has_minor && at == text.length)
-      return (image_version){(uint16_t)major, (uint16_t)minor, 0};
+      return (image_version){(uint16_t)major, (uint16_t)minor, 0, 0};
     break;
   }
   return (image_version){0};
@@ -85,9 +86,10 @@ static image_version said_version(const kdl_image *image) {
                                                        : said_under(image, KDL_TEXT("kdl.ptx_isa"));
 }
 
-/* Versions stand in the image's own header. They are looked up where that costs one look: not in
- * compressed images, and not where an index promises that the image is left alone; there keys may
- * say it. An image that contradicts its format keeps version 0, and fails when it is loaded. */
+/* Versions stand in the image's own header, and the capabilities of SPIR-V behind it. They are
+ * looked up where that costs one look: not in compressed images, and not where an index promises
+ * that the image is left alone; there keys may say it. An image that contradicts its format keeps
+ * version 0, and fails when it is loaded. */
 static image_version read_version(kdl_container *container, uint32_t index) {
   const kdl_image *image = &container->images[index];
   const void *data;
@@ -101,8 +103,11 @@ static image_version read_version(kdl_container *container, uint32_t index) {
   kdl_container_release(container, index);
   if (status != KDL_OK)
     return (image_version){0};
+  kdl_feature_set tokens = {{0, 0}};
+  if (target.features[0])
+    kdl_feature_parse(KDL_CLASS_GPU, kdl_text_of(target.features), &tokens, NULL);
   return (image_version){(uint16_t)target.version_major, (uint16_t)target.version_minor,
-                         (uint8_t)target.generic_version};
+                         (uint8_t)target.generic_version, (uint32_t)tokens.word[0]};
 }
 
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
@@ -122,6 +127,7 @@ kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
       .version_major = version.major,
       .version_minor = version.minor,
       .generic_version = version.generic,
+      .capabilities = version.capabilities,
       .is_link_input = image->is_link_input,
       .is_other_kind = image->says & KDL_SAYS_OTHER_KIND,
       .kind_number = image->declared_kind,

@@ -34,8 +34,22 @@ enum {
   KDL_NEED_SPIRV = 64, /* + minor version of SPIR-V 1.x, of at most 15 */
   KDL_NEED_ADDRESS_32 = 64 + 16,
   KDL_NEED_ADDRESS_64,
-  KDL_NEED_SHADER, /* modules for graphics interfaces; no device here has it */
+  KDL_NEED_SHADER,     /* modules for graphics interfaces; no device here has it */
+  KDL_NEED_CAPABILITY, /* + the bit of a token that a module itself asks for */
 };
+
+_Static_assert(KDL_NEED_CAPABILITY + KDL_GPU_FEATURE_COUNT <= KDL_NEED_KIND,
+               "the capabilities overlap the kinds");
+
+/* The same tokens as capabilities. */
+static inline kdl_feature_set kdl_capabilities(uint64_t tokens) {
+  const uint64_t all = ((uint64_t)1 << KDL_GPU_FEATURE_COUNT) - 1;
+  return (kdl_feature_set){{0, (tokens & all) << (KDL_NEED_CAPABILITY - 64)}};
+}
+
+/* The tokens that the image needs, by its metadata or by its own capabilities, and that the device
+ * lacks. */
+kdl_feature_set kdl_missing_tokens(const kdl_image_rule *image, const kdl_device_rule *device);
 
 /* The architecture: the family, then 24 bits of its own. */
 #define KDL_ARCH(family, detail) ((uint32_t)(family) << 24 | (uint32_t)(detail))
@@ -46,10 +60,17 @@ static inline void kdl_rule_arch(kdl_image_rule *rule, uint32_t lo, uint32_t hi)
   rule->arch_hi = hi;
 }
 
-/* On GPUs the lowest byte of a rank counts the tokens that the metadata requires: of two images
+/* On GPUs the lowest byte of a rank counts the tokens that are required: of two images
  * that are equal otherwise, the more demanding one was made for the better device. On CPUs the rank
  * is made of the tokens themselves. */
 enum { KDL_RANK_DETAIL_SHIFT = 8, KDL_RANK_TOKENS = 0xff };
+
+static inline unsigned kdl_count_bits(uint64_t word) {
+  unsigned count = 0;
+  for (; word; word &= word - 1)
+    ++count;
+  return count;
+}
 
 static inline void kdl_rule_rank(kdl_image_rule *rule, kdl_tier tier, uint64_t detail) {
   rule->rank = (uint64_t)tier << KDL_TIER_SHIFT | detail << KDL_RANK_DETAIL_SHIFT;

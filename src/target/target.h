@@ -85,6 +85,7 @@ typedef struct kdl_image_desc {
   uint16_t version_major;
   uint16_t version_minor;
   uint8_t generic_version; /* of an AMD generic code object; 0 = not looked at */
+  uint32_t capabilities;   /* of a SPIR-V module, as bits of GPU tokens; 0 = not looked at */
   bool is_link_input;      /* relocatable code, there to be linked into another image */
   bool is_other_kind;      /* of one that is not known here: the key kdl.kind names it, or ... */
   uint16_t kind_number;    /* ... this does */

@@ -57,6 +57,48 @@ kdl_status kdl_spirv_expect(const kdl_spirv *m, const char *instruction, unsigne
                              "found %" PRIu32 " words, expected at least %u", m->length, least);
 }
 
+/* Tokens of requires_features, in their order there. */
+enum { fp16, bf16, fp64, int8_dot, int64, int64_atomics, subgroups, generic_pointer, images };
+static const char *const tokens[] = {"fp16",  "bf16",          "fp64",      "int8_dot",
+                                     "int64", "int64_atomics", "subgroups", "generic_pointer",
+                                     "images"};
+
+/* "Capability" in the SPIR-V specification. */
+static const struct {
+  uint16_t first, last;
+  uint8_t token;
+} capabilities[] = {
+    {9, 9, fp16},
+    {10, 10, fp64},
+    {11, 11, int64},
+    {12, 12, int64_atomics},
+    {13, 13, images},
+    {38, 38, generic_pointer},
+    {58, 58, subgroups},     /* SubgroupDispatch */
+    {61, 68, subgroups},     /* GroupNonUniform and its kinds */
+    {4423, 4423, subgroups}, /* SubgroupBallotKHR */
+    {5116, 5118, bf16},      /* BFloat16TypeKHR, its dot products and matrices */
+    {5568, 5570, subgroups}, /* SubgroupShuffleINTEL and the like */
+    {6016, 6019, int8_dot},  /* DotProduct and its inputs */
+};
+
+static unsigned tokens_of(uint32_t capability) {
+  for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; ++i) {
+    if (capability >= capabilities[i].first && capability <= capabilities[i].last)
+      return 1u << capabilities[i].token;
+  }
+  return 0;
+}
+
+static void write_tokens(unsigned needs, char *out) {
+  size_t length = 0;
+  for (size_t i = 0; i < sizeof tokens / sizeof *tokens; ++i) {
+    if (needs >> i & 1)
+      length += (size_t)snprintf(out + length, KDL_TARGET_FEATURES - length, "%s%s",
+                                 length ? "+" : "", tokens[i]);
+  }
+}
+
 kdl_status kdl_spirv_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   static const struct {
     uint32_t addressing;
@@ -76,9 +118,13 @@ kdl_status kdl_spirv_read_target(const uint8_t *data, size_t size, kdl_image_tar
     return kdl_image_malformed(4, "version", "found 0x%08" PRIx32 ", expected 0x00XXYY00", version);
   target->version_major = version >> 16;
   target->version_minor = version >> 8 & 0xff;
+  unsigned needs = 0;
   while (kdl_spirv_next_declaration(&m, &status)) {
+    if (m.opcode == KDL_SPIRV_OP_CAPABILITY && m.length >= 2)
+      needs |= tokens_of(kdl_spirv_operand(&m, 1));
     if (m.opcode != KDL_SPIRV_OP_MEMORY_MODEL)
       continue;
+    write_tokens(needs, target->features); /* capabilities stand before it */
     status = kdl_spirv_expect(&m, "OpMemoryModel", 3);
     if (status != KDL_OK)
       return status;

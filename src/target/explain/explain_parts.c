@@ -2,6 +2,7 @@
 #include "target/explain/explain_parts.h"
 
 #include "target/families/nvptx.h"
+#include "target/requirements.h"
 
 void kdl_say(kdl_out *out, kdl_string text) {
   for (size_t i = 0; i < text.length && i < 64; ++i)
@@ -20,10 +21,8 @@ uint32_t kdl_mismatch_ptx(const kdl_mismatch *m) {
 }
 
 kdl_feature_set kdl_mismatch_tokens(const kdl_mismatch *m, kdl_missing why) {
-  kdl_feature_class which = kdl_family_class(m->device->family);
   const kdl_device_rule *device = m->device_rule;
-  kdl_feature_set set =
-      kdl_feature_tokens(which, kdl_feature_common(m->image_rule->needs, device->lacks));
+  kdl_feature_set set = kdl_missing_tokens(m->image_rule, device);
   if (why == KDL_MISSING_OFF)
     return kdl_feature_common(set, device->os_off);
   if (why == KDL_MISSING_REFUSED)

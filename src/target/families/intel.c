@@ -42,6 +42,7 @@ static const struct {
 } tokens[] = {
     {KDL_GPU_FP16, RELEASE(12, 0), LAST},
     {KDL_GPU_INT64, RELEASE(12, 0), LAST},
+    {KDL_GPU_INT64_ATOMICS, RELEASE(12, 0), LAST},
     {KDL_GPU_INT8_DOT, RELEASE(12, 0), LAST},
     {KDL_GPU_SUBGROUPS, RELEASE(12, 0), LAST},
     {KDL_GPU_GENERIC_POINTER, RELEASE(12, 0), LAST},
@@ -56,6 +57,9 @@ static const struct {
     {KDL_GPU_FP64, RELEASE(12, 60), RELEASE(12, 61)},
     {KDL_GPU_FP64, RELEASE(20, 0), LAST},
     {KDL_GPU_TF32, RELEASE(12, 60), RELEASE(12, 61)},
+    {KDL_GPU_IMAGES, RELEASE(12, 0), RELEASE(12, 57)},
+    {KDL_GPU_IMAGES, RELEASE(12, 70), RELEASE(12, 74)},
+    {KDL_GPU_IMAGES, RELEASE(20, 0), RELEASE(30, 5)},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

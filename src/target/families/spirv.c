@@ -14,6 +14,16 @@ static void source_image(kdl_image_rule *rule) {
   kdl_rule_rank(rule, KDL_TIER_SOURCE, 0);
 }
 
+/* Where the metadata does not name features, the module's capabilities do. */
+static void add_capabilities(const kdl_image_desc *desc, kdl_image_rule *rule) {
+  for (size_t i = 0; i < desc->pair_count; ++i) {
+    if (kdl_text_is(desc->pairs[i].key, "requires_features"))
+      return;
+  }
+  kdl_feature_join(&rule->needs, kdl_capabilities(desc->capabilities));
+  rule->rank |= kdl_count_bits(desc->capabilities);
+}
+
 void kdl_spirv_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
   if (rule->kind == KDL_IMAGE_CL) {
     source_image(rule);
@@ -43,6 +53,8 @@ void kdl_spirv_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
                                                         : newest_minor;
   kdl_feature_add(&rule->needs, KDL_NEED_SPIRV + minor);
   kdl_rule_rank(rule, KDL_TIER_PORTABLE_IR, minor);
+  if (desc->capabilities)
+    add_capabilities(desc, rule);
 }
 
 bool kdl_spirv_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,

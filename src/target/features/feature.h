@@ -35,6 +35,7 @@ enum kdl_gpu_feature {
 #define KDL_GPU_FEATURE(id, name, meaning) KDL_GPU_##id,
 #include "target/features/gpu_features.def"
 #undef KDL_GPU_FEATURE
+  KDL_GPU_FEATURE_COUNT,
 };
 
 enum kdl_x86_feature {

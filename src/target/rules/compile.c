@@ -170,13 +170,6 @@ static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *
   return metadata.required;
 }
 
-static unsigned count_bits(uint64_t word) {
-  unsigned count = 0;
-  for (; word; word &= word - 1)
-    ++count;
-  return count;
-}
-
 static void finish_rank(kdl_image_rule *rule, kdl_feature_set required) {
   kdl_tier tier = rule->form == KDL_FORM_BITCODE ? KDL_TIER_BITCODE : KDL_TIER_HOST;
   if (rule->family == KDL_FAMILY_X86_64) /* the members of level v1 are the same everywhere */
@@ -184,7 +177,7 @@ static void finish_rank(kdl_image_rule *rule, kdl_feature_set required) {
   else if (rule->family == KDL_FAMILY_AARCH64 || rule->family == KDL_FAMILY_RISCV)
     rule->rank = (uint64_t)tier << KDL_TIER_SHIFT | rule->needs.word[0];
   else
-    rule->rank |= count_bits(required.word[0]) & KDL_RANK_TOKENS;
+    rule->rank |= kdl_count_bits(required.word[0]) & KDL_RANK_TOKENS;
 }
 
 _Static_assert(KDL_X86_FIRST_BLOCK_END - KDL_X86_CMPXCHG16B <= KDL_TIER_SHIFT,
@@ -263,6 +256,11 @@ bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
     return device_fail(out_error, "os_off", desc->os_off, parse);
   if (!kdl_feature_parse(which, desc->refused, &rule.refused, &parse))
     return device_fail(out_error, "refused", desc->refused, parse);
+  if (family == KDL_FAMILY_INTEL || family == KDL_FAMILY_SPIRV) {
+    /* Where nothing is known of a driver, it may have all that a module asks for. */
+    bool is_known = family == KDL_FAMILY_INTEL || desc->features.length;
+    kdl_feature_join(&has, kdl_capabilities(is_known ? has.word[0] : UINT64_MAX));
+  }
   for (unsigned kind = 0; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
     if (desc->loads >> kind & 1)
       kdl_feature_add(&has, KDL_NEED_KIND + kind);

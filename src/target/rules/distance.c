@@ -37,8 +37,7 @@ static uint32_t arch_distance(const kdl_image_rule *image, const kdl_device_rule
 }
 
 static uint32_t missing_features(const kdl_image_rule *image, const kdl_device_rule *device) {
-  kdl_feature_set missing = kdl_feature_tokens(kdl_family_class((kdl_target_family)device->family),
-                                               kdl_feature_common(image->needs, device->lacks));
+  kdl_feature_set missing = kdl_missing_tokens(image, device);
   uint32_t count = 0;
   for (int i = 0; i < 2; ++i) {
     for (uint64_t word = missing.word[i]; word; word &= word - 1)

@@ -108,9 +108,19 @@ static uint64_t spirv_reasons(bool in_range, kdl_feature_set missing) {
   return reasons;
 }
 
-static uint64_t token_reasons(const kdl_device_rule *device, kdl_feature_set missing) {
-  kdl_feature_set tokens =
-      kdl_feature_tokens(kdl_family_class((kdl_target_family)device->family), missing);
+static bool takes_spirv(uint32_t family) {
+  return family == KDL_FAMILY_SPIRV || family == KDL_FAMILY_INTEL;
+}
+
+kdl_feature_set kdl_missing_tokens(const kdl_image_rule *image, const kdl_device_rule *device) {
+  kdl_feature_set missing = kdl_feature_common(image->needs, device->lacks);
+  if (takes_spirv(device->family))
+    missing.word[0] |=
+        (missing.word[1] & kdl_capabilities(UINT64_MAX).word[1]) >> (KDL_NEED_CAPABILITY - 64);
+  return kdl_feature_tokens(kdl_family_class((kdl_target_family)device->family), missing);
+}
+
+static uint64_t token_reasons(const kdl_device_rule *device, kdl_feature_set tokens) {
   kdl_feature_set off = kdl_feature_common(tokens, device->os_off);
   kdl_feature_set refused = kdl_feature_common(tokens, device->refused);
   uint64_t reasons = 0;
@@ -158,7 +168,7 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
     reasons |= image->kind == KDL_IMAGE_BITCODE && is_linked(device->family)
                    ? KDL_REASON(LINKER_MISSING)
                    : KDL_REASON(KIND_NOT_LOADABLE);
-  return reasons | token_reasons(device, missing);
+  return reasons | token_reasons(device, kdl_missing_tokens(image, device));
 }
 
 const char *kdl_match_fit(const kdl_image_rule *image, const kdl_device_rule *device) {

@@ -41,6 +41,19 @@ static void addressing_model_makes_the_triple(void **state) {
   }
 }
 
+static void capabilities_are_feature_tokens(void **state) {
+  (void)state;
+  /* Kernel, Float64, Float64 again, Int64, GroupNonUniformVote, SubgroupDispatch, DotProduct */
+  const uint32_t words[] = {HEADER, OP(17, 2), 6,    OP(17, 2), 10, OP(17, 2),
+                            10,     OP(17, 2), 11,   OP(17, 2), 62, OP(17, 2),
+                            58,     OP(17, 2), 6019, OP(14, 3), 2,  2};
+  uint8_t data[sizeof words];
+  store_words(data, words, sizeof words / 4);
+  kdl_image_target target;
+  assert_ok(kdl_image_read_target(KDL_IMAGE_SPIRV, data, sizeof data, &target));
+  assert_string_equal(target.features, "fp64+int8_dot+int64+subgroups");
+}
+
 static void compute_entry_points_are_kernels(void **state) {
   (void)state;
   const uint32_t words[] = {
@@ -148,6 +161,7 @@ int main(void) {
       cmocka_unit_test(golden_images_tell_target_and_kernels),
       cmocka_unit_test(damaged_images_are_survived),
       cmocka_unit_test(addressing_model_makes_the_triple),
+      cmocka_unit_test(capabilities_are_feature_tokens),
       cmocka_unit_test(compute_entry_points_are_kernels),
       cmocka_unit_test(big_endian_modules_tell_their_target_only),
       cmocka_unit_test(wrong_modules_are_refused),

@@ -109,6 +109,8 @@ static void tokens(void **state) {
     const char *with, *without;
   } rows[] = {
       {"fp16", "tgllp dg2-g10 pvc bmg-g21 ptl-h", ""},
+      {"int64_atomics", "tgllp dg2-g10 pvc bmg-g21", ""},
+      {"images", "tgllp dg2-g10 mtl-u bmg-g21 ptl-h", "pvc pvc-vg"},
       {"int64", "tgllp dg2-g10 pvc bmg-g21", ""},
       {"subgroups", "tgllp dg2-g10 pvc bmg-g21", ""},
       {"generic_pointer", "tgllp pvc lnl-m", ""},
@@ -172,6 +174,42 @@ static void every_spirv_version_is_told_apart(void **state) {
   }
 }
 
+/* Where the metadata does not name features, what the module declares counts, and only on devices
+ * whose features are known. */
+static void capabilities_of_a_module_count(void **state) {
+  (void)state;
+  static const struct {
+    const char *image, *device;
+    bool runs;
+  } rows[] = {
+      {"spirv - triple=spirv64 v1.2", "level_zero dg2-g10", false},
+      {"spirv - triple=spirv64 v1.2", "level_zero dg2-g10 features=fp64", true},
+      {"spirv - triple=spirv64 v1.2", "level_zero pvc", true},
+      {"spirv - triple=spirv64 v1.2 variant_tag=x", "level_zero dg2-g10", false},
+      {"spirv - triple=spirv64 v1.2 requires_features=int64", "level_zero dg2-g10", true},
+      {"spirv - triple=spirv64 v1.2", "opencl spirv64 spirv=1.2", true},
+      {"spirv - triple=spirv64 v1.2", "opencl spirv64 spirv=1.2 features=int64", false},
+      {"spirv - triple=spirv64 v1.2", "opencl spirv64 spirv=1.2 features=fp64", true},
+  };
+  static image_case image;
+  static device_case device;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    case_image(&image, rows[i].image);
+    image.desc.capabilities = 1u << KDL_GPU_FP64;
+    kdl_image_compile(&image.desc, &image.rule);
+    case_device(&device, rows[i].device);
+    kdl_match_result found = kdl_match(&image.rule, &device.rule);
+    if (found.reasons != (rows[i].runs ? 0 : KDL_REASON(MISSING_FEATURES)))
+      fail_msg("%s on %s: reasons 0x%llx", rows[i].image, rows[i].device,
+               (unsigned long long)found.reasons);
+  }
+  case_device(&device, "level_zero dg2-g10");
+  const kdl_mismatch mismatch = {&image.desc, &image.rule, &device.desc, &device.rule};
+  char words[128];
+  kdl_reason_words(&mismatch, KDL_REASON_MISSING_FEATURES, words, sizeof words);
+  assert_string_equal(words, "needs fp64, which the device lacks");
+}
+
 static void bad_spirv_device(void **state) {
   (void)state;
   static device_case device;
@@ -189,6 +227,7 @@ int main(void) {
       cmocka_unit_test(tokens),
       cmocka_unit_test(nearer_images_rank_higher),
       cmocka_unit_test(every_spirv_version_is_told_apart),
+      cmocka_unit_test(capabilities_of_a_module_count),
       cmocka_unit_test(bad_spirv_device),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

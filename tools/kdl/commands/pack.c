@@ -191,18 +191,22 @@ static kdl_status fill_target(const packer *pack, const cli_terms *terms, const 
   return KDL_OK;
 }
 
-/* What a driver may be too old for; readers of an index do not look into the image. */
-static kdl_status add_version(const packer *pack, const cli_terms *terms, const char *path,
-                              const cli_bytes *bytes, metadata *out) {
+/* What a driver may be too old for, and what SPIR-V asks of the device; readers of an index do not
+ * look into the image. */
+static kdl_status add_needs(const packer *pack, const cli_terms *terms, const char *path,
+                            const cli_bytes *bytes, metadata *out) {
   kdl_image_target target = {.version_major = 0};
   kdl_image_kind kind = kind_of(pack, terms, path, bytes);
-  if (cli_terms_find(terms, "kdl.version") ||
-      kdl_image_read_target(kind, bytes->data, bytes->size, &target) != KDL_OK ||
-      target.version_major == 0)
+  if (kdl_image_read_target(kind, bytes->data, bytes->size, &target) != KDL_OK)
     return KDL_OK;
   const char *version =
       kdl_arena_format(&out->arena, "%u.%u", target.version_major, target.version_minor);
-  return version && add_pair(out, "kdl.version", 11, version) ? KDL_OK : no_memory(path);
+  bool fits = version;
+  if (fits && target.version_major && !cli_terms_find(terms, "kdl.version"))
+    fits = add_pair(out, "kdl.version", 11, version);
+  if (fits && target.features[0] && !cli_terms_find(terms, "requires_features"))
+    fits = add_pair(out, "requires_features", 17, target.features);
+  return fits ? KDL_OK : no_memory(path);
 }
 
 /* "rev=1" is the least a kernel's key can honestly say: signature and launch shape are then read
@@ -245,7 +249,7 @@ static kdl_status collect_metadata(const packer *pack, const cli_terms *terms, c
   kdl_status status = read_kernels(pack, terms, path, bytes, &kernels);
   if (status != KDL_OK)
     return status;
-  enum { filled = 4 };
+  enum { filled = 5 };
   out->pairs = calloc(terms->count + filled + kernels.count, sizeof *out->pairs);
   if (!out->pairs)
     status = no_memory(path);
@@ -263,7 +267,7 @@ static kdl_status collect_metadata(const packer *pack, const cli_terms *terms, c
   if (status == KDL_OK)
     status = add_index(terms, path, &kernels, out);
   if (status == KDL_OK && kernels.count)
-    status = add_version(pack, terms, path, bytes, out);
+    status = add_needs(pack, terms, path, bytes, out);
   cli_names_free(&kernels);
   return status;
 }

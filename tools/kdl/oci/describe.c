@@ -56,7 +56,7 @@ static kdl_status describe_image(describer *d, const kdl_image_info *image, oci_
   const kdl_string *names =
       is_indexed(image) ? NULL : kdl_catalog_kernels(d->catalog, image->index, &kernels);
   kdl_image_desc desc = kdl_catalog_desc(d->catalog, image->index);
-  kdl_pair *pairs = kdl_arena_alloc(arena, (count + kernels + 2) * sizeof *pairs);
+  kdl_pair *pairs = kdl_arena_alloc(arena, (count + kernels + 3) * sizeof *pairs);
   bool fits = pairs != NULL;
   if (fits && count)
     memcpy(pairs, image->pairs, count * sizeof *pairs);
@@ -66,6 +66,12 @@ static kdl_status describe_image(describer *d, const kdl_image_info *image, oci_
   if (kernels && desc.version_major && fits)
     fits = set_pair(&pairs[count++], "kdl.version",
                     kdl_arena_format(arena, "%u.%u", desc.version_major, desc.version_minor));
+  char features[256] = "";
+  kdl_out_features(&(kdl_out){features, sizeof features, 0}, KDL_CLASS_GPU,
+                   (kdl_feature_set){{desc.capabilities, 0}});
+  bool is_said = kdl_find_value(image->pairs, image->pair_count, "requires_features");
+  if (kernels && desc.capabilities && !is_said && fits)
+    fits = set_pair(&pairs[count++], "requires_features", kdl_arena_format(arena, "%s", features));
   *out = (oci_record){kdl_llvm_image_kind(image->kind), image->offload_kind, 0, pairs, count};
   return fits ? KDL_OK : no_memory(d);
 }

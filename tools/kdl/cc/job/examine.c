@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cc/job/math.h"
+#include "image/image.h"
 #include "image/spirv/spirv_module.h"
 #include "images/names.h"
 #include "images/signatures.h"
@@ -13,37 +14,13 @@
 /* ------------------------------------------------------------------------------------------ */
 /* SPIR-V                                                                                       */
 
-/* "Capability" in the SPIR-V specification. */
-static const struct {
-  uint16_t first, last;
-  uint8_t feature;
-} capabilities[] = {
-    {9, 9, KDL_GPU_FP16},
-    {10, 10, KDL_GPU_FP64},
-    {11, 11, KDL_GPU_INT64},
-    {12, 12, KDL_GPU_INT64_ATOMICS},
-    {13, 13, KDL_GPU_IMAGES},
-    {38, 38, KDL_GPU_GENERIC_POINTER},
-    {58, 58, KDL_GPU_SUBGROUPS},     /* SubgroupDispatch */
-    {61, 68, KDL_GPU_SUBGROUPS},     /* GroupNonUniform and its kinds */
-    {4423, 4423, KDL_GPU_SUBGROUPS}, /* SubgroupBallotKHR */
-    {5116, 5118, KDL_GPU_BF16},      /* BFloat16TypeKHR, its dot products and matrices */
-    {5568, 5570, KDL_GPU_SUBGROUPS}, /* SubgroupShuffleINTEL and the like */
-};
-
 kdl_status cc_examine_capabilities(kdl_string module, kdl_feature_set *needs) {
-  enum { op_capability = 17 };
-  kdl_spirv m;
-  kdl_status status = kdl_spirv_open((const uint8_t *)module.data, module.length, &m);
-  while (status == KDL_OK && kdl_spirv_next_declaration(&m, &status)) {
-    if (m.opcode != op_capability || m.length < 2)
-      continue;
-    uint32_t number = kdl_spirv_operand(&m, 1);
-    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; ++i) {
-      if (number >= capabilities[i].first && number <= capabilities[i].last)
-        kdl_feature_add(needs, capabilities[i].feature);
-    }
-  }
+  kdl_image_target target;
+  kdl_feature_set found;
+  kdl_status status = kdl_image_read_target(KDL_IMAGE_SPIRV, module.data, module.length, &target);
+  if (status == KDL_OK &&
+      kdl_feature_parse(KDL_CLASS_GPU, kdl_text_of(target.features), &found, NULL))
+    kdl_feature_join(needs, found);
   return status;
 }
 

@@ -9,6 +9,7 @@
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
 #include "cc/opencl/functions.h"
+#include "cc/opencl/names.h"
 #include "cc/opencl/rewrite.h"
 #include "cc/source/line_marks.h"
 #include "image/image.h"
@@ -70,6 +71,30 @@ static kdl_status rename_kernels(cc_job *job) {
     *text = kdl_arena_string(&job->arena, renamed, length);
   free(renamed);
   return is_whole && text->data ? KDL_OK : cc_no_memory(job);
+}
+
+static bool is_kernel(void *user, kdl_string name) {
+  const cc_job *job = user;
+  for (size_t i = 0; i < job->kernels.count; ++i) {
+    if (kdl_text_is(name, job->kernels.items[i].name))
+      return true;
+  }
+  return false;
+}
+
+/* Whether a driver's own function is hidden by another of its name differs between drivers. */
+static kdl_status rename_functions(cc_job *job) {
+  char *renamed = NULL;
+  size_t length = 0;
+  FILE *out = kdl_text_stream(&renamed, &length);
+  if (!out)
+    return cc_no_memory(job);
+  kdl_status status = cc_opencl_rename(job->preprocessed, KDL_OPENCL_C_PREFIX, is_kernel, job, out);
+  bool is_whole = fclose(out) == 0;
+  if (is_whole && status == KDL_OK)
+    job->preprocessed = kdl_arena_string(&job->arena, renamed, length);
+  free(renamed);
+  return is_whole && job->preprocessed.data ? status : cc_no_memory(job);
 }
 
 static kdl_status preprocess(cc_job *job, const char *path) {
@@ -156,6 +181,8 @@ kdl_status cc_make_opencl(cc_job *job) {
     status = find_needs(job);
   if (status == KDL_OK)
     status = rename_kernels(job);
+  if (status == KDL_OK && job->source->language == CC_C)
+    status = rename_functions(job);
   if (status == KDL_OK)
     status = cc_write_file(job, image, false, write_marked);
   job->kind = KDL_IMAGE_CL;

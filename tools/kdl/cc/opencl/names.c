@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/opencl/names.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "cc/opencl/functions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  kdl_string text;
+  size_t at;
+  bool is_system;  /* what stands here comes from a header of the system */
+  unsigned nested; /* braces and parentheses that are open */
+} walk;
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kdl_is_digit(c) || c == '_';
+}
+
+/* # 12 "folder/kernel.h" 1 3: of the flags behind the name, 3 is a header of the system. */
+static void read_mark(walk *w, kdl_string line) {
+  size_t quote = line.length;
+  while (quote > 0 && line.data[quote - 1] != '"')
+    --quote;
+  kdl_string flags = kdl_text_from(line, quote);
+  if (kdl_text_starts(line, "# ") && quote)
+    w->is_system = kdl_text_find(flags, 0, "3") < flags.length;
+}
+
+static void skip_quoted(walk *w) {
+  char quote = w->text.data[w->at++];
+  while (w->at < w->text.length && w->text.data[w->at] != quote)
+    w->at += w->text.data[w->at] == '\\' ? 2 : 1;
+  ++w->at;
+}
+
+/* The next word that is no number; false at the end. Line marks and strings are passed over. */
+static bool next_word(walk *w, kdl_string *out_word) {
+  kdl_string text = w->text;
+  while (w->at < text.length) {
+    char c = text.data[w->at];
+    size_t begin = w->at;
+    if (c == '#' && (begin == 0 || text.data[begin - 1] == '\n')) {
+      w->at = kdl_text_find(text, begin, "\n");
+      read_mark(w, (kdl_string){text.data + begin, w->at - begin});
+    } else if (c == '"' || c == '\'') {
+      skip_quoted(w);
+    } else if (is_letter(c)) {
+      while (w->at < text.length && is_letter(text.data[w->at]))
+        ++w->at;
+      *out_word = (kdl_string){text.data + begin, w->at - begin};
+      if (!kdl_is_digit(c))
+        return true;
+    } else {
+      if (c == '{' || c == '(')
+        ++w->nested;
+      else if ((c == '}' || c == ')') && w->nested)
+        --w->nested;
+      ++w->at;
+    }
+  }
+  return false;
+}
+
+/* Outside of all others, a name before a parenthesis is a function's. */
+static bool declares(const walk *w) {
+  size_t at = w->at;
+  while (at < w->text.length && strchr(" \t\n", w->text.data[at]))
+    ++at;
+  return w->nested == 0 && !w->is_system && at < w->text.length && w->text.data[at] == '(';
+}
+
+typedef struct {
+  kdl_string *items;
+  size_t count, capacity;
+} name_list;
+
+static bool is_among(const name_list *names, kdl_string name) {
+  for (size_t i = 0; i < names->count; ++i) {
+    if (kdl_text_equal(names->items[i], name))
+      return true;
+  }
+  return false;
+}
+
+static bool find_names(kdl_string text, cc_keeps_name *keeps, void *user, name_list *names) {
+  walk w = {.text = text};
+  kdl_string word;
+  while (next_word(&w, &word)) {
+    if (!declares(&w) || !cc_opencl_has_function(word) || keeps(user, word) ||
+        is_among(names, word))
+      continue;
+    kdl_string *items =
+        kdl_array_grow(names->items, names->count, &names->capacity, 8, sizeof *items);
+    if (!items)
+      return false;
+    names->items = items;
+    names->items[names->count++] = word;
+  }
+  return true;
+}
+
+kdl_status cc_opencl_rename(kdl_string text, const char *prefix, cc_keeps_name *keeps, void *user,
+                            FILE *out) {
+  name_list names = {.count = 0};
+  bool is_found = find_names(text, keeps, user, &names);
+  const char *written = text.data; /* up to here */
+  walk w = {.text = text};
+  kdl_string word;
+  while (names.count && next_word(&w, &word)) {
+    if (w.is_system || !is_among(&names, word))
+      continue;
+    fwrite(written, 1, (size_t)(word.data - written), out);
+    fputs(prefix, out);
+    written = word.data;
+  }
+  fwrite(written, 1, text.length - (size_t)(written - text.data), out);
+  free(names.items);
+  return is_found ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for a kernel in OpenCL C");
+}

@@ -20,7 +20,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the flags keep products and sums apart; the last one counts. */
+static bool keeps_apart(const cc_plan *plan) {
+  bool is_off = false;
+  for (size_t i = 0; i < plan->flag_count; ++i) {
+    const char *flag = plan->flags[i];
+    if (strncmp(flag, "-ffp-contract=", 14) == 0)
+      is_off = strcmp(flag + 14, "off") == 0;
+    else if (strncmp(flag, "-ffp-model=", 11) == 0)
+      is_off = strcmp(flag + 11, "strict") == 0;
+  }
+  return is_off;
+}
+
 static void write_marked(FILE *out, const cc_job *job) {
+  if (keeps_apart(job->plan))
+    fputs("#pragma OPENCL FP_CONTRACT OFF\n", out);
   cc_line_marks_write(out, job->preprocessed);
 }
 

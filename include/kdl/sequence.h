@@ -246,6 +246,12 @@ KDL_API kdl_status kdl_sequence_slot_get(const kdl_sequence *sequence, kdl_slot 
 KDL_API kdl_status kdl_sequence_slot_find(const kdl_sequence *sequence, const char *name,
                                           kdl_slot *out_slot);
 
+/* What launches give a slot to, one at a time in their order: the type of the parameter in its
+ * kernel's signature, as "ptr<f32>". `*at` is 0 for the first and is moved on; an empty type is the
+ * end. Kernels without a signature are left out. The text lives as long as the sequence. */
+KDL_API kdl_status kdl_sequence_slot_type(const kdl_sequence *sequence, kdl_slot slot, uint64_t *at,
+                                          kdl_string *out_type);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 

@@ -127,6 +127,42 @@ kdl_status kdl_sequence_slot_find(const kdl_sequence *sequence, const char *name
                   sequence->recording.slot_count);
 }
 
+/* The type of a parameter; empty where the kernel has no signature, or one without it. */
+static kdl_string type_of(const kdl_kernel *kernel, size_t index) {
+  kdl_param param = {.text = {"", 0}};
+  size_t at = 0;
+  if (!kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG))
+    return param.text;
+  for (size_t i = 0; kdl_signature_next(kernel->key.sig, &at, &param, NULL); ++i)
+    if (i == index)
+      return param.text;
+  return (kdl_string){"", 0};
+}
+
+/* `*at` counts the arguments of all nodes, as if each had as many as one can have. */
+kdl_status kdl_sequence_slot_type(const kdl_sequence *sequence, kdl_slot slot, uint64_t *at,
+                                  kdl_string *out_type) {
+  kdl_status status = KDL_GIVEN(sequence, at, out_type);
+  if (status != KDL_OK)
+    return status;
+  const kdl_recording *recording = &sequence->recording;
+  if (!kdl_recording_slot(recording, slot)) {
+    kdl_error_prefix("kdl_sequence_slot_type");
+    return KDL_BAD_CALL;
+  }
+  *out_type = (kdl_string){"", 0};
+  for (; *at / KDL_LIMIT_ARGS < recording->node_count && !out_type->length; ++*at) {
+    const kdl_recorded_node *node = &recording->nodes[*at / KDL_LIMIT_ARGS];
+    size_t index = *at % KDL_LIMIT_ARGS;
+    if (node->kind != KDL_NODE_LAUNCH || index >= node->of.launch.arg_count)
+      *at |= KDL_LIMIT_ARGS - 1; /* the next node */
+    else if (node->of.launch.args[index].kind == KDL_OPERAND_SLOT &&
+             node->of.launch.args[index].slot == slot)
+      *out_type = type_of(node->of.launch.kernel, index);
+  }
+  return KDL_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Finishing                                                                                    */
 

@@ -179,6 +179,49 @@ static void slots_are_found_by_name(void **state) {
   kdl_sequence_destroy(sequence);
 }
 
+/* The types are those of the image that was bound, in a file as in what was recorded. */
+static void slots_have_the_types_of_their_parameters(void **state) {
+  (void)state;
+  const host_row typed[] = {{"mark1", 0, NULL, NULL, "kdl.kernel.mark", "sig=ptr<u32> u32"}};
+  host_library library = open_rows(typed, 1);
+  kdl_library *plain = made.lib;
+  made.lib = library.lib;
+  kdl_sequence *sequence = recorded();
+  made.lib = plain;
+  saved_file file = saved(sequence);
+  kdl_sequence *again = opened(&file);
+  const kdl_sequence *both[] = {sequence, again};
+  kdl_string type;
+  for (int i = 0; i < 2; ++i) {
+    static const struct {
+      kdl_slot slot;
+      const char *type;
+      int count;
+    } expected[] = {{1, "ptr<u32>", 2}, {2, "", 0}, {3, "", 0}, {4, "u32", 1}, {5, "", 0}};
+    for (size_t j = 0; j < 5; ++j) {
+      uint64_t at = 0;
+      for (int k = 0; k < expected[j].count; ++k) {
+        assert_ok(kdl_sequence_slot_type(both[i], expected[j].slot, &at, &type));
+        assert_int_equal(type.length, strlen(expected[j].type));
+        assert_memory_equal(type.data, expected[j].type, type.length);
+      }
+      assert_ok(kdl_sequence_slot_type(both[i], expected[j].slot, &at, &type));
+      assert_int_equal(type.length, 0);
+    }
+  }
+  uint64_t at = 0;
+  assert_refused(kdl_sequence_slot_type(sequence, 6, &at, &type), KDL_BAD_CALL,
+                 "kdl_sequence_slot_type: found slot 6, expected one of the sequence's 5");
+  kdl_sequence_destroy(again);
+  kdl_sequence_destroy(sequence);
+  forget(&file);
+  sequence = recorded(); /* without a signature */
+  assert_ok(kdl_sequence_slot_type(sequence, 1, &(uint64_t){0}, &type));
+  assert_int_equal(type.length, 0);
+  kdl_sequence_destroy(sequence);
+  free_rows(&library);
+}
+
 /* The kernel comes from a library with another variant, and a group of that covers other items. */
 static void another_tile_covers_the_same_items(void **state) {
   (void)state;
@@ -559,6 +602,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_opened_is_what_was_saved),
       cmocka_unit_test(slots_are_found_by_name),
+      cmocka_unit_test(slots_have_the_types_of_their_parameters),
       cmocka_unit_test(another_tile_covers_the_same_items),
       cmocka_unit_test(a_file_is_opened_by_its_path),
       cmocka_unit_test(one_of_several_is_asked_for_by_name),

@@ -45,6 +45,8 @@ static kdl_operand operands[2];
 static kdl_binding slot_binding;
 static kdl_slot_desc slot_told = {.size = sizeof slot_told, .kind = KDL_SLOT_BUFFER};
 static char slot_name[] = "x";
+static uint64_t slot_at;
+static kdl_string slot_type;
 static kdl_sequence_save_opts save_opts = {.size = sizeof save_opts};
 static kdl_sequence_open_opts sequence_opts = {.size = sizeof sequence_opts};
 static kdl_library *sequences;
@@ -272,6 +274,8 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_sequence_slot_get, kdl_sequence_slot_get(a[0], 1, a[1]), "nn", finished, &slot_told)       \
   X(kdl_sequence_slot_find, kdl_sequence_slot_find(a[0], a[1], a[2]), "nnn", finished, slot_name,  \
     &slot)                                                                                         \
+  X(kdl_sequence_slot_type, kdl_sequence_slot_type(a[0], 1, a[1], a[2]), "nnn", finished,          \
+    &slot_at, &slot_type)                                                                          \
   X(kdl_sequence_save, drop_file(kdl_sequence_save(a[0], a[1], a[2])), "nno", finished, saved,     \
     &save_opts)                                                                                    \
   X(kdl_sequence_save_memory, drop_bytes(kdl_sequence_save_memory(a[0], a[1], a[2], a[3]), a[2]),  \

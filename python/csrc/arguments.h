@@ -70,11 +70,22 @@ typedef struct py_signature {
   py_param params[py_most_params];
 } py_signature;
 
+/* The elements of arrays that a slot of a sequence takes: those of the parameters that its launches
+ * give it to, and of the array that it was declared with. */
+enum { py_most_elements = 12 };
+typedef struct py_elements {
+  bool is_known; /* the sequence is recorded; until then the array's are noted */
+  uint8_t count; /* of the parameters' types; 0: whatever an array has */
+  py_param params[py_most_elements];
+  py_param declared; /* its element, or nothing */
+} py_elements;
+
 typedef struct py_target {
   kdl_device *device;
   const char *kernel; /* for messages */
   PyObject *names;    /* of the arguments, for messages: a tuple, or NULL where they are counted */
-  int32_t dl_type;    /* of DLPack's kinds of devices, or 0 */
+  py_elements *elements; /* of a sequence's slots; else NULL */
+  int32_t dl_type;       /* of DLPack's kinds of devices, or 0 */
   int32_t ordinal;
   bool is_host;
 } py_target;

@@ -12,6 +12,24 @@ static bool is_integer(uint8_t kind) {
   return kind == PY_SIGNED || kind == PY_UNSIGNED;
 }
 
+static bool is_element(uint8_t wanted, size_t wanted_size, uint8_t kind, size_t size) {
+  return wanted_size == size && (wanted == kind || (is_integer(kind) && is_integer(wanted)));
+}
+
+/* NumPy has no bfloat16 of its own: its bits as uint16 are taken. */
+static bool is_slot_element(py_elements *slot, uint8_t kind, size_t size) {
+  if (!slot->is_known) {
+    slot->declared = (py_param){.element_kind = kind, .element_size = (uint16_t)size};
+    return true;
+  }
+  const py_param *own = &slot->declared;
+  bool is = !slot->count || is_element(own->element_kind, own->element_size, kind, size);
+  for (size_t i = 0; i < slot->count && !is; ++i)
+    is = is_element(slot->params[i].element_kind, slot->params[i].element_size, kind, size) ||
+         (slot->params[i].element_kind == PY_BFLOAT && kind == PY_UNSIGNED && size == 2);
+  return is;
+}
+
 bool py_array_check_element(const py_target *target, const py_param *param, size_t index,
                             uint8_t kind, size_t size) {
   char name[32], found[32];
@@ -19,10 +37,13 @@ bool py_array_check_element(const py_target *target, const py_param *param, size
       !(param->kind == PY_ANY && (!param->size || param->size == sizeof(void *))))
     return py_argument_error(target, index, "found an array, expected %s",
                              py_param_name(param, name));
-  if (!param->element_size ||
-      (param->element_size == size &&
-       (param->element_kind == kind || (is_integer(kind) && is_integer(param->element_kind)))))
+  if (!param->element_size) {
+    if (!target->elements || is_slot_element(&target->elements[index], kind, size))
+      return true;
+    param = &target->elements[index].params[0];
+  } else if (is_element(param->element_kind, param->element_size, kind, size)) {
     return true;
+  }
   py_param element = {.kind = kind, .size = (uint32_t)size};
   return py_argument_error(target, index, "found an array of %s, expected %s",
                            py_param_name(&element, found), py_param_name(param, name));

@@ -50,6 +50,36 @@ kdl_status py_recording_end(py_sequence *self) {
   return status;
 }
 
+static void add_element(py_elements *slot, const py_param *param) {
+  for (size_t i = 0; i < slot->count; ++i)
+    if (slot->params[i].element_kind == param->element_kind &&
+        slot->params[i].element_size == param->element_size)
+      return;
+  if (slot->count < py_most_elements)
+    slot->params[slot->count++] = *param;
+}
+
+bool py_recording_learn(py_sequence *self) {
+  for (size_t i = 0; i < self->slot_count; ++i) {
+    py_elements *slot = &self->elements[i];
+    uint64_t at = 0;
+    kdl_string type;
+    kdl_status status;
+    while ((status = kdl_sequence_slot_type(self->sequence, self->slots[i], &at, &type)) ==
+               KDL_OK &&
+           type.length) {
+      py_param param;
+      if (py_param_of(type.data, type.length, &param) && param.kind == PY_POINTER &&
+          param.element_size)
+        add_element(slot, &param);
+    }
+    if (status != KDL_OK)
+      return py_raise(status) != NULL;
+    slot->is_known = true;
+  }
+  return true;
+}
+
 /* The list with room for one more; NULL with the exception set. */
 static void *grow(void *list, size_t count, size_t *room, size_t size) {
   if (count < *room)

@@ -141,6 +141,7 @@ static bool take_bound(py_sequence *self, const char *caller, PyObject *const *o
                        kdl_buffer *out_buffers) {
   py_target target = self->target;
   target.kernel = caller;
+  target.elements = self->elements;
   out_arguments->hold_count = 0;
   for (size_t i = 0; i < self->slot_count; ++i) {
     PyObject *name = PyTuple_GetItem(self->names, (Py_ssize_t)i);
@@ -267,11 +268,11 @@ static PyObject *sequence_exit(PyObject *object, PyObject *args) {
     return NULL;
   }
   kdl_status status = py_recording_end(self);
-  if (status == KDL_OK && type == Py_None) {
+  if (status == KDL_OK && type == Py_None && py_recording_learn(self)) {
     self->state = PY_SEQUENCE_READY;
     Py_RETURN_FALSE;
   }
-  if (type == Py_None)
+  if (type == Py_None && status != KDL_OK)
     py_raise(status);
   kdl_sequence_destroy(self->sequence);
   self->sequence = NULL;
@@ -451,7 +452,7 @@ static bool take_opened(py_sequence *self) {
     self->bound[self->slot_count++] = Py_None;
     self->slots[i] = (kdl_slot)(i + 1);
   }
-  return self->names != NULL;
+  return self->names && py_recording_learn(self);
 }
 
 static bool open_now(py_sequence *self, PyObject *library, kdl_device *device,

@@ -33,6 +33,7 @@ typedef struct py_sequence {
   PyObject *names;                /* of the slots: a tuple of str */
   PyObject *bound[py_most_slots]; /* what each slot is unless a run names another, or None */
   kdl_slot slots[py_most_slots];
+  py_elements elements[py_most_slots]; /* of their arrays */
 } py_sequence;
 
 /* How many there are: while there are none, nothing else here need be asked. */
@@ -58,6 +59,11 @@ bool py_recording_keep_all(py_sequence *self, PyObject *const *objects, size_t c
 /* Views and tensors of DLPack's are the sequence's from then on; buffers stay with the arguments.
  */
 bool py_recording_keep_holds(py_sequence *self, py_arguments *arguments);
+
+/* Learns which elements the slots of a sequence that is recorded take. False with the exception
+ * set.
+ */
+bool py_recording_learn(py_sequence *self);
 
 /* The queue is captured, and is no more: what came of it is the sequence's. */
 void py_recording_begin(py_sequence *self, kdl_queue *queue);

@@ -90,6 +90,10 @@ static int read_signature(const char *text, size_t length, py_param out_params[p
   }
 }
 
+bool py_param_of(const char *text, size_t length, py_param *out_param) {
+  return read_type(&text, text + length, 1, out_param);
+}
+
 /* "0 2"; what is no such list is ignored. */
 static void read_constants(const char *text, size_t length, int count, py_param *params) {
   const char *at = text, *end = text + length;

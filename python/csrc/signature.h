@@ -33,6 +33,9 @@ enum { py_most_params = 128 };
  * there are, or -1 where it has no signature. */
 int py_signature_of(const char *value, size_t length, py_param out_params[py_most_params]);
 
+/* Reads one type of a signature, as "ptr<f32>". */
+bool py_param_of(const char *text, size_t length, py_param *out_param);
+
 /* "f32", "ptr<i8>": for messages; in memory of the caller's. */
 const char *py_param_name(const py_param *param, char out_name[32]);
 

@@ -66,6 +66,49 @@ def test_arrays_are_slots(library):
             steps.run(y=wrong)
 
 
+def test_slots_take_the_elements_of_their_parameters(library, tmp_path):
+    np = pytest.importorskip("numpy")
+    saxpy = library.kernel("saxpy", "host")
+    x, y = np.ones(4, np.float32), np.zeros(4, np.float32)
+    with kdl.Sequence("host", x=x, y=y) as steps:
+        saxpy[4](1.0, x, y, 4)
+    with kdl.Sequence("host", z=y) as nested:
+        steps.run(x=x, y=y)
+    steps.save(tmp_path / "steps.offload")
+    opened = kdl.open(tmp_path / "steps.offload").sequence("host")
+    wrong = [(np.full(4, 3.0), "f64"), (np.zeros(4, np.int32), "i32"), (np.zeros(4, "U4"), "16 bytes"), (bytearray(16), "u8"),
+             (array.array("d", [0] * 4), "f64"), (memoryview(bytearray(16)), "u8")]
+    for array_, found in wrong:
+        for run in (lambda: steps.run(y=array_), lambda: opened.run(x=x, y=array_)):
+            with pytest.raises(TypeError, match=rf"run\(\): y: found an array of {found}, expected ptr<f32>"):
+                run()
+        with pytest.raises(TypeError, match=rf"run\(\): z: found an array of {found}, expected ptr<f32>"):
+            nested.run(z=array_)
+    z = np.zeros(4, np.float32)
+    steps.run(y=z)
+    opened.run(x=x, y=z)
+    nested.run(z=z)
+    assert z.tolist() == [3] * 4 and not y.any()
+
+
+def test_slots_take_the_elements_that_they_were_declared_with(library):
+    np = pytest.importorskip("numpy")
+    saxpy, place = library.kernel("saxpy", "host"), library.kernel("place", "host")
+    room, other = np.zeros(64, np.uint8), np.zeros(64, np.int8)
+    x = np.ones(4, np.float32)
+    with kdl.Sequence("host", room=room) as steps:
+        saxpy[4](1.0, x, room[:16].view(np.float32), 4)
+        place[4](room[32:].view(np.int64), 4, 1)
+    steps.run()
+    steps.run(room=other)
+    steps.run(room=other.view(np.float32))
+    steps.run(room=other.view(np.uint64))
+    assert room[:16].view(np.float32).tolist() == [1] * 4 and other[:16].view(np.float32).tolist() == [3] * 4
+    assert other[32:].view(np.int64).tolist() == [0, 1, 2, 3]
+    with pytest.raises(TypeError, match="found an array of f64, expected ptr<f32>"):
+        steps.run(room=other.view(np.float64))
+
+
 @pytest.mark.parametrize("part", [0, 1])
 def test_parts_of_a_slot_are_parts_of_it_in_each_run(library, part):
     np = pytest.importorskip("numpy")

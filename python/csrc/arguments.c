@@ -221,8 +221,11 @@ static bool take_bytes(const py_target *target, const py_param *param, PyObject 
                        py_arguments *arguments, size_t index) {
   char name[32];
   Py_buffer *view = &py_hold_next(arguments, PY_HOLD_VIEW, index)->of.view;
-  if (PyObject_GetBuffer(object, view, PyBUF_SIMPLE) < 0) {
+  if (py_get_view(object, view, PyBUF_SIMPLE) < 0) {
+    bool is_refused = PyErr_ExceptionMatches(PyExc_TypeError) && PyObject_CheckBuffer(object);
     PyErr_Clear();
+    if (is_refused)
+      return py_argument_error(target, index, py_of_objects);
     return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),
                              py_param_name(param, name));
   }

@@ -224,6 +224,47 @@ static bool element_of_format(const char *format, uint8_t *out_kind) {
   return true;
 }
 
+/* Between colons are names of fields. */
+static bool format_has_objects(const char *format) {
+  bool is_name = false;
+  for (const char *at = format ? format : ""; *at; ++at)
+    if (*at == ':')
+      is_name = !is_name;
+    else if (*at == 'O' && !is_name)
+      return true;
+  return false;
+}
+
+/* NumPy tells it of elements that the buffer protocol has no letter for, too. */
+static bool dtype_has_objects(PyObject *dtype) {
+  PyObject *said = dtype ? PyObject_GetAttrString(dtype, "hasobject") : NULL;
+  bool has = said == Py_True;
+  Py_XDECREF(said);
+  PyErr_Clear();
+  return has;
+}
+
+const char py_of_objects[] = "found an array of Python objects";
+
+int py_get_view(PyObject *object, Py_buffer *view, int flags) {
+  bool has_objects;
+  if (PyObject_GetBuffer(object, view, flags | PyBUF_ND | PyBUF_FORMAT) == 0) {
+    has_objects = format_has_objects(view->format);
+  } else { /* some elements have no format */
+    PyErr_Clear();
+    if (PyObject_GetBuffer(object, view, flags) < 0)
+      return -1;
+    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
+    has_objects = dtype_has_objects(dtype);
+    Py_XDECREF(dtype);
+  }
+  if (!has_objects)
+    return 0;
+  PyBuffer_Release(view);
+  PyErr_SetString(PyExc_TypeError, py_of_objects);
+  return -1;
+}
+
 static PY_COLD bool refuse_buffer(const py_target *target, const py_param *param, PyObject *object,
                                   size_t index) {
   Py_buffer view;
@@ -255,6 +296,8 @@ static bool by_buffer(const py_target *target, const py_param *param, PyObject *
     return refuse_buffer(target, param, object, index);
   }
   ++arguments->hold_count;
+  if (format_has_objects(view->format))
+    return py_argument_error(target, index, py_of_objects);
   if (!element_of_format(view->format, &kind))
     return py_argument_error(target, index, "found an array of the other byte order");
   if (param->element_kind == PY_BFLOAT && view->itemsize == 2 && kind == PY_UNSIGNED)
@@ -375,7 +418,7 @@ static struct dtype {
   PyObject *object;
   uint8_t kind;
   uint16_t size;
-  bool is_swapped;
+  bool is_swapped, has_objects;
 } dtypes[dtype_count];
 static size_t dtype_next;
 
@@ -383,7 +426,7 @@ static const struct dtype *know_dtype(PyObject *object) {
   for (size_t i = 0; i < dtype_count && dtypes[i].object; ++i)
     if (dtypes[i].object == object)
       return &dtypes[i];
-  struct dtype found = {.object = object};
+  struct dtype found = {.object = object, .has_objects = dtype_has_objects(object)};
   PyObject *text = PyObject_GetAttrString(object, "str");
   PyObject *name = text ? PyObject_GetAttrString(object, "name") : NULL;
   PyObject *width = name ? PyObject_GetAttrString(object, "itemsize") : NULL;
@@ -420,6 +463,8 @@ static bool by_numpy(const py_target *target, const py_param *param, PyObject *o
   const struct dtype *dtype = know_dtype(array->dtype);
   if (!dtype)
     return false;
+  if (dtype->has_objects)
+    return py_argument_error(target, index, py_of_objects);
   if (dtype->is_swapped)
     return py_argument_error(target, index, "found an array of the other byte order");
   bool is_bits = param->element_kind == PY_BFLOAT && dtype->kind == PY_UNSIGNED && dtype->size == 2;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Memory of devices. */
+#include "array.h"
 #include "sequence.h"
 
 PyTypeObject *py_buffer_type;
@@ -103,7 +104,7 @@ static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, 
                                    &data, py_byte_count, &offset, &queue_object))
     return NULL;
   Py_buffer view;
-  if (PyObject_GetBuffer(data, &view, PyBUF_ANY_CONTIGUOUS | (is_write ? 0 : PyBUF_WRITABLE)) < 0)
+  if (py_get_view(data, &view, PyBUF_ANY_CONTIGUOUS | (is_write ? 0 : PyBUF_WRITABLE)) < 0)
     return NULL;
   bool ok = queue_for(self, queue_object, &queue);
   kdl_status status = ok ? transfer_now(self, queue, offset, &view, is_write) : KDL_OK;
@@ -173,8 +174,8 @@ static int pattern_from(PyObject *object, void *out) {
                  object);
     return 0;
   }
-  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0) {
-    if (!PyErr_ExceptionMatches(PyExc_TypeError))
+  if (py_get_view(object, &view, PyBUF_SIMPLE) < 0) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) || PyObject_CheckBuffer(object))
       return 0;
     PyErr_Format(PyExc_TypeError, "pattern: found %R, expected bytes, or one as 0 to 255",
                  (PyObject *)Py_TYPE(object));

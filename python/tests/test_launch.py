@@ -152,7 +152,7 @@ def test_buffers(saxpy, host):
     ((1.0, "y", "readonly", 4), TypeError, "argument 3: found an array that is read-only"),
     ((1.0, "y", b"bytes", 4), TypeError, "argument 3: found an array that is read-only"),
     ((1.0, b"bytes", "y", 4), TypeError, "argument 2: found an array of u8, expected ptr<f32>"),
-    ((1.0, "objects", "y", 4), TypeError, "argument 2: found an array of 8 bytes, expected ptr<f32>"),
+    ((1.0, "objects", "y", 4), TypeError, "argument 2: found an array of Python objects"),
     ((1.0, "letters", "y", 4), TypeError, "argument 2: found an array of 4 bytes, expected ptr<f32>"),
     ((1.0, "complex", "y", 4), TypeError, "argument 2: found an array of 8 bytes, expected ptr<f32>"),
     ((1.0, "swapped", "y", 4), TypeError, "argument 2: found an array of the other byte order"),

@@ -16,6 +16,7 @@
 #include <kdl/kdl.h>
 
 #include <dlfcn.h>
+#include <link.h>
 
 using namespace mlir;
 using namespace mlir::kdl;
@@ -36,17 +37,26 @@ std::optional<Kind> kdl::kindOf(Type lhs, Type rhs, Type acc) {
 // The library
 //===----------------------------------------------------------------------===//
 
-/// A library beside this plugin or program: lib/KdlMLIR.so, bin/kdl-mlir, lib/kdl/FILE. Empty where
-/// there is none.
-static std::string findLibrary(StringRef file) {
+/// The file that this code is in. A program's name is what it was called by, which may be no path:
+/// the system has its file.
+static SmallString<256> findSelf() {
   Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&findLibrary), &info) || !info.dli_fname)
-    return "";
+  void *object = nullptr;
   SmallString<256> self;
-  if (llvm::sys::fs::real_path(info.dli_fname, self))
-    return "";
+  if (!dladdr1(reinterpret_cast<void *>(&findSelf), &info, &object, RTLD_DL_LINKMAP))
+    return self;
+  StringRef name = static_cast<link_map *>(object)->l_name;
+  if (llvm::sys::fs::real_path(name.empty() ? "/proc/self/exe" : name, self))
+    self.clear();
+  return self;
+}
+
+/// A library of the prefix of this plugin or program: LIBDIR/KdlMLIR.so, bin/kdl-mlir,
+/// LIBDIR/kdl/FILE. Empty where there is none.
+static std::string findLibrary(StringRef file) {
+  SmallString<256> self = findSelf();
   StringRef folder = llvm::sys::path::parent_path(self);
-  for (StringRef from : {"kdl", "../lib/kdl"}) {
+  for (StringRef from : {"kdl", "../" KDL_MLIR_LIBDIR "/kdl"}) {
     SmallString<256> path(folder);
     llvm::sys::path::append(path, from, file);
     if (llvm::sys::fs::exists(path))

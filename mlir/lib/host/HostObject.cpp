@@ -8,6 +8,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -16,9 +17,27 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include <kdl/host_abi.h>
+#include <kdl/kdl.h>
+
+extern "C" {
+#include "image/host/host_imports.h"
+}
 
 using namespace mlir;
 using namespace mlir::kdl;
+
+// <kdl/kernel/half_runtime.h> as an object file for x86-64, the only one of the CPUs here with
+// levels that cannot convert half precision or bfloat16.
+__asm__(".pushsection .rodata\n"
+        "kdl_mlir_half:\n"
+        ".incbin \"" KDL_MLIR_HALF "\"\n"
+        "kdl_mlir_half_end:\n"
+        ".p2align 3\n"
+        "kdl_mlir_half_size:\n"
+        ".quad kdl_mlir_half_end - kdl_mlir_half\n"
+        ".popsection\n");
+extern "C" const char kdl_mlir_half[];
+extern "C" const uint64_t kdl_mlir_half_size;
 
 namespace {
 
@@ -109,11 +128,14 @@ public:
 };
 
 /// References to what the object itself defines are bound here, whatever else has the name. Those
-/// to functions of libc and libm are bound where the object is loaded (<kdl/host_abi.h>).
-LogicalResult link(StringRef linker, StringRef object, StringRef output,
+/// to functions of libc and libm are bound where the object is loaded (<kdl/host_abi.h>). Of
+/// `library`, an object file or empty, is linked what the object calls.
+LogicalResult link(StringRef linker, StringRef object, StringRef library, StringRef output,
                    function_ref<InFlightDiagnostic()> emitError) {
   SmallVector<StringRef> arguments = {linker, "-shared", "-Bsymbolic", "-z",
                                       "now",  object,    "-o",         output};
+  if (!library.empty())
+    arguments.append({"--start-lib", library, "--end-lib"});
   TemporaryFile log("log");
   if (log.error)
     return emitError() << "cannot make a temporary file: " << log.error.message();
@@ -126,13 +148,31 @@ LogicalResult link(StringRef linker, StringRef object, StringRef output,
                      << (said ? (*said)->getBuffer() : StringRef());
 }
 
+/// What is left undefined is of the C library, or nothing would load the object.
+LogicalResult checkUndefined(llvm::MemoryBufferRef shared,
+                             function_ref<InFlightDiagnostic()> emitError) {
+  auto parsed = llvm::object::ObjectFile::createObjectFile(shared);
+  if (!parsed)
+    return emitError() << llvm::toString(parsed.takeError());
+  for (auto symbol : cast<llvm::object::ELFObjectFileBase>(**parsed).getDynamicSymbolIterators()) {
+    uint32_t flags = llvm::cantFail(symbol.getFlags());
+    StringRef name = llvm::cantFail(symbol.getName());
+    if (flags & llvm::object::SymbolRef::SF_Undefined && !name.empty() &&
+        kdl_host_import_of({name.data(), name.size()}) == KDL_HOST_IMPORT_NONE)
+      return emitError() << "needs '" << name
+                         << "', which it does not define and a host image cannot count on";
+  }
+  return success();
+}
+
 FailureOr<SmallVector<char, 0>> emit(llvm::Module &module, llvm::TargetMachine &machine,
                                      StringRef linker,
                                      function_ref<InFlightDiagnostic()> emitError) {
-  TemporaryFile object("o"), shared("so");
-  if (object.error || shared.error)
-    return emitError() << "cannot make a temporary file: "
-                       << (object.error ? object.error : shared.error).message();
+  TemporaryFile object("o"), half("o"), shared("so");
+  for (std::error_code error : {object.error, half.error, shared.error}) {
+    if (error)
+      return emitError() << "cannot make a temporary file: " << error.message();
+  }
   {
     std::error_code error;
     llvm::raw_fd_ostream out(object.path, error);
@@ -141,13 +181,18 @@ FailureOr<SmallVector<char, 0>> emit(llvm::Module &module, llvm::TargetMachine &
         machine.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile))
       return emitError() << "cannot write an object file";
     passes.run(module);
+    llvm::raw_fd_ostream library(half.path, error);
+    library << StringRef(kdl_mlir_half, kdl_mlir_half_size);
   }
-  if (failed(link(linker, object.path, shared.path, emitError)))
+  bool isX86 = machine.getTargetTriple().getArch() == llvm::Triple::x86_64;
+  if (failed(link(linker, object.path, isX86 ? half.path.str() : "", shared.path, emitError)))
     return failure();
   auto bytes = llvm::MemoryBuffer::getFile(shared.path, /*IsText=*/false,
                                            /*RequiresNullTerminator=*/false);
   if (!bytes)
     return emitError() << "cannot read " << shared.path << ": " << bytes.getError().message();
+  if (failed(checkUndefined(**bytes, emitError)))
+    return failure();
   StringRef buffer = (*bytes)->getBuffer();
   return SmallVector<char, 0>(buffer.begin(), buffer.end());
 }

@@ -65,6 +65,27 @@ static std::string findLibrary(StringRef file) {
   return "";
 }
 
+LogicalResult kdl::checkSource(MLIRContext *context, StringRef pass, const Source &source) {
+  auto complain = [&] { return emitError(UnknownLoc::get(context)) << pass << ": "; };
+  kdl_device *device = nullptr;
+  kdl_device_info info{};
+  info.size = sizeof info;
+  if (!source.target.empty()) {
+    if (kdl_device_find(source.target.c_str(), &device) != KDL_OK ||
+        kdl_device_get(device, &info) != KDL_OK)
+      return complain() << "found target=" << source.target << ": " << kdl_error_message();
+    if (!info.is_host)
+      return complain() << "found target=" << source.target
+                        << ", expected a CPU, as host or host:x86-64-v4";
+  }
+  kdl_library *library = nullptr;
+  kdl_open_opts asItStands{sizeof(kdl_open_opts), nullptr, KDL_OPEN_FILE};
+  if (!source.library.empty() && kdl_open(source.library.c_str(), &asItStands, &library) != KDL_OK)
+    return complain() << "found library=" << source.library << ": " << kdl_error_message();
+  kdl_close(library);
+  return success();
+}
+
 namespace {
 /// The first image in rank order that may run on the device and has the key.
 struct Search {

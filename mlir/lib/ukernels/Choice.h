@@ -53,6 +53,9 @@ struct Source {
   std::string target;  // empty: the least CPU that is built for
 };
 
+/// Options that name no CPU, or no library, are an error of the pass that has them.
+LogicalResult checkSource(MLIRContext *context, StringRef pass, const Source &source);
+
 /// The best variant of the library for the target; otherwise what is wrong. One that takes tiles
 /// only where it may.
 FailureOr<Variant> findVariant(StringRef name, const Source &source, bool mayTakeTiles,

@@ -508,6 +508,10 @@ bool isSmall(const PlainProduct &product) {
 struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
   using Base::Base;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    return checkSource(context, getArgument(), {library.getValue(), target.getValue()});
+  }
+
   void runOnOperation() override {
     getOperation()->setAttr(forTargetAttr, UnitAttr::get(&getContext()));
     SmallVector<linalg::LinalgOp> ops;

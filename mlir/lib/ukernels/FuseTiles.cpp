@@ -468,6 +468,10 @@ void Fusion::build() {
 struct FuseTiles : public kdl::impl::KdlFuseTilesBase<FuseTiles> {
   using Base::Base;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    return checkSource(context, getArgument(), {library.getValue(), target.getValue()});
+  }
+
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> products;
     getOperation().walk([&](linalg::LinalgOp op) {

@@ -488,6 +488,10 @@ bool isMmt4d(linalg::LinalgOp op) {
 struct LowerProducts : public kdl::impl::KdlLowerProductsBase<LowerProducts> {
   using Base::Base;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    return checkSource(context, getArgument(), {library.getValue(), target.getValue()});
+  }
+
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) {

@@ -322,6 +322,10 @@ void Lowering::lower(bool withTiles) {
 struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
   using Base::Base;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    return checkSource(context, getArgument(), {library.getValue(), target.getValue()});
+  }
+
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) {

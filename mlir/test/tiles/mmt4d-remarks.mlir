@@ -2,9 +2,23 @@
 // REQUIRES: ukernels
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics \
 // RUN:   --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels)' | FileCheck %s
-// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{library=/nonexistent})' \
-// RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=LIBRARY
-// LIBRARY: remark: stays linalg.mmt4d: /nonexistent: cannot open: No such file or directory
+
+// Options that name nothing are errors, whatever is in the module.
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{library=/nonexistent})' \
+// RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=LIBRARY -DPASS=kdl-lower-mmt4d-to-ukernels
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{library=/nonexistent})' \
+// RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=LIBRARY -DPASS=kdl-data-tile
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-products{library=/nonexistent})' \
+// RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=LIBRARY -DPASS=kdl-lower-products
+// LIBRARY: error: [[PASS]]: found library=/nonexistent: /nonexistent: cannot open: No such file or directory
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=host:foo})' \
+// RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=CPU
+// CPU: error: kdl-data-tile: found target=host:foo: device spec 'host:foo': offset 5: found 'foo', expected
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=sm_90})' \
+// RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=GPU
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-fuse-tiles{target=sm_90})' \
+// RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=GPU
+// GPU: error: {{kdl-data-tile|kdl-fuse-tiles}}: found target=sm_90, expected a CPU, as host or host:x86-64-v4
 
 // CHECK: func.func @fits
 // CHECK-NOT: linalg.mmt4d

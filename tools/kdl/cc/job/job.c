@@ -13,6 +13,7 @@
 #include "cc/job/vendor_language.h"
 #include "cc/source/signature.h"
 #include "cc/source/waiting.h"
+#include "image/opencl_c.h"
 #include "system/loader.h"
 
 #include <stdio.h>
@@ -58,6 +59,15 @@ static bool may_be_relaxed(const cc_job *job) {
           last_has(job, "variables in function scope cannot be declared static"));
 }
 
+/* OpenCL C has no kernel of that name: job_steps.c compiles it under another. */
+static void name_main(cc_kernels *kernels) {
+  for (size_t i = 0; i < kernels->count; ++i) {
+    cc_kernel *kernel = &kernels->items[i];
+    if (strcmp(kernel->name, KDL_OPENCL_C_PREFIX "main") == 0)
+      kernel->name = kernel->function = "main";
+  }
+}
+
 static kdl_status read_kernels(cc_job *job) {
   const char *path = cc_file_of(job, "ast");
   kdl_string ast = {"", 0};
@@ -85,6 +95,8 @@ static kdl_status read_kernels(cc_job *job) {
     status = cc_read_file(job, path, &ast);
   if (status == KDL_OK)
     status = cc_kernels_read(&job->arena, ast, &job->kernels);
+  if (job->target->family == CC_OPENCL)
+    name_main(&job->kernels);
   if (status != KDL_OK || job->kernels.count)
     return status;
   if (!job->plan->bitcode)
@@ -164,7 +176,7 @@ static void add_asked_features(cc_job *job) {
 }
 
 static kdl_status find_kernels(cc_job *job) {
-  return hint(job, read_kernels(job));
+  return hint(job, cc_explain_opencl(job, read_kernels(job)));
 }
 
 /* From the source to the image, each where those before it went well. */

@@ -5,6 +5,7 @@
 #include "cc/job/math.h"
 #include "cc/job/vendor_language.h"
 #include "cc/source/wrapper.h"
+#include "image/opencl_c.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -205,6 +206,8 @@ static void add_later_version(kdl_words *words) {
 static void add_standard(kdl_words *words, const cc_job *job) {
   if (job->target->family == CC_OPENCL) {
     kdl_words_add(words, "-xcl");
+    if (job->source->language == CC_C) /* which OpenCL C lets no kernel have */
+      kdl_words_add(words, "-Dmain=" KDL_OPENCL_C_PREFIX "main");
     if (job->is_relaxed)
       add_later_version(words);
     else

@@ -61,4 +61,8 @@ kdl_status cc_make_image(cc_job *job);
 /* The same for opencl-c. */
 kdl_status cc_make_opencl(cc_job *job);
 
+/* After Clang has refused a source in C as OpenCL C: puts one message in the place of its own where
+ * a keyword of OpenCL C is a name there. */
+kdl_status cc_explain_opencl(cc_job *job, kdl_status status);
+
 #endif

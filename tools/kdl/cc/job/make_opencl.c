@@ -117,6 +117,25 @@ static kdl_status preprocess(cc_job *job, const char *path) {
   return status == KDL_OK ? cc_read_file(job, path, &job->preprocessed) : status;
 }
 
+kdl_status cc_explain_opencl(cc_job *job, kdl_status status) {
+  const char *path = cc_file_of(job, "failed.i");
+  kdl_string text = {"", 0}, keyword;
+  size_t messages = job->message_count;
+  if (status != KDL_BAD_FILE || job->target->family != CC_OPENCL || job->source->language != CC_C ||
+      job->trouble)
+    return status;
+  if (cc_compile(job, job->source->path, CC_WORDS("-w", "-E", "-cl-no-stdinc"), path) == KDL_OK &&
+      cc_read_file(job, path, &text) == KDL_OK && cc_opencl_find_keyword(text, &keyword)) {
+    job->message_count = messages - 1;
+    cc_place place = cc_line_marks_place(text, (size_t)(keyword.data - text.data));
+    place.column = 0; /* macros before it may be longer */
+    return cc_refuse_at(job, place, "'%.*s' is a keyword of OpenCL C; expected another name",
+                        (int)keyword.length, keyword.data);
+  }
+  job->message_count = messages;
+  return status;
+}
+
 static kdl_status read_tree(cc_job *job, cc_nodes *out_nodes) {
   const char *path = cc_file_of(job, "unmarked.cl");
   const char *dump_path = cc_file_of(job, "tree");

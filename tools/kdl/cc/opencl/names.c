@@ -120,3 +120,37 @@ kdl_status cc_opencl_rename(kdl_string text, const char *prefix, cc_keeps_name *
   free(names.items);
   return is_found ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for a kernel in OpenCL C");
 }
+
+/* What stands before a name that is declared: the last word of its type, or a star. */
+static bool is_after_type(kdl_string text, size_t begin) {
+  static const char *const others[] = {"const", "volatile", "restrict", "return", "else"};
+  while (begin > 0 && strchr(" \t\n", text.data[begin - 1]))
+    --begin;
+  size_t end = begin;
+  while (begin > 0 && is_letter(text.data[begin - 1]))
+    --begin;
+  kdl_string word = {text.data + begin, end - begin};
+  if (word.length == 0)
+    return end > 0 && text.data[end - 1] == '*';
+  return !kdl_text_starts(word, "__") && !KDL_TEXT_AMONG(word, others);
+}
+
+bool cc_opencl_find_keyword(kdl_string text, kdl_string *out_keyword) {
+  static const char *const keywords[] = {"constant",   "global",    "half",
+                                         "kernel",     "local",     "private",
+                                         "read_write", "read_only", "write_only"};
+  walk w = {.text = text};
+  kdl_string word;
+  while (next_word(&w, &word)) {
+    size_t at = w.at;
+    while (at < text.length && strchr(" \t\n", text.data[at]))
+      ++at;
+    bool is_name = at < text.length && strchr(",;=[()", text.data[at]);
+    if (!w.is_system && is_name && KDL_TEXT_AMONG(word, keywords) &&
+        is_after_type(text, (size_t)(word.data - text.data))) {
+      *out_keyword = word;
+      return true;
+    }
+  }
+  return false;
+}

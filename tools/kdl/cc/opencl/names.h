@@ -19,4 +19,8 @@ typedef bool cc_keeps_name(void *user, kdl_string name);
 kdl_status cc_opencl_rename(kdl_string text, const char *prefix, cc_keeps_name *keeps, void *user,
                             FILE *out);
 
+/* A keyword of OpenCL C that the source declares as a name of its own, in the output of `clang -E`:
+ * it lies in the text. False where there is none. */
+bool cc_opencl_find_keyword(kdl_string text, kdl_string *out_keyword);
+
 #endif

@@ -175,12 +175,25 @@ gpu::ObjectAttr Compiler::finish(gpu::ObjectAttr object, function_ref<Type(Strin
       gpu::KernelTableAttr::get(object.getContext(), table));
 }
 
-/// Whether LLVM's backend for the target ends the process over an operation of the LLVM dialect.
-/// That for SPIR-V has no loops for atomics that SPIR-V lacks, or has by extensions alone.
+/// OpenCL's environment for SPIR-V has atomics of 32 and 64 bits alone; LLVM writes others all the
+/// same.
+bool isNarrow(Type type) {
+  return type.isIntOrFloat() && type.getIntOrFloatBitWidth() < 32;
+}
+
+/// Whether LLVM's backend for the target ends the process over an operation of the LLVM dialect, or
+/// makes of it what no driver takes. That for SPIR-V has no loops for atomics that SPIR-V lacks, or
+/// has by extensions alone.
 bool isFatal(Operation *op, Attribute target) {
-  auto atomic = dyn_cast<LLVM::AtomicRMWOp>(op);
-  if (!atomic || !isa<xevm::XeVMTargetAttr>(target))
+  if (!isa<xevm::XeVMTargetAttr>(target))
     return false;
+  if (auto exchange = dyn_cast<LLVM::AtomicCmpXchgOp>(op))
+    return isNarrow(exchange.getVal().getType());
+  auto atomic = dyn_cast<LLVM::AtomicRMWOp>(op);
+  if (!atomic)
+    return false;
+  if (isNarrow(atomic.getVal().getType()))
+    return true;
   switch (atomic.getBinOp()) {
   case LLVM::AtomicBinOp::xchg:
   case LLVM::AtomicBinOp::add:
@@ -221,6 +234,8 @@ LogicalResult refuseLeft(Operation *lowered, Attribute target) {
   if (auto atomic = dyn_cast<LLVM::AtomicRMWOp>(left))
     error << " of '" << stringifyAtomicBinOp(atomic.getBinOp()) << "' and "
           << atomic.getVal().getType();
+  if (auto exchange = dyn_cast<LLVM::AtomicCmpXchgOp>(left))
+    error << " of " << exchange.getVal().getType();
   return error << " has no lowering for " << target;
 }
 

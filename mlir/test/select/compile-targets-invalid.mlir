@@ -118,6 +118,33 @@ gpu.module @maximum [#xevm.target] {
 
 // -----
 
+// OpenCL has atomics of 32 and 64 bits.
+gpu.module @byte [#xevm.target] {
+  gpu.func @kernel(%a: i8, %x: memref<?xi8>) kernel {
+    %i = gpu.global_id x
+    // expected-error@+1 {{'llvm.atomicrmw' of 'add' and 'i8' has no lowering for #xevm.target}}
+    %0 = memref.atomic_rmw addi %a, %x[%i] : (i8, memref<?xi8>) -> i8
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @short [#xevm.target] {
+  gpu.func @kernel(%a: i16, %x: memref<?xi16>) kernel {
+    %i = gpu.global_id x
+    // expected-error@+1 {{'llvm.cmpxchg' of 'i16' has no lowering for #xevm.target}}
+    %0 = memref.generic_atomic_rmw %x[%i] : memref<?xi16> {
+    ^bb0(%old: i16):
+      %new = arith.muli %old, %a : i16
+      memref.atomic_yield %new : i16
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // One that MLIR itself leaves, among casts.
 gpu.module @product [#nvvm.target] {
   gpu.func @kernel(%a: f32, %x: memref<?xf32>) kernel {

@@ -40,7 +40,8 @@ static size_t skip_word(kdl_string text, size_t at, const char *word) {
 static size_t parameters_at(const cc_kernels *kernels, kdl_string text, size_t at) {
   size_t name = text.data[at] == 'v' ? skip_word(text, at, "void") : 0;
   for (size_t i = 0; name && i < kernels->count; ++i) {
-    size_t open = kernels->items[i].is_dynamic ? skip_word(text, name, kernels->items[i].name) : 0;
+    size_t open =
+        kernels->items[i].is_dynamic ? skip_word(text, name, kernels->items[i].function) : 0;
     if (open && open < text.length && text.data[open] == '(')
       return open + 1;
   }

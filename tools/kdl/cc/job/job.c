@@ -64,7 +64,7 @@ static void name_main(cc_kernels *kernels) {
   for (size_t i = 0; i < kernels->count; ++i) {
     cc_kernel *kernel = &kernels->items[i];
     if (strcmp(kernel->name, KDL_OPENCL_C_PREFIX "main") == 0)
-      kernel->name = kernel->function = "main";
+      kernel->name = "main";
   }
 }
 

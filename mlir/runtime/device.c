@@ -44,6 +44,18 @@ static kdl_status try_module(void *user, kdl_mlir_module *module) {
   return KDL_OK;
 }
 
+static bool is_cpu(const kdl_device *device) {
+  kdl_device_info info = {.size = sizeof info};
+  return kdl_device_get(device, &info) == KDL_OK && info.device_class == KDL_DEVICE_CPU;
+}
+
+/* Fails where the host is not among the devices since KDL_CPU cannot be obeyed. */
+static kdl_status check_host(void) {
+  kdl_device *host;
+  kdl_status status = kdl_device_find("host", &host);
+  return status == KDL_NO_MATCH ? KDL_OK : status;
+}
+
 /* The first device that serves every module, or the first of those that serve most: the others'
  * launches then fail with their reasons. Without modules, the first device of all. */
 static kdl_status choose(kdl_device **out_device) {
@@ -60,6 +72,10 @@ static kdl_status choose(kdl_device **out_device) {
     if (tried.served == tried.modules)
       break;
   }
+  bool is_gpus = best.device && best.served == best.modules && !is_cpu(best.device);
+  kdl_status status = is_gpus ? KDL_OK : check_host();
+  if (status != KDL_OK)
+    return status;
   if (!best.device)
     return kdl_mlir_say(KDL_NO_MATCH, "this machine has no device");
   if (best.modules && !best.served && held_back)

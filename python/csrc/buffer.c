@@ -106,7 +106,9 @@ static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, 
   Py_buffer view;
   if (py_get_view(data, &view, PyBUF_ANY_CONTIGUOUS | (is_write ? 0 : PyBUF_WRITABLE)) < 0)
     return NULL;
-  bool ok = queue_for(self, queue_object, &queue);
+  py_sequence *recording;
+  bool ok = queue_for(self, queue_object, &queue) &&
+            py_recording_here(self->buffer.device, queue, &recording);
   kdl_status status = ok ? transfer_now(self, queue, offset, &view, is_write) : KDL_OK;
   if (status != KDL_OK)
     py_raise(status);
@@ -136,7 +138,9 @@ static PyObject *buffer_copy(PyObject *object, PyObject *args, PyObject *keyword
                                    py_byte_count, &source_offset, &queue_object) ||
       !queue_for(self, queue_object, &queue) || !usable(source))
     return NULL;
-  py_sequence *recording = py_recording_count ? py_recording_of(self->buffer.device, queue) : NULL;
+  py_sequence *recording;
+  if (!py_recording_here(self->buffer.device, queue, &recording))
+    return NULL;
   if (recording)
     return py_recording_keep(recording, object) && py_recording_keep(recording, (PyObject *)source)
                ? py_done(
@@ -199,8 +203,9 @@ static PyObject *buffer_fill(PyObject *object, PyObject *args, PyObject *keyword
                                    py_byte_count, &offset, py_byte_count, &size, &queue_object) ||
       !queue_for(self, queue_object, &queue))
     return NULL;
-  py_sequence *recording = py_recording_count ? py_recording_of(self->buffer.device, queue) : NULL;
-  if (recording && !py_recording_keep(recording, object))
+  py_sequence *recording;
+  if (!py_recording_here(self->buffer.device, queue, &recording) ||
+      (recording && !py_recording_keep(recording, object)))
     return NULL;
   if (size == UINT64_MAX)
     size = offset < self->buffer.size ? self->buffer.size - offset : 0;

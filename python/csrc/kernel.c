@@ -172,7 +172,9 @@ static PyObject *launch(py_kernel *self, const py_shape *shape, PyObject *queue_
   kdl_status status = KDL_OK;
   py_sequence *recording = NULL;
   bool ok = py_kernel_begin(self, queue_object, objects, count, &arguments, &queue);
-  if (ok && py_recording_count && (recording = py_recording_of(self->target.device, queue)))
+  if (ok && py_recording_count)
+    ok = py_recording_here(self->target.device, queue, &recording);
+  if (ok && recording)
     ok = py_recording_keep(recording, (PyObject *)self->library) &&
          py_recording_keep_all(recording, objects, count, &arguments);
   if (ok)

@@ -52,8 +52,8 @@ static PyObject *prepared_call(PyObject *object, PyObject *const *objects, size_
   if (self->arguments->stream.from != PY_STREAM_NONE &&
       !py_stream_queue(target, &self->arguments->stream, &queue))
     return NULL;
-  if (py_recording_count && (recording = py_recording_of(target->device, queue)) &&
-      !keep_recorded(self, recording))
+  if (py_recording_count && (!py_recording_here(target->device, queue, &recording) ||
+                             (recording && !keep_recorded(self, recording))))
     return NULL;
   if (self->may_be_gone && !is_there(self))
     return NULL;

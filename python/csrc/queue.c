@@ -260,8 +260,9 @@ static PyObject *with_queue(PyObject *object, PyObject *queue_object,
   if (!py_queue_from(queue_object, self->device, &queue))
     return NULL;
   kdl_status status = queue ? KDL_OK : kdl_device_queue(self->device, &queue);
-  py_sequence *recording = py_recording_count ? py_recording_of(self->device, queue) : NULL;
-  if (recording && !py_recording_keep(recording, object))
+  py_sequence *recording;
+  if (!py_recording_here(self->device, queue, &recording) ||
+      (recording && !py_recording_keep(recording, object)))
     return NULL;
   return py_done(status == KDL_OK ? act(self->event, queue) : status);
 }

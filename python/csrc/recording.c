@@ -13,6 +13,15 @@ py_sequence *py_recording_of(kdl_device *device, const kdl_queue *queue) {
   return at;
 }
 
+bool py_recording_here(kdl_device *device, const kdl_queue *queue, py_sequence **out_recording) {
+  *out_recording = py_recording_count ? py_recording_of(device, queue) : NULL;
+  if (!*out_recording || (*out_recording)->thread == PyThread_get_thread_ident())
+    return true;
+  PyErr_SetString(PyExc_RuntimeError, "queue: another thread records it as a sequence: give a "
+                                      "kdl.Queue of this thread's own");
+  return false;
+}
+
 bool py_recording_is_own(kdl_device *device) {
   const py_sequence *own = py_recording_of(device, NULL);
   return own && own->thread == PyThread_get_thread_ident();

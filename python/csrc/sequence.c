@@ -373,7 +373,8 @@ static PyObject *sequence_run(PyObject *object, PyObject *args, PyObject *keywor
                        &arguments, &queue, buffers);
   if (ok && !queue && self->stream.from != PY_STREAM_NONE)
     ok = py_stream_queue(&self->target, &self->stream, &queue);
-  if (ok && py_recording_count && (recording = py_recording_of(self->target.device, queue)))
+  ok = ok && py_recording_here(self->target.device, queue, &recording);
+  if (ok && recording)
     ok = keep_recorded(self, recording, bound, &arguments);
   if (ok && !queue) {
     kdl_status status = kdl_device_queue(self->target.device, &queue);

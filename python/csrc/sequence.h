@@ -44,6 +44,9 @@ extern size_t py_recording_count;
  * in their midst. */
 py_sequence *py_recording_of(kdl_device *device, const kdl_queue *queue);
 
+/* The same for what this thread gives. False with RuntimeError where another thread records it. */
+bool py_recording_here(kdl_device *device, const kdl_queue *queue, py_sequence **out_recording);
+
 /* Whether this thread records the device's own queue: what names none goes there then. */
 bool py_recording_is_own(kdl_device *device);
 

@@ -3,6 +3,7 @@
 import array
 import gc
 import struct
+import threading
 
 import pytest
 
@@ -153,6 +154,35 @@ def test_waiting_inside_a_block_is_refused(parts):
         with kdl.Sequence(kernel.device):
             values(y)
     assert values(y) == [0, 0, 0, 0]
+
+
+def test_a_block_records_its_own_thread(parts):
+    kernel, x, y, z = parts
+    device, prepared, inner = kernel.device, kernel[4].prepare(1.0, x, z, 4), kdl.Sequence(kernel.device)
+    with inner:
+        z.fill(0)
+    event, errors, queue = kdl.Event(device), [], kdl.Queue(device)
+    calls = [lambda: kernel[4](1.0, x, z, 4), lambda: kernel.launch(1.0, x, z, 4, grid=1, block=4), prepared, lambda: z.fill(1),
+             lambda: z.copy(x, 16), lambda: z.write(bytes(16)), lambda: z.read(bytearray(16)), inner.run, lambda: event.record(None)]
+
+    def others():
+        for call in calls:
+            try:
+                call()
+            except RuntimeError as error:
+                errors.append(str(error))
+        kernel[4](3.0, x, z, 4, queue=queue)  # of its own
+        queue.sync()
+    with kdl.Sequence(device, y=y) as steps:
+        kernel[4](1.0, x, y, 4)
+        thread = threading.Thread(target=others)
+        thread.start()
+        thread.join()
+        kernel[4](1.0, x, y, 4)
+    assert len(errors) == len(calls) and all("another thread records" in error for error in errors)
+    assert steps.info()["nodes"] == 2 and values(z) == [3, 6, 9, 12]
+    steps.run()
+    assert values(y) == [2, 4, 6, 8]
 
 
 def test_a_recording_that_is_dropped_ends(parts):

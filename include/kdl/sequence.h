@@ -312,7 +312,7 @@ KDL_API kdl_status kdl_sequence_open(kdl_library *lib, kdl_device *device,
 KDL_API kdl_status kdl_capture_begin(kdl_queue *queue);
 
 /* Makes the buffer a slot of what is being captured: whatever names memory of it from now on is
- * recorded as the slot with an offset. */
+ * recorded as the slot with an offset. KDL_BAD_CALL where another slot has a part of its memory. */
 KDL_API kdl_status kdl_capture_slot(kdl_queue *queue, const kdl_buffer *buffer, const char *name,
                                     kdl_slot *out_slot);
 

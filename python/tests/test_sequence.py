@@ -121,6 +121,29 @@ def test_parts_of_a_slot_are_parts_of_it_in_each_run(library, part):
     assert z.tolist() == [1 - part] * 4 + [part] * 4 and not y.any()
 
 
+def test_slots_do_not_overlap(parts):
+    kernel, x, y, _ = parts
+    with pytest.raises(ValueError, match=r"slot \"b\": its memory is also that of slot 1 \(\"a\"\)"):
+        with kdl.Sequence(kernel.device, a=y, b=y):
+            pass
+    kernel[4](1.0, x, y, 4)  # the queue records no more
+    assert values(y) == [1, 2, 3, 4]
+
+
+def test_parts_of_one_array_are_slots_where_they_do_not_overlap(library):
+    np = pytest.importorskip("numpy")
+    saxpy, x, y = library.kernel("saxpy", "host"), np.ones(4, np.float32), np.zeros(8, np.float32)
+    for second in (y[3:], y[:1], y[3:4], y):
+        with pytest.raises(ValueError, match="its memory is also that of slot 1"):
+            with kdl.Sequence("host", a=y[:4], b=second):
+                pass
+    with kdl.Sequence("host", a=y[:4], b=y[4:], empty=y[:0]) as steps:
+        saxpy[4](1.0, x, y, 4)
+        saxpy[4](2.0, x, y[4:], 4)
+    steps.run()
+    assert y.tolist() == [1] * 4 + [2] * 4
+
+
 def test_queues(parts):
     kernel, x, y, _ = parts
     queue, other = kdl.Queue(kernel.device), kdl.Queue(kernel.device)

@@ -43,6 +43,28 @@ static void forget(kdl_capture *capture) {
 /* ------------------------------------------------------------------------------------------ */
 /* Slots                                                                                        */
 
+/* Memory of which two slots had a part would be the first one's. */
+static kdl_status check_apart(const recorder *capture, const kdl_buffer *buffer, const char *name) {
+  for (size_t i = 0; i < capture->slot_count; ++i) {
+    const kdl_buffer *other = &capture->slots[i].buffer;
+    bool is_behind = buffer->address >= other->address;
+    uint64_t between =
+        is_behind ? buffer->address - other->address : other->address - buffer->address;
+    if (!buffer->size || !other->size ||
+        between >= (!capture->has_addresses ? 1
+                    : is_behind             ? other->size
+                                            : buffer->size))
+      continue;
+    const kdl_recorded_slot *slot =
+        kdl_recording_slot(&capture->sequence->recording, capture->slots[i].slot);
+    return kdl_fail(KDL_BAD_CALL,
+                    "kdl_capture_slot: slot \"%.256s\": its memory is also that of " KDL_SLOT_FORMAT
+                    ", expected memory that is no slot's yet",
+                    name ? name : "", KDL_SLOT_WORDS(capture->slots[i].slot, slot));
+  }
+  return KDL_OK;
+}
+
 kdl_status kdl_capture_slot(kdl_queue *queue, const kdl_buffer *buffer, const char *name,
                             kdl_slot *out_slot) {
   kdl_status status = KDL_GIVEN(queue, buffer, out_slot);
@@ -59,7 +81,9 @@ kdl_status kdl_capture_slot(kdl_queue *queue, const kdl_buffer *buffer, const ch
                                    sizeof *slots);
   if (slots) {
     capture->slots = slots;
-    status = kdl_sequence_buffer(capture->sequence, name, buffer->size, out_slot);
+    status = check_apart(capture, buffer, name);
+    if (status == KDL_OK)
+      status = kdl_sequence_buffer(capture->sequence, name, buffer->size, out_slot);
     if (status == KDL_OK)
       slots[capture->slot_count++] = (declared){*buffer, *out_slot};
   } else {

@@ -193,12 +193,61 @@ static float to_odd(double number) {
   return single;
 }
 
+/* -1 or 1 where the object is below or above the number that it gave, 0 where it is the same or
+ * does not tell; -2 with the exception set. NumPy compares its integers as doubles. */
+static int beside(PyObject *object, double number) {
+  PyObject *exact = PyIndex_Check(object) ? PyNumber_Index(object) : NULL;
+  if (!exact) {
+    PyErr_Clear();
+    Py_INCREF(object);
+    exact = object;
+  }
+  PyObject *rounded = PyFloat_FromDouble(number);
+  int below = rounded ? PyObject_RichCompareBool(exact, rounded, Py_LT) : -1;
+  int above = rounded && below == 0 ? PyObject_RichCompareBool(exact, rounded, Py_GT) : 0;
+  Py_XDECREF(rounded);
+  Py_DECREF(exact);
+  if (below >= 0 && above >= 0)
+    return above - below;
+  if (!PyErr_ExceptionMatches(PyExc_Exception))
+    return -2;
+  PyErr_Clear();
+  return 0;
+}
+
+/* The double nearest to what lies on that side of the number, or the one with the odd last bit
+ * beside it, as in to_odd. */
+static double to_odd_beside(double number, int side) {
+  uint64_t bits;
+  memcpy(&bits, &number, 8);
+  return !side || bits & 1 ? number : nextafter(number, side < 0 ? -INFINITY : INFINITY);
+}
+
+/* What the object is, as a double that is rounded once more without an error. A float's number is
+ * its own, and so is one that a parameter of 4 bytes has. */
+static bool exact_number(const py_target *target, const py_param *param, PyObject *object,
+                         double *number, size_t index) {
+  if (PyFloat_Check(object) || isnan(*number) ||
+      (!isinf(*number) &&
+       (param->size == 8 || (param->size == 4 && (double)(float)*number == *number))))
+    return true;
+  int side = beside(object, *number);
+  if (side == -2)
+    return false;
+  if (isinf(*number) && side)
+    return out_of_range(target, param, index, object);
+  *number = to_odd_beside(*number, side);
+  return true;
+}
+
 static bool take_float(const py_target *target, const py_param *param, PyObject *object,
                        py_value *out_value, size_t index) {
   char name[32];
   double number = PyFloat_AsDouble(object);
   if (number == -1.0 && PyErr_Occurred())
     return no_number(target, param, index, object);
+  if (!exact_number(target, param, object, &number, index))
+    return false;
   if (param->size == 8) {
     out_value->real = number;
     return true;

@@ -319,3 +319,9 @@ def test_fill():
                                (bytes(17), kdl.BadCallError, "17"), (b"", kdl.BadCallError, "")):
         with pytest.raises(error, match=text):
             buffer.fill(wrong)
+
+
+def test_work_items_are_rounded_up_to_whole_groups(saxpy):
+    x, y = np.ones(300, np.float32), np.zeros(300, np.float32)
+    saxpy[5](1.0, x, y, 300)
+    assert saxpy.info()["block"][0] in (0, 256) and y.tolist() == [1] * 256 + [0] * 44

@@ -129,9 +129,32 @@ static bool take_wide(const py_target *target, const py_param *param, PyObject *
   return bytes ? true : out_of_range(target, param, index, integer);
 }
 
+/* An integer of the object's value: also of a truth value of NumPy's, which has no __index__. */
+static PyObject *integer_of(PyObject *object) {
+  PyObject *integer = PyNumber_Index(object);
+  if (integer || !PyErr_ExceptionMatches(PyExc_TypeError))
+    return integer;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+  PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
+  bool is_truth = name && module && PyUnicode_Check(name) && PyUnicode_Check(module) &&
+                  PyUnicode_CompareWithASCIIString(module, "numpy") == 0 &&
+                  (PyUnicode_CompareWithASCIIString(name, "bool") == 0 ||
+                   PyUnicode_CompareWithASCIIString(name, "bool_") == 0);
+  Py_XDECREF(module);
+  Py_XDECREF(name);
+  PyErr_Restore(type, value, trace);
+  if (!is_truth)
+    return NULL;
+  PyErr_Clear();
+  int truth = PyObject_IsTrue(object);
+  return truth < 0 ? NULL : PyLong_FromLong(truth);
+}
+
 static bool take_integer(const py_target *target, const py_param *param, PyObject *object,
                          py_value *out_value, size_t index) {
-  PyObject *integer = py_is_int(object) ? object : PyNumber_Index(object);
+  PyObject *integer = py_is_int(object) ? object : integer_of(object);
   if (!integer)
     return no_number(target, param, index, object);
   bool ok = true;
@@ -271,10 +294,9 @@ static bool take_bytes(const py_target *target, const py_param *param, PyObject 
   char name[32];
   Py_buffer *view = &py_hold_next(arguments, PY_HOLD_VIEW, index)->of.view;
   if (py_get_view(object, view, PyBUF_SIMPLE) < 0) {
-    bool is_refused = PyErr_ExceptionMatches(PyExc_TypeError) && PyObject_CheckBuffer(object);
+    if (PyErr_ExceptionMatches(PyExc_TypeError) && PyObject_CheckBuffer(object))
+      return py_argument_raised(target, index);
     PyErr_Clear();
-    if (is_refused)
-      return py_argument_error(target, index, py_of_objects);
     return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),
                              py_param_name(param, name));
   }

@@ -110,6 +110,7 @@ typedef enum protocol {
   protocol_numpy,
   protocol_buffer,
   protocol_dlpack,
+  protocol_masked,
 } protocol;
 
 /* Types that were seen, which are kept alive; a full table begins anew. The interpreter's lock
@@ -128,6 +129,10 @@ static size_t known_next;
 static PY_COLD bool no_description(const py_target *target, size_t index) {
   if (!PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_BufferError))
     return false;
+  return py_argument_raised(target, index);
+}
+
+bool py_argument_raised(const py_target *target, size_t index) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyObject *text = value ? PyObject_Str(value) : NULL;
@@ -244,10 +249,21 @@ static bool dtype_has_objects(PyObject *dtype) {
   return has;
 }
 
-const char py_of_objects[] = "found an array of Python objects";
+static const char of_objects[] = "found an array of Python objects";
+static const char of_masked[] =
+    "found a masked array, whose mask is not looked at: pass its data or filled()";
+
+static bool is_masked(PyObject *object) {
+  PyObject *type = (PyObject *)Py_TYPE(object);
+  return PyObject_HasAttrString(type, "harden_mask") && PyObject_HasAttrString(type, "filled");
+}
 
 int py_get_view(PyObject *object, Py_buffer *view, int flags) {
   bool has_objects;
+  if (is_masked(object)) {
+    PyErr_SetString(PyExc_TypeError, of_masked);
+    return -1;
+  }
   if (PyObject_GetBuffer(object, view, flags | PyBUF_ND | PyBUF_FORMAT) == 0) {
     has_objects = format_has_objects(view->format);
   } else { /* some elements have no format */
@@ -261,23 +277,39 @@ int py_get_view(PyObject *object, Py_buffer *view, int flags) {
   if (!has_objects)
     return 0;
   PyBuffer_Release(view);
-  PyErr_SetString(PyExc_TypeError, py_of_objects);
+  PyErr_SetString(PyExc_TypeError, of_objects);
   return -1;
 }
 
+/* The exception is the one that the view was refused with. */
 static PY_COLD bool refuse_buffer(const py_target *target, const py_param *param, PyObject *object,
                                   size_t index) {
+  PyObject *type, *value, *trace;
   Py_buffer view;
-  bool is_readonly = PyObject_GetBuffer(object, &view, PyBUF_STRIDES) == 0;
-  if (is_readonly) {
-    is_readonly = view.readonly && !param->is_const;
+  if (!PyErr_ExceptionMatches(PyExc_Exception))
+    return false; /* an interrupt */
+  PyErr_Fetch(&type, &value, &trace);
+  const char *is = NULL;
+  if (PyObject_GetBuffer(object, &view, PyBUF_STRIDES) == 0) {
+    bool is_readonly = view.readonly && !param->is_const;
     PyBuffer_Release(&view);
+    bool is_contiguous = PyObject_GetBuffer(object, &view, PyBUF_ANY_CONTIGUOUS) == 0;
+    if (is_contiguous)
+      PyBuffer_Release(&view);
+    is = is_readonly ? "read-only" : is_contiguous ? NULL : "not contiguous";
   }
   PyErr_Clear();
+  if (!is) {
+    PyErr_Restore(type, value, trace);
+    return py_argument_raised(target, index);
+  }
+  Py_XDECREF(trace);
+  Py_XDECREF(value);
+  Py_XDECREF(type);
   return py_argument_error(target, index,
                            "found an array that is %s: pass its address, as array.ctypes.data, "
                            "where the kernel may have it all the same",
-                           is_readonly ? "read-only" : "not contiguous");
+                           is);
 }
 
 /* Memory of the host: the view holds it until the launch is done. */
@@ -291,13 +323,11 @@ static bool by_buffer(const py_target *target, const py_param *param, PyObject *
   Py_buffer *view = &py_hold_next(arguments, PY_HOLD_VIEW, index)->of.view;
   uint8_t kind;
   int flags = PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT;
-  if (PyObject_GetBuffer(object, view, flags | (param->is_const ? 0 : PyBUF_WRITABLE)) < 0) {
-    PyErr_Clear();
+  if (PyObject_GetBuffer(object, view, flags | (param->is_const ? 0 : PyBUF_WRITABLE)) < 0)
     return refuse_buffer(target, param, object, index);
-  }
   ++arguments->hold_count;
   if (format_has_objects(view->format))
-    return py_argument_error(target, index, py_of_objects);
+    return py_argument_error(target, index, of_objects);
   if (!element_of_format(view->format, &kind))
     return py_argument_error(target, index, "found an array of the other byte order");
   if (param->element_kind == PY_BFLOAT && view->itemsize == 2 && kind == PY_UNSIGNED)
@@ -464,7 +494,7 @@ static bool by_numpy(const py_target *target, const py_param *param, PyObject *o
   if (!dtype)
     return false;
   if (dtype->has_objects)
-    return py_argument_error(target, index, py_of_objects);
+    return py_argument_error(target, index, of_objects);
   if (dtype->is_swapped)
     return py_argument_error(target, index, "found an array of the other byte order");
   bool is_bits = param->element_kind == PY_BFLOAT && dtype->kind == PY_UNSIGNED && dtype->size == 2;
@@ -506,6 +536,8 @@ static protocol protocol_of(PyObject *object, const dl_exchange *exchange) {
     return protocol_torch;
   if (PyObject_HasAttrString(type, "__cuda_array_interface__"))
     return is_cupy(type) ? protocol_cupy : protocol_cuda_interface;
+  if (is_masked(object))
+    return protocol_masked;
   if (PyObject_CheckBuffer(object))
     return is_numpy(object) ? protocol_numpy : protocol_buffer;
   return PyObject_HasAttrString(type, "__dlpack__") ? protocol_dlpack : protocol_none;
@@ -614,6 +646,8 @@ bool py_array_address(const py_target *target, const py_param *param, PyObject *
     return by_buffer(target, param, object, arguments, index);
   case protocol_dlpack:
     return by_dlpack_at_last(target, param, object, arguments, index);
+  case protocol_masked:
+    return py_argument_error(target, index, of_masked);
   default:
     return false;
   }

@@ -96,6 +96,8 @@ static bool name_slots(py_sequence *self, PyObject *keywords) {
 /* ------------------------------------------------------------------------------------------ */
 /* What slots are bound to                                                                      */
 
+static const char no_array[] = "found %R, expected a kdl.Buffer or an array";
+
 /* Where a run leaves out a slot of a sequence from a file. */
 static bool slot_is_missing(const py_sequence *self, PyObject *name) {
   PyObject *comma = PyUnicode_FromString(", ");
@@ -148,8 +150,7 @@ static bool take_bound(py_sequence *self, const char *caller, PyObject *const *o
     if (objects[i] == Py_None && self->state == PY_SEQUENCE_READY)
       return slot_is_missing(self, name);
     if (objects[i] == Py_None || py_is_int(objects[i]))
-      return py_argument_error(&target, i, "found %R, expected a kdl.Buffer or an array",
-                               (PyObject *)Py_TYPE(objects[i]));
+      return py_argument_error(&target, i, no_array, (PyObject *)Py_TYPE(objects[i]));
     if (Py_TYPE(objects[i]) == py_buffer_type && ((const py_buffer *)objects[i])->is_freed) {
       PyErr_Format(PyExc_ValueError, "%U: the buffer was freed", name);
       return false;
@@ -363,6 +364,10 @@ static PyObject *sequence_run(PyObject *object, PyObject *args, PyObject *keywor
     Py_ssize_t slot = slot_named(self, name);
     if (slot < 0)
       return NULL;
+    if (value == Py_None) {
+      py_argument_error(&self->target, (size_t)slot, no_array, (PyObject *)Py_TYPE(value));
+      return NULL;
+    }
     bound[slot] = value;
   }
   py_arguments arguments;

@@ -67,3 +67,15 @@ def test_an_object_that_is_only_a_float(library):
     assert single(library, Number(TypeError())) == np.float32(0.1)
     with pytest.raises(KeyboardInterrupt):
         single(library, Number(KeyboardInterrupt()))
+
+
+def test_truth_values_of_numpy_are_numbers(library):
+    out, place = np.zeros(2, np.int64), library.kernel("place", "host")
+    for value in (True, np.True_):
+        out[:] = 7
+        place[1](out, value, np.True_)
+        assert out.tolist() == [0, 7]
+    assert single(library, np.True_) == 1
+    place[1](out, np.False_, 1)
+    with pytest.raises(TypeError, match="argument 2: found <class 'numpy.ndarray'>, expected u32"):
+        place[1](out, np.ones(1, bool), 1)

@@ -35,3 +35,27 @@ def test_other_elements_are_copied(host):
         buffer = kdl.Buffer(host, array.nbytes)
         buffer.write(array)
         buffer.read(array)
+
+
+def test_masked_arrays_are_refused(library, host):
+    masked, y = np.ma.masked_array(np.ones(4, np.float32), [True] + [False] * 3), np.zeros(4, np.float32)
+    saxpy, buffer = library.kernel("saxpy", host), kdl.Buffer(host, 16)
+    with kdl.Sequence(host, y=y) as steps:
+        saxpy[4](1.0, y, y, 4)
+    for call in (lambda: saxpy[4](1.0, masked, y, 4), lambda: saxpy[4](1.0, y, masked, 4), lambda: buffer.write(masked),
+                 lambda: buffer.read(masked), lambda: buffer.fill(masked), lambda: steps.run(y=masked), lambda: kdl.Sequence(host, y=masked),
+                 lambda: library.kernel("types", host)[1](0, 0, 0, 0, 0, 0, 0, masked, y)):
+        with pytest.raises(TypeError, match="found a masked array, whose mask is not looked at: pass its data or filled"):
+            call()
+    saxpy[4](1.0, masked.filled(2), y, 4)
+    assert y.tolist() == [2, 1, 1, 1]
+
+
+def test_what_is_wrong_with_a_view_is_told(library, host):
+    saxpy, y = library.kernel("saxpy", host), np.zeros(4, np.float32)
+    released = memoryview(y)
+    released.release()
+    with pytest.raises(TypeError, match="argument 3: .*released memoryview"):
+        saxpy[4](1.0, y, released, 4)
+    with pytest.raises(TypeError, match="argument 3: .*dtype 'M'"):
+        saxpy[4](1.0, y, np.zeros(4, "M8[s]").view(np.recarray), 4)

@@ -273,6 +273,8 @@ def test_a_file_is_opened_for_a_device(parts, tmp_path):
     assert values(z) == [3, 6, 9, 12]
     with pytest.raises(TypeError, match="run..: the slot 'y' is missing: expected a kdl.Buffer or an array for each of x, y"):
         again.run(x=x)
+    with pytest.raises(TypeError, match="run..: y: found <class 'NoneType'>, expected a kdl.Buffer or an array"):
+        again.run(x=x, y=None)
 
 
 def record(launch, device, **slots):

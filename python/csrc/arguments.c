@@ -4,6 +4,7 @@
 #include "array.h"
 #include "sequence.h"
 #include "usual.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
 
 #include "torch.h"
 #include "usual.h"
+#include "view.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* Whether an array is what the parameter takes                                                 */
@@ -229,58 +230,6 @@ static bool element_of_format(const char *format, uint8_t *out_kind) {
   return true;
 }
 
-/* Between colons are names of fields. */
-static bool format_has_objects(const char *format) {
-  bool is_name = false;
-  for (const char *at = format ? format : ""; *at; ++at)
-    if (*at == ':')
-      is_name = !is_name;
-    else if (*at == 'O' && !is_name)
-      return true;
-  return false;
-}
-
-/* NumPy tells it of elements that the buffer protocol has no letter for, too. */
-static bool dtype_has_objects(PyObject *dtype) {
-  PyObject *said = dtype ? PyObject_GetAttrString(dtype, "hasobject") : NULL;
-  bool has = said == Py_True;
-  Py_XDECREF(said);
-  PyErr_Clear();
-  return has;
-}
-
-static const char of_objects[] = "found an array of Python objects";
-static const char of_masked[] =
-    "found a masked array, whose mask is not looked at: pass its data or filled()";
-
-static bool is_masked(PyObject *object) {
-  PyObject *type = (PyObject *)Py_TYPE(object);
-  return PyObject_HasAttrString(type, "harden_mask") && PyObject_HasAttrString(type, "filled");
-}
-
-int py_get_view(PyObject *object, Py_buffer *view, int flags) {
-  bool has_objects;
-  if (is_masked(object)) {
-    PyErr_SetString(PyExc_TypeError, of_masked);
-    return -1;
-  }
-  if (PyObject_GetBuffer(object, view, flags | PyBUF_ND | PyBUF_FORMAT) == 0) {
-    has_objects = format_has_objects(view->format);
-  } else { /* some elements have no format */
-    PyErr_Clear();
-    if (PyObject_GetBuffer(object, view, flags) < 0)
-      return -1;
-    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
-    has_objects = dtype_has_objects(dtype);
-    Py_XDECREF(dtype);
-  }
-  if (!has_objects)
-    return 0;
-  PyBuffer_Release(view);
-  PyErr_SetString(PyExc_TypeError, of_objects);
-  return -1;
-}
-
 /* The exception is the one that the view was refused with. */
 static PY_COLD bool refuse_buffer(const py_target *target, const py_param *param, PyObject *object,
                                   size_t index) {
@@ -326,8 +275,8 @@ static bool by_buffer(const py_target *target, const py_param *param, PyObject *
   if (PyObject_GetBuffer(object, view, flags | (param->is_const ? 0 : PyBUF_WRITABLE)) < 0)
     return refuse_buffer(target, param, object, index);
   ++arguments->hold_count;
-  if (format_has_objects(view->format))
-    return py_argument_error(target, index, of_objects);
+  if (py_format_has_objects(view->format))
+    return py_argument_error(target, index, py_of_objects);
   if (!element_of_format(view->format, &kind))
     return py_argument_error(target, index, "found an array of the other byte order");
   if (param->element_kind == PY_BFLOAT && view->itemsize == 2 && kind == PY_UNSIGNED)
@@ -456,7 +405,7 @@ static const struct dtype *know_dtype(PyObject *object) {
   for (size_t i = 0; i < dtype_count && dtypes[i].object; ++i)
     if (dtypes[i].object == object)
       return &dtypes[i];
-  struct dtype found = {.object = object, .has_objects = dtype_has_objects(object)};
+  struct dtype found = {.object = object, .has_objects = py_dtype_has_objects(object)};
   PyObject *text = PyObject_GetAttrString(object, "str");
   PyObject *name = text ? PyObject_GetAttrString(object, "name") : NULL;
   PyObject *width = name ? PyObject_GetAttrString(object, "itemsize") : NULL;
@@ -494,7 +443,7 @@ static bool by_numpy(const py_target *target, const py_param *param, PyObject *o
   if (!dtype)
     return false;
   if (dtype->has_objects)
-    return py_argument_error(target, index, of_objects);
+    return py_argument_error(target, index, py_of_objects);
   if (dtype->is_swapped)
     return py_argument_error(target, index, "found an array of the other byte order");
   bool is_bits = param->element_kind == PY_BFLOAT && dtype->kind == PY_UNSIGNED && dtype->size == 2;
@@ -536,7 +485,7 @@ static protocol protocol_of(PyObject *object, const dl_exchange *exchange) {
     return protocol_torch;
   if (PyObject_HasAttrString(type, "__cuda_array_interface__"))
     return is_cupy(type) ? protocol_cupy : protocol_cuda_interface;
-  if (is_masked(object))
+  if (py_is_masked(object))
     return protocol_masked;
   if (PyObject_CheckBuffer(object))
     return is_numpy(object) ? protocol_numpy : protocol_buffer;
@@ -647,7 +596,7 @@ bool py_array_address(const py_target *target, const py_param *param, PyObject *
   case protocol_dlpack:
     return by_dlpack_at_last(target, param, object, arguments, index);
   case protocol_masked:
-    return py_argument_error(target, index, of_masked);
+    return py_argument_error(target, index, py_of_masked);
   default:
     return false;
   }

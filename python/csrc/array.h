@@ -24,10 +24,6 @@ bool py_array_check_element(const py_target *target, const py_param *param, size
                             uint8_t kind, size_t size);
 bool py_array_check_place(const py_target *target, size_t index, int32_t type, int32_t ordinal);
 
-/* As PyObject_GetBuffer; masked arrays are refused with TypeError, and so is what has references to
- * Python's objects, since they would be read or written without being counted. */
-int py_get_view(PyObject *object, Py_buffer *view, int flags);
-
 /* Raises TypeError for one argument, as "saxpy: argument 2: ..." or "run(): y: ..."; returns false.
  */
 bool py_argument_error(const py_target *target, size_t index, const char *format, ...) PY_COLD;

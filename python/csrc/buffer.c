@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Memory of devices. */
-#include "array.h"
 #include "sequence.h"
+#include "view.h"
 
 PyTypeObject *py_buffer_type;
 

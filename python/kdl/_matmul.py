@@ -51,6 +51,13 @@ def _name_of(array: Any, bits: str | None) -> str:
     return name
 
 
+def _array(np: Any, array: Any) -> Any:
+    """The array as NumPy's own, but not one whose mask would be ignored."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("matmul: found a masked array, whose mask is not looked at: pass its data or filled()")
+    return np.asarray(array)
+
+
 def _plain(np: Any, array: Any, name: str) -> Any:
     """The array as a matrix of elements that the buffer protocol knows."""
     if any(stride % array.itemsize for stride in array.strides):
@@ -68,7 +75,7 @@ class PackedMatrix:
 
     def __init__(self, matrix: Any, *, bits: str | None = None) -> None:
         np = _numpy()
-        matrix = np.asarray(matrix)
+        matrix = _array(np, matrix)
         self._name = _name_of(matrix, bits)
         if matrix.ndim != 2:
             raise ValueError(f"matmul: b: found {matrix.ndim} dimensions, expected 2")
@@ -150,9 +157,9 @@ def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads:
 
 
 def _at_length(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) -> Any:
-    a = np.asarray(a)
+    a = _array(np, a)
     packed = b if isinstance(b, PackedMatrix) else None
-    b = b if packed else np.asarray(b)
+    b = b if packed else _array(np, b)
     if packed and packed.dtype == "bfloat16":
         bits = bits or "bfloat16"
     name, other = _name_of(a, bits), packed.dtype if packed else _name_of(b, bits)

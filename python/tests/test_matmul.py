@@ -228,3 +228,10 @@ def test_products_are_not_recorded():
             kdl.PackedMatrix(b)
     assert sequence.info()["nodes"] == 0
     assert kdl.matmul(a, b)[0, 0] == 8
+
+
+def test_masked_arrays_are_refused():
+    a, masked = np.ones((2, 2), np.float32), np.ma.masked_array(np.ones((2, 2), np.float32), [[True, False], [False, False]])
+    for call in (lambda: kdl.matmul(masked, a), lambda: kdl.matmul(a, masked), lambda: kdl.PackedMatrix(masked)):
+        with pytest.raises(TypeError, match="matmul: found a masked array"):
+            call()

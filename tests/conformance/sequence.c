@@ -455,6 +455,7 @@ const char *sequence_is_captured(const suite *at) {
   HOLDS(kdl_capture_begin(queue) == KDL_BAD_CALL);
   HOLDS(kdl_sync(queue) == KDL_BAD_CALL);
   OK(kdl_capture_slot(queue, &y, "y", &slot));
+  HOLDS(kdl_capture_slot(queue, &y, "again", &slot) == KDL_BAD_CALL);
   OK(kdl_launch_items(scale, queue, kdl_extent1(n), KDL_ARGS(&a, &x, &y, &items)));
   OK(kdl_launch(place, queue, &desc, KDL_ARGS(&cells)));
   OK(kdl_fill(queue, &x, 0, 4, &word, sizeof word));

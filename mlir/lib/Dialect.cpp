@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Dialect.h"
+#include "Library.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -17,6 +18,12 @@ void KdlDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "KdlAttrs.cpp.inc"
       >();
+}
+
+LogicalResult KdlDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == "kdl.properties")
+    return verifyProperties(op, attribute.getValue());
+  return success();
 }
 
 const char *kdl::getHostTriple() {

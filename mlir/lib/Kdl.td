@@ -13,6 +13,7 @@ def Kdl_Dialect : Dialect {
   let cppNamespace = "::mlir::kdl";
   let summary = "Choosing among the objects of a gpu.binary when the program runs";
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 class Kdl_Attr<string className, string attrMnemonic, list<Trait> traits = []>

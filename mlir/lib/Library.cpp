@@ -179,9 +179,22 @@ SmallVector<Kernel> kernelsLaunched(gpu::BinaryOp binary) {
 constexpr StringLiteral propertyKeys[] = {"min_sm", "min_gfx", "requires_features",
                                           "variant_priority", "variant_tag"};
 
+bool isPropertyKey(StringRef key) {
+  return llvm::is_contained(propertyKeys, key) || key.starts_with("kdl.");
+}
+
 /// A property as a key's text: strings as they are, numbers in decimal, lists joined by '+'.
 FailureOr<std::string> spellProperty(StringRef key, Attribute value,
                                      function_ref<InFlightDiagnostic()> emitError) {
+  if (key == "variant_priority" || key == "min_sm") {
+    auto text = dyn_cast<StringAttr>(value);
+    auto number = dyn_cast<IntegerAttr>(value);
+    uint32_t parsed;
+    if (text ? text.getValue().getAsInteger(10, parsed)
+             : !number || number.getValue().isNegative() || number.getValue().getActiveBits() > 32)
+      return emitError() << "found " << key << " = " << value
+                         << ", expected an unsigned number of 32 bits";
+  }
   if (auto text = dyn_cast<StringAttr>(value))
     return text.getValue().str();
   if (auto number = dyn_cast<IntegerAttr>(value)) {
@@ -219,7 +232,7 @@ LogicalResult addProperties(gpu::ObjectAttr object, Pairs &pairs,
   DictionaryAttr properties = object.getProperties();
   for (NamedAttribute property : properties ? properties.getValue() : ArrayRef<NamedAttribute>()) {
     StringRef key = property.getName();
-    if (!llvm::is_contained(propertyKeys, key) && !key.starts_with("kdl."))
+    if (!isPropertyKey(key))
       continue;
     FailureOr<std::string> value = spellProperty(key, property.getValue(), emitError);
     if (failed(value))
@@ -276,6 +289,22 @@ Attribute distinction(gpu::ObjectAttr object) {
 // Binaries
 //===----------------------------------------------------------------------===//
 
+LogicalResult kdl::verifyProperties(Operation *op, Attribute properties) {
+  auto wanted = dyn_cast<DictionaryAttr>(properties);
+  if (!wanted)
+    return op->emitError("kdl.properties: found ") << properties << ", expected a dictionary";
+  auto emitError = [&] { return op->emitError("kdl.properties: "); };
+  for (NamedAttribute property : wanted) {
+    StringRef key = property.getName();
+    if (!isPropertyKey(key))
+      return emitError() << "found \"" << key << "\", expected "
+                         << llvm::join(ArrayRef(propertyKeys), ", ") << " or what begins with kdl.";
+    if (failed(spellProperty(key, property.getValue(), emitError)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult kdl::verifyObjects(gpu::BinaryOp binary) {
   ArrayRef<Attribute> objects = binary.getObjectsAttr().getValue();
   if (objects.empty())
@@ -287,8 +316,8 @@ LogicalResult kdl::verifyObjects(gpu::BinaryOp binary) {
     if (!isNew)
       return binary.emitError("objects ")
              << known->second << " and " << index << " are both for " << object.getTarget()
-             << ", and neither variant_tag, variant_priority nor requires_features tells them "
-                "apart";
+             << ", and neither their format, variant_tag, variant_priority, requires_features, "
+                "min_sm nor min_gfx tells them apart";
   }
   return success();
 }

@@ -12,6 +12,9 @@ namespace mlir::kdl {
 /// meets such a binary asks: the passes that make one, and the translation.
 LogicalResult verifyObjects(gpu::BinaryOp binary);
 
+/// Checks the attribute `kdl.properties` of an operation, which goes into objects' properties.
+LogicalResult verifyProperties(Operation *op, Attribute properties);
+
 /// All objects in one OffloadBinary, each with its triple, its architecture, what its properties
 /// say, a `kdl.kernel.NAME` key per kernel, and its digest.
 FailureOr<SmallVector<char, 0>> packObjects(gpu::BinaryOp binary);

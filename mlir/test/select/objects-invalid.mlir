@@ -2,7 +2,7 @@
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics \
 // RUN:   --pass-pipeline='builtin.module(kdl-mark-runtime-select,kdl-fuse-objects)'
 
-// expected-error@+1 {{objects 0 and 2 are both for #nvvm.target<chip = "sm_90">, and neither variant_tag, variant_priority nor requires_features tells them apart}}
+// expected-error@+1 {{objects 0 and 2 are both for #nvvm.target<chip = "sm_90">, and neither their format, variant_tag, variant_priority, requires_features, min_sm nor min_gfx tells them apart}}
 gpu.binary @twice [
   #gpu.object<#nvvm.target<chip = "sm_90">, bin = "x">,
   #gpu.object<#nvvm.target<chip = "sm_80">, bin = "x">,
@@ -21,7 +21,7 @@ gpu.binary @text [#gpu.object<#xevm.target, assembly = "x">]
 
 // -----
 
-// expected-error@+1 {{object 0: found variant_priority = 1.000000e+00 : f32, expected a string, an integer or an array of strings}}
+// expected-error@+1 {{object 0: found variant_priority = 1.000000e+00 : f32, expected an unsigned number of 32 bits}}
 gpu.binary @property [
   #gpu.object<#nvvm.target, properties = {variant_priority = 1.0 : f32}, bin = "x">]
 
@@ -29,3 +29,30 @@ gpu.binary @property [
 
 // expected-error@+1 {{object 0: found the target #kdl.compiled}}
 gpu.binary @target [#gpu.object<#kdl.compiled<#gpu.object<#kdl.host, bin = "x">>, bin = "x">]
+
+// -----
+
+// expected-error@+1 {{object 0: found variant_priority = "x", expected an unsigned number of 32 bits}}
+gpu.binary @word [
+  #gpu.object<#nvvm.target, properties = {variant_priority = "x"}, bin = "x">]
+
+// -----
+
+// expected-error@+1 {{object 0: found variant_tag = 1.000000e+00 : f32, expected a string, an integer or an array of strings}}
+gpu.binary @tag [
+  #gpu.object<#nvvm.target, properties = {variant_tag = 1.0 : f32}, bin = "x">]
+
+// -----
+
+// expected-error@+1 {{kdl.properties: found "str", expected a dictionary}}
+gpu.module @string attributes {kdl.properties = "str"} {}
+
+// -----
+
+// expected-error@+1 {{kdl.properties: found variant_priority = "high", expected an unsigned number of 32 bits}}
+gpu.module @high attributes {kdl.properties = {variant_priority = "high"}} {}
+
+// -----
+
+// expected-error@+1 {{kdl.properties: found "bogus", expected min_sm, min_gfx, requires_features, variant_priority, variant_tag or what begins with kdl.}}
+gpu.module @bogus attributes {kdl.properties = {bogus = 3 : i32, variant_priority = 3 : i32}} {}

@@ -8,6 +8,10 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/TargetParser.h"
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLATTACHTARGETS
@@ -53,19 +57,47 @@ unsigned findLeastPTX(StringRef chip) {
   return 0;
 }
 
-Attribute parseNVIDIA(MLIRContext *context, StringRef name, int optLevel) {
+/// Whether LLVM's backend has this version; it would ignore another with a word on standard error.
+bool knowsPTX(unsigned version) {
+  llvm::InitializeAllTargetInfos();
+  llvm::InitializeAllTargetMCs();
+  std::string error;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return true; // then nothing is compiled, which is another error
+  std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, "", ""));
+  std::string feature = "ptx" + std::to_string(version);
+  return llvm::any_of(info->getAllProcessorFeatures(),
+                      [&](const auto &known) { return feature == known.Key; });
+}
+
+/// `why` is what is wrong with a name that is spelled well.
+Attribute parseNVIDIA(MLIRContext *context, StringRef name, int optLevel, std::string &why) {
   auto [chip, version] = name.split(':');
   unsigned least = findLeastPTX(chip), asked = least;
+  if (least == 0)
+    why = (" of the unknown processor \"" + chip + "\"").str();
   if (least == 0 ||
       (!version.empty() && (!version.consume_front("ptx") || version.getAsInteger(10, asked))))
+    return {};
+  if (asked < least)
+    why = (" of a PTX version below ptx" + Twine(least) + ", which introduced " + chip).str();
+  else if (!knowsPTX(asked))
+    why = " of a PTX version that LLVM does not know";
+  if (!why.empty())
     return {};
   return NVVM::NVVMTargetAttr::get(context, optLevel, "nvptx64-nvidia-cuda", chip,
                                    "+ptx" + std::to_string(asked));
 }
 
 /// A target ID: "gfx90a:sramecc+:xnack-".
-Attribute parseAMD(MLIRContext *context, StringRef name, int optLevel) {
+Attribute parseAMD(MLIRContext *context, StringRef name, int optLevel, std::string &why) {
   auto [chip, rest] = name.split(':');
+  if (llvm::AMDGPU::parseArchAMDGCN(chip) == llvm::AMDGPU::GK_NONE) {
+    why = (" of the unknown processor \"" + chip + "\"").str();
+    return {};
+  }
   SmallVector<std::string> features;
   for (StringRef feature : llvm::split(rest, ':')) {
     if (feature.empty())
@@ -78,11 +110,11 @@ Attribute parseAMD(MLIRContext *context, StringRef name, int optLevel) {
                                      llvm::join(features, ","));
 }
 
-Attribute parseTarget(MLIRContext *context, StringRef name, int optLevel) {
+Attribute parseTarget(MLIRContext *context, StringRef name, int optLevel, std::string &why) {
   if (name.starts_with("sm_"))
-    return parseNVIDIA(context, name, optLevel);
+    return parseNVIDIA(context, name, optLevel, why);
   if (name.starts_with("gfx"))
-    return parseAMD(context, name, optLevel);
+    return parseAMD(context, name, optLevel, why);
   if (name == "spirv")
     return xevm::XeVMTargetAttr::get(context, optLevel);
   if (name == "host")
@@ -103,11 +135,12 @@ struct AttachTargets : public kdl::impl::KdlAttachTargetsBase<AttachTargets> {
       return signalPassFailure();
     }
     for (const std::string &name : targets) {
-      Attribute target = parseTarget(&getContext(), name, optLevel);
+      std::string why;
+      Attribute target = parseTarget(&getContext(), name, optLevel, why);
       if (!target) {
         getOperation().emitError("kdl-attach-targets: found target \"")
-            << name
-            << "\", expected one as sm_90, sm_90a, sm_90:ptx84, gfx942, gfx90a:xnack+, spirv, host "
+            << name << "\"" << why
+            << ", expected one as sm_90, sm_90a, sm_90:ptx84, gfx942, gfx90a:xnack+, spirv, host "
                "or host:x86-64-v4";
         return signalPassFailure();
       }

@@ -33,13 +33,19 @@ gpu.module @some [#rocdl.target<O = 3, chip = "gfx942">] {}
 // HIGH: error: kdl-attach-targets: found O=4, expected 0 to 3
 
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_90,h100})' 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=h100
+// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=h100 -DWHY=
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_91})' 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_91
+// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_91 '-DWHY= of the unknown processor "sm_91"'
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_80a})' 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_80a
+// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_80a '-DWHY= of the unknown processor "sm_80a"'
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_90:84})' 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_90:84
+// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_90:84 -DWHY=
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=gfx90a:xnack})' 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=gfx90a:xnack
-// NAME: error: kdl-attach-targets: found target "[[NAME]]", expected one as sm_90, sm_90a, sm_90:ptx84, gfx942, gfx90a:xnack+, spirv, host or host:x86-64-v4
+// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=gfx90a:xnack -DWHY=
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=gfx1})' 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=gfx1 '-DWHY= of the unknown processor "gfx1"'
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_90:ptx10})' 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_90:ptx10 '-DWHY= of a PTX version below ptx78, which introduced sm_90'
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_90:ptx999})' 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_90:ptx999 '-DWHY= of a PTX version that LLVM does not know'
+// NAME: error: kdl-attach-targets: found target "[[NAME]]"[[WHY]], expected one as sm_90, sm_90a, sm_90:ptx84, gfx942, gfx90a:xnack+, spirv, host or host:x86-64-v4

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/LLVMIR/XeVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -397,6 +398,24 @@ LogicalResult checkParameters(gpu::GPUModuleOp module, ArrayRef<gpu::ObjectAttr>
   return success();
 }
 
+/// A block of no work-items, or of fewer, is an error wherever it is launched; here it has a place.
+LogicalResult checkLaunches(ModuleOp module) {
+  return failure(module
+                     .walk([](gpu::LaunchFuncOp launch) {
+                       gpu::KernelDim3 block = launch.getBlockSizeOperandValues();
+                       for (Value size : {block.x, block.y, block.z}) {
+                         llvm::APInt value;
+                         if (matchPattern(size, m_ConstantInt(&value)) && value.slt(1)) {
+                           launch.emitError("found a block of ")
+                               << value.getSExtValue() << " threads, expected at least 1";
+                           return WalkResult::interrupt();
+                         }
+                       }
+                       return WalkResult::advance();
+                     })
+                     .wasInterrupted());
+}
+
 struct CompileTargets : public kdl::impl::KdlCompileTargetsBase<CompileTargets> {
   using Base::Base;
 
@@ -406,6 +425,8 @@ struct CompileTargets : public kdl::impl::KdlCompileTargetsBase<CompileTargets> 
 
   void runOnOperation() override {
     Options options{cudaToolkit, rocmBitcode, linker, barePointers, ptx};
+    if (failed(checkLaunches(getOperation())))
+      return signalPassFailure();
     auto modules = llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>());
     for (gpu::GPUModuleOp module : modules) {
       if (!module.getTargetsAttr()) {
@@ -450,6 +471,8 @@ struct HostObject : public kdl::impl::KdlHostObjectBase<HostObject> {
     Options options{"", "", linker, barePointers};
     auto target = HostTargetAttr::get(&getContext(), optLevel,
                                       arch.empty() ? getHostArch() : arch.getValue());
+    if (failed(checkLaunches(getOperation())))
+      return signalPassFailure();
     auto modules = llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>());
     for (gpu::GPUModuleOp module : modules) {
       Compiler compiler(module, options, [&](OpPassManager &passes, Operation *op) {

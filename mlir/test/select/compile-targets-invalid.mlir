@@ -165,3 +165,21 @@ gpu.module @host [#kdl.host] {
     gpu.return
   }
 }
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @block [#kdl.host] {
+    gpu.func @kernel() kernel {
+      gpu.return
+    }
+  }
+  func.func @none(%n: index) {
+    %c1 = arith.constant 1 : index
+    %below = arith.constant -1 : index
+    gpu.launch_func @block::@kernel blocks in (%c1, %c1, %c1) threads in (%n, %c1, %c1)
+    // expected-error@+1 {{found a block of -1 threads, expected at least 1}}
+    gpu.launch_func @block::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %below, %c1)
+    return
+  }
+}

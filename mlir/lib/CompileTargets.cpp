@@ -184,10 +184,13 @@ bool isNarrow(Type type) {
 
 /// Whether LLVM's backend for the target ends the process over an operation of the LLVM dialect, or
 /// makes of it what no driver takes. That for SPIR-V has no loops for atomics that SPIR-V lacks, or
-/// has by extensions alone.
+/// has by extensions alone. MLIR lowers a work-item's own memory to a variable in the device's memory
+/// there, which is no SPIR-V.
 bool isFatal(Operation *op, Attribute target) {
   if (!isa<xevm::XeVMTargetAttr>(target))
     return false;
+  if (auto own = dyn_cast<LLVM::AllocaOp>(op))
+    return cast<LLVM::LLVMPointerType>(own.getType()).getAddressSpace() != 0;
   if (auto exchange = dyn_cast<LLVM::AtomicCmpXchgOp>(op))
     return isNarrow(exchange.getVal().getType());
   auto atomic = dyn_cast<LLVM::AtomicRMWOp>(op);
@@ -323,6 +326,12 @@ bool usesXeVM(gpu::GPUModuleOp module) {
 gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
   bool isXeVM = isa<xevm::XeVMTargetAttr>(target);
   if (isXeVM) {
+    for (auto function : source.getOps<gpu::GPUFuncOp>()) {
+      if (function.getNumPrivateAttributions() == 0)
+        continue;
+      function.emitError("found private memory, which has no lowering for ") << target;
+      return {};
+    }
     useGroupVariables(*module.getOps<gpu::GPUModuleOp>().begin());
     callOpenCL(*module.getOps<gpu::GPUModuleOp>().begin());
   }

@@ -49,24 +49,9 @@ static void useVariables(gpu::GPUFuncOp kernel, gpu::GPUModuleOp module) {
     kernel->setAttr("workgroup_attributions", builder.getI64IntegerAttr(0));
 }
 
-/// MLIR's lowering for SPIR-V takes a work-item's own memory for the device's.
-static void useStack(gpu::GPUFuncOp kernel) {
-  Block &entry = kernel.getBody().front();
-  OpBuilder builder = OpBuilder::atBlockBegin(&entry);
-  unsigned count = kernel.getNumPrivateAttributions(), first = entry.getNumArguments() - count;
-  for (BlockArgument attribution : entry.getArguments().drop_front(first)) {
-    auto type = cast<MemRefType>(attribution.getType());
-    attribution.replaceAllUsesWith(
-        memref::AllocaOp::create(builder, kernel.getLoc(), type).getResult());
-  }
-  entry.eraseArguments(first, count);
-}
-
 void kdl::useGroupVariables(gpu::GPUModuleOp module) {
-  for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
-    useStack(kernel);
+  for (auto kernel : module.getOps<gpu::GPUFuncOp>())
     useVariables(kernel, module);
-  }
   Builder builder(module.getContext());
   mapMemorySpaces(module, [&](Attribute space) -> Attribute {
     auto known = dyn_cast_or_null<gpu::AddressSpaceAttr>(space);

@@ -183,3 +183,28 @@ module attributes {gpu.container_module} {
     return
   }
 }
+
+// -----
+
+// A work-item's own memory, which MLIR lowers to no SPIR-V.
+gpu.module @private [#xevm.target] {
+  // expected-error@+1 {{found private memory, which has no lowering for #xevm.target}}
+  gpu.func @kernel(%x: memref<?xf32>) private(%own: memref<4xf32, #gpu.address_space<private>>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @stack [#xevm.target] {
+  gpu.func @kernel(%x: memref<?xf32>) kernel {
+    %t = gpu.thread_id x
+    // expected-error@+1 {{'llvm.alloca' has no lowering for #xevm.target}}
+    %own = memref.alloca() : memref<4xf32>
+    %v = memref.load %x[%t] : memref<?xf32>
+    memref.store %v, %own[%t] : memref<4xf32>
+    %w = memref.load %own[%t] : memref<4xf32>
+    memref.store %w, %x[%t] : memref<?xf32>
+    gpu.return
+  }
+}

@@ -8,8 +8,6 @@
 // RUN: spirv-dis %t.1.spv | FileCheck %s --check-prefix=ASKED
 // RUN: kdl extract %t.o --image=2 -o %t.2.spv
 // RUN: spirv-dis %t.2.spv | FileCheck %s --check-prefix=XEVM
-// RUN: kdl extract %t.o --image=3 -o %t.3.spv
-// RUN: spirv-dis %t.3.spv | FileCheck %s --check-prefix=OWN
 
 module attributes {gpu.container_module} {
   // NONE: OpEntryPoint Kernel %fill "fill"
@@ -54,24 +52,6 @@ module attributes {gpu.container_module} {
     }
     gpu.func @second(%x: !llvm.ptr<1>) kernel {
       xevm.memfence {addrspace = #xevm.addr_space<global>, scope = #xevm.mem_scope<workgroup>}
-      gpu.return
-    }
-  }
-
-  // A work-item's own memory.
-  // OWN: OpVariable %{{.*}} Function
-  gpu.module @own {
-    gpu.func @turn(%x: memref<?xf32>) private(%own: memref<4xf32, #gpu.address_space<private>>) kernel {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c4 = arith.constant 4 : index
-      scf.for %i = %c0 to %c4 step %c1 {
-        %v = memref.load %x[%i] : memref<?xf32>
-        memref.store %v, %own[%i] : memref<4xf32, #gpu.address_space<private>>
-      }
-      %t = gpu.thread_id x
-      %v = memref.load %own[%t] : memref<4xf32, #gpu.address_space<private>>
-      memref.store %v, %x[%c0] : memref<?xf32>
       gpu.return
     }
   }

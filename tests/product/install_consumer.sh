@@ -47,7 +47,10 @@ include/kdl/mlir/KdlDialect.h.inc
 include/kdl/mlir/KdlEnums.h.inc
 include/kdl/mlir/KdlPasses.h.inc
 include/kdl/mlir/Passes.h
-include/kdl/mlir/Passes.td"
+include/kdl/mlir/Passes.td
+share/doc/libkdl/examples/mlir/linear.mlir
+share/doc/libkdl/examples/mlir/matmul.mlir
+share/doc/libkdl/examples/mlir/mmt4d.mlir"
 # Those that `kdl bench` opens, where Clang and LLVM 22 could make them.
 peers=$(cd "$build/lib" && for peer in kdl_peer_*.so; do [ ! -e "$peer" ] || echo "LIB/kdl/$peer"; done)
 # Where libcurl was found.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the commands of a page's ```console blocks, in order, and compares what they print.
 
-    examples.py PAGE --images FOLDER --path BIN:BIN... [--setup COMMAND]
+    examples.py PAGE [--images FOLDER] --path BIN:BIN... [--setup COMMAND]
 
 Commands stand behind "$ "; a backslash or an open quote continues one on the next line; the rest is
 what it prints, standard error included. "..." stands for the rest of a line, on a line of its own
@@ -46,7 +46,7 @@ def is_as_shown(shown, printed):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("page", type=pathlib.Path)
-    parser.add_argument("--images", type=pathlib.Path, required=True)
+    parser.add_argument("--images", type=pathlib.Path)
     parser.add_argument("--path", required=True)
     parser.add_argument("--setup", default="true")
     options = parser.parse_args()
@@ -63,7 +63,7 @@ def main():
             sys.exit(77)
 
     with tempfile.TemporaryDirectory() as folder:
-        for image in options.images.iterdir():
+        for image in options.images.iterdir() if options.images else ():
             if image.is_file():
                 shutil.copy(image, folder)
         environment = {**os.environ, "PATH": path, "LC_ALL": "C"}

@@ -184,8 +184,8 @@ bool isNarrow(Type type) {
 
 /// Whether LLVM's backend for the target ends the process over an operation of the LLVM dialect, or
 /// makes of it what no driver takes. That for SPIR-V has no loops for atomics that SPIR-V lacks, or
-/// has by extensions alone. MLIR lowers a work-item's own memory to a variable in the device's memory
-/// there, which is no SPIR-V.
+/// has by extensions alone. MLIR lowers a work-item's own memory to a variable in the device's
+/// memory there, which is no SPIR-V.
 bool isFatal(Operation *op, Attribute target) {
   if (!isa<xevm::XeVMTargetAttr>(target))
     return false;

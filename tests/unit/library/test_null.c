@@ -285,7 +285,7 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_sequence_run, kdl_sequence_run(a[0], a[1], a[2], 1), "non", finished, queue,               \
     &slot_binding)                                                                                 \
   X(kdl_capture_begin, capture(a[0], (void *)&out, 1), "n", queue)                                 \
-  X(kdl_capture_slot, kdl_capture_slot(a[0], a[1], a[2], a[3]), "nnon", captured, &memory, native, \
+  X(kdl_capture_slot, kdl_capture_slot(a[0], a[1], a[2], a[3]), "nngn", captured, &memory, native, \
     &slot)                                                                                         \
   X(kdl_capture_end, capture(a[0], a[1], 2), "nn", queue, &out)                                    \
   X(kdl_writer_create, drop_writer(kdl_writer_create(KDL_FORMAT_V1, a[0]), a[0]), "n", &out)       \

@@ -15,12 +15,13 @@ func.func @linear(%x: tensor<64x128xf32>, %weights: tensor<128x100xf32>, %bias: 
   return %relu : tensor<64x100xf32>
 }
 
-func.func @main() {
+func.func @main() -> i32 {
   %x = arith.constant dense<0.5> : tensor<64x128xf32>
   %weights = arith.constant dense<2.0> : tensor<128x100xf32>
   %bias = arith.constant dense<-28.0> : tensor<100xf32>
   %y = call @linear(%x, %weights, %bias) : (tensor<64x128xf32>, tensor<128x100xf32>, tensor<100xf32>) -> tensor<64x100xf32>
   %any = tensor.cast %y : tensor<64x100xf32> to tensor<*xf32>
   call @printMemrefF32(%any) : (tensor<*xf32>) -> ()
-  return
+  %done = arith.constant 0 : i32
+  return %done : i32
 }

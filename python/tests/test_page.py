@@ -2,6 +2,7 @@
 """The code of docs/python.md, as it stands there."""
 import os
 import re
+import shutil
 import sys
 
 import pytest
@@ -31,6 +32,8 @@ def save(library, path):
 @pytest.fixture
 def run(library, tmp_path, monkeypatch):
     """Runs the code below a heading, in a folder that has the files it names."""
+    if not (shutil.which("clang-22") or shutil.which("clang")):
+        pytest.skip("clang not found (Debian: clang-22)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])
     for folder in ("venv", "thin"):

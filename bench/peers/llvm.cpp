@@ -77,7 +77,7 @@ static size_t createAndMatch(const void *data, size_t size, const char *device_t
 }
 
 extern "C" __attribute__((visibility("default"))) const llvm_peer *kdl_bench_llvm(void) {
-  static const llvm_peer table = {LLVM_VERSION_STRING, create, extractMemory, extractFile,
-                                  firstCompatible, createAndMatch};
+  static const llvm_peer table = {LLVM_VERSION_STRING, create,          extractMemory,
+                                  extractFile,         firstCompatible, createAndMatch};
   return &table;
 }

@@ -423,8 +423,8 @@ KDL_API kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char 
 /* The best device of this machine for the kernel: the first in the default order that libkdl can
  * launch on and an image fits, through the driver that it fits, or the one that KDL_DEVICE names.
  * Drivers are asked as far as the answer depends on them: a library of cubins and host images asks
- * CUDA's and no other. KDL_BAD_CALL where that comes to this process's CPU, and it cannot be the one
- * that KDL_CPU names. */
+ * CUDA's and no other. KDL_BAD_CALL where that comes to this process's CPU, and it cannot be the
+ * one that KDL_CPU names. */
 KDL_API kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
                                   kdl_device **out_device);
 

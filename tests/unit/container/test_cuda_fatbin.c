@@ -239,7 +239,8 @@ static void reads_fatbins_back_to_back(void **state) {
 static void keeps_unknown_kinds(void **state) {
   (void)state;
   /* by their number; the bytes are not looked at */
-  entry_spec entry = {.kind = 77, .flags = flags_usual, .payload = "\177ELF\2\1", .payload_size = 7};
+  entry_spec entry = {
+      .kind = 77, .flags = flags_usual, .payload = "\177ELF\2\1", .payload_size = 7};
   size_t size;
   uint8_t *data = make_fatbin(&entry, &size);
   kdl_library *lib = open_bytes(data, size);

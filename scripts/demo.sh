@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# demo.sh [BUILD]: one C file compiled for ten targets, in one file; which image would run where; run
+# demo.sh [BUILD]: one C file compiled for eleven targets, in one file; which image would run where; run
 # here on the CPU and through OpenCL, with the numbers checked; the best image damaged, and the same
 # numbers from the next; a vendor's library explained for a card it does not support. Every command is
 # shown as it is run.
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 root=$PWD
 build=${1:-$root/build}
 work=$build/demo
-targets=sm_75,sm_90,gfx90a,gfx942,gfx11-generic,spirv64,opencl-c,x86-64-v2,x86-64-v3,x86-64-v4
+targets=sm_75,sm_90,gfx90a,gfx942,gfx11-generic,spirv64,opencl-c,x86-64,x86-64-v2,x86-64-v3,x86-64-v4
 devices=(t4 h200 rtx5090 mi250 mi300x rx7900xtx pvc arc-b580 haswell zen4)
 PATH=$build/bin:$PATH
 
@@ -66,10 +66,10 @@ cd "$work"
 step "1. One C file"
 sed -n '/^KDL_BLOCK/,$p' saxpy.c
 
-step "2. Compiled for ten targets of four vendors, in one file"
+step "2. Compiled for eleven targets of four vendors, in one file"
 run kdl cc saxpy.c "--targets=$targets" -o saxpy.offload
 run kdl ls saxpy.offload
-[ "$(kdl ls --json saxpy.offload | grep -c '"index":')" = 10 ] || die "there are not ten images"
+[ "$(kdl ls --json saxpy.offload | grep -c '"index":')" = 11 ] || die "there are not eleven images"
 
 step "3. Which image would run on which device, here or not"
 run kdl explain --matrix saxpy.offload saxpy "${devices[@]/#/--device=}"

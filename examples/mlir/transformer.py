@@ -245,6 +245,8 @@ def main():
             (folder / "one").mkdir()
             alone, _ = run_block(compile_block(options.build, folder / "one", 1, constants), p, constants)
             print(f"{np.count_nonzero(out.view(np.uint32) != alone.view(np.uint32))} of {out.size} numbers differ from those of one thread")
+            if not np.abs(out - alone).max() < 1e-5:
+                sys.exit("the results of several threads and of one are apart")
         error = float(np.abs(out - reference(p)).max())
         lowered = (folder / "llvm.mlir").read_text()
         tiles, plain = lowered.count("llvm.call @kdl_uk_mma"), len(re.findall(r"llvm.call @kdl_matmul_(?:plain_)?[fs]", lowered))

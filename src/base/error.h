@@ -29,6 +29,15 @@ void kdl_error_prefix(const char *format, ...) __attribute__((format(printf, 1, 
 /* Gives the recorded failure a number, for callers that tell it from others. */
 void kdl_error_set_code(int64_t code);
 
+/* Returns from the calling function where the call fails: for calls after which nothing has to be
+ * released. */
+#define KDL_TRY(call)                                                                              \
+  do {                                                                                             \
+    kdl_status kdl_try_status = (call);                                                            \
+    if (kdl_try_status != KDL_OK)                                                                  \
+      return kdl_try_status;                                                                       \
+  } while (0)
+
 /* KDL_OK, or the failure that names the first of its arguments that is NULL: for the pointers that
  * a public function needs, in the function itself. */
 #define KDL_GIVEN(...) (KDL_EACH(KDL_GIVEN_ONE, _, __VA_ARGS__) KDL_OK)

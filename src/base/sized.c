@@ -28,9 +28,7 @@ kdl_status kdl_sized_check(kdl_sized what, const void *out) {
 }
 
 kdl_status kdl_sized_read(kdl_sized what, const void *given, void *out) {
-  kdl_status status = kdl_sized_check(what, given);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sized_check(what, given));
   size_t size = size_of(given), copied = lesser(size, what.known);
   if (size == what.known) {
     memcpy(out, given, size);

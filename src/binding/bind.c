@@ -24,9 +24,7 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
   if (!kdl_device_permit(runtime->device, runtime->route, kernel->ranked.catalog, image))
     return kdl_fail(KDL_DEVICE, "it needs AMX, and the system refused permission to use it");
   kdl_specialisation special = {kernel->constants ? kernel->name : NULL, kernel->constants};
-  kdl_status status = kdl_module_load(kernel->lib, runtime, image, special, &kernel->module);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_module_load(kernel->lib, runtime, image, special, &kernel->module));
   if (place) /* the first image's key was read when it was chosen */
     kdl_geometry_read_key(kernel, place, &kernel->key);
   kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
@@ -40,8 +38,8 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
   memcpy(request.tile, key.tile, sizeof request.tile);
   kernel->loaded = (kdl_backend_kernel){.size = sizeof kernel->loaded};
   kdl_layer_enter(KDL_LAYER_RESOLVE);
-  status = runtime->table->kernel_find(runtime->handle, kernel->module->handle, &request,
-                                       &kernel->loaded);
+  kdl_status status = runtime->table->kernel_find(runtime->handle, kernel->module->handle, &request,
+                                                  &kernel->loaded);
   kdl_layer_leave(KDL_LAYER_RESOLVE, &(kdl_layer_about){.library = kernel->lib->container->name,
                                                         .kernel = kernel->name,
                                                         .device = runtime->name,

@@ -23,15 +23,14 @@ static kdl_status refuse_capture(const kdl_kernel *kernel, void *queue) {
   int capturing = 0;
   if (!queue || !runtime->table->queue_capturing || kdl_kernel_is_bound(kernel))
     return KDL_OK;
-  kdl_status status = kdl_runtime_usable(runtime);
-  if (status == KDL_OK)
-    status = runtime->table->queue_capturing(runtime->handle, queue, &capturing);
-  if (status == KDL_OK && capturing)
-    status = kdl_fail(KDL_BAD_CALL,
-                      "%s: its first launch would load it, which breaks the capture on this "
-                      "queue; call kdl_prefetch before the capture begins",
-                      kernel->name);
-  return status;
+  KDL_TRY(kdl_runtime_usable(runtime));
+  KDL_TRY(runtime->table->queue_capturing(runtime->handle, queue, &capturing));
+  if (capturing)
+    return kdl_fail(KDL_BAD_CALL,
+                    "%s: its first launch would load it, which breaks the capture on this "
+                    "queue; call kdl_prefetch before the capture begins",
+                    kernel->name);
+  return KDL_OK;
 }
 
 kdl_status kdl_entry_prepare(kdl_kernel *kernel, void *queue) {
@@ -44,9 +43,7 @@ kdl_status kdl_entry_prepare(kdl_kernel *kernel, void *queue) {
 static kdl_status resolve(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                           const kdl_args *args, void *queue, bool counts) {
   kdl_kernel *kernel = kdl_kernel_of(head);
-  kdl_status status = kdl_entry_prepare(kernel, queue);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_entry_prepare(kernel, queue));
   kdl_launch_entry *entry = counts ? atomic_load_explicit(&kernel->counted, memory_order_acquire)
                                    : __atomic_load_n(&head->entry, __ATOMIC_ACQUIRE);
   return entry(head, desc, args, queue ? queue : kernel->runtime->queue.head.queue);

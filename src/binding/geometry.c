@@ -45,16 +45,14 @@ kdl_status kdl_geometry_learn(kdl_kernel *kernel) {
   if (kernel->key.shared > UINT32_MAX)
     return kdl_fail(KDL_BAD_FILE, "metadata says shared=%" PRIu64 ", expected less than 4 GiB",
                     kernel->key.shared);
-  kdl_status status = take_extent("block", key.block, kernel->loaded.block, kernel->block);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(take_extent("block", key.block, kernel->loaded.block, kernel->block));
   /* A tile that the key only implies does not contradict one that the image declares. */
   static const uint32_t unsaid[3] = {0};
   bool said = kdl_kernel_has(&kernel->key, KDL_KERNEL_TILE);
-  status = take_extent("tile", said ? key.tile : unsaid, kernel->loaded.tile, kernel->tile);
-  if (status == KDL_OK && !is_set(kernel->tile))
+  KDL_TRY(take_extent("tile", said ? key.tile : unsaid, kernel->loaded.tile, kernel->tile));
+  if (!is_set(kernel->tile))
     memcpy(kernel->tile, kernel->block, sizeof kernel->tile);
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -205,13 +205,10 @@ static kdl_status no_image(kdl_library *lib, const answer *found) {
 static kdl_status find_handle(kdl_library *lib, const handle_key *asked, kdl_kernel **out_kernel) {
   const kdl_runtime *runtime;
   answer found;
-  kdl_status status = find_route(lib, asked, &found);
-  if (status == KDL_OK && !found.lib)
+  KDL_TRY(find_route(lib, asked, &found));
+  if (!found.lib)
     return no_image(lib, &found);
-  if (status == KDL_OK)
-    status = kdl_runtime_open_route(asked->device, found.route, &runtime);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_runtime_open_route(asked->device, found.route, &runtime));
   /* Another thread was first, through another route, which is now the only one. */
   if (runtime->route != found.route)
     return find_handle(lib, asked, out_kernel);
@@ -265,16 +262,11 @@ kdl_status kdl_prefetch(kdl_kernel *kernel) {
 
 kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
   KDL_NOT_CANCELLED;
-  kdl_status status = KDL_GIVEN(kernel, out_info);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(kernel, out_info));
   const kdl_sized what = {"kdl_kernel_get", "info", offsetof(kdl_kernel_info, route),
                           sizeof *out_info};
-  status = kdl_sized_check(what, out_info);
-  if (status == KDL_OK)
-    status = kdl_kernel_bind(kernel);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sized_check(what, out_info));
+  KDL_TRY(kdl_kernel_bind(kernel));
   const kdl_runtime *runtime = kernel->runtime;
   uint32_t image = kdl_kernel_image(kernel);
   kdl_image_rule rule;
@@ -322,11 +314,9 @@ kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *out_buff
 
 kdl_status kdl_kernel_native(kdl_kernel *kernel, void **out_handle) {
   KDL_NOT_CANCELLED;
-  kdl_status status = KDL_GIVEN(kernel, out_handle);
-  if (status == KDL_OK)
-    status = kdl_kernel_bind(kernel);
-  if (status == KDL_OK)
-    *out_handle =
-        kernel->runtime->table->kernel_native(kernel->runtime->handle, kernel->loaded.context);
-  return status;
+  KDL_TRY(KDL_GIVEN(kernel, out_handle));
+  KDL_TRY(kdl_kernel_bind(kernel));
+  *out_handle =
+      kernel->runtime->table->kernel_native(kernel->runtime->handle, kernel->loaded.context);
+  return KDL_OK;
 }

@@ -44,11 +44,9 @@ static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
   bool is_told = kdl_debug_on(KDL_DEBUG_LOAD);
   int64_t start = is_told ? now_ns() : 0;
   module->kind = image->kind;
-  kdl_status status = kdl_runtime_hold(runtime);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_runtime_hold(runtime));
   kdl_layer_enter(KDL_LAYER_LOAD);
-  status = runtime->table->module_load(runtime->handle, image, &module->handle);
+  kdl_status status = runtime->table->module_load(runtime->handle, image, &module->handle);
   if (status != KDL_OK)
     kdl_runtime_drop(runtime);
   if (kdl_layer_is_heard())
@@ -122,14 +120,12 @@ static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
 static kdl_status kind_of(kdl_library *lib, uint32_t index, kdl_image_kind *out_kind) {
   const void *data;
   size_t size;
-  kdl_status status = KDL_OK;
   *out_kind = lib->container->images[index].kind;
   if (*out_kind == KDL_IMAGE_UNKNOWN) {
-    status = kdl_container_bytes(lib->container, index, &data, &size);
-    if (status == KDL_OK)
-      *out_kind = kdl_image_sniff(data, size);
+    KDL_TRY(kdl_container_bytes(lib->container, index, &data, &size));
+    *out_kind = kdl_image_sniff(data, size);
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status load(kdl_library *lib, kdl_module *module) {
@@ -145,10 +141,7 @@ static kdl_status load(kdl_library *lib, kdl_module *module) {
     image.pairs = kdl_image_pairs(source);
     image.pair_count = source->pair_count;
   }
-  kdl_status status =
-      kdl_container_bytes_to_run(lib->container, module->image, &image.data, &image.data_size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_container_bytes_to_run(lib->container, module->image, &image.data, &image.data_size));
   image.kind = source->kind;
   if (image.kind == KDL_IMAGE_UNKNOWN) /* an indexed image was not looked at before */
     image.kind = kdl_image_sniff(image.data, image.data_size);

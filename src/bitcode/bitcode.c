@@ -139,11 +139,8 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
   snprintf(linked->name, sizeof linked->name, "%.300s: %s", task->lib->container->name, image);
   /* What is linked may use all that the device has. */
   kdl_device_permit_all(task->runtime->device, task->runtime->route);
-  kdl_status status = kdl_link_limits_read(&limits);
-  if (status == KDL_OK)
-    status = kdl_link_key_make(task, &linked->key);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_link_limits_read(&limits));
+  KDL_TRY(kdl_link_key_make(task, &linked->key));
   open_cache(linked);
   bool may_look = from == KDL_LINK_FROM_CACHE && linked->cache.mode != KDL_CACHE_OFF;
   if (may_look && look_up(linked))

@@ -59,9 +59,7 @@ kdl_status kdl_constants_print(const kdl_constant *constants, size_t count, char
   if (count > limit_constants)
     return kdl_fail(KDL_BAD_CALL, "constants: found %zu, expected at most %d", count,
                     limit_constants);
-  kdl_status status = sort(constants, count, sorted);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(sort(constants, count, sorted));
   FILE *out = kdl_text_stream(&text, &size);
   for (size_t i = 0; out && i < count; ++i)
     fprintf(out, "const %s=%s\n", sorted[i]->name, sorted[i]->value);

@@ -55,9 +55,7 @@ static bool is_included(const void *user, uint32_t image) {
 static kdl_status add_library(const kdl_link_task *task, kdl_ukernels *ukernels) {
   char name[512];
   kdl_catalog *catalog;
-  kdl_status status = kdl_library_catalog(task->lib, &catalog);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_library_catalog(task->lib, &catalog));
   snprintf(name, sizeof name, "the bitcode of %.400s", task->lib->container->name);
   return kdl_ukernels_add(ukernels, task->lib->container, name, is_included,
                           &(choice){task, catalog});
@@ -77,10 +75,8 @@ static kdl_status add_image(kdl_blake2b *hash, kdl_container *container, uint32_
   const kdl_image *image = &container->images[index];
   const void *data;
   size_t size;
-  kdl_status status = which == bytes_taken ? kdl_container_own_bytes(container, index, &data, &size)
-                                           : kdl_container_bytes(container, index, &data, &size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(which == bytes_taken ? kdl_container_own_bytes(container, index, &data, &size)
+                               : kdl_container_bytes(container, index, &data, &size));
   uint64_t numbers[] = {image->offload_kind, image->flags, image->pair_count};
   kdl_blake2b_add(hash, numbers, sizeof numbers);
   for (uint32_t i = 0; i < image->pair_count; ++i) {
@@ -166,10 +162,9 @@ static kdl_status print_place(FILE *out, const char *path) {
 static kdl_status print_ukernels(FILE *out) {
   char path[PATH_MAX];
   const char *list = kdl_environment("KDL_UKERNEL_PATH");
-  kdl_status status = KDL_OK;
-  while (status == KDL_OK && kdl_ukernel_path_next(&list, path))
-    status = print_place(out, path);
-  return status;
+  while (kdl_ukernel_path_next(&list, path))
+    KDL_TRY(print_place(out, path));
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -237,19 +232,15 @@ static kdl_status print_text(const kdl_link_task *task, const kdl_link_key *key,
 kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
   kdl_link_key *key = out_key;
   key->text = NULL;
-  kdl_status status = kdl_ukernels_begin(&key->ukernels);
-  if (status == KDL_OK && !kdl_linker_path(key->linker))
-    status = kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
-  if (status == KDL_OK)
-    status = kdl_container_bytes_to_run(task->lib->container, task->image, &key->caller,
-                                        &key->caller_size);
-  if (status == KDL_OK && key->ukernels.policy != KDL_TRUST_OFF) {
-    status = add_library(task, &key->ukernels);
-    if (status == KDL_OK)
-      status = kdl_ukernels_add_path(&key->ukernels);
+  KDL_TRY(kdl_ukernels_begin(&key->ukernels));
+  if (!kdl_linker_path(key->linker))
+    return kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
+  KDL_TRY(kdl_container_bytes_to_run(task->lib->container, task->image, &key->caller,
+                                     &key->caller_size));
+  if (key->ukernels.policy != KDL_TRUST_OFF) {
+    KDL_TRY(add_library(task, &key->ukernels));
+    KDL_TRY(kdl_ukernels_add_path(&key->ukernels));
   }
-  if (status != KDL_OK)
-    return status;
   print_device(task->runtime, key->device);
   return print_text(task, key, bytes_there, &key->text, &key->length);
 }
@@ -258,12 +249,12 @@ kdl_status kdl_link_key_settle(const kdl_link_task *task, kdl_link_key *key) {
   kdl_container *container = task->lib->container;
   bool is_checked = atomic_load_explicit(&container->images[task->image].checked,
                                          memory_order_relaxed) != NULL; /* then it is settled */
-  kdl_status status =
-      is_checked ? KDL_OK
-                 : kdl_container_own_bytes(container, task->image, &key->caller, &key->caller_size);
-  if (status == KDL_OK && key->ukernels.policy == KDL_TRUST_OFF)
-    status = add_library(task, &key->ukernels);
-  return status;
+  KDL_TRY(is_checked
+              ? KDL_OK
+              : kdl_container_own_bytes(container, task->image, &key->caller, &key->caller_size));
+  if (key->ukernels.policy == KDL_TRUST_OFF)
+    KDL_TRY(add_library(task, &key->ukernels));
+  return KDL_OK;
 }
 
 kdl_status kdl_link_key_check(const kdl_link_task *task, const kdl_link_key *key) {

@@ -45,9 +45,7 @@ static kdl_status each_item(reader *r, read_member *read, void **items, size_t *
 }
 
 static kdl_status read_text(reader *r, const char **out_text) {
-  kdl_status status = kdl_json_string(&r->json, r->room, sizeof r->room);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_json_string(&r->json, r->room, sizeof r->room));
   *out_text = kdl_arena_string(&r->report->arena, r->room, strlen(r->room)).data;
   return *out_text ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the linker's report");
 }

@@ -188,9 +188,7 @@ kdl_status kdl_link_run(const kdl_link_task *task, kdl_link_key *key, const kdl_
   kdl_arena arena = {.blocks = NULL};
   kdl_words options = {.arena = &arena}, environment = {.arena = &arena};
   kdl_link_result result = {.image = NULL};
-  kdl_status status = kdl_link_key_settle(task, key);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_link_key_settle(task, key));
   make_options(task, key, &options);
   make_environment(&environment);
   kdl_linker_call call = {.path = key->linker,
@@ -203,8 +201,8 @@ kdl_status kdl_link_run(const kdl_link_task *task, kdl_link_key *key, const kdl_
                           .library_count = key->ukernels.count,
                           .options = &options,
                           .environment = environment.items};
-  status = environment.failed ? kdl_fail(KDL_NO_MEMORY, "out of memory")
-                              : run_call(key, &call, name, &result);
+  kdl_status status = environment.failed ? kdl_fail(KDL_NO_MEMORY, "out of memory")
+                                         : run_call(key, &call, name, &result);
   kdl_arena_free(&arena);
   kdl_status checked =
       status == KDL_OK && !result.doubt[0] ? kdl_link_key_check(task, key) : KDL_OK;

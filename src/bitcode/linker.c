@@ -36,9 +36,7 @@ kdl_status kdl_link_limits_read(kdl_link_limits *out_limits) {
   const char *memory = kdl_environment("KDL_LD_MEMORY");
   uint32_t seconds = default_seconds;
   *out_limits = (kdl_link_limits){.memory = DEFAULT_MEMORY};
-  kdl_status status = kdl_environment_seconds("KDL_LD_TIMEOUT", limit_seconds, &seconds);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_environment_seconds("KDL_LD_TIMEOUT", limit_seconds, &seconds));
   out_limits->milliseconds = (int64_t)seconds * 1000;
   if (memory && kdl_size_parse(memory, &out_limits->memory) != KDL_OK) {
     kdl_error_prefix("KDL_LD_MEMORY");
@@ -91,15 +89,13 @@ static kdl_status make_file(const char *name, const void *data, size_t size, int
 }
 
 static kdl_status make_files(const kdl_linker_call *call, int *files) {
-  kdl_status status = make_file("kdl-caller", call->caller, call->caller_size, &files[file_caller]);
-  if (status == KDL_OK)
-    status = make_file("kdl-output", "", 0, &files[file_output]);
-  if (status == KDL_OK)
-    status = make_file("kdl-report", "", 0, &files[file_report]);
-  for (size_t i = 0; i < call->library_count && status == KDL_OK; ++i)
-    status = make_file("kdl-library", call->libraries[i].data, call->libraries[i].size,
-                       &files[file_library + i]);
-  return status;
+  KDL_TRY(make_file("kdl-caller", call->caller, call->caller_size, &files[file_caller]));
+  KDL_TRY(make_file("kdl-output", "", 0, &files[file_output]));
+  KDL_TRY(make_file("kdl-report", "", 0, &files[file_report]));
+  for (size_t i = 0; i < call->library_count; ++i)
+    KDL_TRY(make_file("kdl-library", call->libraries[i].data, call->libraries[i].size,
+                      &files[file_library + i]));
+  return KDL_OK;
 }
 
 void kdl_linker_add_places(kdl_words *options) {

@@ -126,10 +126,8 @@ kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_container *container, co
 
 kdl_status kdl_ukernels_add_place(kdl_ukernels *ukernels, const char *path) {
   kdl_container *container;
-  kdl_status status = kdl_search_open(path, path, &container);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_ukernels_add(ukernels, container, path, NULL, NULL);
+  KDL_TRY(kdl_search_open(path, path, &container));
+  kdl_status status = kdl_ukernels_add(ukernels, container, path, NULL, NULL);
   kdl_container_close(container);
   return status;
 }
@@ -151,8 +149,7 @@ bool kdl_ukernel_path_next(const char **at, char out_path[PATH_MAX]) {
 kdl_status kdl_ukernels_add_path(kdl_ukernels *ukernels) {
   char path[PATH_MAX];
   const char *list = kdl_environment("KDL_UKERNEL_PATH");
-  kdl_status status = KDL_OK;
-  while (status == KDL_OK && kdl_ukernel_path_next(&list, path))
-    status = kdl_ukernels_add_place(ukernels, path);
-  return status;
+  while (kdl_ukernel_path_next(&list, path))
+    KDL_TRY(kdl_ukernels_add_place(ukernels, path));
+  return KDL_OK;
 }

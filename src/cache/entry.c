@@ -56,9 +56,7 @@ kdl_status kdl_cache_entry_parse(const void *bytes, size_t size, kdl_cache_entry
   if (version != KDL_CACHE_VERSION)
     return kdl_fail(KDL_BAD_FILE, "offset %d: found version %" PRIu32 ", expected %d", at_version,
                     version, KDL_CACHE_VERSION);
-  kdl_status status = check_sizes(data, size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_sizes(data, size));
   kdl_digest digest = digest_of(data, size);
   if (memcmp(digest.bytes, data + at_digest, sizeof digest.bytes) != 0)
     return kdl_fail(KDL_BAD_FILE, "offset %d: found a digest that is not that of its contents",

@@ -85,9 +85,7 @@ static void add(kdl_cache_totals *totals, const kdl_cache_file *file) {
 
 kdl_status kdl_cache_count(const kdl_cache_settings *settings, kdl_cache_totals *out_totals) {
   listing all;
-  kdl_status status = list(settings, &all);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(list(settings, &all));
   *out_totals = (kdl_cache_totals){0};
   for (size_t i = 0; i < all.count; ++i)
     add(out_totals, &all.files[i]);

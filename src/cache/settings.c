@@ -94,18 +94,14 @@ static kdl_status read_limit(uint64_t *out_limit) {
 
 kdl_status kdl_cache_settings_read(kdl_cache_settings *out_settings) {
   kdl_cache_settings made = {.mode = KDL_CACHE_OFF, .limit = KDL_CACHE_DEFAULT_LIMIT};
-  kdl_status status = KDL_OK;
   if (!kdl_is_privileged()) {
     kdl_cache_layers layers = {.count = 0};
-    status = read_list(&made.mode, &layers);
-    if (status == KDL_OK)
-      status = read_limit(&made.limit);
-    if (status == KDL_OK)
-      status = read_dir(made.dir);
+    KDL_TRY(read_list(&made.mode, &layers));
+    KDL_TRY(read_limit(&made.limit));
+    KDL_TRY(read_dir(made.dir));
   }
-  if (status == KDL_OK)
-    *out_settings = made;
-  return status;
+  *out_settings = made;
+  return KDL_OK;
 }
 
 kdl_status kdl_cache_layers_read(kdl_cache_layers *out_layers) {
@@ -114,10 +110,9 @@ kdl_status kdl_cache_layers_read(kdl_cache_layers *out_layers) {
   out_layers->count = 0;
   if (kdl_is_privileged())
     return KDL_OK;
-  kdl_status status = read_list(&mode, out_layers);
-  if (status == KDL_OK)
-    status = read_limit(&limit);
-  for (size_t i = 0; status == KDL_OK && i < out_layers->count; ++i)
+  KDL_TRY(read_list(&mode, out_layers));
+  KDL_TRY(read_limit(&limit));
+  for (size_t i = 0; i < out_layers->count; ++i)
     out_layers->items[i].limit = limit;
-  return status;
+  return KDL_OK;
 }

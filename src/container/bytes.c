@@ -149,9 +149,7 @@ static kdl_status make_loan(kdl_container *container, kdl_image *image) {
 }
 
 static kdl_status take_all(kdl_container *container, kdl_image *image) {
-  kdl_status status = image->codec != KDL_CODEC_NONE ? make_loan(container, image) : KDL_OK;
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(image->codec != KDL_CODEC_NONE ? make_loan(container, image) : KDL_OK);
   if (image->loan)
     take(container, image->loan);
   for (kdl_source *at = image->source; at->codec != KDL_CODEC_NONE; at = at->packed.source) {
@@ -216,11 +214,9 @@ static kdl_status find_memory(kdl_container *container, uint64_t size, kdl_spare
 static kdl_status inflate_image(kdl_container *container, kdl_image *image, const void *packed) {
   size_t total = (size_t)own_size(image);
   kdl_spare found;
-  kdl_status status = find_memory(container, total, &found);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(find_memory(container, total, &found));
   uint8_t *memory = found.memory;
-  status = kdl_inflate(image->codec, packed, (size_t)image->stored_size, memory, total);
+  kdl_status status = kdl_inflate(image->codec, packed, (size_t)image->stored_size, memory, total);
   for (size_t i = (size_t)image->size; i < total && status == KDL_OK; ++i) {
     if (memory[i] != 0)
       status = kdl_fail(KDL_BAD_FILE,
@@ -289,22 +285,20 @@ void kdl_container_release(kdl_container *container, uint32_t index) {
 
 kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
                                size_t *out_size) {
-  kdl_status status = kdl_container_hold(container, index, out_data, out_size);
-  if (status == KDL_OK && container->images[index].size)
+  KDL_TRY(kdl_container_hold(container, index, out_data, out_size));
+  if (container->images[index].size)
     release(container, &container->images[index], true);
-  return status;
+  return KDL_OK;
 }
 
 /* For the thread whose work it is. A large one costs fewer faults on large pages. */
 static kdl_status copy_image(kdl_container *container, kdl_image *image) {
   enum { large = 4 * 1024 * 1024 };
   kdl_spare found;
-  kdl_status status = find_memory(container, image->size, &found);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(find_memory(container, image->size, &found));
   if (image->size >= large)
     (void)madvise(found.memory, image->size, MADV_HUGEPAGE);
-  status = kdl_source_copy(image->source, image->offset, image->size, found.memory);
+  kdl_status status = kdl_source_copy(image->source, image->offset, image->size, found.memory);
   if (status == KDL_OK) {
     image->loan->inflated = found.memory;
     image->loan->room = found.room;

@@ -178,9 +178,7 @@ static kdl_status look_inside(kdl_container *container, uint32_t outer, uint32_t
                               const void **out_data, size_t *out_size) {
   kdl_inside *inside;
   uint32_t place = index - outer - 1;
-  kdl_status status = open_inside(container, outer, &inside);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(open_inside(container, outer, &inside));
   if (place >= inside->container->count ||
       !is_same(&container->images[index], &inside->container->images[place]))
     return kdl_fail(KDL_BAD_FILE,
@@ -213,16 +211,12 @@ static kdl_status check(kdl_container *container, uint32_t index, kdl_trust_poli
   uint32_t signer = index;
   const void *data = NULL;
   size_t size = 0;
-  kdl_status status = policy == KDL_TRUST_OFF || container->is_installed
-                          ? KDL_OK
-                          : check_signature(container, index, &signer);
-  if (status == KDL_OK)
-    status = signer == index ? kdl_container_own_bytes(container, index, &data, &size)
-                             : look_inside(container, signer, index, &data, &size);
-  if (status == KDL_OK)
-    status = check_digest(image, data, size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(policy == KDL_TRUST_OFF || container->is_installed
+              ? KDL_OK
+              : check_signature(container, index, &signer));
+  KDL_TRY(signer == index ? kdl_container_own_bytes(container, index, &data, &size)
+                          : look_inside(container, signer, index, &data, &size));
+  KDL_TRY(check_digest(image, data, size));
   atomic_store_explicit(&image->checked, data, memory_order_release);
   *out_data = data;
   *out_size = size;
@@ -239,9 +233,7 @@ kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
     *out_size = (size_t)image->size;
     return KDL_OK;
   }
-  kdl_status status = kdl_trust_read_policy(&policy);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_trust_read_policy(&policy));
   return policy == KDL_TRUST_OFF && !(image->says & KDL_SAYS_DIGEST)
              ? kdl_container_bytes(container, index, out_data, out_size)
              : check(container, index, policy, out_data, out_size);

@@ -63,13 +63,9 @@ kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *pac
   if (!name)
     return kdl_container_no_memory(container);
   kdl_source *stream;
-  kdl_status status = kdl_codec_check(codec);
-  if (status == KDL_OK)
-    status = admit_inflated(container, packed, inflated_size);
-  if (status == KDL_OK)
-    status = kdl_source_open_stream(&container->arena, codec, packed, inflated_size, name, &stream);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_codec_check(codec));
+  KDL_TRY(admit_inflated(container, packed, inflated_size));
+  KDL_TRY(kdl_source_open_stream(&container->arena, codec, packed, inflated_size, name, &stream));
   kdl_container_adopt(container, stream);
   *out_region = (kdl_region){stream, 0, stream->size};
   return KDL_OK;
@@ -279,16 +275,13 @@ static __attribute__((noinline)) kdl_status look_into(kdl_container *container,
                                                       const kdl_parse_context *scope) {
   kdl_image *image = &container->images[container->count];
   bool is_said = image->kind == KDL_IMAGE_CL || image->says & KDL_SAYS_OTHER_KIND;
-  kdl_status status = is_said ? KDL_OK : look_at_head(image);
-  if (status == KDL_OK)
-    status = read_arch(container, image);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(is_said ? KDL_OK : look_at_head(image));
+  KDL_TRY(read_arch(container, image));
   mark_other_kind(image);
   ++container->count;
   if (!image->problem && image->codec == KDL_CODEC_NONE && is_container(image->kind))
-    status = walk_nested(container, scope, container->count - 1);
-  return status;
+    KDL_TRY(walk_nested(container, scope, container->count - 1));
+  return KDL_OK;
 }
 
 kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_context *scope) {
@@ -314,16 +307,12 @@ kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_con
 
 kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_image *proto) {
-  kdl_status status = KDL_OK;
   kdl_image *image;
   if (proto->codec != KDL_CODEC_NONE && proto->codec != KDL_CODEC_VENDOR) {
     kdl_region packed = {proto->source, proto->offset, proto->stored_size};
-    status = admit_inflated(container, &packed, proto->size + proto->trailer);
+    KDL_TRY(admit_inflated(container, &packed, proto->size + proto->trailer));
   }
-  if (status == KDL_OK)
-    status = kdl_container_begin_image(container, &image);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_container_begin_image(container, &image));
   *image = *proto;
   image->triple = image->arch = (kdl_string){"", 0};
   kdl_image_read_keys(image);
@@ -336,11 +325,9 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *
 static kdl_status add_bare_image(kdl_container *container, const kdl_parse_context *scope,
                                  const kdl_region *region, kdl_image_kind kind) {
   const void *data;
-  kdl_status status = kdl_source_view(region->source, region->base, region->size, &data);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_source_view(region->source, region->base, region->size, &data));
   kdl_image_target target;
-  status = kdl_image_read_target(kind, data, (size_t)region->size, &target);
+  kdl_status status = kdl_image_read_target(kind, data, (size_t)region->size, &target);
   if (status != KDL_OK) {
     kdl_error_prefix("%s", region->source->name);
     return status;
@@ -534,11 +521,9 @@ static kdl_status open_file(const char *path, const char *name, bool is_own,
                             kdl_container **out_container) {
   kdl_container *container;
   kdl_source *source;
-  kdl_status status = new_container(name ? name : path, &container);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(new_container(name ? name : path, &container));
   container->is_own = is_own;
-  status = kdl_source_open_file(&container->arena, path, name ? name : path, &source);
+  kdl_status status = kdl_source_open_file(&container->arena, path, name ? name : path, &source);
   if (status == KDL_OK)
     status = open_only(container, source);
   return finish(container, status, out_container);
@@ -558,10 +543,8 @@ kdl_status kdl_container_open_part(const char *path, const char *name, uint64_t 
                                    uint64_t size, kdl_container **out_container) {
   kdl_container *container;
   kdl_source *source;
-  kdl_status status = new_container(name, &container);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_source_open_file(&container->arena, path, name, &source);
+  KDL_TRY(new_container(name, &container));
+  kdl_status status = kdl_source_open_file(&container->arena, path, name, &source);
   if (status == KDL_OK && !kdl_in_range(offset, size, source->size)) {
     status =
         kdl_fail(KDL_BAD_FILE,
@@ -580,10 +563,8 @@ kdl_status kdl_container_open_memory(const void *data, size_t size, const char *
   kdl_container *container;
   kdl_source *source;
   const char *shown = name ? name : "<memory>";
-  kdl_status status = new_container(shown, &container);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_source_open_memory(&container->arena, data, size, shown, &source);
+  KDL_TRY(new_container(shown, &container));
+  kdl_status status = kdl_source_open_memory(&container->arena, data, size, shown, &source);
   if (status == KDL_OK)
     status = open_only(container, source);
   return finish(container, status, out_container);

@@ -253,11 +253,9 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *
 kdl_status kdl_container_grow(kdl_container *container);
 static inline kdl_status kdl_container_begin_image(kdl_container *container,
                                                    kdl_image **out_image) {
-  kdl_status status =
-      container->count < container->capacity ? KDL_OK : kdl_container_grow(container);
-  if (status == KDL_OK)
-    *out_image = &container->images[container->count];
-  return status;
+  KDL_TRY(container->count < container->capacity ? KDL_OK : kdl_container_grow(container));
+  *out_image = &container->images[container->count];
+  return KDL_OK;
 }
 kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_context *scope);
 

@@ -73,11 +73,8 @@ kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *i
   kdl_writer_image whole;
   const kdl_lender lender = {NULL, 0};
   char value[KDL_DIGEST_VALUE];
-  kdl_status status = KDL_GIVEN(writer, image);
-  if (status == KDL_OK)
-    status = kdl_writer_image_read("kdl_writer_add_digested", image, &whole);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(writer, image));
+  KDL_TRY(kdl_writer_image_read("kdl_writer_add_digested", image, &whole));
   if (whole.data_size == 0)
     return kdl_writer_add_lent(writer, &whole, lender);
   value_of(whole.data, whole.data_size, value);
@@ -91,9 +88,7 @@ kdl_status kdl_writer_add_lent_digested(kdl_writer *writer, const kdl_writer_ima
   const void *data;
   size_t size;
   char value[KDL_DIGEST_VALUE];
-  kdl_status status = kdl_container_hold(lender.container, lender.index, &data, &size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_container_hold(lender.container, lender.index, &data, &size));
   value_of(data, size, value);
   kdl_container_release(lender.container, lender.index);
   return add_with(writer, image, lender, value);

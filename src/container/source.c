@@ -45,9 +45,7 @@ static kdl_status new_source(kdl_arena *arena, const char *name, kdl_source **ou
 
 kdl_status kdl_source_open_memory(kdl_arena *arena, const void *data, size_t size, const char *name,
                                   kdl_source **out_source) {
-  kdl_status status = new_source(arena, name, out_source);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(new_source(arena, name, out_source));
   if (size)
     (*out_source)->ready = data;
   (*out_source)->ready_size = size;
@@ -133,11 +131,8 @@ static kdl_status fill_window(kdl_source *source, uint64_t offset, size_t length
 
 /* The whole file in the window: from then on its bytes are memory. */
 static kdl_status read_whole(kdl_source *source) {
-  kdl_status status = grow_window(source, (size_t)source->size);
-  if (status == KDL_OK)
-    status = read_window(source, 0, (size_t)source->size, (size_t)source->size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(grow_window(source, (size_t)source->size));
+  KDL_TRY(read_window(source, 0, (size_t)source->size, (size_t)source->size));
   close(source->fd);
   source->fd = -1;
   return KDL_OK;
@@ -174,11 +169,8 @@ kdl_status kdl_source_open_file(kdl_arena *arena, const char *path, const char *
 kdl_status kdl_source_open_stream(kdl_arena *arena, kdl_codec codec, const kdl_region *packed,
                                   uint64_t inflated_size, const char *name,
                                   kdl_source **out_source) {
-  kdl_status status = kdl_codec_check(codec);
-  if (status == KDL_OK)
-    status = new_source(arena, name, out_source);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_codec_check(codec));
+  KDL_TRY(new_source(arena, name, out_source));
   (*out_source)->codec = codec;
   (*out_source)->packed = *packed;
   (*out_source)->size = inflated_size;

@@ -47,9 +47,7 @@ typedef struct {
 /* Collecting                                                                                   */
 
 kdl_status kdl_writer_create(int format, kdl_writer **out_writer) {
-  kdl_status status = KDL_GIVEN(out_writer);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(out_writer));
   bool is_packed =
       format == (KDL_FORMAT_V3 | KDL_FORMAT_ZSTD) || format == (KDL_FORMAT_V3 | KDL_FORMAT_ZLIB);
   if (!is_packed && (format < KDL_FORMAT_V1 || format > KDL_FORMAT_V3))
@@ -142,23 +140,21 @@ static kdl_status add(kdl_writer *writer, const kdl_writer_image *image, kdl_len
   kdl_writer_image *slot = &writer->images[writer->count];
   *slot = *image;
   writer->lenders[writer->count] = lender;
-  kdl_status status = copy_pairs(writer, slot);
-  if (status == KDL_OK) {
-    ++writer->count;
-    writer->bytes += image->data_size;
-  }
-  return status;
+  KDL_TRY(copy_pairs(writer, slot));
+  ++writer->count;
+  writer->bytes += image->data_size;
+  return KDL_OK;
 }
 
 kdl_status kdl_writer_image_read(const char *call, const kdl_writer_image *image,
                                  kdl_writer_image *out_image) {
   const kdl_sized what = {call, "image", sizeof *image, sizeof *image};
-  kdl_status status = kdl_sized_read(what, image, out_image);
-  if (status == KDL_OK && out_image->pair_count && !out_image->pairs)
-    status = kdl_fail_null(call, "image->pairs");
-  if (status == KDL_OK && out_image->data_size && !out_image->data)
-    status = kdl_fail_null(call, "image->data");
-  return status;
+  KDL_TRY(kdl_sized_read(what, image, out_image));
+  if (out_image->pair_count && !out_image->pairs)
+    return kdl_fail_null(call, "image->pairs");
+  if (out_image->data_size && !out_image->data)
+    return kdl_fail_null(call, "image->data");
+  return KDL_OK;
 }
 
 kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
@@ -249,12 +245,12 @@ static kdl_status borrow(const binary *plan, size_t i, const void **out_data) {
   if (!lender->container || size == 0)
     return KDL_OK;
   size_t found;
-  kdl_status status = kdl_container_hold(lender->container, lender->index, out_data, &found);
-  if (status == KDL_OK && found != size) {
+  KDL_TRY(kdl_container_hold(lender->container, lender->index, out_data, &found));
+  if (found != size) {
     kdl_container_release(lender->container, lender->index);
-    status = kdl_fail(KDL_BAD_CALL, "found %zu bytes lent, expected %zu", found, size);
+    return kdl_fail(KDL_BAD_CALL, "found %zu bytes lent, expected %zu", found, size);
   }
-  return status;
+  return KDL_OK;
 }
 
 static void give_back(const binary *plan, size_t i) {
@@ -401,10 +397,8 @@ static kdl_status put_binary(const kdl_writer *writer, size_t first, size_t coun
 static kdl_status put_at_once(kdl_writer *writer, const sink *to) {
   void *data;
   size_t size;
-  kdl_status status = kdl_writer_finish(writer, &data, &size);
-  if (status != KDL_OK)
-    return status;
-  status = put(to, data, size);
+  KDL_TRY(kdl_writer_finish(writer, &data, &size));
+  kdl_status status = put(to, data, size);
   free(data);
   return status;
 }
@@ -415,10 +409,9 @@ kdl_status kdl_writer_write(kdl_writer *writer, int fd, const char *shown) {
     return put_at_once(writer, &to);
   if (writer->format != KDL_FORMAT_V1)
     return put_binary(writer, 0, writer->count, &to);
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < writer->count && status == KDL_OK; ++i)
-    status = put_binary(writer, i, 1, &to);
-  return status;
+  for (size_t i = 0; i < writer->count; ++i)
+    KDL_TRY(put_binary(writer, i, 1, &to));
+  return KDL_OK;
 }
 
 typedef struct {

@@ -25,14 +25,11 @@ static void limit_ptx(kdl_device_routes *routes) {
 
 static kdl_status resolve_name(const char *text, size_t length, kdl_device_routes *out_routes) {
   const kdl_named_device *named;
-  kdl_status status = kdl_named_device_find((kdl_string){text, length}, &named);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_named_device_find((kdl_string){text, length}, &named));
   kdl_named_device_describe(named, out_routes);
-  status = kdl_device_routes_parse_keys(text, length, out_routes);
-  if (status == KDL_OK)
-    limit_ptx(out_routes);
-  return status;
+  KDL_TRY(kdl_device_routes_parse_keys(text, length, out_routes));
+  limit_ptx(out_routes);
+  return KDL_OK;
 }
 
 /* A name may have blanks; it ends before the first KEY=VALUE, or '|'. */
@@ -101,10 +98,8 @@ static kdl_status resolve_file(const char *name, kdl_device_routes *out_routes) 
   char *data;
   size_t size;
   size_t count;
-  kdl_status status = read_small_file(path, &data, &size);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_device_routes_read_json(path, data, size, index, out_routes, &count);
+  KDL_TRY(read_small_file(path, &data, &size));
+  kdl_status status = kdl_device_routes_read_json(path, data, size, index, out_routes, &count);
   free(data);
   return status;
 }
@@ -152,8 +147,7 @@ kdl_status kdl_device_routes_resolve(const char *text, kdl_device_routes *out_ro
 
 kdl_status kdl_device_spec_resolve(const char *text, kdl_device_spec *out_spec) {
   kdl_device_routes routes;
-  kdl_status status = kdl_device_routes_resolve(text, &routes);
-  if (status == KDL_OK)
-    *out_spec = routes.specs[0];
-  return status;
+  KDL_TRY(kdl_device_routes_resolve(text, &routes));
+  *out_spec = routes.specs[0];
+  return KDL_OK;
 }

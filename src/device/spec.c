@@ -507,16 +507,15 @@ static kdl_status parse_spec(parser *p, kdl_device_spec *out_spec) {
 
 /* The specs behind the first, where the line has some. */
 static kdl_status parse_further(parser *p, kdl_device_routes *routes) {
-  kdl_status status = KDL_OK;
   if (p->at < p->line.length)
     routes->count = 1;
-  while (status == KDL_OK && p->at < p->line.length) {
+  while (p->at < p->line.length) {
     if (routes->count == KDL_LIMIT_ROUTES)
       return refuse(p, p->at, " \t", NULL, "at most 8 routes");
     ++p->at;
-    status = parse_spec(p, &routes->specs[routes->count++]);
+    KDL_TRY(parse_spec(p, &routes->specs[routes->count++]));
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status check_length(kdl_string line) {
@@ -529,14 +528,12 @@ static kdl_status check_length(kdl_string line) {
 kdl_status kdl_device_spec_parse(const char *line, kdl_device_spec *out_spec) {
   parser p = {.line = kdl_text_of(line)};
   kdl_device_spec spec;
-  kdl_status status = check_length(p.line);
-  if (status == KDL_OK)
-    status = parse_spec(&p, &spec);
-  if (status == KDL_OK && p.at < p.line.length)
-    status = refuse(&p, p.at, " \t", NULL, "one route");
-  if (status == KDL_OK)
-    *out_spec = spec;
-  return status;
+  KDL_TRY(check_length(p.line));
+  KDL_TRY(parse_spec(&p, &spec));
+  if (p.at < p.line.length)
+    KDL_TRY(refuse(&p, p.at, " \t", NULL, "one route"));
+  *out_spec = spec;
+  return KDL_OK;
 }
 
 kdl_status kdl_device_routes_parse(const char *line, kdl_device_routes *out_routes) {

@@ -149,15 +149,14 @@ static kdl_status read_value(kdl_json *json, const kdl_spec_key *key, kdl_device
 static kdl_status read_backend(kdl_json *json, kdl_device_spec *spec) {
   char name[32];
   kdl_json_kind kind;
-  kdl_status status = kdl_json_peek(json, &kind); /* moves over blanks */
+  KDL_TRY(kdl_json_peek(json, &kind)); /* moves over blanks */
   size_t start = json->at;
-  if (status == KDL_OK)
-    status = kdl_json_string(json, name, sizeof name);
-  if (status == KDL_OK && !kdl_backend_parse(kdl_text_of(name), &spec->backend))
+  KDL_TRY(kdl_json_string(json, name, sizeof name));
+  if (!kdl_backend_parse(kdl_text_of(name), &spec->backend))
     return kdl_json_fail(json, start,
                          "found the backend \"%s\", expected host, cuda, hip, level_zero or opencl",
                          name);
-  return status;
+  return KDL_OK;
 }
 
 typedef struct {
@@ -272,13 +271,9 @@ kdl_status kdl_device_routes_read_json(const char *name, const void *data, size_
   kdl_json_start(&json, name, data, size);
   wanted want = {.index = index, .out_routes = out_routes};
   kdl_json_kind kind;
-  kdl_status status = kdl_json_peek(&json, &kind);
-  if (status == KDL_OK)
-    status = kind == KDL_JSON_ARRAY ? read_devices(&json, &want) : read_device(&json, &want, true);
-  if (status == KDL_OK)
-    status = kdl_json_finish(&json);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_json_peek(&json, &kind));
+  KDL_TRY(kind == KDL_JSON_ARRAY ? read_devices(&json, &want) : read_device(&json, &want, true));
+  KDL_TRY(kdl_json_finish(&json));
   if (index >= want.count)
     return kdl_fail(KDL_NO_MATCH, "%s: found %zu device%s, expected one with index %zu", name,
                     want.count, want.count == 1 ? "" : "s", index);

@@ -156,9 +156,7 @@ static bool open_usual(const uint8_t *data, size_t size, kdl_elf *out_elf) {
 kdl_status kdl_elf_open(const uint8_t *data, size_t size, kdl_elf *out_elf) {
   if (open_usual(data, size, out_elf))
     return KDL_OK;
-  kdl_status status = check_identity(data, size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_identity(data, size));
   kdl_elf elf = {
       .data = data,
       .size = size,
@@ -178,16 +176,13 @@ kdl_status kdl_elf_open(const uint8_t *data, size_t size, kdl_elf *out_elf) {
   elf.section_names = half_at(&elf, data, header_section_names);
   elf.segment_table = wide_at(&elf, data, header_segments);
   elf.segment_count = half_at(&elf, data, header_segment_count);
-  status = read_extended_counts(&elf, (uint16_t)elf.segment_count);
-  if (status == KDL_OK)
-    status = check_table(&elf, "section table", header_sections, header_section_size,
-                         elf.section_table, elf.section_count, section_size);
-  if (status == KDL_OK)
-    status = check_table(&elf, "segment table", header_segments, header_segment_size,
-                         elf.segment_table, elf.segment_count, segment_size);
-  if (status == KDL_OK)
-    *out_elf = elf;
-  return status;
+  KDL_TRY(read_extended_counts(&elf, (uint16_t)elf.segment_count));
+  KDL_TRY(check_table(&elf, "section table", header_sections, header_section_size,
+                      elf.section_table, elf.section_count, section_size));
+  KDL_TRY(check_table(&elf, "segment table", header_segments, header_segment_size,
+                      elf.segment_table, elf.segment_count, segment_size));
+  *out_elf = elf;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -472,14 +467,13 @@ bool kdl_elf_note_is(const kdl_elf_note *note, const char *owner, uint32_t type)
 }
 
 kdl_status kdl_elf_check_extents(const kdl_elf *elf) {
-  kdl_status status = KDL_OK;
-  for (uint64_t i = 0; status == KDL_OK && i < elf->segment_count; ++i)
-    status = check_segment(elf, elf->segment_table + i * pick(elf, segment_size));
-  for (uint64_t i = 1; status == KDL_OK && i < elf->section_count; ++i) {
+  for (uint64_t i = 0; i < elf->segment_count; ++i)
+    KDL_TRY(check_segment(elf, elf->segment_table + i * pick(elf, segment_size)));
+  for (uint64_t i = 1; i < elf->section_count; ++i) {
     kdl_elf_section section;
-    status = kdl_elf_read_section(elf, i, &section);
-    if (status == KDL_OK && section.type != KDL_ELF_SECTION_NOBITS)
-      status = check_contents(elf, &section);
+    KDL_TRY(kdl_elf_read_section(elf, i, &section));
+    if (section.type != KDL_ELF_SECTION_NOBITS)
+      KDL_TRY(check_contents(elf, &section));
   }
-  return status;
+  return KDL_OK;
 }

@@ -150,10 +150,9 @@ kdl_status kdl_image_read_target(kdl_image_kind kind, const void *data, size_t s
     return kdl_fail(KDL_UNSUPPORTED, "%s image: its target cannot be read: %s", row->name,
                     row->no_reader);
   kdl_image_target target = {0};
-  kdl_status status = row->read_target(data, size, &target);
-  if (status == KDL_OK)
-    *out_target = target;
-  return status;
+  KDL_TRY(row->read_target(data, size, &target));
+  *out_target = target;
+  return KDL_OK;
 }
 
 /* Names lie apart from one another, or share a tail in a string table; names that add up to many
@@ -184,13 +183,13 @@ kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t 
     return kdl_fail(KDL_UNSUPPORTED, "%s image: its kernels cannot be read: %s", row->name,
                     row->no_reader);
   name_budget budget = {visit, user, (uint64_t)size * names_per_image, false};
-  kdl_status status = row->read_kernels(data, size, visit_within_budget, &budget);
-  if (status == KDL_OK && budget.exhausted)
+  KDL_TRY(row->read_kernels(data, size, visit_within_budget, &budget));
+  if (budget.exhausted)
     return kdl_fail(KDL_BAD_FILE,
                     "found kernel names that overlap so much that together they are more than %d "
                     "times as long as the image, expected names that lie apart",
                     names_per_image);
-  return status;
+  return KDL_OK;
 }
 
 bool kdl_image_has_geometry(kdl_image_kind kind) {

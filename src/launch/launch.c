@@ -99,11 +99,8 @@ static kdl_status check_launch(const kdl_kernel *kernel, const kdl_launch_desc *
 static __attribute__((noinline, cold)) kdl_status launch_checked_otherwise(
     kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc, const kdl_args *args) {
   uint64_t begin;
-  kdl_status status = begin_arguments(kernel, queue, &begin);
-  if (status == KDL_OK)
-    status = check_launch(kernel, desc, args);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(begin_arguments(kernel, queue, &begin));
+  KDL_TRY(check_launch(kernel, desc, args));
   end_arguments(kernel, begin);
   return launch(kernel, queue, desc, args);
 }
@@ -114,12 +111,10 @@ kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue, const kdl_la
                               const kdl_args *args) {
   if (!are_given(kernel, desc, args))
     return KDL_GIVEN(kernel, desc, args);
-  kdl_status status = check_queue(kernel, queue);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_queue(kernel, queue));
   if (!is_untraced(kernel))
     return launch_checked_otherwise(kernel, queue, desc, args);
-  status = check_launch(kernel, desc, args);
+  kdl_status status = check_launch(kernel, desc, args);
   return status == KDL_OK ? launch(kernel, queue, desc, args) : status;
 }
 
@@ -230,12 +225,10 @@ static kdl_status unpack(const char *call, kdl_kernel *kernel, const kdl_queue *
     return kdl_fail_null(call, "packed");
   if (is_untraced(kernel))
     return kdl_arguments_unpack(kernel, packed, size, out_pointers, out_args);
-  kdl_status status = begin_arguments(kernel, queue, &begin);
-  if (status == KDL_OK)
-    status = kdl_arguments_unpack(kernel, packed, size, out_pointers, out_args);
-  if (status == KDL_OK)
-    end_arguments(kernel, begin);
-  return status;
+  KDL_TRY(begin_arguments(kernel, queue, &begin));
+  KDL_TRY(kdl_arguments_unpack(kernel, packed, size, out_pointers, out_args));
+  end_arguments(kernel, begin);
+  return KDL_OK;
 }
 
 kdl_status kdl_launch_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,

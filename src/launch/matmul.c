@@ -20,9 +20,7 @@ static kdl_status check_mode(kdl_matmul_mode mode) {
 }
 
 static kdl_status check(const kdl_matmul *matmul) {
-  kdl_status status = check_type(matmul->type);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_type(matmul->type));
   if (matmul->pack && matmul->multiply && matmul->plain)
     return KDL_OK;
   return kdl_fail(KDL_BAD_CALL,
@@ -32,14 +30,11 @@ static kdl_status check(const kdl_matmul *matmul) {
 kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
                                 uint32_t threads, kdl_matmul *out_matmul) {
   kdl_matmul found;
-  kdl_status status = KDL_GIVEN(lib, host, out_matmul);
-  if (status == KDL_OK)
-    status = check_type(type);
-  if (status == KDL_OK)
-    status = kdl_matmul_find(lib, host, type, threads, &found);
-  if (status == KDL_OK)
-    *out_matmul = found;
-  return status;
+  KDL_TRY(KDL_GIVEN(lib, host, out_matmul));
+  KDL_TRY(check_type(type));
+  KDL_TRY(kdl_matmul_find(lib, host, type, threads, &found));
+  *out_matmul = found;
+  return KDL_OK;
 }
 
 /* As the inline function counts, with every step checked. */
@@ -74,12 +69,8 @@ kdl_status kdl_matmul_run_plain_call(const kdl_matmul *matmul, kdl_queue *queue,
                                      const kdl_matmul_matrix *a, const kdl_matmul_matrix *b,
                                      void *scratch, const kdl_matmul_matrix *c, uint32_t m,
                                      uint32_t n, uint32_t k, kdl_matmul_mode mode) {
-  kdl_status status = KDL_GIVEN(matmul, a, b, scratch, c);
-  if (status == KDL_OK)
-    status = check(matmul);
-  if (status == KDL_OK)
-    status = check_mode(mode);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(matmul, a, b, scratch, c));
+  KDL_TRY(check(matmul));
+  KDL_TRY(check_mode(mode));
   return kdl_matmul_run_plain(matmul, queue, *a, *b, scratch, *c, m, n, k, mode);
 }

@@ -12,10 +12,8 @@
 /* Having                                                                                       */
 
 static kdl_status take(const kdl_runtime *runtime, uint64_t size, uint64_t *out_address) {
-  kdl_status status = kdl_runtime_hold(runtime);
-  if (status != KDL_OK)
-    return status;
-  status = runtime->table->alloc(runtime->handle, size, out_address);
+  KDL_TRY(kdl_runtime_hold(runtime));
+  kdl_status status = runtime->table->alloc(runtime->handle, size, out_address);
   if (status != KDL_OK)
     kdl_runtime_drop(runtime);
   return status;
@@ -25,10 +23,8 @@ kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer) 
   KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
   kdl_buffer buffer = {.size = size, .device = device};
-  kdl_status status = KDL_GIVEN(device, out_buffer);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_runtime_open(device, &runtime);
+  KDL_TRY(KDL_GIVEN(device, out_buffer));
+  kdl_status status = kdl_runtime_open(device, &runtime);
   if (status == KDL_OK && size > 0)
     status = take(runtime, size, &buffer.address);
   if (status == KDL_OK)
@@ -65,36 +61,32 @@ kdl_status kdl_free(kdl_buffer *buffer) {
 }
 
 kdl_status kdl_buffer_device(const kdl_buffer *buffer, kdl_device **out_device) {
-  kdl_status status = KDL_GIVEN(buffer, out_device);
-  if (status == KDL_OK && !buffer->device)
-    status = kdl_fail(KDL_BAD_CALL,
-                      "kdl_buffer_device: found a buffer of no device, expected one that kdl_alloc "
-                      "gave");
-  if (status == KDL_OK)
-    *out_device = buffer->device;
-  return status;
+  KDL_TRY(KDL_GIVEN(buffer, out_device));
+  if (!buffer->device)
+    return kdl_fail(KDL_BAD_CALL,
+                    "kdl_buffer_device: found a buffer of no device, expected one that kdl_alloc "
+                    "gave");
+  *out_device = buffer->device;
+  return KDL_OK;
 }
 
 kdl_status kdl_memory_info(kdl_device *device, uint64_t *out_free, uint64_t *out_total) {
   KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
   uint64_t available = 0, total = 0;
-  kdl_status status = KDL_GIVEN(device);
-  if (status == KDL_OK)
-    status = kdl_runtime_open(device, &runtime);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(device));
+  KDL_TRY(kdl_runtime_open(device, &runtime));
   if (!runtime->table->memory_info)
     return kdl_fail(KDL_UNSUPPORTED,
                     "kdl_memory_info: %s: its driver does not tell how much memory is free; "
                     "kdl_device_get tells how much there is",
                     runtime->label);
-  status = runtime->table->memory_info(runtime->handle, &available, &total);
-  if (status == KDL_OK && out_free)
+  KDL_TRY(runtime->table->memory_info(runtime->handle, &available, &total));
+  if (out_free)
     *out_free = available;
-  if (status == KDL_OK && out_total)
+  if (out_total)
     *out_total = total;
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -109,11 +101,9 @@ static kdl_status take_plain(uint64_t size, void **out_data) {
 
 static kdl_status take_host(const kdl_runtime *runtime, uint64_t size, void **out_data) {
   const kdl_backend_table *table = runtime->table;
-  kdl_status status = kdl_runtime_hold(runtime);
-  if (status != KDL_OK)
-    return status;
-  status = table->alloc_host ? table->alloc_host(runtime->handle, size, out_data)
-                             : take_plain(size, out_data);
+  KDL_TRY(kdl_runtime_hold(runtime));
+  kdl_status status = table->alloc_host ? table->alloc_host(runtime->handle, size, out_data)
+                                        : take_plain(size, out_data);
   if (status != KDL_OK)
     kdl_runtime_drop(runtime);
   return status;
@@ -123,10 +113,8 @@ kdl_status kdl_alloc_host(kdl_device *device, uint64_t size, void **out_data) {
   KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
   void *data = NULL;
-  kdl_status status = KDL_GIVEN(device, out_data);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_runtime_open(device, &runtime);
+  KDL_TRY(KDL_GIVEN(device, out_data));
+  kdl_status status = kdl_runtime_open(device, &runtime);
   if (status == KDL_OK && size > 0)
     status = take_host(runtime, size, &data);
   if (status == KDL_OK)
@@ -169,14 +157,12 @@ static kdl_status check_range(const char *call, const kdl_buffer *buffer, uint64
 static kdl_status check(const char *call, const kdl_queue *queue, const kdl_buffer *buffer,
                         uint64_t offset, uint64_t size) {
   const kdl_runtime *runtime = queue->runtime;
-  kdl_status status = kdl_runtime_usable(runtime);
-  if (status == KDL_OK)
-    status = check_range(call, buffer, offset, size);
-  if (status == KDL_OK && size && buffer->device != runtime->device)
-    status =
-        kdl_fail(KDL_BAD_CALL, "%s: found a buffer of %s, expected one of the queue's %s", call,
-                 buffer->device ? buffer->device->lines[0] : "no device", runtime->label);
-  return status;
+  KDL_TRY(kdl_runtime_usable(runtime));
+  KDL_TRY(check_range(call, buffer, offset, size));
+  if (size && buffer->device != runtime->device)
+    return kdl_fail(KDL_BAD_CALL, "%s: found a buffer of %s, expected one of the queue's %s", call,
+                    buffer->device ? buffer->device->lines[0] : "no device", runtime->label);
+  return KDL_OK;
 }
 
 static kdl_status check_given(const char *call, const kdl_queue *queue, const kdl_buffer *buffer,

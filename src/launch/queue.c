@@ -62,12 +62,10 @@ kdl_status kdl_queue_adopt(kdl_device *device, void *native, kdl_queue **out_que
 kdl_status kdl_device_queue(kdl_device *device, kdl_queue **out_queue) {
   KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
-  kdl_status status = KDL_GIVEN(device, out_queue);
-  if (status == KDL_OK)
-    status = kdl_runtime_open(device, &runtime);
-  if (status == KDL_OK)
-    *out_queue = (kdl_queue *)(uintptr_t)&runtime->queue;
-  return status;
+  KDL_TRY(KDL_GIVEN(device, out_queue));
+  KDL_TRY(kdl_runtime_open(device, &runtime));
+  *out_queue = (kdl_queue *)(uintptr_t)&runtime->queue;
+  return KDL_OK;
 }
 
 void kdl_queue_destroy(kdl_queue *queue) {
@@ -87,11 +85,9 @@ void kdl_queue_destroy(kdl_queue *queue) {
 }
 
 kdl_status kdl_sync(kdl_queue *queue) {
-  kdl_status status = KDL_GIVEN(queue);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(queue));
   const kdl_runtime *runtime = queue->runtime;
-  status = kdl_runtime_usable(runtime);
+  kdl_status status = kdl_runtime_usable(runtime);
   if (status == KDL_OK && queue->capture)
     status = kdl_fail(KDL_BAD_CALL,
                       "kdl_sync: found a queue that is being captured: nothing was given to it");
@@ -105,28 +101,22 @@ kdl_status kdl_sync(kdl_queue *queue) {
 
 kdl_status kdl_queue_native(kdl_queue *queue, void **out_handle) {
   KDL_NOT_CANCELLED;
-  kdl_status status = KDL_GIVEN(queue, out_handle);
-  if (status == KDL_OK)
-    status = kdl_runtime_usable(queue->runtime);
-  if (status == KDL_OK && queue == &queue->runtime->queue)
-    status = kdl_runtime_hold(queue->runtime); /* for good */
-  if (status == KDL_OK)
-    *out_handle = queue->runtime->table->queue_native(queue->runtime->handle, queue->head.queue);
-  return status;
+  KDL_TRY(KDL_GIVEN(queue, out_handle));
+  KDL_TRY(kdl_runtime_usable(queue->runtime));
+  if (queue == &queue->runtime->queue)
+    KDL_TRY(kdl_runtime_hold(queue->runtime)); /* for good */
+  *out_handle = queue->runtime->table->queue_native(queue->runtime->handle, queue->head.queue);
+  return KDL_OK;
 }
 
 kdl_status kdl_device_native(kdl_device *device, kdl_native which, void **out_handle) {
   KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;
-  kdl_status status = KDL_GIVEN(device, out_handle);
-  if (status == KDL_OK)
-    status = kdl_runtime_open(device, &runtime);
-  if (status == KDL_OK && (unsigned)which > KDL_NATIVE_CONTEXT)
-    status =
-        kdl_fail(KDL_BAD_CALL, "kdl_device_native: found %d, expected a kdl_native", (int)which);
-  if (status == KDL_OK)
-    status = kdl_runtime_hold(runtime); /* for good */
-  if (status == KDL_OK)
-    *out_handle = runtime->table->device_native(runtime->handle, which);
-  return status;
+  KDL_TRY(KDL_GIVEN(device, out_handle));
+  KDL_TRY(kdl_runtime_open(device, &runtime));
+  if ((unsigned)which > KDL_NATIVE_CONTEXT)
+    return kdl_fail(KDL_BAD_CALL, "kdl_device_native: found %d, expected a kdl_native", (int)which);
+  KDL_TRY(kdl_runtime_hold(runtime)); /* for good */
+  *out_handle = runtime->table->device_native(runtime->handle, which);
+  return KDL_OK;
 }

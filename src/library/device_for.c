@@ -18,9 +18,7 @@ static const kdl_backend preferred[] = {KDL_BACKEND_CUDA, KDL_BACKEND_HIP, KDL_B
 /* Backends whose devices may take an image that may hold the kernel. */
 static kdl_status find_backends(kdl_library *lib, const char *kernel, unsigned *out_backends) {
   kdl_catalog *catalog;
-  kdl_status status = kdl_library_catalog(lib, &catalog);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_library_catalog(lib, &catalog));
   uint32_t families = kdl_catalog_families(catalog, kernel ? kdl_text_of(kernel) : (kdl_string){0});
   unsigned backends = 0;
   for (int i = 0; i < KDL_FAMILY_COUNT; ++i) {
@@ -81,11 +79,9 @@ static bool is_like(const kdl_device *device, const kdl_device *best) {
 
 static kdl_status nothing_fits(kdl_library *lib, const char *kernel, unsigned backends) {
   kdl_catalog *catalog;
-  kdl_status status = kdl_library_catalog(lib, &catalog);
-  if (status == KDL_OK && kernel)
-    status = kdl_kernel_absent(catalog, kdl_text_of(kernel));
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_library_catalog(lib, &catalog));
+  if (kernel)
+    KDL_TRY(kdl_kernel_absent(catalog, kdl_text_of(kernel)));
   char names[64];
   kdl_out out = {names, sizeof names, 0};
   size_t count = 0;

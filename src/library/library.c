@@ -26,9 +26,7 @@ const char *kdl_version(void) {
 static kdl_status read_opts(const kdl_open_opts *opts, kdl_open_opts *out_opts) {
   const kdl_sized what = {"kdl_open", "opts", offsetof(kdl_open_opts, flags), sizeof *out_opts};
   *out_opts = (kdl_open_opts){.size = sizeof *out_opts};
-  kdl_status status = opts ? kdl_sized_read(what, opts, out_opts) : KDL_OK;
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(opts ? kdl_sized_read(what, opts, out_opts) : KDL_OK);
   const uint32_t known = KDL_OPEN_FILE | KDL_OPEN_GLOBAL | KDL_OPEN_NO_HOST;
   if (out_opts->flags & ~known)
     return kdl_fail(KDL_BAD_CALL, "kdl_open: opts.flags is 0x%x, expected no more than 0x%x",
@@ -62,11 +60,9 @@ kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **
   kdl_open_opts opts;
   kdl_container *container;
   char *found = NULL;
-  kdl_status status = KDL_GIVEN(out_lib);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(out_lib));
   kdl_layer_enter(KDL_LAYER_OPEN);
-  status = read_opts(given, &opts);
+  kdl_status status = read_opts(given, &opts);
   if (status == KDL_OK && opts.flags & KDL_OPEN_FILE && !path)
     status = kdl_fail(KDL_BAD_CALL, "kdl_open: found no path, expected a file with KDL_OPEN_FILE");
   if (status == KDL_OK && !path) {
@@ -89,11 +85,9 @@ kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *g
                            kdl_library **out_lib) {
   kdl_open_opts opts;
   kdl_container *container;
-  kdl_status status = KDL_GIVEN(data, out_lib);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(data, out_lib));
   kdl_layer_enter(KDL_LAYER_OPEN);
-  status = read_opts(given, &opts);
+  kdl_status status = read_opts(given, &opts);
   if (status == KDL_OK)
     status = kdl_container_open_memory(data, size, opts.name, &container);
   leave_open(status, status == KDL_OK ? container->name : NULL);
@@ -135,12 +129,10 @@ void kdl_close(kdl_library *lib) {
 }
 
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
-  kdl_status status = kdl_fork_check();
-  if (status == KDL_OK)
-    status = kdl_catalog_compile_all(lib->catalog);
-  if (status == KDL_OK)
-    *out_catalog = lib->catalog;
-  return status;
+  KDL_TRY(kdl_fork_check());
+  KDL_TRY(kdl_catalog_compile_all(lib->catalog));
+  *out_catalog = lib->catalog;
+  return KDL_OK;
 }
 
 /* Programs may ask for thousands of devices that they describe. */
@@ -205,16 +197,11 @@ static kdl_status check_index(const kdl_library *lib, size_t index) {
 }
 
 kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *out_info) {
-  kdl_status status = KDL_GIVEN(lib, out_info);
-  if (status == KDL_OK)
-    status = check_index(lib, index);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(lib, out_info));
+  KDL_TRY(check_index(lib, index));
   const kdl_sized what = {"kdl_image_get", "info", offsetof(kdl_image_info, module),
                           sizeof *out_info};
-  status = kdl_sized_check(what, out_info);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sized_check(what, out_info));
   const kdl_image *image = &lib->container->images[index];
   const kdl_image_info info = {
       .index = index,

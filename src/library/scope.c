@@ -25,10 +25,9 @@ static char preload_message[1024];
 static kdl_status preload(const char *path) {
   if (preload_count == limit_preloads)
     return kdl_fail(KDL_NO_MEMORY, "found more than %d libraries", limit_preloads);
-  kdl_status status = kdl_open(path, NULL, &preloads[preload_count]);
-  if (status == KDL_OK)
-    kdl_debug(KDL_DEBUG_FILES, "preloaded %s", preloads[preload_count++]->container->name);
-  return status;
+  KDL_TRY(kdl_open(path, NULL, &preloads[preload_count]));
+  kdl_debug(KDL_DEBUG_FILES, "preloaded %s", preloads[preload_count++]->container->name);
+  return KDL_OK;
 }
 
 /* In the child of a fork that came in between it begins anew. */

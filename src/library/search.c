@@ -182,13 +182,11 @@ kdl_status kdl_search_folder(const char *path, char ***out_files, size_t *out_co
 kdl_status kdl_search_open(const char *path, const char *name, kdl_container **out_container) {
   char **files;
   size_t count;
-  kdl_status status = kdl_search_folder(path, &files, &count);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_search_folder(path, &files, &count));
   if (!files)
     return kdl_container_open_file(path, name, out_container);
-  status = kdl_container_open_files((const char *const *)files, count, name ? name : path,
-                                    out_container);
+  kdl_status status = kdl_container_open_files((const char *const *)files, count,
+                                               name ? name : path, out_container);
   kdl_search_folder_free(files, count);
   return status;
 }

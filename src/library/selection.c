@@ -96,9 +96,7 @@ static kdl_status short_of_names(void) {
 }
 
 static kdl_status rank_route(const request *asked, size_t route, ranking *out_ranking) {
-  kdl_status status = kdl_catalog_compile_all(asked->catalog);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_catalog_compile_all(asked->catalog));
   ranking made = {
       .query = {.device = kdl_device_route(asked->device, route),
                 .policy = asked->policy,
@@ -226,11 +224,11 @@ static kdl_status remembered_on(kdl_library *lib, const request *asked, size_t r
 static kdl_status permitted_on(kdl_library *lib, const request *asked, size_t route,
                                const kdl_selection **out_selection) {
   kdl_kernel_id kernel = kdl_kernel_id_of(asked->kernel.data ? asked->kernel : KDL_TEXT(""));
-  kdl_status status = remembered_on(lib, asked, route, &kernel, out_selection);
-  if (status == KDL_OK && (*out_selection)->count &&
+  KDL_TRY(remembered_on(lib, asked, route, &kernel, out_selection));
+  if ((*out_selection)->count &&
       !kdl_device_permit(asked->device, route, asked->catalog, (*out_selection)->images[0].image))
-    status = remembered_on(lib, asked, route, &kernel, out_selection);
-  return status;
+    KDL_TRY(remembered_on(lib, asked, route, &kernel, out_selection));
+  return KDL_OK;
 }
 
 /* The remembered choice on the first route that has one; *out_selection is NULL where none has. */
@@ -269,14 +267,12 @@ kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, 
                             const kdl_select_opts *opts, kdl_ranked *out_ranked) {
   request asked;
   const kdl_selection *selection;
-  kdl_status status = make_request(lib, device, kernel, opts, &asked);
-  if (status == KDL_OK)
-    status = permitted_on(lib, &asked, route, &selection);
-  if (status == KDL_OK && kdl_debug_on(KDL_DEBUG_SELECT))
-    status = tell(&asked, route, false);
-  if (status == KDL_OK)
-    *out_ranked = (kdl_ranked){selection->count ? selection : NULL, asked.catalog};
-  return status;
+  KDL_TRY(make_request(lib, device, kernel, opts, &asked));
+  KDL_TRY(permitted_on(lib, &asked, route, &selection));
+  if (kdl_debug_on(KDL_DEBUG_SELECT))
+    KDL_TRY(tell(&asked, route, false));
+  *out_ranked = (kdl_ranked){selection->count ? selection : NULL, asked.catalog};
+  return KDL_OK;
 }
 
 kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, size_t route,
@@ -291,11 +287,9 @@ kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
   request asked;
   size_t route = 0;
   const kdl_selection *selection;
-  kdl_status status = KDL_GIVEN(lib, device, out_choice);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(lib, device, out_choice));
   const kdl_sized what = {"kdl_select", "choice", sizeof *out_choice, sizeof *out_choice};
-  status = kdl_sized_check(what, out_choice);
+  kdl_status status = kdl_sized_check(what, out_choice);
   if (status == KDL_OK)
     status = make_request(lib, device, kernel, opts, &asked);
   if (status == KDL_OK)
@@ -396,16 +390,15 @@ kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char 
 
 kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
                             kdl_coverage *out_coverage, size_t *out_route) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < kdl_device_route_count(device) && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < kdl_device_route_count(device); ++i) {
     kdl_coverage coverage;
-    status = kdl_inventory_cover(inventory, kdl_device_route(device, i), &coverage);
-    if (status == KDL_OK && (i == 0 || (!out_coverage->modules_run && coverage.modules_run))) {
+    KDL_TRY(kdl_inventory_cover(inventory, kdl_device_route(device, i), &coverage));
+    if ((i == 0 || (!out_coverage->modules_run && coverage.modules_run))) {
       *out_coverage = coverage;
       *out_route = i;
     }
   }
-  return status;
+  return KDL_OK;
 }
 
 kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
@@ -421,11 +414,8 @@ kdl_status kdl_variants(kdl_library *lib, const char *kernel,
                         int (*visit)(void *user, size_t image), void *user) {
   KDL_NOT_CANCELLED;
   kdl_catalog *catalog;
-  kdl_status status = KDL_GIVEN(lib, kernel, visit);
-  if (status == KDL_OK)
-    status = kdl_library_catalog(lib, &catalog);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(lib, kernel, visit));
+  KDL_TRY(kdl_library_catalog(lib, &catalog));
   size_t shortages = kdl_catalog_shortages(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     if (kdl_catalog_holds(catalog, i, kdl_text_of(kernel)) == KDL_KERNEL_HELD &&

@@ -43,10 +43,10 @@ static char *spec_text(const kdl_device_spec *spec, const char **out_label) {
 
 kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device *out_route) {
   char linker[PATH_MAX];
-  kdl_status status = kdl_select_device_init(spec, out_route);
-  if (status == KDL_OK && kdl_linker_path(linker))
+  KDL_TRY(kdl_select_device_init(spec, out_route));
+  if (kdl_linker_path(linker))
     kdl_device_take_bitcode(&out_route->rule);
-  return status;
+  return KDL_OK;
 }
 
 kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec) {
@@ -310,15 +310,13 @@ static kdl_status intern_described(const kdl_device_routes *routes, kdl_device *
 kdl_status kdl_device_find(const char *text, kdl_device **out_device) {
   KDL_NOT_CANCELLED;
   place_text place;
-  kdl_status status = KDL_GIVEN(text, out_device);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(text, out_device));
   if (parse_place(kdl_text_of(text), &place))
     return find_here(text, &place, out_device);
   kdl_device_routes *routes = malloc(sizeof *routes);
   if (!routes)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
-  status = kdl_device_routes_resolve(text, routes);
+  kdl_status status = kdl_device_routes_resolve(text, routes);
   if (status == KDL_OK)
     status = intern_described(routes, out_device);
   free(routes);
@@ -369,9 +367,7 @@ static kdl_device_info describe(const kdl_device *device, size_t route) {
 static kdl_status get(const char *call, const kdl_device *device, size_t route,
                       kdl_device_info *out_info) {
   const kdl_sized what = {call, "info", sizeof *out_info, sizeof *out_info};
-  kdl_status status = kdl_sized_check(what, out_info);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sized_check(what, out_info));
   kdl_device_info info = describe(device, route);
   kdl_sized_write(what, &info, out_info);
   return KDL_OK;

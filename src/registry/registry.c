@@ -210,10 +210,10 @@ static kdl_status ask_all(unsigned wanted, bool no_timeout, answers *out) {
   kdl_discover_opts opts = {.backends = wanted & KDL_BACKENDS_ALL,
                             .timeout_ms = no_timeout ? 0 : KDL_DISCOVER_TIMEOUT_MS,
                             .routes_alone = true};
-  kdl_status status = opts.backends ? kdl_discover(&opts, &out->found) : KDL_OK;
-  if (status == KDL_OK && out->found)
+  KDL_TRY(opts.backends ? kdl_discover(&opts, &out->found) : KDL_OK);
+  if (out->found)
     out->answered |= answering(out->found);
-  return status;
+  return KDL_OK;
 }
 
 /* Called with the lock held. */

@@ -172,12 +172,10 @@ static kdl_status check_forks(const kdl_device *device, const kdl_backend_table 
 
 static kdl_status open_once(kdl_device *device, size_t route) {
   const kdl_backend_table *table = kdl_backend_serving(device->routes[route]->spec.backend);
-  kdl_status status = table ? check_forks(device, table) : kdl_error_status();
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(table ? check_forks(device, table) : kdl_error_status());
   kdl_runtime *runtime = calloc(1, sizeof *runtime);
-  status = runtime ? open_route(device, route, table, runtime)
-                   : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_status status = runtime ? open_route(device, route, table, runtime)
+                              : kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status != KDL_OK) {
     free(runtime);
     return status;

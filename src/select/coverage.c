@@ -309,9 +309,7 @@ kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_
                                kdl_coverage *out_coverage) {
   tally counts;
   kdl_coverage coverage;
-  kdl_status status = tally_make(inventory, device, &counts, &coverage);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(tally_make(inventory, device, &counts, &coverage));
   for (size_t i = 0; i < inventory->name_count && !coverage.missing.data; ++i) {
     if (counts.kernels[i] == is_there)
       coverage.missing = inventory->names[i];

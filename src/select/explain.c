@@ -180,10 +180,8 @@ kdl_status kdl_kernel_absent(kdl_catalog *catalog, kdl_string kernel) {
                  : kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
   }
   kdl_inventory *inventory;
-  kdl_status status = kdl_inventory_create(catalog, &inventory);
-  if (status != KDL_OK)
-    return status;
-  status = not_found(inventory, kernel);
+  KDL_TRY(kdl_inventory_create(catalog, &inventory));
+  kdl_status status = not_found(inventory, kernel);
   kdl_inventory_destroy(inventory);
   return status;
 }

@@ -12,10 +12,9 @@ kdl_status kdl_select_device_init(const kdl_device_spec *spec, kdl_select_device
                  .cluster = spec->cluster,
                  .memory = spec->memory},
   };
-  kdl_status status = kdl_device_spec_compile(spec, &device.rule);
-  if (status == KDL_OK)
-    *out_device = device;
-  return status;
+  KDL_TRY(kdl_device_spec_compile(spec, &device.rule));
+  *out_device = device;
+  return KDL_OK;
 }
 
 static bool has_tag(const kdl_image *image, kdl_string tag) {

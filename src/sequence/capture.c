@@ -125,22 +125,22 @@ static kdl_status read_arguments(const recorder *capture, const kdl_kernel *kern
                     "%s: image %u does not tell what it takes, so that a launch of it cannot be "
                     "captured",
                     kernel->name, (unsigned)kdl_kernel_image(kernel));
-  kdl_status status = kdl_arguments_check(kernel, args);
-  if (status == KDL_OK && args->count > KDL_LIMIT_ARGS)
-    status = kdl_fail(KDL_BAD_CALL, "%s: found %zu arguments, expected at most %d", kernel->name,
-                      args->count, KDL_LIMIT_ARGS);
-  for (size_t i = 0; i < args->count && status == KDL_OK; ++i) {
+  KDL_TRY(kdl_arguments_check(kernel, args));
+  if (args->count > KDL_LIMIT_ARGS)
+    return kdl_fail(KDL_BAD_CALL, "%s: found %zu arguments, expected at most %d", kernel->name,
+                    args->count, KDL_LIMIT_ARGS);
+  for (size_t i = 0; i < args->count; ++i) {
     uint32_t size = kernel->param_sizes[i];
     uint64_t address = 0;
     if (size == sizeof address)
       memcpy(&address, args->pointers[i], sizeof address);
     if (size == 0)
-      status = kdl_fail(KDL_UNSUPPORTED, "%s: image %u does not tell the size of argument %zu",
-                        kernel->name, (unsigned)kdl_kernel_image(kernel), i);
+      return kdl_fail(KDL_UNSUPPORTED, "%s: image %u does not tell the size of argument %zu",
+                      kernel->name, (unsigned)kdl_kernel_image(kernel), i);
     else if (size != sizeof address || !find_slot(capture, address, &out_operands[i]))
       out_operands[i] = kdl_value(args->pointers[i], size);
   }
-  return status;
+  return KDL_OK;
 }
 
 /* What is captured is recorded by one thread at a time. */
@@ -312,15 +312,13 @@ kdl_status kdl_capture_begin(kdl_queue *queue) {
 
 kdl_status kdl_capture_end(kdl_queue *queue, kdl_sequence **out_sequence) {
   KDL_NOT_CANCELLED;
-  kdl_status status = KDL_GIVEN(queue, out_sequence);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(queue, out_sequence));
   if (!queue->capture)
     return kdl_fail(KDL_BAD_CALL, "kdl_capture_end: found a queue that is not being captured");
   kdl_sequence *sequence = recorder_of(queue->capture)->sequence;
   end(recorder_of(queue->capture));
   queue->capture = NULL;
-  status = kdl_sequence_finish(sequence);
+  kdl_status status = kdl_sequence_finish(sequence);
   if (status == KDL_OK)
     *out_sequence = sequence;
   else

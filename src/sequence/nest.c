@@ -124,9 +124,7 @@ static kdl_status copy_launch(const nesting *nest, const kdl_recorded_node *from
 }
 
 static kdl_status copy_join(const nesting *nest, const kdl_recorded_node *from) {
-  kdl_status status = kdl_recording_add(nest->outer, from);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_recording_add(nest->outer, from));
   kdl_recorded_join *join = &nest->outer->nodes[nest->outer->node_count - 1].of.join;
   for (uint32_t i = 0; i < join->joined_count; ++i)
     join->joined[i] += nest->base;

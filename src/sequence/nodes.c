@@ -45,18 +45,15 @@ static kdl_status make_launch(making *m, const kdl_recorded_launch *launch,
   static void *const nothing = NULL;
   const kdl_extent one = {1, 1, 1}, *items = &launch->items.of.items;
   const kdl_kernel *kernel = launch->kernel;
-  kdl_status status = KDL_OK;
   node->launch = kernel->loaded.launch;
   node->kernel = &kernel->head;
   node->args = (kdl_args){.count = launch->arg_count + kernel->key.hidden, .pointers = m->pointers};
   if (kernel->loaded.launched)
     __atomic_store_n(kernel->loaded.launched, 1, __ATOMIC_RELAXED);
-  for (size_t i = 0; i < launch->arg_count && status == KDL_OK; ++i)
-    status = make_argument(m, &launch->args[i]);
-  for (size_t i = 0; i < kernel->key.hidden && status == KDL_OK; ++i)
+  for (size_t i = 0; i < launch->arg_count; ++i)
+    KDL_TRY(make_argument(m, &launch->args[i]));
+  for (size_t i = 0; i < kernel->key.hidden; ++i)
     *m->pointers++ = &nothing;
-  if (status != KDL_OK)
-    return status;
   if (!launch->items.kind) {
     node->desc = launch->desc;
     settle_block(kernel, &node->desc);

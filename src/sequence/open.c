@@ -160,13 +160,12 @@ static kdl_status find_kernel(const opening *job, const kdl_saved_kernel *saved,
 /* Before the sequence is made, since the first kernel may be what decides by which driver the
  * device is used. */
 static kdl_status find_kernels(opening *job) {
-  kdl_status status = KDL_OK;
   job->kernels = calloc((size_t)job->saved.kernel_count + 1, sizeof(kdl_kernel *));
   if (!job->kernels)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a sequence");
-  for (uint32_t i = 0; i < job->saved.kernel_count && status == KDL_OK; ++i)
-    status = find_kernel(job, &job->saved.kernels[i], &job->kernels[i]);
-  return status;
+  for (uint32_t i = 0; i < job->saved.kernel_count; ++i)
+    KDL_TRY(find_kernel(job, &job->saved.kernels[i], &job->kernels[i]));
+  return KDL_OK;
 }
 
 /* The best device for the first kernel. */
@@ -190,14 +189,13 @@ static kdl_status find_device(opening *job) {
 /* Recording                                                                                    */
 
 static kdl_status record_slots(opening *job) {
-  kdl_status status = KDL_OK;
   kdl_slot slot;
-  for (uint32_t i = 0; i < job->saved.slot_count && status == KDL_OK; ++i) {
+  for (uint32_t i = 0; i < job->saved.slot_count; ++i) {
     const kdl_saved_slot *saved = &job->saved.slots[i];
-    status =
-        kdl_sequence_slot_of(job->sequence, saved->kind, saved->name.data, saved->bytes, &slot);
+    KDL_TRY(
+        kdl_sequence_slot_of(job->sequence, saved->kind, saved->name.data, saved->bytes, &slot));
   }
-  return status;
+  return KDL_OK;
 }
 
 static bool is_set(const uint32_t extent[3]) {
@@ -296,10 +294,10 @@ static kdl_status open_image(opening *job, uint32_t index) {
 static kdl_status read_opts(const kdl_sequence_open_opts *given, kdl_sequence_open_opts *out) {
   const kdl_sized what = {"kdl_sequence_open", "opts", sizeof *out, sizeof *out};
   *out = (kdl_sequence_open_opts){.size = sizeof *out};
-  kdl_status status = given ? kdl_sized_read(what, given, out) : KDL_OK;
-  if (status == KDL_OK && out->library_count && !out->libraries)
+  KDL_TRY(given ? kdl_sized_read(what, given, out) : KDL_OK);
+  if (out->library_count && !out->libraries)
     return kdl_fail_null("kdl_sequence_open", "opts->libraries");
-  return status;
+  return KDL_OK;
 }
 
 kdl_status kdl_sequence_open(kdl_library *lib, kdl_device *device,

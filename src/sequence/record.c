@@ -93,9 +93,7 @@ static kdl_status check_memory(const kdl_recording *recording, const kdl_operand
   if (operand->kind != KDL_OPERAND_SLOT)
     return kdl_fail(KDL_BAD_CALL, "found an operand of kind %d, expected memory",
                     (int)operand->kind);
-  kdl_status status = check_slot_kind(recording, operand->slot, KDL_SLOT_BUFFER, KDL_SLOT_HOST);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_slot_kind(recording, operand->slot, KDL_SLOT_BUFFER, KDL_SLOT_HOST));
   if (bytes > UINT64_MAX - operand->offset)
     return kdl_fail(KDL_BAD_CALL,
                     "found %" PRIu64 " bytes at offset %" PRIu64 ", which is too much", bytes,
@@ -116,9 +114,7 @@ static kdl_status check_size(const kdl_kernel *kernel, size_t index, uint64_t fo
 
 static kdl_status check_slot_argument(const kdl_recording *recording, const kdl_kernel *kernel,
                                       size_t index, const kdl_operand *operand) {
-  kdl_status status = check_slot_kind(recording, operand->slot, KDL_SLOT_BUFFER, KDL_SLOT_SCALAR);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_slot_kind(recording, operand->slot, KDL_SLOT_BUFFER, KDL_SLOT_SCALAR));
   const kdl_recorded_slot *slot = &recording->slots[operand->slot - 1];
   if (slot->kind == KDL_SLOT_BUFFER)
     return operand->offset < UINT64_MAX ? check_size(kernel, index, sizeof(uint64_t))
@@ -190,9 +186,7 @@ static kdl_status record_launch(kdl_sequence *sequence, const char *call, kdl_ke
   kdl_recording *recording;
   if (arg_count && !args)
     return kdl_fail_null(call, "args");
-  kdl_status status = kdl_sequence_recording(sequence, call, &recording);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sequence_recording(sequence, call, &recording));
   kdl_recorded_node node = {
       .kind = KDL_NODE_LAUNCH,
       .of.launch = {.kernel = kernel,
@@ -203,7 +197,7 @@ static kdl_status record_launch(kdl_sequence *sequence, const char *call, kdl_ke
     node.of.launch.items = *items;
   else
     node.of.launch.desc = *desc;
-  status = check_launch(recording, kernel, args, arg_count);
+  kdl_status status = check_launch(recording, kernel, args, arg_count);
   if (status == KDL_OK)
     status = items ? check_items(recording, kernel, items) : kdl_launch_check_grid(kernel, desc);
   if (status == KDL_OK)
@@ -260,10 +254,8 @@ static kdl_status record_copy(kdl_recording *recording, const kdl_operand *to,
 kdl_status kdl_sequence_copy(kdl_sequence *sequence, kdl_operand to, kdl_operand from,
                              uint64_t size) {
   kdl_recording *recording;
-  kdl_status status = kdl_sequence_recording(sequence, __func__, &recording);
-  if (status != KDL_OK)
-    return status;
-  status = record_copy(recording, &to, &from, size);
+  KDL_TRY(kdl_sequence_recording(sequence, __func__, &recording));
+  kdl_status status = record_copy(recording, &to, &from, size);
   if (status != KDL_OK)
     kdl_error_prefix("%s", __func__);
   return status;
@@ -311,12 +303,10 @@ kdl_status kdl_sequence_fill(kdl_sequence *sequence, kdl_operand to, uint64_t si
 static kdl_status record_event(kdl_sequence *sequence, const char *call, kdl_event *event,
                                kdl_node_kind kind) {
   kdl_recording *recording;
-  kdl_status status = kdl_sequence_recording(sequence, call, &recording);
-  if (status == KDL_OK && kdl_event_runtime(event) != recording->runtime)
-    status = kdl_fail(KDL_BAD_CALL, "%s: found an event of %s, expected one of %s", call,
-                      kdl_event_runtime(event)->label, recording->runtime->label);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sequence_recording(sequence, call, &recording));
+  if (kdl_event_runtime(event) != recording->runtime)
+    return kdl_fail(KDL_BAD_CALL, "%s: found an event of %s, expected one of %s", call,
+                    kdl_event_runtime(event)->label, recording->runtime->label);
   kdl_recorded_node node = {.kind = kind, .of.event = event};
   return kdl_recording_add(recording, &node);
 }
@@ -334,10 +324,8 @@ kdl_status kdl_sequence_event_wait(kdl_sequence *sequence, kdl_event *event) {
 static kdl_status mark(kdl_sequence *sequence, const char *call,
                        kdl_status (*make)(kdl_recording *recording)) {
   kdl_recording *recording;
-  kdl_status status = kdl_sequence_recording(sequence, call, &recording);
-  if (status != KDL_OK)
-    return status;
-  status = make(recording);
+  KDL_TRY(kdl_sequence_recording(sequence, call, &recording));
+  kdl_status status = make(recording);
   if (status != KDL_OK)
     kdl_error_prefix("%s", call);
   return status;
@@ -372,10 +360,8 @@ static kdl_status record_while(kdl_recording *recording, const kdl_operand *cond
 
 kdl_status kdl_sequence_while(kdl_sequence *sequence, kdl_operand condition) {
   kdl_recording *recording;
-  kdl_status status = kdl_sequence_recording(sequence, __func__, &recording);
-  if (status != KDL_OK)
-    return status;
-  status = record_while(recording, &condition);
+  KDL_TRY(kdl_sequence_recording(sequence, __func__, &recording));
+  kdl_status status = record_while(recording, &condition);
   if (status != KDL_OK)
     kdl_error_prefix("%s", __func__);
   return status;

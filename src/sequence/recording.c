@@ -164,7 +164,6 @@ static kdl_status hold(kdl_recording *recording, kdl_library *lib) {
 }
 
 kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *node) {
-  kdl_status status = KDL_OK;
   if (recording->node_count == KDL_LIMIT_NODES)
     return kdl_fail(KDL_BAD_CALL, "found more than %d nodes in a sequence", KDL_LIMIT_NODES);
   kdl_recorded_node *nodes = kdl_array_grow(recording->nodes, recording->node_count,
@@ -175,14 +174,11 @@ kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *
   kdl_recorded_node *kept = &nodes[recording->node_count]; /* which it is once it is counted */
   *kept = *node;
   if (kept->kind == KDL_NODE_LAUNCH) {
-    status = hold(recording, kept->of.launch.kernel->lib);
-    if (status == KDL_OK)
-      status = keep_launch(recording, &kept->of.launch);
+    KDL_TRY(hold(recording, kept->of.launch.kernel->lib));
+    KDL_TRY(keep_launch(recording, &kept->of.launch));
   } else if (kept->kind == KDL_NODE_JOIN) {
-    status = keep_join(recording, &kept->of.join);
+    KDL_TRY(keep_join(recording, &kept->of.join));
   }
-  if (status != KDL_OK)
-    return status;
   recording->launch_count += kept->kind == KDL_NODE_LAUNCH;
   need_all(recording, kept);
   kept->after = kept->kind == KDL_NODE_JOIN ? KDL_NO_NODE : recording->last;
@@ -232,9 +228,7 @@ kdl_status kdl_recording_fork(kdl_recording *recording) {
   if (!forks)
     return no_memory();
   recording->forks = forks;
-  kdl_status status = prepare(recording, KDL_MARK_FORK);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(prepare(recording, KDL_MARK_FORK));
   ++recording->mark_count;
   recording->forks[recording->fork_count++] = (kdl_recorded_fork){.begin = recording->last};
   return KDL_OK;
@@ -272,11 +266,8 @@ static kdl_status end_branch(const kdl_recording *recording, kdl_recorded_fork *
 
 kdl_status kdl_recording_branch(kdl_recording *recording) {
   kdl_recorded_fork *fork;
-  kdl_status status = prepare_in_fork(recording, KDL_MARK_BRANCH, &fork);
-  if (status == KDL_OK)
-    status = end_branch(recording, fork);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(prepare_in_fork(recording, KDL_MARK_BRANCH, &fork));
+  KDL_TRY(end_branch(recording, fork));
   ++recording->mark_count;
   recording->last = fork->begin;
   return KDL_OK;
@@ -284,12 +275,10 @@ kdl_status kdl_recording_branch(kdl_recording *recording) {
 
 kdl_status kdl_recording_join(kdl_recording *recording) {
   kdl_recorded_fork *fork;
-  kdl_status status = prepare_in_fork(recording, KDL_MARK_JOIN, &fork);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(prepare_in_fork(recording, KDL_MARK_JOIN, &fork));
   size_t count = fork->end_count;
   uint32_t last = recording->last;
-  status = end_branch(recording, fork);
+  kdl_status status = end_branch(recording, fork);
   if (status == KDL_OK && fork->end_count > 1) {
     kdl_recorded_node join = {.kind = KDL_NODE_JOIN,
                               .of.join = {fork->ends, (uint32_t)fork->end_count}};
@@ -317,9 +306,7 @@ kdl_status kdl_recording_while(kdl_recording *recording, const kdl_operand *cond
   if (recording->loop_count == KDL_LIMIT_LOOPS)
     return kdl_fail(KDL_BAD_CALL, "found loops more than %d deep", KDL_LIMIT_LOOPS);
   kdl_recorded_node node = {.kind = KDL_NODE_WHILE, .of.loop = {.condition = *condition}};
-  kdl_status status = kdl_recording_add(recording, &node);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_recording_add(recording, &node));
   recording->loops[recording->loop_count].begin = recording->last;
   recording->loops[recording->loop_count++].fork_count = recording->fork_count;
   return KDL_OK;
@@ -332,9 +319,7 @@ kdl_status kdl_recording_end_while(kdl_recording *recording) {
     return kdl_fail(KDL_BAD_CALL, "found a fork that is not joined");
   uint32_t begin = recording->loops[recording->loop_count - 1].begin;
   kdl_recorded_node node = {.kind = KDL_NODE_END, .of.loop = {.other = begin}};
-  kdl_status status = kdl_recording_add(recording, &node);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_recording_add(recording, &node));
   recording->nodes[begin].of.loop.other = recording->last;
   --recording->loop_count;
   return KDL_OK;

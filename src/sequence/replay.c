@@ -39,13 +39,12 @@ static kdl_status go_on(const kdl_state *state, void *queue, const kdl_runtime *
   const kdl_backend_node *node = &state->nodes[*at];
   const kdl_backend_node *loop = node->kind == KDL_NODE_END ? &state->nodes[node->other] : node;
   uint32_t number = 0;
-  kdl_status status =
-      table->read(runtime->handle, queue, &number, loop->from, loop->from_offset, sizeof number);
-  if (status == KDL_OK)
-    status = table->queue_sync(runtime->handle, queue);
-  if (status == KDL_OK && (number != 0) == (node->kind == KDL_NODE_END))
+  KDL_TRY(
+      table->read(runtime->handle, queue, &number, loop->from, loop->from_offset, sizeof number));
+  KDL_TRY(table->queue_sync(runtime->handle, queue));
+  if ((number != 0) == (node->kind == KDL_NODE_END))
     *at = node->other;
-  return status;
+  return KDL_OK;
 }
 
 kdl_status kdl_state_replay(const kdl_plan *plan, const kdl_state *state, void *queue) {

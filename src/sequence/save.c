@@ -522,10 +522,8 @@ kdl_status kdl_sequence_save(const kdl_sequence *sequence, const char *path,
                              const kdl_sequence_save_opts *opts) {
   KDL_NOT_CANCELLED;
   saving job;
-  kdl_status status = KDL_GIVEN(sequence, path);
-  if (status != KDL_OK)
-    return status;
-  status = begin(sequence, opts, &job);
+  KDL_TRY(KDL_GIVEN(sequence, path));
+  kdl_status status = begin(sequence, opts, &job);
   if (status != KDL_OK)
     kdl_error_prefix("%s: %s", __func__, path);
   else
@@ -539,10 +537,8 @@ kdl_status kdl_sequence_save_memory(const kdl_sequence *sequence,
                                     size_t *out_size) {
   KDL_NOT_CANCELLED;
   saving job;
-  kdl_status status = KDL_GIVEN(sequence, out_data, out_size);
-  if (status != KDL_OK)
-    return status;
-  status = begin(sequence, opts, &job);
+  KDL_TRY(KDL_GIVEN(sequence, out_data, out_size));
+  kdl_status status = begin(sequence, opts, &job);
   if (status != KDL_OK)
     kdl_error_prefix("%s", __func__);
   else

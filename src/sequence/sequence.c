@@ -14,9 +14,7 @@
 
 kdl_status kdl_sequence_create(kdl_device *device, kdl_sequence **out_sequence) {
   KDL_NOT_CANCELLED;
-  kdl_status status = KDL_GIVEN(device, out_sequence);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(device, out_sequence));
   const kdl_runtime *runtime;
   kdl_sequence *sequence = kdl_runtime_make(device, "a sequence", sizeof *sequence, &runtime);
   if (!sequence)
@@ -72,12 +70,9 @@ kdl_status kdl_sequence_recording(kdl_sequence *sequence, const char *call,
 }
 
 kdl_status kdl_sequence_get(const kdl_sequence *sequence, kdl_sequence_info *out_info) {
-  kdl_status status = KDL_GIVEN(sequence, out_info);
+  KDL_TRY(KDL_GIVEN(sequence, out_info));
   const kdl_sized what = {"kdl_sequence_get", "info", sizeof *out_info, sizeof *out_info};
-  if (status == KDL_OK)
-    status = kdl_sized_check(what, out_info);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sized_check(what, out_info));
   kdl_sequence_info info = {.size = sizeof info,
                             .slot_count = sequence->recording.slot_count,
                             .node_count = sequence->recording.node_count,
@@ -88,20 +83,16 @@ kdl_status kdl_sequence_get(const kdl_sequence *sequence, kdl_sequence_info *out
 }
 
 kdl_status kdl_sequence_device(const kdl_sequence *sequence, kdl_device **out_device) {
-  kdl_status status = KDL_GIVEN(sequence, out_device);
-  if (status == KDL_OK)
-    *out_device = sequence->recording.device;
-  return status;
+  KDL_TRY(KDL_GIVEN(sequence, out_device));
+  *out_device = sequence->recording.device;
+  return KDL_OK;
 }
 
 kdl_status kdl_sequence_slot_get(const kdl_sequence *sequence, kdl_slot slot,
                                  kdl_slot_desc *out_desc) {
-  kdl_status status = KDL_GIVEN(sequence, out_desc);
+  KDL_TRY(KDL_GIVEN(sequence, out_desc));
   const kdl_sized what = {"kdl_sequence_slot_get", "desc", sizeof *out_desc, sizeof *out_desc};
-  if (status == KDL_OK)
-    status = kdl_sized_check(what, out_desc);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sized_check(what, out_desc));
   const kdl_recorded_slot *found = kdl_recording_slot(&sequence->recording, slot);
   if (!found) {
     kdl_error_prefix("kdl_sequence_slot_get");
@@ -114,9 +105,7 @@ kdl_status kdl_sequence_slot_get(const kdl_sequence *sequence, kdl_slot slot,
 
 kdl_status kdl_sequence_slot_find(const kdl_sequence *sequence, const char *name,
                                   kdl_slot *out_slot) {
-  kdl_status status = KDL_GIVEN(sequence, name, out_slot);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(sequence, name, out_slot));
   for (size_t i = 0; *name && i < sequence->recording.slot_count; ++i) {
     if (strcmp(sequence->recording.slots[i].name, name) == 0) {
       *out_slot = (kdl_slot)(i + 1);
@@ -142,9 +131,7 @@ static kdl_string type_of(const kdl_kernel *kernel, size_t index) {
 /* `*at` counts the arguments of all nodes, as if each had as many as one can have. */
 kdl_status kdl_sequence_slot_type(const kdl_sequence *sequence, kdl_slot slot, uint64_t *at,
                                   kdl_string *out_type) {
-  kdl_status status = KDL_GIVEN(sequence, at, out_type);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(KDL_GIVEN(sequence, at, out_type));
   const kdl_recording *recording = &sequence->recording;
   if (!kdl_recording_slot(recording, slot)) {
     kdl_error_prefix("kdl_sequence_slot_type");
@@ -234,11 +221,9 @@ static bool is_made_now(const kdl_sequence *sequence) {
 
 static kdl_status finish(kdl_sequence *sequence) {
   const kdl_runtime *runtime = sequence->recording.runtime;
-  kdl_status status = kdl_plan_make(&sequence->recording, &sequence->plan);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_plan_make(&sequence->recording, &sequence->plan));
   kdl_state *state = NULL;
-  status = kdl_state_create(&sequence->plan, &state);
+  kdl_status status = kdl_state_create(&sequence->plan, &state);
   bool has_instances = runtime->table->sequence_create && sequence->plan.node_count;
   if (runtime->traced)
     has_instances &= begin_tracing(sequence);
@@ -263,16 +248,14 @@ static kdl_status finish(kdl_sequence *sequence) {
 kdl_status kdl_sequence_finish(kdl_sequence *sequence) {
   KDL_NOT_CANCELLED;
   kdl_recording *recording;
-  kdl_status status = kdl_sequence_recording(sequence, __func__, &recording);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sequence_recording(sequence, __func__, &recording));
   if (recording->fork_count)
     return kdl_fail(KDL_BAD_CALL, "%s: found %zu forks that are not joined", __func__,
                     recording->fork_count);
   if (recording->loop_count)
     return kdl_fail(KDL_BAD_CALL, "%s: found %zu loops that are not ended", __func__,
                     recording->loop_count);
-  status = finish(sequence);
+  kdl_status status = finish(sequence);
   if (status == KDL_OK)
     sequence->is_finished = true;
   else

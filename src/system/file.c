@@ -87,9 +87,7 @@ static kdl_status walk_to_target(const char *path, kdl_walked *out_walked) {
 
 kdl_status kdl_file_target(const char *path, char **out_target) {
   kdl_walked walked;
-  kdl_status status = walk_to_target(path, &walked);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(walk_to_target(path, &walked));
   kdl_walked_end(&walked);
   char *target = strdup(walked.end);
   if (!target)
@@ -356,9 +354,7 @@ kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *path) {
 
 kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, int fd), void *user) {
   kdl_walked walked;
-  kdl_status status = walk_to_target(path, &walked);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(walk_to_target(path, &walked));
   struct stat old;
   bool replaces = fstatat(walked.folder, walked.name, &old, AT_SYMLINK_NOFOLLOW) == 0;
   if (replaces && !S_ISREG(old.st_mode)) {
@@ -369,12 +365,10 @@ kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, in
                     path);
   }
   kdl_file_draft draft;
-  status = begin_draft(&walked, path, &draft);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(begin_draft(&walked, path, &draft));
   if (replaces && kdl_walked_is_own(draft.folder, &old)) /* what others planted is not theirs */
     copy_ownership(draft.fd, &old);
-  status = write(user, draft.fd);
+  kdl_status status = write(user, draft.fd);
   if (status == KDL_OK)
     return kdl_file_draft_keep(&draft, walked.name);
   kdl_file_draft_drop(&draft);

@@ -82,9 +82,7 @@ static kdl_status set_path(const char *given) {
   if (!expand(given, name))
     return kdl_fail(KDL_IO, "%.40s...: the name is too long", given);
   char *target;
-  kdl_status status = kdl_file_target(name, &target);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_file_target(name, &target));
   char folder[PATH_MAX] = "";
   bool is_whole = target[0] == '/' || getcwd(folder, sizeof folder);
   int length =
@@ -193,9 +191,7 @@ static void after_fork(void) {
 }
 
 kdl_status kdl_trace_start(const kdl_trace_settings *settings) {
-  kdl_status status = set_path(settings->path);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(set_path(settings->path));
   clock_gettime(CLOCK_REALTIME, &started);
   kdl_trace_clock_start();
   if (!kdl_trace_buffers_start(settings->bytes))

@@ -179,9 +179,7 @@ void kdl_signature_make(const kdl_secret_key *key, kdl_string message, kdl_strin
 kdl_status kdl_signature_check(const kdl_signature *signature, const kdl_public_key *key,
                                kdl_string message, bool *out_fits) {
   uint8_t hash[KDL_BLAKE2B_512], second[KDL_ED25519_SIGNATURE + KDL_SIGNATURE_COMMENT];
-  kdl_status status = kdl_sodium_open();
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sodium_open());
   if (signature->is_hashed) {
     kdl_sodium_hash(message.data, message.length, hash);
     message = (kdl_string){(const char *)hash, sizeof hash};

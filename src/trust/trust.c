@@ -59,11 +59,10 @@ static kdl_status check_message(const kdl_signature *signature, const kdl_signed
   kdl_string message = {"", 0};
   char where[PATH_MAX + 8];
   const kdl_trust_settings *settings = kdl_trust_settings_read();
-  kdl_status status = kdl_signed_message(images, count, &message);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_signed_message(images, count, &message));
   snprintf(where, sizeof where, "in %s", settings->folder);
-  status = kdl_trust_check_by(signature, message, settings->keys, settings->key_count, where);
+  kdl_status status =
+      kdl_trust_check_by(signature, message, settings->keys, settings->key_count, where);
   free((char *)message.data);
   return status;
 }
@@ -115,12 +114,10 @@ static kdl_status check_beside(const char *path, kdl_string text, const kdl_sign
   kdl_signature signature;
   if (kdl_remembered_has(text, images, count))
     return KDL_OK;
-  kdl_status status = kdl_signature_read_file(path, text, &signature);
-  if (status == KDL_OK)
-    status = check_message(&signature, images, count);
-  if (status == KDL_OK)
-    kdl_remembered_add(text, images, count);
-  return status;
+  KDL_TRY(kdl_signature_read_file(path, text, &signature));
+  KDL_TRY(check_message(&signature, images, count));
+  kdl_remembered_add(text, images, count);
+  return KDL_OK;
 }
 
 kdl_status kdl_trust_check_beside(const char *file, const kdl_signed_image *images, size_t count) {

@@ -53,19 +53,17 @@ static kdl_status read_token(const token_answer *answer, char *token) {
   kdl_json json;
   token[0] = '\0';
   kdl_json_start(&json, answer->from, answer->text, answer->used);
-  kdl_status status = kdl_json_members(&json, read_token_key, token);
-  if (status == KDL_OK && !is_token(token))
-    status = kdl_fail(KDL_BAD_FILE, "%s: found no token, expected one", answer->from);
-  return status;
+  KDL_TRY(kdl_json_members(&json, read_token_key, token));
+  if (!is_token(token))
+    return kdl_fail(KDL_BAD_FILE, "%s: found no token, expected one", answer->from);
+  return KDL_OK;
 }
 
 static kdl_status make_url(const registry_session *session, const challenge *asked, char *out_url) {
   char scope[1024];
   snprintf(out_url, HTTP_LONGEST_URL, "%s", asked->realm);
   http_normalize(NULL, out_url);
-  kdl_status status = session_check_address(session, out_url, "token service");
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(session_check_address(session, out_url, "token service"));
   snprintf(scope, sizeof scope, "repository:%s:%s", session->name,
            session->sends ? "pull,push" : "pull");
   bool fits = (!asked->service[0] || http_add_query(out_url, "service", asked->service)) &&

@@ -267,9 +267,7 @@ static kdl_status lock_part(download *work, struct stat *out_info) {
 
 static kdl_status open_part(download *work) {
   struct stat info;
-  kdl_status status = lock_part(work, &info);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(lock_part(work, &info));
   work->have = (uint64_t)info.st_size;
   if (work->have > work->blob->size)
     return start_over(work);

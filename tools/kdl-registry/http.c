@@ -60,11 +60,8 @@ static int64_t now_ms(void) {
 
 kdl_status http_open(const char *schemes, http **out_http) {
   uint32_t seconds = default_seconds, deadline = default_deadline;
-  kdl_status status = kdl_environment_seconds("KDL_REGISTRY_TIMEOUT", limit_seconds, &seconds);
-  if (status == KDL_OK)
-    status = kdl_environment_seconds("KDL_REGISTRY_DEADLINE", limit_deadline, &deadline);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_environment_seconds("KDL_REGISTRY_TIMEOUT", limit_seconds, &seconds));
+  KDL_TRY(kdl_environment_seconds("KDL_REGISTRY_DEADLINE", limit_deadline, &deadline));
   http *client = calloc(1, sizeof *client);
   if (client && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
     client->curl = curl_easy_init();

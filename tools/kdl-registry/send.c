@@ -16,9 +16,7 @@ static kdl_status has_blob(registry_session *session, const char *digest, bool *
   http_answer answer;
   const http_request request = {.method = HTTP_HEAD, .is_small = true};
   snprintf(where, sizeof where, "blobs/%s", digest);
-  kdl_status status = session_ask(session, where, &request, &answer);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(session_ask(session, where, &request, &answer));
   *out_has = answer.code == 200;
   return *out_has || answer.code == 404 ? KDL_OK : session_refused(session, where, &answer);
 }
@@ -27,15 +25,14 @@ static kdl_status begin_upload(registry_session *session, char out_url[HTTP_LONG
   static const char where[] = "blobs/uploads/";
   http_answer answer;
   const http_request request = {.method = HTTP_POST, .is_small = true};
-  kdl_status status = session_ask(session, where, &request, &answer);
-  if (status == KDL_OK && answer.code != 202)
-    status = session_refused(session, where, &answer);
-  if (status == KDL_OK && !answer.location[0])
-    status = kdl_fail(KDL_BAD_FILE, "%s/%s: upload: found no Location, expected one", session->host,
-                      session->name);
-  if (status == KDL_OK)
-    memcpy(out_url, answer.location, HTTP_LONGEST_URL);
-  return status;
+  KDL_TRY(session_ask(session, where, &request, &answer));
+  if (answer.code != 202)
+    KDL_TRY(session_refused(session, where, &answer));
+  if (!answer.location[0])
+    return kdl_fail(KDL_BAD_FILE, "%s/%s: upload: found no Location, expected one", session->host,
+                    session->name);
+  memcpy(out_url, answer.location, HTTP_LONGEST_URL);
+  return KDL_OK;
 }
 
 static kdl_status send_bytes(registry_session *session, const char *digest,
@@ -47,14 +44,13 @@ static kdl_status send_bytes(registry_session *session, const char *digest,
                                 .body = bytes->data,
                                 .body_size = bytes->size,
                                 .is_small = bytes->size <= small_body};
-  kdl_status status = begin_upload(session, url);
-  if (status == KDL_OK && !http_add_query(url, "digest", digest))
-    status = kdl_fail(KDL_BAD_FILE, "%s: upload: the address is too long", session->host);
-  if (status == KDL_OK)
-    status = session_ask(session, url, &request, &answer);
-  if (status == KDL_OK && answer.code != 201)
-    status = session_refused(session, "upload", &answer);
-  return status;
+  KDL_TRY(begin_upload(session, url));
+  if (!http_add_query(url, "digest", digest))
+    return kdl_fail(KDL_BAD_FILE, "%s: upload: the address is too long", session->host);
+  KDL_TRY(session_ask(session, url, &request, &answer));
+  if (answer.code != 201)
+    KDL_TRY(session_refused(session, "upload", &answer));
+  return KDL_OK;
 }
 
 static kdl_status send_blob(registry_session *session, const blob_line *blob, const char *folder) {
@@ -81,14 +77,14 @@ static kdl_status send_manifest(registry_session *session, const char *reference
                                 .body_size = bytes->size,
                                 .is_small = bytes->size <= small_body};
   snprintf(where, sizeof where, "manifests/%s", reference);
-  kdl_status status = session_ask(session, where, &request, &answer);
-  if (status == KDL_OK && answer.code != 201)
-    status = session_refused(session, where, &answer);
-  if (status == KDL_OK && answer.digest[0] && strcmp(answer.digest, digest) != 0)
-    status = kdl_fail(KDL_BAD_FILE,
-                      "%s/%s: found that the registry keeps the manifest as %s, expected %s",
-                      session->host, session->name, answer.digest, digest);
-  return status;
+  KDL_TRY(session_ask(session, where, &request, &answer));
+  if (answer.code != 201)
+    KDL_TRY(session_refused(session, where, &answer));
+  if (answer.digest[0] && strcmp(answer.digest, digest) != 0)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s/%s: found that the registry keeps the manifest as %s, expected %s",
+                    session->host, session->name, answer.digest, digest);
+  return KDL_OK;
 }
 
 kdl_status send_all(registry_session *session, const char *list, const char *folder,

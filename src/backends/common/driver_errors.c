@@ -77,10 +77,10 @@ kdl_status kdl_driver_check_flags(const kdl_driver_errors *errors, uint32_t ordi
 
 kdl_status kdl_driver_check_shape(const kdl_driver_errors *errors, uint32_t ordinal,
                                   const kdl_launch_desc *desc) {
-  kdl_status status = kdl_driver_check_flags(errors, ordinal, desc->flags);
-  if (status == KDL_OK && desc->cluster[0])
-    status = kdl_own_services.fail(
+  KDL_TRY(kdl_driver_check_flags(errors, ordinal, desc->flags));
+  if (desc->cluster[0])
+    return kdl_own_services.fail(
         KDL_UNSUPPORTED, 0, "%s:%u: found a cluster of groups, expected none: the backend has none",
         errors->backend, ordinal);
-  return status;
+  return KDL_OK;
 }

@@ -10,9 +10,7 @@ kdl_status kdl_backend_open_driver(kdl_driver *driver) {
 
 kdl_status kdl_backend_load(kdl_driver *driver, const kdl_driver_errors *errors,
                             void (*ready)(const char *library)) {
-  kdl_status status = kdl_backend_open_driver(driver);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_backend_open_driver(driver));
   const char *call;
   int error = kdl_driver_start(driver, false, &call);
   if (error)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/common/replay.h"
 
+#include "base/error.h"
 #include "base/transfer.h"
 
 static kdl_status replay_node(const kdl_backend_table *table, void *device, void *queue,
@@ -12,8 +13,7 @@ static kdl_status replay_node(const kdl_backend_table *table, void *device, void
 
 kdl_status kdl_replay_nodes(const kdl_backend_table *table, void *device, void *queue,
                             const kdl_backend_node *const *nodes, size_t count) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < count && status == KDL_OK; ++i)
-    status = replay_node(table, device, queue, nodes[i]);
-  return status;
+  for (size_t i = 0; i < count; ++i)
+    KDL_TRY(replay_node(table, device, queue, nodes[i]));
+  return KDL_OK;
 }

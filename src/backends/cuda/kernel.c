@@ -105,14 +105,11 @@ static uint32_t suggest_block(const kdl_cuda_kernel *kernel, uint64_t shared) {
 static kdl_status prepare(kdl_cuda_kernel *kernel, kdl_cuda_module *module,
                           const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
   const kdl_cuda_code *code = module->code;
-  kdl_status status = kdl_cuda_has_libraries() ? find_free(kernel, code, request->name)
-                                               : find_bound(kernel, code, request->name);
-  if (status == KDL_OK && request->shared)
-    status = kdl_cuda_kernel_allow_shared(kernel, request->shared);
-  if (status == KDL_OK)
-    status = learn_params(kernel, module, request->name);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_cuda_has_libraries() ? find_free(kernel, code, request->name)
+                                   : find_bound(kernel, code, request->name));
+  if (request->shared)
+    KDL_TRY(kdl_cuda_kernel_allow_shared(kernel, request->shared));
+  KDL_TRY(learn_params(kernel, module, request->name));
   memcpy(kernel->head.block, request->block, sizeof kernel->head.block);
   if (!kernel->head.block[0]) {
     uint32_t suggested = suggest_block(kernel, request->shared);
@@ -192,9 +189,7 @@ enum { shared_unasked = 48 << 10 };
 kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size) {
   const kdl_cuda_device *device = kernel->device;
   int own = 0;
-  kdl_status status = get_attribute(kernel, KDL_CUDA_FUNC_SHARED_SIZE_BYTES, &own);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(get_attribute(kernel, KDL_CUDA_FUNC_SHARED_SIZE_BYTES, &own));
   uint64_t used = own > 0 ? (uint64_t)own : 0;
   if (used + size <= shared_unasked) {
     atomic_store(&kernel->shared_ready, (uint32_t)(shared_unasked - used));
@@ -213,17 +208,15 @@ kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size) 
                                  "kernel's own are more than the %llu that the device has",
                                  device->ordinal, (unsigned long long)size,
                                  (unsigned long long)used, (unsigned long long)limit);
-  status = set_attribute(kernel, KDL_CUDA_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)(limit - used));
-  if (status == KDL_OK)
-    atomic_store(&kernel->shared_ready, (uint32_t)(limit - used));
-  return status;
+  KDL_TRY(set_attribute(kernel, KDL_CUDA_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)(limit - used)));
+  atomic_store(&kernel->shared_ready, (uint32_t)(limit - used));
+  return KDL_OK;
 }
 
 kdl_status kdl_cuda_kernel_allow_wide_clusters(kdl_cuda_kernel *kernel) {
   if (atomic_load(&kernel->wide_clusters))
     return KDL_OK;
-  kdl_status status = set_attribute(kernel, KDL_CUDA_FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-  if (status == KDL_OK)
-    atomic_store(&kernel->wide_clusters, true);
-  return status;
+  KDL_TRY(set_attribute(kernel, KDL_CUDA_FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+  atomic_store(&kernel->wide_clusters, true);
+  return KDL_OK;
 }

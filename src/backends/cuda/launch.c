@@ -110,9 +110,7 @@ static kdl_status launch_from_stream(const launch_call *call) {
 static kdl_status launch_from_queue(const launch_call *call) {
   const kdl_cuda_kernel *kernel = kernel_of(call);
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(kernel->device, call->queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_cuda_enter(kernel->device, call->queue->context, &scope));
   int error = way_of(call->desc).launch(call, kernel->head.function);
   (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuLaunchKernel");
   return error == KDL_CUDA_SUCCESS ? KDL_OK : refused(call, error);
@@ -174,9 +172,7 @@ kdl_status kdl_cuda_launch_unusual(const kdl_kernel_head *head, const kdl_launch
                                    const kdl_args *args, void *queue) {
   const launch_call call = {head, desc, args, queue};
   kdl_cuda_kernel *kernel = kernel_of(&call);
-  kdl_status status = kdl_cuda_kernel_prepare(kernel, desc);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_cuda_kernel_prepare(kernel, desc));
   uint64_t from = atomic_load_explicit(&call.queue->context_from, memory_order_relaxed);
   if (from != KDL_CUDA_FROM_THREAD)
     return from == KDL_CUDA_FROM_STREAM ? launch_from_stream(&call) : launch_from_queue(&call);

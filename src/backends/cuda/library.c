@@ -60,9 +60,7 @@ void kdl_cuda_library_release(uint32_t ordinal, kdl_cuda_code *code) {
 
 static kdl_status load(uint32_t ordinal, const kdl_backend_image *image, kdl_cuda_code *code) {
   kdl_cuda_jit_input input;
-  kdl_status status = kdl_cuda_jit_begin(image, &code->jit, &input);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_cuda_jit_begin(image, &code->jit, &input));
   /* The bytes outlive the library, so the driver need not copy them. */
   int option = KDL_CUDA_LIBRARY_BINARY_IS_PRESERVED;
   void *value = (void *)(intptr_t)1;

@@ -45,12 +45,10 @@ static void release_bound(uint32_t ordinal, kdl_cuda_code *code) {
 static kdl_status load_into(kdl_cuda_device *device, const kdl_backend_image *image,
                             kdl_cuda_module *module) {
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_cuda_has_libraries()
-               ? kdl_cuda_library_acquire(device->ordinal, image, &module->code)
-               : load_bound(device->ordinal, image, &module->own);
+  KDL_TRY(kdl_cuda_enter_relaxed(device, &scope));
+  kdl_status status = kdl_cuda_has_libraries()
+                          ? kdl_cuda_library_acquire(device->ordinal, image, &module->code)
+                          : load_bound(device->ordinal, image, &module->own);
   (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuModuleLoadDataEx");
   return status;
 }
@@ -104,9 +102,7 @@ kdl_status kdl_cuda_global_find(void *handle, void *module_handle, const char *n
   kdl_cuda_device *device = handle;
   kdl_cuda_module *module = module_handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_cuda_enter_relaxed(device, &scope));
   bool free_of_contexts = kdl_cuda_has_libraries();
   size_t size = 0;
   int error = free_of_contexts

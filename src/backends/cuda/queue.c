@@ -48,9 +48,7 @@ kdl_status kdl_cuda_queue_create(void *device, int32_t priority, void **out_queu
 /* The caller's stream must be one of the device, and of the context that code is loaded into where
  * it is. */
 static kdl_status check_context(const kdl_cuda_device *device, const kdl_cuda_queue *queue) {
-  kdl_status status = kdl_cuda_check_context(device, queue->context, "stream");
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_cuda_check_context(device, queue->context, "stream"));
   if (!kdl_cuda_has_libraries())
     return kdl_own_services.fail(KDL_BAD_CALL, 0,
                                  "cuda:%u: the stream to be adopted is one of another context than "

@@ -329,18 +329,14 @@ kdl_status kdl_cuda_sequence_run(void *handle, void *sequence, void *queue_handl
   kdl_cuda_queue *queue = queue_handle;
   kdl_graph *graph = sequence;
   kdl_cuda_scope scope;
-  kdl_status status = KDL_OK;
   if (queue->context != device->context)
     return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "cuda:%u: the queue is of another context",
                                  device->ordinal);
   if (atomic_load_explicit(&queue->may_be_captured, memory_order_relaxed))
-    status = kdl_graph_check_capture(graph, queue);
-  if (status == KDL_OK && changed_count)
-    status = change(graph, changed, changed_count);
-  if (status == KDL_OK)
-    status = kdl_cuda_enter(device, queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+    KDL_TRY(kdl_graph_check_capture(graph, queue));
+  if (changed_count)
+    KDL_TRY(change(graph, changed, changed_count));
+  KDL_TRY(kdl_cuda_enter(device, queue->context, &scope));
   int error = kdl_cuda.graph_launch(graph->instance, queue->stream);
   return kdl_cuda_leave(&scope, error, "cuGraphLaunch, of a sequence of %zu nodes",
                         graph->node_count);

@@ -29,9 +29,7 @@ refused(const kdl_hip_kernel *kernel, const kdl_launch_desc *desc, int error, co
 
 static kdl_status check(const kdl_hip_kernel *kernel, const kdl_launch_desc *desc) {
   uint32_t ordinal = kernel->device->ordinal;
-  kdl_status status = kdl_driver_check_shape(&kdl_hip_errors, ordinal, desc);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_driver_check_shape(&kdl_hip_errors, ordinal, desc));
   if (desc->flags && !kdl_hip.launch_cooperative)
     return kdl_own_services.fail(
         KDL_UNSUPPORTED, 0,

@@ -50,9 +50,7 @@ static kdl_status check_stream(const kdl_hip_device *device, void *stream) {
 }
 
 kdl_status kdl_hip_queue_adopt(void *device, void *native, void **out_queue) {
-  kdl_status status = is_special(native) ? KDL_OK : check_stream(device, native);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(is_special(native) ? KDL_OK : check_stream(device, native));
   kdl_hip_queue made = {
       .stream = native, .make_current = is_special(native), .may_be_captured = true};
   return make_queue(device, made, out_queue);

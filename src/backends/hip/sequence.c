@@ -186,15 +186,11 @@ kdl_status kdl_hip_sequence_run(void *handle, void *sequence, void *queue_handle
   kdl_hip_queue *queue = queue_handle;
   kdl_graph *graph = sequence;
   kdl_hip_scope scope;
-  kdl_status status = KDL_OK;
   if (atomic_load_explicit(&queue->may_be_captured, memory_order_relaxed))
-    status = kdl_graph_check_capture(graph, queue);
-  if (status == KDL_OK && changed_count)
-    status = change(graph, changed, changed_count);
-  if (status == KDL_OK)
-    status = kdl_hip_enter(device, &scope);
-  if (status != KDL_OK)
-    return status;
+    KDL_TRY(kdl_graph_check_capture(graph, queue));
+  if (changed_count)
+    KDL_TRY(change(graph, changed, changed_count));
+  KDL_TRY(kdl_hip_enter(device, &scope));
   int error = kdl_hip.graph_launch(graph->instance, queue->stream);
   return kdl_hip_leave(&scope, error, "hipGraphLaunch, of a sequence of %zu nodes",
                        graph->node_count);

@@ -3,6 +3,7 @@
 
 #include "backends/common/built_in.h"
 #include "backends/common/hand_over.h"
+#include "base/error.h"
 #include "device/cpu.h"
 #include "system/lock.h"
 
@@ -64,9 +65,7 @@ static inline __attribute__((always_inline)) kdl_status prepare(const kdl_host_l
   if (args->count != declared->param_count)
     return FAIL(KDL_BAD_CALL, "found %zu arguments, expected %u", args->count,
                 declared->param_count);
-  kdl_status status = check_shape(declared, desc, &out_work->group_count);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_shape(declared, desc, &out_work->group_count));
   const uint32_t *block = declared->block[0] ? declared->block : desc->block;
   const uint32_t *tile = kernel->tile[0] ? kernel->tile : block;
   out_work->shape = (kdl_host_group){
@@ -96,18 +95,16 @@ static kdl_status launch(const kdl_kernel_head *head, const kdl_launch_desc *des
   const kdl_host_loaded *kernel = head->context;
   kdl_host_work work = {.run = kernel->declared.run, .args = args->pointers};
   const char *error = NULL;
-  kdl_status status = prepare(kernel, desc, args, &error, &work);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(prepare(kernel, desc, args, &error, &work));
   if (work.group_count == 1 && work.shape.shared_size == 0) {
     work.run(&work.shape, work.args);
   } else {
     work.end = work.group_count;
-    status = kdl_host_run(&work, work.group_count);
+    KDL_TRY(kdl_host_run(&work, work.group_count));
   }
-  if (status == KDL_OK && error)
+  if (error)
     return FAIL(KDL_DEVICE, "%s", error);
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -199,16 +196,14 @@ static kdl_status kernel_find(void *device, void *handle, const kdl_kernel_reque
   (void)device;
   host_module *module = handle;
   kdl_host_kernel declared = {0};
-  kdl_status status = read_declared(&module->image, request->name, &declared);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_declared(&module->image, request->name, &declared));
   kdl_host_loaded *kernel =
       calloc(1, sizeof *kernel + declared.param_count * sizeof *kernel->params);
   if (!kernel)
     return kdl_in_process_no_memory();
   uint32_t packed_size = 0;
   kernel->declared = declared;
-  status = lay_out(kernel, &packed_size);
+  kdl_status status = lay_out(kernel, &packed_size);
   if (status != KDL_OK) {
     free(kernel);
     return status;

@@ -10,7 +10,9 @@
  * whatever the program or a library before it defines by that name.
  */
 #include "backends/host/host.h"
+
 #include "base/bytes.h"
+#include "base/error.h"
 #include "image/host/host_imports.h"
 #include "system/file.h"
 #include "system/loader.h"
@@ -266,9 +268,7 @@ static kdl_status open_object(const kdl_backend_image *source, kdl_host_object *
   if (source->kind != KDL_IMAGE_OBJECT)
     return FAIL(KDL_UNSUPPORTED, "found %s, expected a shared object for the CPU",
                 kdl_image_kind_name(source->kind));
-  kdl_status status = kdl_host_object_open(source->data, source->data_size, out_object);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_host_object_open(source->data, source->data_size, out_object));
   if (out_object->machine != own_machine)
     return FAIL(KDL_BAD_FILE, "found machine %u, expected %d", out_object->machine, own_machine);
   return kdl_host_check_cpu(source);

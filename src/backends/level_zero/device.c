@@ -145,23 +145,17 @@ static kdl_status choose_queue_group(kdl_ze_device *device) {
 /* Opening                                                                                      */
 
 static kdl_status set_up(kdl_ze_device *device) {
-  kdl_status status = find_device(device);
-  if (status == KDL_OK)
-    status = read_properties(device);
-  if (status == KDL_OK)
-    status = choose_queue_group(device);
-  if (status == KDL_OK)
-    status = device->adopted ? adopt_context(device) : share_context(device);
-  return status;
+  KDL_TRY(find_device(device));
+  KDL_TRY(read_properties(device));
+  KDL_TRY(choose_queue_group(device));
+  return device->adopted ? adopt_context(device) : share_context(device);
 }
 
 static kdl_status open_new(void *handle, const kdl_backend_device *desc) {
   kdl_ze_device *device = handle;
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
-  kdl_status status = set_up(device);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(set_up(device));
   kdl_ranges_init(&device->ranges);
   pthread_mutex_init(&device->lock, NULL);
   pthread_mutex_init(&device->stamps.lock, NULL);

@@ -51,10 +51,8 @@ static kdl_status give(kdl_ze_queue *queue, kdl_ze_stamp *stamp) {
 kdl_status kdl_ze_event_record(void *device, void *handle, void *queue) {
   ze_event *event = handle;
   kdl_ze_stamp *stamp;
-  kdl_status status = kdl_ze_stamp_take(device, &stamp);
-  if (status != KDL_OK)
-    return status;
-  status = give(queue, stamp);
+  KDL_TRY(kdl_ze_stamp_take(device, &stamp));
+  kdl_status status = give(queue, stamp);
   if (status != KDL_OK) {
     kdl_ze_stamp_drop(device, stamp);
     return status;
@@ -91,9 +89,7 @@ kdl_status kdl_ze_event_query(void *device, void *event, int *out_done) {
 
 /* The queue has the stamp until it has passed it. */
 static kdl_status append_wait(kdl_ze_queue *queue, kdl_ze_stamp *stamp, bool *out_kept) {
-  kdl_status status = kdl_ze_queue_lock_for_wait(queue);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_ze_queue_lock_for_wait(queue));
   int error = kdl_ze.wait(queue->list, 1, &stamp->event);
   *out_kept = error == KDL_ZE_SUCCESS;
   if (*out_kept)
@@ -131,11 +127,8 @@ static kdl_status read_time(kdl_ze_device *device, ze_event *event, uint64_t *ou
 kdl_status kdl_ze_event_elapsed(void *handle, void *start, void *end, double *out_ns) {
   kdl_ze_device *device = handle;
   uint64_t from = 0, to = 0;
-  kdl_status status = read_time(device, start, &from);
-  if (status == KDL_OK)
-    status = read_time(device, end, &to);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_time(device, start, &from));
+  KDL_TRY(read_time(device, end, &to));
   uint64_t ticks = (to - from) & device->tick_mask;
   bool is_back = ticks > device->tick_mask / 2;
   double forward = (double)(is_back ? (from - to) & device->tick_mask : ticks);

@@ -136,17 +136,14 @@ static kdl_status prepare(kdl_ze_kernel *kernel, const kdl_ze_module *module,
   kernel->list.name = kernel->name;
   if (!kernel->name || !take_number(kernel->device, &kernel->number))
     return kdl_ze_no_memory(kernel->device);
-  kdl_status status = kdl_ze_kernel_create(kernel, &kernel->handle);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_ze_kernel_create(kernel, &kernel->handle));
   kdl_ze_kernel_properties properties = {.type = KDL_ZE_KERNEL_PROPERTIES};
   int error = kdl_ze.kernel_properties(kernel->handle, &properties);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(kernel->device, error, "zeKernelGetProperties \"%s\"", kernel->name);
-  status = learn_arguments(kernel, module, request, properties.argument_count);
-  if (status == KDL_OK)
-    choose_block(kernel, request, properties.group_size, out_kernel);
-  return status;
+  KDL_TRY(learn_arguments(kernel, module, request, properties.argument_count));
+  choose_block(kernel, request, properties.group_size, out_kernel);
+  return KDL_OK;
 }
 
 kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_kernel_request *request,

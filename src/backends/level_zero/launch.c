@@ -50,9 +50,7 @@ static inline __attribute__((always_inline)) uint64_t differs(const kdl_ze_last 
 
 static kdl_status check(const kdl_ze_kernel *kernel, const kdl_launch_desc *desc) {
   const kdl_ze_device *device = kernel->device;
-  kdl_status status = kdl_driver_check_shape(&kdl_ze_errors, device->ordinal, desc);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_driver_check_shape(&kdl_ze_errors, device->ordinal, desc));
   if (desc->flags && !device->is_cooperative)
     return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                  "level_zero:%u: the device has no queues for cooperative launches",

@@ -98,10 +98,8 @@ static bool is_in_order(const kdl_ze_device *device, void *list) {
 
 kdl_status kdl_ze_queue_adopt(void *handle, void *native, void **out_queue) {
   kdl_ze_device *device = handle;
-  kdl_status status =
-      native ? check_list(device, native) : refuse(device, "is NULL, and there is no default one");
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(native ? check_list(device, native)
+                 : refuse(device, "is NULL, and there is no default one"));
   kdl_ze_queue *queue = new_queue(device);
   if (!queue)
     return kdl_ze_no_memory(device);
@@ -144,9 +142,7 @@ static kdl_status sync_list(kdl_ze_queue *queue) {
                                    : kdl_ze_fail(device, error, "zeCommandListHostSynchronize");
   }
   kdl_ze_stamp *stamp;
-  kdl_status status = kdl_ze_stamp_take(device, &stamp);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_ze_stamp_take(device, &stamp));
   int error = sync_by_event(queue, stamp);
   kdl_ze_stamp_drop(device, stamp);
   return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(device, error, "zeEventHostSynchronize");

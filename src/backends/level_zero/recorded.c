@@ -62,9 +62,7 @@ kdl_status kdl_ze_recorded_mark(kdl_ze_recorded *recorded, kdl_ze_queue *queue) 
   kdl_ze_stamp *stamp;
   if (recorded->mark || recorded->queue != queue)
     return KDL_OK;
-  kdl_status status = kdl_ze_stamp_take(queue->device, &stamp);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_ze_stamp_take(queue->device, &stamp));
   kdl_brief_lock_take(&queue->lock);
   int error = kdl_ze.barrier(queue->list, stamp->event, 0, NULL);
   stamp->given = error == KDL_ZE_SUCCESS;
@@ -88,10 +86,9 @@ static kdl_status instance_of(kdl_ze_nodes *nodes, const kdl_ze_kernel *kernel,
       return KDL_OK;
     }
   }
-  kdl_status status = kdl_ze_instance_create(kernel, out_instance);
-  if (status == KDL_OK)
-    nodes->instances[nodes->instance_count++] = *out_instance;
-  return status;
+  KDL_TRY(kdl_ze_instance_create(kernel, out_instance));
+  nodes->instances[nodes->instance_count++] = *out_instance;
+  return KDL_OK;
 }
 
 /* Remembers what the command is about to be given. */
@@ -114,14 +111,10 @@ static kdl_status record_launch(const kdl_ze_recorded *recorded, kdl_ze_nodes *n
   const kdl_ze_mutable_desc wanted = {.type = KDL_ZE_MUTABLE_ID_DESC,
                                       .flags = KDL_ZE_MUTABLE_ARGUMENTS | KDL_ZE_MUTABLE_GROUPS};
   kdl_ze_instance *instance;
-  kdl_status status = instance_of(nodes, kernel, &instance);
-  if (status == KDL_OK)
-    status = kdl_ze_instance_set_group(instance, &node->desc);
-  if (status == KDL_OK)
-    status = kdl_argument_cache_set(&instance->given, &kernel->list, instance->handle, &node->args,
-                                    node->desc.shared);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(instance_of(nodes, kernel, &instance));
+  KDL_TRY(kdl_ze_instance_set_group(instance, &node->desc));
+  KDL_TRY(kdl_argument_cache_set(&instance->given, &kernel->list, instance->handle, &node->args,
+                                 node->desc.shared));
   if (nodes->is_mutable) {
     keep(recorded, node, &recorded->commands[index], values);
     int error = kdl_ze.command_id(recorded->list, &wanted, &recorded->commands[index].id);
@@ -153,17 +146,16 @@ static kdl_status record_move(const kdl_ze_recorded *recorded, const kdl_ze_devi
 
 /* A list keeps the order of its commands, so that a join is nothing. */
 static kdl_status record_all(const kdl_ze_recorded *recorded, kdl_ze_nodes *nodes) {
-  kdl_status status = KDL_OK;
   size_t values = 0;
-  for (size_t i = 0; i < nodes->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < nodes->count; ++i) {
     const kdl_backend_node *node = nodes->nodes[i];
     recorded->commands[i].id = 0;
     if (node->kind == KDL_NODE_JOIN || node->is_skipped)
       continue;
-    status = node->kind == KDL_NODE_LAUNCH ? record_launch(recorded, nodes, i, &values)
-                                           : record_move(recorded, nodes->device, node);
+    KDL_TRY(node->kind == KDL_NODE_LAUNCH ? record_launch(recorded, nodes, i, &values)
+                                          : record_move(recorded, nodes->device, node));
   }
-  return status;
+  return KDL_OK;
 }
 
 static bool reserve(kdl_ze_recorded *recorded, const kdl_ze_nodes *nodes) {
@@ -195,15 +187,11 @@ static kdl_status empty(kdl_ze_recorded *recorded, const kdl_ze_nodes *nodes) {
 
 kdl_status kdl_ze_recorded_make(kdl_ze_recorded *recorded, kdl_ze_nodes *nodes) {
   recorded->is_whole = false;
-  kdl_status status = empty(recorded, nodes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(empty(recorded, nodes));
   recorded->generation = generation_of(nodes->device);
   recorded->has_changed = false;
   memset(recorded->changed, 0, nodes->count);
-  status = record_all(recorded, nodes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(record_all(recorded, nodes));
   int error = kdl_ze.recorded_close(recorded->list);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(nodes->device, error, "zeCommandListClose");

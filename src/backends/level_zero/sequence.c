@@ -68,10 +68,10 @@ static kdl_status ask(const kdl_ze_device *device, uint32_t *out_found) {
       !kdl_ze.recorded_create || !kdl_ze.recorded_close || !kdl_ze.recorded_reset ||
       !kdl_ze.recorded_append)
     return KDL_OK;
-  kdl_status status = find_extensions(device, out_found);
-  if (status == KDL_OK && (*out_found & has_mutable_lists))
-    status = check_mutability(device, out_found);
-  return status;
+  KDL_TRY(find_extensions(device, out_found));
+  if ((*out_found & has_mutable_lists))
+    KDL_TRY(check_mutability(device, out_found));
+  return KDL_OK;
 }
 
 static kdl_status check_driver(kdl_ze_device *device, bool *out_mutable) {
@@ -127,11 +127,8 @@ static kdl_status prepare(ze_sequence *sequence) {
   if (device->adopted)
     return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "level_zero:%u: the context is the program's",
                                  device->ordinal);
-  kdl_status status = check_driver(device, &nodes->is_mutable);
-  if (status == KDL_OK)
-    status = check_nodes(nodes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_driver(device, &nodes->is_mutable));
+  KDL_TRY(check_nodes(nodes));
   nodes->instances = calloc(nodes->count, sizeof *nodes->instances);
   if (!nodes->instances)
     return kdl_ze_no_memory(device);

@@ -111,12 +111,8 @@ static kdl_status settle(const kdl_opencl_device *device, const uint32_t *versio
 kdl_status kdl_opencl_commands_find(const kdl_opencl_device *device,
                                     kdl_opencl_commands *out_commands) {
   uint32_t versions[extension_count];
-  kdl_status status = learn_versions(device, versions);
-  if (status != KDL_OK)
-    return status;
-  status = check_buffers(device, versions[of_buffers]);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(learn_versions(device, versions));
+  KDL_TRY(check_buffers(device, versions[of_buffers]));
   *out_commands = (kdl_opencl_commands){0};
   find_functions(device, out_commands);
   return settle(device, versions, out_commands);

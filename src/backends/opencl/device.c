@@ -145,21 +145,16 @@ static kdl_status set_up(kdl_opencl_device *device) {
   if (!device->id)
     return kdl_own_services.fail(KDL_DEVICE, KDL_CL_DEVICE_NOT_FOUND,
                                  "opencl:%u: no platform shows it any more", device->ordinal);
-  kdl_status status = learn_version(device);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(learn_version(device));
   if (device->version < KDL_VERSION_OF(1, 2))
     return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: found OpenCL %u.%u, expected 1.2 or later",
                                  device->ordinal, device->version >> 16, device->version & 0xffff);
-  status = learn_extensions(device);
-  if (status == KDL_OK)
-    status = kdl_opencl_memory_choose(device);
-  if (status == KDL_OK)
-    status = device->adopted ? adopt_context(device) : make_context(device);
-  if (status == KDL_OK)
-    kdl_own_services.log("opencl:%u: memory is %s", device->ordinal, device->memory->name);
-  return status;
+  KDL_TRY(learn_extensions(device));
+  KDL_TRY(kdl_opencl_memory_choose(device));
+  KDL_TRY(device->adopted ? adopt_context(device) : make_context(device));
+  kdl_own_services.log("opencl:%u: memory is %s", device->ordinal, device->memory->name);
+  return KDL_OK;
 }
 
 static kdl_status open_new(void *handle, const kdl_backend_device *desc) {

@@ -83,9 +83,7 @@ kdl_status kdl_opencl_event_query(void *handle, void *event_handle, int *out_don
   kdl_opencl_device *device = handle;
   void *marker = NULL;
   int32_t state = KDL_CL_COMPLETE;
-  kdl_status status = retain(device, event_handle, &marker);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(retain(device, event_handle, &marker));
   int32_t error = marker ? kdl_opencl.event_info(marker, KDL_CL_EVENT_COMMAND_EXECUTION_STATUS,
                                                  sizeof state, &state, NULL)
                          : KDL_CL_SUCCESS;
@@ -115,9 +113,7 @@ kdl_status kdl_opencl_event_wait(void *handle, void *event_handle, void *queue_h
 /* When the marker was reached, by the device's clock. */
 static kdl_status time_of(const kdl_opencl_device *device, event *self, uint64_t *out_ns) {
   void *marker = NULL;
-  kdl_status status = retain(device, self, &marker);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(retain(device, self, &marker));
   if (!marker)
     return kdl_own_services.fail(KDL_BAD_CALL, 0, "opencl:%u: the event was not recorded",
                                  device->ordinal);
@@ -135,12 +131,10 @@ static kdl_status time_of(const kdl_opencl_device *device, event *self, uint64_t
 
 kdl_status kdl_opencl_event_elapsed(void *handle, void *start, void *end, double *out_ns) {
   uint64_t first = 0, last = 0;
-  kdl_status status = time_of(handle, start, &first);
-  if (status == KDL_OK)
-    status = time_of(handle, end, &last);
-  if (status == KDL_OK)
-    *out_ns = last >= first ? (double)(last - first) : -(double)(first - last);
-  return status;
+  KDL_TRY(time_of(handle, start, &first));
+  KDL_TRY(time_of(handle, end, &last));
+  *out_ns = last >= first ? (double)(last - first) : -(double)(first - last);
+  return KDL_OK;
 }
 
 /* Lives until the event is recorded again or destroyed. */

@@ -82,9 +82,7 @@ void *kdl_opencl_kernel_native(void *device, void *context) {
 static kdl_status learn_params(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
                                const kdl_kernel_request *request, void *native) {
   kdl_arguments learnt;
-  kdl_status status = kdl_opencl_params_learn(kernel->device, module, native, request, &learnt);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_opencl_params_learn(kernel->device, module, native, request, &learnt));
   return kdl_argument_list_keep(&kernel->list, &learnt)
              ? KDL_OK
              : kdl_opencl_no_memory(kernel->device->ordinal);
@@ -150,10 +148,8 @@ static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native,
 static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
                           const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
   kdl_opencl_instance *asked;
-  kdl_status status = kdl_opencl_instance_create(kernel, &asked);
-  if (status != KDL_OK)
-    return status;
-  status = learn_params(kernel, module, request, asked->kernel);
+  KDL_TRY(kdl_opencl_instance_create(kernel, &asked));
+  kdl_status status = learn_params(kernel, module, request, asked->kernel);
   if (status == KDL_OK)
     status = learn_block(kernel, asked->kernel, request, out_kernel);
   kdl_opencl_instance *first = status == KDL_OK ? allocate(kernel) : NULL;

@@ -89,10 +89,8 @@ static kdl_status launch_on(kdl_opencl_instance *instance, const kdl_launch_desc
     return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: OpenCL has neither cooperative launches nor clusters",
                                  instance->device->ordinal);
-  kdl_status status = kdl_argument_cache_set(&instance->given, &instance->of->list,
-                                             instance->kernel, args, desc->shared);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_argument_cache_set(&instance->given, &instance->of->list, instance->kernel, args,
+                                 desc->shared));
   if (!is_alike)
     set_shape(instance, desc);
   return enqueue(instance, queue, NULL);

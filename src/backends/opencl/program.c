@@ -128,9 +128,7 @@ static kdl_status build(const kdl_opencl_device *device, const kdl_backend_image
                         void *program) {
   char options[512];
   char said[960];
-  kdl_status status = options_for(device, image, options, sizeof options);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(options_for(device, image, options, sizeof options));
   int32_t error = kdl_opencl.program_build(program, 1, &device->id, options, NULL, NULL);
   read_log(device, program, said, sizeof said);
   if (error != KDL_CL_SUCCESS)

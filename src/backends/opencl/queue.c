@@ -44,10 +44,10 @@ kdl_status kdl_opencl_queue_create(void *handle, int32_t priority, void **out_qu
   void *native = create_native(device, priority, &error);
   if (!native)
     return kdl_opencl_fail(device->ordinal, error, "clCreateCommandQueue");
-  kdl_status status = wrap(device, native, out_queue);
-  if (status == KDL_OK && !atomic_exchange(&device->has_queue, true))
+  KDL_TRY(wrap(device, native, out_queue));
+  if (!atomic_exchange(&device->has_queue, true))
     ((kdl_opencl_queue *)*out_queue)->launch = launch_and_flush;
-  return status;
+  return KDL_OK;
 }
 
 /* Queues promise that work is done in the order in which it was given. */
@@ -87,9 +87,7 @@ kdl_status kdl_opencl_queue_adopt(void *handle, void *native, void **out_queue) 
         "opencl:%u: found NULL to be adopted, expected a cl_command_queue: "
         "OpenCL has no default queue",
         device->ordinal);
-  kdl_status status = check_native(device, native);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_native(device, native));
   int32_t error = kdl_opencl.queue_retain(native);
   if (error != KDL_CL_SUCCESS)
     return kdl_opencl_fail(device->ordinal, error, "clRetainCommandQueue");

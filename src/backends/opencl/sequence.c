@@ -64,10 +64,9 @@ static kdl_status check_node(const opencl_sequence *sequence, const kdl_backend_
 }
 
 static kdl_status check(const opencl_sequence *sequence) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < sequence->node_count && status == KDL_OK; ++i)
-    status = check_node(sequence, sequence->nodes[i]);
-  return status;
+  for (size_t i = 0; i < sequence->node_count; ++i)
+    KDL_TRY(check_node(sequence, sequence->nodes[i]));
+  return KDL_OK;
 }
 
 static kdl_opencl_kernel *kernel_of(const kdl_backend_node *node) {
@@ -128,11 +127,8 @@ static kdl_status make(opencl_sequence *sequence) {
   if (device->adopted)
     return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "opencl:%u: the context is the program's",
                                  device->ordinal);
-  kdl_status status = kdl_opencl_commands_find(device, &sequence->commands);
-  if (status == KDL_OK)
-    status = check(sequence);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_opencl_commands_find(device, &sequence->commands));
+  KDL_TRY(check(sequence));
   return reserve(sequence) ? KDL_OK : kdl_opencl_no_memory(device->ordinal);
 }
 
@@ -168,10 +164,9 @@ static kdl_status instance_of(opencl_sequence *sequence, kdl_opencl_kernel *kern
       return KDL_OK;
     }
   }
-  kdl_status status = kdl_opencl_instance_create(kernel, out_instance);
-  if (status == KDL_OK)
-    sequence->instances[sequence->instance_count++] = *out_instance;
-  return status;
+  KDL_TRY(kdl_opencl_instance_create(kernel, out_instance));
+  sequence->instances[sequence->instance_count++] = *out_instance;
+  return KDL_OK;
 }
 
 static void size_of(const kdl_backend_node *node, size_t global[dimensions],
@@ -189,12 +184,9 @@ static kdl_status record_launch(opencl_sequence *sequence, size_t index) {
   const uint64_t properties[] = {KDL_CL_MUTABLE_UPDATABLE_FIELDS, fields, 0};
   size_t global[dimensions], local[dimensions];
   kdl_opencl_instance *instance;
-  kdl_status status = instance_of(sequence, kernel, &instance);
-  if (status == KDL_OK)
-    status = kdl_argument_cache_set(&instance->given, &kernel->list, instance->kernel, &node->args,
-                                    node->desc.shared);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(instance_of(sequence, kernel, &instance));
+  KDL_TRY(kdl_argument_cache_set(&instance->given, &kernel->list, instance->kernel, &node->args,
+                                 node->desc.shared));
   size_of(node, global, local);
   int32_t error = sequence->commands.launch(sequence->buffer, NULL, fields ? properties : NULL,
                                             instance->kernel, dimensions, NULL, global, local, 0,
@@ -224,11 +216,8 @@ static kdl_status record_node(opencl_sequence *sequence, size_t index) {
 }
 
 static kdl_status record_all(opencl_sequence *sequence) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < sequence->node_count && status == KDL_OK; ++i)
-    status = record_node(sequence, i);
-  if (status != KDL_OK)
-    return status;
+  for (size_t i = 0; i < sequence->node_count; ++i)
+    KDL_TRY(record_node(sequence, i));
   int32_t error = sequence->commands.finalize(sequence->buffer);
   return error == KDL_CL_SUCCESS
              ? KDL_OK

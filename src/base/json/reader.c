@@ -80,11 +80,11 @@ kdl_status kdl_json_peek(kdl_json *json, kdl_json_kind *out_kind) {
 
 static kdl_status require(kdl_json *json, kdl_json_kind expected) {
   kdl_json_kind found = expected;
-  kdl_status status = kdl_json_peek(json, &found);
-  if (status == KDL_OK && found != expected)
+  KDL_TRY(kdl_json_peek(json, &found));
+  if (found != expected)
     return kdl_json_fail(json, json->at, "found %s, expected %s", kind_names[found],
                          kind_names[expected]);
-  return status;
+  return KDL_OK;
 }
 
 static uint64_t level_bit(const kdl_json *json) {
@@ -92,9 +92,7 @@ static uint64_t level_bit(const kdl_json *json) {
 }
 
 kdl_status kdl_json_begin(kdl_json *json, kdl_json_kind kind) {
-  kdl_status status = require(json, kind);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(require(json, kind));
   if (json->depth == KDL_JSON_DEPTH)
     return kdl_json_fail(json, json->at, "found values nested deeper than %d, expected no more",
                          KDL_JSON_DEPTH);
@@ -251,36 +249,31 @@ static kdl_status read_string(kdl_json *json, sink *out) {
 }
 
 kdl_status kdl_json_string(kdl_json *json, char *text, size_t room) {
-  kdl_status status = require(json, KDL_JSON_STRING);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(require(json, KDL_JSON_STRING));
   size_t start = json->at;
   sink out = {.data = text, .room = room};
-  status = read_string(json, &out);
-  if (status == KDL_OK && out.cut)
+  KDL_TRY(read_string(json, &out));
+  if (out.cut)
     return kdl_json_fail(json, start, "found a string too long, expected at most %zu bytes",
                          room - 1);
-  return status;
+  return KDL_OK;
 }
 
 kdl_status kdl_json_next_key(kdl_json *json, char *key, size_t room, bool *out_more) {
   bool more;
-  kdl_status status = advance(json, &more);
-  if (status == KDL_OK && more) {
+  KDL_TRY(advance(json, &more));
+  if (more) {
     if (current(json) != '"')
       return unexpected(json, json->at, "a key in quotes");
     sink out = {.data = key, .room = room};
-    status = read_string(json, &out);
-    if (status != KDL_OK)
-      return status;
+    KDL_TRY(read_string(json, &out));
     skip_blanks(json);
     if (current(json) != ':')
       return unexpected(json, json->at, "':' after the key");
     ++json->at;
   }
-  if (status == KDL_OK)
-    *out_more = more;
-  return status;
+  *out_more = more;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -303,17 +296,16 @@ static kdl_status read_digits(kdl_json *json) {
 /* The grammar of RFC 8259, section 6; the value is the caller's business. */
 static kdl_status read_number(kdl_json *json) {
   take(json, '-');
-  kdl_status status = KDL_OK;
   if (!take(json, '0'))
-    status = read_digits(json);
-  if (status == KDL_OK && take(json, '.'))
-    status = read_digits(json);
-  if (status == KDL_OK && (take(json, 'e') || take(json, 'E'))) {
+    KDL_TRY(read_digits(json));
+  if (take(json, '.'))
+    KDL_TRY(read_digits(json));
+  if ((take(json, 'e') || take(json, 'E'))) {
     if (!take(json, '+'))
       take(json, '-');
-    status = read_digits(json);
+    KDL_TRY(read_digits(json));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* The number that comes next; it ends where the reader then stands. */
@@ -325,9 +317,7 @@ static kdl_status next_number(kdl_json *json, size_t *out_start) {
 
 kdl_status kdl_json_number(kdl_json *json, uint64_t *out_number) {
   size_t start;
-  kdl_status status = next_number(json, &start);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(next_number(json, &start));
   uint64_t number = 0;
   for (size_t i = start; i < json->at; ++i) {
     unsigned digit = (unsigned)(json->text[i] - '0');
@@ -343,9 +333,7 @@ kdl_status kdl_json_number(kdl_json *json, uint64_t *out_number) {
 
 kdl_status kdl_json_real(kdl_json *json, double *out_real) {
   size_t start;
-  kdl_status status = next_number(json, &start);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(next_number(json, &start));
   /* A number is followed by something else only by chance of the buffer's end: copied, it ends. */
   char text[64];
   size_t length = json->at - start;
@@ -371,14 +359,11 @@ static kdl_status read_word(kdl_json *json, const char *word) {
 }
 
 kdl_status kdl_json_boolean(kdl_json *json, bool *out_boolean) {
-  kdl_status status = require(json, KDL_JSON_BOOLEAN);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(require(json, KDL_JSON_BOOLEAN));
   bool value = current(json) == 't';
-  status = read_word(json, value ? "true" : "false");
-  if (status == KDL_OK)
-    *out_boolean = value;
-  return status;
+  KDL_TRY(read_word(json, value ? "true" : "false"));
+  *out_boolean = value;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -425,22 +410,22 @@ size_t kdl_json_at(const kdl_json *json) {
 kdl_status kdl_json_members(kdl_json *json, kdl_json_member *read, void *user) {
   char key[KDL_JSON_KEY];
   bool more = true;
-  kdl_status status = kdl_json_begin(json, KDL_JSON_OBJECT);
-  while (status == KDL_OK && more) {
-    status = kdl_json_next_key(json, key, sizeof key, &more);
-    if (status == KDL_OK && more)
-      status = read(json, key, user);
+  KDL_TRY(kdl_json_begin(json, KDL_JSON_OBJECT));
+  while (more) {
+    KDL_TRY(kdl_json_next_key(json, key, sizeof key, &more));
+    if (more)
+      KDL_TRY(read(json, key, user));
   }
-  return status;
+  return KDL_OK;
 }
 
 kdl_status kdl_json_items(kdl_json *json, kdl_json_item *read, void *user) {
   bool more = true;
-  kdl_status status = kdl_json_begin(json, KDL_JSON_ARRAY);
-  while (status == KDL_OK && more) {
-    status = kdl_json_next_item(json, &more);
-    if (status == KDL_OK && more)
-      status = read(json, user);
+  KDL_TRY(kdl_json_begin(json, KDL_JSON_ARRAY));
+  while (more) {
+    KDL_TRY(kdl_json_next_item(json, &more));
+    if (more)
+      KDL_TRY(read(json, user));
   }
-  return status;
+  return KDL_OK;
 }

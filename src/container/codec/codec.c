@@ -295,9 +295,7 @@ kdl_status kdl_codec_check(kdl_codec codec) {
 
 kdl_status kdl_inflater_create(kdl_codec codec, const void *packed, size_t packed_size,
                                kdl_inflater **out_inflater) {
-  kdl_status status = kdl_codec_check(codec);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_codec_check(codec));
   if (!methods[codec].start)
     return kdl_fail(KDL_BAD_CALL, "found codec %s, expected one that inflates step by step",
                     methods[codec].name);
@@ -307,7 +305,7 @@ kdl_status kdl_inflater_create(kdl_codec codec, const void *packed, size_t packe
   inflater->method = &methods[codec];
   inflater->packed = packed;
   inflater->packed_size = packed_size;
-  status = inflater->method->start(inflater);
+  kdl_status status = inflater->method->start(inflater);
   if (status != KDL_OK) {
     free(inflater);
     return status;
@@ -379,9 +377,7 @@ static kdl_status find_end(kdl_inflater *inflater) {
 }
 
 kdl_status kdl_inflater_finish(kdl_inflater *inflater) {
-  kdl_status status = find_end(inflater);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(find_end(inflater));
   for (size_t i = inflater->used; i < inflater->packed_size; ++i) {
     if (inflater->packed[i] != 0)
       return kdl_fail(
@@ -395,17 +391,13 @@ kdl_status kdl_inflater_finish(kdl_inflater *inflater) {
 
 kdl_status kdl_inflate(kdl_codec codec, const void *packed, size_t packed_size, void *out,
                        size_t inflated_size) {
-  kdl_status status = kdl_codec_check(codec);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_codec_check(codec));
   if (methods[codec].block)
     return methods[codec].block(packed, packed_size, out, inflated_size);
   kdl_inflater *inflater;
-  status = kdl_inflater_create(codec, packed, packed_size, &inflater);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_inflater_create(codec, packed, packed_size, &inflater));
   size_t count;
-  status = kdl_inflater_read(inflater, out, inflated_size, inflated_size, &count);
+  kdl_status status = kdl_inflater_read(inflater, out, inflated_size, inflated_size, &count);
   if (status == KDL_OK)
     status = kdl_inflater_finish(inflater);
   kdl_inflater_destroy(inflater);

@@ -48,13 +48,9 @@ static kdl_status pack_zstd(void *library, const void *data, size_t size, void *
   zstd_bound_fn *bound;
   zstd_compress_fn *compress;
   zstd_is_error_fn *is_error;
-  kdl_status status = find(library, "ZSTD_compressBound", &bound);
-  if (status == KDL_OK)
-    status = find(library, "ZSTD_compress", &compress);
-  if (status == KDL_OK)
-    status = find(library, "ZSTD_isError", &is_error);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(find(library, "ZSTD_compressBound", &bound));
+  KDL_TRY(find(library, "ZSTD_compress", &compress));
+  KDL_TRY(find(library, "ZSTD_isError", &is_error));
   size_t capacity = bound(size);
   void *packed = is_error(capacity) ? NULL : malloc(capacity);
   size_t packed_size = packed ? compress(packed, capacity, data, size, zstd_level) : 0;
@@ -66,11 +62,8 @@ static kdl_status pack_zlib(void *library, const void *data, size_t size, void *
                             size_t *out_size) {
   zlib_bound_fn *bound;
   zlib_compress_fn *compress;
-  kdl_status status = find(library, "compressBound", &bound);
-  if (status == KDL_OK)
-    status = find(library, "compress2", &compress);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(find(library, "compressBound", &bound));
+  KDL_TRY(find(library, "compress2", &compress));
   unsigned long capacity = bound(size);
   void *packed = capacity < size ? NULL : malloc(capacity);
   if (!packed || compress(packed, &capacity, data, size, zlib_level) != 0)
@@ -82,11 +75,8 @@ static kdl_status pack_lz4(void *library, const void *data, size_t size, void **
                            size_t *out_size) {
   lz4_bound_fn *bound;
   lz4_compress_fn *compress;
-  kdl_status status = find(library, "LZ4_compressBound", &bound);
-  if (status == KDL_OK)
-    status = find(library, "LZ4_compress_HC", &compress);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(find(library, "LZ4_compressBound", &bound));
+  KDL_TRY(find(library, "LZ4_compress_HC", &compress));
   if (size > KDL_LZ4_MAX_INPUT_SIZE)
     return kdl_fail(KDL_UNSUPPORTED, "lz4: found %zu bytes to compress, expected at most %d", size,
                     KDL_LZ4_MAX_INPUT_SIZE);
@@ -111,16 +101,14 @@ static const struct {
 
 kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **out_packed,
                        size_t *out_size) {
-  kdl_status status = kdl_codec_check(codec);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_codec_check(codec));
   if (codec >= sizeof packers / sizeof *packers || !packers[codec].pack)
     return kdl_fail(KDL_BAD_CALL, "found codec %s, expected zstd, zlib or lz4",
                     kdl_codec_name(codec));
   void *library = dlopen(packers[codec].library, RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return kdl_fail(KDL_UNSUPPORTED, "%s: its library is gone", kdl_codec_name(codec));
-  status = packers[codec].pack(library, data, size, out_packed, out_size);
+  kdl_status status = packers[codec].pack(library, data, size, out_packed, out_size);
   dlclose(library);
   return status;
 }

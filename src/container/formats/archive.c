@@ -74,10 +74,7 @@ static kdl_status read_bsd_name(kdl_container *container, const kdl_region *arch
     return kdl_malformed(archive, out_member->header, "member name",
                          "found a name of %" PRIu64 " bytes, expected at most %" PRIu64, length,
                          out_member->size < limit_name ? out_member->size : (uint64_t)limit_name);
-  kdl_status status =
-      intern_name(container, archive, out_member->offset, (size_t)length, &out_member->name);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(intern_name(container, archive, out_member->offset, (size_t)length, &out_member->name));
   out_member->name.length = strlen(out_member->name.data); /* padded with NULs */
   out_member->offset += length;
   out_member->size -= length;

@@ -43,10 +43,7 @@ static kdl_status parse_object(search *s, uint8_t *bytes, uint64_t size) {
   snprintf(name, sizeof name, "%s (embedded object %" PRIu64 ")", s->region->source->name,
            s->found);
   kdl_source *source;
-  kdl_status status =
-      kdl_source_open_owned(&s->container->arena, bytes, (size_t)size, name, &source);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_source_open_owned(&s->container->arena, bytes, (size_t)size, name, &source));
   kdl_container_adopt(s->container, source);
   ++s->found;
   kdl_region object = {source, 0, size};
@@ -105,14 +102,12 @@ kdl_status kdl_parse_bitcode(kdl_container *container, const kdl_parse_context *
   search s = {container, kdl_container_begin_module(container, scope, true), region, 0};
   *out_found = false;
   const void *data;
-  kdl_status status = kdl_source_view(region->source, region->base, region->size, &data);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_source_view(region->source, region->base, region->size, &data));
   s.scope.place = kdl_arena_format(&container->arena, " in @llvm.embedded.object%s", scope->place);
   if (!s.scope.place)
     return kdl_container_no_memory(container);
   kdl_bitcode bitcode;
-  status = in_file(&s, kdl_bitcode_open(data, (size_t)region->size, &bitcode));
+  kdl_status status = in_file(&s, kdl_bitcode_open(data, (size_t)region->size, &bitcode));
   for (bool more = true; status == KDL_OK && more;) {
     kdl_bitblock module;
     status = in_file(&s, kdl_bitcode_next_module(&bitcode, &module, &more));

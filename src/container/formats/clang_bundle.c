@@ -167,9 +167,7 @@ static kdl_status add_entry(kdl_container *container, const kdl_parse_context *s
                             const kdl_region *bundle, const bundle_entry *entry, uint32_t first,
                             const char *label) {
   kdl_string id;
-  kdl_status status = read_id(container, bundle, entry, &id);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_id(container, bundle, entry, &id));
   bundle_id parts = split_id(id);
   /* Every HIP bundle begins with an empty entry for the host; it is no image. */
   if (entry->size == 0 && kdl_text_is(parts.kind, "host"))
@@ -276,10 +274,9 @@ static size_t find_end_v1(const uint8_t *data, size_t size) {
 
 static kdl_status measure_v1(const kdl_region *bundle, uint64_t *out_total) {
   const void *data;
-  kdl_status status = kdl_source_view(bundle->source, bundle->base, bundle->size, &data);
-  if (status == KDL_OK)
-    *out_total = find_end_v1(data, (size_t)bundle->size);
-  return status;
+  KDL_TRY(kdl_source_view(bundle->source, bundle->base, bundle->size, &data));
+  *out_total = find_end_v1(data, (size_t)bundle->size);
+  return KDL_OK;
 }
 
 static kdl_status read_packed_header(const kdl_region *bundle, packed_header *out_header) {
@@ -310,9 +307,7 @@ static kdl_status read_packed_header(const kdl_region *bundle, packed_header *ou
       .total = load(raw + versions[version].total_at, width),
       .inflated_size = load(raw + versions[version].inflated_at, width),
   };
-  kdl_status status = version == 1 ? measure_v1(bundle, &out_header->total) : KDL_OK;
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(version == 1 ? measure_v1(bundle, &out_header->total) : KDL_OK);
   if (out_header->total < smallest || out_header->total > bundle->size)
     return kdl_malformed(bundle, versions[version].total_at, "total size",
                          "found %" PRIu64 ", expected from %" PRIu64 " to %" PRIu64
@@ -345,9 +340,7 @@ static kdl_status list_unread(kdl_container *container, const kdl_parse_context 
 static kdl_status read_packed(kdl_container *container, const kdl_parse_context *scope,
                               const kdl_region *bundle, uint64_t *out_used) {
   packed_header header;
-  kdl_status status = read_packed_header(bundle, &header);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_packed_header(bundle, &header));
   *out_used = header.total;
   const char *label =
       kdl_arena_format(&container->arena, "clang-bundle (compressed v%" PRIu32 ", %s)%s",
@@ -357,7 +350,8 @@ static kdl_status read_packed(kdl_container *container, const kdl_parse_context 
   uint64_t body = versions[header.version].header_size;
   kdl_region packed = kdl_region_slice(bundle, body, header.total - body);
   kdl_region inflated;
-  status = kdl_container_inflate(container, &packed, header.codec, header.inflated_size, &inflated);
+  kdl_status status =
+      kdl_container_inflate(container, &packed, header.codec, header.inflated_size, &inflated);
   if (status == KDL_UNSUPPORTED)
     return list_unread(container, scope, bundle, &packed, &header, label);
   if (status != KDL_OK)

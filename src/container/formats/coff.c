@@ -124,9 +124,8 @@ static kdl_status open_coff(const kdl_region *file, coff_file *out_coff) {
   const uint8_t *raw = kdl_region_peek(file, 0, look);
   if (!raw)
     return kdl_error_status();
-  kdl_status status = KDL_OK;
   if (raw[0] == 'M' && raw[1] == 'Z') {
-    status = open_image(out_coff, kdl_load_u32(raw + 60));
+    KDL_TRY(open_image(out_coff, kdl_load_u32(raw + 60)));
   } else if (is_big(raw, look)) {
     out_coff->count = kdl_load_u32(raw + 44);
     out_coff->sections = big_header_size;
@@ -136,8 +135,6 @@ static kdl_status open_coff(const kdl_region *file, coff_file *out_coff) {
     out_coff->sections = header_size;
     set_strings(out_coff, kdl_load_u32(raw + 8), kdl_load_u32(raw + 12), symbol_size);
   }
-  if (status != KDL_OK)
-    return status;
   uint64_t room =
       out_coff->sections < file->size ? (file->size - out_coff->sections) / section_size : 0;
   if (out_coff->count > room || out_coff->count > limit_sections)

@@ -279,8 +279,7 @@ static kdl_status walk_rest(kdl_container *container, const kdl_parse_context *s
   if (list->count)
     qsort(list->items, list->count, sizeof *list->items, compare_offsets);
   uint64_t done = 0;
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < list->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < list->count; ++i) {
     const candidate *item = &list->items[i];
     kdl_section part = item->section;
     if (!kdl_in_range(part.offset, part.size, elf->file->size) || part.offset + part.size <= done)
@@ -293,20 +292,18 @@ static kdl_status walk_rest(kdl_container *container, const kdl_parse_context *s
     done = part.offset + part.size;
     bool is_open = part.flags & KDL_SECTION_ALLOC && !(part.flags & KDL_SECTION_EXCLUDE);
     if (!item->name && !item->is_quiet && !part.is_described && is_open)
-      status = scan_section(container, scope, elf, &part);
+      KDL_TRY(scan_section(container, scope, elf, &part));
   }
-  return status;
+  return KDL_OK;
 }
 
 kdl_status kdl_parse_elf(kdl_container *container, const kdl_parse_context *scope,
                          const kdl_region *region, bool *out_found) {
   kdl_section_table elf;
-  kdl_status status = kdl_sections_open(region, &elf);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sections_open(region, &elf));
   candidate_list list = {0};
   uint32_t before = container->count;
-  status = collect(container, &elf, &list);
+  kdl_status status = collect(container, &elf, &list);
   if (status == KDL_OK)
     status = check_apart(container, &elf, &list);
   if (status == KDL_OK)

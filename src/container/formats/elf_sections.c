@@ -48,9 +48,7 @@ static kdl_status resolve_extended_counts(kdl_section_table *elf, uint32_t *name
   if (elf->table == 0 || (elf->count != 0 && *names_index != 0xffff))
     return KDL_OK;
   kdl_section first;
-  kdl_status status = kdl_sections_read(elf, 0, &first);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sections_read(elf, 0, &first));
   if (elf->count == 0)
     elf->count = first.size;
   if (*names_index == 0xffff)
@@ -91,9 +89,7 @@ kdl_status kdl_sections_open(const kdl_region *file, kdl_section_table *out_elf)
     return kdl_malformed(file, is_64 ? 40 : 32, "e_shoff",
                          "found 0x%" PRIx64 ", expected a section header before 0x%" PRIx64,
                          out_elf->table, file->size);
-  kdl_status status = resolve_extended_counts(out_elf, &names_index);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(resolve_extended_counts(out_elf, &names_index));
   uint64_t room = (file->size - out_elf->table) / out_elf->stride;
   if (out_elf->count > room || out_elf->count > limit_sections)
     return kdl_malformed(file, is_64 ? 60 : 48, "e_shnum",
@@ -105,7 +101,7 @@ kdl_status kdl_sections_open(const kdl_region *file, kdl_section_table *out_elf)
     return kdl_malformed(file, is_64 ? 62 : 50, "e_shstrndx",
                          "found %" PRIu32 ", expected less than e_shnum %" PRIu64, names_index,
                          out_elf->count);
-  status = kdl_sections_read(out_elf, names_index, &out_elf->names);
+  kdl_status status = kdl_sections_read(out_elf, names_index, &out_elf->names);
   return status == KDL_OK ? kdl_sections_check(out_elf, &out_elf->names, "section names") : status;
 }
 

@@ -274,12 +274,8 @@ static kdl_status read_entry(kdl_container *container, const kdl_parse_context *
   };
   uint64_t map = kdl_load_u64(entry + 8);
   range where = image_range(binary, entry);
-  kdl_status status = read_pairs(container, binary, position, entry, &image);
-  if (status == KDL_OK)
-    status =
-        check_image_range(binary, position, map, image.pair_count * pair_stride(binary), where);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_pairs(container, binary, position, entry, &image));
+  KDL_TRY(check_image_range(binary, position, map, image.pair_count * pair_stride(binary), where));
   image.source = binary->bytes.source;
   image.offset = where.size ? binary->bytes.base + where.offset - binary->shift : 0;
   image.size = image.stored_size = where.size;

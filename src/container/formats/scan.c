@@ -121,9 +121,7 @@ static kdl_status add_hit(kdl_container *container, const kdl_parse_context *sco
 static kdl_status name_place(kdl_container *container, const kdl_scan *scan,
                              kdl_parse_context *scope) {
   kdl_string name;
-  kdl_status status = scan->name(scan->user, &name);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(scan->name(scan->user, &name));
   scope->place =
       kdl_arena_format(&container->arena, " in %s%s", name.length ? name.data : "?", scope->place);
   return scope->place ? KDL_OK : kdl_container_no_memory(container);

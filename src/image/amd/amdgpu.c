@@ -199,9 +199,7 @@ static const char *triple_of(const kdl_elf *elf) {
 
 kdl_status kdl_amdgpu_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   kdl_elf elf;
-  kdl_status status = kdl_elf_open(data, size, &elf);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
   snprintf(target->triple, sizeof target->triple, "%s", triple_of(&elf));
   if (elf.os_abi == os_abi_hsa) {
     target->offload_kind = KDL_OFFLOAD_HIP;
@@ -222,16 +220,16 @@ kdl_status kdl_amdgpu_check_symbols(const void *data, size_t size) {
     uint32_t type;
   } needed[] = {{".symtab", KDL_ELF_SECTION_SYMTAB}, {".strtab", KDL_ELF_SECTION_STRTAB}};
   kdl_elf elf;
-  kdl_status status = kdl_elf_open(data, size, &elf);
-  for (size_t i = 0; status == KDL_OK && i < sizeof needed / sizeof *needed; ++i) {
+  KDL_TRY(kdl_elf_open(data, size, &elf));
+  for (size_t i = 0; i < sizeof needed / sizeof *needed; ++i) {
     kdl_elf_section section;
     bool found = false;
-    status = kdl_elf_find_section(&elf, needed[i].name, &section, &found);
-    if (status == KDL_OK && (!found || section.type != needed[i].type))
-      status = kdl_fail(KDL_BAD_FILE,
-                        "the code object is stripped: found no section %s, expected one: HIP "
-                        "crashes without. Link it without -s, and do not strip it",
-                        needed[i].name);
+    KDL_TRY(kdl_elf_find_section(&elf, needed[i].name, &section, &found));
+    if ((!found || section.type != needed[i].type))
+      return kdl_fail(KDL_BAD_FILE,
+                      "the code object is stripped: found no section %s, expected one: HIP "
+                      "crashes without. Link it without -s, and do not strip it",
+                      needed[i].name);
   }
-  return status;
+  return KDL_OK;
 }

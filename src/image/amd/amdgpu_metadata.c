@@ -23,9 +23,7 @@ enum {
 /* Reads the key of a map's next pair; the value is the reader's next item. */
 static kdl_status next_key(kdl_msgpack *reader, const char *wanted, bool *out_is_wanted) {
   kdl_msgpack_item key;
-  kdl_status status = kdl_msgpack_next(reader, &key);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_msgpack_next(reader, &key));
   if (key.type != KDL_MSGPACK_STRING)
     return kdl_image_malformed(key.offset, "AMDGPU metadata",
                                "found a key that is not a string, expected one");
@@ -35,11 +33,11 @@ static kdl_status next_key(kdl_msgpack *reader, const char *wanted, bool *out_is
 
 static kdl_status open_item(kdl_msgpack *reader, kdl_msgpack_type type, const char *field,
                             const char *expected, kdl_msgpack_item *out_item) {
-  kdl_status status = kdl_msgpack_next(reader, out_item);
-  if (status == KDL_OK && out_item->type != type)
+  KDL_TRY(kdl_msgpack_next(reader, out_item));
+  if (out_item->type != type)
     return kdl_image_malformed(out_item->offset, field, "found another type, expected %s",
                                expected);
-  return status;
+  return KDL_OK;
 }
 
 /* Finds a key of the map at which the reader stands; *out_value then stands at the value. */
@@ -102,12 +100,8 @@ static kdl_status read_name(kdl_msgpack reader, kdl_msgpack_item *out_name) {
   bool found;
   kdl_msgpack_item kernel;
   kdl_msgpack at = reader;
-  kdl_status status =
-      open_item(&at, KDL_MSGPACK_MAP, "amdhsa.kernels", "maps, one for each kernel", &kernel);
-  if (status == KDL_OK)
-    status = find_value(reader, ".name", &at, &found);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(open_item(&at, KDL_MSGPACK_MAP, "amdhsa.kernels", "maps, one for each kernel", &kernel));
+  KDL_TRY(find_value(reader, ".name", &at, &found));
   if (!found) {
     *out_name = (kdl_msgpack_item){.text = NULL};
     return KDL_OK;
@@ -123,29 +117,27 @@ typedef struct {
 static kdl_status visit_name(kdl_msgpack reader, void *user, bool *out_stop) {
   const name_visitor *visitor = user;
   kdl_msgpack_item name;
-  kdl_status status = read_name(reader, &name);
-  if (status == KDL_OK && name.text)
+  KDL_TRY(read_name(reader, &name));
+  if (name.text)
     *out_stop = visitor->visit(visitor->user, name.text, (size_t)name.count);
-  return status;
+  return KDL_OK;
 }
 
 /* Without metadata that can be read (code object version 2 keeps YAML) the symbols tell: a kernel
  * is a symbol of its own type there, and later has a descriptor NAME.kd. */
 static kdl_status visit_symbols(const kdl_elf *elf, kdl_visit_name *visit, void *user) {
   kdl_elf_symbols symbols;
-  kdl_status status = kdl_elf_open_symbols(elf, KDL_ELF_SECTION_DYNSYM, &symbols);
-  if (status == KDL_OK && symbols.count == 0)
-    status = kdl_elf_open_symbols(elf, KDL_ELF_SECTION_SYMTAB, &symbols);
-  for (uint64_t i = 1; status == KDL_OK && i < symbols.count; ++i) {
+  KDL_TRY(kdl_elf_open_symbols(elf, KDL_ELF_SECTION_DYNSYM, &symbols));
+  if (symbols.count == 0)
+    KDL_TRY(kdl_elf_open_symbols(elf, KDL_ELF_SECTION_SYMTAB, &symbols));
+  for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(elf, &symbols, i);
     if (!symbol.is_defined ||
         (symbol.type != symbol_hsa_kernel && symbol.type != KDL_ELF_SYMBOL_OBJECT))
       continue;
     const char *name;
     size_t length;
-    status = kdl_elf_symbol_name(elf, &symbols, &symbol, &name, &length);
-    if (status != KDL_OK)
-      return status;
+    KDL_TRY(kdl_elf_symbol_name(elf, &symbols, &symbol, &name, &length));
     if (symbol.type == KDL_ELF_SYMBOL_OBJECT) {
       if (length <= 3 || memcmp(name + length - 3, ".kd", 3) != 0)
         continue;
@@ -154,7 +146,7 @@ static kdl_status visit_symbols(const kdl_elf *elf, kdl_visit_name *visit, void 
     if (visit(user, name, length))
       break;
   }
-  return status;
+  return KDL_OK;
 }
 
 kdl_status kdl_amdgpu_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
@@ -186,9 +178,7 @@ static const struct {
 
 static kdl_status next_number(kdl_msgpack *reader, const char *key, uint32_t *out_number) {
   kdl_msgpack_item item;
-  kdl_status status = kdl_msgpack_next(reader, &item);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_msgpack_next(reader, &item));
   if (!item.is_unsigned || item.value >= KDL_NO_OFFSET)
     return kdl_image_malformed(item.offset, key, "found no number of 32 bits, expected one");
   *out_number = (uint32_t)item.value;
@@ -227,21 +217,18 @@ static kdl_status read_kind(kdl_msgpack reader, kdl_image_param_kind *out_kind, 
 
 static kdl_status visit_args(kdl_msgpack reader, kdl_visit_param *visit, void *user) {
   kdl_msgpack_item args;
-  kdl_status status = open_item(&reader, KDL_MSGPACK_ARRAY, ".args", "an array", &args);
-  for (uint64_t i = 0; status == KDL_OK && i < args.count; ++i) {
+  KDL_TRY(open_item(&reader, KDL_MSGPACK_ARRAY, ".args", "an array", &args));
+  for (uint64_t i = 0; i < args.count; ++i) {
     kdl_image_param param = {.size = 0};
     bool is_hidden = false;
-    status = read_kind(reader, &param.kind, &is_hidden);
-    if (status == KDL_OK)
-      status = read_number(reader, ".size", &param.size);
-    if (status == KDL_OK)
-      status = read_number(reader, ".offset", &param.offset);
-    if (status == KDL_OK && !is_hidden && visit(user, &param))
+    KDL_TRY(read_kind(reader, &param.kind, &is_hidden));
+    KDL_TRY(read_number(reader, ".size", &param.size));
+    KDL_TRY(read_number(reader, ".offset", &param.offset));
+    if (!is_hidden && visit(user, &param))
       return KDL_OK;
-    if (status == KDL_OK)
-      status = kdl_msgpack_skip(&reader);
+    KDL_TRY(kdl_msgpack_skip(&reader));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* Whether the reader stands at the kernel of that name. */
@@ -333,14 +320,12 @@ kdl_status kdl_amdgpu_read_limits(const void *data, size_t size, kdl_string kern
   kdl_elf elf;
   bool found = false;
   limit_visitor visitor = {.kernel = kernel};
-  kdl_status status = kdl_elf_open(data, size, &elf);
-  if (status == KDL_OK)
-    status = visit_kernels(&elf, visit_limits, &visitor, &found);
-  if (status == KDL_OK && found && !visitor.found)
-    status = kdl_no_such_kernel(kernel);
-  if (status == KDL_OK)
-    *out_limits = visitor.limits;
-  return status;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
+  KDL_TRY(visit_kernels(&elf, visit_limits, &visitor, &found));
+  if (found && !visitor.found)
+    KDL_TRY(kdl_no_such_kernel(kernel));
+  *out_limits = visitor.limits;
+  return KDL_OK;
 }
 
 void kdl_amdgpu_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,

@@ -145,9 +145,7 @@ static kdl_status print_arch(const kdl_elf *elf, kdl_image_target *target) {
 
 kdl_status kdl_host_elf_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   kdl_elf elf;
-  kdl_status status = kdl_elf_open(data, size, &elf);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
   print_triple(&elf, target);
   bool is_run = elf.machine == machine_x86_64 || elf.machine == machine_aarch64 ||
                 elf.machine == machine_riscv;
@@ -170,22 +168,20 @@ static bool is_runtime(const char *name) {
 kdl_status kdl_host_elf_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
                                      void *user) {
   kdl_elf elf;
-  kdl_status status = kdl_elf_open(data, size, &elf);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
   kdl_elf_symbols symbols;
-  status = kdl_elf_open_symbols(
+  KDL_TRY(kdl_elf_open_symbols(
       &elf, elf.type == KDL_ELF_TYPE_REL ? KDL_ELF_SECTION_SYMTAB : KDL_ELF_SECTION_DYNSYM,
-      &symbols);
-  for (uint64_t i = 1; status == KDL_OK && i < symbols.count; ++i) {
+      &symbols));
+  for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
     if (!is_callable_by_name(&symbol))
       continue;
     const char *name;
     size_t length;
-    status = kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length);
-    if (status == KDL_OK && !is_runtime(name) && visit(user, name, length))
+    KDL_TRY(kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length));
+    if (!is_runtime(name) && visit(user, name, length))
       break;
   }
-  return status;
+  return KDL_OK;
 }

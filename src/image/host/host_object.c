@@ -132,9 +132,7 @@ static kdl_status add_segment(kdl_host_object *object, uint64_t at, const uint8_
   };
   if (segment.memory_size == 0 && segment.file_size == 0)
     return KDL_OK;
-  kdl_status status = check_load(object, at, &segment);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_load(object, at, &segment));
   if (object->segment_count == KDL_HOST_LIMIT_SEGMENTS)
     return kdl_image_malformed(at, "segment", "found more than %d that are loaded, expected fewer",
                                KDL_HOST_LIMIT_SEGMENTS);
@@ -392,12 +390,8 @@ static kdl_status check_symbol(const kdl_host_object *object, uint64_t index) {
 }
 
 static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dynamic) {
-  kdl_status status =
-      read_table(object, dynamic, "DT_STRTAB", DT_STRTAB, DT_STRSZ, 0, 1, &object->strings);
-  if (status == KDL_OK)
-    status = count_symbols(object, dynamic, &object->symbol_count);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_table(object, dynamic, "DT_STRTAB", DT_STRTAB, DT_STRSZ, 0, 1, &object->strings));
+  KDL_TRY(count_symbols(object, dynamic, &object->symbol_count));
   const uint8_t *strings =
       kdl_host_object_at(object, object->strings.address, object->strings.size);
   if (object->strings.size == 0 || strings[0] || strings[object->strings.size - 1])
@@ -417,9 +411,9 @@ static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dyn
     return kdl_image_malformed(
         dynamic->places[DT_SYMTAB], "DT_SYMTAB",
         "found names in a segment that is written, expected them in another");
-  for (uint64_t i = 0; status == KDL_OK && i < object->symbol_count; ++i)
-    status = check_symbol(object, i);
-  return status;
+  for (uint64_t i = 0; i < object->symbol_count; ++i)
+    KDL_TRY(check_symbol(object, i));
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -499,26 +493,16 @@ kdl_status kdl_host_object_open(const void *data, size_t size, kdl_host_object *
   kdl_host_object object = {.data = data, .size = size, .align = page};
   kdl_host_extent extent = {0, 0};
   dynamic_table dynamic = {{0}, {0}, 0, 0};
-  kdl_status status = check_header(data, size);
-  if (status == KDL_OK) {
-    object.machine = kdl_load_u16(object.data + offsetof(Elf64_Ehdr, e_machine));
-    status = read_segments(&object, &extent);
-  }
-  if (status == KDL_OK)
-    status = read_dynamic(&object, extent, &dynamic);
-  if (status == KDL_OK)
-    status = read_symbols(&object, &dynamic);
-  if (status == KDL_OK)
-    status = check_needed(&object, extent);
-  if (status == KDL_OK)
-    status = read_relocations(&object, &dynamic);
-  if (status == KDL_OK)
-    status = kdl_host_object_check_relocations(&object);
-  if (status == KDL_OK)
-    status = check_function(&object, "DT_INIT", object.init);
-  if (status == KDL_OK)
-    status = check_function(&object, "DT_FINI", object.fini);
-  if (status == KDL_OK)
-    *out_object = object;
-  return status;
+  KDL_TRY(check_header(data, size));
+  object.machine = kdl_load_u16(object.data + offsetof(Elf64_Ehdr, e_machine));
+  KDL_TRY(read_segments(&object, &extent));
+  KDL_TRY(read_dynamic(&object, extent, &dynamic));
+  KDL_TRY(read_symbols(&object, &dynamic));
+  KDL_TRY(check_needed(&object, extent));
+  KDL_TRY(read_relocations(&object, &dynamic));
+  KDL_TRY(kdl_host_object_check_relocations(&object));
+  KDL_TRY(check_function(&object, "DT_INIT", object.init));
+  KDL_TRY(check_function(&object, "DT_FINI", object.fini));
+  *out_object = object;
+  return KDL_OK;
 }

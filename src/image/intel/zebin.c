@@ -22,14 +22,12 @@ static const char external_functions[] = "Intel_Symbol_Table_Void_Program";
 
 kdl_status kdl_zebin_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   kdl_elf elf;
-  kdl_status status = kdl_elf_open(data, size, &elf);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
   snprintf(target->triple, sizeof target->triple, "%s",
            elf.is_64 ? "spirv64-intel-unknown" : "spirv32-intel-unknown");
   kdl_elf_section compatibility;
   bool is_there;
-  status = kdl_elf_find_section(&elf, ".note.intelgt.compat", &compatibility, &is_there);
+  kdl_status status = kdl_elf_find_section(&elf, ".note.intelgt.compat", &compatibility, &is_there);
   if (status != KDL_OK || !is_there)
     return status;
   kdl_elf_notes notes = kdl_elf_notes_of(&elf, &compatibility);
@@ -78,11 +76,8 @@ static kdl_status read_kernel(const uint8_t *data, size_t size, kdl_string name,
   kdl_elf elf;
   kdl_elf_section section;
   bool is_there;
-  kdl_status status = kdl_elf_open(data, size, &elf);
-  if (status == KDL_OK)
-    status = kdl_elf_find_section(&elf, ".ze_info", &section, &is_there);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
+  KDL_TRY(kdl_elf_find_section(&elf, ".ze_info", &section, &is_there));
   if (!is_there)
     return kdl_fail(KDL_UNSUPPORTED, "zebin image: found no section .ze_info, expected it to tell "
                                      "its kernels' parameters");
@@ -95,8 +90,8 @@ static kdl_status read_kernel(const uint8_t *data, size_t size, kdl_string name,
 kdl_status kdl_zebin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
                                  kdl_visit_param *visit, void *user) {
   kdl_ze_kernel found;
-  kdl_status status = read_kernel(data, size, kernel, &found);
-  for (uint32_t i = 0; status == KDL_OK && i < found.param_count; ++i) {
+  KDL_TRY(read_kernel(data, size, kernel, &found));
+  for (uint32_t i = 0; i < found.param_count; ++i) {
     const kdl_ze_param *said = &found.params[i];
     kdl_image_param param = {
         .kind = said->kind,
@@ -107,7 +102,7 @@ kdl_status kdl_zebin_read_params(const uint8_t *data, size_t size, kdl_string ke
     if (visit(user, &param))
       break;
   }
-  return status;
+  return KDL_OK;
 }
 
 void kdl_zebin_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,

@@ -135,9 +135,7 @@ static kdl_status define_abbrev(kdl_bitstream *stream, uint64_t *out_abbrev) {
 
 static kdl_status add_abbrev(kdl_bitstream *stream, kdl_bitblock *block) {
   uint64_t abbrev;
-  kdl_status status = define_abbrev(stream, &abbrev);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(define_abbrev(stream, &abbrev));
   if (block->id == block_blockinfo) {
     if (stream->info_count == KDL_BITS_LIMIT_BLOCKINFO)
       return malformed(stream, "found more than %d abbreviations in BLOCKINFO, expected fewer",

@@ -128,9 +128,7 @@ static kdl_status read_tool_info(const kdl_elf *elf, unsigned sm, bool *is_famil
 
 kdl_status kdl_cubin_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   kdl_elf elf;
-  kdl_status status = kdl_elf_open(data, size, &elf);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
   snprintf(target->triple, sizeof target->triple, "%s",
            elf.is_64 ? "nvptx64-nvidia-cuda" : "nvptx-nvidia-cuda");
   target->offload_kind = KDL_OFFLOAD_CUDA;
@@ -145,15 +143,13 @@ kdl_status kdl_cubin_read_target(const uint8_t *data, size_t size, kdl_image_tar
   bool is_accelerated = sm >= first_accelerated_sm &&
                         elf.flags & (sm_is_low ? flag_accelerator_v7 : flag_accelerator_v8);
   bool is_family = false;
-  status = read_compat(&elf, &is_accelerated);
-  if (status == KDL_OK)
-    status = read_tool_info(&elf, sm, &is_family);
-  if (status == KDL_OK)
-    snprintf(target->arch, sizeof target->arch, "sm_%u%s", sm,
-             is_accelerated ? "a"
-             : is_family    ? "f"
-                            : "");
-  return status;
+  KDL_TRY(read_compat(&elf, &is_accelerated));
+  KDL_TRY(read_tool_info(&elf, sm, &is_family));
+  snprintf(target->arch, sizeof target->arch, "sm_%u%s", sm,
+           is_accelerated ? "a"
+           : is_family    ? "f"
+                          : "");
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -163,21 +159,20 @@ kdl_status kdl_cubin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
                                   void *user) {
   kdl_elf elf;
   kdl_elf_symbols symbols;
-  kdl_status status = kdl_elf_open(data, size, &elf);
-  if (status == KDL_OK)
-    status = kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_SYMTAB, &symbols);
-  for (uint64_t i = 1; status == KDL_OK && i < symbols.count; ++i) {
+  KDL_TRY(kdl_elf_open(data, size, &elf));
+  KDL_TRY(kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_SYMTAB, &symbols));
+  for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
     if (symbol.type != KDL_ELF_SYMBOL_FUNC || !(symbol.other & symbol_is_entry) ||
         !symbol.is_defined)
       continue;
     const char *name;
     size_t length;
-    status = kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length);
-    if (status == KDL_OK && visit(user, name, length))
+    KDL_TRY(kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length));
+    if (visit(user, name, length))
       break;
   }
-  return status;
+  return KDL_OK;
 }
 
 typedef struct {

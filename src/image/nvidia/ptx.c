@@ -197,9 +197,7 @@ kdl_status kdl_ptx_read_target(const uint8_t *data, size_t size, kdl_image_targe
   t = next(&s);
   if (!is(t, ".target"))
     return unexpected(t, "PTX", "the directive .target");
-  kdl_status status = read_arch(&s, target);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_arch(&s, target));
   /* Other directives that may follow .target concern debugging; absent means 32 bits. */
   uint32_t bits = 32;
   do
@@ -359,10 +357,10 @@ static void place(declaration *d, uint32_t pointer_size, uint64_t *end) {
 
 static kdl_status read_align(scanner *s, declaration *d) {
   uint32_t align = 0;
-  kdl_status status = read_count(s, ".align", &align);
-  if (status == KDL_OK && !d->is_pointer)
+  KDL_TRY(read_count(s, ".align", &align));
+  if (!d->is_pointer)
     d->align = align;
-  return status;
+  return KDL_OK;
 }
 
 /* Reads up to the comma or parenthesis that ends a parameter, which is *out_end. */

@@ -141,13 +141,11 @@ static kdl_status measure_vector(types *t, const kdl_spirv *m, layout *out) {
 
 static kdl_status measure_array(types *t, const kdl_spirv *m, layout *out) {
   kdl_spirv length;
-  kdl_status status = measure(t, kdl_spirv_operand(m, 2), out);
-  if (status == KDL_OK)
-    status = find(t, kdl_spirv_operand(m, 3), &length);
-  if (status == KDL_OK)
-    out->size *=
-        length.opcode == op_constant && length.length >= 4 ? kdl_spirv_operand(&length, 3) : 0;
-  return status;
+  KDL_TRY(measure(t, kdl_spirv_operand(m, 2), out));
+  KDL_TRY(find(t, kdl_spirv_operand(m, 3), &length));
+  out->size *=
+      length.opcode == op_constant && length.length >= 4 ? kdl_spirv_operand(&length, 3) : 0;
+  return KDL_OK;
 }
 
 static kdl_status measure_struct(types *t, const kdl_spirv *m, layout *out) {

@@ -253,9 +253,7 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
                       ld_confinement *out_confinement) {
   ld_confinement made = {.landlock = 0};
   bool is_required;
-  kdl_status status = read_setting(&made.is_off, &is_required);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_setting(&made.is_off, &is_required));
   kdl_debug_on(KDL_DEBUG_LINK); /* opens its file while that is allowed */
   if (request && request->is_checked)
     kdl_trust_leave();
@@ -331,9 +329,7 @@ static void print_limit(const char *key, int resource) {
 /* Tried, not claimed. */
 kdl_status ld_confine_print(const char *planted) {
   ld_confinement made;
-  kdl_status status = ld_confine(NULL, NULL, &made);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(ld_confine(NULL, NULL, &made));
   print_limit("cpu_seconds", RLIMIT_CPU);
   print_limit("memory", RLIMIT_AS);
   if (made.limits_processes)

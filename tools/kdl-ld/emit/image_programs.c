@@ -27,11 +27,8 @@ static kdl_status take_file(ld_linker *linker, const ld_file *file, const ld_pro
                             const char *kind, ld_output *output) {
   void *data;
   size_t size;
-  kdl_status status = ld_words_add(&linker->depends, program->path);
-  if (status == KDL_OK)
-    status = ld_file_read(file, &data, &size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(ld_words_add(&linker->depends, program->path));
+  KDL_TRY(ld_file_read(file, &data, &size));
   free(output->data);
   output->kind = kind;
   output->data = data;
@@ -74,16 +71,14 @@ static kdl_status check_undefined(const ld_linker *linker, const ld_output *obje
 /* A shared object with libm's name and nothing in it, to make an image ask for libm wherever it is
  * loaded: the one of this machine may not even be installed where its linker looks. */
 static kdl_status make_libm(const ld_linker *linker, const ld_program *lld, ld_file *out_libm) {
-  kdl_status status = ld_file_create("", 0, out_libm);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(ld_file_create("", 0, out_libm));
   const char *emulation = linker->target.family == KDL_FAMILY_X86_64    ? "elf_x86_64"
                           : linker->target.family == KDL_FAMILY_AARCH64 ? "aarch64linux"
                                                                         : "elf64lriscv";
   const char *arguments[] = {lld->path,           "-shared",         "-m", emulation,
                              "-soname=libm.so.6", "--build-id=none", "-o", "-",
                              "--format=binary",   "/dev/null",       NULL};
-  status = ld_program_run(lld, arguments, out_libm);
+  kdl_status status = ld_program_run(lld, arguments, out_libm);
   if (status != KDL_OK)
     ld_file_close(out_libm);
   return status;
@@ -198,10 +193,8 @@ kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
   if (!is_found || !is_usable(linker, &ptxas)) /* may be another later */
     return ld_words_add(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
   ld_file ptx, cubin;
-  kdl_status status = ld_file_create(output->data, output->size, &ptx);
-  if (status != KDL_OK)
-    return status;
-  status = ld_file_create("", 0, &cubin);
+  KDL_TRY(ld_file_create(output->data, output->size, &ptx));
+  kdl_status status = ld_file_create("", 0, &cubin);
   if (status == KDL_OK) {
     const char *arguments[] = {ptxas.path, "-arch", linker->target.cpu, "-O3",
                                ptx.path,   "-o",    cubin.path,         NULL};

@@ -381,11 +381,8 @@ void ld_flow_find_before_barrier(const ld_flow *flow, uint32_t block, bool *out_
 }
 
 kdl_status ld_flow_read(ld_flow *flow) {
-  kdl_status status = read_blocks(flow);
-  if (status == KDL_OK)
-    status = read_variables(flow);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_blocks(flow));
+  KDL_TRY(read_variables(flow));
   find_joins(flow);
   find_decided(flow);
   return KDL_OK;

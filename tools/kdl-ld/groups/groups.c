@@ -20,17 +20,12 @@ static bool has_one_item(const ld_groups_kernel *kernel) {
 static kdl_status make_group(ld_flow *flow) {
   ld_group_memory *memory = NULL;
   size_t count = 0;
-  kdl_status status = ld_groups_simplify(flow, &memory, &count);
-  if (status == KDL_OK)
-    status = ld_flow_read(flow);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(ld_groups_simplify(flow, &memory, &count));
+  KDL_TRY(ld_flow_read(flow));
   ld_flow_find_varying(flow);
   ld_flow_find_regions(flow);
   ld_flow_find_places(flow);
-  status = ld_flow_write_loops(flow);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(ld_flow_write_loops(flow));
   ld_groups_relax(flow);
   ld_groups_restore(flow, memory, count);
   return KDL_OK;
@@ -40,9 +35,7 @@ static kdl_status make_group(ld_flow *flow) {
 static kdl_status make_alone(ld_flow *flow) {
   ld_group_memory *memory = NULL;
   size_t count = 0;
-  kdl_status status = ld_groups_hide(flow, &memory, &count);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(ld_groups_hide(flow, &memory, &count));
   ld_groups_relax(flow);
   ld_groups_restore(flow, memory, count);
   return KDL_OK;

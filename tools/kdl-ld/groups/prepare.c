@@ -80,10 +80,8 @@ static const char *line_of(LLVMValueRef instruction, char *buffer, size_t size) 
 /* Everything from which `function` is called is to be inlined, up to the kernels. */
 static kdl_status inline_callers(ld_context *context, LLVMValueRef function,
                                  const ld_groups_kernel *kernels, size_t count, ld_map *seen) {
-  kdl_status status = KDL_OK;
   char line[512];
-  for (LLVMUseRef use = LLVMGetFirstUse(function); use && status == KDL_OK;
-       use = LLVMGetNextUse(use)) {
+  for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
     if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != function) {
       kdl_string name = shown(function);
@@ -99,9 +97,9 @@ static kdl_status inline_callers(ld_context *context, LLVMValueRef function,
       continue;
     ld_map_set(seen, caller, 1);
     add_attribute(context, caller, "alwaysinline");
-    status = inline_callers(context, caller, kernels, count, seen);
+    KDL_TRY(inline_callers(context, caller, kernels, count, seen));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* What asks for the work-item's index is better inlined, so that the index is a value. */

@@ -172,13 +172,11 @@ kdl_status ld_constants_bind(LLVMModuleRef module, const ld_request *request,
   *out_constants = (ld_constants){.items = calloc(count + 1, sizeof *out_constants->items)};
   if (!out_constants->items)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu constants", count);
-  kdl_status status = KDL_OK;
-  for (LLVMValueRef v = LLVMGetFirstGlobal(module); v && status == KDL_OK;
-       v = LLVMGetNextGlobal(v)) {
+  for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v)) {
     if (ld_constant_is(v))
-      status = bind(v, request, &out_constants->items[out_constants->count++]);
+      KDL_TRY(bind(v, request, &out_constants->items[out_constants->count++]));
   }
-  if (status == KDL_OK && !request->ignores_unused)
-    status = check_used(request, out_constants);
-  return status;
+  if (!request->ignores_unused)
+    KDL_TRY(check_used(request, out_constants));
+  return KDL_OK;
 }

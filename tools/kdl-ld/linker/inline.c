@@ -189,14 +189,13 @@ kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, const char *n
                                                         sizeof UKERNEL_ATTRIBUTE - 1, symbol.data,
                                                         (unsigned)symbol.length));
   }
-  kdl_status status = ld_inline_check(module, name);
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f && status == KDL_OK;
-       f = LLVMGetNextFunction(f)) {
+  KDL_TRY(ld_inline_check(module, name));
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     if (!LLVMIsDeclaration(f))
       LLVMAddAttributeAtIndex(f, LD_OF_FUNCTION,
                               LLVMCreateEnumAttribute(context, kind_of("alwaysinline"), 0));
   }
-  return status;
+  return KDL_OK;
 }
 
 typedef struct {

@@ -18,13 +18,9 @@
 static kdl_status open_library(const char *path, const kdl_select_device *device,
                                ld_library *library) {
   library->name = path;
-  kdl_status status = kdl_search_open(path, path, &library->container);
-  if (status == KDL_OK)
-    status = kdl_catalog_create(library->container, &library->catalog);
-  if (status == KDL_OK)
-    status = kdl_catalog_compile_all(library->catalog);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_search_open(path, path, &library->container));
+  KDL_TRY(kdl_catalog_create(library->container, &library->catalog));
+  KDL_TRY(kdl_catalog_compile_all(library->catalog));
   size_t images = library->container->count;
   library->symbols = calloc(images + 1, sizeof *library->symbols);
   library->ranking = calloc(images + 1, sizeof *library->ranking);
@@ -44,14 +40,12 @@ kdl_status ld_libraries_open(const char *const *paths, size_t count, const char 
   *out_libraries = (ld_libraries){.items = calloc(count + 1, sizeof *out_libraries->items)};
   if (!out_libraries->items)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu libraries", count);
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < count + (builtin != NULL) && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < count + (builtin != NULL); ++i) {
     ld_library *library = &out_libraries->items[out_libraries->count++];
-    status = open_library(i < count ? paths[i] : builtin, device, library);
-    if (status == KDL_OK)
-      library->container->is_installed = i == count;
+    KDL_TRY(open_library(i < count ? paths[i] : builtin, device, library));
+    library->container->is_installed = i == count;
   }
-  return status;
+  return KDL_OK;
 }
 
 void ld_libraries_free(ld_libraries *libraries) {

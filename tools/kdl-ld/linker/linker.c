@@ -238,25 +238,20 @@ static kdl_status check_constant(const ld_linker *linker, LLVMValueRef declared,
 
 static kdl_status prepare(ld_linker *linker, LLVMModuleRef module, kdl_string symbol,
                           const char *name) {
-  kdl_status status = extract(module, symbol, name);
-  if (status == KDL_OK)
-    status = ld_target_admit(&linker->target, linker->request, module, name);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(extract(module, symbol, name));
+  KDL_TRY(ld_target_admit(&linker->target, linker->request, module, name));
   LLVMValueRef declared = find_declared(linker, symbol);
   LLVMValueRef defined = find_defined(module, symbol);
   bool is_call = LLVMIsAFunction(declared) && LLVMIsAFunction(defined);
-  status = is_call ? check_signature(linker, declared, defined, name)
-                   : check_constant(linker, declared, defined, name);
-  if (status == KDL_OK && is_call)
-    status = check_layout(declared, defined, name);
-  if (status == KDL_OK)
-    status = check_state(module, symbol, name);
-  if (status == KDL_OK)
-    status = ld_constants_agree(linker->module, module, name);
-  if (status == KDL_OK && is_call)
-    status = ld_inline_mark(module, symbol, name);
-  return status;
+  KDL_TRY(is_call ? check_signature(linker, declared, defined, name)
+                  : check_constant(linker, declared, defined, name));
+  if (is_call)
+    KDL_TRY(check_layout(declared, defined, name));
+  KDL_TRY(check_state(module, symbol, name));
+  KDL_TRY(ld_constants_agree(linker->module, module, name));
+  if (is_call)
+    KDL_TRY(ld_inline_mark(module, symbol, name));
+  return KDL_OK;
 }
 
 static kdl_status link_chosen(ld_linker *linker, const ld_candidate *chosen, kdl_string symbol) {
@@ -264,10 +259,8 @@ static kdl_status link_chosen(ld_linker *linker, const ld_candidate *chosen, kdl
   ld_candidate_label(chosen, label, sizeof label);
   snprintf(name, sizeof name, "%.300s, %s", chosen->library->name, label);
   LLVMModuleRef module;
-  kdl_status status = read_chosen(linker, chosen, name, &module);
-  if (status != KDL_OK)
-    return status;
-  status = prepare(linker, module, symbol, name);
+  KDL_TRY(read_chosen(linker, chosen, name, &module));
+  kdl_status status = prepare(linker, module, symbol, name);
   if (status != KDL_OK) {
     LLVMDisposeModule(module);
     return status;
@@ -324,18 +317,16 @@ static LLVMValueRef find_needed(const ld_linker *linker) {
 }
 
 kdl_status ld_link(ld_linker *linker) {
-  kdl_status status = KDL_OK;
   LLVMValueRef needed;
-  while (status == KDL_OK && (needed = find_needed(linker)))
-    status = provide(linker, ld_value_name(needed));
-  if (status == KDL_OK)
-    status = ld_inline_check(linker->module, linker->request->caller);
-  for (size_t i = 0; i < linker->choice_count && status == KDL_OK; ++i) {
+  while ((needed = find_needed(linker)))
+    KDL_TRY(provide(linker, ld_value_name(needed)));
+  KDL_TRY(ld_inline_check(linker->module, linker->request->caller));
+  for (size_t i = 0; i < linker->choice_count; ++i) {
     ld_choice *choice = &linker->choices[i];
     choice->calls = ld_inline_count_calls(linker->module, choice->symbol.data);
     linker->calls_before += choice->calls;
   }
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -356,14 +347,12 @@ static bool is_kernel(const ld_linker *linker, LLVMValueRef function) {
 
 static kdl_status find_kernels(ld_linker *linker) {
   const ld_words *wanted = &linker->request->kernels;
-  kdl_status status = KDL_OK;
-  for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f && status == KDL_OK;
-       f = LLVMGetNextFunction(f)) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
     const char *name = ld_value_name(f).data;
     if (is_kernel(linker, f) && (!wanted->count || has_word(wanted, name)))
-      status = ld_words_add(&linker->kernels, name);
+      KDL_TRY(ld_words_add(&linker->kernels, name));
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status check_kernels(const ld_linker *linker) {
@@ -404,18 +393,14 @@ static void hide_unless_kept(LLVMValueRef value, void *user) {
 }
 
 kdl_status ld_link_keep(ld_linker *linker) {
-  kdl_status status = find_kernels(linker);
-  if (status == KDL_OK)
-    status = check_kernels(linker);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(find_kernels(linker));
+  KDL_TRY(check_kernels(linker));
   ld_module_each_global(linker->module, hide_unless_kept, linker);
   return run_passes(linker->module, "globaldce");
 }
 
 kdl_status ld_link_close(ld_linker *linker) {
-  kdl_status status = ld_constants_bind(linker->module, linker->request, &linker->constants);
-  if (status == KDL_OK)
-    ld_module_each_global(linker->module, hide_unless_kept, linker);
-  return status;
+  KDL_TRY(ld_constants_bind(linker->module, linker->request, &linker->constants));
+  ld_module_each_global(linker->module, hide_unless_kept, linker);
+  return KDL_OK;
 }

@@ -97,14 +97,12 @@ static kdl_status verify(LLVMModuleRef module, const char *name) {
 
 kdl_status ld_module_read(ld_context *context, const void *data, size_t size, const char *name,
                           LLVMModuleRef *out_module) {
-  kdl_status status = check_producer(data, size, name);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_producer(data, size, name));
   LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(data, size, name, 0);
   LLVMModuleRef module = NULL;
   bool failed = LLVMParseBitcodeInContext2(context->llvm, buffer, &module);
   LLVMDisposeMemoryBuffer(buffer);
-  status = ld_context_check(context, name);
+  kdl_status status = ld_context_check(context, name);
   if (status == KDL_OK && failed)
     status = kdl_fail(KDL_BAD_FILE, "%s: found bitcode that LLVM cannot read", name);
   if (status == KDL_OK)

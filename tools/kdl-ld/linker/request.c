@@ -65,11 +65,8 @@ static kdl_status check_constants(const ld_words *constants) {
 /* The device's rule, with bitcode among the kinds of image that it takes: from here. */
 static kdl_status read_device(const char *text, ld_request *request) {
   kdl_device_spec spec;
-  kdl_status status = kdl_device_spec_resolve(text, &spec);
-  if (status == KDL_OK)
-    status = kdl_select_device_init(&spec, &request->device);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_device_spec_resolve(text, &spec));
+  KDL_TRY(kdl_select_device_init(&spec, &request->device));
   kdl_device_take_bitcode(&request->device.rule);
   kdl_out label = {request->device_label, sizeof request->device_label, 0};
   kdl_device_spec_label(&spec, &label);

@@ -282,16 +282,16 @@ static kdl_status admit_triple(const ld_target *target, const ld_request *reques
 
 kdl_status ld_target_admit(ld_target *target, const ld_request *request, LLVMModuleRef module,
                            const char *name) {
-  kdl_status status = admit_triple(target, request, module, name);
-  for (LLVMValueRef function = LLVMGetFirstFunction(module); function && status == KDL_OK;
+  KDL_TRY(admit_triple(target, request, module, name));
+  for (LLVMValueRef function = LLVMGetFirstFunction(module); function;
        function = LLVMGetNextFunction(function)) {
     if (LLVMIsDeclaration(function))
       continue;
-    status = target->family == KDL_FAMILY_NVPTX    ? admit_nvidia(target, request, name, function)
-             : target->family == KDL_FAMILY_AMDGCN ? admit_amd(target, request, name, function)
-                                                   : admit_cpu(target, request, name, function);
+    KDL_TRY(target->family == KDL_FAMILY_NVPTX    ? admit_nvidia(target, request, name, function)
+            : target->family == KDL_FAMILY_AMDGCN ? admit_amd(target, request, name, function)
+                                                  : admit_cpu(target, request, name, function));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */

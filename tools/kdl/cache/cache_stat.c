@@ -101,10 +101,8 @@ static void print_json(const kdl_cache_settings *settings, const kdl_cache_total
 kdl_status cli_cache_stat(const kdl_cache_settings *settings, const cli_args *args) {
   kdl_cache_totals totals;
   kdl_cache_layers layers;
-  kdl_status status = kdl_cache_count(settings, &totals);
-  if (status == KDL_OK)
-    status = kdl_cache_layers_read(&layers);
-  if (status == KDL_OK)
-    (cli_args_has(args, "json") ? print_json : print_text)(settings, &totals, &layers);
-  return status;
+  KDL_TRY(kdl_cache_count(settings, &totals));
+  KDL_TRY(kdl_cache_layers_read(&layers));
+  (cli_args_has(args, "json") ? print_json : print_text)(settings, &totals, &layers);
+  return KDL_OK;
 }

@@ -125,11 +125,10 @@ static kdl_status run_ls(const kdl_cache_settings *settings, const cli_args *arg
 static kdl_status run_clear(const kdl_cache_settings *settings, const cli_args *args) {
   (void)args;
   kdl_cache_totals gone;
-  kdl_status status = kdl_cache_clear(settings, &gone);
-  if (status == KDL_OK)
-    printf("removed %zu entr%s, %" PRIu64 " bytes\n", gone.entries, gone.entries == 1 ? "y" : "ies",
-           gone.bytes);
-  return status;
+  KDL_TRY(kdl_cache_clear(settings, &gone));
+  printf("removed %zu entr%s, %" PRIu64 " bytes\n", gone.entries, gone.entries == 1 ? "y" : "ies",
+         gone.bytes);
+  return KDL_OK;
 }
 
 typedef struct {
@@ -151,9 +150,7 @@ static kdl_status verify_one(void *user, const kdl_cache_look *look) {
 static kdl_status run_verify(const kdl_cache_settings *settings, const cli_args *args) {
   (void)args;
   verification made = {.dir = settings->dir};
-  kdl_status status = kdl_cache_look_at_all(settings, verify_one, &made);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_cache_look_at_all(settings, verify_one, &made));
   printf("%zu good, %zu damaged\n", made.good, made.bad);
   if (made.bad)
     return kdl_fail(KDL_BAD_FILE, "%s: %zu of %zu entries %s damaged; %s made anew when needed",

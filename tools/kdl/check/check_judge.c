@@ -170,9 +170,7 @@ static kdl_status judge_on(check *c, kdl_library *lib, const kdl_inventory *inve
   const check_need *need;
   uint32_t driver;
   *out_verdict = (check_verdict){.outcome = CHECK_NONE};
-  kdl_status status = kdl_device_cover(device, inventory, &out_verdict->coverage, &route);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_device_cover(device, inventory, &out_verdict->coverage, &route));
   out_verdict->coverage.missing = (kdl_string){NULL, 0};
   out_verdict->outcome = outcome_of(&out_verdict->coverage);
   out_verdict->is_for_other_host = check_is_for_other_host(library, device);
@@ -185,8 +183,8 @@ static kdl_status judge_on(check *c, kdl_library *lib, const kdl_inventory *inve
       out_verdict->outcome != CHECK_OTHER)
     return KDL_OK;
   gap_finder finder = {c, lib, device, out_verdict, KDL_OK};
-  status = kdl_inventory_shortfalls(inventory, kdl_device_route(device, route), visit_shortfall,
-                                    &finder);
+  kdl_status status = kdl_inventory_shortfalls(inventory, kdl_device_route(device, route),
+                                               visit_shortfall, &finder);
   return status == KDL_OK ? finder.status : status;
 }
 

@@ -60,11 +60,11 @@ __attribute__((format(printf, 2, 3))) static kdl_status damaged(const kpack *k, 
 /* The next item, which must be of that type. */
 static kdl_status next_item(kdl_msgpack *reader, kdl_msgpack_type type,
                             kdl_msgpack_item *out_item) {
-  kdl_status status = kdl_msgpack_next(reader, out_item);
-  if (status == KDL_OK && out_item->type != type)
+  KDL_TRY(kdl_msgpack_next(reader, out_item));
+  if (out_item->type != type)
     return kdl_fail(KDL_BAD_FILE, "offset 0x%" PRIx64 ": table: found an item of another type",
                     out_item->offset);
-  return status;
+  return KDL_OK;
 }
 
 /* Finds a key of the map at which the reader stands; *out_value then stands at the value. */
@@ -130,21 +130,17 @@ static kdl_status make_places(kpack *k, uint64_t count) {
 static kdl_status find_stored(kpack *k, kdl_msgpack reader) {
   bool found;
   kdl_msgpack_item list;
-  kdl_status status = find_value(reader, "blobs", &reader, &found);
-  if (status == KDL_OK && !found)
+  KDL_TRY(find_value(reader, "blobs", &reader, &found));
+  if (!found)
     return damaged(k, "found no 'blobs' in the table");
-  if (status == KDL_OK)
-    status = next_item(&reader, KDL_MSGPACK_ARRAY, &list);
-  if (status == KDL_OK)
-    status = make_places(k, list.count);
-  for (uint64_t i = 0; status == KDL_OK && i < list.count; ++i) {
-    status = read_number(reader, "offset", &k->places[i].offset);
-    if (status == KDL_OK)
-      status = read_number(reader, "size", &k->places[i].size);
-    if (status == KDL_OK)
-      status = kdl_msgpack_skip(&reader);
+  KDL_TRY(next_item(&reader, KDL_MSGPACK_ARRAY, &list));
+  KDL_TRY(make_places(k, list.count));
+  for (uint64_t i = 0; i < list.count; ++i) {
+    KDL_TRY(read_number(reader, "offset", &k->places[i].offset));
+    KDL_TRY(read_number(reader, "size", &k->places[i].size));
+    KDL_TRY(kdl_msgpack_skip(&reader));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* A count, and before each frame its size. */
@@ -177,13 +173,10 @@ static kdl_status find_places(kpack *k, kdl_msgpack reader) {
   bool found;
   kdl_msgpack at;
   kdl_msgpack_item scheme;
-  kdl_status status = find_value(reader, "compression_scheme", &at, &found);
-  if (status == KDL_OK && !found)
+  KDL_TRY(find_value(reader, "compression_scheme", &at, &found));
+  if (!found)
     return find_stored(k, reader);
-  if (status == KDL_OK)
-    status = next_item(&at, KDL_MSGPACK_STRING, &scheme);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(next_item(&at, KDL_MSGPACK_STRING, &scheme));
   k->is_packed = kdl_msgpack_is(&scheme, "zstd-per-kernel");
   if (!k->is_packed && !kdl_msgpack_is(&scheme, "none"))
     return damaged(k, "found compression '%.*s', expected none or zstd-per-kernel",
@@ -233,11 +226,9 @@ static kdl_status read_frame(kpack *k, const char *member, place at, uint64_t si
 /* The reader stands at what the table says of one code object. */
 static kdl_status read_object(kpack *k, const char *member, kdl_msgpack reader) {
   uint64_t number, size = 0;
-  kdl_status status = read_number(reader, "ordinal", &number);
-  if (status == KDL_OK && k->is_packed)
-    status = read_number(reader, "original_size", &size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_number(reader, "ordinal", &number));
+  if (k->is_packed)
+    KDL_TRY(read_number(reader, "original_size", &size));
   if (number >= k->place_count)
     return damaged(k, "found code object %" PRIu64 " of %" PRIu64, number, k->place_count);
   place at = k->places[number];
@@ -280,15 +271,13 @@ static kdl_status next_name(const kpack *k, kdl_msgpack *reader, kdl_msgpack_ite
 /* What one library has for each architecture. */
 static kdl_status read_library(kpack *k, kdl_msgpack *reader) {
   kdl_msgpack_item archs, arch;
-  kdl_status status = next_item(reader, KDL_MSGPACK_MAP, &archs);
-  for (uint64_t i = 0; status == KDL_OK && i < archs.count; ++i) {
-    status = next_name(k, reader, &arch);
-    if (status == KDL_OK)
-      read_named(k, &arch, *reader);
-    if (status == KDL_OK)
-      status = kdl_msgpack_skip(reader);
+  KDL_TRY(next_item(reader, KDL_MSGPACK_MAP, &archs));
+  for (uint64_t i = 0; i < archs.count; ++i) {
+    KDL_TRY(next_name(k, reader, &arch));
+    read_named(k, &arch, *reader);
+    KDL_TRY(kdl_msgpack_skip(reader));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* Libraries, in them architectures, and of each its code object. */

@@ -188,9 +188,7 @@ static kdl_status print_device(check *c, size_t device) {
       {.title = "NOT", .right = true},
   };
   kdl_device_info about = {.size = sizeof about};
-  kdl_status status = kdl_device_get(c->devices.items[device].device, &about);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_device_get(c->devices.items[device].device, &about));
   sums all = sum_up(c, device);
   printf("device  ");
   cli_text_print(kdl_text_of(about.label), "  ");

@@ -176,14 +176,12 @@ static kdl_status judge_inflated(const zip *z, const entry *e, int fd, bool is_l
 static kdl_status inflate_and_judge(zip *z, const entry *e, kdl_inflater *inflater,
                                     const uint8_t *head, size_t head_size) {
   const uint64_t limit = ZIP_INFLATED_BASE + z->source.size * ZIP_INFLATED_RATIO - z->inflated;
-  kdl_status status = zip_check_inflated(&e->in, limit);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(zip_check_inflated(&e->in, limit));
   z->inflated += e->in.inflated;
   int fd = check_make_file();
   if (fd < 0)
     return kdl_fail(kdl_status_of(errno), "cannot make a temporary file: %s", strerror(errno));
-  status = inflate_to(inflater, head, head_size, e->in.inflated, fd);
+  kdl_status status = inflate_to(inflater, head, head_size, e->in.inflated, fd);
   if (status == KDL_OK)
     status = judge_inflated(z, e, fd, check_is_loose(head, head_size));
   close(fd);
@@ -194,11 +192,8 @@ static kdl_status read_deflated(zip *z, const entry *e, const uint8_t *packed) {
   uint8_t head[KDL_SNIFF_SIZE];
   size_t want = e->in.inflated < sizeof head ? (size_t)e->in.inflated : sizeof head, count = 0;
   kdl_inflater *inflater;
-  kdl_status status =
-      kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)e->in.packed, &inflater);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_inflater_read(inflater, head, want, want, &count);
+  KDL_TRY(kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)e->in.packed, &inflater));
+  kdl_status status = kdl_inflater_read(inflater, head, want, want, &count);
   if (status == KDL_OK && check_is_code(head, count))
     status = inflate_and_judge(z, e, inflater, head, count);
   kdl_inflater_destroy(inflater);

@@ -36,8 +36,8 @@ kdl_status cli_extent_parse(const char *option, const char *words, uint64_t out[
 
 kdl_status cli_extent_small(const char *option, const char *words, uint32_t out[3]) {
   uint64_t wide[3];
-  kdl_status status = parse(option, words, UINT32_MAX, wide);
-  for (int i = 0; i < 3 && status == KDL_OK; ++i)
+  KDL_TRY(parse(option, words, UINT32_MAX, wide));
+  for (int i = 0; i < 3; ++i)
     out[i] = (uint32_t)wide[i];
-  return status;
+  return KDL_OK;
 }

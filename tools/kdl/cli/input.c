@@ -98,11 +98,8 @@ kdl_status cli_bytes_read(const char *path, cli_bytes *out_bytes) {
     stdin_used = true;
   }
   int fd = STDIN_FILENO;
-  kdl_status status =
-      is_stdin(path) ? kdl_input_check(fd, display_name(path)) : kdl_input_open(path, &fd);
-  if (status != KDL_OK)
-    return status;
-  status = cli_bytes_read_open(path, fd, out_bytes);
+  KDL_TRY(is_stdin(path) ? kdl_input_check(fd, display_name(path)) : kdl_input_open(path, &fd));
+  kdl_status status = cli_bytes_read_open(path, fd, out_bytes);
   if (!is_stdin(path))
     close(fd);
   return status;
@@ -144,12 +141,10 @@ static bool is_pipe(const char *path) {
 kdl_status cli_input_take(const char *path, cli_bytes *bytes, cli_input *out_input) {
   *out_input = (cli_input){.name = display_name(path)};
   kdl_open_opts opts = {.size = sizeof opts, .name = out_input->name};
-  kdl_status status = kdl_open_memory(bytes->data, bytes->size, &opts, &out_input->lib);
-  if (status == KDL_OK) {
-    out_input->bytes = *bytes;
-    *bytes = (cli_bytes){.data = NULL};
-  }
-  return status;
+  KDL_TRY(kdl_open_memory(bytes->data, bytes->size, &opts, &out_input->lib));
+  out_input->bytes = *bytes;
+  *bytes = (cli_bytes){.data = NULL};
+  return KDL_OK;
 }
 
 kdl_status cli_input_open(const char *path, cli_input *out_input) {
@@ -158,10 +153,8 @@ kdl_status cli_input_open(const char *path, cli_input *out_input) {
   if (!is_pipe(path))
     return kdl_open(path, &as_it_stands, &out_input->lib);
   cli_bytes bytes;
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
-  status = cli_input_take(path, &bytes, out_input);
+  KDL_TRY(cli_bytes_read(path, &bytes));
+  kdl_status status = cli_input_take(path, &bytes, out_input);
   if (status != KDL_OK)
     cli_bytes_free(&bytes);
   return status;

@@ -43,14 +43,12 @@ static kdl_status write_content(void *user, int fd) {
 static kdl_status write_through(content *what) {
   int fd;
   struct stat info;
-  kdl_status status = kdl_file_open(what->path, O_WRONLY, &fd);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_file_open(what->path, O_WRONLY, &fd));
   if (fstat(fd, &info) != 0 || S_ISREG(info.st_mode)) { /* it was none of these a moment ago */
     close(fd);
     return kdl_fail(KDL_IO, "%s: cannot write: another file has taken its place", what->path);
   }
-  status = write_content(what, fd);
+  kdl_status status = write_content(what, fd);
   if (close(fd) != 0 && status == KDL_OK)
     status = kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", what->path, strerror(errno));
   return status;

@@ -98,15 +98,12 @@ static kdl_status expand(cli_words *words, char *word, int depth) {
 }
 
 kdl_status cli_words_expand(int count, char **words, cli_words *out_words) {
-  kdl_status status = KDL_OK;
   *out_words = (cli_words){.count = 0};
-  for (int i = 0; i < count && status == KDL_OK; ++i)
-    status = expand(out_words, words[i], 0);
-  if (status == KDL_OK)
-    status = add(out_words, NULL); /* as behind argv */
-  if (status == KDL_OK)
-    --out_words->count;
-  return status;
+  for (int i = 0; i < count; ++i)
+    KDL_TRY(expand(out_words, words[i], 0));
+  KDL_TRY(add(out_words, NULL)); /* as behind argv */
+  --out_words->count;
+  return KDL_OK;
 }
 
 void cli_words_free(cli_words *words) {

@@ -179,16 +179,15 @@ static kdl_status fill(const char *words, const char *how, cli_run_arg *arg) {
   if (strcmp(how, "zero") == 0)
     return KDL_OK;
   bool counts = strcmp(how, "iota") == 0;
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < arg->count && status == KDL_OK; ++i, at += arg->type->size) {
+  for (size_t i = 0; i < arg->count; ++i, at += arg->type->size) {
     if (counts && is_real(arg->type))
       store_real(arg->type, (double)i, at);
     else if (counts)
       store_integer(arg->type, i, at);
     else
-      status = read_number(words, arg->type, how, at);
+      KDL_TRY(read_number(words, arg->type, how, at));
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status parse_buffer(const char *words, cli_run_arg *arg) {

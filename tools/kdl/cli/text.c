@@ -331,9 +331,8 @@ kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text) {
 }
 
 static kdl_status print_items(cli_table *table, cli_table_below *below, void *user) {
-  kdl_status status = KDL_OK;
   size_t row = 0;
-  for (size_t i = 0; i < table->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < table->count; ++i) {
     const item *cell = &table->items[i];
     if (cell->column == SIZE_MAX) {
       print_line(table, cell->label, cell->text);
@@ -344,9 +343,9 @@ static kdl_status print_items(cli_table *table, cli_table_below *below, void *us
     print_cell(cell->text, table->widths[cell->column], column, is_last,
                table->coloured ? column->tint : NULL);
     if (is_last && below)
-      status = below(user, table, row++);
+      KDL_TRY(below(user, table, row++));
   }
-  return status;
+  return KDL_OK;
 }
 
 kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user) {

@@ -58,9 +58,7 @@ static size_t count_routes(const kdl_discovery *found, kdl_backend backend) {
 
 static kdl_status print_drivers(void) {
   kdl_discovery *found;
-  kdl_status status = kdl_discover(NULL, &found);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_discover(NULL, &found));
   for (size_t i = 0; i < found->report_count; ++i) {
     const kdl_driver_report *report = &found->reports[i];
     const char *name = kdl_backend_name(report->backend);

@@ -128,13 +128,9 @@ static kdl_status keep_sections(object *file, size_t *out_changed) {
   uint8_t *table;
   uint8_t *names;
   uint64_t count;
-  kdl_status status = check_header(file);
-  if (status == KDL_OK)
-    status = find_sections(file, &table, &count);
-  if (status == KDL_OK)
-    status = find_names(file, table, count, &names);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_header(file));
+  KDL_TRY(find_sections(file, &table, &count));
+  KDL_TRY(find_names(file, table, count, &names));
   uint32_t name = (uint32_t)kdl_load_u64(names + offsetof(Elf64_Shdr, sh_size));
   size_t changed = 0;
   size_t kept = 0;

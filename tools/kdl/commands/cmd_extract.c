@@ -41,19 +41,15 @@ static void sanitise(const char *name, char *out, size_t room) {
 static kdl_status save_image(kdl_library *lib, size_t index, const char *path) {
   const void *data;
   size_t size;
-  kdl_status status = kdl_library_hold(lib, index, &data, &size);
-  if (status != KDL_OK)
-    return status;
-  status = cli_output_save(path, data, size);
+  KDL_TRY(kdl_library_hold(lib, index, &data, &size));
+  kdl_status status = cli_output_save(path, data, size);
   kdl_library_release(lib, index);
   return status;
 }
 
 static kdl_status save_into(const char *directory, kdl_library *lib, size_t index) {
   kdl_image_info image = {.size = sizeof image};
-  kdl_status status = kdl_image_get(lib, index, &image);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_image_get(lib, index, &image));
   char name[80];
   sanitise(image.arch.length ? image.arch.data : kdl_image_kind_name(image.kind), name,
            sizeof name);
@@ -61,7 +57,7 @@ static kdl_status save_into(const char *directory, kdl_library *lib, size_t inde
   if (asprintf(&path, "%s/%zu-%s.%s", directory, index, name,
                cli_image_kind_extension(image.kind)) < 0)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a file name");
-  status = save_image(lib, index, path);
+  kdl_status status = save_image(lib, index, path);
   free(path);
   return status;
 }
@@ -132,10 +128,7 @@ static kdl_status choose(const cli_args *args, const cli_input *input, bool **ou
   if (!cli_args_has(args, "for"))
     return cli_select_images(args, "image", input->lib, input->name, out_chosen);
   size_t index;
-  kdl_status status =
-      cli_choose_for(args, input, args->operand_count > 1 ? args->operands[1] : NULL, &index);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_choose_for(args, input, args->operand_count > 1 ? args->operands[1] : NULL, &index));
   *out_chosen = calloc(kdl_image_count(input->lib) + 1, sizeof **out_chosen);
   if (!*out_chosen)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);

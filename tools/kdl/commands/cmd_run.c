@@ -96,13 +96,12 @@ static kdl_status parse_tolerance(const cli_args *args, cli_tolerance *out_toler
 
 static kdl_status parse_values(const cli_args *args, job *asked) {
   size_t cursor = 0;
-  kdl_status status = KDL_OK;
-  for (const char *words; status == KDL_OK && (words = cli_args_next(args, "arg", &cursor));) {
+  for (const char *words; (words = cli_args_next(args, "arg", &cursor));) {
     if (asked->value_count == limit_args)
       return kdl_fail(KDL_BAD_CALL, "--arg: found more than %d", limit_args);
-    status = cli_run_arg_parse_bytes(words, &asked->values[asked->value_count++]);
+    KDL_TRY(cli_run_arg_parse_bytes(words, &asked->values[asked->value_count++]));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* "arg3", then a ':' where `path` follows. */
@@ -128,16 +127,14 @@ static kdl_status parse_which(const char *option, const char *words, const job *
 /* Running                                                                                      */
 
 static kdl_status send_buffers(job *asked) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < asked->value_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < asked->value_count; ++i) {
     cli_run_arg *value = &asked->values[i];
     if (!value->is_buffer)
       continue;
-    status = kdl_alloc(asked->device, cli_run_arg_size(value), &value->buffer);
-    if (status == KDL_OK)
-      status = kdl_write(asked->queue, &value->buffer, 0, value->host, cli_run_arg_size(value));
+    KDL_TRY(kdl_alloc(asked->device, cli_run_arg_size(value), &value->buffer));
+    KDL_TRY(kdl_write(asked->queue, &value->buffer, 0, value->host, cli_run_arg_size(value)));
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status fetch_buffers(job *asked) {
@@ -169,10 +166,9 @@ static kdl_status launch_one(void *user) {
 }
 
 static kdl_status run_plain(job *asked) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < asked->repeat && status == KDL_OK; ++i)
-    status = launch(asked);
-  return status;
+  for (size_t i = 0; i < asked->repeat; ++i)
+    KDL_TRY(launch(asked));
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -182,11 +178,8 @@ static kdl_status run_plain(job *asked) {
 static kdl_status print_image(const job *asked) {
   kdl_kernel_info info = {.size = sizeof info};
   kdl_device_info device = {.size = sizeof device};
-  kdl_status status = kdl_kernel_get(asked->kernel, &info);
-  if (status == KDL_OK)
-    status = kdl_device_route_get(asked->device, info.route, &device);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_kernel_get(asked->kernel, &info));
+  KDL_TRY(kdl_device_route_get(asked->device, info.route, &device));
   for (size_t i = 0; i < info.failure_count; ++i)
     cli_note("%s: %s failed: %s; trying the next", info.name, info.failures[i].name,
              info.failures[i].message);
@@ -202,11 +195,10 @@ static kdl_status check_one(const job *asked, size_t index, const char *path) {
   char name[32];
   snprintf(name, sizeof name, "arg%zu", index);
   bool has_tolerance = cli_args_has(asked->args, "tolerance");
-  kdl_status status = cli_run_arg_check(&asked->values[index], name, path,
-                                        has_tolerance ? &asked->tolerance : NULL);
-  if (status == KDL_OK)
-    printf("%s is as in %s\n", name, path);
-  return status;
+  KDL_TRY(cli_run_arg_check(&asked->values[index], name, path,
+                            has_tolerance ? &asked->tolerance : NULL));
+  printf("%s is as in %s\n", name, path);
+  return KDL_OK;
 }
 
 static kdl_status print_results(job *asked) {
@@ -269,24 +261,19 @@ static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opt
   const char *name = asked->args->operands[1];
   const char *device =
       asked->sanitizer.is_child ? CLI_SANITIZER_DEVICE : cli_args_value(asked->args, "device");
-  kdl_status status = device ? kdl_device_find(device, &asked->device)
-                             : kdl_device_for(lib, name, opts, &asked->device);
-  if (status == KDL_OK)
-    status = kdl_sym(lib, asked->device, name, opts, &asked->kernel);
-  if (status == KDL_OK)
-    status = kdl_queue_create(asked->device, NULL, &asked->queue);
-  return status;
+  KDL_TRY(device ? kdl_device_find(device, &asked->device)
+                 : kdl_device_for(lib, name, opts, &asked->device));
+  KDL_TRY(kdl_sym(lib, asked->device, name, opts, &asked->kernel));
+  return kdl_queue_create(asked->device, NULL, &asked->queue);
 }
 
 /* Kernels are looked for in the images of --image alone. */
 static kdl_status restrict_images(job *asked, const cli_input *input) {
   if (!cli_args_has(asked->args, "image"))
     return KDL_OK;
-  kdl_status status =
-      cli_select_images(asked->args, "image", input->lib, input->name, &asked->images);
-  if (status == KDL_OK)
-    kdl_catalog_restrict(input->lib->catalog, asked->images);
-  return status;
+  KDL_TRY(cli_select_images(asked->args, "image", input->lib, input->name, &asked->images));
+  kdl_catalog_restrict(input->lib->catalog, asked->images);
+  return KDL_OK;
 }
 
 static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_opts *opts) {
@@ -344,15 +331,15 @@ static kdl_status read_call(const cli_args *args, kdl_arena *arena, job *asked,
 /* Where the launch was watched in another process: what was found there. */
 static kdl_status report(job *asked) {
   size_t count = 0;
-  kdl_status status = cli_sanitizer_report(&asked->sanitizer, &count);
-  if (status == KDL_OK && count)
+  KDL_TRY(cli_sanitizer_report(&asked->sanitizer, &count));
+  if (count)
     return kdl_fail(KDL_BAD_FILE, "Oclgrind found %zu error%s in %s", count, count == 1 ? "" : "s",
                     asked->args->operands[1]);
-  if (status == KDL_OK && asked->sanitizer.code > 128)
+  if (asked->sanitizer.code > 128)
     return kdl_fail(KDL_DEVICE, "Oclgrind ended with signal %d", asked->sanitizer.code - 128);
-  if (status == KDL_OK && asked->sanitizer.code == 0)
+  if (asked->sanitizer.code == 0)
     printf("Oclgrind found nothing\n");
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status run_sequence(const cli_args *args) {

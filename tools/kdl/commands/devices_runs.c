@@ -182,9 +182,7 @@ static void print_row(cli_table *table, const char *device, const known *item) {
 }
 
 static kdl_status print_device(const printer *to, const kdl_device_spec *routes, size_t count) {
-  kdl_status status = match(to->list, routes, count);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(match(to->list, routes, count));
   qsort(to->list->items, to->list->count, sizeof *to->list->items, by_rank);
   char label[KDL_SPEC_LINE] = "";
   kdl_device_spec_place(&routes[0], &(kdl_out){label, sizeof label, 0});
@@ -276,16 +274,15 @@ static kdl_status print_table(known_list *list, const cli_args *args) {
 }
 
 kdl_status cli_devices_runs(const cli_args *args) {
-  kdl_status status = print_given(NULL, args);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(print_given(NULL, args));
   known_list *list = calloc(1, sizeof *list);
   if (!list)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   add_nvidia(list);
   add_other_gpus(list);
   add_cpus(list);
-  status = cli_args_has(args, "json") ? print_document(list, args) : print_table(list, args);
+  kdl_status status =
+      cli_args_has(args, "json") ? print_document(list, args) : print_table(list, args);
   free(list);
   return status;
 }

@@ -281,9 +281,7 @@ static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *pa
     return no_memory(path);
   pack->files = files;
   cli_bytes *bytes = &files[pack->file_count];
-  kdl_status status = cli_bytes_read(path, bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read(path, bytes));
   ++pack->file_count;
   kdl_writer_image image = {
       .size = sizeof image,
@@ -291,7 +289,7 @@ static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *pa
       .data_size = bytes->size,
   };
   metadata pairs = {.count = 0};
-  status = pack->rules->check ? check_terms(terms, path) : KDL_OK;
+  kdl_status status = pack->rules->check ? check_terms(terms, path) : KDL_OK;
   if (status == KDL_OK)
     status = parse_offload_kind(pack, terms, &image.offload_kind);
   if (status == KDL_OK)

@@ -90,11 +90,8 @@ static kdl_status make_log(cli_sanitizer *sanitizer) {
 kdl_status cli_sanitizer_begin(cli_sanitizer *sanitizer) {
   const char *library = NULL;
   int state = 0;
-  kdl_status status = find_oclgrind(&sanitizer->arena, &library);
-  if (status == KDL_OK)
-    status = make_log(sanitizer);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(find_oclgrind(&sanitizer->arena, &library));
+  KDL_TRY(make_log(sanitizer));
   fflush(stdout);
   pid_t child = fork();
   if (child < 0)

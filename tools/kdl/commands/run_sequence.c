@@ -49,7 +49,6 @@ typedef struct {
 
 static kdl_status open_libraries(job *asked) {
   size_t cursor = 0, count = 0;
-  kdl_status status = KDL_OK;
   while (cli_args_next(asked->args, "library", &cursor))
     ++count;
   asked->libraries = calloc(count + 1, sizeof *asked->libraries);
@@ -57,32 +56,27 @@ static kdl_status open_libraries(job *asked) {
   if (!asked->libraries || !asked->handles)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu libraries", count);
   cursor = 0;
-  for (const char *path;
-       status == KDL_OK && (path = cli_args_next(asked->args, "library", &cursor));) {
-    status = cli_input_open(path, &asked->libraries[asked->library_count]);
-    if (status == KDL_OK) {
-      asked->handles[asked->library_count] = asked->libraries[asked->library_count].lib;
-      ++asked->library_count;
-    }
+  for (const char *path; (path = cli_args_next(asked->args, "library", &cursor));) {
+    KDL_TRY(cli_input_open(path, &asked->libraries[asked->library_count]));
+    asked->handles[asked->library_count] = asked->libraries[asked->library_count].lib;
+    ++asked->library_count;
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status read_slots(job *asked) {
   kdl_sequence_info info = {.size = sizeof info};
-  kdl_status status = kdl_sequence_get(asked->sequence, &info);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_sequence_get(asked->sequence, &info));
   asked->slots = calloc(info.slot_count + 1, sizeof *asked->slots);
   asked->bindings = calloc(info.slot_count + 1, sizeof *asked->bindings);
   if (!asked->slots || !asked->bindings)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu slots", info.slot_count);
   asked->slot_count = info.slot_count;
-  for (size_t i = 0; i < info.slot_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < info.slot_count; ++i) {
     asked->slots[i].desc.size = sizeof asked->slots[i].desc;
-    status = kdl_sequence_slot_get(asked->sequence, (kdl_slot)(i + 1), &asked->slots[i].desc);
+    KDL_TRY(kdl_sequence_slot_get(asked->sequence, (kdl_slot)(i + 1), &asked->slots[i].desc));
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status open_sequence(job *asked, const kdl_select_opts *select) {
@@ -193,18 +187,16 @@ static kdl_status give(slot_value *slot, const char *words) {
 
 static kdl_status read_values(job *asked) {
   size_t cursor = 0;
-  kdl_status status = KDL_OK;
-  for (const char *words;
-       status == KDL_OK && (words = cli_args_next(asked->args, "slot", &cursor));) {
+  for (const char *words; (words = cli_args_next(asked->args, "slot", &cursor));) {
     const char *rest;
     slot_value *slot = find_slot(asked, words, "=", &rest);
     if (!slot)
       return no_slot(asked, "slot", words, "NAME=VALUE");
     if (slot->is_given)
       return kdl_fail(KDL_BAD_CALL, "--slot: found '%s', expected each slot once", words);
-    status = give(slot, rest);
+    KDL_TRY(give(slot, rest));
   }
-  return status;
+  return KDL_OK;
 }
 
 static void compare_launch(const job *asked, const kdl_saved *saved,
@@ -346,14 +338,12 @@ static kdl_status run_once(void *user) {
 static kdl_status print_what_runs(const job *asked) {
   kdl_sequence_info info = {.size = sizeof info};
   kdl_device_info device = {.size = sizeof device};
-  kdl_status status = kdl_sequence_get(asked->sequence, &info);
-  if (status == KDL_OK)
-    status = kdl_device_get(asked->device, &device);
-  if (status == KDL_OK)
-    printf("%s: %zu launches, %zu nodes, on %s%s%s%s\n", asked->input.name, info.launch_count,
-           info.node_count, device.label, *device.name ? " (" : "", device.name,
-           *device.name ? ")" : "");
-  return status;
+  KDL_TRY(kdl_sequence_get(asked->sequence, &info));
+  KDL_TRY(kdl_device_get(asked->device, &device));
+  printf("%s: %zu launches, %zu nodes, on %s%s%s%s\n", asked->input.name, info.launch_count,
+         info.node_count, device.label, *device.name ? " (" : "", device.name,
+         *device.name ? ")" : "");
+  return KDL_OK;
 }
 
 static kdl_status run(job *asked, size_t repeat) {

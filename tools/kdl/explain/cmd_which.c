@@ -14,9 +14,7 @@
 static kdl_status print_image(const kdl_library *lib, size_t index) {
   static const kdl_string unknown = {"-", 1};
   kdl_image_info image = {.size = sizeof image};
-  kdl_status status = kdl_image_get(lib, index, &image);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_image_get(lib, index, &image));
   printf("%zu ", index);
   cli_text_print(image.arch.length ? image.arch : unknown, " ");
   char room[CLI_IMAGE_KIND_ROOM];
@@ -28,9 +26,7 @@ static kdl_status print_image(const kdl_library *lib, size_t index) {
 static kdl_status print_json(const cli_query *query, const kdl_choice *choice) {
   cli_json json = {.file = stdout};
   kdl_image_info image = {.size = sizeof image};
-  kdl_status status = choice ? kdl_image_get(query->input->lib, choice->image, &image) : KDL_OK;
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(choice ? kdl_image_get(query->input->lib, choice->image, &image) : KDL_OK);
   cli_json_begin_object(&json);
   cli_json_put_text(&json, "file", query->input->name);
   cli_json_put_text(&json, "kernel", query->kernel);

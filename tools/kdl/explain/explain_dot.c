@@ -102,9 +102,7 @@ static kdl_status draw_mark(drawing *draw, uint32_t index, kdl_step_kind kind) {
     return KDL_OK;
   }
   fork_mark *fork = &draw->forks[draw->fork_count - 1];
-  kdl_status status = end_branch(draw, fork);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(end_branch(draw, fork));
   if (kind == KDL_STEP_BRANCH) {
     draw->last = fork->before;
     return KDL_OK;

@@ -195,11 +195,8 @@ static kdl_status add_coverage(matrix *m, cli_table *table, size_t row, bool *ou
   size_t route;
   kdl_device_info about = {.size = sizeof about};
   const cli_device *device = &m->devices->items[row];
-  kdl_status status = kdl_device_cover(device->device, m->query->inventory, &coverage, &route);
-  if (status == KDL_OK)
-    status = kdl_device_route_get(device->device, route, &about);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_device_cover(device->device, m->query->inventory, &coverage, &route));
+  KDL_TRY(kdl_device_route_get(device->device, route, &about));
   const char *arch = arch_of(m, &about);
   cli_table_add(table, kdl_text_of(device->name));
   cli_table_add(table, kdl_text_of(arch ? arch : ""));

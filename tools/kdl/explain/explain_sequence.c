@@ -214,10 +214,9 @@ kdl_status cli_sequence_print(const char *file, const cli_sequence *sequence) {
   cli_text_print(kdl_text_of(file), "");
   printf(": launches: %" PRIu32 ", kernels: %" PRIu32 ", steps: %" PRIu32 ", slots: %" PRIu32 "\n",
          saved->launch_count, saved->kernel_count, saved->step_count, saved->slot_count);
-  kdl_status status = saved->slot_count ? print_slots(saved) : KDL_OK;
-  if (status == KDL_OK && saved->kernel_count)
-    status = print_kernels(saved);
-  if (status == KDL_OK)
-    print_steps(saved);
-  return status;
+  KDL_TRY(saved->slot_count ? print_slots(saved) : KDL_OK);
+  if (saved->kernel_count)
+    KDL_TRY(print_kernels(saved));
+  print_steps(saved);
+  return KDL_OK;
 }

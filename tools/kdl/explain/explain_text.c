@@ -212,9 +212,7 @@ static void print_outcome(const cli_query *query, const cli_ranking *ranking) {
 kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking) {
   print_query(query, ranking);
   putchar('\n');
-  kdl_status status = ranking->count ? print_ranking(query, ranking) : KDL_OK;
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(ranking->count ? print_ranking(query, ranking) : KDL_OK);
   print_outcome(query, ranking);
   return cli_explain_link(query, ranking);
 }

@@ -83,10 +83,9 @@ static kdl_status add_given(cli_devices *devices, const char *option, const char
 }
 
 static kdl_status add_here(cli_devices *devices) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < kdl_device_count() && status == KDL_OK; ++i)
-    status = add(devices, kdl_arena_format(&devices->arena, "%zu", i), kdl_device_at(i));
-  return status;
+  for (size_t i = 0; i < kdl_device_count(); ++i)
+    KDL_TRY(add(devices, kdl_arena_format(&devices->arena, "%zu", i), kdl_device_at(i)));
+  return KDL_OK;
 }
 
 kdl_status cli_devices_given(const cli_args *args, const char *option, char separator,
@@ -151,17 +150,15 @@ kdl_status cli_devices_here(cli_devices *out_devices) {
 
 kdl_status cli_devices_named(cli_devices *out_devices) {
   const kdl_named_device *named;
-  kdl_status status = KDL_OK;
   *out_devices = (cli_devices){.count = 0};
-  for (size_t i = 0; status == KDL_OK && (named = kdl_named_device_at(i)); ++i) {
+  for (size_t i = 0; (named = kdl_named_device_at(i)); ++i) {
     kdl_device *device;
     if (!named->is_typical)
       continue;
-    status = kdl_device_find(named->name, &device);
-    if (status == KDL_OK)
-      status = add(out_devices, named->name, device);
+    KDL_TRY(kdl_device_find(named->name, &device));
+    KDL_TRY(add(out_devices, named->name, device));
   }
-  return status;
+  return KDL_OK;
 }
 
 kdl_status cli_devices_picked(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,

@@ -92,9 +92,7 @@ static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_
 static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool kernels,
                             cli_demangler *demangler) {
   kdl_image_info image = {.size = sizeof image};
-  kdl_status status = kdl_image_get(lib, index, &image);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_image_get(lib, index, &image));
   char room[CLI_KIND_ROOM];
   cli_json_begin_object(json);
   cli_json_put_number(json, "index", image.index);
@@ -114,7 +112,7 @@ static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool
   cli_json_put_number(json, "offset", image.header_offset);
   cli_json_put_bytes(json, "container", image.container);
   cli_json_key(json, "metadata");
-  status = put_metadata(json, &image);
+  kdl_status status = put_metadata(json, &image);
   if (kernels && status == KDL_OK)
     status = put_kernels(json, lib, &image, demangler);
   cli_json_end_object(json);

@@ -69,9 +69,7 @@ static uint32_t flags_for(const kdl_image_info *image, int format) {
 kdl_status cli_image_describe(const cli_input *input, size_t index, int format,
                               kdl_writer_image *out_image) {
   kdl_image_info info = {.size = sizeof info};
-  kdl_status status = kdl_image_get(input->lib, index, &info);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_image_get(input->lib, index, &info));
   *out_image = (kdl_writer_image){
       .size = sizeof *out_image,
       .declared_kind =
@@ -105,10 +103,8 @@ kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kd
                                   size_t count) {
   const void *data;
   size_t size;
-  kdl_status status = kdl_library_hold(input->lib, index, &data, &size);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_digest_check(pairs, count, data, size);
+  KDL_TRY(kdl_library_hold(input->lib, index, &data, &size));
+  kdl_status status = kdl_digest_check(pairs, count, data, size);
   kdl_library_release(input->lib, index);
   if (status != KDL_OK)
     kdl_error_prefix("%s: image %zu", input->name, index);

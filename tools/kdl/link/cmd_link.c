@@ -140,10 +140,9 @@ static kdl_status check_constant(const work *w, const char *text) {
 
 static kdl_status check_constants(const work *w) {
   size_t cursor = 0;
-  kdl_status status = KDL_OK;
-  for (const char *text; status == KDL_OK && (text = cli_args_next(w->job.args, "const", &cursor));)
-    status = check_constant(w, text);
-  return status;
+  for (const char *text; (text = cli_args_next(w->job.args, "const", &cursor));)
+    KDL_TRY(check_constant(w, text));
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -213,21 +212,16 @@ static bool is_stage(const char *emit) {
 
 static kdl_status link_and_write(work *w, const char *output) {
   bool is_library = strcmp(w->job.emit, "image") == 0;
-  kdl_status status = cli_devices_given(w->job.args, "for", ',', &w->devices);
-  if (status == KDL_OK)
-    status = plan(w);
-  if (status == KDL_OK && !is_library && w->count != 1)
-    status = kdl_fail(KDL_BAD_CALL,
-                      "--emit=%s: found %zu images to link, expected one: --image and --for choose",
-                      w->job.emit, w->count);
-  if (status == KDL_OK)
-    status = link_all(w);
-  if (status == KDL_OK)
-    status = check_constants(w);
-  if (status == KDL_OK)
-    status = is_library ? write_library(w, output)
-                        : cli_output_save(output, w->items[0].result.data, w->items[0].result.size);
-  return status;
+  KDL_TRY(cli_devices_given(w->job.args, "for", ',', &w->devices));
+  KDL_TRY(plan(w));
+  if (!is_library && w->count != 1)
+    return kdl_fail(KDL_BAD_CALL,
+                    "--emit=%s: found %zu images to link, expected one: --image and --for choose",
+                    w->job.emit, w->count);
+  KDL_TRY(link_all(w));
+  KDL_TRY(check_constants(w));
+  return is_library ? write_library(w, output)
+                    : cli_output_save(output, w->items[0].result.data, w->items[0].result.size);
 }
 
 int cli_run_link(const cli_args *args) {

@@ -12,10 +12,9 @@
 
 /* The device as the linker sees it: one that takes bitcode. */
 static kdl_status describe(kdl_device *device, kdl_select_device *out_device) {
-  kdl_status status = kdl_select_device_init(&kdl_device_route(device, 0)->spec, out_device);
-  if (status == KDL_OK)
-    kdl_device_take_bitcode(&out_device->rule);
-  return status;
+  KDL_TRY(kdl_select_device_init(&kdl_device_route(device, 0)->spec, out_device));
+  kdl_device_take_bitcode(&out_device->rule);
+  return KDL_OK;
 }
 
 static bool is_bitcode(const kdl_catalog *catalog, size_t image) {

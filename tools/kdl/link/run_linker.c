@@ -138,10 +138,8 @@ static void rename_libraries(const kdl_linker_call *call, kdl_link_report *repor
 static kdl_status run_linker(const cli_link_job *job, size_t image, const kdl_ukernels *ukernels,
                              kdl_linker_call *what, cli_link_result *result) {
   kdl_linker_run run;
-  kdl_status status = kdl_link_limits_read(&what->limits);
-  if (status != KDL_OK)
-    return status;
-  status = call(job, image, ukernels, what, &run);
+  KDL_TRY(kdl_link_limits_read(&what->limits));
+  kdl_status status = call(job, image, ukernels, what, &run);
   status = read_report(&run, status, &result->report);
   rename_libraries(what, &result->report);
   if (status == KDL_OK && strcmp(job->emit, "choice") != 0)

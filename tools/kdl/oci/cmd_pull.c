@@ -98,10 +98,8 @@ static kdl_status write_output(void *user, int fd) {
   if (!is_stdout && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
     return write_checked(what, fd);
   int checked;
-  kdl_status status = oci_store_make_file(&checked);
-  if (status != KDL_OK)
-    return status;
-  status = write_checked(what, checked);
+  KDL_TRY(oci_store_make_file(&checked));
+  kdl_status status = write_checked(what, checked);
   if (status == KDL_OK)
     status = copy_file(checked, fd, is_stdout ? "<stdout>" : what->pull->output);
   close(checked);

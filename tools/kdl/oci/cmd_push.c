@@ -51,17 +51,16 @@ static kdl_status put_image(const pushing *push, size_t index, oci_layer *layer)
 static kdl_status put_images(pushing *push) {
   oci_manifest *manifest = &push->manifest;
   size_t count = kdl_image_count(push->input.lib);
-  kdl_status status = KDL_OK;
   manifest->layers = calloc(count + 1, sizeof *manifest->layers);
   if (!manifest->layers)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", push->input.name);
-  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     kdl_image_info image = {.size = sizeof image};
     kdl_image_get(push->input.lib, i, &image);
     if (image.parent == KDL_NO_PARENT)
-      status = put_image(push, i, &manifest->layers[manifest->layer_count++]);
+      KDL_TRY(put_image(push, i, &manifest->layers[manifest->layer_count++]));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -89,10 +88,8 @@ static kdl_status note_whole(pushing *push, const char *path) {
   char again[OCI_DIGEST_TEXT], now[OCI_DIGEST_TEXT];
   cli_bytes bytes;
   int fd;
-  kdl_status status = oci_store_make_file(&fd);
-  if (status != KDL_OK)
-    return status;
-  status = write_again(push, fd);
+  KDL_TRY(oci_store_make_file(&fd));
+  kdl_status status = write_again(push, fd);
   if (status == KDL_OK)
     status = oci_digest_of_file(fd, again);
   close(fd);
@@ -155,11 +152,8 @@ static kdl_status fill_folder(pushing *push, const char *path) {
 
 static kdl_status to_folder(pushing *push, const char *path, const oci_reference *to) {
   push->folder = to->folder;
-  kdl_status status = fill_folder(push, path);
-  if (status == KDL_OK)
-    status =
-        oci_layout_tag(to->folder, *to->tag ? to->tag : OCI_DEFAULT_TAG, push->digest, push->size);
-  return status;
+  KDL_TRY(fill_folder(push, path));
+  return oci_layout_tag(to->folder, *to->tag ? to->tag : OCI_DEFAULT_TAG, push->digest, push->size);
 }
 
 static kdl_status to_registry(pushing *push, const cli_args *args, const oci_reference *to) {
@@ -185,10 +179,8 @@ static kdl_status push_to(const cli_args *args, const oci_reference *to) {
     return kdl_fail(KDL_BAD_CALL,
                     "%s: found a digest, expected a tag: what is pushed has the digest that it has",
                     to->text);
-  kdl_status status = cli_input_open(path, &push.input);
-  if (status != KDL_OK)
-    return status;
-  status = to->folder ? to_folder(&push, path, to) : to_registry(&push, args, to);
+  KDL_TRY(cli_input_open(path, &push.input));
+  kdl_status status = to->folder ? to_folder(&push, path, to) : to_registry(&push, args, to);
   if (status == KDL_OK) {
     if (to->folder)
       printf("oci:%s@%s\n", to->folder, push.digest);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "oci/digest.h"
 
+#include "base/error.h"
 #include "cli/input.h"
 #include "digests/sha256.h"
 
@@ -19,9 +20,7 @@ kdl_status oci_digest_of_file(int fd, char out_digest[OCI_DIGEST_TEXT]) {
   char path[32];
   cli_bytes bytes;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read(path, &bytes));
   oci_digest_of(bytes.data, bytes.size, out_digest);
   cli_bytes_free(&bytes);
   return KDL_OK;

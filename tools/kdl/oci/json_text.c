@@ -28,9 +28,7 @@ kdl_status oci_json_text(kdl_json *json, kdl_arena *arena, kdl_string *out_text)
 kdl_status oci_json_digest(kdl_json *json, char out_digest[OCI_DIGEST_TEXT]) {
   char text[OCI_DIGEST_TEXT + 64];
   size_t at = kdl_json_at(json);
-  kdl_status status = kdl_json_string(json, text, sizeof text);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_json_string(json, text, sizeof text));
   if (!oci_digest_is_valid(text))
     return kdl_json_fail(json, at, "found \"%s\", expected sha256: and 64 hexadecimal digits",
                          text);

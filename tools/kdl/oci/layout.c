@@ -17,9 +17,7 @@ static const char layout_text[] = "{\"imageLayoutVersion\": \"1.0.0\"}\n";
 
 static kdl_status make_folder(const char *path) {
   char end[PATH_MAX];
-  kdl_status status = kdl_folder_follow(path, "make the folder", end);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_folder_follow(path, "make the folder", end));
   return mkdir(end, 0777) == 0 || errno == EEXIST
              ? KDL_OK
              : kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", path,
@@ -41,11 +39,9 @@ static kdl_status check_layout(const char *path) {
   cli_bytes bytes;
   kdl_json json;
   layout_file file = {.version = ""};
-  kdl_status status = cli_bytes_read_file(path, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read_file(path, &bytes));
   kdl_json_start(&json, path, bytes.data, bytes.size);
-  status = kdl_json_members(&json, read_layout_key, &file);
+  kdl_status status = kdl_json_members(&json, read_layout_key, &file);
   if (status == KDL_OK && strncmp(file.version, "1.", 2) != 0)
     status = kdl_fail(KDL_BAD_FILE, "%s: imageLayoutVersion: found \"%s\", expected 1.0.0", path,
                       file.version);
@@ -56,16 +52,13 @@ static kdl_status check_layout(const char *path) {
 kdl_status oci_layout_make(const char *folder) {
   static const char *const below[] = {"", "/blobs", "/blobs/sha256"};
   char path[PATH_MAX];
-  kdl_status status = KDL_OK;
   if (strlen(folder) > PATH_MAX - 128)
     return kdl_fail(KDL_BAD_CALL, "%s: found a path of %zu bytes, expected less than %d", folder,
                     strlen(folder), PATH_MAX - 128);
-  for (size_t i = 0; i < sizeof below / sizeof *below && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < sizeof below / sizeof *below; ++i) {
     snprintf(path, sizeof path, "%s%s", folder, below[i]);
-    status = make_folder(path);
+    KDL_TRY(make_folder(path));
   }
-  if (status != KDL_OK)
-    return status;
   snprintf(path, sizeof path, "%s/oci-layout", folder);
   return access(path, F_OK) == 0 ? check_layout(path)
                                  : kdl_file_save(path, layout_text, sizeof layout_text - 1);
@@ -84,9 +77,7 @@ kdl_status oci_layout_map(const char *folder, const char *digest, uint64_t size,
   if (!oci_layout_path(folder, digest, path))
     return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", folder);
   cli_bytes bytes;
-  kdl_status status = cli_bytes_read_file(path, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read_file(path, &bytes));
   if (bytes.size != size) {
     cli_bytes_free(&bytes);
     return kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected %" PRIu64 ", as the manifest says",

@@ -50,10 +50,10 @@ static kdl_status read_note(kdl_json *json, const char *key, void *user) {
 /* Digests by another method than ours are another tool's, and pass. */
 static kdl_status read_digest(kdl_json *json, kdl_arena *arena, entry *out) {
   kdl_string text = {"", 0};
-  kdl_status status = oci_json_text(json, arena, &text);
-  if (status == KDL_OK && oci_digest_is_valid(text.data))
+  KDL_TRY(oci_json_text(json, arena, &text));
+  if (oci_digest_is_valid(text.data))
     memcpy(out->digest, text.data, OCI_DIGEST_TEXT);
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status read_entry_key(kdl_json *json, const char *key, void *user) {

@@ -43,10 +43,9 @@ static kdl_status read_image(layer_state *state) {
   kdl_string text = {"", 0};
   oci_record *records;
   size_t count = 0, at = kdl_json_at(&from->json);
-  kdl_status status = oci_json_text(&from->json, &from->manifest->arena, &text);
-  if (status != KDL_OK)
-    return status;
-  status = oci_records_read(&from->manifest->arena, OCI_KEY_IMAGE, text, &records, &count);
+  KDL_TRY(oci_json_text(&from->json, &from->manifest->arena, &text));
+  kdl_status status =
+      oci_records_read(&from->manifest->arena, OCI_KEY_IMAGE, text, &records, &count);
   if (status != KDL_OK)
     return status == KDL_BAD_FILE ? fail_inside(from, at) : status;
   if (count != 1)
@@ -60,16 +59,14 @@ static kdl_status read_choice(reader *from, oci_layer *layer) {
   kdl_string text = {"", 0};
   oci_record *records = NULL;
   size_t at = kdl_json_at(&from->json);
-  kdl_status status = oci_json_text(&from->json, &from->manifest->arena, &text);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(oci_json_text(&from->json, &from->manifest->arena, &text));
   layer->choice = kdl_text_is(text, OCI_CHOICE_ANY_TEXT)       ? OCI_CHOICE_ANY
                   : kdl_text_is(text, OCI_CHOICE_UNKNOWN_TEXT) ? OCI_CHOICE_UNKNOWN
                                                                : OCI_CHOICE_DEVICES;
   if (layer->choice != OCI_CHOICE_DEVICES)
     return KDL_OK;
-  status = oci_records_read(&from->manifest->arena, OCI_KEY_CHOICE, text, &records,
-                            &layer->candidate_count);
+  kdl_status status = oci_records_read(&from->manifest->arena, OCI_KEY_CHOICE, text, &records,
+                                       &layer->candidate_count);
   layer->candidates = records;
   return status == KDL_BAD_FILE ? fail_inside(from, at) : status;
 }
@@ -140,9 +137,7 @@ static kdl_status add_layer(kdl_json *json, void *user) {
 static kdl_status read_format(reader *from) {
   char text[16];
   size_t at = kdl_json_at(&from->json);
-  kdl_status status = kdl_json_string(&from->json, text, sizeof text);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_json_string(&from->json, text, sizeof text));
   from->manifest->format = strcmp(text, "v1") == 0   ? KDL_FORMAT_V1
                            : strcmp(text, "v2") == 0 ? KDL_FORMAT_V2
                                                      : 0;
@@ -202,13 +197,12 @@ static kdl_status read_kinds(reader *from) {
 }
 
 static kdl_status read_all(reader *from) {
-  kdl_status status = kdl_json_members(&from->json, read_key, from);
-  if (status == KDL_OK)
-    status = kdl_json_finish(&from->json);
-  if (status == KDL_OK && (!from->manifest->format || !from->manifest->layer_count))
-    status = kdl_fail(KDL_BAD_FILE, "%s: found no %s, expected one or more", from->json.name,
-                      from->manifest->format ? "layers" : "annotation " OCI_KEY_FORMAT);
-  return status;
+  KDL_TRY(kdl_json_members(&from->json, read_key, from));
+  KDL_TRY(kdl_json_finish(&from->json));
+  if ((!from->manifest->format || !from->manifest->layer_count))
+    return kdl_fail(KDL_BAD_FILE, "%s: found no %s, expected one or more", from->json.name,
+                    from->manifest->format ? "layers" : "annotation " OCI_KEY_FORMAT);
+  return KDL_OK;
 }
 
 kdl_status oci_manifest_read(const char *name, const void *data, size_t size,
@@ -219,18 +213,17 @@ kdl_status oci_manifest_read(const char *name, const void *data, size_t size,
     return kdl_fail(KDL_BAD_FILE, "%s: found a manifest of %zu bytes, expected at most %d", name,
                     size, OCI_LIMIT_MANIFEST);
   kdl_json_start(&from.json, name, data, size);
-  kdl_status status = read_kinds(&from);
-  if (status == KDL_OK)
-    status = read_all(&from);
+  KDL_TRY(read_kinds(&from));
+  KDL_TRY(read_all(&from));
   /* The layers have moved as they grew. */
-  for (size_t i = 0; i < out_manifest->layer_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < out_manifest->layer_count; ++i) {
     oci_layer *layer = &out_manifest->layers[i];
     if (layer->choice != OCI_CHOICE_DEVICES || layer->candidates)
       continue;
     layer->candidates = &layer->image;
     layer->candidate_count = 1;
   }
-  return status;
+  return KDL_OK;
 }
 
 void oci_manifest_free(oci_manifest *manifest) {

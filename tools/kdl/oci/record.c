@@ -146,9 +146,7 @@ static size_t count_pairs(reader from) {
 }
 
 static kdl_status read_record(reader *from, oci_record *record) {
-  kdl_status status = read_head(from, record);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_head(from, record));
   size_t count = count_pairs(*from);
   if (count > KDL_LIMIT_PAIRS)
     return kdl_fail(KDL_BAD_FILE, "%s: line %zu: found %zu pairs, expected at most %d", from->name,
@@ -158,9 +156,9 @@ static kdl_status read_record(reader *from, oci_record *record) {
     return no_memory(from);
   record->pairs = pairs;
   record->pair_count = count;
-  for (size_t i = 0; i < count && status == KDL_OK; ++i)
-    status = read_pair(from, next_line(from), &pairs[i]);
-  return status;
+  for (size_t i = 0; i < count; ++i)
+    KDL_TRY(read_pair(from, next_line(from), &pairs[i]));
+  return KDL_OK;
 }
 
 /* No more than there is text for: 0 where blank lines have none between them. */
@@ -178,15 +176,13 @@ kdl_status oci_records_read(kdl_arena *arena, const char *name, kdl_string text,
   if (!count)
     return kdl_fail(KDL_BAD_FILE, "%s: found blank lines, expected an image between two", name);
   oci_record *records = kdl_arena_alloc(arena, count * sizeof *records);
-  kdl_status status = records ? KDL_OK : no_memory(&from);
-  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+  KDL_TRY(records ? KDL_OK : no_memory(&from));
+  for (size_t i = 0; i < count; ++i) {
     if (i)
       next_line(&from);
-    status = read_record(&from, &records[i]);
+    KDL_TRY(read_record(&from, &records[i]));
   }
-  if (status == KDL_OK) {
-    *out_records = records;
-    *out_count = count;
-  }
-  return status;
+  *out_records = records;
+  *out_count = count;
+  return KDL_OK;
 }

@@ -138,12 +138,12 @@ static kdl_status parse_remote(oci_reference *reference, char *text) {
     return wrong(reference, "host", text,
                  "a name with a dot, one with a port, an address, or localhost");
   reference->is_secure = says_https || !oci_host_is_local(text);
-  kdl_status status = take_tag(reference, slash + 1);
-  if (status == KDL_OK && !is_name(reference->name))
-    status = wrong(reference, "name", reference->name,
-                   "lower-case letters and digits, in parts between '/', with single '.', '_', "
-                   "'__' or '-' inside a part");
-  return status;
+  KDL_TRY(take_tag(reference, slash + 1));
+  if (!is_name(reference->name))
+    KDL_TRY(wrong(reference, "name", reference->name,
+                  "lower-case letters and digits, in parts between '/', with single '.', '_', "
+                  "'__' or '-' inside a part"));
+  return KDL_OK;
 }
 
 kdl_status oci_reference_parse(kdl_arena *arena, const char *text, oci_reference *out_reference) {
@@ -152,9 +152,7 @@ kdl_status oci_reference_parse(kdl_arena *arena, const char *text, oci_reference
   if (!copy.data)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", text);
   char *own = (char *)copy.data;
-  kdl_status status = take_digest(out_reference, own);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(take_digest(out_reference, own));
   return kdl_starts_with(own, "oci:") ? parse_folder(out_reference, own + strlen("oci:"))
                                       : parse_remote(out_reference, own);
 }

@@ -25,18 +25,17 @@ static kdl_status check_images(const cli_bytes *file, const kdl_container *conta
                                const char *name, const char *folder, const oci_manifest *manifest,
                                const bool *fetched) {
   uint32_t next = 0;
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < manifest->layer_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < manifest->layer_count; ++i) {
     if (!fetched[i])
       continue;
     while (next < container->count && container->images[next].parent != KDL_PARENT_NONE)
       ++next;
-    status =
+    KDL_TRY(
         next < container->count
             ? check_image(file, &container->images[next++], folder, &manifest->layers[i])
-            : kdl_fail(KDL_BAD_FILE, "%s: found fewer images in the file than were written", name);
+            : kdl_fail(KDL_BAD_FILE, "%s: found fewer images in the file than were written", name));
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status check_whole(const cli_bytes *file, const char *name,
@@ -65,10 +64,8 @@ kdl_status oci_written_check(int fd, const char *name, const char *folder,
   cli_bytes file;
   kdl_container *container = NULL;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  kdl_status status = cli_bytes_read_file(path, &file);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_container_open_memory(file.data, file.size, name, &container);
+  KDL_TRY(cli_bytes_read_file(path, &file));
+  kdl_status status = kdl_container_open_memory(file.data, file.size, name, &container);
   if (status == KDL_OK)
     status = check_images(&file, container, name, folder, manifest, fetched);
   if (status == KDL_OK && manifest->whole[0] && are_all(manifest, fetched))

@@ -32,9 +32,7 @@ static kdl_status digest_of(const cli_input *input, size_t index,
                             char out_value[KDL_DIGEST_VALUE]) {
   const void *data;
   size_t size;
-  kdl_status status = kdl_library_hold(input->lib, index, &data, &size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_library_hold(input->lib, index, &data, &size));
   kdl_digest digest = kdl_digest_of(data, size);
   memcpy(out_value, KDL_DIGEST_METHOD, sizeof KDL_DIGEST_METHOD - 1);
   kdl_digest_print(&digest, out_value + sizeof KDL_DIGEST_METHOD - 1);
@@ -63,9 +61,7 @@ static kdl_status make_line(const signing *job, const kdl_writer_image *image,
                                  image->pairs, image->pair_count};
   kdl_signature signature;
   kdl_string message = {"", 0};
-  kdl_status status = kdl_signed_message(&what, 1, &message);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_signed_message(&what, 1, &message));
   kdl_signature_make(&job->key, message, job->comment, &signature);
   kdl_signature_write_line(&signature, out_line);
   free((char *)message.data);
@@ -75,9 +71,7 @@ static kdl_status make_line(const signing *job, const kdl_writer_image *image,
 static kdl_status read_line(const char *path, char out_line[KDL_SIGNATURE_LINE]) {
   cli_bytes bytes;
   kdl_signature signature;
-  kdl_status status = cli_signature_open(path, &bytes, &signature);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_signature_open(path, &bytes, &signature));
   kdl_signature_write_line(&signature, out_line);
   cli_bytes_free(&bytes);
   return KDL_OK;
@@ -134,9 +128,7 @@ static kdl_status write_signed(signing *job, const char *output) {
 
 static kdl_status print_message(const signing *job) {
   kdl_string message = {"", 0};
-  kdl_status status = cli_sign_message(job->input, job->index, &message);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_sign_message(job->input, job->index, &message));
   fwrite(message.data, 1, message.length, stdout);
   free((char *)message.data);
   return KDL_OK;
@@ -147,9 +139,7 @@ static kdl_status write_beside(const signing *job, const char *path) {
   char line[KDL_SIGNATURE_LINE], text[KDL_SIGNATURE_LINE + 256];
   kdl_signature signature;
   kdl_string message = {"", 0};
-  kdl_status status = cli_sign_message(job->input, SIZE_MAX, &message);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_sign_message(job->input, SIZE_MAX, &message));
   kdl_signature_make(&job->key, message, job->comment, &signature);
   kdl_signature_write_line(&signature, line);
   free((char *)message.data);
@@ -212,9 +202,7 @@ static kdl_status check_index(const signing *job, const char *path) {
 
 static kdl_status sign(signing *job, const char *path, const char *output) {
   char beside[PATH_MAX];
-  kdl_status status = check_index(job, path);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(check_index(job, path));
   if (cli_args_has(job->args, "message"))
     return print_message(job);
   if (!cli_args_has(job->args, "detached"))

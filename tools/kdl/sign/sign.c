@@ -9,12 +9,10 @@
 static kdl_status open_key(const char *path, kdl_public_key *out_public,
                            kdl_secret_key *out_secret) {
   cli_bytes bytes;
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read(path, &bytes));
   kdl_string text = {(const char *)bytes.data, bytes.size};
-  status = out_public ? kdl_public_key_read(path, text, out_public)
-                      : kdl_secret_key_read(path, text, out_secret);
+  kdl_status status = out_public ? kdl_public_key_read(path, text, out_public)
+                                 : kdl_secret_key_read(path, text, out_secret);
   cli_bytes_free(&bytes);
   return status;
 }
@@ -29,10 +27,8 @@ kdl_status cli_secret_key_open(const char *path, kdl_secret_key *out_key) {
 
 kdl_status cli_signature_open(const char *path, cli_bytes *out_bytes,
                               kdl_signature *out_signature) {
-  kdl_status status = cli_bytes_read(path, out_bytes);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_signature_read_file(
+  KDL_TRY(cli_bytes_read(path, out_bytes));
+  kdl_status status = kdl_signature_read_file(
       path, (kdl_string){(const char *)out_bytes->data, out_bytes->size}, out_signature);
   if (status != KDL_OK)
     cli_bytes_free(out_bytes);
@@ -59,10 +55,8 @@ kdl_status cli_sign_message(const cli_input *input, size_t index, kdl_string *ou
 static kdl_status check(const cli_input *input, size_t index, const kdl_signature *signature,
                         const kdl_public_key *key) {
   kdl_string message = {"", 0};
-  kdl_status status = cli_sign_message(input, index, &message);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_trust_check_by(signature, message, key, 1, "that --key names");
+  KDL_TRY(cli_sign_message(input, index, &message));
+  kdl_status status = kdl_trust_check_by(signature, message, key, 1, "that --key names");
   free((char *)message.data);
   return status;
 }
@@ -87,10 +81,8 @@ kdl_status cli_sign_check_beside(const cli_input *input, const char *path,
                                  const kdl_public_key *key) {
   cli_bytes bytes;
   kdl_signature signature;
-  kdl_status status = cli_signature_open(path, &bytes, &signature);
-  if (status != KDL_OK)
-    return status;
-  status = check(input, SIZE_MAX, &signature, key);
+  KDL_TRY(cli_signature_open(path, &bytes, &signature));
+  kdl_status status = check(input, SIZE_MAX, &signature, key);
   cli_bytes_free(&bytes);
   return status;
 }

@@ -93,9 +93,7 @@ static kdl_status add_unit(const splitting *work, const split_unit *unit, kdl_ar
   kdl_writer_image image = {.size = sizeof image,
                             .data = (const uint8_t *)work->bytes.data + unit->at,
                             .data_size = (size_t)unit->size};
-  kdl_status status = make_pairs(work, unit, arena, &image);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(make_pairs(work, unit, arena, &image));
   if (unit->head) {
     image.declared_kind = 4; /* fatbin */
     image.data = wrap(work, unit, arena, &image.data_size);
@@ -117,9 +115,7 @@ static kdl_status add_copy(const splitting *work, const split_copy *copy, kdl_ar
   const kdl_image *from = &container->images[copy->image];
   kdl_writer_image image = {.size = sizeof image, .data_size = (size_t)from->size};
   split_unit unit = {.at = from->offset, .image = copy->image, .part = copy->part};
-  kdl_status status = make_pairs(work, &unit, arena, &image);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(make_pairs(work, &unit, arena, &image));
   kdl_pair *pairs = kdl_arena_alloc(arena, (image.pair_count + 1) * sizeof *pairs);
   if (!pairs)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
@@ -153,9 +149,7 @@ static kdl_status add_skeleton(const splitting *work, const split_stream *stream
 
 static kdl_status digest_file(const char *path, uint64_t *out_size, kdl_digest *out_digest) {
   cli_bytes bytes;
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read(path, &bytes));
   *out_size = bytes.size;
   *out_digest = kdl_digest_of(bytes.data, bytes.size);
   cli_bytes_free(&bytes);
@@ -298,10 +292,8 @@ static kdl_status tell(const splitting *work, bool as_json) {
 
 static kdl_status split(splitting *work, const cli_args *args) {
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = work->path};
-  kdl_status status = kdl_open(work->path, &opts, &work->lib);
-  if (status != KDL_OK)
-    return status;
-  status = split_plan_make(work->lib, &work->bytes, work->file, &work->plan);
+  KDL_TRY(kdl_open(work->path, &opts, &work->lib));
+  kdl_status status = split_plan_make(work->lib, &work->bytes, work->file, &work->plan);
   bool is_bare = work->plan.unit_count == 1 && work->plan.units[0].size == work->bytes.size;
   if (status == KDL_OK && (work->plan.unit_count == 0 || is_bare))
     status = kdl_fail(KDL_NO_MATCH, "%s: found %s, expected a file that holds images", work->path,

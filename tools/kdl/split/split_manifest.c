@@ -77,9 +77,7 @@ typedef struct {
 
 static kdl_status read_text(reader *from, const char **out_text) {
   char text[longest_name];
-  kdl_status status = kdl_json_string(&from->json, text, sizeof text);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_json_string(&from->json, text, sizeof text));
   *out_text = kdl_arena_string(&from->manifest->arena, text, strlen(text)).data;
   return *out_text ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", from->json.name);
 }
@@ -105,9 +103,7 @@ static int digit_of(char c) {
 static kdl_status read_digest(reader *from, kdl_digest *out_digest) {
   char text[KDL_DIGEST_TEXT];
   size_t at = kdl_json_at(&from->json);
-  kdl_status status = kdl_json_string(&from->json, text, sizeof text);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_json_string(&from->json, text, sizeof text));
   for (size_t i = 0; i < sizeof out_digest->bytes; ++i) {
     int high = digit_of(text[2 * i]), low = high < 0 ? -1 : digit_of(text[2 * i + 1]);
     if (low < 0)
@@ -130,10 +126,10 @@ static kdl_status read_object(object *what, kdl_json_member *read, unsigned want
                               const char *name) {
   kdl_json *json = &what->from->json;
   size_t at = kdl_json_at(json);
-  kdl_status status = kdl_json_members(json, read, what);
-  if (status == KDL_OK && (what->has & wanted) != wanted)
+  KDL_TRY(kdl_json_members(json, read, what));
+  if ((what->has & wanted) != wanted)
     return kdl_json_fail(json, at, "found %s that lacks a key, expected all of them", name);
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status read_part_key(kdl_json *json, const char *key, void *user) {
@@ -201,11 +197,11 @@ static kdl_status read_host_key(kdl_json *json, const char *key, void *user) {
 static kdl_status read_version(reader *from) {
   uint64_t number;
   size_t at = kdl_json_at(&from->json);
-  kdl_status status = kdl_json_number(&from->json, &number);
-  if (status == KDL_OK && number != version)
+  KDL_TRY(kdl_json_number(&from->json, &number));
+  if (number != version)
     return kdl_json_fail(&from->json, at, "found version %llu of the manifest, expected %d",
                          (unsigned long long)number, version);
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status read_key(kdl_json *json, const char *key, void *user) {
@@ -257,12 +253,10 @@ static kdl_status read_manifest(reader *from) {
 kdl_status split_manifest_read(const char *path, split_manifest *out_manifest) {
   cli_bytes bytes;
   *out_manifest = (split_manifest){.mode = 0644};
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read(path, &bytes));
   reader from = {.manifest = out_manifest};
   kdl_json_start(&from.json, path, bytes.data, bytes.size);
-  status = read_manifest(&from);
+  kdl_status status = read_manifest(&from);
   cli_bytes_free(&bytes);
   if (status != KDL_OK)
     split_manifest_free(out_manifest);

@@ -198,13 +198,9 @@ static kdl_status begin_refill(merging *work, kdl_library *lib, const kdl_image_
   split_refill refill = {.at = in};
   const void *data;
   size_t size;
-  kdl_status status = read_number(image, SPLIT_KEY_ROOM, path, UINT64_MAX, &refill.room);
-  if (status == KDL_OK)
-    status = read_number(image, SPLIT_KEY_INFLATED, path, UINT64_MAX, &refill.inflated);
-  if (status == KDL_OK)
-    status = kdl_library_hold(lib, image->index, &data, &size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_number(image, SPLIT_KEY_ROOM, path, UINT64_MAX, &refill.room));
+  KDL_TRY(read_number(image, SPLIT_KEY_INFLATED, path, UINT64_MAX, &refill.inflated));
+  KDL_TRY(kdl_library_hold(lib, image->index, &data, &size));
   split_refill *refills = kdl_array_grow(work->refills, work->refill_count, &work->refill_capacity,
                                          16, sizeof *refills);
   if (refills)
@@ -310,9 +306,7 @@ static kdl_status refuse(const merging *work, const char *path) {
 /* Finds out which part a file is, and takes it. */
 static kdl_status take(merging *work, const char *path, size_t expected) {
   cli_bytes bytes;
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read(path, &bytes));
   kdl_digest digest = kdl_digest_of(bytes.data, bytes.size);
   cli_bytes_free(&bytes);
   size_t i = 0;
@@ -356,10 +350,9 @@ static kdl_status take_all(merging *work, bool partial) {
 }
 
 static kdl_status take_given(merging *work, const cli_args *args) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 1; i < args->operand_count && status == KDL_OK; ++i)
-    status = take(work, args->operands[i], SIZE_MAX);
-  return status;
+  for (size_t i = 1; i < args->operand_count; ++i)
+    KDL_TRY(take(work, args->operands[i], SIZE_MAX));
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -422,20 +415,18 @@ static kdl_status put_parts(merging *work) {
 }
 
 static kdl_status save(const merging *work, const char *output) {
-  kdl_status status = work->taken_count == work->manifest.part_count
-                          ? save_whole(work, output)
-                          : split_save_thinned(work->data, work->size, work->manifest.file, output);
-  if (status == KDL_OK && strcmp(output, "-") != 0 && chmod(output, work->manifest.mode) != 0)
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot set its mode: %s", output, strerror(errno));
-  return status;
+  KDL_TRY(work->taken_count == work->manifest.part_count
+              ? save_whole(work, output)
+              : split_save_thinned(work->data, work->size, work->manifest.file, output));
+  if (strcmp(output, "-") != 0 && chmod(output, work->manifest.mode) != 0)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot set its mode: %s", output, strerror(errno));
+  return KDL_OK;
 }
 
 static kdl_status merge(merging *work, const cli_args *args, const char *output) {
-  kdl_status status = split_manifest_read(work->path, &work->manifest);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(split_manifest_read(work->path, &work->manifest));
   work->paths = calloc(work->manifest.part_count + 1, sizeof *work->paths);
-  status = work->paths ? map_host(work) : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_status status = work->paths ? map_host(work) : kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status == KDL_OK)
     status = args->operand_count > 1 ? take_given(work, args)
                                      : take_all(work, cli_args_has(args, "partial"));

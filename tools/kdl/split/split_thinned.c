@@ -17,9 +17,7 @@ static bool is_zero(const uint8_t *data, uint64_t size) {
 static kdl_status look_inside(kdl_library *lib, uint32_t index, bool *out_there) {
   const void *data;
   size_t size;
-  kdl_status status = kdl_library_hold(lib, index, &data, &size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_library_hold(lib, index, &data, &size));
   *out_there = !is_zero(data, size);
   kdl_library_release(lib, index);
   return KDL_OK;
@@ -68,13 +66,11 @@ kdl_status split_save_thinned(const uint8_t *data, size_t size, const char *name
                               const char *output) {
   thin_input input = {.data = data, .size = size, .name = name, .fd = -1};
   kdl_open_opts opts = {.size = sizeof opts, .name = name};
-  kdl_status status = kdl_open_memory(data, size, &opts, &input.lib);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_open_memory(data, size, &opts, &input.lib));
   thin_choice choice;
   thin_report report = {.went = NULL};
   thin_output out = {.count = 0};
-  status = choose(input.lib, data, size, name, &choice);
+  kdl_status status = choose(input.lib, data, size, name, &choice);
   if (status == KDL_OK)
     status = thin_file(&input, &choice, &(thin_shape){.sparse = false}, &report, &out);
   if (status == KDL_OK)

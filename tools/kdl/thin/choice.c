@@ -310,9 +310,7 @@ static kdl_status by_selects(const thin_rules *rules, const char *option, const 
   bool is_alone =
       rules->devices->count == 0 && (is_limit ? !cli_args_has(rules->args, "keep") : true);
   bool *fits;
-  kdl_status status = cli_select_images(rules->args, option, choice->lib, name, &fits);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_select_images(rules->args, option, choice->lib, name, &fits));
   for (size_t i = 0; i < choice->count; ++i) {
     if (is_limit && !is_alone && choice->kept[i] && !fits[i])
       choice->why[i] = "--strip-to does not ask for it";

@@ -166,10 +166,8 @@ kdl_status thin_in_place(const cli_args *args, const thin_source *source, const 
   kdl_open_opts opts = {.size = sizeof opts, .name = source->name};
   thin_input input = {
       .data = bytes->data, .size = bytes->size, .name = source->name, .fd = source->fd};
-  kdl_status status = kdl_open_memory(bytes->data, bytes->size, &opts, &input.lib);
-  if (status != KDL_OK)
-    return status;
-  status = cli_devices_given(args, "for", ',', &devices);
+  KDL_TRY(kdl_open_memory(bytes->data, bytes->size, &opts, &input.lib));
+  kdl_status status = cli_devices_given(args, "for", ',', &devices);
   thin_rules rules = {.devices = &devices,
                       .args = args,
                       .keep_ptx = cli_args_has(args, "keep-ptx"),

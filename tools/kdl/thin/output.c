@@ -129,16 +129,15 @@ kdl_status thin_output_append(thin_output *out, const thin_output *from, uint64_
 kdl_status thin_output_send(const thin_output *out,
                             kdl_status (*put)(void *user, const void *bytes, size_t size),
                             void *user) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < out->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < out->count; ++i) {
     const thin_piece *piece = &out->pieces[i];
-    for (uint64_t at = 0, part; at < piece->size && status == KDL_OK; at += part) {
+    for (uint64_t at = 0, part; at < piece->size; at += part) {
       uint64_t most = piece->bytes ? (uint64_t)1 << 30 : (uint64_t)zeros_size;
       part = piece->size - at < most ? piece->size - at : most;
-      status = put(user, piece->bytes ? piece->bytes + at : zeros, (size_t)part);
+      KDL_TRY(put(user, piece->bytes ? piece->bytes + at : zeros, (size_t)part));
     }
   }
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -68,29 +68,28 @@ static void take_why(void *user, size_t index, const char *why) {
 /* May be for any device. */
 static kdl_status keep_unknown(const cli_input *input, bool *kept) {
   kdl_catalog *catalog;
-  kdl_status status = kdl_library_catalog(input->lib, &catalog);
-  for (size_t i = 0; status == KDL_OK && i < kdl_catalog_count(catalog); ++i)
+  KDL_TRY(kdl_library_catalog(input->lib, &catalog));
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i)
     kept[i] |= kdl_catalog_rule(catalog, i)->faults & KDL_REASONS_UNKNOWN;
-  return status;
+  return KDL_OK;
 }
 
 /* What --keep names and what --for needs, both where both are given. */
 static kdl_status choose(const cli_args *args, thinning *work) {
   const cli_input *input = work->input;
-  kdl_status status = KDL_OK;
   if (cli_args_has(args, "keep")) {
-    status = cli_select_images(args, "keep", input->lib, input->name, &work->chosen);
+    KDL_TRY(cli_select_images(args, "keep", input->lib, input->name, &work->chosen));
   } else {
     work->chosen = calloc(kdl_image_count(input->lib) + 1, sizeof *work->chosen);
     if (!work->chosen)
-      status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   }
-  if (status == KDL_OK && cli_args_has(args, "for"))
-    status = keep_unknown(input, work->chosen);
-  if (status == KDL_OK && cli_args_has(args, "for"))
-    status =
-        cli_keep_for(args, input, work->verbose || work->why ? take_why : NULL, work, work->chosen);
-  return status;
+  if (cli_args_has(args, "for"))
+    KDL_TRY(keep_unknown(input, work->chosen));
+  if (cli_args_has(args, "for"))
+    KDL_TRY(cli_keep_for(args, input, work->verbose || work->why ? take_why : NULL, work,
+                         work->chosen));
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -170,11 +169,9 @@ static kdl_status thin(const cli_args *args, const cli_input *input, const char 
 
 kdl_status thin_repack(const cli_args *args, thin_source *source, const char *output) {
   cli_input input;
-  kdl_status status = source->fd >= 0 ? cli_input_open(source->path, &input)
-                                      : cli_input_take(source->path, &source->bytes, &input);
-  if (status != KDL_OK)
-    return status;
-  status = thin(args, &input, output);
+  KDL_TRY(source->fd >= 0 ? cli_input_open(source->path, &input)
+                          : cli_input_take(source->path, &source->bytes, &input));
+  kdl_status status = thin(args, &input, output);
   cli_input_close(&input);
   return status;
 }

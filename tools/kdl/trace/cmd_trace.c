@@ -35,13 +35,12 @@ static kdl_status save(const char *path, write_function *write, const cli_trace 
 
 static kdl_status save_forms(const cli_args *args, const cli_trace *trace,
                              const cli_trace_sums *sums) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < form_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < form_count; ++i) {
     const char *path = cli_args_value(args, forms[i].option);
     if (path)
-      status = save(path, forms[i].write, trace, sums);
+      KDL_TRY(save(path, forms[i].write, trace, sums));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */

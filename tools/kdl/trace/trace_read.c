@@ -110,10 +110,10 @@ static kdl_status row_of(cli_trace *trace, int64_t id, uint32_t *out_row) {
 static kdl_status read_schema(kdl_json *json) {
   char schema[64];
   size_t at = json->at;
-  kdl_status status = kdl_json_string(json, schema, sizeof schema);
-  if (status == KDL_OK && strcmp(schema, SCHEMA) != 0)
-    status = kdl_json_fail(json, at, "found schema '%s', expected '" SCHEMA "'", schema);
-  return status;
+  KDL_TRY(kdl_json_string(json, schema, sizeof schema));
+  if (strcmp(schema, SCHEMA) != 0)
+    KDL_TRY(kdl_json_fail(json, at, "found schema '%s', expected '" SCHEMA "'", schema));
+  return KDL_OK;
 }
 
 static kdl_status read_about(kdl_json *json, cli_trace *trace, uint64_t *out_events) {
@@ -238,9 +238,7 @@ static double whole_ns(double us) {
 
 static kdl_status add_span(cli_trace *trace, const raw_event *raw) {
   uint32_t row;
-  kdl_status status = row_of(trace, (int64_t)raw->row, &row);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(row_of(trace, (int64_t)raw->row, &row));
   if (!grow(&trace->events, trace->event_count, &trace->event_room, sizeof *trace->events))
     return no_memory();
   cli_trace_event *event = &trace->events[trace->event_count++];
@@ -262,10 +260,9 @@ static kdl_status name_row(cli_trace *trace, const raw_event *raw) {
     trace->process_name = raw->label;
   if (strcmp(what, "thread_name") != 0)
     return KDL_OK;
-  kdl_status status = row_of(trace, (int64_t)raw->row, &row);
-  if (status == KDL_OK)
-    trace->rows[row].name = raw->label;
-  return status;
+  KDL_TRY(row_of(trace, (int64_t)raw->row, &row));
+  trace->rows[row].name = raw->label;
+  return KDL_OK;
 }
 
 static kdl_status read_event(kdl_json *json, cli_trace *trace) {

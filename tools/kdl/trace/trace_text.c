@@ -150,16 +150,16 @@ static void print_about(const cli_trace *trace, const cli_trace_sums *sums) {
 kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums) {
   print_about(trace, sums);
   putchar('\n');
-  kdl_status status = print_layers(trace, sums);
-  if (status == KDL_OK && sums->kernel_count) {
+  KDL_TRY(print_layers(trace, sums));
+  if (sums->kernel_count) {
     putchar('\n');
-    status = print_kernels(trace, sums);
+    KDL_TRY(print_kernels(trace, sums));
   }
-  if (status == KDL_OK && sums->device_count) {
+  if (sums->device_count) {
     putchar('\n');
-    status = print_devices(trace, sums);
+    KDL_TRY(print_devices(trace, sums));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -303,10 +303,9 @@ static kdl_status check_json(cli_verification *verify) {
 }
 
 static kdl_status check_text(cli_verification *verify) {
-  kdl_status status = check_all(verify);
-  if (status == KDL_OK)
-    print_sum(verify);
-  return status;
+  KDL_TRY(check_all(verify));
+  print_sum(verify);
+  return KDL_OK;
 }
 
 static int verify_file(const char *path, const cli_args *args, const kdl_public_key *key,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/common/arguments/argument_cache.h"
 
+#include "base/error.h"
+
 #include <stdlib.h>
 
 /* ------------------------------------------------------------------------------------------ */
@@ -123,9 +125,7 @@ static kdl_status give_word(giving *g, kdl_cached_word *word, uint64_t value, si
   if (g->list->arguments[word->index].kind == KDL_ARGUMENT_MEMORY)
     return give_memory(g, word, value);
   word->stands = KDL_CACHED_NOT;
-  kdl_status status = give_value(g, word->index, size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(give_value(g, word->index, size));
   word->value = value;
   word->stands = KDL_CACHED_WELL;
   return KDL_OK;
@@ -179,20 +179,18 @@ static kdl_status give_other(const giving *g, size_t index) {
   uint64_t *last = g->given->others + argument->slot;
   if (g->given->complete && memcmp(last, args->pointers[index], argument->size) == 0)
     return KDL_OK;
-  kdl_status status = give_value(g, index, argument->size);
-  if (status == KDL_OK)
-    memcpy(last, args->pointers[index], argument->size);
-  return status;
+  KDL_TRY(give_value(g, index, argument->size));
+  memcpy(last, args->pointers[index], argument->size);
+  return KDL_OK;
 }
 
 static kdl_status give_others(const giving *g) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < g->list->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < g->list->count; ++i) {
     uint32_t size = g->list->arguments[i].size;
     if (size != 8 && size != 4)
-      status = give_other(g, i);
+      KDL_TRY(give_other(g, i));
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status give_group_memory(const giving *g, uint32_t size) {
@@ -224,13 +222,10 @@ kdl_status kdl_argument_cache_set(kdl_argument_cache *given, const kdl_argument_
                                         list->name, args->count, list->count);
   if (given->generation != generation)
     doubt_memory(&g);
-  kdl_status status = give_group_memory(&g, group_memory);
-  if (status == KDL_OK)
-    status = give_words(&g);
-  if (status == KDL_OK && list->has_others)
-    status = give_others(&g);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(give_group_memory(&g, group_memory));
+  KDL_TRY(give_words(&g));
+  if (list->has_others)
+    KDL_TRY(give_others(&g));
   given->complete = true;
   given->generation = generation;
   given->serial = serial;

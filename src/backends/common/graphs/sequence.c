@@ -54,16 +54,14 @@ static kdl_graph *new_graph(const kdl_graph_driver *driver, const kdl_backend_se
 kdl_status kdl_graph_create(const kdl_graph_driver *driver, void *device, uint32_t ordinal,
                             kdl_backend_sequence *sequence, void **out_sequence) {
   survey found;
-  kdl_status status = look(driver, device, sequence, &found);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(look(driver, device, sequence, &found));
   kdl_graph *graph = new_graph(driver, sequence, &found);
   if (!graph)
     return kdl_driver_errors_no_memory(driver->errors, ordinal);
   graph->driver = driver;
   graph->device = device;
   graph->ordinal = ordinal;
-  status = driver->build(graph);
+  kdl_status status = driver->build(graph);
   if (status != KDL_OK) {
     bool has_loops = graph->has_loops;
     kdl_graph_destroy(graph);
@@ -81,11 +79,11 @@ void kdl_graph_destroy(kdl_graph *graph) {
 
 kdl_status kdl_graph_check_capture(const kdl_graph *graph, void *queue) {
   int capturing = 0;
-  kdl_status status = graph->driver->capturing(graph->device, queue, &capturing);
-  if (status == KDL_OK && capturing)
-    status = kdl_own_services.fail(KDL_UNSUPPORTED, 0, "%s:%u: the queue is being captured",
-                                   graph->driver->errors->backend, graph->ordinal);
-  return status;
+  KDL_TRY(graph->driver->capturing(graph->device, queue, &capturing));
+  if (capturing)
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "%s:%u: the queue is being captured",
+                                 graph->driver->errors->backend, graph->ordinal);
+  return KDL_OK;
 }
 
 bool kdl_graph_skips(const kdl_graph *graph, const uint32_t *changed, size_t changed_count) {

@@ -326,8 +326,7 @@ static bool is_keeping(kdl_string line) {
 static kdl_status read_uses(module *m, kdl_string ir) {
   function *in = NULL;
   kdl_string line;
-  kdl_status status = KDL_OK;
-  for (kdl_string rest = ir; status == KDL_OK && next_line(&rest, &line);) {
+  for (kdl_string rest = ir; next_line(&rest, &line);) {
     if (kdl_text_starts(line, "define ")) {
       kdl_string name;
       size_t at = 0;
@@ -336,10 +335,10 @@ static kdl_status read_uses(module *m, kdl_string ir) {
     } else if (kdl_text_is(line, "}")) {
       in = NULL;
     } else if (in || (kdl_text_starts(line, "@") && !is_thread_local(line) && !is_keeping(line))) {
-      status = read_line(m, line, in);
+      KDL_TRY(read_line(m, line, in));
     }
   }
-  return status;
+  return KDL_OK;
 }
 
 static void spread_needs(module *m) {
@@ -535,18 +534,14 @@ static void write_module(const module *m, kdl_string ir, FILE *out) {
 kdl_status cc_group_variables_write(kdl_arena *arena, kdl_string ir, const cc_kernels *kernels,
                                     FILE *out, kdl_string *out_cause) {
   module m = {.arena = arena, .kernels = kernels, .cause = out_cause};
-  kdl_status status = read_definitions(&m, ir);
-  if (status == KDL_OK && m.variable_count == 0) {
+  KDL_TRY(read_definitions(&m, ir));
+  if (m.variable_count == 0) {
     print(out, ir);
     return KDL_OK;
   }
-  if (status == KDL_OK)
-    status = read_uses(&m, ir);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_uses(&m, ir));
   spread_needs(&m);
-  status = check_functions(&m);
-  if (status == KDL_OK)
-    write_module(&m, ir, out);
-  return status;
+  KDL_TRY(check_functions(&m));
+  write_module(&m, ir, out);
+  return KDL_OK;
 }

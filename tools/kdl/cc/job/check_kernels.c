@@ -128,30 +128,25 @@ static kdl_status check_said(cc_job *job, const cc_kernel *kernel) {
 }
 
 kdl_status cc_check_declarations(cc_job *job) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < job->kernels.count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < job->kernels.count; ++i) {
     const cc_kernel *kernel = &job->kernels.items[i];
-    status = check_function(job, kernel);
-    if (status == KDL_OK)
-      status = check_said(job, kernel);
-    if (status == KDL_OK)
-      status = check_references(job, kernel);
+    KDL_TRY(check_function(job, kernel));
+    KDL_TRY(check_said(job, kernel));
+    KDL_TRY(check_references(job, kernel));
   }
-  return status;
+  return KDL_OK;
 }
 
 kdl_status cc_check_kernels(cc_job *job) {
   bool is_host = job->target->family == CC_HOST;
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < job->kernels.count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < job->kernels.count; ++i) {
     const cc_kernel *kernel = &job->kernels.items[i];
-    status = check_linkage(job, kernel);
-    if (status == KDL_OK)
-      status = is_host             ? check_name(job, kernel)
-               : cc_vendor_is(job) ? KDL_OK /* whose pointers are plain */
-                                   : check_pointers(job, kernel);
+    KDL_TRY(check_linkage(job, kernel));
+    KDL_TRY(is_host             ? check_name(job, kernel)
+            : cc_vendor_is(job) ? KDL_OK /* whose pointers are plain */
+                                : check_pointers(job, kernel));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* OpenCL C's names are of ASCII; other images may have any. */

@@ -17,11 +17,10 @@
 kdl_status cc_examine_capabilities(kdl_string module, kdl_feature_set *needs) {
   kdl_image_target target;
   kdl_feature_set found;
-  kdl_status status = kdl_image_read_target(KDL_IMAGE_SPIRV, module.data, module.length, &target);
-  if (status == KDL_OK &&
-      kdl_feature_parse(KDL_CLASS_GPU, kdl_text_of(target.features), &found, NULL))
+  KDL_TRY(kdl_image_read_target(KDL_IMAGE_SPIRV, module.data, module.length, &target));
+  if (kdl_feature_parse(KDL_CLASS_GPU, kdl_text_of(target.features), &found, NULL))
     kdl_feature_join(needs, found);
-  return status;
+  return KDL_OK;
 }
 
 static void set_block(const kdl_spirv *m, kdl_string name, cc_kernels *kernels) {

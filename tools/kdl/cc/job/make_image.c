@@ -38,9 +38,7 @@ static kdl_status keep_image(cc_job *job, const char *path, kdl_image_kind kind)
 
 static kdl_status compile_with_math(cc_job *job, const char *path, const char *const *more,
                                     const char *out_path) {
-  kdl_status status = path && out_path ? cc_math_prepare(job) : cc_no_memory(job);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(path && out_path ? cc_math_prepare(job) : cc_no_memory(job));
   kdl_words words = cc_start_compiling(job, path);
   cc_math_link(&words, job);
   for (; *more; ++more)
@@ -191,9 +189,7 @@ static kdl_status compile_atomics(cc_job *job, const char *lowered, const char *
 
 static kdl_status compile_spirv(cc_job *job, const char *image) {
   const char *lowered = job->has_bf16 ? cc_file_of(job, "ll") : NULL;
-  kdl_status status = lowered ? lower_bf16(job, lowered) : KDL_OK;
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(lowered ? lower_bf16(job, lowered) : KDL_OK);
   if (job->has_group_atomics)
     return compile_atomics(job, lowered, image);
   return lowered ? compile_ir(job, lowered, CC_WORDS("-c"), image)
@@ -345,11 +341,8 @@ static kdl_status make_host(cc_job *job) {
   const char *code = cc_file_of(job, "ll");
   kdl_string ir = {"", 0};
   job->names = cc_file_of(job, "names.h");
-  kdl_status status = cc_write_file(job, job->names, false, write_names);
-  if (status == KDL_OK)
-    status = make_host_ir(job, cc_file_of(job, "host.src"), write_wrapper, &ir, code);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cc_write_file(job, job->names, false, write_names));
+  KDL_TRY(make_host_ir(job, cc_file_of(job, "host.src"), write_wrapper, &ir, code));
   return job->plan->bitcode ? make_host_bitcode(job) : link_host(job, code);
 }
 

@@ -140,16 +140,13 @@ static kdl_status read_tree(cc_job *job, cc_nodes *out_nodes) {
   const char *path = cc_file_of(job, "unmarked.cl");
   const char *dump_path = cc_file_of(job, "tree");
   kdl_string dump = {"", 0};
-  kdl_status status =
-      dump_path ? cc_write_file(job, path, false, write_unmarked) : cc_no_memory(job);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(dump_path ? cc_write_file(job, path, false, write_unmarked) : cc_no_memory(job));
   kdl_words words = cc_start_compiling(job, path);
   static const char *const more[] = {"-w", "-fno-color-diagnostics", "-fsyntax-only", "-Xclang",
                                      "-ast-dump"};
   for (size_t i = 0; i < sizeof more / sizeof *more; ++i)
     kdl_words_add(&words, more[i]);
-  status = cc_step(job, &words, dump_path);
+  kdl_status status = cc_step(job, &words, dump_path);
   if (status == KDL_OK)
     status = cc_read_file(job, dump_path, &dump);
   return status == KDL_OK ? cc_nodes_read(&job->arena, dump, path, job->preprocessed, out_nodes)

@@ -202,11 +202,8 @@ void cc_folder_remove(const char *path) {
 
 kdl_status cc_text_read(kdl_arena *arena, const char *path, kdl_string *out_text) {
   cli_bytes bytes = {.size = 0};
-  kdl_status status = KDL_OK;
   if (access(path, F_OK) == 0)
-    status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
+    KDL_TRY(cli_bytes_read(path, &bytes));
   *out_text = kdl_arena_string(arena, bytes.data ? bytes.data : "", bytes.size);
   cli_bytes_free(&bytes);
   return out_text->data ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);

@@ -24,9 +24,7 @@ static kdl_status ask(kdl_arena *arena, const char *program, const char *option,
   char end[CC_END_ROOM];
   kdl_words_add(&words, program);
   kdl_words_add(&words, option);
-  kdl_status status = cc_run(arena, &words, NULL, &ended);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cc_run(arena, &words, NULL, &ended));
   *out_answer = ended.answer;
   if (ended.code == 0)
     return KDL_OK;
@@ -38,9 +36,7 @@ static kdl_status ask(kdl_arena *arena, const char *program, const char *option,
 static kdl_status check_version(kdl_arena *arena, const char *clang) {
   static const char mark[] = "clang version ";
   kdl_string answer = {"", 0};
-  kdl_status status = ask(arena, clang, "--version", &answer);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(ask(arena, clang, "--version", &answer));
   const char *version = strstr(answer.data, mark);
   long major = version ? strtol(version + sizeof mark - 1, NULL, 10) : 0;
   if (major < oldest_clang)
@@ -70,13 +66,13 @@ static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **
 /* Clang prints the bare name where it has none. */
 static kdl_status check_lld(kdl_arena *arena, const char *clang) {
   kdl_string answer = {"", 0};
-  kdl_status status = ask(arena, clang, "-print-prog-name=ld.lld", &answer);
-  if (status == KDL_OK && answer.data[0] != '/')
+  KDL_TRY(ask(arena, clang, "-print-prog-name=ld.lld", &answer));
+  if (answer.data[0] != '/')
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s finds no ld.lld, which links images for AMD's GPUs and for "
                     "CPUs (Debian: lld-22)",
                     clang);
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -117,10 +113,9 @@ kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const cc_targe
   cc_math_find(arena, out_toolchain->ptxas, &out_toolchain->math);
   for (size_t i = 0; i < target_count; ++i)
     needs_lld |= targets[i].family == CC_AMD || targets[i].family == CC_HOST;
-  kdl_status status = find_include(arena, &out_toolchain->include);
-  if (status == KDL_OK)
-    status = find_clang(arena, clang, &out_toolchain->clang);
-  if (status == KDL_OK && needs_lld)
-    status = check_lld(arena, out_toolchain->clang);
-  return status;
+  KDL_TRY(find_include(arena, &out_toolchain->include));
+  KDL_TRY(find_clang(arena, clang, &out_toolchain->clang));
+  if (needs_lld)
+    KDL_TRY(check_lld(arena, out_toolchain->clang));
+  return KDL_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/source/wrapper.h"
 
+#include "base/error.h"
 #include "cli/input.h"
 
 /* ------------------------------------------------------------------------------------------ */
@@ -8,9 +9,7 @@
 
 kdl_status cc_source_copy(FILE *out, const char *path) {
   cli_bytes bytes;
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read(path, &bytes));
   fputs("#line 1 \"", out);
   for (const char *c = path; *c; ++c)
     fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);

@@ -223,8 +223,7 @@ static kdl_status check_own_tables(const elf_image *image) {
 kdl_status elf_image_check_apart(const elf_image *image) {
   static kdl_status (*const checks[])(const elf_image *) = {
       check_sections, check_rewritten, check_described, check_dynamic, check_own_tables};
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < sizeof checks / sizeof *checks && status == KDL_OK; ++i)
-    status = checks[i](image);
-  return status;
+  for (size_t i = 0; i < sizeof checks / sizeof *checks; ++i)
+    KDL_TRY(checks[i](image));
+  return KDL_OK;
 }

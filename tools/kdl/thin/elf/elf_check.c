@@ -288,10 +288,9 @@ static kdl_status check_zone(const elf_checker *c, const elf_zone *zone) {
 }
 
 static kdl_status check_zones(const elf_checker *c) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < c->plan->zone_count && status == KDL_OK; ++i)
-    status = check_zone(c, &c->plan->zones[i]);
-  return status;
+  for (size_t i = 0; i < c->plan->zone_count; ++i)
+    KDL_TRY(check_zone(c, &c->plan->zones[i]));
+  return KDL_OK;
 }
 
 /* The dynamic section says the same, but for what moved out of the way. */

@@ -174,21 +174,18 @@ static kdl_status check_part(const headers *h, const elf_zone *zone, size_t inde
 /* Everything that is left of a section is in one of its parts. */
 static kdl_status check_zone(const headers *h, const elf_zone *zone) {
   const elf_plan *plan = h->c->plan;
-  kdl_status status = KDL_OK;
-  for (size_t i = next_part(h, zone, 0); i < h->count && status == KDL_OK;
-       i = next_part(h, zone, i + 1))
-    status = check_part(h, zone, i);
-  for (size_t k = zone->first_item; k < zone->first_item + zone->item_count && status == KDL_OK;
-       ++k) {
+  for (size_t i = next_part(h, zone, 0); i < h->count; i = next_part(h, zone, i + 1))
+    KDL_TRY(check_part(h, zone, i));
+  for (size_t k = zone->first_item; k < zone->first_item + zone->item_count; ++k) {
     const elf_item *item = &plan->items[k];
     bool is_found = item->unit == ELF_THE_BLOCK || item->size == 0;
     for (size_t i = next_part(h, zone, 0); i < h->count && !is_found; i = next_part(h, zone, i + 1))
       is_found = item->address >= h->items[i].address &&
                  kdl_in_range(item->address - h->items[i].address, item->size, h->items[i].size);
     if (!is_found)
-      status = WRONG(h->c, "no section for a container", item->address);
+      KDL_TRY(WRONG(h->c, "no section for a container", item->address));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */

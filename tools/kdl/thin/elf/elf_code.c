@@ -113,8 +113,7 @@ static kdl_status read_frames(const elf_image *image, const elf_section *section
   enum { relative32 = 0x1b, relative64 = 0x1c };
   const uint8_t *bytes = image->data + section->offset, *cie = NULL;
   int encoding = -1;
-  kdl_status status = KDL_OK;
-  for (uint64_t at = 0, size; at + 8 <= section->size && status == KDL_OK; at += 4 + size) {
+  for (uint64_t at = 0, size; at + 8 <= section->size; at += 4 + size) {
     const uint8_t *entry = bytes + at;
     size = kdl_load_u32(entry);
     if (size == 0)
@@ -131,11 +130,11 @@ static kdl_status read_frames(const elf_image *image, const elf_section *section
     }
     uint64_t place = section->address + at + 8;
     if (encoding == relative32 && size >= 12)
-      status = add_frame(image, list, place + distance32(entry + 8), kdl_load_u32(entry + 12));
+      KDL_TRY(add_frame(image, list, place + distance32(entry + 8), kdl_load_u32(entry + 12)));
     else if (encoding == relative64 && size >= 20)
-      status = add_frame(image, list, place + kdl_load_u64(entry + 8), kdl_load_u64(entry + 16));
+      KDL_TRY(add_frame(image, list, place + kdl_load_u64(entry + 8), kdl_load_u64(entry + 16)));
   }
-  return status;
+  return KDL_OK;
 }
 
 static int by_start(const void *left, const void *right) {

@@ -100,12 +100,11 @@ static kdl_status write_archive(void *user, int fd) {
   const writing *w = user;
   thin_mapped from = {w->source->bytes.data, w->source->bytes.size, w->source->fd};
   struct stat info;
-  kdl_status status = thin_output_write(w->out, &from, fd, false, w->path);
-  if (status == KDL_OK)
-    status = thin_source_check(w->source, w->is_in_place);
-  if (status == KDL_OK && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+  KDL_TRY(thin_output_write(w->out, &from, fd, false, w->path));
+  KDL_TRY(thin_source_check(w->source, w->is_in_place));
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
     thin_source_give(w->source, fd, w->path);
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status thin(const cli_args *args, const thin_source *source, const thin_input *input,

@@ -111,9 +111,7 @@ static void put_line(const recorder *r, const char *line, size_t length, char *p
 static kdl_status rewrite(zip_archive *archive, zip_member *record, const recorder *from,
                           kdl_arena *arena) {
   zip_bytes old;
-  kdl_status status = zip_inflate(archive, record, &old);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(zip_inflate(archive, record, &old));
   char *text = NULL, *path = malloc(old.size + 1);
   size_t size = 0;
   recorder r = *from;
@@ -132,8 +130,8 @@ static kdl_status rewrite(zip_archive *archive, zip_member *record, const record
   bool is_whole = path && r.to && !ferror(r.to);
   if (r.to && fclose(r.to) != 0)
     is_whole = false;
-  status = is_whole ? zip_replace(archive, record, text, size, arena)
-                    : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", archive->name);
+  kdl_status status = is_whole ? zip_replace(archive, record, text, size, arena)
+                               : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", archive->name);
   free(path);
   free(text);
   zip_release(&old);

@@ -108,10 +108,8 @@ static kdl_status read_again(const thin_input *input, const thin_choice *choice,
                              const thin_report *report, const uint8_t *bytes, size_t size) {
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .name = input->name};
-  kdl_status status = kdl_open_memory(bytes, size, &opts, &lib);
-  if (status != KDL_OK)
-    return status;
-  status = thin_compare_images(input, report, choice->is_packed, lib, input->name);
+  KDL_TRY(kdl_open_memory(bytes, size, &opts, &lib));
+  kdl_status status = thin_compare_images(input, report, choice->is_packed, lib, input->name);
   kdl_close(lib);
   return status;
 }

@@ -1,28 +1,60 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws which folder includes which, and checks it against docs/architecture.md.
+"""Which component includes which, and whether each includes only what it may.
 
-    scripts/includes.py             every folder of src and tools with its size and what it includes
-    scripts/includes.py --check     fails where a folder includes what the table does not allow, where
-                                    the table allows what no file includes, and where there is a cycle
+    scripts/includes.py             every component with its files, lines and what it includes
+    scripts/includes.py --folders   the same of every folder, each behind what it includes
+    scripts/includes.py --check     fails where a file includes what the rule below forbids
     scripts/includes.py --root DIR  the same of another tree
 
-The table is the one under the heading "What may include what": `folder` | `folder` `folder` ...
-A row for `src/backends/*` is for each folder below it; what a row allows, it allows by folder.
+The rule: outside the library, only support and the library's inspect headers are included, beside a
+component's own headers and those of the components that it is listed to stand on. Unit tests,
+fuzzers, fakes and bench's peers belong to what they test. An inspect header
+includes no other header of the library and declares at most 25 functions. Folders do not include
+each other in a circle.
+
+scripts/includes-left.txt lists the includes that break the rule today, as "file header". It only
+shrinks: --check fails where an include that is not listed breaks the rule, and where a listed one is
+gone.
 """
 import argparse
 import collections
-import fnmatch
 import os
 import re
 import sys
 
 SUFFIXES = (".c", ".h", ".cpp", ".def")
-TOPS = ("src", "tools")
+TOPS = ("src", "tools", "bench", "mlir", "python", "ukernels", "math", "examples", "include")
+LEFT = "scripts/includes-left.txt"
+INSPECT = "src/inspect"
+MOST_FUNCTIONS = 25
+
+# The component of a folder, the longest prefix first.
+COMPONENTS = {
+    "include": "include", "src": "lib", "src/base": "support", "src/system": "support", "src/bitcode": "ext/jit", "src/cache": "ext/jit",
+    "src/trace": "ext/trace", "tools/kdl-ld": "ld", "tools/kdl-ld/groups": "cc", "tools/kdl": "tools/kdl", "tools/kdl/cli": "tools/common",
+    "tools/kdl/images": "tools/common", "tools/kdl/digests": "tools/common", "tools/kdl/thin": "pack", "tools/kdl/check": "pack",
+    "tools/kdl/split": "pack", "tools/kdl/oci": "pack", "tools/kdl/zip": "pack", "tools/kdl-registry": "pack", "tools/kdl/cc": "cc",
+    "tools/kdl-bench": "bench", "bench": "bench", "mlir": "mlir", "python": "python", "ukernels": "matmul", "math": "cc",
+    "examples": "examples", "bench/null": "lib", "bench/peers": "lib",
+}
+
+# The components that one stands on, besides support and the inspect headers.
+USES = {
+    "lib": set(), "support": set(), "ext/jit": {"hooks"}, "ext/trace": {"hooks"}, "tools/common": set(),
+    "tools/kdl": {"tools/common", "pack", "cc"}, "pack": {"tools/common"}, "cc": {"tools/common", "ld"}, "ld": {"tools/common"},
+    "bench": {"tools/common"}, "matmul": set(), "mlir": {"matmul"}, "python": {"matmul"}, "examples": set(), "include": set(),
+}
 
 
-def read_tree(root):
-    """{folder: (files, lines, {folder: [file that includes it]})}"""
+def component_of(path):
+    folder = os.path.dirname(path)
+    while folder not in COMPONENTS:
+        folder = os.path.dirname(folder)
+    return COMPONENTS[folder]
+
+
+def read_files(root):
     files = {}
     for top in TOPS:
         for folder, _, names in os.walk(os.path.join(root, top)):
@@ -31,111 +63,133 @@ def read_tree(root):
                     path = os.path.relpath(os.path.join(folder, name), root)
                     with open(os.path.join(root, path), errors="replace") as file:
                         files[path] = file.read()
-    tree = {}
-    for path, text in files.items():
-        folder = os.path.dirname(path)
-        count, lines, edges = tree.get(folder, (0, 0, collections.defaultdict(list)))
-        for included in re.findall(r'^#include "([^"]+)"', text, re.M):
-            target = find(files, folder, included)
-            if target and os.path.dirname(target) != folder:
-                edges[os.path.dirname(target)].append(path)
-        tree[folder] = (count + 1, lines + text.count("\n"), edges)
-    return tree
+    return files
 
 
-def find(files, folder, included):
-    """As the compiler would: beside the file, then in the folders that the build names."""
-    program = "/".join(folder.split("/")[:2])
-    for start in (folder, program, "tools/kdl", "src", ""):
-        path = os.path.normpath(os.path.join(start, included))
-        if path in files:
-            return path
+def find(files, path, included):
+    """As the compiler does: in the file's folder and those above it, then in the folders that the build names."""
+    folder = os.path.dirname(path)
+    starts = [folder]
+    while os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+        starts.append(folder)
+    for start in starts + ["tools/kdl", "src", "bench", "include", ""]:
+        found = os.path.normpath(os.path.join(start, included))
+        if found in files:
+            return found
     return None
 
 
-def layers(tree):
-    """Folders, each after all that it includes; and one cycle, or None."""
+def edges_of(files):
+    """(file, header) for every include of a header of the tree."""
+    for path, text in sorted(files.items()):
+        for included in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
+            header = find(files, path, included)
+            if header:
+                yield path, header
+
+
+def may_include(path, header):
+    own, other = component_of(path), component_of(header)
+    if own == other or other in ("support", "include") or header.startswith(INSPECT + "/"):
+        return True
+    return other in USES[own] or (os.path.basename(header) == "hooks.h" and "hooks" in USES[own])
+
+
+def sums(files, name_of):
+    """{name: (files, lines, {name: count})}"""
+    table = {}
+    for path, text in files.items():
+        count, lines, _ = table.get(name_of(path), (0, 0, None))
+        table[name_of(path)] = (count + 1, lines + text.count("\n"), collections.Counter())
+    for path, header in edges_of(files):
+        if name_of(path) != name_of(header):
+            table[name_of(path)][2][name_of(header)] += 1
+    return table
+
+
+def in_order(table):
+    """Names, each after all that it includes; and one circle, or None."""
     done, active, order = set(), [], []
 
-    def visit(folder):
-        if folder in active:
-            return active[active.index(folder):] + [folder]
-        if folder in done:
+    def visit(name):
+        if name in active:
+            return active[active.index(name):] + [name]
+        if name in done:
             return None
-        active.append(folder)
-        for other in sorted(tree[folder][2]):
-            cycle = visit(other)
-            if cycle:
-                return cycle
+        active.append(name)
+        for other in sorted(table[name][2]):
+            circle = visit(other)
+            if circle:
+                return circle
         active.pop()
-        done.add(folder)
-        order.append(folder)
+        done.add(name)
+        order.append(name)
         return None
 
-    for folder in sorted(tree):
-        cycle = visit(folder)
-        if cycle:
-            return sorted(tree), cycle
+    for name in sorted(table):
+        circle = visit(name)
+        if circle:
+            return sorted(table), circle
     return order, None
 
 
-def draw(tree):
-    order, cycle = layers(tree)
+def draw(table):
+    order, circle = in_order(table)
     wide = max(map(len, order))
-    for folder in order:
-        count, lines, edges = tree[folder]
-        print(f"{folder:{wide}} {count:4} files {lines:6} lines  <- " + " ".join(sorted(edges)))
-    print(f"cycle: {' -> '.join(cycle)}" if cycle else "no cycle: every folder stands below what it includes")
+    for name in order:
+        count, lines, edges = table[name]
+        print(f"{name:{wide}} {count:4} files {lines:6} lines  <- " + " ".join(f"{o} ({n})" for o, n in sorted(edges.items())))
+    print(f"in a circle: {' -> '.join(circle)}" if circle else "no circle")
 
 
-def read_table(path):
-    with open(path) as file:
-        text = file.read()
-    part = text.partition("## What may include what")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `([^`]+)` \|([^|]*)\|", part, re.M)
-    if not rows:
-        sys.exit(f"includes: {path}: found no table under 'What may include what'")
-    return {folder: re.findall(r"`([^`]+)`", allowed) for folder, allowed in rows}
-
-
-def check(tree, table):
+def check_inspect(files):
     wrong = []
-    used = set()
-    for folder, (_, _, edges) in sorted(tree.items()):
-        row = folder if folder in table else next((r for r in table if fnmatch.fnmatch(folder, r)), None)
-        if row is None:
-            wrong.append(f"{folder}: the table has no row for it")
+    for path, text in sorted(files.items()):
+        if not path.startswith(INSPECT + "/") or not path.endswith(".h"):
             continue
-        used.add(row)
-        for other, files in sorted(edges.items()):
-            match = next((a for a in table[row] if fnmatch.fnmatch(other, a)), None)
-            if match:
-                used.add((row, match))
-            else:
-                wrong.append(f"{folder}: {sorted(files)[0]} includes a header of {other}, which the table does not allow")
-    for row, allowed in table.items():
-        if row not in used:
-            wrong.append(f"{row}: the table has a row for it, and the tree has no such folder")
-        else:
-            wrong += [f"{row}: the table allows {a}, which no file includes" for a in allowed if (row, a) not in used]
-    cycle = layers(tree)[1]
-    if cycle:
-        wrong.append("cycle: " + " -> ".join(cycle))
+        for name, header in edges_of({path: text, **files}):
+            if name == path and component_of(header) == "lib":
+                wrong.append(f"{path}: an inspect header includes {header}, of the library")
+        bare = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        count = len(re.findall(r"^[a-z][^;{}#]*\b\w+\([^;{}]*\)[^;{}]*[;{]", bare, re.M))
+        if count > MOST_FUNCTIONS:
+            wrong.append(f"{path}: found {count} functions, expected at most {MOST_FUNCTIONS}")
     return wrong
+
+
+def check(files, left):
+    broken = {(path, header) for path, header in edges_of(files) if not may_include(path, header)}
+    wrong = [f"{path}: includes {header}, of the component {component_of(header)}" for path, header in sorted(broken - left)]
+    wrong += [f"{LEFT}: {path} does not include {header} any more: remove the line" for path, header in sorted(left - broken)]
+    wrong += check_inspect(files)
+    source = {p: t for p, t in files.items() if p.startswith(("src/", "tools/"))}
+    circle = in_order(sums(source, os.path.dirname))[1]
+    if circle:
+        wrong.append("in a circle: " + " -> ".join(circle))
+    return wrong, len(broken)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--folders", action="store_true")
+    parser.add_argument("--write", action="store_true", help="write the list of what breaks the rule anew")
     args = parser.parse_args()
-    tree = read_tree(args.root)
+    files = read_files(args.root)
+    if args.write:
+        with open(os.path.join(args.root, LEFT), "w") as out:
+            out.writelines(f"{p} {h}\n" for p, h in sorted(set(edges_of(files))) if not may_include(p, h))
+        return 0
     if not args.check:
-        return draw(tree)
-    wrong = check(tree, read_table(os.path.join(args.root, "docs", "architecture.md")))
+        return draw(sums(files, os.path.dirname if args.folders else component_of))
+    with open(os.path.join(args.root, LEFT)) as list_:
+        left = {tuple(line.split()) for line in list_ if line.strip()}
+    wrong, count = check(files, left)
     for line in wrong:
         print(f"includes: {line}", file=sys.stderr)
-    return 1 if wrong else print(f"includes: {len(tree)} folders include what docs/architecture.md allows")
+    return 1 if wrong else print(f"includes: {len(files)} files; {count} includes break the rule, each of them listed")
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@
     scripts/driver-functions.py             writes docs/driver-functions.md
     scripts/driver-functions.py --check     fails where the page is not what would be written
     scripts/driver-functions.py --gather FOLDER BACKEND 'column: NAME' 'library: ...' 'machine: ...' 'commands: ...'
-                                            prints what the recorder (tests/functions/recorder.c) noted in FOLDER as a file for docs/results/functions
+                                            prints what the recorder (tests/functions/recorder.c) noted in FOLDER as a file for bench/results/functions
     scripts/driver-functions.py --gather FOLDER
                                             prints the functions of every backend, and fails for one that the tables do not have
 
 The functions are the rows of symbols.def and extensions.def in the folders of the backends, by which libkdl looks them up; that nothing
-in src/backends looks up others is checked. Where they were called is told by docs/results/functions/*.txt, each of which is a column.
+in src/backends looks up others is checked. Where they were called is told by bench/results/functions/*.txt, each of which is a column.
 """
 import argparse
 import glob
@@ -145,7 +145,7 @@ def gather(folder, backend, heads):
 def evidence(every):
     """[(heads, functions)]"""
     files = []
-    for path in sorted(glob.glob(os.path.join(ROOT, "docs/results/functions/*.txt"))):
+    for path in sorted(glob.glob(os.path.join(ROOT, "bench/results/functions/*.txt"))):
         name = os.path.relpath(path, ROOT)
         lines = read(name).splitlines()
         heads = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
@@ -171,7 +171,7 @@ def page(every, files):
 
 Every function of a driver that libkdl calls, {total} in all, and on which library each has been called so far. `scripts/driver-functions.py`
 writes this page from the tables by which the backends look functions up (`src/backends/*/symbols.def`) and from what was recorded
-(`docs/results/functions/*.txt`); `docs.driver_functions` fails where the page is another, and `conformance.functions_are_listed` where libkdl calls
+(`bench/results/functions/*.txt`); `docs.driver_functions` fails where the page is another, and `conformance.functions_are_listed` where libkdl calls
 what the tables do not have.
 
 A call is recorded where it happens: `tests/functions/recorder.c` is loaded before the program and gives libkdl stubs that mark the function
@@ -179,7 +179,7 @@ and jump to it. `scripts/record-functions.sh BUILD` records what can be on a mac
 
 ```
 mkdir calls && KDL_FUNCTIONS_RECORD=$PWD/calls LD_PRELOAD=$PWD/build/lib/librecorder.so PROGRAM
-scripts/driver-functions.py --gather calls hip 'column: ...' 'library: ...' 'machine: ...' 'commands: ...' >docs/results/functions/NAME.txt
+scripts/driver-functions.py --gather calls hip 'column: ...' 'library: ...' 'machine: ...' 'commands: ...' >bench/results/functions/NAME.txt
 scripts/driver-functions.py
 ```
 With OpenCL and Level Zero, the library is a loader, and the column says what is behind it. What the runtime library for MLIR looks up besides
@@ -192,7 +192,7 @@ With OpenCL and Level Zero, the library is a loader, and the column says what is
         out.append(f"\n## {BACKENDS[backend]}\n")
         for heads, functions in mine:
             out.append(f"- **{heads['column']}**, {len(functions)} of {len(rows)}: {heads['library']}; {heads['machine']}; "
-                       f"{heads['commands']} ([record](results/functions/{heads['file']}))\n")
+                       f"{heads['commands']} ([record](../bench/results/functions/{heads['file']}))\n")
         out.append("\n" if mine else "")
         on_real = set().union(*real)
         on_fake = set().union(*faked)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # evidence-amd.sh FOLDER [OUTPUT]: runs libkdl on AMD's own HIP and HSA runtimes, over GPUs that AMD's emulator presents (rocjitsu, in the
-# folder `emulation` of ROCm/rocm-systems on GitHub), and writes what came out to OUTPUT, by default docs/results/amd-emulated-DATE.txt:
+# folder `emulation` of ROCm/rocm-systems on GitHub), and writes what came out to OUTPUT, by default bench/results/amd-emulated-DATE.txt:
 # conformance, example kernels, races on group memory, microkernels, the language's suite, math, MLIR's ROCDL pipeline, traces, several GPUs, what a program made itself, xnack, cooperative
 # launches, amdgcnspirv, a thinned program, the Python package, AddressSanitizer, and which of HIP's functions were called. Needs root, for
 # chroot and mounts in a namespace of its own; clang-22, ld.lld, gcc and python3; a build with the targets of `needed` below; and for the Python
@@ -26,7 +26,7 @@ set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 build=${KDL_BUILD:-$source/build}
 folder=$(cd "$1" && pwd)
-output=${2:-$source/docs/results/amd-emulated-$(date -u +%F).txt}
+output=${2:-$source/bench/results/amd-emulated-$(date -u +%F).txt}
 emulator=$folder/build/tools/rocjitsu/rocjitsu
 configs=$folder/src/emulation/rocjitsu/configs
 needed=("$emulator" "$configs" "$folder/forky/usr" "$build/lib/libkdl.so" "$build/lib/libhsa_sleeps.so")
@@ -436,7 +436,7 @@ sanitized() {
 
 # Which of HIP's functions libkdl called on the real runtime: docs/driver-functions.md.
 functions() {
-  local target=gfx942 calls=$work/calls both record=$source/docs/results/functions/hip-emulated.txt
+  local target=gfx942 calls=$work/calls both record=$source/bench/results/functions/hip-emulated.txt
   both=LD_PRELOAD=$sleeps:$build/lib/librecorder.so
   mkdir -p "$calls"
   pack_conformance "$target" "$work/$target.offload"

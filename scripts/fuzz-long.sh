@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # fuzz-long.sh SECONDS: runs every fuzz target of build/fuzz for SECONDS, two at a time, and writes
-# what came of it to docs/results/fuzz-DATE.txt. Fails if anything was found.
+# what came of it to bench/results/fuzz-DATE.txt. Fails if anything was found.
 set -euo pipefail
 seconds=${1:?usage: fuzz-long.sh SECONDS}
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 bin=build/fuzz/bin
 logs=build/fuzz/logs
 findings=build/fuzz/findings
-results=docs/results/fuzz-$(date -u +%Y-%m-%d).txt
+results=bench/results/fuzz-$(date -u +%Y-%m-%d).txt
 if ! compgen -G "$bin/fuzz_*" >/dev/null; then
   echo "fuzz-long: no fuzz target in $bin (make build-fuzz; needs clang)" >&2
   exit 1
@@ -17,7 +17,7 @@ fi
 # `make test` builds them unoptimised, as their second each is short beside the compiler's.
 cmake --preset fuzz --log-level=WARNING -DCMAKE_C_FLAGS_RELWITHDEBINFO='-O2 -g1 -DNDEBUG' >/dev/null
 cmake --build --preset fuzz >/dev/null
-mkdir -p docs/results
+mkdir -p bench/results
 rm -rf "$logs" "$findings"
 mkdir -p "$logs" "$findings"
 

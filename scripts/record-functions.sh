@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # record-functions.sh BUILD [COLUMN...]: records which functions of drivers libkdl calls on what this machine has, and writes
-# docs/results/functions/COLUMN.txt for each, and docs/driver-functions.md from all of them. BUILD is a whole build on x86-64. Columns, all
+# bench/results/functions/COLUMN.txt for each, and docs/driver-functions.md from all of them. BUILD is a whole build on x86-64. Columns, all
 # by default: cuda opencl-nvidia opencl-pocl opencl-intel opencl-oclgrind level-zero-loader hip-no-device fakes. What is not here is left as
 # it was. On a machine without a compiler: copy BUILD and this tree there.
 set -euo pipefail
@@ -37,8 +37,8 @@ written() {
   fi
   "$source/scripts/driver-functions.py" --gather "$work/$1" "$2" "column: $3" "library: $4" "machine: $machine, $(date -u +%F)" \
     "commands: $5" >"$work/text"
-  mv "$work/text" "$source/docs/results/functions/$1.txt"
-  echo "$1: $(grep -vc '^#' "$source/docs/results/functions/$1.txt") functions"
+  mv "$work/text" "$source/bench/results/functions/$1.txt"
+  echo "$1: $(grep -vc '^#' "$source/bench/results/functions/$1.txt") functions"
 }
 has() { [[ " $columns " == *" $1 "* ]]; }
 suite() { recorded "$1" env "${@:4}" "$build/bin/conformance" "$library" "$2" "$3"; }

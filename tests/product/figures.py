@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every time and share that a page quotes is the one of its source in docs/results.
+"""Every time and share that a page quotes is the one of its source in bench/results.
 
 A line of FIGURES is a text of a page with {} where its figures are, and where they come from. A
 figure is right where its source rounds to it. In the parts of pages that PARTS names, a time or
@@ -201,7 +201,7 @@ def main():
     source = pathlib.Path(sys.argv[1])
     wrong = []
     count = 0
-    for page, lines in figures(Results(source / "docs" / "results")).items():
+    for page, lines in figures(Results(source / "bench" / "results")).items():
         content = (source / page).read_text(encoding="utf-8")
         spans = []
         for text, sources in lines:

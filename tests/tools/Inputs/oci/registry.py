@@ -2,7 +2,7 @@
 """registry.py WORK FILE [DEVICE...]: a bundle pushed into Debian's docker-registry and pulled from it, whole and for devices;
 with and without a password; to and from skopeo. Bytes are counted by the registry's own log.
 
-    registry.py WORK --table FILE DEVICE...     only the table of bytes, for docs/results"""
+    registry.py WORK --table FILE DEVICE...     only the table of bytes, for bench/results"""
 import base64
 import ctypes
 import json

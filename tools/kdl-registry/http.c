@@ -22,6 +22,7 @@ enum {
   limit_seconds = 24 * 60 * 60,
   default_deadline = 60 * 60, /* of all requests */
   limit_deadline = 7 * limit_seconds,
+  rounding_ms = 50,
   slowest = 1024, /* bytes a second */
   most_headers = 64 * 1024,
   small_factor = 4,
@@ -304,7 +305,8 @@ static kdl_status judge(const http *client, CURLcode code, const transfer *work)
                     "%.*s: found a header that is too long, expected headers of at most %d bytes",
                     http_shown(work->url), work->url, most_headers);
   const char *words = client->error[0] ? client->error : curl_easy_strerror(code);
-  if (code == CURLE_OPERATION_TIMEDOUT && now_ms() >= client->end)
+  /* libcurl rounds the time that it has, and may end some milliseconds before. */
+  if (code == CURLE_OPERATION_TIMEDOUT && now_ms() + rounding_ms >= client->end)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%.*s: %s: expected all that was asked for within %ld s: KDL_REGISTRY_DEADLINE "
                     "allows more, and another pull goes on from here",

@@ -144,10 +144,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   size_t call = data[size - 1] % call_count;
   write_input(data, size - 1);
   int code = run(cli_command_find(calls[call].command), calls[call].words);
-  if (code < CLI_EXIT_FINE || code > CLI_EXIT_DEVICE)
+  if (code < CLI_EXIT_SUCCESS || code > CLI_EXIT_DEVICE_ERROR)
     abort();
   bool is_zip = size > 2 && memcmp(data, "PK", 2) == 0; /* stays one where it is thinned */
-  if (code == CLI_EXIT_FINE && calls[call].makes_library && !is_zip)
+  if (code == CLI_EXIT_SUCCESS && calls[call].makes_library && !is_zip)
     check_output();
   unlink(expand(OUT, path));
   clear_images();

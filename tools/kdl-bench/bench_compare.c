@@ -87,5 +87,5 @@ int cli_bench_compare(const cli_args *args, const char *old_path, const char *ne
     return cli_finish(status);
   printf("\n%zu better, %zu worse, %zu within noise", counts[BETTER], counts[WORSE], counts[SAME]);
   printf(alone ? "; %zu in one of the files only\n" : "\n", alone);
-  return cli_args_has(args, "strict") && counts[WORSE] ? 1 : CLI_EXIT_FINE;
+  return cli_args_has(args, "strict") && counts[WORSE] ? 1 : CLI_EXIT_SUCCESS;
 }

@@ -314,7 +314,7 @@ static int run_child(const cli_args *args) {
   bool told = status == KDL_OK ? bench_results_send(&results, channel)
                                : bench_error_send(kdl_error_message(), channel);
   bench_results_free(&results);
-  return told ? CLI_EXIT_FINE : 1;
+  return told ? CLI_EXIT_SUCCESS : 1;
 }
 
 static int run_suite(const cli_args *args, const suite *what) {

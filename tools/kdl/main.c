@@ -95,17 +95,17 @@ static void print_version(void) {
 static int run(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
-    return CLI_EXIT_BAD_CALL;
+    return CLI_EXIT_USAGE_ERROR;
   }
   const char *word = argv[1];
   if (strcmp(word, "--version") == 0) {
     print_version();
-    return CLI_EXIT_FINE;
+    return CLI_EXIT_SUCCESS;
   }
   bool help = strcmp(word, "help") == 0;
   if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (help && argc == 2)) {
     print_help(stdout);
-    return CLI_EXIT_FINE;
+    return CLI_EXIT_SUCCESS;
   }
   const char *name = help ? argv[2] : word;
   if (is_program(name)) {
@@ -118,7 +118,7 @@ static int run(int argc, char **argv) {
   cli_report_set_name("kdl", command->name);
   if (help) {
     cli_command_help(command);
-    return CLI_EXIT_FINE;
+    return CLI_EXIT_SUCCESS;
   }
   return cli_program_run(command, argc - 2, argv + 2);
 }

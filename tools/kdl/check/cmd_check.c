@@ -204,7 +204,7 @@ static kdl_status print(const cli_args *args, check *c) {
 
 static int run(const cli_args *args, check *c) {
   bool failed = false;
-  int code = CLI_EXIT_FINE;
+  int code = CLI_EXIT_SUCCESS;
   kdl_status status = check_call(args);
   if (status == KDL_OK)
     status = cli_choose_opts(args, &c->opts);
@@ -226,11 +226,11 @@ static int run(const cli_args *args, check *c) {
     status = print(args, c);
   if (status != KDL_OK)
     return cli_finish(status);
-  if (code != CLI_EXIT_FINE)
+  if (code != CLI_EXIT_SUCCESS)
     return code;
   if (check_any_fails(c))
     return CLI_EXIT_NO_MATCH;
-  return failed || c->is_incomplete ? CLI_EXIT_BAD_FILE : CLI_EXIT_FINE;
+  return failed || c->is_incomplete ? CLI_EXIT_BAD_INPUT : CLI_EXIT_SUCCESS;
 }
 
 int cli_run_check(const cli_args *args) {

@@ -17,8 +17,8 @@ static void end_program(void) {
       "kdl: error: a file was truncated or became unreadable while being read\n";
   own_folder_end();
   if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-    _exit(CLI_EXIT_BAD_FILE);
-  _exit(CLI_EXIT_BAD_FILE);
+    _exit(CLI_EXIT_BAD_INPUT);
+  _exit(CLI_EXIT_BAD_INPUT);
 }
 
 static bool put_zeros(uintptr_t address) {

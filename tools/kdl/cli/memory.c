@@ -17,8 +17,8 @@ _Noreturn void cli_out_of_memory(void) {
   own_folder_end();
   if (write(STDERR_FILENO, name, strlen(name)) < 0 ||
       write(STDERR_FILENO, message, sizeof message - 1) < 0)
-    _exit(CLI_EXIT_BAD_FILE);
-  _exit(CLI_EXIT_BAD_FILE);
+    _exit(CLI_EXIT_BAD_INPUT);
+  _exit(CLI_EXIT_BAD_INPUT);
 }
 
 void *xmalloc(size_t size) {

@@ -18,20 +18,20 @@ static char name[64] = "kdl";
 static int exit_code(kdl_status status) {
   switch (status) {
   case KDL_OK:
-    return CLI_EXIT_FINE;
+    return CLI_EXIT_SUCCESS;
   case KDL_BAD_CALL:
-    return CLI_EXIT_BAD_CALL;
+    return CLI_EXIT_USAGE_ERROR;
   case KDL_NO_MATCH:
     return CLI_EXIT_NO_MATCH;
   case KDL_DEVICE:
-    return CLI_EXIT_DEVICE;
+    return CLI_EXIT_DEVICE_ERROR;
   case KDL_BAD_FILE:
   case KDL_IO:
   case KDL_NO_MEMORY:
   case KDL_UNSUPPORTED:
     break;
   }
-  return CLI_EXIT_BAD_FILE;
+  return CLI_EXIT_BAD_INPUT;
 }
 
 void cli_report_set_name(const char *program, const char *command) {
@@ -114,7 +114,7 @@ int cli_program_run(const cli_command *command, int count, char **words) {
     code = cli_finish(status);
   } else if (args.help) {
     cli_command_help(command);
-    code = CLI_EXIT_FINE;
+    code = CLI_EXIT_SUCCESS;
   } else {
     code = command->run(&args);
   }
@@ -125,5 +125,5 @@ int cli_program_run(const cli_command *command, int count, char **words) {
 
 int cli_program_end(int code) {
   kdl_status flushed = cli_output_flush();
-  return flushed != KDL_OK && code == CLI_EXIT_FINE ? cli_finish(flushed) : code;
+  return flushed != KDL_OK && code == CLI_EXIT_SUCCESS ? cli_finish(flushed) : code;
 }

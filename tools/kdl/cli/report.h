@@ -13,11 +13,11 @@
 
 /* One table for the whole tool. */
 enum {
-  CLI_EXIT_FINE = 0,
-  CLI_EXIT_BAD_FILE = 1, /* also: the operating system refused, or this build cannot read it */
-  CLI_EXIT_BAD_CALL = 2,
+  CLI_EXIT_SUCCESS = 0,
+  CLI_EXIT_BAD_INPUT = 1, /* also: the operating system refused, or this build cannot read it */
+  CLI_EXIT_USAGE_ERROR = 2,
   CLI_EXIT_NO_MATCH = 3,
-  CLI_EXIT_DEVICE = 4,
+  CLI_EXIT_DEVICE_ERROR = 4,
 };
 
 /* "kdl", "kdl ls", "llvm-offload-binary": what messages start with. */

@@ -286,7 +286,7 @@ int cli_run_ls(const cli_args *args) {
     if (status != KDL_OK)
       return cli_finish(status);
   }
-  int worst = CLI_EXIT_FINE;
+  int worst = CLI_EXIT_SUCCESS;
   if (what.json && several)
     cli_json_begin_array(&json);
   for (size_t i = 0; i < args->operand_count; ++i) {

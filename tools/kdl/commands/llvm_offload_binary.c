@@ -180,7 +180,7 @@ static int run(const cli_args *args) {
   const char *output = last_output(args);
   if (cli_args_has(args, "version")) {
     printf("llvm-offload-binary, as provided by kdl %s\n", kdl_version());
-    return CLI_EXIT_FINE;
+    return CLI_EXIT_SUCCESS;
   }
   if (cli_args_has(args, "archive"))
     return cli_finish(kdl_fail(KDL_BAD_CALL, "--archive is not provided; extract the images and "
@@ -192,7 +192,7 @@ static int run(const cli_args *args) {
     return cli_finish(extract(args));
   if (!output) {
     cli_command_help(&cli_command_llvm_offload_binary);
-    return CLI_EXIT_FINE;
+    return CLI_EXIT_SUCCESS;
   }
   cli_pack_rules rules = {.format = KDL_FORMAT_V1, .as_llvm = true};
   return cli_finish(cli_pack(args, &rules, output));

@@ -60,7 +60,7 @@ static int explain(const cli_args *args, const cli_query *query, const cli_devic
   }
   if (status != KDL_OK)
     return cli_finish(status);
-  return fits ? CLI_EXIT_FINE : CLI_EXIT_NO_MATCH;
+  return fits ? CLI_EXIT_SUCCESS : CLI_EXIT_NO_MATCH;
 }
 
 /* A shell's pattern gives several files where one is expected. */

@@ -49,15 +49,15 @@ static void sort_words(char *words, kdl_out *errors) {
 
 static kdl_status judge(kdl_subprocess_outcome *outcome, const char *path) {
   static const kdl_status statuses[] = {
-      [CLI_EXIT_BAD_FILE] = KDL_BAD_FILE,
-      [CLI_EXIT_BAD_CALL] = KDL_BAD_CALL,
+      [CLI_EXIT_BAD_INPUT] = KDL_BAD_FILE,
+      [CLI_EXIT_USAGE_ERROR] = KDL_BAD_CALL,
       [CLI_EXIT_NO_MATCH] = KDL_NO_MATCH,
   };
   char message[2048] = "";
   kdl_out errors = {message, sizeof message, 0};
   sort_words(outcome->words, &errors);
   bool exited = outcome->end == KDL_SUBPROCESS_EXITED;
-  if (exited && outcome->code == CLI_EXIT_FINE)
+  if (exited && outcome->code == CLI_EXIT_SUCCESS)
     return KDL_OK;
   if (exited && message[0] && (size_t)outcome->code < sizeof statuses / sizeof *statuses)
     return kdl_fail(statuses[outcome->code], "%s", message);

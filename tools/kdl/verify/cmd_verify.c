@@ -327,11 +327,11 @@ static int verify_file(const char *path, const cli_args *args, const kdl_public_
   free(verify.images);
   int code = cli_finish(status);
   cli_input_close(&input);
-  return verify.errors ? CLI_EXIT_BAD_FILE : code;
+  return verify.errors ? CLI_EXIT_BAD_INPUT : code;
 }
 
 int cli_run_verify(const cli_args *args) {
-  int worst = CLI_EXIT_FINE;
+  int worst = CLI_EXIT_SUCCESS;
   cli_json json = {.file = stdout};
   bool as_json = cli_args_has(args, "json"), several = args->operand_count > 1;
   const char *key_path = cli_args_value(args, "key");

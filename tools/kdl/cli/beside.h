@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What lies beside the program, in an installed tree and in a build's. */
+/* Files that are installed with the program, by their path from its folder. A build tree has them
+ * in the same places. */
 #ifndef KDL_TOOL_BESIDE_H
 #define KDL_TOOL_BESIDE_H
 

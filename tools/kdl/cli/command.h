@@ -8,13 +8,14 @@
 
 typedef struct cli_command {
   const char *name;
-  const char *usage;   /* what follows "usage: " */
+  const char *usage;   /* what follows "usage: "; a line for each form */
   const char *summary; /* one line, for `kdl --help` */
-  const char *details; /* for `kdl NAME --help`; may be NULL */
+  const char *details; /* for `kdl NAME --help`, a line for each paragraph; may be NULL */
+  const char *actions; /* the words that the first operand may be, or NULL */
   const cli_option *options;
   size_t min_operands;
   size_t max_operands;              /* CLI_ANY for no limit */
-  int (*run)(const cli_args *args); /* returns the exit code */
+  int (*run)(const cli_args *args); /* returns the exit code; NULL: kdl-NAME is a program */
   /* Words that are read in the place of those that were given, in the arena; NULL for none. */
   kdl_status (*rewrite)(kdl_arena *arena, int count, char **words, kdl_words *out_words);
 } cli_command;

@@ -14,10 +14,10 @@ static kdl_status parse(const char *option, const char *words, uint64_t largest,
     errno = 0;
     out[i] = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : 0;
     if (out[i] == 0 || (*end && *end != 'x'))
-      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected X, XxY or XxYxZ, each at least 1",
+      return kdl_fail(KDL_BAD_CALL, "--%s: bad value '%s': use X, XxY or XxYxZ, each at least 1",
                       option, words);
     if (errno || out[i] > largest)
-      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected numbers of at most %" PRIu64,
+      return kdl_fail(KDL_BAD_CALL, "--%s: '%s' is too large: use numbers of at most %" PRIu64,
                       option, words, largest);
     if (!*end) {
       for (int k = i + 1; k < 3; ++k)
@@ -26,7 +26,7 @@ static kdl_status parse(const char *option, const char *words, uint64_t largest,
     }
     at = end + 1;
   }
-  return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected no more than three numbers", option,
+  return kdl_fail(KDL_BAD_CALL, "--%s: '%s' has too many numbers: use X, XxY or XxYxZ", option,
                   words);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/input.h"
 
 #include "base/error.h"
+#include "cli/memory.h"
 #include "system/file.h"
 
 #include <errno.h>
@@ -32,9 +33,9 @@ static kdl_status failed(const char *path, const char *step) {
 static kdl_status read_pipe(const char *path, int fd, cli_bytes *out) {
   size_t capacity = 1 << 16;
   size_t size = 0;
-  char *data = malloc(capacity);
+  char *data = xmalloc(capacity);
   kdl_status status = KDL_OK;
-  while (data) {
+  for (;;) {
     ssize_t got = read(fd, data + size, capacity - size);
     if (got < 0 && errno == EINTR)
       continue;
@@ -50,25 +51,14 @@ static kdl_status read_pipe(const char *path, int fd, cli_bytes *out) {
                         display_name(path), PIPE_LIMIT >> 30);
       break;
     }
-    if (size == capacity) {
-      char *grown = realloc(data, capacity * 2);
-      if (!grown) {
-        free(data);
-        data = NULL;
-        break;
-      }
-      data = grown;
-      capacity *= 2;
-    }
+    if (size == capacity)
+      data = xrealloc(data, capacity *= 2);
   }
-  if (!data)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory after %zu bytes", display_name(path), size);
-  if (status != KDL_OK) {
+  if (status == KDL_OK)
+    *out = (cli_bytes){.data = data, .size = size, .owned = data};
+  else
     free(data);
-    return status;
-  }
-  *out = (cli_bytes){.data = data, .size = size, .owned = data};
-  return KDL_OK;
+  return status;
 }
 
 static kdl_status map_file(const char *path, int fd, off_t size, cli_bytes *out) {
@@ -94,7 +84,7 @@ kdl_status cli_bytes_read_open(const char *path, int fd, cli_bytes *out_bytes) {
 kdl_status cli_bytes_read(const char *path, cli_bytes *out_bytes) {
   if (is_stdin(path)) {
     if (stdin_used)
-      return kdl_fail(KDL_BAD_CALL, "found '-' twice: standard input can be read once");
+      return kdl_fail(KDL_BAD_CALL, "'-' is given twice: standard input can be read once");
     stdin_used = true;
   }
   int fd = STDIN_FILENO;

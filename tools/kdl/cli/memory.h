@@ -2,8 +2,8 @@
 /*
  * Memory for programs. The library returns KDL_NO_MEMORY, because its caller may go on; a program
  * ends with one message and exit code 1. Files stay whole, as when the process is killed: what a
- * command writes gets its name when it is complete (system/file.h). The folder of this run goes
- * (cli/own_folder.h).
+ * command writes gets its name when it is complete (system/file.h). The temporary folder of this
+ * run is removed (cli/own_folder.h).
  */
 #ifndef KDL_TOOL_CLI_MEMORY_H
 #define KDL_TOOL_CLI_MEMORY_H

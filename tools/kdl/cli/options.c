@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "base/text_stream.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/memory.h"
 #include "cli/report.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ static kdl_status unknown_option(const cli_command *command, const char *word) {
 
 static kdl_status add_setting(cli_args *args, const cli_option *option, const char *value) {
   if (option->arity == CLI_ONCE && cli_args_has(args, option->name))
-    return kdl_fail(KDL_BAD_CALL, "found --%s twice, expected it once", option->name);
+    return kdl_fail(KDL_BAD_CALL, "--%s is given twice: give it once", option->name);
   args->settings[args->setting_count++] = (cli_setting){option, value};
   return KDL_OK;
 }
@@ -74,10 +74,10 @@ static kdl_status parse_option(const cli_command *command, const char *word, cha
   if (!option)
     return unknown_option(command, word);
   if (option->arity == CLI_FLAG && value)
-    return kdl_fail(KDL_BAD_CALL, "--%s takes no value, found '%s'", option->name, value);
+    return kdl_fail(KDL_BAD_CALL, "--%s takes no value: leave out '=%s'", option->name, value);
   if (option->arity != CLI_FLAG && !value) {
     if (!**next)
-      return kdl_fail(KDL_BAD_CALL, "found '%s' without its value, expected %s after it", word,
+      return kdl_fail(KDL_BAD_CALL, "missing value: use %s%c%s", word, word[1] == '-' ? '=' : ' ',
                       option->value);
     value = *(*next)++;
   }
@@ -89,14 +89,12 @@ static bool asks_for_help(const char *word) {
 }
 
 static kdl_status check_operands(const cli_command *command, const cli_args *args) {
+  int first_form = (int)strcspn(command->usage, "\n");
   if (args->operand_count < command->min_operands)
-    return kdl_fail(KDL_BAD_CALL, "found %zu operand%s, expected %s%zu; usage: %s",
-                    args->operand_count, args->operand_count == 1 ? "" : "s",
-                    command->max_operands > command->min_operands ? "at least " : "",
-                    command->min_operands, command->usage);
+    return kdl_fail(KDL_BAD_CALL, "missing operand; usage: %.*s", first_form, command->usage);
   if (args->operand_count > command->max_operands)
-    return kdl_fail(KDL_BAD_CALL, "found '%s' beyond the last operand; usage: %s",
-                    args->operands[command->max_operands], command->usage);
+    return kdl_fail(KDL_BAD_CALL, "unexpected operand '%s'; usage: %.*s",
+                    args->operands[command->max_operands], first_form, command->usage);
   return KDL_OK;
 }
 
@@ -104,10 +102,8 @@ kdl_status cli_args_parse(const cli_command *command, int count, char **words, c
   size_t room = 1; /* a word holds at most as many options as letters */
   for (int i = 0; i < count; ++i)
     room += strlen(words[i]);
-  *out_args = (cli_args){.settings = calloc(room, sizeof *out_args->settings),
-                         .operands = calloc((size_t)count + 1, sizeof *out_args->operands)};
-  if (!out_args->settings || !out_args->operands)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the command line");
+  *out_args = (cli_args){.settings = xcalloc(room, sizeof *out_args->settings),
+                         .operands = xcalloc((size_t)count + 1, sizeof *out_args->operands)};
   kdl_status status = KDL_OK;
   bool only_operands = false;
   char **next = words;
@@ -159,9 +155,7 @@ bool cli_args_has(const cli_args *args, const char *name) {
 char *cli_args_line(const cli_args *args) {
   char *line = NULL;
   size_t size = 0;
-  FILE *out = kdl_text_stream(&line, &size);
-  if (!out)
-    return NULL;
+  FILE *out = xtext_stream(&line, &size);
   fputs(cli_report_name(), out);
   for (size_t i = 0; i < args->operand_count; ++i) {
     putc(' ', out);
@@ -172,60 +166,79 @@ char *cli_args_line(const cli_args *args) {
     if (args->settings[i].value)
       kdl_shell_write(out, args->settings[i].value);
   }
-  if (fclose(out) != 0) {
-    free(line);
-    return NULL;
-  }
+  xtext_close(out);
   return line;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Help                                                                                         */
 
-enum { help_width = 80, help_indent = 24 };
+enum { help_width = 80, help_indent = 24, usage_indent = sizeof "usage: " - 1 };
 
-/* `text` in lines of at most help_width columns; the first starts at column `at`. */
-static void print_wrapped(const char *text, size_t at, size_t indent) {
-  size_t column = at;
-  while (*text) {
-    size_t word = strcspn(text, " ");
-    if (column > indent && column + 1 + word > help_width) {
+/* In lines of at most help_width columns; the first starts at column `at`. */
+static void print_wrapped(const char *text, size_t length, size_t at, size_t indent) {
+  const char *end = text + length;
+  for (bool is_first = true; text < end; is_first = false) {
+    size_t word = strcspn(text, " \n");
+    if (!is_first && at + 1 + word > help_width) {
       printf("\n%*s", (int)indent, "");
-      column = indent;
-    } else if (column > indent) {
+      at = indent;
+    } else if (!is_first) {
       putchar(' ');
-      ++column;
+      ++at;
     }
     printf("%.*s", (int)word, text);
-    column += word;
+    at += word;
     text += word;
     text += strspn(text, " ");
   }
   putchar('\n');
 }
 
+const char *cli_option_dashes(const cli_option *option) {
+  return option->name[0] >= 'A' && option->name[0] <= 'Z' ? "-" : "--";
+}
+
 static void print_option(const cli_option *option) {
   char left[64];
   int used = option->letter ? snprintf(left, sizeof left, "  -%c, ", option->letter)
                             : snprintf(left, sizeof left, "      ");
-  snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", option->name,
-           option->value ? "=" : "", option->value ? option->value : "");
+  snprintf(left + used, sizeof left - (size_t)used, "%s%s%s%s", cli_option_dashes(option),
+           option->name, option->value ? "=" : "", option->value ? option->value : "");
   printf("%-*s", help_indent, left);
   if (strlen(left) >= help_indent)
     printf("\n%*s", help_indent, "");
-  print_wrapped(option->help, help_indent, help_indent);
+  print_wrapped(option->help, strlen(option->help), help_indent, help_indent);
 }
 
-void cli_command_help(const cli_command *command) {
+static const char *next_line(const char *line) {
+  line += strcspn(line, "\n");
+  return line + (*line == '\n');
+}
+
+void cli_command_print_usage(const cli_command *command) {
+  for (const char *form = command->usage; *form; form = next_line(form)) {
+    printf("%-*s", usage_indent, form == command->usage ? "usage:" : "");
+    print_wrapped(form, strcspn(form, "\n"), usage_indent, usage_indent + 4);
+  }
+}
+
+void cli_command_print_options(const cli_command *command) {
   static const cli_option help = {"help", 'h', CLI_FLAG, NULL, "print this text"};
-  printf("usage: %s\n\n", command->usage);
-  print_wrapped(command->summary, 0, 0);
-  printf("\noptions:\n");
+  printf("options:\n");
   for (const cli_option *option = command->options; option->name; ++option)
     print_option(option);
   print_option(&help);
-  if (command->details) {
+}
+
+void cli_command_help(const cli_command *command) {
+  cli_command_print_usage(command);
+  putchar('\n');
+  print_wrapped(command->summary, strlen(command->summary), 0, 0);
+  putchar('\n');
+  cli_command_print_options(command);
+  for (const char *part = command->details; part && *part; part = next_line(part)) {
     putchar('\n');
-    print_wrapped(command->details, 0, 0);
+    print_wrapped(part, strcspn(part, "\n"), 0, 0);
   }
 }

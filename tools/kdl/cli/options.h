@@ -56,10 +56,15 @@ const char *cli_args_value(const cli_args *args, const char *name);
 const char *cli_args_next(const cli_args *args, const char *name, size_t *cursor);
 
 /* The words again, operands first, as one line that a shell would take: "kdl bench layers
- * --cold=5". malloc'ed; NULL when out of memory. */
+ * --cold=5". malloc'ed. */
 char *cli_args_line(const cli_args *args);
 
-/* What `kdl NAME --help` prints. */
+/* "--json", and "-MD" of options that are called as those of a compiler. */
+const char *cli_option_dashes(const cli_option *option);
+
+/* What `kdl NAME --help` prints, and parts of it. */
 void cli_command_help(const struct cli_command *command);
+void cli_command_print_usage(const struct cli_command *command);
+void cli_command_print_options(const struct cli_command *command);
 
 #endif

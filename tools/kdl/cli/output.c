@@ -2,6 +2,7 @@
 #include "cli/output.h"
 
 #include "base/error.h"
+#include "cli/memory.h"
 #include "container/writer.h"
 #include "system/file.h"
 
@@ -74,7 +75,7 @@ kdl_status cli_output_save_from(const char *path, int fd) {
   size_t size = (size_t)info.st_size;
   void *data = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
   if (data == MAP_FAILED)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu bytes", size);
+    cli_out_of_memory();
   kdl_status status = cli_output_save(path, data ? data : "", size);
   if (data)
     munmap(data, size);
@@ -104,16 +105,16 @@ kdl_status cli_output_capture(const char *path, cli_print *print, void *user) {
 kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {
   if (strcmp(path, "-") != 0)
     return save(&(content){.path = path, .writer = writer});
-  kdl_status status = cli_output_flush();
-  return status == KDL_OK ? kdl_writer_write(writer, STDOUT_FILENO, "<stdout>") : status;
+  KDL_TRY(cli_output_flush());
+  return kdl_writer_write(writer, STDOUT_FILENO, "<stdout>");
 }
 
 kdl_status cli_output_save_by(const char *path, kdl_status (*write)(void *user, int fd),
                               void *user) {
   if (strcmp(path, "-") != 0)
     return save(&(content){.path = path, .write = write, .user = user});
-  kdl_status status = cli_output_flush();
-  return status == KDL_OK ? write(user, STDOUT_FILENO) : status;
+  KDL_TRY(cli_output_flush());
+  return write(user, STDOUT_FILENO);
 }
 
 kdl_status cli_output_check(const char *path) {
@@ -122,9 +123,7 @@ kdl_status cli_output_check(const char *path) {
     return kdl_fail(KDL_IO, "%s: cannot write: found a directory, expected a file", path);
   const char *slash = strrchr(path, '/');
   size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-  char *folder = length ? strndup(path, length) : strdup(".");
-  if (!folder)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  char *folder = length ? xstrndup(path, length) : xstrdup(".");
   kdl_status status = KDL_OK;
   if (access(folder, W_OK | X_OK) != 0)
     status =
@@ -142,8 +141,8 @@ kdl_status cli_output_on_stdout(const cli_args *args, const char *const *options
       continue;
     if (found)
       return kdl_fail(KDL_BAD_CALL,
-                      "found --%s=- and --%s=-, expected one of them: standard output is one file",
-                      found, *options);
+                      "--%s=- and --%s=- both write to standard output: use a file for one", found,
+                      *options);
     found = *options;
   }
   *out_option = found;

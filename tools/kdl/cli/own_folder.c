@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* All that removes is called by a handler of signals too: no memory is allocated, no lock taken. */
+/* Signal handlers remove the folder too: these functions allocate no memory and take no lock. */
 #include "cli/own_folder.h"
 
 #include <dirent.h>
@@ -17,12 +17,12 @@
 
 enum { folder_count = 3, most_passes = 100 };
 
-static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-enum { number_count = sizeof numbers / sizeof *numbers };
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { signal_count = sizeof signals / sizeof *signals };
 
 static char folders[folder_count][PATH_MAX]; /* the innermost first */
 static pid_t owner;                          /* 0: there is none */
-static struct sigaction before[number_count];
+static struct sigaction saved_actions[signal_count];
 
 static bool remove_file(int folder, const char *name, time_t age) {
   struct stat info;
@@ -65,7 +65,7 @@ static void on_signal(int number) {
   raise(number); /* which ends it: the handler is taken away, and the signal is not blocked */
 }
 
-static bool make(char *path) {
+static bool create_folder(char *path) {
   static const char *const below[folder_count] = {"/blobs/sha256", "/blobs", ""};
   if (strlen(path) + strlen(below[0]) >= PATH_MAX) {
     errno = ENAMETOOLONG;
@@ -78,26 +78,26 @@ static bool make(char *path) {
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)};
   sigemptyset(&action.sa_mask);
   owner = getpid();
-  for (size_t i = 0; i < number_count; ++i) {
-    sigaction(numbers[i], NULL, &before[i]);
-    if (before[i].sa_handler == SIG_DFL)
-      sigaction(numbers[i], &action, NULL);
+  for (size_t i = 0; i < signal_count; ++i) {
+    sigaction(signals[i], NULL, &saved_actions[i]);
+    if (saved_actions[i].sa_handler == SIG_DFL)
+      sigaction(signals[i], &action, NULL);
   }
   return true;
 }
 
-/* A signal between making it and the handlers would leave it. */
+/* The signals are blocked until the handlers are there: one in between would leave the folder. */
 bool own_folder_begin(char *path) {
-  sigset_t ending, held;
+  sigset_t ending, saved_mask;
   sigemptyset(&ending);
-  for (size_t i = 0; i < number_count; ++i)
-    sigaddset(&ending, numbers[i]);
-  sigprocmask(SIG_BLOCK, &ending, &held);
-  bool is_made = make(path);
+  for (size_t i = 0; i < signal_count; ++i)
+    sigaddset(&ending, signals[i]);
+  sigprocmask(SIG_BLOCK, &ending, &saved_mask);
+  bool is_created = create_folder(path);
   int reason = errno;
-  sigprocmask(SIG_SETMASK, &held, NULL);
+  sigprocmask(SIG_SETMASK, &saved_mask, NULL);
   errno = reason;
-  return is_made;
+  return is_created;
 }
 
 void own_folder_end(void) {
@@ -105,6 +105,6 @@ void own_folder_end(void) {
     return;
   remove_all();
   owner = 0;
-  for (size_t i = 0; i < number_count; ++i)
-    sigaction(numbers[i], &before[i], NULL);
+  for (size_t i = 0; i < signal_count; ++i)
+    sigaction(signals[i], &saved_actions[i], NULL);
 }

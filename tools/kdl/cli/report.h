@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What `kdl` and the programs that it starts have in common: how they begin, what the user is told
- * on standard error, and the exit code that goes with it. */
+/* What `kdl` and the programs that it starts have in common: how they begin, messages on standard
+ * error, and exit codes. */
 #ifndef KDL_TOOL_REPORT_H
 #define KDL_TOOL_REPORT_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* One table for the whole tool. */
+/* commands.h has their names in words. */
 enum {
   CLI_EXIT_SUCCESS = 0,
   CLI_EXIT_BAD_INPUT = 1, /* also: the operating system refused, or this build cannot read it */
@@ -32,7 +32,7 @@ bool cli_stream_has_colour(FILE *stream);
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints the message of a failure; returns its exit code. Says nothing where status is KDL_OK. */
+/* Prints the message of a failure; returns its exit code. Prints nothing where status is KDL_OK. */
 int cli_finish(kdl_status status);
 
 /* ------------------------------------------------------------------------------------------ */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/response.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,13 +14,10 @@ enum { most_files = 1000, most_depth = 16, most_bytes = 16 << 20, most_words = 1
 
 static kdl_status expand(cli_words *words, char *word, int depth);
 
-static kdl_status add(cli_words *words, char *word) {
+static kdl_status add_word(cli_words *words, char *word) {
   if (words->count == most_words)
-    return kdl_fail(KDL_BAD_CALL, "found more than %d words, expected at most that", most_words);
-  char **items = kdl_array_grow(words->items, words->count, &words->capacity, 64, sizeof *items);
-  if (!items)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the command line");
-  words->items = items;
+    return kdl_fail(KDL_BAD_CALL, "more than %d words: use fewer", most_words);
+  words->items = xgrow(words->items, words->count, &words->capacity, 64, sizeof *words->items);
   words->items[words->count++] = word;
   return KDL_OK;
 }
@@ -54,24 +51,21 @@ static kdl_status expand_text(cli_words *words, const char *path, const cli_byte
                               int depth) {
   static const char mark[] = "\xef\xbb\xbf"; /* an editor's, of UTF-8 */
   if (bytes->size > most_bytes)
-    return kdl_fail(KDL_BAD_CALL, "@%s: found %zu bytes, expected at most %d", path, bytes->size,
+    return kdl_fail(KDL_BAD_CALL, "@%s: too large: use response files of at most %d bytes", path,
                     most_bytes);
   if (memchr(bytes->data, 0, bytes->size))
-    return kdl_fail(KDL_BAD_CALL, "@%s: found a NUL, expected text", path);
-  char *text = kdl_arena_alloc(&words->arena, bytes->size + 1);
-  if (!text)
-    return kdl_fail(KDL_NO_MEMORY, "@%s: out of memory", path);
+    return kdl_fail(KDL_BAD_CALL, "@%s: not text: a response file has no NUL", path);
+  char *text = xarena_alloc(&words->arena, bytes->size + 1);
   memcpy(text, bytes->data, bytes->size);
   char *end = text + bytes->size;
   bool has_mark = bytes->size >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0;
   char *at = has_mark ? text + sizeof mark - 1 : text;
-  kdl_status status = KDL_OK;
-  while (at < end && status == KDL_OK) {
+  while (at < end) {
     char *word = take_word(&at, end);
     if (*word) /* one that is empty in spite of quotes is none, as in LLVM */
-      status = expand(words, word, depth);
+      KDL_TRY(expand(words, word, depth));
   }
-  return status;
+  return KDL_OK;
 }
 
 static bool is_file(const char *path) {
@@ -81,14 +75,12 @@ static bool is_file(const char *path) {
 
 static kdl_status expand(cli_words *words, char *word, int depth) {
   if (word[0] != '@' || !is_file(word + 1))
-    return add(words, word);
+    return add_word(words, word);
   if (depth == most_depth)
-    return kdl_fail(KDL_BAD_CALL,
-                    "%s: found response files more than %d deep, expected at most that", word,
+    return kdl_fail(KDL_BAD_CALL, "%s: response files are nested more than %d deep", word,
                     most_depth);
   if (words->files++ == most_files)
-    return kdl_fail(KDL_BAD_CALL, "%s: found more than %d response files, expected at most that",
-                    word, most_files);
+    return kdl_fail(KDL_BAD_CALL, "%s: more than %d response files: use fewer", word, most_files);
   cli_bytes bytes = {.size = 0};
   kdl_status status = cli_bytes_read(word + 1, &bytes);
   if (status == KDL_OK && bytes.size)
@@ -101,7 +93,7 @@ kdl_status cli_words_expand(int count, char **words, cli_words *out_words) {
   *out_words = (cli_words){.count = 0};
   for (int i = 0; i < count; ++i)
     KDL_TRY(expand(out_words, words[i], 0));
-  KDL_TRY(add(out_words, NULL)); /* as behind argv */
+  KDL_TRY(add_word(out_words, NULL)); /* as behind argv */
   --out_words->count;
   return KDL_OK;
 }

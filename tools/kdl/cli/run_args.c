@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/text.h"
 
 #include <kdl/kernel/narrow.h>
@@ -134,11 +135,11 @@ static void print_number(const run_type *type, const void *at) {
 /* Arguments                                                                                    */
 
 #define GRAMMAR                                                                                    \
-  "expected TYPE:VALUE or buf:TYPE[COUNT]=zero|iota|VALUE|@FILE with TYPE one of i8 i16 i32 i64 "  \
+  "use TYPE:VALUE or buf:TYPE[COUNT]=zero|iota|VALUE|@FILE with TYPE one of i8 i16 i32 i64 "       \
   "u8 u16 u32 u64 f16 bf16 f32 f64"
 
 static kdl_status not_understood(const char *words) {
-  return kdl_fail(KDL_BAD_CALL, "--arg: found '%s', " GRAMMAR, words);
+  return kdl_fail(KDL_BAD_CALL, "--arg: bad value '%s': " GRAMMAR, words);
 }
 
 static kdl_status read_number(const char *words, const run_type *type, const char *number,
@@ -148,21 +149,20 @@ static kdl_status read_number(const char *words, const run_type *type, const cha
   if (errno != ERANGE)
     return not_understood(words);
   if (is_real(type))
-    return kdl_fail(KDL_BAD_CALL, "--arg: found '%s', out of the range of %s", words, type->name);
+    return kdl_fail(KDL_BAD_CALL, "--arg: '%s' is out of the range of %s", words, type->name);
   bool is_signed = type->kind == SIGNED;
   char least[24] = "0";
   if (is_signed)
     snprintf(least, sizeof least, "%" PRId64, -largest_signed(type) - 1);
-  return kdl_fail(
-      KDL_BAD_CALL, "--arg: found '%s', out of the range of %s, expected %s to %" PRIu64, words,
-      type->name, least, is_signed ? (uint64_t)largest_signed(type) : largest_unsigned(type));
+  return kdl_fail(KDL_BAD_CALL, "--arg: '%s' is out of the range of %s: use %s to %" PRIu64, words,
+                  type->name, least,
+                  is_signed ? (uint64_t)largest_signed(type) : largest_unsigned(type));
 }
 
 static kdl_status fill_from_file(const char *path, cli_run_arg *arg) {
   cli_bytes bytes;
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read(path, &bytes));
+  kdl_status status = KDL_OK;
   if (bytes.size != cli_run_arg_size(arg))
     status = kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected %zu", path, bytes.size,
                       cli_run_arg_size(arg));
@@ -204,9 +204,7 @@ static kdl_status parse_buffer(const char *words, cli_run_arg *arg) {
     return kdl_fail(KDL_NO_MEMORY, "--arg: '%s' is too large", words);
   arg->is_buffer = true;
   arg->count = (size_t)count;
-  arg->host = calloc(arg->count + 1, arg->type->size);
-  if (!arg->host)
-    return kdl_fail(KDL_NO_MEMORY, "--arg: out of memory for '%s'", words);
+  arg->host = xcalloc(arg->count + 1, arg->type->size);
   return fill(words, close[1] ? close + 2 : "zero", arg);
 }
 
@@ -218,9 +216,7 @@ kdl_status cli_run_arg_parse(const char *words, cli_run_arg *out_arg) {
   out_arg->type = colon ? find_type(words, (size_t)(colon - words)) : NULL;
   if (!out_arg->type)
     return not_understood(words);
-  out_arg->host = calloc(1, sizeof(uint64_t));
-  if (!out_arg->host)
-    return kdl_fail(KDL_NO_MEMORY, "--arg: out of memory");
+  out_arg->host = xcalloc(1, sizeof(uint64_t));
   return read_number(words, out_arg->type, colon + 1, out_arg->host);
 }
 
@@ -229,17 +225,13 @@ kdl_status cli_run_arg_parse_bytes(const char *words, cli_run_arg *out_arg) {
   if (strncmp(words, "bytes:@", 7) != 0)
     return cli_run_arg_parse(words, out_arg);
   cli_bytes bytes;
-  kdl_status status = cli_bytes_read(words + 7, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read(words + 7, &bytes));
   out_arg->count = bytes.size;
-  out_arg->host = malloc(bytes.size + 1);
-  if (!out_arg->host)
-    status = kdl_fail(KDL_NO_MEMORY, "--arg: out of memory for '%s'", words);
-  else if (bytes.size)
+  out_arg->host = xmalloc(bytes.size + 1);
+  if (bytes.size)
     memcpy(out_arg->host, bytes.data, bytes.size);
   cli_bytes_free(&bytes);
-  return status;
+  return KDL_OK;
 }
 
 bool cli_run_arg_is_bytes(const cli_run_arg *arg) {
@@ -287,7 +279,7 @@ kdl_status cli_tolerance_parse(const char *words, cli_tolerance *out_tolerance) 
   }
   if (!is_number || *end || !(made.relative >= 0 && made.absolute >= 0))
     return kdl_fail(KDL_BAD_CALL,
-                    "--tolerance: found '%s', expected RELATIVE or RELATIVE,ABSOLUTE, numbers of "
+                    "--tolerance: bad value '%s': use RELATIVE or RELATIVE,ABSOLUTE, numbers of "
                     "at least 0",
                     words);
   *out_tolerance = made;
@@ -309,9 +301,9 @@ static bool is_alike(const run_type *type, const void *found, const void *expect
          (is_real(type) && is_near(load_real(type, found), load_real(type, expected), tolerance));
 }
 
-static kdl_status tell_difference(const cli_run_arg *arg, const cli_run_arg *expected,
-                                  const char *name, const char *path, size_t first, size_t count,
-                                  const cli_tolerance *tolerance) {
+static kdl_status report_difference(const cli_run_arg *arg, const cli_run_arg *expected,
+                                    const char *name, const char *path, size_t first, size_t count,
+                                    const cli_tolerance *tolerance) {
   size_t at = first * arg->type->size;
   char allowed[96] = "";
   cli_text_print((kdl_string){name, strlen(name)}, "");
@@ -330,9 +322,7 @@ static kdl_status tell_difference(const cli_run_arg *arg, const cli_run_arg *exp
 kdl_status cli_run_arg_check(const cli_run_arg *arg, const char *name, const char *path,
                              const cli_tolerance *tolerance) {
   cli_run_arg expected = *arg;
-  expected.host = malloc(cli_run_arg_size(arg) + 1);
-  if (!expected.host)
-    return kdl_fail(KDL_NO_MEMORY, "--check: out of memory");
+  expected.host = xmalloc(cli_run_arg_size(arg) + 1);
   kdl_status status = fill_from_file(path, &expected);
   size_t size = arg->type->size, first = 0, count = 0;
   if (!tolerance)
@@ -345,7 +335,7 @@ kdl_status cli_run_arg_check(const cli_run_arg *arg, const char *name, const cha
       first = i;
   }
   if (count)
-    status = tell_difference(arg, &expected, name, path, first, count, tolerance);
+    status = report_difference(arg, &expected, name, path, first, count, tolerance);
   free(expected.host);
   return status;
 }

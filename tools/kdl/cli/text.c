@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/text.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/memory.h"
 #include "cli/report.h"
 
 #include <langinfo.h>
@@ -32,9 +32,7 @@ static size_t next_printable(kdl_string text, size_t *at, char out[longest_print
 }
 
 char *cli_text_printable(kdl_string text) {
-  char *out = malloc(text.length * 4 + 1);
-  if (!out)
-    return NULL;
+  char *out = xmalloc(text.length * 4 + 1);
   char *end = out;
   for (size_t at = 0; at < text.length;) {
     char shown[longest_printable];
@@ -91,23 +89,6 @@ static size_t fit(const char *printable, size_t columns) {
   return at;
 }
 
-/* Where the longest end of it that takes at most `columns` begins. */
-static const char *fit_end(const char *printable, size_t columns) {
-  const char *at = printable;
-  size_t width = 0;
-  for (const char *end = printable + strlen(printable); at < end;) {
-    uint32_t code = 0;
-    at += kdl_utf8_decode(at, (size_t)(end - at), &code);
-    width += (size_t)wcwidth((wchar_t)code);
-  }
-  for (at = printable; width > columns;) {
-    uint32_t code = 0;
-    at += kdl_utf8_decode(at, strlen(at), &code);
-    width -= (size_t)wcwidth((wchar_t)code);
-  }
-  return at;
-}
-
 /* Columns that a printable text takes. */
 static size_t width_of(const char *printable) {
   size_t size = strlen(printable);
@@ -118,6 +99,17 @@ static size_t width_of(const char *printable) {
     width += (size_t)wcwidth((wchar_t)code);
   }
   return width;
+}
+
+/* Where the longest end of it that takes at most `columns` begins. */
+static const char *fit_end(const char *printable, size_t columns) {
+  const char *at = printable;
+  for (size_t width = width_of(printable); width > columns;) {
+    uint32_t code = 0;
+    at += kdl_utf8_decode(at, strlen(at), &code);
+    width -= (size_t)wcwidth((wchar_t)code);
+  }
+  return at;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -139,18 +131,15 @@ struct cli_table {
   size_t count;
   size_t capacity;
   size_t next_column;
-  bool out_of_memory;
   size_t *widths; /* while it is printed */
   size_t limit;
   bool coloured;
 };
 
 cli_table *cli_table_create(const cli_column *columns, size_t count) {
-  cli_table *table = calloc(1, sizeof *table);
-  if (table) {
-    table->columns = columns;
-    table->column_count = count;
-  }
+  cli_table *table = xcalloc(1, sizeof *table);
+  table->columns = columns;
+  table->column_count = count;
   return table;
 }
 
@@ -164,37 +153,24 @@ void cli_table_destroy(cli_table *table) {
 }
 
 static void add_item(cli_table *table, kdl_string text, const char *label, size_t column) {
-  item *items = kdl_array_grow(table->items, table->count, &table->capacity, 64, sizeof *items);
-  if (!items) {
-    table->out_of_memory = true;
-    return;
-  }
-  table->items = items;
-  char *printable = cli_text_printable(text);
-  if (!printable) {
-    table->out_of_memory = true;
-    return;
-  }
-  table->items[table->count++] = (item){printable, label, column};
+  table->items = xgrow(table->items, table->count, &table->capacity, 64, sizeof *table->items);
+  table->items[table->count++] = (item){cli_text_printable(text), label, column};
 }
 
 void cli_table_add(cli_table *table, kdl_string text) {
-  if (!table)
-    return;
   add_item(table, text.length ? text : (kdl_string){"-", 1}, NULL, table->next_column);
   table->next_column = (table->next_column + 1) % table->column_count;
 }
 
 void cli_table_add_failed(cli_table *table) {
-  if (table)
-    table->out_of_memory = true;
+  (void)table;
+  cli_out_of_memory();
 }
 
 void cli_table_add_line(cli_table *table, const char *label, kdl_string text) {
-  if (table && label)
-    add_item(table, text, label, SIZE_MAX);
-  else
-    cli_table_add_failed(table);
+  if (!label)
+    cli_out_of_memory();
+  add_item(table, text, label, SIZE_MAX);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -228,9 +204,7 @@ static void measure(const cli_table *table, size_t *widths) {
 
 size_t cli_table_width(const cli_table *table) {
   size_t total = (table->column_count - 1) * gap;
-  size_t *widths = calloc(table->column_count, sizeof *widths);
-  if (!widths)
-    return 0;
+  size_t *widths = xcalloc(table->column_count, sizeof *widths);
   measure(table, widths);
   for (size_t i = 0; i < table->column_count; ++i)
     total += widths[i];
@@ -323,8 +297,6 @@ static void print_line(const cli_table *table, const char *label, const char *te
 
 kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text) {
   char *printable = cli_text_printable(text);
-  if (!printable)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a text of %zu bytes", text.length);
   print_line(table, label, printable);
   free(printable);
   return KDL_OK;
@@ -349,12 +321,7 @@ static kdl_status print_items(cli_table *table, cli_table_below *below, void *us
 }
 
 kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user) {
-  if (!table || table->out_of_memory)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table of %zu cells",
-                    table ? table->count : 0);
-  table->widths = calloc(table->column_count, sizeof *table->widths);
-  if (!table->widths)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
+  table->widths = xcalloc(table->column_count, sizeof *table->widths);
   table->coloured = cli_stream_has_colour(stdout);
   table->limit = cli_terminal_width();
   measure(table, table->widths);

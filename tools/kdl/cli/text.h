@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 /* A malloc'ed copy that is safe to print: what the locale cannot print in a column of its own is
- * written as \xNN. NULL when out of memory. */
+ * written as \xNN. */
 char *cli_text_printable(kdl_string text);
 
 /* Writes the text as cli_text_printable has it; without memory of its own. */
@@ -42,16 +42,14 @@ typedef struct cli_column {
 
 typedef struct cli_table cli_table;
 
-/* `columns` must outlive the table. NULL when out of memory: then the others do nothing, and
- * cli_table_print says so. */
+/* `columns` must outlive the table. */
 cli_table *cli_table_create(const cli_column *columns, size_t count);
 void cli_table_destroy(cli_table *table);
 
-/* The next cell of the current row; a full row starts the next one. An empty cell shows as "-".
- * Failures to allocate are remembered and reported by cli_table_print. */
+/* The next cell of the current row; a full row starts the next one. An empty cell shows as "-". */
 void cli_table_add(cli_table *table, kdl_string text);
 
-/* A cell for whose text there was no memory: cli_table_print will say so. */
+/* A cell for whose text there was no memory: the program ends. */
 void cli_table_add_failed(cli_table *table);
 
 /* A line below the current row, indented, never cut; on a terminal it goes on below itself. The
@@ -71,7 +69,7 @@ typedef kdl_status cli_table_below(void *user, cli_table *table, size_t row);
 kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user);
 kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text);
 
-/* Columns that its rows take where nothing is cut; 0 when out of memory. */
+/* Columns that its rows take where nothing is cut. */
 size_t cli_table_width(const cli_table *table);
 
 /* Columns of the terminal on standard output; 0 where there is none and nothing is to be cut. */

@@ -22,11 +22,11 @@ install(TARGETS kdl_shared kdl_static kdl EXPORT kdl
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/kdl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
-install(FILES ${PROJECT_SOURCE_DIR}/docs/man/kdl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${PROJECT_BINARY_DIR}/share/kdl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/completions/kdl.bash RENAME kdl
+install(FILES ${PROJECT_BINARY_DIR}/share/kdl.bash RENAME kdl
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${PROJECT_SOURCE_DIR}/completions/_kdl
+install(FILES ${PROJECT_BINARY_DIR}/share/_kdl
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kdl)

@@ -366,64 +366,9 @@ static int run(const cli_args *args) {
   return what ? run_suite(args, what) : cli_finish(unknown_suite(name));
 }
 
-static const cli_option options[] = {
-    {"device", 0, CLI_ONCE, "DEVICE",
-     "layers, cold, launch: the device, as `kdl devices` names it; default: the best with an "
-     "image; kernels: host, the default, or cuda:N"},
-    {"peers", 0, CLI_ONCE, "NAME,...",
-     "what to measure beside: driver, driver-library, liboffload, cudart on CUDA; opencl on "
-     "OpenCL; "
-     "plain, omp on the host; for kernels pocl, intel, openmp on the host, nvcc on CUDA; default: "
-     "all that are here"},
-    {"cold", 0, CLI_ONCE, "N", "processes of each peer; default 100"},
-    {"warm", 0, CLI_ONCE, "N", "launches of each peer; default 10000"},
-    {"blocks", 0, CLI_ONCE, "N",
-     "open, select, scale, sequence, matmul, kernels: interleaved blocks; default 60, for the last "
-     "two 31"},
-    {"grid", 0, CLI_ONCE, "X[xYxZ]", "groups to launch; default 1"},
-    {"block", 0, CLI_ONCE, "X[xYxZ]", "work-items in a group; default: as the metadata says"},
-    {"arg", 0, CLI_MANY, "TYPE:VALUE", "an argument, as `kdl run` takes it"},
-    {"types", 0, CLI_ONCE, "TYPE,...", "matmul: some of bf16, s8, f32, f16; default: all"},
-    {"shapes", 0, CLI_ONCE, "MxNxK",
-     "matmul: the sizes, with commas between; default: squares, narrow and odd ones"},
-    {"threads", 0, CLI_ONCE, "N,...", "matmul, kernels: how many, or all; default 1,all"},
-    {"weights", 0, CLI_ONCE, "FORM",
-     "matmul: packed (beforehand), plain (packed in each run); default: both"},
-    {"kernels", 0, CLI_ONCE, "NAME,...", "kernels: some of them; default: all"},
-    {"sizes", 0, CLI_ONCE, "SIZE,...", "kernels: some of tiny, small, large; default small,large"},
-    {"pin", 0, CLI_ONCE, "CPU|none", "where to run what is warm; default: the last CPU"},
-    {"json", 0, CLI_ONCE, "F", "write everything as JSON: docs/bench.md"},
-    {"html", 0, CLI_ONCE, "F", "write one page with bars of the layers, tables and plots"},
-    {"folded", 0, CLI_ONCE, "F", "write folded stacks, for flame graphs"},
-    {"trace", 0, CLI_ONCE, "F", "write a trace, for Perfetto and chrome://tracing"},
-    {"lnt", 0, CLI_ONCE, "F", "write a report for LNT"},
-    {"strict", 0, CLI_FLAG, NULL, "compare: return 1 where something became worse"},
-    {NULL, 0, CLI_FLAG, NULL, NULL},
-};
-
-static const cli_command bench = {
-    .name = "bench",
-    .usage = "kdl bench layers|cold|launch|open|select|scale|sequence|... [FILE...]",
-    .summary = "measure what each layer of a dispatch costs",
-    .details =
-        "layers, cold and launch take FILE KERNEL, or launch a kernel that does nothing. "
-        "layers tells what each layer of a dispatch costs, in processes that start cold and "
-        "in one that is warm; cold and launch are parts of it. open, select and scale need "
-        "no device; sequence measures recorded sequences. matmul measures the multiplication of "
-        "matrices, of FILE or of the library "
-        "that comes with libkdl; kernels measures the example kernels and those with barriers, of "
-        "the folder FILE, beside other compilers and runtimes. compare takes two JSON files, OLD "
-        "and NEW; page makes the page of "
-        "one or several. "
-        "Ctrl-C prints what has been "
-        "measured so far, and returns 130.",
-    .options = options,
-    .min_operands = 1,
-    .max_operands = 9,
-    .run = run,
-};
-
 int main(int argc, char **argv) {
+  cli_command bench = cli_command_bench;
+  bench.run = run;
   cli_program_begin();
   cli_report_set_name("kdl", bench.name);
   return cli_program_end(cli_program_run(&bench, argc ? argc - 1 : 0, argv + 1));

@@ -1,39 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The subcommands that are part of `kdl` itself: rows of one table, and for each a function in its
- * own file. */
+/*
+ * The one description of the command line: a row of data for each subcommand. `--help`, the man
+ * page, the completions and the lists of docs/cli.md are made of it (describe/).
+ */
 #ifndef KDL_TOOL_COMMANDS_H
 #define KDL_TOOL_COMMANDS_H
 
 #include "cli/command.h"
 
-extern const cli_command cli_commands[];
-extern const size_t cli_command_count;
+/* In the order of `kdl --help`, with bench behind them. commands_files.c and commands_devices.c
+ * have the rows; each cli_run_NAME is in a file of its own. */
+#define CLI_COMMANDS(X)                                                                            \
+  X(ls)                                                                                            \
+  X(pack)                                                                                          \
+  X(extract)                                                                                       \
+  X(annotate)                                                                                      \
+  X(merge)                                                                                         \
+  X(thin)                                                                                          \
+  X(split)                                                                                         \
+  X(link)                                                                                          \
+  X(verify)                                                                                        \
+  X(sign)                                                                                          \
+  X(push)                                                                                          \
+  X(pull)                                                                                          \
+  X(embed)                                                                                         \
+  X(devices)                                                                                       \
+  X(doctor)                                                                                        \
+  X(explain)                                                                                       \
+  X(which)                                                                                         \
+  X(check)                                                                                         \
+  X(run)                                                                                           \
+  X(cc)                                                                                            \
+  X(cache)                                                                                         \
+  X(trace)
+
+#define CLI_DECLARE_COMMAND(name)                                                                  \
+  int cli_run_##name(const cli_args *args);                                                        \
+  extern const cli_command cli_command_##name;
+CLI_COMMANDS(CLI_DECLARE_COMMAND)
+
+extern const cli_command *const cli_commands[]; /* NULL behind the last */
 
 /* NULL where there is none of that name. */
 const cli_command *cli_command_find(const char *name);
 
-int cli_run_annotate(const cli_args *args);
-int cli_run_sign(const cli_args *args);
-int cli_run_cache(const cli_args *args);
-int cli_run_cc(const cli_args *args);
-int cli_run_check(const cli_args *args);
-int cli_run_devices(const cli_args *args);
-int cli_run_doctor(const cli_args *args);
-int cli_run_embed(const cli_args *args);
-int cli_run_explain(const cli_args *args);
-int cli_run_extract(const cli_args *args);
-int cli_run_link(const cli_args *args);
-int cli_run_ls(const cli_args *args);
-int cli_run_merge(const cli_args *args);
-int cli_run_pack(const cli_args *args);
-int cli_run_pull(const cli_args *args);
-int cli_run_push(const cli_args *args);
-int cli_run_run(const cli_args *args);
-int cli_run_split(const cli_args *args);
-int cli_run_thin(const cli_args *args);
-int cli_run_trace(const cli_args *args);
-int cli_run_verify(const cli_args *args);
-int cli_run_which(const cli_args *args);
+/* What exit code `i` is called, and when it is returned; by CLI_EXIT_*. */
+typedef struct cli_exit_code {
+  const char *name;
+  const char *when;
+} cli_exit_code;
+enum { CLI_EXIT_CODES = 5 };
+extern const cli_exit_code cli_exit_codes[CLI_EXIT_CODES];
 
 /* The command line of `kdl cc` as compilers' drivers have it: response files, and the options of
  * Clang that have no name here, which become --flag=WORD. Words lie in the arena. */

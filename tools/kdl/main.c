@@ -16,24 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Subcommands that are programs of their own: kdl-NAME, in the folder of this one. */
-static const struct {
-  const char *name;
-  const char *summary;
-} programs[] = {
-    {"bench", "measure what each layer of a dispatch costs"},
-};
-enum { program_count = sizeof programs / sizeof *programs };
-
-static bool is_program(const char *name) {
-  for (size_t i = 0; i < program_count; ++i) {
-    if (strcmp(programs[i].name, name) == 0)
-      return true;
-  }
-  return false;
-}
-
-/* Returns where the program cannot be started. `argv` ends with NULL. */
+/* A subcommand that is a program of its own: kdl-NAME, in the folder of this one. Returns where it
+ * cannot be started. `argv` ends with NULL. */
 static int start_program(const char *name, char **argv) {
   char file[32], path[PATH_MAX];
   snprintf(file, sizeof file, "kdl-%s", name);
@@ -56,27 +40,25 @@ static void print_help(FILE *out) {
       "\n"
       "commands:\n",
       out);
-  for (size_t i = 0; i < cli_command_count; ++i)
-    fprintf(out, "  %-10s %s\n", cli_commands[i].name, cli_commands[i].summary);
-  for (size_t i = 0; i < program_count; ++i)
-    fprintf(out, "  %-10s %s\n", programs[i].name, programs[i].summary);
+  for (const cli_command *const *command = cli_commands; *command; ++command)
+    fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
   fputs("  help       the same as COMMAND --help\n"
         "\n"
         "SELECT, where a command takes one, is an index as 'kdl ls' prints it, or\n"
         "key=value,key=value with kind (the offload kind), image_kind, triple, arch or any\n"
         "metadata key. FILE may be '-' for standard input, OUT for standard output.\n"
         "\n"
-        "exit codes: 0 fine, 1 the file is bad, 2 the call is wrong, 3 nothing fits,\n"
-        "4 a device or driver failed\n",
+        "exit codes:",
         out);
+  for (int code = 0; code < CLI_EXIT_CODES; ++code)
+    fprintf(out, "%s %d %s", code ? "," : "", code, cli_exit_codes[code].name);
+  fputc('\n', out);
 }
 
 static int unknown_command(const char *name) {
   kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strlen(name)});
-  for (size_t i = 0; i < cli_command_count; ++i)
-    kdl_nearest_offer(&nearest, cli_commands[i].name);
-  for (size_t i = 0; i < program_count; ++i)
-    kdl_nearest_offer(&nearest, programs[i].name);
+  for (const cli_command *const *command = cli_commands; *command; ++command)
+    kdl_nearest_offer(&nearest, (*command)->name);
   return cli_finish(kdl_fail(KDL_BAD_CALL, "unknown command '%s'%s%s%s (see 'kdl --help')", name,
                              nearest.best ? "; did you mean '" : "",
                              nearest.best ? nearest.best : "", nearest.best ? "'?" : ""));
@@ -108,10 +90,6 @@ static int run(int argc, char **argv) {
     return CLI_EXIT_SUCCESS;
   }
   const char *name = help ? argv[2] : word;
-  if (is_program(name)) {
-    cli_report_set_name("kdl", name);
-    return start_program(name, help ? (char *[]){argv[2], "--help", NULL} : argv + 1);
-  }
   const cli_command *command = cli_command_find(name);
   if (!command)
     return unknown_command(name);
@@ -120,6 +98,8 @@ static int run(int argc, char **argv) {
     cli_command_help(command);
     return CLI_EXIT_SUCCESS;
   }
+  if (!command->run)
+    return start_program(name, argv + 1);
   return cli_program_run(command, argc - 2, argv + 2);
 }
 

@@ -22,4 +22,7 @@ typedef struct cli_command {
 
 #define CLI_ANY SIZE_MAX
 
+/* A program of its own, kdl-bench, which both programs describe. */
+extern const cli_command cli_command_bench;
+
 #endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The subcommands that read and write fat binaries. */
+#include "commands.h"
+
+const cli_command cli_command_ls = {
+    .name = "ls",
+    .usage = "kdl ls [--json] [--kernels] [--demangle] [--archs] [--long] FILE...",
+    .summary = "list the images of a file: index, kind, triple, arch, size, keys",
+    .details =
+        "Images nested in another are indented below it. KEYS are the metadata pairs other than "
+        "triple and arch, and kdl.digest only with --long. Kernel names come from kdl.kernel.NAME "
+        "keys where the image has them, else from the image itself. On a terminal the table fits "
+        "its width. With several files, --json prints an array.",
+    .options =
+        (const cli_option[]){
+            {"json", 0, CLI_FLAG, NULL, "print JSON instead of a table"},
+            {"kernels", 'k', CLI_FLAG, NULL, "also list the kernels of each image"},
+            {"demangle", 'C', CLI_FLAG, NULL,
+             "with --kernels: demangle C++ names, by libstdc++.so.6"},
+            {"archs", 0, CLI_FLAG, NULL, "print just the architectures, each once, one a line"},
+            {"long", 'l', CLI_FLAG, NULL, "also show stored size, offset, container and digest"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = CLI_ANY,
+    .run = cli_run_ls,
+};
+
+const cli_command cli_command_pack = {
+    .name = "pack",
+    .usage = "kdl pack -o OUT [--format=VERSION] [--index] [--digest] [--verbose] "
+             "--image=file=F,key=value...",
+    .summary = "put images into an OffloadBinary",
+    .details =
+        "--image takes what llvm-offload-binary takes. 'kind' is the offload kind: none, openmp, "
+        "cuda, hip or sycl. The image kind follows from the file's extension (o, bc, cubin, "
+        "fatbin, s, ptx, spv, and cl for OpenCL C, which gets the key kdl.kind=cl), or bitcode "
+        "from its first bytes; 'image_kind' overrides it. Every other key is stored, in the order "
+        "given. A comma ends a value; a repeated key collects its values with commas, and a "
+        "repeated 'file' packs each file with the same keys. Where triple or arch is not given, "
+        "it is read from the image; where triple is not given, so is the offload kind. Code for a "
+        "CPU that does not name its arch gets a warning: no device takes it. Images that hold one "
+        "kernel must agree on its sig and rev. The bytes are those that LLVM's own writer makes "
+        "of the same keys in the same order.",
+    .options =
+        (const cli_option[]){
+            {"output", 'o', CLI_ONCE, "OUT", "where to write"},
+            {"image", 0, CLI_MANY, "K=V,...",
+             "an image: file=F,triple=T,arch=A,kind=K,key=value,...; once per image"},
+            {"format", 0, CLI_ONCE, "VERSION",
+             "the OffloadBinary version: v1 (default; every LLVM from 15 on reads it), v2 (LLVM 23 "
+             "and later), v3, or compressed v3-zstd, v3-zlib (LLVM 24)"},
+            {"index", 0, CLI_FLAG, NULL,
+             "add a key kdl.kernel.NAME for each kernel, so that readers need not look into the "
+             "image"},
+            {"digest", 0, CLI_FLAG, NULL,
+             "add the key kdl.digest, by which a damaged image is refused when it is loaded"},
+            {"verbose", 'v', CLI_FLAG, NULL, "print what was read from the images"},
+            {.name = NULL},
+        },
+    .min_operands = 0,
+    .max_operands = 0,
+    .run = cli_run_pack,
+};
+
+const cli_command cli_command_extract = {
+    .name = "extract",
+    .usage = "kdl extract FILE [--image=SELECT]... -o DIR|FILE\n"
+             "kdl extract FILE [KERNEL] --for=DEVICE -o DIR|FILE",
+    .summary = "write images to files of their own, decompressed",
+    .details =
+        "Into a directory (an existing one, or any name that ends in '/'), each image goes to "
+        "INDEX-ARCH.EXT, with its kind where it has no arch. Nested images count: there is one "
+        "file for each line of 'kdl ls'.",
+    .options =
+        (const cli_option[]){
+            {"image", 0, CLI_MANY, "SELECT", "which images; default: all; may be repeated"},
+            {"for", 0, CLI_ONCE, "DEVICE",
+             "the image that this device would choose, for KERNEL where one is given"},
+            {"output", 'o', CLI_ONCE, "OUT", "a directory, a file for one image, or '-'"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = 2,
+    .run = cli_run_extract,
+};
+
+const cli_command cli_command_annotate = {
+    .name = "annotate",
+    .usage = "kdl annotate FILE --image=SELECT... [--remove=KEY]... [--digest] [--force] "
+             "[key=value]... [-o OUT]",
+    .summary = "set or remove metadata of images in an OffloadBinary",
+    .details =
+        "The file is replaced in one step and keeps its mode; a link to it stays a link. A key "
+        "that is there keeps its place, a new one goes to the end. 'kind' and 'image_kind' set "
+        "the offload kind and the image kind. The values of min_sm, min_gfx, requires_features, "
+        "variant_priority, variant_tag and kdl.kernel.NAME must follow their grammar.",
+    .options =
+        (const cli_option[]){
+            {"image", 0, CLI_MANY, "SELECT", "which images to change; may be repeated"},
+            {"remove", 0, CLI_MANY, "KEY", "remove a key; may be repeated"},
+            {"digest", 0, CLI_FLAG, NULL, "write the digest of the image as kdl.digest"},
+            {"force", 0, CLI_FLAG, NULL, "write values that the vocabulary's grammar refuses"},
+            {"output", 'o', CLI_ONCE, "OUT",
+             "where to write; default: the file itself, '-' for '-'"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = CLI_ANY,
+    .run = cli_run_annotate,
+};
+
+const cli_command cli_command_merge = {
+    .name = "merge",
+    .usage = "kdl merge -o OUT [--format=VERSION] FILE...\n"
+             "kdl merge -o OUT [--partial] DIR|MANIFEST [PART...]",
+    .summary = "put the images of several files into one OffloadBinary, or a split file together",
+    .details =
+        "Images keep their order and their metadata; compressed ones are inflated, and what is "
+        "nested in an image stays in it. Images that hold one kernel must agree on the sig and "
+        "rev of its kdl.kernel.NAME keys.\n"
+        "Given what 'kdl split' wrote (a folder, or a manifest and some of its parts), it makes "
+        "the file that was split again, byte for byte, or with some parts what 'kdl thin' would "
+        "leave of it. A part that is missing, was altered, or is of another file is an error.",
+    .options =
+        (const cli_option[]){
+            {"output", 'o', CLI_ONCE, "OUT", "where to write"},
+            {"format", 0, CLI_ONCE, "VERSION", "the OffloadBinary version; default: v1"},
+            {"partial", 0, CLI_FLAG, NULL,
+             "of a split file: do without the parts that are not in the folder"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = CLI_ANY,
+    .run = cli_run_merge,
+};
+
+const cli_command cli_command_thin = {
+    .name = "thin",
+    .usage = "kdl thin FILE [--for=DEVICE,...]... [--keep=SELECT]... [--strip-to=SELECT]... "
+             "[--keep-ptx] [--compress] [--sparse] (-o OUT | --in-place | --dry-run) "
+             "[--format=VERSION] [--verbose] [--json]",
+    .summary = "keep some of a file's images",
+    .details =
+        "A file stays what it is: a shared object or executable, an object, a static archive, a "
+        "fatbin, a Clang offload bundle, or a zip archive (a wheel, whose RECORD is written anew) "
+        "with such members. Of every fatbin and bundle in it remains what the devices' own "
+        "runtimes would choose there, and the rest leaves the file. A shared object is loaded as "
+        "before.\n"
+        "Other files, OffloadBinaries among them, become an OffloadBinary, as any file does with "
+        "--format: --for then keeps, for each device and each kernel, the image that 'kdl "
+        "explain' would mark as chosen and behind it the best one of each other form: machine "
+        "code behind code for one architecture, PTX behind machine code, and for a CPU with AMX "
+        "code that does without. Each image gets the key kdl.digest; one whose digest differs "
+        "from that key is an error. With --keep as well, images stay that either asks for. An "
+        "image that holds others is kept whole where one of them fits.",
+    .options =
+        (const cli_option[]){
+            {"for", 0, CLI_MANY, "DEVICE,...",
+             "keep what these devices would choose; may be repeated"},
+            {"keep", 0, CLI_MANY, "SELECT", "also keep these images; may be repeated"},
+            {"strip-to", 0, CLI_MANY, "SELECT",
+             "of what stays, only what this SELECT fits; may be repeated"},
+            {"keep-ptx", 0, CLI_FLAG, NULL,
+             "also keep PTX where there is machine code, and the newest for devices to come"},
+            {"output", 'o', CLI_ONCE, "OUT",
+             "where to write; in a folder, where it ends in '/', by the name that the file had"},
+            {"in-place", 'i', CLI_FLAG, NULL, "write to FILE itself, whole or not at all"},
+            {"dry-run", 'n', CLI_FLAG, NULL, "print what would go and stay, write nothing"},
+            {"compress", 0, CLI_FLAG, NULL,
+             "store what stays compressed: NVIDIA's machine code by LZ4, or by zstd where each "
+             "device has driver=12.4 or later; AMD's bundles where each device has driver=6.4 or "
+             "later"},
+            {"sparse", 0, CLI_FLAG, NULL,
+             "keep the file's length: what goes becomes zeros, and holes where the file system "
+             "has them"},
+            {"format", 0, CLI_ONCE, "VERSION",
+             "write an OffloadBinary of this version; default: that of the input, v1 for other "
+             "containers"},
+            {"verbose", 'v', CLI_FLAG, NULL, "print why each image is kept or dropped"},
+            {"json", 0, CLI_FLAG, NULL, "print what is kept and dropped as JSON"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = cli_run_thin,
+};
+
+const cli_command cli_command_split = {
+    .name = "split",
+    .usage = "kdl split FILE (-o DIR | --dry-run) [--json]",
+    .summary = "split a file into a host part and one bundle for each architecture",
+    .details =
+        "DIR gets the file with zeros (holes) where its images lay, an OffloadBinary with the "
+        "images of each architecture, and a manifest with the digests of all. 'kdl merge DIR' "
+        "makes the same file of them again. DIR must not exist, or be empty; it appears whole or "
+        "not at all.",
+    .options =
+        (const cli_option[]){
+            {"output", 'o', CLI_ONCE, "DIR", "the folder to make"},
+            {"dry-run", 'n', CLI_FLAG, NULL, "print what would be written, and write nothing"},
+            {"json", 0, CLI_FLAG, NULL, "print JSON"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = cli_run_split,
+};
+
+const cli_command cli_command_link = {
+    .name = "link",
+    .usage = "kdl link FILE --for=DEVICE,... -o OUT [--const=NAME=VALUE]... [--ukernels=PATH]... "
+             "[--no-builtin] [--image=SELECT]... [--emit=ir|bitcode|asm] [--keep-bitcode] "
+             "[--format=VERSION] [--verbose]",
+    .summary = "link bitcode with microkernels into native images, ahead of time",
+    .details =
+        "For each device and each kernel, the bitcode image that the device would take is linked "
+        "with the microkernels it calls, from FILE itself, --ukernels, KDL_UKERNEL_PATH and the "
+        "built-in set, and compiled for that device: OUT needs no linker where it is used. Native "
+        "images of FILE are kept as they are. Runs kdl-ld, which needs LLVM; KDL_LD names it. "
+        "KDL_DEBUG=link logs each step.",
+    .options =
+        (const cli_option[]){
+            {"for", 0, CLI_MANY, "DEVICE,...", "the devices to link for; may be repeated"},
+            {"output", 'o', CLI_ONCE, "OUT", "where to write"},
+            {"const", 0, CLI_MANY, "NAME=VALUE", "the value of a constant; may be repeated"},
+            {"ukernels", 0, CLI_MANY, "PATH",
+             "a fat binary, bitcode file or folder with microkernels, asked after FILE itself and "
+             "before KDL_UKERNEL_PATH; may be repeated"},
+            {"no-builtin", 0, CLI_FLAG, NULL, "do without the built-in microkernels"},
+            {"image", 0, CLI_MANY, "SELECT", "link these bitcode images only; may be repeated"},
+            {"emit", 0, CLI_ONCE, "ir|bitcode|asm",
+             "write this stage of one image for one device instead of a library"},
+            {"keep-bitcode", 0, CLI_FLAG, NULL,
+             "keep the bitcode too, for devices that were not linked for"},
+            {"format", 0, CLI_ONCE, "VERSION",
+             "the OffloadBinary version; default: that of the input, v1 for other containers"},
+            {"verbose", 'v', CLI_FLAG, NULL,
+             "print which microkernels were linked, and why no others"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = cli_run_link,
+};
+
+const cli_command cli_command_verify = {
+    .name = "verify",
+    .usage = "kdl verify [--key=PUBKEY [--signature=SIG]] [--verbose] [--json] FILE...",
+    .summary = "check every image of a file against its metadata",
+    .details =
+        "Errors: a damaged image or stream, a kdl.digest that the image does not have, a stripped "
+        "AMD code object, triple or arch that contradict the image, an index that names kernels "
+        "it lacks. Warnings: bytes that this build cannot unpack, a wrong image kind, repeated "
+        "keys, no triple, an index with gaps, images that differ in nothing but their order; "
+        "values and tokens that the metadata vocabulary does not know, images that no device "
+        "takes or that are always passed over, IR that a priority puts before machine code, "
+        "kernels whose sig or rev differ between images or contradict the image. Warnings leave "
+        "the exit code at 0.",
+    .options =
+        (const cli_option[]){
+            {"key", 0, CLI_ONCE, "PUBKEY",
+             "every image must be signed by this public key of minisign's"},
+            {"signature", 0, CLI_ONCE, "SIG",
+             "the signature of all images of a file, in place of their own"},
+            {"verbose", 'v', CLI_FLAG, NULL, "also print notes"},
+            {"json", 0, CLI_FLAG, NULL, "print JSON"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = CLI_ANY,
+    .run = cli_run_verify,
+};
+
+const cli_command cli_command_sign = {
+    .name = "sign",
+    .usage = "kdl sign FILE --key=SECRET [--image=N] [--comment=TEXT] [--detached] [-o OUT]\n"
+             "kdl sign FILE --message [--image=N]\n"
+             "kdl sign FILE --attach=SIG --image=N [-o OUT]",
+    .summary = "sign images, their metadata and their digests, as minisign does",
+    .details =
+        "Each image gets the keys kdl.digest and kdl.signature. --detached writes one signature "
+        "of all images to FILE.minisig; their digests must be there. KDL_TRUST determines whether "
+        "libkdl asks for signatures, and /etc/kdl/keys.d has the keys it takes. With --message "
+        "what is signed is printed, which minisign can sign in kdl's place.",
+    .options =
+        (const cli_option[]){
+            {"key", 0, CLI_ONCE, "SECRET", "a secret key of minisign -G -W"},
+            {"image", 0, CLI_ONCE, "N", "sign image N alone"},
+            {"detached", 0, CLI_FLAG, NULL, "write the signature to FILE.minisig"},
+            {"comment", 0, CLI_ONCE, "TEXT", "the trusted comment; default: kdl"},
+            {"message", 0, CLI_FLAG, NULL, "print what is signed: of image N, or of all"},
+            {"attach", 0, CLI_ONCE, "SIG", "put minisign's signature of it into image N"},
+            {"output", 'o', CLI_ONCE, "OUT", "where to write; default: the file itself"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = cli_run_sign,
+};
+
+const cli_command cli_command_push = {
+    .name = "push",
+    .usage = "kdl push FILE REF [--plain-http]",
+    .summary = "put a bundle into a registry or an OCI folder, a layer for each image",
+    .details =
+        "REF is HOST[:PORT]/NAME[:TAG], or oci:DIR[:TAG] for a folder in OCI's image layout; the "
+        "tag is 'latest' where there is none. What is pushed is printed, by its digest. "
+        "Credentials come from the file of 'docker login': config.json in DOCKER_CONFIG or "
+        "~/.docker.",
+    .options =
+        (const cli_option[]){
+            {"plain-http", 0, CLI_FLAG, NULL,
+             "without TLS, which else is done on this machine alone"},
+            {.name = NULL},
+        },
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = cli_run_push,
+};
+
+const cli_command cli_command_pull = {
+    .name = "pull",
+    .usage = "kdl pull REF [-o OUT] [--for=DEVICE,...] [--dry-run] [--plain-http] [--verbose]",
+    .summary = "fetch a bundle, or only the images that devices choose",
+    .details =
+        "REF is as for 'kdl push', or ends with @sha256:... for what has that digest and no "
+        "other. Devices choose by the manifest, as the library does with the file before it: no "
+        "image is fetched to be looked at. OUT is an OffloadBinary; without --for it is the file "
+        "that was pushed. A pull that was interrupted goes on where it ended.",
+    .options =
+        (const cli_option[]){
+            {"output", 'o', CLI_ONCE, "OUT",
+             "where to write; default: the last part of the name, and .offload"},
+            {"for", 0, CLI_MANY, "DEVICE,...",
+             "the images that these devices choose, and may fall back on; 'native' is every "
+             "device of this machine"},
+            {"dry-run", 'n', CLI_FLAG, NULL, "print how much would be fetched"},
+            {"plain-http", 0, CLI_FLAG, NULL,
+             "without TLS, which else is done on this machine alone"},
+            {"verbose", 'v', CLI_FLAG, NULL, "print of each image why it is fetched, or not"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = cli_run_pull,
+};
+
+const cli_command cli_command_embed = {
+    .name = "embed",
+    .usage = "kdl embed IN.o -o OUT.o [--verbose]",
+    .summary = "make the images in an object survive the final link",
+    .details =
+        "For objects made with clang -fembed-offload-object, whose section linkers drop. In the "
+        "output it is called .kdl.offloading, allocated and retained, also under --gc-sections "
+        "and strip, and clang-linker-wrapper leaves it alone.",
+    .options =
+        (const cli_option[]){
+            {"output", 'o', CLI_ONCE, "OUT.o", "where to write; may be the input"},
+            {"verbose", 'v', CLI_FLAG, NULL, "print how many sections were changed"},
+            {.name = NULL},
+        },
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = cli_run_embed,
+};

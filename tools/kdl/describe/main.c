@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * kdl-describe TEMPLATE OUT: copies a text, with parts that are made of the table of commands. A
+ * line `@PART@` or `@PART COMMAND@` stands for such a part. On a page in Markdown the part lies
+ * between the lines `<!-- @PART COMMAND@ -->` and `<!-- @end@ -->`, which stay, so that OUT can be
+ * the page itself.
+ */
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/input.h"
+#include "cli/memory.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "describe/describe.h"
+#include "images/choose_for.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_command_names(void) {
+  for (const cli_command *const *command = cli_commands; *command; ++command)
+    printf("  %s\n", (*command)->name);
+}
+
+/* Those that stand for their architecture, as in `kdl explain --matrix`. */
+static void print_devices(void) {
+  cli_devices devices;
+  kdl_status status = cli_devices_named(&devices);
+  if (status != KDL_OK)
+    exit(cli_finish(status));
+  for (size_t i = 0; i < devices.count; ++i)
+    printf("  %s\n", devices.items[i].name);
+  cli_devices_free(&devices);
+}
+
+static void print_command_table(void) {
+  puts("| command | does |\n|---|---|");
+  for (const cli_command *const *command = cli_commands; *command; ++command)
+    printf("| [`kdl %s`](#kdl-%s) | %s |\n", (*command)->name, (*command)->name,
+           (*command)->summary);
+}
+
+static void print_exit_table(void) {
+  puts("| code | called | when |\n|---|---|---|");
+  for (int code = 0; code < CLI_EXIT_CODES; ++code)
+    printf("| %d | %s | %s |\n", code, cli_exit_codes[code].name, cli_exit_codes[code].when);
+}
+
+static const struct {
+  const char *name;
+  void (*print)(void);
+} parts[] = {
+    {"command names", print_command_names},      {"device names", print_devices},
+    {"command table", print_command_table},      {"exit codes", print_exit_table},
+    {"man synopsis", describe_man_synopsis},     {"man commands", describe_man_commands},
+    {"man exit codes", describe_man_exit_codes}, {"bash options", describe_bash_options},
+    {"bash actions", describe_bash_actions},     {"bash values", describe_bash_values},
+    {"zsh commands", describe_zsh_commands},     {"zsh options", describe_zsh_options},
+};
+
+static kdl_status print_part(const char *name) {
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+    if (strcmp(parts[i].name, name) == 0) {
+      parts[i].print();
+      return KDL_OK;
+    }
+  }
+  const cli_command *command = strncmp(name, "help ", 5) == 0 ? cli_command_find(name + 5) : NULL;
+  if (!command)
+    return kdl_fail(KDL_BAD_CALL, "@%s@: there is no such part", name);
+  puts("```");
+  cli_command_print_usage(command);
+  if (command->options->name) {
+    putchar('\n');
+    cli_command_print_options(command);
+  }
+  puts("```");
+  return KDL_OK;
+}
+
+/* The name of the part that a line stands for, or NULL. */
+static char *part_of(const char *line, size_t length) {
+  static const char before[] = "<!-- @", after[] = "@ -->";
+  kdl_string text = {line, length};
+  if (kdl_text_starts(text, before) && kdl_text_ends(text, kdl_text_of(after)))
+    return xstrndup(line + sizeof before - 1, length - (sizeof before - 1) - (sizeof after - 1));
+  if (length > 2 && line[0] == '@' && line[length - 1] == '@')
+    return xstrndup(line + 1, length - 2);
+  return NULL;
+}
+
+static kdl_status print_all(void *user) {
+  const cli_bytes *template = user;
+  const char *end = (const char *)template->data + template->size;
+  bool is_old = false; /* this is the part that was made before */
+  kdl_status status = KDL_OK;
+  for (const char *line = template->data; line < end && status == KDL_OK;) {
+    const char *line_end = memchr(line, '\n', (size_t)(end - line));
+    size_t length = (size_t)((line_end ? line_end : end) - line);
+    char *part = part_of(line, length);
+    bool is_end = part && strcmp(part, "end") == 0;
+    is_old = is_old && !is_end;
+    if (!is_old && (!part || line[0] == '<'))
+      printf("%.*s\n", (int)length, line);
+    if (part && !is_end) {
+      status = print_part(part);
+      is_old = line[0] == '<';
+    }
+    free(part);
+    line += length + 1;
+  }
+  return status;
+}
+
+int main(int argc, char **argv) {
+  cli_bytes template = {.size = 0};
+  cli_program_begin();
+  cli_report_set_name("kdl-describe", NULL);
+  if (argc != 3)
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "missing operand; usage: kdl-describe TEMPLATE OUT"));
+  kdl_status status = cli_bytes_read(argv[1], &template);
+  if (status == KDL_OK)
+    status = cli_output_capture(argv[2], print_all, &template);
+  cli_bytes_free(&template);
+  return cli_finish(status);
+}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/guard.h"
 
-#include "cli/own_folder.h"
-#include "cli/report.h"
+#include "cli/memory.h"
 
 #include <signal.h>
 #include <stdint.h>
@@ -11,15 +10,6 @@
 
 static _Thread_local volatile sig_atomic_t is_guarded, was_hit;
 static uintptr_t page_size;
-
-static void end_program(void) {
-  static const char message[] =
-      "kdl: error: a file was truncated or became unreadable while being read\n";
-  own_folder_end();
-  if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-    _exit(CLI_EXIT_BAD_INPUT);
-  _exit(CLI_EXIT_BAD_INPUT);
-}
 
 static bool put_zeros(uintptr_t address) {
   void *page = (void *)(address / page_size * page_size);
@@ -30,7 +20,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context) {
   (void)number;
   (void)context;
   if (!is_guarded || info->si_code != BUS_ADRERR || !put_zeros((uintptr_t)info->si_addr))
-    end_program();
+    cli_end_program("a file was truncated or became unreadable while being read");
   was_hit = 1;
 }
 

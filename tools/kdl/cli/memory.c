@@ -10,15 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Other threads may be at work: nothing that they use is freed, and no handler of exit runs. */
-_Noreturn void cli_out_of_memory(void) {
-  static const char message[] = ": error: out of memory\n";
-  const char *name = cli_report_name();
+_Noreturn void cli_end_program(const char *reason) {
+  const char *const parts[] = {cli_report_name(), ": error: ", reason, "\n"};
+  bool is_written = true;
   own_folder_end();
-  if (write(STDERR_FILENO, name, strlen(name)) < 0 ||
-      write(STDERR_FILENO, message, sizeof message - 1) < 0)
-    _exit(CLI_EXIT_BAD_INPUT);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && is_written; ++i)
+    is_written = write(STDERR_FILENO, parts[i], strlen(parts[i])) >= 0;
   _exit(CLI_EXIT_BAD_INPUT);
+}
+
+_Noreturn void cli_out_of_memory(void) {
+  cli_end_program("out of memory");
 }
 
 void *xmalloc(size_t size) {

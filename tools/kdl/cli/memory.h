@@ -15,6 +15,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* "NAME: error: REASON", and exit code 1. Other threads may be at work: nothing that they use is
+ * freed, and no handler of exit runs. Signal handlers may call it. */
+_Noreturn void cli_end_program(const char *reason);
 _Noreturn void cli_out_of_memory(void);
 
 /* The pointer, which is not NULL. */

@@ -104,10 +104,8 @@ kdl_status cli_args_parse(const cli_command *command, int count, char **words, c
     room += strlen(words[i]);
   *out_args = (cli_args){.settings = xcalloc(room, sizeof *out_args->settings),
                          .operands = xcalloc((size_t)count + 1, sizeof *out_args->operands)};
-  kdl_status status = KDL_OK;
   bool only_operands = false;
-  char **next = words;
-  while (*next && status == KDL_OK) {
+  for (char **next = words; *next;) {
     const char *word = *next++;
     if (only_operands || word[0] != '-' || !word[1]) {
       out_args->operands[out_args->operand_count++] = word;
@@ -118,10 +116,10 @@ kdl_status cli_args_parse(const cli_command *command, int count, char **words, c
       out_args->help = true;
       return KDL_OK;
     } else {
-      status = parse_option(command, word, &next, out_args);
+      KDL_TRY(parse_option(command, word, &next, out_args));
     }
   }
-  return status == KDL_OK ? check_operands(command, out_args) : status;
+  return check_operands(command, out_args);
 }
 
 void cli_args_free(cli_args *args) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/build.h"
-
 #include "base/error.h"
+#include "cc/parts.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "container/digest.h"
@@ -91,10 +90,13 @@ kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
 
 enum { key_count = 10 }; /* besides those of kernels */
 
-static bool add(kdl_pair *pairs, size_t *count, const char *key, const char *value) {
-  if (key && value)
-    pairs[(*count)++] = (kdl_pair){{key, strlen(key)}, {value, strlen(value)}};
-  return key && value;
+typedef struct {
+  kdl_pair *items;
+  size_t count;
+} pair_list;
+
+static void add_pair(pair_list *pairs, const char *key, const char *value) {
+  pairs->items[pairs->count++] = (kdl_pair){kdl_text_of(key), kdl_text_of(value)};
 }
 
 static void out_extent(kdl_out *out, const char *name, const uint32_t *extent) {
@@ -115,92 +117,78 @@ static void out_constants(kdl_out *out, const cc_kernel *kernel) {
 static const char *kernel_value(kdl_arena *arena, const cc_kernel *kernel) {
   enum { longest_number = 21 };
   size_t room = strlen(kernel->sig) + 256 + kernel->param_count * longest_number;
-  char *text = kdl_arena_alloc(arena, room);
-  if (!text)
-    return NULL;
+  char *text = xarena_alloc(arena, room);
   kdl_out out = {text, room, 0};
-  bool has_block = kernel->said >> KDL_KERNEL_BLOCK & 1;
-  bool has_tile = kernel->said >> KDL_KERNEL_TILE & 1;
-  bool has_revision = kernel->said >> KDL_KERNEL_REV & 1;
+  bool has_block = cc_kernel_has(kernel, CC_BLOCK);
+  bool has_tile = cc_kernel_has(kernel, CC_TILE);
   kdl_out_format(&out, "sig=%s", kernel->sig);
   if (has_block)
-    out_extent(&out, "block", kernel->values[KDL_KERNEL_BLOCK]);
+    out_extent(&out, "block", kernel->values[CC_BLOCK]);
   if (has_tile || has_block)
-    out_extent(&out, "tile", kernel->values[has_tile ? KDL_KERNEL_TILE : KDL_KERNEL_BLOCK]);
-  if (kernel->said >> KDL_KERNEL_SHARED & 1)
-    kdl_out_format(&out, "; shared=%u", kernel->values[KDL_KERNEL_SHARED][0]);
-  if (kernel->said >> KDL_KERNEL_SUBGROUP & 1)
-    kdl_out_format(&out, "; subgroup=%u", kernel->values[KDL_KERNEL_SUBGROUP][0]);
-  kdl_out_format(&out, "; rev=%u", has_revision ? kernel->values[KDL_KERNEL_REV][0] : 1);
+    out_extent(&out, "tile", kernel->values[has_tile ? CC_TILE : CC_BLOCK]);
+  if (cc_kernel_has(kernel, CC_SHARED))
+    kdl_out_format(&out, "; shared=%u", kernel->values[CC_SHARED][0]);
+  if (cc_kernel_has(kernel, CC_SUBGROUP))
+    kdl_out_format(&out, "; subgroup=%u", kernel->values[CC_SUBGROUP][0]);
+  kdl_out_format(&out, "; rev=%u", cc_kernel_has(kernel, CC_REV) ? kernel->values[CC_REV][0] : 1);
   out_constants(&out, kernel);
   return text;
 }
 
-/* Of PTX, SPIR-V and AMD's code objects; NULL of others. Readers of an index do not look into the
- * image, and the driver may be too old for it. */
-static const char *version_of(kdl_arena *arena, const cc_job *job) {
-  kdl_image_target target = {.version_major = 0};
-  if (kdl_image_read_target(job->kind, job->image.data, job->image.length, &target) != KDL_OK ||
-      target.version_major == 0)
-    return NULL;
-  return kdl_arena_format(arena, "%u.%u", target.version_major, target.version_minor);
-}
-
-static bool collect_pairs(const cc_job *job, kdl_arena *arena, kdl_pair *pairs, size_t *count) {
+static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
   const cc_target *target = job->target;
-  char *features = kdl_arena_alloc(arena, 1024);
-  if (!features || !add(pairs, count, "triple", target->packed_triple))
-    return false;
+  const cc_kernels *kernels = &job->kernels;
+  size_t room = key_count + kernels->count + kernels->microkernel_count;
+  pair_list pairs = {xarena_alloc(arena, room * sizeof *pairs.items), 0};
+  kdl_image_target read = {.version_major = 0};
+  char *features = xarena_alloc(arena, 1024);
   features[0] = '\0';
   kdl_out_features(&(kdl_out){features, 1024, 0}, target->features,
                    kdl_feature_tokens(target->features, job->needs));
-  bool fits = !target->arch[0] || add(pairs, count, "arch", target->arch);
+  add_pair(&pairs, "triple", target->packed_triple);
+  if (target->arch[0])
+    add_pair(&pairs, "arch", target->arch);
   if (job->kind == KDL_IMAGE_PTX)
-    fits = fits && add(pairs, count, "min_sm", kdl_arena_format(arena, "%u", target->capability));
-  if (target->family == CC_OPENCL)
-    fits = fits && add(pairs, count, "kdl.kind", "cl") &&
-           add(pairs, count, "kdl.cl_std", CC_OPENCL_VERSION);
-  const char *version = version_of(arena, job);
-  if (version)
-    fits = fits && add(pairs, count, "kdl.version", version);
-  if (job->kernels.has_fast_math)
-    fits = fits && add(pairs, count, "kdl.math", "fast");
-  if (*features)
-    fits = fits && add(pairs, count, "requires_features", features);
-  if (job->source->priority)
-    fits = fits && add(pairs, count, "variant_priority",
-                       kdl_arena_format(arena, "%u", job->source->priority));
-  if (job->source->tag)
-    fits = fits && add(pairs, count, "variant_tag", job->source->tag);
-  for (size_t i = 0; fits && i < job->kernels.count; ++i) {
-    const cc_kernel *kernel = &job->kernels.items[i];
-    fits = add(pairs, count, kdl_arena_format(arena, KDL_KERNEL_PREFIX "%s", kernel->name),
-               kernel_value(arena, kernel));
+    add_pair(&pairs, "min_sm", xarena_format(arena, "%u", target->capability));
+  if (target->family == CC_OPENCL) {
+    add_pair(&pairs, "kdl.kind", "cl");
+    add_pair(&pairs, "kdl.cl_std", CC_OPENCL_VERSION);
   }
-  for (size_t i = 0; fits && job->plan->bitcode && i < job->kernels.microkernel_count; ++i)
-    fits =
-        add(pairs, count, kdl_arena_format(arena, "kdl.ukernel.%s", job->kernels.microkernels[i]),
-            job->source->path);
-  return fits;
+  /* Of PTX, SPIR-V and AMD's code objects: readers of an index do not look into the image, and the
+   * driver may be too old for it. */
+  if (kdl_image_read_target(job->kind, job->image.data, job->image.length, &read) == KDL_OK &&
+      read.version_major)
+    add_pair(&pairs, "kdl.version",
+             xarena_format(arena, "%u.%u", read.version_major, read.version_minor));
+  if (kernels->has_fast_math)
+    add_pair(&pairs, "kdl.math", "fast");
+  if (*features)
+    add_pair(&pairs, "requires_features", features);
+  if (job->source->priority)
+    add_pair(&pairs, "variant_priority", xarena_format(arena, "%u", job->source->priority));
+  if (job->source->tag)
+    add_pair(&pairs, "variant_tag", job->source->tag);
+  for (size_t i = 0; i < kernels->count; ++i)
+    add_pair(&pairs, xarena_format(arena, KDL_KERNEL_PREFIX "%s", kernels->items[i].name),
+             kernel_value(arena, &kernels->items[i]));
+  for (size_t i = 0; job->plan->bitcode && i < kernels->microkernel_count; ++i)
+    add_pair(&pairs, xarena_format(arena, "kdl.ukernel.%s", kernels->microkernels[i]),
+             job->source->path);
+  return pairs;
 }
 
-static kdl_status pack(const cc_job *job, kdl_arena *arena, cli_variants *variants,
-                       kdl_writer *writer) {
-  size_t count = 0;
-  size_t room = key_count + job->kernels.count + job->kernels.microkernel_count;
-  kdl_pair *pairs = kdl_arena_alloc(arena, room * sizeof *pairs);
-  if (!pairs || !collect_pairs(job, arena, pairs, &count))
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the metadata of %s", job->label);
+static kdl_status pack_image(const cc_job *job, kdl_arena *arena, cli_variants *variants,
+                             kdl_writer *writer) {
+  pair_list pairs = collect_pairs(job, arena);
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = kdl_llvm_image_kind(job->kind),
                             .offload_kind = job->target->offload_kind,
-                            .pairs = pairs,
-                            .pair_count = count,
+                            .pairs = pairs.items,
+                            .pair_count = pairs.count,
                             .data = job->image.data,
                             .data_size = job->image.length};
-  kdl_status status = kdl_writer_add_digested(writer, &image);
-  return status == KDL_OK ? cli_variants_add(variants, job->label, job->number, pairs, count)
-                          : status;
+  KDL_TRY(kdl_writer_add_digested(writer, &image));
+  return cli_variants_add(variants, job->label, job->number, pairs.items, pairs.count);
 }
 
 kdl_status cc_build_save(const cc_job *jobs, size_t count, int format, const char *output) {
@@ -210,7 +198,7 @@ kdl_status cc_build_save(const cc_job *jobs, size_t count, int format, const cha
   kdl_status status = kdl_writer_create(format, &writer);
   for (size_t i = 0; i < count && status == KDL_OK; ++i) {
     if (jobs[i].status == KDL_OK)
-      status = pack(&jobs[i], &arena, &variants, writer);
+      status = pack_image(&jobs[i], &arena, &variants, writer);
   }
   if (status == KDL_OK)
     status = cli_variants_check(&variants);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl cc: one C file, compiled for every kind of device, in one OffloadBinary. */
 #include "base/error.h"
-#include "cc/build.h"
-#include "cc/depfile.h"
-#include "cc/messages.h"
-#include "cc/sources.h"
+#include "cc/parts.h"
+#include "cli/own_folder.h"
 #include "cli/report.h"
 #include "commands.h"
 #include "images/rewrite.h"
@@ -34,26 +32,20 @@ typedef struct {
 /* The command line                                                                             */
 
 /* Options that Clang gets as they are, in the order in which they were given. */
-static kdl_status read_flags(call *c) {
+static void read_flags(call *c) {
   static const struct {
     const char *option, *prefix;
   } passed[] = {{"define", "-D"}, {"include", "-I"}, {"warning", "-W"}, {"flag", ""}};
-  const char **flags = kdl_arena_alloc(&c->arena, (c->args->setting_count + 1) * sizeof *flags);
-  if (!flags)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the command line");
+  const char **flags = xarena_alloc(&c->arena, (c->args->setting_count + 1) * sizeof *flags);
   for (size_t i = 0; i < c->args->setting_count; ++i) {
     const cli_setting *setting = &c->args->settings[i];
     for (size_t k = 0; k < sizeof passed / sizeof *passed; ++k) {
-      if (strcmp(setting->option->name, passed[k].option) != 0)
-        continue;
-      const char *flag = kdl_arena_format(&c->arena, "%s%s", passed[k].prefix, setting->value);
-      if (!flag)
-        return kdl_fail(KDL_NO_MEMORY, "out of memory for the command line");
-      flags[c->plan.flag_count++] = flag;
+      if (strcmp(setting->option->name, passed[k].option) == 0)
+        flags[c->plan.flag_count++] =
+            xarena_format(&c->arena, "%s%s", passed[k].prefix, setting->value);
     }
   }
   c->plan.flags = flags;
-  return KDL_OK;
 }
 
 static kdl_status read_threads(call *c) {
@@ -89,16 +81,8 @@ static kdl_status read_depfile(call *c) {
   return KDL_OK;
 }
 
-static bool is_level(const char *level) {
-  static const char *const levels[] = {"0", "1", "2", "3", "s", "z", "g", "fast"};
-  for (size_t i = 0; i < sizeof levels / sizeof *levels; ++i) {
-    if (strcmp(level, levels[i]) == 0)
-      return true;
-  }
-  return false;
-}
-
 static kdl_status read_call(call *c) {
+  static const char *const levels[] = {"0", "1", "2", "3", "s", "z", "g", "fast"};
   const char *emit = cli_args_value(c->args, "emit");
   const char *level = NULL;
   for (size_t cursor = 0, last = 0; !last;) { /* the last one counts */
@@ -110,31 +94,24 @@ static kdl_status read_call(call *c) {
     return kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write");
   if (emit && strcmp(emit, "bitcode") != 0 && strcmp(emit, "image") != 0)
     return kdl_fail(KDL_BAD_CALL, "--emit: found '%s', expected image or bitcode", emit);
-  if (level && !is_level(level))
+  if (level && !KDL_TEXT_AMONG(kdl_text_of(level), levels))
     return kdl_fail(KDL_BAD_CALL, "-O: found '%s', expected 0 to 3, s, z, g or fast", level);
   c->plan.bitcode = emit && *emit == 'b';
   c->plan.optimization = level ? level : "3";
   c->plan.verbose = cli_args_has(c->args, "verbose");
   c->plan.colour = cli_stream_has_colour(stderr);
-  kdl_status status =
-      cli_format_parse(cli_args_value(c->args, "format"), KDL_FORMAT_V1, &c->format);
-  if (status == KDL_OK)
-    status = read_threads(c);
-  if (status == KDL_OK)
-    status = read_depfile(c);
-  if (status == KDL_OK)
-    status = read_flags(c);
-  if (status == KDL_OK)
-    status = cc_sources_read(&c->arena, c->args, &c->sources, &c->source_count);
-  if (status == KDL_OK)
-    status = cc_targets_read(&c->arena, c->args, &c->targets, &c->target_count);
-  return status == KDL_OK ? cc_jobs_make(&c->arena, &c->plan, c->sources, c->source_count,
-                                         c->targets, c->target_count, &c->jobs, &c->job_count)
-                          : status;
+  KDL_TRY(cli_format_parse(cli_args_value(c->args, "format"), KDL_FORMAT_V1, &c->format));
+  KDL_TRY(read_threads(c));
+  KDL_TRY(read_depfile(c));
+  read_flags(c);
+  KDL_TRY(cc_sources_read(&c->arena, c->args, &c->sources, &c->source_count));
+  KDL_TRY(cc_targets_read(&c->arena, c->args, &c->targets, &c->target_count));
+  return cc_jobs_make(&c->arena, &c->plan, c->sources, c->source_count, c->targets, c->target_count,
+                      &c->jobs, &c->job_count);
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is said                                                                                 */
+/* Messages                                                                                     */
 
 static void warn_of_tools(const call *c) {
   bool wants_ptxas = false;
@@ -198,42 +175,36 @@ static kdl_status sum_up(const call *c, size_t *out_good) {
 static kdl_status build(call *c) {
   const char *output = cli_args_value(c->args, "output");
   size_t good = 0;
-  kdl_status status = cc_build_run(c->jobs, c->job_count, c->threads);
-  if (status == KDL_OK)
-    status = cc_messages_print(c->jobs, c->job_count);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cc_build_run(c->jobs, c->job_count, c->threads));
+  cc_messages_print(c->jobs, c->job_count);
   warn_of_ptxas(c);
-  kdl_status whole = sum_up(c, &good);
-  bool writes = whole == KDL_OK || (good && cli_args_has(c->args, "keep-going"));
-  if (writes)
-    status = cc_build_save(c->jobs, c->job_count, c->format, output);
-  if (writes && status == KDL_OK && c->plan.depends)
-    status = cc_depfile_write(&c->arena, c->jobs, c->job_count, &c->depfile, output);
-  if (status == KDL_OK && writes && c->plan.verbose)
-    describe_images(c);
-  return status == KDL_OK && whole != KDL_OK ? sum_up(c, &good) : status;
+  if (sum_up(c, &good) == KDL_OK || (good && cli_args_has(c->args, "keep-going"))) {
+    KDL_TRY(cc_build_save(c->jobs, c->job_count, c->format, output));
+    if (c->plan.depends)
+      KDL_TRY(cc_depfile_write(&c->arena, c->jobs, c->job_count, &c->depfile, output));
+    if (c->plan.verbose)
+      describe_images(c);
+  }
+  return sum_up(c, &good);
+}
+
+static kdl_status run(call *c) {
+  bool keeps = cli_args_has(c->args, "save-temps");
+  KDL_TRY(read_call(c));
+  KDL_TRY(cc_folder_create(&c->arena, keeps ? cli_args_value(c->args, "output") : NULL,
+                           &c->plan.folder));
+  KDL_TRY(cc_toolchain_find(&c->arena, cli_args_value(c->args, "clang"), c->targets,
+                            c->target_count, &c->plan.tools));
+  warn_of_tools(c);
+  return build(c);
 }
 
 int cli_run_cc(const cli_args *args) {
   call c = {.args = args};
-  kdl_status status = read_call(&c);
-  bool keeps = cli_args_has(args, "save-temps");
-  if (status == KDL_OK)
-    status =
-        cc_folder_create(&c.arena, keeps ? cli_args_value(args, "output") : NULL, &c.plan.folder);
-  if (status == KDL_OK)
-    status = cc_toolchain_find(&c.arena, cli_args_value(args, "clang"), c.targets, c.target_count,
-                               &c.plan.tools);
-  if (status == KDL_OK) {
-    warn_of_tools(&c);
-    status = build(&c);
-  }
-  int code = cli_finish(status);
+  int code = cli_finish(run(&c));
   for (size_t i = 0; i < c.job_count; ++i)
-    cc_job_free(&c.jobs[i]);
-  if (c.plan.folder && !keeps)
-    cc_folder_remove(c.plan.folder);
+    kdl_arena_free(&c.jobs[i].arena);
+  own_folder_end();
   kdl_arena_free(&c.arena);
   if (cc_build_stopped()) { /* the parent process is to know */
     signal(cc_build_stopped(), SIG_DFL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What Clang alone knows of the command line is given to it. */
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/memory.h"
 #include "cli/response.h"
 #include "commands.h"
 
@@ -14,24 +16,13 @@ static const char *const joined[] = {"-f",       "-g",      "-m",         "-std=
                                      "-isystem", "-iquote", "-idirafter", "-U"};
 static const char *const whole[] = {"-w", "-ansi", "-nogpulib", "-nogpuinc"};
 
-static bool is_among(const char *word, const char *const *list, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    if (strcmp(word, list[i]) == 0)
+static bool begins_as_joined(const char *word) {
+  for (size_t i = 0; i < sizeof joined / sizeof *joined; ++i) {
+    if (kdl_starts_with(word, joined[i]))
       return true;
   }
   return false;
 }
-
-static bool begins_as(const char *word, const char *const *list, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    if (strncmp(word, list[i], strlen(list[i])) == 0)
-      return true;
-  }
-  return false;
-}
-
-#define IS_AMONG(word, list) is_among(word, list, sizeof list / sizeof *list)
-#define BEGINS_AS(word, list) begins_as(word, list, sizeof list / sizeof *list)
 
 /* An option of the command's own, which one dash may begin too: -format=2. */
 static bool is_own(const char *word) {
@@ -47,7 +38,7 @@ static bool is_own(const char *word) {
  * missing. */
 static char **rewrite(char **next, kdl_words *out) {
   const char *word = next[0];
-  if (IS_AMONG(word, separate)) {
+  if (KDL_TEXT_AMONG(kdl_text_of(word), separate)) {
     kdl_words_format(out, "--flag=%s", word);
     if (next[1])
       kdl_words_format(out, "--flag=%s", next[1]);
@@ -55,7 +46,7 @@ static char **rewrite(char **next, kdl_words *out) {
   }
   if (strcmp(word, "-O") == 0)
     kdl_words_add(out, "-O1"); /* as of Clang */
-  else if (!is_own(word) && (IS_AMONG(word, whole) || BEGINS_AS(word, joined)))
+  else if (!is_own(word) && (KDL_TEXT_AMONG(kdl_text_of(word), whole) || begins_as_joined(word)))
     kdl_words_format(out, "--flag=%s", word);
   else
     kdl_words_add(out, word);
@@ -79,8 +70,8 @@ kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_words *
       status =
           kdl_fail(KDL_BAD_CALL, "found '%s' without its value, expected a word after it", word);
   }
-  if (status == KDL_OK && out_words->failed)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the command line");
+  if (out_words->failed)
+    cli_out_of_memory();
   cli_words_free(&expanded);
   return status;
 }

@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Clang writes a file for each job, "image: saxpy.c \\\n  kernel.h", with blanks of names as "\ ".
  */
-#include "cc/depfile.h"
-
 #include "base/error.h"
-#include "base/text_stream.h"
+#include "cc/parts.h"
 #include "cli/output.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static bool is_noted(const kdl_words *files, kdl_string file) {
-  for (size_t i = 0; i < files->count; ++i) {
-    if (kdl_text_is(file, files->items[i]))
-      return true;
-  }
-  return false;
-}
 
 /* Where a name ends: at a blank that no backslash is before. */
 static size_t end_of_name(kdl_string text, size_t at) {
@@ -35,8 +21,8 @@ static void note_files(kdl_string rule, kdl_words *files) {
     end = end_of_name(rule, at);
     kdl_string name = {rule.data + at, end - at};
     bool is_name = name.length && !kdl_text_is(name, "\\");
-    if (is_name && !is_noted(files, name))
-      kdl_words_format(files, "%.*s", (int)name.length, name.data);
+    if (is_name && !kdl_text_among(name, files->items, files->count))
+      kdl_words_format(files, "%.*s", CC_SHOWN(name));
   }
 }
 
@@ -62,32 +48,25 @@ static void write_rule(FILE *out, const cc_depfile *file, const kdl_words *files
 static const char *default_path(kdl_arena *arena, const char *output) {
   const char *slash = strrchr(output, '/');
   const char *dot = strrchr(slash ? slash : output, '.');
-  return kdl_arena_format(arena, "%.*s.d", dot ? (int)(dot - output) : (int)strlen(output), output);
+  return xarena_format(arena, "%.*s.d", dot ? (int)(dot - output) : (int)strlen(output), output);
 }
 
 kdl_status cc_depfile_write(kdl_arena *arena, const cc_job *jobs, size_t count,
                             const cc_depfile *file, const char *output) {
   kdl_words files = {.arena = arena};
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
-    kdl_string rule = {"", 0};
-    const char *path = kdl_arena_format(arena, "%s/%zu.d", jobs[i].plan->folder, jobs[i].number);
-    status = path ? cc_text_read(arena, path, &rule)
-                  : kdl_fail(KDL_NO_MEMORY, "out of memory for what the source includes");
-    if (status == KDL_OK)
-      note_files(rule, &files);
+  for (size_t i = 0; i < count; ++i) {
+    kdl_string rule;
+    KDL_TRY(cc_text_read(
+        arena, xarena_format(arena, "%s/%zu.d", jobs[i].plan->folder, jobs[i].number), &rule));
+    note_files(rule, &files);
   }
-  const char *path = file->path ? file->path : default_path(arena, output);
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = status == KDL_OK && path && !files.failed ? kdl_text_stream(&text, &size) : NULL;
-  if (status == KDL_OK && !out)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for what the source includes");
-  if (out) {
-    write_rule(out, file, &files);
-    status = fclose(out) == 0 ? cli_output_save(path, text, size)
-                              : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
-  }
-  free(text);
-  return status;
+  if (files.failed)
+    cli_out_of_memory();
+  char *text;
+  size_t size;
+  FILE *out = xtext_stream(&text, &size);
+  write_rule(out, file, &files);
+  kdl_string rules = cc_text_end(arena, out, &text, &size);
+  return cli_output_save(file->path ? file->path : default_path(arena, output), rules.data,
+                         rules.length);
 }

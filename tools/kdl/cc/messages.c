@@ -4,15 +4,8 @@
  * lines "In file included from" before it, and goes on with its notes and pictures of the source.
  * The targets are put behind the first line, where Clang puts the name of a warning.
  */
-#include "cc/messages.h"
-
-#include "base/array.h"
-#include "base/error.h"
+#include "cc/parts.h"
 #include "cli/report.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct {
   kdl_string text;
@@ -24,7 +17,6 @@ typedef struct {
   message *items;
   size_t count, capacity;
   size_t job_count;
-  bool failed;
 } list;
 
 /* "saxpy.c:8:19: error: ", where the text begins with that; else empty. */
@@ -36,36 +28,23 @@ static kdl_string place_of(kdl_string text) {
   return (kdl_string){text.data, has_column ? (size_t)(found - line.data) + sizeof mark - 1 : 0};
 }
 
-/* What is wrong at a place is said once, though targets may have other words for it. */
-static bool is_said(const message *m, kdl_string text) {
+/* What is wrong at a place is said once, though targets may have other words for it; but two
+ * messages of one target about a place are two. */
+static bool is_noted(const message *m, kdl_string text, size_t job) {
   kdl_string place = place_of(text);
   return kdl_text_equal(m->text, text) ||
-         (place.length && kdl_text_equal(place_of(m->text), place));
-}
-
-/* Two messages of one target about a place are two. */
-static bool is_another(const message *m, kdl_string text, size_t job) {
-  return !kdl_text_equal(m->text, text) && m->jobs && m->jobs[job];
+         (place.length && kdl_text_equal(place_of(m->text), place) && !m->jobs[job]);
 }
 
 static void note(list *all, kdl_string text, bool is_own, size_t job) {
   size_t i = 0;
-  while (i < all->count &&
-         (!is_said(&all->items[i], text) || is_another(&all->items[i], text, job)))
+  while (i < all->count && !is_noted(&all->items[i], text, job))
     ++i;
-  message *items = kdl_array_grow(all->items, i, &all->capacity, 16, sizeof *items);
-  if (!items) {
-    all->failed = true;
-    return;
-  }
-  all->items = items;
   if (i == all->count) {
-    all->items[i] = (message){text, is_own, calloc(all->job_count, sizeof(bool))};
-    all->failed |= !all->items[i].jobs;
-    ++all->count;
+    all->items = xgrow(all->items, i, &all->capacity, 16, sizeof *all->items);
+    all->items[all->count++] = (message){text, is_own, xcalloc(all->job_count, sizeof(bool))};
   }
-  if (all->items[i].jobs)
-    all->items[i].jobs[job] = true;
+  all->items[i].jobs[job] = true;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -167,20 +146,19 @@ static void print_message(const message *m, const cc_job *jobs, size_t count) {
     fputc('\n', stderr);
 }
 
-kdl_status cc_messages_print(const cc_job *jobs, size_t count) {
+void cc_messages_print(const cc_job *jobs, size_t count) {
   list all = {.job_count = count};
   for (size_t i = 0; i < count; ++i) {
-    for (size_t k = 0; k < jobs[i].message_count; ++k)
-      cut(&all, without_dump(jobs[i].messages[k]), i);
-    if (jobs[i].trouble)
-      note(&all, kdl_text_of(jobs[i].trouble), !jobs[i].has_place, i);
+    const kdl_string *messages = jobs[i].messages.items;
+    for (size_t k = 0; k < jobs[i].messages.count; ++k)
+      cut(&all, without_dump(messages[k]), i);
+    if (jobs[i].error)
+      note(&all, kdl_text_of(jobs[i].error), !jobs[i].has_place, i);
   }
   fflush(stdout);
   for (size_t i = 0; i < all.count; ++i) {
-    if (all.items[i].jobs)
-      print_message(&all.items[i], jobs, count);
+    print_message(&all.items[i], jobs, count);
     free(all.items[i].jobs);
   }
   free(all.items);
-  return all.failed ? kdl_fail(KDL_NO_MEMORY, "out of memory for the compilers' messages") : KDL_OK;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/sources.h"
-
 #include "base/error.h"
+#include "cc/parts.h"
 #include "images/terms.h"
 #include "images/vocabulary.h"
 
@@ -15,10 +14,6 @@
 static const char grammar[] =
     "KEYS:FILE, with KEYS of tag=TEXT, priority=N, features=TOKEN+TOKEN, targets=PATTERN; without "
     "the first three the file takes the place of the first one";
-
-static kdl_status no_memory(void) {
-  return kdl_fail(KDL_NO_MEMORY, "out of memory for the command line");
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* --variant                                                                                    */
@@ -87,14 +82,14 @@ static kdl_status read_variant(kdl_arena *arena, const char *text, const char *a
   const char *colon = strrchr(text, ':');
   if (!colon || colon == text || !colon[1])
     return kdl_fail(KDL_BAD_CALL, "--variant: found '%s', expected %s", text, grammar);
-  const char *keys = kdl_arena_format(arena, "%.*s", (int)(colon - text), text);
+  const char *keys = xarena_format(arena, "%.*s", (int)(colon - text), text);
   cli_terms terms = {.count = 0};
   *source = (cc_source){.path = colon + 1, .features = ""};
-  kdl_status status = keys ? cli_terms_parse("variant", grammar, keys, &terms) : no_memory();
+  kdl_status status = cli_terms_parse("variant", grammar, keys, &terms);
   for (size_t i = 0; i < terms.count && status == KDL_OK; ++i) {
     cli_term term = terms.items[i];
-    term.value = kdl_arena_string(arena, term.value.data, term.value.length);
-    status = term.value.data ? read_term(&terms, &term, source) : no_memory();
+    term.value = xarena_string(arena, term.value.data, term.value.length);
+    status = read_term(&terms, &term, source);
   }
   cli_terms_free(&terms);
   if (status == KDL_OK)
@@ -107,64 +102,51 @@ static kdl_status read_variant(kdl_arena *arena, const char *text, const char *a
 
 kdl_status cc_sources_read(kdl_arena *arena, const cli_args *args, cc_source **out_sources,
                            size_t *out_count) {
-  size_t count = 1;
-  size_t cursor = 0;
-  while (cli_args_next(args, "variant", &cursor))
-    ++count;
-  cc_source *sources = kdl_arena_alloc(arena, count * sizeof *sources);
-  if (!sources)
-    return no_memory();
-  sources[0] = (cc_source){.path = args->operands[0], .features = ""};
   const char *asked = cli_args_value(args, "language");
-  kdl_status status = check_file(sources[0].path, asked, &sources[0].language);
-  cursor = 0;
-  for (size_t i = 1; i < count && status == KDL_OK; ++i)
-    status = read_variant(arena, cli_args_next(args, "variant", &cursor), asked, &sources[i]);
-  *out_sources = sources;
-  *out_count = count;
-  return status;
+  cc_list list = {.count = 0};
+  cc_source *source = cc_list_add(arena, &list, sizeof *source);
+  *source = (cc_source){.path = args->operands[0], .features = ""};
+  KDL_TRY(check_file(source->path, asked, &source->language));
+  size_t cursor = 0;
+  for (const char *text; (text = cli_args_next(args, "variant", &cursor));)
+    KDL_TRY(read_variant(arena, text, asked, cc_list_add(arena, &list, sizeof *source)));
+  *out_sources = list.items;
+  *out_count = list.count;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* --targets                                                                                    */
 
-static kdl_status read_list(const char *list, cc_target *targets, size_t *count) {
-  for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-    cc_target *target = &targets[*count];
-    kdl_status status = cc_target_parse((kdl_string){at, strcspn(at, ",")}, target);
-    if (status != KDL_OK)
-      return status;
-    bool is_there = false; /* two devices may be of one architecture: h100,h200 */
-    for (size_t i = 0; i < *count; ++i) {
-      is_there |= strcmp(targets[i].name, target->name) == 0;
-      if (kdl_text_equal(targets[i].asked, target->asked))
-        return kdl_fail(KDL_BAD_CALL, "--targets: found %.*s twice, expected each target once",
-                        (int)target->asked.length, target->asked.data);
-    }
-    *count += !is_there;
+static kdl_status add_target(kdl_arena *arena, kdl_string name, cc_list *list) {
+  const cc_target *others = list->items;
+  cc_target target;
+  bool is_there = false; /* two devices may be of one architecture: h100,h200 */
+  KDL_TRY(cc_target_parse(name, &target));
+  for (size_t i = 0; i < list->count; ++i) {
+    is_there |= strcmp(others[i].name, target.name) == 0;
+    if (kdl_text_equal(others[i].asked, target.asked))
+      return kdl_fail(KDL_BAD_CALL, "--targets: found %.*s twice, expected each target once",
+                      CC_SHOWN(target.asked));
   }
+  if (!is_there)
+    *(cc_target *)cc_list_add(arena, list, sizeof target) = target;
   return KDL_OK;
 }
 
 kdl_status cc_targets_read(kdl_arena *arena, const cli_args *args, cc_target **out_targets,
                            size_t *out_count) {
-  size_t room = 0;
+  cc_list list = {.count = 0};
   size_t cursor = 0;
-  const char *list;
-  while ((list = cli_args_next(args, "targets", &cursor))) {
-    ++room;
-    for (; *list; ++list)
-      room += *list == ',';
+  for (const char *at; (at = cli_args_next(args, "targets", &cursor));) {
+    for (; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+      KDL_TRY(add_target(arena, (kdl_string){at, strcspn(at, ",")}, &list));
   }
-  if (room == 0)
-    return kdl_fail(KDL_BAD_CALL, "found no --targets, expected names as %s", cc_target_names);
-  *out_targets = kdl_arena_alloc(arena, room * sizeof **out_targets);
-  *out_count = 0;
-  kdl_status status = *out_targets ? KDL_OK : no_memory();
-  cursor = 0;
-  while (status == KDL_OK && (list = cli_args_next(args, "targets", &cursor)))
-    status = read_list(list, *out_targets, out_count);
-  return status;
+  *out_targets = list.items;
+  *out_count = list.count;
+  return list.count
+             ? KDL_OK
+             : kdl_fail(KDL_BAD_CALL, "found no --targets, expected names as %s", cc_target_names);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -181,10 +163,7 @@ static bool may_have(const cc_target *target, const char *features) {
     if (kdl_feature_bit(target->features, token) < 0)
       return false;
     for (size_t i = 0; i < sizeof vendors / sizeof *vendors; ++i) {
-      size_t length = strlen(vendors[i]);
-      if (token.length > length &&
-          kdl_text_is(kdl_text_from(token, token.length - length), vendors[i]) &&
-          strcmp(vendors[i], target->vendor) != 0)
+      if (kdl_text_ends(token, kdl_text_of(vendors[i])) && strcmp(vendors[i], target->vendor) != 0)
         return false;
     }
   }
@@ -243,7 +222,7 @@ static kdl_status find_base(const cc_source *sources, size_t count, const cc_tar
 static const char *label_of(kdl_arena *arena, const cc_source *source, const cc_target *target) {
   if (source->is_override || (!source->tag && !source->priority && !*source->features))
     return target->name;
-  return kdl_arena_format(arena, "%s (%s)", target->name, source->tag ? source->tag : source->path);
+  return xarena_format(arena, "%s (%s)", target->name, source->tag ? source->tag : source->path);
 }
 
 static int by_priority(const void *left, const void *right) {
@@ -257,21 +236,20 @@ static int by_priority(const void *left, const void *right) {
 kdl_status cc_jobs_make(kdl_arena *arena, const cc_plan *plan, const cc_source *sources,
                         size_t source_count, const cc_target *targets, size_t target_count,
                         cc_job **out_jobs, size_t *out_count) {
-  cc_job *jobs = kdl_arena_alloc(arena, source_count * target_count * sizeof *jobs);
+  cc_job *jobs = xarena_alloc(arena, source_count * target_count * sizeof *jobs);
   size_t count = 0;
-  kdl_status status = jobs ? check_use(sources, source_count, targets, target_count) : no_memory();
-  for (size_t t = 0; t < target_count && status == KDL_OK; ++t) {
+  KDL_TRY(check_use(sources, source_count, targets, target_count));
+  for (size_t t = 0; t < target_count; ++t) {
     const cc_source *base;
     size_t first = count;
-    status = find_base(sources, source_count, &targets[t], &base);
-    for (size_t s = 0; s < source_count && status == KDL_OK; ++s) {
+    KDL_TRY(find_base(sources, source_count, &targets[t], &base));
+    for (size_t s = 0; s < source_count; ++s) {
       bool is_variant = s > 0 && !sources[s].is_override && is_for(&sources[s], &targets[t]);
-      if (&sources[s] != base && !is_variant)
-        continue;
-      jobs[count] = (cc_job){.plan = plan, .source = &sources[s], .target = &targets[t]};
-      jobs[count].label = label_of(arena, &sources[s], &targets[t]);
-      status = jobs[count].label ? KDL_OK : no_memory();
-      ++count;
+      if (&sources[s] == base || is_variant)
+        jobs[count++] = (cc_job){.plan = plan,
+                                 .source = &sources[s],
+                                 .target = &targets[t],
+                                 .label = label_of(arena, &sources[s], &targets[t])};
     }
     qsort(jobs + first, count - first, sizeof *jobs, by_priority);
   }
@@ -279,5 +257,5 @@ kdl_status cc_jobs_make(kdl_arena *arena, const cc_plan *plan, const cc_source *
     jobs[i].number = i;
   *out_jobs = jobs;
   *out_count = count;
-  return status;
+  return KDL_OK;
 }

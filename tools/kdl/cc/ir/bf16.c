@@ -7,19 +7,12 @@
  * which becomes two widened operands, an operation of float, and its result made narrow, each with
  * what follows the operands. Types and constants elsewhere are replaced as words.
  */
-#include "cc/ir/bf16.h"
-
-#include "base/error.h"
-#include "base/text.h"
-#include "base/text_stream.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cc/ir/ir_text.h"
+#include "cc/source/text.h"
 
 static const char type_name[] = "bfloat";
 
-bool cc_bf16_is_in(kdl_string ir) {
+bool cc_ir_has_bf16(kdl_string ir) {
   return memmem(ir.data, ir.length, type_name, sizeof type_name - 1) != NULL;
 }
 
@@ -76,8 +69,7 @@ typedef struct {
 /* Words                                                                                        */
 
 static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kdl_is_digit(c) || c == '_' ||
-         c == '.';
+  return cc_is_word(c) || c == '.';
 }
 
 /* Whether `word` stands at `at`, as a word of its own. */
@@ -147,7 +139,8 @@ static bool read_result(kdl_string line, size_t *at, kdl_string *out_result) {
   return skip(line, at, " = ");
 }
 
-static bool starts_among(kdl_string line, size_t at, const char *const *words, size_t count) {
+/* Whether one of the words stands at `at`. */
+static bool has_word_among(kdl_string line, size_t at, const char *const *words, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (has_word(line, at, words[i]))
       return true;
@@ -158,7 +151,7 @@ static bool starts_among(kdl_string line, size_t at, const char *const *words, s
 /* What is done with numbers of the type: "fadd bfloat %1, %2" and "fcmp ogt bfloat %1, %2". */
 static bool read_arithmetic(kdl_string line, size_t at, instruction *out) {
   static const char *const words[] = {"fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp"};
-  if (!starts_among(line, at, words, sizeof words / sizeof *words))
+  if (!has_word_among(line, at, words, sizeof words / sizeof *words))
     return false;
   size_t type = at;
   while (type < line.length && !has_word(line, type, type_name))
@@ -177,7 +170,7 @@ static bool read_arithmetic(kdl_string line, size_t at, instruction *out) {
 /* "fpext bfloat %1 to float" and "sitofp i32 %1 to bfloat". */
 static bool read_conversion(kdl_string line, size_t at, instruction *out, bool *out_is_from) {
   static const char *const words[] = {"fpext", "fptrunc", "sitofp", "uitofp", "fptosi", "fptoui"};
-  if (!starts_among(line, at, words, sizeof words / sizeof *words))
+  if (!has_word_among(line, at, words, sizeof words / sizeof *words))
     return false;
   kdl_string before = take(line, &at, "%0123456789-"); /* "fpext bfloat ", "sitofp i" */
   while (at > 0 && line.data[at - 1] != ' ')           /* i32 has digits */
@@ -204,106 +197,81 @@ static bool read_conversion(kdl_string line, size_t at, instruction *out, bool *
 
 /* "call bfloat @llvm.fmuladd.bf16(bfloat %1, bfloat %2, bfloat %3)". */
 static bool read_fmuladd(kdl_string line, size_t at, instruction *out) {
-  static const char mark[] = "@llvm.fmuladd.bf16(";
-  const char *found = memmem(line.data, line.length, mark, sizeof mark - 1);
-  if (!found || !kdl_text_contains(kdl_text_from(line, at), "call "))
+  kdl_string rest;
+  if (!kdl_text_contains(kdl_text_from(line, at), "call ") ||
+      !cc_text_after(line, "@llvm.fmuladd.bf16(", &rest))
     return false;
-  at = (size_t)(found - line.data) + sizeof mark - 1;
+  at = (size_t)(rest.data - line.data);
   while (out->count < 3 && skip(line, &at, "bfloat ")) {
     out->operands[out->count++] = take(line, &at, ",)");
     skip(line, &at, ", ");
   }
   out->rest = kdl_text_from(line, kdl_text_find(line, at, ")") + 1);
-  size_t note = kdl_text_find(out->rest, 0, ",!"); /* behind attributes */
-  out->rest = kdl_text_from(out->rest, note);
+  out->rest = kdl_text_from(out->rest, kdl_text_find(out->rest, 0, ",!")); /* behind attributes */
   return out->count == 3;
 }
 
 static void write_widened(writer *w, const instruction *i, size_t operand) {
-  fprintf(w->out, "  %%kdl.%.*s.%zu = call float @kdl.bf16.widen(i16 ", (int)i->result.length,
-          i->result.data, operand);
+  fprintf(w->out, "  %%kdl.%.*s.%zu = call float @kdl.bf16.widen(i16 ", CC_SHOWN(i->result),
+          operand);
   write_words(w, i->operands[operand]);
-  fprintf(w->out, ")%.*s\n", (int)i->rest.length, i->rest.data);
+  fprintf(w->out, ")%.*s\n", CC_SHOWN(i->rest));
 }
 
 /* The result, from the float "%kdl.20.f". */
 static void write_narrowed(writer *w, const instruction *i, const char *type) {
   fprintf(w->out, "  %%%.*s = call i16 @kdl.bf16.narrow%s(%s %%kdl.%.*s.f)%.*s\n",
-          (int)i->result.length, i->result.data, strcmp(type, "double") == 0 ? ".double" : "", type,
-          (int)i->result.length, i->result.data, (int)i->rest.length, i->rest.data);
+          CC_SHOWN(i->result), strcmp(type, "double") == 0 ? ".double" : "", type,
+          CC_SHOWN(i->result), CC_SHOWN(i->rest));
 }
 
 static void write_arithmetic(writer *w, const instruction *i) {
-  int length = (int)i->result.length;
-  const char *result = i->result.data;
   if (kdl_text_starts(i->operation, "fneg")) {
-    fprintf(w->out, "  %%%.*s = xor i16 ", length, result);
+    fprintf(w->out, "  %%%.*s = xor i16 ", CC_SHOWN(i->result));
     write_words(w, i->operands[0]);
-    fprintf(w->out, ", -32768%.*s\n", (int)i->rest.length, i->rest.data);
+    fprintf(w->out, ", -32768%.*s\n", CC_SHOWN(i->rest));
     return;
   }
   bool compares = kdl_text_starts(i->operation, "fcmp");
   write_widened(w, i, 0);
   write_widened(w, i, 1);
-  fprintf(w->out, compares ? "  %%%.*s" : "  %%kdl.%.*s.f", length, result);
-  fprintf(w->out, " = %.*s float %%kdl.%.*s.0, %%kdl.%.*s.1%.*s\n", (int)i->operation.length,
-          i->operation.data, length, result, length, result, (int)i->rest.length, i->rest.data);
+  fprintf(w->out, compares ? "  %%%.*s" : "  %%kdl.%.*s.f", CC_SHOWN(i->result));
+  fprintf(w->out, " = %.*s float %%kdl.%.*s.0, %%kdl.%.*s.1%.*s\n", CC_SHOWN(i->operation),
+          CC_SHOWN(i->result), CC_SHOWN(i->result), CC_SHOWN(i->rest));
   if (!compares)
     write_narrowed(w, i, "float");
 }
 
 static void write_from(writer *w, const instruction *i) {
-  int length = (int)i->result.length;
-  const char *result = i->result.data;
+  kdl_string operation = kdl_text_is(i->other, "float") ? KDL_TEXT("bitcast") : i->operation;
   write_widened(w, i, 0);
-  bool is_float = kdl_text_is(i->other, "float");
-  fprintf(w->out, "  %%%.*s = %.*s float %%kdl.%.*s.0 %s%.*s%.*s\n", length, result,
-          is_float ? 7 : (int)i->operation.length, is_float ? "bitcast" : i->operation.data, length,
-          result, "to ", (int)i->other.length, i->other.data, (int)i->rest.length, i->rest.data);
+  fprintf(w->out, "  %%%.*s = %.*s float %%kdl.%.*s.0 to %.*s%.*s\n", CC_SHOWN(i->result),
+          CC_SHOWN(operation), CC_SHOWN(i->result), CC_SHOWN(i->other), CC_SHOWN(i->rest));
 }
 
 static void write_to(writer *w, const instruction *i) {
-  int length = (int)i->result.length;
-  const char *result = i->result.data;
   bool is_double = kdl_text_is(i->other, "double");
-  bool is_float = kdl_text_is(i->other, "float");
+  const char *type = is_double ? "double" : "float";
+  kdl_string operation = is_double || kdl_text_is(i->other, "float") ? KDL_TEXT("bitcast")
+                         : kdl_text_is(i->other, "half")             ? KDL_TEXT("fpext")
+                                                                     : i->operation;
   w->needs_double |= is_double;
-  fprintf(w->out, "  %%kdl.%.*s.f = ", length, result);
-  if (is_float || is_double)
-    fprintf(w->out, "bitcast ");
-  else if (kdl_text_is(i->other, "half")) /* which is no truncation */
-    fprintf(w->out, "fpext ");
-  else
-    fprintf(w->out, "%.*s ", (int)i->operation.length, i->operation.data);
-  fprintf(w->out, "%.*s %.*s to %s%.*s\n", (int)i->other.length, i->other.data,
-          (int)i->operands[0].length, i->operands[0].data, is_double ? "double" : "float",
-          (int)i->rest.length, i->rest.data);
-  write_narrowed(w, i, is_double ? "double" : "float");
+  fprintf(w->out, "  %%kdl.%.*s.f = %.*s %.*s %.*s to %s%.*s\n", CC_SHOWN(i->result),
+          CC_SHOWN(operation), CC_SHOWN(i->other), CC_SHOWN(i->operands[0]), type,
+          CC_SHOWN(i->rest));
+  write_narrowed(w, i, type);
 }
 
 static void write_fmuladd(writer *w, const instruction *i) {
-  int length = (int)i->result.length;
-  const char *result = i->result.data;
   for (size_t k = 0; k < 3; ++k)
     write_widened(w, i, k);
   fprintf(w->out,
           "  %%kdl.%.*s.f = call float @llvm.fmuladd.f32(float %%kdl.%.*s.0, float %%kdl.%.*s.1, "
           "float %%kdl.%.*s.2)%.*s\n",
-          length, result, length, result, length, result, length, result, (int)i->rest.length,
-          i->rest.data);
+          CC_SHOWN(i->result), CC_SHOWN(i->result), CC_SHOWN(i->result), CC_SHOWN(i->result),
+          CC_SHOWN(i->rest));
   write_narrowed(w, i, "float");
   w->needs_fmuladd = true;
-}
-
-/* Where there is the type: its bits are rounded, and become a number of it. */
-static void write_rounding(writer *w, const instruction *i) {
-  int length = (int)i->result.length;
-  const char *result = i->result.data;
-  fprintf(w->out,
-          "  %%kdl.%.*s.i = call i16 @kdl.bf16.narrow(float %.*s)%.*s\n"
-          "  %%%.*s = bitcast i16 %%kdl.%.*s.i to bfloat%.*s\n",
-          length, result, (int)i->operands[0].length, i->operands[0].data, (int)i->rest.length,
-          i->rest.data, length, result, length, result, (int)i->rest.length, i->rest.data);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -328,6 +296,7 @@ static bool write_integers(writer *w, kdl_string line) {
   return true;
 }
 
+/* Where there is the type: its bits are rounded, and become a number of it. */
 static bool write_rounded(writer *w, kdl_string line) {
   instruction i = {.count = 0};
   bool is_from = false;
@@ -335,7 +304,11 @@ static bool write_rounded(writer *w, kdl_string line) {
   if (!read_result(line, &at, &i.result) || !has_word(line, at, "fptrunc") ||
       !read_conversion(line, at, &i, &is_from) || is_from || !kdl_text_is(i.other, "float"))
     return false;
-  write_rounding(w, &i);
+  fprintf(w->out,
+          "  %%kdl.%.*s.i = call i16 @kdl.bf16.narrow(float %.*s)%.*s\n"
+          "  %%%.*s = bitcast i16 %%kdl.%.*s.i to bfloat%.*s\n",
+          CC_SHOWN(i.result), CC_SHOWN(i.operands[0]), CC_SHOWN(i.rest), CC_SHOWN(i.result),
+          CC_SHOWN(i.result), CC_SHOWN(i.rest));
   return true;
 }
 
@@ -344,7 +317,7 @@ static void write_line(writer *w, kdl_string line) {
   w->has_fmuladd |= kdl_text_starts(line, "declare float @llvm.fmuladd.f32(");
   if (kdl_text_starts(line, "declare bfloat @llvm.fmuladd.bf16(") && w->form == CC_BF16_INTEGERS)
     return;
-  if (cc_bf16_is_in(line) &&
+  if (cc_ir_has_bf16(line) &&
       (w->form == CC_BF16_INTEGERS ? write_integers(w, line) : write_rounded(w, line)))
     return;
   if (w->form == CC_BF16_INTEGERS)
@@ -365,21 +338,13 @@ static void write_functions(writer *w) {
     fputs("declare float @llvm.fmuladd.f32(float, float, float)\n", w->out);
 }
 
-kdl_status cc_bf16_lower(kdl_arena *arena, kdl_string ir, cc_bf16_form form, kdl_string *out_ir) {
-  char *text = NULL;
-  size_t size = 0;
-  writer w = {.out = kdl_text_stream(&text, &size), .form = form};
-  if (!w.out)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the IR of a kernel");
-  for (size_t at = 0; at < ir.length;) {
-    size_t end = kdl_text_find(ir, at, "\n");
-    write_line(&w, (kdl_string){ir.data + at, end - at});
-    at = end + 1;
-  }
+kdl_string cc_ir_lower_bf16(kdl_arena *arena, kdl_string ir, cc_bf16_form form) {
+  char *text;
+  size_t size;
+  kdl_string line;
+  writer w = {.out = xtext_stream(&text, &size), .form = form};
+  while (cc_next_line(&ir, &line))
+    write_line(&w, line);
   write_functions(&w);
-  bool failed = ferror(w.out);
-  failed |= fclose(w.out) != 0;
-  *out_ir = failed ? (kdl_string){NULL, 0} : kdl_arena_string(arena, text, size);
-  free(text);
-  return out_ir->data ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the IR of a kernel");
+  return cc_text_end(arena, w.out, &text, &size);
 }

@@ -4,13 +4,9 @@
  * with '@', a function goes from a line that begins with "define" to a line "}", and a call has its
  * line. Two passes: the first finds who needs what, the second writes.
  */
-#include "cc/ir/group_variables.h"
-
 #include "base/error.h"
-#include "base/text.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "cc/ir/ir_text.h"
+#include "cc/source/text.h"
 
 static const char group_section[] = ", section \"kdl.group\"";
 static const char address_of[] = "llvm.threadlocal.address.";
@@ -40,62 +36,17 @@ typedef struct {
   size_t variable_count;
   function *functions; /* by name, once all are known */
   size_t function_count;
-  call *calls;
-  size_t call_count, call_capacity;
+  cc_list calls;     /* call */
   kdl_string *cause; /* what is read or checked: where that fails, the reason */
 } module;
 
-static kdl_status no_memory(void) {
-  return kdl_fail(KDL_NO_MEMORY, "out of memory for the IR of a kernel");
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Text                                                                                         */
-
-/* Takes the next line off `rest`, without its end. */
-static bool next_line(kdl_string *rest, kdl_string *out_line) {
-  if (rest->length == 0)
-    return false;
-  size_t end = kdl_text_find(*rest, 0, "\n");
-  *out_line = (kdl_string){rest->data, end};
-  *rest = kdl_text_from(*rest, end < rest->length ? end + 1 : end);
-  return true;
-}
 
 /* Behind the string that begins at `at`, with its quotes; LLVM escapes quotes inside as \22. */
 static size_t skip_string(kdl_string line, size_t at) {
   size_t end = kdl_text_find(line, at + 1, "\"");
   return end < line.length ? end + 1 : end;
-}
-
-static bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kdl_is_digit(c) || c == '-' ||
-         c == '$' || c == '.' || c == '_';
-}
-
-/* Finds the next global name from *at on, outside of strings and comments, and moves *at behind it.
- * Names that need quotes keep them. */
-static bool next_name(kdl_string line, size_t *at, kdl_string *out_name) {
-  for (size_t i = *at; i < line.length; ++i) {
-    if (line.data[i] == ';')
-      break;
-    if (line.data[i] == '"') {
-      i = skip_string(line, i) - 1;
-      continue;
-    }
-    if (line.data[i] != '@')
-      continue;
-    size_t begin = i + 1, end = begin;
-    if (begin < line.length && line.data[begin] == '"')
-      end = skip_string(line, begin);
-    while (end < line.length && is_name_character(line.data[end]))
-      ++end;
-    *out_name = (kdl_string){line.data + begin, end - begin};
-    *at = end;
-    return true;
-  }
-  *at = line.length;
-  return false;
 }
 
 /* The parenthesis that closes the one at `at`; the line's length where none does. */
@@ -166,13 +117,13 @@ static bool is_zero(kdl_string value) {
 static kdl_status read_variable(kdl_string line, variable *out) {
   static const char kind[] = " global ", align[] = ", align ", comdat[] = ", comdat";
   size_t at = 0;
-  next_name(line, &at, &out->name);
+  cc_ir_next_name(line, &at, &out->name);
   const char *section = memmem(line.data, line.length, group_section, sizeof group_section - 1);
   if (!section)
     return kdl_fail(KDL_BAD_FILE,
                     "the variable %.*s is _Thread_local, which an image for the CPU cannot have: "
                     "work-items run in any thread; KDL_LOCAL declares memory of the group",
-                    (int)shown(out->name).length, shown(out->name).data);
+                    CC_SHOWN(shown(out->name)));
   const char *type = memmem(line.data, line.length, kind, sizeof kind - 1);
   const char *value = section;
   while (type && value > type && value[-1] != ' ')
@@ -182,13 +133,13 @@ static kdl_status read_variable(kdl_string line, variable *out) {
     return kdl_fail(KDL_BAD_FILE,
                     "the variable %.*s of the group has a value from the start, which memory of a "
                     "group cannot have",
-                    (int)shown(out->name).length, shown(out->name).data);
+                    CC_SHOWN(shown(out->name)));
   kdl_string rest = kdl_text_from(line, (size_t)(section - line.data) + sizeof group_section - 1);
   if (kdl_text_starts(rest, comdat)) /* of an inline function of C++ */
     rest = kdl_text_from(rest, kdl_text_find(rest, sizeof comdat - 1, ","));
   if (!kdl_text_starts(rest, align))
     return kdl_fail(KDL_BAD_FILE, "the variable %.*s of the group has no alignment",
-                    (int)shown(out->name).length, shown(out->name).data);
+                    CC_SHOWN(shown(out->name)));
   rest = kdl_text_from(rest, sizeof align - 1);
   type += sizeof kind - 1;
   out->type = (kdl_string){type, (size_t)(value - 1 - type)};
@@ -215,69 +166,47 @@ static bool is_named(kdl_string name, const char *plain) {
   return *plain == '\0';
 }
 
-static const cc_kernel *kernel_of(const module *m, kdl_string name) {
-  for (size_t i = 0; i < m->kernels->count; ++i) {
-    if (is_named(name, m->kernels->items[i].name))
-      return &m->kernels->items[i];
-  }
-  return NULL;
-}
-
-static void read_function(const module *m, kdl_string line, function *out) {
+static function read_function(const module *m, kdl_string line) {
+  function read = {.kernel = NULL};
   size_t at = 0;
-  *out = (function){0};
-  next_name(line, &at, &out->name);
+  cc_ir_next_name(line, &at, &read.name);
   size_t end = closing(line, at);
-  out->kernel = kernel_of(m, out->name);
-  out->is_variadic = end >= 3 && memcmp(line.data + end - 3, "...", 3) == 0;
+  read.is_variadic = end >= 3 && memcmp(line.data + end - 3, "...", 3) == 0;
+  for (size_t i = 0; i < m->kernels->count && !read.kernel; ++i) {
+    if (is_named(read.name, m->kernels->items[i].name))
+      read.kernel = &m->kernels->items[i];
+  }
+  return read;
 }
 
 static kdl_status read_definitions(module *m, kdl_string ir) {
-  size_t variables = 0, functions = 0;
+  cc_list functions = {.count = 0}, variables = {.count = 0};
   kdl_string line;
-  for (kdl_string rest = ir; next_line(&rest, &line);) {
-    variables += kdl_text_starts(line, "@") && is_thread_local(line);
-    functions += kdl_text_starts(line, "define ");
-  }
-  m->variables = kdl_arena_alloc(m->arena, (variables + 1) * sizeof *m->variables);
-  m->functions = kdl_arena_alloc(m->arena, (functions + 1) * sizeof *m->functions);
-  bool *needs = kdl_arena_alloc(m->arena, functions * variables + 1);
-  if (!m->variables || !m->functions || !needs)
-    return no_memory();
-  memset(needs, 0, functions * variables + 1);
-  kdl_status status = KDL_OK;
-  for (kdl_string rest = ir; status == KDL_OK && next_line(&rest, &line);) {
+  while (cc_next_line(&ir, &line)) {
     if (kdl_text_starts(line, "define ")) {
-      read_function(m, line, &m->functions[m->function_count++]);
+      *(function *)cc_list_add(m->arena, &functions, sizeof(function)) = read_function(m, line);
     } else if (kdl_text_starts(line, "@") && is_thread_local(line)) {
-      status = read_variable(line, &m->variables[m->variable_count]);
-      *m->cause = m->variables[m->variable_count++].name;
+      variable *read = cc_list_add(m->arena, &variables, sizeof *read);
+      kdl_status status = read_variable(line, read);
+      *m->cause = read->name;
+      KDL_TRY(status);
     }
   }
-  qsort(m->functions, m->function_count, sizeof *m->functions, compare_functions);
+  m->variables = variables.items;
+  m->variable_count = variables.count;
+  m->functions = functions.items;
+  m->function_count = functions.count;
+  size_t size = functions.count * variables.count + 1;
+  bool *needs = memset(xarena_alloc(m->arena, size), 0, size);
+  if (functions.count)
+    qsort(m->functions, m->function_count, sizeof *m->functions, compare_functions);
   for (size_t i = 0; i < m->function_count; ++i)
-    m->functions[i].needs = needs + i * variables;
-  return status;
+    m->functions[i].needs = needs + i * variables.count;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Who needs what                                                                               */
-
-static kdl_status note_call(module *m, const function *caller, const function *callee) {
-  if (m->call_count == m->call_capacity) {
-    size_t capacity = m->call_capacity ? m->call_capacity * 2 : 64;
-    call *calls = kdl_arena_alloc(m->arena, capacity * sizeof *calls);
-    if (!calls)
-      return no_memory();
-    if (m->call_count)
-      memcpy(calls, m->calls, m->call_count * sizeof *calls);
-    m->calls = calls;
-    m->call_capacity = capacity;
-  }
-  m->calls[m->call_count++] =
-      (call){(size_t)(caller - m->functions), (size_t)(callee - m->functions)};
-  return KDL_OK;
-}
 
 /* Whether the name that ends at `end` is called there, by its own type: the type of a call that
  * does not know the parameters is in parentheses. */
@@ -294,9 +223,9 @@ static bool is_label_address(kdl_string line, kdl_string name) {
          memcmp(name.data - (sizeof mark - 1), mark, sizeof mark - 1) == 0;
 }
 
-static kdl_status read_line(module *m, kdl_string line, function *in) {
+static void read_line(module *m, kdl_string line, function *in) {
   kdl_string name;
-  for (size_t at = 0; next_name(line, &at, &name);) {
+  for (size_t at = 0; cc_ir_next_name(line, &at, &name);) {
     if (kdl_text_starts(name, address_of))
       continue; /* the variable's name follows */
     size_t number = find_variable(m, name);
@@ -311,11 +240,9 @@ static kdl_status read_line(module *m, kdl_string line, function *in) {
       used->is_addressed = true;
       continue;
     }
-    kdl_status status = note_call(m, in, used);
-    if (status != KDL_OK)
-      return status;
+    *(call *)cc_list_add(m->arena, &m->calls, sizeof(call)) =
+        (call){(size_t)(in - m->functions), (size_t)(used - m->functions)};
   }
-  return KDL_OK;
 }
 
 /* Tables that keep functions from being removed use none. */
@@ -323,30 +250,30 @@ static bool is_keeping(kdl_string line) {
   return kdl_text_starts(line, "@llvm.used") || kdl_text_starts(line, "@llvm.compiler.used");
 }
 
-static kdl_status read_uses(module *m, kdl_string ir) {
+static void read_uses(module *m, kdl_string ir) {
   function *in = NULL;
   kdl_string line;
-  for (kdl_string rest = ir; next_line(&rest, &line);) {
+  for (kdl_string rest = ir; cc_next_line(&rest, &line);) {
     if (kdl_text_starts(line, "define ")) {
       kdl_string name;
       size_t at = 0;
-      next_name(line, &at, &name);
+      cc_ir_next_name(line, &at, &name);
       in = find_function(m, name);
     } else if (kdl_text_is(line, "}")) {
       in = NULL;
     } else if (in || (kdl_text_starts(line, "@") && !is_thread_local(line) && !is_keeping(line))) {
-      KDL_TRY(read_line(m, line, in));
+      read_line(m, line, in);
     }
   }
-  return KDL_OK;
 }
 
 static void spread_needs(module *m) {
+  const call *calls = m->calls.items;
   for (bool changed = true; changed;) {
     changed = false;
-    for (size_t i = 0; i < m->call_count; ++i) {
-      function *caller = &m->functions[m->calls[i].caller];
-      const function *callee = &m->functions[m->calls[i].callee];
+    for (size_t i = 0; i < m->calls.count; ++i) {
+      function *caller = &m->functions[calls[i].caller];
+      const function *callee = &m->functions[calls[i].callee];
       for (size_t v = 0; v < m->variable_count && !callee->kernel; ++v) {
         changed |= callee->needs[v] && !caller->needs[v];
         caller->needs[v] |= callee->needs[v];
@@ -379,7 +306,7 @@ static kdl_status check_functions(const module *m) {
                       "the function %.*s asks which work-item runs, or has memory of the group, "
                       "and %s: on the CPU such a function is called by its name, with the "
                       "parameters that it declares",
-                      (int)shown(f->name).length, shown(f->name).data,
+                      CC_SHOWN(shown(f->name)),
                       f->is_variadic ? "takes a variable number of arguments"
                                      : "is used through a pointer");
   }
@@ -412,11 +339,7 @@ static kdl_string print_linkage(kdl_string line, FILE *out) {
   fputs("define internal", out);
   for (;;) {
     size_t end = kdl_text_find(line, 0, " ");
-    size_t i = 0;
-    while (i < sizeof dropped / sizeof *dropped &&
-           !kdl_text_is((kdl_string){line.data, end}, dropped[i]))
-      ++i;
-    if (i == sizeof dropped / sizeof *dropped || end == line.length)
+    if (end == line.length || !KDL_TEXT_AMONG(((kdl_string){line.data, end}), dropped))
       break;
     line = kdl_text_from(line, end + 1);
   }
@@ -427,7 +350,7 @@ static kdl_string print_linkage(kdl_string line, FILE *out) {
 static void print_definition(const module *m, kdl_string line, FILE *out) {
   kdl_string name;
   size_t at = 0;
-  next_name(line, &at, &name);
+  cc_ir_next_name(line, &at, &name);
   const function *f = find_function(m, name);
   if (f->kernel || !needs_any(m, f)) {
     print(out, line);
@@ -435,7 +358,7 @@ static void print_definition(const module *m, kdl_string line, FILE *out) {
   }
   line = print_linkage(line, out);
   at = 0;
-  next_name(line, &at, &name);
+  cc_ir_next_name(line, &at, &name);
   size_t end = closing(line, at);
   print(out, (kdl_string){line.data, end});
   print_needed(m, f, line.data[end - 1] == '(', out);
@@ -446,8 +369,8 @@ static void print_locals(const module *m, const function *f, FILE *out) {
   for (size_t v = 0; v < m->variable_count; ++v) {
     const variable *one = &m->variables[v];
     if (f->needs[v])
-      fprintf(out, "  %%kdl.group.%zu = alloca %.*s, align %.*s\n", v, (int)one->type.length,
-              one->type.data, (int)one->align.length, one->align.data);
+      fprintf(out, "  %%kdl.group.%zu = alloca %.*s, align %.*s\n", v, CC_SHOWN(one->type),
+              CC_SHOWN(one->align));
   }
 }
 
@@ -455,8 +378,8 @@ static void print_locals(const module *m, const function *f, FILE *out) {
 static void print_body(const module *m, kdl_string line, FILE *out) {
   kdl_string name;
   size_t printed = 0;
-  for (size_t at = 0; next_name(line, &at, &name);) {
-    if (kdl_text_starts(name, address_of) && next_name(line, &at, &name)) {
+  for (size_t at = 0; cc_ir_next_name(line, &at, &name);) {
+    if (kdl_text_starts(name, address_of) && cc_ir_next_name(line, &at, &name)) {
       size_t number = find_variable(m, name);
       const char *equals = memmem(line.data, line.length, " = ", 3);
       if (number == m->variable_count || !equals)
@@ -480,11 +403,10 @@ static void print_body(const module *m, kdl_string line, FILE *out) {
 /* Functions that a source calls constant may ask which work-item runs, and so read memory now. */
 static void print_attributes(kdl_string line, FILE *out) {
   static const char word[] = "memory(none) ";
-  const char *found = memmem(line.data, line.length, word, sizeof word - 1);
-  if (found) {
-    size_t before = (size_t)(found - line.data);
-    print(out, (kdl_string){line.data, before});
-    line = kdl_text_from(line, before + sizeof word - 1);
+  kdl_string rest;
+  if (cc_text_after(line, word, &rest)) {
+    print(out, (kdl_string){line.data, (size_t)(rest.data - line.data) - (sizeof word - 1)});
+    line = rest;
   }
   print(out, line);
 }
@@ -493,16 +415,16 @@ static bool is_label(kdl_string line) {
   size_t at = 0;
   if (line.length && line.data[0] == '"')
     at = skip_string(line, 0);
-  while (at < line.length && is_name_character(line.data[at]))
+  while (at < line.length && (cc_is_word(line.data[at]) || kdl_is_one_of(line.data[at], "-$.")))
     ++at;
   return at > 0 && at < line.length && line.data[at] == ':';
 }
 
 static void write_module(const module *m, kdl_string ir, FILE *out) {
   const function *begun = NULL; /* whose local variables are still to be written */
-  bool is_inside = false;
+  bool is_body = false;
   kdl_string line;
-  for (kdl_string rest = ir; next_line(&rest, &line);) {
+  for (kdl_string rest = ir; cc_next_line(&rest, &line);) {
     if (kdl_text_starts(line, "@") && is_thread_local(line))
       continue;
     if (begun && !is_label(line)) {
@@ -512,16 +434,16 @@ static void write_module(const module *m, kdl_string ir, FILE *out) {
     if (kdl_text_starts(line, "define ")) {
       kdl_string name;
       size_t at = 0;
-      next_name(line, &at, &name);
+      cc_ir_next_name(line, &at, &name);
       begun = find_function(m, name);
       begun = begun->kernel ? begun : NULL;
-      is_inside = true;
+      is_body = true;
       print_definition(m, line, out);
-    } else if (is_inside && !kdl_text_is(line, "}")) {
+    } else if (is_body && !kdl_text_is(line, "}")) {
       print_body(m, line, out);
       continue;
     } else {
-      is_inside = false;
+      is_body = false;
       if (kdl_text_starts(line, "attributes #"))
         print_attributes(line, out);
       else
@@ -531,15 +453,15 @@ static void write_module(const module *m, kdl_string ir, FILE *out) {
   }
 }
 
-kdl_status cc_group_variables_write(kdl_arena *arena, kdl_string ir, const cc_kernels *kernels,
-                                    FILE *out, kdl_string *out_cause) {
+kdl_status cc_ir_write_group_variables(kdl_arena *arena, kdl_string ir, const cc_kernels *kernels,
+                                       FILE *out, kdl_string *out_cause) {
   module m = {.arena = arena, .kernels = kernels, .cause = out_cause};
   KDL_TRY(read_definitions(&m, ir));
   if (m.variable_count == 0) {
     print(out, ir);
     return KDL_OK;
   }
-  KDL_TRY(read_uses(&m, ir));
+  read_uses(&m, ir);
   spread_needs(&m);
   KDL_TRY(check_functions(&m));
   write_module(&m, ir, out);

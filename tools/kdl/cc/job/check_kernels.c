@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Kernels that no launch could start, or not on every target. */
 #include "base/error.h"
-#include "cc/job/checks.h"
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
-#include "cc/job/vendor_language.h"
-
-#include <string.h>
-
-static size_t count_of(const char *text, char c) {
-  size_t count = 0;
-  for (; *text; ++text)
-    count += *text == c;
-  return count;
-}
 
 static kdl_status check_pointers(cc_job *job, const cc_kernel *kernel) {
   for (size_t i = 0; i < kernel->param_count; ++i) {
@@ -27,7 +16,7 @@ static kdl_status check_pointers(cc_job *job, const cc_kernel *kernel) {
           "declare the memory in the kernel: KDL_LOCAL(float, name[256]), or "
           "KDL_LOCAL_DYNAMIC(float, name)",
           kernel->name, i, param->name);
-    if (count_of(param->is, '*') > 1)
+    if (strchr(param->is, '*') != strrchr(param->is, '*'))
       return cc_refuse_at(job, param->place,
                           "kernel %s: parameter %zu (%s) is a pointer to pointers, '%s'; expected "
                           "__gpu_global memory of numbers or structures: OpenCL has no other",
@@ -46,23 +35,17 @@ static kdl_status check_pointers(cc_job *job, const cc_kernel *kernel) {
   return KDL_OK;
 }
 
-static kdl_status check_waiting(cc_job *job, const cc_kernel *kernel) {
+/* What compilers call on their own account, and the wrapper defines; and who waits. */
+static kdl_status check_on_cpu(cc_job *job, const cc_kernel *kernel) {
+  static const char *const names[] = {"memcpy", "memmove", "memset"};
+  if (KDL_TEXT_AMONG(kdl_text_of(kernel->name), names))
+    return cc_refuse_name(job, kernel);
   if (!kernel->does_group || !cc_kernel_waits(kernel))
     return KDL_OK;
   return cc_refuse_at(job, kernel->place,
                       "kernel %s does a whole group in one call (KDL_KERNEL), where no work-item "
                       "waits for another: found a call of __gpu_sync_threads, expected none",
                       kernel->name);
-}
-
-/* What compilers call on their own account, and the wrapper defines. */
-static kdl_status check_name(cc_job *job, const cc_kernel *kernel) {
-  static const char *const names[] = {"memcpy", "memmove", "memset"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    if (strcmp(kernel->name, names[i]) == 0)
-      return cc_refuse_name(job, kernel);
-  }
-  return check_waiting(job, kernel);
 }
 
 /* C++ has names for types in a function's symbol, which no launch would give. */
@@ -94,7 +77,7 @@ static kdl_status check_function(cc_job *job, const cc_kernel *kernel) {
   if (kernel->returns.length && !kdl_text_is(kernel->returns, "void"))
     return cc_refuse_at(job, kernel->place,
                         "kernel %s returns '%.*s', which no launch could take; expected void",
-                        kernel->name, (int)kernel->returns.length, kernel->returns.data);
+                        kernel->name, CC_SHOWN(kernel->returns));
   if (kernel->is_static && !kernel->does_group)
     return cc_refuse_at(job, kernel->place,
                         "kernel %s is static, and no name that a launch could give; expected a "
@@ -106,17 +89,15 @@ static kdl_status check_function(cc_job *job, const cc_kernel *kernel) {
 /* What KDL_BLOCK and its sisters say. */
 static kdl_status check_said(cc_job *job, const cc_kernel *kernel) {
   static const struct {
-    kdl_kernel_field field;
+    cc_field field;
     const char *name;
-  } rows[] = {{KDL_KERNEL_BLOCK, "KDL_BLOCK"},
-              {KDL_KERNEL_TILE, "KDL_TILE"},
-              {KDL_KERNEL_SUBGROUP, "KDL_SUBGROUP"}};
+  } rows[] = {{CC_BLOCK, "KDL_BLOCK"}, {CC_TILE, "KDL_TILE"}, {CC_SUBGROUP, "KDL_SUBGROUP"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     const uint32_t *values = kernel->values[rows[i].field];
-    bool is_one = rows[i].field == KDL_KERNEL_SUBGROUP;
-    if (!(kernel->said >> rows[i].field & 1))
+    bool is_one = rows[i].field == CC_SUBGROUP;
+    if (!(cc_kernel_has(kernel, rows[i].field)))
       continue;
-    if (kernel->said_too_much >> rows[i].field & 1)
+    if (kernel->overfull >> rows[i].field & 1)
       return cc_refuse_at(job, kernel->place,
                           "kernel %s: %s has more than three numbers; expected x, y and z",
                           kernel->name, rows[i].name);
@@ -142,7 +123,7 @@ kdl_status cc_check_kernels(cc_job *job) {
   for (size_t i = 0; i < job->kernels.count; ++i) {
     const cc_kernel *kernel = &job->kernels.items[i];
     KDL_TRY(check_linkage(job, kernel));
-    KDL_TRY(is_host             ? check_name(job, kernel)
+    KDL_TRY(is_host             ? check_on_cpu(job, kernel)
             : cc_vendor_is(job) ? KDL_OK /* whose pointers are plain */
                                 : check_pointers(job, kernel));
   }
@@ -161,8 +142,7 @@ static kdl_status check_letters(cc_job *job, const cc_kernel *kernel) {
 }
 
 kdl_status cc_check_image(cc_job *job) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < job->kernels.count && status == KDL_OK; ++i)
-    status = check_letters(job, &job->kernels.items[i]);
-  return status == KDL_OK ? cc_examine_kernels(job->kind, job->image, &job->kernels) : status;
+  for (size_t i = 0; i < job->kernels.count; ++i)
+    KDL_TRY(check_letters(job, &job->kernels.items[i]));
+  return cc_examine_kernels(job->kind, job->image, &job->kernels);
 }

@@ -8,17 +8,9 @@
 #include "base/error.h"
 #include "cc/job/job_steps.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 static const char parameter[] = "__attribute__((address_space(3))) unsigned char *kdl_dynamic";
 /* Drivers align it as what it points to: NVIDIA's puts bytes at an odd address. */
 static const char parameter_in_opencl[] = "__local ulong2 *kdl_dynamic";
-
-static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 /* Behind white space. */
 static size_t skip(kdl_string text, size_t at) {
@@ -30,10 +22,7 @@ static size_t skip(kdl_string text, size_t at) {
 
 /* Behind the word and the white space that follows it, where it begins here; else 0. */
 static size_t skip_word(kdl_string text, size_t at, const char *word) {
-  size_t end = at + strlen(word);
-  bool begins = (at == 0 || !is_letter(text.data[at - 1])) && end < text.length &&
-                memcmp(text.data + at, word, strlen(word)) == 0 && !is_letter(text.data[end]);
-  return begins ? skip(text, end) : 0;
+  return cc_word_is_at(text, at, word) ? skip(text, at + strlen(word)) : 0;
 }
 
 /* Behind the parenthesis of a declaration that begins with `void` here; else 0. */
@@ -58,7 +47,8 @@ static size_t closing(kdl_string text, size_t at) {
   return at;
 }
 
-static void write_code(const cc_job *job, kdl_string text, FILE *out) {
+static void write_code(FILE *out, const cc_job *job) {
+  kdl_string text = job->preprocessed;
   const char *added = job->target->family == CC_OPENCL ? parameter_in_opencl : parameter;
   size_t done = 0;
   for (size_t at = 0; at < text.length; ++at) {
@@ -83,21 +73,9 @@ kdl_status cc_find_code(cc_job *job) {
   if (!is_dynamic || !is_parameter)
     return KDL_OK;
   const char *plain = cc_file_of(job, "dynamic.i"), *path = cc_file_of(job, "dynamic.c");
-  const char *const to_text[] = {"-E", job->target->family == CC_OPENCL ? "-cl-no-stdinc" : NULL,
-                                 NULL};
-  kdl_string text = {"", 0};
-  kdl_status status = cc_compile(job, job->source->path, to_text, plain);
-  if (status == KDL_OK)
-    status = cc_read_file(job, plain, &text);
-  FILE *out = status == KDL_OK && path ? fopen(path, "we") : NULL;
-  if (!out)
-    return status != KDL_OK ? status
-           : path ? kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno))
-                  : cc_no_memory(job);
-  write_code(job, text, out);
+  KDL_TRY(cc_compile_text(job, job->source->path,
+                          CC_WORDS("-E", job->target->family == CC_OPENCL ? "-cl-no-stdinc" : NULL),
+                          plain, &job->preprocessed));
   job->code = path;
-  int failed = ferror(out);
-  if (fclose(out) != 0 || failed)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
-  return KDL_OK;
+  return cc_write_file(job, path, false, write_code);
 }

@@ -24,20 +24,8 @@ void cc_examine_functions(kdl_string ir, const cc_target *target, kdl_feature_se
  * empty where there is none. Lies in the IR. */
 kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target);
 
-/* Where LLVM IR with line tables first calls a function, or else uses it. Lies in the IR. */
-cc_place cc_examine_use(kdl_string ir, kdl_string function);
-
-/* Where in the source a line of such IR comes from. Lies in the IR. */
-cc_place cc_examine_line(kdl_string ir, kdl_string line);
-
-/* Where LLVM IR with line tables first has a type. */
-cc_place cc_examine_type(kdl_string ir, const char *type);
-
 /* Whether the IR calls a function of <kdl/math.h>'s libraries, and whether one of libm's. */
 bool cc_examine_math(kdl_string ir, const cc_target *target, bool *out_calls_libm);
-
-/* Where a function of such IR is defined, or a variable first used. */
-cc_place cc_examine_symbol(kdl_string ir, kdl_string name);
 
 /* Compares the kernels with those that the image shows, and their signatures with its parameters.
  * KDL_BAD_FILE where they differ, which means that this program misread the source. */

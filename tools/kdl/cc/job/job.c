@@ -4,20 +4,13 @@
  * IR), and for the code, of which it makes the image (make_image.c).
  */
 #include "base/error.h"
-#include "cc/ir/atomic_places.h"
-#include "cc/ir/bf16.h"
-#include "cc/job/backend_errors.h"
-#include "cc/job/checks.h"
+#include "cc/ast/clang_ast.h"
+#include "cc/ir/ir_text.h"
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
-#include "cc/job/vendor_language.h"
-#include "cc/source/signature.h"
-#include "cc/source/waiting.h"
+#include "cc/source/wrapper.h"
 #include "image/opencl_c.h"
 #include "system/loader.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* The kernels                                                                                  */
@@ -27,7 +20,7 @@ static void write_queries(FILE *out, const cc_job *job) {
 }
 
 static bool last_has(const cc_job *job, const char *words) {
-  return job->message_count && kdl_text_contains(job->messages[job->message_count - 1], words);
+  return kdl_text_contains(cc_last_message(job), words);
 }
 
 /* What a file lacks that was written for another compiler. */
@@ -68,37 +61,34 @@ static void name_main(cc_kernels *kernels) {
   }
 }
 
-static kdl_status read_kernels(cc_job *job) {
+/* Clang's dump of the source, which is C of a later OpenCL where that helps. */
+static kdl_status dump_source(cc_job *job, kdl_string *out_dump) {
   const char *path = cc_file_of(job, "ast");
-  kdl_string ast = {"", 0};
   kdl_words words = cc_start_clang(job, job->source->path);
-  kdl_words_add(&words, "-DKDL_CC_READS");
-  kdl_words_add(&words, "-fno-color-diagnostics"); /* or the dump has colours */
-  kdl_words_add(&words, "-fsyntax-only");
-  kdl_words_add(&words, "-Xclang");
-  kdl_words_add(&words, "-ast-dump");
+  /* -fno-color-diagnostics: or the dump has colours. */
+  cc_add_words(&words, CC_WORDS("-DKDL_CC_READS", "-fno-color-diagnostics", "-fsyntax-only",
+                                "-Xclang", "-ast-dump"));
   if (job->plan->depends) {
-    kdl_words_add(&words, job->plan->depends);
-    kdl_words_add(&words, "-MF");
-    kdl_words_format(&words, "%s/%zu.d", job->plan->folder, job->number);
-    kdl_words_add(&words, "-MT");
-    kdl_words_add(&words, "image");
+    const char *rule = xarena_format(&job->arena, "%s/%zu.d", job->plan->folder, job->number);
+    cc_add_words(&words, CC_WORDS(job->plan->depends, "-MF", rule, "-MT", "image"));
   }
-  kdl_status status = path ? cc_step(job, &words, path) : cc_no_memory(job);
+  kdl_status status = cc_step(job, &words, path);
   if (status == KDL_BAD_FILE && may_be_relaxed(job)) {
-    --job->message_count;
-    job->is_told = false;
+    cc_take_message(job);
     job->is_relaxed = true;
-    return read_kernels(job);
+    return dump_source(job, out_dump);
   }
-  if (status == KDL_OK)
-    status = cc_read_file(job, path, &ast);
-  if (status == KDL_OK)
-    status = cc_kernels_read(&job->arena, ast, &job->kernels);
+  return status == KDL_OK ? cc_read_file(job, path, out_dump) : status;
+}
+
+static kdl_status read_kernels(cc_job *job) {
+  kdl_string dump;
+  KDL_TRY(dump_source(job, &dump));
+  job->kernels = cc_ast_kernels(&job->arena, dump);
   if (job->target->family == CC_OPENCL)
     name_main(&job->kernels);
-  if (status != KDL_OK || job->kernels.count)
-    return status;
+  if (job->kernels.count)
+    return KDL_OK;
   if (!job->plan->bitcode)
     return cc_refuse_at(job, (cc_place){.line = 0},
                         "found no kernel, expected a function with __gpu_kernel");
@@ -109,38 +99,32 @@ static kdl_status read_kernels(cc_job *job) {
   return KDL_OK;
 }
 
-static kdl_status read_waiting(cc_job *job, kdl_string ir) {
-  char linker[PATH_MAX];
-  job->kernels.can_relax = kdl_linker_path(linker);
-  return cc_waiting_read(&job->arena, ir, &job->kernels);
-}
-
 static kdl_status read_signatures(cc_job *job) {
   const char *source = cc_file_of(job, "queries.src");
-  const char *answers = cc_file_of(job, "answers.ll");
-  kdl_string ir = {"", 0};
-  job->calls_math = job->kernels.count == 0; /* maybe: microkernels are not asked about */
-  if (job->kernels.count == 0)
+  char linker[PATH_MAX];
+  kdl_string ir;
+  if (job->kernels.count == 0) {
+    job->calls_math = true; /* maybe: microkernels are not asked about */
     return KDL_OK;
-  kdl_status status = cc_write_file(job, source, true, write_queries);
-  if (status == KDL_OK)
-    status = cc_compile(
-        job, source,
-        CC_WORDS("-w", "-O0", "-S", "-emit-llvm", "-gline-tables-only", "-DKDL_CC_ASKS"), answers);
-  if (status == KDL_OK)
-    status = cc_read_file(job, answers, &ir);
-  if (status == KDL_OK && !job->plan->bitcode && !cc_vendor_is(job))
-    status = cc_check_code(job, ir);
-  if (status == KDL_OK && job->target->family == CC_HOST)
-    status = read_waiting(job, ir);
-  job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target, &job->calls_libm);
-  job->has_bf16 = status == KDL_OK && cc_bf16_is_in(ir);
-  job->has_group_atomics = status == KDL_OK && cc_atomic_places_may_be(ir);
-  job->has_int64_atomics = status == KDL_OK && (kdl_text_contains(ir, "@_Z8atom_add") ||
-                                                kdl_text_contains(ir, "@_Z12atom_cmpxchg"));
-  job->has_half = status == KDL_OK && cc_examine_type(ir, " half").line != 0;
-  job->has_double = status == KDL_OK && cc_examine_type(ir, " double").line != 0;
-  return status == KDL_OK ? cc_signature_read(&job->arena, ir, &job->kernels) : status;
+  }
+  KDL_TRY(cc_write_file(job, source, true, write_queries));
+  KDL_TRY(cc_compile_text(
+      job, source, CC_WORDS("-w", "-O0", "-S", "-emit-llvm", "-gline-tables-only", "-DKDL_CC_ASKS"),
+      cc_file_of(job, "answers.ll"), &ir));
+  if (!job->plan->bitcode && !cc_vendor_is(job))
+    KDL_TRY(cc_check_code(job, ir));
+  if (job->target->family == CC_HOST) {
+    job->kernels.can_relax = kdl_linker_path(linker);
+    cc_ir_read_waiting(&job->arena, ir, &job->kernels);
+  }
+  job->calls_math = cc_examine_math(ir, job->target, &job->calls_libm);
+  job->has_bf16 = cc_ir_has_bf16(ir);
+  job->has_group_atomics = cc_ir_may_have_atomic_places(ir);
+  job->has_int64_atomics =
+      kdl_text_contains(ir, "@_Z8atom_add") || kdl_text_contains(ir, "@_Z12atom_cmpxchg");
+  job->has_half = cc_ir_place_of_type(ir, " half").line != 0;
+  job->has_double = cc_ir_place_of_type(ir, " double").line != 0;
+  return cc_signature_read(&job->arena, ir, &job->kernels);
 }
 
 /* What a language has no image for, on this target. */
@@ -169,12 +153,6 @@ static kdl_status check_language(cc_job *job) {
 /* ------------------------------------------------------------------------------------------ */
 /* The whole                                                                                    */
 
-static void add_asked_features(cc_job *job) {
-  kdl_feature_set asked = {{0, 0}};
-  kdl_feature_parse(job->target->features, kdl_text_of(job->source->features), &asked, NULL);
-  kdl_feature_join(&job->needs, asked);
-}
-
 static kdl_status find_kernels(cc_job *job) {
   return hint(job, cc_explain_opencl(job, read_kernels(job)));
 }
@@ -186,18 +164,16 @@ static kdl_status (*const steps[])(cc_job *job) = {
 };
 
 void cc_job_run(cc_job *job) {
+  kdl_feature_set asked = {{0, 0}};
   kdl_status status = KDL_OK;
   job->has_int64_atomics = true;
   for (size_t i = 0; i < sizeof steps / sizeof *steps && status == KDL_OK; ++i)
     status = steps[i](job);
-  add_asked_features(job);
-  if (status != KDL_OK && !job->trouble)
-    cc_backend_error_place(job);
-  if (status != KDL_OK && !job->trouble && !job->is_told)
-    job->trouble = kdl_arena_format(&job->arena, "%s", kdl_error_message());
+  kdl_feature_parse(job->target->features, kdl_text_of(job->source->features), &asked, NULL);
+  kdl_feature_join(&job->needs, asked);
+  if (status != KDL_OK && !job->error)
+    cc_place_backend_error(job);
+  if (status != KDL_OK && !job->error && !job->is_explained)
+    job->error = xarena_format(&job->arena, "%s", kdl_error_message());
   job->status = status;
-}
-
-void cc_job_free(cc_job *job) {
-  kdl_arena_free(&job->arena);
 }

@@ -6,8 +6,8 @@
 #include "cc/job/process.h"
 #include "cc/job/toolchain.h"
 #include "cc/source/kernels.h"
-#include "cc/source/language.h"
 #include "cc/source/target.h"
+#include "cc/source/text.h"
 
 #include <kdl/kdl.h>
 
@@ -50,16 +50,15 @@ typedef struct cc_job {
   const char *label; /* in messages: the target's name, and the variant's */
   kdl_arena arena;   /* of everything below */
   kdl_status status;
-  const char *trouble;  /* why it failed, where kdl says so and not the compiler; else NULL */
-  bool has_place;       /* which begins with the place in the source */
-  bool is_told;         /* a compiler's messages say why it failed */
-  kdl_string *messages; /* of the compilers, one for each that had some */
-  size_t message_count;
+  const char *error; /* why it failed, where kdl says so and not the compiler; else NULL */
+  bool has_place;    /* which begins with the place in the source */
+  bool is_explained; /* a compiler's messages say why it failed */
+  cc_list messages;  /* kdl_string: of the compilers, one for each that had some */
   cc_kernels kernels;
   const char *code;  /* what is compiled: the source, or what takes its place (dynamic.c) */
   const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once it is written */
   bool has_bf16, has_half, has_double; /* __bf16, _Float16, double are among its types */
-  bool has_group_atomics;              /* SPIR-V: maybe (ir/atomic_places.h) */
+  bool has_group_atomics;              /* SPIR-V: maybe (ir/ir_text.h) */
   bool has_int64_atomics;              /* OpenCL C: maybe, until the code is read */
   bool calls_math;                     /* of <kdl/math.h>, and needs its libraries */
   bool calls_libm;                     /* CPUs: what the machine that loads the image has */
@@ -75,7 +74,5 @@ typedef struct cc_job {
 
 /* Does it all, in the calling thread. `status` says how it went. */
 void cc_job_run(cc_job *job);
-
-void cc_job_free(cc_job *job);
 
 #endif

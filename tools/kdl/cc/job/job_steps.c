@@ -3,102 +3,49 @@
 
 #include "base/error.h"
 #include "cc/job/math.h"
-#include "cc/job/vendor_language.h"
+#include "cc/source/text.h"
 #include "cc/source/wrapper.h"
 #include "image/opencl_c.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Steps                                                                                        */
-
-kdl_status cc_no_memory(const cc_job *job) {
-  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %s", job->source->path, job->label);
-}
-
-/* Words that kdl says itself, which go before the compilers'. */
-kdl_status cc_refuse(cc_job *job, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
-  va_end(args);
-  job->trouble = kdl_arena_format(&job->arena, "%s", kdl_error_message());
-  return status;
-}
+/* Messages                                                                                     */
 
 /* Line tables have the path of a file below the current folder without that folder's. */
 static bool is_source(const cc_job *job, kdl_string file) {
   kdl_string path = kdl_text_of(job->source->path);
   return file.length < path.length && path.data[path.length - file.length - 1] == '/' &&
-         kdl_text_equal(kdl_text_from(path, path.length - file.length), file);
+         kdl_text_ends(path, file);
+}
+
+kdl_status cc_refuse(cc_job *job, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
+  va_end(args);
+  job->error = xarena_format(&job->arena, "%s", kdl_error_message());
+  return status;
 }
 
 kdl_status cc_refuse_at(cc_job *job, cc_place place, const char *format, ...) {
+  char numbers[32] = "";
   va_list args;
   va_start(args, format);
   kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
   va_end(args);
   if (place.file.length == 0 || is_source(job, place.file))
     place.file = kdl_text_of(job->source->path);
-  const char *words = kdl_error_message();
+  if (place.column)
+    snprintf(numbers, sizeof numbers, ":%u:%u", place.line, place.column);
+  else if (place.line)
+    snprintf(numbers, sizeof numbers, ":%u", place.line);
   job->has_place = true;
-  job->trouble =
-      place.column ? kdl_arena_format(&job->arena, "%.*s:%u:%u: error: %s", (int)place.file.length,
-                                      place.file.data, place.line, place.column, words)
-      : place.line ? kdl_arena_format(&job->arena, "%.*s:%u: error: %s", (int)place.file.length,
-                                      place.file.data, place.line, words)
-                   : kdl_arena_format(&job->arena, "%.*s: error: %s", (int)place.file.length,
-                                      place.file.data, words);
+  job->error = xarena_format(&job->arena, "%.*s%s: error: %s", CC_SHOWN(place.file), numbers,
+                             kdl_error_message());
   return status;
-}
-
-const char *cc_file_of(cc_job *job, const char *extension) {
-  return kdl_arena_format(&job->arena, "%s/%zu.%s", job->plan->folder, job->number, extension);
-}
-
-static kdl_status add_message(cc_job *job, kdl_string text) {
-  kdl_string *messages = kdl_arena_alloc(&job->arena, (job->message_count + 1) * sizeof *messages);
-  if (!messages)
-    return cc_no_memory(job);
-  if (job->message_count)
-    memcpy(messages, job->messages, job->message_count * sizeof *messages);
-  messages[job->message_count++] = text;
-  job->messages = messages;
-  return KDL_OK;
-}
-
-void cc_add_message(cc_job *job, const char *format, ...) {
-  char text[1024];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  const char *kept = kdl_arena_format(&job->arena, "%s\n", text);
-  if (kept)
-    add_message(job, kdl_text_of(kept));
-}
-
-/* KDL_BAD_FILE where the program fails; its messages then say why. */
-kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path) {
-  char *shell = job->plan->verbose ? kdl_words_shell(words) : NULL;
-  cc_ended ended;
-  char end[CC_END_ROOM];
-  if (shell)
-    fprintf(stderr, "%s%s%s\n", shell, out_path ? " > " : "", out_path ? out_path : "");
-  free(shell);
-  kdl_status status = cc_run(&job->arena, words, out_path, &ended);
-  if (status == KDL_OK && ended.messages.length)
-    status = add_message(job, ended.messages);
-  if (status != KDL_OK || ended.code == 0)
-    return status;
-  job->is_told = job->message_count > 0;
-  if (!job->is_told || ended.code > 256)
-    return cc_refuse(job, "%s ended with %s", words->items[0], cc_end_words(ended.code, end));
-  return kdl_fail(KDL_BAD_FILE, "%s failed", words->items[0]);
 }
 
 kdl_status cc_refuse_name(cc_job *job, const cc_kernel *kernel) {
@@ -108,29 +55,92 @@ kdl_status cc_refuse_name(cc_job *job, const cc_kernel *kernel) {
                       kernel->name);
 }
 
-kdl_status cc_write_file(cc_job *job, const char *path, bool copies,
-                         void (*write)(FILE *out, const cc_job *job)) {
-  FILE *out = path ? fopen(path, "we") : NULL;
+static void add_message(cc_job *job, kdl_string text) {
+  *(kdl_string *)cc_list_add(&job->arena, &job->messages, sizeof text) = text;
+}
+
+void cc_add_message(cc_job *job, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  add_message(job, xarena_string(&job->arena, text, strlen(text)));
+}
+
+kdl_string cc_last_message(const cc_job *job) {
+  const kdl_string *messages = job->messages.items;
+  return job->messages.count ? messages[job->messages.count - 1] : (kdl_string){"", 0};
+}
+
+kdl_string cc_take_message(cc_job *job) {
+  kdl_string last = cc_last_message(job);
+  --job->messages.count;
+  job->is_explained = false;
+  return last;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+const char *cc_file_of(cc_job *job, const char *extension) {
+  return xarena_format(&job->arena, "%s/%zu.%s", job->plan->folder, job->number, extension);
+}
+
+kdl_status cc_write_text(const char *path, kdl_string text) {
+  FILE *out = fopen(path, "we");
   if (!out)
-    return path ? kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno))
-                : cc_no_memory(job);
+    return kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno));
+  bool is_short = fwrite(text.data, 1, text.length, out) < text.length;
+  if (fclose(out) != 0 || is_short)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
+  return KDL_OK;
+}
+
+kdl_status cc_write_file(const cc_job *job, const char *path, bool copies,
+                         void (*write)(FILE *out, const cc_job *job)) {
+  char *text;
+  size_t length;
+  FILE *out = xtext_stream(&text, &length);
   kdl_status status = copies ? cc_source_copy(out, job->source->path) : KDL_OK;
+  write(out, job);
+  xtext_close(out);
   if (status == KDL_OK)
-    write(out, job);
-  int failed = ferror(out);
-  if (fclose(out) != 0 || failed)
-    return status == KDL_OK
-               ? kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno))
-               : status;
+    status = cc_write_text(path, (kdl_string){text, length});
+  free(text);
   return status;
 }
 
 kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text) {
-  return path ? cc_text_read(&job->arena, path, out_text) : cc_no_memory(job);
+  return cc_text_read(&job->arena, path, out_text);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Clang's words                                                                                */
+
+kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path) {
+  cc_ended ended;
+  char end[CC_END_ROOM];
+  if (job->plan->verbose) {
+    char *shell = cli_must(kdl_words_shell(words));
+    fprintf(stderr, "%s%s%s\n", shell, out_path ? " > " : "", out_path ? out_path : "");
+    free(shell);
+  }
+  KDL_TRY(cc_run(&job->arena, words, out_path, &ended));
+  if (ended.messages.length)
+    add_message(job, ended.messages);
+  if (ended.code == 0)
+    return KDL_OK;
+  job->is_explained = job->messages.count > 0;
+  if (!job->is_explained || ended.code > 256)
+    return cc_refuse(job, "%s ended with %s", words->items[0], cc_end_words(ended.code, end));
+  return kdl_fail(KDL_BAD_FILE, "%s failed", words->items[0]);
+}
+
+void cc_add_words(kdl_words *words, const char *const *more) {
+  for (; *more; ++more)
+    kdl_words_add(words, *more);
+}
 
 static void add_features(kdl_words *words, const cc_job *job) {
   const cc_target *target = job->target;
@@ -145,9 +155,7 @@ static void add_features(kdl_words *words, const cc_job *job) {
     cc_target_feature_name(target->features, bit, name, sizeof name);
     if (!*name)
       continue;
-    kdl_words_add(words, "-Xclang");
-    kdl_words_add(words, "-target-feature");
-    kdl_words_add(words, "-Xclang");
+    cc_add_words(words, CC_WORDS("-Xclang", "-target-feature", "-Xclang"));
     kdl_words_format(words, "+%s", name);
   }
 }
@@ -160,45 +168,29 @@ static void add_target(kdl_words *words, const cc_job *job) {
     kdl_words_format(words, "-march=%s", target->cpu);
     /* Otherwise it is that of the CUDA installed here, or one too old for the architecture. */
     kdl_words_format(words, "--cuda-feature=+ptx%u", target->ptx);
-    kdl_words_add(words, "-Wno-unknown-cuda-version");
-    kdl_words_add(words, "-nogpulib");
+    cc_add_words(words, CC_WORDS("-Wno-unknown-cuda-version", "-nogpulib"));
     break;
   case CC_AMD:
     kdl_words_format(words, "-mcpu=%s", target->cpu);
     /* Version 6 introduced generic processors; drivers that know no other part of it know 5. */
-    kdl_words_add(words,
-                  target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5");
-    kdl_words_add(words, "-nogpulib");
+    cc_add_words(
+        words, CC_WORDS(target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5",
+                        "-nogpulib"));
     break;
   case CC_HOST:
     /* Clang for AArch64 takes versions of the architecture by one name, and CPUs by the other. */
     kdl_words_format(words, "%s=%s", target->is_cpu ? "-mcpu" : "-march", target->cpu);
-    kdl_words_add(words, "-fPIC");
-    kdl_words_add(words, "-fvisibility=hidden");
-    if (target->features == KDL_CLASS_AARCH64)
-      kdl_words_add(words, "-mno-outline-atomics");   /* which are a library's */
-    kdl_words_add(words, "-fstack-clash-protection"); /* KDL_LOCAL lies on the stack */
-    kdl_words_add(words, "-Wframe-larger-than=262144");
-    kdl_words_add(words, "-Werror=frame-larger-than");
+    /* KDL_LOCAL lies on the stack; what outlines atomics is a library. */
+    cc_add_words(words,
+                 CC_WORDS("-fPIC", "-fvisibility=hidden", "-fstack-clash-protection",
+                          "-Wframe-larger-than=262144", "-Werror=frame-larger-than",
+                          target->features == KDL_CLASS_AARCH64 ? "-mno-outline-atomics" : NULL));
     add_features(words, job);
     break;
   case CC_SPIRV:
   case CC_OPENCL:
     break;
   }
-}
-
-/* With variables outside of functions and plain pointers to them, under the name of the other. */
-static void add_later_version(kdl_words *words) {
-  static const char *const later[] = {
-      "-cl-std=CL3.0",
-      "-Xclang",
-      "-cl-ext=+__opencl_c_program_scope_global_variables,+__opencl_c_generic_address_space",
-      "-Wno-builtin-macro-redefined",
-      "-U__OPENCL_C_VERSION__",
-      "-D__OPENCL_C_VERSION__=120"};
-  for (size_t i = 0; i < sizeof later / sizeof *later; ++i)
-    kdl_words_add(words, later[i]);
 }
 
 /* NVPTX's part of <gpuintrin.h> is no older C than 17. What C++ would leave to a program that
@@ -208,30 +200,27 @@ static void add_standard(kdl_words *words, const cc_job *job) {
     kdl_words_add(words, "-xcl");
     if (job->source->language == CC_C) /* which OpenCL C lets no kernel have */
       kdl_words_add(words, "-Dmain=" KDL_OPENCL_C_PREFIX "main");
-    if (job->is_relaxed)
-      add_later_version(words);
-    else
-      kdl_words_add(words, "-cl-std=" CC_OPENCL_VERSION);
+    /* A later version has variables outside of functions and plain pointers to them. */
+    cc_add_words(words, job->is_relaxed
+                            ? CC_WORDS("-cl-std=CL3.0", "-Xclang",
+                                       "-cl-ext=+__opencl_c_program_scope_global_variables,"
+                                       "+__opencl_c_generic_address_space",
+                                       "-Wno-builtin-macro-redefined", "-U__OPENCL_C_VERSION__",
+                                       "-D__OPENCL_C_VERSION__=120")
+                            : CC_WORDS("-cl-std=" CC_OPENCL_VERSION));
     return;
   }
-  if (job->source->language == CC_CXX) {
-    static const char *const cxx[] = {"-xc++", "-std=gnu++17", "-nostdinc++", "-fno-exceptions",
-                                      "-fno-rtti", "-fno-threadsafe-statics",
-                                      /* of extern "C" twice, which __gpu_kernel may be */
-                                      "-Wno-duplicate-decl-specifier",
-                                      "-Werror=global-constructors",
-                                      "-Werror=exit-time-destructors"};
-    for (size_t i = 0; i < sizeof cxx / sizeof *cxx; ++i)
-      kdl_words_add(words, cxx[i]);
-  } else {
-    kdl_words_add(words, "-xc");
-    kdl_words_add(words, "-std=gnu17");
-  }
-  kdl_words_add(words, "-ffreestanding");
-  kdl_words_add(words, "-fno-math-errno");
-  kdl_words_add(words, "-fcomplex-arithmetic=improved"); /* the full one calls a library */
-  kdl_words_add(words, "-Wno-overriding-complex-range"); /* by -ffast-math */
-  kdl_words_add(words, "-fsigned-char");                 /* as in OpenCL and on GPUs */
+  /* -Wno-duplicate-decl-specifier: of extern "C" twice, which __gpu_kernel may be. */
+  cc_add_words(words, job->source->language == CC_CXX
+                          ? CC_WORDS("-xc++", "-std=gnu++17", "-nostdinc++", "-fno-exceptions",
+                                     "-fno-rtti", "-fno-threadsafe-statics",
+                                     "-Wno-duplicate-decl-specifier", "-Werror=global-constructors",
+                                     "-Werror=exit-time-destructors")
+                          : CC_WORDS("-xc", "-std=gnu17"));
+  /* Full complex arithmetic calls a library, and -ffast-math overrides it; char is signed as in
+   * OpenCL and on GPUs. */
+  cc_add_words(words, CC_WORDS("-ffreestanding", "-fno-math-errno", "-fcomplex-arithmetic=improved",
+                               "-Wno-overriding-complex-range", "-fsigned-char"));
 }
 
 /* -std=c++20 is not for C, and no -std= for OpenCL C, whose version is -cl-std=. */
@@ -258,10 +247,8 @@ static void add_language(kdl_words *words, const cc_job *job) {
   bool is_opencl = job->target->family == CC_OPENCL;
   add_standard(words, job);
   kdl_words_add(words, "-nostdlibinc");
-  if (job->names) { /* before anything that the user includes */
-    kdl_words_add(words, "-include");
-    kdl_words_add(words, job->names);
-  }
+  if (job->names) /* before anything that the user includes */
+    cc_add_words(words, CC_WORDS("-include", job->names));
   if (job->target->family == CC_HOST)
     kdl_words_add(words, "-DKDL_CC"); /* group_variables.h */
   cc_math_define(words, job);
@@ -281,7 +268,6 @@ static void add_language(kdl_words *words, const cc_job *job) {
   kdl_words_format(words, "-isystem%s", plan->tools.include);
 }
 
-/* A command that compiles `path`, but for what to make of it. */
 kdl_words cc_start_clang(cc_job *job, const char *path) {
   const cc_plan *plan = job->plan;
   const char *slash = strrchr(job->source->path, '/');
@@ -314,27 +300,44 @@ kdl_words cc_start_compiling(cc_job *job, const char *path) {
   return words;
 }
 
+static kdl_status compile(cc_job *job, kdl_words *words, const char *const *more,
+                          const char *out_path) {
+  cc_add_words(words, more);
+  cc_add_words(words, CC_WORDS("-o", out_path));
+  return cc_step(job, words, NULL);
+}
+
 kdl_status cc_compile(cc_job *job, const char *path, const char *const *more,
                       const char *out_path) {
-  if (!path || !out_path)
-    return cc_no_memory(job);
   kdl_words words = cc_start_compiling(job, path);
-  for (; *more; ++more)
-    kdl_words_add(&words, *more);
-  kdl_words_add(&words, "-o");
-  kdl_words_add(&words, out_path);
-  return cc_step(job, &words, NULL);
+  return compile(job, &words, more, out_path);
+}
+
+kdl_status cc_compile_with_math(cc_job *job, const char *path, const char *const *more,
+                                const char *out_path) {
+  KDL_TRY(cc_math_prepare(job));
+  kdl_words words = cc_start_compiling(job, path);
+  cc_math_link(&words, job);
+  return compile(job, &words, more, out_path);
 }
 
 /* The options of the source's own count here too: some are those of the passes. */
-kdl_words cc_start_ir(cc_job *job) {
+kdl_status cc_compile_ir(cc_job *job, const char *path, const char *const *more,
+                         const char *out_path) {
   kdl_words words = {.arena = &job->arena};
   kdl_words_add(&words, job->plan->tools.clang);
   add_target(&words, job);
   kdl_words_format(&words, "-O%s", job->plan->optimization);
   for (size_t i = 0; i < job->plan->flag_count; ++i)
     kdl_words_add(&words, job->plan->flags[i]);
-  kdl_words_add(&words, "-Qunused-arguments");
-  kdl_words_add(&words, "-fno-crash-diagnostics");
-  return words;
+  cc_add_words(&words, CC_WORDS("-Qunused-arguments", "-fno-crash-diagnostics"));
+  cc_math_link(&words, job);
+  cc_add_words(&words, more);
+  return compile(job, &words, CC_WORDS("-xir", path), out_path);
+}
+
+kdl_status cc_compile_text(cc_job *job, const char *path, const char *const *more,
+                           const char *out_path, kdl_string *out_text) {
+  KDL_TRY(cc_compile(job, path, more, out_path));
+  return cc_read_file(job, out_path, out_text);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The steps of a job: the programs that it runs, their words, and what it says where one fails. */
+/* The steps of a job: the programs that it runs, their command lines, and what it says where one
+ * fails. */
 #ifndef KDL_TOOL_CC_JOB_STEPS_H
 #define KDL_TOOL_CC_JOB_STEPS_H
 
@@ -7,15 +8,18 @@
 
 #include <stdio.h>
 
-/* A list of words for cc_compile(). */
-#define CC_WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-kdl_status cc_no_memory(const cc_job *job);
+/* ------------------------------------------------------------------------------------------ */
+/* Messages                                                                                     */
 
 /* A line that goes behind the compilers' messages. */
 void cc_add_message(cc_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Words that kdl says itself, which go before the compilers'. */
+/* The last of the compilers' messages; empty where there is none. And the same, taken away, where
+ * kdl says it in its own words. */
+kdl_string cc_last_message(const cc_job *job);
+kdl_string cc_take_message(cc_job *job);
+
+/* Words that kdl says itself, which go before the compilers'. KDL_BAD_FILE. */
 kdl_status cc_refuse(cc_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same, of a place in the source: "saxpy.c:8:19: error: ..." */
@@ -25,15 +29,33 @@ kdl_status cc_refuse_at(cc_job *job, cc_place place, const char *format, ...)
 /* Refuses a kernel that has the name of a function which compilers call. */
 kdl_status cc_refuse_name(cc_job *job, const cc_kernel *kernel);
 
-/* A temporary file of the job; NULL when out of memory. */
+/* Errors of code generators and assemblers, which know no lines: where the last message of a job
+ * that failed is one, it becomes the job's own words, with the place of the kernel that it names,
+ * or of the only one. */
+void cc_place_backend_error(cc_job *job);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+/* The path of a temporary file of the job. */
 const char *cc_file_of(cc_job *job, const char *extension);
 
-/* Writes a file, of the source where `copies`, and of what `write` adds. */
-kdl_status cc_write_file(cc_job *job, const char *path, bool copies,
+/* Writes a file of what `write` prints, behind a copy of the source where `copies`. */
+kdl_status cc_write_file(const cc_job *job, const char *path, bool copies,
                          void (*write)(FILE *out, const cc_job *job));
+kdl_status cc_write_text(const char *path, kdl_string text);
+
+/* The whole of a file, in the job's arena. */
 kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text);
 
-/* KDL_BAD_FILE where the program fails; its messages then say why. */
+/* ------------------------------------------------------------------------------------------ */
+/* Running compilers                                                                            */
+
+/* A list of words for the functions below. */
+#define CC_WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+void cc_add_words(kdl_words *words, const char *const *more);
+
+/* Runs a program. KDL_BAD_FILE where it fails; its messages then say why. */
 kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path);
 
 /* A command that compiles `path`, but for what to make of it. */
@@ -43,16 +65,50 @@ kdl_words cc_start_clang(cc_job *job, const char *path);
  * alone. */
 kdl_words cc_start_compiling(cc_job *job, const char *path);
 
-/* Likewise for IR, whose path follows. */
-kdl_words cc_start_ir(cc_job *job);
-
+/* Compiles a source; the same with the functions of <kdl/math.h>; IR with them. */
 kdl_status cc_compile(cc_job *job, const char *path, const char *const *more, const char *out_path);
+kdl_status cc_compile_with_math(cc_job *job, const char *path, const char *const *more,
+                                const char *out_path);
+kdl_status cc_compile_ir(cc_job *job, const char *path, const char *const *more,
+                         const char *out_path);
+
+/* Compiles a source and reads what came of it. */
+kdl_status cc_compile_text(cc_job *job, const char *path, const char *const *more,
+                           const char *out_path, kdl_string *out_text);
+
+/* CUDA and HIP, as Clang has them: the device's side of a program, with the vendor's own headers.
+ */
+bool cc_vendor_is(const cc_job *job);
+
+/* Why the target has no image from such a source; NULL where it has one. */
+const char *cc_vendor_refusal(const cc_job *job);
+
+/* The target and the language of such a source, for every call of Clang. */
+void cc_vendor_add(kdl_words *words, const cc_job *job);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Checks: what compilers would not refuse, or in words that name no line of the source         */
+
+/* Kernels as they are declared. */
+kdl_status cc_check_declarations(cc_job *job);
+
+/* What they are, once their signatures are known. */
+kdl_status cc_check_kernels(cc_job *job);
+
+/* LLVM IR with line tables, before it is optimised: what it calls and the target has not. */
+kdl_status cc_check_code(cc_job *job, kdl_string ir);
+
+/* The kernels of the image against those of the source. */
+kdl_status cc_check_image(cc_job *job);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Making the image                                                                             */
 
 /* Sets `code`. */
 kdl_status cc_find_code(cc_job *job);
 
-/* For CPUs: from IR in which a kernel that waits does one work-item, code in which it does a group.
- * kdl-ld does that. */
+/* Work-group lowering, for CPUs: from IR in which a kernel that waits does one work-item, code in
+ * which it does a group. kdl-ld does that. */
 kdl_status cc_make_groups(cc_job *job, const char *items, const char *out_path);
 
 /* Makes the image of the job's target from `code`. Sets `kind` and `image`. */

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Every family of targets makes its image from the code in its own way. */
 #include "base/error.h"
-#include "cc/ir/atomic_places.h"
-#include "cc/ir/bf16.h"
-#include "cc/ir/group_variables.h"
+#include "cc/ir/ir_text.h"
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
-#include "cc/job/math.h"
-#include "cc/job/vendor_language.h"
 #include "cc/source/wrapper.h"
 #include "image/amd/limits.h"
 #include "image/host/host_note.h"
 #include "image/host/host_object.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 static void write_names(FILE *out, const cc_job *job) {
   cc_wrapper_rename(out, &job->kernels);
@@ -36,24 +28,12 @@ static kdl_status keep_image(cc_job *job, const char *path, kdl_image_kind kind)
   return cc_read_file(job, path, &job->image);
 }
 
-static kdl_status compile_with_math(cc_job *job, const char *path, const char *const *more,
-                                    const char *out_path) {
-  KDL_TRY(path && out_path ? cc_math_prepare(job) : cc_no_memory(job));
-  kdl_words words = cc_start_compiling(job, path);
-  cc_math_link(&words, job);
-  for (; *more; ++more)
-    kdl_words_add(&words, *more);
-  kdl_words_add(&words, "-o");
-  kdl_words_add(&words, out_path);
-  return cc_step(job, &words, NULL);
-}
-
 /* Optimising is the linker's, which knows the device and what is called (docs/linking.md). */
-static kdl_status make_bitcode(cc_job *job, const char *path) {
+static kdl_status make_bitcode(cc_job *job) {
   const char *image = cc_file_of(job, "bc");
-  kdl_status status = compile_with_math(
-      job, path, CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_BITCODE) : status;
+  KDL_TRY(cc_compile_with_math(
+      job, job->code, CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image));
+  return keep_image(job, image, KDL_IMAGE_BITCODE);
 }
 
 static kdl_status make_cubin(cc_job *job, const char *ptx) {
@@ -61,40 +41,33 @@ static kdl_status make_cubin(cc_job *job, const char *ptx) {
   kdl_words words = {.arena = &job->arena};
   kdl_words_add(&words, job->plan->tools.ptxas);
   kdl_words_format(&words, "-arch=%s", job->target->cpu);
-  kdl_words_add(&words, ptx);
-  kdl_words_add(&words, "-o");
-  kdl_words_add(&words, image ? image : "");
-  kdl_status status = image ? cc_step(job, &words, NULL) : cc_no_memory(job);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_CUBIN) : status;
+  cc_add_words(&words, CC_WORDS(ptx, "-o", image));
+  KDL_TRY(cc_step(job, &words, NULL));
+  return keep_image(job, image, KDL_IMAGE_CUBIN);
 }
 
 static kdl_status make_nvidia(cc_job *job) {
   const char *ptx = cc_file_of(job, "ptx");
-  kdl_status status = compile_with_math(job, job->source->path, CC_WORDS("-S"), ptx);
-  if (status == KDL_OK)
-    status = keep_image(job, ptx, KDL_IMAGE_PTX);
-  if (status != KDL_OK || !job->plan->tools.ptxas || job->target->is_virtual)
-    return status;
-  status = make_cubin(job, ptx);
-  const kdl_string *last =
-      status != KDL_OK && job->is_told ? &job->messages[job->message_count - 1] : NULL;
-  job->is_beyond_ptxas = last && kdl_text_contains(*last, "is not defined for option 'gpu-name'");
+  KDL_TRY(cc_compile_with_math(job, job->source->path, CC_WORDS("-S"), ptx));
+  KDL_TRY(keep_image(job, ptx, KDL_IMAGE_PTX));
+  if (!job->plan->tools.ptxas || job->target->is_virtual)
+    return KDL_OK;
+  kdl_status status = make_cubin(job, ptx);
+  job->is_beyond_ptxas =
+      status != KDL_OK && job->is_explained &&
+      kdl_text_contains(cc_last_message(job), "is not defined for option 'gpu-name'");
   if (!job->is_beyond_ptxas)
     return status;
-  --job->message_count;
-  job->is_told = false;
+  cc_take_message(job);
   return KDL_OK;
 }
 
 static kdl_status make_amd(cc_job *job) {
   const char *image = cc_file_of(job, "hsaco");
-  kdl_status status = compile_with_math(
-      job, job->source->path, CC_WORDS(cc_vendor_is(job) ? "-fno-gpu-rdc" : "-nostdlib"), image);
-  if (status == KDL_OK)
-    status = keep_image(job, image, KDL_IMAGE_HSACO);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_amdgpu_check_symbols(job->image.data, job->image.length);
+  KDL_TRY(cc_compile_with_math(job, job->source->path,
+                               CC_WORDS(cc_vendor_is(job) ? "-fno-gpu-rdc" : "-nostdlib"), image));
+  KDL_TRY(keep_image(job, image, KDL_IMAGE_HSACO));
+  kdl_status status = kdl_amdgpu_check_symbols(job->image.data, job->image.length);
   if (status != KDL_OK) /* flags of the user's stripped it */
     kdl_error_prefix("%s", job->source->path);
   return status;
@@ -121,79 +94,36 @@ static kdl_status validate_spirv(cc_job *job, const char *module) {
 
 /* LLVM does not say what it is that the version lacks. */
 static kdl_status hint_at_version(cc_job *job, kdl_status status) {
-  const kdl_string *last = job->is_told ? &job->messages[job->message_count - 1] : NULL;
-  if (!last || !kdl_text_contains(*last, "Unable to meet SPIR-V requirements"))
+  if (!job->is_explained ||
+      !kdl_text_contains(cc_last_message(job), "Unable to meet SPIR-V requirements"))
     return status;
-  --job->message_count; /* it is said here in other words */
+  cc_take_message(job);
   return cc_refuse_at(job,
                       job->kernels.count == 1 ? job->kernels.items[0].place : (cc_place){.line = 0},
                       "it needs a later version of SPIR-V: subgroup functions need spirv64v1.3");
 }
 
-static kdl_status compile_ir(cc_job *job, const char *code, const char *const *more,
-                             const char *out_path) {
-  if (!code || !out_path)
-    return cc_no_memory(job);
-  kdl_words words = cc_start_ir(job);
-  cc_math_link(&words, job);
-  for (; *more; ++more)
-    kdl_words_add(&words, *more);
-  kdl_words_add(&words, "-xir");
-  kdl_words_add(&words, code);
-  kdl_words_add(&words, "-o");
-  kdl_words_add(&words, out_path);
-  return cc_step(job, &words, NULL);
-}
-
-static kdl_status write_text(cc_job *job, kdl_string text, const char *path) {
-  FILE *out = path ? fopen(path, "we") : NULL;
-  if (!out)
-    return path ? kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno))
-                : cc_no_memory(job);
-  bool is_short = fwrite(text.data, 1, text.length, out) < text.length;
-  if (fclose(out) != 0 || is_short)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
-  return KDL_OK;
-}
-
-/* __bf16 goes before the passes, and becomes what they know. */
-static kdl_status lower_bf16(cc_job *job, const char *lowered) {
-  const char *plain = cc_file_of(job, "plain.ll");
-  kdl_string ir = {"", 0};
-  kdl_status status = cc_compile(
-      job, job->code, CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"), plain);
-  if (status == KDL_OK)
-    status = cc_read_file(job, plain, &ir);
-  if (status == KDL_OK)
-    status = cc_bf16_lower(&job->arena, ir, CC_BF16_INTEGERS, &ir);
-  return status == KDL_OK ? write_text(job, ir, lowered) : status;
-}
-
-/* Addresses are lowered behind the passes, which would undo it. */
-static kdl_status compile_atomics(cc_job *job, const char *lowered, const char *image) {
-  const char *optimised = cc_file_of(job, "optimised.ll");
-  const char *places = cc_file_of(job, "places.ll");
-  kdl_string ir = {"", 0};
-  kdl_status status = lowered ? compile_ir(job, lowered, CC_WORDS("-S", "-emit-llvm"), optimised)
-                              : cc_compile(job, job->code, CC_WORDS("-S", "-emit-llvm"), optimised);
-  if (status == KDL_OK)
-    status = cc_read_file(job, optimised, &ir);
-  if (status == KDL_OK)
-    status = cc_atomic_places_lower(&job->arena, ir, &ir);
-  if (status == KDL_OK)
-    status = write_text(job, ir, places);
-  return status == KDL_OK
-             ? compile_ir(job, places, CC_WORDS("-c", "-Xclang", "-disable-llvm-passes"), image)
-             : status;
-}
-
 static kdl_status compile_spirv(cc_job *job, const char *image) {
-  const char *lowered = job->has_bf16 ? cc_file_of(job, "ll") : NULL;
-  KDL_TRY(lowered ? lower_bf16(job, lowered) : KDL_OK);
-  if (job->has_group_atomics)
-    return compile_atomics(job, lowered, image);
-  return lowered ? compile_ir(job, lowered, CC_WORDS("-c"), image)
-                 : cc_compile(job, job->code, CC_WORDS("-c"), image);
+  const char *lowered = NULL, *places = cc_file_of(job, "places.ll");
+  kdl_string ir;
+  if (job->has_bf16) { /* which goes before the passes, and becomes what they know */
+    lowered = cc_file_of(job, "ll");
+    KDL_TRY(cc_compile_text(job, job->code,
+                            CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"),
+                            cc_file_of(job, "plain.ll"), &ir));
+    KDL_TRY(cc_write_text(lowered, cc_ir_lower_bf16(&job->arena, ir, CC_BF16_INTEGERS)));
+  }
+  kdl_status (*compile)(cc_job *, const char *, const char *const *, const char *) =
+      lowered ? cc_compile_ir : cc_compile;
+  const char *code = lowered ? lowered : job->code;
+  if (!job->has_group_atomics)
+    return compile(job, code, CC_WORDS("-c"), image);
+  /* Addresses are lowered behind the passes, which would undo it. */
+  const char *optimised = cc_file_of(job, "optimised.ll");
+  KDL_TRY(compile(job, code, CC_WORDS("-S", "-emit-llvm"), optimised));
+  KDL_TRY(cc_read_file(job, optimised, &ir));
+  KDL_TRY(cc_write_text(places, cc_ir_lower_atomic_places(&job->arena, ir)));
+  return cc_compile_ir(job, places, CC_WORDS("-c", "-Xclang", "-disable-llvm-passes"), image);
 }
 
 static kdl_status make_spirv(cc_job *job) {
@@ -201,10 +131,9 @@ static kdl_status make_spirv(cc_job *job) {
   kdl_status status = compile_spirv(job, image);
   if (status != KDL_OK)
     return hint_at_version(job, status);
-  status = keep_image(job, image, KDL_IMAGE_SPIRV);
-  if (status == KDL_OK)
-    status = cc_examine_capabilities(job->image, &job->needs);
-  return status == KDL_OK ? validate_spirv(job, image) : status;
+  KDL_TRY(keep_image(job, image, KDL_IMAGE_SPIRV));
+  KDL_TRY(cc_examine_capabilities(job->image, &job->needs));
+  return validate_spirv(job, image);
 }
 
 /* What the image needs, for those who have the image without its metadata. */
@@ -225,30 +154,25 @@ static void write_note(FILE *out, const cc_job *job) {
 }
 
 static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
-  FILE *out = path ? fopen(path, "we") : NULL;
-  if (!out)
-    return path ? kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno))
-                : cc_no_memory(job);
   kdl_string cause = {"", 0};
-  kdl_status status = cc_group_variables_write(&job->arena, ir, &job->kernels, out, &cause);
+  char *text;
+  size_t length;
+  FILE *out = xtext_stream(&text, &length);
+  kdl_status status = cc_ir_write_group_variables(&job->arena, ir, &job->kernels, out, &cause);
   if (!job->plan->bitcode) /* for which the linker writes it */
     write_note(out, job);
-  int failed = ferror(out);
-  if ((fclose(out) != 0 || failed) && status == KDL_OK)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
-  return status == KDL_BAD_FILE
-             ? cc_refuse_at(job, cc_examine_symbol(ir, cause), "%s",
-                            kdl_arena_format(&job->arena, "%s", kdl_error_message()))
-             : status;
+  kdl_string written = cc_text_end(&job->arena, out, &text, &length);
+  if (status == KDL_BAD_FILE)
+    return cc_refuse_at(job, cc_ir_place_of_symbol(ir, cause), "%s",
+                        xarena_format(&job->arena, "%s", kdl_error_message()));
+  return cc_write_text(path, written);
 }
 
 /* __builtin_exp is @llvm.exp.f64 here, and a call of exp in the image. */
 static kdl_status check_calls(cc_job *job, kdl_string ir) {
   for (size_t i = 0; i < job->kernels.count; ++i) {
     const char *name = job->kernels.items[i].name;
-    const char *mark = kdl_arena_format(&job->arena, "@llvm.%s.", name);
-    if (!mark)
-      return cc_no_memory(job);
+    const char *mark = xarena_format(&job->arena, "@llvm.%s.", name);
     if (memmem(ir.data, ir.length, mark, strlen(mark)))
       return cc_refuse_name(job, &job->kernels.items[i]);
   }
@@ -280,77 +204,57 @@ static bool rounds_bf16_itself(const cc_job *job) {
  * variables where they belong. An image's has lines, for what the passes say; they are left out
  * when it is linked. */
 static kdl_status make_host_ir(cc_job *job, const char *source,
-                               void (*write)(FILE *out, const cc_job *job), kdl_string *out_ir,
-                               const char *out_path) {
-  const char *plain = cc_file_of(job, "plain.ll");
+                               void (*write)(FILE *out, const cc_job *job), const char *out_path) {
   bool waits = cc_kernels_wait(&job->kernels);
   bool has_lines = (!job->plan->bitcode || waits) && !asks_for_debugging(job->plan);
   const char *items = waits ? cc_file_of(job, "items.ll") : out_path;
-  kdl_status status = cc_write_file(job, source, true, write);
-  if (status == KDL_OK)
-    status = cc_compile(job, source,
-                        CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes",
-                                 has_lines ? "-gline-tables-only" : NULL,
-                                 has_lines ? "-fdebug-compilation-dir=." : NULL),
-                        plain);
-  if (status == KDL_OK)
-    status = cc_read_file(job, plain, out_ir);
-  if (status == KDL_OK && rounds_bf16_itself(job))
-    status = cc_bf16_lower(&job->arena, *out_ir, CC_BF16_ROUNDING, out_ir);
-  if (status == KDL_OK)
-    status = check_calls(job, *out_ir);
-  cc_examine_functions(*out_ir, job->target, &job->needs);
-  if (status == KDL_OK)
-    status = write_ir(job, *out_ir, items);
-  return status == KDL_OK && waits ? cc_make_groups(job, items, out_path) : status;
-}
-
-static kdl_status make_host_bitcode(cc_job *job) {
-  const char *code = cc_file_of(job, "bitcode.ll");
-  const char *image = cc_file_of(job, "bc");
-  kdl_string ir = {"", 0};
-  kdl_status status =
-      make_host_ir(job, cc_file_of(job, "bitcode.src"), write_bitcode_wrapper, &ir, code);
-  if (status == KDL_OK)
-    status = compile_ir(job, code, CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"),
-                        image);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_BITCODE) : status;
+  kdl_string ir;
+  KDL_TRY(cc_write_file(job, source, true, write));
+  KDL_TRY(cc_compile_text(job, source,
+                          CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes",
+                                   has_lines ? "-gline-tables-only" : NULL,
+                                   "-fdebug-compilation-dir=."),
+                          cc_file_of(job, "plain.ll"), &ir));
+  if (rounds_bf16_itself(job))
+    ir = cc_ir_lower_bf16(&job->arena, ir, CC_BF16_ROUNDING);
+  KDL_TRY(check_calls(job, ir));
+  cc_examine_functions(ir, job->target, &job->needs); /* which features they may use */
+  KDL_TRY(write_ir(job, ir, items));
+  return waits ? cc_make_groups(job, items, out_path) : KDL_OK;
 }
 
 /* References to what the image itself defines are bound while it is linked. Indices of 32 bits stay
  * so: widened, the check that a work-item is inside, `i < n`, would take two vectors of 64 bits
  * beside each vector of floats. */
-static kdl_status link_host(cc_job *job, const char *code) {
-  const char *image = cc_file_of(job, "so");
-  kdl_status status = compile_ir(
-      job, code,
-      CC_WORDS("-mllvm", "-indvars-widen-indvars=false", "-ffunction-sections", "-shared",
-               "-nostdlib", "-fuse-ld=lld", job->calls_libm ? "-Wl,-z,undefs" : "-Wl,-z,defs",
-               "-Wl,--gc-sections", "-Wl,-Bsymbolic",
-               asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
-      image);
-  if (status == KDL_OK)
-    status = keep_image(job, image, KDL_IMAGE_OBJECT);
-  kdl_host_object object;
-  return status == KDL_OK ? kdl_host_object_open(job->image.data, job->image.length, &object)
-                          : status;
-}
-
-/* IR first: it tells which features the functions may use. */
 static kdl_status make_host(cc_job *job) {
-  const char *code = cc_file_of(job, "ll");
-  kdl_string ir = {"", 0};
+  const char *code = cc_file_of(job, "ll"), *bitcode = cc_file_of(job, "bitcode.ll");
+  const char *image = cc_file_of(job, job->plan->bitcode ? "bc" : "so");
+  kdl_host_object object;
   job->names = cc_file_of(job, "names.h");
   KDL_TRY(cc_write_file(job, job->names, false, write_names));
-  KDL_TRY(make_host_ir(job, cc_file_of(job, "host.src"), write_wrapper, &ir, code));
-  return job->plan->bitcode ? make_host_bitcode(job) : link_host(job, code);
+  KDL_TRY(make_host_ir(job, cc_file_of(job, "host.src"), write_wrapper, code));
+  if (job->plan->bitcode) {
+    KDL_TRY(make_host_ir(job, cc_file_of(job, "bitcode.src"), write_bitcode_wrapper, bitcode));
+    KDL_TRY(cc_compile_ir(job, bitcode,
+                          CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image));
+    return keep_image(job, image, KDL_IMAGE_BITCODE);
+  }
+  KDL_TRY(cc_compile_ir(job, code,
+                        CC_WORDS("-mllvm", "-indvars-widen-indvars=false", "-ffunction-sections",
+                                 "-shared", "-nostdlib", "-fuse-ld=lld",
+                                 job->calls_libm ? "-Wl,-z,undefs" : "-Wl,-z,defs",
+                                 "-Wl,--gc-sections", "-Wl,-Bsymbolic",
+                                 asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
+                        image));
+  KDL_TRY(keep_image(job, image, KDL_IMAGE_OBJECT));
+  return kdl_host_object_open(job->image.data, job->image.length, &object);
 }
 
 kdl_status cc_make_image(cc_job *job) {
   if (job->plan->bitcode && job->target->family == CC_OPENCL)
     return cc_refuse(job, "opencl-c has no bitcode: leave out the target, or --emit=bitcode");
   if (job->plan->bitcode && job->target->family != CC_HOST)
-    return make_bitcode(job, job->code);
+    return make_bitcode(job);
   switch (job->target->family) {
   case CC_NVIDIA:
     return make_nvidia(job);

@@ -5,20 +5,11 @@
  * to SPIR-V.
  */
 #include "base/error.h"
-#include "base/text_stream.h"
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
-#include "cc/opencl/functions.h"
-#include "cc/opencl/names.h"
-#include "cc/opencl/rewrite.h"
-#include "cc/source/line_marks.h"
+#include "cc/opencl/opencl_c.h"
 #include "image/image.h"
 #include "image/opencl_c.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Whether the flags keep products and sums apart; the last one counts. */
 static bool keeps_apart(const cc_plan *plan) {
@@ -41,15 +32,10 @@ static void write_marked(FILE *out, const cc_job *job) {
 
 /* The text with blanks in place of line marks: places in its syntax tree are then its own. */
 static void write_unmarked(FILE *out, const cc_job *job) {
-  kdl_string text = job->preprocessed;
-  for (size_t at = 0, end; at < text.length; at = end + 1) {
-    end = kdl_text_find(text, at, "\n");
-    kdl_string line = {text.data + at, end - at};
-    if (kdl_text_starts(line, "# "))
-      fprintf(out, "%*s\n", (int)line.length, "");
-    else
-      fprintf(out, "%.*s\n", (int)line.length, line.data);
-  }
+  kdl_string line;
+  for (kdl_string rest = job->preprocessed; cc_next_line(&rest, &line);)
+    fprintf(out, kdl_text_starts(line, "# ") ? "%*s\n" : "%.*s\n", (int)line.length,
+            kdl_text_starts(line, "# ") ? "" : line.data);
 }
 
 typedef struct {
@@ -69,153 +55,106 @@ static int rename_builtin(void *user, const char *name, size_t length) {
 
 /* A driver may have a macro of a function's name, and then does not find the kernel. Others of that
  * name are the driver's: <kdl/math.h> calls them. */
-static kdl_status rename_kernels(cc_job *job) {
-  kdl_string *text = &job->preprocessed;
-  char *renamed = NULL;
-  size_t length = 0;
-  FILE *out = kdl_text_stream(&renamed, &length);
-  if (!out)
-    return cc_no_memory(job);
-  renaming to = {out, text->data};
+static void rename_kernels(cc_job *job) {
+  kdl_string text = job->preprocessed;
+  char *renamed;
+  size_t length;
+  renaming to = {xtext_stream(&renamed, &length), text.data};
   /* Where a macro hides the kernels, none is found. */
   kdl_status status =
-      kdl_image_read_kernels(KDL_IMAGE_CL, text->data, text->length, rename_builtin, &to);
-  fwrite(to.written, 1, text->length - (size_t)(to.written - text->data), out);
-  bool is_whole = fclose(out) == 0;
-  if (is_whole && status == KDL_OK)
-    *text = kdl_arena_string(&job->arena, renamed, length);
-  free(renamed);
-  return is_whole && text->data ? KDL_OK : cc_no_memory(job);
-}
-
-static bool is_kernel(void *user, kdl_string name) {
-  const cc_job *job = user;
-  for (size_t i = 0; i < job->kernels.count; ++i) {
-    if (kdl_text_is(name, job->kernels.items[i].name))
-      return true;
-  }
-  return false;
+      kdl_image_read_kernels(KDL_IMAGE_CL, text.data, text.length, rename_builtin, &to);
+  fwrite(to.written, 1, text.length - (size_t)(to.written - text.data), to.out);
+  text = cc_text_end(&job->arena, to.out, &renamed, &length);
+  if (status == KDL_OK)
+    job->preprocessed = text;
 }
 
 /* Whether a driver's own function is hidden by another of its name differs between drivers. */
-static kdl_status rename_functions(cc_job *job) {
-  char *renamed = NULL;
-  size_t length = 0;
-  FILE *out = kdl_text_stream(&renamed, &length);
-  if (!out)
-    return cc_no_memory(job);
-  kdl_status status = cc_opencl_rename(job->preprocessed, KDL_OPENCL_C_PREFIX, is_kernel, job, out);
-  bool is_whole = fclose(out) == 0;
-  if (is_whole && status == KDL_OK)
-    job->preprocessed = kdl_arena_string(&job->arena, renamed, length);
-  free(renamed);
-  return is_whole && job->preprocessed.data ? status : cc_no_memory(job);
+static void rename_functions(cc_job *job) {
+  char *renamed;
+  size_t length;
+  FILE *out = xtext_stream(&renamed, &length);
+  cc_opencl_rename(job->preprocessed, KDL_OPENCL_C_PREFIX, &job->kernels, out);
+  job->preprocessed = cc_text_end(&job->arena, out, &renamed, &length);
 }
 
-static kdl_status preprocess(cc_job *job, const char *path) {
-  kdl_status status = cc_compile(job, job->code, CC_WORDS("-E", "-cl-no-stdinc"), path);
-  return status == KDL_OK ? cc_read_file(job, path, &job->preprocessed) : status;
+static kdl_status preprocess(cc_job *job) {
+  return cc_compile_text(job, job->code, CC_WORDS("-E", "-cl-no-stdinc"), cc_file_of(job, "i"),
+                         &job->preprocessed);
 }
 
 kdl_status cc_explain_opencl(cc_job *job, kdl_status status) {
-  const char *path = cc_file_of(job, "failed.i");
-  kdl_string text = {"", 0}, keyword;
-  size_t messages = job->message_count;
+  kdl_string text, keyword;
+  size_t messages = job->messages.count;
   if (status != KDL_BAD_FILE || job->target->family != CC_OPENCL || job->source->language != CC_C ||
-      job->trouble)
+      job->error)
     return status;
-  if (cc_compile(job, job->source->path, CC_WORDS("-w", "-E", "-cl-no-stdinc"), path) == KDL_OK &&
-      cc_read_file(job, path, &text) == KDL_OK && cc_opencl_find_keyword(text, &keyword)) {
-    job->message_count = messages - 1;
-    cc_place place = cc_line_marks_place(text, (size_t)(keyword.data - text.data));
-    place.column = 0; /* macros before it may be longer */
-    return cc_refuse_at(job, place, "'%.*s' is a keyword of OpenCL C; expected another name",
-                        (int)keyword.length, keyword.data);
-  }
-  job->message_count = messages;
-  return status;
+  kdl_status read = cc_compile_text(job, job->source->path, CC_WORDS("-w", "-E", "-cl-no-stdinc"),
+                                    cc_file_of(job, "failed.i"), &text);
+  job->messages.count = messages;
+  if (read != KDL_OK || !cc_opencl_find_keyword(text, &keyword))
+    return status;
+  cc_take_message(job);
+  cc_place place = cc_line_marks_place(text, (size_t)(keyword.data - text.data));
+  place.column = 0; /* macros before it may be longer */
+  return cc_refuse_at(job, place, "'%.*s' is a keyword of OpenCL C; expected another name",
+                      CC_SHOWN(keyword));
 }
 
-static kdl_status read_tree(cc_job *job, cc_nodes *out_nodes) {
-  const char *path = cc_file_of(job, "unmarked.cl");
-  const char *dump_path = cc_file_of(job, "tree");
-  kdl_string dump = {"", 0};
-  KDL_TRY(dump_path ? cc_write_file(job, path, false, write_unmarked) : cc_no_memory(job));
+static kdl_status read_nodes(cc_job *job, cc_nodes *out_nodes) {
+  const char *path = cc_file_of(job, "unmarked.cl"), *dump_path = cc_file_of(job, "tree");
+  kdl_string dump;
+  KDL_TRY(cc_write_file(job, path, false, write_unmarked));
   kdl_words words = cc_start_compiling(job, path);
-  static const char *const more[] = {"-w", "-fno-color-diagnostics", "-fsyntax-only", "-Xclang",
-                                     "-ast-dump"};
-  for (size_t i = 0; i < sizeof more / sizeof *more; ++i)
-    kdl_words_add(&words, more[i]);
-  kdl_status status = cc_step(job, &words, dump_path);
-  if (status == KDL_OK)
-    status = cc_read_file(job, dump_path, &dump);
-  return status == KDL_OK ? cc_nodes_read(&job->arena, dump, path, job->preprocessed, out_nodes)
-                          : status;
-}
-
-static kdl_status write_rewritten(cc_job *job, const cc_nodes *nodes, const char *path) {
-  cc_rewrite_refusal refusal = {.why = NULL};
-  FILE *out = path ? fopen(path, "we") : NULL;
-  if (!out)
-    return path ? kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno))
-                : cc_no_memory(job);
-  kdl_status status = cc_rewrite_write(&job->arena, job->preprocessed, nodes, out, &refusal);
-  int failed = ferror(out);
-  if ((fclose(out) != 0 || failed) && status == KDL_OK)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
-  return refusal.why ? cc_refuse_at(job, cc_line_marks_place(job->preprocessed, refusal.at), "%s",
-                                    refusal.why)
-                     : status;
+  cc_add_words(&words,
+               CC_WORDS("-w", "-fno-color-diagnostics", "-fsyntax-only", "-Xclang", "-ast-dump"));
+  KDL_TRY(cc_step(job, &words, dump_path));
+  KDL_TRY(cc_read_file(job, dump_path, &dump));
+  *out_nodes = cc_ast_nodes(&job->arena, dump, path, job->preprocessed);
+  return KDL_OK;
 }
 
 /* Sets `code` to a text in OpenCL C 1.2. */
 static kdl_status rewrite(cc_job *job) {
-  const char *path = cc_file_of(job, "rewritten.cl");
-  cc_nodes nodes = {.count = 0};
-  kdl_status status = read_tree(job, &nodes);
-  if (status == KDL_OK)
-    status = write_rewritten(job, &nodes, path);
-  job->code = path;
+  cc_nodes nodes;
+  char *text;
+  size_t length;
+  KDL_TRY(read_nodes(job, &nodes));
+  FILE *out = xtext_stream(&text, &length);
+  cc_rewrite_refusal refusal = cc_rewrite_write(&job->arena, job->preprocessed, &nodes, out);
+  kdl_string written = cc_text_end(&job->arena, out, &text, &length);
+  if (refusal.why)
+    return cc_refuse_at(job, cc_line_marks_place(job->preprocessed, refusal.at), "%s", refusal.why);
+  job->code = cc_file_of(job, "rewritten.cl");
   job->is_relaxed = false;
-  return status;
+  return cc_write_text(job->code, written);
 }
 
 static kdl_status find_needs(cc_job *job) {
-  const char *module = cc_file_of(job, "spv");
-  kdl_string code = {"", 0};
-  kdl_status status = cc_compile(job, job->code, CC_WORDS("-c"), module);
-  if (status == KDL_OK)
-    status = cc_read_file(job, module, &code);
-  if (status == KDL_OK)
-    status = cc_examine_capabilities(code, &job->needs);
-  if (status == KDL_OK)
-    status = cc_examine_blocks(code, &job->kernels);
+  kdl_string code;
+  KDL_TRY(cc_compile_text(job, job->code, CC_WORDS("-c"), cc_file_of(job, "spv"), &code));
+  KDL_TRY(cc_examine_capabilities(code, &job->needs));
+  KDL_TRY(cc_examine_blocks(code, &job->kernels));
   /* Addresses are 64 bits wide in what was compiled here, which asks nothing of the source. */
   job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_INT64);
   if (!job->has_half) /* vload_half, which LLVM says it of, is in every OpenCL */
     job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_FP16);
-  return status;
+  return KDL_OK;
 }
 
 kdl_status cc_make_opencl(cc_job *job) {
-  const char *marked = cc_file_of(job, "i");
   const char *image = cc_file_of(job, "cl");
-  kdl_status status = preprocess(job, marked);
-  bool rewrites = status == KDL_OK && job->source->language == CC_C &&
-                  (job->is_relaxed || cc_rewrite_has_bf16(job->preprocessed));
-  if (rewrites) {
-    status = rewrite(job);
-    if (status == KDL_OK)
-      status = preprocess(job, marked);
-  }
-  if (status == KDL_OK)
-    status = find_needs(job);
-  if (status == KDL_OK)
-    status = rename_kernels(job);
-  if (status == KDL_OK && job->source->language == CC_C)
-    status = rename_functions(job);
-  if (status == KDL_OK)
-    status = cc_write_file(job, image, false, write_marked);
+  bool is_c = job->source->language == CC_C;
   job->kind = KDL_IMAGE_CL;
-  return status == KDL_OK ? cc_read_file(job, image, &job->image) : status;
+  KDL_TRY(preprocess(job));
+  if (is_c && (job->is_relaxed || cc_rewrite_has_bf16(job->preprocessed))) {
+    KDL_TRY(rewrite(job));
+    KDL_TRY(preprocess(job));
+  }
+  KDL_TRY(find_needs(job));
+  rename_kernels(job);
+  if (is_c)
+    rename_functions(job);
+  KDL_TRY(cc_write_file(job, image, false, write_marked));
+  return cc_read_file(job, image, &job->image);
 }

@@ -2,9 +2,9 @@
 #include "cc/job/math.h"
 
 #include "base/error.h"
-#include "base/text.h"
 #include "cc/job/job_steps.h"
 #include "cli/beside.h"
+#include "cli/memory.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -17,14 +17,8 @@
 
 /* FOLDER/FILE where it can be read; else NULL. */
 static const char *find_file(kdl_arena *arena, const char *folder, const char *file) {
-  const char *path = folder && *folder ? kdl_arena_format(arena, "%s/%s", folder, file) : NULL;
+  const char *path = folder && *folder ? xarena_format(arena, "%s/%s", folder, file) : NULL;
   return path && access(path, R_OK) == 0 ? path : NULL;
-}
-
-/* kdl's own, from the program's folder. */
-static const char *find_own(kdl_arena *arena) {
-  char path[PATH_MAX];
-  return cli_beside(CC_MATH_FOLDER, path) ? kdl_arena_format(arena, "%s", path) : NULL;
 }
 
 /* A toolkit, a wheel or a distribution's package; ptxas, where it was found, lies in bin. */
@@ -33,13 +27,13 @@ static const char *find_libdevice(kdl_arena *arena, const char *ptxas) {
   static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
   const char *wanted = getenv("KDL_LIBDEVICE");
   if (wanted && *wanted) /* "none" is for tests, and for those who want libclc's */
-    return access(wanted, R_OK) == 0 ? kdl_arena_format(arena, "%s", wanted) : NULL;
+    return access(wanted, R_OK) == 0 ? xarena_format(arena, "%s", wanted) : NULL;
   const char *found = NULL;
   for (size_t i = 0; !found && i < sizeof homes / sizeof *homes; ++i)
     found = find_file(arena, getenv(homes[i]), file);
   const char *slash = ptxas ? strrchr(ptxas, '/') : NULL;
   if (!found && slash)
-    found = find_file(arena, kdl_arena_format(arena, "%.*s/..", (int)(slash - ptxas), ptxas), file);
+    found = find_file(arena, xarena_format(arena, "%.*s/..", (int)(slash - ptxas), ptxas), file);
   if (!found)
     found = find_file(arena, "/usr/local/cuda", file);
   return found ? found
@@ -67,9 +61,11 @@ static const char *find_ocml(kdl_arena *arena) {
 }
 
 void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_libraries) {
-  *out_libraries = (cc_math_libraries){.folder = find_own(arena),
-                                       .libdevice = find_libdevice(arena, ptxas),
-                                       .ocml = find_ocml(arena)};
+  char own[PATH_MAX]; /* from the program's folder */
+  *out_libraries = (cc_math_libraries){
+      .folder = cli_beside(CC_MATH_FOLDER, own) ? xarena_format(arena, "%s", own) : NULL,
+      .libdevice = find_libdevice(arena, ptxas),
+      .ocml = find_ocml(arena)};
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -142,33 +138,23 @@ static unsigned isa_of(const cc_target *target) {
   return major * 1000 + digit_of(digits[length - 2]) * 100 + digit_of(digits[length - 1]);
 }
 
-static kdl_status prepare_ocml(cc_job *job) {
-  const char *source =
-      kdl_arena_format(&job->arena, "%s/kdl/math/oclc.h", job->plan->tools.include);
-  unsigned isa = isa_of(job->target);
-  const char *processor = kdl_arena_format(&job->arena, "-DKDL_OCLC_ISA=%u", isa);
-  job->math_constants = cc_file_of(job, "oclc.bc");
-  if (!source || !processor)
-    return cc_no_memory(job);
-  const char *const more[] = {processor,
-                              isa < 10000 ? "-DKDL_OCLC_WAVE64=1" : "-DKDL_OCLC_WAVE64=0", "-c",
-                              "-emit-llvm", NULL};
-  return cc_compile(job, source, more, job->math_constants);
-}
-
 kdl_status cc_math_prepare(cc_job *job) {
-  return job->target->family == CC_AMD && job->calls_math && job->plan->tools.math.ocml
-             ? prepare_ocml(job)
-             : KDL_OK;
+  if (job->target->family != CC_AMD || !job->calls_math || !job->plan->tools.math.ocml)
+    return KDL_OK;
+  const char *source = xarena_format(&job->arena, "%s/kdl/math/oclc.h", job->plan->tools.include);
+  unsigned isa = isa_of(job->target);
+  job->math_constants = cc_file_of(job, "oclc.bc");
+  return cc_compile(job, source,
+                    CC_WORDS(xarena_format(&job->arena, "-DKDL_OCLC_ISA=%u", isa),
+                             isa < 10000 ? "-DKDL_OCLC_WAVE64=1" : "-DKDL_OCLC_WAVE64=0", "-c",
+                             "-emit-llvm"),
+                    job->math_constants);
 }
 
 static void add_library(kdl_words *words, const char *path) {
   if (!path)
     return;
-  kdl_words_add(words, "-Xclang");
-  kdl_words_add(words, "-mlink-builtin-bitcode");
-  kdl_words_add(words, "-Xclang");
-  kdl_words_add(words, path);
+  cc_add_words(words, CC_WORDS("-Xclang", "-mlink-builtin-bitcode", "-Xclang", path));
 }
 
 void cc_math_link(kdl_words *words, const cc_job *job) {

@@ -3,9 +3,10 @@
 
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/memory.h"
+#include "cli/own_folder.h"
 #include "system/process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -71,29 +72,21 @@ static bool open_stream(const char *path, int *out_fd) {
   return *out_fd >= 0;
 }
 
-static kdl_status read_stream(kdl_arena *arena, int fd, kdl_string *out_text) {
+static kdl_string read_stream(kdl_arena *arena, int fd) {
   struct stat info;
   size_t size = fstat(fd, &info) == 0 ? (size_t)info.st_size : 0, at = 0;
-  char *text = kdl_arena_alloc(arena, size + 1);
-  if (!text)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu bytes of messages", size);
+  char *text = xarena_alloc(arena, size + 1);
   for (ssize_t got = 1; at < size && got > 0; at += got > 0 ? (size_t)got : 0)
     got = pread(fd, text + at, size - at, (off_t)at);
   text[at] = '\0';
-  *out_text = (kdl_string){text, at};
-  return KDL_OK;
-}
-
-static void close_stream(int fd) {
-  if (fd >= 0)
-    close(fd);
+  return (kdl_string){text, at};
 }
 
 kdl_status cc_run(kdl_arena *arena, const kdl_words *words, const char *out_path,
                   cc_ended *out_ended) {
   *out_ended = (cc_ended){.answer = {"", 0}, .messages = {"", 0}};
   if (words->failed)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a command line");
+    cli_out_of_memory();
   pid_t child;
   kdl_process process = {
       .path = words->items[0], .arguments = words->items, .standard = {-1, -1, -1}};
@@ -102,18 +95,19 @@ kdl_status cc_run(kdl_arena *arena, const kdl_words *words, const char *out_path
                     ? kdl_process_start(&process, &child)
                     : errno;
   kdl_status status = KDL_OK;
-  if (failure)
+  if (failure) {
     status = kdl_fail(KDL_IO, "%s: cannot be started: %s", words->items[0], strerror(failure));
-  else
+  } else {
     enter(child);
-  if (status == KDL_OK)
     status = wait_for(child, words->items[0], &out_ended->code);
-  if (status == KDL_OK && !out_path)
-    status = read_stream(arena, *out, &out_ended->answer);
-  if (status == KDL_OK)
-    status = read_stream(arena, *messages, &out_ended->messages);
-  close_stream(*out);
-  close_stream(*messages);
+    if (!out_path)
+      out_ended->answer = read_stream(arena, *out);
+    out_ended->messages = read_stream(arena, *messages);
+  }
+  for (int i = STDOUT_FILENO; i <= STDERR_FILENO; ++i) {
+    if (process.standard[i] >= 0)
+      close(process.standard[i]);
+  }
   return status;
 }
 
@@ -130,8 +124,7 @@ const char *cc_last_line(kdl_arena *arena, kdl_string text) {
   size_t start = end;
   while (start && text.data[start - 1] != '\n')
     --start;
-  const char *line = kdl_arena_string(arena, text.data + start, end - start).data;
-  return line ? line : "";
+  return xarena_string(arena, text.data + start, end - start).data;
 }
 
 static bool is_program(const char *path) {
@@ -141,13 +134,13 @@ static bool is_program(const char *path) {
 
 const char *cc_find_program(kdl_arena *arena, const char *name) {
   if (strchr(name, '/'))
-    return is_program(name) ? kdl_arena_format(arena, "%s", name) : NULL;
+    return is_program(name) ? xarena_format(arena, "%s", name) : NULL;
   const char *path = getenv("PATH");
   while (path && *path) {
     size_t length = strcspn(path, ":");
-    const char *candidate = length ? kdl_arena_format(arena, "%.*s/%s", (int)length, path, name)
-                                   : kdl_arena_format(arena, "./%s", name);
-    if (candidate && is_program(candidate))
+    const char *candidate =
+        xarena_format(arena, "%.*s/%s", length ? (int)length : 1, length ? path : ".", name);
+    if (is_program(candidate))
       return candidate;
     path += length + (path[length] == ':');
   }
@@ -157,54 +150,25 @@ const char *cc_find_program(kdl_arena *arena, const char *name) {
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
-static kdl_status create_beside(kdl_arena *arena, const char *output, const char **out_path) {
-  const char *path = kdl_arena_format(arena, "%s.temps", output);
-  if (!path)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a folder");
-  if (mkdir(path, 0777) != 0 && errno != EEXIST)
-    return kdl_fail(KDL_IO, "%s: cannot make a folder for temporary files: %s", path,
-                    strerror(errno));
-  *out_path = path;
-  return KDL_OK;
-}
-
 kdl_status cc_folder_create(kdl_arena *arena, const char *output, const char **out_path) {
-  if (output)
-    return create_beside(arena, output, out_path);
   const char *base = getenv("TMPDIR");
-  char *path = NULL;
-  if (asprintf(&path, "%s/kdl-cc-XXXXXX", base && *base ? base : "/tmp") < 0)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a folder");
-  const char *made = mkdtemp(path);
-  *out_path = made ? kdl_arena_format(arena, "%s", made) : NULL;
-  kdl_status status = KDL_OK;
-  if (!made)
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot make a folder for temporary files: %s",
-                      path, strerror(errno));
-  else if (!*out_path)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a folder");
+  char *path = output ? xasprintf("%s.temps", output)
+                      : xasprintf("%s/kdl-cc-XXXXXX", base && *base ? base : "/tmp");
+  bool is_made = output ? mkdir(path, 0777) == 0 || errno == EEXIST : own_folder_begin(path);
+  kdl_status status =
+      is_made ? KDL_OK
+              : kdl_fail(output ? KDL_IO : kdl_status_of(errno),
+                         "%s: cannot make a folder for temporary files: %s", path, strerror(errno));
+  *out_path = xarena_format(arena, "%s", path);
   free(path);
   return status;
-}
-
-void cc_folder_remove(const char *path) {
-  DIR *folder = opendir(path);
-  int fd = folder ? dirfd(folder) : -1;
-  const struct dirent *entry;
-  while (fd >= 0 && (entry = readdir(folder))) {
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      unlinkat(fd, entry->d_name, 0);
-  }
-  if (folder)
-    closedir(folder);
-  rmdir(path);
 }
 
 kdl_status cc_text_read(kdl_arena *arena, const char *path, kdl_string *out_text) {
   cli_bytes bytes = {.size = 0};
   if (access(path, F_OK) == 0)
     KDL_TRY(cli_bytes_read(path, &bytes));
-  *out_text = kdl_arena_string(arena, bytes.data ? bytes.data : "", bytes.size);
+  *out_text = xarena_string(arena, bytes.data ? bytes.data : "", bytes.size);
   cli_bytes_free(&bytes);
-  return out_text->data ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  return KDL_OK;
 }

@@ -37,10 +37,9 @@ void cc_run_stop(void);
  * none. In the arena. */
 const char *cc_find_program(kdl_arena *arena, const char *name);
 
-/* A folder for temporary files: a new one below TMPDIR, or OUTPUT.temps for those that stay. And
- * its end, with all that is in it. */
+/* A folder for temporary files: a new one below TMPDIR, which own_folder_end (cli/own_folder.h)
+ * removes; or OUTPUT.temps for those that stay. */
 kdl_status cc_folder_create(kdl_arena *arena, const char *output, const char **out_path);
-void cc_folder_remove(const char *path);
 
 /* The whole of a file as text, in the arena. A file that is not there is empty. */
 kdl_status cc_text_read(kdl_arena *arena, const char *path, kdl_string *out_text);

@@ -5,6 +5,7 @@
 #include "cc/job/math.h"
 #include "cc/job/process.h"
 #include "cli/beside.h"
+#include "cli/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,8 +88,8 @@ static const char *find_ptxas(kdl_arena *arena) {
   const char *found = cc_find_program(arena, "ptxas");
   for (size_t i = 0; !found && i < sizeof homes / sizeof *homes; ++i) {
     const char *home = getenv(homes[i]);
-    const char *path = home && *home ? kdl_arena_format(arena, "%s/bin/ptxas", home) : NULL;
-    found = path ? cc_find_program(arena, path) : NULL;
+    if (home && *home)
+      found = cc_find_program(arena, xarena_format(arena, "%s/bin/ptxas", home));
   }
   return found ? found : cc_find_program(arena, "/usr/local/cuda/bin/ptxas");
 }
@@ -96,12 +97,12 @@ static const char *find_ptxas(kdl_arena *arena) {
 /* The headers lie beside the program, in an installed tree and in a build's. */
 static kdl_status find_include(kdl_arena *arena, const char **out_folder) {
   char path[PATH_MAX];
-  const char *folder = cli_beside("../include", path) ? kdl_arena_format(arena, "%s", path) : NULL;
-  const char *header = folder ? kdl_arena_format(arena, "%s/kdl/kernel.h", folder) : NULL;
-  if (!header || access(header, R_OK) != 0)
+  bool is_found = cli_beside("../include", path);
+  const char *header = is_found ? xarena_format(arena, "%s/kdl/kernel.h", path) : "kdl/kernel.h";
+  if (!is_found || access(header, R_OK) != 0)
     return kdl_fail(KDL_IO, "%s: found no such file, expected libkdl's headers beside the program",
-                    header ? header : "kdl/kernel.h");
-  *out_folder = folder;
+                    header);
+  *out_folder = xarena_format(arena, "%s", path);
   return KDL_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/job/vendor_language.h"
+#include "cc/job/job_steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,6 @@ void cc_vendor_add(kdl_words *words, const cc_job *job) {
     add_cuda(words, job);
   else
     add_hip(words, job);
-  kdl_words_add(words, "--offload-device-only");
-  kdl_words_add(words, "-std=gnu++17");
-  kdl_words_add(words, "-Qunused-arguments"); /* where a step does not link */
+  /* -Qunused-arguments: where a step does not link. */
+  cc_add_words(words, CC_WORDS("--offload-device-only", "-std=gnu++17", "-Qunused-arguments"));
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/opencl/functions.h"
-
-#include "base/text.h"
+#include "cc/opencl/opencl_c.h"
 
 bool cc_opencl_has_function(kdl_string name) {
   static const char names[] =

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/opencl/names.h"
-
-#include "base/array.h"
-#include "base/error.h"
-#include "cc/opencl/functions.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "cc/opencl/opencl_c.h"
+#include "cc/source/text.h"
 
 typedef struct {
   kdl_string text;
@@ -14,10 +8,6 @@ typedef struct {
   bool is_system;  /* what stands here comes from a header of the system */
   unsigned nested; /* braces and parentheses that are open */
 } walk;
-
-static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kdl_is_digit(c) || c == '_';
-}
 
 /* # 12 "folder/kernel.h" 1 3: of the flags behind the name, 3 is a header of the system. */
 static void read_mark(walk *w, kdl_string line) {
@@ -47,8 +37,8 @@ static bool next_word(walk *w, kdl_string *out_word) {
       read_mark(w, (kdl_string){text.data + begin, w->at - begin});
     } else if (c == '"' || c == '\'') {
       skip_quoted(w);
-    } else if (is_letter(c)) {
-      while (w->at < text.length && is_letter(text.data[w->at]))
+    } else if (cc_is_word(c)) {
+      while (w->at < text.length && cc_is_word(text.data[w->at]))
         ++w->at;
       *out_word = (kdl_string){text.data + begin, w->at - begin};
       if (!kdl_is_digit(c))
@@ -64,12 +54,12 @@ static bool next_word(walk *w, kdl_string *out_word) {
   return false;
 }
 
-/* Outside of all others, a name before a parenthesis is a function's. */
-static bool declares(const walk *w) {
+/* The character behind the word that was read last, and behind blanks. */
+static char next_character(const walk *w) {
   size_t at = w->at;
   while (at < w->text.length && strchr(" \t\n", w->text.data[at]))
     ++at;
-  return w->nested == 0 && !w->is_system && at < w->text.length && w->text.data[at] == '(';
+  return at < w->text.length ? w->text.data[at] : '\0';
 }
 
 typedef struct {
@@ -85,27 +75,23 @@ static bool is_among(const name_list *names, kdl_string name) {
   return false;
 }
 
-static bool find_names(kdl_string text, cc_keeps_name *keeps, void *user, name_list *names) {
+/* Outside of all others, a name before a parenthesis is a function's. */
+static void find_names(kdl_string text, const cc_kernels *kernels, name_list *names) {
   walk w = {.text = text};
   kdl_string word;
   while (next_word(&w, &word)) {
-    if (!declares(&w) || !cc_opencl_has_function(word) || keeps(user, word) ||
+    bool declares = w.nested == 0 && !w.is_system && next_character(&w) == '(';
+    if (!declares || !cc_opencl_has_function(word) || cc_kernel_find(kernels, word) ||
         is_among(names, word))
       continue;
-    kdl_string *items =
-        kdl_array_grow(names->items, names->count, &names->capacity, 8, sizeof *items);
-    if (!items)
-      return false;
-    names->items = items;
+    names->items = xgrow(names->items, names->count, &names->capacity, 8, sizeof *names->items);
     names->items[names->count++] = word;
   }
-  return true;
 }
 
-kdl_status cc_opencl_rename(kdl_string text, const char *prefix, cc_keeps_name *keeps, void *user,
-                            FILE *out) {
+void cc_opencl_rename(kdl_string text, const char *prefix, const cc_kernels *kernels, FILE *out) {
   name_list names = {.count = 0};
-  bool is_found = find_names(text, keeps, user, &names);
+  find_names(text, kernels, &names);
   const char *written = text.data; /* up to here */
   walk w = {.text = text};
   kdl_string word;
@@ -118,7 +104,6 @@ kdl_status cc_opencl_rename(kdl_string text, const char *prefix, cc_keeps_name *
   }
   fwrite(written, 1, text.length - (size_t)(written - text.data), out);
   free(names.items);
-  return is_found ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for a kernel in OpenCL C");
 }
 
 /* What stands before a name that is declared: the last word of its type, or a star. */
@@ -127,7 +112,7 @@ static bool is_after_type(kdl_string text, size_t begin) {
   while (begin > 0 && strchr(" \t\n", text.data[begin - 1]))
     --begin;
   size_t end = begin;
-  while (begin > 0 && is_letter(text.data[begin - 1]))
+  while (begin > 0 && cc_is_word(text.data[begin - 1]))
     --begin;
   kdl_string word = {text.data + begin, end - begin};
   if (word.length == 0)
@@ -142,11 +127,8 @@ bool cc_opencl_find_keyword(kdl_string text, kdl_string *out_keyword) {
   walk w = {.text = text};
   kdl_string word;
   while (next_word(&w, &word)) {
-    size_t at = w.at;
-    while (at < text.length && strchr(" \t\n", text.data[at]))
-      ++at;
-    bool is_name = at < text.length && strchr(",;=[()", text.data[at]);
-    if (!w.is_system && is_name && KDL_TEXT_AMONG(word, keywords) &&
+    char next = next_character(&w);
+    if (!w.is_system && next && strchr(",;=[()", next) && KDL_TEXT_AMONG(word, keywords) &&
         is_after_type(text, (size_t)(word.data - text.data))) {
       *out_keyword = word;
       return true;

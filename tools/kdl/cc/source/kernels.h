@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The kernels of a source file, as Clang sees them for one target: names, parameters and what the
- * macros of <kdl/kernel.h> said, from the text of its -ast-dump. Types are kept as C text; what
- * they are is the compiler's to say (signature.h).
+ * macros of <kdl/kernel.h> said (ast/clang_ast.h reads them). Types are kept as C text; what they
+ * are is the compiler's to say (signature.h).
  */
 #ifndef KDL_TOOL_CC_KERNELS_H
 #define KDL_TOOL_CC_KERNELS_H
 
 #include "base/arena.h"
-#include "cc/source/place.h"
-#include "target/kernel_key.h"
+#include "base/text.h"
 
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A place in a source. */
+typedef struct cc_place {
+  kdl_string file;       /* empty where it is not known; lies in what was read */
+  uint32_t line, column; /* 0 where it is not known */
+} cc_place;
 
 typedef struct cc_param {
   const char *name; /* "" where it has none */
@@ -26,6 +31,16 @@ typedef struct cc_param {
   bool is_const;  /* a pointer to what is const */
   cc_place place;
 } cc_param;
+
+/* What KDL_BLOCK and its like give a kernel. */
+typedef enum cc_field {
+  CC_BLOCK,
+  CC_TILE,
+  CC_SUBGROUP,
+  CC_SHARED,
+  CC_REV,
+  CC_FIELD_COUNT
+} cc_field;
 
 typedef struct cc_kernel {
   const char *name;
@@ -40,10 +55,10 @@ typedef struct cc_kernel {
   cc_param *params;
   size_t param_count;
   cc_place place;
-  const char *sig;        /* of kdl.kernel.NAME: see signature.h */
-  unsigned said;          /* 1 << kdl_kernel_field */
-  unsigned said_too_much; /* likewise: more than three values */
-  uint32_t values[KDL_KERNEL_FIELD_COUNT][3];
+  const char *sig;   /* of kdl.kernel.NAME: see signature.h */
+  unsigned fields;   /* 1 << cc_field */
+  unsigned overfull; /* likewise: more than three values */
+  uint32_t values[CC_FIELD_COUNT][3];
 } cc_kernel;
 
 typedef struct cc_kernels {
@@ -56,6 +71,11 @@ typedef struct cc_kernels {
   bool can_relax;     /* kdl-ld is here */
 } cc_kernels;
 
+/* Whether the source says a field, by KDL_BLOCK and the like. */
+static inline bool cc_kernel_has(const cc_kernel *kernel, cc_field field) {
+  return kernel->fields >> field & 1;
+}
+
 /* Whether its work-items wait for one another, and there are several. */
 bool cc_kernel_waits(const cc_kernel *kernel);
 
@@ -63,7 +83,7 @@ bool cc_kernel_waits(const cc_kernel *kernel);
  * if there were several may have atomic operations in group memory, which need not be atomic. */
 bool cc_kernels_wait(const cc_kernels *kernels);
 
-/* Strings lie in the arena, places in the dump. */
-kdl_status cc_kernels_read(kdl_arena *arena, kdl_string ast, cc_kernels *out_kernels);
+/* The kernel of that name; NULL where there is none. */
+const cc_kernel *cc_kernel_find(const cc_kernels *kernels, kdl_string name);
 
 #endif

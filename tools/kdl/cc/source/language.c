@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/source/language.h"
-
 #include "base/error.h"
+#include "cc/source/target.h"
 
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/source/signature.h"
-
 #include "base/error.h"
-
-#include <string.h>
+#include "cc/source/text.h"
+#include "cc/source/wrapper.h"
 
 /* The columns of an answer: the type, more of it, and the type it points to. Where it points to
  * something, `is_signed` is whether that is const. */
@@ -53,7 +51,7 @@ static const char queries[] =
     "  KDL_ASK_TYPE(U),\n";
 
 /* The last answer: whether Clang computes faster than it is exact. */
-enum { exact_math = 1, fast_math = 2 };
+enum { fast_math = 2 };
 static const char last_answer[] = "#ifdef __FAST_MATH__\n2};\n#else\n1};\n#endif\n";
 
 static void ask_c(FILE *out, bool is_opencl, const cc_kernels *kernels) {
@@ -148,16 +146,11 @@ void cc_signature_ask(FILE *out, const cc_target *target, cc_language language,
 
 /* From "@kdl_answers = constant [21 x i32] [i32 8, i32 4, ..." the place of the first number. */
 static bool find_answers(kdl_string ir, size_t *out_at) {
-  static const char name[] = "\n@kdl_answers = ", first[] = "] [";
-  const char *line = memmem(ir.data, ir.length, name, sizeof name - 1);
-  if (!line)
-    return false;
-  size_t left = ir.length - (size_t)(line - ir.data);
-  const char *start = memmem(line, left, first, sizeof first - 1);
-  if (!start)
-    return false;
-  *out_at = (size_t)(start - ir.data) + sizeof first - 1;
-  return true;
+  kdl_string line, first;
+  bool is_found =
+      cc_text_after(ir, "\n@kdl_answers = ", &line) && cc_text_after(line, "] [", &first);
+  *out_at = is_found ? (size_t)(first.data - ir.data) : 0;
+  return is_found;
 }
 
 static bool next_answer(kdl_string ir, size_t *at, uint32_t *out_number) {
@@ -214,9 +207,7 @@ static void out_param(kdl_out *out, const uint32_t answer[column_count]) {
 static kdl_status read_signature(kdl_arena *arena, kdl_string ir, size_t *at, cc_kernel *kernel) {
   enum { longest = 32 }; /* "ptr<...>" or "bytes<4294967295:4096>", and a blank */
   size_t room = kernel->param_count * longest + 1;
-  char *sig = kdl_arena_alloc(arena, room);
-  if (!sig)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a signature");
+  char *sig = xarena_alloc(arena, room);
   kdl_out out = {sig, room, 0};
   sig[0] = '\0';
   for (size_t i = 0; i < kernel->param_count; ++i) {
@@ -240,12 +231,11 @@ kdl_status cc_signature_read(kdl_arena *arena, kdl_string ir, cc_kernels *kernel
   size_t at = 0;
   if (!find_answers(ir, &at))
     return kdl_fail(KDL_BAD_FILE, "found no @kdl_answers in Clang's IR");
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < kernels->count && status == KDL_OK; ++i)
-    status = read_signature(arena, ir, &at, &kernels->items[i]);
-  uint32_t math = exact_math;
-  if (status == KDL_OK && !next_answer(ir, &at, &math))
+  for (size_t i = 0; i < kernels->count; ++i)
+    KDL_TRY(read_signature(arena, ir, &at, &kernels->items[i]));
+  uint32_t math;
+  if (!next_answer(ir, &at, &math))
     return kdl_fail(KDL_BAD_FILE, "found no answer about math in Clang's IR");
   kernels->has_fast_math = math == fast_math;
-  return status;
+  return KDL_OK;
 }

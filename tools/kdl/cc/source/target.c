@@ -22,15 +22,20 @@ const char cc_target_names[] = "sm_90, compute_90, gfx942, gfx11-generic, spirv6
 /* ------------------------------------------------------------------------------------------ */
 /* One function per family: false where the name is another's                                   */
 
+static cc_target target_of(cc_family family, kdl_feature_class features, const char *triple,
+                           const char *vendor, uint16_t offload_kind) {
+  return (cc_target){.family = family,
+                     .features = features,
+                     .packed_triple = triple,
+                     .vendor = vendor,
+                     .offload_kind = offload_kind};
+}
+
 static bool parse_nvidia(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   kdl_nvptx_arch arch;
   if (!kdl_text_starts(name, "sm_") && !kdl_text_starts(name, "compute_"))
     return false;
-  *out = (cc_target){.family = CC_NVIDIA,
-                     .features = KDL_CLASS_GPU,
-                     .packed_triple = "nvptx64-nvidia-cuda",
-                     .vendor = "_nv",
-                     .offload_kind = KDL_OFFLOAD_CUDA};
+  *out = target_of(CC_NVIDIA, KDL_CLASS_GPU, "nvptx64-nvidia-cuda", "_nv", KDL_OFFLOAD_CUDA);
   if (!kdl_nvptx_parse(name, &arch, out_error))
     return true;
   uint32_t first = kdl_nvptx_first_ptx(&arch);
@@ -50,11 +55,7 @@ static bool parse_amd(kdl_string name, cc_target *out, kdl_parse_error *out_erro
   kdl_amdgcn_id id;
   if (!kdl_text_starts(name, "gfx"))
     return false;
-  *out = (cc_target){.family = CC_AMD,
-                     .features = KDL_CLASS_GPU,
-                     .packed_triple = "amdgcn-amd-amdhsa",
-                     .vendor = "_amd",
-                     .offload_kind = KDL_OFFLOAD_HIP};
+  *out = target_of(CC_AMD, KDL_CLASS_GPU, "amdgcn-amd-amdhsa", "_amd", KDL_OFFLOAD_HIP);
   if (!kdl_amdgcn_parse(name, &id, out_error))
     return true;
   out->is_generic = kdl_amdgcn_is_generic(id.processor);
@@ -67,51 +68,32 @@ static bool parse_amd(kdl_string name, cc_target *out, kdl_parse_error *out_erro
 static bool parse_spirv(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   if (!kdl_text_starts(name, "spirv64"))
     return false;
-  *out = (cc_target){.family = CC_SPIRV,
-                     .features = KDL_CLASS_GPU,
-                     .arch = "generic",
-                     .triple = "spirv64v1.2-unknown-unknown",
-                     .packed_triple = "spirv64-unknown-unknown",
-                     .vendor = "_intel",
-                     .offload_kind = KDL_OFFLOAD_SYCL};
-  if (kdl_text_is(name, "spirv64"))
+  bool is_plain = kdl_text_is(name, "spirv64");
+  *out = target_of(CC_SPIRV, KDL_CLASS_GPU, "spirv64-unknown-unknown", "_intel", KDL_OFFLOAD_SYCL);
+  snprintf(out->arch, sizeof out->arch, "generic");
+  snprintf(out->triple, sizeof out->triple, "%.*s%s-unknown-unknown", (int)name.length, name.data,
+           is_plain ? "v1.2" : "");
+  if (is_plain)
     return true;
   if (name.length != 11 || !kdl_text_starts(name, "spirv64v1.") || name.data[10] < '0' ||
       name.data[10] > '6')
     *out_error = (kdl_parse_error){7, "spirv64, or a version of it: spirv64v1.0 to spirv64v1.6"};
-  snprintf(out->triple, sizeof out->triple, "%.*s-unknown-unknown", (int)name.length, name.data);
   return true;
 }
 
 static bool parse_opencl(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   (void)out_error;
-  *out = (cc_target){.family = CC_OPENCL,
-                     .features = KDL_CLASS_GPU,
-                     .triple = "spirv64v1.0-unknown-unknown",
-                     .packed_triple = "spir64-unknown-unknown",
-                     .vendor = "",
-                     .offload_kind = KDL_OFFLOAD_NONE};
+  *out = target_of(CC_OPENCL, KDL_CLASS_GPU, "spir64-unknown-unknown", "", KDL_OFFLOAD_NONE);
+  snprintf(out->triple, sizeof out->triple, "spirv64v1.0-unknown-unknown");
   return kdl_text_is(name, "opencl-c");
 }
 
-/* The base of a CPU's name goes to Clang as it is, what follows as features. */
-static void split_cpu(kdl_string name, cc_target *out) {
-  size_t plus = kdl_text_find(name, 0, "+");
-  snprintf(out->arch, sizeof out->arch, "%.*s", (int)name.length, name.data);
-  snprintf(out->cpu, sizeof out->cpu, "%.*s", (int)plus, name.data);
-  if (plus < name.length)
-    kdl_feature_parse(out->features, kdl_text_from(name, plus + 1), &out->plus, NULL);
-}
-
 static cc_target cpu_target(kdl_feature_class features, const char *triple) {
-  return (cc_target){.family = CC_HOST,
-                     .features = features,
-                     .packed_triple = triple,
-                     .vendor = "",
-                     .offload_kind = KDL_OFFLOAD_OPENMP};
+  return target_of(CC_HOST, features, triple, "", KDL_OFFLOAD_OPENMP);
 }
 
-/* False where not even the beginning is the name of such a CPU. */
+/* The base of a CPU's name goes to Clang as it is, what follows as features. False where not even
+ * the beginning is the name of such a CPU. */
 static bool parse_cpu(kdl_string name, kdl_cpu_parse *parse, cc_target *out,
                       kdl_parse_error *out_error) {
   kdl_parse_error error = {0, NULL};
@@ -119,7 +101,11 @@ static bool parse_cpu(kdl_string name, kdl_cpu_parse *parse, cc_target *out,
   if (is_other || (!parse(name, &out->has, &error) && error.position == 0))
     return false;
   *out_error = error;
-  split_cpu(name, out);
+  size_t plus = kdl_text_find(name, 0, "+");
+  snprintf(out->arch, sizeof out->arch, "%.*s", (int)name.length, name.data);
+  snprintf(out->cpu, sizeof out->cpu, "%.*s", (int)plus, name.data);
+  if (plus < name.length)
+    kdl_feature_parse(out->features, kdl_text_from(name, plus + 1), &out->plus, NULL);
   return true;
 }
 

@@ -20,6 +20,11 @@
 
 #include <kdl/kdl.h>
 
+/* The language of a source file. `asked` is what -x says, or NULL. KDL_BAD_CALL where the file's
+ * suffix is none that is known. */
+typedef enum cc_language { CC_C, CC_CXX, CC_OPENCL_C, CC_CUDA, CC_HIP } cc_language;
+kdl_status cc_language_of(const char *path, const char *asked, cc_language *out_language);
+
 typedef enum cc_family { CC_NVIDIA, CC_AMD, CC_SPIRV, CC_OPENCL, CC_HOST } cc_family;
 
 enum { CC_TARGET_ROOM = KDL_SPEC_ARCH };

@@ -55,12 +55,9 @@ void cc_wrapper_rename(FILE *out, const cc_kernels *kernels) {
   }
 }
 
-static void write_extent(FILE *out, const cc_kernel *kernel, kdl_kernel_field field) {
+static void write_extent(FILE *out, const cc_kernel *kernel, cc_field field) {
   const uint32_t *extent = kernel->values[field];
-  if (kernel->said >> field & 1)
-    fprintf(out, "{%u, %u, %u}", extent[0], extent[1], extent[2]);
-  else
-    fputs("{0, 0, 0}", out);
+  fprintf(out, "{%u, %u, %u}", extent[0], extent[1], extent[2]);
 }
 
 /* The loop over one direction of the block, which is a constant where the kernel says it. Where
@@ -68,8 +65,8 @@ static void write_extent(FILE *out, const cc_kernel *kernel, kdl_kernel_field fi
 static void write_loop(FILE *out, const cc_kernel *kernel, int d) {
   static const char *const indents[] = {"      ", "    ", "  "};
   char length[32];
-  if (kernel->said >> KDL_KERNEL_BLOCK & 1)
-    snprintf(length, sizeof length, "%u", kernel->values[KDL_KERNEL_BLOCK][d]);
+  if (cc_kernel_has(kernel, CC_BLOCK))
+    snprintf(length, sizeof length, "%u", kernel->values[CC_BLOCK][d]);
   else
     snprintf(length, sizeof length, "group->block[%d]", d);
   fprintf(out, "%skdl_item.block[%d] = %s;\n", indents[d], d, length);
@@ -136,10 +133,9 @@ static void write_description(FILE *out, const cc_kernel *kernel) {
           "KDL_KERNEL_EXPORT const kdl_host_kernel kdl_host_kernel_%s = {\n"
           "    KDL_HOST_ABI, sizeof(kdl_host_kernel), kdl_cc_run_%s, ",
           name, name, name);
-  write_extent(out, kernel, KDL_KERNEL_BLOCK);
+  write_extent(out, kernel, CC_BLOCK);
   fputs(", ", out);
-  write_extent(out, kernel,
-               kernel->said >> KDL_KERNEL_TILE & 1 ? KDL_KERNEL_TILE : KDL_KERNEL_BLOCK);
+  write_extent(out, kernel, cc_kernel_has(kernel, CC_TILE) ? CC_TILE : CC_BLOCK);
   fprintf(out, ", 0, %zu, kdl_cc_params_%s};\n", kernel->param_count, name);
 }
 

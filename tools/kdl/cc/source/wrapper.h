@@ -4,7 +4,7 @@
 #define KDL_TOOL_CC_WRAPPER_H
 
 #include "cc/source/kernels.h"
-#include "cc/source/language.h"
+#include "cc/source/target.h"
 
 #include <kdl/kdl.h>
 
@@ -24,5 +24,17 @@ void cc_wrapper_write(FILE *out, cc_language language, const cc_kernels *kernels
 /* What a compiler calls without being asked: an image that brings these along needs nothing of the
  * program that loads it. memset is there in any case. */
 void cc_wrapper_write_memory(FILE *out, cc_language language);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Signatures                                                                                   */
+
+/* What the parameters of kernels are, only the compiler for the target knows: a typedef, an enum,
+ * the layout of a structure, an address space. So it is asked to put the answers, as constants,
+ * into an array. This writes what follows the source in the file that is compiled to IR. */
+void cc_signature_ask(FILE *out, const cc_target *target, cc_language language,
+                      const cc_kernels *kernels);
+
+/* Reads the array from the IR, and sets `sig`, `is_global` and `is_const`. */
+kdl_status cc_signature_read(kdl_arena *arena, kdl_string ir, cc_kernels *kernels);
 
 #endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/opencl/nodes.h"
-
-#include "base/error.h"
-#include "cc/source/place.h"
-
-#include <string.h>
+#include "cc/ast/clang_ast.h"
+#include "cc/ast/dump.h"
+#include "cc/source/text.h"
 
 /* Where the lines of a text begin. */
 typedef struct {
@@ -13,19 +10,21 @@ typedef struct {
   size_t count;
 } lines;
 
-static bool find_lines(kdl_arena *arena, kdl_string text, lines *out) {
+static size_t count_lines(kdl_string text) {
   size_t count = 1;
   for (size_t i = 0; i < text.length; ++i)
     count += text.data[i] == '\n';
-  *out = (lines){text, kdl_arena_alloc(arena, count * sizeof *out->starts), 0};
-  if (!out->starts)
-    return false;
-  out->starts[out->count++] = 0;
+  return count;
+}
+
+static lines find_lines(kdl_arena *arena, kdl_string text) {
+  lines all = {text, xarena_alloc(arena, count_lines(text) * sizeof *all.starts), 0};
+  all.starts[all.count++] = 0;
   for (size_t i = 0; i < text.length; ++i) {
     if (text.data[i] == '\n')
-      out->starts[out->count++] = i + 1;
+      all.starts[all.count++] = i + 1;
   }
-  return true;
+  return all;
 }
 
 /* The text's length where there is no such place. */
@@ -37,8 +36,7 @@ static size_t offset_of(const lines *all, cc_place place) {
 }
 
 static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kdl_is_digit(c) || c == '_' ||
-         (unsigned char)c >= 0x80;
+  return cc_is_word(c) || (unsigned char)c >= 0x80;
 }
 
 /* A number goes on behind '.', and behind the sign of an exponent. */
@@ -80,17 +78,12 @@ static kdl_string take_quoted(kdl_string line, size_t *at) {
   return (kdl_string){line.data + begin, end - begin};
 }
 
-/* "used a 'T':'float' lvalue": the last word before the type, the type, and what follows. */
-static void read_words(kdl_string line, cc_node *node) {
-  size_t at = 0;
-  while (at < line.length && !(line.data[at] == '\'' && at > 0 && line.data[at - 1] == ' '))
-    ++at;
-  if (at >= line.length)
+/* "used a 'T':'float' lvalue": the type without typedefs, and what follows. */
+static void read_type(kdl_string line, cc_node *node) {
+  kdl_string rest;
+  if (!cc_text_after(line, " '", &rest))
     return;
-  size_t end = at - 1, begin = end;
-  while (begin > 0 && line.data[begin - 1] != ' ')
-    --begin;
-  node->name = (kdl_string){line.data + begin, end - begin};
+  size_t at = (size_t)(rest.data - line.data) - 1;
   node->type = take_quoted(line, &at);
   if (at + 1 < line.length && line.data[at] == ':' && line.data[at + 1] == '\'') {
     ++at;
@@ -99,46 +92,31 @@ static void read_words(kdl_string line, cc_node *node) {
   node->rest = kdl_text_from(line, at);
 }
 
-static void read_node(kdl_string line, const char *file, const lines *all, cc_place *last,
-                      cc_node *node) {
-  size_t indent = 0;
-  while (indent < line.length && strchr(" |`-", line.data[indent]))
-    ++indent;
-  line = kdl_text_from(line, indent);
-  cc_place first;
-  cc_place final;
-  cc_place_range(line, last, &first, &final);
-  *node =
-      (cc_node){.level = (unsigned)(indent / 2), .kind = {line.data, kdl_text_find(line, 0, " ")}};
-  read_words(line, node);
-  if (!kdl_text_is(first.file, file) || !kdl_text_is(final.file, file))
-    return;
-  node->begin = offset_of(all, first);
-  node->end = end_of_token(all->text, offset_of(all, final));
-  if (node->end < node->begin)
-    node->end = node->begin;
+static cc_node read_node(kdl_string line, const char *file, const lines *all, cc_place *last) {
+  cc_node node = {.level = cc_dump_level(&line), .type = {"", 0}, .rest = {"", 0}};
+  cc_dump_places places = cc_dump_read_places(line, last);
+  node.kind = cc_text_until(line, " ");
+  read_type(line, &node);
+  if (!kdl_text_is(places.first.file, file) || !kdl_text_is(places.final.file, file))
+    return node;
+  node.begin = offset_of(all, places.first);
+  node.end = end_of_token(all->text, offset_of(all, places.final));
+  if (node.end < node.begin)
+    node.end = node.begin;
+  return node;
 }
 
-kdl_status cc_nodes_read(kdl_arena *arena, kdl_string dump, const char *file, kdl_string text,
-                         cc_nodes *out_nodes) {
-  size_t count = 1;
-  for (size_t i = 0; i < dump.length; ++i)
-    count += dump.data[i] == '\n';
-  lines all;
-  cc_node *items = kdl_arena_alloc(arena, count * sizeof *items);
-  if (!items || !find_lines(arena, text, &all))
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the nodes of a kernel's syntax");
+cc_nodes cc_ast_nodes(kdl_arena *arena, kdl_string dump, const char *file, kdl_string text) {
+  cc_nodes nodes = {xarena_alloc(arena, count_lines(dump) * sizeof *nodes.items), 0};
+  lines all = find_lines(arena, text);
   cc_place last = {.line = 0};
-  *out_nodes = (cc_nodes){items, 0};
-  for (size_t at = 0, end; at < dump.length; at = end + 1) {
-    end = kdl_text_find(dump, at, "\n");
-    read_node((kdl_string){dump.data + at, end - at}, file, &all, &last,
-              &items[out_nodes->count++]);
-  }
-  return KDL_OK;
+  kdl_string line;
+  while (cc_next_line(&dump, &line))
+    nodes.items[nodes.count++] = read_node(line, file, &all, &last);
+  return nodes;
 }
 
-size_t cc_nodes_child(const cc_nodes *nodes, size_t node, size_t n) {
+size_t cc_ast_child(const cc_nodes *nodes, size_t node, size_t n) {
   unsigned level = nodes->items[node].level;
   for (size_t i = node + 1; i < nodes->count && nodes->items[i].level > level; ++i) {
     if (nodes->items[i].level == level + 1 && n-- == 0)

@@ -6,7 +6,7 @@
  *     ParmVarDecl 0x55d8 <col:25, col:31> col:31 used a 'float'
  *     TypedefDecl 0x5590 <<invalid sloc>> <invalid sloc> implicit __int128_t '__int128'
  */
-#include "cc/source/place.h"
+#include "cc/ast/dump.h"
 
 #include <string.h>
 
@@ -25,8 +25,7 @@ static bool take_number(kdl_string text, size_t *end, uint32_t *out_number) {
 
 /* "saxpy.c:7:1", "line:8:19" or "col:31"; false where it is none of them. */
 static bool read_place(kdl_string text, cc_place *place) {
-  uint32_t column;
-  uint32_t line;
+  uint32_t column, line;
   size_t end = text.length;
   if (!take_number(text, &end, &column))
     return false;
@@ -62,32 +61,32 @@ static size_t skip_addresses(kdl_string node) {
   }
 }
 
-cc_place cc_place_range(kdl_string node, cc_place *last, cc_place *out_first, cc_place *out_final) {
-  cc_place begin = {.line = 0};
+unsigned cc_dump_level(kdl_string *line) {
+  size_t indent = 0;
+  while (indent < line->length && strchr(" |`-", line->data[indent]))
+    ++indent;
+  *line = kdl_text_from(*line, indent);
+  return (unsigned)(indent / 2);
+}
+
+cc_dump_places cc_dump_read_places(kdl_string node, cc_place *last) {
+  cc_dump_places places = {.first = {.line = 0}};
   size_t at = skip_addresses(node);
-  *out_first = *out_final = begin;
   if (at >= node.length || node.data[at] != '<')
-    return begin;
+    return places;
   for (int i = 0; i < 2 && at < node.length && node.data[at] != '>'; ++i) {
     at += i ? 2 : 1; /* behind the '<', or ", " */
     size_t end = end_of_place(node, at, ",>");
     bool is_place = end <= node.length && read_place((kdl_string){node.data + at, end - at}, last);
-    if (i == 0 && is_place)
-      begin = *last;
-    *out_final = is_place ? *last : (cc_place){.line = 0};
+    places.final = is_place ? *last : (cc_place){.line = 0};
+    if (i == 0)
+      places.first = places.final;
     at = end;
   }
-  *out_first = begin;
+  places.name = places.first;
   at += 2; /* behind "> " */
-  if (at >= node.length)
-    return begin;
-  size_t end = end_of_place(node, at, " ");
-  return end <= node.length && read_place((kdl_string){node.data + at, end - at}, last) ? *last
-                                                                                        : begin;
-}
-
-cc_place cc_place_follow(kdl_string node, cc_place *last) {
-  cc_place first;
-  cc_place final;
-  return cc_place_range(node, last, &first, &final);
+  size_t end = at < node.length ? end_of_place(node, at, " ") : node.length;
+  if (at < end && end <= node.length && read_place((kdl_string){node.data + at, end - at}, last))
+    places.name = *last;
+  return places;
 }

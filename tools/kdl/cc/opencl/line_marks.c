@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/source/line_marks.h"
+#include "cc/opencl/opencl_c.h"
+#include "cc/source/text.h"
 
 typedef struct {
   kdl_string file;
   uint32_t line;
 } place;
-
-static bool is_blank(kdl_string line) {
-  for (size_t i = 0; i < line.length; ++i) {
-    if (line.data[i] != ' ' && line.data[i] != '\t')
-      return false;
-  }
-  return true;
-}
 
 /* # 12 "folder/saxpy.c" 2 */
 static bool read_mark(kdl_string line, place *out_place) {
@@ -23,9 +16,8 @@ static bool read_mark(kdl_string line, place *out_place) {
   size_t end = line.length;
   while (end > begin && line.data[end - 1] != '"')
     --end;
-  if (end <= begin)
-    return true;
-  out_place->file = (kdl_string){line.data + begin, end - 1 - begin};
+  if (end > begin)
+    out_place->file = (kdl_string){line.data + begin, end - 1 - begin};
   return true;
 }
 
@@ -38,11 +30,12 @@ static kdl_string last_name(kdl_string file) {
 
 cc_place cc_line_marks_place(kdl_string text, size_t at) {
   place read = {{"", 0}, 0};
-  for (size_t start = 0, end; start < text.length; start = end + 1) {
-    end = kdl_text_find(text, start, "\n");
-    if (read_mark((kdl_string){text.data + start, end - start}, &read))
+  kdl_string line;
+  for (kdl_string rest = text; cc_next_line(&rest, &line);) {
+    size_t start = (size_t)(line.data - text.data);
+    if (read_mark(line, &read))
       continue;
-    if (at <= end)
+    if (at <= start + line.length)
       return (cc_place){read.file, read.line, (uint32_t)(at - start) + 1};
     ++read.line;
   }
@@ -55,23 +48,21 @@ static void go_to(FILE *out, place to, place *from) {
   bool is_near =
       kdl_text_equal(to.file, from->file) && to.line >= from->line && to.line - from->line <= few;
   if (!is_near)
-    fprintf(out, "#line %u \"%.*s\"\n", to.line, (int)to.file.length, to.file.data);
+    fprintf(out, "#line %u \"%.*s\"\n", to.line, CC_SHOWN(to.file));
   for (; is_near && from->line < to.line; ++from->line)
     fputc('\n', out);
   *from = to;
 }
 
 void cc_line_marks_write(FILE *out, kdl_string text) {
-  place read = {{"", 0}, 0};
-  place written = {{"", 0}, 0};
-  for (size_t at = 0, end; at < text.length; at = end + 1) {
-    end = kdl_text_find(text, at, "\n");
-    kdl_string line = {text.data + at, end - at};
+  place read = {{"", 0}, 0}, written = {{"", 0}, 0};
+  kdl_string line;
+  while (cc_next_line(&text, &line)) {
     if (read_mark(line, &read))
       continue;
-    if (!is_blank(line)) {
+    if (strspn(line.data, " \t") < line.length) { /* it is not blank */
       go_to(out, (place){last_name(read.file), read.line}, &written);
-      fprintf(out, "%.*s\n", (int)line.length, line.data);
+      fprintf(out, "%.*s\n", CC_SHOWN(line));
       ++written.line;
     }
     ++read.line;

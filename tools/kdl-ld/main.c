@@ -6,15 +6,14 @@
 #include "cli/beside.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/report.h"
 #include "confine/confine.h"
-#include "confine/held_file.h"
 #include "confine/worker.h"
 #include "emit/emit.h"
-#include "groups/groups.h"
+#include "groups_command.h"
+#include "report.h"
 #include "system/environment.h"
-#include "version.h"
-#include "write_report.h"
 
 #include <llvm-c/ErrorHandling.h>
 
@@ -40,91 +39,59 @@ static void give_up(const char *reason) {
 
 /* Built-in microkernels that are not there may be there later: the result depends on that too.
  */
-static kdl_status find_builtin(ld_linker *linker) {
+static void find_builtin(ld_linker *linker) {
   char place[PATH_MAX];
   if (!linker->request->has_builtin || !cli_beside(LD_BUILTIN, place))
-    return KDL_OK;
+    return;
   linker->builtin = realpath(place, NULL);
   if (!linker->builtin && errno == ENOMEM)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the path of the built-in microkernels");
+    cli_out_of_memory();
   if (!linker->builtin)
     kdl_debug(KDL_DEBUG_LINK, "%s: there are no built-in microkernels", place);
-  return ld_words_add(&linker->depends, linker->builtin ? linker->builtin : place);
+  ld_words_add(&linker->depends, linker->builtin ? linker->builtin : place);
 }
 
-static kdl_status open_libraries(ld_linker *linker) {
+static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
   const ld_request *request = linker->request;
-  return ld_libraries_open(request->libraries.items, request->libraries.count, linker->builtin,
-                           &request->device, &linker->libraries);
-}
-
-/* Nothing that this program was not told of by its command line is read before. */
-static kdl_status confine(ld_linker *linker) {
   ld_confinement confinement;
-  kdl_status status = find_builtin(linker);
-  return status == KDL_OK ? ld_confine(linker->request, linker->builtin, &confinement) : status;
+  find_builtin(linker);
+  /* Nothing that this program was not told of by its command line is read before. */
+  KDL_TRY(ld_confine(request, linker->builtin, &confinement));
+  KDL_TRY(cli_bytes_read(request->path, caller));
+  KDL_TRY(ld_target_init(request, &linker->target));
+  ld_stages_count(&linker->stages, LD_STAGE_START);
+  KDL_TRY(ld_module_read(linker->context, caller->data, caller->size, request->caller,
+                         &linker->module));
+  ld_stages_count(&linker->stages, LD_STAGE_PARSE);
+  KDL_TRY(ld_target_admit(&linker->target, request, linker->module, request->caller));
+  KDL_TRY(ld_link_keep(linker));
+  ld_stages_count(&linker->stages, LD_STAGE_LINK);
+  ld_words_add(&linker->depends, ld_version_library());
+  KDL_TRY(ld_libraries_open(request, linker->builtin, &linker->libraries));
+  ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
+  KDL_TRY(ld_link(linker));
+  if (request->emit != LD_EMIT_CHOICE)
+    KDL_TRY(ld_link_close(linker));
+  ld_stages_count(&linker->stages, LD_STAGE_LINK);
+  return KDL_OK;
 }
 
 static kdl_status link_and_emit(ld_linker *linker, cli_bytes *caller, ld_output *output) {
-  const ld_request *request = linker->request;
-  kdl_status status = confine(linker);
-  if (status == KDL_OK)
-    status = cli_bytes_read(request->path, caller);
-  if (status == KDL_OK)
-    status = ld_target_init(request, &linker->target);
+  KDL_TRY(link_modules(linker, caller));
+  if (linker->request->emit == LD_EMIT_CHOICE)
+    return KDL_OK;
+  KDL_TRY(ld_target_finish(&linker->target, linker->request));
   ld_stages_count(&linker->stages, LD_STAGE_START);
-  if (status == KDL_OK)
-    status = ld_module_read(linker->context, caller->data, caller->size, request->caller,
-                            &linker->module);
-  ld_stages_count(&linker->stages, LD_STAGE_PARSE);
-  if (status == KDL_OK)
-    status = ld_target_admit(&linker->target, request, linker->module, request->caller);
-  if (status == KDL_OK)
-    status = ld_link_keep(linker);
-  ld_stages_count(&linker->stages, LD_STAGE_LINK);
-  if (status == KDL_OK)
-    status = ld_words_add(&linker->depends, ld_version_library());
-  if (status == KDL_OK)
-    status = open_libraries(linker);
-  ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
-  if (status == KDL_OK)
-    status = ld_link(linker);
-  if (status == KDL_OK && request->emit != LD_EMIT_CHOICE)
-    status = ld_link_close(linker);
-  ld_stages_count(&linker->stages, LD_STAGE_LINK);
-  if (status != KDL_OK || request->emit == LD_EMIT_CHOICE)
-    return status;
-  status = ld_target_finish(&linker->target, request);
-  ld_stages_count(&linker->stages, LD_STAGE_START);
-  if (status != KDL_OK)
-    return status;
   ld_target_apply(&linker->target, linker->module);
-  status = ld_emit_optimise(linker);
-  if (status == KDL_OK)
-    status = ld_emit_output(linker, output);
-  if (status == KDL_OK)
-    status = ld_held_file_write(request->output, output->data, output->size);
+  KDL_TRY(ld_emit_optimise(linker));
+  KDL_TRY(ld_emit_output(linker, output));
+  KDL_TRY(ld_held_file_write(linker->request->output, output->data, output->size));
   ld_stages_count(&linker->stages, LD_STAGE_WRITE);
-  return status;
-}
-
-static kdl_status write_report(const ld_linker *linker, const ld_output *output,
-                               const char *error) {
-  char *text = NULL;
-  size_t size;
-  kdl_status status = ld_report_make(linker, output, error, &text, &size);
-  if (status == KDL_OK)
-    status = ld_held_file_write(linker->request->report, text, size);
-  free(text);
-  return status;
+  return KDL_OK;
 }
 
 static void free_linker(ld_linker *linker) {
-  free(linker->constants.items);
   free(linker->choices);
-  ld_words_free(&linker->kernels);
-  ld_words_free(&linker->undefined);
-  ld_words_free(&linker->depends);
   ld_target_free(&linker->target);
   if (linker->module)
     LLVMDisposeModule(linker->module);
@@ -132,18 +99,22 @@ static void free_linker(ld_linker *linker) {
   free(linker->builtin);
 }
 
+/* The report is written after a refusal too. */
 static int finish(const ld_linker *linker, const ld_output *output, kdl_status status) {
-  char error[2048] = "";
-  if (status != KDL_OK)
-    snprintf(error, sizeof error, "%s", kdl_error_message());
+  char error[2048];
+  size_t size;
+  snprintf(error, sizeof error, "%s", status == KDL_OK ? "" : kdl_error_message());
   cli_finish(status);
-  if (!linker->request->report)
-    return status == KDL_OK ? exit_done : exit_refused;
-  bool has_output = status == KDL_OK && linker->request->emit != LD_EMIT_CHOICE;
-  kdl_status reported =
-      write_report(linker, has_output ? output : NULL, status == KDL_OK ? NULL : error);
-  cli_finish(reported);
-  return status == KDL_OK && reported == KDL_OK ? exit_done : exit_refused;
+  if (linker->request->report) {
+    bool has_output = status == KDL_OK && linker->request->emit != LD_EMIT_CHOICE;
+    char *text =
+        ld_report_make(linker, has_output ? output : NULL, status == KDL_OK ? NULL : error, &size);
+    kdl_status reported = ld_held_file_write(linker->request->report, text, size);
+    cli_finish(reported);
+    free(text);
+    status = status == KDL_OK ? reported : status;
+  }
+  return status == KDL_OK ? exit_done : exit_refused;
 }
 
 typedef struct {
@@ -153,10 +124,16 @@ typedef struct {
 
 static int work(void *user) {
   const job *of = user;
+  kdl_arena *arena = of->request.arena;
   ld_context context;
   cli_bytes caller = {.data = NULL};
   ld_context_init(&context);
-  ld_linker linker = {.request = &of->request, .context = &context, .stages = of->stages};
+  ld_linker linker = {.request = &of->request,
+                      .context = &context,
+                      .stages = of->stages,
+                      .kernels = {.arena = arena},
+                      .undefined = {.arena = arena},
+                      .depends = {.arena = arena}};
   ld_output output = {.kind = ""};
   int code = finish(&linker, &output, link_and_emit(&linker, &caller, &output));
   free(output.data);
@@ -170,9 +147,8 @@ static int work(void *user) {
 static kdl_status work_apart(job *of, int *out_code) {
   ld_held_file output = {.path = NULL}, report = {.path = NULL};
   bool is_apart;
-  kdl_status status = ld_confine_wanted(&is_apart);
-  if (status == KDL_OK)
-    status = ld_held_file_make(&of->request.output, &output);
+  KDL_TRY(ld_confine_wanted(&is_apart));
+  kdl_status status = ld_held_file_make(&of->request.output, &output);
   if (status == KDL_OK)
     status = ld_held_file_make(&of->request.report, &report);
   if (status == KDL_OK)
@@ -186,14 +162,30 @@ static kdl_status work_apart(job *of, int *out_code) {
   return status;
 }
 
+/* The image is no longer wanted when the parent has died; one that died before that was said sends
+ * nothing. It sets limits, which a process that is started before they are set would not have, and
+ * then writes a byte. */
+static void begin_for_parent(const char *parent) {
+  char told;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!parent)
+    return;
+  if (strtol(parent, NULL, 10) != (long)getppid())
+    _exit(exit_refused);
+  while (read(STDIN_FILENO, &told, 1) < 0 && errno == EINTR)
+    continue;
+}
+
 static int run(const cli_args *args) {
+  begin_for_parent(cli_args_value(args, "parent"));
+  kdl_arena arena = {.blocks = NULL};
   job of = {.stages = {.since = ld_stages_now()}};
   int code = exit_refused;
-  kdl_status status = ld_request_read(args, &of.request);
+  kdl_status status = ld_request_read(args, &arena, &of.request);
   if (status == KDL_OK)
     status = work_apart(&of, &code);
   cli_finish(status);
-  ld_request_free(&of.request);
+  kdl_arena_free(&arena);
   return status == KDL_OK ? code : exit_refused;
 }
 
@@ -218,20 +210,6 @@ static int rights(void) {
   return status == KDL_OK ? code : exit_refused;
 }
 
-/* The image is no longer wanted when the parent has died; one that died before that was said sends
- * nothing. It sets limits, which a process that is started before they are set would not have, and
- * then writes a byte. */
-static void begin_for_parent(const char *parent) {
-  char told;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (!parent)
-    return;
-  if (strtol(parent, NULL, 10) != (long)getppid())
-    _exit(exit_refused);
-  while (read(STDIN_FILENO, &told, 1) < 0 && errno == EINTR)
-    continue;
-}
-
 static const cli_option options[] = {
     {"protocol", 0, CLI_ONCE, "1", "what the caller of this program expects of it"},
     {"caller", 0, CLI_ONCE, "FILE", "the bitcode to complete"},
@@ -239,7 +217,7 @@ static const cli_option options[] = {
     {"for", 0, CLI_ONCE, "DEVICE", "the device to link for, as 'kdl devices' prints it"},
     {"kernel", 0, CLI_MANY, "NAME", "a kernel to keep; default: all"},
     {"ukernels", 0, CLI_MANY, "PATH", "a fat binary, bitcode file or folder with microkernels"},
-    {"checked", 0, CLI_FLAG, NULL, "signatures were checked by who calls: look at none"},
+    {"checked", 0, CLI_FLAG, NULL, "the caller has checked signatures: look at none"},
     {"no-builtin", 0, CLI_FLAG, NULL, "do without the built-in microkernels"},
     {"const", 0, CLI_MANY, "NAME=VALUE", "the value of a constant"},
     {"unused-constants", 0, CLI_ONCE, "error|ignore",
@@ -261,6 +239,20 @@ static const cli_command command = {
     .run = run,
 };
 
+/* Reads the words behind the command and runs it; returns the exit code. */
+static int run_command(const cli_command *what, int count, char **words) {
+  cli_args args;
+  kdl_status status = cli_args_parse(what, count, words, &args);
+  int code = status == KDL_OK ? exit_done : exit_refused;
+  cli_finish(status);
+  if (status == KDL_OK && args.help)
+    cli_command_help(what);
+  else if (status == KDL_OK)
+    code = what->run(&args);
+  cli_args_free(&args);
+  return code;
+}
+
 int main(int argc, char **argv) {
   cli_report_set_name("kdl-ld", NULL);
   if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -279,19 +271,6 @@ int main(int argc, char **argv) {
   }
   LLVMInstallFatalErrorHandler(give_up);
   if (argc > 1 && strcmp(argv[1], "--groups") == 0)
-    return ld_groups_command(argc - 2, argv + 2);
-  cli_args args;
-  kdl_status status = cli_args_parse(&command, argc - 1, argv + 1, &args);
-  int code = exit_done;
-  if (status != KDL_OK) {
-    cli_finish(status);
-    code = exit_refused;
-  } else if (args.help) {
-    cli_command_help(&command);
-  } else {
-    begin_for_parent(cli_args_value(&args, "parent"));
-    code = run(&args);
-  }
-  cli_args_free(&args);
-  return code;
+    return run_command(&ld_groups_command, argc - 2, argv + 2);
+  return run_command(&command, argc - 1, argv + 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "version.h"
+#include "report.h"
 
 #include <llvm-c/Core.h>
 

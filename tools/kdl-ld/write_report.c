@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "write_report.h"
-
-#include "base/error.h"
-#include "base/text_stream.h"
 #include "cli/json.h"
-#include "version.h"
+#include "cli/memory.h"
+#include "report.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-static void words(cli_json *json, const char *key, const ld_words *list) {
+static void words(cli_json *json, const char *key, const kdl_words *list) {
   cli_json_put_array(json, key);
   for (size_t i = 0; i < list->count; ++i)
     cli_json_text(json, list->items[i]);
@@ -109,12 +103,10 @@ static void times(cli_json *json, const ld_stages *stages) {
   cli_json_end_object(json);
 }
 
-kdl_status ld_report_make(const ld_linker *linker, const ld_output *output, const char *error,
-                          char **out_text, size_t *out_size) {
-  cli_json json = {.file = kdl_text_stream(out_text, out_size)};
-  if (!json.file)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the report");
-  char device[KDL_SPEC_LINE];
+char *ld_report_make(const ld_linker *linker, const ld_output *output, const char *error,
+                     size_t *out_size) {
+  char *text, device[KDL_SPEC_LINE];
+  cli_json json = {.file = xtext_stream(&text, out_size)};
   kdl_out out = {device, sizeof device, 0};
   kdl_device_spec_print(&linker->request->device.spec, &out);
   cli_json_begin_object(&json);
@@ -134,7 +126,6 @@ kdl_status ld_report_make(const ld_linker *linker, const ld_output *output, cons
   times(&json, &linker->stages);
   cli_json_end_object(&json);
   fputc('\n', json.file);
-  if (fclose(json.file) != 0)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the report");
-  return KDL_OK;
+  xtext_close(json.file);
+  return text;
 }

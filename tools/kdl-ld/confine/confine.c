@@ -5,7 +5,6 @@
 #include "confine/filter.h"
 #include "confine/landlock.h"
 #include "confine/worker.h"
-#include "emit/image_programs.h"
 #include "emit/program.h"
 #include "library/search.h"
 #include "system/environment.h"
@@ -113,12 +112,12 @@ static void drop_capabilities(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
-/* A file, and the signature that may lie beside it. */
+/* A file, and its detached signature. */
 static void allow_signed(ld_landlock *landlock, const char *path) {
-  char beside[PATH_MAX];
+  char signature[PATH_MAX];
   ld_landlock_allow(landlock, path, LD_LANDLOCK_READ);
-  if (snprintf(beside, sizeof beside, "%s.minisig", path) < (int)sizeof beside)
-    ld_landlock_allow(landlock, beside, LD_LANDLOCK_READ);
+  if (snprintf(signature, sizeof signature, "%s.minisig", path) < (int)sizeof signature)
+    ld_landlock_allow(landlock, signature, LD_LANDLOCK_READ);
 }
 
 /* A library, or a folder of them: what is linked there from elsewhere is meant too. */
@@ -135,15 +134,16 @@ static void allow_library(ld_landlock *landlock, const char *path) {
 
 /* A program with the libraries that were installed beside it. */
 static void allow_program(ld_landlock *landlock, const char *path) {
-  char real[PATH_MAX], beside[PATH_MAX];
+  char real[PATH_MAX], libraries[PATH_MAX];
   static const char *const below[] = {"../lib", "../lib64"};
   if (!realpath(path, real))
     return;
   ld_landlock_allow(landlock, real, LD_LANDLOCK_RUN);
   for (size_t i = 0; i < sizeof below / sizeof *below; ++i) {
     int folder = (int)(strrchr(real, '/') - real);
-    if (snprintf(beside, sizeof beside, "%.*s/%s", folder, real, below[i]) < (int)sizeof beside)
-      ld_landlock_allow(landlock, beside, LD_LANDLOCK_RUN);
+    if (snprintf(libraries, sizeof libraries, "%.*s/%s", folder, real, below[i]) <
+        (int)sizeof libraries)
+      ld_landlock_allow(landlock, libraries, LD_LANDLOCK_RUN);
   }
 }
 
@@ -242,13 +242,6 @@ kdl_status ld_confine_wanted(bool *out_wanted) {
   return status;
 }
 
-/* Signals go no further than the processes of this program: by its namespace, or from version 6 of
- * Landlock on. */
-static ld_filter_signals signals_of(const ld_confinement *made) {
-  return ld_worker_here().has_pids || made->landlock >= 6 ? LD_FILTER_SIGNALS_SCOPED
-                                                          : LD_FILTER_SIGNALS_OWN;
-}
-
 kdl_status ld_confine(const ld_request *request, const char *builtin,
                       ld_confinement *out_confinement) {
   ld_confinement made = {.landlock = 0};
@@ -266,7 +259,11 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
     made.limits_processes = limit_processes();
     if (restrict_files(request, builtin, &made.landlock_problem, &version))
       made.landlock = version;
-    made.seccomp_problem = ld_filter_install(signals_of(&made));
+    /* Signals go no further than the processes of this program: by its namespace, or from version 6
+     * of Landlock on. */
+    made.seccomp_problem =
+        ld_filter_install(ld_worker_here().has_pids || made.landlock >= 6 ? LD_FILTER_SIGNALS_SCOPED
+                                                                          : LD_FILTER_SIGNALS_OWN);
     made.has_seccomp = made.seccomp_problem == 0;
   }
   *out_confinement = made;
@@ -282,40 +279,11 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
 /* ------------------------------------------------------------------------------------------ */
 /* What holds                                                                                   */
 
-static bool can_open(const char *path, int flags) {
-  int fd = open(path, flags | O_CLOEXEC);
+/* Whether a descriptor was given, which is closed again. */
+static bool was_given(int fd) {
   if (fd >= 0)
     close(fd);
   return fd >= 0;
-}
-
-static bool can_connect(void) {
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd >= 0)
-    close(fd);
-  return fd >= 0;
-}
-
-static bool can_raise_limits(void) {
-  struct rlimit now;
-  if (getrlimit(RLIMIT_CPU, &now) != 0)
-    return false;
-  ++now.rlim_max;
-  return setrlimit(RLIMIT_CPU, &now) == 0;
-}
-
-/* Its times, to what they are. */
-static bool can_change(const char *path) {
-  static const struct timespec as_they_are[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
-  return utimensat(AT_FDCWD, path, as_they_are, 0) == 0;
-}
-
-static bool can_watch(const char *path) {
-  int fd = inotify_init1(IN_CLOEXEC);
-  bool is_watched = fd >= 0 && inotify_add_watch(fd, path, IN_OPEN) >= 0;
-  if (fd >= 0)
-    close(fd);
-  return is_watched;
 }
 
 static void print_limit(const char *key, int resource) {
@@ -326,9 +294,22 @@ static void print_limit(const char *key, int resource) {
     printf("%s %" PRIu64 "\n", key, (uint64_t)now.rlim_cur);
 }
 
+static void print_part(const char *key, bool is_in_force, bool is_off, int problem) {
+  printf("%s %s%s\n", key, is_in_force ? "yes" : "no: ",
+         is_in_force ? ""
+         : is_off    ? "KDL_LD_CONFINE=off"
+                     : strerror(problem));
+}
+
+static void print_tried(const char *key, bool is_allowed) {
+  printf("%s %s\n", key, is_allowed ? "allowed" : "refused");
+}
+
 /* Tried, not claimed. */
 kdl_status ld_confine_print(const char *planted) {
+  static const struct timespec as_they_are[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
   ld_confinement made;
+  struct rlimit more = {.rlim_max = 0};
   KDL_TRY(ld_confine(NULL, NULL, &made));
   print_limit("cpu_seconds", RLIMIT_CPU);
   print_limit("memory", RLIMIT_AS);
@@ -337,25 +318,21 @@ kdl_status ld_confine_print(const char *planted) {
   else
     printf("processes not limited\n");
   printf("no_new_privileges %s\n", made.has_no_new_privileges ? "yes" : "no");
-  if (ld_worker_here().has_pids)
-    printf("pid_namespace yes\n");
-  else
-    printf("pid_namespace no: %s\n",
-           made.is_off ? "KDL_LD_CONFINE=off" : strerror(ld_worker_here().problem));
+  print_part("pid_namespace", ld_worker_here().has_pids, made.is_off, ld_worker_here().problem);
   if (made.landlock)
     printf("landlock %d\n", made.landlock);
   else
-    printf("landlock no: %s\n",
-           made.is_off ? "KDL_LD_CONFINE=off" : strerror(made.landlock_problem));
-  if (made.has_seccomp)
-    printf("seccomp yes\n");
-  else
-    printf("seccomp no: %s\n", made.is_off ? "KDL_LD_CONFINE=off" : strerror(made.seccomp_problem));
-  printf("read_etc_passwd %s\n", can_open("/etc/passwd", O_RDONLY) ? "allowed" : "refused");
-  printf("write_tmp %s\n", can_open(planted, O_WRONLY) ? "allowed" : "refused");
-  printf("socket %s\n", can_connect() ? "allowed" : "refused");
-  printf("change_file %s\n", can_change("/usr") ? "allowed" : "refused");
-  printf("watch_file %s\n", can_watch("/usr") ? "allowed" : "refused");
-  printf("raise_limits %s\n", can_raise_limits() ? "allowed" : "refused");
+    print_part("landlock", false, made.is_off, made.landlock_problem);
+  print_part("seccomp", made.has_seccomp, made.is_off, made.seccomp_problem);
+  print_tried("read_etc_passwd", was_given(open("/etc/passwd", O_RDONLY | O_CLOEXEC)));
+  print_tried("write_tmp", was_given(open(planted, O_WRONLY | O_CLOEXEC)));
+  print_tried("socket", was_given(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  print_tried("change_file", utimensat(AT_FDCWD, "/usr", as_they_are, 0) == 0);
+  int watches = inotify_init1(IN_CLOEXEC);
+  print_tried("watch_file", watches >= 0 && inotify_add_watch(watches, "/usr", IN_OPEN) >= 0);
+  was_given(watches);
+  bool has_limit = getrlimit(RLIMIT_CPU, &more) == 0;
+  ++more.rlim_max;
+  print_tried("raise_limits", has_limit && setrlimit(RLIMIT_CPU, &more) == 0);
   return KDL_OK;
 }

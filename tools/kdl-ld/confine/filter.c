@@ -42,134 +42,40 @@ enum {
 /* What LLVM, ld.lld, ptxas, shells and their C libraries call, and what they may call in its place:
  * on files by descriptor or as opening them allows, on memory, threads and signals of their own. */
 static const uint16_t allowed[] = {
-    /* Reading and writing what is open. */
-    SYS_read,
-    SYS_write,
-    SYS_readv,
-    SYS_writev,
-    SYS_pread64,
-    SYS_pwrite64,
-    SYS_preadv,
-    SYS_pwritev,
-    SYS_preadv2,
-    SYS_pwritev2,
-    SYS_lseek,
-    SYS_ftruncate,
-    SYS_fallocate,
-    SYS_fadvise64,
-    SYS_sendfile,
-    SYS_copy_file_range,
-    SYS_close,
-    number_close_range,
-    SYS_dup,
-    SYS_dup3,
-    SYS_pipe2,
-    SYS_ppoll,
-    SYS_pselect6,
-    SYS_memfd_create,
-    SYS_getdents64,
-    /* Opening files, which Landlock rules, and looking at them. */
-    SYS_openat,
-    SYS_fstat,
-    SYS_newfstatat,
-    SYS_statx,
-    SYS_statfs,
-    SYS_fstatfs,
-    SYS_faccessat,
-    number_faccessat2,
-    SYS_readlinkat,
-    SYS_getcwd,
-    SYS_chdir,
-    SYS_fchdir,
-    SYS_umask,
-    /* Memory. */
-    SYS_brk,
-    SYS_mmap,
-    SYS_munmap,
-    SYS_mremap,
-    SYS_mprotect,
-    SYS_madvise,
-    SYS_membarrier,
-    number_map_shadow_stack,
-    number_mseal,
-    /* Threads, and programs that are started. */
-    SYS_execve,
-    SYS_exit,
-    SYS_exit_group,
-    SYS_wait4,
-    SYS_waitid,
-    SYS_set_tid_address,
-    SYS_set_robust_list,
-    SYS_futex,
-    number_futex_waitv,
-    number_futex_wake,
-    number_futex_wait,
-    number_futex_requeue,
-#ifdef SYS_rseq
-    SYS_rseq,
-#endif
-    SYS_sched_yield,
-    SYS_sched_getaffinity,
-    SYS_sched_getparam,
-    SYS_sched_getscheduler,
-    SYS_sched_get_priority_max,
-    SYS_sched_get_priority_min,
-    SYS_getcpu,
-    /* Signals to this process. */
-    SYS_rt_sigaction,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigpending,
-    SYS_rt_sigreturn,
-    SYS_rt_sigsuspend,
-    SYS_rt_sigtimedwait,
-    SYS_sigaltstack,
-    SYS_restart_syscall,
-    /* What the process is, and the time. */
-    SYS_getpid,
-    SYS_gettid,
-    SYS_getppid,
-    SYS_getpgid,
-    SYS_getsid,
-    SYS_getuid,
-    SYS_geteuid,
-    SYS_getgid,
-    SYS_getegid,
-    SYS_getresuid,
-    SYS_getresgid,
-    SYS_getgroups,
-    SYS_getrlimit,
-    SYS_getrusage,
-    SYS_times,
-    SYS_uname,
-    SYS_sysinfo,
-    SYS_getrandom,
-    SYS_clock_gettime,
-    SYS_clock_getres,
-    SYS_clock_nanosleep,
-    SYS_nanosleep,
-    SYS_gettimeofday,
 #if defined(__x86_64__) /* calls that other architectures have under newer names */
-    SYS_open,
-    SYS_stat,
-    SYS_lstat,
-    SYS_access,
-    SYS_readlink,
-    SYS_getdents,
-    SYS_dup2,
-    SYS_pipe,
-    SYS_poll,
-    SYS_select,
-    SYS_pause,
-    SYS_time,
-    SYS_getpgrp,
-    SYS_fork,
-    SYS_vfork,
-    SYS_arch_prctl,
+    SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_getdents, SYS_dup2, SYS_pipe,
+    SYS_poll, SYS_select, SYS_pause, SYS_time, SYS_getpgrp, SYS_fork, SYS_vfork, SYS_arch_prctl,
 #endif
 #ifdef LD_SANITIZED /* a leak sanitizer traces its own process */
     SYS_ptrace,
 #endif
-};
+#ifdef SYS_rseq
+    SYS_rseq,
+#endif
+    /* Reading and writing what is open. */
+    SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv, SYS_pwritev,
+    SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_ftruncate, SYS_fallocate, SYS_fadvise64, SYS_sendfile,
+    SYS_copy_file_range, SYS_close, number_close_range, SYS_dup, SYS_dup3, SYS_pipe2, SYS_ppoll,
+    SYS_pselect6, SYS_memfd_create, SYS_getdents64,
+    /* Opening files, which Landlock rules, and looking at them. */
+    SYS_openat, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs, SYS_faccessat,
+    number_faccessat2, SYS_readlinkat, SYS_getcwd, SYS_chdir, SYS_fchdir, SYS_umask,
+    /* Memory. */
+    SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_membarrier,
+    number_map_shadow_stack, number_mseal,
+    /* Threads, and programs that are started. */
+    SYS_execve, SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_set_tid_address,
+    SYS_set_robust_list, SYS_futex, number_futex_waitv, number_futex_wake, number_futex_wait,
+    number_futex_requeue, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam,
+    SYS_sched_getscheduler, SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_getcpu,
+    /* Signals to this process. */
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigpending, SYS_rt_sigreturn, SYS_rt_sigsuspend,
+    SYS_rt_sigtimedwait, SYS_sigaltstack, SYS_restart_syscall,
+    /* What the process is, and the time. */
+    SYS_getpid, SYS_gettid, SYS_getppid, SYS_getpgid, SYS_getsid, SYS_getuid, SYS_geteuid,
+    SYS_getgid, SYS_getegid, SYS_getresuid, SYS_getresgid, SYS_getgroups, SYS_getrlimit,
+    SYS_getrusage, SYS_times, SYS_uname, SYS_sysinfo, SYS_getrandom, SYS_clock_gettime,
+    SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday};
 
 enum { allowed_count = sizeof allowed / sizeof *allowed };
 
@@ -183,6 +89,15 @@ static const uint32_t device_requests[] = {
     TCGETS, 0x802c542a /* TCGETS2 */, TIOCGWINSZ, FIONREAD, FIOCLEX, FIONCLEX};
 
 static const uint32_t process_options[] = {
+#if defined(__aarch64__)
+    74,
+    75,
+    76, /* PR_GET_SHADOW_STACK_STATUS, and what sets and locks it */
+#endif
+#ifdef LD_SANITIZED
+    PR_SET_DUMPABLE,
+    PR_SET_PTRACER,
+#endif
     PR_SET_NAME,
     PR_GET_NAME,
     PR_SET_PDEATHSIG,
@@ -190,16 +105,7 @@ static const uint32_t process_options[] = {
     PR_GET_SECCOMP,
     PR_GET_NO_NEW_PRIVS,
     PR_CAPBSET_READ,
-    0x53564d41, /* PR_SET_VMA: names of memory */
-#if defined(__aarch64__)
-    74, /* PR_GET_SHADOW_STACK_STATUS, and what sets and locks it */
-    75,
-    76,
-#endif
-#ifdef LD_SANITIZED
-    PR_SET_DUMPABLE,
-    PR_SET_PTRACER,
-#endif
+    0x53564d41 /* PR_SET_VMA: names of memory */
 };
 
 #define LOAD(field)                                                                                \

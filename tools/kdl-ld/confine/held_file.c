@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "confine/held_file.h"
+#include "confine/worker.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,13 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_open(const char *path) {
-  return kdl_starts_with(path, "/proc/self/fd/") || kdl_starts_with(path, "/dev/fd/");
-}
-
 kdl_status ld_held_file_make(const char **path, ld_held_file *out_file) {
   out_file->path = NULL;
-  if (!*path || is_open(*path))
+  if (!*path || kdl_starts_with(*path, "/proc/self/fd/") || kdl_starts_with(*path, "/dev/fd/"))
     return KDL_OK;
   int fd = kdl_memory_file_make("kdl-ld", KDL_MEMORY_FILE_DATA, "", 0);
   if (fd < 0)

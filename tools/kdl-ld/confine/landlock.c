@@ -18,8 +18,6 @@ enum {
   fs_write_file = 1 << 1,
   fs_read_file = 1 << 2,
   fs_read_dir = 1 << 3,
-  fs_remove_file = 1 << 5,
-  fs_make_reg = 1 << 8,
   fs_truncate = 1 << 14,
 };
 
@@ -73,7 +71,6 @@ void ld_landlock_allow(ld_landlock *landlock, const char *path, ld_landlock_righ
       [LD_LANDLOCK_READ] = fs_read_file | fs_read_dir,
       [LD_LANDLOCK_RUN] = fs_read_file | fs_read_dir | fs_execute,
       [LD_LANDLOCK_WRITE] = fs_write_file | fs_truncate,
-      [LD_LANDLOCK_FILL] = fs_write_file | fs_truncate | fs_make_reg | fs_remove_file,
   };
   static const uint64_t of_files = fs_execute | fs_write_file | fs_read_file | fs_truncate;
   int fd = landlock->rules >= 0 ? open(path, O_PATH | O_CLOEXEC) : -1;

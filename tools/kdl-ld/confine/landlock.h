@@ -16,7 +16,6 @@ typedef enum ld_landlock_right {
   LD_LANDLOCK_READ,  /* the file, or what a folder holds: read */
   LD_LANDLOCK_RUN,   /* likewise: read and execute */
   LD_LANDLOCK_WRITE, /* the file: write */
-  LD_LANDLOCK_FILL,  /* a folder: write, make and remove files in it */
 } ld_landlock_right;
 
 ld_landlock ld_landlock_begin(void);

@@ -74,10 +74,10 @@ static kdl_status fail(const char *what, int problem) {
 }
 
 static int follow(int state) {
-  bool is_told = WIFEXITED(state) && here.has_pids && WEXITSTATUS(state) > exit_signalled;
-  if (!is_told && !WIFSIGNALED(state))
+  bool is_passed_on = WIFEXITED(state) && here.has_pids && WEXITSTATUS(state) > exit_signalled;
+  if (!is_passed_on && !WIFSIGNALED(state))
     return WEXITSTATUS(state);
-  int number = is_told ? WEXITSTATUS(state) - exit_signalled : WTERMSIG(state);
+  int number = is_passed_on ? WEXITSTATUS(state) - exit_signalled : WTERMSIG(state);
   signal(number, SIG_DFL);
   raise(number);
   return exit_lost;

@@ -26,4 +26,23 @@ kdl_status ld_worker_run(bool is_apart, int (*work)(void *user), void *user, int
 /* In the child. */
 ld_worker ld_worker_here(void);
 
+/* A file that kdl-ld was asked to write. The child may write to none: it writes to one in memory,
+ * and the process that was started saves that. */
+typedef struct ld_held_file {
+  const char *path; /* where it shall be; NULL: it is not held */
+  int fd;
+  char name[32];
+} ld_held_file;
+
+/* Puts the name of a file in memory in the place of *path. Files that are open already
+ * ("/proc/self/fd/5") and NULL stay. */
+kdl_status ld_held_file_make(const char **path, ld_held_file *out_file);
+
+/* In the child: to what came out of it. */
+kdl_status ld_held_file_write(const char *name, const void *data, size_t size);
+
+/* In the process that was started. Saves nothing where nothing was written, and frees it. */
+kdl_status ld_held_file_save(ld_held_file *file);
+void ld_held_file_drop(ld_held_file *file);
+
 #endif

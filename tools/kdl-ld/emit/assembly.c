@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "emit/assembly.h"
-
 #include "base/error.h"
+#include "emit/emit.h"
 
 #include <string.h>
 #include <strings.h>

@@ -3,85 +3,43 @@
 
 #include "base/error.h"
 #include "bitcode/ukernel_passes.h"
-#include "emit/assembly.h"
-#include "emit/image_programs.h"
+#include "cli/memory.h"
 #include "image/host/host_note.h"
-#include "linker/inline.h"
 #include "system/environment.h"
 
-#include <llvm-c/Analysis.h>
 #include <llvm-c/BitWriter.h>
-#include <llvm-c/Error.h>
-#include <llvm-c/Transforms/PassBuilder.h>
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* Optimising                                                                                   */
 
 static kdl_status run_passes(ld_linker *linker, const char *passes) {
-  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMErrorRef error = LLVMRunPasses(linker->module, passes, linker->target.machine, options);
-  LLVMDisposePassBuilderOptions(options);
-  if (!error)
-    return ld_context_check(linker->context, linker->request->caller);
-  char *problem = LLVMGetErrorMessage(error);
-  kdl_status status = kdl_fail(KDL_BAD_FILE, "%s: LLVM: %s", linker->request->caller, problem);
-  LLVMDisposeErrorMessage(problem);
-  return status;
-}
-
-static kdl_status verify(ld_linker *linker) {
-  char *problem = NULL;
-  kdl_status status = KDL_OK;
-  if (LLVMVerifyModule(linker->module, LLVMReturnStatusAction, &problem))
-    status = kdl_fail(KDL_BAD_FILE, "%s: broken after linking: %.*s", linker->request->caller,
-                      (int)strcspn(problem, "\n"), problem);
-  LLVMDisposeMessage(problem);
-  return status;
+  const char *name = linker->request->caller;
+  KDL_TRY(ld_module_run_passes(linker->module, linker->target.machine, passes, name));
+  return ld_context_check(linker->context, name);
 }
 
 kdl_status ld_emit_optimise(ld_linker *linker) {
-  kdl_status status = verify(linker);
-  if (status == KDL_OK)
-    status = run_passes(linker, KDL_UKERNEL_INLINE_PASSES);
-  if (status == KDL_OK)
-    status = ld_inline_verify(linker->module);
-  if (status == KDL_OK)
-    status = run_passes(linker, KDL_UKERNEL_OPTIMISE_PASSES);
-  if (status == KDL_OK)
-    linker->calls_after = ld_inline_count_calls(linker->module, NULL);
+  KDL_TRY(ld_module_verify(linker->module, linker->request->caller, "broken after linking"));
+  KDL_TRY(run_passes(linker, KDL_UKERNEL_INLINE_PASSES));
+  KDL_TRY(ld_inline_verify(linker->module));
+  KDL_TRY(run_passes(linker, KDL_UKERNEL_OPTIMISE_PASSES));
+  linker->calls_after = ld_inline_count_calls(linker->module, NULL);
   ld_stages_count(&linker->stages, LD_STAGE_OPTIMISE);
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Output                                                                                       */
 
-static kdl_status keep(const void *data, size_t size, const char *kind, ld_output *output) {
+static void keep_bytes(const void *data, size_t size, const char *kind, ld_output *output) {
   output->kind = kind;
-  output->data = malloc(size + 1);
-  if (!output->data)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu bytes of %s", size, kind);
-  memcpy(output->data, data, size);
+  output->data = memcpy(xmalloc(size), data, size);
   output->size = size;
-  return KDL_OK;
 }
 
-static kdl_status keep_buffer(LLVMMemoryBufferRef buffer, const char *kind, ld_output *output) {
-  kdl_status status = keep(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), kind, output);
+static void keep_buffer(LLVMMemoryBufferRef buffer, const char *kind, ld_output *output) {
+  keep_bytes(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), kind, output);
   LLVMDisposeMemoryBuffer(buffer);
-  return status;
-}
-
-static kdl_status write_ir(const ld_linker *linker, ld_output *output) {
-  char *text = LLVMPrintModuleToString(linker->module);
-  if (!text)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the text of the module");
-  kdl_status status = keep(text, strlen(text), "ir", output);
-  LLVMDisposeMessage(text);
-  return status;
 }
 
 static kdl_status compile(ld_linker *linker, LLVMCodeGenFileType type, const char *kind,
@@ -89,22 +47,17 @@ static kdl_status compile(ld_linker *linker, LLVMCodeGenFileType type, const cha
   char *problem = NULL;
   LLVMMemoryBufferRef buffer;
   /* For NVIDIA's GPUs it is passed on as it is: PTX names no files. */
-  if (linker->target.family != KDL_FAMILY_NVPTX) {
-    kdl_status status = ld_assembly_check(linker);
-    if (status != KDL_OK)
-      return status;
-  }
+  if (linker->target.family != KDL_FAMILY_NVPTX)
+    KDL_TRY(ld_assembly_check(linker));
   if (LLVMTargetMachineEmitToMemoryBuffer(linker->target.machine, linker->module, type, &problem,
                                           &buffer)) {
     kdl_status status = kdl_fail(KDL_UNSUPPORTED, "%s: LLVM: %s", linker->request->caller, problem);
     LLVMDisposeMessage(problem);
     return status;
   }
-  kdl_status status = keep_buffer(buffer, kind, output);
-  if (status == KDL_OK)
-    status = ld_context_check(linker->context, linker->request->caller);
+  keep_buffer(buffer, kind, output);
   ld_stages_count(&linker->stages, LD_STAGE_COMPILE);
-  return status;
+  return ld_context_check(linker->context, linker->request->caller);
 }
 
 /* No image can have them; see docs/decisions/0009-group-variables.md for the CPU's. */
@@ -120,36 +73,35 @@ static kdl_status refuse_thread_local(const ld_linker *linker) {
   return KDL_OK;
 }
 
-/* What the image needs, for those who have it without its metadata. */
-static void add_note(const ld_linker *linker) {
-  char text[KDL_HOST_NOTE_ROOM];
-  kdl_out out = {text, sizeof text, 0};
-  kdl_out_host_note(&out, linker->target.arch, "");
-  LLVMAppendModuleInlineAsm(linker->module, text, out.used);
-}
-
 static kdl_status make_image(ld_linker *linker, ld_output *output) {
   bool is_nvidia = linker->target.family == KDL_FAMILY_NVPTX;
-  bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN;
-  kdl_status status = refuse_thread_local(linker);
-  if (status == KDL_OK && !is_nvidia && !is_amd)
-    add_note(linker);
-  if (status == KDL_OK)
-    status = is_nvidia ? compile(linker, LLVMAssemblyFile, "ptx", output)
-                       : compile(linker, LLVMObjectFile, "object", output);
-  if (status == KDL_OK)
-    status = is_nvidia ? ld_image_from_ptx(linker, output) : ld_image_from_object(linker, output);
+  KDL_TRY(refuse_thread_local(linker));
+  if (!is_nvidia && linker->target.family != KDL_FAMILY_AMDGCN) {
+    /* What the image needs, for those who have it without its metadata. */
+    char text[KDL_HOST_NOTE_ROOM];
+    kdl_out out = {text, sizeof text, 0};
+    kdl_out_host_note(&out, linker->target.arch, "");
+    LLVMAppendModuleInlineAsm(linker->module, text, out.used);
+  }
+  KDL_TRY(is_nvidia ? compile(linker, LLVMAssemblyFile, "ptx", output)
+                    : compile(linker, LLVMObjectFile, "object", output));
+  KDL_TRY(is_nvidia ? ld_image_from_ptx(linker, output) : ld_image_from_object(linker, output));
   ld_stages_count(&linker->stages, LD_STAGE_PROGRAM);
-  return status;
+  return KDL_OK;
 }
 
 kdl_status ld_emit_output(ld_linker *linker, ld_output *out_output) {
   *out_output = (ld_output){.kind = ""};
   switch (linker->request->emit) {
-  case LD_EMIT_IR:
-    return write_ir(linker, out_output);
+  case LD_EMIT_IR: {
+    char *text = cli_must(LLVMPrintModuleToString(linker->module));
+    keep_bytes(text, strlen(text), "ir", out_output);
+    LLVMDisposeMessage(text);
+    break;
+  }
   case LD_EMIT_BITCODE:
-    return keep_buffer(LLVMWriteBitcodeToMemoryBuffer(linker->module), "bitcode", out_output);
+    keep_buffer(LLVMWriteBitcodeToMemoryBuffer(linker->module), "bitcode", out_output);
+    break;
   case LD_EMIT_ASM:
     return compile(linker, LLVMAssemblyFile, "asm", out_output);
   case LD_EMIT_IMAGE:

@@ -19,4 +19,19 @@ kdl_status ld_emit_optimise(ld_linker *linker);
 /* What the request asks for. */
 kdl_status ld_emit_output(ld_linker *linker, ld_output *out_output);
 
+/* Assembly inside bitcode, of a module or of a function, is text that LLVM's assembler reads. It
+ * may name files (.incbin, .include), whose bytes would end up in the image. Refuses such assembly;
+ * to be called before code is generated. */
+kdl_status ld_assembly_check(const ld_linker *linker);
+
+/* ------------------------------------------------------------------------------------------ */
+/* The last step to an image, which LLVM leaves to other programs: ld.lld and ptxas             */
+
+/* A shared object in the place of the object file: a host image or an AMD code object. */
+kdl_status ld_image_from_object(ld_linker *linker, ld_output *output);
+
+/* A cubin in the place of PTX, where ptxas is found and the device's driver would take what it
+ * makes; PTX stays otherwise. */
+kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output);
+
 #endif

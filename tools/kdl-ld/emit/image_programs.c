@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "emit/image_programs.h"
+#include "emit/emit.h"
 
 #include "base/error.h"
 #include "emit/program.h"
 #include "image/elf_file.h"
 #include "image/host/host_object.h"
-#include "linker/runtime.h"
 #include "system/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int ld_program_find_lld(ld_program *out_program) {
+bool ld_program_find_lld(ld_program *out_program) {
   static const char *const names[] = {"ld.lld", "ld.lld-22", NULL};
   return ld_program_find("KDL_LLD", names, LD_LLVM_BIN, out_program);
 }
 
-int ld_program_find_ptxas(ld_program *out_program) {
+bool ld_program_find_ptxas(ld_program *out_program) {
   static const char *const names[] = {"ptxas", NULL};
   return ld_program_find("KDL_PTXAS", names, LD_CUDA_BIN, out_program);
 }
@@ -27,7 +26,7 @@ static kdl_status take_file(ld_linker *linker, const ld_file *file, const ld_pro
                             const char *kind, ld_output *output) {
   void *data;
   size_t size;
-  KDL_TRY(ld_words_add(&linker->depends, program->path));
+  ld_words_add(&linker->depends, program->path);
   KDL_TRY(ld_file_read(file, &data, &size));
   free(output->data);
   output->kind = kind;
@@ -47,16 +46,15 @@ static kdl_status check_undefined(const ld_linker *linker, const ld_output *obje
   kdl_elf elf;
   kdl_elf_symbols symbols;
   *out_needs_libm = false;
-  kdl_status status = kdl_elf_open(object->data, object->size, &elf);
-  if (status == KDL_OK)
-    status = kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_SYMTAB, &symbols);
-  for (uint64_t i = 1; status == KDL_OK && i < symbols.count; ++i) {
+  KDL_TRY(kdl_elf_open(object->data, object->size, &elf));
+  KDL_TRY(kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_SYMTAB, &symbols));
+  for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
     kdl_string name;
     if (symbol.is_defined)
       continue;
-    status = kdl_elf_symbol_name(&elf, &symbols, &symbol, &name.data, &name.length);
-    if (status != KDL_OK || name.length == 0 || kdl_text_is(name, "_GLOBAL_OFFSET_TABLE_"))
+    KDL_TRY(kdl_elf_symbol_name(&elf, &symbols, &symbol, &name.data, &name.length));
+    if (name.length == 0 || kdl_text_is(name, "_GLOBAL_OFFSET_TABLE_"))
       continue;
     ld_runtime runtime = ld_runtime_of(linker->target.family, name);
     *out_needs_libm |= runtime == LD_RUNTIME_LIBM;
@@ -65,7 +63,7 @@ static kdl_status check_undefined(const ld_linker *linker, const ld_output *obje
                       "%s: the compiled code needs '%.128s', which an image cannot count on",
                       linker->request->caller, name.data);
   }
-  return status;
+  return KDL_OK;
 }
 
 /* A shared object with libm's name and nothing in it, to make an image ask for libm wherever it is
@@ -78,15 +76,13 @@ static kdl_status make_libm(const ld_linker *linker, const ld_program *lld, ld_f
   const char *arguments[] = {lld->path,           "-shared",         "-m", emulation,
                              "-soname=libm.so.6", "--build-id=none", "-o", "-",
                              "--format=binary",   "/dev/null",       NULL};
-  kdl_status status = ld_program_run(lld, arguments, out_libm);
-  if (status != KDL_OK)
-    ld_file_close(out_libm);
-  return status;
+  return ld_program_run(lld, arguments, out_libm);
 }
 
 static kdl_status run_lld(const ld_linker *linker, const ld_program *lld, const ld_file *object,
                           const ld_file *libm, const ld_file *image) {
   bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN;
+  /* --no-dependent-libraries: files that the bitcode names. */
   const char *arguments[] = {lld->path,
                              "-shared",
                              "-Bsymbolic",
@@ -95,7 +91,7 @@ static kdl_status run_lld(const ld_linker *linker, const ld_program *lld, const 
                              "--hash-style=gnu",
                              "-znow",
                              "-znoexecstack",
-                             "--no-dependent-libraries", /* files that the bitcode names */
+                             "--no-dependent-libraries",
                              "-o",
                              "-",
                              object->path,
@@ -119,36 +115,29 @@ static kdl_status check_loadable(const ld_linker *linker, const ld_output *outpu
 }
 
 kdl_status ld_image_from_object(ld_linker *linker, ld_output *output) {
-  bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN;
+  bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN, needs_libm = false;
   ld_program lld;
   if (!ld_program_find_lld(&lld))
     return kdl_fail(
         KDL_UNSUPPORTED,
         "found no ld.lld, expected one in PATH or in KDL_LLD, to link the image (Debian: "
         "lld-22)");
-  bool needs_libm = false;
-  kdl_status status = is_amd ? KDL_OK : check_undefined(linker, output, &needs_libm);
-  ld_file object, image, libm;
-  if (status == KDL_OK)
-    status = ld_file_create(output->data, output->size, &object);
-  if (status != KDL_OK)
-    return status;
-  if (needs_libm)
+  if (!is_amd)
+    KDL_TRY(check_undefined(linker, output, &needs_libm));
+  ld_file object = {.fd = -1}, image = {.fd = -1}, libm = {.fd = -1};
+  kdl_status status = ld_file_create(output->data, output->size, &object);
+  if (status == KDL_OK && needs_libm)
     status = make_libm(linker, &lld, &libm);
   if (status == KDL_OK)
     status = ld_file_create("", 0, &image);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     status = run_lld(linker, &lld, &object, needs_libm ? &libm : NULL, &image);
-    if (status == KDL_OK)
-      status = take_file(linker, &image, &lld, is_amd ? "hsaco" : "object", output);
-    if (status == KDL_OK && !is_amd)
-      status = check_loadable(linker, output);
-    ld_file_close(&image);
-    if (needs_libm)
-      ld_file_close(&libm);
-  }
+  if (status == KDL_OK)
+    status = take_file(linker, &image, &lld, is_amd ? "hsaco" : "object", output);
+  ld_file_close(&image);
+  ld_file_close(&libm);
   ld_file_close(&object);
-  return status;
+  return status == KDL_OK && !is_amd ? check_loadable(linker, output) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -190,19 +179,21 @@ static bool is_usable(const ld_linker *linker, const ld_program *ptxas) {
 kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
   ld_program ptxas;
   bool is_found = ld_program_find_ptxas(&ptxas);
-  if (!is_found || !is_usable(linker, &ptxas)) /* may be another later */
-    return ld_words_add(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
-  ld_file ptx, cubin;
-  KDL_TRY(ld_file_create(output->data, output->size, &ptx));
-  kdl_status status = ld_file_create("", 0, &cubin);
-  if (status == KDL_OK) {
-    const char *arguments[] = {ptxas.path, "-arch", linker->target.cpu, "-O3",
-                               ptx.path,   "-o",    cubin.path,         NULL};
-    status = ld_program_run(&ptxas, arguments, NULL);
-    if (status == KDL_OK)
-      status = take_file(linker, &cubin, &ptxas, "cubin", output);
-    ld_file_close(&cubin);
+  if (!is_found || !is_usable(linker, &ptxas)) { /* may be another later */
+    ld_words_add(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
+    return KDL_OK;
   }
+  ld_file ptx = {.fd = -1}, cubin = {.fd = -1};
+  kdl_status status = ld_file_create(output->data, output->size, &ptx);
+  if (status == KDL_OK)
+    status = ld_file_create("", 0, &cubin);
+  const char *arguments[] = {ptxas.path, "-arch", linker->target.cpu, "-O3",
+                             ptx.path,   "-o",    cubin.path,         NULL};
+  if (status == KDL_OK)
+    status = ld_program_run(&ptxas, arguments, NULL);
+  if (status == KDL_OK)
+    status = take_file(linker, &cubin, &ptxas, "cubin", output);
+  ld_file_close(&cubin);
   ld_file_close(&ptx);
   return status;
 }

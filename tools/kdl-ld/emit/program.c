@@ -31,8 +31,9 @@ kdl_status ld_file_read(const ld_file *file, void **out_data, size_t *out_size) 
   return kdl_memory_file_read(file->fd, "a program", UINT64_MAX, out_data, out_size);
 }
 
-void ld_file_close(ld_file *file) {
-  close(file->fd);
+void ld_file_close(const ld_file *file) {
+  if (file->fd >= 0)
+    close(file->fd);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -50,8 +51,8 @@ static bool find_in(const char *places, const char *name, ld_program *program) {
   return false;
 }
 
-int ld_program_find(const char *variable, const char *const *names, const char *places,
-                    ld_program *out_program) {
+bool ld_program_find(const char *variable, const char *const *names, const char *places,
+                     ld_program *out_program) {
   const char *given = kdl_environment(variable);
   if (given) {
     snprintf(out_program->path, sizeof out_program->path, "%s", given);
@@ -64,7 +65,7 @@ int ld_program_find(const char *variable, const char *const *names, const char *
   return false;
 }
 
-/* The first lines that it said, each as a further line of ours. */
+/* The first lines that it wrote, each as a further line of ours. */
 static void quote(const char *text, kdl_out *out) {
   for (const char *at = text; *at && out->used < 1024;) {
     size_t length = strcspn(at, "\n");
@@ -74,7 +75,7 @@ static void quote(const char *text, kdl_out *out) {
   }
 }
 
-static kdl_status tell_failure(const ld_program *program, int state, const ld_file *words) {
+static kdl_status report_failure(const ld_program *program, int state, const ld_file *words) {
   char how[64];
   if (WIFSIGNALED(state))
     snprintf(how, sizeof how, "died of signal %d", WTERMSIG(state));
@@ -82,11 +83,11 @@ static kdl_status tell_failure(const ld_program *program, int state, const ld_fi
     snprintf(how, sizeof how, "failed with status %d", WEXITSTATUS(state));
   void *text = NULL;
   size_t size;
-  char said[1536] = "";
+  char quoted[1536] = "";
   if (ld_file_read(words, &text, &size) == KDL_OK)
-    quote(text, &(kdl_out){said, sizeof said, 0});
+    quote(text, &(kdl_out){quoted, sizeof quoted, 0});
   kdl_status status =
-      kdl_fail(KDL_BAD_FILE, "%s %s%s%s", program->path, how, said[0] ? ":" : "", said);
+      kdl_fail(KDL_BAD_FILE, "%s %s%s%s", program->path, how, quoted[0] ? ":" : "", quoted);
   free(text);
   return status;
 }
@@ -94,9 +95,8 @@ static kdl_status tell_failure(const ld_program *program, int state, const ld_fi
 kdl_status ld_program_run(const ld_program *program, const char *const *arguments,
                           const ld_file *stdout_file) {
   ld_file words;
-  kdl_status status = ld_file_create("", 0, &words);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(ld_file_create("", 0, &words));
+  kdl_status status = KDL_OK;
   pid_t child;
   int state;
   kdl_process process = {.path = program->path,
@@ -106,7 +106,7 @@ kdl_status ld_program_run(const ld_program *program, const char *const *argument
   if (problem)
     status = kdl_fail(KDL_IO, "%s: cannot run: %s", program->path, strerror(problem));
   else if (kdl_process_wait(child, &state) == 0 && state != 0)
-    status = tell_failure(program, state, &words);
+    status = report_failure(program, state, &words);
   ld_file_close(&words);
   return status;
 }

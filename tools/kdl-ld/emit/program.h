@@ -6,6 +6,7 @@
 
 #include <kdl/kdl.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A file in memory, which a child opens as `path`. */
@@ -18,7 +19,9 @@ kdl_status ld_file_create(const void *data, size_t size, ld_file *out_file);
 
 /* The whole file, in memory that the caller frees. */
 kdl_status ld_file_read(const ld_file *file, void **out_data, size_t *out_size);
-void ld_file_close(ld_file *file);
+
+/* Allows one whose descriptor is -1. */
+void ld_file_close(const ld_file *file);
 
 /* The program: what `variable` names, else the first of `names` (NULL ends them) in the folders of
  * `places`, separated by ':', and of PATH. False where there is none. */
@@ -26,8 +29,12 @@ typedef struct ld_program {
   char path[4096];
 } ld_program;
 
-int ld_program_find(const char *variable, const char *const *names, const char *places,
-                    ld_program *out_program);
+bool ld_program_find(const char *variable, const char *const *names, const char *places,
+                     ld_program *out_program);
+
+/* ld.lld and ptxas (image_programs.c). */
+bool ld_program_find_lld(ld_program *out_program);
+bool ld_program_find_ptxas(ld_program *out_program);
 
 /* Runs a program to its end; `stdout_file` may be NULL. Where it fails, the error has the first
  * lines that it wrote to standard error. */

@@ -88,7 +88,7 @@ static bool is_relaxed(LLVMAtomicOrdering ordering) {
 }
 
 void ld_groups_relax(ld_flow *flow) {
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context->llvm);
+  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;
        b = LLVMGetNextBasicBlock(b)) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {

@@ -2,21 +2,13 @@
 #include "groups/flow.h"
 
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/memory.h"
 
 #include <llvm-c/DebugInfo.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void *ld_flow_take(kdl_arena *arena, size_t count, size_t size) {
-  void *memory = kdl_arena_alloc(arena, count * size + 1);
-  if (!memory) {
-    fputs("kdl-ld: error: out of memory for the blocks of a kernel\n", stderr);
-    exit(1);
-  }
-  memset(memory, 0, count * size + 1);
-  return memory;
+  return memset(xarena_alloc(arena, count * size + 1), 0, count * size + 1);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -30,12 +22,15 @@ bool ld_flow_returns(const ld_block *block) {
   return LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(block->ref)) == LLVMRet;
 }
 
+kdl_string ld_flow_name(LLVMValueRef value) {
+  kdl_string name;
+  name.data = LLVMGetValueName2(value, &name.length);
+  return name;
+}
+
 bool ld_flow_is_local(LLVMValueRef instruction) {
-  static const char prefix[] = "kdl.local.";
-  if (!LLVMIsACallInst(instruction))
-    return false;
-  kdl_string name = ld_value_name(LLVMGetCalledValue(instruction));
-  return name.length > sizeof prefix - 1 && memcmp(name.data, prefix, sizeof prefix - 1) == 0;
+  return LLVMIsACallInst(instruction) &&
+         kdl_text_starts(ld_flow_name(LLVMGetCalledValue(instruction)), "kdl.local.");
 }
 
 /* memory(none) */
@@ -73,11 +68,11 @@ const char *ld_flow_line(const ld_flow *flow, LLVMValueRef instruction) {
   for (LLVMValueRef i = instruction; !found && i; i = LLVMGetNextInstruction(i))
     found = LLVMGetDebugLocLine(i) ? i : NULL;
   if (!found)
-    return kdl_arena_format(flow->arena, "kernel %s", flow->kernel->name);
+    return xarena_format(flow->arena, "kernel %s", flow->kernel->name);
   unsigned length = 0;
   const char *file = LLVMGetDebugLocFilename(found, &length);
-  return kdl_arena_format(flow->arena, "%.*s:%u:%u", (int)length, file, LLVMGetDebugLocLine(found),
-                          LLVMGetDebugLocColumn(found));
+  return xarena_format(flow->arena, "%.*s:%u:%u", (int)length, file, LLVMGetDebugLocLine(found),
+                       LLVMGetDebugLocColumn(found));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -94,18 +89,19 @@ ld_variable *ld_flow_variable(const ld_flow *flow, LLVMValueRef value) {
   return ld_map_get(&flow->variable_numbers, value, &number) ? &flow->variables[number] : NULL;
 }
 
-ld_variable *ld_flow_loaded(const ld_flow *flow, LLVMValueRef instruction) {
-  if (!LLVMIsALoadInst(instruction))
-    return NULL;
-  ld_variable *v = ld_flow_variable(flow, LLVMGetOperand(instruction, 0));
+static ld_variable *simple_variable(const ld_flow *flow, LLVMValueRef pointer) {
+  ld_variable *v = ld_flow_variable(flow, pointer);
   return v && v->is_simple ? v : NULL;
 }
 
+ld_variable *ld_flow_loaded(const ld_flow *flow, LLVMValueRef instruction) {
+  return LLVMIsALoadInst(instruction) ? simple_variable(flow, LLVMGetOperand(instruction, 0))
+                                      : NULL;
+}
+
 ld_variable *ld_flow_stored(const ld_flow *flow, LLVMValueRef instruction) {
-  if (!LLVMIsAStoreInst(instruction))
-    return NULL;
-  ld_variable *v = ld_flow_variable(flow, LLVMGetOperand(instruction, 1));
-  return v && v->is_simple ? v : NULL;
+  return LLVMIsAStoreInst(instruction) ? simple_variable(flow, LLVMGetOperand(instruction, 1))
+                                       : NULL;
 }
 
 static void read_uses(ld_variable *v) {

@@ -5,7 +5,20 @@
 
 #include "base/arena.h"
 #include "groups/groups.h"
-#include "groups/map.h"
+
+/* Where a function's own attributes are, among those of its parameters; LLVM's name for it is an
+ * int and the index is not. */
+#define LD_OF_FUNCTION ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
+
+/* Numbers by address (map.c), in an arena. */
+typedef struct ld_map {
+  kdl_arena *arena;
+  struct ld_map_slot *slots;
+  size_t capacity, count;
+} ld_map;
+
+void ld_map_set(ld_map *map, const void *key, uint32_t number);
+bool ld_map_get(const ld_map *map, const void *key, uint32_t *out_number);
 
 /* Behind every block that ends the function. */
 #define LD_FLOW_END UINT32_MAX
@@ -55,7 +68,7 @@ typedef struct ld_region {
 
 typedef struct ld_flow {
   kdl_arena *arena;
-  ld_context *context;
+  LLVMContextRef context;
   LLVMModuleRef module;
   LLVMValueRef function;
   LLVMValueRef thread, barrier; /* the functions */
@@ -72,7 +85,7 @@ typedef struct ld_flow {
   uint32_t region_count;
 } ld_flow;
 
-/* Memory that lasts as long as the arena; ends the program where there is none. Zeroed. */
+/* Zeroed memory that lasts as long as the arena. */
 void *ld_flow_take(kdl_arena *arena, size_t count, size_t size);
 
 /* Reads the blocks, their joins and variables. */
@@ -86,6 +99,9 @@ ld_variable *ld_flow_variable(const ld_flow *flow, LLVMValueRef value);
 /* The variable that a load or store uses whole; NULL otherwise. */
 ld_variable *ld_flow_loaded(const ld_flow *flow, LLVMValueRef instruction);
 ld_variable *ld_flow_stored(const ld_flow *flow, LLVMValueRef instruction);
+
+/* The name of a function or variable. Never NULL. */
+kdl_string ld_flow_name(LLVMValueRef value);
 
 /* Whether the function ends with the block. */
 bool ld_flow_returns(const ld_block *block);
@@ -136,8 +152,8 @@ typedef struct ld_group_memory {
 } ld_group_memory;
 
 /* Inlines what waits into the kernels. */
-kdl_status ld_groups_inline(ld_context *context, LLVMModuleRef module,
-                            const ld_groups_kernel *kernels, size_t count);
+kdl_status ld_groups_inline(kdl_arena *arena, LLVMModuleRef module, const ld_groups_kernel *kernels,
+                            size_t count);
 
 /* Group memory becomes calls of functions that stand for its addresses, and variables become
  * values. *out_memory is an array of `*out_count`. */

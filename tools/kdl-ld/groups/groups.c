@@ -6,13 +6,6 @@
 
 #include <string.h>
 
-static void free_flow(ld_flow *flow) {
-  ld_map_free(&flow->block_numbers);
-  ld_map_free(&flow->variable_numbers);
-  ld_map_free(&flow->varying);
-  ld_map_free(&flow->hoisted);
-}
-
 static bool has_one_item(const ld_groups_kernel *kernel) {
   return kernel->block[0] == 1 && kernel->block[1] == 1 && kernel->block[2] == 1;
 }
@@ -41,22 +34,22 @@ static kdl_status make_alone(ld_flow *flow) {
   return KDL_OK;
 }
 
-static kdl_status make_kernel(ld_context *context, LLVMModuleRef module,
+static kdl_status make_kernel(kdl_arena *arena, LLVMModuleRef module,
                               const ld_groups_kernel *kernel) {
-  kdl_arena arena = {.blocks = NULL};
-  ld_flow flow = {.arena = &arena,
-                  .context = context,
+  ld_flow flow = {.arena = arena,
+                  .context = LLVMGetModuleContext(module),
                   .module = module,
                   .kernel = kernel,
                   .function = LLVMGetNamedFunction(module, kernel->name),
                   .thread = LLVMGetNamedFunction(module, LD_GROUPS_THREAD),
-                  .barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER)};
+                  .barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER),
+                  .block_numbers = {.arena = arena},
+                  .variable_numbers = {.arena = arena},
+                  .varying = {.arena = arena},
+                  .hoisted = {.arena = arena}};
   if (!flow.function || LLVMIsDeclaration(flow.function))
     return kdl_fail(KDL_BAD_FILE, "--kernel: found no function '%s', expected one", kernel->name);
-  kdl_status status = has_one_item(kernel) ? make_alone(&flow) : make_group(&flow);
-  free_flow(&flow);
-  kdl_arena_free(&arena);
-  return status;
+  return has_one_item(kernel) ? make_alone(&flow) : make_group(&flow);
 }
 
 /* What was inlined everywhere is not needed any more. Functions that wait and that no kernel calls
@@ -78,11 +71,12 @@ static void drop_unused(LLVMModuleRef module) {
   }
 }
 
-kdl_status ld_groups_make(ld_context *context, LLVMModuleRef module,
-                          const ld_groups_kernel *kernels, size_t count) {
-  kdl_status status = ld_groups_inline(context, module, kernels, count);
+kdl_status ld_groups_make(LLVMModuleRef module, const ld_groups_kernel *kernels, size_t count) {
+  kdl_arena arena = {.blocks = NULL};
+  kdl_status status = ld_groups_inline(&arena, module, kernels, count);
   for (size_t i = 0; i < count && status == KDL_OK; ++i)
-    status = make_kernel(context, module, &kernels[i]);
+    status = make_kernel(&arena, module, &kernels[i]);
+  kdl_arena_free(&arena);
   if (status != KDL_OK)
     return status;
   drop_unused(module);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Kernels for the CPU whose work-items wait for one another (docs/decisions/0012-barriers.md).
+ * Work-group lowering: kernels for the CPU whose work-items wait for one another
+ * (docs/decisions/0012-barriers.md). It is a part of `kdl cc`, though kdl-ld runs it (--groups),
+ * and includes nothing of kdl-ld.
  *
  * `kdl cc` hands over IR in which the function of a kernel does one work-item: it asks for its
  * index by kdl_cc_thread and waits by kdl_cc_barrier. Here it becomes a function that does a group:
@@ -18,8 +20,11 @@
 #ifndef KDL_LD_GROUPS_H
 #define KDL_LD_GROUPS_H
 
-#include "linker/module.h"
+#include <kdl/kdl.h>
 
+#include <llvm-c/Core.h>
+
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The functions that `kdl cc` and <kdl/kernel/host.h> call, which nothing defines. */
@@ -31,11 +36,9 @@ typedef struct ld_groups_kernel {
   uint32_t block[3]; /* 0: what the launch says */
 } ld_groups_kernel;
 
-/* KDL_BAD_FILE with a line of the source where a kernel cannot be made one for groups. */
-kdl_status ld_groups_make(ld_context *context, LLVMModuleRef module,
-                          const ld_groups_kernel *kernels, size_t count);
-
-/* `kdl-ld --groups`, with the words behind that; returns the exit code. */
-int ld_groups_command(int count, char **words);
+/* KDL_BAD_FILE with a line of the source where a kernel cannot be made one for groups. What LLVM
+ * complains of goes to the handler of the module's context, which the caller looks at afterwards.
+ */
+kdl_status ld_groups_make(LLVMModuleRef module, const ld_groups_kernel *kernels, size_t count);
 
 #endif

@@ -4,6 +4,7 @@
  * for the same place, the loop collects where each one goes, and the group is stopped with a
  * message where they differ: a barrier is among these places.
  */
+#include "cli/memory.h"
 #include "groups/loops.h"
 
 #include <kdl/host_abi.h>
@@ -121,7 +122,7 @@ static const char *disagreement(const ld_flow *flow, const ld_region *region) {
     }
   }
   const char *where = branch ? ld_flow_line(flow, branch) : "";
-  return kdl_arena_format(
+  return xarena_format(
       flow->arena,
       "%s: kernel %s: work-items of a group differ in whether they come to the barrier "
       "(__gpu_sync_threads) at %s; expected all of them to",

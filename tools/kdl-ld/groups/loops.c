@@ -9,6 +9,7 @@
 #include "groups/loops.h"
 
 #include "base/error.h"
+#include "cli/memory.h"
 
 #include <kdl/host_abi.h>
 
@@ -212,11 +213,11 @@ static void check_count(ld_loops *loops) {
                     large = ld_loops_add_block(loops, "kdl.large");
   LLVMBuildCondBr(loops->builder, fits, on, large);
   LLVMPositionBuilderAtEnd(loops->builder, large);
-  ld_loops_stop(loops, kdl_arena_format(loops->flow->arena,
-                                        "kernel %s: found a group of more than %" PRIu64
-                                        " work-items, which keep %" PRIu64
-                                        " bytes each across barriers; expected at most as many",
-                                        loops->flow->kernel->name, most_on_stack / each, each));
+  ld_loops_stop(loops, xarena_format(loops->flow->arena,
+                                     "kernel %s: found a group of more than %" PRIu64
+                                     " work-items, which keep %" PRIu64
+                                     " bytes each across barriers; expected at most as many",
+                                     loops->flow->kernel->name, most_on_stack / each, each));
   LLVMPositionBuilderAtEnd(loops->builder, on);
 }
 
@@ -241,7 +242,7 @@ static LLVMValueRef make_access_group(LLVMContextRef context) {
 }
 
 kdl_status ld_flow_write_loops(ld_flow *flow) {
-  LLVMContextRef context = flow->context->llvm;
+  LLVMContextRef context = flow->context;
   ld_loops loops = {.flow = flow,
                     .context = context,
                     .builder = LLVMCreateBuilderInContext(context),

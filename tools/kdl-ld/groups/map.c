@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "groups/map.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "groups/flow.h"
 
 struct ld_map_slot {
   const void *key; /* NULL: free */
@@ -19,18 +16,13 @@ static struct ld_map_slot *find(const ld_map *map, const void *key) {
 }
 
 static void grow(ld_map *map) {
-  ld_map larger = {.capacity = map->capacity ? map->capacity * 2 : 256};
-  larger.slots = calloc(larger.capacity, sizeof *larger.slots);
-  if (!larger.slots) {
-    fputs("kdl-ld: error: out of memory for the values of a kernel\n", stderr);
-    exit(1);
-  }
+  ld_map larger = {.arena = map->arena, .capacity = map->capacity ? map->capacity * 2 : 256};
+  larger.slots = ld_flow_take(map->arena, larger.capacity, sizeof *larger.slots);
   for (size_t i = 0; i < map->capacity; ++i) {
     if (map->slots[i].key)
       *find(&larger, map->slots[i].key) = map->slots[i];
   }
   larger.count = map->count;
-  free(map->slots);
   *map = larger;
 }
 
@@ -49,9 +41,4 @@ bool ld_map_get(const ld_map *map, const void *key, uint32_t *out_number) {
   if (out_number)
     *out_number = slot->number;
   return true;
-}
-
-void ld_map_free(ld_map *map) {
-  free(map->slots);
-  *map = (ld_map){.capacity = 0};
 }

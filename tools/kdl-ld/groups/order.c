@@ -25,7 +25,7 @@ typedef struct {
 
 static const growth unknown = {false, 0}, same = {true, 0};
 
-static bool is_inside(const order *o, LLVMValueRef instruction) {
+static bool is_in_region(const order *o, LLVMValueRef instruction) {
   LLVMBasicBlockRef block = LLVMGetInstructionParent(instruction);
   uint32_t number;
   if (ld_map_get(&o->loops->flow->block_numbers, block, &number))
@@ -90,7 +90,7 @@ static growth grows(const order *o, LLVMValueRef value, int depth) {
     return unknown;
   if (held)
     return grows(o, held, depth + 1);
-  if (!is_inside(o, value))
+  if (!is_in_region(o, value))
     return same;
   switch (LLVMGetInstructionOpcode(value)) {
   case LLVMAdd:

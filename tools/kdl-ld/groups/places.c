@@ -47,7 +47,7 @@ static bool can_hoist_now(const ld_flow *flow, LLVMValueRef instruction) {
 
 /* Operands come before what uses them, in the same block. */
 static void find_hoisted(ld_flow *flow) {
-  ld_map_free(&flow->hoisted);
+  flow->hoisted = (ld_map){.arena = flow->arena};
   for (uint32_t r = 0; r < flow->region_count; ++r) {
     const ld_region *region = &flow->regions[r];
     for (uint32_t i = 0; i < region->always_count; ++i) {

@@ -4,6 +4,7 @@
  * other code stores to. A call of an unknown function gives its address.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "groups/flow.h"
 
 #include <llvm-c/Error.h>
@@ -12,11 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool starts(kdl_string name, const char *prefix) {
-  size_t length = strlen(prefix);
-  return name.length >= length && memcmp(name.data, prefix, length) == 0;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Attributes                                                                                   */
 
@@ -24,9 +20,10 @@ static unsigned kind_of(const char *attribute) {
   return LLVMGetEnumAttributeKindForName(attribute, strlen(attribute));
 }
 
-static void add_attribute(ld_context *context, LLVMValueRef function, const char *name) {
+static void add_attribute(LLVMValueRef function, const char *name) {
+  LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
   LLVMAddAttributeAtIndex(function, LD_OF_FUNCTION,
-                          LLVMCreateEnumAttribute(context->llvm, kind_of(name), 0));
+                          LLVMCreateEnumAttribute(context, kind_of(name), 0));
 }
 
 /* Optimising is asked of this function, whatever the source wants of the rest. */
@@ -35,20 +32,19 @@ static void allow_inlining(LLVMValueRef function) {
   LLVMRemoveEnumAttributeAtIndex(function, LD_OF_FUNCTION, kind_of("noinline"));
 }
 
-static void set_pure(ld_context *context, LLVMValueRef function) {
+static void set_pure(LLVMValueRef function) {
   static const char *const attributes[] = {"memory", "nounwind", "willreturn", "speculatable"};
   for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i)
-    add_attribute(context, function, attributes[i]);
+    add_attribute(function, attributes[i]);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Inlining                                                                                     */
 
 static bool is_kernel(LLVMValueRef function, const ld_groups_kernel *kernels, size_t count) {
-  kdl_string name = ld_value_name(function);
+  kdl_string name = ld_flow_name(function);
   for (size_t i = 0; i < count; ++i) {
-    if (strlen(kernels[i].name) == name.length &&
-        memcmp(kernels[i].name, name.data, name.length) == 0)
+    if (kdl_text_is(name, kernels[i].name))
       return true;
   }
   return false;
@@ -57,12 +53,8 @@ static bool is_kernel(LLVMValueRef function, const ld_groups_kernel *kernels, si
 /* As the source has it. */
 static kdl_string shown(LLVMValueRef function) {
   static const char prefix[] = "kdl_cc_item_";
-  kdl_string name = ld_value_name(function);
-  if (starts(name, prefix)) {
-    name.data += sizeof prefix - 1;
-    name.length -= sizeof prefix - 1;
-  }
-  return name;
+  kdl_string name = ld_flow_name(function);
+  return kdl_text_starts(name, prefix) ? kdl_text_from(name, sizeof prefix - 1) : name;
 }
 
 static const char *line_of(LLVMValueRef instruction, char *buffer, size_t size) {
@@ -78,8 +70,8 @@ static const char *line_of(LLVMValueRef instruction, char *buffer, size_t size) 
 }
 
 /* Everything from which `function` is called is to be inlined, up to the kernels. */
-static kdl_status inline_callers(ld_context *context, LLVMValueRef function,
-                                 const ld_groups_kernel *kernels, size_t count, ld_map *seen) {
+static kdl_status inline_callers(LLVMValueRef function, const ld_groups_kernel *kernels,
+                                 size_t count, ld_map *seen) {
   char line[512];
   for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -96,32 +88,32 @@ static kdl_status inline_callers(ld_context *context, LLVMValueRef function,
     if (is_kernel(caller, kernels, count) || ld_map_get(seen, caller, NULL))
       continue;
     ld_map_set(seen, caller, 1);
-    add_attribute(context, caller, "alwaysinline");
-    KDL_TRY(inline_callers(context, caller, kernels, count, seen));
+    add_attribute(caller, "alwaysinline");
+    KDL_TRY(inline_callers(caller, kernels, count, seen));
   }
   return KDL_OK;
 }
 
 /* What asks for the work-item's index is better inlined, so that the index is a value. */
-static void inline_askers(ld_context *context, LLVMModuleRef module) {
+static void inline_askers(LLVMModuleRef module) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     unsigned last = LLVMCountParams(f);
     if (LLVMIsDeclaration(f) || last == 0 ||
-        !starts(ld_value_name(LLVMGetParam(f, last - 1)), "kdl.group.") ||
+        !kdl_text_starts(ld_flow_name(LLVMGetParam(f, last - 1)), "kdl.group.") ||
         LLVMGetEnumAttributeAtIndex(f, LD_OF_FUNCTION, kind_of("noinline")))
       continue;
-    add_attribute(context, f, "alwaysinline");
+    add_attribute(f, "alwaysinline");
   }
 }
 
-static kdl_status run_passes(ld_context *context, LLVMModuleRef module, LLVMValueRef function,
-                             const char *passes) {
+/* On one function, or on the module where that is NULL. */
+static kdl_status run_passes(LLVMModuleRef module, LLVMValueRef function, const char *passes) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMErrorRef error = function ? LLVMRunPassesOnFunction(function, passes, NULL, options)
                                 : LLVMRunPasses(module, passes, NULL, options);
   LLVMDisposePassBuilderOptions(options);
   if (!error)
-    return ld_context_check(context, "barriers");
+    return KDL_OK;
   char *problem = LLVMGetErrorMessage(error);
   kdl_status status = kdl_fail(KDL_BAD_FILE, "LLVM: %s", problem);
   LLVMDisposeErrorMessage(problem);
@@ -149,32 +141,28 @@ static kdl_status check_inlined(LLVMValueRef barrier, const ld_groups_kernel *ke
   return KDL_OK;
 }
 
-kdl_status ld_groups_inline(ld_context *context, LLVMModuleRef module,
-                            const ld_groups_kernel *kernels, size_t count) {
+kdl_status ld_groups_inline(kdl_arena *arena, LLVMModuleRef module, const ld_groups_kernel *kernels,
+                            size_t count) {
   LLVMValueRef barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER);
   LLVMValueRef thread = LLVMGetNamedFunction(module, LD_GROUPS_THREAD);
-  ld_map seen = {.capacity = 0};
   if (thread)
-    set_pure(context, thread);
+    set_pure(thread);
   if (!barrier)
     return KDL_OK;
-  add_attribute(context, barrier, "convergent");
-  add_attribute(context, barrier, "noduplicate");
-  add_attribute(context, barrier, "nomerge");
-  kdl_status status = inline_callers(context, barrier, kernels, count, &seen);
-  ld_map_free(&seen);
-  if (status != KDL_OK)
-    return status;
-  inline_askers(context, module);
-  status = run_passes(context, module, NULL, "always-inline");
-  return status == KDL_OK ? check_inlined(barrier, kernels, count) : status;
+  add_attribute(barrier, "convergent");
+  add_attribute(barrier, "noduplicate");
+  add_attribute(barrier, "nomerge");
+  KDL_TRY(inline_callers(barrier, kernels, count, &(ld_map){.arena = arena}));
+  inline_askers(module);
+  KDL_TRY(run_passes(module, NULL, "always-inline"));
+  return check_inlined(barrier, kernels, count);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Group memory                                                                                 */
 
 static bool is_group_memory(LLVMValueRef instruction) {
-  if (!LLVMIsAAllocaInst(instruction) || !starts(ld_value_name(instruction), "kdl.group."))
+  if (!LLVMIsAAllocaInst(instruction) || !kdl_text_starts(ld_flow_name(instruction), "kdl.group."))
     return false;
   LLVMTypeRef type = LLVMGetAllocatedType(instruction);
   const char *name = LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMGetStructName(type) : NULL;
@@ -189,7 +177,7 @@ static void hide_memory(ld_flow *flow, LLVMBuilderRef builder, ld_group_memory *
     count += is_group_memory(i);
   *out_memory = ld_flow_take(flow->arena, count, sizeof **out_memory);
   *out_count = 0;
-  LLVMTypeRef pointer = LLVMPointerTypeInContext(flow->context->llvm, 0);
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(flow->context, 0);
   LLVMTypeRef type = LLVMFunctionType(pointer, NULL, 0, false);
   for (LLVMValueRef i = LLVMGetFirstInstruction(entry), next; i; i = next) {
     next = LLVMGetNextInstruction(i);
@@ -200,7 +188,7 @@ static void hide_memory(ld_flow *flow, LLVMBuilderRef builder, ld_group_memory *
     ld_group_memory *memory = &(*out_memory)[(*out_count)++];
     *memory = (ld_group_memory){LLVMAddFunction(flow->module, name, type), LLVMGetAllocatedType(i),
                                 LLVMGetAlignment(i)};
-    set_pure(flow->context, memory->function);
+    set_pure(memory->function);
     LLVMPositionBuilderBefore(builder, i);
     LLVMReplaceAllUsesWith(i, LLVMBuildCall2(builder, type, memory->function, NULL, 0, ""));
     LLVMInstructionEraseFromParent(i);
@@ -219,13 +207,12 @@ static void drop_hints(const ld_flow *flow) {
       next = LLVMGetNextInstruction(i);
       for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k)
         LLVMSetMetadata(
-            i, LLVMGetMDKindIDInContext(flow->context->llvm, kinds[k], (unsigned)strlen(kinds[k])),
-            NULL);
+            i, LLVMGetMDKindIDInContext(flow->context, kinds[k], (unsigned)strlen(kinds[k])), NULL);
       if (!LLVMIsACallInst(i))
         continue;
-      kdl_string name = ld_value_name(LLVMGetCalledValue(i));
-      if (starts(name, "llvm.lifetime.") || starts(name, "llvm.assume") ||
-          starts(name, "llvm.experimental.noalias."))
+      kdl_string name = ld_flow_name(LLVMGetCalledValue(i));
+      if (kdl_text_starts(name, "llvm.lifetime.") || kdl_text_starts(name, "llvm.assume") ||
+          kdl_text_starts(name, "llvm.experimental.noalias."))
         LLVMInstructionEraseFromParent(i);
     }
   }
@@ -241,7 +228,7 @@ static void move_rest(LLVMBuilderRef builder, LLVMValueRef from, LLVMBasicBlockR
 }
 
 static void split_at(ld_flow *flow, LLVMBuilderRef builder, LLVMValueRef barrier) {
-  LLVMContextRef context = flow->context->llvm;
+  LLVMContextRef context = flow->context;
   LLVMBasicBlockRef before = LLVMGetInstructionParent(barrier);
   LLVMBasicBlockRef waits = LLVMAppendBasicBlockInContext(context, flow->function, "kdl.barrier");
   LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(context, flow->function, "kdl.behind");
@@ -269,31 +256,26 @@ static void split_blocks(ld_flow *flow, LLVMBuilderRef builder) {
 }
 
 kdl_status ld_groups_hide(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context->llvm);
+  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
   hide_memory(flow, builder, out_memory, out_count);
   LLVMDisposeBuilder(builder);
-  return run_passes(flow->context, flow->module, flow->function,
+  return run_passes(flow->module, flow->function,
                     "sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,sroa,early-cse,"
                     "simplifycfg,instcombine<no-verify-fixpoint>,mergereturn");
 }
 
 kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
-  kdl_status status = ld_groups_hide(flow, out_memory, out_count);
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context->llvm);
-  if (status == KDL_OK) {
-    drop_hints(flow);
-    status = run_passes(flow->context, flow->module, flow->function, "reg2mem");
-  }
-  if (status == KDL_OK) {
-    split_blocks(flow, builder);
-    status = run_passes(flow->context, flow->module, flow->function, "reg2mem");
-  }
+  KDL_TRY(ld_groups_hide(flow, out_memory, out_count));
+  drop_hints(flow);
+  KDL_TRY(run_passes(flow->module, flow->function, "reg2mem"));
+  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
+  split_blocks(flow, builder);
   LLVMDisposeBuilder(builder);
-  return status;
+  return run_passes(flow->module, flow->function, "reg2mem");
 }
 
 void ld_groups_restore(ld_flow *flow, const ld_group_memory *memory, size_t count) {
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context->llvm);
+  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(flow->function);
   for (size_t i = 0; i < count; ++i) {
     LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(entry));

@@ -104,9 +104,9 @@ static bool reach(const ld_flow *flow, uint32_t number, uint32_t *stack, uint32_
     leaves |= ld_flow_returns(block) || block->is_shared;
     for (uint32_t i = 0; i < block->next_count && !block->is_shared; ++i) {
       uint32_t to = block->next[i];
-      bool is_inside = flow->blocks[to].region == number;
-      leaves |= !is_inside;
-      if (!is_inside || to == without || seen[to])
+      bool is_same = flow->blocks[to].region == number;
+      leaves |= !is_same;
+      if (!is_same || to == without || seen[to])
         continue;
       seen[to] = true;
       stack[depth++] = to;

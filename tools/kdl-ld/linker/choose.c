@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "cli/memory.h"
 #include "system/environment.h"
 
 #include <inttypes.h>
@@ -32,7 +33,7 @@ static size_t count_holders(ld_libraries *libraries, kdl_string symbol, ld_conte
   return count;
 }
 
-static void tell(const ld_choice *choice) {
+static void print_choice(const ld_choice *choice) {
   for (size_t i = 0; i < choice->count; ++i) {
     const ld_candidate *candidate = &choice->candidates[i];
     char label[192];
@@ -68,19 +69,15 @@ static const ld_candidate *collect(ld_libraries *libraries, const ld_request *re
   return chosen;
 }
 
-kdl_status ld_choose(ld_libraries *libraries, const ld_request *request, kdl_string symbol,
-                     ld_context *context, ld_choice *out_choice, const ld_candidate **out_chosen) {
+const ld_candidate *ld_choose(ld_libraries *libraries, const ld_request *request, kdl_string symbol,
+                              ld_context *context, ld_choice *out_choice) {
   size_t holders = count_holders(libraries, symbol, context);
-  ld_choice choice = {
-      .symbol = kdl_arena_string(&libraries->arena, symbol.data, symbol.length),
-      .candidates = kdl_arena_alloc(&libraries->arena, holders * sizeof *choice.candidates + 1),
-  };
-  if (!choice.symbol.data || !choice.candidates)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu candidates", holders);
-  *out_chosen = collect(libraries, request, context, &choice);
-  tell(&choice);
-  *out_choice = choice;
-  return KDL_OK;
+  *out_choice = (ld_choice){
+      .symbol = xarena_string(libraries->arena, symbol.data, symbol.length),
+      .candidates = xarena_alloc(libraries->arena, holders * sizeof *out_choice->candidates + 1)};
+  const ld_candidate *chosen = collect(libraries, request, context, out_choice);
+  print_choice(out_choice);
+  return chosen;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -101,9 +98,9 @@ static void list_places(const ld_libraries *libraries, kdl_out *out) {
     const ld_library *library = &libraries->items[i];
     kdl_out_format(out, "%s%s", i ? ", " : "; looked in ", library->name);
     for (uint32_t image = 0; image < library->container->count; ++image) {
-      if (library->symbols[image].trouble)
+      if (library->symbols[image].error)
         kdl_out_format(out, " (image %" PRIu32 " is left out: %.160s)", image,
-                       library->symbols[image].trouble);
+                       library->symbols[image].error);
     }
   }
   if (!libraries->count)

@@ -25,10 +25,10 @@ typedef struct ld_choice {
 /* The image's arch and tag, as messages name it: "image 2 (x86-64-v4, avx512)". */
 void ld_candidate_label(const ld_candidate *candidate, char *buffer, size_t size);
 
-/* Fills *out_choice, whose memory belongs to the libraries' arena; *out_chosen is NULL where no
- * image of that name runs on the device. */
-kdl_status ld_choose(ld_libraries *libraries, const ld_request *request, kdl_string symbol,
-                     ld_context *context, ld_choice *out_choice, const ld_candidate **out_chosen);
+/* Fills *out_choice, whose memory belongs to the libraries' arena, and returns what was chosen;
+ * NULL where no image of that name runs on the device. */
+const ld_candidate *ld_choose(ld_libraries *libraries, const ld_request *request, kdl_string symbol,
+                              ld_context *context, ld_choice *out_choice);
 
 /* Records why there is no microkernel for the symbol: KDL_NO_MATCH. */
 kdl_status ld_choice_fail(const ld_libraries *libraries, const ld_request *request,

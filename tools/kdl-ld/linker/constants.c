@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "cli/memory.h"
 #include "system/environment.h"
 
 #include <errno.h>
@@ -96,19 +97,13 @@ static kdl_status make_value(const char *name, LLVMTypeRef type, const char *typ
 /* ------------------------------------------------------------------------------------------ */
 /* Binding                                                                                      */
 
-static const char *find_given(const ld_words *given, const char *name) {
+static const char *find_given(const kdl_words *given, const char *name) {
   size_t length = strlen(name);
   for (size_t i = 0; i < given->count; ++i) {
     if (strncmp(given->items[i], name, length) == 0 && given->items[i][length] == '=')
       return given->items[i] + length + 1;
   }
   return NULL;
-}
-
-static void make_private(LLVMValueRef variable) {
-  LLVMSetLinkage(variable, LLVMInternalLinkage);
-  LLVMSetVisibility(variable, LLVMDefaultVisibility);
-  LLVMSetGlobalConstant(variable, 1);
 }
 
 static kdl_status bind(LLVMValueRef variable, const ld_request *request, ld_constant *out) {
@@ -120,9 +115,7 @@ static kdl_status bind(LLVMValueRef variable, const ld_request *request, ld_cons
   const char *text = find_given(&request->constants, name);
   if (text) {
     LLVMValueRef value;
-    kdl_status status = make_value(name, type, out->type, text, &value);
-    if (status != KDL_OK)
-      return status;
+    KDL_TRY(make_value(name, type, out->type, text, &value));
     LLVMSetInitializer(variable, value);
     out->is_given = true;
     snprintf(out->value, sizeof out->value, "%s", text);
@@ -137,7 +130,9 @@ static kdl_status bind(LLVMValueRef variable, const ld_request *request, ld_cons
     const char *space = strchr(value, ' '); /* "i32 64" */
     snprintf(out->value, sizeof out->value, "%.63s", space ? space + 1 : value);
   }
-  make_private(variable);
+  LLVMSetLinkage(variable, LLVMInternalLinkage);
+  LLVMSetVisibility(variable, LLVMDefaultVisibility);
+  LLVMSetGlobalConstant(variable, 1);
   kdl_debug(KDL_DEBUG_LINK, "constant %s is %s %s%s", name, out->type, out->value,
             out->is_given ? "" : ", by default");
   return KDL_OK;
@@ -169,9 +164,8 @@ kdl_status ld_constants_bind(LLVMModuleRef module, const ld_request *request,
   size_t count = 0;
   for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
     count += ld_constant_is(v);
-  *out_constants = (ld_constants){.items = calloc(count + 1, sizeof *out_constants->items)};
-  if (!out_constants->items)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu constants", count);
+  *out_constants = (ld_constants){
+      .items = xarena_alloc(request->arena, (count + 1) * sizeof *out_constants->items)};
   for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v)) {
     if (ld_constant_is(v))
       KDL_TRY(bind(v, request, &out_constants->items[out_constants->count++]));

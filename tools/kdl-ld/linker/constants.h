@@ -26,8 +26,7 @@ typedef struct ld_constants {
 /* Checks that what two modules call by one name has one type. */
 kdl_status ld_constants_agree(LLVMModuleRef into, LLVMModuleRef from, const char *name);
 
-/* Gives every constant of the module its value, and makes it the module's own. The caller frees
- * out_constants->items, also after a failure. */
+/* Gives every constant of the module its value, and makes it the module's own. */
 kdl_status ld_constants_bind(LLVMModuleRef module, const ld_request *request,
                              ld_constants *out_constants);
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "linker/inline.h"
-
 #include "base/error.h"
 #include "base/text.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "cli/memory.h"
+#include "linker/linker.h"
 
 #define UKERNEL_ATTRIBUTE "kdl-ukernel"
 
@@ -128,13 +125,6 @@ static bool reaches(LLVMValueRef from, cycle_search *search) {
   return each_instruction(from, follow, search) != NULL;
 }
 
-static size_t count_ukernel_functions(LLVMModuleRef module) {
-  size_t count = 0;
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    count += ukernel_attribute(f) != NULL;
-  return count;
-}
-
 static const char *judge(LLVMValueRef function, LLVMValueRef *seen) {
   if (has_attribute(function, "optnone"))
     return "it was compiled without optimisation; use -O1 or more, with "
@@ -156,9 +146,10 @@ static const char *judge(LLVMValueRef function, LLVMValueRef *seen) {
 }
 
 kdl_status ld_inline_check(LLVMModuleRef module, const char *name) {
-  LLVMValueRef *seen = calloc(count_ukernel_functions(module) + 1, sizeof(LLVMValueRef));
-  if (!seen)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  size_t count = 0;
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    count += ukernel_attribute(f) != NULL;
+  LLVMValueRef *seen = xcalloc(count + 1, sizeof(LLVMValueRef));
   kdl_status status = KDL_OK;
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f && status == KDL_OK;
        f = LLVMGetNextFunction(f)) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/memory.h"
 #include "library/search.h"
 #include "system/environment.h"
 
@@ -22,27 +23,26 @@ static kdl_status open_library(const char *path, const kdl_select_device *device
   KDL_TRY(kdl_catalog_create(library->container, &library->catalog));
   KDL_TRY(kdl_catalog_compile_all(library->catalog));
   size_t images = library->container->count;
-  library->symbols = calloc(images + 1, sizeof *library->symbols);
-  library->ranking = calloc(images + 1, sizeof *library->ranking);
-  if (!library->symbols || !library->ranking)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  library->symbols = xcalloc(images + 1, sizeof *library->symbols);
+  library->ranking = xcalloc(images + 1, sizeof *library->ranking);
   kdl_query query = {.device = device, .policy = KDL_POLICY_BEST};
   library->eligible = kdl_rank(library->catalog, &query, library->ranking);
   if (kdl_catalog_shortages(library->catalog))
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for kernel names", path);
+    cli_out_of_memory();
   kdl_debug(KDL_DEBUG_LINK, "%s: images: %zu, for this device: %zu", path, images,
             library->eligible);
   return KDL_OK;
 }
 
-kdl_status ld_libraries_open(const char *const *paths, size_t count, const char *builtin,
-                             const kdl_select_device *device, ld_libraries *out_libraries) {
-  *out_libraries = (ld_libraries){.items = calloc(count + 1, sizeof *out_libraries->items)};
-  if (!out_libraries->items)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu libraries", count);
+kdl_status ld_libraries_open(const ld_request *request, const char *builtin,
+                             ld_libraries *out_libraries) {
+  size_t count = request->libraries.count, size = (count + 1) * sizeof *out_libraries->items;
+  *out_libraries = (ld_libraries){.arena = request->arena,
+                                  .items = memset(xarena_alloc(request->arena, size), 0, size)};
   for (size_t i = 0; i < count + (builtin != NULL); ++i) {
     ld_library *library = &out_libraries->items[out_libraries->count++];
-    KDL_TRY(open_library(i < count ? paths[i] : builtin, device, library));
+    KDL_TRY(
+        open_library(i < count ? request->libraries.items[i] : builtin, &request->device, library));
     library->container->is_installed = i == count;
   }
   return KDL_OK;
@@ -57,8 +57,6 @@ void ld_libraries_free(ld_libraries *libraries) {
     if (library->container)
       kdl_container_close(library->container);
   }
-  free(libraries->items);
-  kdl_arena_free(&libraries->arena);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -69,8 +67,8 @@ void ld_libraries_free(ld_libraries *libraries) {
 /* From the metadata: its microkernels, or its kernels alone. False where it names neither. */
 static bool list_indexed(ld_libraries *libraries, const kdl_image *image, ld_symbols *symbols) {
   bool is_indexed = false;
-  kdl_string *names = kdl_arena_alloc(&libraries->arena, image->pair_count * sizeof *names + 1);
-  for (uint32_t i = 0; names && i < image->pair_count; ++i) {
+  kdl_string *names = xarena_alloc(libraries->arena, image->pair_count * sizeof *names + 1);
+  for (uint32_t i = 0; i < image->pair_count; ++i) {
     kdl_string kernel;
     kdl_string key = kdl_image_pairs(image)[i].key;
     if (kdl_text_starts(key, UKERNEL_PREFIX))
@@ -85,7 +83,6 @@ typedef struct {
   ld_libraries *libraries;
   kdl_string *names; /* NULL: only count */
   size_t count;
-  bool fits;
 } symbol_list;
 
 /* Functions are microkernels, and constants what those of the same makers may look up, as AMD's
@@ -98,44 +95,35 @@ static void list_symbol(LLVMValueRef value, void *user) {
     return;
   if (list->names) {
     kdl_string name = ld_value_name(value);
-    list->names[list->count] = kdl_arena_string(&list->libraries->arena, name.data, name.length);
-    list->fits &= list->names[list->count].data != NULL;
+    list->names[list->count] = xarena_string(list->libraries->arena, name.data, name.length);
   }
   ++list->count;
 }
 
-static kdl_status list_defined(ld_libraries *libraries, LLVMModuleRef module, ld_symbols *symbols) {
-  symbol_list list = {.libraries = libraries, .fits = true};
+static void list_defined(ld_libraries *libraries, LLVMModuleRef module, ld_symbols *symbols) {
+  symbol_list list = {.libraries = libraries};
   ld_module_each_global(module, list_symbol, &list);
-  list.names = kdl_arena_alloc(&libraries->arena, list.count * sizeof *list.names + 1);
-  if (list.names) {
-    list.count = 0;
-    ld_module_each_global(module, list_symbol, &list);
-    symbols->names = list.names;
-    symbols->count = list.count;
-  }
-  return list.names && list.fits
-             ? KDL_OK
-             : kdl_fail(KDL_NO_MEMORY, "out of memory for the names of microkernels");
+  list.names = xarena_alloc(libraries->arena, list.count * sizeof *list.names + 1);
+  list.count = 0;
+  ld_module_each_global(module, list_symbol, &list);
+  symbols->names = list.names;
+  symbols->count = list.count;
 }
 
 static kdl_status read_symbols(ld_libraries *libraries, ld_library *library, uint32_t index,
                                ld_context *context) {
   ld_symbols *symbols = &library->symbols[index];
   const kdl_image *image = &library->container->images[index];
-  if (image->kind != KDL_IMAGE_BITCODE || list_indexed(libraries, image, symbols))
-    return KDL_OK;
   const void *data;
   size_t size;
   LLVMModuleRef module;
-  kdl_status status = kdl_container_bytes_to_run(library->container, index, &data, &size);
-  if (status == KDL_OK)
-    status = ld_module_read(context, data, size, library->name, &module);
-  if (status != KDL_OK)
-    return status;
-  status = list_defined(libraries, module, symbols);
+  if (image->kind != KDL_IMAGE_BITCODE || list_indexed(libraries, image, symbols))
+    return KDL_OK;
+  KDL_TRY(kdl_container_bytes_to_run(library->container, index, &data, &size));
+  KDL_TRY(ld_module_read(context, data, size, library->name, &module));
+  list_defined(libraries, module, symbols);
   LLVMDisposeModule(module);
-  return status;
+  return KDL_OK;
 }
 
 bool ld_library_has(ld_libraries *libraries, ld_library *library, uint32_t image, kdl_string symbol,
@@ -145,9 +133,8 @@ bool ld_library_has(ld_libraries *libraries, ld_library *library, uint32_t image
     symbols->is_read = true;
     if (read_symbols(libraries, library, image, context) != KDL_OK) {
       symbols->count = 0;
-      const char *trouble = kdl_arena_format(&libraries->arena, "%s", kdl_error_message());
-      symbols->trouble = trouble ? trouble : "out of memory";
-      kdl_debug(KDL_DEBUG_LINK, "image %" PRIu32 ": %s", image, symbols->trouble);
+      symbols->error = xarena_format(libraries->arena, "%s", kdl_error_message());
+      kdl_debug(KDL_DEBUG_LINK, "image %" PRIu32 ": %s", image, symbols->error);
     }
   }
   for (size_t i = 0; i < symbols->count; ++i) {

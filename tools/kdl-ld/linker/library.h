@@ -5,13 +5,13 @@
 #define KDL_LD_LIBRARY_H
 
 #include "linker/module.h"
-#include "select/ranking.h"
+#include "linker/request.h"
 
 typedef struct ld_symbols {
   const kdl_string *names;
   size_t count;
   bool is_read;
-  const char *trouble; /* why they could not be read, or NULL */
+  const char *error; /* why they could not be read, or NULL */
 } ld_symbols;
 
 typedef struct ld_library {
@@ -26,13 +26,13 @@ typedef struct ld_library {
 typedef struct ld_libraries {
   ld_library *items;
   size_t count;
-  kdl_arena arena;
+  kdl_arena *arena;
 } ld_libraries;
 
-/* Opens the places in their order; `builtin` is the last one and may be NULL. The caller frees
- * *out_libraries, also after a failure. */
-kdl_status ld_libraries_open(const char *const *paths, size_t count, const char *builtin,
-                             const kdl_select_device *device, ld_libraries *out_libraries);
+/* Opens the places of a request in their order; `builtin` is the last one and may be NULL. The
+ * caller frees *out_libraries, also after a failure. */
+kdl_status ld_libraries_open(const ld_request *request, const char *builtin,
+                             ld_libraries *out_libraries);
 void ld_libraries_free(ld_libraries *libraries);
 
 /* Whether an image is bitcode that defines a function of that name. Reads the image where its

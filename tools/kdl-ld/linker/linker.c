@@ -3,39 +3,13 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "linker/inline.h"
-#include "linker/runtime.h"
+#include "cli/memory.h"
 #include "system/environment.h"
 
 #include <kdl/ukernel.h>
 
 #include <llvm-c/Comdat.h>
-#include <llvm-c/Error.h>
 #include <llvm-c/Linker.h>
-#include <llvm-c/Transforms/PassBuilder.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-kdl_status ld_words_add(ld_words *words, const char *word) {
-  const char **items = realloc(words->items, (words->count + 1) * sizeof *items);
-  char *copy = strdup(word);
-  if (items)
-    words->items = items;
-  if (!items || !copy) {
-    free(copy);
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for names");
-  }
-  items[words->count++] = copy;
-  return KDL_OK;
-}
-
-void ld_words_free(ld_words *words) {
-  for (size_t i = 0; i < words->count; ++i)
-    free((char *)(uintptr_t)words->items[i]);
-  free(words->items);
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* What a microkernel must be                                                                   */
@@ -166,30 +140,17 @@ static void hide_unless_wanted(LLVMValueRef value, void *user) {
     make_private(value);
 }
 
-static kdl_status run_passes(LLVMModuleRef module, const char *passes) {
-  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMErrorRef error = LLVMRunPasses(module, passes, NULL, options);
-  LLVMDisposePassBuilderOptions(options);
-  if (!error)
-    return KDL_OK;
-  char *problem = LLVMGetErrorMessage(error);
-  kdl_status status = kdl_fail(KDL_BAD_FILE, "LLVM: %s", problem);
-  LLVMDisposeErrorMessage(problem);
-  return status;
-}
-
-/* Its function of that name, or its constant. */
-static LLVMValueRef find_defined(LLVMModuleRef module, kdl_string symbol) {
+/* Its function of that name, or its variable. */
+static LLVMValueRef find_global(LLVMModuleRef module, kdl_string symbol) {
   LLVMValueRef function = LLVMGetNamedFunction(module, symbol.data);
-  LLVMValueRef found = function ? function : LLVMGetNamedGlobal(module, symbol.data);
-  return found && ld_value_is_exported(found) ? found : NULL;
+  return function ? function : LLVMGetNamedGlobal(module, symbol.data);
 }
 
 /* Leaves of a module one function or constant and what that needs. */
 static kdl_status extract(LLVMModuleRef module, kdl_string symbol, const char *name) {
   ld_module_each_global(module, hide_unless_wanted, &symbol);
-  LLVMValueRef wanted = find_defined(module, symbol);
-  if (!wanted)
+  LLVMValueRef wanted = find_global(module, symbol);
+  if (!wanted || !ld_value_is_exported(wanted))
     return kdl_fail(KDL_BAD_FILE, "%s: found no function '%.128s', expected what its key promises",
                     name, symbol.data);
   LLVMSetLinkage(wanted, LLVMExternalLinkage);
@@ -197,7 +158,7 @@ static kdl_status extract(LLVMModuleRef module, kdl_string symbol, const char *n
   if (!LLVMIsAFunction(wanted))
     LLVMSetVisibility(wanted, LLVMHiddenVisibility); /* it is not the image's to offer */
   /* globalopt knows variables without a store for constants, as libdevice has them. */
-  return run_passes(module, "globaldce,globalopt,globaldce");
+  return ld_module_run_passes(module, NULL, "globaldce,globalopt,globaldce", NULL);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -215,11 +176,6 @@ static kdl_status read_chosen(ld_linker *linker, const ld_candidate *chosen, con
     status = ld_module_read(linker->context, data, size, name, out_module);
   ld_stages_count(&linker->stages, LD_STAGE_PARSE);
   return status;
-}
-
-static LLVMValueRef find_declared(const ld_linker *linker, kdl_string symbol) {
-  LLVMValueRef function = LLVMGetNamedFunction(linker->module, symbol.data);
-  return function ? function : LLVMGetNamedGlobal(linker->module, symbol.data);
 }
 
 static kdl_status check_constant(const ld_linker *linker, LLVMValueRef declared,
@@ -240,8 +196,8 @@ static kdl_status prepare(ld_linker *linker, LLVMModuleRef module, kdl_string sy
                           const char *name) {
   KDL_TRY(extract(module, symbol, name));
   KDL_TRY(ld_target_admit(&linker->target, linker->request, module, name));
-  LLVMValueRef declared = find_declared(linker, symbol);
-  LLVMValueRef defined = find_defined(module, symbol);
+  LLVMValueRef declared = find_global(linker->module, symbol);
+  LLVMValueRef defined = find_global(module, symbol);
   bool is_call = LLVMIsAFunction(declared) && LLVMIsAFunction(defined);
   KDL_TRY(is_call ? check_signature(linker, declared, defined, name)
                   : check_constant(linker, declared, defined, name));
@@ -275,28 +231,21 @@ static kdl_status link_chosen(ld_linker *linker, const ld_candidate *chosen, kdl
   return status;
 }
 
-static bool has_word(const ld_words *words, const char *word) {
-  for (size_t i = 0; i < words->count; ++i) {
-    if (strcmp(words->items[i], word) == 0)
-      return true;
-  }
-  return false;
+static bool has_word(const kdl_words *words, const char *word) {
+  return kdl_text_among(kdl_text_of(word), words->items, words->count);
 }
 
 static kdl_status provide(ld_linker *linker, kdl_string symbol) {
-  ld_choice *choices = realloc(linker->choices, (linker->choice_count + 1) * sizeof *choices);
-  if (!choices)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for choices");
-  linker->choices = choices;
-  ld_choice *choice = &choices[linker->choice_count];
-  const ld_candidate *chosen;
-  kdl_status status =
-      ld_choose(&linker->libraries, linker->request, symbol, linker->context, choice, &chosen);
+  linker->choices = xgrow(linker->choices, linker->choice_count, &linker->choice_capacity, 16,
+                          sizeof *linker->choices);
+  ld_choice *choice = &linker->choices[linker->choice_count];
+  const ld_candidate *chosen =
+      ld_choose(&linker->libraries, linker->request, symbol, linker->context, choice);
   ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
-  if (status != KDL_OK)
-    return status;
-  if (!choice->count && ld_runtime_of(linker->target.family, symbol) != LD_RUNTIME_NONE)
-    return ld_words_add(&linker->undefined, symbol.data);
+  if (!choice->count && ld_runtime_of(linker->target.family, symbol) != LD_RUNTIME_NONE) {
+    ld_words_add(&linker->undefined, symbol.data);
+    return KDL_OK;
+  }
   ++linker->choice_count;
   return chosen ? link_chosen(linker, chosen, choice->symbol)
                 : ld_choice_fail(&linker->libraries, linker->request, choice);
@@ -345,18 +294,17 @@ static bool is_kernel(const ld_linker *linker, LLVMValueRef function) {
   return LLVMGetVisibility(function) != LLVMHiddenVisibility;
 }
 
-static kdl_status find_kernels(ld_linker *linker) {
-  const ld_words *wanted = &linker->request->kernels;
+static void find_kernels(ld_linker *linker) {
+  const kdl_words *wanted = &linker->request->kernels;
   for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
     const char *name = ld_value_name(f).data;
     if (is_kernel(linker, f) && (!wanted->count || has_word(wanted, name)))
-      KDL_TRY(ld_words_add(&linker->kernels, name));
+      ld_words_add(&linker->kernels, name);
   }
-  return KDL_OK;
 }
 
 static kdl_status check_kernels(const ld_linker *linker) {
-  const ld_words *wanted = &linker->request->kernels;
+  const kdl_words *wanted = &linker->request->kernels;
   for (size_t i = 0; i < wanted->count; ++i) {
     if (has_word(&linker->kernels, wanted->items[i]))
       continue;
@@ -393,10 +341,10 @@ static void hide_unless_kept(LLVMValueRef value, void *user) {
 }
 
 kdl_status ld_link_keep(ld_linker *linker) {
-  KDL_TRY(find_kernels(linker));
+  find_kernels(linker);
   KDL_TRY(check_kernels(linker));
   ld_module_each_global(linker->module, hide_unless_kept, linker);
-  return run_passes(linker->module, "globaldce");
+  return ld_module_run_passes(linker->module, NULL, "globaldce", NULL);
 }
 
 kdl_status ld_link_close(ld_linker *linker) {

@@ -7,6 +7,8 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/DebugInfo.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Transforms/PassBuilder.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,13 +87,27 @@ static kdl_status check_producer(const void *data, size_t size, const char *name
                   name, producer + 4, major, minor, patch);
 }
 
-static kdl_status verify(LLVMModuleRef module, const char *name) {
-  char *problem = NULL;
+kdl_status ld_module_verify(LLVMModuleRef module, const char *name, const char *problem) {
+  char *found = NULL;
   kdl_status status = KDL_OK;
-  if (LLVMVerifyModule(module, LLVMReturnStatusAction, &problem))
-    status = kdl_fail(KDL_BAD_FILE, "%s: found bitcode that LLVM calls broken: %.*s", name,
-                      (int)strcspn(problem, "\n"), problem);
-  LLVMDisposeMessage(problem);
+  if (LLVMVerifyModule(module, LLVMReturnStatusAction, &found))
+    status =
+        kdl_fail(KDL_BAD_FILE, "%s: %s: %.*s", name, problem, (int)strcspn(found, "\n"), found);
+  LLVMDisposeMessage(found);
+  return status;
+}
+
+kdl_status ld_module_run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                                const char *passes, const char *name) {
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMErrorRef error = LLVMRunPasses(module, passes, machine, options);
+  LLVMDisposePassBuilderOptions(options);
+  if (!error)
+    return KDL_OK;
+  char *problem = LLVMGetErrorMessage(error);
+  kdl_status status =
+      kdl_fail(KDL_BAD_FILE, "%s%sLLVM: %s", name ? name : "", name ? ": " : "", problem);
+  LLVMDisposeErrorMessage(problem);
   return status;
 }
 
@@ -106,7 +122,7 @@ kdl_status ld_module_read(ld_context *context, const void *data, size_t size, co
   if (status == KDL_OK && failed)
     status = kdl_fail(KDL_BAD_FILE, "%s: found bitcode that LLVM cannot read", name);
   if (status == KDL_OK)
-    status = verify(module, name);
+    status = ld_module_verify(module, name, "found bitcode that LLVM calls broken");
   if (status != KDL_OK) {
     if (module)
       LLVMDisposeModule(module);

@@ -6,6 +6,7 @@
 #include <kdl/kdl.h>
 
 #include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
 
 #include <stdbool.h>
 
@@ -30,6 +31,13 @@ kdl_status ld_context_check(ld_context *context, const char *what);
  * `name` is for messages. */
 kdl_status ld_module_read(ld_context *context, const void *data, size_t size, const char *name,
                           LLVMModuleRef *out_module);
+
+/* Runs passes; `machine` may be NULL. `name` is for messages, and may be NULL. */
+kdl_status ld_module_run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                                const char *passes, const char *name);
+
+/* KDL_BAD_FILE where LLVM finds the module broken: "NAME: PROBLEM: ..." */
+kdl_status ld_module_verify(LLVMModuleRef module, const char *name, const char *problem);
 
 /* The name of a function or variable. Never NULL; may hold NULs, which nothing matches. */
 kdl_string ld_value_name(LLVMValueRef value);

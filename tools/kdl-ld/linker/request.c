@@ -2,11 +2,9 @@
 #include "linker/request.h"
 
 #include "base/error.h"
+#include "cli/memory.h"
 #include "device/named.h"
 #include "device/spec.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const emit_names[LD_EMIT_COUNT] = {
     [LD_EMIT_IMAGE] = "image", [LD_EMIT_IR] = "ir",         [LD_EMIT_BITCODE] = "bitcode",
@@ -33,21 +31,21 @@ static kdl_status read_unused(const char *text, bool *out_ignores) {
   return KDL_OK;
 }
 
-static kdl_status collect(const cli_args *args, const char *option, ld_words *out_words) {
-  size_t cursor = 0;
-  size_t count = 0;
-  while (cli_args_next(args, option, &cursor))
-    ++count;
-  out_words->items = calloc(count + 1, sizeof *out_words->items);
-  if (!out_words->items)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the command line");
-  cursor = 0;
-  for (const char *word; (word = cli_args_next(args, option, &cursor));)
-    out_words->items[out_words->count++] = word;
-  return KDL_OK;
+void ld_words_add(kdl_words *words, const char *word) {
+  kdl_words_add(words, word);
+  if (words->failed)
+    cli_out_of_memory();
 }
 
-static kdl_status check_constants(const ld_words *constants) {
+static kdl_words collect(const cli_args *args, kdl_arena *arena, const char *option) {
+  kdl_words words = {.arena = arena};
+  size_t cursor = 0;
+  for (const char *word; (word = cli_args_next(args, option, &cursor));)
+    ld_words_add(&words, word);
+  return words;
+}
+
+static kdl_status check_constants(const kdl_words *constants) {
   for (size_t i = 0; i < constants->count; ++i) {
     size_t name = strcspn(constants->items[i], "=");
     if (name == 0 || !constants->items[i][name] || !constants->items[i][name + 1])
@@ -91,42 +89,27 @@ static kdl_status require(const cli_args *args, const char *option, const char *
   return kdl_fail(KDL_BAD_CALL, "found no --%s, expected one", option);
 }
 
-kdl_status ld_request_read(const cli_args *args, ld_request *out_request) {
+kdl_status ld_request_read(const cli_args *args, kdl_arena *arena, ld_request *out_request) {
   ld_request *request = out_request;
-  *request = (ld_request){.has_builtin = !cli_args_has(args, "no-builtin"),
+  const char *device;
+  *request = (ld_request){.arena = arena,
+                          .has_builtin = !cli_args_has(args, "no-builtin"),
                           .is_checked = cli_args_has(args, "checked"),
-                          .report = cli_args_value(args, "report")};
-  const char *device = "";
-  kdl_status status = check_protocol(cli_args_value(args, "protocol"));
-  if (status == KDL_OK)
-    status = read_emit(cli_args_value(args, "emit"), &request->emit);
-  if (status == KDL_OK)
-    status = read_unused(cli_args_value(args, "unused-constants"), &request->ignores_unused);
-  if (status == KDL_OK)
-    status = require(args, "caller", &request->path);
-  if (status == KDL_OK)
-    status = require(args, "for", &device);
-  if (status == KDL_OK && request->emit != LD_EMIT_CHOICE)
-    status = require(args, "output", &request->output);
+                          .report = cli_args_value(args, "report"),
+                          .kernels = collect(args, arena, "kernel"),
+                          .libraries = collect(args, arena, "ukernels"),
+                          .constants = collect(args, arena, "const")};
+  KDL_TRY(check_protocol(cli_args_value(args, "protocol")));
+  KDL_TRY(read_emit(cli_args_value(args, "emit"), &request->emit));
+  KDL_TRY(read_unused(cli_args_value(args, "unused-constants"), &request->ignores_unused));
+  KDL_TRY(require(args, "caller", &request->path));
+  KDL_TRY(require(args, "for", &device));
+  if (request->emit != LD_EMIT_CHOICE)
+    KDL_TRY(require(args, "output", &request->output));
   request->caller = cli_args_has(args, "name") ? cli_args_value(args, "name") : request->path;
-  if (status == KDL_OK)
-    status = collect(args, "kernel", &request->kernels);
-  if (status == KDL_OK)
-    status = collect(args, "ukernels", &request->libraries);
-  if (status == KDL_OK)
-    status = collect(args, "const", &request->constants);
-  if (status == KDL_OK)
-    status = check_constants(&request->constants);
-  if (status == KDL_OK) {
-    status = read_device(device, request);
-    if (status != KDL_OK)
-      kdl_error_prefix("--for");
-  }
+  KDL_TRY(check_constants(&request->constants));
+  kdl_status status = read_device(device, request);
+  if (status != KDL_OK)
+    kdl_error_prefix("--for");
   return status;
-}
-
-void ld_request_free(ld_request *request) {
-  free(request->kernels.items);
-  free(request->libraries.items);
-  free(request->constants.items);
 }

@@ -3,6 +3,7 @@
 #ifndef KDL_LD_REQUEST_H
 #define KDL_LD_REQUEST_H
 
+#include "base/words.h"
 #include "cli/options.h"
 #include "select/ranking.h"
 
@@ -18,19 +19,15 @@ typedef enum ld_emit {
   LD_EMIT_COUNT,
 } ld_emit;
 
-typedef struct ld_words {
-  const char **items;
-  size_t count;
-} ld_words;
-
 typedef struct ld_request {
+  kdl_arena *arena;
   const char *path;   /* of the caller's bitcode */
   const char *caller; /* what messages call it */
   kdl_select_device device;
   char device_label[KDL_SPEC_ARCH + KDL_SPEC_NAME]; /* for messages */
-  ld_words kernels;                                 /* none: all that the caller has */
-  ld_words libraries;
-  ld_words constants; /* NAME=VALUE each, checked for the '=' */
+  kdl_words kernels;                                /* none: all that the caller has */
+  kdl_words libraries;
+  kdl_words constants; /* NAME=VALUE each, checked for the '=' */
   bool has_builtin;
   bool is_checked;     /* nobody's signature is looked at: who calls did */
   bool ignores_unused; /* constants that nothing declares */
@@ -39,8 +36,10 @@ typedef struct ld_request {
   const char *report; /* or NULL */
 } ld_request;
 
-/* The caller frees *out_request, also after a failure. What it points to belongs to `args`. */
-kdl_status ld_request_read(const cli_args *args, ld_request *out_request);
-void ld_request_free(ld_request *request);
+/* What it points to belongs to `args` and to the arena, which serves the whole of the work. */
+kdl_status ld_request_read(const cli_args *args, kdl_arena *arena, ld_request *out_request);
+
+/* Adds a copy of a word. */
+void ld_words_add(kdl_words *words, const char *word);
 
 #endif

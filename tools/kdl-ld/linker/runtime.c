@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "linker/runtime.h"
-
 #include "image/host/host_imports.h"
-
-#include <stddef.h>
+#include "linker/linker.h"
 
 static const char *const nvidia[] = {
 #define LD_RUNTIME_NVIDIA(name) name,

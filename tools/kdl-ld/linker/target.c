@@ -24,12 +24,10 @@ static const llvm_name x86_names[] = {
 #define LD_X86_NAME(id, name) {KDL_X86_##id, name},
 #include "linker/llvm_features.def"
 };
-
 static const llvm_name aarch64_names[] = {
 #define LD_AARCH64_NAME(id, name) {KDL_AARCH64_##id, name},
 #include "linker/llvm_features.def"
 };
-
 static const llvm_name riscv_names[] = {
 #define LD_RISCV_NAME(id, name) {KDL_RISCV_##id, name},
 #include "linker/llvm_features.def"
@@ -327,41 +325,26 @@ void ld_target_free(ld_target *target) {
     LLVMDisposeTargetMachine(target->machine);
 }
 
+#define INITIALIZE(name)                                                                           \
+  LLVMInitialize##name##TargetInfo(), LLVMInitialize##name##Target(),                              \
+      LLVMInitialize##name##TargetMC(), LLVMInitialize##name##AsmPrinter()
+
 static void initialize(kdl_target_family family) {
   switch (family) {
   case KDL_FAMILY_X86_64:
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser();
+    INITIALIZE(X86), LLVMInitializeX86AsmParser();
     return;
   case KDL_FAMILY_AARCH64:
-    LLVMInitializeAArch64TargetInfo();
-    LLVMInitializeAArch64Target();
-    LLVMInitializeAArch64TargetMC();
-    LLVMInitializeAArch64AsmPrinter();
-    LLVMInitializeAArch64AsmParser();
+    INITIALIZE(AArch64), LLVMInitializeAArch64AsmParser();
     return;
   case KDL_FAMILY_RISCV:
-    LLVMInitializeRISCVTargetInfo();
-    LLVMInitializeRISCVTarget();
-    LLVMInitializeRISCVTargetMC();
-    LLVMInitializeRISCVAsmPrinter();
-    LLVMInitializeRISCVAsmParser();
+    INITIALIZE(RISCV), LLVMInitializeRISCVAsmParser();
     return;
   case KDL_FAMILY_NVPTX:
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
+    INITIALIZE(NVPTX); /* PTX is read by no assembler of LLVM's */
     return;
   case KDL_FAMILY_AMDGCN:
-    LLVMInitializeAMDGPUTargetInfo();
-    LLVMInitializeAMDGPUTarget();
-    LLVMInitializeAMDGPUTargetMC();
-    LLVMInitializeAMDGPUAsmPrinter();
-    LLVMInitializeAMDGPUAsmParser();
+    INITIALIZE(AMDGPU), LLVMInitializeAMDGPUAsmParser();
     return;
   default:
     return;

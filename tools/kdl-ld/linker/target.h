@@ -6,8 +6,6 @@
 #include "linker/module.h"
 #include "linker/request.h"
 
-#include <llvm-c/TargetMachine.h>
-
 typedef struct ld_target {
   kdl_target_family family;
   const char *triple;

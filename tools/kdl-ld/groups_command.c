@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cli/command.h"
+#include "groups_command.h"
+
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/report.h"
 #include "confine/confine.h"
-#include "confine/held_file.h"
 #include "confine/worker.h"
 #include "groups/groups.h"
+#include "linker/module.h"
 
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/IRReader.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* NAME=X,Y,Z; the name is copied. */
-static kdl_status read_kernel(const char *text, ld_groups_kernel *out_kernel) {
+/* NAME=X,Y,Z */
+static kdl_status read_kernel(kdl_arena *arena, const char *text, ld_groups_kernel *out_kernel) {
   const char *equals = strrchr(text, '=');
   kdl_string sizes = kdl_text_of(equals ? equals + 1 : "");
   size_t at = 0;
@@ -28,8 +26,8 @@ static kdl_status read_kernel(const char *text, ld_groups_kernel *out_kernel) {
                (d < 2 ? at < sizes.length && sizes.data[at] == ',' : at == sizes.length);
   if (!is_right)
     return kdl_fail(KDL_BAD_CALL, "--kernel: found '%s', expected NAME=X,Y,Z", text);
-  out_kernel->name = strndup(text, (size_t)(equals - text));
-  return out_kernel->name ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for '%s'", text);
+  out_kernel->name = xarena_string(arena, text, (size_t)(equals - text)).data;
+  return KDL_OK;
 }
 
 static kdl_status read_module(ld_context *context, const cli_bytes *bytes, const char *name,
@@ -54,28 +52,30 @@ typedef struct {
   bool strips;
 } groups_job;
 
-static kdl_status make(const groups_job *job) {
+static kdl_status lower(const groups_job *job, ld_context *context, LLVMModuleRef module) {
+  KDL_TRY(ld_groups_make(module, job->kernels, job->count));
+  KDL_TRY(ld_context_check(context, "barriers"));
+  if (job->strips)
+    LLVMStripModuleDebugInfo(module);
+  LLVMMemoryBufferRef made = LLVMWriteBitcodeToMemoryBuffer(module);
+  kdl_status status =
+      ld_held_file_write(job->request.output, LLVMGetBufferStart(made), LLVMGetBufferSize(made));
+  LLVMDisposeMemoryBuffer(made);
+  return status;
+}
+
+static kdl_status confine_and_lower(const groups_job *job) {
   const ld_request *request = &job->request;
   ld_confinement confinement;
   ld_context context;
-  cli_bytes bytes = {.data = NULL};
+  cli_bytes bytes;
   LLVMModuleRef module = NULL;
-  kdl_status status = ld_confine(request, NULL, &confinement);
-  if (status == KDL_OK)
-    status = cli_bytes_read(request->path, &bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(ld_confine(request, NULL, &confinement));
+  KDL_TRY(cli_bytes_read(request->path, &bytes));
   ld_context_init(&context);
-  status = read_module(&context, &bytes, request->path, &module);
+  kdl_status status = read_module(&context, &bytes, request->path, &module);
   if (status == KDL_OK)
-    status = ld_groups_make(&context, module, job->kernels, job->count);
-  if (status == KDL_OK && job->strips)
-    LLVMStripModuleDebugInfo(module);
-  if (status == KDL_OK) {
-    LLVMMemoryBufferRef made = LLVMWriteBitcodeToMemoryBuffer(module);
-    status = ld_held_file_write(request->output, LLVMGetBufferStart(made), LLVMGetBufferSize(made));
-    LLVMDisposeMemoryBuffer(made);
-  }
+    status = lower(job, &context, module);
   if (module)
     LLVMDisposeModule(module);
   ld_context_free(&context);
@@ -84,50 +84,43 @@ static kdl_status make(const groups_job *job) {
 }
 
 static int work(void *user) {
-  kdl_status status = make(user);
+  kdl_status status = confine_and_lower(user);
   cli_finish(status);
   return status == KDL_OK ? 0 : 1;
 }
 
-static kdl_status make_apart(groups_job *job, int *out_code) {
+static kdl_status work_apart(groups_job *job, int *out_code) {
   ld_held_file output;
   bool is_apart;
-  kdl_status status = ld_confine_wanted(&is_apart);
-  if (status == KDL_OK)
-    status = ld_held_file_make(&job->request.output, &output);
-  if (status != KDL_OK)
-    return status;
-  status = ld_worker_run(is_apart, work, job, out_code);
+  KDL_TRY(ld_confine_wanted(&is_apart));
+  KDL_TRY(ld_held_file_make(&job->request.output, &output));
+  kdl_status status = ld_worker_run(is_apart, work, job, out_code);
   if (status == KDL_OK && *out_code == 0)
     return ld_held_file_save(&output);
   ld_held_file_drop(&output);
   return status;
 }
 
-static int run(const cli_args *args) {
+static kdl_status run_groups(const cli_args *args, kdl_arena *arena, int *out_code) {
   groups_job job = {
       .request = {.path = cli_args_value(args, "caller"), .output = cli_args_value(args, "output")},
       .strips = cli_args_has(args, "strip")};
-  const ld_request *request = &job.request;
-  size_t count = 0, cursor = 0;
-  while (cli_args_next(args, "kernel", &cursor))
-    ++count;
-  ld_groups_kernel *kernels = calloc(count + 1, sizeof *kernels);
-  kdl_status status = kernels ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  if (status == KDL_OK && (!request->path || !request->output || count == 0))
-    status = kdl_fail(KDL_BAD_CALL, "expected --caller, --output and --kernel");
-  cursor = 0;
-  for (size_t i = 0; i < count && status == KDL_OK; ++i)
-    status = read_kernel(cli_args_next(args, "kernel", &cursor), &kernels[i]);
-  job.kernels = kernels;
-  job.count = count;
+  const char *kernel;
+  size_t cursor = 0;
+  job.kernels = xarena_alloc(arena, (args->setting_count + 1) * sizeof *job.kernels);
+  while ((kernel = cli_args_next(args, "kernel", &cursor)))
+    KDL_TRY(read_kernel(arena, kernel, &job.kernels[job.count++]));
+  if (!job.request.path || !job.request.output || job.count == 0)
+    return kdl_fail(KDL_BAD_CALL, "expected --caller, --output and --kernel");
+  return work_apart(&job, out_code);
+}
+
+static int run(const cli_args *args) {
+  kdl_arena arena = {.blocks = NULL};
   int code = 1;
-  if (status == KDL_OK)
-    status = make_apart(&job, &code);
-  for (size_t i = 0; kernels && i < count; ++i)
-    free((char *)kernels[i].name);
-  free(kernels);
+  kdl_status status = run_groups(args, &arena, &code);
   cli_finish(status);
+  kdl_arena_free(&arena);
   return status == KDL_OK ? code : 1;
 }
 
@@ -139,7 +132,7 @@ static const cli_option options[] = {
     {.name = NULL},
 };
 
-static const cli_command command = {
+const cli_command ld_groups_command = {
     .name = "kdl-ld --groups",
     .usage = "kdl-ld --groups --caller=FILE --output=FILE --kernel=NAME=X,Y,Z...",
     .summary = "makes kernels for the CPU whose work-items wait do a group each",
@@ -148,19 +141,3 @@ static const cli_command command = {
     .max_operands = 0,
     .run = run,
 };
-
-int ld_groups_command(int count, char **words) {
-  cli_args args;
-  kdl_status status = cli_args_parse(&command, count, words, &args);
-  int code = 0;
-  if (status != KDL_OK) {
-    cli_finish(status);
-    code = 1;
-  } else if (args.help) {
-    cli_command_help(&command);
-  } else {
-    code = run(&args);
-  }
-  cli_args_free(&args);
-  return code;
-}

@@ -3,7 +3,8 @@
 #include "base/error.h"
 #include "base/json/reader.h"
 #include "base/text.h"
-#include "challenge.h"
+#include "cli/memory.h"
+#include "login.h"
 #include "session.h"
 
 #include <stdio.h>
@@ -11,28 +12,6 @@
 #include <string.h>
 
 enum { largest_answer = 2 * SESSION_LONGEST_TOKEN };
-
-typedef struct {
-  char *text;
-  size_t used;
-  const char *from;
-} token_answer;
-
-static kdl_status begin_answer(void *user, const http_answer *answer) {
-  (void)user;
-  (void)answer;
-  return KDL_OK;
-}
-
-static kdl_status put_answer(void *user, const void *data, size_t size) {
-  token_answer *to = user;
-  if (size > largest_answer - to->used)
-    return kdl_fail(KDL_BAD_FILE, "%s: found a token of more than %d bytes, expected less",
-                    to->from, largest_answer);
-  memcpy(to->text + to->used, data, size);
-  to->used += size;
-  return KDL_OK;
-}
 
 /* It becomes a part of a header. */
 static bool is_token(const char *text) {
@@ -49,7 +28,7 @@ static kdl_status read_token_key(kdl_json *json, const char *key, void *user) {
   return is_it ? kdl_json_string(json, token, SESSION_LONGEST_TOKEN) : kdl_json_skip(json);
 }
 
-static kdl_status read_token(const token_answer *answer, char *token) {
+static kdl_status read_token(const http_text *answer, char *token) {
   kdl_json json;
   token[0] = '\0';
   kdl_json_start(&json, answer->from, answer->text, answer->used);
@@ -72,29 +51,20 @@ static kdl_status make_url(const registry_session *session, const challenge *ask
               : kdl_fail(KDL_BAD_FILE, "%s: token service: the address is too long", session->host);
 }
 
-static kdl_status set_authorization(registry_session *session, const char *scheme,
-                                    const char *value) {
-  if (asprintf(&session->authorization, "%s %s", scheme, value) < 0) {
-    session->authorization = NULL;
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", session->host);
-  }
-  return KDL_OK;
-}
-
-static kdl_status ask_token(registry_session *session, const challenge *asked, token_answer *answer,
+/* Asks the service that the registry names for a token. */
+static kdl_status ask_token(registry_session *session, const challenge *asked, http_text *answer,
                             char *token) {
   char url[HTTP_LONGEST_URL], basic[CREDENTIALS_SIZE + 8];
-  const http_sink sink = {begin_answer, put_answer, answer};
+  const http_sink sink = http_text_sink(answer);
   const http_request request = {.method = HTTP_GET, .is_small = true, .sink = &sink};
   http_answer found;
   snprintf(basic, sizeof basic, "Basic %s", session->login.basic);
-  kdl_status status = make_url(session, asked, url);
-  if (status == KDL_OK)
-    status =
-        http_send(session->client, url, session->login.basic[0] ? basic : NULL, &request, &found);
-  if (status == KDL_OK && found.code != 200)
-    status = session_refused(session, "a token of the service that it names", &found);
-  return status == KDL_OK ? read_token(answer, token) : status;
+  KDL_TRY(make_url(session, asked, url));
+  KDL_TRY(
+      http_send(session->client, url, session->login.basic[0] ? basic : NULL, &request, &found));
+  if (found.code != 200)
+    return session_refused(session, "a token of the service that it names", &found);
+  return read_token(answer, token);
 }
 
 kdl_status session_log_in(registry_session *session, const char *text) {
@@ -104,18 +74,17 @@ kdl_status session_log_in(registry_session *session, const char *text) {
         KDL_BAD_FILE,
         "%s: WWW-Authenticate: found \"%.200s\", expected Basic, or Bearer with a realm",
         session->host, text);
-  if (!asked.is_bearer)
-    return session->login.basic[0] ? set_authorization(session, "Basic", session->login.basic)
-                                   : KDL_OK;
-  char from[sizeof asked.realm];
+  if (!asked.is_bearer) {
+    if (session->login.basic[0])
+      session->authorization = xasprintf("Basic %s", session->login.basic);
+    return KDL_OK;
+  }
+  char from[sizeof asked.realm], *token = xmalloc(SESSION_LONGEST_TOKEN);
   snprintf(from, sizeof from, "%.*s", http_shown(asked.realm), asked.realm);
-  token_answer answer = {.text = malloc(largest_answer), .from = from};
-  char *token = malloc(SESSION_LONGEST_TOKEN);
-  kdl_status status = answer.text && token
-                          ? ask_token(session, &asked, &answer, token)
-                          : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", session->host);
+  http_text answer = {from, "token", xmalloc(largest_answer), largest_answer, 0};
+  kdl_status status = ask_token(session, &asked, &answer, token);
   if (status == KDL_OK)
-    status = set_authorization(session, "Bearer", token);
+    session->authorization = xasprintf("Bearer %s", token);
   free(token);
   free(answer.text);
   return status;

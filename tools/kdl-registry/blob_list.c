@@ -34,9 +34,8 @@ kdl_status blob_list_walk(const char *list, blob_visit *visit, registry_session 
   cli_bytes bytes;
   blob_line blob;
   bool more = true;
-  kdl_status status = cli_bytes_read(list, &bytes);
-  if (status != KDL_OK)
-    return status;
+  kdl_status status = KDL_OK;
+  KDL_TRY(cli_bytes_read(list, &bytes));
   const char *at = bytes.data, *end = at + bytes.size;
   while (status == KDL_OK && more) {
     status = next_line(&at, end, &blob, &more);

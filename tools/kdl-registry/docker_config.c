@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "docker_config.h"
+#include "login.h"
 
 #include "base/error.h"
 #include "base/json/reader.h"
@@ -90,15 +90,12 @@ kdl_status credentials_read(const char *host, credentials *out_credentials) {
                                : 0;
   if (used <= 0 || (size_t)used >= room || access(path, F_OK) != 0)
     return KDL_OK;
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
-  if (bytes.size > largest_file)
-    status = kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected at most %d", path, bytes.size,
-                      largest_file);
+  KDL_TRY(cli_bytes_read(path, &bytes));
   kdl_json_start(&json, path, bytes.data, bytes.size);
-  if (status == KDL_OK)
-    status = kdl_json_members(&json, read_key, &(reader){host, out_credentials});
+  kdl_status status = bytes.size > largest_file
+                          ? kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected at most %d", path,
+                                     bytes.size, largest_file)
+                          : kdl_json_members(&json, read_key, &(reader){host, out_credentials});
   cli_bytes_free(&bytes);
   return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "oci/layout.h"
 #include "oci/manifest.h"
 #include "system/file.h"
@@ -27,32 +28,7 @@ static kdl_status failed(const char *path, const char *step) {
 /* ------------------------------------------------------------------------------------------ */
 /* Manifests                                                                                    */
 
-typedef struct {
-  const char *what;
-  char *text;
-  size_t used;
-} manifest_body;
-
-static kdl_status begin_manifest(void *user, const http_answer *answer) {
-  const manifest_body *to = user;
-  if (answer->has_length && answer->length > OCI_LIMIT_MANIFEST)
-    return kdl_fail(KDL_BAD_FILE, "%s: found a manifest of %" PRIu64 " bytes, expected at most %d",
-                    to->what, answer->length, OCI_LIMIT_MANIFEST);
-  return KDL_OK;
-}
-
-static kdl_status put_manifest(void *user, const void *data, size_t size) {
-  manifest_body *to = user;
-  if (size > OCI_LIMIT_MANIFEST - to->used)
-    return kdl_fail(KDL_BAD_FILE,
-                    "%s: found a manifest of more than %d bytes, expected at most that", to->what,
-                    OCI_LIMIT_MANIFEST);
-  memcpy(to->text + to->used, data, size);
-  to->used += size;
-  return KDL_OK;
-}
-
-static kdl_status check_manifest(const manifest_body *body, const http_answer *answer,
+static kdl_status check_manifest(const http_text *body, const http_answer *answer,
                                  const char *reference) {
   char found[OCI_DIGEST_TEXT];
   const char *expected = oci_digest_is_valid(reference) ? reference : answer->digest;
@@ -61,11 +37,25 @@ static kdl_status check_manifest(const manifest_body *body, const http_answer *a
              ? KDL_OK
              : kdl_fail(KDL_BAD_FILE,
                         "%s: found a manifest with the digest %s, expected %s, which the %s says",
-                        body->what, found, expected,
+                        body->from, found, expected,
                         expected == reference ? "reference" : "registry itself");
 }
 
-static kdl_status save(const char *path, const manifest_body *body) {
+static kdl_status ask_manifest(registry_session *session, const char *reference, const char *path,
+                               http_text *body) {
+  char where[256];
+  http_answer answer;
+  const http_sink sink = http_text_sink(body);
+  const http_request request = {.method = HTTP_GET,
+                                .accept =
+                                    OCI_MANIFEST_TYPE ", application/vnd.oci.image.index.v1+json",
+                                .is_small = true,
+                                .sink = &sink};
+  snprintf(where, sizeof where, "manifests/%s", reference);
+  KDL_TRY(session_ask(session, where, &request, &answer));
+  if (answer.code != 200)
+    return session_refused(session, where, &answer);
+  KDL_TRY(check_manifest(body, &answer, reference));
   int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
   kdl_status status =
       fd >= 0 && kdl_fd_write(fd, body->text, body->used) ? KDL_OK : failed(path, "write");
@@ -75,25 +65,10 @@ static kdl_status save(const char *path, const manifest_body *body) {
 }
 
 kdl_status fetch_manifest(registry_session *session, const char *reference, const char *path) {
-  char where[256], what[1024];
-  http_answer answer;
-  manifest_body body = {what, malloc(OCI_LIMIT_MANIFEST), 0};
-  const http_sink sink = {begin_manifest, put_manifest, &body};
-  const http_request request = {.method = HTTP_GET,
-                                .accept =
-                                    OCI_MANIFEST_TYPE ", application/vnd.oci.image.index.v1+json",
-                                .is_small = true,
-                                .sink = &sink};
-  snprintf(where, sizeof where, "manifests/%s", reference);
+  char what[1024];
   snprintf(what, sizeof what, "%s/%s:%s", session->host, session->name, reference);
-  kdl_status status = body.text ? session_ask(session, where, &request, &answer)
-                                : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", what);
-  if (status == KDL_OK && answer.code != 200)
-    status = session_refused(session, where, &answer);
-  if (status == KDL_OK)
-    status = check_manifest(&body, &answer, reference);
-  if (status == KDL_OK)
-    status = save(path, &body);
+  http_text body = {what, "manifest", xmalloc(OCI_LIMIT_MANIFEST), OCI_LIMIT_MANIFEST, 0};
+  kdl_status status = ask_manifest(session, reference, path, &body);
   free(body.text);
   return status;
 }
@@ -165,10 +140,8 @@ static kdl_status ask_rest(download *work) {
   snprintf(where, sizeof where, "blobs/%s", work->blob->digest);
   work->is_refused = work->is_other_range = false;
   kdl_status status = session_ask(work->session, where, &request, &answer);
-  if (status != KDL_OK) {
-    work->is_refused |= status != KDL_IO;
-    return status;
-  }
+  work->is_refused |= status != KDL_OK && status != KDL_IO;
+  KDL_TRY(status);
   if (answer.code == 416 && work->have)
     return start_over(work);
   if (answer.code != 200 && answer.code != 206) {
@@ -215,27 +188,24 @@ static kdl_status fill(download *work) {
                                      work->what, work->have, work->blob->size);
 }
 
-static kdl_status check_digest(const download *work, bool *out_same) {
+static kdl_status fill_and_check(download *work, bool *out_same) {
   char found[OCI_DIGEST_TEXT];
-  kdl_status status = oci_digest_of_file(work->fd, found);
-  *out_same = status == KDL_OK && strcmp(found, work->blob->digest) == 0;
-  if (status == KDL_OK && !*out_same)
-    status = kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s", work->what, found);
-  return status;
+  KDL_TRY(fill(work));
+  KDL_TRY(oci_digest_of_file(work->fd, found));
+  *out_same = strcmp(found, work->blob->digest) == 0;
+  return *out_same
+             ? KDL_OK
+             : kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s", work->what, found);
 }
 
 /* What was there before may have been damaged: without it, once. */
 static kdl_status complete(download *work) {
   bool is_same = false, is_old = work->have > 0;
-  kdl_status status = fill(work);
-  if (status == KDL_OK)
-    status = check_digest(work, &is_same);
-  if (status == KDL_BAD_FILE && work->have == work->blob->size && !is_same && is_old) {
+  kdl_status status = fill_and_check(work, &is_same);
+  if (status == KDL_BAD_FILE && work->have == work->blob->size && is_old) {
     status = start_over(work);
     if (status == KDL_OK)
-      status = fill(work);
-    if (status == KDL_OK)
-      status = check_digest(work, &is_same);
+      status = fill_and_check(work, &is_same);
   }
   /* Nothing of what has another digest is kept. */
   if (work->have == work->blob->size && !is_same)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json/reader.h"
 #include "base/text.h"
+#include "cli/memory.h"
 #include "oci/digest.h"
 #include "oci/reference.h"
 #include "system/environment.h"
@@ -63,19 +64,15 @@ kdl_status http_open(const char *schemes, http **out_http) {
   uint32_t seconds = default_seconds, deadline = default_deadline;
   KDL_TRY(kdl_environment_seconds("KDL_REGISTRY_TIMEOUT", limit_seconds, &seconds));
   KDL_TRY(kdl_environment_seconds("KDL_REGISTRY_DEADLINE", limit_deadline, &deadline));
-  http *client = calloc(1, sizeof *client);
-  if (client && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-    client->curl = curl_easy_init();
-  if (!client || !client->curl) {
-    free(client);
-    return kdl_fail(KDL_NO_MEMORY, "libcurl cannot begin");
-  }
-  client->schemes = schemes;
-  client->seconds = (long)seconds;
-  client->deadline = (long)deadline;
-  client->end = now_ms() + (int64_t)deadline * 1000;
+  http *client = xcalloc(1, sizeof *client);
+  *client = (http){.schemes = schemes,
+                   .seconds = (long)seconds,
+                   .deadline = (long)deadline,
+                   .end = now_ms() + (int64_t)deadline * 1000};
+  if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+    client->curl = cli_must(curl_easy_init());
   *out_http = client;
-  return KDL_OK;
+  return client->curl ? KDL_OK : kdl_fail(KDL_UNSUPPORTED, "libcurl cannot begin");
 }
 
 void http_close(http *client) {
@@ -166,6 +163,28 @@ static bool is_content(transfer *work) {
          (work->answer->code == 200 || work->answer->code == 206);
 }
 
+static kdl_status begin_text(void *user, const http_answer *answer) {
+  const http_text *to = user;
+  if (answer->has_length && answer->length > to->room)
+    return kdl_fail(KDL_BAD_FILE, "%s: found a %s of %" PRIu64 " bytes, expected at most %zu",
+                    to->from, to->what, answer->length, to->room);
+  return KDL_OK;
+}
+
+static kdl_status put_text(void *user, const void *data, size_t size) {
+  http_text *to = user;
+  if (size > to->room - to->used)
+    return kdl_fail(KDL_BAD_FILE, "%s: found a %s of more than %zu bytes, expected at most that",
+                    to->from, to->what, to->room);
+  memcpy(to->text + to->used, data, size);
+  to->used += size;
+  return KDL_OK;
+}
+
+http_sink http_text_sink(http_text *to) {
+  return (http_sink){begin_text, put_text, to};
+}
+
 static size_t on_header(const char *data, size_t size, size_t count, void *user) {
   transfer *work = user;
   (void)size;
@@ -217,26 +236,19 @@ static int on_seek(void *user, curl_off_t offset, int origin) {
 /* ------------------------------------------------------------------------------------------ */
 /* The request                                                                                  */
 
-static void add_header(struct curl_slist **list, bool *fits, const char *name, const char *value) {
-  char *line = NULL;
+static void add_header(struct curl_slist **list, const char *name, const char *value) {
   if (!value)
     return;
-  if (asprintf(&line, "%s: %s", name, value) < 0)
-    line = NULL;
-  struct curl_slist *longer = line ? curl_slist_append(*list, line) : NULL;
-  *fits &= longer != NULL;
-  if (longer)
-    *list = longer;
+  char *line = xasprintf("%s: %s", name, value);
+  *list = cli_must(curl_slist_append(*list, line));
   free(line);
 }
 
-static struct curl_slist *make_headers(const http_request *request, const char *authorization,
-                                       bool *out_fits) {
-  struct curl_slist *list = curl_slist_append(NULL, "Expect:");
-  *out_fits = list != NULL;
-  add_header(&list, out_fits, "Authorization", authorization);
-  add_header(&list, out_fits, "Accept", request->accept);
-  add_header(&list, out_fits, "Content-Type", request->content_type);
+static struct curl_slist *make_headers(const http_request *request, const char *authorization) {
+  struct curl_slist *list = cli_must(curl_slist_append(NULL, "Expect:"));
+  add_header(&list, "Authorization", authorization);
+  add_header(&list, "Accept", request->accept);
+  add_header(&list, "Content-Type", request->content_type);
   return list;
 }
 
@@ -324,11 +336,10 @@ kdl_status http_send(http *client, const char *url, const char *authorization,
   CURL *curl = client->curl;
   transfer work = {.curl = curl, .url = url, .request = request, .answer = out_answer};
   char range[32];
-  bool fits;
   *out_answer = (http_answer){.code = 0};
   curl_easy_reset(curl);
   client->error[0] = '\0';
-  struct curl_slist *headers = make_headers(request, authorization, &fits);
+  struct curl_slist *headers = make_headers(request, authorization);
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->error);
   curl_easy_setopt(curl, CURLOPT_URL, url);
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, client->schemes);
@@ -342,8 +353,7 @@ kdl_status http_send(http *client, const char *url, const char *authorization,
   snprintf(range, sizeof range, "%" PRIu64 "-", request->from);
   if (request->from)
     curl_easy_setopt(curl, CURLOPT_RANGE, range);
-  kdl_status status = fits ? judge(client, curl_easy_perform(curl), &work)
-                           : kdl_fail(KDL_NO_MEMORY, "%.*s: out of memory", http_shown(url), url);
+  kdl_status status = judge(client, curl_easy_perform(curl), &work);
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &out_answer->code);
   http_normalize(url, out_answer->location);
   curl_slist_free_all(headers);

@@ -33,6 +33,15 @@ typedef struct http_sink {
   void *user;
 } http_sink;
 
+/* The same into memory, for small bodies. `text` has room for `room` bytes; more is a failure, in
+ * which `from` and `what` are named: "HOST: found a token of more than ...". */
+typedef struct http_text {
+  const char *from, *what;
+  char *text;
+  size_t room, used;
+} http_text;
+http_sink http_text_sink(http_text *to);
+
 typedef struct http_request {
   http_method method;
   const char *accept;       /* NULL: anything */

@@ -56,13 +56,11 @@ static kdl_status send_bytes(registry_session *session, const char *digest,
 static kdl_status send_blob(registry_session *session, const blob_line *blob, const char *folder) {
   cli_bytes bytes;
   bool has = false;
-  kdl_status status = has_blob(session, blob->digest, &has);
-  if (status != KDL_OK || has)
-    return status;
-  status = oci_layout_read(folder, blob->digest, blob->size, &bytes);
-  if (status != KDL_OK)
-    return status;
-  status = send_bytes(session, blob->digest, &bytes);
+  KDL_TRY(has_blob(session, blob->digest, &has));
+  if (has)
+    return KDL_OK;
+  KDL_TRY(oci_layout_read(folder, blob->digest, blob->size, &bytes));
+  kdl_status status = send_bytes(session, blob->digest, &bytes);
   cli_bytes_free(&bytes);
   return status;
 }
@@ -90,12 +88,9 @@ static kdl_status send_manifest(registry_session *session, const char *reference
 kdl_status send_all(registry_session *session, const char *list, const char *folder,
                     const char *reference, const char *digest, uint64_t size) {
   cli_bytes manifest;
-  kdl_status status = blob_list_walk(list, send_blob, session, folder);
-  if (status == KDL_OK)
-    status = oci_layout_read(folder, digest, size, &manifest);
-  if (status != KDL_OK)
-    return status;
-  status = send_manifest(session, reference, digest, &manifest);
+  KDL_TRY(blob_list_walk(list, send_blob, session, folder));
+  KDL_TRY(oci_layout_read(folder, digest, size, &manifest));
+  kdl_status status = send_manifest(session, reference, digest, &manifest);
   cli_bytes_free(&manifest);
   return status;
 }

@@ -23,12 +23,10 @@ kdl_status session_open(registry_session *out_session) {
   if (used < 0 || (size_t)used >= sizeof out_session->base)
     return kdl_fail(KDL_BAD_CALL, "%s/%s: the name is too long", out_session->host,
                     out_session->name);
-  kdl_status status = session_check_address(out_session, out_session->base, "the registry");
-  if (status == KDL_OK)
-    status = credentials_read(is_hub ? hub_login : out_session->host, &out_session->login);
+  KDL_TRY(session_check_address(out_session, out_session->base, "the registry"));
+  KDL_TRY(credentials_read(is_hub ? hub_login : out_session->host, &out_session->login));
   bool is_secure = strcmp(out_session->scheme, "https") == 0;
-  return status == KDL_OK ? http_open(is_secure ? "https" : "http,https", &out_session->client)
-                          : status;
+  return http_open(is_secure ? "https" : "http,https", &out_session->client);
 }
 
 void session_close(registry_session *session) {
@@ -70,13 +68,12 @@ static kdl_status ask_registry(registry_session *session, const char *url,
   kdl_status status = http_send(session->client, url, session->authorization, request, out_answer);
   if (status != KDL_OK || out_answer->code != 401 || !out_answer->challenge[0])
     return status;
-  char *before = session->authorization;
+  free(session->authorization);
   session->authorization = NULL;
-  free(before);
-  status = session_log_in(session, out_answer->challenge);
-  if (status != KDL_OK || !session->authorization)
-    return status;
-  return http_send(session->client, url, session->authorization, request, out_answer);
+  KDL_TRY(session_log_in(session, out_answer->challenge));
+  return session->authorization
+             ? http_send(session->client, url, session->authorization, request, out_answer)
+             : KDL_OK;
 }
 
 kdl_status session_ask(registry_session *session, const char *where, const http_request *request,

@@ -5,8 +5,8 @@
 #ifndef KDL_REGISTRY_SESSION_H
 #define KDL_REGISTRY_SESSION_H
 
-#include "docker_config.h"
 #include "http.h"
+#include "login.h"
 
 #include <kdl/kdl.h>
 

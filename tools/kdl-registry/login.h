@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Credentials as `docker login` keeps them: config.json in DOCKER_CONFIG or ~/.docker. */
-#ifndef KDL_REGISTRY_DOCKER_CONFIG_H
-#define KDL_REGISTRY_DOCKER_CONFIG_H
+/* What registries and files say of logging in. */
+#ifndef KDL_REGISTRY_LOGIN_H
+#define KDL_REGISTRY_LOGIN_H
 
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
 
+/* WWW-Authenticate: what a registry asks for (challenge.c). */
+typedef struct challenge {
+  bool is_bearer; /* else Basic */
+  char realm[1024];
+  char service[512];
+  char scope[512];
+} challenge;
+
+/* Basic, or Bearer realm="...",service="...",scope="...". False where it is neither, or a part is
+ * too long. */
+bool challenge_read(const char *text, challenge *out_challenge);
+
+/* Credentials as `docker login` keeps them: config.json in DOCKER_CONFIG or ~/.docker
+ * (docker_config.c). */
 enum { CREDENTIALS_SIZE = 4096 };
 
 typedef struct credentials {

@@ -93,4 +93,8 @@ int cli_bench_compare(const cli_args *args, const char *old_path, const char *ne
 /* "1.23 us": a time with a unit that keeps it short. */
 void cli_bench_time(double ns, char *out, size_t size);
 
+/* The next cell of a table. */
+void cli_bench_add(cli_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_bench_add_time(cli_table *table, double ns);
+
 #endif

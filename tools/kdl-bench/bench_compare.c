@@ -25,23 +25,15 @@ static verdict judge(const bench_figure *before, const bench_figure *after) {
   return SAME;
 }
 
-static void add(cli_table *table, const char *words) {
-  cli_table_add(table, (kdl_string){words, strlen(words)});
-}
-
 static void add_row(cli_table *table, const bench_figure *before, const bench_figure *after,
                     verdict found) {
   static const char *const names[] = {"within noise", "better", "worse"};
-  char text[48];
-  add(table, names[found]);
-  add(table, after->name);
-  cli_bench_time(before->median, text, sizeof text);
-  add(table, text);
-  cli_bench_time(after->median, text, sizeof text);
-  add(table, text);
-  double percent = before->median > 0 ? (after->median / before->median - 1) * 100 : 0;
-  snprintf(text, sizeof text, "%+.1f%%", percent);
-  add(table, text);
+  cli_bench_add(table, "%s", names[found]);
+  cli_bench_add(table, "%s", after->name);
+  cli_bench_add_time(table, before->median);
+  cli_bench_add_time(table, after->median);
+  cli_bench_add(table, "%+.1f%%",
+                before->median > 0 ? (after->median / before->median - 1) * 100 : 0);
 }
 
 static kdl_status compare(const bench_results *before, const bench_results *after, size_t counts[3],
@@ -67,22 +59,23 @@ static kdl_status compare(const bench_results *before, const bench_results *afte
   return cli_table_finish(table);
 }
 
-int cli_bench_compare(const cli_args *args, const char *old_path, const char *new_path) {
+static kdl_status compare_files(const char *old_path, const char *new_path, size_t counts[3],
+                                size_t *out_alone) {
   bench_results before, after;
-  size_t counts[3] = {0}, alone = 0;
-  kdl_status status = cli_bench_read_json(old_path, &before);
-  if (status != KDL_OK)
-    return cli_finish(status);
-  status = cli_bench_read_json(new_path, &after);
-  if (status != KDL_OK) {
-    bench_results_free(&before);
-    return cli_finish(status);
-  }
-  status = compare(&before, &after, counts, &alone);
+  KDL_TRY(cli_bench_read_json(old_path, &before));
+  kdl_status status = cli_bench_read_json(new_path, &after);
+  if (status == KDL_OK)
+    status = compare(&before, &after, counts, out_alone);
   if (status == KDL_OK && counts[SAME] + counts[BETTER] + counts[WORSE] == 0)
     status = kdl_fail(KDL_NO_MATCH, "%s and %s have no figure in common", old_path, new_path);
   bench_results_free(&before);
   bench_results_free(&after);
+  return status;
+}
+
+int cli_bench_compare(const cli_args *args, const char *old_path, const char *new_path) {
+  size_t counts[3] = {0}, alone = 0;
+  kdl_status status = compare_files(old_path, new_path, counts, &alone);
   if (status != KDL_OK)
     return cli_finish(status);
   printf("\n%zu better, %zu worse, %zu within noise", counts[BETTER], counts[WORSE], counts[SAME]);

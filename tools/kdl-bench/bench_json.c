@@ -6,6 +6,7 @@
 #include "base/json/reader.h"
 #include "cli/input.h"
 #include "cli/json.h"
+#include "cli/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,18 +39,27 @@ static void write_machine(cli_json *json, const bench_machine *machine) {
   cli_json_end_object(json);
 }
 
+typedef struct {
+  const char *key;
+  size_t offset;
+} real_member;
+
+/* The numbers of a figure. */
+static const real_member reals[] = {
+    {"median", offsetof(bench_figure, median)}, {"low", offsetof(bench_figure, low)},
+    {"high", offsetof(bench_figure, high)},     {"p5", offsetof(bench_figure, p5)},
+    {"p95", offsetof(bench_figure, p95)},       {"p99", offsetof(bench_figure, p99)},
+};
+
 static void write_figure(cli_json *json, const bench_figure *figure) {
   cli_json_begin_object(json);
   cli_json_put_text(json, "name", figure->name);
   cli_json_put_text(json, "unit", "ns");
   cli_json_put_number(json, "samples", figure->samples);
   cli_json_put_number(json, "rounds", figure->rounds);
-  cli_json_put_real(json, "median", figure->median, 3);
-  cli_json_put_real(json, "low", figure->low, 3);
-  cli_json_put_real(json, "high", figure->high, 3);
-  cli_json_put_real(json, "p5", figure->p5, 3);
-  cli_json_put_real(json, "p95", figure->p95, 3);
-  cli_json_put_real(json, "p99", figure->p99, 3);
+  for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i)
+    cli_json_put_real(json, reals[i].key, *(const double *)((const char *)figure + reals[i].offset),
+                      3);
   cli_json_end_object(json);
 }
 
@@ -132,18 +142,8 @@ void cli_bench_write_json(const bench_results *results, const char *command, FIL
 /* ------------------------------------------------------------------------------------------ */
 /* Reading: what compare needs                                                                  */
 
-typedef struct {
-  const char *key;
-  size_t offset;
-} real_member;
-
-static const real_member reals[] = {
-    {"median", offsetof(bench_figure, median)}, {"low", offsetof(bench_figure, low)},
-    {"high", offsetof(bench_figure, high)},     {"p5", offsetof(bench_figure, p5)},
-    {"p95", offsetof(bench_figure, p95)},       {"p99", offsetof(bench_figure, p99)},
-};
-
-static kdl_status read_member(kdl_json *json, const char *key, bench_figure *figure) {
+static kdl_status read_member(kdl_json *json, const char *key, void *user) {
+  bench_figure *figure = user;
   if (strcmp(key, "name") == 0)
     return kdl_json_string(json, figure->name, sizeof figure->name);
   for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i) {
@@ -153,53 +153,48 @@ static kdl_status read_member(kdl_json *json, const char *key, bench_figure *fig
   return kdl_json_skip(json);
 }
 
-static kdl_status read_figures(kdl_json *json, bench_results *results) {
-  kdl_status status = kdl_json_begin(json, KDL_JSON_ARRAY);
+typedef struct {
+  bench_results *results;
+  char schema[32];
+} reader;
+
+static kdl_status read_key(kdl_json *json, const char *key, void *user) {
+  reader *to = user;
   bool more = true;
-  while (status == KDL_OK && (status = kdl_json_next_item(json, &more)) == KDL_OK && more) {
+  if (strcmp(key, "schema") == 0)
+    return kdl_json_string(json, to->schema, sizeof to->schema);
+  if (strcmp(key, "figures") != 0)
+    return kdl_json_skip(json);
+  KDL_TRY(kdl_json_begin(json, KDL_JSON_ARRAY));
+  for (;;) {
     bench_figure figure = {.samples = 0};
-    char key[32];
-    status = kdl_json_begin(json, KDL_JSON_OBJECT);
-    while (status == KDL_OK &&
-           (status = kdl_json_next_key(json, key, sizeof key, &more)) == KDL_OK && more)
-      status = read_member(json, key, &figure);
-    size_t index = bench_figure_add(results, figure.name, NULL, 0, 0);
-    if (results->no_memory)
-      status = kdl_fail(KDL_NO_MEMORY, "out of memory");
-    else
-      results->figures[index] = figure;
+    KDL_TRY(kdl_json_next_item(json, &more));
+    if (!more)
+      return KDL_OK;
+    KDL_TRY(kdl_json_members(json, read_member, &figure));
+    size_t index = bench_figure_add(to->results, figure.name, NULL, 0, 0);
+    if (to->results->no_memory)
+      cli_out_of_memory();
+    to->results->figures[index] = figure;
   }
-  return status;
 }
 
 kdl_status cli_bench_read_json(const char *path, bench_results *out_results) {
   cli_bytes bytes;
-  kdl_status status = cli_bytes_read(path, &bytes);
-  *out_results = (bench_results){.note_count = 0};
-  if (status != KDL_OK)
-    return status;
   kdl_json json;
-  char key[32], found[32] = "";
-  bool more;
+  reader to = {.results = out_results};
+  *out_results = (bench_results){.note_count = 0};
+  KDL_TRY(cli_bytes_read(path, &bytes));
   kdl_json_start(&json, path, bytes.data, bytes.size);
-  status = kdl_json_begin(&json, KDL_JSON_OBJECT);
-  while (status == KDL_OK &&
-         (status = kdl_json_next_key(&json, key, sizeof key, &more)) == KDL_OK && more) {
-    if (strcmp(key, "schema") == 0)
-      status = kdl_json_string(&json, found, sizeof found);
-    else if (strcmp(key, "figures") == 0)
-      status = read_figures(&json, out_results);
-    else
-      status = kdl_json_skip(&json);
-  }
+  kdl_status status = kdl_json_members(&json, read_key, &to);
   if (status == KDL_OK)
     status = kdl_json_finish(&json);
   cli_bytes_free(&bytes);
-  if (status == KDL_OK && strcmp(found, schema) != 0)
+  if (status == KDL_OK && strcmp(to.schema, schema) != 0)
     status = kdl_fail(KDL_BAD_FILE,
                       "%s: found schema '%s', expected '%s': a file that kdl bench "
                       "--json wrote",
-                      path, found, schema);
+                      path, to.schema, schema);
   if (status != KDL_OK)
     bench_results_free(out_results);
   return status;

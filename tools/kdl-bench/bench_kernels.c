@@ -54,13 +54,13 @@ static kdl_status take_peers(const char *list, kernels_request *request) {
       here |= 1u << i;
   }
   request->required = list != NULL;
-  kdl_status status = take_names("peers", list, names, KERNELS_PEERS, here, &request->peers);
-  for (size_t i = 0; i < KERNELS_PEERS && status == KDL_OK; ++i) {
+  KDL_TRY(take_names("peers", list, names, KERNELS_PEERS, here, &request->peers));
+  for (size_t i = 0; i < KERNELS_PEERS; ++i) {
     if (request->peers & ~here & 1u << i)
-      status = kdl_fail(KDL_BAD_CALL, "--peers: '%s' runs on %s, found %s", names[i],
-                        kernels_peers[i].on_gpu ? "CUDA devices" : "the host", request->device);
+      return kdl_fail(KDL_BAD_CALL, "--peers: '%s' runs on %s, found %s", names[i],
+                      kernels_peers[i].on_gpu ? "CUDA devices" : "the host", request->device);
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status take_kernels(const char *list, kernels_request *request) {
@@ -79,20 +79,14 @@ kdl_status cli_bench_kernels(const cli_args *args, size_t blocks, int pin, bench
   request.program = program;
   snprintf(path, sizeof path, "%.*s/../bench/kernels", PATH_MAX - 32, program);
   request.folder = args->operand_count > 1 ? args->operands[1] : path;
-  kdl_status status = take_device(args, &request);
-  if (status == KDL_OK)
-    status = take_names("sizes", cli_args_value(args, "sizes"), kernels_sizes, KERNELS_SIZES, usual,
-                        &request.sizes);
-  if (status == KDL_OK)
-    status = take_kernels(cli_args_value(args, "kernels"), &request);
-  if (status == KDL_OK)
-    status = take_peers(cli_args_value(args, "peers"), &request);
-  if (status == KDL_OK)
-    status = cli_bench_take_threads(request.on_gpu ? "1" : cli_args_value(args, "threads"),
-                                    results->machine.cpus, request.threads, KERNELS_THREADS,
-                                    &request.thread_count);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(take_device(args, &request));
+  KDL_TRY(take_names("sizes", cli_args_value(args, "sizes"), kernels_sizes, KERNELS_SIZES, usual,
+                     &request.sizes));
+  KDL_TRY(take_kernels(cli_args_value(args, "kernels"), &request));
+  KDL_TRY(take_peers(cli_args_value(args, "peers"), &request));
+  KDL_TRY(cli_bench_take_threads(request.on_gpu ? "1" : cli_args_value(args, "threads"),
+                                 results->machine.cpus, request.threads, KERNELS_THREADS,
+                                 &request.thread_count));
   if (request.sizes == 1u) /* tiny: whether it works, and not how long it takes */
     request.milliseconds = 1;
   int used = snprintf(file, sizeof file, "%s/saxpy.offload", request.folder);
@@ -105,13 +99,9 @@ kdl_status cli_bench_kernels(const cli_args *args, size_t blocks, int pin, bench
 
 static void add_spread(cli_table *table, const bench_results *results, const bench_figure *ours,
                        const char *row) {
-  const double spread[] = {ours->p5, ours->p95};
   (void)results, (void)row;
-  for (size_t i = 0; i < 2; ++i) {
-    char time[32];
-    cli_bench_time(spread[i], time, sizeof time);
-    cli_table_add(table, (kdl_string){time, strlen(time)});
-  }
+  cli_bench_add_time(table, ours->p5);
+  cli_bench_add_time(table, ours->p95);
 }
 
 kdl_status cli_bench_print_kernels(const bench_results *results) {

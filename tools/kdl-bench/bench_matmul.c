@@ -21,38 +21,21 @@ enum { most_extent = 1 << 20 };
 /* ------------------------------------------------------------------------------------------ */
 /* What was asked                                                                               */
 
-static kdl_status take_types(const char *list, unsigned *out_types) {
+/* Bits of those of `names` that the list has; all where there is no list. */
+static kdl_status take_bits(const char *option, const char *list, const char *const *names,
+                            size_t count, const char *expected, unsigned *out_bits) {
   char word[32];
-  *out_types = list ? 0 : (1u << MATMUL_TYPES) - 1;
+  *out_bits = list ? 0 : (1u << count) - 1;
   while (cli_bench_next_word(&list, word, sizeof word)) {
-    int type = 0;
-    while (type < MATMUL_TYPES && strcmp(matmul_type_names[type], word) != 0)
-      ++type;
-    if (type == MATMUL_TYPES)
-      return kdl_fail(KDL_BAD_CALL, "--types: found '%s', expected some of bf16, s8, f32, f16",
-                      word);
-    *out_types |= 1u << type;
+    size_t i = 0;
+    while (i < count && strcmp(names[i], word) != 0)
+      ++i;
+    if (i == count)
+      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected %s", option, word, expected);
+    *out_bits |= 1u << i;
   }
-  return *out_types
-             ? KDL_OK
-             : kdl_fail(KDL_BAD_CALL, "--types: found none, expected some of bf16, s8, f32, f16");
-}
-
-static kdl_status take_weights(const char *list, unsigned *out_weights) {
-  char word[32];
-  *out_weights = list ? 0 : MATMUL_PACKED | MATMUL_PLAIN;
-  while (cli_bench_next_word(&list, word, sizeof word)) {
-    unsigned found = strcmp(word, "packed") == 0  ? MATMUL_PACKED
-                     : strcmp(word, "plain") == 0 ? MATMUL_PLAIN
-                                                  : 0;
-    if (!found)
-      return kdl_fail(KDL_BAD_CALL, "--weights: found '%s', expected packed, plain or packed,plain",
-                      word);
-    *out_weights |= found;
-  }
-  return *out_weights ? KDL_OK
-                      : kdl_fail(KDL_BAD_CALL,
-                                 "--weights: found none, expected packed, plain or packed,plain");
+  return *out_bits ? KDL_OK
+                   : kdl_fail(KDL_BAD_CALL, "--%s: found none, expected %s", option, expected);
 }
 
 /* "64", followed by `end`. */
@@ -99,22 +82,28 @@ static kdl_status take_peers(const char *list, matmul_request *request, bench_re
     wanted[i] = true;
   }
   for (size_t i = 0; i < MATMUL_PEERS; ++i) {
-    const char *trouble = list && !wanted[i] ? NULL : matmul_peers[i]->open();
-    if (trouble && list)
-      return kdl_fail(KDL_UNSUPPORTED, "--peers: %s: %s", matmul_peers[i]->name, trouble);
-    if (trouble)
-      bench_skip_add(results, matmul_peers[i]->title, trouble);
+    const char *problem = list && !wanted[i] ? NULL : matmul_peers[i]->open();
+    if (problem && list)
+      return kdl_fail(KDL_UNSUPPORTED, "--peers: %s: %s", matmul_peers[i]->name, problem);
+    if (problem)
+      bench_skip_add(results, matmul_peers[i]->title, problem);
     else if (!list || wanted[i])
       request->peers[request->peer_count++] = matmul_peers[i];
   }
   return KDL_OK;
 }
 
-/* Where the library is that comes with libkdl, from where the program is. */
-static kdl_status find_library(char out_path[PATH_MAX]) {
-  return cli_beside(CLI_MATMUL_LIBRARY, out_path)
-             ? KDL_OK
-             : kdl_fail(KDL_IO, "cannot tell where kdl is: give kdl-matmul.offload as FILE");
+static kdl_status read_request(const cli_args *args, matmul_request *request,
+                               bench_results *results) {
+  static const char *const weights[] = {"packed", "plain"}; /* MATMUL_PACKED, MATMUL_PLAIN */
+  KDL_TRY(take_bits("types", cli_args_value(args, "types"), matmul_type_names, MATMUL_TYPES,
+                    "some of bf16, s8, f32, f16", &request->types));
+  KDL_TRY(take_bits("weights", cli_args_value(args, "weights"), weights, 2,
+                    "packed, plain or packed,plain", &request->weights));
+  KDL_TRY(take_shapes(cli_args_value(args, "shapes"), request));
+  KDL_TRY(cli_bench_take_threads(cli_args_value(args, "threads"), results->machine.cpus,
+                                 request->threads, MATMUL_THREADS, &request->thread_count));
+  return take_peers(cli_args_value(args, "peers"), request, results);
 }
 
 kdl_status cli_bench_matmul(const cli_args *args, size_t blocks, int pin, bench_results *results) {
@@ -122,22 +111,12 @@ kdl_status cli_bench_matmul(const cli_args *args, size_t blocks, int pin, bench_
   char path[PATH_MAX];
   const char *library = args->operand_count > 1 ? args->operands[1] : path;
   const kdl_open_opts as_it_stands = {.size = sizeof as_it_stands, .flags = KDL_OPEN_FILE};
-  kdl_status status = take_types(cli_args_value(args, "types"), &request.types);
-  if (status == KDL_OK)
-    status = take_weights(cli_args_value(args, "weights"), &request.weights);
-  if (status == KDL_OK)
-    status = take_shapes(cli_args_value(args, "shapes"), &request);
-  if (status == KDL_OK)
-    status = cli_bench_take_threads(cli_args_value(args, "threads"), results->machine.cpus,
-                                    request.threads, MATMUL_THREADS, &request.thread_count);
-  if (status == KDL_OK)
-    status = take_peers(cli_args_value(args, "peers"), &request, results);
-  if (status == KDL_OK && library == path)
-    status = find_library(path);
-  if (status == KDL_OK)
-    status = kdl_open(library, &as_it_stands, &request.library);
-  if (status == KDL_OK)
-    status = kdl_device_find("host", &request.host);
+  KDL_TRY(read_request(args, &request, results));
+  /* The library that comes with libkdl, from where the program is. */
+  if (library == path && !cli_beside(CLI_MATMUL_LIBRARY, path))
+    return kdl_fail(KDL_IO, "cannot tell where kdl is: give kdl-matmul.offload as FILE");
+  KDL_TRY(kdl_open(library, &as_it_stands, &request.library));
+  kdl_status status = kdl_device_find("host", &request.host);
   if (status == KDL_OK) {
     bench_note_add(results, "device", "%s", kdl_device_spec_text(request.host));
     bench_note_add(results, "library", "%s", library);
@@ -157,17 +136,14 @@ static double operations_of(const char *shape) {
   return valid ? 2.0 * m * n * k : 0;
 }
 
-static void add(cli_table *table, const char *format, double value) {
-  char words[32];
-  snprintf(words, sizeof words, format, value);
-  cli_table_add(table, (kdl_string){words, strlen(words)});
-}
-
 static void add_own(cli_table *table, const bench_results *results, const bench_figure *ours,
                     const char *shape) {
   const bench_comparison *peak = cli_bench_ratio_to(results, ours, "peak");
-  add(table, "%.1f", operations_of(shape) / ours->median);
-  add(table, peak ? "%.1f%%" : "", peak ? 100 * peak->ratio.median : 0);
+  cli_bench_add(table, "%.1f", operations_of(shape) / ours->median);
+  if (peak)
+    cli_bench_add(table, "%.1f%%", 100 * peak->ratio.median);
+  else
+    cli_table_add(table, (kdl_string){"", 0});
 }
 
 kdl_status cli_bench_print_matmul(const bench_results *results) {

@@ -3,11 +3,11 @@
 #include "bench.h"
 
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 
 #include "base/error.h"
-#include "base/text_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,14 +43,12 @@ kdl_status cli_bench_save_page(const char *path, const char *json, size_t size) 
   size_t behind = before + sizeof mark - 1;
   char *made = NULL;
   size_t made_size = 0;
-  FILE *file = kdl_text_stream(&made, &made_size);
-  if (file) {
-    fwrite(page, 1, before, file);
-    put_escaped(json, size, file);
-    fwrite(page + behind, 1, cli_bench_page_size - behind, file);
-  }
-  kdl_status status = file && fclose(file) == 0 ? cli_output_save(path, made, made_size)
-                                                : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  FILE *file = xtext_stream(&made, &made_size);
+  fwrite(page, 1, before, file);
+  put_escaped(json, size, file);
+  fwrite(page + behind, 1, cli_bench_page_size - behind, file);
+  xtext_close(file);
+  kdl_status status = cli_output_save(path, made, made_size);
   free(made);
   return status;
 }
@@ -58,16 +56,13 @@ kdl_status cli_bench_save_page(const char *path, const char *json, size_t size) 
 /* Adds a file that was read through, and is one of ours. */
 static kdl_status append(const char *path, FILE *json) {
   bench_results results;
-  cli_bytes bytes = {.size = 0};
-  kdl_status status = cli_bench_read_json(path, &results);
-  if (status != KDL_OK)
-    return status;
+  cli_bytes bytes;
+  KDL_TRY(cli_bench_read_json(path, &results));
   bench_results_free(&results);
-  status = cli_bytes_read(path, &bytes);
-  if (status == KDL_OK)
-    fwrite(bytes.data, 1, bytes.size, json);
+  KDL_TRY(cli_bytes_read(path, &bytes));
+  fwrite(bytes.data, 1, bytes.size, json);
   cli_bytes_free(&bytes);
-  return status;
+  return KDL_OK;
 }
 
 int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t count) {
@@ -76,17 +71,16 @@ int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t c
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --html, expected the file to write"));
   char *json = NULL;
   size_t size = 0;
-  FILE *file = kdl_text_stream(&json, &size);
-  kdl_status status = file ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  FILE *file = xtext_stream(&json, &size);
+  kdl_status status = KDL_OK;
   for (size_t i = 0; i < count && status == KDL_OK; ++i) {
     if (count > 1)
       putc(i ? ',' : '[', file);
     status = append(paths[i], file);
   }
-  if (file && count > 1)
+  if (count > 1)
     putc(']', file);
-  if (file && fclose(file) != 0 && status == KDL_OK)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory");
+  xtext_close(file);
   if (status == KDL_OK)
     status = cli_bench_save_page(path, json, size);
   free(json);

@@ -31,12 +31,6 @@ const bench_comparison *cli_bench_ratio_to(const bench_results *results, const b
   return NULL;
 }
 
-static void add(cli_table *table, const char *format, double value) {
-  char words[32];
-  snprintf(words, sizeof words, format, value);
-  cli_table_add(table, (kdl_string){words, strlen(words)});
-}
-
 /* Those that a table has. */
 typedef struct {
   const char *names[most_columns];
@@ -46,17 +40,20 @@ typedef struct {
 static void add_row(cli_table *table, const bench_results *results, const cli_bench_ratios *form,
                     const peer_list *peers, const bench_figure *ours) {
   const char *row = ours->name + parts_length(ours->name, form->table_parts) + 1;
-  char time[32];
-  cli_bench_time(ours->median, time, sizeof time);
   cli_table_add(table, (kdl_string){row, strcspn(row, "/")});
-  cli_table_add(table, (kdl_string){time, strlen(time)});
+  cli_bench_add_time(table, ours->median);
   if (form->add_own)
     form->add_own(table, results, ours, row);
   for (size_t i = 0; i < peers->count; ++i) {
     const bench_comparison *found = cli_bench_ratio_to(results, ours, peers->names[i]);
-    add(table, found ? "%.3f" : "", found ? found->ratio.median : 0);
-    add(table, found ? "%.3f" : "", found ? found->ratio.low : 0);
-    add(table, found ? "%.3f" : "", found ? found->ratio.high : 0);
+    const double values[] = {found ? found->ratio.median : 0, found ? found->ratio.low : 0,
+                             found ? found->ratio.high : 0};
+    for (size_t k = 0; k < sizeof values / sizeof *values; ++k) {
+      if (found)
+        cli_bench_add(table, "%.3f", values[k]);
+      else
+        cli_table_add(table, (kdl_string){"", 0});
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/extent.h"
+#include "cli/memory.h"
 #include "cli/run_args.h"
 #include "target/kernel_key.h"
 
@@ -30,10 +31,6 @@ CARRY(bench_gpu_images, KDL_BENCH_GPU_IMAGES);
 
 const char cli_bench_built_in_kernel[] = "nothing";
 
-static kdl_string text(const char *words) {
-  return (kdl_string){words, strlen(words)};
-}
-
 /* The images that are not in the file: the host's, which CMake builds, and one that any OpenCL
  * driver compiles. */
 static kdl_status write_other_images(void **out_data, size_t *out_size) {
@@ -43,14 +40,16 @@ static kdl_status write_other_images(void **out_data, size_t *out_size) {
   const char *triple = "x86_64-unknown-linux-gnu", *arch = "x86-64";
 #endif
   static const char source[] = "kernel void nothing(global uchar *unused) {}\n";
-  kdl_pair key = {text("kdl.kernel.nothing"), text("sig=ptr<u8>; block=1x1x1")};
-  kdl_pair working = {text("kdl.kernel.accumulate"),
-                      text("sig=f32 ptr<f32> ptr<f32> u32; block=256x1x1")};
-  kdl_pair host_pairs[] = {
-      {text("triple"), text(triple)}, {text("arch"), text(arch)}, key, working};
-  kdl_pair cl_pairs[] = {{text("triple"), text("spir64-unknown-unknown")},
-                         {text("kdl.kind"), text("cl")},
-                         {text("kdl.cl_std"), text("CL1.2")},
+  kdl_pair key = {KDL_TEXT("kdl.kernel.nothing"), KDL_TEXT("sig=ptr<u8>; block=1x1x1")};
+  kdl_pair working = {KDL_TEXT("kdl.kernel.accumulate"),
+                      KDL_TEXT("sig=f32 ptr<f32> ptr<f32> u32; block=256x1x1")};
+  kdl_pair host_pairs[] = {{KDL_TEXT("triple"), kdl_text_of(triple)},
+                           {KDL_TEXT("arch"), kdl_text_of(arch)},
+                           key,
+                           working};
+  kdl_pair cl_pairs[] = {{KDL_TEXT("triple"), KDL_TEXT("spir64-unknown-unknown")},
+                         {KDL_TEXT("kdl.kind"), KDL_TEXT("cl")},
+                         {KDL_TEXT("kdl.cl_std"), KDL_TEXT("CL1.2")},
                          key};
   kdl_writer_image images[] = {{.size = sizeof images[0],
                                 .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_OBJECT),
@@ -66,9 +65,8 @@ static kdl_status write_other_images(void **out_data, size_t *out_size) {
                                 .data = source,
                                 .data_size = sizeof source - 1}};
   kdl_writer *writer;
-  kdl_status status = kdl_writer_create(KDL_FORMAT_V1, &writer);
-  if (status != KDL_OK)
-    return status;
+  kdl_status status = KDL_OK;
+  KDL_TRY(kdl_writer_create(KDL_FORMAT_V1, &writer));
   for (size_t i = 0; i < sizeof images / sizeof *images && status == KDL_OK; ++i)
     status = kdl_writer_add(writer, &images[i]);
   if (status == KDL_OK)
@@ -81,18 +79,14 @@ static kdl_status write_other_images(void **out_data, size_t *out_size) {
 kdl_status cli_bench_built_in(void **out_data, size_t *out_size) {
   size_t gpu_size = bench_gpu_images_size, other_size;
   void *others;
-  kdl_status status = write_other_images(&others, &other_size);
-  if (status != KDL_OK)
-    return status;
-  char *both = malloc(gpu_size + other_size);
-  if (both) {
-    memcpy(both, bench_gpu_images, gpu_size);
-    memcpy(both + gpu_size, others, other_size);
-  }
+  KDL_TRY(write_other_images(&others, &other_size));
+  char *both = xmalloc(gpu_size + other_size);
+  memcpy(both, bench_gpu_images, gpu_size);
+  memcpy(both + gpu_size, others, other_size);
   free(others);
   *out_data = both;
   *out_size = gpu_size + other_size;
-  return both ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -102,13 +96,9 @@ static kdl_status find_device(const cli_args *args, cli_bench_subject *subject) 
   const char *wanted = cli_args_value(args, "device");
   kdl_device_info *about = &subject->about;
   *about = (kdl_device_info){.size = sizeof *about};
-  kdl_status status =
-      wanted ? kdl_device_find(wanted, &subject->device)
-             : kdl_device_for(subject->lib, subject->job.kernel, NULL, &subject->device);
-  if (status == KDL_OK)
-    status = kdl_device_get(subject->device, about);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(wanted ? kdl_device_find(wanted, &subject->device)
+                 : kdl_device_for(subject->lib, subject->job.kernel, NULL, &subject->device));
+  KDL_TRY(kdl_device_get(subject->device, about));
   snprintf(subject->device_name, sizeof subject->device_name, "%s:%d", about->backend,
            about->ordinal < 0 ? 0 : about->ordinal);
   if (about->is_host)
@@ -141,22 +131,20 @@ static kdl_status take_shape(const cli_args *args, const kdl_kernel_key *key,
   static const uint32_t one[3] = {1, 1, 1};
   peer_job *job = &subject->job;
   memcpy(job->grid, one, sizeof job->grid);
-  kdl_status status = KDL_OK;
   if (cli_args_has(args, "grid"))
-    status = cli_extent_small("grid", cli_args_value(args, "grid"), job->grid);
-  if (status == KDL_OK && cli_args_has(args, "block"))
+    KDL_TRY(cli_extent_small("grid", cli_args_value(args, "grid"), job->grid));
+  if (cli_args_has(args, "block"))
     return cli_extent_small("block", cli_args_value(args, "block"), job->block);
-  if (status == KDL_OK && !(key && kdl_kernel_has(key, KDL_KERNEL_BLOCK)))
+  if (!(key && kdl_kernel_has(key, KDL_KERNEL_BLOCK)))
     return kdl_fail(KDL_BAD_CALL,
                     "%s: found no block for the kernel in the image's metadata, expected "
                     "--block=X, XxY or XxYxZ",
                     job->kernel);
-  if (status == KDL_OK)
-    memcpy(job->block, key->block, sizeof job->block);
-  return status;
+  memcpy(job->block, key->block, sizeof job->block);
+  return KDL_OK;
 }
 
-static kdl_status add_arg(cli_bench_subject *subject, const cli_run_arg *arg) {
+static void add_arg(cli_bench_subject *subject, const cli_run_arg *arg) {
   peer_job *job = &subject->job;
   uint32_t size = arg->is_buffer ? sizeof(uint64_t) : (uint32_t)cli_run_arg_size(arg);
   size_t offset = (job->args_size + size - 1) / size * size;
@@ -167,13 +155,11 @@ static kdl_status add_arg(cli_bench_subject *subject, const cli_run_arg *arg) {
   job->args_size = offset + size;
   if (!arg->is_buffer) {
     memcpy(subject->args + offset, arg->host, size);
-    return KDL_OK;
+    return;
   }
   /* Aligned for any type; a buffer of nothing still has a place. */
   size_t bytes = (cli_run_arg_size(arg) + 256) / 256 * 256;
-  char *larger = realloc(subject->buffer_data, job->buffer_size + bytes);
-  if (!larger)
-    return kdl_fail(KDL_NO_MEMORY, "--arg: out of memory");
+  char *larger = xrealloc(subject->buffer_data, job->buffer_size + bytes);
   uint64_t place = job->buffer_size;
   memset(larger + place, 0, bytes);
   memcpy(larger + place, arg->host, cli_run_arg_size(arg));
@@ -181,7 +167,6 @@ static kdl_status add_arg(cli_bench_subject *subject, const cli_run_arg *arg) {
   subject->buffer_data = larger;
   job->buffer_size += bytes;
   job->buffer_data = larger;
-  return KDL_OK;
 }
 
 /* As far as the metadata tells: a launch with other arguments would read beyond them. */
@@ -207,19 +192,24 @@ static kdl_status check_args(const cli_bench_subject *subject, const kdl_kernel_
   return KDL_OK;
 }
 
+static kdl_status take_arg(const char *words, cli_bench_subject *subject) {
+  cli_run_arg arg;
+  kdl_status status = cli_run_arg_parse(words, &arg);
+  if (status == KDL_OK)
+    add_arg(subject, &arg);
+  cli_run_arg_free(&arg);
+  return status;
+}
+
 static kdl_status take_args(const cli_args *args, cli_bench_subject *subject) {
   size_t cursor = 0;
-  kdl_status status = KDL_OK;
-  for (const char *words; status == KDL_OK && (words = cli_args_next(args, "arg", &cursor));) {
-    cli_run_arg arg;
+  for (const char *words; (words = cli_args_next(args, "arg", &cursor));) {
     if (subject->job.arg_count == PEER_ARGS_LIMIT)
       return kdl_fail(KDL_BAD_CALL, "--arg: found more than %d", PEER_ARGS_LIMIT);
-    status = cli_run_arg_parse(words, &arg);
-    if (status == KDL_OK)
-      status = add_arg(subject, &arg);
-    cli_run_arg_free(&arg);
+    KDL_TRY(take_arg(words, subject));
   }
-  return status;
+  /* The kernel that does nothing takes a pointer. */
+  return subject->built_in && !subject->job.arg_count ? take_arg("buf:u8[8]", subject) : KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -228,12 +218,10 @@ static kdl_status take_args(const cli_args *args, cli_bench_subject *subject) {
 static kdl_status open_file(const cli_args *args, cli_bench_subject *subject) {
   if (args->operand_count == 1) {
     subject->job.kernel = cli_bench_built_in_kernel;
-    kdl_status status = cli_bench_built_in(&subject->built_in, &subject->job.data_size);
+    KDL_TRY(cli_bench_built_in(&subject->built_in, &subject->job.data_size));
     subject->job.data = subject->built_in;
     kdl_open_opts opts = {.size = sizeof opts, .name = "built in"};
-    return status == KDL_OK
-               ? kdl_open_memory(subject->job.data, subject->job.data_size, &opts, &subject->lib)
-               : status;
+    return kdl_open_memory(subject->job.data, subject->job.data_size, &opts, &subject->lib);
   }
   if (args->operand_count == 2)
     return kdl_fail(KDL_BAD_CALL, "found %s without a kernel, expected FILE KERNEL",
@@ -242,16 +230,6 @@ static kdl_status open_file(const cli_args *args, cli_bench_subject *subject) {
   subject->job.kernel = args->operands[2];
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};
   return kdl_open(subject->job.library, &opts, &subject->lib);
-}
-
-/* The kernel that does nothing takes a pointer. */
-static kdl_status give_built_in_args(cli_bench_subject *subject) {
-  cli_run_arg arg;
-  kdl_status status = cli_run_arg_parse("buf:u8[8]", &arg);
-  if (status == KDL_OK)
-    status = add_arg(subject, &arg);
-  cli_run_arg_free(&arg);
-  return status;
 }
 
 static void note(const cli_bench_subject *subject, const kdl_choice *choice,
@@ -281,26 +259,17 @@ kdl_status cli_bench_subject_open(const cli_args *args, cli_bench_subject *out_s
   job->args = subject->args;
   kdl_choice choice = {.size = sizeof choice};
   kdl_kernel_key key;
-  kdl_status status = open_file(args, subject);
-  if (status == KDL_OK)
-    status = find_device(args, subject);
-  if (status == KDL_OK)
-    status = kdl_select(subject->lib, subject->device, job->kernel, NULL, &choice);
-  if (status == KDL_OK)
-    status = take_args(args, subject);
-  if (status == KDL_OK && subject->built_in && !job->arg_count)
-    status = give_built_in_args(subject);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(open_file(args, subject));
+  KDL_TRY(find_device(args, subject));
+  KDL_TRY(kdl_select(subject->lib, subject->device, job->kernel, NULL, &choice));
+  KDL_TRY(take_args(args, subject));
   bool has_key = read_key(subject, choice.image, &key);
   job->image = choice.data;
   job->image_size = choice.data_size;
-  status = take_shape(args, has_key ? &key : NULL, subject);
-  if (status == KDL_OK)
-    status = check_args(subject, has_key ? &key : NULL);
-  if (status == KDL_OK)
-    note(subject, &choice, results);
-  return status;
+  KDL_TRY(take_shape(args, has_key ? &key : NULL, subject));
+  KDL_TRY(check_args(subject, has_key ? &key : NULL));
+  note(subject, &choice, results);
+  return KDL_OK;
 }
 
 void cli_bench_subject_free(cli_bench_subject *subject) {

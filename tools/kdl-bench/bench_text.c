@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/text.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +20,25 @@ void cli_bench_time(double ns, char *out, size_t size) {
     snprintf(out, size, "%.2f s", ns / 1e9);
 }
 
-static void add(cli_table *table, const char *words) {
-  cli_table_add(table, (kdl_string){words, strlen(words)});
+void cli_bench_add(cli_table *table, const char *format, ...) {
+  char text[BENCH_NAME + 32];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  cli_table_add(table, (kdl_string){text, strlen(text)});
 }
 
-static void add_time(cli_table *table, double ns) {
+void cli_bench_add_time(cli_table *table, double ns) {
   char words[32];
   cli_bench_time(ns, words, sizeof words);
-  add(table, words);
+  cli_bench_add(table, "%s", words);
+}
+
+/* A figure's name without its suite. */
+static const char *short_name(const char *name) {
+  const char *slash = strchr(name, '/');
+  return slash ? slash + 1 : name;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -142,13 +154,13 @@ static const struct {
 
 static void add_row(cli_table *table, const bench_results *results, const char *mode,
                     const words *peers, const char *row, const char *title, size_t offset) {
-  add(table, title);
+  cli_bench_add(table, "%s", title);
   for (size_t i = 0; i < peers->count; ++i) {
     const bench_figure *figure = find(results, mode, peers->texts[i], row);
     if (figure)
-      add_time(table, *(const double *)((const char *)figure + offset));
+      cli_bench_add_time(table, *(const double *)((const char *)figure + offset));
     else
-      add(table, "");
+      cli_bench_add(table, "%s", "");
   }
 }
 
@@ -195,12 +207,11 @@ static kdl_status print_figures(const bench_results *results) {
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < results->figure_count; ++i) {
     const bench_figure *figure = &results->figures[i];
-    const char *name = strchr(figure->name, '/');
     const double values[] = {figure->median, figure->low, figure->high,
                              figure->p5,     figure->p95, figure->p99};
-    add(table, name ? name + 1 : figure->name);
+    cli_bench_add(table, "%s", short_name(figure->name));
     for (size_t k = 0; k < sizeof values / sizeof *values; ++k)
-      add_time(table, values[k]);
+      cli_bench_add_time(table, values[k]);
   }
   putchar('\n');
   return cli_table_finish(table);
@@ -217,15 +228,11 @@ static kdl_status print_curves(const bench_results *results) {
     const bench_curve *curve = &results->curves[i];
     if (!curve->count)
       continue;
-    char text[32];
-    add(table, strchr(curve->name, '/') ? strchr(curve->name, '/') + 1 : curve->name);
-    snprintf(text, sizeof text, "%.0f", curve->at[0]);
-    add(table, text);
-    snprintf(text, sizeof text, "%.0f", curve->at[curve->count - 1]);
-    add(table, text);
-    add(table, curve->parameter);
-    snprintf(text, sizeof text, "n^%.2f", curve->growth.exponent);
-    add(table, text);
+    cli_bench_add(table, "%s", short_name(curve->name));
+    cli_bench_add(table, "%.0f", curve->at[0]);
+    cli_bench_add(table, "%.0f", curve->at[curve->count - 1]);
+    cli_bench_add(table, "%s", curve->parameter);
+    cli_bench_add(table, "n^%.2f", curve->growth.exponent);
   }
   putchar('\n');
   return cli_table_finish(table);
@@ -243,19 +250,13 @@ static kdl_status print_comparisons(const bench_results *results) {
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < results->comparison_count; ++i) {
     const bench_comparison *comparison = &results->comparisons[i];
-    const double values[] = {comparison->ratio.median, comparison->ratio.low,
-                             comparison->ratio.high};
-    char text[32];
-    add(table, strchr(comparison->of, '/') + 1);
-    add(table, strchr(comparison->to, '/') + 1);
-    for (size_t k = 0; k < sizeof values / sizeof *values; ++k) {
-      snprintf(text, sizeof text, "%.4f", values[k]);
-      add(table, text);
-    }
-    snprintf(text, sizeof text, "%zu", comparison->blocks);
-    add(table, text);
-    snprintf(text, sizeof text, "%zu", comparison->rounds);
-    add(table, text);
+    cli_bench_add(table, "%s", short_name(comparison->of));
+    cli_bench_add(table, "%s", short_name(comparison->to));
+    cli_bench_add(table, "%.4f", comparison->ratio.median);
+    cli_bench_add(table, "%.4f", comparison->ratio.low);
+    cli_bench_add(table, "%.4f", comparison->ratio.high);
+    cli_bench_add(table, "%zu", comparison->blocks);
+    cli_bench_add(table, "%zu", comparison->rounds);
   }
   printf("\nblock by block, with the 95%% interval of the ratio\n");
   return cli_table_finish(table);
@@ -275,7 +276,7 @@ static void print_checks(const bench_results *results) {
                          : check->noisy ? "; too noisy to tell: measure more, or in quiet"
                                         : "; the layers of this part are not to be trusted";
     printf("%-5s %s: the layers add up to %s, all of it took %s (%+.1f%%)%s\n", verdict,
-           strchr(check->name, '/') + 1, sum, total, percent, advice);
+           short_name(check->name), sum, total, percent, advice);
   }
 }
 

@@ -2,8 +2,8 @@
 /* kdl bench: what each layer of a dispatch costs, here and beside others. */
 #include "base/error.h"
 #include "base/nearest.h"
-#include "base/text_stream.h"
 #include "bench.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "measure/progress.h"
@@ -132,22 +132,21 @@ static kdl_status take_peers(const cli_args *args, dispatch_request *request,
   static const char *const all[] = {"driver", "driver-library", "liboffload", "cudart",
                                     "opencl", "plain",          "omp"};
   const char *words = cli_args_value(args, "peers");
-  kdl_status status = KDL_OK;
   request->peers[request->peer_count++] = &peer_kdl;
   request->required = words != NULL;
-  while (words && *words && status == KDL_OK) {
+  while (words && *words) {
     size_t length = strcspn(words, ",");
-    status = add_peer(words, length, request, results);
+    KDL_TRY(add_peer(words, length, request, results));
     words += length + (words[length] == ',');
   }
-  if (status == KDL_OK && request->peer_count == 1 && results->skip_count)
+  if (request->peer_count == 1 && results->skip_count)
     return kdl_fail(KDL_BAD_CALL, "--peers: %s", results->skips[results->skip_count - 1].why);
   for (size_t i = 0; i < sizeof all / sizeof *all && !request->required; ++i) {
     const peer *what = suite_peer_find(all[i]);
     if (runs_on(what, request->job.device))
       request->peers[request->peer_count++] = what;
   }
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -165,32 +164,29 @@ static const struct form {
 /* Found out before minutes are spent on measuring. *out_on_stdout: the text stays away. */
 static kdl_status check_outputs(const cli_args *args, const char **out_on_stdout) {
   static const char *const options[] = {"json", "html", "folded", "trace", "lnt", NULL};
-  kdl_status status = cli_output_on_stdout(args, options, out_on_stdout);
-  for (const struct form *form = forms; form->option && status == KDL_OK; ++form) {
+  KDL_TRY(cli_output_on_stdout(args, options, out_on_stdout));
+  for (const struct form *form = forms; form->option; ++form) {
     const char *path = cli_args_value(args, form->option);
     if (path && strcmp(path, "-") != 0)
-      status = cli_output_check(path);
+      KDL_TRY(cli_output_check(path));
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status write_forms(const cli_args *args, const bench_results *results) {
-  char *command = cli_args_line(args);
-  kdl_status status = command ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  char *command = cli_must(cli_args_line(args));
+  kdl_status status = KDL_OK;
   for (const struct form *form = forms; form->option && status == KDL_OK; ++form) {
     const char *path = cli_args_value(args, form->option);
     char *data = NULL;
     size_t size = 0;
-    FILE *file = path ? kdl_text_stream(&data, &size) : NULL;
     if (!path)
       continue;
-    if (file)
-      form->write(results, command, file);
-    if (!file || fclose(file) != 0)
-      status = kdl_fail(KDL_NO_MEMORY, "out of memory for --%s", form->option);
-    else
-      status =
-          form->is_page ? cli_bench_save_page(path, data, size) : cli_output_save(path, data, size);
+    FILE *file = xtext_stream(&data, &size);
+    form->write(results, command, file);
+    xtext_close(file);
+    status =
+        form->is_page ? cli_bench_save_page(path, data, size) : cli_output_save(path, data, size);
     free(data);
   }
   free(command);
@@ -219,16 +215,11 @@ static kdl_status run_dispatch(const cli_args *args, const suite *what, bench_re
   dispatch_request request = {.suite = what->name, .modes = what->modes};
   static const char *const others[] = {"blocks",  "types", "weights", "shapes",
                                        "threads", "sizes", "kernels", NULL};
-  kdl_status status = refuse(args, what, others, 3);
-  if (status == KDL_OK)
-    status = take_number(args, "cold", most_cold, default_cold, &request.cold);
-  if (status == KDL_OK)
-    status = take_number(args, "warm", most_warm, default_warm, &request.warm);
-  if (status == KDL_OK)
-    status = take_pin(args, &request.pin);
-  if (status != KDL_OK)
-    return status;
-  status = cli_bench_subject_open(args, &subject, results);
+  KDL_TRY(refuse(args, what, others, 3));
+  KDL_TRY(take_number(args, "cold", most_cold, default_cold, &request.cold));
+  KDL_TRY(take_number(args, "warm", most_warm, default_warm, &request.warm));
+  KDL_TRY(take_pin(args, &request.pin));
+  kdl_status status = cli_bench_subject_open(args, &subject, results);
   request.job = subject.job;
   if (status == KDL_OK)
     status = take_peers(args, &request, results);
@@ -244,15 +235,12 @@ static kdl_status run_beside(const cli_args *args, const suite *what, bench_resu
   static const char *const not_kernels[] = {"types", "weights", "shapes", NULL};
   size_t blocks = 0;
   int pin = BENCH_PIN_ANY;
-  kdl_status status = refuse(args, what, others, 2);
-  if (status == KDL_OK)
-    status = refuse(args, what, what == &matmul ? not_matmul : not_kernels, 2);
-  if (status == KDL_OK)
-    status = take_number(args, "blocks", most_blocks, default_beside_blocks, &blocks);
-  if (status == KDL_OK)
-    status = take_pin(args, &pin);
-  if (status == KDL_OK)
-    status = (what == &matmul ? cli_bench_matmul : cli_bench_kernels)(args, blocks, pin, results);
+  KDL_TRY(refuse(args, what, others, 2));
+  KDL_TRY(refuse(args, what, what == &matmul ? not_matmul : not_kernels, 2));
+  KDL_TRY(take_number(args, "blocks", most_blocks, default_beside_blocks, &blocks));
+  KDL_TRY(take_pin(args, &pin));
+  kdl_status status =
+      (what == &matmul ? cli_bench_matmul : cli_bench_kernels)(args, blocks, pin, results);
   bench_progress_end();
   results->interrupted = bench_stopped();
   return status;
@@ -264,11 +252,10 @@ static kdl_status run_plain(const cli_args *args, const suite *what, bench_resul
                                        "threads", "sizes", "kernels", NULL};
   size_t blocks = 0;
   int pin = BENCH_PIN_ANY;
-  kdl_status status = refuse(args, what, others, 1);
-  if (status == KDL_OK)
-    status = take_number(args, "blocks", most_blocks, default_blocks, &blocks);
-  if (status == KDL_OK)
-    status = take_pin(args, &pin);
+  kdl_status status = KDL_OK;
+  KDL_TRY(refuse(args, what, others, 1));
+  KDL_TRY(take_number(args, "blocks", most_blocks, default_blocks, &blocks));
+  KDL_TRY(take_pin(args, &pin));
   size_t processes = blocks / 3 > most_processes ? most_processes : (blocks + 2) / 3;
   for (size_t i = 0; i < processes && status == KDL_OK && !bench_stopped(); ++i) {
     char count[24], cpu[16];
@@ -287,10 +274,9 @@ static kdl_status run_here(const suite *what, size_t blocks, int pin, bench_resu
   suite_built_in built_in = {.kernel = cli_bench_built_in_kernel};
   if (!bench_machine_pin(pin, &results->machine))
     bench_skip_add(results, "pinning", "the system does not allow it");
-  kdl_status status = cli_bench_built_in(&library, &built_in.size);
+  KDL_TRY(cli_bench_built_in(&library, &built_in.size));
   built_in.data = library;
-  if (status == KDL_OK)
-    status = what->run(&built_in, blocks, results);
+  kdl_status status = what->run(&built_in, blocks, results);
   free(library);
   return status;
 }
@@ -317,30 +303,29 @@ static int run_child(const cli_args *args) {
   return told ? CLI_EXIT_SUCCESS : 1;
 }
 
+static kdl_status measure(const cli_args *args, const suite *what, bench_results *results) {
+  const char *on_stdout = NULL;
+  KDL_TRY(check_outputs(args, &on_stdout));
+  bench_catch_interrupts();
+  process_keep_environment();
+  results->machine.pinned = -1;
+  bench_machine_describe(&results->machine);
+  KDL_TRY((what == &matmul || what == &kernels ? run_beside
+           : what->run                         ? run_plain
+                                               : run_dispatch)(args, what, results));
+  bench_machine_finish(&results->machine);
+  bench_results_finish(results);
+  if (results->no_memory)
+    cli_out_of_memory();
+  if (!on_stdout)
+    KDL_TRY(cli_bench_print(results));
+  return write_forms(args, results);
+}
+
 static int run_suite(const cli_args *args, const suite *what) {
   bench_results results = {.note_count = 0};
   snprintf(results.suite, sizeof results.suite, "%s", what->name);
-  const char *on_stdout = NULL;
-  kdl_status status = check_outputs(args, &on_stdout);
-  if (status == KDL_OK) {
-    bench_catch_interrupts();
-    process_keep_environment();
-    results.machine.pinned = -1;
-    bench_machine_describe(&results.machine);
-    status = what == &matmul || what == &kernels ? run_beside(args, what, &results)
-             : what->run                         ? run_plain(args, what, &results)
-                                                 : run_dispatch(args, what, &results);
-  }
-  if (status == KDL_OK) {
-    bench_machine_finish(&results.machine);
-    bench_results_finish(&results);
-  }
-  if (status == KDL_OK && results.no_memory)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the results");
-  if (status == KDL_OK && !on_stdout)
-    status = cli_bench_print(&results);
-  if (status == KDL_OK)
-    status = write_forms(args, &results);
+  kdl_status status = measure(args, what, &results);
   bool interrupted = results.interrupted;
   bench_results_free(&results);
   return status == KDL_OK && interrupted ? exit_interrupted : cli_finish(status);

@@ -227,15 +227,16 @@ static kdl_status make_host_ir(cc_job *job, const char *source,
  * so: widened, the check that a work-item is inside, `i < n`, would take two vectors of 64 bits
  * beside each vector of floats. */
 static kdl_status make_host(cc_job *job) {
-  const char *code = cc_file_of(job, "ll"), *bitcode = cc_file_of(job, "bitcode.ll");
-  const char *image = cc_file_of(job, job->plan->bitcode ? "bc" : "so");
+  bool is_bitcode = job->plan->bitcode;
+  const char *code = cc_file_of(job, is_bitcode ? "bitcode.ll" : "ll");
+  const char *image = cc_file_of(job, is_bitcode ? "bc" : "so");
   kdl_host_object object;
   job->names = cc_file_of(job, "names.h");
   KDL_TRY(cc_write_file(job, job->names, false, write_names));
-  KDL_TRY(make_host_ir(job, cc_file_of(job, "host.src"), write_wrapper, code));
-  if (job->plan->bitcode) {
-    KDL_TRY(make_host_ir(job, cc_file_of(job, "bitcode.src"), write_bitcode_wrapper, bitcode));
-    KDL_TRY(cc_compile_ir(job, bitcode,
+  KDL_TRY(make_host_ir(job, cc_file_of(job, is_bitcode ? "bitcode.src" : "host.src"),
+                       is_bitcode ? write_bitcode_wrapper : write_wrapper, code));
+  if (is_bitcode) {
+    KDL_TRY(cc_compile_ir(job, code,
                           CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image));
     return keep_image(job, image, KDL_IMAGE_BITCODE);
   }

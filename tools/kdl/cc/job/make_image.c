@@ -200,6 +200,20 @@ static bool rounds_bf16_itself(const cc_job *job) {
   return true;
 }
 
+/* LLVM names a module after its file, which is a temporary one here: its folder goes. */
+static kdl_string without_folder(cc_job *job, kdl_string ir) {
+  size_t cut = strlen(job->plan->folder) + 1; /* and the slash */
+  kdl_string name;
+  if (!cc_text_after(ir, "source_filename = \"", &name) ||
+      !kdl_text_starts(name, job->plan->folder))
+    return ir;
+  size_t before = (size_t)(name.data - ir.data);
+  char *text = xarena_alloc(&job->arena, ir.length + 1);
+  memcpy(text, ir.data, before);
+  memcpy(text + before, name.data + cut, name.length - cut + 1); /* and the NUL */
+  return (kdl_string){text, ir.length - cut};
+}
+
 /* IR of the source and what `write` puts behind it, before it is optimised and with the group's
  * variables where they belong. An image's has lines, for what the passes say; they are left out
  * when it is linked. */
@@ -215,6 +229,7 @@ static kdl_status make_host_ir(cc_job *job, const char *source,
                                    has_lines ? "-gline-tables-only" : NULL,
                                    "-fdebug-compilation-dir=."),
                           cc_file_of(job, "plain.ll"), &ir));
+  ir = without_folder(job, ir);
   if (rounds_bf16_itself(job))
     ir = cc_ir_lower_bf16(&job->arena, ir, CC_BF16_ROUNDING);
   KDL_TRY(check_calls(job, ir));

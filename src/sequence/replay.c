@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A run by launches: for backends that have no sequences, and where one cannot be used. The order
  * in which nodes were recorded is one in which they may run. */
+#include "backends/common/replay.h"
 #include "base/error.h"
-#include "base/transfer.h"
 #include "sequence/state.h"
 
 /* A trace has an entry of its own, which adds hidden arguments as any launch does. */

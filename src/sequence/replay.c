@@ -12,8 +12,8 @@ static kdl_status launch(const kdl_backend_node *node, void *queue) {
     return node->launch(node->kernel, &node->desc, &node->args, queue);
   const kdl_args args = {.count = node->args.count - kernel->key.hidden,
                          .pointers = node->args.pointers};
-  return atomic_load_explicit(&kernel->counted, memory_order_acquire)(node->kernel, &node->desc,
-                                                                      &args, queue);
+  return atomic_load_explicit(&kernel->shaped_entry,
+                              memory_order_acquire)(node->kernel, &node->desc, &args, queue);
 }
 
 static kdl_status replay_node(const kdl_runtime *runtime, const kdl_backend_node *node,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What `make install` puts where, and how other projects find it: pkg-config's libkdl, and CMake's
-# find_package(kdl) with kdl::kdl, kdl::kdl_static, the command kdl::tool, kdl_embed(),
+# What `make install` puts where, and how other projects find it: pkg-config's libkdl and libkdl_matmul, and CMake's
+# find_package(kdl) with kdl::kdl, kdl::kdl_static, kdl::kdl_matmul, kdl::kdl_matmul_static, the command kdl::tool, kdl_embed(),
 # kdl_add_kernels() and kdl_ukernel().
 #
 # The link llvm-offload-binary -> kdl, under which the command takes that tool's place, is not
@@ -13,10 +13,12 @@ include(${CMAKE_CURRENT_LIST_DIR}/kdlUkernels.cmake)
 # The same names in this build as for those who find the package.
 add_library(kdl::kdl ALIAS kdl_shared)
 add_library(kdl::kdl_static ALIAS kdl_static)
+add_library(kdl::kdl_matmul ALIAS kdl_matmul_shared)
+add_library(kdl::kdl_matmul_static ALIAS kdl_matmul_static)
 add_executable(kdl::tool ALIAS kdl)
 set_target_properties(kdl PROPERTIES EXPORT_NAME tool)
 
-install(TARGETS kdl_shared kdl_static kdl EXPORT kdl
+install(TARGETS kdl_shared kdl_static kdl_matmul_shared kdl_matmul_static kdl EXPORT kdl
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -45,6 +47,8 @@ install(FILES ${PROJECT_BINARY_DIR}/package/kdlConfig.cmake
 
 # Relative to the file itself, so that `cmake --install --prefix` and a moved tree stay right.
 file(RELATIVE_PATH KDL_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/libkdl.pc.in ${PROJECT_BINARY_DIR}/package/libkdl.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/package/libkdl.pc
+foreach(name IN ITEMS libkdl libkdl_matmul)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/package/${name}.pc @ONLY)
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/package/libkdl.pc ${PROJECT_BINARY_DIR}/package/libkdl_matmul.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -54,7 +54,7 @@ def built():
                    "-DKDL_BUILD_BENCH=OFF", "-DKDL_WERROR=OFF"]
         subprocess.check_call(["cmake", "-S", root, "-B", folder, *options])
         jobs = str(len(os.sched_getaffinity(0)))
-        targets = ["kdl", "kdl-ld", "kdl_matmul", "kdl_builtin_ukernels"] if with_ld else ["kdl"]
+        targets = ["kdl", "kdl_matmul_static", *(["kdl-ld", "kdl_matmul", "kdl_builtin_ukernels"] if with_ld else [])]
         subprocess.check_call(["cmake", "--build", folder, "--parallel", jobs, "--target", *targets])
     return folder
 
@@ -90,7 +90,7 @@ class Build(build_ext):
 
     def run(self):
         folder = built()
-        self.extensions[0].extra_objects = [os.path.join(folder, "lib", "libkdl.a")]
+        self.extensions[0].extra_objects = [os.path.join(folder, "lib", name) for name in ("libkdl_matmul.a", "libkdl.a")]
         super().run()
         package = os.path.join(here if self.inplace else self.build_lib, "kdl")
         if self.inplace:

@@ -24,7 +24,7 @@ import re
 import sys
 
 SUFFIXES = (".c", ".h", ".cpp", ".def")
-TOPS = ("src", "tools", "bench", "mlir", "python", "ukernels", "math", "examples", "include")
+TOPS = ("src", "tools", "bench", "mlir", "python", "ukernels", "matmul", "math", "examples", "include")
 LEFT = "scripts/includes-left.txt"
 INSPECT = "src/inspect"
 MOST_FUNCTIONS = 25
@@ -35,7 +35,7 @@ COMPONENTS = {
     "src/trace": "ext/trace", "tools/kdl-ld": "ld", "tools/kdl-ld/groups": "cc", "tools/kdl": "tools/kdl", "tools/kdl/cli": "tools/common",
     "tools/kdl/images": "tools/common", "tools/kdl/digests": "tools/common", "tools/kdl/thin": "pack", "tools/kdl/check": "pack",
     "tools/kdl/split": "pack", "tools/kdl/oci": "pack", "tools/kdl/zip": "pack", "tools/kdl-registry": "pack", "tools/kdl/cc": "cc",
-    "tools/kdl-bench": "bench", "bench": "bench", "mlir": "mlir", "python": "python", "ukernels": "matmul", "math": "cc",
+    "tools/kdl-bench": "bench", "bench": "bench", "mlir": "mlir", "python": "python", "ukernels": "matmul", "matmul": "matmul", "math": "cc",
     "examples": "examples", "bench/null": "lib", "bench/peers": "lib",
 }
 

@@ -39,7 +39,7 @@ fi
 cp -r "$source"/python/{csrc,kdl,pyproject.toml,setup.py,MANIFEST.in,README.md} "$staging"
 cp "$source/LICENSE" "$staging"
 mkdir -p "$staging/libkdl/bench"
-cp -r "$source"/{include,src,tools,cmake,math,ukernels,mlir,CMakeLists.txt,LICENSE} "$staging/libkdl"
+cp -r "$source"/{include,src,matmul,tools,cmake,math,ukernels,mlir,CMakeLists.txt,LICENSE} "$staging/libkdl"
 cp -r "$source"/bench/{measure,peers,suites} "$staging/libkdl/bench"
 find "$staging" -name __pycache__ -prune -exec rm -rf {} + -o -name '*.so' -exec rm -f {} +
 

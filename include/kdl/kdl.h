@@ -81,6 +81,10 @@ KDL_API const char *kdl_error_message(void);
  * device code. */
 KDL_API int64_t kdl_error_code(void);
 
+/* Records a failure for the calling thread, as a function of libkdl does that fails, and returns
+ * `status`: for libraries that stand on libkdl. */
+KDL_API kdl_status kdl_error_set(kdl_status status, const char *message);
+
 /* Sends what KDL_DEBUG would print to `log` instead, one line without its newline per call, from
  * any thread; `topics` as in KDL_DEBUG ("load,select", "all"). A NULL `log` goes back to what the
  * environment says. Not to be called while other threads are inside libkdl. */

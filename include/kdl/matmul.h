@@ -170,7 +170,7 @@ static inline kdl_status kdl_matmul_run_plain(const kdl_matmul *matmul, kdl_queu
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The same as functions of libkdl's, for bindings and for pointers to functions                */
+/* The same as functions of libkdl_matmul, for bindings and for pointers to functions           */
 
 #ifdef __cplusplus
 extern "C" {

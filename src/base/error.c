@@ -71,6 +71,11 @@ kdl_status(kdl_error_status)(void) {
   return last_status;
 }
 
+kdl_status kdl_error_set(kdl_status status, const char *message) {
+  KDL_TRY(KDL_GIVEN(message));
+  return status == KDL_OK ? KDL_OK : kdl_fail(status, "%s", message);
+}
+
 int64_t kdl_error_code(void) {
   return last_code;
 }

@@ -68,6 +68,14 @@ kdl_status kdl_arguments_learn(kdl_kernel *kernel) {
   return learn_sizes(kernel, kernel->param_sizes, count);
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* What a launch is given                                                                       */
+
+kdl_status kdl_arguments_wrong_queue(const kdl_kernel *kernel, const kdl_queue *queue) {
+  return kdl_fail(KDL_BAD_CALL, "%s: found a queue of %s, expected one of %s", kernel->name,
+                  queue->runtime->label, kernel->runtime->label);
+}
+
 /* A buffer stands for its first word. */
 static bool is_buffer(uint32_t expected, size_t found) {
   return expected == address_size && found == sizeof(kdl_buffer);

@@ -138,14 +138,13 @@ static kdl_status bind(kdl_kernel *kernel) {
   kernel->disagreement = kdl_geometry_disagreement(kernel);
   kernel->fork.disable = disable;
   kernel->fork.driver = kernel->runtime->driver;
-  kdl_fork_add(&kernel->fork);
   kdl_entry_publish(kernel);
   return KDL_OK;
 }
 
 kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
   kdl_bound_state binding = atomic_load_explicit(&kernel->binding, memory_order_acquire);
-  if (binding == KDL_BOUND || binding == KDL_TRACED)
+  if (binding == KDL_BOUND)
     return KDL_OK;
   if (binding == KDL_UNBINDABLE)
     return kdl_fail_again(&kernel->failure);
@@ -164,17 +163,8 @@ kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
 /* ------------------------------------------------------------------------------------------ */
 /* After a fork, and when the driver has ended                                                  */
 
-static kdl_status refuse(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                         const kdl_args *args, void *queue) {
-  (void)queue, (void)desc, (void)args;
-  const kdl_runtime *runtime = kdl_kernel_of(head)->runtime;
-  kdl_status status = kdl_runtime_usable(runtime);
-  return status == KDL_OK ? kdl_fail_forked(runtime->label, "opened") : status;
-}
-
 static void disable(kdl_fork_link *link) {
   kdl_kernel *kernel = (kdl_kernel *)((char *)link - offsetof(kdl_kernel, fork));
-  if (kdl_backend_survives_fork(kernel->runtime->table))
-    return;
-  kdl_entry_disable(kernel, refuse);
+  if (!kdl_backend_survives_fork(kernel->runtime->table))
+    kdl_entry_disable(kernel);
 }

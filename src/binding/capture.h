@@ -2,15 +2,15 @@
 /*
  * Calls on a queue that are recorded instead of done.
  *
- * Calls that libkdl makes itself ask the queue whether it is captured. A launch does not: it is one
+ * What is made of the calls is src/sequence's: a capture brings a table of functions. Functions
+ * that take a queue look for its capture themselves. A launch with a grid does not: it is one
  * indirect call of the kernel's entry. So while a queue of a device is captured, the kernels of
- * that device have another entry (entry.c), which asks by the backend's handle of the queue. What
- * is made of the calls is told by a table, of src/sequence.
+ * that device have an interceptor (capture.c) that looks.
  */
 #ifndef KDL_BINDING_CAPTURE_H
 #define KDL_BINDING_CAPTURE_H
 
-#include "registry/runtime.h"
+#include "binding/kernel.h"
 
 typedef struct kdl_capture kdl_capture;
 
@@ -41,8 +41,29 @@ struct kdl_capture {
   const void *queue; /* the backend's */
 };
 
-/* From then on the kernels of the device look for it; until then. */
+/* From the first on calls on its queue are recorded, until the second. */
 void kdl_capture_add(kdl_capture *added);
 void kdl_capture_remove(kdl_capture *removed);
+
+/* All that are under way. */
+extern _Atomic(kdl_capture *) kdl_captures;
+
+/* The capture of a queue of the backend; of any queue of the device where that is NULL. NULL: there
+ * is none. */
+kdl_capture *kdl_capture_find(const kdl_runtime *runtime, const void *queue);
+
+static inline kdl_capture *kdl_capture_of(const kdl_runtime *runtime, const void *queue) {
+  return atomic_load_explicit(&kdl_captures, memory_order_relaxed)
+             ? kdl_capture_find(runtime, queue)
+             : NULL;
+}
+
+static inline kdl_capture *kdl_capture_on(const kdl_queue *queue) {
+  return kdl_capture_of(queue->runtime, queue->head.queue);
+}
+
+/* The interceptor. */
+kdl_launch_entry kdl_capture_launch;
+kdl_items_entry kdl_capture_launch_items;
 
 #endif

@@ -66,7 +66,7 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
   if (kernel)
     *kernel = (kdl_kernel){
         .head.entry = kdl_entry_resolve,
-        .counted = kdl_entry_resolve_counted,
+        .items_entry = kdl_entry_resolve_items,
         .lib = found->lib,
         .runtime = runtime,
         .name = found->ranked.selection->name.data,

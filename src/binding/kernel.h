@@ -3,14 +3,15 @@
  * A kernel handle: a name on a device, its ranked images, and from the first launch on the one of
  * them that was loaded.
  *
- * kernel.c makes handles, bind.c loads, entry.c is what a handle's entry can be, arguments.c checks
- * what a launch is given.
+ * kernel.c makes handles, bind.c loads, entry.c makes the entries of it, items.c counts groups,
+ * arguments.c checks what a launch is given.
  */
 #ifndef KDL_BINDING_KERNEL_H
 #define KDL_BINDING_KERNEL_H
 
 #include "base/arena.h"
 #include "binding/module.h"
+#include "hooks.h"
 #include "library/selection.h"
 #include "registry/runtime.h"
 #include "target/kernel_key.h"
@@ -21,16 +22,44 @@ enum { KDL_LIMIT_ARGS = 256 };
 typedef enum kdl_bound_state {
   KDL_UNBOUND,
   KDL_BOUND,
-  KDL_TRACED,     /* bound, in a process that is traced, or while a queue of the device is captured:
-                     never KDL_BOUND, so that launches of those that are need not ask */
   KDL_UNBINDABLE, /* no image loaded; `failure` says why */
 } kdl_bound_state;
 
+/*
+ * Interceptors: what a launch does before it reaches the backend's function, or instead of it.
+ *
+ * A launch enters a kernel through one of two entries: head.entry where the caller made the grid,
+ * items_entry where libkdl counts the groups. Each begins a chain that ends in the backend's
+ * function. One function makes them (chain, in entry.c), of the interceptors that the kernel needs
+ * now; where it needs none, head.entry is the backend's function itself.
+ *
+ * To add one: write its functions, which go on by kdl_launch_next and kdl_items_next, name it
+ * below, and give it a line in that function.
+ */
+typedef enum kdl_interceptor_id {
+  KDL_INTERCEPT_CAPTURE,  /* a queue of the device is captured */
+  KDL_INTERCEPT_FIRST,    /* the backend wants to know of the first launch */
+  KDL_INTERCEPT_TRACE,    /* KDL_TRACE */
+  KDL_INTERCEPT_DEBUG,    /* KDL_DEBUG=launch */
+  KDL_INTERCEPT_CHECK,    /* KDL_CHECK */
+  KDL_INTERCEPT_DECLARED, /* the image declares more than the caller gives */
+  KDL_INTERCEPTOR_COUNT,
+} kdl_interceptor_id;
+
+typedef kdl_status kdl_items_entry(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
+                                   const kdl_args *args);
+
+/* Where the launches of a kernel go on. Stays valid when the kernel needs it no longer: a thread
+ * may be in it. */
+typedef struct kdl_interceptor {
+  _Atomic(kdl_launch_entry *) next;
+  _Atomic(kdl_items_entry *) next_items;
+} kdl_interceptor;
+
 struct kdl_kernel {
   kdl_kernel_head head;
-  /* As head.entry, without the refusal of explicit grids: for launches whose groups libkdl counts
-   * itself. */
-  _Atomic(kdl_launch_entry *) counted;
+  _Atomic(kdl_items_entry *) items_entry;
+  _Atomic(kdl_launch_entry *) shaped_entry; /* where launches by items go on with their grid */
 
   /* Its key, which does not change. */
   kdl_kernel *next; /* of the library */
@@ -57,13 +86,11 @@ struct kdl_kernel {
   uint32_t *param_sizes;           /* NULL likewise; 0 for one that is not known */
   uint32_t few_sizes[8];           /* they lie here, where these are enough */
   uint64_t numbers;                /* bit i: the signature has a number as parameter i */
-  bool is_checked;                 /* KDL_CHECK */
   char *disagreement;              /* why explicit grids are refused, or NULL */
-  const kdl_trace_subject *traced; /* what its records are about; NULL where there are none */
-  kdl_launch_entry *untraced;      /* the entry beneath the one that records */
-  /* The entries where no queue is captured, which otherwise lie beneath those that ask. */
-  kdl_launch_entry *usual, *usual_counted;
+  const kdl_trace_subject *traced; /* NULL: not */
   kdl_fork_link fork;
+  bool is_disabled; /* its entries refuse every launch */
+  kdl_interceptor interceptors[KDL_INTERCEPTOR_COUNT];
 };
 
 static inline kdl_kernel *kdl_kernel_of(const kdl_kernel_head *head) {
@@ -71,8 +98,12 @@ static inline kdl_kernel *kdl_kernel_of(const kdl_kernel_head *head) {
 }
 
 static inline bool kdl_kernel_is_bound(const kdl_kernel *kernel) {
-  kdl_bound_state binding = atomic_load_explicit(&kernel->binding, memory_order_acquire);
-  return binding == KDL_BOUND || binding == KDL_TRACED;
+  return atomic_load_explicit(&kernel->binding, memory_order_acquire) == KDL_BOUND;
+}
+
+/* The backend's queue that a launch on `queue`, which may be NULL, goes to. */
+static inline void *kdl_kernel_queue(const kdl_kernel *kernel, const kdl_queue *queue) {
+  return queue ? queue->head.queue : __atomic_load_n(&kernel->head.queue, __ATOMIC_RELAXED);
 }
 
 /* Loads the best image that loads, where that has not happened yet. */
@@ -86,21 +117,58 @@ static inline uint32_t kdl_kernel_image(const kdl_kernel *kernel) {
 /* ------------------------------------------------------------------------------------------ */
 /* Entries                                                                                      */
 
-/* Binds, then launches. Both entries of a new handle. */
-kdl_status kdl_entry_resolve(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                             const kdl_args *args, void *queue);
-kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                                     const kdl_args *args, void *queue);
+/* Bind, then launch. The entries of a new handle. */
+kdl_launch_entry kdl_entry_resolve;
+kdl_items_entry kdl_entry_resolve_items;
 
-/* Binds for a launch on that queue of the backend, which may be NULL; refuses where the queue is
- * being captured. */
+/* Binds for a launch on that queue of the backend, which may be NULL; refuses where the program
+ * captures the queue by the driver's means. */
 kdl_status kdl_entry_prepare(kdl_kernel *kernel, void *queue);
 
-/* Sets both entries of a handle that was just bound, and that it is. */
+/* Makes the entries of a handle that was just given an image, and sets that it is bound. `fork` is
+ * filled in. */
 void kdl_entry_publish(kdl_kernel *kernel);
 
-/* Every further launch is refused by this. */
-void kdl_entry_disable(kdl_kernel *kernel, kdl_launch_entry *refuse);
+/* Makes them anew, since what decides on an interceptor has changed; of every kernel of a device
+ * that is bound. */
+void kdl_entry_update(kdl_kernel *kernel);
+void kdl_entry_update_all(const kdl_runtime *runtime);
+
+/* Refuses every further launch: when the driver has ended, with the lock of the links held, and in
+ * the child of a fork. */
+void kdl_entry_disable(kdl_kernel *kernel);
+
+static inline kdl_status kdl_launch_next(kdl_interceptor_id from, const kdl_kernel_head *head,
+                                         const kdl_launch_desc *desc, const kdl_args *args,
+                                         void *queue) {
+  return atomic_load_explicit(&kdl_kernel_of(head)->interceptors[from].next,
+                              memory_order_acquire)(head, desc, args, queue);
+}
+
+static inline kdl_status kdl_items_next(kdl_interceptor_id from, kdl_kernel *kernel,
+                                        kdl_queue *queue, const kdl_extent *items,
+                                        const kdl_args *args) {
+  return atomic_load_explicit(&kernel->interceptors[from].next_items,
+                              memory_order_acquire)(kernel, queue, items, args);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launches by items                                                                            */
+
+/* The end of the chain: counts the groups, and launches them. */
+kdl_items_entry kdl_items_launch;
+
+/* The two steps of that, of a kernel that is bound. Without work-items there is nothing to launch:
+ * then *out_desc has a grid of 0. */
+kdl_status kdl_items_check(const kdl_kernel *kernel, const kdl_queue *queue,
+                           const kdl_extent *items, const kdl_args *args,
+                           kdl_launch_desc *out_desc);
+kdl_status kdl_items_give(const kdl_kernel *kernel, const kdl_queue *queue,
+                          const kdl_launch_desc *desc, const kdl_args *args);
+
+/* The launch that covers the items, by the image that is bound; grid[i] is 0 where an item is. */
+kdl_status kdl_items_shape(const kdl_kernel *kernel, const kdl_extent *items,
+                           kdl_launch_desc *out_desc);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Arguments                                                                                    */
@@ -109,6 +177,14 @@ void kdl_entry_disable(kdl_kernel *kernel, kdl_launch_entry *refuse);
  * parameters contradict its metadata. */
 kdl_status kdl_arguments_learn(kdl_kernel *kernel);
 void kdl_arguments_forget(kdl_kernel *kernel);
+
+/* Whether a launch is on a queue of the kernel's device. */
+kdl_status kdl_arguments_wrong_queue(const kdl_kernel *kernel, const kdl_queue *queue);
+static inline kdl_status kdl_arguments_check_queue(const kdl_kernel *kernel,
+                                                   const kdl_queue *queue) {
+  bool is_right = !queue || queue->runtime == kernel->runtime;
+  return is_right ? KDL_OK : kdl_arguments_wrong_queue(kernel, queue);
+}
 
 /* Whether a launch of the bound kernel is given what it takes. */
 kdl_status kdl_arguments_check(const kdl_kernel *kernel, const kdl_args *args);

@@ -45,8 +45,9 @@ kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue) {
   KDL_NOT_CANCELLED;
   KDL_TRY(KDL_GIVEN(event, queue));
   KDL_TRY(check_same(event, queue->runtime));
-  if (queue->capture)
-    return queue->capture->calls->event_record(queue->capture, event);
+  kdl_capture *capture = kdl_capture_on(queue);
+  if (capture)
+    return capture->calls->event_record(capture, event);
   const kdl_runtime *runtime = event->runtime;
   return runtime->table->event_record(runtime->handle, event->handle, queue->head.queue);
 }
@@ -79,8 +80,9 @@ kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
   KDL_NOT_CANCELLED;
   KDL_TRY(KDL_GIVEN(event, queue));
   const kdl_runtime *runtime = event->runtime;
-  if (queue->capture)
-    return queue->capture->calls->event_wait(queue->capture, event);
+  kdl_capture *capture = kdl_capture_on(queue);
+  if (capture)
+    return capture->calls->event_wait(capture, event);
   if (runtime != queue->runtime)
     return kdl_event_sync(event);
   KDL_TRY(kdl_runtime_usable(runtime));

@@ -5,10 +5,6 @@
 
 #include "binding/kernel.h"
 
-/* The launch that covers the items, by the image that is bound; grid[i] is 0 where an item is. */
-kdl_status kdl_launch_shape(const kdl_kernel *kernel, const kdl_extent *items,
-                            kdl_launch_desc *out_desc);
-
 /* kdl_launch_items with dynamic group memory of the caller's; 0: as the image asks. */
 kdl_status kdl_launch_items_shared(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
                                    uint32_t shared, const kdl_args *args);

@@ -178,8 +178,9 @@ kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset
   kdl_status status = check_given("kdl_write", queue, buffer, offset, data, size);
   if (status != KDL_OK || size == 0)
     return status;
-  if (queue->capture)
-    return queue->capture->calls->write(queue->capture, buffer, offset, data, size);
+  kdl_capture *capture = kdl_capture_on(queue);
+  if (capture)
+    return capture->calls->write(capture, buffer, offset, data, size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->write(runtime->handle, queue->head.queue, buffer->address, offset, data,
                                size);
@@ -191,8 +192,9 @@ kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint
   kdl_status status = check_given("kdl_read", queue, buffer, offset, data, size);
   if (status != KDL_OK || size == 0)
     return status;
-  if (queue->capture)
-    return queue->capture->calls->read(queue->capture, data, buffer, offset, size);
+  kdl_capture *capture = kdl_capture_on(queue);
+  if (capture)
+    return capture->calls->read(capture, data, buffer, offset, size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->read(runtime->handle, queue->head.queue, data, buffer->address, offset,
                               size);
@@ -214,8 +216,9 @@ kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
                       pattern_size, size, offset);
   if (status != KDL_OK || size == 0)
     return status;
-  if (queue->capture)
-    return queue->capture->calls->fill(queue->capture, buffer, offset, size, pattern, pattern_size);
+  kdl_capture *capture = kdl_capture_on(queue);
+  if (capture)
+    return capture->calls->fill(capture, buffer, offset, size, pattern, pattern_size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->fill(runtime->handle, queue->head.queue, buffer->address, offset, size,
                               pattern, pattern_size);
@@ -252,8 +255,9 @@ kdl_status kdl_copy(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
     status = check_range("kdl_copy", from, from_offset, size);
   if (status != KDL_OK || size == 0)
     return status;
-  if (queue->capture)
-    return queue->capture->calls->copy(queue->capture, to, to_offset, from, from_offset, size);
+  kdl_capture *capture = kdl_capture_on(queue);
+  if (capture)
+    return capture->calls->copy(capture, to, to_offset, from, from_offset, size);
   status = open_device("kdl_copy", from, &source);
   if (status != KDL_OK)
     return status;

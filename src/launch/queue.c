@@ -73,8 +73,9 @@ void kdl_queue_destroy(kdl_queue *queue) {
   if (!queue || queue == &queue->runtime->queue)
     return;
   const kdl_runtime *runtime = queue->runtime;
-  if (queue->capture)
-    queue->capture->calls->forget(queue->capture);
+  kdl_capture *capture = kdl_capture_on(queue);
+  if (capture)
+    capture->calls->forget(capture);
   if (kdl_runtime_usable(runtime) == KDL_OK) {
     if (!queue->is_adopted)
       (void)runtime->table->queue_sync(runtime->handle, queue->head.queue);
@@ -88,7 +89,7 @@ kdl_status kdl_sync(kdl_queue *queue) {
   KDL_TRY(KDL_GIVEN(queue));
   const kdl_runtime *runtime = queue->runtime;
   kdl_status status = kdl_runtime_usable(runtime);
-  if (status == KDL_OK && queue->capture)
+  if (status == KDL_OK && kdl_capture_on(queue))
     status = kdl_fail(KDL_BAD_CALL,
                       "kdl_sync: found a queue that is being captured: nothing was given to it");
   if (status != KDL_OK)

@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "base/layer.h"
 #include "device/spec.h"
+#include "hooks.h"
 #include "registry/backend.h"
 #include "system/environment.h"
 #include "system/lock.h"
-#include "trace/trace.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -41,19 +41,14 @@ void kdl_runtime_drop(const kdl_runtime *runtime) {
 /* A program that holds something may use it in a handler of its own that runs later, or in another
  * thread: then the device stays as it is, and its driver ends it. */
 static bool is_unused(const kdl_runtime *runtime) {
-  const kdl_backend_table *table = runtime->traced ? runtime->traced->table : runtime->table;
-  return table->device_close && kdl_runtime_usable(runtime) == KDL_OK &&
+  return runtime->table->device_close && kdl_runtime_usable(runtime) == KDL_OK &&
          !kdl_device_is_gone(runtime->device) && atomic_load(&runtime->users) == 0;
 }
 
 static void close_unused(kdl_runtime *runtime) {
-  const kdl_backend_table *table = runtime->traced ? runtime->traced->table : runtime->table;
   int none = 0;
-  if (!is_unused(runtime) || !atomic_compare_exchange_strong(&runtime->users, &none, is_closed))
-    return;
-  if (runtime->traced)
-    kdl_trace_device_close(runtime->traced);
-  table->device_close(runtime->handle, runtime->queue.head.queue);
+  if (is_unused(runtime) && atomic_compare_exchange_strong(&runtime->users, &none, is_closed))
+    runtime->table->device_close(runtime->handle, runtime->queue.head.queue);
 }
 
 static void *close_each(void *unused) {
@@ -87,17 +82,6 @@ static void close_at_exit(kdl_runtime *runtime) {
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-/* From here on the device is used through a table that records what is done. */
-static void trace(kdl_runtime *runtime, bool is_host) {
-  const kdl_backend_table *around = kdl_trace_table(runtime->table);
-  const kdl_trace_device *traced =
-      around ? kdl_trace_device_add(runtime->table, runtime->handle, runtime->name, is_host) : NULL;
-  if (!traced)
-    return;
-  runtime->traced = traced;
-  runtime->table = around;
-}
-
 static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend_table *table,
                              kdl_runtime *out_runtime) {
   const kdl_device_spec *spec = &device->routes[route]->spec;
@@ -125,8 +109,9 @@ static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend
     kdl_error_prefix("%s", made.label);
     return status;
   }
-  if (kdl_trace_on)
-    trace(&made, spec->backend == KDL_BACKEND_HOST);
+  if (kdl_tracing)
+    made.table =
+        kdl_tracing->open_device(table, made.handle, made.name, spec->backend == KDL_BACKEND_HOST);
   *out_runtime = made;
   out_runtime->queue.runtime = out_runtime;
   return KDL_OK;
@@ -272,7 +257,7 @@ static void in_child(void) {
   kdl_backend_after_fork();
 }
 
-void kdl_fork_add(kdl_fork_link *link) {
+void kdl_fork_add(kdl_fork_link *link, kdl_fork_visitor *visit, void *user) {
   kdl_lock(&links_lock);
   if (!link->is_added) {
     link->is_added = true;
@@ -282,6 +267,7 @@ void kdl_fork_add(kdl_fork_link *link) {
       links->previous = link;
     links = link;
   }
+  visit(link, user);
   kdl_unlock(&links_lock);
 }
 
@@ -294,7 +280,7 @@ void kdl_fork_disable(const kdl_driver *driver) {
   kdl_unlock(&links_lock);
 }
 
-void kdl_fork_visit(void (*visit)(kdl_fork_link *link, void *user), void *user) {
+void kdl_fork_visit(kdl_fork_visitor *visit, void *user) {
   kdl_lock(&links_lock);
   for (kdl_fork_link *link = links; link; link = link->next)
     visit(link, user);

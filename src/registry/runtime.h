@@ -11,7 +11,6 @@
 
 #include "registry/backend.h"
 #include "registry/device.h"
-#include "trace/traced_device.h"
 
 #include <kdl/kdl.h>
 
@@ -23,23 +22,20 @@ struct kdl_queue {
   kdl_queue_head head;
   const kdl_runtime *runtime;
   bool is_adopted;
-  struct kdl_capture *capture; /* sequence/capture.h; NULL: calls are done */
 };
 
 struct kdl_runtime {
   const kdl_backend_table *table;
   kdl_device *device;
   size_t route;
-  void *handle;                   /* the backend's device */
-  const kdl_driver *driver;       /* NULL where the backend has none, or brings its own */
-  kdl_queue queue;                /* the device's own: for launches that name none */
-  unsigned forks;                 /* kdl_fork_count when it was opened */
-  char label[192];                /* the route's spec in a few words */
-  char name[208];                 /* the same with its number: "cuda:0 sm_90 (NVIDIA H200)" */
-  const kdl_trace_device *traced; /* NULL: not */
-  kdl_runtime *next;              /* of those that are open */
-  int captures;                   /* queues of it that are captured: binding/entry.c */
-  _Atomic(int) users;             /* things that were made on it; -1: it is closed */
+  void *handle;             /* the backend's device */
+  const kdl_driver *driver; /* NULL where the backend has none, or brings its own */
+  kdl_queue queue;          /* the device's own: for launches that name none */
+  unsigned forks;           /* kdl_fork_count when it was opened */
+  char label[192];          /* the route's spec in a few words */
+  char name[208];           /* the same with its number: "cuda:0 sm_90 (NVIDIA H200)" */
+  kdl_runtime *next;        /* of those that are open */
+  _Atomic(int) users;       /* things that were made on it; -1: it is closed */
 };
 
 /* Opens the device where that has not happened yet, once however many threads ask. A failure is not
@@ -96,12 +92,15 @@ typedef struct kdl_fork_link {
   void (*disable)(struct kdl_fork_link *link);
 } kdl_fork_link;
 
-/* Once added it stays; removing what was not added does nothing. */
-void kdl_fork_add(kdl_fork_link *link);
+typedef void kdl_fork_visitor(kdl_fork_link *link, void *user);
+
+/* Adds it where it was not, and calls `visit` for it, with the lock held that `disable` is called
+ * with. Removing what was not added does nothing. */
+void kdl_fork_add(kdl_fork_link *link, kdl_fork_visitor *visit, void *user);
 void kdl_fork_remove(kdl_fork_link *link);
 
-/* Calls `visit` for each, with a lock held. */
-void kdl_fork_visit(void (*visit)(kdl_fork_link *link, void *user), void *user);
+/* Calls `visit` for each, with that lock held. */
+void kdl_fork_visit(kdl_fork_visitor *visit, void *user);
 
 /* Disables what is of a driver that has ended. */
 void kdl_fork_disable(const kdl_driver *driver);

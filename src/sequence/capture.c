@@ -70,7 +70,7 @@ kdl_status kdl_capture_slot(kdl_queue *queue, const kdl_buffer *buffer, const ch
   kdl_status status = KDL_GIVEN(queue, buffer, out_slot);
   if (status != KDL_OK)
     return status;
-  recorder *capture = queue->capture ? recorder_of(queue->capture) : NULL;
+  recorder *capture = recorder_of(kdl_capture_on(queue));
   if (!capture)
     return kdl_fail(KDL_BAD_CALL, "kdl_capture_slot: found a queue that is not being captured");
   if (!buffer->address || buffer->device != queue->runtime->device)
@@ -275,7 +275,7 @@ static const kdl_capture_calls calls = {
 
 /* Backends may have one handle for all queues. */
 static kdl_status check_queue(const kdl_queue *queue) {
-  if (queue->capture)
+  if (kdl_capture_on(queue))
     return kdl_fail(KDL_BAD_CALL, "kdl_capture_begin: found a queue that is being captured");
   if (queue != &queue->runtime->queue && queue->head.queue == queue->runtime->queue.head.queue)
     return kdl_fail(KDL_UNSUPPORTED,
@@ -305,7 +305,6 @@ kdl_status kdl_capture_begin(kdl_queue *queue) {
   capture->head.runtime = queue->runtime;
   capture->head.queue = queue->head.queue;
   pthread_mutex_init(&capture->lock, NULL);
-  queue->capture = &capture->head;
   kdl_capture_add(&capture->head);
   return KDL_OK;
 }
@@ -313,11 +312,11 @@ kdl_status kdl_capture_begin(kdl_queue *queue) {
 kdl_status kdl_capture_end(kdl_queue *queue, kdl_sequence **out_sequence) {
   KDL_NOT_CANCELLED;
   KDL_TRY(KDL_GIVEN(queue, out_sequence));
-  if (!queue->capture)
+  recorder *capture = recorder_of(kdl_capture_on(queue));
+  if (!capture)
     return kdl_fail(KDL_BAD_CALL, "kdl_capture_end: found a queue that is not being captured");
-  kdl_sequence *sequence = recorder_of(queue->capture)->sequence;
-  end(recorder_of(queue->capture));
-  queue->capture = NULL;
+  kdl_sequence *sequence = capture->sequence;
+  end(capture);
   kdl_status status = kdl_sequence_finish(sequence);
   if (status == KDL_OK)
     *out_sequence = sequence;

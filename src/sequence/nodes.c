@@ -64,7 +64,7 @@ static kdl_status make_launch(making *m, const kdl_recorded_launch *launch,
   if (is_slot(&launch->items))
     items = &one; /* until it is bound */
   node->is_skipped = items->x == 0 || items->y == 0 || items->z == 0;
-  return kdl_launch_shape(kernel, node->is_skipped ? &one : items, &node->desc);
+  return kdl_items_shape(kernel, node->is_skipped ? &one : items, &node->desc);
 }
 
 static void make_copy(const kdl_recorded_copy *copy, kdl_backend_node *node) {

@@ -174,7 +174,7 @@ static kdl_status check_items(const kdl_recording *recording, const kdl_kernel *
   if (items->kind == KDL_OPERAND_SLOT)
     return check_slot_kind(recording, items->slot, KDL_SLOT_ITEMS, KDL_SLOT_ITEMS);
   if (items->kind == KDL_OPERAND_ITEMS)
-    return kdl_launch_shape(kernel, &items->of.items, &desc);
+    return kdl_items_shape(kernel, &items->of.items, &desc);
   return kdl_fail(KDL_BAD_CALL, "found an operand of kind %d, expected items or a slot of them",
                   (int)items->kind);
 }

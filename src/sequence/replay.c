@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A run by launches: for backends that have no sequences, and where one cannot be used. The order
  * in which nodes were recorded is one in which they may run. */
+#include "backends/common/replay.h"
 #include "base/error.h"
-#include "base/transfer.h"
 #include "sequence/state.h"
 
 /* A trace has an entry of its own, which adds hidden arguments as any launch does. */
@@ -12,8 +12,8 @@ static kdl_status launch(const kdl_backend_node *node, void *queue) {
     return node->launch(node->kernel, &node->desc, &node->args, queue);
   const kdl_args args = {.count = node->args.count - kernel->key.hidden,
                          .pointers = node->args.pointers};
-  return atomic_load_explicit(&kernel->counted, memory_order_acquire)(node->kernel, &node->desc,
-                                                                      &args, queue);
+  return atomic_load_explicit(&kernel->shaped_entry,
+                              memory_order_acquire)(node->kernel, &node->desc, &args, queue);
 }
 
 static kdl_status replay_node(const kdl_runtime *runtime, const kdl_backend_node *node,

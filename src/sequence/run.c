@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "sequence/capture.h"
 #include "sequence/sequence.h"
-#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -120,19 +119,14 @@ static kdl_status run_state(kdl_sequence *sequence, kdl_state *state, void *queu
   return status;
 }
 
-/* The same in a trace. */
+/* The same in a trace. Launches one by one are timed one by one. */
 static kdl_status run_traced(kdl_sequence *sequence, kdl_state *state, void *queue) {
-  const kdl_trace_device *device = sequence->recording.runtime->traced;
   const uint32_t grid[3] = {(uint32_t)sequence->recording.launch_count, 1, 1}, block[3] = {1, 1, 1};
-  /* Launches one by one are timed one by one. */
-  bool is_timed = kdl_trace_times_devices && device->timer &&
-                  atomic_load_explicit(&sequence->has_instances, memory_order_relaxed);
-  kdl_trace_pair *span = is_timed ? kdl_trace_timer_begin(device->timer, queue) : NULL;
-  uint64_t begin = kdl_trace_ticks();
+  bool is_timed = atomic_load_explicit(&sequence->has_instances, memory_order_relaxed);
+  kdl_trace_mark mark;
+  kdl_tracing->begin(is_timed ? sequence->recording.runtime->handle : NULL, queue, &mark);
   kdl_status status = run_state(sequence, state, queue);
-  kdl_trace_launch(sequence->traced, begin, grid, block, queue, status);
-  if (is_timed)
-    kdl_trace_timer_end(device->timer, span, sequence->traced, queue, begin, status);
+  kdl_tracing->end_launch(sequence->traced, &mark, grid, block, queue, status);
   return status;
 }
 
@@ -192,11 +186,11 @@ kdl_status kdl_sequence_run(kdl_sequence *sequence, kdl_queue *queue, const kdl_
   status = kdl_runtime_usable(runtime);
   if (status != KDL_OK)
     return status;
-  kdl_capture *capture = queue ? queue->capture : runtime->queue.capture;
+  void *where = queue ? queue->head.queue : runtime->queue.head.queue;
+  kdl_capture *capture = kdl_capture_of(runtime, where);
   if (capture)
     return kdl_capture_run(capture, sequence, bindings, binding_count);
   kdl_state *state;
-  void *where = queue ? queue->head.queue : runtime->queue.head.queue;
   status = kdl_sequence_take(sequence, where, &state);
   if (status != KDL_OK)
     return status;

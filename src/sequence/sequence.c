@@ -7,7 +7,6 @@
 #include "base/sized.h"
 #include "system/environment.h"
 #include "system/lock.h"
-#include "trace/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,8 +207,8 @@ static bool begin_tracing(kdl_sequence *sequence) {
   char name[256];
   name_for_trace(&sequence->recording, name, sizeof name);
   sequence->traced =
-      kdl_trace_subject_of(&(kdl_layer_about){.kernel = name, .device = runtime->name});
-  return !runtime->traced->works_here;
+      kdl_tracing->subject_of(&(kdl_layer_about){.kernel = name, .device = runtime->name});
+  return runtime->device->routes[runtime->route]->spec.backend != KDL_BACKEND_HOST;
 }
 
 /* A driver's graph whose nodes were set since it was made takes longer on the device: 15% on an
@@ -225,12 +224,12 @@ static kdl_status finish(kdl_sequence *sequence) {
   kdl_state *state = NULL;
   kdl_status status = kdl_state_create(&sequence->plan, &state);
   bool has_instances = runtime->table->sequence_create && sequence->plan.node_count;
-  if (runtime->traced)
+  if (kdl_tracing)
     has_instances &= begin_tracing(sequence);
   atomic_store(&sequence->has_instances, has_instances);
   if (status == KDL_OK && !has_instances)
     do_without(sequence, !runtime->table->sequence_create ? "the backend has no sequences"
-                         : runtime->traced                ? "it is traced"
+                         : kdl_tracing                    ? "it is traced"
                                                           : "it is empty");
   else if (status == KDL_OK && is_made_now(sequence))
     status = kdl_sequence_instantiate(sequence, state);

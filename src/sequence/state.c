@@ -100,7 +100,7 @@ static kdl_status set_items(const kdl_plan *plan, kdl_backend_node *node, uint32
   const kdl_kernel *kernel = plan->recording->nodes[index].of.launch.kernel;
   const kdl_extent items = binding->to.items;
   node->is_skipped = items.x == 0 || items.y == 0 || items.z == 0;
-  return node->is_skipped ? KDL_OK : kdl_launch_shape(kernel, &items, &node->desc);
+  return node->is_skipped ? KDL_OK : kdl_items_shape(kernel, &items, &node->desc);
 }
 
 /* Everything but arguments. */

@@ -3,9 +3,11 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "hooks.h"
 #include "system/environment.h"
 #include "system/file.h"
 #include "system/lock.h"
+#include "trace/traced_device.h"
 #include "trace/write.h"
 
 #include <errno.h>
@@ -17,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+const kdl_trace_hooks *kdl_tracing;
 bool kdl_trace_on;
 bool kdl_trace_times_devices;
 
@@ -26,7 +29,7 @@ static struct timespec started; /* CLOCK_REALTIME */
 static kdl_trace_header header;
 
 /* ------------------------------------------------------------------------------------------ */
-/* The layers that are marked                                                                   */
+/* The phases that are marked                                                                   */
 
 enum { most_nested = 16 };
 
@@ -54,6 +57,46 @@ static void leave(kdl_layer layer, const kdl_layer_about *about) {
 }
 
 static const kdl_layer_listener listener = {enter, leave};
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launches                                                                                     */
+
+/* On the host the device's time is the launch's. */
+static void begin(void *handle, void *queue, kdl_trace_mark *out_mark) {
+  const kdl_trace_device *device =
+      handle && header.device_time ? kdl_trace_device_of(handle) : NULL;
+  if (device && !device->works_here && !(kdl_trace_times_devices && device->timer))
+    device = NULL;
+  out_mark->device = device;
+  if (device && device->works_here)
+    out_mark->begin_ns = kdl_trace_ns();
+  else if (device)
+    out_mark->events = kdl_trace_timer_begin(device->timer, queue);
+  out_mark->begin = kdl_trace_ticks();
+}
+
+static void end_launch(const kdl_trace_subject *subject, const kdl_trace_mark *mark,
+                       const uint32_t grid[3], const uint32_t block[3], void *queue,
+                       kdl_status status) {
+  const kdl_trace_device *device = mark->device;
+  kdl_trace_launch(subject, mark->begin, grid, block, queue, status);
+  if (device && !device->works_here)
+    kdl_trace_timer_end(device->timer, mark->events, subject, queue, mark->begin, status);
+  else if (device && status == KDL_OK)
+    kdl_trace_device_time(subject, mark->begin_ns, kdl_trace_ns(), mark->begin, queue);
+}
+
+static void end_arguments(const kdl_trace_subject *subject, const kdl_trace_mark *mark) {
+  kdl_trace_span(KDL_LAYER_ARGUMENTS, subject, mark->begin, NULL, 0, KDL_OK);
+}
+
+static const kdl_trace_hooks hooks = {
+    .open_device = kdl_trace_device_open,
+    .subject_of = kdl_trace_subject_of,
+    .begin = begin,
+    .end_launch = end_launch,
+    .end_arguments = end_arguments,
+};
 
 /* ------------------------------------------------------------------------------------------ */
 /* The file                                                                                     */
@@ -202,6 +245,7 @@ kdl_status kdl_trace_start(const kdl_trace_settings *settings) {
   kdl_fork_tell(after_fork);
   kdl_trace_times_devices = settings->device_time;
   kdl_trace_on = true;
+  kdl_tracing = &hooks;
   atomic_store(&kdl_layer_listening, &listener);
   return KDL_OK;
 }

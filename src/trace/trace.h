@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * KDL_TRACE=out.json: every layer of every dispatch of the process, written when it ends.
+ * KDL_TRACE=out.json: every phase of every dispatch of the process, written when it ends.
  *
  * Whether a process is traced is settled when the library starts and does not change. Where it is
- * not, nothing here runs: the marks of base/layer.h find no listener, runtimes keep the
- * backend's own table, kernels the backend's own entry. Where it is, runtimes get a table around
- * that one (trace/traced_device.c) and kernels another entry (binding/entry.c).
+ * not, nothing here runs: the marks of base/layer.h find no listener, kdl_tracing (hooks.h) is
+ * NULL. Where it is, devices are used through a table around the backend's (trace/traced_device.c),
+ * and kernels have an interceptor.
  *
  * docs/tracing.md says what becomes of forks, threads that end, and processes that do not end by
  * themselves.
@@ -26,9 +26,8 @@ typedef struct kdl_trace_settings {
 
 #define KDL_TRACE_DEFAULT_BYTES ((uint64_t)16 << 20)
 
-/* Both constant once the library has started. */
-extern bool kdl_trace_on;
-extern bool kdl_trace_times_devices;
+extern bool kdl_trace_on;            /* constant once the library has started */
+extern bool kdl_trace_times_devices; /* likewise, but in the child of a fork: not there */
 
 /* What the library does when it starts and KDL_TRACE is set; for tests also later, before any
  * device is used. KDL_IO where no file could be made there. */

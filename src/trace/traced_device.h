@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices of a process that is traced. Copies, memory and waits go through a table around the
- * backend's own, which records them; launches have an entry of their own (binding/entry.c). */
+ * backend's own, which records them; launches are recorded by an interceptor (hooks.h). */
 #ifndef KDL_TRACE_TRACED_DEVICE_H
 #define KDL_TRACE_TRACED_DEVICE_H
 
@@ -19,16 +19,13 @@ typedef struct kdl_trace_device {
   kdl_trace_timer *timer; /* NULL where device time is not asked for, or is the launch's */
 } kdl_trace_device;
 
-/* The table around `table`: one for each, made once. NULL when out of memory. */
-const kdl_backend_table *kdl_trace_table(const kdl_backend_table *table);
+/* For a device that was opened with the backend's own table; `works_here` as above. Returns the
+ * table around it, of which each backend has one; `table` when out of memory. */
+const kdl_backend_table *kdl_trace_device_open(const kdl_backend_table *table, void *handle,
+                                               const char *name, bool works_here);
 
-/* A device that was opened with the backend's own table; `works_here` as above. NULL when out of
- * memory. */
-const kdl_trace_device *kdl_trace_device_add(const kdl_backend_table *table, void *handle,
-                                             const char *name, bool works_here);
-
-/* Destroys the events of a device that is about to be closed. */
-void kdl_trace_device_close(const kdl_trace_device *device);
+/* NULL where there was no memory for it. */
+const kdl_trace_device *kdl_trace_device_of(const void *handle);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Device time (trace/timer.c)                                                                  */

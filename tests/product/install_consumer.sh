@@ -74,7 +74,12 @@ LIB/libkdl.a
 LIB/libkdl.so
 LIB/libkdl.so.0
 LIB/libkdl.so.$version
+LIB/libkdl_matmul.a
+LIB/libkdl_matmul.so
+LIB/libkdl_matmul.so.0
+LIB/libkdl_matmul.so.$version
 LIB/pkgconfig/libkdl.pc
+LIB/pkgconfig/libkdl_matmul.pc
 share/bash-completion/completions/kdl
 share/doc/libkdl/LICENSE
 share/doc/libkdl/installed.txt
@@ -140,6 +145,9 @@ c++ -std=c++17 "${flags[@]}" "${cflags[@]}" -x c++ "$consumer/consumer.c" -x non
   -o pc-c++17
 check "pkg-config c++17" ./pc-c++17
 readelf -d pc-c99 | grep -q 'NEEDED.*libkdl\.so\.0' || fail "the program does not need libkdl.so.0"
+# shellcheck disable=SC2046 # pkg-config's words
+cc -std=c17 -Wall -Werror "$consumer/matmul.c" $(pkg-config --cflags --libs libkdl_matmul) -o matmul-call
+./matmul-call || fail "a program on libkdl_matmul: exit code $?"
 # The first line of <kdl/matmul.h>: libraries that come with libkdl are found by their name.
 if [ -e "$libdir/kdl/kdl-matmul.offload" ]; then
   cc -std=c17 "${cflags[@]}" "$source/examples/matmul.c" "${libs[@]}" -lm -o matmul
@@ -167,6 +175,9 @@ cmake --build cmake >cmake.log || fail "$(cat cmake.log)"
 unset LD_LIBRARY_PATH
 for program in app_c99 app_c17 app_cxx17 app_static; do
   check "find_package $program" cmake/$program
+done
+for program in app_matmul app_matmul_static; do
+  cmake/$program || fail "find_package $program: exit code $?"
 done
 for program in app_c17 app_object; do
   archs=$("$kdl" ls --archs cmake/$program | tr '\n' ' ')

@@ -25,7 +25,7 @@ rm -rf "$work"
 mkdir -p "$work/kdl"
 cp "$source"/python/kdl/*.py* "$work/kdl"
 "$compiler" -std=c17 -O1 -g -fPIC -shared -fsanitize=address,undefined -fno-sanitize-recover=undefined -shared-libasan \
-  -fvisibility=hidden -I"$source/include" -I"$include" "$source"/python/csrc/*.c "$build/lib/libkdl.a" -lm -ldl -lpthread \
+  -fvisibility=hidden -I"$source/include" -I"$include" "$source"/python/csrc/*.c "$build/lib/libkdl_matmul.a" "$build/lib/libkdl.a" -lm -ldl -lpthread \
   -Wl,--exclude-libs,ALL -o "$work/kdl/_kdl.abi3.so"
 # The matrix multiplication as the plain build's wheel has it, where that is built.
 for library in "${build%/asan}"/tests/python/package/venv/lib/python*/site-packages/kdl/lib; do

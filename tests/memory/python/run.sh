@@ -20,7 +20,7 @@ for function in "$@"; do
   set -- "$@" "-Wl,--wrap=$function"
 done
 "$compiler" -std=c17 -D_GNU_SOURCE -O1 -g -fPIC -shared -fvisibility=hidden -I"$source/include" -I"$own" -I"$include" \
-  "$source"/python/csrc/*.c "$own/fail_allocation.c" "$own/python/fail_python.c" "$build/lib/libkdl.a" -lm -ldl -lpthread \
+  "$source"/python/csrc/*.c "$own/fail_allocation.c" "$own/python/fail_python.c" "$build/lib/libkdl_matmul.a" "$build/lib/libkdl.a" -lm -ldl -lpthread \
   "$@" -Wl,--exclude-libs,ALL -o "$work/kdl/_kdl.abi3.so"
 cd "$work"
 export PYTHONPATH="$work" KDL_LD=/nonexistent LD_LIBRARY_PATH="$build/fakes/whole" KDL_FAKE_DEVICES= KDL_VARIANT_TAG=second

@@ -2,39 +2,53 @@
 /* The functions of <kdl/matmul.h> that are not inline: the inline ones, after checks. */
 #include <kdl/matmul.h>
 
-#include "base/error.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+static __attribute__((format(printf, 1, 2))) kdl_status refuse(const char *format, ...) {
+  char message[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  return kdl_error_set(KDL_BAD_CALL, message);
+}
+
+/* IS_GIVEN(a, b): refuses the first that is NULL, by its name. */
+#define IS_GIVEN(...) (KDL_EACH(IS_ONE_GIVEN, _, __VA_ARGS__) KDL_OK)
+#define IS_ONE_GIVEN(p, a) !(a) ? refuse("%s: found NULL for " #a ", expected a pointer", __func__):
 
 static kdl_status check_type(kdl_matmul_type type) {
   if ((unsigned)type <= KDL_MATMUL_F32_F16)
     return KDL_OK;
-  return kdl_fail(KDL_BAD_CALL,
-                  "matmul: found type %d, expected KDL_MATMUL_F32_BF16 (0) to F32_F16 (3)",
-                  (int)type);
+  return refuse("matmul: found type %d, expected KDL_MATMUL_F32_BF16 (0) to F32_F16 (3)",
+                (int)type);
 }
 
 static kdl_status check_mode(kdl_matmul_mode mode) {
   if (mode == KDL_MATMUL_SET || mode == KDL_MATMUL_ADD)
     return KDL_OK;
-  return kdl_fail(KDL_BAD_CALL, "matmul: found mode %d, expected KDL_MATMUL_SET (0) or ADD (1)",
-                  (int)mode);
+  return refuse("matmul: found mode %d, expected KDL_MATMUL_SET (0) or ADD (1)", (int)mode);
 }
 
 static kdl_status check(const kdl_matmul *matmul) {
-  KDL_TRY(check_type(matmul->type));
-  if (matmul->pack && matmul->multiply && matmul->plain)
-    return KDL_OK;
-  return kdl_fail(KDL_BAD_CALL,
-                  "matmul: found no kernels, expected what kdl_matmul_find_call gave");
+  kdl_status status = check_type(matmul->type);
+  if (status != KDL_OK || (matmul->pack && matmul->multiply && matmul->plain))
+    return status;
+  return refuse("matmul: found no kernels, expected what kdl_matmul_find_call gave");
 }
 
 kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
                                 uint32_t threads, kdl_matmul *out_matmul) {
   kdl_matmul found;
-  KDL_TRY(KDL_GIVEN(lib, host, out_matmul));
-  KDL_TRY(check_type(type));
-  KDL_TRY(kdl_matmul_find(lib, host, type, threads, &found));
-  *out_matmul = found;
-  return KDL_OK;
+  kdl_status status = IS_GIVEN(lib, host, out_matmul);
+  if (status == KDL_OK)
+    status = check_type(type);
+  if (status == KDL_OK)
+    status = kdl_matmul_find(lib, host, type, threads, &found);
+  if (status == KDL_OK)
+    *out_matmul = found;
+  return status;
 }
 
 /* As the inline function counts, with every step checked. */
@@ -47,7 +61,7 @@ size_t kdl_matmul_packed_size_call(kdl_matmul_type type, uint32_t n, uint32_t k)
 
 kdl_status kdl_matmul_pack_call(const kdl_matmul *matmul, kdl_queue *queue,
                                 const kdl_matmul_matrix *b, void *packed, uint32_t n, uint32_t k) {
-  kdl_status status = KDL_GIVEN(matmul, b, packed);
+  kdl_status status = IS_GIVEN(matmul, b, packed);
   if (status == KDL_OK)
     status = check(matmul);
   return status == KDL_OK ? kdl_matmul_pack(matmul, queue, *b, packed, n, k) : status;
@@ -57,7 +71,7 @@ kdl_status kdl_matmul_run_call(const kdl_matmul *matmul, kdl_queue *queue,
                                const kdl_matmul_matrix *a, const void *packed,
                                const kdl_matmul_matrix *c, uint32_t m, uint32_t n, uint32_t k,
                                kdl_matmul_mode mode) {
-  kdl_status status = KDL_GIVEN(matmul, a, packed, c);
+  kdl_status status = IS_GIVEN(matmul, a, packed, c);
   if (status == KDL_OK)
     status = check(matmul);
   if (status == KDL_OK)
@@ -69,8 +83,11 @@ kdl_status kdl_matmul_run_plain_call(const kdl_matmul *matmul, kdl_queue *queue,
                                      const kdl_matmul_matrix *a, const kdl_matmul_matrix *b,
                                      void *scratch, const kdl_matmul_matrix *c, uint32_t m,
                                      uint32_t n, uint32_t k, kdl_matmul_mode mode) {
-  KDL_TRY(KDL_GIVEN(matmul, a, b, scratch, c));
-  KDL_TRY(check(matmul));
-  KDL_TRY(check_mode(mode));
-  return kdl_matmul_run_plain(matmul, queue, *a, *b, scratch, *c, m, n, k, mode);
+  kdl_status status = IS_GIVEN(matmul, a, b, scratch, c);
+  if (status == KDL_OK)
+    status = check(matmul);
+  if (status == KDL_OK)
+    status = check_mode(mode);
+  return status == KDL_OK ? kdl_matmul_run_plain(matmul, queue, *a, *b, scratch, *c, m, n, k, mode)
+                          : status;
 }

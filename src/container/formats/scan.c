@@ -12,6 +12,7 @@
 #include "container/formats/scan.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +28,12 @@ enum {
   elf_segment_size = 56,
 };
 
-/* A fatbin's magic, version and header size; an ELF file's magic, class, byte order and version. */
-static const uint64_t fatbin_word = 0x00100001ba55ed50;
-static const uint64_t elf_word = 0x00010102464c457f;
+/* An ELF file's magic, class, byte order and version. */
+static const uint64_t elf_word = UINT64_C(0x0001010200000000) | KDL_MAGIC_ELF;
 static const uint64_t elf_mask = 0x00ffffffffffffff;
 
 static bool is_hit(uint64_t word) {
-  return word == fatbin_word || (word & elf_mask) == elf_word;
+  return word == KDL_MAGIC_FATBIN_HEADER || (word & elf_mask) == elf_word;
 }
 
 /* The offset of the first hit in `size` bytes, or `size`. Blocks without one, nearly all, cost one
@@ -147,7 +147,7 @@ kdl_status kdl_scan_region(kdl_container *container, const kdl_parse_context *sc
       continue;
     }
     stretch = smallest_look;
-    bool is_fatbin = kdl_load_u64(bytes + hit) == fatbin_word;
+    bool is_fatbin = kdl_load_u64(bytes + hit) == KDL_MAGIC_FATBIN_HEADER;
     kdl_region rest = kdl_region_slice(body, at, body->size - at);
     uint64_t size = 0;
     kdl_status status = is_fatbin ? kdl_cuda_fatbin_measure(&rest, &budget, &size)

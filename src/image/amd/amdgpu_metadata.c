@@ -127,18 +127,17 @@ static kdl_status visit_name(kdl_msgpack reader, void *user, bool *out_stop) {
  * is a symbol of its own type there, and later has a descriptor NAME.kd. */
 static kdl_status visit_symbols(const kdl_elf *elf, kdl_visit_name *visit, void *user) {
   kdl_elf_symbols symbols;
-  KDL_TRY(kdl_elf_open_symbols(elf, KDL_ELF_SECTION_DYNSYM, &symbols));
+  KDL_TRY(kdl_elf_open_symbols(elf, SHT_DYNSYM, &symbols));
   if (symbols.count == 0)
-    KDL_TRY(kdl_elf_open_symbols(elf, KDL_ELF_SECTION_SYMTAB, &symbols));
+    KDL_TRY(kdl_elf_open_symbols(elf, SHT_SYMTAB, &symbols));
   for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(elf, &symbols, i);
-    if (!symbol.is_defined ||
-        (symbol.type != symbol_hsa_kernel && symbol.type != KDL_ELF_SYMBOL_OBJECT))
+    if (!symbol.is_defined || (symbol.type != symbol_hsa_kernel && symbol.type != STT_OBJECT))
       continue;
     const char *name;
     size_t length;
     KDL_TRY(kdl_elf_symbol_name(elf, &symbols, &symbol, &name, &length));
-    if (symbol.type == KDL_ELF_SYMBOL_OBJECT) {
+    if (symbol.type == STT_OBJECT) {
       if (length <= 3 || memcmp(name + length - 3, ".kd", 3) != 0)
         continue;
       length -= 3;

@@ -3,7 +3,6 @@
 #include "image/host/host_object.h"
 #include "image/readers.h"
 
-#include <elf.h>
 #include <inttypes.h>
 
 /* <elf.h> of older C libraries lacks some. */
@@ -62,7 +61,7 @@ kdl_host_relocation kdl_host_object_relocation(const kdl_host_object *object,
       .addend = kdl_load_u64(at + offsetof(Elf64_Rela, r_addend)),
       .symbol = (uint32_t)(info >> 32),
       .type = (uint32_t)info,
-      .kind = kind_of(object->machine, (uint32_t)info),
+      .kind = kind_of(object->elf.machine, (uint32_t)info),
   };
 }
 

@@ -54,7 +54,7 @@ kdl_status kdl_zebin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
   for (uint64_t i = 1; status == KDL_OK && i < elf.section_count; ++i) {
     kdl_elf_section section;
     status = kdl_elf_read_section(&elf, i, &section);
-    if (status != KDL_OK || section.type != KDL_ELF_SECTION_PROGBITS)
+    if (status != KDL_OK || section.type != SHT_PROGBITS)
       continue;
     const char *name;
     size_t length;

@@ -2,6 +2,7 @@
 #include "image/llvm/bitstream.h"
 
 #include "base/bytes.h"
+#include "base/magic.h"
 #include "image/readers.h"
 
 #include <inttypes.h>
@@ -412,7 +413,7 @@ kdl_status kdl_bitstream_open(const uint8_t *data, size_t size, kdl_bitstream *o
                               kdl_bitblock *out_top) {
   uint64_t base = 0;
   uint64_t length = size;
-  if (size >= wrapper_size && kdl_load_u32(data) == 0x0b17c0de) {
+  if (size >= wrapper_size && kdl_load_u32(data) == KDL_MAGIC_WRAPPED_BITCODE) {
     base = kdl_load_u32(data + 8);
     length = kdl_load_u32(data + 12);
     if (!kdl_in_range(base, length, size))
@@ -421,7 +422,7 @@ kdl_status kdl_bitstream_open(const uint8_t *data, size_t size, kdl_bitstream *o
                                  ", expected them inside the image's 0x%zx bytes",
                                  length, base, size);
   }
-  if (length < 4 || memcmp(data + base, "BC\xc0\xde", 4) != 0)
+  if (length < 4 || kdl_load_u32(data + base) != KDL_MAGIC_BITCODE)
     return kdl_image_malformed(base, "bitcode magic", "found other bytes, expected 42 43 c0 de");
   *out_stream = (kdl_bitstream){.data = data + base, .base = base, .end = length * 8, .at = 32};
   *out_top = (kdl_bitblock){.id = NO_BLOCK, .width = top_width, .end = length * 8};

@@ -160,11 +160,10 @@ kdl_status kdl_cubin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
   kdl_elf elf;
   kdl_elf_symbols symbols;
   KDL_TRY(kdl_elf_open(data, size, &elf));
-  KDL_TRY(kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_SYMTAB, &symbols));
+  KDL_TRY(kdl_elf_open_symbols(&elf, SHT_SYMTAB, &symbols));
   for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
-    if (symbol.type != KDL_ELF_SYMBOL_FUNC || !(symbol.other & symbol_is_entry) ||
-        !symbol.is_defined)
+    if (symbol.type != STT_FUNC || !(symbol.other & symbol_is_entry) || !symbol.is_defined)
       continue;
     const char *name;
     size_t length;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* SPIR-V. What is read here stands before the first function, so that the code is never walked. */
 #include "base/error.h"
+#include "base/magic.h"
 #include "base/text.h"
 #include "image/readers.h"
 #include "image/spirv/spirv_module.h"
@@ -12,15 +13,13 @@
 enum { model_gl_compute = 5, model_kernel = 6 };
 enum { op_execution_mode = 16, mode_local_size = 17 };
 
-static const uint32_t magic = 0x07230203;
-
 kdl_status kdl_spirv_open(const uint8_t *data, size_t size, kdl_spirv *out_module) {
   if (size < (size_t)KDL_SPIRV_HEADER_WORDS * 4)
     return kdl_image_malformed(0, "SPIR-V header", "found %zu bytes, expected at least %d", size,
                                KDL_SPIRV_HEADER_WORDS * 4);
   kdl_spirv m = {.data = data, .word_count = size / 4, .at = KDL_SPIRV_HEADER_WORDS};
-  m.is_big_endian = kdl_spirv_word(&m, 0) != magic;
-  if (kdl_spirv_word(&m, 0) != magic)
+  m.is_big_endian = kdl_spirv_word(&m, 0) != KDL_MAGIC_SPIRV;
+  if (kdl_spirv_word(&m, 0) != KDL_MAGIC_SPIRV)
     return kdl_image_malformed(0, "magic number",
                                "found %02x %02x %02x %02x, expected 03 02 23 07 or its reverse",
                                data[0], data[1], data[2], data[3]);

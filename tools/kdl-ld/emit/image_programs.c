@@ -49,7 +49,7 @@ static kdl_status check_undefined(const ld_linker *linker, const ld_output *obje
   *out_needs_libm = false;
   kdl_status status = kdl_elf_open(object->data, object->size, &elf);
   if (status == KDL_OK)
-    status = kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_SYMTAB, &symbols);
+    status = kdl_elf_open_symbols(&elf, SHT_SYMTAB, &symbols);
   for (uint64_t i = 1; status == KDL_OK && i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
     kdl_string name;

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "container/codec/deflate.h"
 #include "digests/md5.h"
 #include "library/library.h"
@@ -145,7 +146,7 @@ kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
     made = thin_output_add_room(out, is_packed ? header + packed_size : size);
   if (made && is_packed) {
     md5(bundle, size, digest);
-    memcpy(made, "CCOB", 4);
+    kdl_store_u32(made, KDL_MAGIC_PACKED_BUNDLE);
     kdl_store_u16(made + 4, version);
     kdl_store_u16(made + 6, zstd);
     kdl_store_u32(made + 8, (uint32_t)(header + packed_size));

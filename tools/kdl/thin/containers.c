@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "library/library.h"
 #include "thin/compress.h"
 
@@ -11,8 +12,7 @@
 #include <string.h>
 
 enum { fatbin_header = 16, fatbin_entry = 64, bundle_entry = 24 };
-static const uint32_t fatbin_magic = 0xba55ed50;
-static const char bundle_magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+static const char bundle_magic[] = KDL_MAGIC_BUNDLE;
 enum { bundle_magic_size = sizeof bundle_magic - 1, bundle_header = bundle_magic_size + 8 };
 
 /* ------------------------------------------------------------------------------------------ */
@@ -31,7 +31,7 @@ static bool measure_fatbin(const thin_input *input, const kdl_image *images, siz
     return false;
   uint64_t start = first - fatbin_header;
   const uint8_t *header = input->data + start;
-  if (kdl_load_u32(header) != fatbin_magic || kdl_load_u16(header + 6) != fatbin_header)
+  if (kdl_load_u32(header) != KDL_MAGIC_FATBIN || kdl_load_u16(header + 6) != fatbin_header)
     return false;
   uint64_t end = first, body = kdl_load_u64(header + 8);
   for (size_t i = 0; i < count; ++i) {

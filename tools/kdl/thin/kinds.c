@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "thin/kinds.h"
 
-#include "base/bytes.h"
 #include "base/error.h"
-
+#include "image/image.h"
 #include "library/library.h"
 
 #include <stdlib.h>
@@ -30,10 +29,8 @@ thin_left thin_report_all_left(const thin_report *report) {
 }
 
 bool thin_is_container(const uint8_t *data, uint64_t size) {
-  static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
-  return (size >= 16 && kdl_load_u32(data) == 0xba55ed50) ||
-         (size >= 16 && memcmp(data, "CCOB", 4) == 0) ||
-         (size >= sizeof bundle - 1 && memcmp(data, bundle, sizeof bundle - 1) == 0);
+  kdl_image_kind kind = kdl_image_sniff(data, (size_t)size);
+  return size >= 16 && (kind == KDL_IMAGE_FATBIN || kind == KDL_IMAGE_BUNDLE);
 }
 
 static bool is_same(const thin_input *input, const thin_output *out) {

@@ -3,6 +3,7 @@
  * compressed again as they were. */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "container/codec/deflate.h"
 #include "digests/md5.h"
 #include "library/library.h"
@@ -35,7 +36,7 @@ bool thin_packed_measure(const thin_input *input, const kdl_image *images, size_
   uint64_t body = stream->packed.base;
   for (unsigned version = 1; version <= newest_version; ++version) {
     uint64_t size = versions[version].header_size;
-    if (body < size || memcmp(input->data + body - size, "CCOB", 4) != 0 ||
+    if (body < size || kdl_load_u32(input->data + body - size) != KDL_MAGIC_PACKED_BUNDLE ||
         kdl_load_u16(input->data + body - size + 4) != version)
       continue;
     out->kind = THIN_PACKED_BUNDLE;
@@ -112,7 +113,8 @@ kdl_status thin_packed_refill(const thin_input *input, uint8_t *file, uint64_t a
   for (unsigned version = 1; version <= newest_version; ++version) {
     uint64_t header = versions[version].header_size;
     uint8_t *start = file && at >= header ? file + at - header : NULL;
-    if (!start || memcmp(start, "CCOB", 4) != 0 || kdl_load_u16(start + 4) != version)
+    if (!start || kdl_load_u32(start) != KDL_MAGIC_PACKED_BUNDLE ||
+        kdl_load_u16(start + 4) != version)
       continue;
     kdl_codec codec = kdl_load_u16(start + 6) == 0 ? KDL_CODEC_ZLIB : KDL_CODEC_ZSTD;
     void *packed;
@@ -132,7 +134,7 @@ kdl_status thin_packed_refill(const thin_input *input, uint8_t *file, uint64_t a
       uint8_t *rest = file + at + packed_size;
       memset(rest, 0, left);
       if (codec == KDL_CODEC_ZSTD && left) {
-        kdl_store_u32(rest, 0x184d2a50);
+        kdl_store_u32(rest, KDL_MAGIC_ZSTD_SKIPPED);
         kdl_store_u32(rest + 4, (uint32_t)(left - skippable_header));
       }
     }

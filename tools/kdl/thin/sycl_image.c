@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "container/codec/deflate.h"
 #include "library/library.h"
 
@@ -11,10 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t zstd_magic = 0xfd2fb528;
-static const char archive_magic[] = "!<arch>\n";
 enum {
-  archive_magic_size = sizeof archive_magic - 1,
+  archive_magic_size = KDL_MAGIC_ARCHIVE_SIZE,
   member_header = 60,
   member_name = 16,
   size_at = 48,
@@ -31,7 +30,7 @@ typedef struct {
 } content;
 
 bool thin_sycl_is_packed(const uint8_t *bytes) {
-  return kdl_load_u32(bytes) == zstd_magic;
+  return kdl_load_u32(bytes) == KDL_MAGIC_ZSTD;
 }
 
 static bool is_packed(const thin_input *input, const thin_container *container) {
@@ -67,7 +66,7 @@ typedef struct {
 
 static bool is_archive(const content *image) {
   return image->size >= archive_magic_size &&
-         memcmp(image->data, archive_magic, archive_magic_size) == 0;
+         memcmp(image->data, KDL_MAGIC_ARCHIVE, archive_magic_size) == 0;
 }
 
 static bool read_member(const content *archive, uint64_t at, member *out) {
@@ -194,7 +193,7 @@ kdl_status thin_sycl_measure(const thin_input *input, uint64_t said,
 /* A compressed image without bytes is a frame without any: the runtime reads its header. */
 static kdl_status put_nothing(const thin_input *input, const thin_container *container,
                               thin_output *out) {
-  static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0};
+  static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0}; /* KDL_MAGIC_ZSTD */
   return is_packed(input, container) ? thin_output_add(out, frame, sizeof frame) : KDL_OK;
 }
 

@@ -2,6 +2,8 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
+#include "image/image.h"
 #include "library/library.h"
 #include "thin/elf/elf_plan.h"
 #include "thin/sycl_image.h"
@@ -11,13 +13,8 @@
 #include <string.h>
 
 bool thin_is_linked_elf(const uint8_t *data, uint64_t size) {
-  enum { device_cuda = 190, device_intel = 205, device_amd = 224 };
-  if (size < 20 || memcmp(data, "\177ELF", 4) != 0)
-    return false;
-  uint16_t type = data[5] == 2 ? (uint16_t)(data[16] << 8 | data[17]) : kdl_load_u16(data + 16);
-  uint16_t machine = kdl_load_u16(data + 18);
-  return (type == ELF_EXECUTABLE || type == ELF_SHARED) && machine != device_cuda &&
-         machine != device_intel && machine != device_amd;
+  kdl_image_kind kind;
+  return kdl_file_sniff(data, (size_t)size, &kind) == KDL_FILE_LINKED;
 }
 
 kdl_status elf_plan_no_memory(const elf_plan *plan) {
@@ -54,9 +51,9 @@ elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address) {
  * table of images, which is read from its start to its end. */
 static size_t section_of(const elf_image *image, uint64_t offset, uint64_t size) {
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    bool may_hold = section->type == ELF_SHT_PROGBITS || section->type == ELF_SHT_LLVM_OFFLOADING;
-    if (may_hold && section->flags & ELF_ALLOC && !(section->flags & ELF_EXEC) &&
+    const kdl_elf_section *section = &image->sections[i];
+    bool may_hold = section->type == SHT_PROGBITS || section->type == KDL_SHT_LLVM_OFFLOADING;
+    if (may_hold && section->flags & SHF_ALLOC && !(section->flags & SHF_EXECINSTR) &&
         offset >= section->offset && kdl_in_range(offset - section->offset, size, section->size))
       return strcmp(elf_image_section_name(image, section), ".tgtimg") == 0 ? 0 : i;
   }
@@ -81,13 +78,12 @@ static kdl_status add_unit(elf_plan *plan, const thin_container *container, uint
 /* Fatbins without an image, as an earlier thinning leaves them, in bytes of a section that are in
  * no container: they move like others. */
 static kdl_status add_empty_units(elf_plan *plan, size_t section, uint64_t start, uint64_t end) {
-  static const uint64_t first_word = 0x00100001ba55ed50;
   enum { size = 16 };
-  const elf_section *header = &plan->image.sections[section];
+  const kdl_elf_section *header = &plan->image.sections[section];
   kdl_status status = KDL_OK;
   for (uint64_t at = (start + 7) & ~(uint64_t)7; at + size <= end && status == KDL_OK; at += 8) {
     const uint8_t *bytes = plan->image.data + header->offset + (at - header->address);
-    if (kdl_load_u64(bytes) != first_word || kdl_load_u64(bytes + 8) != 0)
+    if (kdl_load_u64(bytes) != KDL_MAGIC_FATBIN_HEADER || kdl_load_u64(bytes + 8) != 0)
       continue;
     thin_container empty = {
         .kind = THIN_FATBIN, .offset = (uint64_t)(bytes - plan->image.data), .size = size};
@@ -104,7 +100,7 @@ static kdl_status collect_units(elf_plan *plan, const thin_container_list *list)
   for (size_t i = 0; i < list->count && status == KDL_OK; ++i) {
     const thin_container *container = &list->items[i];
     size_t last = section;
-    const elf_section *header = &plan->image.sections[section];
+    const kdl_elf_section *header = &plan->image.sections[section];
     uint64_t address;
     if (!section || container->offset < header->offset ||
         !kdl_in_range(container->offset - header->offset, container->size, header->size))
@@ -126,7 +122,7 @@ static kdl_status collect_units(elf_plan *plan, const thin_container_list *list)
       status = add_unit(plan, container, address, section);
     seen = address + container->size;
   }
-  const elf_section *header = &plan->image.sections[section];
+  const kdl_elf_section *header = &plan->image.sections[section];
   return status == KDL_OK && section
              ? add_empty_units(plan, section, seen, header->address + header->size)
              : status;
@@ -138,12 +134,12 @@ static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
 
 /* Nothing else may claim bytes of a section that is laid out again; that sections and headers lie
  * apart was seen. */
-static kdl_status check_alone(const elf_plan *plan, const elf_section *section) {
+static kdl_status check_alone(const elf_plan *plan, const kdl_elf_section *section) {
   const elf_image *image = &plan->image;
   bool is_shared = elf_image_has_table_in(image, section->offset, section->size);
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *other = &image->segments[i];
-    is_shared |= other->type != ELF_LOAD && other->file_size &&
+    const kdl_elf_segment *other = &image->segments[i];
+    is_shared |= other->type != PT_LOAD && other->file_size &&
                  overlap(section->offset, section->size, other->offset, other->file_size);
   }
   return is_shared
@@ -217,7 +213,7 @@ static kdl_status mark_gone(const elf_plan *plan, bool *went) {
 /* Why each image stays that nothing asked for; its unit is the one with it, or NULL. */
 static thin_left_why why_left(const elf_unit *unit, const kdl_image *image) {
   bool is_sycl = image->offload_kind == KDL_OFFLOAD_SYCL ||
-                 strstr(image->label, " in __CLANG_OFFLOAD_BUNDLE__sycl");
+                 strstr(image->label, " in " KDL_MAGIC_BUNDLE "sycl");
   bool is_offload = strncmp(image->label, "offload-binary", 14) == 0;
   bool is_packed = image->source->codec != KDL_CODEC_NONE;
   if (!unit)

@@ -32,9 +32,9 @@ bool elf_check_view_old(const elf_checker *c, uint64_t address, const uint8_t **
                         uint64_t *size) {
   const elf_image *image = &c->plan->image;
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *load = &image->segments[i];
+    const kdl_elf_segment *load = &image->segments[i];
     uint64_t into = address - load->address;
-    if (load->type != ELF_LOAD || into >= load->memory_size)
+    if (load->type != PT_LOAD || into >= load->memory_size)
       continue;
     bool is_file = into < load->file_size;
     *bytes = is_file ? image->data + load->offset + into : NULL;
@@ -47,9 +47,9 @@ bool elf_check_view_old(const elf_checker *c, uint64_t address, const uint8_t **
 bool elf_check_view_new(const elf_checker *c, uint64_t address, const uint8_t **bytes,
                         uint64_t *size) {
   for (size_t i = 0; i < c->count; ++i) {
-    const elf_segment *load = &c->segments[i];
+    const kdl_elf_segment *load = &c->segments[i];
     uint64_t into = address - load->address;
-    if (load->type != ELF_LOAD || into >= load->memory_size)
+    if (load->type != PT_LOAD || into >= load->memory_size)
       continue;
     *bytes = NULL;
     *size = load->memory_size - into;
@@ -96,25 +96,26 @@ static bool has(const elf_checker *c, uint64_t address, const uint8_t *bytes, ui
 /* Headers                                                                                      */
 
 static kdl_status read_headers(elf_checker *c) {
-  uint8_t header[ELF_HEADER_SIZE], raw[ELF_SEGMENT_SIZE];
+  uint8_t header[sizeof(Elf64_Ehdr)], raw[sizeof(Elf64_Phdr)];
   if (c->out->size < sizeof header)
     return WRONG(c, "no header", 0);
   thin_output_read(c->out, 0, header, sizeof header);
   uint64_t table = kdl_load_u64(header + 32);
   c->count = kdl_load_u16(header + 56);
   uint64_t sections = kdl_load_u64(header + 40);
-  if (!kdl_in_range(table, c->count * ELF_SEGMENT_SIZE, c->out->size) ||
-      !kdl_in_range(sections, (uint64_t)kdl_load_u16(header + 60) * ELF_SECTION_SIZE, c->out->size))
+  if (!kdl_in_range(table, c->count * sizeof(Elf64_Phdr), c->out->size) ||
+      !kdl_in_range(sections, (uint64_t)kdl_load_u16(header + 60) * sizeof(Elf64_Shdr),
+                    c->out->size))
     return WRONG(c, "tables beyond the file", table);
   c->segments = calloc(c->count + 1, sizeof *c->segments);
   if (!c->segments)
     return elf_plan_no_memory(c->plan);
-  const elf_segment *before = NULL;
+  const kdl_elf_segment *before = NULL;
   for (size_t i = 0; i < c->count; ++i) {
-    thin_output_read(c->out, table + i * ELF_SEGMENT_SIZE, raw, sizeof raw);
-    elf_segment *segment = &c->segments[i];
-    *segment = elf_segment_load(raw);
-    if (segment->type != ELF_LOAD)
+    thin_output_read(c->out, table + i * sizeof(Elf64_Phdr), raw, sizeof raw);
+    kdl_elf_segment *segment = &c->segments[i];
+    *segment = kdl_elf_load_segment(&c->plan->image.header, raw);
+    if (segment->type != PT_LOAD)
       continue;
     uint64_t unit = segment->alignment > smallest_page ? segment->alignment : smallest_page;
     if (segment->file_size > segment->memory_size ||
@@ -129,10 +130,10 @@ static kdl_status read_headers(elf_checker *c) {
   return KDL_OK;
 }
 
-const elf_segment *elf_check_loaded(const elf_checker *c, uint64_t address, uint64_t size) {
+const kdl_elf_segment *elf_check_loaded(const elf_checker *c, uint64_t address, uint64_t size) {
   for (size_t i = 0; i < c->count; ++i) {
-    const elf_segment *load = &c->segments[i];
-    if (load->type == ELF_LOAD && address - load->address < load->file_size &&
+    const kdl_elf_segment *load = &c->segments[i];
+    if (load->type == PT_LOAD && address - load->address < load->file_size &&
         size <= load->file_size - (address - load->address))
       return load;
   }
@@ -141,7 +142,7 @@ const elf_segment *elf_check_loaded(const elf_checker *c, uint64_t address, uint
 
 /* Whether a segment of the output loads that offset to that address. */
 static bool is_at(const elf_checker *c, uint64_t address, uint64_t offset) {
-  const elf_segment *load = elf_check_loaded(c, address, 1);
+  const kdl_elf_segment *load = elf_check_loaded(c, address, 1);
   return load && offset - load->offset == address - load->address;
 }
 
@@ -150,19 +151,19 @@ static kdl_status check_described(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
   size_t at = 0;
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *old = &image->segments[i];
-    if (old->type == ELF_LOAD)
+    const kdl_elf_segment *old = &image->segments[i];
+    if (old->type == PT_LOAD)
       continue;
-    while (at < c->count && c->segments[at].type == ELF_LOAD)
+    while (at < c->count && c->segments[at].type == PT_LOAD)
       ++at;
-    const elf_segment *now = at < c->count ? &c->segments[at++] : NULL;
+    const kdl_elf_segment *now = at < c->count ? &c->segments[at++] : NULL;
     if (!now || now->type != old->type || now->flags != old->flags ||
-        (old->type != ELF_PHDR &&
+        (old->type != PT_PHDR &&
          (now->file_size != old->file_size || now->memory_size != old->memory_size)))
       return WRONG(c, "another program header", old->address);
     uint8_t first[16], again[16];
     uint64_t size = old->file_size < sizeof first ? old->file_size : sizeof first;
-    if (old->type == ELF_PHDR || !kdl_in_range(old->offset, old->file_size, image->size))
+    if (old->type == PT_PHDR || !kdl_in_range(old->offset, old->file_size, image->size))
       continue;
     if (!kdl_in_range(now->offset, now->file_size, c->out->size))
       return WRONG(c, "a program header beyond the file", now->address);
@@ -241,8 +242,8 @@ static kdl_status compare_loads(const elf_checker *c) {
   kdl_status status = KDL_OK;
   size_t next = 0;
   for (size_t i = 0; i < image->segment_count && status == KDL_OK; ++i) {
-    const elf_segment *load = &image->segments[i];
-    if (load->type != ELF_LOAD)
+    const kdl_elf_segment *load = &image->segments[i];
+    if (load->type != PT_LOAD)
       continue;
     uint64_t at = load->address, end = load->address + load->memory_size;
     for (; next < c->excuse_count && c->excuses[next].start < end && status == KDL_OK; ++next) {
@@ -300,10 +301,10 @@ static kdl_status check_dynamic(const elf_checker *c) {
   size_t count;
   const uint8_t *table = elf_image_dynamic_table(image, &count);
   for (size_t i = 0; i < count; ++i) {
-    const uint8_t *entry = table + i * ELF_DYNAMIC_SIZE;
+    const uint8_t *entry = table + i * sizeof(Elf64_Dyn);
     uint64_t tag = kdl_load_u64(entry), value = kdl_load_u64(entry + 8), address;
     bool is_moved = block->size && elf_tag_is_address(tag) && value - block->address < block->size;
-    uint8_t wanted[ELF_DYNAMIC_SIZE];
+    uint8_t wanted[sizeof(Elf64_Dyn)];
     kdl_store_u64(wanted, tag);
     kdl_store_u64(wanted + 8, is_moved ? value + block->delta : value);
     if (!elf_image_address(image, (uint64_t)(entry - image->data), sizeof wanted, &address) ||

@@ -15,7 +15,7 @@
 
 typedef struct {
   const elf_checker *c;
-  elf_section *items;
+  kdl_elf_section *items;
   size_t count;
 } headers;
 
@@ -30,35 +30,35 @@ static bool is_same_header(const uint8_t *old, const uint8_t *now) {
 
 static kdl_status read_headers(headers *h) {
   const elf_image *image = &h->c->plan->image;
-  uint8_t header[ELF_HEADER_SIZE], raw[ELF_SECTION_SIZE];
+  uint8_t header[sizeof(Elf64_Ehdr)], raw[sizeof(Elf64_Shdr)];
   thin_output_read(h->c->out, 0, header, sizeof header);
   uint64_t table = kdl_load_u64(header + 40);
   size_t count = kdl_load_u16(header + 60);
   if (!is_same_header(image->data, header))
     return WRONG(h->c, "another ELF header", 0);
   if (count < image->section_count ||
-      !kdl_in_range(table, count * ELF_SECTION_SIZE, h->c->out->size))
+      !kdl_in_range(table, count * sizeof(Elf64_Shdr), h->c->out->size))
     return WRONG(h->c, "section headers beyond the file", table);
   h->items = calloc(count, sizeof *h->items);
   if (!h->items)
     return elf_plan_no_memory(h->c->plan);
   h->count = count;
   for (size_t i = 0; i < count; ++i) {
-    thin_output_read(h->c->out, table + i * ELF_SECTION_SIZE, raw, sizeof raw);
-    h->items[i] = elf_section_load(raw);
+    thin_output_read(h->c->out, table + i * sizeof(Elf64_Shdr), raw, sizeof raw);
+    h->items[i] = kdl_elf_load_section(&image->header, raw);
   }
   return KDL_OK;
 }
 
 /* What stays whatever happens to its place. */
-static bool is_like(const elf_section *old, const elf_section *now) {
+static bool is_like(const kdl_elf_section *old, const kdl_elf_section *now) {
   return old->name == now->name && old->type == now->type && old->flags == now->flags &&
          old->link == now->link && old->info == now->info && old->alignment == now->alignment &&
          old->entry_size == now->entry_size;
 }
 
-static bool has_symbols(const elf_section *section) {
-  return section->type == ELF_SHT_SYMTAB || section->type == ELF_SHT_DYNSYM;
+static bool has_symbols(const kdl_elf_section *section) {
+  return section->type == SHT_SYMTAB || section->type == SHT_DYNSYM;
 }
 
 static const elf_zone *zone_of(const elf_plan *plan, size_t section) {
@@ -77,16 +77,16 @@ static bool is_in_block(const elf_plan *plan, uint64_t address) {
 /* Where sections lie                                                                           */
 
 /* A loader puts the section's bytes at its address. */
-static bool is_loaded(const elf_checker *c, const elf_section *section) {
-  const elf_segment *load = elf_check_loaded(c, section->address, section->size);
+static bool is_loaded(const elf_checker *c, const kdl_elf_section *section) {
+  const kdl_elf_segment *load = elf_check_loaded(c, section->address, section->size);
   return load && section->offset - load->offset == section->address - load->address;
 }
 
 /* Some of a range of the input is loaded, and compared as memory. */
 static bool touches_memory(const elf_image *image, uint64_t offset, uint64_t size) {
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *load = &image->segments[i];
-    if (load->type == ELF_LOAD && offset < load->offset + load->file_size &&
+    const kdl_elf_segment *load = &image->segments[i];
+    if (load->type == PT_LOAD && offset < load->offset + load->file_size &&
         load->offset < offset + size)
       return true;
   }
@@ -96,10 +96,10 @@ static bool touches_memory(const elf_image *image, uint64_t offset, uint64_t siz
 /* A section of the input that has the bytes, address and size that it had. */
 static kdl_status check_kept(const headers *h, size_t index) {
   const elf_plan *plan = h->c->plan;
-  const elf_section *old = &plan->image.sections[index], *now = &h->items[index];
-  bool has_bytes = old->type != ELF_SHT_NOBITS && old->size;
-  bool is_moved = has_bytes && old->flags & ELF_ALLOC && is_in_block(plan, old->address);
-  uint64_t more = index == plan->image.names ? now->size - old->size : 0;
+  const kdl_elf_section *old = &plan->image.sections[index], *now = &h->items[index];
+  bool has_bytes = old->type != SHT_NOBITS && old->size;
+  bool is_moved = has_bytes && old->flags & SHF_ALLOC && is_in_block(plan, old->address);
+  uint64_t more = index == plan->image.header.section_names ? now->size - old->size : 0;
   if (now->address != old->address + (is_moved ? plan->block.delta : 0) ||
       now->size != old->size + more || now->size < old->size)
     return WRONG(h->c, "a section elsewhere", now->address);
@@ -107,7 +107,7 @@ static kdl_status check_kept(const headers *h, size_t index) {
     return KDL_OK;
   if (!kdl_in_range(now->offset, now->size, h->c->out->size))
     return WRONG(h->c, "a section beyond the file", now->offset);
-  if (old->flags & ELF_ALLOC) /* its bytes are compared as memory */
+  if (old->flags & SHF_ALLOC) /* its bytes are compared as memory */
     return is_loaded(h->c, now) ? KDL_OK : WRONG(h->c, "a section not loaded", now->address);
   const uint8_t *bytes = plan->image.data + old->offset;
   if (has_symbols(old) || touches_memory(&plan->image, old->offset, old->size))
@@ -123,7 +123,7 @@ static kdl_status check_kept(const headers *h, size_t index) {
 }
 
 /* A hole is where the plan has one, in memory that the file has nothing for. */
-static kdl_status check_hole(const headers *h, const elf_section *section) {
+static kdl_status check_hole(const headers *h, const kdl_elf_section *section) {
   const elf_plan *plan = h->c->plan;
   const uint8_t *bytes;
   uint64_t size;
@@ -146,15 +146,15 @@ static size_t next_part(const headers *h, const elf_zone *zone, size_t from) {
   if (from <= zone->section)
     return zone->section;
   for (size_t i = from < image->section_count ? image->section_count : from; i < h->count; ++i) {
-    const elf_section *part = &h->items[i];
-    if (part->type != ELF_SHT_NOBITS && part->address - zone->address < zone->size)
+    const kdl_elf_section *part = &h->items[i];
+    if (part->type != SHT_NOBITS && part->address - zone->address < zone->size)
       return i;
   }
   return h->count;
 }
 
 static kdl_status check_part(const headers *h, const elf_zone *zone, size_t index) {
-  const elf_section *part = &h->items[index];
+  const kdl_elf_section *part = &h->items[index];
   if (!is_like(&h->c->plan->image.sections[zone->section], part))
     return WRONG(h->c, "a part of another section", part->address);
   if (part->size == 0)
@@ -204,24 +204,24 @@ static bool is_of(const headers *h, size_t old_section, size_t section, uint64_t
   return is_part && (!is_in_some || value - h->items[section].address <= h->items[section].size);
 }
 
-static bool is_same_symbol(const headers *h, const elf_section *table, const uint8_t *old,
+static bool is_same_symbol(const headers *h, const kdl_elf_section *table, const uint8_t *old,
                            const uint8_t *now) {
   const elf_plan *plan = h->c->plan;
   uint64_t value = kdl_load_u64(old + 8);
   size_t section = kdl_load_u16(old + 6);
   if (!elf_symbol_has_address(old) || section >= plan->image.section_count ||
-      (table->flags & ELF_ALLOC && is_in_block(plan, table->address)))
-    return memcmp(old, now, ELF_SYMBOL_SIZE) == 0;
-  if (table->type == ELF_SHT_SYMTAB)
+      (table->flags & SHF_ALLOC && is_in_block(plan, table->address)))
+    return memcmp(old, now, sizeof(Elf64_Sym)) == 0;
+  if (table->type == SHT_SYMTAB)
     value = is_in_block(plan, value) ? value + plan->block.delta : elf_plan_moved(plan, value);
   return memcmp(old, now, 6) == 0 && memcmp(old + 16, now + 16, 8) == 0 &&
          kdl_load_u64(now + 8) == value && is_of(h, section, kdl_load_u16(now + 6), value);
 }
 
 static kdl_status check_symbols(const headers *h, size_t index) {
-  const elf_section *table = &h->c->plan->image.sections[index];
-  for (uint64_t at = 0; at + ELF_SYMBOL_SIZE <= table->size; at += ELF_SYMBOL_SIZE) {
-    uint8_t now[ELF_SYMBOL_SIZE];
+  const kdl_elf_section *table = &h->c->plan->image.sections[index];
+  for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym)) {
+    uint8_t now[sizeof(Elf64_Sym)];
     thin_output_read(h->c->out, h->items[index].offset + at, now, sizeof now);
     if (!is_same_symbol(h, table, h->c->plan->image.data + table->offset + at, now))
       return WRONG(h->c, "another symbol", h->items[index].offset + at);
@@ -232,7 +232,7 @@ static kdl_status check_symbols(const headers *h, size_t index) {
 /* ------------------------------------------------------------------------------------------ */
 
 static kdl_status check_old(const headers *h, size_t index) {
-  const elf_section *old = &h->c->plan->image.sections[index];
+  const kdl_elf_section *old = &h->c->plan->image.sections[index];
   if (!is_like(old, &h->items[index]))
     return WRONG(h->c, "another section header", old->address);
   if (index == 0 || old->type == 0 || zone_of(h->c->plan, index))
@@ -243,11 +243,11 @@ static kdl_status check_old(const headers *h, size_t index) {
 
 /* A hole, or a part of a section that was split. */
 static kdl_status check_new(const headers *h, size_t index) {
-  const elf_section *section = &h->items[index];
+  const kdl_elf_section *section = &h->items[index];
   const elf_plan *plan = h->c->plan;
-  if (section->name >= h->items[plan->image.names].size)
+  if (section->name >= h->items[plan->image.header.section_names].size)
     return WRONG(h->c, "a section without a name", section->address);
-  if (section->type == ELF_SHT_NOBITS)
+  if (section->type == SHT_NOBITS)
     return check_hole(h, section);
   for (size_t i = 0; i < plan->zone_count; ++i) {
     if (section->address - plan->zones[i].address < plan->zones[i].size)

@@ -125,7 +125,7 @@ kdl_status elf_plan_lay_out(elf_plan *plan) {
     return elf_plan_no_memory(plan);
   for (size_t first = 0, end; first < plan->unit_count && status == KDL_OK; first = end) {
     size_t section = plan->units[first].section;
-    const elf_section *header = &plan->image.sections[section];
+    const kdl_elf_section *header = &plan->image.sections[section];
     for (end = first; end < plan->unit_count && plan->units[end].section == section;)
       ++end;
     elf_zone *zone = &plan->zones[plan->zone_count];

@@ -52,7 +52,7 @@ static bool find_image(const elf_plan *plan, thin_container *binary, size_t *nex
 }
 
 /* All that is in the section, or nothing of it. */
-static kdl_status walk_section(const elf_plan *plan, const elf_section *section,
+static kdl_status walk_section(const elf_plan *plan, const kdl_elf_section *section,
                                thin_container_list *list) {
   size_t before = list->count, next = 0;
   uint64_t end = section->offset + section->size;
@@ -82,8 +82,8 @@ kdl_status elf_offload_find(const elf_plan *plan, thin_container_list *list) {
   size_t before = list->count;
   kdl_status status = KDL_OK;
   for (size_t i = 1; i < plan->image.section_count && status == KDL_OK; ++i) {
-    const elf_section *section = &plan->image.sections[i];
-    if (section->type == ELF_SHT_LLVM_OFFLOADING && section->flags & ELF_ALLOC)
+    const kdl_elf_section *section = &plan->image.sections[i];
+    if (section->type == KDL_SHT_LLVM_OFFLOADING && section->flags & SHF_ALLOC)
       status = walk_section(plan, section, list);
   }
   if (list->count != before)

@@ -69,7 +69,7 @@ typedef struct elf_zone {
   uint64_t size;
   uint64_t offset;
   size_t first_item, item_count;
-  const elf_segment *segment;
+  const kdl_elf_segment *segment;
 } elf_zone;
 
 /* Bytes in place of others; offsets are those of the input. */
@@ -136,7 +136,7 @@ typedef struct elf_plan {
   elf_hole *holes; /* by address */
   size_t hole_count, hole_capacity;
   elf_block block;
-  elf_segment *segments; /* of the output */
+  kdl_elf_segment *segments; /* of the output */
   size_t segment_count;
   elf_patch *patches;
   size_t patch_count, patch_capacity;
@@ -172,7 +172,7 @@ void elf_plan_sort_records(elf_plan *plan);
 
 /* elf_sycl.c: SYCL's table of images, or NULL; adds its images to the list of containers; and the
  * records that lead to them. */
-const elf_section *elf_sycl_table(const elf_image *image);
+const kdl_elf_section *elf_sycl_table(const elf_image *image);
 kdl_status elf_sycl_find(elf_plan *plan, thin_container_list *list);
 kdl_status elf_sycl_find_records(elf_plan *plan);
 

@@ -26,8 +26,8 @@ enum { reach = 64 };
 
 typedef struct {
   const elf_plan *plan;
-  const elf_section *described; /* SYCL's table of images, or NULL */
-  uint64_t bad_place;           /* of a relocation in a header, or 0 */
+  const kdl_elf_section *described; /* SYCL's table of images, or NULL */
+  uint64_t bad_place;               /* of a relocation in a header, or 0 */
 } seer;
 
 static void hold(elf_unit *unit, elf_hold how) {
@@ -54,7 +54,7 @@ static void hold_span(const elf_plan *plan, const elf_span *where) {
   bool is_exact = where->end - where->start == 1;
   elf_unit *unit = elf_plan_unit_before(plan, where->end - 1 + reach);
   for (; unit && unit >= plan->units && unit->address + unit->size > where->start; --unit) {
-    const elf_section *section = &plan->image.sections[unit->section];
+    const kdl_elf_section *section = &plan->image.sections[unit->section];
     bool is_in = where->start - unit->address < unit->size;
     bool is_behind = is_in && where->start - unit->address >= header_size(unit);
     if (where->end > unit->address || where->start >= section->address)
@@ -74,10 +74,11 @@ static void hold_at(const elf_plan *plan, uint64_t address) {
 static bool is_in_header(const elf_image *image, uint64_t place) {
   const uint8_t *at = elf_image_at(image, place, 8);
   uint64_t offset = at ? (uint64_t)(at - image->data) : UINT64_MAX - 8;
-  uint64_t segments = image->segment_table + image->segment_count * ELF_SEGMENT_SIZE;
-  uint64_t sections = image->section_table + image->section_count * ELF_SECTION_SIZE;
-  return offset < ELF_HEADER_SIZE || (offset < segments && offset + 8 > image->segment_table) ||
-         (offset < sections && offset + 8 > image->section_table);
+  uint64_t segments = image->header.segment_table + image->segment_count * sizeof(Elf64_Phdr);
+  uint64_t sections = image->header.section_table + image->section_count * sizeof(Elf64_Shdr);
+  return offset < sizeof(Elf64_Ehdr) ||
+         (offset < segments && offset + 8 > image->header.segment_table) ||
+         (offset < sections && offset + 8 > image->header.section_table);
 }
 
 static void see_place(seer *s, uint64_t place) {
@@ -99,7 +100,7 @@ static void freeze_image(const elf_plan *plan, uint64_t address, uint64_t size) 
 }
 
 /* Linkers leave addresses in place, or relocate them: see_pointer. */
-static void see_described(const elf_plan *plan, const elf_section *table) {
+static void see_described(const elf_plan *plan, const kdl_elf_section *table) {
   enum { entry = 16 };
   const uint8_t *entries = table ? plan->image.data + table->offset : NULL;
   for (uint64_t at = 0; table && at + entry <= table->size; at += entry)
@@ -134,11 +135,11 @@ static void see_other(void *user, const elf_pointer *pointer) {
 
 static void see_symbols(const elf_plan *plan) {
   for (size_t i = 1; i < plan->image.section_count; ++i) {
-    const elf_section *section = &plan->image.sections[i];
-    if (section->type != ELF_SHT_DYNSYM)
+    const kdl_elf_section *section = &plan->image.sections[i];
+    if (section->type != SHT_DYNSYM)
       continue;
     const uint8_t *symbols = plan->image.data + section->offset;
-    for (uint64_t at = 0; at + ELF_SYMBOL_SIZE <= section->size; at += ELF_SYMBOL_SIZE) {
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section->size; at += sizeof(Elf64_Sym)) {
       if (elf_symbol_has_address(symbols + at))
         hold_at(plan, kdl_load_u64(symbols + at + 8));
     }
@@ -173,20 +174,20 @@ static int by_start(const void *left, const void *right) {
 }
 
 /* What may move out of the way of program headers, and may have a name in source code. */
-static bool is_named(const elf_image *image, const elf_section *section) {
-  return section->flags & ELF_ALLOC && section->size &&
-         (section->type == ELF_SHT_NOTE ||
-          (section->type == ELF_SHT_PROGBITS &&
+static bool is_named(const elf_image *image, const kdl_elf_section *section) {
+  return section->flags & SHF_ALLOC && section->size &&
+         (section->type == SHT_NOTE ||
+          (section->type == SHT_PROGBITS &&
            strcmp(elf_image_section_name(image, section), ".interp") == 0));
 }
 
 /* The bytes between the program headers and the next section; others may have been there. */
 static bool find_gap(const elf_image *image, elf_span *out_span) {
-  uint64_t start = image->segment_table + image->segment_count * ELF_SEGMENT_SIZE,
+  uint64_t start = image->header.segment_table + image->segment_count * sizeof(Elf64_Phdr),
            end = image->size;
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type != ELF_SHT_NOBITS && section->size && section->offset >= start &&
+    const kdl_elf_section *section = &image->sections[i];
+    if (section->type != SHT_NOBITS && section->size && section->offset >= start &&
         section->offset < end)
       end = section->offset;
   }
@@ -207,7 +208,7 @@ static kdl_status find_in_code(elf_plan *plan) {
     spans[count++] =
         (elf_span){plan->units[i].address, plan->units[i].address + plan->units[i].size};
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
+    const kdl_elf_section *section = &image->sections[i];
     if (is_named(image, section))
       spans[count++] = (elf_span){section->address, section->address + section->size};
   }
@@ -252,9 +253,9 @@ kdl_status elf_plan_find_references(elf_plan *plan) {
   see_symbols(plan);
   if (elf_code_is_known(image))
     status = find_in_code(plan);
-  bool is_known = image->machine == ELF_X86_64 || image->machine == ELF_AARCH64;
-  bool may_move = is_known && image->type == ELF_SHARED && !plan->shape.sparse &&
-                  !elf_image_dynamic(image, ELF_DT_REL, &value) &&
+  bool is_known = image->header.machine == EM_X86_64 || image->header.machine == EM_AARCH64;
+  bool may_move = is_known && image->header.type == ET_DYN && !plan->shape.sparse &&
+                  !elf_image_dynamic(image, DT_REL, &value) &&
                   !elf_image_dynamic(image, ELF_DT_ANDROID_REL, &value) &&
                   !elf_image_dynamic(image, ELF_DT_ANDROID_RELA, &value) &&
                   !elf_image_dynamic(image, ELF_DT_ANDROID_RELR, &value);

@@ -24,15 +24,15 @@ enum { table_entry = 16 };
 
 typedef struct {
   elf_plan *plan;
-  const elf_section *table;
+  const kdl_elf_section *table;
   bool is_short; /* of memory */
   bool is_odd;   /* something other than its addresses is relocated in the table */
 } finder;
 
-const elf_section *elf_sycl_table(const elf_image *image) {
+const kdl_elf_section *elf_sycl_table(const elf_image *image) {
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type != 0 && section->type != ELF_SHT_NOBITS &&
+    const kdl_elf_section *section = &image->sections[i];
+    if (section->type != 0 && section->type != SHT_NOBITS &&
         strcmp(elf_image_section_name(image, section), ".tgtimg") == 0)
       return section;
   }
@@ -47,7 +47,7 @@ static void ignore_other(void *user, const elf_pointer *pointer) {
   (void)pointer;
 }
 
-static bool is_in_table(const elf_section *table, uint64_t place) {
+static bool is_in_table(const kdl_elf_section *table, uint64_t place) {
   return place - table->address < table->size;
 }
 
@@ -189,7 +189,7 @@ static bool overlaps(const thin_container_list *list, size_t count, uint64_t sta
 
 /* How much of the file it is, as far as that is known: to the next one at most. */
 static uint64_t extent(const elf_plan *plan, const elf_sycl *image, const elf_sycl *next) {
-  const elf_segment *load = elf_image_loaded(&plan->image, image->address, 1);
+  const kdl_elf_segment *load = elf_image_loaded(&plan->image, image->address, 1);
   uint64_t room = load ? load->address + load->file_size - image->address : 0;
   if (next && next->address - image->address < room)
     room = next->address - image->address;
@@ -265,7 +265,7 @@ static kdl_status find_pairs(finder *f) {
 kdl_status elf_sycl_find(elf_plan *plan, thin_container_list *list) {
   finder f = {plan, elf_sycl_table(&plan->image), false, false};
   size_t others = list->count;
-  if (!f.table || !(f.table->flags & ELF_ALLOC))
+  if (!f.table || !(f.table->flags & SHF_ALLOC))
     return KDL_OK;
   kdl_status status = find_pairs(&f);
   if (status != KDL_OK || !plan->sycl_count)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct {
-  elf_section *items;
+  kdl_elf_section *items;
   size_t count;
 } section_list;
 
@@ -72,11 +72,11 @@ static void ignore_other(void *user, const elf_pointer *pointer) {
 /* The section that an address is in now, of those that one was split into; or that one. */
 static size_t part_at(const elf_plan *plan, const section_list *list, size_t section,
                       uint64_t address) {
-  const elf_section *first = &list->items[section];
+  const kdl_elf_section *first = &list->items[section];
   if (address - first->address <= first->size)
     return section;
   for (size_t i = plan->image.section_count; i < list->count; ++i) {
-    const elf_section *part = &list->items[i];
+    const kdl_elf_section *part = &list->items[i];
     if (part->type == first->type && part->name == first->name &&
         address - part->address <= part->size)
       return i;
@@ -96,18 +96,18 @@ static bool is_zone(const elf_plan *plan, size_t section) {
  * it is. */
 static bool patch_symbols(elf_plan *plan, const section_list *list) {
   for (size_t i = 1; i < plan->image.section_count; ++i) {
-    const elf_section *table = &plan->image.sections[i];
-    bool is_in_block = table->flags & ELF_ALLOC && plan->block.size &&
+    const kdl_elf_section *table = &plan->image.sections[i];
+    bool is_in_block = table->flags & SHF_ALLOC && plan->block.size &&
                        table->address - plan->block.address < plan->block.size;
-    if ((table->type != ELF_SHT_SYMTAB && table->type != ELF_SHT_DYNSYM) || is_in_block)
+    if ((table->type != SHT_SYMTAB && table->type != SHT_DYNSYM) || is_in_block)
       continue;
-    for (uint64_t at = 0; at + ELF_SYMBOL_SIZE <= table->size; at += ELF_SYMBOL_SIZE) {
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym)) {
       const uint8_t *symbol = plan->image.data + table->offset + at;
       uint64_t value = kdl_load_u64(symbol + 8), now = value;
       size_t section = kdl_load_u16(symbol + 6);
       if (!elf_symbol_has_address(symbol) || section >= plan->image.section_count)
         continue;
-      if (table->type == ELF_SHT_SYMTAB)
+      if (table->type == SHT_SYMTAB)
         now = plan->block.size && value - plan->block.address < plan->block.size
                   ? value + plan->block.delta
                   : elf_plan_moved(plan, value);
@@ -129,7 +129,7 @@ static bool patch_dynamic(elf_plan *plan) {
   size_t count;
   const uint8_t *table = elf_image_dynamic_table(&plan->image, &count);
   for (size_t i = 0; i < count && plan->block.size; ++i) {
-    const uint8_t *entry = table + i * ELF_DYNAMIC_SIZE;
+    const uint8_t *entry = table + i * sizeof(Elf64_Dyn);
     uint64_t value = kdl_load_u64(entry + 8);
     if (elf_tag_may_move(kdl_load_u64(entry)) && value - plan->block.address < plan->block.size &&
         !patch_word(plan, entry + 8, value + plan->block.delta))
@@ -141,19 +141,19 @@ static bool patch_dynamic(elf_plan *plan) {
 /* The table, and zeros where what followed it has moved. */
 static bool patch_segments(elf_plan *plan) {
   const elf_image *image = &plan->image;
-  uint64_t size = plan->segment_count * ELF_SEGMENT_SIZE;
-  uint64_t end = image->segment_table + size, block_end = 0;
-  const elf_segment *load = elf_image_loaded(image, plan->block.address, plan->block.size);
+  uint64_t size = plan->segment_count * sizeof(Elf64_Phdr);
+  uint64_t end = image->header.segment_table + size, block_end = 0;
+  const kdl_elf_segment *load = elf_image_loaded(image, plan->block.address, plan->block.size);
   if (plan->block.size && load)
     block_end = load->offset + (plan->block.address - load->address) + plan->block.size;
   if (block_end > end)
     end = block_end;
-  uint8_t *table = add_patch(plan, image->segment_table, end - image->segment_table);
+  uint8_t *table = add_patch(plan, image->header.segment_table, end - image->header.segment_table);
   if (!table)
     return false;
-  memset(table, 0, (size_t)(end - image->segment_table));
+  memset(table, 0, (size_t)(end - image->header.segment_table));
   for (size_t i = 0; i < plan->segment_count; ++i)
-    elf_segment_store(table + i * ELF_SEGMENT_SIZE, &plan->segments[i]);
+    elf_segment_store(table + i * sizeof(Elf64_Phdr), &plan->segments[i]);
   return true;
 }
 
@@ -177,14 +177,14 @@ static size_t span_items(const elf_plan *plan, const elf_zone *zone, size_t next
 /* Parts of a zone between holes: the first is the section, the others are sections like it. */
 static void describe_zone(const elf_plan *plan, size_t zone_index, section_list *list) {
   const elf_zone *zone = &plan->zones[zone_index];
-  elf_section *section = &list->items[zone->section];
-  elf_section part = *section;
+  kdl_elf_section *section = &list->items[zone->section];
+  kdl_elf_section part = *section;
   size_t parts = 0, taken = 0;
   uint64_t start = zone->address, end = zone->address;
   for (size_t h = 0; h < plan->hole_count; ++h)
     taken += plan->holes[h].zone == zone_index && plan->holes[h].is_taken;
   /* LLVM's tools read its section to the end. */
-  bool is_trimmed = section->type == ELF_SHT_LLVM_OFFLOADING;
+  bool is_trimmed = section->type == KDL_SHT_LLVM_OFFLOADING;
   if (taken == 0 && !is_trimmed)
     return;
   size_t next = zone->first_item;
@@ -217,9 +217,9 @@ static void describe_holes(const elf_plan *plan, section_list *list) {
     const elf_hole *hole = &plan->holes[i];
     if (!hole->is_taken)
       continue;
-    list->items[list->count++] = (elf_section){
-        .name = (uint32_t)plan->image.sections[plan->image.names].size,
-        .type = ELF_SHT_NOBITS,
+    list->items[list->count++] = (kdl_elf_section){
+        .name = (uint32_t)plan->image.sections[plan->image.header.section_names].size,
+        .type = SHT_NOBITS,
         .flags = plan->image.sections[plan->zones[hole->zone].section].flags,
         .address = hole->start,
         .offset = elf_plan_offset_of(plan, hole->start),
@@ -236,11 +236,10 @@ static kdl_status describe_sections(const elf_plan *plan, section_list *list) {
   if (!list->items)
     return elf_plan_no_memory(plan);
   for (size_t i = 0; i < image->section_count; ++i) {
-    elf_section *section = &list->items[i];
+    kdl_elf_section *section = &list->items[i];
     *section = image->sections[i];
-    bool is_moved = section->flags & ELF_ALLOC && section->size &&
-                    section->type != ELF_SHT_NOBITS && plan->block.size &&
-                    section->address - plan->block.address < plan->block.size;
+    bool is_moved = section->flags & SHF_ALLOC && section->size && section->type != SHT_NOBITS &&
+                    plan->block.size && section->address - plan->block.address < plan->block.size;
     if (is_moved) {
       section->address += plan->block.delta;
       section->offset = elf_plan_offset_of(plan, section->address);
@@ -345,7 +344,7 @@ static uint64_t names_at(const elf_plan *plan, uint64_t end) {
 }
 
 static uint64_t names_size(const elf_plan *plan) {
-  return plan->image.sections[plan->image.names].size + sizeof hole_name;
+  return plan->image.sections[plan->image.header.section_names].size + sizeof hole_name;
 }
 
 static uint64_t table_at(const elf_plan *plan, uint64_t end) {
@@ -354,48 +353,48 @@ static uint64_t table_at(const elf_plan *plan, uint64_t end) {
 
 static kdl_status put_tables(const elf_plan *plan, const section_list *list, uint64_t end,
                              thin_output *out) {
-  const elf_section *names = &plan->image.sections[plan->image.names];
+  const kdl_elf_section *names = &plan->image.sections[plan->image.header.section_names];
   kdl_status status = thin_output_add(out, plan->image.data + names->offset, names->size);
   if (status == KDL_OK)
     status = thin_output_add(out, hole_name, sizeof hole_name);
   if (status == KDL_OK)
     status = thin_output_add_zeros(out, table_at(plan, end) - out->size);
   uint8_t *table =
-      status == KDL_OK ? thin_output_add_room(out, list->count * ELF_SECTION_SIZE) : NULL;
+      status == KDL_OK ? thin_output_add_room(out, list->count * sizeof(Elf64_Shdr)) : NULL;
   if (!table)
     return kdl_error_status();
   for (size_t i = 0; i < list->count; ++i)
-    elf_section_store(table + i * ELF_SECTION_SIZE, &list->items[i]);
+    elf_section_store(table + i * sizeof(Elf64_Shdr), &list->items[i]);
   return KDL_OK;
 }
 
 static kdl_status write_with(elf_plan *plan, section_list *list, thin_output *out) {
   const elf_image *image = &plan->image;
-  uint64_t table_size = image->section_count * ELF_SECTION_SIZE, end = image->size;
+  uint64_t table_size = image->section_count * sizeof(Elf64_Shdr), end = image->size;
   bool grows = list->count != image->section_count;
   patcher p = {plan, false};
   kdl_status status = elf_image_relocations(image, patch_pointer, ignore_other, &p);
-  uint8_t *header = add_patch(plan, 0, ELF_HEADER_SIZE);
-  uint8_t *table = grows ? NULL : add_patch(plan, image->section_table, table_size);
+  uint8_t *header = add_patch(plan, 0, sizeof(Elf64_Ehdr));
+  uint8_t *table = grows ? NULL : add_patch(plan, image->header.section_table, table_size);
   if (status == KDL_OK &&
       (p.is_short || !header || (!grows && !table) || !patch_symbols(plan, list) ||
        !patch_dynamic(plan) || !patch_segments(plan) || !patch_sizes(plan)))
     status = elf_plan_no_memory(plan);
   if (status != KDL_OK)
     return status;
-  if (grows && image->section_table + table_size == image->size)
-    end = image->section_table; /* the old table was the last of the file */
-  memcpy(header, image->data, ELF_HEADER_SIZE);
+  if (grows && image->header.section_table + table_size == image->size)
+    end = image->header.section_table; /* the old table was the last of the file */
+  memcpy(header, image->data, sizeof(Elf64_Ehdr));
   if (grows) {
-    list->items[image->names].offset = names_at(plan, end);
-    list->items[image->names].size = names_size(plan);
+    list->items[image->header.section_names].offset = names_at(plan, end);
+    list->items[image->header.section_names].size = names_size(plan);
   }
   kdl_store_u64(header + 40,
-                grows ? table_at(plan, end) : elf_plan_offset(plan, image->section_table));
+                grows ? table_at(plan, end) : elf_plan_offset(plan, image->header.section_table));
   kdl_store_u16(header + 56, (uint16_t)plan->segment_count);
   kdl_store_u16(header + 60, (uint16_t)list->count);
   for (size_t i = 0; table && i < list->count; ++i)
-    elf_section_store(table + i * ELF_SECTION_SIZE, &list->items[i]);
+    elf_section_store(table + i * sizeof(Elf64_Shdr), &list->items[i]);
   qsort(plan->patches, plan->patch_count, sizeof *plan->patches, compare_patches);
   for (size_t i = 1; i < plan->patch_count; ++i) {
     if (plan->patches[i].offset < plan->patches[i - 1].offset + plan->patches[i - 1].size)

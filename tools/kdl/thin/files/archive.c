@@ -8,6 +8,8 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
+#include "image/image.h"
 #include "thin/kinds.h"
 
 #include <inttypes.h>
@@ -15,8 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[] = "!<arch>\n", thin_magic[] = "!<thin>\n";
-enum { magic_size = 8, header_size = 60, size_at = 48, size_width = 10 };
+enum { magic_size = KDL_MAGIC_ARCHIVE_SIZE, header_size = 60, size_at = 48, size_width = 10 };
 
 typedef struct {
   uint64_t at;   /* of its header */
@@ -34,8 +35,9 @@ typedef struct {
 } archive;
 
 bool thin_is_archive(const uint8_t *data, uint64_t size) {
-  return size >= magic_size &&
-         (memcmp(data, magic, magic_size) == 0 || memcmp(data, thin_magic, magic_size) == 0);
+  kdl_image_kind kind;
+  kdl_file_kind file = kdl_file_sniff(data, (size_t)size, &kind);
+  return file == KDL_FILE_ARCHIVE || file == KDL_FILE_THIN_ARCHIVE;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -192,7 +194,7 @@ kdl_status thin_archive(const thin_work *work, thin_output *out) {
   archive a = {.work = work};
   uint8_t *index = NULL;
   const member *index_of = NULL;
-  if (memcmp(input->data, thin_magic, magic_size) == 0)
+  if (memcmp(input->data, KDL_MAGIC_THIN_ARCHIVE, magic_size) == 0)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: found a thin archive, which names files and holds none, expected one with "
                     "its members: thin those",

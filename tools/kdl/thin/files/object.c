@@ -7,16 +7,15 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "image/elf_file.h"
+#include "image/image.h"
 #include "thin/kinds.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-  uint64_t offset, size, alignment, flags;
-  uint32_t type, link, info;
-  uint64_t entry_size;
+  kdl_elf_section header;
   bool shrinks;
   thin_moves moves;
   thin_output made; /* of one that shrinks */
@@ -25,8 +24,9 @@ typedef struct {
 typedef struct {
   const thin_work *work;
   const uint8_t *data; /* of the object */
-  uint64_t at, size;   /* in the file */
-  uint64_t headers;    /* offset of the section headers */
+  kdl_elf elf;
+  uint64_t at, size; /* in the file */
+  uint64_t headers;  /* offset of the section headers */
   section *sections;
   size_t count;
   struct place {
@@ -37,16 +37,15 @@ typedef struct {
 } object;
 
 bool thin_is_object(const uint8_t *data, uint64_t size) {
-  return size >= sizeof(Elf64_Ehdr) && memcmp(data, ELFMAG, SELFMAG) == 0 &&
-         data[EI_CLASS] == ELFCLASS64 && data[EI_DATA] == ELFDATA2LSB &&
-         kdl_load_u16(data + 16) == ET_REL;
+  kdl_image_kind kind;
+  return kdl_file_sniff(data, (size_t)size, &kind) == KDL_FILE_OBJECT;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
 static bool has_bytes(const section *s) {
-  return s->type != SHT_NOBITS && s->type != SHT_NULL && s->size != 0;
+  return s->header.type != SHT_NOBITS && s->header.type != SHT_NULL && s->header.size != 0;
 }
 
 /* Whether SYCL's table of images is there, which tells sizes that no relocation does. */
@@ -54,8 +53,8 @@ static bool has_sizes(const object *o, const section *names) {
   static const char table[] = ".tgtimg";
   for (size_t i = 1; i < o->count; ++i) {
     uint32_t name = kdl_load_u32(o->data + o->headers + i * sizeof(Elf64_Shdr));
-    if (kdl_in_range(name, sizeof table, names->size) &&
-        memcmp(o->data + names->offset + name, table, sizeof table) == 0)
+    if (kdl_in_range(name, sizeof table, names->header.size) &&
+        memcmp(o->data + names->header.offset + name, table, sizeof table) == 0)
       return true;
   }
   return false;
@@ -63,14 +62,16 @@ static bool has_sizes(const object *o, const section *names) {
 
 /* False where the headers do not fit: such an object is left alone. */
 static bool read_sections(object *o) {
-  const uint8_t *header = o->data;
-  o->headers = kdl_load_u64(header + 40);
-  uint64_t entry = kdl_load_u16(header + 58);
-  o->count = kdl_load_u16(header + 60);
-  if (kdl_load_u16(header + 56) != 0 || entry != sizeof(Elf64_Shdr) || !o->headers)
+  o->elf = kdl_elf_load_header(o->data);
+  o->headers = o->elf.section_table;
+  if (o->elf.segment_count != 0 || o->elf.section_size != sizeof(Elf64_Shdr) || !o->headers ||
+      !kdl_in_range(o->headers, sizeof(Elf64_Shdr), o->size))
     return false;
-  if (o->count == 0 && kdl_in_range(o->headers, sizeof(Elf64_Shdr), o->size))
-    o->count = kdl_load_u64(o->data + o->headers + 32);
+  if (kdl_elf_is_extended(&o->elf)) {
+    kdl_elf_section first = kdl_elf_load_section(&o->elf, o->data + o->headers);
+    kdl_elf_extend(&o->elf, &first);
+  }
+  o->count = o->elf.section_count;
   if (o->count == 0 || o->count > o->size / sizeof(Elf64_Shdr) ||
       !kdl_in_range(o->headers, o->count * sizeof(Elf64_Shdr), o->size))
     return false;
@@ -79,23 +80,15 @@ static bool read_sections(object *o) {
   if (!o->sections || !o->order)
     return false;
   for (size_t i = 0; i < o->count; ++i) {
-    const uint8_t *raw = o->data + o->headers + i * sizeof(Elf64_Shdr);
-    o->sections[i] = (section){.type = kdl_load_u32(raw + 4),
-                               .flags = kdl_load_u64(raw + 8),
-                               .offset = kdl_load_u64(raw + 24),
-                               .size = kdl_load_u64(raw + 32),
-                               .link = kdl_load_u32(raw + 40),
-                               .info = kdl_load_u32(raw + 44),
-                               .alignment = kdl_load_u64(raw + 48),
-                               .entry_size = kdl_load_u64(raw + 56)};
+    o->sections[i].header =
+        kdl_elf_load_section(&o->elf, o->data + o->headers + i * sizeof(Elf64_Shdr));
     if (has_bytes(&o->sections[i]) &&
-        !kdl_in_range(o->sections[i].offset, o->sections[i].size, o->size))
+        !kdl_in_range(o->sections[i].header.offset, o->sections[i].header.size, o->size))
       return false;
   }
-  uint64_t names = kdl_load_u16(header + 62);
-  if (names == SHN_XINDEX)
-    names = o->sections[0].link;
-  return names < o->count && o->sections[names].type == SHT_STRTAB && /* whose bytes are kept */
+  uint64_t names = o->elf.section_names;
+  return names < o->count &&
+         o->sections[names].header.type == SHT_STRTAB && /* whose bytes are kept */
          !has_sizes(o, &o->sections[names]);
 }
 
@@ -108,18 +101,20 @@ static int by_offset(const void *a, const void *b) {
 static bool order_sections(object *o) {
   for (size_t i = 0; i < o->count; ++i) {
     if (has_bytes(&o->sections[i]))
-      o->order[o->order_count++] = (struct place){o->sections[i].offset, i};
+      o->order[o->order_count++] = (struct place){o->sections[i].header.offset, i};
   }
   qsort(o->order, o->order_count, sizeof *o->order, by_offset);
   uint64_t end = sizeof(Elf64_Ehdr);
   uint64_t headers_end = o->headers + o->count * sizeof(Elf64_Shdr);
   for (size_t i = 0; i < o->order_count; ++i) {
     const section *s = &o->sections[o->order[i].index];
-    bool covers_headers = s->offset < headers_end && o->headers < s->offset + s->size;
-    bool odd_alignment = s->alignment & (s->alignment - 1) || s->alignment > 1 << 21;
-    if (s->offset < end || covers_headers || odd_alignment)
+    bool covers_headers =
+        s->header.offset < headers_end && o->headers < s->header.offset + s->header.size;
+    bool odd_alignment =
+        s->header.alignment & (s->header.alignment - 1) || s->header.alignment > 1 << 21;
+    if (s->header.offset < end || covers_headers || odd_alignment)
       return false;
-    end = s->offset + s->size;
+    end = s->header.offset + s->header.size;
   }
   return o->headers >= sizeof(Elf64_Ehdr);
 }
@@ -154,14 +149,15 @@ static const thin_move *find_move(const thin_moves *moves, uint64_t from) {
 }
 
 static uint8_t *copy_table(const object *o, const section *table, thin_output *out) {
-  uint8_t *made = thin_output_add_room(out, (size_t)table->size);
-  return made ? memcpy(made, o->data + table->offset, (size_t)table->size) : NULL;
+  uint8_t *made = thin_output_add_room(out, (size_t)table->header.size);
+  return made ? memcpy(made, o->data + table->header.offset, (size_t)table->header.size) : NULL;
 }
 
 /* The symbols of a table with their new values; NULL where one has none. */
 static uint8_t *move_symbols(const object *o, const section *table, thin_output *out) {
   uint8_t *made = copy_table(o, table, out);
-  for (uint64_t at = 0; made && at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym)) {
+  for (uint64_t at = 0; made && at + sizeof(Elf64_Sym) <= table->header.size;
+       at += sizeof(Elf64_Sym)) {
     uint8_t *symbol = made + at;
     uint16_t index = kdl_load_u16(symbol + 6);
     uint64_t value = kdl_load_u64(symbol + 8), size = kdl_load_u64(symbol + 16), now;
@@ -169,7 +165,7 @@ static uint8_t *move_symbols(const object *o, const section *table, thin_output 
         ELF64_ST_TYPE(symbol[4]) == STT_SECTION)
       continue;
     const thin_moves *moves = &o->sections[index].moves;
-    if (value == o->sections[index].size && size == 0) { /* its end */
+    if (value == o->sections[index].header.size && size == 0) { /* its end */
       kdl_store_u64(symbol + 8, o->sections[index].made.size);
       continue;
     }
@@ -179,7 +175,7 @@ static uint8_t *move_symbols(const object *o, const section *table, thin_output 
     kdl_store_u64(symbol + 8, now);
     if (move && size == move->size)
       kdl_store_u64(symbol + 16, move->new_size);
-    else if (size == o->sections[index].size - value)
+    else if (size == o->sections[index].header.size - value)
       kdl_store_u64(symbol + 16, o->sections[index].made.size - now);
     else if (move && size > move->new_size)
       return NULL;
@@ -189,19 +185,21 @@ static uint8_t *move_symbols(const object *o, const section *table, thin_output 
 
 /* The section that a relocation's symbol is of, where it is a symbol of a section. */
 static const section *section_of(const object *o, const section *relocations, uint64_t info) {
-  const section *symbols = relocations->link < o->count ? &o->sections[relocations->link] : NULL;
+  const section *symbols =
+      relocations->header.link < o->count ? &o->sections[relocations->header.link] : NULL;
   uint64_t at = (info >> 32) * sizeof(Elf64_Sym);
-  if (!symbols || symbols->type != SHT_SYMTAB ||
-      !kdl_in_range(at, sizeof(Elf64_Sym), symbols->size))
+  if (!symbols || symbols->header.type != SHT_SYMTAB ||
+      !kdl_in_range(at, sizeof(Elf64_Sym), symbols->header.size))
     return NULL;
-  const uint8_t *symbol = o->data + symbols->offset + at;
+  const uint8_t *symbol = o->data + symbols->header.offset + at;
   uint16_t index = kdl_load_u16(symbol + 6);
   return ELF64_ST_TYPE(symbol[4]) == STT_SECTION && index < o->count ? &o->sections[index] : NULL;
 }
 
 static uint8_t *move_relocations(const object *o, const section *table, thin_output *out) {
   uint8_t *made = copy_table(o, table, out);
-  for (uint64_t at = 0; made && at + sizeof(Elf64_Rela) <= table->size; at += sizeof(Elf64_Rela)) {
+  for (uint64_t at = 0; made && at + sizeof(Elf64_Rela) <= table->header.size;
+       at += sizeof(Elf64_Rela)) {
     uint8_t *entry = made + at;
     uint64_t now;
     const section *to = section_of(o, table, kdl_load_u64(entry + 8));
@@ -219,8 +217,9 @@ static uint8_t *move_relocations(const object *o, const section *table, thin_out
 static bool has_odd_relocations(const object *o) {
   for (size_t i = 0; i < o->count; ++i) {
     const section *s = &o->sections[i];
-    bool is_own = s->type == SHT_RELA && s->info < o->count && o->sections[s->info].shrinks;
-    if (s->size && (is_own || s->type == SHT_REL))
+    bool is_own = s->header.type == SHT_RELA && s->header.info < o->count &&
+                  o->sections[s->header.info].shrinks;
+    if (s->header.size && (is_own || s->header.type == SHT_REL))
       return true;
   }
   return false;
@@ -245,14 +244,14 @@ static kdl_status shrink_sections(object *o, thin_output *out, bool *out_any) {
   *out_any = false;
   for (size_t i = 0; i < o->count && status == KDL_OK; ++i) {
     section *s = &o->sections[i];
-    if (!has_bytes(s) || s->flags & SHF_COMPRESSED)
+    if (!has_bytes(s) || s->header.flags & SHF_COMPRESSED)
       continue;
-    thin_range range = {o->at + s->offset, s->size};
+    thin_range range = {o->at + s->header.offset, s->header.size};
     if (!thin_loses_any(o->work, range))
       continue;
     s->shrinks = *out_any = true;
     lend_arena(out, &s->made);
-    status = thin_is_offload_binary(o->data + s->offset, s->size)
+    status = thin_is_offload_binary(o->data + s->header.offset, s->header.size)
                  ? thin_offload_binaries(o->work, range, &s->moves, &s->made)
                  : thin_sequence(o->work, range, &s->moves, &s->made);
     take_arena(out, &s->made);
@@ -261,7 +260,8 @@ static kdl_status shrink_sections(object *o, thin_output *out, bool *out_any) {
 }
 
 static bool is_table(const object *o, const section *s) {
-  return s->type == SHT_SYMTAB && s->entry_size == sizeof(Elf64_Sym) && o->count < SHN_LORESERVE;
+  return s->header.type == SHT_SYMTAB && s->header.entry_size == sizeof(Elf64_Sym) &&
+         o->count < SHN_LORESERVE;
 }
 
 /* A section with its bytes as they become; false where they cannot be made. */
@@ -270,11 +270,11 @@ static bool put_section(object *o, const section *s, thin_output *out, kdl_statu
     *out_status = thin_output_append(out, &s->made, 0, s->made.size);
     return true;
   }
-  if (s->type == SHT_SYMTAB)
+  if (s->header.type == SHT_SYMTAB)
     return is_table(o, s) && move_symbols(o, s, out) != NULL;
-  if (s->type == SHT_RELA)
+  if (s->header.type == SHT_RELA)
     return move_relocations(o, s, out) != NULL;
-  *out_status = thin_output_add(out, o->data + s->offset, s->size);
+  *out_status = thin_output_add(out, o->data + s->header.offset, s->header.size);
   return true;
 }
 
@@ -290,7 +290,7 @@ static void place_empty(const object *o, uint8_t *table, uint64_t end) {
     size_t next = 0;
     if (has_bytes(s))
       continue;
-    while (next < o->order_count && o->order[next].offset < s->offset)
+    while (next < o->order_count && o->order[next].offset < s->header.offset)
       ++next;
     uint64_t at = end;
     if (next < o->order_count)
@@ -312,7 +312,7 @@ static kdl_status put_object(object *o, thin_output *out, bool *out_done) {
   for (size_t i = 0; i < o->order_count && status == KDL_OK; ++i) {
     const section *s = &o->sections[o->order[i].index];
     uint8_t *raw = table + o->order[i].index * sizeof(Elf64_Shdr);
-    status = align(out, start, s->alignment);
+    status = align(out, start, s->header.alignment);
     uint64_t at = out->size;
     if (status == KDL_OK && !put_section(o, s, out, &status)) {
       *out_done = false;
@@ -359,7 +359,8 @@ kdl_status thin_object(const thin_work *work, thin_range range, thin_output *out
     status = thin_output_add(out, o.data, range.size);
   for (size_t i = 0; done && i < o.count; ++i) {
     if (o.sections[i].shrinks)
-      thin_note_gone(work, (thin_range){range.at + o.sections[i].offset, o.sections[i].size});
+      thin_note_gone(
+          work, (thin_range){range.at + o.sections[i].header.offset, o.sections[i].header.size});
   }
   work->report->stayed += !done && thin_loses_any(work, range);
   thin_output_free(&made);

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "library/library.h"
 #include "thin/kinds.h"
 
@@ -189,8 +190,7 @@ kdl_status thin_sequence(const thin_work *work, thin_range range, thin_moves *mo
 enum { offload_header = 32 };
 
 bool thin_is_offload_binary(const uint8_t *data, uint64_t size) {
-  static const uint8_t magic[] = {0x10, 0xff, 0x10, 0xad};
-  return size >= offload_header && memcmp(data, magic, sizeof magic) == 0;
+  return size >= offload_header && kdl_load_u32(data) == KDL_MAGIC_OFFLOAD;
 }
 
 /* One that loses some of its images, and keeps others. */

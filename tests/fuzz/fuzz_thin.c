@@ -7,7 +7,7 @@
  */
 #include "library/library.h"
 #include "thin/elf/elf_plan.h"
-#include "thin/thin.h"
+#include "thin/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -191,7 +191,7 @@ static void thin(const thin_input *input, uint8_t rule) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   thin_input input = {.data = data + 1, .size = size - 1, .name = "fuzz", .fd = -1};
-  if (size < 2 || size > largest || !thin_is_linked_elf(input.data, input.size) ||
+  if (size < 2 || size > largest || thin_sniff(input.data, input.size) != THIN_KIND_LINKED ||
       kdl_open_memory(input.data, input.size, NULL, &input.lib) != KDL_OK)
     return 0;
   thin(&input, data[0]);

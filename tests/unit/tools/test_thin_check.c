@@ -73,7 +73,7 @@ static void discard(thinned *t) {
 
 static kdl_status check(const thinned *t) {
   thin_output changed = {.count = 0};
-  assert_int_equal(thin_output_add(&changed, t->made, t->size), KDL_OK);
+  thin_output_add(&changed, t->made, t->size);
   kdl_status status = elf_plan_check(&t->plan, &changed);
   thin_output_free(&changed);
   return status;

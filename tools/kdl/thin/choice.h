@@ -17,7 +17,7 @@
 #ifndef KDL_TOOL_THIN_CHOICE_H
 #define KDL_TOOL_THIN_CHOICE_H
 
-#include "base/arena.h"
+#include "cli/memory.h"
 #include "cli/options.h"
 #include "container/codec/codec.h"
 #include "images/choose_for.h"

@@ -11,8 +11,7 @@
 /* The same kind of file. `output` is NULL for a dry run. */
 kdl_status thin_in_place(const cli_args *args, const thin_source *source, const char *output);
 
-/* The same for the members of a zip archive, which first bytes tell. */
-bool thin_is_zip(const uint8_t *data, uint64_t size);
+/* The same for the members of a zip archive. */
 kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, const char *output);
 
 /* The images in a new OffloadBinary; bytes of a pipe are taken from *source. */

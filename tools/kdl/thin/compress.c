@@ -9,7 +9,7 @@
  * What is compressed is inflated again and compared before it is used, and stays as it was where it
  * would not become smaller.
  */
-#include "thin/compress.h"
+#include "thin/containers.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -66,10 +66,8 @@ thin_packing thin_packing_for(const cli_devices *devices) {
 static kdl_status pack(const thin_input *input, uint64_t offset, kdl_codec codec, const void *data,
                        size_t size, void **out_packed, size_t *out_size) {
   void *packed = NULL;
+  uint8_t *again = xmalloc(size);
   kdl_status status = kdl_deflate(codec, data, size, &packed, out_size);
-  uint8_t *again = status == KDL_OK ? malloc(size + 1) : NULL;
-  if (status == KDL_OK && !again)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status == KDL_OK)
     status = kdl_inflate(codec, packed, *out_size, again, size);
   if (status == KDL_OK && memcmp(again, data, size) != 0)
@@ -101,15 +99,13 @@ kdl_status thin_entry_pack(const thin_input *input, const thin_choice *choice, c
   uint64_t size = kdl_load_u64(entry + 8);
   void *packed;
   size_t packed_size;
-  kdl_status status = pack(input, (uint64_t)(entry - input->data), codec, entry + header,
-                           (size_t)size, &packed, &packed_size);
+  KDL_TRY(pack(input, (uint64_t)(entry - input->data), codec, entry + header, (size_t)size, &packed,
+               &packed_size));
   uint64_t room = (packed_size + 7) & ~(uint64_t)7;
-  if (status != KDL_OK || !packed || room >= size) {
-    free(packed);
-    return status == KDL_OK ? thin_output_add(out, entry, header + size) : status;
-  }
-  uint8_t *made = thin_output_add_room(out, (size_t)(header + room));
-  if (made) {
+  if (!packed || room >= size) {
+    thin_output_add(out, entry, header + size);
+  } else {
+    uint8_t *made = thin_output_add_room(out, (size_t)(header + room));
     memcpy(made, entry, header);
     kdl_store_u64(made + 8, room);
     kdl_store_u32(made + 16, (uint32_t)packed_size);
@@ -120,7 +116,7 @@ kdl_status thin_entry_pack(const thin_input *input, const thin_choice *choice, c
     memset(made + header + packed_size, 0, (size_t)room - packed_size);
   }
   free(packed);
-  return made ? KDL_OK : kdl_error_status();
+  return KDL_OK;
 }
 
 kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
@@ -133,18 +129,12 @@ kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
                     " bytes to compress, expected less than 4 GiB",
                     input->name, container->offset, plain->size);
   size_t size = (size_t)plain->size, packed_size;
-  uint8_t digest[MD5_SIZE], *bundle = malloc(size + 1);
-  if (!bundle)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
-  thin_output_read(plain, 0, bundle, size);
+  uint8_t digest[MD5_SIZE], *bundle = thin_output_bytes(plain);
   void *packed;
   kdl_status status =
       pack(input, container->offset, choice->packing.bundles, bundle, size, &packed, &packed_size);
-  bool is_packed = status == KDL_OK && packed && header + packed_size < size;
-  uint8_t *made = NULL;
-  if (status == KDL_OK)
-    made = thin_output_add_room(out, is_packed ? header + packed_size : size);
-  if (made && is_packed) {
+  if (status == KDL_OK && packed && header + packed_size < size) {
+    uint8_t *made = thin_output_add_room(out, header + packed_size);
     md5(bundle, size, digest);
     kdl_store_u32(made, KDL_MAGIC_PACKED_BUNDLE);
     kdl_store_u16(made + 4, version);
@@ -153,12 +143,12 @@ kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
     kdl_store_u32(made + 12, (uint32_t)size);
     memcpy(made + 16, digest, 8);
     memcpy(made + header, packed, packed_size);
-  } else if (made) {
-    memcpy(made, bundle, size);
+  } else if (status == KDL_OK) {
+    thin_output_add_copy(out, bundle, size);
   }
   free(packed);
   free(bundle);
-  return made || status != KDL_OK ? status : kdl_error_status();
+  return status;
 }
 
 kdl_status thin_packs(const thin_input *input, const thin_choice *choice,

@@ -67,43 +67,33 @@ static kdl_status pack(const thin_input *input, const thin_container *container,
     return status;
   }
   uint8_t *made = thin_output_add_room(out, header_size + packed_size);
-  if (made) {
-    memcpy(made, old, header_size);
-    if (versions[version].total_at)
-      store(made + versions[version].total_at, width, header_size + packed_size);
-    store(made + versions[version].inflated_at, width, size);
-    md5(bundle, size, digest);
-    memcpy(made + versions[version].hash_at, digest, hash_size);
-    memcpy(made + header_size, packed, packed_size);
-  }
+  memcpy(made, old, header_size);
+  if (versions[version].total_at)
+    store(made + versions[version].total_at, width, header_size + packed_size);
+  store(made + versions[version].inflated_at, width, size);
+  md5(bundle, size, digest);
+  memcpy(made + versions[version].hash_at, digest, hash_size);
+  memcpy(made + header_size, packed, packed_size);
   free(packed);
-  return made ? KDL_OK : kdl_error_status();
+  return KDL_OK;
 }
 
 kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
                                size_t count, const thin_container *container, thin_output *out) {
   const kdl_source *stream = images[0].source;
-  uint8_t *inflated = malloc((size_t)stream->size + 1), *bundle = NULL;
-  thin_output plain = {.count = 0};
-  kdl_status status = inflated
-                          ? kdl_inflate(stream->codec, input->data + stream->packed.base,
-                                        (size_t)stream->packed.size, inflated, (size_t)stream->size)
-                          : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  uint8_t *inflated = xmalloc((size_t)stream->size);
+  kdl_status status = kdl_inflate(stream->codec, input->data + stream->packed.base,
+                                  (size_t)stream->packed.size, inflated, (size_t)stream->size);
   if (status == KDL_OK) {
     thin_input inner = {.data = inflated, .size = stream->size, .name = input->name, .fd = -1};
     thin_container whole = {.kind = THIN_BUNDLE, .size = stream->size, .count = count};
-    status = thin_bundle_rewrite(&inner, kept, images, count, &whole, &plain);
-  }
-  if (status == KDL_OK)
-    bundle = malloc((size_t)plain.size + 1);
-  if (status == KDL_OK && !bundle)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
-  if (status == KDL_OK) {
-    thin_output_read(&plain, 0, bundle, (size_t)plain.size);
+    thin_output plain = {.count = 0};
+    thin_bundle_rewrite(&inner, kept, images, count, &whole, &plain);
+    uint8_t *bundle = thin_output_bytes(&plain);
     status = pack(input, container, stream->codec, bundle, (size_t)plain.size, out);
+    free(bundle);
+    thin_output_free(&plain);
   }
-  thin_output_free(&plain);
-  free(bundle);
   free(inflated);
   return status;
 }

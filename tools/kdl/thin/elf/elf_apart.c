@@ -6,14 +6,11 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "cli/memory.h"
 #include "thin/elf/elf_image.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#define MALFORMED(image, at, field, format, ...)                                                   \
-  kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": %s: " format, (image)->name, (uint64_t)(at),   \
-           field, __VA_ARGS__)
 
 /* Bytes of the file that one thing has for itself. */
 typedef struct {
@@ -39,24 +36,18 @@ static void claim_tables(const elf_image *image, claim *claims) {
                       where_sections};
 }
 
-static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
-  return a < b + b_size && b < a + a_size;
-}
-
 static bool is_on_tables(const elf_image *image, const kdl_elf_segment *segment) {
   claim tables[own_tables];
   claim_tables(image, tables);
   for (size_t i = 0; i < own_tables; ++i) {
-    if (overlap(segment->offset, segment->file_size, tables[i].offset, tables[i].size))
+    if (elf_overlap(segment->offset, segment->file_size, tables[i].offset, tables[i].size))
       return true;
   }
   return false;
 }
 
 static kdl_status check_sections(const elf_image *image) {
-  claim *claims = malloc((image->section_count + own_tables) * sizeof *claims);
-  if (!claims)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", image->name);
+  claim *claims = xmalloc((image->section_count + own_tables) * sizeof *claims);
   size_t count = own_tables;
   claim_tables(image, claims);
   for (size_t i = 1; i < image->section_count; ++i) {
@@ -70,10 +61,10 @@ static kdl_status check_sections(const elf_image *image) {
   for (size_t i = 1; i < count && status == KDL_OK; ++i) {
     const claim *before = &claims[i - 1], *next = &claims[i];
     if (next->offset - before->offset < before->size)
-      status = MALFORMED(image, next->header, "section or table",
-                         "found it at 0x%" PRIx64 ", expected it behind the 0x%" PRIx64
-                         " bytes at 0x%" PRIx64 " of another one",
-                         next->offset, before->size, before->offset);
+      status = ELF_MALFORMED(image, next->header, "section or table",
+                             "found it at 0x%" PRIx64 ", expected it behind the 0x%" PRIx64
+                             " bytes at 0x%" PRIx64 " of another one",
+                             next->offset, before->size, before->offset);
   }
   free(claims);
   return status;
@@ -88,12 +79,12 @@ static kdl_status check_rewritten(const elf_image *image) {
       const kdl_elf_segment *segment = &image->segments[k];
       if (!(section->flags & SHF_ALLOC) &&
           kdl_in_range(segment->offset, segment->file_size, image->size) &&
-          overlap(section->offset, section->size, segment->offset, segment->file_size))
-        return MALFORMED(image, image->header.section_table + i * sizeof(Elf64_Shdr) + 24,
-                         "section",
-                         "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                         " that program header %zu describes, expected them apart",
-                         section->size, section->offset, k);
+          elf_overlap(section->offset, section->size, segment->offset, segment->file_size))
+        return ELF_MALFORMED(image, image->header.section_table + i * sizeof(Elf64_Shdr) + 24,
+                             "section",
+                             "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                             " that program header %zu describes, expected them apart",
+                             section->size, section->offset, k);
     }
   }
   return KDL_OK;
@@ -112,14 +103,14 @@ static kdl_status check_described(const elf_image *image) {
     for (size_t k = 0; k < image->segment_count; ++k) {
       const kdl_elf_segment *load = &image->segments[k];
       is_apart &= load->type != PT_LOAD ||
-                  !overlap(segment->offset, segment->file_size, load->offset, load->file_size);
+                  !elf_overlap(segment->offset, segment->file_size, load->offset, load->file_size);
     }
     if (!is_apart)
-      return MALFORMED(image, image->header.segment_table + i * sizeof(Elf64_Phdr) + 8,
-                       "program header",
-                       "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                       ", expected them within one PT_LOAD, or apart from those and from headers",
-                       segment->file_size, segment->offset);
+      return ELF_MALFORMED(
+          image, image->header.segment_table + i * sizeof(Elf64_Phdr) + 8, "program header",
+          "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+          ", expected them within one PT_LOAD, or apart from those and from headers",
+          segment->file_size, segment->offset);
   }
   return KDL_OK;
 }
@@ -150,20 +141,20 @@ static kdl_status check_entries(const elf_image *image) {
   size_t count;
   const uint8_t *table = elf_image_dynamic_table(image, &count);
   if (count > limit_entries)
-    return MALFORMED(image, table - image->data, "dynamic section",
-                     "found %zu entries, expected at most %d", count, limit_entries);
+    return ELF_MALFORMED(image, table - image->data, "dynamic section",
+                         "found %zu entries, expected at most %d", count, limit_entries);
   for (size_t i = 0; i < count; ++i) {
     const uint8_t *entry = table + i * sizeof(Elf64_Dyn);
     uint64_t tag = kdl_load_u64(entry), value = kdl_load_u64(entry + 8);
     for (size_t k = 0; k < i && is_single(tag); ++k) {
       if (kdl_load_u64(table + k * sizeof(Elf64_Dyn)) == tag)
-        return MALFORMED(image, entry - image->data, "dynamic section",
-                         "found tag 0x%" PRIx64 " twice, expected it once", tag);
+        return ELF_MALFORMED(image, entry - image->data, "dynamic section",
+                             "found tag 0x%" PRIx64 " twice, expected it once", tag);
     }
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) {
       if (tag == sizes[k].tag && value != sizes[k].value)
-        return MALFORMED(image, entry + 8 - image->data, sizes[k].name,
-                         "found %" PRIu64 ", expected %" PRIu64, value, sizes[k].value);
+        return ELF_MALFORMED(image, entry + 8 - image->data, sizes[k].name,
+                             "found %" PRIu64 ", expected %" PRIu64, value, sizes[k].value);
     }
   }
   return KDL_OK;
@@ -178,15 +169,17 @@ static kdl_status check_dynamic(const elf_image *image) {
     if (segment->type != PT_DYNAMIC)
       continue;
     if (seen++)
-      return MALFORMED(image, at, "PT_DYNAMIC", "found %zu of them, expected one at most", seen);
+      return ELF_MALFORMED(image, at, "PT_DYNAMIC", "found %zu of them, expected one at most",
+                           seen);
     uint64_t address;
     if (!segment->file_size ||
         !elf_image_address(image, segment->offset, segment->file_size, &address) ||
         address != segment->address || is_on_tables(image, segment))
-      return MALFORMED(image, at + 8, "PT_DYNAMIC",
-                       "found 0x%" PRIx64 " bytes at offset 0x%" PRIx64 " and address 0x%" PRIx64
-                       ", expected them where a PT_LOAD puts them, apart from headers",
-                       segment->file_size, segment->offset, segment->address);
+      return ELF_MALFORMED(image, at + 8, "PT_DYNAMIC",
+                           "found 0x%" PRIx64 " bytes at offset 0x%" PRIx64
+                           " and address 0x%" PRIx64
+                           ", expected them where a PT_LOAD puts them, apart from headers",
+                           segment->file_size, segment->offset, segment->address);
   }
   return check_entries(image);
 }
@@ -201,7 +194,7 @@ bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t si
                                ? elf_image_at(image, address, table_size)
                                : NULL;
     uint64_t at = table ? (uint64_t)(table - image->data) : 0;
-    if (table && overlap(at, table_size, offset, size))
+    if (table && elf_overlap(at, table_size, offset, size))
       return true;
   }
   return false;
@@ -212,18 +205,18 @@ static kdl_status check_own_tables(const elf_image *image) {
   claim_tables(image, tables);
   for (size_t i = 0; i < own_tables; ++i) {
     if (elf_image_has_table_in(image, tables[i].offset, tables[i].size))
-      return MALFORMED(image, tables[i].offset, "headers",
-                       "found 0x%" PRIx64 " bytes that the dynamic section leads to as well, "
-                       "expected them apart",
-                       tables[i].size);
+      return ELF_MALFORMED(image, tables[i].offset, "headers",
+                           "found 0x%" PRIx64 " bytes that the dynamic section leads to as well, "
+                           "expected them apart",
+                           tables[i].size);
   }
   return KDL_OK;
 }
 
 kdl_status elf_image_check_apart(const elf_image *image) {
-  static kdl_status (*const checks[])(const elf_image *) = {
-      check_sections, check_rewritten, check_described, check_dynamic, check_own_tables};
-  for (size_t i = 0; i < sizeof checks / sizeof *checks; ++i)
-    KDL_TRY(checks[i](image));
-  return KDL_OK;
+  KDL_TRY(check_sections(image));
+  KDL_TRY(check_rewritten(image));
+  KDL_TRY(check_described(image));
+  KDL_TRY(check_dynamic(image));
+  return check_own_tables(image);
 }

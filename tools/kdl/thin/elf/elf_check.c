@@ -107,9 +107,7 @@ static kdl_status read_headers(elf_checker *c) {
       !kdl_in_range(sections, (uint64_t)kdl_load_u16(header + 60) * sizeof(Elf64_Shdr),
                     c->out->size))
     return WRONG(c, "tables beyond the file", table);
-  c->segments = calloc(c->count + 1, sizeof *c->segments);
-  if (!c->segments)
-    return elf_plan_no_memory(c->plan);
+  c->segments = xcalloc(c->count, sizeof *c->segments);
   const kdl_elf_segment *before = NULL;
   for (size_t i = 0; i < c->count; ++i) {
     thin_output_read(c->out, table + i * sizeof(Elf64_Phdr), raw, sizeof raw);
@@ -197,9 +195,7 @@ static int compare_excuses(const void *left, const void *right) {
 /* Where units were, and patches where they are loaded. */
 static kdl_status collect_excuses(elf_checker *c) {
   const elf_plan *plan = c->plan;
-  c->excuses = calloc(plan->unit_count + plan->patch_count + 1, sizeof *c->excuses);
-  if (!c->excuses)
-    return elf_plan_no_memory(plan);
+  c->excuses = xcalloc(plan->unit_count + plan->patch_count, sizeof *c->excuses);
   for (size_t i = 0; i < plan->unit_count; ++i) {
     const elf_unit *unit = &plan->units[i];
     uint64_t end = unit->address + unit->size, room = unit->room;
@@ -239,23 +235,20 @@ static kdl_status compare(const elf_checker *c, uint64_t address, uint64_t end) 
 
 static kdl_status compare_loads(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
-  kdl_status status = KDL_OK;
   size_t next = 0;
-  for (size_t i = 0; i < image->segment_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < image->segment_count; ++i) {
     const kdl_elf_segment *load = &image->segments[i];
     if (load->type != PT_LOAD)
       continue;
     uint64_t at = load->address, end = load->address + load->memory_size;
-    for (; next < c->excuse_count && c->excuses[next].start < end && status == KDL_OK; ++next) {
-      if (c->excuses[next].start > at)
-        status = compare(c, at, c->excuses[next].start);
+    for (; next < c->excuse_count && c->excuses[next].start < end; ++next) {
+      KDL_TRY(compare(c, at, c->excuses[next].start));
       if (c->excuses[next].end > at)
         at = c->excuses[next].end;
     }
-    if (status == KDL_OK && at < end)
-      status = compare(c, at, end);
+    KDL_TRY(compare(c, at, end));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* Units where they are now, zeros where nothing is; that other bytes are as they were was seen. */
@@ -288,25 +281,18 @@ static kdl_status check_zone(const elf_checker *c, const elf_zone *zone) {
   return has(c, at, NULL, zone->address + zone->size - at) ? KDL_OK : WRONG(c, "no zeros", at);
 }
 
-static kdl_status check_zones(const elf_checker *c) {
-  for (size_t i = 0; i < c->plan->zone_count; ++i)
-    KDL_TRY(check_zone(c, &c->plan->zones[i]));
-  return KDL_OK;
-}
-
 /* The dynamic section says the same, but for what moved out of the way. */
 static kdl_status check_dynamic(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
-  const elf_block *block = &c->plan->block;
   size_t count;
   const uint8_t *table = elf_image_dynamic_table(image, &count);
   for (size_t i = 0; i < count; ++i) {
     const uint8_t *entry = table + i * sizeof(Elf64_Dyn);
     uint64_t tag = kdl_load_u64(entry), value = kdl_load_u64(entry + 8), address;
-    bool is_moved = block->size && elf_tag_is_address(tag) && value - block->address < block->size;
+    bool is_moved = elf_tag_is_address(tag) && elf_plan_in_block(c->plan, value);
     uint8_t wanted[sizeof(Elf64_Dyn)];
     kdl_store_u64(wanted, tag);
-    kdl_store_u64(wanted + 8, is_moved ? value + block->delta : value);
+    kdl_store_u64(wanted + 8, is_moved ? value + c->plan->block.delta : value);
     if (!elf_image_address(image, (uint64_t)(entry - image->data), sizeof wanted, &address) ||
         !has(c, address, wanted, sizeof wanted))
       return WRONG(c, "another dynamic section", value);
@@ -331,21 +317,22 @@ static kdl_status check_sizes(const elf_checker *c) {
   return KDL_OK;
 }
 
-/* Of bytes, when it is known which may differ. */
-static kdl_status (*const checks[])(const elf_checker *c) = {
-    compare_loads, check_zones,           check_dynamic,
-    check_sizes,   elf_check_relocations, elf_check_sections,
-};
+static kdl_status check_all(elf_checker *c) {
+  KDL_TRY(read_headers(c));
+  KDL_TRY(check_described(c));
+  KDL_TRY(collect_excuses(c));
+  KDL_TRY(compare_loads(c));
+  for (size_t i = 0; i < c->plan->zone_count; ++i)
+    KDL_TRY(check_zone(c, &c->plan->zones[i]));
+  KDL_TRY(check_dynamic(c));
+  KDL_TRY(check_sizes(c));
+  KDL_TRY(elf_check_relocations(c));
+  return elf_check_sections(c);
+}
 
 kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
   elf_checker c = {.plan = plan, .out = out};
-  kdl_status status = read_headers(&c);
-  if (status == KDL_OK)
-    status = check_described(&c);
-  if (status == KDL_OK)
-    status = collect_excuses(&c);
-  for (size_t i = 0; i < sizeof checks / sizeof *checks && status == KDL_OK; ++i)
-    status = checks[i](&c);
+  kdl_status status = check_all(&c);
   free(c.segments);
   free(c.excuses);
   return status;

@@ -39,9 +39,7 @@ static kdl_status read_headers(headers *h) {
   if (count < image->section_count ||
       !kdl_in_range(table, count * sizeof(Elf64_Shdr), h->c->out->size))
     return WRONG(h->c, "section headers beyond the file", table);
-  h->items = calloc(count, sizeof *h->items);
-  if (!h->items)
-    return elf_plan_no_memory(h->c->plan);
+  h->items = xcalloc(count, sizeof *h->items);
   h->count = count;
   for (size_t i = 0; i < count; ++i) {
     thin_output_read(h->c->out, table + i * sizeof(Elf64_Shdr), raw, sizeof raw);
@@ -59,18 +57,6 @@ static bool is_like(const kdl_elf_section *old, const kdl_elf_section *now) {
 
 static bool has_symbols(const kdl_elf_section *section) {
   return section->type == SHT_SYMTAB || section->type == SHT_DYNSYM;
-}
-
-static const elf_zone *zone_of(const elf_plan *plan, size_t section) {
-  for (size_t i = 0; i < plan->zone_count; ++i) {
-    if (plan->zones[i].section == section)
-      return &plan->zones[i];
-  }
-  return NULL;
-}
-
-static bool is_in_block(const elf_plan *plan, uint64_t address) {
-  return plan->block.size && address - plan->block.address < plan->block.size;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -98,7 +84,7 @@ static kdl_status check_kept(const headers *h, size_t index) {
   const elf_plan *plan = h->c->plan;
   const kdl_elf_section *old = &plan->image.sections[index], *now = &h->items[index];
   bool has_bytes = old->type != SHT_NOBITS && old->size;
-  bool is_moved = has_bytes && old->flags & SHF_ALLOC && is_in_block(plan, old->address);
+  bool is_moved = has_bytes && old->flags & SHF_ALLOC && elf_plan_in_block(plan, old->address);
   uint64_t more = index == plan->image.header.section_names ? now->size - old->size : 0;
   if (now->address != old->address + (is_moved ? plan->block.delta : 0) ||
       now->size != old->size + more || now->size < old->size)
@@ -193,7 +179,7 @@ static kdl_status check_zone(const headers *h, const elf_zone *zone) {
 
 /* The section is the one that it was of, or the part of it that has the address now. */
 static bool is_of(const headers *h, size_t old_section, size_t section, uint64_t value) {
-  const elf_zone *zone = zone_of(h->c->plan, old_section);
+  const elf_zone *zone = elf_plan_zone(h->c->plan, old_section);
   if (!zone)
     return section == old_section;
   bool is_part = false, is_in_some = false;
@@ -210,10 +196,11 @@ static bool is_same_symbol(const headers *h, const kdl_elf_section *table, const
   uint64_t value = kdl_load_u64(old + 8);
   size_t section = kdl_load_u16(old + 6);
   if (!elf_symbol_has_address(old) || section >= plan->image.section_count ||
-      (table->flags & SHF_ALLOC && is_in_block(plan, table->address)))
+      (table->flags & SHF_ALLOC && elf_plan_in_block(plan, table->address)))
     return memcmp(old, now, sizeof(Elf64_Sym)) == 0;
   if (table->type == SHT_SYMTAB)
-    value = is_in_block(plan, value) ? value + plan->block.delta : elf_plan_moved(plan, value);
+    value =
+        elf_plan_in_block(plan, value) ? value + plan->block.delta : elf_plan_moved(plan, value);
   return memcmp(old, now, 6) == 0 && memcmp(old + 16, now + 16, 8) == 0 &&
          kdl_load_u64(now + 8) == value && is_of(h, section, kdl_load_u16(now + 6), value);
 }
@@ -235,7 +222,7 @@ static kdl_status check_old(const headers *h, size_t index) {
   const kdl_elf_section *old = &h->c->plan->image.sections[index];
   if (!is_like(old, &h->items[index]))
     return WRONG(h->c, "another section header", old->address);
-  if (index == 0 || old->type == 0 || zone_of(h->c->plan, index))
+  if (index == 0 || old->type == 0 || elf_plan_zone(h->c->plan, index))
     return KDL_OK;
   kdl_status status = check_kept(h, index);
   return status == KDL_OK && has_symbols(old) ? check_symbols(h, index) : status;

@@ -18,8 +18,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
-#include "base/error.h"
-#include "thin/elf/x86_length.h"
+#include "cli/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,19 +97,13 @@ static int frame_encoding(const uint8_t *entry, const uint8_t *end) {
   return -1;
 }
 
-static kdl_status add_frame(const elf_image *image, span_list *list, uint64_t start,
-                            uint64_t size) {
-  elf_span *items = kdl_array_grow(list->items, list->count, &list->capacity, 1024, sizeof *items);
-  if (!items)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", image->name);
-  list->items = items;
-  items[list->count++] = (elf_span){start, start + size};
-  return KDL_OK;
+static void add_frame(span_list *list, uint64_t start, uint64_t size) {
+  list->items = xgrow(list->items, list->count, &list->capacity, 1024, sizeof *list->items);
+  list->items[list->count++] = (elf_span){start, start + size};
 }
 
 /* Frames with another encoding of their function are passed over. */
-static kdl_status read_frames(const elf_image *image, const kdl_elf_section *section,
-                              span_list *list) {
+static void read_frames(const elf_image *image, const kdl_elf_section *section, span_list *list) {
   enum { relative32 = 0x1b, relative64 = 0x1c };
   const uint8_t *bytes = image->data + section->offset, *cie = NULL;
   int encoding = -1;
@@ -131,29 +124,30 @@ static kdl_status read_frames(const elf_image *image, const kdl_elf_section *sec
     }
     uint64_t place = section->address + at + 8;
     if (encoding == relative32 && size >= 12)
-      KDL_TRY(add_frame(image, list, place + distance32(entry + 8), kdl_load_u32(entry + 12)));
+      add_frame(list, place + distance32(entry + 8), kdl_load_u32(entry + 12));
     else if (encoding == relative64 && size >= 20)
-      KDL_TRY(add_frame(image, list, place + kdl_load_u64(entry + 8), kdl_load_u64(entry + 16)));
+      add_frame(list, place + kdl_load_u64(entry + 8), kdl_load_u64(entry + 16));
   }
-  return KDL_OK;
 }
 
-static int by_start(const void *left, const void *right) {
+static int compare_spans(const void *left, const void *right) {
   uint64_t a = ((const elf_span *)left)->start, b = ((const elf_span *)right)->start;
   return (a > b) - (a < b);
 }
 
-static kdl_status find_functions(const elf_image *image, span_list *list) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 1; i < image->section_count && status == KDL_OK; ++i) {
+void elf_spans_sort(elf_span *spans, size_t count) {
+  if (count)
+    qsort(spans, count, sizeof *spans, compare_spans);
+}
+
+static void find_functions(const elf_image *image, span_list *list) {
+  for (size_t i = 1; i < image->section_count; ++i) {
     const kdl_elf_section *section = &image->sections[i];
     if (section->type != SHT_NOBITS && section->flags & SHF_ALLOC &&
         strcmp(elf_image_section_name(image, section), ".eh_frame") == 0)
-      status = read_frames(image, section, list);
+      read_frames(image, section, list);
   }
-  if (list->count)
-    qsort(list->items, list->count, sizeof *list->items, by_start);
-  return status;
+  elf_spans_sort(list->items, list->count);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -405,21 +399,19 @@ static void scan_section(const x86_walk *walk, const kdl_elf_section *section,
     scan_numbers(image, section, is_code, walk->sought);
 }
 
-kdl_status elf_code_find(const elf_image *image, const elf_sought *sought) {
+void elf_code_find(const elf_image *image, const elf_sought *sought) {
   span_list functions = {NULL, 0, 0};
   if (sought->count == 0)
-    return KDL_OK;
+    return;
   uint64_t lowest = sought->spans[0].start, less = sought->reach + longest_immediate;
   x86_walk walk = {image, sought, lowest < less ? 0 : lowest - less,
                    sought->spans[sought->count - 1].end};
-  kdl_status status =
-      image->header.machine == EM_X86_64 ? find_functions(image, &functions) : KDL_OK;
-  for (size_t i = 1; i < image->section_count && status == KDL_OK; ++i) {
+  if (image->header.machine == EM_X86_64)
+    find_functions(image, &functions);
+  for (size_t i = 1; i < image->section_count; ++i) {
     const kdl_elf_section *section = &image->sections[i];
-    if (section->type != SHT_PROGBITS || !(section->flags & SHF_ALLOC))
-      continue;
-    scan_section(&walk, section, &functions);
+    if (section->type == SHT_PROGBITS && section->flags & SHF_ALLOC)
+      scan_section(&walk, section, &functions);
   }
   free(functions.items);
-  return status;
 }

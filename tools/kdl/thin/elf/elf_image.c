@@ -4,16 +4,13 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/magic.h"
+#include "cli/memory.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { smallest_page = 4096, largest_page = 65536, limit_segments = 4096 };
-
-#define MALFORMED(image, at, field, format, ...)                                                   \
-  kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": %s: " format, (image)->name, (uint64_t)(at),   \
-           field, __VA_ARGS__)
 
 #define STORE(width, structure, field, value)                                                      \
   kdl_store_##width(raw + offsetof(structure, field), value)
@@ -51,34 +48,34 @@ static kdl_status check_load(const elf_image *image, size_t index, const kdl_elf
   uint64_t at = image->header.segment_table + index * sizeof(Elf64_Phdr);
   if (load->file_size > load->memory_size || load->memory_size > UINT64_MAX / 2 ||
       load->address > UINT64_MAX / 2)
-    return MALFORMED(image, at, "PT_LOAD",
-                     "found 0x%" PRIx64 " bytes of the file for 0x%" PRIx64 " at 0x%" PRIx64
-                     ", expected no more than those",
-                     load->file_size, load->memory_size, load->address);
+    return ELF_MALFORMED(image, at, "PT_LOAD",
+                         "found 0x%" PRIx64 " bytes of the file for 0x%" PRIx64 " at 0x%" PRIx64
+                         ", expected no more than those",
+                         load->file_size, load->memory_size, load->address);
   if (!kdl_in_range(load->offset, load->file_size, image->size))
-    return MALFORMED(image, at + 8, "PT_LOAD",
-                     "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                     ", expected them within the file's 0x%" PRIx64,
-                     load->file_size, load->offset, image->size);
+    return ELF_MALFORMED(image, at + 8, "PT_LOAD",
+                         "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                         ", expected them within the file's 0x%" PRIx64,
+                         load->file_size, load->offset, image->size);
   if (load->alignment > 1 && (load->alignment & (load->alignment - 1)))
-    return MALFORMED(image, at + 48, "p_align", "found 0x%" PRIx64 ", expected a power of two",
-                     load->alignment);
+    return ELF_MALFORMED(image, at + 48, "p_align", "found 0x%" PRIx64 ", expected a power of two",
+                         load->alignment);
   uint64_t unit = load->alignment > smallest_page ? load->alignment : (uint64_t)smallest_page;
   if ((load->address - load->offset) & (unit - 1))
-    return MALFORMED(image, at + 8, "PT_LOAD",
-                     "found offset 0x%" PRIx64 " for address 0x%" PRIx64
-                     ", expected them equal modulo 0x%" PRIx64,
-                     load->offset, load->address, unit);
+    return ELF_MALFORMED(image, at + 8, "PT_LOAD",
+                         "found offset 0x%" PRIx64 " for address 0x%" PRIx64
+                         ", expected them equal modulo 0x%" PRIx64,
+                         load->offset, load->address, unit);
   if (before && load->address < before->address + before->memory_size)
-    return MALFORMED(image, at + 16, "PT_LOAD",
-                     "found address 0x%" PRIx64 ", expected at least 0x%" PRIx64
-                     ", the end of the segment before",
-                     load->address, before->address + before->memory_size);
+    return ELF_MALFORMED(image, at + 16, "PT_LOAD",
+                         "found address 0x%" PRIx64 ", expected at least 0x%" PRIx64
+                         ", the end of the segment before",
+                         load->address, before->address + before->memory_size);
   if (before && load->file_size && load->offset < before->offset + before->file_size)
-    return MALFORMED(image, at + 8, "PT_LOAD",
-                     "found offset 0x%" PRIx64 ", expected at least 0x%" PRIx64
-                     ", the end of the segment before",
-                     load->offset, before->offset + before->file_size);
+    return ELF_MALFORMED(image, at + 8, "PT_LOAD",
+                         "found offset 0x%" PRIx64 ", expected at least 0x%" PRIx64
+                         ", the end of the segment before",
+                         load->offset, before->offset + before->file_size);
   return KDL_OK;
 }
 
@@ -90,11 +87,11 @@ static kdl_status check_described(const elf_image *image) {
     if (segment->type != PT_LOAD && segment->file_size &&
         elf_image_address(image, segment->offset, segment->file_size, &address) &&
         address != segment->address)
-      return MALFORMED(image, image->header.segment_table + i * sizeof(Elf64_Phdr) + 16,
-                       "program header",
-                       "found address 0x%" PRIx64 " for offset 0x%" PRIx64 ", expected 0x%" PRIx64
-                       ", where a PT_LOAD puts it",
-                       segment->address, segment->offset, address);
+      return ELF_MALFORMED(image, image->header.segment_table + i * sizeof(Elf64_Phdr) + 16,
+                           "program header",
+                           "found address 0x%" PRIx64 " for offset 0x%" PRIx64
+                           ", expected 0x%" PRIx64 ", where a PT_LOAD puts it",
+                           segment->address, segment->offset, address);
   }
   return KDL_OK;
 }
@@ -105,14 +102,13 @@ static kdl_status read_segments(elf_image *image) {
       image->segment_count > limit_segments ||
       !kdl_in_range(image->header.segment_table, image->segment_count * sizeof(Elf64_Phdr),
                     image->size))
-    return MALFORMED(image, 32, "program headers",
-                     "found %zu of %" PRIu64 " bytes at 0x%" PRIx64
-                     ", expected from 1 to %d of %zu bytes within the file's 0x%" PRIx64,
-                     image->segment_count, image->header.segment_size, image->header.segment_table,
-                     limit_segments, sizeof(Elf64_Phdr), image->size);
-  image->segments = calloc(image->segment_count, sizeof *image->segments);
-  if (!image->segments)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", image->name);
+    return ELF_MALFORMED(image, 32, "program headers",
+                         "found %zu of %" PRIu64 " bytes at 0x%" PRIx64
+                         ", expected from 1 to %d of %zu bytes within the file's 0x%" PRIx64,
+                         image->segment_count, image->header.segment_size,
+                         image->header.segment_table, limit_segments, sizeof(Elf64_Phdr),
+                         image->size);
+  image->segments = xcalloc(image->segment_count, sizeof *image->segments);
   const kdl_elf_segment *before = NULL;
   for (size_t i = 0; i < image->segment_count; ++i) {
     kdl_elf_segment *segment = &image->segments[i];
@@ -120,16 +116,14 @@ static kdl_status read_segments(elf_image *image) {
                                                         i * sizeof(Elf64_Phdr));
     if (segment->type != PT_LOAD)
       continue;
-    kdl_status status = check_load(image, i, before);
-    if (status != KDL_OK)
-      return status;
+    KDL_TRY(check_load(image, i, before));
     before = segment;
     if (image->header.machine == EM_AARCH64 && segment->alignment > image->page)
       image->page = segment->alignment < largest_page ? segment->alignment : largest_page;
   }
   return before ? check_described(image)
-                : MALFORMED(image, image->header.segment_table, "program headers",
-                            "found no PT_LOAD among %zu, expected one", image->segment_count);
+                : ELF_MALFORMED(image, image->header.segment_table, "program headers",
+                                "found no PT_LOAD among %zu, expected one", image->segment_count);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -139,18 +133,18 @@ static kdl_status read_segments(elf_image *image) {
 static kdl_status check_names(const elf_image *image) {
   const kdl_elf_section *names = &image->sections[image->header.section_names];
   if (image->header.section_names == 0 || names->type != SHT_STRTAB || names->flags & SHF_ALLOC)
-    return MALFORMED(image, 62, "e_shstrndx",
-                     "found section %" PRIu64 " of type %u and flags 0x%" PRIx64
-                     ", expected one of type 3 that is not loaded",
-                     image->header.section_names, names->type, names->flags);
+    return ELF_MALFORMED(image, 62, "e_shstrndx",
+                         "found section %" PRIu64 " of type %u and flags 0x%" PRIx64
+                         ", expected one of type 3 that is not loaded",
+                         image->header.section_names, names->type, names->flags);
   if (names->size == 0 || image->data[names->offset + names->size - 1] != 0)
-    return MALFORMED(image, names->offset, "section names",
-                     "found 0x%" PRIx64 " bytes, expected a zero as the last", names->size);
+    return ELF_MALFORMED(image, names->offset, "section names",
+                         "found 0x%" PRIx64 " bytes, expected a zero as the last", names->size);
   for (size_t i = 1; i < image->section_count; ++i) {
     if (image->sections[i].name >= names->size)
-      return MALFORMED(image, image->header.section_table + i * sizeof(Elf64_Shdr), "sh_name",
-                       "found 0x%x, expected less than 0x%" PRIx64, image->sections[i].name,
-                       names->size);
+      return ELF_MALFORMED(image, image->header.section_table + i * sizeof(Elf64_Shdr), "sh_name",
+                           "found 0x%x, expected less than 0x%" PRIx64, image->sections[i].name,
+                           names->size);
   }
   return KDL_OK;
 }
@@ -165,15 +159,13 @@ static kdl_status read_sections(elf_image *image) {
       image->header.section_names >= image->section_count ||
       !kdl_in_range(image->header.section_table, image->section_count * sizeof(Elf64_Shdr),
                     image->size))
-    return MALFORMED(image, 40, "section headers",
-                     "found %zu of %" PRIu64 " bytes at 0x%" PRIx64
-                     ", expected %zu bytes each within the "
-                     "file's 0x%" PRIx64,
-                     image->section_count, image->header.section_size, image->header.section_table,
-                     sizeof(Elf64_Shdr), image->size);
-  image->sections = calloc(image->section_count, sizeof *image->sections);
-  if (!image->sections)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", image->name);
+    return ELF_MALFORMED(image, 40, "section headers",
+                         "found %zu of %" PRIu64 " bytes at 0x%" PRIx64
+                         ", expected %zu bytes each within the "
+                         "file's 0x%" PRIx64,
+                         image->section_count, image->header.section_size,
+                         image->header.section_table, sizeof(Elf64_Shdr), image->size);
+  image->sections = xcalloc(image->section_count, sizeof *image->sections);
   for (size_t i = 0; i < image->section_count; ++i) {
     kdl_elf_section *section = &image->sections[i];
     *section = kdl_elf_load_section(&image->header, image->data + image->header.section_table +
@@ -183,17 +175,17 @@ static kdl_status read_sections(elf_image *image) {
       continue;
     if (!kdl_in_range(section->offset, section->size, image->size) ||
         section->address > UINT64_MAX - section->size)
-      return MALFORMED(image, image->header.section_table + i * sizeof(Elf64_Shdr) + 24, "section",
-                       "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                       ", expected them within the file's 0x%" PRIx64,
-                       section->size, section->offset, image->size);
+      return ELF_MALFORMED(
+          image, image->header.section_table + i * sizeof(Elf64_Shdr) + 24, "section",
+          "found 0x%" PRIx64 " bytes at 0x%" PRIx64 ", expected them within the file's 0x%" PRIx64,
+          section->size, section->offset, image->size);
     if (section->flags & SHF_ALLOC && section->size &&
         (!elf_image_address(image, section->offset, section->size, &address) ||
          address != section->address))
-      return MALFORMED(image, image->header.section_table + i * sizeof(Elf64_Shdr) + 16, "section",
-                       "found address 0x%" PRIx64 " for offset 0x%" PRIx64
-                       ", expected where a PT_LOAD puts it",
-                       section->address, section->offset);
+      return ELF_MALFORMED(
+          image, image->header.section_table + i * sizeof(Elf64_Shdr) + 16, "section",
+          "found address 0x%" PRIx64 " for offset 0x%" PRIx64 ", expected where a PT_LOAD puts it",
+          section->address, section->offset);
   }
   return check_names(image);
 }
@@ -208,7 +200,6 @@ const char *elf_image_section_name(const elf_image *image, const kdl_elf_section
 
 static kdl_status check_kind(const elf_image *image) {
   static const char signature[] = "~Module signature appended~\n";
-  uint64_t value;
   if (image->data[4] != 2 || image->data[5] != 1)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: found an ELF file of class %u and byte order %u, expected 2 (64 bits) and "
@@ -223,12 +214,6 @@ static kdl_status check_kind(const elf_image *image) {
                                                signature, sizeof signature - 1) == 0)
     return kdl_fail(KDL_UNSUPPORTED, "%s: found a signature behind the file, which would not hold",
                     image->name);
-  if (image->segments && elf_image_dynamic(image, DT_GNU_PRELINKED, &value))
-    return kdl_fail(
-        KDL_UNSUPPORTED,
-        "%s: found a prelinked file, expected one without fixed addresses; 'prelink -u' "
-        "undoes it",
-        image->name);
   return KDL_OK;
 }
 
@@ -236,17 +221,21 @@ kdl_status elf_image_read(const uint8_t *data, uint64_t size, const char *name,
                           elf_image *out_image) {
   *out_image = (elf_image){.data = data, .size = size, .name = name, .page = smallest_page};
   if (size < sizeof(Elf64_Ehdr) || kdl_load_u32(data) != KDL_MAGIC_ELF)
-    return MALFORMED(out_image, 0, "ELF header", "found %" PRIu64 " bytes, expected at least %zu",
-                     size, sizeof(Elf64_Ehdr));
+    return ELF_MALFORMED(out_image, 0, "ELF header",
+                         "found %" PRIu64 " bytes, expected at least %zu", size,
+                         sizeof(Elf64_Ehdr));
   out_image->header = kdl_elf_load_header(data);
-  kdl_status status = check_kind(out_image);
-  if (status == KDL_OK)
-    status = read_segments(out_image);
-  if (status == KDL_OK)
-    status = check_kind(out_image);
-  if (status == KDL_OK)
-    status = read_sections(out_image);
-  return status == KDL_OK ? elf_image_check_apart(out_image) : status;
+  KDL_TRY(check_kind(out_image));
+  KDL_TRY(read_segments(out_image));
+  uint64_t value;
+  if (elf_image_dynamic(out_image, DT_GNU_PRELINKED, &value))
+    return kdl_fail(
+        KDL_UNSUPPORTED,
+        "%s: found a prelinked file, expected one without fixed addresses; 'prelink -u' "
+        "undoes it",
+        name);
+  KDL_TRY(read_sections(out_image));
+  return elf_image_check_apart(out_image);
 }
 
 void elf_image_free(elf_image *image) {
@@ -344,10 +333,27 @@ bool elf_image_is_relative(const elf_image *image, uint32_t type) {
 
 typedef struct {
   const elf_image *image;
-  void (*visit)(void *user, const elf_pointer *pointer);
-  void (*other)(void *user, const elf_pointer *pointer);
+  elf_visit_pointer *visit, *other;
   void *user;
 } relocation_walk;
+
+/* A table by the tags of its address and its size; *out_table is NULL where there is none. */
+static kdl_status find_relocations(const elf_image *image, uint64_t address_tag, uint64_t size_tag,
+                                   const uint8_t **out_table, uint64_t *out_size) {
+  uint64_t address;
+  *out_table = NULL;
+  *out_size = 0;
+  if (!elf_image_dynamic(image, address_tag, &address) ||
+      !elf_image_dynamic(image, size_tag, out_size) || *out_size == 0)
+    return KDL_OK;
+  *out_table = elf_image_at(image, address, *out_size);
+  if (*out_table)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_FILE,
+                  "%s: found %srelocations at address 0x%" PRIx64
+                  ", expected them within a segment",
+                  image->name, address_tag == DT_RELR ? "packed " : "", address);
+}
 
 /* What a relocation's symbol and addend lead to in this file, or 0. */
 static uint64_t symbol_target(const elf_image *image, const uint8_t *entry) {
@@ -363,22 +369,15 @@ static uint64_t symbol_target(const elf_image *image, const uint8_t *entry) {
 
 static kdl_status walk_rela(const relocation_walk *walk, uint64_t address_tag, uint64_t size_tag) {
   const elf_image *image = walk->image;
-  uint64_t address, size;
-  if (!elf_image_dynamic(image, address_tag, &address) ||
-      !elf_image_dynamic(image, size_tag, &size) || size == 0)
-    return KDL_OK;
-  const uint8_t *table = elf_image_at(image, address, size);
-  if (!table)
-    return kdl_fail(KDL_BAD_FILE,
-                    "%s: found relocations at address 0x%" PRIx64
-                    ", expected them within a segment",
-                    image->name, address);
+  const uint8_t *table;
+  uint64_t size;
+  KDL_TRY(find_relocations(image, address_tag, size_tag, &table, &size));
   for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= size; at += sizeof(Elf64_Rela)) {
     elf_pointer pointer = {kdl_load_u64(table + at), kdl_load_u64(table + at + 16),
                            table + at + 16};
     if (elf_image_is_relative(image, kdl_load_u32(table + at + 8)))
       walk->visit(walk->user, &pointer);
-    else
+    else if (walk->other)
       walk->other(walk->user,
                   &(elf_pointer){pointer.place, symbol_target(image, table + at), NULL});
   }
@@ -399,40 +398,29 @@ static kdl_status visit_in_place(const relocation_walk *walk, uint64_t place) {
 /* An even word is an address, and the next one behind it is where the bits of odd words begin. */
 static kdl_status walk_relr(const relocation_walk *walk) {
   enum { bits = 63 };
-  const elf_image *image = walk->image;
-  uint64_t address, size, next = 0;
-  if (!elf_image_dynamic(image, DT_RELR, &address) || !elf_image_dynamic(image, DT_RELRSZ, &size) ||
-      size == 0)
-    return KDL_OK;
-  const uint8_t *table = elf_image_at(image, address, size);
-  kdl_status status = table ? KDL_OK
-                            : kdl_fail(KDL_BAD_FILE,
-                                       "%s: found packed relocations at address 0x%" PRIx64
-                                       ", expected them within a segment",
-                                       image->name, address);
-  for (uint64_t at = 0; status == KDL_OK && at + 8 <= size; at += 8) {
+  const uint8_t *table;
+  uint64_t size, next = 0;
+  KDL_TRY(find_relocations(walk->image, DT_RELR, DT_RELRSZ, &table, &size));
+  for (uint64_t at = 0; at + 8 <= size; at += 8) {
     uint64_t word = kdl_load_u64(table + at);
     if (!(word & 1)) {
-      status = visit_in_place(walk, word);
+      KDL_TRY(visit_in_place(walk, word));
       next = word + 8;
       continue;
     }
-    for (unsigned bit = 0; bit < bits && status == KDL_OK; ++bit) {
+    for (unsigned bit = 0; bit < bits; ++bit) {
       if (word >> (bit + 1) & 1)
-        status = visit_in_place(walk, next + 8 * (uint64_t)bit);
+        KDL_TRY(visit_in_place(walk, next + 8 * (uint64_t)bit));
     }
     next += 8 * (uint64_t)bits;
   }
-  return status;
+  return KDL_OK;
 }
 
-kdl_status elf_image_relocations(const elf_image *image,
-                                 void (*visit)(void *user, const elf_pointer *pointer),
-                                 void (*other)(void *user, const elf_pointer *pointer),
-                                 void *user) {
+kdl_status elf_image_relocations(const elf_image *image, elf_visit_pointer *visit,
+                                 elf_visit_pointer *other, void *user) {
   relocation_walk walk = {image, visit, other, user};
-  kdl_status status = walk_rela(&walk, DT_RELA, DT_RELASZ);
-  if (status == KDL_OK)
-    status = walk_rela(&walk, DT_JMPREL, DT_PLTRELSZ);
-  return status == KDL_OK ? walk_relr(&walk) : status;
+  KDL_TRY(walk_rela(&walk, DT_RELA, DT_RELASZ));
+  KDL_TRY(walk_rela(&walk, DT_JMPREL, DT_PLTRELSZ));
+  return walk_relr(&walk);
 }

@@ -25,6 +25,10 @@ typedef struct elf_image {
   size_t section_count;
 } elf_image;
 
+#define ELF_MALFORMED(image, at, field, format, ...)                                               \
+  kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": %s: " format, (image)->name, (uint64_t)(at),   \
+           field, __VA_ARGS__)
+
 /* Reads and checks what a loader relies on. KDL_UNSUPPORTED for files that are not rewritten: other
  * classes and byte orders, prelinked, signed at their end. The caller frees *out_image, also after
  * a failure. */
@@ -56,6 +60,10 @@ const uint8_t *elf_image_dynamic_table(const elf_image *image, size_t *out_count
 bool elf_tag_is_address(uint64_t tag);
 bool elf_tag_may_move(uint64_t tag);
 
+static inline bool elf_overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
+  return a < b + b_size && b < a + a_size;
+}
+
 /* A section's name; not of the first, which has none. */
 const char *elf_image_section_name(const elf_image *image, const kdl_elf_section *section);
 
@@ -82,11 +90,12 @@ typedef struct elf_pointer {
 /* Whether a type of relocations is of those. */
 bool elf_image_is_relative(const elf_image *image, uint32_t type);
 
-/* Calls `visit` for each, and `other` for other relocations: those have no addend, and as target
- * the address of their symbol, with what is added, or 0 where it is defined elsewhere. KDL_BAD_FILE
- * where a table lies in no segment. */
-kdl_status elf_image_relocations(const elf_image *image,
-                                 void (*visit)(void *user, const elf_pointer *pointer),
-                                 void (*other)(void *user, const elf_pointer *pointer), void *user);
+typedef void elf_visit_pointer(void *user, const elf_pointer *pointer);
+
+/* Calls `visit` for each. Calls `other`, which may be NULL, for other relocations: those have no
+ * addend, and as target the address of their symbol, with what is added, or 0 where it is defined
+ * elsewhere. KDL_BAD_FILE where a table lies in no segment. */
+kdl_status elf_image_relocations(const elf_image *image, elf_visit_pointer *visit,
+                                 elf_visit_pointer *other, void *user);
 
 #endif

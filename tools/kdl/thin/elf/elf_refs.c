@@ -13,7 +13,6 @@
  * describes by its address and size. SYCL's images by themselves are known by all that leads to
  * them (elf_sycl.c), or not written again.
  */
-#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "thin/elf/elf_plan.h"
@@ -116,8 +115,8 @@ static void see_pointer(void *user, const elf_pointer *pointer) {
     freeze_image(plan, pointer->target, entry ? kdl_load_u64(entry + 8) : 1);
   }
   elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
-  const elf_record *before = elf_plan_record(plan, pointer->place - 8);
-  if (elf_plan_record(plan, pointer->place) || (before && before->has_end))
+  const elf_record *before = elf_record_at(plan, pointer->place - 8);
+  if (elf_record_at(plan, pointer->place) || (before && before->has_end))
     return;
   if (unit && unit->container.kind == THIN_OFFLOAD)
     return; /* elf_offload.c knows */
@@ -149,28 +148,12 @@ static void see_symbols(const elf_plan *plan) {
 /* ------------------------------------------------------------------------------------------ */
 /* Code                                                                                         */
 
-typedef struct {
-  elf_plan *plan;
-  bool is_short; /* of memory */
-} user_of_code;
-
 static void see_code(void *user, const elf_span *where, bool is_number) {
-  user_of_code *u = user;
-  elf_plan *plan = u->plan;
+  elf_plan *plan = user;
   if (!is_number)
     hold_span(plan, where);
-  elf_span *used =
-      kdl_array_grow(plan->used, plan->used_count, &plan->used_capacity, 64, sizeof *used);
-  u->is_short |= !used;
-  if (!used)
-    return;
-  plan->used = used;
-  used[plan->used_count++] = *where;
-}
-
-static int by_start(const void *left, const void *right) {
-  uint64_t a = ((const elf_span *)left)->start, b = ((const elf_span *)right)->start;
-  return (a > b) - (a < b);
+  plan->used = xgrow(plan->used, plan->used_count, &plan->used_capacity, 64, sizeof *plan->used);
+  plan->used[plan->used_count++] = *where;
 }
 
 /* What may move out of the way of program headers, and may have a name in source code. */
@@ -197,13 +180,10 @@ static bool find_gap(const elf_image *image, elf_span *out_span) {
   return true;
 }
 
-static kdl_status find_in_code(elf_plan *plan) {
+static void find_in_code(elf_plan *plan) {
   const elf_image *image = &plan->image;
-  elf_span *spans = malloc((plan->unit_count + image->section_count + 1) * sizeof *spans);
-  user_of_code u = {plan, false};
+  elf_span *spans = xmalloc((plan->unit_count + image->section_count + 1) * sizeof *spans);
   size_t count = 0;
-  if (!spans)
-    return elf_plan_no_memory(plan);
   for (size_t i = 0; i < plan->unit_count; ++i)
     spans[count++] =
         (elf_span){plan->units[i].address, plan->units[i].address + plan->units[i].size};
@@ -213,10 +193,9 @@ static kdl_status find_in_code(elf_plan *plan) {
       spans[count++] = (elf_span){section->address, section->address + section->size};
   }
   count += find_gap(image, &spans[count]);
-  qsort(spans, count, sizeof *spans, by_start);
-  kdl_status status = elf_code_find(image, &(elf_sought){spans, count, reach, see_code, &u});
+  elf_spans_sort(spans, count);
+  elf_code_find(image, &(elf_sought){spans, count, reach, see_code, plan});
   free(spans);
-  return status == KDL_OK && u.is_short ? elf_plan_no_memory(plan) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -237,22 +216,18 @@ kdl_status elf_plan_find_references(elf_plan *plan) {
   const elf_image *image = &plan->image;
   uint64_t value;
   seer s = {plan, elf_sycl_table(image), 0};
-  kdl_status status = elf_sycl_find_records(plan);
-  if (status == KDL_OK)
-    status = elf_image_relocations(image, see_pointer, see_other, &s);
-  if (status == KDL_OK && s.bad_place)
-    status = kdl_fail(KDL_BAD_FILE,
-                      "%s: found a relocation of address 0x%" PRIx64 ", expected none of headers",
-                      image->name, s.bad_place);
-  if (status == KDL_OK)
-    status = elf_offload_find_records(plan);
-  if (status != KDL_OK)
-    return status;
+  elf_sycl_find_records(plan);
+  KDL_TRY(elf_image_relocations(image, see_pointer, see_other, &s));
+  if (s.bad_place)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found a relocation of address 0x%" PRIx64 ", expected none of headers",
+                    image->name, s.bad_place);
+  KDL_TRY(elf_offload_find_records(plan));
   see_described(plan, s.described);
   hold_arrays(plan);
   see_symbols(plan);
   if (elf_code_is_known(image))
-    status = find_in_code(plan);
+    find_in_code(plan);
   bool is_known = image->header.machine == EM_X86_64 || image->header.machine == EM_AARCH64;
   bool may_move = is_known && image->header.type == ET_DYN && !plan->shape.sparse &&
                   !elf_image_dynamic(image, DT_REL, &value) &&
@@ -262,5 +237,5 @@ kdl_status elf_plan_find_references(elf_plan *plan) {
   for (size_t i = 0; i < plan->unit_count && !may_move; ++i)
     hold(&plan->units[i], ELF_STAYS);
   elf_offload_settle(plan);
-  return status;
+  return KDL_OK;
 }

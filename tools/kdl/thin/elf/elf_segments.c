@@ -56,11 +56,9 @@ static size_t mappings_of(const elf_hole *hole) {
   return hole->is_tail ? 1 : 2;
 }
 
-/* The largest first; *out_order lists the holes by size, those that are taken in front. */
-static kdl_status take_holes(elf_plan *plan, elf_hole ***out_order, size_t *out_taken) {
-  elf_hole **order = malloc((plan->hole_count + 1) * sizeof *order);
-  if (!order)
-    return elf_plan_no_memory(plan);
+/* The largest first; the list has the holes by size, those that are taken in front. */
+static elf_hole **take_holes(elf_plan *plan, size_t *out_taken) {
+  elf_hole **order = xcalloc(plan->hole_count, sizeof *order);
   for (size_t i = 0; i < plan->hole_count; ++i)
     order[i] = &plan->holes[i];
   qsort(order, plan->hole_count, sizeof *order, by_size);
@@ -76,9 +74,8 @@ static kdl_status take_holes(elf_plan *plan, elf_hole ***out_order, size_t *out_
     plan->mappings += more;
     order[taken]->is_taken = true;
   }
-  *out_order = order;
   *out_taken = taken;
-  return KDL_OK;
+  return order;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -123,17 +120,15 @@ static void split_load(elf_plan *plan, const kdl_elf_segment *load) {
   put_segment(plan, load, start, end, memory_end, load->flags);
 }
 
-static bool is_in_block(const elf_plan *plan, uint64_t address) {
+bool elf_plan_in_block(const elf_plan *plan, uint64_t address) {
   return plan->block.size && address - plan->block.address < plan->block.size;
 }
 
-static kdl_status make_segments(elf_plan *plan) {
+static void make_segments(elf_plan *plan) {
   const elf_image *image = &plan->image;
   plan->segment_count = 0;
   free(plan->segments);
-  plan->segments = calloc(image->segment_count + 2 * plan->hole_count + 1, sizeof *plan->segments);
-  if (!plan->segments)
-    return elf_plan_no_memory(plan);
+  plan->segments = xcalloc(image->segment_count + 2 * plan->hole_count, sizeof *plan->segments);
   for (size_t i = 0; i < image->segment_count; ++i) {
     const kdl_elf_segment *segment = &image->segments[i];
     if (segment->type == PT_LOAD) {
@@ -143,7 +138,7 @@ static kdl_status make_segments(elf_plan *plan) {
     kdl_elf_segment *made = &plan->segments[plan->segment_count++];
     *made = *segment;
     made->offset = elf_plan_offset(plan, segment->offset);
-    if (segment->file_size && is_in_block(plan, segment->address)) {
+    if (segment->file_size && elf_plan_in_block(plan, segment->address)) {
       made->address += plan->block.delta;
       made->physical += plan->block.delta;
       made->offset = elf_plan_offset_of(plan, made->address);
@@ -154,7 +149,6 @@ static kdl_status make_segments(elf_plan *plan) {
       plan->segments[i].file_size = plan->segments[i].memory_size =
           plan->segment_count * sizeof(Elf64_Phdr);
   }
-  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -279,11 +273,8 @@ static bool place_block(elf_plan *plan, elf_hole *hole, uint64_t address, uint64
   uint64_t start = (to + size + page - 1) & -page;
   if (start >= hole->end || hole->end - start < page)
     return false;
-  elf_item *items = realloc(plan->items, (plan->item_count + 1) * sizeof *items);
-  if (!items)
-    return false;
-  plan->items = items;
-  plan->item_capacity = plan->item_count + 1;
+  elf_item *items = plan->items =
+      xgrow(plan->items, plan->item_count, &plan->item_capacity, 256, sizeof *plan->items);
   size_t at = hole->item == ELF_NO_UNIT ? zone->first_item : hole->item + 1;
   memmove(&items[at + 1], &items[at], (plan->item_count - at) * sizeof *items);
   items[at] = (elf_item){to, size, ELF_THE_BLOCK};
@@ -324,20 +315,18 @@ static bool make_room(elf_plan *plan, elf_hole **order, size_t taken) {
 }
 
 kdl_status elf_plan_segments(elf_plan *plan) {
-  elf_hole **order = NULL;
-  size_t taken = 0;
-  kdl_status status = take_holes(plan, &order, &taken);
-  if (status == KDL_OK)
-    status = make_segments(plan);
-  while (status == KDL_OK && !make_room(plan, order, taken)) {
+  size_t taken;
+  elf_hole **order = take_holes(plan, &taken);
+  make_segments(plan);
+  while (!make_room(plan, order, taken)) {
     if (taken == 0) {
-      status = kdl_fail(KDL_UNSUPPORTED, "%s: found no room for program headers", plan->image.name);
-      break;
+      free(order);
+      return kdl_fail(KDL_UNSUPPORTED, "%s: found no room for program headers", plan->image.name);
     }
     elf_hole *smallest = order[--taken];
     smallest->is_taken = false;
     plan->mappings -= mappings_of(smallest);
-    status = make_segments(plan);
+    make_segments(plan);
   }
   free(order);
   size_t left = 0;
@@ -346,5 +335,6 @@ kdl_status elf_plan_segments(elf_plan *plan) {
       plan->holes[left++] = plan->holes[i];
   }
   plan->hole_count = left;
-  return status == KDL_OK ? make_segments(plan) : status; /* with a smaller hole, and what moved */
+  make_segments(plan); /* with a smaller hole, and what moved */
+  return KDL_OK;
 }

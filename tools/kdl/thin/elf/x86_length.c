@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "thin/elf/x86_length.h"
-
-#include <stdbool.h>
+/* Where instructions of x86-64 end, and what they refer to by their own address. */
+#include "thin/elf/elf_code.h"
 
 enum { longest = 15 };
 

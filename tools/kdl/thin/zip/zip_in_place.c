@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* What is to be said of the members, once the archive is written. */
@@ -24,32 +23,21 @@ typedef struct {
 typedef struct {
   told *items;
   size_t count, capacity;
-  bool failed;
 } told_list;
 
-static void tell(void *user, const char *member, const thin_choice *choice,
-                 const thin_report *report, const char *left) {
+static void add_member_report(void *user, const char *member, const thin_choice *choice,
+                              const thin_report *report, const char *left) {
   told_list *list = user;
-  if (list->count == list->capacity) {
-    size_t more = list->capacity ? list->capacity * 2 : 64;
-    told *items = realloc(list->items, more * sizeof *items);
-    if (!items) {
-      list->failed = true;
-      return;
-    }
-    list->items = items;
-    list->capacity = more;
-  }
+  list->items = xgrow(list->items, list->count, &list->capacity, 64, sizeof *list->items);
   told *item = &list->items[list->count++];
-  *item = (told){.name = strdup(member), .left = left ? strdup(left) : NULL};
-  list->failed = list->failed || !item->name || (left && !item->left);
+  *item = (told){.name = xstrdup(member), .left = left ? xstrdup(left) : NULL};
   for (size_t i = 0; choice && i < choice->count; ++i)
     ++*(report->went[i] ? &item->gone : &item->kept);
   item->old_size = report ? report->old_size : 0;
   item->new_size = report ? report->new_size : 0;
 }
 
-static void put_member(cli_json *json, const told *item) {
+static void put_member_json(cli_json *json, const told *item) {
   cli_json_begin_object(json);
   cli_json_put_text(json, "member", item->name);
   if (item->left) {
@@ -69,7 +57,7 @@ static kdl_status print_json(const thin_input *input, const told_list *list,
   thin_put_file(&json, input, report, output);
   cli_json_put_array(&json, "members");
   for (size_t i = 0; i < list->count; ++i)
-    put_member(&json, &list->items[i]);
+    put_member_json(&json, &list->items[i]);
   cli_json_end_array(&json);
   cli_json_end_object(&json);
   return cli_output_flush();
@@ -112,9 +100,7 @@ static kdl_status thin(const cli_args *args, const thin_source *source, const th
   thin_report report;
   thin_output out = {.count = 0};
   told_list list = {.count = 0};
-  kdl_status status = thin_zip(rules, input, tell, &list, &report, &out);
-  if (status == KDL_OK && list.failed)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  kdl_status status = thin_zip(rules, input, add_member_report, &list, &report, &out);
   if (status == KDL_OK && list.count == 0)
     status = kdl_fail(KDL_NO_MATCH, "%s: found no member with device code", input->name);
   bool is_in_place = cli_args_has(args, "in-place");

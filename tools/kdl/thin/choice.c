@@ -92,24 +92,18 @@ static void take_runner(chooser *c, size_t index, module_state *module) {
   module->has_code |= is_code;
 }
 
-static void take_linked(chooser *c, size_t index, module_state *module) {
+/* One that does not run as it is: the first of its form stays, for the reason `kept`. */
+static void take_first_of_form(chooser *c, size_t index, uint32_t *seen, standing kept,
+                               uint32_t better) {
   uint32_t form = (uint32_t)1 << form_of(kdl_catalog_rule(c->catalog, index));
-  bool is_best = !(module->linked & form);
-  module->linked |= form;
-  settle(c, index, is_best ? kept_link : behind, module->first);
+  settle(c, index, *seen & form ? behind : kept, better);
+  *seen |= form;
 }
 
 /* Whether the image is for the device with xnack the other way round, which HSA_XNACK decides when
  * a program starts; unless the user says how it is. */
 static bool is_for_mode(const chooser *c, uint64_t reasons) {
   return reasons == KDL_REASON(XNACK_MISMATCH) && !strstr(c->device->name, "xnack");
-}
-
-static void take_mode(chooser *c, size_t index, module_state *module) {
-  uint32_t form = (uint32_t)1 << form_of(kdl_catalog_rule(c->catalog, index));
-  bool is_best = !(module->modes & form);
-  module->modes |= form;
-  settle(c, index, is_best ? kept_mode : behind, module->first);
 }
 
 static void note_refusal(chooser *c, const kdl_select_device *device, uint32_t index,
@@ -141,9 +135,9 @@ static bool choose_on_route(chooser *c, const kdl_select_device *device) {
     if (!reasons)
       take_runner(c, index, module);
     else if (is_linked)
-      take_linked(c, index, module);
+      take_first_of_form(c, index, &module->linked, kept_link, module->first);
     else if (is_for_mode(c, reasons))
-      take_mode(c, index, module);
+      take_first_of_form(c, index, &module->modes, kept_mode, module->first);
     else if (reasons ==
              KDL_REASON(UNKNOWN_LEVEL)) /* for a CPU of this kind, perhaps not this one */
       settle(c, index, kept_level, 0);
@@ -316,28 +310,12 @@ static kdl_status by_selects(const thin_rules *rules, const char *option, const 
 /* A SELECT that names a container names what is in it; a container stays where an image in it does.
  * Both come after the container in the list. */
 static void settle_containers(thin_choice *choice) {
-  for (size_t i = 0; i < choice->count; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(choice->lib, i, &image);
-    if (image.parent != KDL_NO_PARENT && choice->kept[image.parent])
-      choice->kept[i] = true;
-  }
+  const kdl_image *images = choice->lib->container->images;
+  for (size_t i = 0; i < choice->count; ++i)
+    choice->kept[i] |= images[i].parent != KDL_PARENT_NONE && choice->kept[images[i].parent];
   for (size_t i = choice->count; i-- > 0;) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(choice->lib, i, &image);
-    if (choice->kept[i] && image.parent != KDL_NO_PARENT)
-      choice->kept[image.parent] = true;
-  }
-}
-
-static void sum_up(thin_choice *choice) {
-  for (size_t i = 0; i < choice->count; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(choice->lib, i, &image);
-    if (cli_image_kind_is_container(image.kind))
-      continue;
-    *(choice->kept[i] ? &choice->kept_bytes : &choice->gone_bytes) += image.stored_count;
-    ++*(choice->kept[i] ? &choice->kept_count : &choice->gone_count);
+    if (choice->kept[i] && images[i].parent != KDL_PARENT_NONE)
+      choice->kept[images[i].parent] = true;
   }
 }
 
@@ -358,10 +336,8 @@ kdl_status thin_choose(const thin_rules *rules, kdl_library *lib, const char *na
     status = by_selects(rules, "keep", name, out_choice);
   if (status == KDL_OK)
     status = by_selects(rules, "strip-to", name, out_choice);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     settle_containers(out_choice);
-    sum_up(out_choice);
-  }
   free(c.modules);
   free(c.module_of);
   free(c.standings);

@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/magic.h"
 #include "container/codec/deflate.h"
-#include "digests/md5.h"
 #include "library/library.h"
 
 #include <inttypes.h>
@@ -129,20 +128,16 @@ kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
                     " bytes to compress, expected less than 4 GiB",
                     input->name, container->offset, plain->size);
   size_t size = (size_t)plain->size, packed_size;
-  uint8_t digest[MD5_SIZE], *bundle = thin_output_bytes(plain);
+  uint8_t *bundle = thin_output_bytes(plain);
   void *packed;
   kdl_status status =
       pack(input, container->offset, choice->packing.bundles, bundle, size, &packed, &packed_size);
   if (status == KDL_OK && packed && header + packed_size < size) {
-    uint8_t *made = thin_output_add_room(out, header + packed_size);
-    md5(bundle, size, digest);
-    kdl_store_u32(made, KDL_MAGIC_PACKED_BUNDLE);
-    kdl_store_u16(made + 4, version);
-    kdl_store_u16(made + 6, zstd);
-    kdl_store_u32(made + 8, (uint32_t)(header + packed_size));
-    kdl_store_u32(made + 12, (uint32_t)size);
-    memcpy(made + 16, digest, 8);
-    memcpy(made + header, packed, packed_size);
+    uint8_t like[header] = {0};
+    kdl_store_u32(like, KDL_MAGIC_PACKED_BUNDLE);
+    kdl_store_u16(like + 4, version);
+    kdl_store_u16(like + 6, zstd);
+    thin_packed_add(out, like, bundle, size, packed, packed_size);
   } else if (status == KDL_OK) {
     thin_output_add_copy(out, bundle, size);
   }

@@ -183,14 +183,8 @@ static bool lies_plain(const thin_input *input, const kdl_image *image) {
          image->source->size == input->size && !image->problem;
 }
 
-static int compare_containers(const void *left, const void *right) {
-  uint64_t a = ((const thin_container *)left)->offset, b = ((const thin_container *)right)->offset;
-  return (a > b) - (a < b);
-}
-
 void thin_containers_sort(thin_container_list *list) {
-  if (list->count)
-    qsort(list->items, list->count, sizeof *list->items, compare_containers);
+  kdl_array_sort(list->items, list->count, sizeof *list->items, offsetof(thin_container, offset));
 }
 
 void thin_containers_add(thin_container_list *list, const thin_container *found) {

@@ -70,6 +70,10 @@ kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *ch
 struct kdl_image;
 void thin_bundle_rewrite(const thin_input *input, const bool *kept, const struct kdl_image *images,
                          size_t count, const thin_container *container, thin_output *out);
+/* Adds a bundle that was compressed, with a header of the version that `header` has, and its codec.
+ */
+void thin_packed_add(thin_output *out, const uint8_t *header, const uint8_t *bundle, size_t size,
+                     const void *packed, size_t packed_size);
 /* Compresses a bundle into the room that one had, behind its header. */
 kdl_status thin_packed_refill(const thin_input *input, uint8_t *file, uint64_t at, uint64_t room,
                               const uint8_t *bundle, size_t size);
@@ -108,15 +112,16 @@ kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
 /* Whether four first bytes are those of a compressed one. */
 bool thin_sycl_is_packed(const uint8_t *bytes);
 
-/* Whether the bytes of `container` are an image that is understood, for which SYCL's table says
- * `said`; and whether one of its listed images must stay, since others that are not listed are with
- * them. */
-bool thin_sycl_measure(const thin_input *input, uint64_t said, const thin_container *container,
-                       bool *out_keeps_one);
+/* Whether the bytes of `container` are an image that is understood, whose size in SYCL's table is
+ * `listed_size`; and whether one of its listed images must stay, since others that are not listed
+ * are with them. */
+bool thin_sycl_measure(const thin_input *input, uint64_t listed_size,
+                       const thin_container *container, bool *out_keeps_one);
 
 /* Adds the image with what stays of it, and tells the size that the table is to say. Where it would
  * not become smaller, it is added as it is. */
 kdl_status thin_sycl_rewrite(const thin_input *input, const thin_choice *choice,
-                             const thin_container *container, thin_output *out, uint64_t *out_said);
+                             const thin_container *container, thin_output *out,
+                             uint64_t *out_listed_size);
 
 #endif

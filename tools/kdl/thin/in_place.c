@@ -12,17 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-typedef struct {
-  const thin_input *input;
-  const thin_output *out;
-  const thin_report *report;
-  const thin_source *source;
-  const char *path;
-  bool is_sparse;
-  bool is_packed;
-  bool is_in_place;
-} writing;
-
 /* ------------------------------------------------------------------------------------------ */
 /* Reading again                                                                                */
 
@@ -69,53 +58,69 @@ kdl_status thin_compare_images(const thin_input *input, const thin_report *repor
   return status;
 }
 
-static kdl_status read_again(const writing *w, int fd) {
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
+typedef struct {
+  const cli_args *args;
+  const thin_source *source;
+  const thin_input *input;
+  const thin_output *out;
+  const thin_report *report;
+  const char *path;
+} saving;
+
+static kdl_status read_again(const saving *s, int fd) {
   char path[64];
   kdl_library *lib;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  kdl_open_opts opts = {.size = sizeof opts, .name = w->path, .flags = KDL_OPEN_FILE};
+  kdl_open_opts opts = {.size = sizeof opts, .name = s->path, .flags = KDL_OPEN_FILE};
   kdl_status status = kdl_open(path, &opts, &lib);
   if (status != KDL_OK) {
-    kdl_error_prefix("%s: what was written cannot be read", w->path);
+    kdl_error_prefix("%s: what was written cannot be read", s->path);
     return status;
   }
-  status = thin_compare_images(w->input, w->report, w->is_packed, lib, w->path);
+  status =
+      thin_compare_images(s->input, s->report, cli_args_has(s->args, "compress"), lib, s->path);
   kdl_close(lib);
   return status;
 }
 
 static kdl_status write_file(void *user, int fd) {
-  const writing *w = user;
+  const saving *s = user;
   struct stat info;
-  thin_mapped from = {w->input->data, w->input->size, w->input->fd};
-  kdl_status status = thin_output_write(w->out, &from, fd, w->is_sparse, w->path);
-  if (status != KDL_OK || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-    return status;
-  status = read_again(w, fd);
-  if (status == KDL_OK)
-    status = thin_source_check(w->source, w->is_in_place);
-  thin_source_give(w->source, fd, w->path);
-  return status;
+  thin_mapped from = {s->input->data, s->input->size, s->input->fd};
+  KDL_TRY(thin_output_write(s->out, &from, fd, cli_args_has(s->args, "sparse"), s->path));
+  bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  if (is_file && s->input->lib)
+    KDL_TRY(read_again(s, fd));
+  KDL_TRY(thin_source_check(s->source, cli_args_has(s->args, "in-place")));
+  if (is_file)
+    thin_source_give(s->source, fd, s->path);
+  return KDL_OK;
 }
 
-/* ------------------------------------------------------------------------------------------ */
+kdl_status thin_save(const cli_args *args, const thin_source *source, const thin_input *input,
+                     const thin_output *out, const thin_report *report, const char *output) {
+  bool is_in_place = cli_args_has(args, "in-place");
+  if (!output || (is_in_place && !report->is_changed))
+    return KDL_OK;
+  if (is_in_place)
+    thin_source_note_links(source);
+  return cli_output_save_by(output, write_file,
+                            &(saving){args, source, input, out, report, output});
+}
 
 static kdl_status thin(const cli_args *args, const thin_source *source, const thin_input *input,
                        const thin_choice *choice, const char *output) {
   thin_report report = {.went = NULL};
   thin_output out = {.count = 0};
-  thin_shape shape = {.sparse = cli_args_has(args, "sparse")};
-  kdl_status status = thin_file(input, choice, &shape, &report, &out);
-  bool is_in_place = cli_args_has(args, "in-place");
-  bool is_needed = report.is_changed || !is_in_place;
-  writing w = {input, &out, &report, source, output, shape.sparse, choice->is_packed, is_in_place};
-  if (status == KDL_OK && output && is_needed) {
-    if (is_in_place)
-      thin_source_note_links(source);
-    status = cli_output_save_by(output, write_file, &w);
-  }
+  kdl_status status = thin_file(
+      input, choice, &(thin_shape){.sparse = cli_args_has(args, "sparse")}, &report, &out);
   if (status == KDL_OK)
-    status = thin_tell(args, input, choice, &report, output);
+    status = thin_save(args, source, input, &out, &report, output);
+  if (status == KDL_OK)
+    status = thin_print(args, input, choice, &report, output);
   thin_output_free(&out);
   free(report.went);
   return status;

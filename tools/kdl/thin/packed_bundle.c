@@ -54,28 +54,19 @@ static void store(uint8_t *at, uint8_t width, uint64_t number) {
     kdl_store_u32(at, (uint32_t)number);
 }
 
-static kdl_status pack(const thin_input *input, const thin_container *container, kdl_codec codec,
-                       const uint8_t *bundle, size_t size, thin_output *out) {
-  const uint8_t *old = input->data + container->offset;
-  unsigned version = kdl_load_u16(old + 4);
-  size_t header_size = versions[version].header_size, packed_size;
+void thin_packed_add(thin_output *out, const uint8_t *header, const uint8_t *bundle, size_t size,
+                     const void *packed, size_t packed_size) {
+  unsigned version = kdl_load_u16(header + 4);
+  size_t header_size = versions[version].header_size;
   uint8_t width = versions[version].width, digest[MD5_SIZE];
-  void *packed;
-  kdl_status status = kdl_deflate(codec, bundle, size, &packed, &packed_size);
-  if (status != KDL_OK) {
-    kdl_error_prefix("%s: offset 0x%" PRIx64, input->name, container->offset);
-    return status;
-  }
   uint8_t *made = thin_output_add_room(out, header_size + packed_size);
-  memcpy(made, old, header_size);
+  memcpy(made, header, header_size);
   if (versions[version].total_at)
     store(made + versions[version].total_at, width, header_size + packed_size);
   store(made + versions[version].inflated_at, width, size);
   md5(bundle, size, digest);
   memcpy(made + versions[version].hash_at, digest, hash_size);
   memcpy(made + header_size, packed, packed_size);
-  free(packed);
-  return KDL_OK;
 }
 
 kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
@@ -90,7 +81,16 @@ kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept, const 
     thin_output plain = {.count = 0};
     thin_bundle_rewrite(&inner, kept, images, count, &whole, &plain);
     uint8_t *bundle = thin_output_bytes(&plain);
-    status = pack(input, container, stream->codec, bundle, (size_t)plain.size, out);
+    void *packed;
+    size_t packed_size;
+    status = kdl_deflate(stream->codec, bundle, (size_t)plain.size, &packed, &packed_size);
+    if (status == KDL_OK) {
+      thin_packed_add(out, input->data + container->offset, bundle, (size_t)plain.size, packed,
+                      packed_size);
+      free(packed);
+    } else {
+      kdl_error_prefix("%s: offset 0x%" PRIx64, input->name, container->offset);
+    }
     free(bundle);
     thin_output_free(&plain);
   }

@@ -5,9 +5,7 @@
 #include "cli/json.h"
 #include "cli/memory.h"
 #include "cli/output.h"
-#include "cli/report.h"
 #include "images/keep_for.h"
-#include "images/kinds.h"
 #include "images/rewrite.h"
 #include "images/select.h"
 #include "library/library.h"
@@ -15,7 +13,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What is to stay, and what there is to say of it. */
 typedef struct {
@@ -57,12 +54,8 @@ static void take_why(void *user, size_t index, const char *why) {
   kdl_image_info image = {.size = sizeof image};
   if (work->why)
     work->why[index] = xstrdup(why);
-  if (!work->verbose || kdl_image_get(work->input->lib, index, &image) != KDL_OK)
-    return;
-  char room[CLI_IMAGE_KIND_ROOM];
-  cli_note("image %zu (%s%s%.64s): %s: %s", index, cli_image_kind_name(&image, room),
-           image.arch.length ? " " : "", image.arch.data, work->chosen[index] ? "kept" : "dropped",
-           why);
+  if (work->verbose && kdl_image_get(work->input->lib, index, &image) == KDL_OK)
+    thin_note_image(&image, work->chosen[index], why);
 }
 
 /* May be for any device. */

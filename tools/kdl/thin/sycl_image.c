@@ -164,16 +164,16 @@ static bool is_alone(const kdl_image *image, const thin_container *container) {
   return container->count == 1 && is_all;
 }
 
-bool thin_sycl_measure(const thin_input *input, uint64_t said, const thin_container *container,
-                       bool *out_keeps_one) {
+bool thin_sycl_measure(const thin_input *input, uint64_t listed_size,
+                       const thin_container *container, bool *out_keeps_one) {
   const kdl_image *images = &input->lib->container->images[container->first];
   content image;
   *out_keeps_one = false;
   if (is_alone(&images[0], container))
-    return said == images[0].size;
+    return listed_size == images[0].size;
   bool is_known = read_content(input, container, &image) == KDL_OK;
   if (is_known)
-    is_known = said == image.size && image.size >= archive_magic_size &&
+    is_known = listed_size == image.size && image.size >= archive_magic_size &&
                memcmp(image.data, KDL_MAGIC_ARCHIVE, archive_magic_size) == 0 &&
                is_known_archive(images, container->count, &image, out_keeps_one);
   free(image.own);
@@ -182,7 +182,7 @@ bool thin_sycl_measure(const thin_input *input, uint64_t said, const thin_contai
 
 static kdl_status put_archive(const thin_input *input, const thin_container *container,
                               const bool *kept, const content *archive, thin_output *out,
-                              uint64_t *out_said) {
+                              uint64_t *out_listed_size) {
   const kdl_image *images = &input->lib->container->images[container->first];
   /* Padding is at most as long as the longest. */
   size_t room = (size_t)archive->size + data_alignment * (container->count + 2) * 2;
@@ -195,7 +195,7 @@ static kdl_status put_archive(const thin_input *input, const thin_container *con
     status = kdl_deflate(KDL_CODEC_ZSTD, made, (size_t)size, &packed, &stored);
   if (status == KDL_OK && stored < container->size) {
     thin_output_add_copy(out, packed ? packed : made, stored);
-    *out_said = size;
+    *out_listed_size = size;
   } else if (status == KDL_OK) {
     thin_output_add(out, input->data + container->offset, container->size);
   }
@@ -206,7 +206,7 @@ static kdl_status put_archive(const thin_input *input, const thin_container *con
 
 kdl_status thin_sycl_rewrite(const thin_input *input, const thin_choice *choice,
                              const thin_container *container, thin_output *out,
-                             uint64_t *out_said) {
+                             uint64_t *out_listed_size) {
   /* A compressed image without bytes is a frame without any: the runtime reads its header. */
   static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0}; /* KDL_MAGIC_ZSTD */
   bool any = false, *kept = xmalloc(container->count);
@@ -216,12 +216,12 @@ kdl_status thin_sycl_rewrite(const thin_input *input, const thin_choice *choice,
     any |= kept[i];
   kdl_status status = KDL_OK;
   if (!any) {
-    *out_said = 0;
+    *out_listed_size = 0;
     thin_output_add(out, frame, is_packed(input, container) ? sizeof frame : 0);
   } else {
     status = read_content(input, container, &image);
     if (status == KDL_OK)
-      status = put_archive(input, container, kept, &image, out, out_said);
+      status = put_archive(input, container, kept, &image, out, out_listed_size);
   }
   free(image.own);
   free(kept);

@@ -136,7 +136,7 @@ static kdl_status make_contents(elf_plan *plan) {
       thin_output_add(&plan->contents, plan->input->data + unit->container.offset, unit->size);
     else if (unit->container.kind == THIN_SYCL)
       KDL_TRY(thin_sycl_rewrite(plan->input, plan->choice, &unit->container, &plan->contents,
-                                &unit->said));
+                                &unit->listed_size));
     else
       KDL_TRY(thin_container_rewrite(plan->input, plan->choice, &unit->container, &plan->contents));
     unit->new_size = plan->contents.size - unit->content;

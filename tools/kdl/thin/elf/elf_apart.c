@@ -90,14 +90,22 @@ static kdl_status check_rewritten(const elf_image *image) {
   return KDL_OK;
 }
 
-/* What a program header describes is loaded as a whole, or not at all and apart from headers. */
+/* What a program header describes is loaded as a whole, where its address says, or not at all and
+ * apart from headers. */
 static kdl_status check_described(const elf_image *image) {
   for (size_t i = 0; i < image->segment_count; ++i) {
     const kdl_elf_segment *segment = &image->segments[i];
-    uint64_t address;
-    if (segment->type == PT_LOAD || segment->type == PT_PHDR || segment->file_size == 0 ||
-        !kdl_in_range(segment->offset, segment->file_size, image->size) ||
-        elf_image_address(image, segment->offset, segment->file_size, &address))
+    uint64_t at = image->header.segment_table + i * sizeof(Elf64_Phdr), address = segment->address;
+    if (segment->type == PT_LOAD || segment->file_size == 0)
+      continue;
+    bool is_loaded = elf_image_address(image, segment->offset, segment->file_size, &address);
+    if (address != segment->address)
+      return ELF_MALFORMED(image, at + offsetof(Elf64_Phdr, p_vaddr), "program header",
+                           "found address 0x%" PRIx64 " for offset 0x%" PRIx64
+                           ", expected 0x%" PRIx64 ", where a PT_LOAD puts it",
+                           segment->address, segment->offset, address);
+    if (is_loaded || segment->type == PT_PHDR ||
+        !kdl_in_range(segment->offset, segment->file_size, image->size))
       continue;
     bool is_apart = !is_on_tables(image, segment);
     for (size_t k = 0; k < image->segment_count; ++k) {
@@ -107,7 +115,7 @@ static kdl_status check_described(const elf_image *image) {
     }
     if (!is_apart)
       return ELF_MALFORMED(
-          image, image->header.segment_table + i * sizeof(Elf64_Phdr) + 8, "program header",
+          image, at + offsetof(Elf64_Phdr, p_offset), "program header",
           "found 0x%" PRIx64 " bytes at 0x%" PRIx64
           ", expected them within one PT_LOAD, or apart from those and from headers",
           segment->file_size, segment->offset);

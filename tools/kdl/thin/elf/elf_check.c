@@ -96,23 +96,33 @@ static bool has(const elf_checker *c, uint64_t address, const uint8_t *bytes, ui
 /* Headers                                                                                      */
 
 static kdl_status read_headers(elf_checker *c) {
-  uint8_t header[sizeof(Elf64_Ehdr)], raw[sizeof(Elf64_Phdr)];
-  if (c->out->size < sizeof header)
+  uint8_t raw[sizeof(Elf64_Ehdr)];
+  if (c->out->size < sizeof raw)
     return WRONG(c, "no header", 0);
-  thin_output_read(c->out, 0, header, sizeof header);
-  uint64_t table = kdl_load_u64(header + 32);
-  c->count = kdl_load_u16(header + 56);
-  uint64_t sections = kdl_load_u64(header + 40);
-  if (!kdl_in_range(table, c->count * sizeof(Elf64_Phdr), c->out->size) ||
-      !kdl_in_range(sections, (uint64_t)kdl_load_u16(header + 60) * sizeof(Elf64_Shdr),
-                    c->out->size))
-    return WRONG(c, "tables beyond the file", table);
+  thin_output_read(c->out, 0, raw, sizeof raw);
+  kdl_elf elf = kdl_elf_load_header(raw);
+  c->count = (size_t)elf.segment_count;
+  c->section_count = (size_t)elf.section_count;
+  if (!kdl_in_range(elf.segment_table, c->count * sizeof(Elf64_Phdr), c->out->size) ||
+      !kdl_in_range(elf.section_table, c->section_count * sizeof(Elf64_Shdr), c->out->size))
+    return WRONG(c, "tables beyond the file", elf.segment_table);
   c->segments = xcalloc(c->count, sizeof *c->segments);
+  c->sections = xcalloc(c->section_count, sizeof *c->sections);
+  for (size_t i = 0; i < c->count; ++i) {
+    thin_output_read(c->out, elf.segment_table + i * sizeof(Elf64_Phdr), raw, sizeof(Elf64_Phdr));
+    c->segments[i] = kdl_elf_load_segment(&c->plan->image.header, raw);
+  }
+  for (size_t i = 0; i < c->section_count; ++i) {
+    thin_output_read(c->out, elf.section_table + i * sizeof(Elf64_Shdr), raw, sizeof(Elf64_Shdr));
+    c->sections[i] = kdl_elf_load_section(&c->plan->image.header, raw);
+  }
+  return KDL_OK;
+}
+
+static kdl_status check_loads(const elf_checker *c) {
   const kdl_elf_segment *before = NULL;
   for (size_t i = 0; i < c->count; ++i) {
-    thin_output_read(c->out, table + i * sizeof(Elf64_Phdr), raw, sizeof raw);
-    kdl_elf_segment *segment = &c->segments[i];
-    *segment = kdl_elf_load_segment(&c->plan->image.header, raw);
+    const kdl_elf_segment *segment = &c->segments[i];
     if (segment->type != PT_LOAD)
       continue;
     uint64_t unit = segment->alignment > smallest_page ? segment->alignment : smallest_page;
@@ -187,11 +197,6 @@ static kdl_status check_described(const elf_checker *c) {
 /* ------------------------------------------------------------------------------------------ */
 /* What may differ                                                                              */
 
-static int compare_excuses(const void *left, const void *right) {
-  uint64_t a = ((const elf_excuse *)left)->start, b = ((const elf_excuse *)right)->start;
-  return (a > b) - (a < b);
-}
-
 /* Where units were, and patches where they are loaded. */
 static kdl_status collect_excuses(elf_checker *c) {
   const elf_plan *plan = c->plan;
@@ -209,7 +214,7 @@ static kdl_status collect_excuses(elf_checker *c) {
     if (elf_image_address(&plan->image, plan->patches[i].offset, plan->patches[i].size, &address))
       c->excuses[c->excuse_count++] = (elf_excuse){address, address + plan->patches[i].size};
   }
-  qsort(c->excuses, c->excuse_count, sizeof *c->excuses, compare_excuses);
+  kdl_array_sort(c->excuses, c->excuse_count, sizeof *c->excuses, offsetof(elf_excuse, start));
   return KDL_OK;
 }
 
@@ -310,7 +315,7 @@ static kdl_status check_sizes(const elf_checker *c) {
     uint8_t now[8];
     if (!record->is_table || !old)
       continue;
-    kdl_store_u64(now, unit->new_size != unit->size ? unit->said : kdl_load_u64(old));
+    kdl_store_u64(now, unit->new_size != unit->size ? unit->listed_size : kdl_load_u64(old));
     if (!has(c, record->place + 8, now, sizeof now))
       return WRONG(c, "another size in the table of images", record->place);
   }
@@ -319,6 +324,7 @@ static kdl_status check_sizes(const elf_checker *c) {
 
 static kdl_status check_all(elf_checker *c) {
   KDL_TRY(read_headers(c));
+  KDL_TRY(check_loads(c));
   KDL_TRY(check_described(c));
   KDL_TRY(collect_excuses(c));
   KDL_TRY(compare_loads(c));
@@ -334,6 +340,7 @@ kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
   elf_checker c = {.plan = plan, .out = out};
   kdl_status status = check_all(&c);
   free(c.segments);
+  free(c.sections);
   free(c.excuses);
   return status;
 }

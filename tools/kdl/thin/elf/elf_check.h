@@ -14,6 +14,8 @@ typedef struct elf_checker {
   const thin_output *out;
   kdl_elf_segment *segments; /* as the output says */
   size_t count;
+  kdl_elf_section *sections; /* likewise */
+  size_t section_count;
   elf_excuse *excuses; /* by address, apart from one another */
   size_t excuse_count;
 } elf_checker;

@@ -130,16 +130,6 @@ static void read_frames(const elf_image *image, const kdl_elf_section *section, 
   }
 }
 
-static int compare_spans(const void *left, const void *right) {
-  uint64_t a = ((const elf_span *)left)->start, b = ((const elf_span *)right)->start;
-  return (a > b) - (a < b);
-}
-
-void elf_spans_sort(elf_span *spans, size_t count) {
-  if (count)
-    qsort(spans, count, sizeof *spans, compare_spans);
-}
-
 static void find_functions(const elf_image *image, span_list *list) {
   for (size_t i = 1; i < image->section_count; ++i) {
     const kdl_elf_section *section = &image->sections[i];
@@ -147,7 +137,7 @@ static void find_functions(const elf_image *image, span_list *list) {
         strcmp(elf_image_section_name(image, section), ".eh_frame") == 0)
       read_frames(image, section, list);
   }
-  elf_spans_sort(list->items, list->count);
+  kdl_array_sort(list->items, list->count, sizeof *list->items, offsetof(elf_span, start));
 }
 
 /* ------------------------------------------------------------------------------------------ */

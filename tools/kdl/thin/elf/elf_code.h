@@ -11,9 +11,6 @@ typedef struct elf_span {
   uint64_t end;
 } elf_span;
 
-/* By their start. */
-void elf_spans_sort(elf_span *spans, size_t count);
-
 /* What is asked about. */
 typedef struct elf_sought {
   const elf_span *spans; /* in order, apart from one another */

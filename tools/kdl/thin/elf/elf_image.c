@@ -79,23 +79,6 @@ static kdl_status check_load(const elf_image *image, size_t index, const kdl_elf
   return KDL_OK;
 }
 
-/* What is found by its address and what by its offset are the same. */
-static kdl_status check_described(const elf_image *image) {
-  for (size_t i = 0; i < image->segment_count; ++i) {
-    const kdl_elf_segment *segment = &image->segments[i];
-    uint64_t address;
-    if (segment->type != PT_LOAD && segment->file_size &&
-        elf_image_address(image, segment->offset, segment->file_size, &address) &&
-        address != segment->address)
-      return ELF_MALFORMED(image, image->header.segment_table + i * sizeof(Elf64_Phdr) + 16,
-                           "program header",
-                           "found address 0x%" PRIx64 " for offset 0x%" PRIx64
-                           ", expected 0x%" PRIx64 ", where a PT_LOAD puts it",
-                           segment->address, segment->offset, address);
-  }
-  return KDL_OK;
-}
-
 static kdl_status read_segments(elf_image *image) {
   image->segment_count = (size_t)image->header.segment_count;
   if (image->header.segment_size != sizeof(Elf64_Phdr) || image->segment_count == 0 ||
@@ -121,7 +104,7 @@ static kdl_status read_segments(elf_image *image) {
     if (image->header.machine == EM_AARCH64 && segment->alignment > image->page)
       image->page = segment->alignment < largest_page ? segment->alignment : largest_page;
   }
-  return before ? check_described(image)
+  return before ? KDL_OK
                 : ELF_MALFORMED(image, image->header.segment_table, "program headers",
                                 "found no PT_LOAD among %zu, expected one", image->segment_count);
 }

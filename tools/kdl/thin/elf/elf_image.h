@@ -67,8 +67,8 @@ static inline bool elf_overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t
 /* A section's name; not of the first, which has none. */
 const char *elf_image_section_name(const elf_image *image, const kdl_elf_section *section);
 
-/* elf_apart.c: KDL_BAD_FILE where sections or tables share bytes, or the dynamic section is told
- * twice or elsewhere. */
+/* elf_apart.c: KDL_BAD_FILE where sections or tables share bytes, or the dynamic section is
+ * member_report twice or elsewhere. */
 kdl_status elf_image_check_apart(const elf_image *image);
 
 /* Whether relocations or names that the dynamic section leads to have bytes in that range. */

@@ -104,14 +104,9 @@ void elf_records_add(elf_plan *plan, const elf_record *record) {
   plan->records[plan->record_count++] = *record;
 }
 
-static int compare_records(const void *left, const void *right) {
-  uint64_t a = ((const elf_record *)left)->place, b = ((const elf_record *)right)->place;
-  return (a > b) - (a < b);
-}
-
 void elf_records_sort(elf_plan *plan) {
-  if (plan->record_count)
-    qsort(plan->records, plan->record_count, sizeof *plan->records, compare_records);
+  kdl_array_sort(plan->records, plan->record_count, sizeof *plan->records,
+                 offsetof(elf_record, place));
 }
 
 elf_record *elf_record_at(const elf_plan *plan, uint64_t place) {

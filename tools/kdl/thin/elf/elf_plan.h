@@ -35,10 +35,10 @@ typedef struct elf_unit {
   uint64_t size;
   uint64_t new_address;
   uint64_t new_size;
-  uint64_t tail;    /* zeros that follow it and go with it */
-  uint64_t room;    /* all that follows it and may be used: the tail, and padding */
-  uint64_t content; /* where it begins in elf_plan.contents */
-  uint64_t said;    /* its size in SYCL's table; of images in it that change */
+  uint64_t tail;        /* zeros that follow it and go with it */
+  uint64_t room;        /* all that follows it and may be used: the tail, and padding */
+  uint64_t content;     /* where it begins in elf_plan.contents */
+  uint64_t listed_size; /* its size in SYCL's table; of images in it that change */
   size_t section;
   elf_hold hold;
   bool is_referenced; /* by a relocation, at its start */
@@ -99,9 +99,9 @@ typedef struct elf_record {
 /* An entry of SYCL's table, and what is known of it. */
 typedef struct elf_sycl {
   uint64_t address;
-  uint64_t said;       /* the size */
-  uint64_t end;        /* as pairs of pointers tell; 0: none does */
-  size_t first, count; /* listed images */
+  uint64_t listed_size; /* the size */
+  uint64_t end;         /* as pairs of pointers tell; 0: none does */
+  size_t first, count;  /* listed images */
   bool is_odd;
 } elf_sycl;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Which containers may move: those whose start is the target of relative relocations, and that
- * nothing else refers to, as far as that can be told.
+ * nothing else refers to, as far as that can be member_report.
  *
  * What else there may be, and what it holds in place:
  *   - another relocation, a dynamic symbol, or code (elf_code.c) that leads to a container: that
@@ -193,7 +193,7 @@ static void find_in_code(elf_plan *plan) {
       spans[count++] = (elf_span){section->address, section->address + section->size};
   }
   count += find_gap(image, &spans[count]);
-  elf_spans_sort(spans, count);
+  kdl_array_sort(spans, count, sizeof *spans, offsetof(elf_span, start));
   elf_code_find(image, &(elf_sought){spans, count, reach, see_code, plan});
   free(spans);
 }

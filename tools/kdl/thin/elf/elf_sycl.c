@@ -62,7 +62,7 @@ static void read_table_pointer(void *user, const elf_pointer *pointer) {
   if (size == 0)
     return;
   plan->sycl = xgrow(plan->sycl, plan->sycl_count, &plan->sycl_capacity, 64, sizeof *plan->sycl);
-  plan->sycl[plan->sycl_count++] = (elf_sycl){.address = pointer->target, .said = size};
+  plan->sycl[plan->sycl_count++] = (elf_sycl){.address = pointer->target, .listed_size = size};
 }
 
 /* Any other relocation: there is none in a table that is understood. */
@@ -70,11 +70,6 @@ static void see_other_in_table(void *user, const elf_pointer *pointer) {
   sycl_finder *f = user;
   f->is_table_odd |=
       is_in_table(f->table, pointer->place + 7) || is_in_table(f->table, pointer->place);
-}
-
-static int compare_entries(const void *left, const void *right) {
-  uint64_t a = ((const elf_sycl *)left)->address, b = ((const elf_sycl *)right)->address;
-  return (a > b) - (a < b);
 }
 
 static elf_sycl *find_entry(const elf_plan *plan, uint64_t address) {
@@ -91,7 +86,7 @@ static void mark_overlaps(const elf_plan *plan) {
     elf_sycl *entry = &plan->sycl[i];
     const uint8_t *bytes = elf_image_at(&plan->image, entry->address, 4);
     bool is_packed = bytes && thin_sycl_is_packed(bytes);
-    uint64_t end = entry->address + (is_packed ? 1 : entry->said);
+    uint64_t end = entry->address + (is_packed ? 1 : entry->listed_size);
     if (entry->address < reached)
       entry->is_odd = plan->sycl[i - 1].is_odd = true;
     reached = end > reached ? end : reached;
@@ -110,11 +105,6 @@ static void add_pair_start(void *user, const elf_pointer *pointer) {
   plan->pairs[plan->pair_count++] = (elf_pair){.place = pointer->place,
                                                .start = pointer->target,
                                                .is_table = is_in_table(f->table, pointer->place)};
-}
-
-static int compare_pairs(const void *left, const void *right) {
-  uint64_t a = ((const elf_pair *)left)->place, b = ((const elf_pair *)right)->place;
-  return (a > b) - (a < b);
 }
 
 static void set_pair_end(void *user, const elf_pointer *pointer) {
@@ -153,14 +143,14 @@ static kdl_status find_pairs(sycl_finder *f) {
   KDL_TRY(elf_image_relocations(image, read_table_pointer, see_other_in_table, f));
   if (!plan->sycl_count)
     return KDL_OK;
-  qsort(plan->sycl, plan->sycl_count, sizeof *plan->sycl, compare_entries);
+  kdl_array_sort(plan->sycl, plan->sycl_count, sizeof *plan->sycl, offsetof(elf_sycl, address));
   mark_overlaps(plan);
   for (size_t i = 0; i < plan->sycl_count; ++i)
     plan->sycl[i].is_odd |= f->is_table_odd;
   KDL_TRY(elf_image_relocations(image, add_pair_start, NULL, f));
   if (!plan->pair_count)
     return KDL_OK;
-  qsort(plan->pairs, plan->pair_count, sizeof *plan->pairs, compare_pairs);
+  kdl_array_sort(plan->pairs, plan->pair_count, sizeof *plan->pairs, offsetof(elf_pair, place));
   return elf_image_relocations(image, set_pair_end, NULL, f);
 }
 
@@ -214,7 +204,7 @@ static uint64_t entry_extent(const elf_plan *plan, const elf_sycl *entry, const 
   if (next && next->address - entry->address < room)
     room = next->address - entry->address;
   bool has_end = !entry->is_odd && entry->end > entry->address;
-  uint64_t size = has_end ? entry->end - entry->address : entry->said;
+  uint64_t size = has_end ? entry->end - entry->address : entry->listed_size;
   return size < room ? size : room;
 }
 
@@ -236,7 +226,7 @@ static void add_entry(const elf_plan *plan, const elf_sycl *entry, const elf_syc
   for (size_t i = 0; i < found.count; ++i)
     found.kept += plan->choice->kept[found.first + i];
   if (entry->is_odd || !entry->count || entry->end != entry->address + size ||
-      !thin_sycl_measure(plan->input, entry->said, &found, &found.keeps_one))
+      !thin_sycl_measure(plan->input, entry->listed_size, &found, &found.keeps_one))
     found = (thin_container){.kind = THIN_SYCL, .offset = offset, .size = size, .is_fixed = true};
   thin_containers_add(list, &found);
 }

@@ -57,7 +57,7 @@ static void patch_sycl_sizes(elf_plan *plan) {
     const elf_unit *unit = &plan->units[record->unit];
     const uint8_t *size = elf_image_at(&plan->image, record->place + 8, 8);
     if (record->is_table && unit->new_size != unit->size && size)
-      patch_word(plan, size, unit->said);
+      patch_word(plan, size, unit->listed_size);
   }
 }
 
@@ -231,13 +231,9 @@ static section_list describe_sections(const elf_plan *plan) {
 /* ------------------------------------------------------------------------------------------ */
 /* Pieces                                                                                       */
 
-static int compare_patches(const void *left, const void *right) {
-  uint64_t a = ((const elf_patch *)left)->offset, b = ((const elf_patch *)right)->offset;
-  return (a > b) - (a < b);
-}
-
 static kdl_status sort_patches(elf_plan *plan) {
-  qsort(plan->patches, plan->patch_count, sizeof *plan->patches, compare_patches);
+  kdl_array_sort(plan->patches, plan->patch_count, sizeof *plan->patches,
+                 offsetof(elf_patch, offset));
   for (size_t i = 1; i < plan->patch_count; ++i) {
     if (plan->patches[i].offset < plan->patches[i - 1].offset + plan->patches[i - 1].size)
       return kdl_fail(KDL_BAD_FILE, "%s: found tables on top of one another", plan->image.name);

@@ -68,11 +68,11 @@ kdl_status zip_write(zip_archive *archive, thin_output *out);
 kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena);
 
 /* Called for each member with device code: what became of it, or in `left` why it stays. */
-typedef void thin_zip_tell(void *user, const char *member, const thin_choice *choice,
-                           const thin_report *report, const char *left);
+typedef void thin_zip_visit(void *user, const char *member, const thin_choice *choice,
+                            const thin_report *report, const char *left);
 
 /* Thins every member. `input` has no library. */
-kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_tell *tell,
+kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_visit *visit,
                     void *user, thin_report *out_report, thin_output *out);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
   const thin_rules *rules;
   zip_archive *archive;
-  thin_zip_tell *tell;
+  thin_zip_visit *visit;
   void *user;
   kdl_arena *arena;
   thin_report *sum;
@@ -128,17 +128,17 @@ static kdl_status thin_library(const thinning *work, zip_member *member, const c
   const char *shown = name + strlen(work->archive->name) + 1;
   kdl_status status = choose(work, input->lib, name, &choice);
   if (status == KDL_NO_MATCH) {
-    work->tell(work->user, shown, NULL, NULL, reason(name));
+    work->visit(work->user, shown, NULL, NULL, reason(name));
     status = KDL_OK;
   } else if (status == KDL_OK) {
     status = thin_file(input, &choice, &(thin_shape){.sparse = false}, &report, &out);
     if (status == KDL_OK && report.is_changed)
       status = replace(work, member, input, &choice, &report, &out);
     if (status == KDL_UNSUPPORTED) {
-      work->tell(work->user, shown, NULL, NULL, reason(name));
+      work->visit(work->user, shown, NULL, NULL, reason(name));
       status = KDL_OK;
     } else if (status == KDL_OK) {
-      work->tell(work->user, shown, &choice, &report, NULL);
+      work->visit(work->user, shown, &choice, &report, NULL);
       add_up(work->sum, &report);
     }
   }
@@ -173,13 +173,13 @@ static kdl_status thin_member(const thinning *work, zip_member *member) {
   return status;
 }
 
-kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_tell *tell,
+kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_visit *visit,
                     void *user, thin_report *out_report, thin_output *out) {
   zip_archive archive;
   *out_report = (thin_report){.old_size = input->size};
   KDL_TRY(zip_read(input->data, input->size, input->name, &archive));
   service *services = xcalloc(rules->devices->count + 1, sizeof *services);
-  thinning work = {rules, &archive, tell, user, &out->arena, out_report, services};
+  thinning work = {rules, &archive, visit, user, &out->arena, out_report, services};
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < archive.count && status == KDL_OK; ++i) {
     status = thin_member(&work, archive.order[i]);

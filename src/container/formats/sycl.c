@@ -64,7 +64,8 @@ static kdl_status read_table(reader *walk, bool *out_unresolved) {
  * RISC-V. */
 static bool is_relative(uint64_t info) {
   uint32_t type = (uint32_t)info;
-  return info >> 32 == 0 && (type == 8 || type == 1027 || type == 3);
+  return info >> 32 == 0 &&
+         (type == R_X86_64_RELATIVE || type == R_AARCH64_RELATIVE || type == R_RISCV_RELATIVE);
 }
 
 static kdl_status apply_relocations(reader *walk, const kdl_elf_section *relocations) {

@@ -18,6 +18,7 @@
 #include "library/library.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,27 +36,19 @@ static unsigned long version_of(const char *text) {
 }
 
 thin_packing thin_packing_for(const cli_devices *devices) {
-  thin_packing packing = {.fatbins = KDL_CODEC_LZ4, .bundles = KDL_CODEC_NONE};
-  size_t cuda = 0, new_cuda = 0, hip = 0, new_hip = 0;
+  unsigned long cuda = ULONG_MAX, hip = ULONG_MAX; /* the oldest drivers */
   for (size_t i = 0; i < devices->count; ++i) {
     kdl_device_info info = {.size = sizeof info};
-    if (kdl_device_get(devices->items[i].device, &info) != KDL_OK)
-      return packing;
-    unsigned long version = version_of(info.driver);
-    if (strcmp(info.backend, "cuda") == 0) {
-      ++cuda;
-      new_cuda += version >= zstd_in_cuda;
-    }
-    if (strcmp(info.backend, "hip") == 0) {
-      ++hip;
-      new_hip += version >= packed_in_hip;
-    }
+    bool is_known = kdl_device_get(devices->items[i].device, &info) == KDL_OK;
+    unsigned long version = is_known ? version_of(info.driver) : 0;
+    if ((!is_known || strcmp(info.backend, "cuda") == 0) && version < cuda)
+      cuda = version;
+    if ((!is_known || strcmp(info.backend, "hip") == 0) && version < hip)
+      hip = version;
   }
-  if (cuda && cuda == new_cuda)
-    packing.fatbins = KDL_CODEC_ZSTD;
-  if (hip && hip == new_hip)
-    packing.bundles = KDL_CODEC_ZSTD;
-  return packing;
+  return (thin_packing){
+      .fatbins = cuda != ULONG_MAX && cuda >= zstd_in_cuda ? KDL_CODEC_ZSTD : KDL_CODEC_LZ4,
+      .bundles = hip != ULONG_MAX && hip >= packed_in_hip ? KDL_CODEC_ZSTD : KDL_CODEC_NONE};
 }
 
 /* ------------------------------------------------------------------------------------------ */

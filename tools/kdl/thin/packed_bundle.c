@@ -23,6 +23,17 @@ static const struct {
     [3] = {32, 8, 16, 8, 24},
 };
 
+/* The version of the bundle whose header ends at an offset, or 0. */
+static unsigned version_before(const uint8_t *data, uint64_t body) {
+  for (unsigned version = 1; version <= newest_version; ++version) {
+    uint64_t size = versions[version].header_size;
+    if (body >= size && kdl_load_u32(data + body - size) == KDL_MAGIC_PACKED_BUNDLE &&
+        kdl_load_u16(data + body - size + 4) == version)
+      return version;
+  }
+  return 0;
+}
+
 bool thin_packed_measure(const thin_input *input, const kdl_image *images, size_t count,
                          thin_container *out) {
   const kdl_source *stream = images[0].source;
@@ -33,18 +44,11 @@ bool thin_packed_measure(const thin_input *input, const kdl_image *images, size_
     if (images[i].source != stream || images[i].parent != KDL_PARENT_NONE || images[i].problem)
       return false;
   }
-  uint64_t body = stream->packed.base;
-  for (unsigned version = 1; version <= newest_version; ++version) {
-    uint64_t size = versions[version].header_size;
-    if (body < size || kdl_load_u32(input->data + body - size) != KDL_MAGIC_PACKED_BUNDLE ||
-        kdl_load_u16(input->data + body - size + 4) != version)
-      continue;
-    out->kind = THIN_PACKED_BUNDLE;
-    out->offset = body - size;
-    out->size = size + stream->packed.size;
-    return true;
-  }
-  return false;
+  unsigned version = version_before(input->data, stream->packed.base);
+  out->kind = THIN_PACKED_BUNDLE;
+  out->offset = stream->packed.base - versions[version].header_size;
+  out->size = versions[version].header_size + stream->packed.size;
+  return version != 0;
 }
 
 static void store(uint8_t *at, uint8_t width, uint64_t number) {
@@ -100,38 +104,33 @@ kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept, const 
 
 kdl_status thin_packed_refill(const thin_input *input, uint8_t *file, uint64_t at, uint64_t room,
                               const uint8_t *bundle, size_t size) {
-  for (unsigned version = 1; version <= newest_version; ++version) {
-    uint64_t header = versions[version].header_size;
-    uint8_t *start = file && at >= header ? file + at - header : NULL;
-    if (!start || kdl_load_u32(start) != KDL_MAGIC_PACKED_BUNDLE ||
-        kdl_load_u16(start + 4) != version)
-      continue;
-    kdl_codec codec = kdl_load_u16(start + 6) == 0 ? KDL_CODEC_ZLIB : KDL_CODEC_ZSTD;
-    void *packed;
-    size_t packed_size;
-    kdl_status status = kdl_deflate(codec, bundle, size, &packed, &packed_size);
-    if (status != KDL_OK)
-      return status;
-    /* What is left of the room becomes a frame that holds no data. */
-    size_t left = packed_size <= room ? (size_t)room - packed_size : 0;
-    if (packed_size > room || (codec == KDL_CODEC_ZSTD && left && left < skippable_header))
-      status = kdl_fail(KDL_UNSUPPORTED,
-                        "%s: offset 0x%" PRIx64 ": found %zu bytes once compressed, expected at "
-                        "most the %" PRIu64 " that were there: add the part 'several'",
-                        input->name, at, packed_size, room);
-    if (status == KDL_OK) {
-      memcpy(file + at, packed, packed_size);
-      uint8_t *rest = file + at + packed_size;
-      memset(rest, 0, left);
-      if (codec == KDL_CODEC_ZSTD && left) {
-        kdl_store_u32(rest, KDL_MAGIC_ZSTD_SKIPPED);
-        kdl_store_u32(rest + 4, (uint32_t)(left - skippable_header));
-      }
+  unsigned version = file ? version_before(file, at) : 0;
+  if (version == 0)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: offset 0x%" PRIx64 ": found no compressed bundle, expected one",
+                    input->name, at);
+  uint16_t method = kdl_load_u16(file + at - versions[version].header_size + 6);
+  kdl_codec codec = method == 0 ? KDL_CODEC_ZLIB : KDL_CODEC_ZSTD;
+  void *packed;
+  size_t packed_size;
+  KDL_TRY(kdl_deflate(codec, bundle, size, &packed, &packed_size));
+  /* What is left of the room becomes a frame that holds no data. */
+  size_t left = packed_size <= room ? (size_t)room - packed_size : 0;
+  kdl_status status = KDL_OK;
+  if (packed_size > room || (codec == KDL_CODEC_ZSTD && left && left < skippable_header)) {
+    status = kdl_fail(KDL_UNSUPPORTED,
+                      "%s: offset 0x%" PRIx64 ": found %zu bytes once compressed, expected at "
+                      "most the %" PRIu64 " that were there: add the part 'several'",
+                      input->name, at, packed_size, room);
+  } else {
+    uint8_t *rest = file + at + packed_size;
+    memcpy(file + at, packed, packed_size);
+    memset(rest, 0, left);
+    if (codec == KDL_CODEC_ZSTD && left) {
+      kdl_store_u32(rest, KDL_MAGIC_ZSTD_SKIPPED);
+      kdl_store_u32(rest + 4, (uint32_t)(left - skippable_header));
     }
-    free(packed);
-    return status;
   }
-  return kdl_fail(KDL_BAD_FILE,
-                  "%s: offset 0x%" PRIx64 ": found no compressed bundle, expected one", input->name,
-                  at);
+  free(packed);
+  return status;
 }

@@ -305,6 +305,19 @@ bool elf_symbol_has_address(const uint8_t *symbol) {
   return section && section != SHN_ABS && ELF64_ST_TYPE(symbol[4]) != STT_TLS;
 }
 
+void elf_image_symbols(const elf_image *image, void (*visit)(void *user, uint64_t address),
+                       void *user) {
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const kdl_elf_section *table = &image->sections[i];
+    const uint8_t *symbols = image->data + table->offset;
+    for (uint64_t at = 0; table->type == SHT_DYNSYM && at + sizeof(Elf64_Sym) <= table->size;
+         at += sizeof(Elf64_Sym)) {
+      if (elf_symbol_has_address(symbols + at))
+        visit(user, kdl_load_u64(symbols + at + offsetof(Elf64_Sym, st_value)));
+    }
+  }
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Relocations                                                                                  */
 

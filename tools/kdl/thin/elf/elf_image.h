@@ -77,6 +77,10 @@ bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t si
 /* Whether a symbol is defined here and its value is an address: not one of thread-local data. */
 bool elf_symbol_has_address(const uint8_t *symbol);
 
+/* Calls `visit` with the address of each dynamic symbol that has one. */
+void elf_image_symbols(const elf_image *image, void (*visit)(void *user, uint64_t address),
+                       void *user);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Relocations                                                                                  */
 

@@ -133,7 +133,7 @@ typedef struct elf_plan {
   size_t zone_count;
   elf_item *items;
   size_t item_count, item_capacity;
-  elf_hole *holes; /* by address */
+  elf_hole *holes; /* by address; once there are segments, those that were taken */
   size_t hole_count, hole_capacity;
   elf_block block;
   kdl_elf_segment *segments; /* of the output */

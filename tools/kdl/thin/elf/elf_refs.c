@@ -24,7 +24,7 @@
 enum { reach = 64 };
 
 typedef struct {
-  const elf_plan *plan;
+  elf_plan *plan;
   const kdl_elf_section *described; /* SYCL's table of images, or NULL */
   uint64_t bad_place;               /* of a relocation in a header, or 0 */
 } seer;
@@ -61,7 +61,8 @@ static void hold_span(const elf_plan *plan, const elf_span *where) {
   }
 }
 
-static void hold_at(const elf_plan *plan, uint64_t address) {
+static void hold_at(void *user, uint64_t address) {
+  const elf_plan *plan = user;
   elf_unit *unit = elf_plan_unit_before(plan, address);
   if (unit && address - unit->address < unit->size)
     hold(unit, address - unit->address < header_size(unit) ? ELF_STAYS : ELF_FROZEN);
@@ -108,7 +109,7 @@ static void see_described(const elf_plan *plan, const kdl_elf_section *table) {
 
 static void see_pointer(void *user, const elf_pointer *pointer) {
   seer *s = user;
-  const elf_plan *plan = s->plan;
+  elf_plan *plan = s->plan;
   see_place(s, pointer->place);
   if (s->described && pointer->place - s->described->address < s->described->size) {
     const uint8_t *entry = elf_image_at(&plan->image, pointer->place, 16);
@@ -130,19 +131,6 @@ static void see_other(void *user, const elf_pointer *pointer) {
   seer *s = user;
   see_place(s, pointer->place);
   hold_at(s->plan, pointer->target);
-}
-
-static void see_symbols(const elf_plan *plan) {
-  for (size_t i = 1; i < plan->image.section_count; ++i) {
-    const kdl_elf_section *section = &plan->image.sections[i];
-    if (section->type != SHT_DYNSYM)
-      continue;
-    const uint8_t *symbols = plan->image.data + section->offset;
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section->size; at += sizeof(Elf64_Sym)) {
-      if (elf_symbol_has_address(symbols + at))
-        hold_at(plan, kdl_load_u64(symbols + at + 8));
-    }
-  }
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -225,7 +213,7 @@ kdl_status elf_plan_find_references(elf_plan *plan) {
   KDL_TRY(elf_offload_find_records(plan));
   see_described(plan, s.described);
   hold_arrays(plan);
-  see_symbols(plan);
+  elf_image_symbols(image, hold_at, plan);
   if (elf_code_is_known(image))
     find_in_code(plan);
   bool is_known = image->header.machine == EM_X86_64 || image->header.machine == EM_AARCH64;

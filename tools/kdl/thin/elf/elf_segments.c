@@ -196,13 +196,9 @@ static void watch_pointer(void *user, const elf_pointer *pointer) {
                       pointer->place + 7 - w->start < w->end - w->start + 7;
 }
 
-static bool has_symbol_in(const uint8_t *symbols, uint64_t size, const watch *w) {
-  for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= size; at += sizeof(Elf64_Sym)) {
-    if (elf_symbol_has_address(symbols + at) &&
-        kdl_load_u64(symbols + at + 8) - w->start < w->end - w->start)
-      return true;
-  }
-  return false;
+static void watch_symbol(void *user, uint64_t address) {
+  watch *w = user;
+  w->is_referenced |= address - w->start < w->end - w->start;
 }
 
 static bool is_referenced(const elf_plan *plan, uint64_t start, uint64_t end) {
@@ -218,11 +214,7 @@ static bool is_referenced(const elf_plan *plan, uint64_t start, uint64_t end) {
   }
   if (elf_image_relocations(image, watch_pointer, watch_pointer, &w) != KDL_OK)
     return true;
-  for (size_t i = 1; i < image->section_count && !w.is_referenced; ++i) {
-    const kdl_elf_section *section = &image->sections[i];
-    if (section->type == SHT_DYNSYM)
-      w.is_referenced = has_symbol_in(image->data + section->offset, section->size, &w);
-  }
+  elf_image_symbols(image, watch_symbol, &w);
   for (size_t i = 0; i < plan->used_count; ++i)
     w.is_referenced |= plan->used[i].start < end && plan->used[i].end > start;
   return w.is_referenced;

@@ -156,17 +156,18 @@ static void describe_zone(const elf_plan *plan, size_t zone_index, section_list 
   const elf_zone *zone = &plan->zones[zone_index];
   kdl_elf_section *section = &list->items[zone->section];
   kdl_elf_section part = *section;
-  size_t parts = 0, taken = 0, next = zone->first_item;
+  size_t parts = 0, next = zone->first_item;
   uint64_t start = zone->address, end = zone->address;
+  bool has_hole = false;
   for (size_t h = 0; h < plan->hole_count; ++h)
-    taken += plan->holes[h].zone == zone_index && plan->holes[h].is_taken;
+    has_hole |= plan->holes[h].zone == zone_index;
   /* LLVM's tools read its section to the end. */
   bool is_trimmed = section->type == KDL_SHT_LLVM_OFFLOADING;
-  if (taken == 0 && !is_trimmed)
+  if (!has_hole && !is_trimmed)
     return;
   for (size_t h = 0; h <= plan->hole_count; ++h) {
     const elf_hole *hole = h < plan->hole_count ? &plan->holes[h] : NULL;
-    if (hole && (hole->zone != zone_index || !hole->is_taken))
+    if (hole && hole->zone != zone_index)
       continue;
     uint64_t limit = hole ? hole->start : zone->address + zone->size;
     next = take_items(plan, zone, next, limit, &start, &end);
@@ -192,8 +193,6 @@ static void describe_holes(const elf_plan *plan, section_list *list) {
   const elf_image *image = &plan->image;
   for (size_t i = 0; i < plan->hole_count; ++i) {
     const elf_hole *hole = &plan->holes[i];
-    if (!hole->is_taken)
-      continue;
     list->items[list->count++] = (kdl_elf_section){
         .name = (uint32_t)image->sections[image->header.section_names].size,
         .type = SHT_NOBITS,
@@ -261,7 +260,7 @@ static void put_gap(const elf_plan *plan, size_t zone, uint64_t start, uint64_t 
   uint64_t zeros = end - start;
   for (size_t i = 0; i < plan->hole_count; ++i) {
     const elf_hole *hole = &plan->holes[i];
-    if (hole->is_taken && hole->zone == zone && hole->start >= start && hole->end <= end)
+    if (hole->zone == zone && hole->start >= start && hole->end <= end)
       zeros -= (hole->end - hole->start) & -plan->image.page;
   }
   thin_output_add_zeros(out, zeros);

@@ -12,17 +12,21 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Structures                                                                                   */
 
-static uint16_t load_u16(bool is_big_endian, const uint8_t *at) {
+/* Nearly all files are of 64 bits in little-endian order: one copy of each function is compiled for
+ * those, without a choice for each field. */
+#define LOADER static inline __attribute__((always_inline))
+
+LOADER uint16_t load_u16(bool is_big_endian, const uint8_t *at) {
   return (uint16_t)(is_big_endian ? at[0] << 8 | at[1] : kdl_load_u16(at));
 }
 
-static uint32_t load_u32(bool is_big_endian, const uint8_t *at) {
+LOADER uint32_t load_u32(bool is_big_endian, const uint8_t *at) {
   return is_big_endian ? (uint32_t)load_u16(true, at) << 16 | load_u16(true, at + 2)
                        : kdl_load_u32(at);
 }
 
 /* A field that is as wide as an address. */
-static uint64_t load_wide(bool is_64, bool is_big_endian, const uint8_t *at) {
+LOADER uint64_t load_wide(bool is_64, bool is_big_endian, const uint8_t *at) {
   if (!is_64)
     return load_u32(is_big_endian, at);
   if (!is_big_endian)
@@ -31,7 +35,7 @@ static uint64_t load_wide(bool is_64, bool is_big_endian, const uint8_t *at) {
 }
 
 uint32_t kdl_elf_load_u32(const kdl_elf *elf, const uint8_t *at) {
-  return load_u32(elf->is_big_endian, at);
+  return elf->is_big_endian ? load_u32(true, at) : kdl_load_u32(at);
 }
 
 /* Where a field is, and its value; in functions with `raw`, `is_64` and `is_big_endian`. */
@@ -41,9 +45,6 @@ uint32_t kdl_elf_load_u32(const kdl_elf *elf, const uint8_t *at) {
 #define WORD(structure, field) load_u32(is_big_endian, raw + PLACE(is_64, structure, field))
 #define WIDE(structure, field) load_wide(is_64, is_big_endian, raw + PLACE(is_64, structure, field))
 
-/* Nearly all files are of 64 bits in little-endian order: one copy of each function is compiled for
- * those, without a choice for each field. */
-#define LOADER static inline __attribute__((always_inline))
 #define LOAD(load, elf, raw)                                                                       \
   ((elf)->is_64 && !(elf)->is_big_endian ? load(raw, true, false)                                  \
                                          : load(raw, (elf)->is_64, (elf)->is_big_endian))
@@ -110,9 +111,7 @@ LOADER kdl_elf_symbol load_symbol(const uint8_t *raw, bool is_64, bool is_big_en
 }
 
 kdl_elf kdl_elf_load_header(const uint8_t *raw) {
-  bool is_64 = raw[EI_CLASS] == ELFCLASS64, is_big_endian = raw[EI_DATA] == ELFDATA2MSB;
-  return is_64 && !is_big_endian ? load_header(raw, true, false)
-                                 : load_header(raw, is_64, is_big_endian);
+  return load_header(raw, raw[EI_CLASS] == ELFCLASS64, raw[EI_DATA] == ELFDATA2MSB);
 }
 
 kdl_elf_section kdl_elf_load_section(const kdl_elf *elf, const uint8_t *raw) {
@@ -146,20 +145,32 @@ void kdl_elf_extend(kdl_elf *elf, const kdl_elf_section *first) {
 
 #define FIELD(elf, structure, field) PLACE((elf)->is_64, structure, field)
 
-static kdl_status check_table(const kdl_elf *elf, const char *field, size_t offset_at,
-                              size_t stride_at, uint64_t offset, uint64_t count, uint64_t stride,
-                              size_t expected) {
-  if (count == 0)
-    return KDL_OK;
-  if (stride != expected)
-    return kdl_image_malformed(stride_at, field, "found entries of %" PRIu64 " bytes, expected %zu",
-                               stride, expected);
-  if (offset > elf->size || count > (elf->size - offset) / stride)
-    return kdl_image_malformed(offset_at, field,
-                               "found %" PRIu64 " entries at 0x%" PRIx64
-                               ", expected them inside the image's 0x%zx bytes",
-                               count, offset, elf->size);
-  return KDL_OK;
+LOADER bool table_fits(uint64_t offset, uint64_t count, uint64_t stride, size_t expected,
+                       size_t size) {
+  return count == 0 || (stride == expected && count <= UINT32_MAX &&
+                        kdl_in_range(offset, count * expected, size));
+}
+
+static kdl_status refuse_section_table(const kdl_elf *elf) {
+  if (elf->section_size != KDL_ELF_SIZE(elf, Shdr))
+    return kdl_image_malformed(FIELD(elf, Ehdr, e_shentsize), "section table",
+                               "found entries of %u bytes, expected %zu", elf->section_size,
+                               KDL_ELF_SIZE(elf, Shdr));
+  return kdl_image_malformed(FIELD(elf, Ehdr, e_shoff), "section table",
+                             "found %" PRIu64 " entries at 0x%" PRIx64
+                             ", expected them inside the image's 0x%zx bytes",
+                             elf->section_count, elf->section_table, elf->size);
+}
+
+static kdl_status refuse_segment_table(const kdl_elf *elf) {
+  if (elf->segment_size != KDL_ELF_SIZE(elf, Phdr))
+    return kdl_image_malformed(FIELD(elf, Ehdr, e_phentsize), "segment table",
+                               "found entries of %u bytes, expected %zu", elf->segment_size,
+                               KDL_ELF_SIZE(elf, Phdr));
+  return kdl_image_malformed(FIELD(elf, Ehdr, e_phoff), "segment table",
+                             "found %" PRIu64 " entries at 0x%" PRIx64
+                             ", expected them inside the image's 0x%zx bytes",
+                             elf->segment_count, elf->segment_table, elf->size);
 }
 
 static kdl_status check_identity(const uint8_t *data, size_t size) {
@@ -176,25 +187,51 @@ static kdl_status check_identity(const uint8_t *data, size_t size) {
   return KDL_OK;
 }
 
+/* Checks the tables of a file of any kind, and names what is wrong. */
+static kdl_status check_tables(kdl_elf *elf) {
+  if (elf->section_table && !kdl_in_range(elf->section_table, KDL_ELF_SIZE(elf, Shdr), elf->size))
+    return kdl_image_malformed(FIELD(elf, Ehdr, e_shoff), "e_shoff",
+                               "found 0x%" PRIx64 ", expected at most 0x%zx: the image ends there",
+                               elf->section_table, elf->size);
+  if (kdl_elf_is_extended(elf)) {
+    kdl_elf_section first = kdl_elf_load_section(elf, elf->data + elf->section_table);
+    kdl_elf_extend(elf, &first);
+  }
+  if (!table_fits(elf->section_table, elf->section_count, elf->section_size,
+                  KDL_ELF_SIZE(elf, Shdr), elf->size))
+    return refuse_section_table(elf);
+  if (!table_fits(elf->segment_table, elf->segment_count, elf->segment_size,
+                  KDL_ELF_SIZE(elf, Phdr), elf->size))
+    return refuse_segment_table(elf);
+  return KDL_OK;
+}
+
+/* Opens a file of 64 bits in little-endian order whose tables are in order, as nearly all are. */
+LOADER bool open_usual(const uint8_t *data, size_t size, kdl_elf *out_elf) {
+  static const uint64_t usual =
+      KDL_MAGIC_ELF | (uint64_t)ELFCLASS64 << 32 | (uint64_t)ELFDATA2LSB << 40;
+  if (size < sizeof(Elf64_Ehdr) || kdl_load_u64(data) << 16 != usual << 16)
+    return false;
+  kdl_elf elf = load_header(data, true, false);
+  elf.data = data;
+  elf.size = size;
+  if (!elf.section_table || kdl_elf_is_extended(&elf) ||
+      !table_fits(elf.section_table, elf.section_count, elf.section_size, sizeof(Elf64_Shdr),
+                  size) ||
+      !table_fits(elf.segment_table, elf.segment_count, elf.segment_size, sizeof(Elf64_Phdr), size))
+    return false;
+  *out_elf = elf;
+  return true;
+}
+
 kdl_status kdl_elf_open(const uint8_t *data, size_t size, kdl_elf *out_elf) {
+  if (open_usual(data, size, out_elf))
+    return KDL_OK;
   KDL_TRY(check_identity(data, size));
   kdl_elf elf = kdl_elf_load_header(data);
   elf.data = data;
   elf.size = size;
-  if (elf.section_table && !kdl_in_range(elf.section_table, KDL_ELF_SIZE(&elf, Shdr), size))
-    return kdl_image_malformed(FIELD(&elf, Ehdr, e_shoff), "e_shoff",
-                               "found 0x%" PRIx64 ", expected at most 0x%zx: the image ends there",
-                               elf.section_table, size);
-  if (kdl_elf_is_extended(&elf)) {
-    kdl_elf_section first = kdl_elf_load_section(&elf, data + elf.section_table);
-    kdl_elf_extend(&elf, &first);
-  }
-  KDL_TRY(check_table(&elf, "section table", FIELD(&elf, Ehdr, e_shoff),
-                      FIELD(&elf, Ehdr, e_shentsize), elf.section_table, elf.section_count,
-                      elf.section_size, KDL_ELF_SIZE(&elf, Shdr)));
-  KDL_TRY(check_table(&elf, "segment table", FIELD(&elf, Ehdr, e_phoff),
-                      FIELD(&elf, Ehdr, e_phentsize), elf.segment_table, elf.segment_count,
-                      elf.segment_size, KDL_ELF_SIZE(&elf, Phdr)));
+  KDL_TRY(check_tables(&elf));
   *out_elf = elf;
   return KDL_OK;
 }
@@ -208,9 +245,19 @@ kdl_status kdl_elf_read_section(const kdl_elf *elf, uint64_t index, kdl_elf_sect
                                "found %" PRIu64 ", expected less than %" PRIu64, index,
                                elf->section_count);
   uint64_t at = elf->section_table + index * elf->section_size;
-  *out_section = kdl_elf_load_section(elf, elf->data + at);
+  *out_section = LOAD(load_section, elf, elf->data + at);
   out_section->header = at;
   return KDL_OK;
+}
+
+/* The first section of a type from an index on, or the number of sections: by that word alone. */
+static uint64_t next_of_type(const kdl_elf *elf, uint64_t index, uint32_t type) {
+  enum { type_at = offsetof(Elf64_Shdr, sh_type) }; /* in both classes */
+  const uint8_t *headers = elf->data + elf->section_table;
+  while (index < elf->section_count &&
+         kdl_elf_load_u32(elf, headers + index * elf->section_size + type_at) != type)
+    ++index;
+  return index;
 }
 
 static kdl_status check_contents(const kdl_elf *elf, const kdl_elf_section *section) {
@@ -305,16 +352,10 @@ static kdl_status check_symbols(const kdl_elf *elf, kdl_elf_symbols *symbols) {
 
 kdl_status kdl_elf_open_symbols(const kdl_elf *elf, uint32_t type, kdl_elf_symbols *out_symbols) {
   kdl_elf_symbols symbols = {0};
-  for (uint64_t i = 1; i < elf->section_count; ++i) {
-    kdl_status status = kdl_elf_read_section(elf, i, &symbols.table);
-    if (status != KDL_OK)
-      return status;
-    if (symbols.table.type != type)
-      continue;
-    status = check_symbols(elf, &symbols);
-    if (status != KDL_OK)
-      return status;
-    break;
+  uint64_t index = elf->section_count ? next_of_type(elf, 1, type) : 0;
+  if (index < elf->section_count) {
+    KDL_TRY(kdl_elf_read_section(elf, index, &symbols.table));
+    KDL_TRY(check_symbols(elf, &symbols));
   }
   *out_symbols = symbols;
   return KDL_OK;
@@ -322,8 +363,8 @@ kdl_status kdl_elf_open_symbols(const kdl_elf *elf, uint32_t type, kdl_elf_symbo
 
 kdl_elf_symbol kdl_elf_read_symbol(const kdl_elf *elf, const kdl_elf_symbols *symbols,
                                    uint64_t index) {
-  return kdl_elf_load_symbol(elf,
-                             elf->data + symbols->table.offset + index * KDL_ELF_SIZE(elf, Sym));
+  const uint8_t *raw = elf->data + symbols->table.offset + index * KDL_ELF_SIZE(elf, Sym);
+  return LOAD(load_symbol, elf, raw);
 }
 
 kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbols,
@@ -363,10 +404,10 @@ static kdl_status check_segment(const kdl_elf *elf, uint64_t index) {
 /* Moves to the next section or segment that holds notes; at the end leaves none. */
 static kdl_status next_notes(kdl_elf_notes *notes) {
   const kdl_elf *elf = notes->elf;
-  while (notes->next < elf->section_count) {
+  while ((notes->next = next_of_type(elf, notes->next, SHT_NOTE)) < elf->section_count) {
     kdl_elf_section section;
     KDL_TRY(kdl_elf_read_section(elf, notes->next++, &section));
-    if (section.type != SHT_NOTE || !section.size)
+    if (!section.size)
       continue;
     KDL_TRY(check_contents(elf, &section));
     notes->offset = section.offset;

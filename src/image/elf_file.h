@@ -34,13 +34,13 @@ typedef struct kdl_elf {
   uint16_t type;
   uint16_t machine;
   uint32_t flags;
+  uint16_t section_size; /* of a header */
+  uint16_t segment_size;
   uint64_t section_table;
   uint64_t section_count;
-  uint64_t section_size;  /* of a header */
   uint64_t section_names; /* the index of the string table */
   uint64_t segment_table;
   uint64_t segment_count;
-  uint64_t segment_size; /* of a header */
 } kdl_elf;
 
 /* Contents lie at [offset, offset + size) of the file. Only kdl_elf_find_section promises that this

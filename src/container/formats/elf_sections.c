@@ -58,7 +58,7 @@ kdl_status kdl_sections_open(const kdl_region *file, kdl_section_table *out_tabl
   }
   if (elf->section_size < smallest)
     return kdl_malformed(file, PLACE(elf, Ehdr, e_shentsize), "e_shentsize",
-                         "found %" PRIu64 ", expected at least %zu", elf->section_size, smallest);
+                         "found %u, expected at least %zu", elf->section_size, smallest);
   if (!kdl_in_range(elf->section_table, smallest, file->size))
     return kdl_malformed(file, PLACE(elf, Ehdr, e_shoff), "e_shoff",
                          "found 0x%" PRIx64 ", expected a section header before 0x%" PRIx64,

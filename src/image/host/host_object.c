@@ -148,7 +148,7 @@ static kdl_status read_segments(kdl_host_object *object, kdl_host_extent *dynami
   if (object->elf.segment_size != sizeof(Elf64_Phdr) || count > segment_limit ||
       !kdl_in_range(table, count * sizeof(Elf64_Phdr), object->size))
     return kdl_image_malformed(offsetof(Elf64_Ehdr, e_phoff), "e_phoff",
-                               "found %" PRIu64 " segments of %" PRIu64 " bytes at 0x%" PRIx64
+                               "found %" PRIu64 " segments of %u bytes at 0x%" PRIx64
                                ", expected at most %d of %zu inside the image's %zu bytes",
                                count, object->elf.segment_size, table, segment_limit,
                                sizeof(Elf64_Phdr), object->size);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/json.h"
-#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "images/kinds.h"
@@ -8,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void thin_note_image(const kdl_image_info *image, bool is_kept, const char *why) {
@@ -108,33 +106,31 @@ static const char *why_zeros(const thin_report *report, bool is_sparse) {
                         : "the holes are too small or too many for segments of their own";
 }
 
-static void put_left(FILE *to, const thin_report *report, size_t why) {
+/* To memory that is there: the file was written, and nothing may fail any more. */
+static size_t format_left(char *to, size_t room, const thin_report *report, size_t why) {
   const thin_left *left = &report->left[why];
   bool is_one = left->images == 1;
   char bytes[32];
-  fprintf(to, "%zu image%s that nothing asked for stay%s (%s): %s", left->images, is_one ? "" : "s",
-          is_one ? "s" : "", show(left->bytes, bytes), left_words[why]);
+  return (size_t)snprintf(to, room, "%zu image%s that nothing asked for stay%s (%s): %s",
+                          left->images, is_one ? "" : "s", is_one ? "s" : "",
+                          show(left->bytes, bytes), left_words[why]);
 }
 
 void thin_note_left(const thin_input *input, const thin_report *report, bool is_sparse) {
-  char *line, bytes[32];
-  size_t length;
-  const char *zeros = why_zeros(report, is_sparse), *between = "";
-  FILE *to = xtext_stream(&line, &length);
+  char line[1024] = "", bytes[32];
+  size_t used = 0;
+  const char *zeros = why_zeros(report, is_sparse);
   for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
     if (!report->left[i].images)
       continue;
-    fputs(between, to);
-    put_left(to, report, i);
-    between = "; ";
+    used += (size_t)snprintf(line + used, sizeof line - used, "%s", used ? "; " : "");
+    used += format_left(line + used, sizeof line - used, report, i);
   }
   if (zeros)
-    fprintf(to, "%s%s that went stay as zeros: %s", between, show(report->zeroed_bytes, bytes),
-            zeros);
-  xtext_close(to);
-  if (length)
+    used += (size_t)snprintf(line + used, sizeof line - used, "%s%s that went stay as zeros: %s",
+                             used ? "; " : "", show(report->zeroed_bytes, bytes), zeros);
+  if (used)
     cli_note("%s: %s", input->name, line);
-  free(line);
 }
 
 static kdl_status print_text(const thin_input *input, const thin_choice *choice,
@@ -156,11 +152,9 @@ static kdl_status print_text(const thin_input *input, const thin_choice *choice,
     printf("  %s that went are zeros in the file%s%s\n", show(report->zeroed_bytes, more),
            zeros ? ": " : "", zeros ? zeros : "");
   for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
-    if (!report->left[i].images)
-      continue;
-    printf("  ");
-    put_left(stdout, report, i);
-    printf("\n");
+    char line[256];
+    if (report->left[i].images && format_left(line, sizeof line, report, i))
+      printf("  %s\n", line);
   }
   return cli_output_flush();
 }

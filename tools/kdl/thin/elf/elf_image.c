@@ -86,7 +86,7 @@ static kdl_status read_segments(elf_image *image) {
       !kdl_in_range(image->header.segment_table, image->segment_count * sizeof(Elf64_Phdr),
                     image->size))
     return ELF_MALFORMED(image, 32, "program headers",
-                         "found %zu of %" PRIu64 " bytes at 0x%" PRIx64
+                         "found %zu of %u bytes at 0x%" PRIx64
                          ", expected from 1 to %d of %zu bytes within the file's 0x%" PRIx64,
                          image->segment_count, image->header.segment_size,
                          image->header.segment_table, limit_segments, sizeof(Elf64_Phdr),
@@ -143,7 +143,7 @@ static kdl_status read_sections(elf_image *image) {
       !kdl_in_range(image->header.section_table, image->section_count * sizeof(Elf64_Shdr),
                     image->size))
     return ELF_MALFORMED(image, 40, "section headers",
-                         "found %zu of %" PRIu64 " bytes at 0x%" PRIx64
+                         "found %zu of %u bytes at 0x%" PRIx64
                          ", expected %zu bytes each within the "
                          "file's 0x%" PRIx64,
                          image->section_count, image->header.section_size,

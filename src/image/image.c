@@ -148,25 +148,16 @@ kdl_file_kind kdl_file_sniff(const void *head, size_t size, kdl_image_kind *out_
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-kdl_status(kdl_image_malformed)(uint64_t offset, const char *field, const char *format, ...) {
-  char message[512];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
-  va_end(args);
-  return kdl_fail(KDL_BAD_FILE, "offset 0x%" PRIx64 ": %s: %s", offset, field, message);
-}
-
 kdl_status kdl_target_append(char *field, size_t room, const char *what, const char *text,
                              size_t length, uint64_t offset) {
   size_t used = strlen(field);
   if (length > room - 1 - used)
-    return kdl_image_malformed(offset, what, "found %zu bytes, expected at most %zu", used + length,
-                               room - 1);
+    return kdl_malformed_at(offset, what, "found %zu bytes, expected at most %zu", used + length,
+                            room - 1);
   for (size_t i = 0; i < length; ++i) {
     if (text[i] <= ' ' || text[i] > '~')
-      return kdl_image_malformed(offset, what, "found byte 0x%02x in it, expected printable text",
-                                 (unsigned char)text[i]);
+      return kdl_malformed_at(offset, what, "found byte 0x%02x in it, expected printable text",
+                              (unsigned char)text[i]);
   }
   memcpy(field + used, text, length);
   field[used + length] = '\0';

@@ -4,8 +4,8 @@
  * driver does not find. That a cubin is relocatable says little by itself: cuBLASLt's own kernels
  * for sm_50 to sm_80 are, and load.
  */
+#include "base/elf_file.h"
 #include "base/text.h"
-#include "image/elf_file.h"
 #include "image/readers.h"
 
 #include <string.h>

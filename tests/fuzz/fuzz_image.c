@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One image of the kind that the first byte picks. */
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 #include "image/image.h"
 
 #include <stdlib.h>

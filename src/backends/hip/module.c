@@ -4,10 +4,10 @@
 #include "backends/hip/objects.h"
 
 #include "base/bytes.h"
+#include "base/elf_file.h"
 #include "base/error.h"
 #include "base/magic.h"
 #include "image/amd/limits.h"
-#include "image/elf_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef KDL_CONTAINER_FORMATS_ELF_SECTIONS_H
 #define KDL_CONTAINER_FORMATS_ELF_SECTIONS_H
 
+#include "base/elf_file.h"
 #include "container/container.h"
-#include "image/elf_file.h"
 
 typedef struct kdl_section_table {
   const kdl_region *file;

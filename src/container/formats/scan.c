@@ -11,9 +11,9 @@
  */
 #include "container/formats/scan.h"
 #include "base/bytes.h"
+#include "base/elf_file.h"
 #include "base/error.h"
 #include "base/magic.h"
-#include "image/elf_file.h"
 #include "image/image.h"
 
 #include <stdlib.h>

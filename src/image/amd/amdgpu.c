@@ -4,8 +4,8 @@
  * AMDGPU Backend", "ELF Code Object"). Their kernels are in image/amdgpu_metadata.c.
  */
 #include "base/bytes.h"
+#include "base/elf_file.h"
 #include "image/amd/limits.h"
-#include "image/elf_file.h"
 #include "image/readers.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
  * known. Kernels are what a dynamic loader would find by name.
  */
 #include "base/bytes.h"
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 #include "image/readers.h"
 
 #include <kdl/host_abi.h>
@@ -74,9 +74,9 @@ static kdl_status read_isa_needed(const kdl_elf *elf, const kdl_elf_note *note,
     size_t left = note->size - at;
     size_t size = left < 8 ? 0 : kdl_elf_load_u32(elf, property + 4);
     if (left < 8 || size > left - 8)
-      return kdl_image_malformed((uint64_t)(property - elf->data), "GNU property",
-                                 "found one of %zu bytes, expected it inside the %zu that are left",
-                                 size + 8, left);
+      return kdl_malformed_at((uint64_t)(property - elf->data), "GNU property",
+                              "found one of %zu bytes, expected it inside the %zu that are left",
+                              size + 8, left);
     if (kdl_elf_load_u32(elf, property) == property_x86_isa_needed && size >= 4)
       *out_levels |= kdl_elf_load_u32(elf, property + 8);
     size_t used = (8 + size + padding) & ~padding;

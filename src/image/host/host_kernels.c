@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The descriptions of kernels in a host image. */
 #include "base/bytes.h"
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 #include "image/host/host_object.h"
 #include "image/readers.h"
 
@@ -60,8 +60,8 @@ static kdl_status check_kernel(const kdl_host_object *object, const kdl_host_sym
   if (params > KDL_HOST_LIMIT_PARAMS || !is_extent(at + offsetof(kdl_host_kernel, block)) ||
       !is_extent(at + offsetof(kdl_host_kernel, tile)) ||
       (with_pointers && !has_pointers(object, symbol, params)))
-    return kdl_image_malformed((uint64_t)(at - object->data), "kernel",
-                               "%.200s is not a description of a kernel", symbol->name);
+    return kdl_malformed_at((uint64_t)(at - object->data), "kernel",
+                            "%.200s is not a description of a kernel", symbol->name);
   return KDL_OK;
 }
 

@@ -65,7 +65,7 @@ bool kdl_host_object_has(const kdl_host_object *object, uint64_t address, uint64
 static kdl_status read_header(kdl_host_object *object) {
   const uint8_t *data = object->data;
   if (object->size < sizeof(Elf64_Ehdr) || kdl_load_u32(data) != KDL_MAGIC_ELF)
-    return kdl_image_malformed(0, "ELF header", "found none, expected a shared object");
+    return kdl_malformed_at(0, "ELF header", "found none, expected a shared object");
   kdl_elf elf = kdl_elf_load_header(data);
   if (data[EI_CLASS] != ELFCLASS64 || data[EI_DATA] != ELFDATA2LSB ||
       (elf.machine != EM_X86_64 && elf.machine != EM_AARCH64 && elf.machine != EM_RISCV))
@@ -82,37 +82,37 @@ static kdl_status check_load(const kdl_host_object *object, uint64_t at,
                              const kdl_elf_segment *segment) {
   uint64_t before = object->end;
   if (!kdl_in_range(segment->offset, segment->file_size, object->size))
-    return kdl_image_malformed(at, "segment",
-                               "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                               ", expected them inside the image's %zu bytes",
-                               segment->file_size, segment->offset, object->size);
+    return kdl_malformed_at(at, "segment",
+                            "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                            ", expected them inside the image's %zu bytes",
+                            segment->file_size, segment->offset, object->size);
   if (segment->file_size > segment->memory_size ||
       (segment->flags & PF_X && segment->file_size < segment->memory_size))
-    return kdl_image_malformed(at, "segment",
-                               "found 0x%" PRIx64 " bytes of the file in 0x%" PRIx64
-                               " of memory, expected %s",
-                               segment->file_size, segment->memory_size,
-                               segment->flags & PF_X ? "as many, of code" : "no more");
+    return kdl_malformed_at(at, "segment",
+                            "found 0x%" PRIx64 " bytes of the file in 0x%" PRIx64
+                            " of memory, expected %s",
+                            segment->file_size, segment->memory_size,
+                            segment->flags & PF_X ? "as many, of code" : "no more");
   if (segment->alignment > page << 18 || (segment->alignment & (segment->alignment - 1)) ||
       (segment->offset - segment->address) & (segment->alignment ? segment->alignment - 1 : 0) ||
       (segment->offset - segment->address) % page)
-    return kdl_image_malformed(at, "segment",
-                               "found 0x%" PRIx64 " of the file at the address 0x%" PRIx64
-                               " with an alignment of 0x%" PRIx64
-                               ", expected a power of two that both agree with, and pages",
-                               segment->offset, segment->address, segment->alignment);
+    return kdl_malformed_at(at, "segment",
+                            "found 0x%" PRIx64 " of the file at the address 0x%" PRIx64
+                            " with an alignment of 0x%" PRIx64
+                            ", expected a power of two that both agree with, and pages",
+                            segment->offset, segment->address, segment->alignment);
   if (segment->address > KDL_HOST_LIMIT_SPAN ||
       segment->memory_size > KDL_HOST_LIMIT_SPAN - segment->address)
-    return kdl_image_malformed(at, "segment",
-                               "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
-                               ", expected them below 2 GiB",
-                               segment->memory_size, segment->address);
+    return kdl_malformed_at(at, "segment",
+                            "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                            ", expected them below 2 GiB",
+                            segment->memory_size, segment->address);
   if (object->segment_count && segment->address / page <= (before - 1) / page)
-    return kdl_image_malformed(at, "segment",
-                               "found the address 0x%" PRIx64
-                               ", expected a page behind the segment before it, which ends at "
-                               "0x%" PRIx64,
-                               segment->address, before);
+    return kdl_malformed_at(at, "segment",
+                            "found the address 0x%" PRIx64
+                            ", expected a page behind the segment before it, which ends at "
+                            "0x%" PRIx64,
+                            segment->address, before);
   if (segment->flags & PF_W && segment->flags & PF_X)
     return UNSUPPORTED("found a segment that is written and executed, which a host image cannot "
                        "have");
@@ -125,8 +125,8 @@ static kdl_status add_segment(kdl_host_object *object, uint64_t at,
     return KDL_OK;
   KDL_TRY(check_load(object, at, segment));
   if (object->segment_count == KDL_HOST_LIMIT_SEGMENTS)
-    return kdl_image_malformed(at, "segment", "found more than %d that are loaded, expected fewer",
-                               KDL_HOST_LIMIT_SEGMENTS);
+    return kdl_malformed_at(at, "segment", "found more than %d that are loaded, expected fewer",
+                            KDL_HOST_LIMIT_SEGMENTS);
   object->end = segment->address + segment->memory_size;
   if (segment->alignment > object->align)
     object->align = segment->alignment;
@@ -147,11 +147,11 @@ static kdl_status read_segments(kdl_host_object *object, kdl_host_extent *dynami
   uint64_t table = object->elf.segment_table, count = object->elf.segment_count;
   if (object->elf.segment_size != sizeof(Elf64_Phdr) || count > segment_limit ||
       !kdl_in_range(table, count * sizeof(Elf64_Phdr), object->size))
-    return kdl_image_malformed(offsetof(Elf64_Ehdr, e_phoff), "e_phoff",
-                               "found %" PRIu64 " segments of %u bytes at 0x%" PRIx64
-                               ", expected at most %d of %zu inside the image's %zu bytes",
-                               count, object->elf.segment_size, table, segment_limit,
-                               sizeof(Elf64_Phdr), object->size);
+    return kdl_malformed_at(offsetof(Elf64_Ehdr, e_phoff), "e_phoff",
+                            "found %" PRIu64 " segments of %u bytes at 0x%" PRIx64
+                            ", expected at most %d of %zu inside the image's %zu bytes",
+                            count, object->elf.segment_size, table, segment_limit,
+                            sizeof(Elf64_Phdr), object->size);
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t at = table + i * sizeof(Elf64_Phdr);
     kdl_elf_segment segment = kdl_elf_load_segment(&object->elf, object->data + at);
@@ -163,7 +163,7 @@ static kdl_status read_segments(kdl_host_object *object, kdl_host_extent *dynami
       break;
     case PT_DYNAMIC:
       if (dynamic->size)
-        status = kdl_image_malformed(at, "PT_DYNAMIC", "found a second one, expected one");
+        status = kdl_malformed_at(at, "PT_DYNAMIC", "found a second one, expected one");
       *dynamic = extent;
       break;
     case PT_GNU_RELRO:
@@ -185,17 +185,17 @@ static kdl_status read_segments(kdl_host_object *object, kdl_host_extent *dynami
       return status;
   }
   if (!object->segment_count || !dynamic->size)
-    return kdl_image_malformed(table, "segments", "found no %s one, expected a shared object",
-                               object->segment_count ? "dynamic" : "loadable");
+    return kdl_malformed_at(table, "segments", "found no %s one, expected a shared object",
+                            object->segment_count ? "dynamic" : "loadable");
   const kdl_elf_segment *holds = segment_of(object, object->read_only.address);
   if (object->read_only.size &&
       (!holds || !(holds->flags & PF_W) ||
        !kdl_in_range(object->read_only.address - holds->address, object->read_only.size,
                      end_of_page(holds->address + holds->memory_size) - holds->address)))
-    return kdl_image_malformed(table, "PT_GNU_RELRO",
-                               "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
-                               ", expected them in a segment that is written",
-                               object->read_only.size, object->read_only.address);
+    return kdl_malformed_at(table, "PT_GNU_RELRO",
+                            "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                            ", expected them in a segment that is written",
+                            object->read_only.size, object->read_only.address);
   return KDL_OK;
 }
 
@@ -206,10 +206,10 @@ static kdl_status read_dynamic(const kdl_host_object *object, kdl_host_extent ex
                                dynamic_table *out) {
   const uint8_t *entries = kdl_host_object_at(object, extent.address, extent.size);
   if (!entries)
-    return kdl_image_malformed(0, "PT_DYNAMIC",
-                               "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
-                               ", expected them in the file's part of a segment",
-                               extent.size, extent.address);
+    return kdl_malformed_at(0, "PT_DYNAMIC",
+                            "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                            ", expected them in the file's part of a segment",
+                            extent.size, extent.address);
   for (uint64_t at = 0; extent.size - at >= dynamic_size; at += dynamic_size) {
     uint64_t tag = kdl_load_u64(entries + at), value = kdl_load_u64(entries + at + 8);
     uint64_t place = (uint64_t)(entries - object->data) + at;
@@ -223,15 +223,15 @@ static kdl_status read_dynamic(const kdl_host_object *object, kdl_host_extent ex
       out->places[tag] = place;
     }
   }
-  return kdl_image_malformed((uint64_t)(entries - object->data), "PT_DYNAMIC",
-                             "found no DT_NULL, expected one as its end");
+  return kdl_malformed_at((uint64_t)(entries - object->data), "PT_DYNAMIC",
+                          "found no DT_NULL, expected one as its end");
 }
 
 static kdl_status outside(uint64_t place, const char *what, uint64_t address, uint64_t size) {
-  return kdl_image_malformed(place, what,
-                             "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
-                             ", expected them in the file's part of a segment",
-                             size, address);
+  return kdl_malformed_at(place, what,
+                          "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                          ", expected them in the file's part of a segment",
+                          size, address);
 }
 
 /* A table of entries of a fixed size, by the tags of its address, its size, and an entry's. */
@@ -244,7 +244,7 @@ static kdl_status read_table(const kdl_host_object *object, const dynamic_table 
     return KDL_OK;
   if (table.size % entry_size ||
       (entry_tag && dynamic->places[entry_tag] && dynamic->values[entry_tag] != entry_size))
-    return kdl_image_malformed(
+    return kdl_malformed_at(
         place, what,
         "found 0x%" PRIx64 " bytes of entries of %" PRIu64 ", expected a multiple of %" PRIu64,
         table.size, entry_tag ? dynamic->values[entry_tag] : entry_size, entry_size);
@@ -288,11 +288,11 @@ static kdl_status count_by_gnu_hash(const kdl_host_object *object, const dynamic
       return KDL_OK;
     }
   }
-  return kdl_image_malformed(dynamic->gnu_hash_place, "DT_GNU_HASH",
-                             "found a chain from symbol %" PRIu64
-                             " on without an end, expected one inside the table, which begins "
-                             "with symbol %" PRIu64,
-                             last, first);
+  return kdl_malformed_at(dynamic->gnu_hash_place, "DT_GNU_HASH",
+                          "found a chain from symbol %" PRIu64
+                          " on without an end, expected one inside the table, which begins "
+                          "with symbol %" PRIu64,
+                          last, first);
 }
 
 static kdl_status count_symbols(const kdl_host_object *object, const dynamic_table *dynamic,
@@ -346,10 +346,10 @@ static kdl_status check_symbol(const kdl_host_object *object, uint64_t index) {
       index * KDL_HOST_SYMBOL_SIZE;
   uint32_t name = kdl_load_u32(object->data + place);
   if (name >= object->strings.size)
-    return kdl_image_malformed(place, "symbol",
-                               "found a name at 0x%" PRIx32
-                               " of the string table, expected less than 0x%" PRIx64,
-                               name, object->strings.size);
+    return kdl_malformed_at(place, "symbol",
+                            "found a name at 0x%" PRIx32
+                            " of the string table, expected less than 0x%" PRIx64,
+                            name, object->strings.size);
   kdl_host_symbol symbol = kdl_host_object_symbol(object, index);
   if (symbol.type == STT_TLS)
     return thread_local_found(symbol.name);
@@ -367,11 +367,11 @@ static kdl_status check_symbol(const kdl_host_object *object, uint64_t index) {
   bool is_function = symbol.type == STT_FUNC;
   if ((is_function || symbol.type == STT_OBJECT) && !symbol.is_absolute &&
       !kdl_host_object_has(object, symbol.address, symbol.size, false, is_function))
-    return kdl_image_malformed(place, "symbol",
-                               "found %.128s of 0x%" PRIx64 " bytes at the address 0x%" PRIx64
-                               ", expected it in a segment%s",
-                               symbol.name, symbol.size, symbol.address,
-                               is_function ? " of code" : "");
+    return kdl_malformed_at(place, "symbol",
+                            "found %.128s of 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                            ", expected it in a segment%s",
+                            symbol.name, symbol.size, symbol.address,
+                            is_function ? " of code" : "");
   return KDL_OK;
 }
 
@@ -381,9 +381,9 @@ static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dyn
   const uint8_t *strings =
       kdl_host_object_at(object, object->strings.address, object->strings.size);
   if (object->strings.size == 0 || strings[0] || strings[object->strings.size - 1])
-    return kdl_image_malformed(dynamic->places[DT_STRTAB], "DT_STRTAB",
-                               "found %s, expected strings that begin and end with a NUL",
-                               object->strings.size ? "other bytes" : "no table");
+    return kdl_malformed_at(dynamic->places[DT_STRTAB], "DT_STRTAB",
+                            "found %s, expected strings that begin and end with a NUL",
+                            object->strings.size ? "other bytes" : "no table");
   object->symbols =
       (kdl_host_extent){dynamic->values[DT_SYMTAB], object->symbol_count * KDL_HOST_SYMBOL_SIZE};
   if (object->symbol_count == 0 ||
@@ -394,9 +394,8 @@ static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dyn
   /* They are read once more when the image was loaded. */
   if (segment_of(object, object->symbols.address)->flags & PF_W ||
       segment_of(object, object->strings.address)->flags & PF_W)
-    return kdl_image_malformed(
-        dynamic->places[DT_SYMTAB], "DT_SYMTAB",
-        "found names in a segment that is written, expected them in another");
+    return kdl_malformed_at(dynamic->places[DT_SYMTAB], "DT_SYMTAB",
+                            "found names in a segment that is written, expected them in another");
   for (uint64_t i = 0; i < object->symbol_count; ++i)
     KDL_TRY(check_symbol(object, i));
   return KDL_OK;
@@ -426,10 +425,10 @@ static kdl_status check_needed(const kdl_host_object *object, kdl_host_extent ex
     if (kdl_load_u64(entries + at) != DT_NEEDED)
       continue;
     if (name >= object->strings.size)
-      return kdl_image_malformed((uint64_t)(entries - object->data) + at, "DT_NEEDED",
-                                 "found a name at 0x%" PRIx64
-                                 " of the string table, expected less than 0x%" PRIx64,
-                                 name, object->strings.size);
+      return kdl_malformed_at((uint64_t)(entries - object->data) + at, "DT_NEEDED",
+                              "found a name at 0x%" PRIx64
+                              " of the string table, expected less than 0x%" PRIx64,
+                              name, object->strings.size);
     if (!is_known_library((const char *)strings + name))
       return UNSUPPORTED("it needs the library '%.128s', expected none but libc and libm: link it "
                          "into the image",
@@ -441,7 +440,7 @@ static kdl_status check_needed(const kdl_host_object *object, kdl_host_extent ex
 static kdl_status check_function(const kdl_host_object *object, const char *what,
                                  uint64_t function) {
   if (function && !kdl_host_object_has(object, function, 1, false, true))
-    return kdl_image_malformed(
+    return kdl_malformed_at(
         0, what, "found the address 0x%" PRIx64 ", expected one in a segment of code", function);
   return KDL_OK;
 }

@@ -11,7 +11,7 @@
 #ifndef KDL_IMAGE_HOST_HOST_OBJECT_H
 #define KDL_IMAGE_HOST_HOST_OBJECT_H
 
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 
 #include <kdl/host_abi.h>
 #include <kdl/kdl.h>

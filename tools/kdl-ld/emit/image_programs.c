@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "emit/image_programs.h"
 
+#include "base/elf_file.h"
 #include "base/error.h"
 #include "emit/program.h"
-#include "image/elf_file.h"
 #include "image/host/host_object.h"
 #include "linker/runtime.h"
 #include "system/environment.h"

@@ -2,10 +2,10 @@
 /* What a library takes of the machine: the runtimes that it is linked against (DT_NEEDED), or that
  * CUDA's is linked into it, whether a device's driver has what they take, and the CPU. */
 #include "base/bytes.h"
+#include "base/elf_file.h"
 #include "base/magic.h"
 #include "base/text.h"
 #include "check/check.h"
-#include "image/elf_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -31,8 +31,9 @@ thin_left thin_report_all_left(const thin_report *report) {
 
 thin_kind thin_sniff(const uint8_t *data, uint64_t size) {
   enum { container_header = 16, offload_header = 32 };
+  _Static_assert((int)THIN_SNIFF_SIZE == (int)KDL_SNIFF_SIZE, "as libkdl");
   kdl_image_kind kind;
-  switch (kdl_file_sniff(data, size < KDL_SNIFF_SIZE ? (size_t)size : KDL_SNIFF_SIZE, &kind)) {
+  switch (kdl_file_sniff(data, size < THIN_SNIFF_SIZE ? (size_t)size : THIN_SNIFF_SIZE, &kind)) {
   case KDL_FILE_LINKED:
     return THIN_KIND_LINKED;
   case KDL_FILE_OBJECT:

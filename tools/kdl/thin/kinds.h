@@ -25,6 +25,8 @@ typedef enum thin_kind {
   THIN_KIND_ZIP,
 } thin_kind;
 
+/* As many first bytes as there are, up to THIN_SNIFF_SIZE, decide. */
+enum { THIN_SNIFF_SIZE = 256 };
 thin_kind thin_sniff(const uint8_t *data, uint64_t size);
 
 /* A part of a file that is being written again. */

@@ -4,7 +4,7 @@
 #ifndef KDL_TOOL_THIN_ELF_IMAGE_H
 #define KDL_TOOL_THIN_ELF_IMAGE_H
 
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 
 /* Tags that <elf.h> lacks. */
 enum {

@@ -6,7 +6,7 @@
  * elsewhere, or sections share bytes, the object stays as it is.
  */
 #include "base/bytes.h"
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 #include "thin/kinds.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* The members of an archive that hold device code, each thinned as a file by itself would be. */
 #include "base/error.h"
 #include "check/check.h"
-#include "image/image.h"
 #include "library/library.h"
 #include "thin/zip/zip.h"
 
@@ -149,7 +148,7 @@ static kdl_status thin_library(const thinning *work, zip_member *member, const c
 }
 
 static kdl_status thin_member(const thinning *work, zip_member *member) {
-  uint8_t head[KDL_SNIFF_SIZE];
+  uint8_t head[THIN_SNIFF_SIZE];
   size_t size;
   KDL_TRY(zip_peek(work->archive, member, head, sizeof head, &size));
   if (!check_is_code(head, size))

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/magic.h"
-#include "image/readers.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -153,46 +152,46 @@ LOADER bool table_fits(uint64_t offset, uint64_t count, uint64_t stride, size_t 
 
 static kdl_status refuse_section_table(const kdl_elf *elf) {
   if (elf->section_size != KDL_ELF_SIZE(elf, Shdr))
-    return kdl_image_malformed(FIELD(elf, Ehdr, e_shentsize), "section table",
-                               "found entries of %u bytes, expected %zu", elf->section_size,
-                               KDL_ELF_SIZE(elf, Shdr));
-  return kdl_image_malformed(FIELD(elf, Ehdr, e_shoff), "section table",
-                             "found %" PRIu64 " entries at 0x%" PRIx64
-                             ", expected them inside the image's 0x%zx bytes",
-                             elf->section_count, elf->section_table, elf->size);
+    return kdl_malformed_at(FIELD(elf, Ehdr, e_shentsize), "section table",
+                            "found entries of %u bytes, expected %zu", elf->section_size,
+                            KDL_ELF_SIZE(elf, Shdr));
+  return kdl_malformed_at(FIELD(elf, Ehdr, e_shoff), "section table",
+                          "found %" PRIu64 " entries at 0x%" PRIx64
+                          ", expected them inside the image's 0x%zx bytes",
+                          elf->section_count, elf->section_table, elf->size);
 }
 
 static kdl_status refuse_segment_table(const kdl_elf *elf) {
   if (elf->segment_size != KDL_ELF_SIZE(elf, Phdr))
-    return kdl_image_malformed(FIELD(elf, Ehdr, e_phentsize), "segment table",
-                               "found entries of %u bytes, expected %zu", elf->segment_size,
-                               KDL_ELF_SIZE(elf, Phdr));
-  return kdl_image_malformed(FIELD(elf, Ehdr, e_phoff), "segment table",
-                             "found %" PRIu64 " entries at 0x%" PRIx64
-                             ", expected them inside the image's 0x%zx bytes",
-                             elf->segment_count, elf->segment_table, elf->size);
+    return kdl_malformed_at(FIELD(elf, Ehdr, e_phentsize), "segment table",
+                            "found entries of %u bytes, expected %zu", elf->segment_size,
+                            KDL_ELF_SIZE(elf, Phdr));
+  return kdl_malformed_at(FIELD(elf, Ehdr, e_phoff), "segment table",
+                          "found %" PRIu64 " entries at 0x%" PRIx64
+                          ", expected them inside the image's 0x%zx bytes",
+                          elf->segment_count, elf->segment_table, elf->size);
 }
 
 static kdl_status check_identity(const uint8_t *data, size_t size) {
   if (size < 20 || kdl_load_u32(data) != KDL_MAGIC_ELF)
-    return kdl_image_malformed(0, "e_ident", "found no ELF header, expected 7f 45 4c 46");
+    return kdl_malformed_at(0, "e_ident", "found no ELF header, expected 7f 45 4c 46");
   if (data[EI_CLASS] != ELFCLASS32 && data[EI_CLASS] != ELFCLASS64)
-    return kdl_image_malformed(EI_CLASS, "EI_CLASS", "found %u, expected 1 or 2", data[EI_CLASS]);
+    return kdl_malformed_at(EI_CLASS, "EI_CLASS", "found %u, expected 1 or 2", data[EI_CLASS]);
   if (data[EI_DATA] != ELFDATA2LSB && data[EI_DATA] != ELFDATA2MSB)
-    return kdl_image_malformed(EI_DATA, "EI_DATA", "found %u, expected 1 or 2", data[EI_DATA]);
+    return kdl_malformed_at(EI_DATA, "EI_DATA", "found %u, expected 1 or 2", data[EI_DATA]);
   size_t needed = data[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);
   if (size < needed)
-    return kdl_image_malformed(0, "ELF header", "found %zu bytes, expected at least %zu", size,
-                               needed);
+    return kdl_malformed_at(0, "ELF header", "found %zu bytes, expected at least %zu", size,
+                            needed);
   return KDL_OK;
 }
 
 /* Checks the tables of a file of any kind, and names what is wrong. */
 static kdl_status check_tables(kdl_elf *elf) {
   if (elf->section_table && !kdl_in_range(elf->section_table, KDL_ELF_SIZE(elf, Shdr), elf->size))
-    return kdl_image_malformed(FIELD(elf, Ehdr, e_shoff), "e_shoff",
-                               "found 0x%" PRIx64 ", expected at most 0x%zx: the image ends there",
-                               elf->section_table, elf->size);
+    return kdl_malformed_at(FIELD(elf, Ehdr, e_shoff), "e_shoff",
+                            "found 0x%" PRIx64 ", expected at most 0x%zx: the image ends there",
+                            elf->section_table, elf->size);
   if (kdl_elf_is_extended(elf)) {
     kdl_elf_section first = kdl_elf_load_section(elf, elf->data + elf->section_table);
     kdl_elf_extend(elf, &first);
@@ -241,9 +240,9 @@ kdl_status kdl_elf_open(const uint8_t *data, size_t size, kdl_elf *out_elf) {
 
 kdl_status kdl_elf_read_section(const kdl_elf *elf, uint64_t index, kdl_elf_section *out_section) {
   if (index >= elf->section_count)
-    return kdl_image_malformed(FIELD(elf, Ehdr, e_shoff), "section index",
-                               "found %" PRIu64 ", expected less than %" PRIu64, index,
-                               elf->section_count);
+    return kdl_malformed_at(FIELD(elf, Ehdr, e_shoff), "section index",
+                            "found %" PRIu64 ", expected less than %" PRIu64, index,
+                            elf->section_count);
   uint64_t at = elf->section_table + index * elf->section_size;
   *out_section = LOAD(load_section, elf, elf->data + at);
   out_section->header = at;
@@ -263,26 +262,26 @@ static uint64_t next_of_type(const kdl_elf *elf, uint64_t index, uint32_t type) 
 static kdl_status check_contents(const kdl_elf *elf, const kdl_elf_section *section) {
   if (kdl_in_range(section->offset, section->size, elf->size))
     return KDL_OK;
-  return kdl_image_malformed(section->header + FIELD(elf, Shdr, sh_offset), "sh_offset",
-                             "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                             ", expected them inside the image's 0x%zx bytes",
-                             section->size, section->offset, elf->size);
+  return kdl_malformed_at(section->header + FIELD(elf, Shdr, sh_offset), "sh_offset",
+                          "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                          ", expected them inside the image's 0x%zx bytes",
+                          section->size, section->offset, elf->size);
 }
 
 static kdl_status read_string(const kdl_elf *elf, const kdl_elf_section *strings, uint32_t offset,
                               const char **out_text, size_t *out_length) {
   if (offset >= strings->size)
-    return kdl_image_malformed(strings->offset, "string table",
-                               "found a name at 0x%" PRIx32 " of it, expected less than 0x%" PRIx64,
-                               offset, strings->size);
+    return kdl_malformed_at(strings->offset, "string table",
+                            "found a name at 0x%" PRIx32 " of it, expected less than 0x%" PRIx64,
+                            offset, strings->size);
   const char *text = (const char *)elf->data + strings->offset + offset;
   uint64_t left = strings->size - offset;
   size_t look = left < KDL_ELF_LIMIT_NAME ? (size_t)left : KDL_ELF_LIMIT_NAME;
   const char *end = memchr(text, 0, look);
   if (!end)
-    return kdl_image_malformed(strings->offset + offset, "name",
-                               "found no terminating NUL in %zu bytes, expected one%s", look,
-                               look < left ? "" : " before the string table ends");
+    return kdl_malformed_at(strings->offset + offset, "name",
+                            "found no terminating NUL in %zu bytes, expected one%s", look,
+                            look < left ? "" : " before the string table ends");
   *out_text = text;
   *out_length = (size_t)(end - text);
   return KDL_OK;
@@ -291,9 +290,9 @@ static kdl_status read_string(const kdl_elf *elf, const kdl_elf_section *strings
 static kdl_status read_strings(const kdl_elf *elf, uint64_t index, kdl_elf_section *out_strings) {
   kdl_status status = kdl_elf_read_section(elf, index, out_strings);
   if (status == KDL_OK && out_strings->type != SHT_STRTAB)
-    return kdl_image_malformed(out_strings->header + 4, "sh_type",
-                               "found %" PRIu32 " for the section of names, expected %d",
-                               out_strings->type, SHT_STRTAB);
+    return kdl_malformed_at(out_strings->header + 4, "sh_type",
+                            "found %" PRIu32 " for the section of names, expected %d",
+                            out_strings->type, SHT_STRTAB);
   return status == KDL_OK ? check_contents(elf, out_strings) : status;
 }
 
@@ -342,9 +341,9 @@ kdl_status kdl_elf_find_section(const kdl_elf *elf, const char *name, kdl_elf_se
 static kdl_status check_symbols(const kdl_elf *elf, kdl_elf_symbols *symbols) {
   uint64_t stride = KDL_ELF_SIZE(elf, Sym);
   if (symbols->table.entry_size != stride)
-    return kdl_image_malformed(symbols->table.header + FIELD(elf, Shdr, sh_entsize), "sh_entsize",
-                               "found symbols of %" PRIu64 " bytes, expected %" PRIu64,
-                               symbols->table.entry_size, stride);
+    return kdl_malformed_at(symbols->table.header + FIELD(elf, Shdr, sh_entsize), "sh_entsize",
+                            "found symbols of %" PRIu64 " bytes, expected %" PRIu64,
+                            symbols->table.entry_size, stride);
   symbols->count = symbols->table.size / stride;
   kdl_status status = check_contents(elf, &symbols->table);
   return status == KDL_OK ? read_strings(elf, symbols->table.link, &symbols->strings) : status;
@@ -395,10 +394,10 @@ static kdl_status check_segment(const kdl_elf *elf, uint64_t index) {
   kdl_elf_segment segment = read_segment(elf, index);
   if (kdl_in_range(segment.offset, segment.file_size, elf->size))
     return KDL_OK;
-  return kdl_image_malformed(elf->segment_table + index * elf->segment_size, "p_offset",
-                             "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                             ", expected them inside the image's 0x%zx bytes",
-                             segment.file_size, segment.offset, elf->size);
+  return kdl_malformed_at(elf->segment_table + index * elf->segment_size, "p_offset",
+                          "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                          ", expected them inside the image's 0x%zx bytes",
+                          segment.file_size, segment.offset, elf->size);
 }
 
 /* Moves to the next section or segment that holds notes; at the end leaves none. */
@@ -452,19 +451,19 @@ kdl_status kdl_elf_next_note(kdl_elf_notes *notes, kdl_elf_note *out_note) {
   const uint8_t *header = notes->elf->data + notes->offset;
   uint64_t size = notes->end - notes->offset;
   if (size < note_header_size)
-    return kdl_image_malformed(notes->offset, "note",
-                               "found %" PRIu64 " bytes, expected a header of %d", size,
-                               note_header_size);
+    return kdl_malformed_at(notes->offset, "note",
+                            "found %" PRIu64 " bytes, expected a header of %d", size,
+                            note_header_size);
   /* Words of 4 bytes in both classes; only where the section says 8 is the padding to 8. */
   uint64_t alignment = notes->alignment == 8 ? 8 : 4;
   uint64_t owner_size = kdl_elf_load_u32(notes->elf, header);
   uint64_t data_size = kdl_elf_load_u32(notes->elf, header + 4);
   uint64_t data_at = align_up(note_header_size + owner_size, alignment);
   if (!kdl_in_range(note_header_size, owner_size, size) || !kdl_in_range(data_at, data_size, size))
-    return kdl_image_malformed(notes->offset, "note",
-                               "found %" PRIu64 " bytes of owner and %" PRIu64
-                               " of description, expected at most %" PRIu64 " in all",
-                               owner_size, data_size, size - note_header_size);
+    return kdl_malformed_at(notes->offset, "note",
+                            "found %" PRIu64 " bytes of owner and %" PRIu64
+                            " of description, expected at most %" PRIu64 " in all",
+                            owner_size, data_size, size - note_header_size);
   *out_note = (kdl_elf_note){
       .owner = (const char *)header + note_header_size,
       .owner_length = (size_t)owner_size,

@@ -8,8 +8,8 @@
  *                    checked when it is read, so a caller only walks; a damaged part that is not
  *                    asked for is not noticed
  */
-#ifndef KDL_IMAGE_ELF_FILE_H
-#define KDL_IMAGE_ELF_FILE_H
+#ifndef KDL_BASE_ELF_FILE_H
+#define KDL_BASE_ELF_FILE_H
 
 #include <kdl/kdl.h>
 

@@ -42,6 +42,19 @@ static inline size_t kdl_array_first(const void *items, size_t count, size_t siz
 /* ------------------------------------------------------------------------------------------ */
 /* Sorting                                                                                      */
 
+static inline int kdl_array_compare(const void *left, const void *right, void *offset) {
+  uint64_t a, b;
+  memcpy(&a, (const char *)left + *(const size_t *)offset, sizeof a);
+  memcpy(&b, (const char *)right + *(const size_t *)offset, sizeof b);
+  return (a > b) - (a < b);
+}
+
+/* Puts elements in the order that kdl_array_first takes. */
+static inline void kdl_array_sort(void *items, size_t count, size_t size, size_t offset) {
+  if (count)
+    qsort_r(items, count, size, kdl_array_compare, &offset);
+}
+
 /* qsort for lists that are nearly always short: a few elements are put in order where they stand.
  */
 static inline void kdl_sort(void *elements, size_t count, size_t size,

@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,6 +46,15 @@ kdl_status(kdl_fail)(kdl_status status, const char *format, ...) {
 
 kdl_status(kdl_fail_null)(const char *call, const char *name) {
   return kdl_fail(KDL_BAD_CALL, "%s: found NULL for %s, expected a pointer", call, name);
+}
+
+kdl_status(kdl_malformed_at)(uint64_t offset, const char *field, const char *format, ...) {
+  char message[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  return kdl_fail(KDL_BAD_FILE, "offset 0x%" PRIx64 ": %s: %s", offset, field, message);
 }
 
 void kdl_error_prefix(const char *format, ...) {

@@ -26,6 +26,11 @@ kdl_status kdl_status_of(int reason);
 /* Puts `context: ` before the recorded message. */
 void kdl_error_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Records "offset 0xN: FIELD: ..." and returns KDL_BAD_FILE, for readers of formats. The text after
+ * the field says what was found and what was expected. */
+kdl_status kdl_malformed_at(uint64_t offset, const char *field, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Gives the recorded failure a number, for callers that tell it from others. */
 void kdl_error_set_code(int64_t code);
 
@@ -57,6 +62,7 @@ static inline kdl_status kdl_not_ok(kdl_status status) {
 #define kdl_fail(...) kdl_not_ok(kdl_fail(__VA_ARGS__))
 #define kdl_fail_code(...) kdl_not_ok(kdl_fail_code(__VA_ARGS__))
 #define kdl_fail_null(...) kdl_not_ok(kdl_fail_null(__VA_ARGS__))
+#define kdl_malformed_at(...) kdl_not_ok(kdl_malformed_at(__VA_ARGS__))
 #define kdl_error_status() kdl_not_ok(kdl_error_status())
 
 #endif

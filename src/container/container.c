@@ -354,10 +354,6 @@ const uint8_t *kdl_region_header(const kdl_region *region, uint64_t offset, cons
   return NULL;
 }
 
-static bool is_archive(const uint8_t *head, size_t size) {
-  return size >= 8 && (memcmp(head, "!<arch>\n", 8) == 0 || memcmp(head, "!<thin>\n", 8) == 0);
-}
-
 kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context *scope,
                               const kdl_region *region, kdl_unknown what_if_unknown) {
   if (scope->depth >= KDL_LIMIT_DEPTH)
@@ -368,9 +364,10 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
   const uint8_t *head = kdl_region_peek(region, 0, look);
   if (!head)
     return kdl_error_status();
-  if (is_archive(head, look))
+  kdl_image_kind kind;
+  kdl_file_kind file = kdl_file_sniff(head, look, &kind);
+  if (file == KDL_FILE_ARCHIVE || file == KDL_FILE_THIN_ARCHIVE)
     return kdl_parse_archive(container, scope, region);
-  kdl_image_kind kind = kdl_image_sniff(head, look);
   if (kind == KDL_IMAGE_UNKNOWN && what_if_unknown == KDL_UNKNOWN_IS_ERROR) {
     /* Before a user's file is refused, a longer look: PTX may begin with a licence. */
     look = region->size < longest_comment ? (size_t)region->size : (size_t)longest_comment;
@@ -384,7 +381,7 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
   const char *known = look ? "unknown first bytes" : "an empty file";
   if (look >= 4 && memcmp(head, "HIPK", 4) == 0)
     known = "unknown first bytes (a marker of rocm-kpack: the code is in a .kpack file beside)";
-  if (look >= 4 && memcmp(head, "PK\3\4", 4) == 0)
+  if (file == KDL_FILE_ZIP)
     known = "a zip archive (kdl check and kdl thin read its members, others take them unpacked)";
   const bool is_coff = kind == KDL_IMAGE_UNKNOWN && kdl_coff_begins(head, look);
   if (is_coff) {

@@ -295,7 +295,6 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_parse_cont
                                   const kdl_region *region);
 /* One section of an object that was bundled as -type=o: named by the magic and a bundle ID, it
  * holds one device's object. `id` must be in the container's arena. */
-#define KDL_CLANG_BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region, kdl_string id);
 /* Adds the image that a bundle ID names; `image` says where it lies, `id` is in the arena. */

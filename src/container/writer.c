@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "base/sized.h"
 #include "container/codec/deflate.h"
 #include "container/container.h"
@@ -206,8 +207,7 @@ static kdl_status plan(binary *out, const kdl_writer *writer, size_t first, size
 
 /* `out` holds binary->images_offset zero bytes, or more. */
 static void emit_tables(const binary *plan, uint8_t *out) {
-  static const uint8_t magic[4] = {0x10, 0xff, 0x10, 0xad};
-  memcpy(out, magic, sizeof magic);
+  kdl_store_u32(out, KDL_MAGIC_OFFLOAD);
   uint64_t header_size = header_size_of(plan->format);
   kdl_store_u32(out + 4, (uint32_t)(plan->format & version_mask));
   kdl_store_u64(out + 8, plan->size);

@@ -3,8 +3,10 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "image/readers.h"
 
+#include <elf.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,11 +75,10 @@ static const struct {
   uint32_t word;
   kdl_image_kind kind;
 } magics[] = {
-    {0xad10ff10, KDL_IMAGE_OFFLOAD},  {0x424f4343, KDL_IMAGE_BUNDLE}, /* "CCOB" */
-    {0xba55ed50, KDL_IMAGE_FATBIN},   {0xdec04342, KDL_IMAGE_BITCODE},
-    {0x0b17c0de, KDL_IMAGE_BITCODE}, /* in the wrapper that Apple's tools want */
-    {0x07230203, KDL_IMAGE_SPIRV},    {0x03022307, KDL_IMAGE_SPIRV}, /* big-endian */
-    {0x51534bf7, KDL_IMAGE_SEQUENCE},                                /* sequence/file/saved.h */
+    {KDL_MAGIC_OFFLOAD, KDL_IMAGE_OFFLOAD},         {KDL_MAGIC_PACKED_BUNDLE, KDL_IMAGE_BUNDLE},
+    {KDL_MAGIC_FATBIN, KDL_IMAGE_FATBIN},           {KDL_MAGIC_BITCODE, KDL_IMAGE_BITCODE},
+    {KDL_MAGIC_WRAPPED_BITCODE, KDL_IMAGE_BITCODE}, {KDL_MAGIC_SPIRV, KDL_IMAGE_SPIRV},
+    {KDL_MAGIC_SPIRV_BIG_ENDIAN, KDL_IMAGE_SPIRV},  {KDL_MAGIC_SEQUENCE, KDL_IMAGE_SEQUENCE},
 };
 
 static kdl_image_kind elf_kind(const uint8_t *head, size_t size) {
@@ -85,12 +86,11 @@ static kdl_image_kind elf_kind(const uint8_t *head, size_t size) {
     uint16_t machine;
     kdl_image_kind kind;
   } device_machines[] = {
-      {190, KDL_IMAGE_CUBIN}, /* EM_CUDA */
-      {205, KDL_IMAGE_ZEBIN}, /* EM_INTELGT */
-      {224, KDL_IMAGE_HSACO}, /* EM_AMDGPU */
+      {EM_CUDA, KDL_IMAGE_CUBIN},
+      {205, KDL_IMAGE_ZEBIN}, /* EM_INTELGT, which <elf.h> lacks */
+      {EM_AMDGPU, KDL_IMAGE_HSACO},
   };
-  const uint8_t little_endian = 1;
-  if (size >= 20 && head[5] == little_endian) {
+  if (size >= 20 && head[EI_DATA] == ELFDATA2LSB) {
     for (size_t i = 0; i < sizeof device_machines / sizeof *device_machines; ++i) {
       if (kdl_load_u16(head + 18) == device_machines[i].machine)
         return device_machines[i].kind;
@@ -100,10 +100,10 @@ static kdl_image_kind elf_kind(const uint8_t *head, size_t size) {
 }
 
 kdl_image_kind kdl_image_sniff(const void *head, size_t size) {
-  static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
+  static const char bundle[] = KDL_MAGIC_BUNDLE;
   if (size >= 4) {
     uint32_t word = kdl_load_u32(head);
-    if (word == 0x464c457f) /* "\x7fELF" */
+    if (word == KDL_MAGIC_ELF)
       return elf_kind(head, size);
     for (size_t i = 0; i < sizeof magics / sizeof *magics; ++i) {
       if (word == magics[i].word)
@@ -115,28 +115,49 @@ kdl_image_kind kdl_image_sniff(const void *head, size_t size) {
   return kdl_ptx_begins(head, size) ? KDL_IMAGE_PTX : KDL_IMAGE_UNKNOWN;
 }
 
+static kdl_file_kind sniff_elf(const uint8_t *head, size_t size, kdl_image_kind kind) {
+  bool is_big_endian = size >= 20 && head[EI_DATA] == ELFDATA2MSB;
+  unsigned type = size < 20       ? ET_NONE
+                  : is_big_endian ? (unsigned)(head[16] << 8 | head[17])
+                                  : kdl_load_u16(head + 16);
+  if (type == ET_REL && size >= sizeof(Elf64_Ehdr) && head[EI_CLASS] == ELFCLASS64 &&
+      head[EI_DATA] == ELFDATA2LSB)
+    return KDL_FILE_OBJECT;
+  return kind == KDL_IMAGE_OBJECT && (type == ET_EXEC || type == ET_DYN) ? KDL_FILE_LINKED
+                                                                         : KDL_FILE_IMAGE;
+}
+
+kdl_file_kind kdl_file_sniff(const void *head, size_t size, kdl_image_kind *out_kind) {
+  *out_kind = kdl_image_sniff(head, size);
+  uint32_t word = size >= 4 ? kdl_load_u32(head) : 0;
+  if (word == KDL_MAGIC_ELF)
+    return sniff_elf(head, size, *out_kind);
+  if (*out_kind != KDL_IMAGE_UNKNOWN)
+    return KDL_FILE_IMAGE;
+  if (word == KDL_MAGIC_ZIP || word == KDL_MAGIC_EMPTY_ZIP)
+    return KDL_FILE_ZIP;
+  if (size >= KDL_MAGIC_ARCHIVE_SIZE) {
+    if (memcmp(head, KDL_MAGIC_ARCHIVE, KDL_MAGIC_ARCHIVE_SIZE) == 0)
+      return KDL_FILE_ARCHIVE;
+    if (memcmp(head, KDL_MAGIC_THIN_ARCHIVE, KDL_MAGIC_ARCHIVE_SIZE) == 0)
+      return KDL_FILE_THIN_ARCHIVE;
+  }
+  return size >= 2 && memcmp(head, "MZ", 2) == 0 ? KDL_FILE_DOS : KDL_FILE_UNKNOWN;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
-
-kdl_status(kdl_image_malformed)(uint64_t offset, const char *field, const char *format, ...) {
-  char message[512];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
-  va_end(args);
-  return kdl_fail(KDL_BAD_FILE, "offset 0x%" PRIx64 ": %s: %s", offset, field, message);
-}
 
 kdl_status kdl_target_append(char *field, size_t room, const char *what, const char *text,
                              size_t length, uint64_t offset) {
   size_t used = strlen(field);
   if (length > room - 1 - used)
-    return kdl_image_malformed(offset, what, "found %zu bytes, expected at most %zu", used + length,
-                               room - 1);
+    return kdl_malformed_at(offset, what, "found %zu bytes, expected at most %zu", used + length,
+                            room - 1);
   for (size_t i = 0; i < length; ++i) {
     if (text[i] <= ' ' || text[i] > '~')
-      return kdl_image_malformed(offset, what, "found byte 0x%02x in it, expected printable text",
-                                 (unsigned char)text[i]);
+      return kdl_malformed_at(offset, what, "found byte 0x%02x in it, expected printable text",
+                              (unsigned char)text[i]);
   }
   memcpy(field + used, text, length);
   field[used + length] = '\0';

@@ -23,6 +23,21 @@ enum { KDL_SNIFF_SIZE = 256 };
  * opens with a longer comment. */
 kdl_image_kind kdl_image_sniff(const void *head, size_t size);
 
+/* What a file is by its first bytes, images among others. */
+typedef enum kdl_file_kind {
+  KDL_FILE_UNKNOWN,
+  KDL_FILE_IMAGE,  /* or a container; none of the next two */
+  KDL_FILE_OBJECT, /* a relocatable ELF object of 64 bits in little-endian order */
+  KDL_FILE_LINKED, /* a shared object or executable in ELF, not of a device */
+  KDL_FILE_ARCHIVE,
+  KDL_FILE_THIN_ARCHIVE, /* which names its members and does not hold them */
+  KDL_FILE_ZIP,
+  KDL_FILE_DOS, /* "MZ": programs and libraries of Windows, among others */
+} kdl_file_kind;
+
+/* *out_kind is what kdl_image_sniff says. */
+kdl_file_kind kdl_file_sniff(const void *head, size_t size, kdl_image_kind *out_kind);
+
 /* Room for a triple or the name of a processor, and for one with a list of features. */
 enum { KDL_TARGET_NAME = 64, KDL_TARGET_ARCH = 2048, KDL_TARGET_FEATURES = 128 };
 

@@ -146,8 +146,8 @@ kdl_status kdl_opencl_c_read_target(const uint8_t *data, size_t size, kdl_image_
   for (size_t at = 0, length; at < s.size; at += length) {
     length = kdl_utf8_length(s.text + at, s.size - at);
     if (length == 0)
-      return kdl_image_malformed(at, "OpenCL C", "found byte 0x%02x, expected text in UTF-8",
-                                 (unsigned char)s.text[at]);
+      return kdl_malformed_at(at, "OpenCL C", "found byte 0x%02x, expected text in UTF-8",
+                              (unsigned char)s.text[at]);
   }
   snprintf(target->triple, sizeof target->triple, "spir64-unknown-unknown");
   return KDL_OK;

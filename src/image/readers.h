@@ -65,12 +65,6 @@ bool kdl_ptx_lacks_functions(const void *data, size_t size);
 /* Whether NVIDIA's driver defines a function of that name for every module. */
 bool kdl_nvidia_supplies(const char *name, size_t length);
 
-/* Records "offset 0xN: FIELD: ..." and returns KDL_BAD_FILE. The text after the field says what was
- * found and what was expected. */
-kdl_status kdl_image_malformed(uint64_t offset, const char *field, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-#define kdl_image_malformed(...) kdl_not_ok(kdl_image_malformed(__VA_ARGS__))
-
 /* Appends text from the image to a field of the target. The text must be printable, so that a
  * hostile image cannot steer a terminal, and must fit. */
 kdl_status kdl_target_append(char *field, size_t room, const char *what, const char *text,

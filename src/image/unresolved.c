@@ -4,13 +4,11 @@
  * driver does not find. That a cubin is relocatable says little by itself: cuBLASLt's own kernels
  * for sm_50 to sm_80 are, and load.
  */
+#include "base/elf_file.h"
 #include "base/text.h"
-#include "image/elf_file.h"
 #include "image/readers.h"
 
 #include <string.h>
-
-enum { type_relocatable = 1, symbol_without_type = 0 };
 
 /* What NVIDIA's driver defines itself; linked cubins leave these open too. */
 static const char *const supplied[] = {"vprintf", "malloc", "free", "__assertfail"};
@@ -21,17 +19,16 @@ bool kdl_nvidia_supplies(const char *name, size_t length) {
 
 /* Undefined symbols without a type stand for sections: .nv.constant0.NAME. */
 static bool is_wanted(const kdl_elf_symbol *symbol) {
-  return !symbol->is_defined && symbol->binding == KDL_ELF_BIND_GLOBAL &&
-         symbol->type != symbol_without_type;
+  return !symbol->is_defined && symbol->binding == STB_GLOBAL && symbol->type != STT_NOTYPE;
 }
 
 static kdl_status read_cubin(const uint8_t *data, size_t size, bool *unresolved) {
   kdl_elf elf;
   kdl_elf_symbols symbols;
   kdl_status status = kdl_elf_open(data, size, &elf);
-  if (status != KDL_OK || elf.type != type_relocatable)
+  if (status != KDL_OK || elf.type != ET_REL)
     return status;
-  status = kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_SYMTAB, &symbols);
+  status = kdl_elf_open_symbols(&elf, SHT_SYMTAB, &symbols);
   for (uint64_t i = 1; status == KDL_OK && i < symbols.count && !*unresolved; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
     const char *name;

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "system/loader.h"
 
 #include <link.h>
@@ -18,8 +19,7 @@ enum { offload_header = 32, offload_align = 8, limit_version = 3 };
 
 /* The size of the OffloadBinary at the start of `room` bytes; 0 where there is none. */
 static size_t offload_size(const uint8_t *at, size_t room) {
-  static const uint8_t magic[] = {0x10, 0xff, 0x10, 0xad};
-  if (room < offload_header || memcmp(at, magic, sizeof magic) != 0)
+  if (room < offload_header || kdl_load_u32(at) != KDL_MAGIC_OFFLOAD)
     return 0;
   uint32_t version = kdl_load_u32(at + 4);
   uint64_t size = kdl_load_u64(at + 8);

@@ -53,9 +53,10 @@ static void use_symbols(const kdl_host_object *object) {
 static void use_segments(const kdl_host_object *object) {
   uint64_t before = 0;
   for (size_t i = 0; i < object->segment_count; ++i) {
-    const kdl_host_segment *segment = &object->segments[i];
+    const kdl_elf_segment *segment = &object->segments[i];
     if (segment->address < before || segment->offset + segment->file_size > object->size ||
-        segment->file_size > segment->memory_size || (segment->writes && segment->executes))
+        segment->file_size > segment->memory_size ||
+        ((segment->flags & PF_W) && (segment->flags & PF_X)))
       abort();
     before = segment->address + segment->memory_size;
   }

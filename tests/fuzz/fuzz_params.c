@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parameters, limits and geometry of every kernel of one image, of the kind that the first byte
  * picks. */
+#include "base/elf_file.h"
 #include "image/amd/limits.h"
-#include "image/elf_file.h"
 #include "image/geometry.h"
 #include "image/image.h"
 #include "image/params.h"

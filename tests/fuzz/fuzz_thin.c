@@ -7,7 +7,7 @@
  */
 #include "library/library.h"
 #include "thin/elf/elf_plan.h"
-#include "thin/thin.h"
+#include "thin/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,20 +42,20 @@ static bool is_bug(void) {
 }
 
 /* The section of OffloadBinaries that a pointer leads into or to the end of, or NULL. */
-static const elf_section *find_offloading(const elf_image *image, uint64_t target) {
+static const kdl_elf_section *find_offloading(const elf_image *image, uint64_t target) {
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type == ELF_SHT_LLVM_OFFLOADING && target - section->address <= section->size)
+    const kdl_elf_section *section = &image->sections[i];
+    if (section->type == KDL_SHT_LLVM_OFFLOADING && target - section->address <= section->size)
       return section;
   }
   return NULL;
 }
 
 /* The section with SYCL's images that a pointer leads into or to the end of, or NULL. */
-static const elf_section *find_images(const elf_image *image, uint64_t target) {
+static const kdl_elf_section *find_images(const elf_image *image, uint64_t target) {
   for (size_t i = 1; elf_sycl_table(image) && i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type == ELF_SHT_PROGBITS && section->flags & ELF_ALLOC &&
+    const kdl_elf_section *section = &image->sections[i];
+    if (section->type == SHT_PROGBITS && section->flags & SHF_ALLOC &&
         target - section->address <= section->size)
       return section;
   }
@@ -82,14 +82,14 @@ static void check_pointers(const thin_input *input, const thin_choice *choice, c
           address == before.target[i])
         found = &list.items[k];
     }
-    const elf_section *offloading = found ? NULL : find_offloading(&old, before.target[i]);
+    const kdl_elf_section *offloading = found ? NULL : find_offloading(&old, before.target[i]);
     if (offloading &&
         before.target[i] != after.target[i]) { /* a record's, which is elsewhere now */
       if (after.target[i] - offloading->address > offloading->size)
         abort();
       continue;
     }
-    const elf_section *images = found ? NULL : find_images(&old, before.target[i]);
+    const kdl_elf_section *images = found ? NULL : find_images(&old, before.target[i]);
     if (images && before.target[i] != after.target[i]) {
       if (after.target[i] - images->address > images->size)
         abort();
@@ -191,7 +191,7 @@ static void thin(const thin_input *input, uint8_t rule) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   thin_input input = {.data = data + 1, .size = size - 1, .name = "fuzz", .fd = -1};
-  if (size < 2 || size > largest || !thin_is_linked_elf(input.data, input.size) ||
+  if (size < 2 || size > largest || thin_sniff(input.data, input.size) != THIN_KIND_LINKED ||
       kdl_open_memory(input.data, input.size, NULL, &input.lib) != KDL_OK)
     return 0;
   thin(&input, data[0]);

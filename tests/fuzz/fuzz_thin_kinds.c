@@ -72,7 +72,8 @@ static bool thin(const bytes *from, uint8_t mask, bytes *out_made, size_t *out_l
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  if (size < 2 || !(thin_is_unmapped(data, size - 1) || thin_is_offload_binary(data, size - 1)))
+  thin_kind kind = size < 2 ? THIN_KIND_OTHER : thin_sniff(data, size - 1);
+  if (kind == THIN_KIND_OTHER || kind == THIN_KIND_LINKED || kind == THIN_KIND_ZIP)
     return 0;
   bytes in = {malloc(size), size - 1}, made = {NULL, 0}, again = {NULL, 0};
   size_t left, left_again;

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!is_quiet && !(stderr = fopen("/dev/null", "we")))
     abort();
   is_quiet = true;
-  if (!thin_is_zip(data, size))
+  if (thin_sniff(data, size) != THIN_KIND_ZIP)
     return 0;
   cli_args args = {.setting_count = 0};
   cli_devices devices = {.count = 0};

@@ -4,9 +4,10 @@
 #include "backends/hip/objects.h"
 
 #include "base/bytes.h"
+#include "base/elf_file.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "image/amd/limits.h"
-#include "image/elf_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static uint8_t *put_entry(uint8_t *at, uint64_t offset, uint64_t size, const cha
 }
 
 static kdl_status bundle_spirv(const kdl_hip_device *device, kdl_hip_module *module) {
-  static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+  static const char magic[] = KDL_MAGIC_BUNDLE;
   uint8_t *bundle = calloc(1, bundle_page + module->image.size);
   if (!bundle)
     return no_memory(device);

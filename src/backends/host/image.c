@@ -102,7 +102,7 @@ static uint64_t page_behind(uint64_t address) {
 /* Linkers align segments for the largest pages that they know of, which may be smaller ones. */
 static kdl_status check_pages(const kdl_host_object *object) {
   for (size_t i = 0; i < object->segment_count; ++i) {
-    const kdl_host_segment *segment = &object->segments[i];
+    const kdl_elf_segment *segment = &object->segments[i];
     if ((segment->offset - segment->address) % page_size() ||
         (i &&
          page_of(segment->address) < page_behind(segment[-1].address + segment[-1].memory_size)))
@@ -129,13 +129,12 @@ static kdl_status reserve(kdl_host_image *image) {
   return KDL_OK;
 }
 
-static kdl_status map_segment(const kdl_host_image *image, const kdl_host_segment *segment,
-                              int fd) {
+static kdl_status map_segment(const kdl_host_image *image, const kdl_elf_segment *segment, int fd) {
   uint64_t begin = page_of(segment->address);
   uint64_t size = page_behind(segment->address + segment->memory_size) - begin;
-  bool is_copied = segment->writes || segment->file_size < segment->memory_size;
+  bool is_copied = segment->flags & PF_W || segment->file_size < segment->memory_size;
   int protection =
-      is_copied ? PROT_READ | PROT_WRITE : PROT_READ | (segment->executes ? PROT_EXEC : 0);
+      is_copied ? PROT_READ | PROT_WRITE : PROT_READ | (segment->flags & PF_X ? PROT_EXEC : 0);
   void *memory = mmap(image->base + begin, size, protection,
                       MAP_PRIVATE | MAP_FIXED | (is_copied ? MAP_ANONYMOUS : 0),
                       is_copied ? -1 : fd, is_copied ? 0 : (off_t)page_of(segment->offset));
@@ -169,8 +168,8 @@ static void protect(const kdl_host_image *image, uint64_t begin, uint64_t end) {
 static void protect_segments(const kdl_host_image *image) {
   const kdl_host_object *object = &image->object;
   for (size_t i = 0; i < object->segment_count; ++i) {
-    const kdl_host_segment *segment = &object->segments[i];
-    if (!segment->writes && segment->file_size < segment->memory_size)
+    const kdl_elf_segment *segment = &object->segments[i];
+    if (!(segment->flags & PF_W) && segment->file_size < segment->memory_size)
       protect(image, page_of(segment->address),
               page_behind(segment->address + segment->memory_size));
   }
@@ -269,8 +268,9 @@ static kdl_status open_object(const kdl_backend_image *source, kdl_host_object *
     return FAIL(KDL_UNSUPPORTED, "found %s, expected a shared object for the CPU",
                 kdl_image_kind_name(source->kind));
   KDL_TRY(kdl_host_object_open(source->data, source->data_size, out_object));
-  if (out_object->machine != own_machine)
-    return FAIL(KDL_BAD_FILE, "found machine %u, expected %d", out_object->machine, own_machine);
+  if (out_object->elf.machine != own_machine)
+    return FAIL(KDL_BAD_FILE, "found machine %u, expected %d", out_object->elf.machine,
+                own_machine);
   return kdl_host_check_cpu(source);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "container/codec/codec_abi.h"
 #include "system/lock.h"
 
@@ -83,11 +84,10 @@ static kdl_status zstd_start(kdl_inflater *inflater) {
 
 /* Frames may follow one another, also such as hold no data; zero padding is none. */
 static bool zstd_goes_on(const kdl_inflater *inflater) {
-  const uint32_t frame = 0xfd2fb528, skippable = 0x184d2a50;
   if (inflater->packed_size - inflater->used < 4)
     return false;
   uint32_t word = kdl_load_u32(inflater->packed + inflater->used);
-  return word == frame || (word & 0xfffffff0) == skippable;
+  return word == KDL_MAGIC_ZSTD || (word & 0xfffffff0) == KDL_MAGIC_ZSTD_SKIPPED;
 }
 
 static kdl_status zstd_step(kdl_inflater *inflater, uint8_t *out, size_t capacity,

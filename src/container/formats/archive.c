@@ -6,13 +6,14 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "container/container.h"
 #include "image/image.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { magic_size = 8, member_header_size = 60, limit_name = 4096 };
+enum { magic_size = KDL_MAGIC_ARCHIVE_SIZE, member_header_size = 60, limit_name = 4096 };
 
 typedef struct {
   uint64_t header; /* offset in the archive */
@@ -151,7 +152,7 @@ kdl_status kdl_parse_archive(kdl_container *container, const kdl_parse_context *
   const uint8_t *magic = kdl_region_peek(region, 0, magic_size);
   if (!magic)
     return kdl_error_status();
-  if (memcmp(magic, "!<thin>\n", magic_size) == 0)
+  if (memcmp(magic, KDL_MAGIC_THIN_ARCHIVE, magic_size) == 0)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: a thin archive names its members and does not hold them; list the member "
                     "files themselves, or make a plain archive with `ar rc` (no T)",

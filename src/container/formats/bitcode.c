@@ -6,7 +6,9 @@
  * OffloadBinary's magic and could hold its header is one. The bytes lie in the bitstream at any
  * bit, so they are copied out.
  */
+#include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "container/container.h"
 #include "image/llvm/llvm_bitcode.h"
 
@@ -21,8 +23,6 @@ enum {
   constant_data = 22,
   smallest_object = 72, /* header and entry */
 };
-
-static const uint8_t magic[4] = {0x10, 0xff, 0x10, 0xad};
 
 typedef struct {
   kdl_container *container;
@@ -53,9 +53,9 @@ static kdl_status parse_object(search *s, uint8_t *bytes, uint64_t size) {
 /* Takes the constant under way if it is an OffloadBinary. */
 static kdl_status read_constant(search *s, kdl_bitstream *stream, uint64_t code) {
   uint64_t count = kdl_bitstream_left(stream);
-  uint8_t head[sizeof magic];
+  uint8_t head[4];
   if (count < smallest_object || !kdl_bitstream_bytes(stream, head, sizeof head) ||
-      memcmp(head, magic, sizeof magic) != 0)
+      kdl_load_u32(head) != KDL_MAGIC_OFFLOAD)
     return KDL_OK;
   uint64_t size = code == constant_c_string ? count + 1 : count;
   uint8_t *bytes = malloc((size_t)size);

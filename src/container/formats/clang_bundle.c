@@ -6,18 +6,18 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "base/text.h"
 #include "container/container.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static const char plain_magic[] = KDL_CLANG_BUNDLE_MAGIC;
-static const char packed_magic[] = "CCOB";
+static const char plain_magic[] = KDL_MAGIC_BUNDLE;
 
 enum {
   plain_magic_size = sizeof plain_magic - 1,
-  packed_magic_size = sizeof packed_magic - 1,
+  packed_magic_size = 4,
   header_size = plain_magic_size + 8,
   entry_size = 24, /* without its ID */
   most_pairs = 3,
@@ -263,7 +263,7 @@ static uint64_t load(const uint8_t *at, uint8_t width) {
 static size_t find_end_v1(const uint8_t *data, size_t size) {
   const uint8_t *at = data + packed_magic_size;
   const uint8_t *end = data + size;
-  while ((at = memmem(at, (size_t)(end - at), packed_magic, packed_magic_size)) != NULL) {
+  while ((at = memmem(at, (size_t)(end - at), data, packed_magic_size)) != NULL) {
     if (end - at >= packed_header_size_v1 && kdl_load_u16(at + 4) >= 1 &&
         kdl_load_u16(at + 4) <= newest_version && kdl_load_u16(at + 6) < codec_count)
       return (size_t)(at - data);
@@ -376,7 +376,7 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_parse_cont
       return kdl_error_status();
     uint64_t used = 0;
     kdl_parse_context module = kdl_container_begin_module(container, scope, at == 0);
-    kdl_status status = look && memcmp(head, packed_magic, packed_magic_size) == 0
+    kdl_status status = look && kdl_load_u32(head) == KDL_MAGIC_PACKED_BUNDLE
                             ? read_packed(container, &module, &rest, &used)
                             : read_plain(container, &module, &rest, label, &used);
     if (status == KDL_OK)

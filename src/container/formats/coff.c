@@ -42,8 +42,8 @@ typedef struct {
 } coff_file;
 
 typedef struct {
-  kdl_section at; /* first: SYCL's reader is given pointers to it */
-  char name[32];  /* of those that are looked for, the longest has 16 */
+  kdl_elf_section at; /* first: SYCL's reader is given pointers to it */
+  char name[32];      /* of those that are looked for, the longest has 16 */
 } section;
 
 typedef kdl_status parse_fn(kdl_container *, const kdl_parse_context *, const kdl_region *);
@@ -246,7 +246,7 @@ static int compare_offsets(const void *left, const void *right) {
   return (a->at.header > b->at.header) - (a->at.header < b->at.header);
 }
 
-static kdl_status name_section(void *user, const kdl_section *at, kdl_string *out_name) {
+static kdl_status name_section(void *user, const kdl_elf_section *at, kdl_string *out_name) {
   const section *item = (const section *)at;
   (void)user;
   *out_name = kdl_text_of(item->name);
@@ -263,7 +263,7 @@ static kdl_status walk_described(kdl_container *container, const kdl_parse_conte
   }
   if (!table || !kdl_in_range(table->at.offset, table->at.size, coff->file->size))
     return KDL_OK;
-  kdl_section **holders = malloc(count * sizeof(kdl_section *));
+  kdl_elf_section **holders = malloc(count * sizeof(kdl_elf_section *));
   if (!holders)
     return kdl_container_no_memory(container);
   size_t kept = 0;

@@ -7,13 +7,12 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "container/container.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-static const uint32_t magic = 0xba55ed50;
 
 enum {
   known_version = 1,
@@ -306,9 +305,9 @@ static kdl_status read_header(const kdl_region *region, uint64_t at, uint64_t *o
   uint32_t version = kdl_load_u16(raw + 4);
   uint32_t size = kdl_load_u16(raw + 6);
   uint64_t body = kdl_load_u64(raw + 8);
-  if (found_magic != magic)
+  if (found_magic != KDL_MAGIC_FATBIN)
     return kdl_malformed(region, at, "magic", "found 0x%08" PRIx32 ", expected 0x%08" PRIx32,
-                         found_magic, magic);
+                         found_magic, KDL_MAGIC_FATBIN);
   if (version != known_version)
     return kdl_malformed(region, at + 4, "version", "found %" PRIu32 ", expected %d", version,
                          known_version);
@@ -346,7 +345,7 @@ kdl_status kdl_cuda_fatbin_measure(const kdl_region *region, uint64_t *budget, u
   if (!raw)
     return kdl_error_status();
   uint64_t body = kdl_load_u64(raw + 8);
-  if (kdl_load_u32(raw) != magic || kdl_load_u16(raw + 4) != known_version ||
+  if (kdl_load_u32(raw) != KDL_MAGIC_FATBIN || kdl_load_u16(raw + 4) != known_version ||
       kdl_load_u16(raw + 6) != header_size || body < entry_size ||
       body > region->size - header_size)
     return KDL_OK;

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "container/formats/elf_sections.h"
 #include "container/formats/scan.h"
 #include "container/formats/sycl.h"
@@ -29,7 +30,7 @@ static const struct {
 };
 
 typedef struct {
-  kdl_section section;
+  kdl_elf_section section;
   parse_fn *parse;
   const char *name;     /* NULL: not ours by type or name */
   kdl_string bundle_id; /* in place of a parser; the rest of the name */
@@ -49,8 +50,8 @@ static const char *const quiet_names[] = {".eh_frame", ".eh_frame_hdr", ".gcc_ex
                                           ".got",      ".got.plt",      ".interp"};
 
 /* Compares in place; a name that runs out of the table is no name of ours. */
-static kdl_status name_is(const kdl_section_table *elf, const kdl_section *header, const char *name,
-                          bool *out_same) {
+static kdl_status name_is(const kdl_section_table *elf, const kdl_elf_section *header,
+                          const char *name, bool *out_same) {
   size_t length = strlen(name) + 1;
   *out_same = false;
   if (!kdl_in_range(header->name, length, elf->names.size))
@@ -64,7 +65,7 @@ static kdl_status name_is(const kdl_section_table *elf, const kdl_section *heade
 
 static kdl_status identify_bundled(kdl_container *container, const kdl_section_table *elf,
                                    candidate *item) {
-  static const char magic[] = KDL_CLANG_BUNDLE_MAGIC;
+  static const char magic[] = KDL_MAGIC_BUNDLE;
   enum { magic_size = sizeof magic - 1 };
   if (!kdl_in_range(item->section.name, magic_size, elf->names.size))
     return KDL_OK;
@@ -85,12 +86,12 @@ static kdl_status identify_bundled(kdl_container *container, const kdl_section_t
 
 static kdl_status identify(kdl_container *container, const kdl_section_table *elf,
                            candidate *item) {
-  if (item->section.type == KDL_SECTION_LLVM_OFFLOADING) {
+  if (item->section.type == KDL_SHT_LLVM_OFFLOADING) {
     item->parse = kdl_parse_offload_binary;
     item->name = ".llvm.offloading";
     return KDL_OK;
   }
-  if (item->section.flags & KDL_SECTION_EXCLUDE)
+  if (item->section.flags & SHF_EXCLUDE)
     return identify_bundled(container, elf, item);
   for (size_t i = 0; i < sizeof sections_by_name / sizeof *sections_by_name; ++i) {
     bool same;
@@ -115,15 +116,14 @@ static kdl_status identify(kdl_container *container, const kdl_section_table *el
  * elsewhere in the file and each look would move the read window. */
 static kdl_status collect(kdl_container *container, const kdl_section_table *elf,
                           candidate_list *list) {
-  for (uint64_t i = 1; i < elf->count; ++i) {
-    kdl_section header;
+  for (uint64_t i = 1; i < elf->header.section_count; ++i) {
+    kdl_elf_section header;
     kdl_status status = kdl_sections_read(elf, i, &header);
     if (status != KDL_OK)
       return status;
-    bool by_type = header.type == KDL_SECTION_LLVM_OFFLOADING;
-    bool by_name = header.type == KDL_SECTION_PROGBITS &&
-                   (header.flags & (KDL_SECTION_ALLOC | KDL_SECTION_EXCLUDE)) &&
-                   !(header.flags & KDL_SECTION_EXEC) && elf->names.size;
+    bool by_type = header.type == KDL_SHT_LLVM_OFFLOADING;
+    bool by_name = header.type == SHT_PROGBITS && (header.flags & (SHF_ALLOC | SHF_EXCLUDE)) &&
+                   !(header.flags & SHF_EXECINSTR) && elf->names.size;
     if (header.size == 0 || (!by_type && !by_name))
       continue;
     candidate *items = kdl_array_grow(list->items, list->count, &list->capacity, 16, sizeof *items);
@@ -166,7 +166,7 @@ static kdl_status check_apart(kdl_container *container, const kdl_section_table 
   qsort(sorted, list->known, sizeof *sorted, compare_offsets);
   kdl_status status = KDL_OK;
   for (size_t i = 1; i < list->known && status == KDL_OK; ++i) {
-    const kdl_section *before = &sorted[i - 1].section;
+    const kdl_elf_section *before = &sorted[i - 1].section;
     if (sorted[i].section.offset < before->offset + before->size)
       status = kdl_malformed(elf->file, sorted[i].section.header, sorted[i].name,
                              "found a section at 0x%" PRIx64 " inside the one at 0x%" PRIx64
@@ -219,7 +219,7 @@ typedef struct {
   const kdl_section_table *elf;
 } namer;
 
-static kdl_status name_section(void *user, const kdl_section *section, kdl_string *out_name) {
+static kdl_status name_section(void *user, const kdl_elf_section *section, kdl_string *out_name) {
   const namer *with = user;
   return kdl_sections_name(with->container, with->elf, section, out_name);
 }
@@ -228,25 +228,25 @@ static kdl_status walk_described(kdl_container *container, const kdl_parse_conte
                                  const kdl_section_table *elf, candidate_list *list) {
   bool is_table = false;
   size_t at = list->known;
-  for (; at < list->count && !is_table && elf->is_64 && elf->is_linked; ++at) {
+  for (; at < list->count && !is_table && elf->header.is_64 && elf->header.type != ET_REL; ++at) {
     kdl_status status = name_is(elf, &list->items[at].section, ".tgtimg", &is_table);
     if (status != KDL_OK)
       return status;
   }
   if (!is_table)
     return KDL_OK;
-  kdl_section **sections = malloc(list->count * sizeof(kdl_section *));
+  kdl_elf_section **sections = malloc(list->count * sizeof(kdl_elf_section *));
   if (!sections)
     return kdl_container_no_memory(container);
   size_t count = 0;
   for (size_t i = 0; i < list->count; ++i) {
-    kdl_section *section = &list->items[i].section;
-    if (section->flags & KDL_SECTION_ALLOC &&
+    kdl_elf_section *section = &list->items[i].section;
+    if (section->flags & SHF_ALLOC &&
         kdl_in_range(section->offset, section->size, elf->file->size) &&
         section->size <= UINT64_MAX - section->address)
       sections[count++] = section;
   }
-  kdl_section *table = &list->items[at - 1].section;
+  kdl_elf_section *table = &list->items[at - 1].section;
   kdl_status status = kdl_sections_check(elf, table, ".tgtimg");
   if (status == KDL_OK)
     status = kdl_parse_sycl(container, scope,
@@ -258,7 +258,7 @@ static kdl_status walk_described(kdl_container *container, const kdl_parse_conte
 
 typedef struct {
   namer namer;
-  const kdl_section *section;
+  const kdl_elf_section *section;
 } named_section;
 
 static kdl_status read_name(void *user, kdl_string *out_name) {
@@ -267,7 +267,7 @@ static kdl_status read_name(void *user, kdl_string *out_name) {
 }
 
 static kdl_status scan_section(kdl_container *container, const kdl_parse_context *scope,
-                               const kdl_section_table *elf, const kdl_section *section) {
+                               const kdl_section_table *elf, const kdl_elf_section *section) {
   kdl_region body = kdl_region_slice(elf->file, section->offset, section->size);
   named_section named = {{container, elf}, section};
   return kdl_scan_region(container, scope, &(kdl_scan){&body, section->address, read_name, &named});
@@ -281,7 +281,7 @@ static kdl_status walk_rest(kdl_container *container, const kdl_parse_context *s
   uint64_t done = 0;
   for (size_t i = 0; i < list->count; ++i) {
     const candidate *item = &list->items[i];
-    kdl_section part = item->section;
+    kdl_elf_section part = item->section;
     if (!kdl_in_range(part.offset, part.size, elf->file->size) || part.offset + part.size <= done)
       continue;
     if (part.offset < done) {
@@ -290,7 +290,7 @@ static kdl_status walk_rest(kdl_container *container, const kdl_parse_context *s
       part.offset = done;
     }
     done = part.offset + part.size;
-    bool is_open = part.flags & KDL_SECTION_ALLOC && !(part.flags & KDL_SECTION_EXCLUDE);
+    bool is_open = part.flags & SHF_ALLOC && !(part.flags & SHF_EXCLUDE);
     if (!item->name && !item->is_quiet && !part.is_described && is_open)
       KDL_TRY(scan_section(container, scope, elf, &part));
   }

@@ -7,117 +7,95 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { class_32 = 1, class_64 = 2, data_little = 1, type_object = 1, limit_sections = 1 << 20 };
+enum { limit_sections = 1 << 20 };
 
-kdl_status kdl_sections_read(const kdl_section_table *elf, uint64_t index,
-                             kdl_section *out_section) {
-  uint64_t at = elf->table + index * elf->stride;
-  const uint8_t *raw = kdl_region_peek(elf->file, at, elf->is_64 ? 64 : 40);
+/* Where a field is in the header of the file, or of a section. */
+#define PLACE(elf, structure, field)                                                               \
+  ((elf)->is_64 ? offsetof(Elf64_##structure, field) : offsetof(Elf32_##structure, field))
+
+kdl_status kdl_sections_read(const kdl_section_table *table, uint64_t index,
+                             kdl_elf_section *out_section) {
+  uint64_t at = table->header.section_table + index * table->header.section_size;
+  const uint8_t *raw = kdl_region_peek(table->file, at, KDL_ELF_SIZE(&table->header, Shdr));
   if (!raw)
     return kdl_error_status();
-  kdl_section header = {.name = kdl_load_u32(raw), .type = kdl_load_u32(raw + 4), .header = at};
-  if (elf->is_64) {
-    header.flags = kdl_load_u64(raw + 8);
-    header.address = kdl_load_u64(raw + 16);
-    header.offset = kdl_load_u64(raw + 24);
-    header.size = kdl_load_u64(raw + 32);
-    header.link = kdl_load_u32(raw + 40);
-  } else {
-    header.flags = kdl_load_u32(raw + 8);
-    header.address = kdl_load_u32(raw + 12);
-    header.offset = kdl_load_u32(raw + 16);
-    header.size = kdl_load_u32(raw + 20);
-    header.link = kdl_load_u32(raw + 24);
-  }
-  *out_section = header;
+  *out_section = kdl_elf_load_section(&table->header, raw);
+  out_section->header = at;
   return KDL_OK;
 }
 
-kdl_status kdl_sections_check(const kdl_section_table *elf, const kdl_section *header,
+kdl_status kdl_sections_check(const kdl_section_table *table, const kdl_elf_section *section,
                               const char *what) {
-  if (kdl_in_range(header->offset, header->size, elf->file->size))
+  if (kdl_in_range(section->offset, section->size, table->file->size))
     return KDL_OK;
-  return kdl_malformed(elf->file, header->header + (elf->is_64 ? 24 : 16), what,
+  return kdl_malformed(table->file, section->header + PLACE(&table->header, Shdr, sh_offset), what,
                        "found 0x%" PRIx64 " bytes at 0x%" PRIx64
                        ", expected them to end within the file's 0x%" PRIx64,
-                       header->size, header->offset, elf->file->size);
+                       section->size, section->offset, table->file->size);
 }
 
-/* Counts too large for the ELF header stand in section 0. */
-static kdl_status resolve_extended_counts(kdl_section_table *elf, uint32_t *names_index) {
-  if (elf->table == 0 || (elf->count != 0 && *names_index != 0xffff))
-    return KDL_OK;
-  kdl_section first;
-  KDL_TRY(kdl_sections_read(elf, 0, &first));
-  if (elf->count == 0)
-    elf->count = first.size;
-  if (*names_index == 0xffff)
-    *names_index = first.link;
-  return KDL_OK;
-}
-
-kdl_status kdl_sections_open(const kdl_region *file, kdl_section_table *out_elf) {
-  *out_elf = (kdl_section_table){.file = file};
-  const uint8_t *ident = kdl_region_peek(file, 0, file->size < 64 ? (size_t)file->size : 64);
-  if (!ident)
+kdl_status kdl_sections_open(const kdl_region *file, kdl_section_table *out_table) {
+  *out_table = (kdl_section_table){.file = file};
+  size_t look = file->size < sizeof(Elf64_Ehdr) ? (size_t)file->size : sizeof(Elf64_Ehdr);
+  const uint8_t *head = kdl_region_peek(file, 0, look);
+  if (!head)
     return kdl_error_status();
-  size_t header_size = file->size > 4 && ident[4] == class_32 ? 52 : 64;
-  if (file->size < header_size)
+  size_t needed =
+      look > EI_CLASS && head[EI_CLASS] == ELFCLASS32 ? sizeof(Elf32_Ehdr) : sizeof(Elf64_Ehdr);
+  if (look < needed)
     return kdl_malformed(file, 0, "ELF header", "found %" PRIu64 " bytes, expected at least %zu",
-                         file->size, header_size);
-  if (ident[4] != class_32 && ident[4] != class_64)
-    return kdl_malformed(file, 4, "EI_CLASS", "found %u, expected 1 or 2", ident[4]);
-  if (ident[5] != data_little)
+                         file->size, needed);
+  if (head[EI_CLASS] != ELFCLASS32 && head[EI_CLASS] != ELFCLASS64)
+    return kdl_malformed(file, EI_CLASS, "EI_CLASS", "found %u, expected 1 or 2", head[EI_CLASS]);
+  if (head[EI_DATA] != ELFDATA2LSB)
     return KDL_OK; /* no big-endian producer of these sections is known */
-  bool is_64 = ident[4] == class_64;
-  uint32_t names_index = kdl_load_u16(ident + (is_64 ? 62 : 50));
-  out_elf->is_64 = is_64;
-  out_elf->is_linked = kdl_load_u16(ident + 16) != type_object;
-  out_elf->table = is_64 ? kdl_load_u64(ident + 40) : kdl_load_u32(ident + 32);
-  out_elf->stride = kdl_load_u16(ident + (is_64 ? 58 : 46));
-  out_elf->count = kdl_load_u16(ident + (is_64 ? 60 : 48));
-  if (out_elf->table == 0) {
-    out_elf->count = 0;
+  kdl_elf *elf = &out_table->header;
+  *elf = kdl_elf_load_header(head);
+  size_t smallest = KDL_ELF_SIZE(elf, Shdr);
+  if (elf->section_table == 0) {
+    elf->section_count = 0;
     return KDL_OK;
   }
-  uint64_t smallest = is_64 ? 64 : 40;
-  if (out_elf->stride < smallest)
-    return kdl_malformed(file, is_64 ? 58 : 46, "e_shentsize",
-                         "found %" PRIu64 ", expected at least %" PRIu64, out_elf->stride,
-                         smallest);
-  if (!kdl_in_range(out_elf->table, smallest, file->size))
-    return kdl_malformed(file, is_64 ? 40 : 32, "e_shoff",
+  if (elf->section_size < smallest)
+    return kdl_malformed(file, PLACE(elf, Ehdr, e_shentsize), "e_shentsize",
+                         "found %u, expected at least %zu", elf->section_size, smallest);
+  if (!kdl_in_range(elf->section_table, smallest, file->size))
+    return kdl_malformed(file, PLACE(elf, Ehdr, e_shoff), "e_shoff",
                          "found 0x%" PRIx64 ", expected a section header before 0x%" PRIx64,
-                         out_elf->table, file->size);
-  KDL_TRY(resolve_extended_counts(out_elf, &names_index));
-  uint64_t room = (file->size - out_elf->table) / out_elf->stride;
-  if (out_elf->count > room || out_elf->count > limit_sections)
-    return kdl_malformed(file, is_64 ? 60 : 48, "e_shnum",
-                         "found %" PRIu64 ", expected at most %" PRIu64, out_elf->count,
+                         elf->section_table, file->size);
+  if (kdl_elf_is_extended(elf)) {
+    kdl_elf_section first;
+    KDL_TRY(kdl_sections_read(out_table, 0, &first));
+    kdl_elf_extend(elf, &first);
+  }
+  uint64_t room = (file->size - elf->section_table) / elf->section_size;
+  if (elf->section_count > room || elf->section_count > limit_sections)
+    return kdl_malformed(file, PLACE(elf, Ehdr, e_shnum), "e_shnum",
+                         "found %" PRIu64 ", expected at most %" PRIu64, elf->section_count,
                          room < limit_sections ? room : (uint64_t)limit_sections);
-  if (names_index == 0 || out_elf->count == 0)
+  if (elf->section_names == 0 || elf->section_count == 0)
     return KDL_OK;
-  if (names_index >= out_elf->count)
-    return kdl_malformed(file, is_64 ? 62 : 50, "e_shstrndx",
-                         "found %" PRIu32 ", expected less than e_shnum %" PRIu64, names_index,
-                         out_elf->count);
-  kdl_status status = kdl_sections_read(out_elf, names_index, &out_elf->names);
-  return status == KDL_OK ? kdl_sections_check(out_elf, &out_elf->names, "section names") : status;
+  if (elf->section_names >= elf->section_count)
+    return kdl_malformed(file, PLACE(elf, Ehdr, e_shstrndx), "e_shstrndx",
+                         "found %" PRIu64 ", expected less than e_shnum %" PRIu64,
+                         elf->section_names, elf->section_count);
+  KDL_TRY(kdl_sections_read(out_table, elf->section_names, &out_table->names));
+  return kdl_sections_check(out_table, &out_table->names, "section names");
 }
 
-kdl_status kdl_sections_name(kdl_container *container, const kdl_section_table *elf,
-                             const kdl_section *header, kdl_string *out_name) {
+kdl_status kdl_sections_name(kdl_container *container, const kdl_section_table *table,
+                             const kdl_elf_section *section, kdl_string *out_name) {
   *out_name = (kdl_string){"", 0};
-  if (header->name >= elf->names.size)
+  if (section->name >= table->names.size)
     return KDL_OK;
-  uint64_t room = elf->names.size - header->name;
+  uint64_t room = table->names.size - section->name;
   if (room > KDL_LIMIT_KEY)
     room = KDL_LIMIT_KEY;
-  uint64_t at = elf->names.offset + header->name;
+  uint64_t at = table->names.offset + section->name;
   size_t look = room < 64 ? (size_t)room : 64;
-  const uint8_t *text = kdl_region_peek(elf->file, at, look);
+  const uint8_t *text = kdl_region_peek(table->file, at, look);
   if (text && look < room && !memchr(text, '\0', look))
-    text = kdl_region_peek(elf->file, at, look = (size_t)room);
+    text = kdl_region_peek(table->file, at, look = (size_t)room);
   if (!text)
     return kdl_error_status();
   const uint8_t *end = memchr(text, '\0', look);

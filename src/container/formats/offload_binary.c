@@ -9,14 +9,13 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "base/text.h"
 #include "container/container.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const uint8_t magic[4] = {0x10, 0xff, 0x10, 0xad};
 
 enum {
   header_size = 32,
@@ -355,7 +354,7 @@ static kdl_status open_compressed(kdl_container *container, const kdl_region *st
   const uint8_t *head = kdl_region_peek(&packed, 0, packed.size < 4 ? 0 : 4);
   if (!head)
     return kdl_error_status();
-  bool is_zstd = packed.size >= 4 && kdl_load_u32(head) == 0xfd2fb528;
+  bool is_zstd = packed.size >= 4 && kdl_load_u32(head) == KDL_MAGIC_ZSTD;
   binary->codec = is_zstd ? KDL_CODEC_ZSTD : KDL_CODEC_ZLIB;
   binary->shift = body;
   binary->size = inflated_size;
@@ -412,7 +411,7 @@ static kdl_status read_binary(kdl_container *container, const kdl_parse_context 
   const uint8_t *header = kdl_region_header(stored, 0, "header", header_size);
   if (!header)
     return kdl_error_status();
-  if (memcmp(header, magic, sizeof magic) != 0)
+  if (kdl_load_u32(header) != KDL_MAGIC_OFFLOAD)
     return kdl_malformed(stored, 0, "Magic", "found %02x %02x %02x %02x, expected 10 ff 10 ad",
                          header[0], header[1], header[2], header[3]);
   uint64_t size = kdl_load_u64(header + 8);

@@ -5,13 +5,14 @@
  * says what is the matter with the other. What is read here is read there to the same end.
  */
 #include "base/bytes.h"
+#include "base/magic.h"
 #include "base/text.h"
 #include "container/container.h"
 #include "system/lock.h"
 
 #include <string.h>
 
-static const uint64_t magic_and_version = (uint64_t)1 << 32 | 0xad10ff10;
+static const uint64_t magic_and_version = (uint64_t)1 << 32 | KDL_MAGIC_OFFLOAD;
 
 enum {
   entry_at = 32,

@@ -11,7 +11,10 @@
  */
 #include "container/formats/scan.h"
 #include "base/bytes.h"
+#include "base/elf_file.h"
 #include "base/error.h"
+#include "base/magic.h"
+#include "image/image.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +25,14 @@ enum {
   largest_look = 256 * 1024,
   block_words = 8,
   block_size = 8 * block_words,
-  elf_header_size = 64,
-  elf_section_size = 64,
-  elf_segment_size = 56,
 };
 
-/* A fatbin's magic, version and header size; an ELF file's magic, class, byte order and version. */
-static const uint64_t fatbin_word = 0x00100001ba55ed50;
-static const uint64_t elf_word = 0x00010102464c457f;
+/* An ELF file's magic, class, byte order and version. */
+static const uint64_t elf_word = UINT64_C(0x0001010200000000) | KDL_MAGIC_ELF;
 static const uint64_t elf_mask = 0x00ffffffffffffff;
 
 static bool is_hit(uint64_t word) {
-  return word == fatbin_word || (word & elf_mask) == elf_word;
+  return word == KDL_MAGIC_FATBIN_HEADER || (word & elf_mask) == elf_word;
 }
 
 /* The offset of the first hit in `size` bytes, or `size`. Blocks without one, nearly all, cost one
@@ -64,41 +63,37 @@ static bool spend(uint64_t *budget) {
 
 /* How long the device's ELF file at the start of `region` is; 0 where there is none. */
 static kdl_status measure_elf(const kdl_region *region, uint64_t *budget, uint64_t *out_size) {
-  enum { machine_cuda = 190, machine_intel = 205, machine_amd = 224, type_nobits = 8 };
   *out_size = 0;
-  if (region->size < elf_header_size)
+  if (region->size < sizeof(Elf64_Ehdr))
     return KDL_OK;
-  const uint8_t *header = kdl_region_peek(region, 0, elf_header_size);
-  if (!header)
+  const uint8_t *head = kdl_region_peek(region, 0, sizeof(Elf64_Ehdr));
+  if (!head)
     return kdl_error_status();
-  uint16_t machine = kdl_load_u16(header + 18);
-  uint64_t segments = kdl_load_u64(header + 32);
-  uint64_t sections = kdl_load_u64(header + 40);
-  uint64_t segment_count = kdl_load_u16(header + 56);
-  uint64_t section_count = kdl_load_u16(header + 60);
-  uint64_t names = kdl_load_u16(header + 62);
-  if ((machine != machine_cuda && machine != machine_intel && machine != machine_amd) ||
-      kdl_load_u16(header + 52) != elf_header_size ||
-      kdl_load_u16(header + 58) != elf_section_size || names >= section_count ||
-      (segment_count && kdl_load_u16(header + 54) != elf_segment_size) ||
-      !kdl_in_range(sections, section_count * elf_section_size, region->size) ||
-      !kdl_in_range(segments, segment_count * elf_segment_size, region->size))
+  kdl_elf elf = kdl_elf_load_header(head);
+  uint64_t sections = elf.section_count * sizeof(Elf64_Shdr);
+  uint64_t segments = elf.segment_count * sizeof(Elf64_Phdr);
+  if (kdl_image_sniff(head, sizeof(Elf64_Ehdr)) == KDL_IMAGE_OBJECT || /* not of a device */
+      kdl_load_u16(head + offsetof(Elf64_Ehdr, e_ehsize)) != sizeof(Elf64_Ehdr) ||
+      elf.section_size != sizeof(Elf64_Shdr) || elf.section_names >= elf.section_count ||
+      (segments && elf.segment_size != sizeof(Elf64_Phdr)) ||
+      !kdl_in_range(elf.section_table, sections, region->size) ||
+      !kdl_in_range(elf.segment_table, segments, region->size))
     return KDL_OK;
-  uint64_t end = sections + section_count * elf_section_size;
-  if (segment_count && segments + segment_count * elf_segment_size > end)
-    end = segments + segment_count * elf_segment_size;
-  for (uint64_t i = 0; i < section_count; ++i) {
-    const uint8_t *raw =
-        spend(budget) ? kdl_region_peek(region, sections + i * elf_section_size, elf_section_size)
-                      : NULL;
+  uint64_t end = elf.section_table + sections;
+  if (segments && elf.segment_table + segments > end)
+    end = elf.segment_table + segments;
+  for (uint64_t i = 0; i < elf.section_count; ++i) {
+    uint64_t at = elf.section_table + i * sizeof(Elf64_Shdr);
+    const uint8_t *raw = spend(budget) ? kdl_region_peek(region, at, sizeof(Elf64_Shdr)) : NULL;
     if (!raw)
       return *budget ? kdl_error_status() : KDL_OK;
-    uint64_t offset = kdl_load_u64(raw + 24);
-    uint64_t size = kdl_load_u32(raw + 4) == type_nobits || i == 0 ? 0 : kdl_load_u64(raw + 32);
-    if (size && !kdl_in_range(offset, size, region->size))
+    kdl_elf_section section = kdl_elf_load_section(&elf, raw);
+    if (section.type == SHT_NOBITS || i == 0 || section.size == 0)
+      continue;
+    if (!kdl_in_range(section.offset, section.size, region->size))
       return KDL_OK;
-    if (size && offset + size > end)
-      end = offset + size;
+    if (section.offset + section.size > end)
+      end = section.offset + section.size;
   }
   *out_size = end;
   return KDL_OK;
@@ -147,7 +142,7 @@ kdl_status kdl_scan_region(kdl_container *container, const kdl_parse_context *sc
       continue;
     }
     stretch = smallest_look;
-    bool is_fatbin = kdl_load_u64(bytes + hit) == fatbin_word;
+    bool is_fatbin = kdl_load_u64(bytes + hit) == KDL_MAGIC_FATBIN_HEADER;
     kdl_region rest = kdl_region_slice(body, at, body->size - at);
     uint64_t size = 0;
     kdl_status status = is_fatbin ? kdl_cuda_fatbin_measure(&rest, &budget, &size)

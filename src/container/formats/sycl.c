@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "image/image.h"
 
 #include <inttypes.h>
@@ -22,8 +23,6 @@
 #include <string.h>
 
 enum { entry_size = 16, relocation_size = 24, smallest_frame = 9 };
-
-static const uint32_t zstd_magic = 0xfd2fb528;
 
 typedef struct {
   uint64_t address;
@@ -65,10 +64,11 @@ static kdl_status read_table(reader *walk, bool *out_unresolved) {
  * RISC-V. */
 static bool is_relative(uint64_t info) {
   uint32_t type = (uint32_t)info;
-  return info >> 32 == 0 && (type == 8 || type == 1027 || type == 3);
+  return info >> 32 == 0 &&
+         (type == R_X86_64_RELATIVE || type == R_AARCH64_RELATIVE || type == R_RISCV_RELATIVE);
 }
 
-static kdl_status apply_relocations(reader *walk, const kdl_section *relocations) {
+static kdl_status apply_relocations(reader *walk, const kdl_elf_section *relocations) {
   enum { chunk = 2048 };
   uint64_t count = relocations->size / relocation_size;
   for (uint64_t done = 0; done < count;) {
@@ -91,11 +91,10 @@ static kdl_status apply_relocations(reader *walk, const kdl_section *relocations
 
 static kdl_status relocate(reader *walk) {
   kdl_status status = KDL_OK;
-  for (uint64_t i = 1; i < walk->sycl->relocated->count && status == KDL_OK; ++i) {
-    kdl_section section;
+  for (uint64_t i = 1; i < walk->sycl->relocated->header.section_count && status == KDL_OK; ++i) {
+    kdl_elf_section section;
     status = kdl_sections_read(walk->sycl->relocated, i, &section);
-    if (status != KDL_OK || section.type != KDL_SECTION_RELA ||
-        !(section.flags & KDL_SECTION_ALLOC))
+    if (status != KDL_OK || section.type != SHT_RELA || !(section.flags & SHF_ALLOC))
       continue;
     status = kdl_sections_check(walk->sycl->relocated, &section, "relocations");
     if (status == KDL_OK)
@@ -105,8 +104,8 @@ static kdl_status relocate(reader *walk) {
 }
 
 static int compare_sections(const void *left, const void *right) {
-  uint64_t a = (*(const kdl_section *const *)left)->address;
-  uint64_t b = (*(const kdl_section *const *)right)->address;
+  uint64_t a = (*(const kdl_elf_section *const *)left)->address;
+  uint64_t b = (*(const kdl_elf_section *const *)right)->address;
   return (a > b) - (a < b);
 }
 
@@ -210,14 +209,14 @@ static kdl_status add_bad(const reader *walk, kdl_image *image, const char *prob
 
 static kdl_status add_named(const reader *walk, const kdl_parse_context *scope, kdl_string name,
                             kdl_image *image) {
-  static const char magic[] = KDL_CLANG_BUNDLE_MAGIC;
+  static const char magic[] = KDL_MAGIC_BUNDLE;
   enum { magic_size = sizeof magic - 1 };
   kdl_string id = {name.data + magic_size, name.length - magic_size};
   return kdl_add_bundled(walk->container, scope, id, image);
 }
 
 static bool is_named(kdl_string name) {
-  static const char magic[] = KDL_CLANG_BUNDLE_MAGIC;
+  static const char magic[] = KDL_MAGIC_BUNDLE;
   return name.length >= sizeof magic && memcmp(name.data, magic, sizeof magic - 1) == 0;
 }
 
@@ -304,7 +303,7 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
              item->index, item->address);
     return add_bad(walk, &image, problem);
   }
-  kdl_section *section = walk->sycl->sections[item->section];
+  kdl_elf_section *section = walk->sycl->sections[item->section];
   section->is_described = true;
   uint64_t within = item->address - section->address;
   uint64_t room = section->size - within;
@@ -317,7 +316,7 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
   if (!seen)
     return kdl_error_status();
   memcpy(head, seen, look);
-  bool packed = room >= smallest_frame && kdl_load_u32(head) == zstd_magic;
+  bool packed = room >= smallest_frame && kdl_load_u32(head) == KDL_MAGIC_ZSTD;
   image.size = packed ? frame_size(head, item->size) : item->size;
   image.stored_size = packed ? room : item->size;
   image.offset = rest.base;
@@ -352,7 +351,7 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
 /* A section that was split around a hole is several of one name, which follow one another, and the
  * table may be silent about some of them. */
 static void describe_parts(const reader *walk) {
-  kdl_section **sections = walk->sycl->sections;
+  kdl_elf_section **sections = walk->sycl->sections;
   size_t count = walk->sycl->section_count;
   for (size_t i = 1; i < count; ++i)
     sections[i]->is_described |= sections[i - 1]->is_described && sections[i]->name &&

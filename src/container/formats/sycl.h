@@ -7,13 +7,13 @@
 
 typedef struct kdl_sycl {
   const kdl_region *file;
-  const kdl_section *table; /* .tgtimg */
+  const kdl_elf_section *table; /* .tgtimg */
   /* Those that may hold images: the pointers are sorted by address, and the sections that do are
    * marked as described. */
-  kdl_section **sections;
+  kdl_elf_section **sections;
   size_t section_count;
   const kdl_section_table *relocated; /* by its relocations addresses are found; NULL: by none */
-  kdl_status (*name)(void *user, const kdl_section *section, kdl_string *out_name);
+  kdl_status (*name)(void *user, const kdl_elf_section *section, kdl_string *out_name);
   void *user;
 } kdl_sycl;
 

@@ -4,8 +4,8 @@
  * AMDGPU Backend", "ELF Code Object"). Their kernels are in image/amdgpu_metadata.c.
  */
 #include "base/bytes.h"
+#include "base/elf_file.h"
 #include "image/amd/limits.h"
-#include "image/elf_file.h"
 #include "image/readers.h"
 
 #include <inttypes.h>
@@ -218,7 +218,7 @@ kdl_status kdl_amdgpu_check_symbols(const void *data, size_t size) {
   static const struct {
     const char *name;
     uint32_t type;
-  } needed[] = {{".symtab", KDL_ELF_SECTION_SYMTAB}, {".strtab", KDL_ELF_SECTION_STRTAB}};
+  } needed[] = {{".symtab", SHT_SYMTAB}, {".strtab", SHT_STRTAB}};
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
   for (size_t i = 0; i < sizeof needed / sizeof *needed; ++i) {

@@ -4,9 +4,9 @@
  * symbols (LLVM's "User Guide for AMDGPU Backend", "Code Object Metadata"). There is a note for
  * each object that was linked: those of rocBLAS have one for each kernel.
  */
+#include "base/elf_file.h"
 #include "image/amd/limits.h"
 #include "image/amd/msgpack.h"
-#include "image/elf_file.h"
 #include "image/readers.h"
 
 #include <inttypes.h>
@@ -25,8 +25,8 @@ static kdl_status next_key(kdl_msgpack *reader, const char *wanted, bool *out_is
   kdl_msgpack_item key;
   KDL_TRY(kdl_msgpack_next(reader, &key));
   if (key.type != KDL_MSGPACK_STRING)
-    return kdl_image_malformed(key.offset, "AMDGPU metadata",
-                               "found a key that is not a string, expected one");
+    return kdl_malformed_at(key.offset, "AMDGPU metadata",
+                            "found a key that is not a string, expected one");
   *out_is_wanted = kdl_msgpack_is(&key, wanted);
   return KDL_OK;
 }
@@ -35,8 +35,7 @@ static kdl_status open_item(kdl_msgpack *reader, kdl_msgpack_type type, const ch
                             const char *expected, kdl_msgpack_item *out_item) {
   KDL_TRY(kdl_msgpack_next(reader, out_item));
   if (out_item->type != type)
-    return kdl_image_malformed(out_item->offset, field, "found another type, expected %s",
-                               expected);
+    return kdl_malformed_at(out_item->offset, field, "found another type, expected %s", expected);
   return KDL_OK;
 }
 
@@ -127,18 +126,17 @@ static kdl_status visit_name(kdl_msgpack reader, void *user, bool *out_stop) {
  * is a symbol of its own type there, and later has a descriptor NAME.kd. */
 static kdl_status visit_symbols(const kdl_elf *elf, kdl_visit_name *visit, void *user) {
   kdl_elf_symbols symbols;
-  KDL_TRY(kdl_elf_open_symbols(elf, KDL_ELF_SECTION_DYNSYM, &symbols));
+  KDL_TRY(kdl_elf_open_symbols(elf, SHT_DYNSYM, &symbols));
   if (symbols.count == 0)
-    KDL_TRY(kdl_elf_open_symbols(elf, KDL_ELF_SECTION_SYMTAB, &symbols));
+    KDL_TRY(kdl_elf_open_symbols(elf, SHT_SYMTAB, &symbols));
   for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(elf, &symbols, i);
-    if (!symbol.is_defined ||
-        (symbol.type != symbol_hsa_kernel && symbol.type != KDL_ELF_SYMBOL_OBJECT))
+    if (!symbol.is_defined || (symbol.type != symbol_hsa_kernel && symbol.type != STT_OBJECT))
       continue;
     const char *name;
     size_t length;
     KDL_TRY(kdl_elf_symbol_name(elf, &symbols, &symbol, &name, &length));
-    if (symbol.type == KDL_ELF_SYMBOL_OBJECT) {
+    if (symbol.type == STT_OBJECT) {
       if (length <= 3 || memcmp(name + length - 3, ".kd", 3) != 0)
         continue;
       length -= 3;
@@ -180,7 +178,7 @@ static kdl_status next_number(kdl_msgpack *reader, const char *key, uint32_t *ou
   kdl_msgpack_item item;
   KDL_TRY(kdl_msgpack_next(reader, &item));
   if (!item.is_unsigned || item.value >= KDL_NO_OFFSET)
-    return kdl_image_malformed(item.offset, key, "found no number of 32 bits, expected one");
+    return kdl_malformed_at(item.offset, key, "found no number of 32 bits, expected one");
   *out_number = (uint32_t)item.value;
   return KDL_OK;
 }
@@ -190,7 +188,7 @@ static kdl_status read_number(kdl_msgpack reader, const char *key, uint32_t *out
   bool found;
   kdl_status status = find_value(reader, key, &at, &found);
   if (status == KDL_OK && !found)
-    return kdl_image_malformed(reader.base + reader.at, key, "found none, expected a number");
+    return kdl_malformed_at(reader.base + reader.at, key, "found none, expected a number");
   return status == KDL_OK ? next_number(&at, key, out_number) : status;
 }
 
@@ -286,8 +284,8 @@ static kdl_status read_numbers(kdl_msgpack reader, const char *key, uint32_t *nu
   if (count > 1) {
     status = open_item(&reader, KDL_MSGPACK_ARRAY, key, "an array", &list);
     if (status == KDL_OK && list.count != count)
-      return kdl_image_malformed(list.offset, key, "found %" PRIu64 " numbers, expected %" PRIu32,
-                                 list.count, count);
+      return kdl_malformed_at(list.offset, key, "found %" PRIu64 " numbers, expected %" PRIu32,
+                              list.count, count);
   }
   for (uint32_t i = 0; status == KDL_OK && i < count; ++i)
     status = next_number(&reader, key, &numbers[i]);

@@ -74,16 +74,16 @@ static bool read_short_form(uint8_t first, kdl_msgpack_item *item) {
 }
 
 static kdl_status truncated(const kdl_msgpack *reader, uint64_t offset, uint64_t wanted) {
-  return kdl_image_malformed(offset, "MessagePack",
-                             "found %zu bytes, expected %" PRIu64 " for this item",
-                             reader->size - reader->at, wanted);
+  return kdl_malformed_at(offset, "MessagePack",
+                          "found %zu bytes, expected %" PRIu64 " for this item",
+                          reader->size - reader->at, wanted);
 }
 
 static kdl_status read_long_form(kdl_msgpack *reader, uint8_t first, kdl_msgpack_item *item) {
   const format *form = &formats[first - 0xc0];
   if (!form->is_valid)
-    return kdl_image_malformed(item->offset, "MessagePack",
-                               "found 0x%02x, which begins no item, expected one", first);
+    return kdl_malformed_at(item->offset, "MessagePack",
+                            "found 0x%02x, which begins no item, expected one", first);
   item->type = form->type;
   if (form->length_bytes > reader->size - reader->at)
     return truncated(reader, item->offset, form->length_bytes);

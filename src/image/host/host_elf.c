@@ -6,7 +6,7 @@
  * known. Kernels are what a dynamic loader would find by name.
  */
 #include "base/bytes.h"
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 #include "image/readers.h"
 
 #include <kdl/host_abi.h>
@@ -14,16 +14,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-enum {
-  machine_x86_64 = 62,
-  machine_aarch64 = 183,
-  machine_riscv = 243,
-  note_gnu_property = 5,
-  visibility_mask = 3,
-  visibility_default = 0,
-  visibility_protected = 3,
-};
 
 static const uint32_t property_x86_isa_needed = 0xc0008002;
 
@@ -36,33 +26,24 @@ typedef struct {
 } machine_row;
 
 static const machine_row machines[] = {
-    {3, 32, false, "i386", "gnu"},
-    {8, 32, true, "mips", "gnu"},
-    {8, 32, false, "mipsel", "gnu"},
-    {8, 64, true, "mips64", "gnuabi64"},
-    {8, 64, false, "mips64el", "gnuabi64"},
-    {20, 32, true, "powerpc", "gnu"},
-    {21, 64, true, "powerpc64", "gnu"},
-    {21, 64, false, "powerpc64le", "gnu"},
-    {22, 64, true, "s390x", "gnu"},
-    {40, 32, false, "arm", "gnueabihf"},
-    {43, 64, true, "sparcv9", "gnu"},
-    {machine_x86_64, 64, false, "x86_64", "gnu"},
-    {machine_x86_64, 32, false, "x86_64", "gnux32"},
-    {machine_aarch64, 64, false, "aarch64", "gnu"},
-    {machine_aarch64, 64, true, "aarch64_be", "gnu"},
-    {machine_riscv, 32, false, "riscv32", "gnu"},
-    {machine_riscv, 64, false, "riscv64", "gnu"},
-    {258, 64, false, "loongarch64", "gnu"},
+    {EM_386, 32, false, "i386", "gnu"},           {EM_MIPS, 32, true, "mips", "gnu"},
+    {EM_MIPS, 32, false, "mipsel", "gnu"},        {EM_MIPS, 64, true, "mips64", "gnuabi64"},
+    {EM_MIPS, 64, false, "mips64el", "gnuabi64"}, {EM_PPC, 32, true, "powerpc", "gnu"},
+    {EM_PPC64, 64, true, "powerpc64", "gnu"},     {EM_PPC64, 64, false, "powerpc64le", "gnu"},
+    {EM_S390, 64, true, "s390x", "gnu"},          {EM_ARM, 32, false, "arm", "gnueabihf"},
+    {EM_SPARCV9, 64, true, "sparcv9", "gnu"},     {EM_X86_64, 64, false, "x86_64", "gnu"},
+    {EM_X86_64, 32, false, "x86_64", "gnux32"},   {EM_AARCH64, 64, false, "aarch64", "gnu"},
+    {EM_AARCH64, 64, true, "aarch64_be", "gnu"},  {EM_RISCV, 32, false, "riscv32", "gnu"},
+    {EM_RISCV, 64, false, "riscv64", "gnu"},      {258, 64, false, "loongarch64", "gnu"},
 };
 
 static const struct {
   uint8_t os_abi;
   const char *name;
 } systems[] = {
-    {2, "netbsd"},
-    {9, "freebsd"},
-    {12, "openbsd"},
+    {ELFOSABI_NETBSD, "netbsd"},
+    {ELFOSABI_FREEBSD, "freebsd"},
+    {ELFOSABI_OPENBSD, "openbsd"},
 };
 
 static void print_triple(const kdl_elf *elf, kdl_image_target *target) {
@@ -93,9 +74,9 @@ static kdl_status read_isa_needed(const kdl_elf *elf, const kdl_elf_note *note,
     size_t left = note->size - at;
     size_t size = left < 8 ? 0 : kdl_elf_load_u32(elf, property + 4);
     if (left < 8 || size > left - 8)
-      return kdl_image_malformed((uint64_t)(property - elf->data), "GNU property",
-                                 "found one of %zu bytes, expected it inside the %zu that are left",
-                                 size + 8, left);
+      return kdl_malformed_at((uint64_t)(property - elf->data), "GNU property",
+                              "found one of %zu bytes, expected it inside the %zu that are left",
+                              size + 8, left);
     if (kdl_elf_load_u32(elf, property) == property_x86_isa_needed && size >= 4)
       *out_levels |= kdl_elf_load_u32(elf, property + 8);
     size_t used = (8 + size + padding) & ~padding;
@@ -133,7 +114,7 @@ static kdl_status print_arch(const kdl_elf *elf, kdl_image_target *target) {
   while ((status = kdl_elf_next_note(&notes, &note)) == KDL_OK && note.owner) {
     if (kdl_elf_note_is(&note, KDL_HOST_NOTE_OWNER, KDL_HOST_NOTE_CPU))
       status = read_cpu(elf, &note, target, &differs);
-    else if (elf->machine == machine_x86_64 && kdl_elf_note_is(&note, "GNU", note_gnu_property))
+    else if (elf->machine == EM_X86_64 && kdl_elf_note_is(&note, "GNU", NT_GNU_PROPERTY_TYPE_0))
       status = read_isa_needed(elf, &note, &levels);
     if (status != KDL_OK)
       return status;
@@ -147,17 +128,15 @@ kdl_status kdl_host_elf_read_target(const uint8_t *data, size_t size, kdl_image_
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
   print_triple(&elf, target);
-  bool is_run = elf.machine == machine_x86_64 || elf.machine == machine_aarch64 ||
-                elf.machine == machine_riscv;
+  bool is_run = elf.machine == EM_X86_64 || elf.machine == EM_AARCH64 || elf.machine == EM_RISCV;
   return is_run ? print_arch(&elf, target) : KDL_OK;
 }
 
 static bool is_callable_by_name(const kdl_elf_symbol *symbol) {
-  unsigned visibility = symbol->other & visibility_mask;
-  return symbol->is_defined &&
-         (symbol->type == KDL_ELF_SYMBOL_FUNC || symbol->type == KDL_ELF_SYMBOL_IFUNC) &&
-         (symbol->binding == KDL_ELF_BIND_GLOBAL || symbol->binding == KDL_ELF_BIND_WEAK) &&
-         (visibility == visibility_default || visibility == visibility_protected);
+  unsigned visibility = ELF64_ST_VISIBILITY(symbol->other);
+  return symbol->is_defined && (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC) &&
+         (symbol->binding == STB_GLOBAL || symbol->binding == STB_WEAK) &&
+         (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
 }
 
 /* What the C runtime puts into every shared object. */
@@ -170,9 +149,7 @@ kdl_status kdl_host_elf_read_kernels(const uint8_t *data, size_t size, kdl_visit
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
   kdl_elf_symbols symbols;
-  KDL_TRY(kdl_elf_open_symbols(
-      &elf, elf.type == KDL_ELF_TYPE_REL ? KDL_ELF_SECTION_SYMTAB : KDL_ELF_SECTION_DYNSYM,
-      &symbols));
+  KDL_TRY(kdl_elf_open_symbols(&elf, elf.type == ET_REL ? SHT_SYMTAB : SHT_DYNSYM, &symbols));
   for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
     if (!is_callable_by_name(&symbol))

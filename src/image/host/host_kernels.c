@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The descriptions of kernels in a host image. */
 #include "base/bytes.h"
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 #include "image/host/host_object.h"
 #include "image/readers.h"
 
@@ -60,8 +60,8 @@ static kdl_status check_kernel(const kdl_host_object *object, const kdl_host_sym
   if (params > KDL_HOST_LIMIT_PARAMS || !is_extent(at + offsetof(kdl_host_kernel, block)) ||
       !is_extent(at + offsetof(kdl_host_kernel, tile)) ||
       (with_pointers && !has_pointers(object, symbol, params)))
-    return kdl_image_malformed((uint64_t)(at - object->data), "kernel",
-                               "%.200s is not a description of a kernel", symbol->name);
+    return kdl_malformed_at((uint64_t)(at - object->data), "kernel",
+                            "%.200s is not a description of a kernel", symbol->name);
   return KDL_OK;
 }
 
@@ -109,7 +109,7 @@ bool kdl_host_object_is_image(const void *data, size_t size) {
   kdl_elf elf;
   kdl_elf_symbols symbols;
   if (kdl_elf_open(data, size, &elf) != KDL_OK ||
-      kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_DYNSYM, &symbols) != KDL_OK)
+      kdl_elf_open_symbols(&elf, SHT_DYNSYM, &symbols) != KDL_OK)
     return false;
   for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
@@ -126,13 +126,13 @@ bool kdl_host_object_is_image(const void *data, size_t size) {
  * of that size. */
 static const uint8_t *find_variable(const kdl_elf *elf, kdl_string name, size_t size) {
   kdl_elf_symbols symbols;
-  if (kdl_elf_open_symbols(elf, KDL_ELF_SECTION_DYNSYM, &symbols) != KDL_OK)
+  if (kdl_elf_open_symbols(elf, SHT_DYNSYM, &symbols) != KDL_OK)
     return NULL;
   for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(elf, &symbols, i);
     const char *found;
     size_t length;
-    if (!symbol.is_defined || symbol.type != KDL_ELF_SYMBOL_OBJECT)
+    if (!symbol.is_defined || symbol.type != STT_OBJECT)
       continue;
     if (kdl_elf_symbol_name(elf, &symbols, &symbol, &found, &length) != KDL_OK)
       return NULL;

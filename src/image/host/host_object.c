@@ -3,10 +3,10 @@
 #include "base/text.h"
 
 #include "base/bytes.h"
+#include "base/magic.h"
 #include "image/host/host_imports.h"
 #include "image/readers.h"
 
-#include <elf.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -36,9 +36,9 @@ static uint64_t end_of_page(uint64_t address) {
   return (address + page - 1) / page * page;
 }
 
-static const kdl_host_segment *segment_of(const kdl_host_object *object, uint64_t address) {
+static const kdl_elf_segment *segment_of(const kdl_host_object *object, uint64_t address) {
   for (size_t i = 0; i < object->segment_count; ++i) {
-    const kdl_host_segment *segment = &object->segments[i];
+    const kdl_elf_segment *segment = &object->segments[i];
     if (address >= segment->address && address - segment->address < segment->memory_size)
       return segment;
   }
@@ -46,7 +46,7 @@ static const kdl_host_segment *segment_of(const kdl_host_object *object, uint64_
 }
 
 const uint8_t *kdl_host_object_at(const kdl_host_object *object, uint64_t address, uint64_t size) {
-  const kdl_host_segment *segment = segment_of(object, address);
+  const kdl_elf_segment *segment = segment_of(object, address);
   if (!segment || !kdl_in_range(address - segment->address, size, segment->file_size))
     return NULL;
   return object->data + segment->offset + (address - segment->address);
@@ -54,91 +54,83 @@ const uint8_t *kdl_host_object_at(const kdl_host_object *object, uint64_t addres
 
 bool kdl_host_object_has(const kdl_host_object *object, uint64_t address, uint64_t size,
                          bool writes, bool executes) {
-  const kdl_host_segment *segment = segment_of(object, address);
+  const kdl_elf_segment *segment = segment_of(object, address);
   return segment && kdl_in_range(address - segment->address, size, segment->memory_size) &&
-         (!writes || segment->writes) && (!executes || segment->executes);
+         (!writes || segment->flags & PF_W) && (!executes || segment->flags & PF_X);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Segments                                                                                     */
 
-static kdl_status check_header(const uint8_t *data, size_t size) {
-  uint16_t type, machine;
-  if (size < sizeof(Elf64_Ehdr) || memcmp(data, ELFMAG, SELFMAG) != 0)
-    return kdl_image_malformed(0, "ELF header", "found none, expected a shared object");
-  type = kdl_load_u16(data + offsetof(Elf64_Ehdr, e_type));
-  machine = kdl_load_u16(data + offsetof(Elf64_Ehdr, e_machine));
+static kdl_status read_header(kdl_host_object *object) {
+  const uint8_t *data = object->data;
+  if (object->size < sizeof(Elf64_Ehdr) || kdl_load_u32(data) != KDL_MAGIC_ELF)
+    return kdl_malformed_at(0, "ELF header", "found none, expected a shared object");
+  kdl_elf elf = kdl_elf_load_header(data);
   if (data[EI_CLASS] != ELFCLASS64 || data[EI_DATA] != ELFDATA2LSB ||
-      (machine != EM_X86_64 && machine != EM_AARCH64 && machine != EM_RISCV))
+      (elf.machine != EM_X86_64 && elf.machine != EM_AARCH64 && elf.machine != EM_RISCV))
     return UNSUPPORTED("found machine %u in %s bits, expected x86-64, AArch64 or RISC-V in 64",
-                       machine, data[EI_CLASS] == ELFCLASS64 ? "64" : "32");
-  if (type != ET_DYN)
+                       elf.machine, elf.is_64 ? "64" : "32");
+  if (elf.type != ET_DYN)
     return UNSUPPORTED("found %s (e_type %u), expected a shared object: link it with -shared",
-                       type == ET_REL ? "a relocatable object" : "no shared object", type);
+                       elf.type == ET_REL ? "a relocatable object" : "no shared object", elf.type);
+  object->elf = elf;
   return KDL_OK;
 }
 
 static kdl_status check_load(const kdl_host_object *object, uint64_t at,
-                             const kdl_host_segment *segment) {
+                             const kdl_elf_segment *segment) {
   uint64_t before = object->end;
   if (!kdl_in_range(segment->offset, segment->file_size, object->size))
-    return kdl_image_malformed(at, "segment",
-                               "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                               ", expected them inside the image's %zu bytes",
-                               segment->file_size, segment->offset, object->size);
+    return kdl_malformed_at(at, "segment",
+                            "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                            ", expected them inside the image's %zu bytes",
+                            segment->file_size, segment->offset, object->size);
   if (segment->file_size > segment->memory_size ||
-      (segment->executes && segment->file_size < segment->memory_size))
-    return kdl_image_malformed(at, "segment",
-                               "found 0x%" PRIx64 " bytes of the file in 0x%" PRIx64
-                               " of memory, expected %s",
-                               segment->file_size, segment->memory_size,
-                               segment->executes ? "as many, of code" : "no more");
-  if (segment->align > page << 18 || (segment->align & (segment->align - 1)) ||
-      (segment->offset - segment->address) & (segment->align ? segment->align - 1 : 0) ||
+      (segment->flags & PF_X && segment->file_size < segment->memory_size))
+    return kdl_malformed_at(at, "segment",
+                            "found 0x%" PRIx64 " bytes of the file in 0x%" PRIx64
+                            " of memory, expected %s",
+                            segment->file_size, segment->memory_size,
+                            segment->flags & PF_X ? "as many, of code" : "no more");
+  if (segment->alignment > page << 18 || (segment->alignment & (segment->alignment - 1)) ||
+      (segment->offset - segment->address) & (segment->alignment ? segment->alignment - 1 : 0) ||
       (segment->offset - segment->address) % page)
-    return kdl_image_malformed(at, "segment",
-                               "found 0x%" PRIx64 " of the file at the address 0x%" PRIx64
-                               " with an alignment of 0x%" PRIx64
-                               ", expected a power of two that both agree with, and pages",
-                               segment->offset, segment->address, segment->align);
+    return kdl_malformed_at(at, "segment",
+                            "found 0x%" PRIx64 " of the file at the address 0x%" PRIx64
+                            " with an alignment of 0x%" PRIx64
+                            ", expected a power of two that both agree with, and pages",
+                            segment->offset, segment->address, segment->alignment);
   if (segment->address > KDL_HOST_LIMIT_SPAN ||
       segment->memory_size > KDL_HOST_LIMIT_SPAN - segment->address)
-    return kdl_image_malformed(at, "segment",
-                               "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
-                               ", expected them below 2 GiB",
-                               segment->memory_size, segment->address);
+    return kdl_malformed_at(at, "segment",
+                            "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                            ", expected them below 2 GiB",
+                            segment->memory_size, segment->address);
   if (object->segment_count && segment->address / page <= (before - 1) / page)
-    return kdl_image_malformed(at, "segment",
-                               "found the address 0x%" PRIx64
-                               ", expected a page behind the segment before it, which ends at "
-                               "0x%" PRIx64,
-                               segment->address, before);
-  if (segment->writes && segment->executes)
+    return kdl_malformed_at(at, "segment",
+                            "found the address 0x%" PRIx64
+                            ", expected a page behind the segment before it, which ends at "
+                            "0x%" PRIx64,
+                            segment->address, before);
+  if (segment->flags & PF_W && segment->flags & PF_X)
     return UNSUPPORTED("found a segment that is written and executed, which a host image cannot "
                        "have");
   return KDL_OK;
 }
 
-static kdl_status add_segment(kdl_host_object *object, uint64_t at, const uint8_t *header) {
-  uint32_t flags = kdl_load_u32(header + offsetof(Elf64_Phdr, p_flags));
-  kdl_host_segment segment = {
-      .address = kdl_load_u64(header + offsetof(Elf64_Phdr, p_vaddr)),
-      .memory_size = kdl_load_u64(header + offsetof(Elf64_Phdr, p_memsz)),
-      .offset = kdl_load_u64(header + offsetof(Elf64_Phdr, p_offset)),
-      .file_size = kdl_load_u64(header + offsetof(Elf64_Phdr, p_filesz)),
-      .align = kdl_load_u64(header + offsetof(Elf64_Phdr, p_align)),
-      .writes = flags & PF_W,
-      .executes = flags & PF_X,
-  };
-  if (segment.memory_size == 0 && segment.file_size == 0)
+static kdl_status add_segment(kdl_host_object *object, uint64_t at,
+                              const kdl_elf_segment *segment) {
+  if (segment->memory_size == 0 && segment->file_size == 0)
     return KDL_OK;
-  KDL_TRY(check_load(object, at, &segment));
+  KDL_TRY(check_load(object, at, segment));
   if (object->segment_count == KDL_HOST_LIMIT_SEGMENTS)
-    return kdl_image_malformed(at, "segment", "found more than %d that are loaded, expected fewer",
-                               KDL_HOST_LIMIT_SEGMENTS);
-  object->end = segment.address + segment.memory_size;
-  object->align = segment.align > object->align ? segment.align : object->align;
-  object->segments[object->segment_count++] = segment;
+    return kdl_malformed_at(at, "segment", "found more than %d that are loaded, expected fewer",
+                            KDL_HOST_LIMIT_SEGMENTS);
+  object->end = segment->address + segment->memory_size;
+  if (segment->alignment > object->align)
+    object->align = segment->alignment;
+  object->segments[object->segment_count++] = *segment;
   return KDL_OK;
 }
 
@@ -152,30 +144,26 @@ static kdl_status thread_local_found(const char *what) {
 
 /* *dynamic gets the table's place, which is empty where there is none. */
 static kdl_status read_segments(kdl_host_object *object, kdl_host_extent *dynamic) {
-  const uint8_t *data = object->data;
-  uint64_t table = kdl_load_u64(data + offsetof(Elf64_Ehdr, e_phoff));
-  uint64_t count = kdl_load_u16(data + offsetof(Elf64_Ehdr, e_phnum));
-  uint16_t entry = kdl_load_u16(data + offsetof(Elf64_Ehdr, e_phentsize));
-  if (entry != sizeof(Elf64_Phdr) || count > segment_limit ||
+  uint64_t table = object->elf.segment_table, count = object->elf.segment_count;
+  if (object->elf.segment_size != sizeof(Elf64_Phdr) || count > segment_limit ||
       !kdl_in_range(table, count * sizeof(Elf64_Phdr), object->size))
-    return kdl_image_malformed(offsetof(Elf64_Ehdr, e_phoff), "e_phoff",
-                               "found %" PRIu64 " segments of %u bytes at 0x%" PRIx64
-                               ", expected at most %d of %zu inside the image's %zu bytes",
-                               count, entry, table, segment_limit, sizeof(Elf64_Phdr),
-                               object->size);
+    return kdl_malformed_at(offsetof(Elf64_Ehdr, e_phoff), "e_phoff",
+                            "found %" PRIu64 " segments of %u bytes at 0x%" PRIx64
+                            ", expected at most %d of %zu inside the image's %zu bytes",
+                            count, object->elf.segment_size, table, segment_limit,
+                            sizeof(Elf64_Phdr), object->size);
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t at = table + i * sizeof(Elf64_Phdr);
-    const uint8_t *header = data + at;
-    kdl_host_extent extent = {kdl_load_u64(header + offsetof(Elf64_Phdr, p_vaddr)),
-                              kdl_load_u64(header + offsetof(Elf64_Phdr, p_memsz))};
+    kdl_elf_segment segment = kdl_elf_load_segment(&object->elf, object->data + at);
+    kdl_host_extent extent = {segment.address, segment.memory_size};
     kdl_status status = KDL_OK;
-    switch (kdl_load_u32(header)) {
+    switch (segment.type) {
     case PT_LOAD:
-      status = add_segment(object, at, header);
+      status = add_segment(object, at, &segment);
       break;
     case PT_DYNAMIC:
       if (dynamic->size)
-        status = kdl_image_malformed(at, "PT_DYNAMIC", "found a second one, expected one");
+        status = kdl_malformed_at(at, "PT_DYNAMIC", "found a second one, expected one");
       *dynamic = extent;
       break;
     case PT_GNU_RELRO:
@@ -186,7 +174,7 @@ static kdl_status read_segments(kdl_host_object *object, kdl_host_extent *dynami
         status = thread_local_found("PT_TLS");
       break;
     case PT_GNU_STACK:
-      if (kdl_load_u32(header + offsetof(Elf64_Phdr, p_flags)) & PF_X)
+      if (segment.flags & PF_X)
         status = UNSUPPORTED("found code that asks for an executable stack, which a host image "
                              "cannot have");
       break;
@@ -197,17 +185,17 @@ static kdl_status read_segments(kdl_host_object *object, kdl_host_extent *dynami
       return status;
   }
   if (!object->segment_count || !dynamic->size)
-    return kdl_image_malformed(table, "segments", "found no %s one, expected a shared object",
-                               object->segment_count ? "dynamic" : "loadable");
-  const kdl_host_segment *holds = segment_of(object, object->read_only.address);
+    return kdl_malformed_at(table, "segments", "found no %s one, expected a shared object",
+                            object->segment_count ? "dynamic" : "loadable");
+  const kdl_elf_segment *holds = segment_of(object, object->read_only.address);
   if (object->read_only.size &&
-      (!holds || !holds->writes ||
+      (!holds || !(holds->flags & PF_W) ||
        !kdl_in_range(object->read_only.address - holds->address, object->read_only.size,
                      end_of_page(holds->address + holds->memory_size) - holds->address)))
-    return kdl_image_malformed(table, "PT_GNU_RELRO",
-                               "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
-                               ", expected them in a segment that is written",
-                               object->read_only.size, object->read_only.address);
+    return kdl_malformed_at(table, "PT_GNU_RELRO",
+                            "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                            ", expected them in a segment that is written",
+                            object->read_only.size, object->read_only.address);
   return KDL_OK;
 }
 
@@ -218,10 +206,10 @@ static kdl_status read_dynamic(const kdl_host_object *object, kdl_host_extent ex
                                dynamic_table *out) {
   const uint8_t *entries = kdl_host_object_at(object, extent.address, extent.size);
   if (!entries)
-    return kdl_image_malformed(0, "PT_DYNAMIC",
-                               "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
-                               ", expected them in the file's part of a segment",
-                               extent.size, extent.address);
+    return kdl_malformed_at(0, "PT_DYNAMIC",
+                            "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                            ", expected them in the file's part of a segment",
+                            extent.size, extent.address);
   for (uint64_t at = 0; extent.size - at >= dynamic_size; at += dynamic_size) {
     uint64_t tag = kdl_load_u64(entries + at), value = kdl_load_u64(entries + at + 8);
     uint64_t place = (uint64_t)(entries - object->data) + at;
@@ -235,15 +223,15 @@ static kdl_status read_dynamic(const kdl_host_object *object, kdl_host_extent ex
       out->places[tag] = place;
     }
   }
-  return kdl_image_malformed((uint64_t)(entries - object->data), "PT_DYNAMIC",
-                             "found no DT_NULL, expected one as its end");
+  return kdl_malformed_at((uint64_t)(entries - object->data), "PT_DYNAMIC",
+                          "found no DT_NULL, expected one as its end");
 }
 
 static kdl_status outside(uint64_t place, const char *what, uint64_t address, uint64_t size) {
-  return kdl_image_malformed(place, what,
-                             "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
-                             ", expected them in the file's part of a segment",
-                             size, address);
+  return kdl_malformed_at(place, what,
+                          "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                          ", expected them in the file's part of a segment",
+                          size, address);
 }
 
 /* A table of entries of a fixed size, by the tags of its address, its size, and an entry's. */
@@ -256,7 +244,7 @@ static kdl_status read_table(const kdl_host_object *object, const dynamic_table 
     return KDL_OK;
   if (table.size % entry_size ||
       (entry_tag && dynamic->places[entry_tag] && dynamic->values[entry_tag] != entry_size))
-    return kdl_image_malformed(
+    return kdl_malformed_at(
         place, what,
         "found 0x%" PRIx64 " bytes of entries of %" PRIu64 ", expected a multiple of %" PRIu64,
         table.size, entry_tag ? dynamic->values[entry_tag] : entry_size, entry_size);
@@ -300,11 +288,11 @@ static kdl_status count_by_gnu_hash(const kdl_host_object *object, const dynamic
       return KDL_OK;
     }
   }
-  return kdl_image_malformed(dynamic->gnu_hash_place, "DT_GNU_HASH",
-                             "found a chain from symbol %" PRIu64
-                             " on without an end, expected one inside the table, which begins "
-                             "with symbol %" PRIu64,
-                             last, first);
+  return kdl_malformed_at(dynamic->gnu_hash_place, "DT_GNU_HASH",
+                          "found a chain from symbol %" PRIu64
+                          " on without an end, expected one inside the table, which begins "
+                          "with symbol %" PRIu64,
+                          last, first);
 }
 
 static kdl_status count_symbols(const kdl_host_object *object, const dynamic_table *dynamic,
@@ -327,21 +315,19 @@ kdl_host_symbol kdl_host_object_symbol(const kdl_host_object *object, uint64_t i
       object, object->symbols.address + index * KDL_HOST_SYMBOL_SIZE, KDL_HOST_SYMBOL_SIZE);
   const uint8_t *strings =
       kdl_host_object_at(object, object->strings.address, object->strings.size);
-  uint8_t info = at[offsetof(Elf64_Sym, st_info)];
-  uint8_t visibility = at[offsetof(Elf64_Sym, st_other)] & 3;
-  uint16_t section = kdl_load_u16(at + offsetof(Elf64_Sym, st_shndx));
-  kdl_host_symbol symbol = {
-      .name = (const char *)strings + kdl_load_u32(at),
-      .type = ELF64_ST_TYPE(info),
-      .binding = ELF64_ST_BIND(info),
-      .is_defined = section != SHN_UNDEF,
-      .is_absolute = section == SHN_ABS,
-      .address = kdl_load_u64(at + offsetof(Elf64_Sym, st_value)),
-      .size = kdl_load_u64(at + offsetof(Elf64_Sym, st_size)),
+  kdl_elf_symbol symbol = kdl_elf_load_symbol(&object->elf, at);
+  unsigned visibility = ELF64_ST_VISIBILITY(symbol.other);
+  return (kdl_host_symbol){
+      .name = (const char *)strings + symbol.name,
+      .type = symbol.type,
+      .binding = symbol.binding,
+      .is_defined = symbol.is_defined,
+      .is_absolute = symbol.section == SHN_ABS,
+      .is_visible = symbol.is_defined && symbol.binding != STB_LOCAL &&
+                    (visibility == STV_DEFAULT || visibility == STV_PROTECTED),
+      .address = symbol.address,
+      .size = symbol.size,
   };
-  symbol.is_visible = symbol.is_defined && symbol.binding != STB_LOCAL &&
-                      (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
-  return symbol;
 }
 
 bool kdl_host_object_find(const kdl_host_object *object, const char *name,
@@ -360,10 +346,10 @@ static kdl_status check_symbol(const kdl_host_object *object, uint64_t index) {
       index * KDL_HOST_SYMBOL_SIZE;
   uint32_t name = kdl_load_u32(object->data + place);
   if (name >= object->strings.size)
-    return kdl_image_malformed(place, "symbol",
-                               "found a name at 0x%" PRIx32
-                               " of the string table, expected less than 0x%" PRIx64,
-                               name, object->strings.size);
+    return kdl_malformed_at(place, "symbol",
+                            "found a name at 0x%" PRIx32
+                            " of the string table, expected less than 0x%" PRIx64,
+                            name, object->strings.size);
   kdl_host_symbol symbol = kdl_host_object_symbol(object, index);
   if (symbol.type == STT_TLS)
     return thread_local_found(symbol.name);
@@ -381,11 +367,11 @@ static kdl_status check_symbol(const kdl_host_object *object, uint64_t index) {
   bool is_function = symbol.type == STT_FUNC;
   if ((is_function || symbol.type == STT_OBJECT) && !symbol.is_absolute &&
       !kdl_host_object_has(object, symbol.address, symbol.size, false, is_function))
-    return kdl_image_malformed(place, "symbol",
-                               "found %.128s of 0x%" PRIx64 " bytes at the address 0x%" PRIx64
-                               ", expected it in a segment%s",
-                               symbol.name, symbol.size, symbol.address,
-                               is_function ? " of code" : "");
+    return kdl_malformed_at(place, "symbol",
+                            "found %.128s of 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                            ", expected it in a segment%s",
+                            symbol.name, symbol.size, symbol.address,
+                            is_function ? " of code" : "");
   return KDL_OK;
 }
 
@@ -395,9 +381,9 @@ static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dyn
   const uint8_t *strings =
       kdl_host_object_at(object, object->strings.address, object->strings.size);
   if (object->strings.size == 0 || strings[0] || strings[object->strings.size - 1])
-    return kdl_image_malformed(dynamic->places[DT_STRTAB], "DT_STRTAB",
-                               "found %s, expected strings that begin and end with a NUL",
-                               object->strings.size ? "other bytes" : "no table");
+    return kdl_malformed_at(dynamic->places[DT_STRTAB], "DT_STRTAB",
+                            "found %s, expected strings that begin and end with a NUL",
+                            object->strings.size ? "other bytes" : "no table");
   object->symbols =
       (kdl_host_extent){dynamic->values[DT_SYMTAB], object->symbol_count * KDL_HOST_SYMBOL_SIZE};
   if (object->symbol_count == 0 ||
@@ -406,11 +392,10 @@ static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dyn
     return outside(dynamic->places[DT_SYMTAB], "DT_SYMTAB", object->symbols.address,
                    object->symbols.size);
   /* They are read once more when the image was loaded. */
-  if (segment_of(object, object->symbols.address)->writes ||
-      segment_of(object, object->strings.address)->writes)
-    return kdl_image_malformed(
-        dynamic->places[DT_SYMTAB], "DT_SYMTAB",
-        "found names in a segment that is written, expected them in another");
+  if (segment_of(object, object->symbols.address)->flags & PF_W ||
+      segment_of(object, object->strings.address)->flags & PF_W)
+    return kdl_malformed_at(dynamic->places[DT_SYMTAB], "DT_SYMTAB",
+                            "found names in a segment that is written, expected them in another");
   for (uint64_t i = 0; i < object->symbol_count; ++i)
     KDL_TRY(check_symbol(object, i));
   return KDL_OK;
@@ -440,10 +425,10 @@ static kdl_status check_needed(const kdl_host_object *object, kdl_host_extent ex
     if (kdl_load_u64(entries + at) != DT_NEEDED)
       continue;
     if (name >= object->strings.size)
-      return kdl_image_malformed((uint64_t)(entries - object->data) + at, "DT_NEEDED",
-                                 "found a name at 0x%" PRIx64
-                                 " of the string table, expected less than 0x%" PRIx64,
-                                 name, object->strings.size);
+      return kdl_malformed_at((uint64_t)(entries - object->data) + at, "DT_NEEDED",
+                              "found a name at 0x%" PRIx64
+                              " of the string table, expected less than 0x%" PRIx64,
+                              name, object->strings.size);
     if (!is_known_library((const char *)strings + name))
       return UNSUPPORTED("it needs the library '%.128s', expected none but libc and libm: link it "
                          "into the image",
@@ -455,7 +440,7 @@ static kdl_status check_needed(const kdl_host_object *object, kdl_host_extent ex
 static kdl_status check_function(const kdl_host_object *object, const char *what,
                                  uint64_t function) {
   if (function && !kdl_host_object_has(object, function, 1, false, true))
-    return kdl_image_malformed(
+    return kdl_malformed_at(
         0, what, "found the address 0x%" PRIx64 ", expected one in a segment of code", function);
   return KDL_OK;
 }
@@ -493,8 +478,7 @@ kdl_status kdl_host_object_open(const void *data, size_t size, kdl_host_object *
   kdl_host_object object = {.data = data, .size = size, .align = page};
   kdl_host_extent extent = {0, 0};
   dynamic_table dynamic = {{0}, {0}, 0, 0};
-  KDL_TRY(check_header(data, size));
-  object.machine = kdl_load_u16(object.data + offsetof(Elf64_Ehdr, e_machine));
+  KDL_TRY(read_header(&object));
   KDL_TRY(read_segments(&object, &extent));
   KDL_TRY(read_dynamic(&object, extent, &dynamic));
   KDL_TRY(read_symbols(&object, &dynamic));

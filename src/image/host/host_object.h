@@ -11,6 +11,8 @@
 #ifndef KDL_IMAGE_HOST_HOST_OBJECT_H
 #define KDL_IMAGE_HOST_HOST_OBJECT_H
 
+#include "base/elf_file.h"
+
 #include <kdl/host_abi.h>
 #include <kdl/kdl.h>
 
@@ -29,16 +31,6 @@ enum {
 /* Of address space that the object takes. */
 #define KDL_HOST_LIMIT_SPAN ((uint64_t)1 << 31)
 
-typedef struct kdl_host_segment {
-  uint64_t address;
-  uint64_t memory_size;
-  uint64_t offset; /* in the file */
-  uint64_t file_size;
-  uint64_t align;
-  bool writes;
-  bool executes;
-} kdl_host_segment;
-
 typedef struct kdl_host_extent {
   uint64_t address;
   uint64_t size;
@@ -48,8 +40,8 @@ typedef struct kdl_host_extent {
 typedef struct kdl_host_object {
   const uint8_t *data;
   size_t size;
-  uint16_t machine;
-  kdl_host_segment segments[KDL_HOST_LIMIT_SEGMENTS]; /* by address, no two on one page of 4 KiB */
+  kdl_elf elf; /* what the header has: class, byte order, machine */
+  kdl_elf_segment segments[KDL_HOST_LIMIT_SEGMENTS]; /* by address, no two on one page of 4 KiB */
   size_t segment_count;
   uint64_t end;              /* behind the last segment */
   uint64_t align;            /* the largest of a segment */

@@ -3,7 +3,6 @@
 #include "image/host/host_object.h"
 #include "image/readers.h"
 
-#include <elf.h>
 #include <inttypes.h>
 
 /* <elf.h> of older C libraries lacks some. */
@@ -62,7 +61,7 @@ kdl_host_relocation kdl_host_object_relocation(const kdl_host_object *object,
       .addend = kdl_load_u64(at + offsetof(Elf64_Rela, r_addend)),
       .symbol = (uint32_t)(info >> 32),
       .type = (uint32_t)info,
-      .kind = kind_of(object->machine, (uint32_t)info),
+      .kind = kind_of(object->elf.machine, (uint32_t)info),
   };
 }
 
@@ -113,14 +112,14 @@ static kdl_status check_one(const kdl_host_object *object, const kdl_host_extent
                     ", expected one of addresses alone",
                     relocation.type, place);
   if (!kdl_host_object_has(object, relocation.address, 8, true, false))
-    return kdl_image_malformed(place, "relocation",
-                               "found the address 0x%" PRIx64
-                               ", expected one in a segment that is written",
-                               relocation.address);
+    return kdl_malformed_at(place, "relocation",
+                            "found the address 0x%" PRIx64
+                            ", expected one in a segment that is written",
+                            relocation.address);
   if (relocation.symbol >= object->symbol_count)
-    return kdl_image_malformed(place, "relocation",
-                               "found symbol %" PRIu32 ", expected less than %" PRIu64,
-                               relocation.symbol, object->symbol_count);
+    return kdl_malformed_at(place, "relocation",
+                            "found symbol %" PRIu32 ", expected less than %" PRIu64,
+                            relocation.symbol, object->symbol_count);
   return KDL_OK;
 }
 
@@ -185,8 +184,8 @@ static kdl_status check_list(const kdl_host_object *object, const char *what,
   if (count == 0)
     return KDL_OK;
   if (count >= KDL_HOST_LIMIT_FUNCTIONS)
-    return kdl_image_malformed(0, what, "found %" PRIu64 " functions, expected less than %d", count,
-                               KDL_HOST_LIMIT_FUNCTIONS);
+    return kdl_malformed_at(0, what, "found %" PRIu64 " functions, expected less than %d", count,
+                            KDL_HOST_LIMIT_FUNCTIONS);
   (void)kdl_host_object_each_relative(object, note_relative, &list);
   for (size_t t = 0; t < 2; ++t) {
     const kdl_host_extent *table = &object->relocations[t];
@@ -202,7 +201,7 @@ static kdl_status check_list(const kdl_host_object *object, const char *what,
   }
   if (list.is_set == ((uint64_t)1 << count) - 1)
     return KDL_OK;
-  return kdl_image_malformed(0, what, "found a function that is not in a segment of code");
+  return kdl_malformed_at(0, what, "found a function that is not in a segment of code");
 }
 
 kdl_status kdl_host_object_check_relocations(const kdl_host_object *object) {
@@ -215,7 +214,7 @@ kdl_status kdl_host_object_check_relocations(const kdl_host_object *object) {
   }
   if (status == KDL_OK && kdl_host_object_each_relative(object, is_outside, &copy))
     status =
-        kdl_image_malformed(0, "DT_RELR", "found a word outside of the segments that are written");
+        kdl_malformed_at(0, "DT_RELR", "found a word outside of the segments that are written");
   if (status == KDL_OK)
     status = check_list(object, "DT_INIT_ARRAY", &object->init_array);
   return status == KDL_OK ? check_list(object, "DT_FINI_ARRAY", &object->fini_array) : status;

@@ -96,8 +96,8 @@ static kdl_status refuse(const reader *r, const line *l, const char *expected) {
   char field[64];
   snprintf(field, sizeof field, ".ze_info: %.*s", l->key.length < 40 ? (int)l->key.length : 40,
            l->key.data);
-  return kdl_image_malformed(r->info->offset + l->at, field, "found \"%.*s\", expected %s",
-                             value.length < 64 ? (int)value.length : 64, value.data, expected);
+  return kdl_malformed_at(r->info->offset + l->at, field, "found \"%.*s\", expected %s",
+                          value.length < 64 ? (int)value.length : 64, value.data, expected);
 }
 
 static bool parse_number(kdl_string text, uint32_t *out_number) {
@@ -236,9 +236,9 @@ static kdl_status close_payload(const reader *r, payload *p, uint32_t pointer_si
   if (!is_param)
     return KDL_OK;
   if (!p->has_index)
-    return kdl_image_malformed(r->info->offset + p->first.at, ".ze_info: payload_arguments",
-                               "found no arg_index, expected one for %.*s", (int)p->type.length,
-                               p->type.data);
+    return kdl_malformed_at(r->info->offset + p->first.at, ".ze_info: payload_arguments",
+                            "found no arg_index, expected one for %.*s", (int)p->type.length,
+                            p->type.data);
   if (p->index >= KDL_IMAGE_PARAM_LIMIT)
     return kdl_too_many_params();
   for (; kernel->param_count <= p->index; ++kernel->param_count)

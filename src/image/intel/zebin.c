@@ -6,7 +6,7 @@
  * call themselves notes hold bytes of Intel's own making.
  */
 #include "base/bytes.h"
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 #include "image/geometry.h"
 #include "image/intel/ze_info.h"
 #include "image/readers.h"
@@ -36,8 +36,8 @@ kdl_status kdl_zebin_read_target(const uint8_t *data, size_t size, kdl_image_tar
     if (!kdl_elf_note_is(&note, "IntelGT", note_product_config))
       continue;
     if (note.size != 4)
-      return kdl_image_malformed((uint64_t)(note.data - data), "NT_INTELGT_PRODUCT_CONFIG",
-                                 "found %zu bytes, expected 4", note.size);
+      return kdl_malformed_at((uint64_t)(note.data - data), "NT_INTELGT_PRODUCT_CONFIG",
+                              "found %zu bytes, expected 4", note.size);
     uint32_t ip = kdl_elf_load_u32(&elf, note.data);
     snprintf(target->arch, sizeof target->arch, "ip=%" PRIu32 ".%" PRIu32 ".%" PRIu32, ip >> 22,
              ip >> 14 & 0xff, ip & 0x3f);
@@ -54,7 +54,7 @@ kdl_status kdl_zebin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
   for (uint64_t i = 1; status == KDL_OK && i < elf.section_count; ++i) {
     kdl_elf_section section;
     status = kdl_elf_read_section(&elf, i, &section);
-    if (status != KDL_OK || section.type != KDL_ELF_SECTION_PROGBITS)
+    if (status != KDL_OK || section.type != SHT_PROGBITS)
       continue;
     const char *name;
     size_t length;

@@ -2,6 +2,7 @@
 #include "image/llvm/bitstream.h"
 
 #include "base/bytes.h"
+#include "base/magic.h"
 #include "image/readers.h"
 
 #include <inttypes.h>
@@ -25,7 +26,7 @@ enum {
 #define NO_BLOCK UINT64_MAX
 
 #define malformed(stream, ...)                                                                     \
-  kdl_image_malformed((stream)->base + (stream)->at / 8, "bitstream", __VA_ARGS__)
+  kdl_malformed_at((stream)->base + (stream)->at / 8, "bitstream", __VA_ARGS__)
 
 /* ------------------------------------------------------------------------------------------ */
 /* Bits                                                                                         */
@@ -127,7 +128,7 @@ static kdl_status define_abbrev(kdl_bitstream *stream, uint64_t *out_abbrev) {
       is_valid = false;
   }
   if (stream->overrun || !is_valid)
-    return kdl_image_malformed(
+    return kdl_malformed_at(
         stream->base + *out_abbrev / 8, "bitstream",
         "found an abbreviation of %" PRIu64 " operands, not defined as the format allows", count);
   return KDL_OK;
@@ -412,17 +413,17 @@ kdl_status kdl_bitstream_open(const uint8_t *data, size_t size, kdl_bitstream *o
                               kdl_bitblock *out_top) {
   uint64_t base = 0;
   uint64_t length = size;
-  if (size >= wrapper_size && kdl_load_u32(data) == 0x0b17c0de) {
+  if (size >= wrapper_size && kdl_load_u32(data) == KDL_MAGIC_WRAPPED_BITCODE) {
     base = kdl_load_u32(data + 8);
     length = kdl_load_u32(data + 12);
     if (!kdl_in_range(base, length, size))
-      return kdl_image_malformed(8, "bitcode wrapper",
-                                 "found %" PRIu64 " bytes at 0x%" PRIx64
-                                 ", expected them inside the image's 0x%zx bytes",
-                                 length, base, size);
+      return kdl_malformed_at(8, "bitcode wrapper",
+                              "found %" PRIu64 " bytes at 0x%" PRIx64
+                              ", expected them inside the image's 0x%zx bytes",
+                              length, base, size);
   }
-  if (length < 4 || memcmp(data + base, "BC\xc0\xde", 4) != 0)
-    return kdl_image_malformed(base, "bitcode magic", "found other bytes, expected 42 43 c0 de");
+  if (length < 4 || kdl_load_u32(data + base) != KDL_MAGIC_BITCODE)
+    return kdl_malformed_at(base, "bitcode magic", "found other bytes, expected 42 43 c0 de");
   *out_stream = (kdl_bitstream){.data = data + base, .base = base, .end = length * 8, .at = 32};
   *out_top = (kdl_bitblock){.id = NO_BLOCK, .width = top_width, .end = length * 8};
   return KDL_OK;

@@ -104,7 +104,7 @@ static kdl_status read_triple(kdl_bitstream *stream, kdl_image_target *target) {
   uint64_t value;
   while (kdl_bitstream_value(stream, &value)) {
     if (length == sizeof text || value > UINT8_MAX)
-      return kdl_image_malformed(offset, "triple", "found more than 63 bytes, expected fewer");
+      return kdl_malformed_at(offset, "triple", "found more than 63 bytes, expected fewer");
     text[length++] = (char)value;
   }
   target->triple[0] = '\0';
@@ -163,7 +163,7 @@ static kdl_status read_cpu(kdl_bitstream *stream, function_target *functions) {
   uint64_t offset = byte_offset(stream);
   char cpu[64];
   if (!read_cstring(stream, cpu, sizeof cpu))
-    return kdl_image_malformed(offset, "target-cpu", "found no terminating NUL, expected one");
+    return kdl_malformed_at(offset, "target-cpu", "found no terminating NUL, expected one");
   if (functions->cpu[0] && strcmp(cpu, functions->cpu) != 0)
     functions->cpus_differ = true;
   functions->cpu[0] = '\0';
@@ -247,7 +247,7 @@ kdl_status kdl_llvm_bitcode_read_target(const uint8_t *data, size_t size,
   if (status == KDL_OK)
     status = kdl_bitcode_next_module(&bitcode, &module, &more);
   if (status == KDL_OK && !more)
-    return kdl_image_malformed(bitcode.stream.base, "bitcode", "found no module, expected one");
+    return kdl_malformed_at(bitcode.stream.base, "bitcode", "found no module, expected one");
   function_target functions = {0};
   while (status == KDL_OK) {
     kdl_bitentry entry;
@@ -300,8 +300,8 @@ static kdl_status read_function(kdl_bitstream *stream, kernel_walk *walk, uint64
   while (have < count && kdl_bitstream_value(stream, &operands[have]))
     ++have;
   if (have <= linkage)
-    return kdl_image_malformed(offset, "function record",
-                               "found %zu operands, expected at least %d", have, linkage + 1);
+    return kdl_malformed_at(offset, "function record", "found %zu operands, expected at least %d",
+                            have, linkage + 1);
   if (operands[is_declaration] || !is_exported(operands[linkage]))
     return KDL_OK;
   const uint64_t hidden = 1;
@@ -317,10 +317,10 @@ static kdl_status read_function(kdl_bitstream *stream, kernel_walk *walk, uint64
                     offset);
   uint64_t names_size = walk->bitcode->names_size;
   if (operands[name_at] > names_size || operands[name_size] > names_size - operands[name_at])
-    return kdl_image_malformed(offset, "function name",
-                               "found %" PRIu64 " bytes at %" PRIu64
-                               " of the string table, expected less than its %" PRIu64,
-                               operands[name_size], operands[name_at], names_size);
+    return kdl_malformed_at(offset, "function name",
+                            "found %" PRIu64 " bytes at %" PRIu64
+                            " of the string table, expected less than its %" PRIu64,
+                            operands[name_size], operands[name_at], names_size);
   walk->stop = walk->visit(walk->user, (const char *)walk->bitcode->names + operands[name_at],
                            (size_t)operands[name_size]) != 0;
   return KDL_OK;

@@ -11,7 +11,7 @@
  * (Attribute 2, the ISA class, is no help: plain sm_120 code has the family's class too.)
  */
 #include "base/bytes.h"
-#include "image/elf_file.h"
+#include "base/elf_file.h"
 #include "image/readers.h"
 
 #include <inttypes.h>
@@ -63,8 +63,8 @@ static inline bool next_attribute(attribute_list *list, attribute *out, kdl_stat
     return false;
   if (left < 4) {
     *status =
-        kdl_image_malformed(section->offset + list->at, list->name,
-                            "found %" PRIu64 " bytes, expected an attribute of at least 4", left);
+        kdl_malformed_at(section->offset + list->at, list->name,
+                         "found %" PRIu64 " bytes, expected an attribute of at least 4", left);
     return false;
   }
   const uint8_t *header = list->elf->data + section->offset + list->at;
@@ -78,9 +78,9 @@ static inline bool next_attribute(attribute_list *list, attribute *out, kdl_stat
   };
   uint64_t size = is_sized ? out->size : 0;
   if (size > left - 4) {
-    *status = kdl_image_malformed(
-        section->offset + list->at + 2, list->name,
-        "found an attribute of %" PRIu64 " bytes, expected at most %" PRIu64, size, left - 4);
+    *status = kdl_malformed_at(section->offset + list->at + 2, list->name,
+                               "found an attribute of %" PRIu64 " bytes, expected at most %" PRIu64,
+                               size, left - 4);
     return false;
   }
   list->at += 4 + size;
@@ -137,9 +137,9 @@ kdl_status kdl_cubin_read_target(const uint8_t *data, size_t size, kdl_image_tar
   bool sm_is_low = elf.abi_version <= newest_abi_with_low_sm;
   unsigned sm = sm_is_low ? elf.flags & 0xff : elf.flags >> 8 & 0xff;
   if (sm == 0)
-    return kdl_image_malformed(elf.is_64 ? 48 : 36, "e_flags",
-                               "found 0x%" PRIx32 ", expected an SM number in bits %s", elf.flags,
-                               sm_is_low ? "0 to 7" : "8 to 15");
+    return kdl_malformed_at(elf.is_64 ? 48 : 36, "e_flags",
+                            "found 0x%" PRIx32 ", expected an SM number in bits %s", elf.flags,
+                            sm_is_low ? "0 to 7" : "8 to 15");
   bool is_accelerated = sm >= first_accelerated_sm &&
                         elf.flags & (sm_is_low ? flag_accelerator_v7 : flag_accelerator_v8);
   bool is_family = false;
@@ -160,11 +160,10 @@ kdl_status kdl_cubin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
   kdl_elf elf;
   kdl_elf_symbols symbols;
   KDL_TRY(kdl_elf_open(data, size, &elf));
-  KDL_TRY(kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_SYMTAB, &symbols));
+  KDL_TRY(kdl_elf_open_symbols(&elf, SHT_SYMTAB, &symbols));
   for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
-    if (symbol.type != KDL_ELF_SYMBOL_FUNC || !(symbol.other & symbol_is_entry) ||
-        !symbol.is_defined)
+    if (symbol.type != STT_FUNC || !(symbol.other & symbol_is_entry) || !symbol.is_defined)
       continue;
     const char *name;
     size_t length;
@@ -187,8 +186,8 @@ typedef struct {
  * the memory is 0. */
 static kdl_status read_param(const attribute *item, param_list *params) {
   if (item->size != 12)
-    return kdl_image_malformed(item->offset, "EIATTR_KPARAM_INFO",
-                               "found %" PRIu64 " bytes, expected 12", item->size);
+    return kdl_malformed_at(item->offset, "EIATTR_KPARAM_INFO",
+                            "found %" PRIu64 " bytes, expected 12", item->size);
   uint16_t ordinal = kdl_load_u16(item->value + 4);
   uint32_t word = kdl_load_u32(item->value + 8);
   bool is_wide = item->id == attribute_wide_param;
@@ -216,10 +215,10 @@ static kdl_status read_params(attribute_list *list, param_list *params) {
   }
   for (uint32_t i = 0; i < params->count && status == KDL_OK; ++i) {
     if (!params->is_known[i])
-      status = kdl_image_malformed(list->section.offset, "EIATTR_KPARAM_INFO",
-                                   "found parameter %" PRIu32 " and none of number %" PRIu32
-                                   ", expected all of them",
-                                   params->count - 1, i);
+      status = kdl_malformed_at(list->section.offset, "EIATTR_KPARAM_INFO",
+                                "found parameter %" PRIu32 " and none of number %" PRIu32
+                                ", expected all of them",
+                                params->count - 1, i);
   }
   return status;
 }

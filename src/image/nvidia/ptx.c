@@ -87,12 +87,12 @@ static bool is_name(token t) {
 
 static kdl_status unexpected(token t, const char *field, const char *expected) {
   if (t.length == 0)
-    return kdl_image_malformed(t.offset, field, "found the end of the text, expected %s", expected);
+    return kdl_malformed_at(t.offset, field, "found the end of the text, expected %s", expected);
   if (t.text[0] == '.' || is_word(t.text[0]))
-    return kdl_image_malformed(t.offset, field, "found \"%.*s\", expected %s",
-                               t.length < 40 ? (int)t.length : 40, t.text, expected);
-  return kdl_image_malformed(t.offset, field, "found byte 0x%02x, expected %s",
-                             (unsigned char)t.text[0], expected);
+    return kdl_malformed_at(t.offset, field, "found \"%.*s\", expected %s",
+                            t.length < 40 ? (int)t.length : 40, t.text, expected);
+  return kdl_malformed_at(t.offset, field, "found byte 0x%02x, expected %s",
+                          (unsigned char)t.text[0], expected);
 }
 
 /* A number of up to four digits, after `skip` other characters. */

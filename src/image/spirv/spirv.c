@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* SPIR-V. What is read here stands before the first function, so that the code is never walked. */
 #include "base/error.h"
+#include "base/magic.h"
 #include "base/text.h"
 #include "image/readers.h"
 #include "image/spirv/spirv_module.h"
@@ -12,18 +13,16 @@
 enum { model_gl_compute = 5, model_kernel = 6 };
 enum { op_execution_mode = 16, mode_local_size = 17 };
 
-static const uint32_t magic = 0x07230203;
-
 kdl_status kdl_spirv_open(const uint8_t *data, size_t size, kdl_spirv *out_module) {
   if (size < (size_t)KDL_SPIRV_HEADER_WORDS * 4)
-    return kdl_image_malformed(0, "SPIR-V header", "found %zu bytes, expected at least %d", size,
-                               KDL_SPIRV_HEADER_WORDS * 4);
+    return kdl_malformed_at(0, "SPIR-V header", "found %zu bytes, expected at least %d", size,
+                            KDL_SPIRV_HEADER_WORDS * 4);
   kdl_spirv m = {.data = data, .word_count = size / 4, .at = KDL_SPIRV_HEADER_WORDS};
-  m.is_big_endian = kdl_spirv_word(&m, 0) != magic;
-  if (kdl_spirv_word(&m, 0) != magic)
-    return kdl_image_malformed(0, "magic number",
-                               "found %02x %02x %02x %02x, expected 03 02 23 07 or its reverse",
-                               data[0], data[1], data[2], data[3]);
+  m.is_big_endian = kdl_spirv_word(&m, 0) != KDL_MAGIC_SPIRV;
+  if (kdl_spirv_word(&m, 0) != KDL_MAGIC_SPIRV)
+    return kdl_malformed_at(0, "magic number",
+                            "found %02x %02x %02x %02x, expected 03 02 23 07 or its reverse",
+                            data[0], data[1], data[2], data[3]);
   *out_module = m;
   return KDL_OK;
 }
@@ -36,10 +35,10 @@ bool kdl_spirv_next(kdl_spirv *m, kdl_status *status) {
   m->opcode = first & 0xffff;
   m->length = first >> 16;
   if (m->length == 0 || m->length > m->word_count - m->at) {
-    *status = kdl_image_malformed(m->at * 4, "word count",
-                                  "found %" PRIu32 " for instruction %" PRIu32
-                                  ", expected from 1 to %" PRIu64 ", the words that are left",
-                                  m->length, m->opcode, m->word_count - m->at);
+    *status = kdl_malformed_at(m->at * 4, "word count",
+                               "found %" PRIu32 " for instruction %" PRIu32
+                               ", expected from 1 to %" PRIu64 ", the words that are left",
+                               m->length, m->opcode, m->word_count - m->at);
     return false;
   }
   m->at += m->length;
@@ -53,8 +52,8 @@ bool kdl_spirv_next_declaration(kdl_spirv *m, kdl_status *status) {
 kdl_status kdl_spirv_expect(const kdl_spirv *m, const char *instruction, unsigned least) {
   if (m->length >= least)
     return KDL_OK;
-  return kdl_image_malformed(m->start * 4, instruction,
-                             "found %" PRIu32 " words, expected at least %u", m->length, least);
+  return kdl_malformed_at(m->start * 4, instruction,
+                          "found %" PRIu32 " words, expected at least %u", m->length, least);
 }
 
 /* Tokens of requires_features, in their order there. */
@@ -115,7 +114,7 @@ kdl_status kdl_spirv_read_target(const uint8_t *data, size_t size, kdl_image_tar
     return status;
   uint32_t version = kdl_spirv_word(&m, 1);
   if (version & 0xff0000ff)
-    return kdl_image_malformed(4, "version", "found 0x%08" PRIx32 ", expected 0x00XXYY00", version);
+    return kdl_malformed_at(4, "version", "found 0x%08" PRIx32 ", expected 0x00XXYY00", version);
   target->version_major = version >> 16;
   target->version_minor = version >> 8 & 0xff;
   unsigned needs = 0;
@@ -135,13 +134,13 @@ kdl_status kdl_spirv_read_target(const uint8_t *data, size_t size, kdl_image_tar
         return KDL_OK;
       }
     }
-    return kdl_image_malformed((m.start + 1) * 4, "OpMemoryModel",
-                               "found addressing model %" PRIu32 ", expected 0, 1, 2 or 5348",
-                               addressing);
+    return kdl_malformed_at((m.start + 1) * 4, "OpMemoryModel",
+                            "found addressing model %" PRIu32 ", expected 0, 1, 2 or 5348",
+                            addressing);
   }
   if (status != KDL_OK)
     return status;
-  return kdl_image_malformed(m.at * 4, "OpMemoryModel", "found none, expected one before here");
+  return kdl_malformed_at(m.at * 4, "OpMemoryModel", "found none, expected one before here");
 }
 
 kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name) {
@@ -160,8 +159,8 @@ kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name) {
     size_t room = (size_t)(m->length - 3) * 4;
     const char *end = memchr(name, 0, room);
     if (!end)
-      return kdl_image_malformed((m->start + 3) * 4, "OpEntryPoint",
-                                 "found no NUL in %zu bytes of name, expected one", room);
+      return kdl_malformed_at((m->start + 3) * 4, "OpEntryPoint",
+                              "found no NUL in %zu bytes of name, expected one", room);
     *out_name = (kdl_string){name, (size_t)(end - name)};
     return KDL_OK;
   }

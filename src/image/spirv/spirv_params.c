@@ -236,9 +236,9 @@ static kdl_status describe(types *t, uint32_t type, uint32_t param_id, kdl_image
   if (status != KDL_OK)
     return status;
   if (m.opcode == 0)
-    return kdl_image_malformed(0, "OpTypeFunction",
-                               "found a parameter of type %%%" PRIu32 ", expected a declared type",
-                               type);
+    return kdl_malformed_at(0, "OpTypeFunction",
+                            "found a parameter of type %%%" PRIu32 ", expected a declared type",
+                            type);
   uint32_t measured = type;
   *out = (kdl_image_param){.kind = kind_of(&m), .offset = KDL_NO_OFFSET};
   if (m.opcode == op_type_pointer && m.length >= 4 && kdl_spirv_operand(&m, 2) == storage_function)
@@ -271,8 +271,8 @@ static kdl_status find_function(const types *t, uint32_t id, kdl_spirv *out, uin
   }
   if (status != KDL_OK)
     return status;
-  return kdl_image_malformed(out->at * 4, "OpEntryPoint",
-                             "found function %%%" PRIu32 ", expected one that is defined", id);
+  return kdl_malformed_at(out->at * 4, "OpEntryPoint",
+                          "found function %%%" PRIu32 ", expected one that is defined", id);
 }
 
 static kdl_status visit_params(types *t, uint32_t function, kdl_visit_param *visit, void *user) {
@@ -283,8 +283,8 @@ static kdl_status visit_params(types *t, uint32_t function, kdl_visit_param *vis
   if (status == KDL_OK)
     status = find(t, type, &m);
   if (status == KDL_OK && m.opcode != op_type_function)
-    return kdl_image_malformed(declared.start * 4, "OpFunction",
-                               "found type %%%" PRIu32 ", expected one of a function", type);
+    return kdl_malformed_at(declared.start * 4, "OpFunction",
+                            "found type %%%" PRIu32 ", expected one of a function", type);
   for (uint32_t i = 3; status == KDL_OK && i < m.length; ++i) {
     kdl_image_param param;
     uint32_t id = 0;

@@ -13,13 +13,14 @@
 #define KDL_SEQUENCE_FILE_SAVED_H
 
 #include "base/arena.h"
+#include "base/magic.h"
 #include "sequence/file/limits.h"
 
 #include <kdl/kdl.h>
 
 /* docs/formats.md#limits */
 enum {
-  KDL_SAVED_MAGIC = 0x51534bf7, /* f7 "KSQ"; image/image.c knows it too */
+  KDL_SAVED_MAGIC = KDL_MAGIC_SEQUENCE, /* f7 "KSQ" */
   KDL_SAVED_VERSION = 1,
   KDL_SAVED_HEADER = 32,         /* bytes */
   KDL_SAVED_SLOT_NAME = 255,     /* bytes */

@@ -225,7 +225,7 @@ static void every_byte_of_the_tables_may_be_wrong(void **state) {
   open_backend();
   assert_ok(kdl_host_object_open(data, size, &object));
   uint64_t end = object.segments[0].offset + object.segments[0].file_size;
-  const kdl_host_segment *last = &object.segments[object.segment_count - 1];
+  const kdl_elf_segment *last = &object.segments[object.segment_count - 1];
   for (size_t at = 0; at < size; ++at) {
     if (at >= end && (at < last->offset || at >= last->offset + last->file_size))
       continue;
@@ -246,7 +246,7 @@ static void images_that_are_cut_are_refused(void **state) {
   kdl_host_object object;
   open_backend();
   assert_ok(kdl_host_object_open(data, size, &object));
-  const kdl_host_segment *last = &object.segments[object.segment_count - 1];
+  const kdl_elf_segment *last = &object.segments[object.segment_count - 1];
   for (size_t cut = 0; cut < last->offset + last->file_size; cut += cut < 700 ? 1 : 37) {
     uint8_t *exact = malloc(cut + 1);
     memcpy(exact, data, cut);

@@ -51,6 +51,57 @@ static void elf_machine_decides(void **state) {
   }
 }
 
+static void files_that_are_no_image_have_kinds_too(void **state) {
+  (void)state;
+  static const struct {
+    const char *bytes;
+    size_t size;
+    kdl_file_kind file;
+    kdl_image_kind kind;
+  } rows[] = {
+      {"!<arch>\n", 8, KDL_FILE_ARCHIVE, KDL_IMAGE_UNKNOWN},
+      {"!<thin>\n", 8, KDL_FILE_THIN_ARCHIVE, KDL_IMAGE_UNKNOWN},
+      {"!<arch>", 7, KDL_FILE_UNKNOWN, KDL_IMAGE_UNKNOWN},
+      {"PK\3\4", 4, KDL_FILE_ZIP, KDL_IMAGE_UNKNOWN},
+      {"PK\5\6", 4, KDL_FILE_ZIP, KDL_IMAGE_UNKNOWN},
+      {"PK\1\2", 4, KDL_FILE_UNKNOWN, KDL_IMAGE_UNKNOWN},
+      {"MZ", 2, KDL_FILE_DOS, KDL_IMAGE_UNKNOWN},
+      {"", 0, KDL_FILE_UNKNOWN, KDL_IMAGE_UNKNOWN},
+      {"\x50\xed\x55\xba", 4, KDL_FILE_IMAGE, KDL_IMAGE_FATBIN},
+      {"\177ELF", 4, KDL_FILE_IMAGE, KDL_IMAGE_OBJECT},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    kdl_image_kind kind;
+    assert_int_equal(kdl_file_sniff(rows[i].bytes, rows[i].size, &kind), rows[i].file);
+    assert_int_equal(kind, rows[i].kind);
+  }
+}
+
+static void elf_files_are_objects_or_linked(void **state) {
+  (void)state;
+  static const struct {
+    uint8_t class, byte_order, type[2], machine;
+    kdl_file_kind file;
+  } rows[] = {
+      {2, 1, {1, 0}, 62, KDL_FILE_OBJECT}, {2, 1, {1, 0}, 190, KDL_FILE_OBJECT},
+      {1, 1, {1, 0}, 62, KDL_FILE_IMAGE},  {2, 2, {0, 1}, 62, KDL_FILE_IMAGE},
+      {2, 1, {2, 0}, 62, KDL_FILE_LINKED}, {2, 1, {3, 0}, 62, KDL_FILE_LINKED},
+      {2, 2, {0, 3}, 0, KDL_FILE_LINKED},  {2, 1, {3, 0}, 224, KDL_FILE_IMAGE},
+      {2, 1, {4, 0}, 62, KDL_FILE_IMAGE},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    uint8_t head[64] = "\177ELF";
+    kdl_image_kind kind;
+    head[4] = rows[i].class;
+    head[5] = rows[i].byte_order;
+    memcpy(head + 16, rows[i].type, 2);
+    head[18] = rows[i].machine;
+    assert_int_equal(kdl_file_sniff(head, sizeof head, &kind), rows[i].file);
+    assert_int_equal(kind, kdl_image_sniff(head, sizeof head));
+    assert_int_equal(kdl_file_sniff(head, 19, &kind), KDL_FILE_IMAGE);
+  }
+}
+
 static void ptx_begins_with_its_version(void **state) {
   (void)state;
   assert_int_equal(sniff_text(".version 8.0\n.target sm_90\n"), KDL_IMAGE_PTX);
@@ -102,13 +153,20 @@ static void kinds_have_names_and_numbers(void **state) {
     const char *name;
     uint16_t llvm;
   } rows[] = {
-      {KDL_IMAGE_UNKNOWN, "unknown", 0}, {KDL_IMAGE_OBJECT, "object", 1},
-      {KDL_IMAGE_BITCODE, "bitcode", 2}, {KDL_IMAGE_CUBIN, "cubin", 3},
-      {KDL_IMAGE_PTX, "ptx", 5},         {KDL_IMAGE_LTOIR, "ltoir", 0},
-      {KDL_IMAGE_HSACO, "hsaco", 1},     {KDL_IMAGE_SPIRV, "spirv", 6},
-      {KDL_IMAGE_ZEBIN, "zebin", 1},     {KDL_IMAGE_FATBIN, "fatbin", 4},
-      {KDL_IMAGE_BUNDLE, "bundle", 0},   {KDL_IMAGE_OFFLOAD, "offload", 0},
-      {KDL_IMAGE_CL, "cl", 0},           {KDL_IMAGE_SEQUENCE, "sequence", 0},
+      {KDL_IMAGE_UNKNOWN, "unknown", 0},
+      {KDL_IMAGE_OBJECT, "object", 1},
+      {KDL_IMAGE_BITCODE, "bitcode", 2},
+      {KDL_IMAGE_CUBIN, "cubin", 3},
+      {KDL_IMAGE_PTX, "ptx", 5},
+      {KDL_IMAGE_LTOIR, "ltoir", 0},
+      {KDL_IMAGE_HSACO, "hsaco", 1},
+      {KDL_IMAGE_SPIRV, "spirv", 6},
+      {KDL_IMAGE_ZEBIN, "zebin", 1},
+      {KDL_IMAGE_FATBIN, "fatbin", 4},
+      {KDL_IMAGE_BUNDLE, "bundle", 0},
+      {KDL_IMAGE_OFFLOAD, "offload", 0},
+      {KDL_IMAGE_CL, "cl", 0},
+      {KDL_IMAGE_SEQUENCE, "sequence", 0},
       {(kdl_image_kind)99, "unknown", 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
@@ -135,6 +193,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(magic_numbers_decide),
       cmocka_unit_test(elf_machine_decides),
+      cmocka_unit_test(files_that_are_no_image_have_kinds_too),
+      cmocka_unit_test(elf_files_are_objects_or_linked),
       cmocka_unit_test(ptx_begins_with_its_version),
       cmocka_unit_test(other_text_is_not_ptx),
       cmocka_unit_test(the_head_is_long_enough_for_nvcc),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "emit/emit.h"
 
+#include "base/elf_file.h"
 #include "base/error.h"
 #include "emit/program.h"
-#include "image/elf_file.h"
 #include "image/host/host_object.h"
 #include "system/environment.h"
 
@@ -47,7 +47,7 @@ static kdl_status check_undefined(const ld_linker *linker, const ld_output *obje
   kdl_elf_symbols symbols;
   *out_needs_libm = false;
   KDL_TRY(kdl_elf_open(object->data, object->size, &elf));
-  KDL_TRY(kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_SYMTAB, &symbols));
+  KDL_TRY(kdl_elf_open_symbols(&elf, SHT_SYMTAB, &symbols));
   for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
     kdl_string name;

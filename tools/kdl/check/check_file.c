@@ -98,11 +98,9 @@ void check_add_library(check *c, const check_library *library) {
 /* Kinds of file                                                                                */
 
 bool check_is_code(const void *head, size_t size) {
-  const char *text = head;
-  if (size >= 8 && (memcmp(text, "!<arch>\n", 8) == 0 || memcmp(text, "!<thin>\n", 8) == 0))
-    return true;
-  return kdl_image_sniff(head, size) != KDL_IMAGE_UNKNOWN ||
-         (size >= 2 && memcmp(text, "MZ", 2) == 0);
+  kdl_image_kind kind;
+  kdl_file_kind file = kdl_file_sniff(head, size, &kind);
+  return file != KDL_FILE_UNKNOWN && file != KDL_FILE_ZIP;
 }
 
 bool check_is_loose(const void *head, size_t size) {
@@ -122,7 +120,8 @@ static bool ends_with_any(const char *path, const char *const *ends, size_t coun
 
 static bool is_zip(const check_file *file, const uint8_t *head, size_t size) {
   static const char *const names[] = {".whl", ".zip", ".pt2", ".egg"};
-  return size >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0) &&
+  kdl_image_kind kind;
+  return kdl_file_sniff(head, size, &kind) == KDL_FILE_ZIP &&
          (file->is_operand || ends_with_any(file->path, names, sizeof names / sizeof *names));
 }
 

@@ -2,10 +2,11 @@
 /* What a library takes of the machine: the runtimes that it is linked against (DT_NEEDED), or that
  * CUDA's is linked into it, whether a device's driver has what they take, and the CPU. */
 #include "base/bytes.h"
+#include "base/elf_file.h"
+#include "base/magic.h"
 #include "base/text.h"
 #include "check/check.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +33,8 @@ const char *check_runtime_name(check_runtime runtime) {
 /* Reading                                                                                      */
 
 typedef struct {
-  const check_file *file;
+  kdl_elf header;
   uint8_t *segments; /* program headers */
-  size_t segment_count;
   uint8_t *dynamic;
   size_t dynamic_count;
 } elf_reader;
@@ -60,36 +60,33 @@ static uint8_t *read_new(const check_file *file, uint64_t offset, uint64_t size)
   return NULL;
 }
 
-static const uint8_t *find_segment(const elf_reader *elf, uint32_t type, uint64_t address) {
-  for (size_t i = 0; i < elf->segment_count; ++i) {
-    const uint8_t *at = elf->segments + i * sizeof(Elf64_Phdr);
-    uint64_t start = kdl_load_u64(at + offsetof(Elf64_Phdr, p_vaddr));
-    uint64_t size = kdl_load_u64(at + offsetof(Elf64_Phdr, p_filesz));
-    if (kdl_load_u32(at + offsetof(Elf64_Phdr, p_type)) == type &&
-        (type != PT_LOAD || (address >= start && address - start < size)))
-      return at;
+static bool find_segment(const elf_reader *elf, uint32_t type, uint64_t address,
+                         kdl_elf_segment *out) {
+  for (size_t i = 0; i < elf->header.segment_count; ++i) {
+    *out = kdl_elf_load_segment(&elf->header, elf->segments + i * sizeof(Elf64_Phdr));
+    if (out->type == type && (type != PT_LOAD || address - out->address < out->file_size))
+      return true;
   }
-  return NULL;
+  return false;
 }
 
 /* Program headers and the dynamic section of a 64-bit little-endian file. */
 static bool open_elf(const check_file *file, elf_reader *elf) {
   uint8_t head[sizeof(Elf64_Ehdr)];
-  *elf = (elf_reader){.file = file};
-  if (!read_at(file, 0, head, sizeof head) || memcmp(head, ELFMAG, SELFMAG) != 0 ||
-      head[EI_CLASS] != ELFCLASS64 || head[EI_DATA] != ELFDATA2LSB ||
-      kdl_load_u16(head + offsetof(Elf64_Ehdr, e_phentsize)) != sizeof(Elf64_Phdr))
+  kdl_elf_segment dynamic;
+  *elf = (elf_reader){.segments = NULL};
+  if (!read_at(file, 0, head, sizeof head) || kdl_load_u32(head) != KDL_MAGIC_ELF ||
+      head[EI_CLASS] != ELFCLASS64 || head[EI_DATA] != ELFDATA2LSB)
     return false;
-  elf->segment_count = kdl_load_u16(head + offsetof(Elf64_Ehdr, e_phnum));
-  elf->segments = read_new(file, kdl_load_u64(head + offsetof(Elf64_Ehdr, e_phoff)),
-                           elf->segment_count * sizeof(Elf64_Phdr));
-  const uint8_t *dynamic = elf->segments ? find_segment(elf, PT_DYNAMIC, 0) : NULL;
-  if (!dynamic)
+  elf->header = kdl_elf_load_header(head);
+  if (elf->header.segment_size != sizeof(Elf64_Phdr))
     return false;
-  elf->dynamic_count =
-      (size_t)(kdl_load_u64(dynamic + offsetof(Elf64_Phdr, p_filesz)) / sizeof(Elf64_Dyn));
-  elf->dynamic = read_new(file, kdl_load_u64(dynamic + offsetof(Elf64_Phdr, p_offset)),
-                          elf->dynamic_count * sizeof(Elf64_Dyn));
+  elf->segments =
+      read_new(file, elf->header.segment_table, elf->header.segment_count * sizeof(Elf64_Phdr));
+  if (!elf->segments || !find_segment(elf, PT_DYNAMIC, 0, &dynamic))
+    return false;
+  elf->dynamic_count = (size_t)(dynamic.file_size / sizeof(Elf64_Dyn));
+  elf->dynamic = read_new(file, dynamic.offset, elf->dynamic_count * sizeof(Elf64_Dyn));
   return elf->dynamic != NULL;
 }
 
@@ -105,11 +102,11 @@ static bool find_strings(const elf_reader *elf, uint64_t *out_offset) {
   for (size_t i = 0; i < elf->dynamic_count; ++i) {
     if (tag_at(elf, i, &address) != DT_STRTAB)
       continue;
-    const uint8_t *segment = find_segment(elf, PT_LOAD, address);
-    if (!segment)
+    kdl_elf_segment load;
+    *out_offset = 0;
+    if (!find_segment(elf, PT_LOAD, address, &load))
       return false;
-    *out_offset = kdl_load_u64(segment + offsetof(Elf64_Phdr, p_offset)) +
-                  (address - kdl_load_u64(segment + offsetof(Elf64_Phdr, p_vaddr)));
+    *out_offset = load.offset + (address - load.address);
     return true;
   }
   return false;
@@ -176,29 +173,23 @@ static bool holds_text(const check_file *file, uint64_t offset, uint64_t size) {
 }
 
 /* In its constants, which are in .rodata. */
-static bool has_own_runtime(const check_file *file) {
-  uint8_t head[sizeof(Elf64_Ehdr)];
+static bool has_own_runtime(const check_file *file, const kdl_elf *elf) {
   char name[sizeof ".rodata"];
-  if (!read_at(file, 0, head, sizeof head) ||
-      kdl_load_u16(head + offsetof(Elf64_Ehdr, e_shentsize)) != sizeof(Elf64_Shdr))
+  uint64_t count = elf->section_count;
+  if (elf->section_size != sizeof(Elf64_Shdr) || elf->section_names >= count)
     return false;
-  size_t count = kdl_load_u16(head + offsetof(Elf64_Ehdr, e_shnum));
-  size_t names = kdl_load_u16(head + offsetof(Elf64_Ehdr, e_shstrndx));
-  uint8_t *sections = read_new(file, kdl_load_u64(head + offsetof(Elf64_Ehdr, e_shoff)),
-                               count * sizeof(Elf64_Shdr));
+  uint8_t *headers = read_new(file, elf->section_table, count * sizeof(Elf64_Shdr));
   bool found = false;
-  for (size_t i = 0; sections && names < count && i < count && !found; ++i) {
-    const uint8_t *at = sections + i * sizeof(Elf64_Shdr);
-    const uint8_t *texts = sections + names * sizeof(Elf64_Shdr);
-    uint64_t name_at = kdl_load_u64(texts + offsetof(Elf64_Shdr, sh_offset)) +
-                       kdl_load_u32(at + offsetof(Elf64_Shdr, sh_name));
-    found = kdl_load_u32(at + offsetof(Elf64_Shdr, sh_type)) == SHT_PROGBITS &&
-            read_at(file, name_at, name, sizeof name) &&
+  for (uint64_t i = 0; headers && i < count && !found; ++i) {
+    kdl_elf_section section = kdl_elf_load_section(elf, headers + i * sizeof(Elf64_Shdr));
+    kdl_elf_section names =
+        kdl_elf_load_section(elf, headers + elf->section_names * sizeof(Elf64_Shdr));
+    found = section.type == SHT_PROGBITS &&
+            read_at(file, names.offset + section.name, name, sizeof name) &&
             memcmp(name, ".rodata", sizeof name) == 0 &&
-            holds_text(file, kdl_load_u64(at + offsetof(Elf64_Shdr, sh_offset)),
-                       kdl_load_u64(at + offsetof(Elf64_Shdr, sh_size)));
+            holds_text(file, section.offset, section.size);
   }
-  free(sections);
+  free(headers);
   return found;
 }
 
@@ -216,7 +207,7 @@ void check_find_needs(check *c, const check_file *file, check_library *library) 
   elf_reader elf;
   uint64_t strings, value;
   uint8_t head[offsetof(Elf64_Ehdr, e_version)];
-  library->is_x86_64 = read_at(file, 0, head, sizeof head) && memcmp(head, ELFMAG, SELFMAG) == 0 &&
+  library->is_x86_64 = read_at(file, 0, head, sizeof head) && kdl_load_u32(head) == KDL_MAGIC_ELF &&
                        kdl_load_u16(head + offsetof(Elf64_Ehdr, e_machine)) == EM_X86_64;
   if (open_elf(file, &elf) && find_strings(&elf, &strings)) {
     for (size_t i = 0; i < elf.dynamic_count; ++i) {
@@ -229,7 +220,8 @@ void check_find_needs(check *c, const check_file *file, check_library *library) 
       if (read_at(file, at, name, look - 1))
         add_need(c, library, name);
     }
-    if (!needs_cuda(library) && library->need_count < CHECK_NEEDS && has_own_runtime(file))
+    if (!needs_cuda(library) && library->need_count < CHECK_NEEDS &&
+        has_own_runtime(file, &elf.header))
       library->needs[library->need_count++] = (check_need){"libcudart_static.a", CHECK_CUDA, 0};
   }
   free(elf.segments);

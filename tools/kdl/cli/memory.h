@@ -27,14 +27,14 @@ static inline void *cli_must(void *memory) {
   return memory;
 }
 
-void *xmalloc(size_t size) __attribute__((malloc, returns_nonnull));
-void *xcalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+void *xmalloc(size_t size) __attribute__((__malloc__, returns_nonnull));
+void *xcalloc(size_t count, size_t size) __attribute__((__malloc__, returns_nonnull));
 void *xrealloc(void *memory, size_t size) __attribute__((returns_nonnull));
 void *xreallocarray(void *memory, size_t count, size_t size) __attribute__((returns_nonnull));
-char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
-char *xstrndup(const char *text, size_t length) __attribute__((malloc, returns_nonnull));
+char *xstrdup(const char *text) __attribute__((__malloc__, returns_nonnull));
+char *xstrndup(const char *text, size_t length) __attribute__((__malloc__, returns_nonnull));
 char *xasprintf(const char *format, ...)
-    __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
+    __attribute__((__malloc__, returns_nonnull, format(printf, 1, 2)));
 
 /* kdl_array_grow */
 static inline void *xgrow(void *items, size_t count, size_t *capacity, size_t first, size_t size) {

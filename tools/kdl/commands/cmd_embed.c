@@ -9,6 +9,7 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -39,7 +40,8 @@ static kdl_status malformed(const object *file, size_t offset, const char *field
 }
 
 static kdl_status check_header(const object *file) {
-  if (file->size >= 8 && memcmp(file->data, "!<arch>\n", 8) == 0)
+  if (file->size >= KDL_MAGIC_ARCHIVE_SIZE &&
+      memcmp(file->data, KDL_MAGIC_ARCHIVE, KDL_MAGIC_ARCHIVE_SIZE) == 0)
     return kdl_fail(KDL_BAD_FILE,
                     "%s: found an archive, expected one object; take it apart with ar x, embed "
                     "each member, and put them together again",

@@ -135,11 +135,6 @@ static kdl_status extract_all(const opened *from, const char *operand) {
   return status;
 }
 
-/* What is no container of any kind holds no images, which is no error to LLVM. */
-static bool is_something(const cli_bytes *bytes) {
-  return kdl_image_sniff(bytes->data, bytes->size) != KDL_IMAGE_UNKNOWN;
-}
-
 static kdl_status extract(const cli_args *args) {
   const char *operand = args->operands[0];
   opened from = {.is_archive = false};
@@ -148,9 +143,11 @@ static kdl_status extract(const cli_args *args) {
   if (status != KDL_OK)
     return status;
   from.input.name = operand;
-  from.is_archive = bytes->size >= 8 && (memcmp(bytes->data, "!<arch>\n", 8) == 0 ||
-                                         memcmp(bytes->data, "!<thin>\n", 8) == 0);
-  if (bytes->size && (from.is_archive || is_something(bytes))) {
+  kdl_image_kind kind;
+  kdl_file_kind file = kdl_file_sniff(bytes->data, bytes->size, &kind);
+  from.is_archive = file == KDL_FILE_ARCHIVE || file == KDL_FILE_THIN_ARCHIVE;
+  /* What is no container of any kind holds no images, which is no error to LLVM. */
+  if (from.is_archive || kind != KDL_IMAGE_UNKNOWN) {
     kdl_open_opts opts = {.size = sizeof opts, .name = operand};
     status = kdl_open_memory(bytes->data, bytes->size, &opts, &from.input.lib);
     size_t cursor = 0;

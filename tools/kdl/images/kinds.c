@@ -116,15 +116,8 @@ bool cli_image_kind_parse(const char *text, kdl_image_kind *out_kind) {
   return false;
 }
 
-static bool is_bitcode(const void *data, size_t size) {
-  if (size < 4)
-    return false;
-  uint32_t magic = kdl_load_u32(data);
-  return magic == 0xdec04342 /* "BC" c0 de */ || magic == 0x0b17c0de /* the wrapper of Darwin */;
-}
-
 uint16_t cli_declared_kind(const char *path, const void *data, size_t size) {
-  if (is_bitcode(data, size))
+  if (kdl_image_sniff(data, size) == KDL_IMAGE_BITCODE)
     return kdl_llvm_image_kind(KDL_IMAGE_BITCODE);
   const char *slash = strrchr(path, '/');
   const char *dot = strrchr(slash ? slash + 1 : path, '.');

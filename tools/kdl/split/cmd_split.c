@@ -2,6 +2,7 @@
 /* kdl split: a file as a host part and one bundle for each architecture. */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -44,7 +45,7 @@ static uint8_t *wrap(const splitting *work, const split_unit *unit, kdl_arena *a
   uint8_t *made = kdl_arena_alloc(arena, (size_t)(fatbin_header + entry));
   if (!made)
     return NULL;
-  kdl_store_u32(made, 0xba55ed50);
+  kdl_store_u32(made, KDL_MAGIC_FATBIN);
   kdl_store_u16(made + 4, 1);
   kdl_store_u16(made + 6, fatbin_header);
   kdl_store_u64(made + 8, entry);

@@ -8,7 +8,7 @@
 #include "registry/device.h"
 #include "select/explain.h"
 #include "target/families/x86.h"
-#include "thin/compress.h"
+#include "thin/containers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,6 @@ typedef struct {
   bool is_served;       /* the device at hand: an image that it takes has kernels */
   uint32_t *better;     /* of an image that stands behind another: that one */
   const char **devices; /* the one that chose or refused it last */
-  bool is_short;        /* of memory for the words */
 } chooser;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -93,29 +92,18 @@ static void take_runner(chooser *c, size_t index, module_state *module) {
   module->has_code |= is_code;
 }
 
-static void take_linked(chooser *c, size_t index, module_state *module) {
+/* One that does not run as it is: the first of its form stays, for the reason `kept`. */
+static void take_first_of_form(chooser *c, size_t index, uint32_t *seen, standing kept,
+                               uint32_t better) {
   uint32_t form = (uint32_t)1 << form_of(kdl_catalog_rule(c->catalog, index));
-  bool is_best = !(module->linked & form);
-  module->linked |= form;
-  settle(c, index, is_best ? kept_link : behind, module->first);
+  settle(c, index, *seen & form ? behind : kept, better);
+  *seen |= form;
 }
 
 /* Whether the image is for the device with xnack the other way round, which HSA_XNACK decides when
  * a program starts; unless the user says how it is. */
 static bool is_for_mode(const chooser *c, uint64_t reasons) {
   return reasons == KDL_REASON(XNACK_MISMATCH) && !strstr(c->device->name, "xnack");
-}
-
-static void take_mode(chooser *c, size_t index, module_state *module) {
-  uint32_t form = (uint32_t)1 << form_of(kdl_catalog_rule(c->catalog, index));
-  bool is_best = !(module->modes & form);
-  module->modes |= form;
-  settle(c, index, is_best ? kept_mode : behind, module->first);
-}
-
-/* Code for a CPU of this kind, which may or may not run on this one. */
-static bool is_not_known(uint64_t reasons) {
-  return reasons == KDL_REASON(UNKNOWN_LEVEL);
 }
 
 static void note_refusal(chooser *c, const kdl_select_device *device, uint32_t index,
@@ -125,10 +113,9 @@ static void note_refusal(chooser *c, const kdl_select_device *device, uint32_t i
   kdl_explanation why;
   kdl_explain_candidate(c->catalog, &(kdl_query){.device = device},
                         &(kdl_candidate){.image = index, .reasons = reasons}, &why);
-  c->choice->why[index] = kdl_arena_format(
+  c->choice->why[index] = xarena_format(
       &c->choice->arena, "%s%s",
       reasons & KDL_REASONS_UNKNOWN ? "" : "nothing asked for takes it: ", why.reasons[0].words);
-  c->is_short |= !c->choice->why[index];
 }
 
 /* The images in the order of their rank, which is that on every device. Images are read until one
@@ -148,10 +135,11 @@ static bool choose_on_route(chooser *c, const kdl_select_device *device) {
     if (!reasons)
       take_runner(c, index, module);
     else if (is_linked)
-      take_linked(c, index, module);
+      take_first_of_form(c, index, &module->linked, kept_link, module->first);
     else if (is_for_mode(c, reasons))
-      take_mode(c, index, module);
-    else if (is_not_known(reasons))
+      take_first_of_form(c, index, &module->modes, kept_mode, module->first);
+    else if (reasons ==
+             KDL_REASON(UNKNOWN_LEVEL)) /* for a CPU of this kind, perhaps not this one */
       settle(c, index, kept_level, 0);
     else
       note_refusal(c, device, index, reasons);
@@ -240,59 +228,53 @@ static void keep_newest_ptx(chooser *c, size_t module_count) {
 
 static kdl_status by_devices(chooser *c) {
   size_t count = c->choice->count, module_count = 0;
-  kdl_status status = kdl_library_catalog(c->choice->lib, &c->catalog);
-  if (status != KDL_OK)
-    return status;
-  c->module_of = calloc(count + 1, sizeof *c->module_of);
-  c->standings = calloc(count + 1, sizeof *c->standings);
-  c->better = calloc(count + 1, sizeof *c->better);
-  c->devices = calloc(count + 1, sizeof *c->devices);
-  for (size_t i = 0; c->module_of && i < count; ++i) {
+  KDL_TRY(kdl_library_catalog(c->choice->lib, &c->catalog));
+  c->module_of = xcalloc(count, sizeof *c->module_of);
+  c->standings = xcalloc(count, sizeof *c->standings);
+  c->better = xcalloc(count, sizeof *c->better);
+  c->devices = xcalloc(count, sizeof *c->devices);
+  for (size_t i = 0; i < count; ++i) {
     c->module_of[i] = kdl_catalog_image(c->catalog, i)->module;
     if (c->module_of[i] >= module_count)
       module_count = (size_t)c->module_of[i] + 1;
   }
-  c->modules = calloc(module_count + 1, sizeof *c->modules);
-  if (!c->module_of || !c->standings || !c->better || !c->devices || !c->modules)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", c->name);
-  for (size_t i = 0, served = 0; i < c->rules->devices->count && status == KDL_OK; ++i) {
+  c->modules = xcalloc(module_count, sizeof *c->modules);
+  for (size_t i = 0, served = 0; i < c->rules->devices->count; ++i) {
     c->device = &c->rules->devices->items[i];
-    status = choose_for_device(c, module_count);
+    kdl_status status = choose_for_device(c, module_count);
     served += status == KDL_OK;
-    if (status == KDL_NO_MATCH && cli_devices_may_pass(c->rules->devices, i, served))
-      status = KDL_OK;
+    if (status != KDL_NO_MATCH || !cli_devices_may_pass(c->rules->devices, i, served))
+      KDL_TRY(status);
   }
-  if (status != KDL_OK)
-    return status;
   keep_lone_kernels(c);
   keep_for_any(c);
   if (c->rules->keep_ptx)
     keep_newest_ptx(c, module_count);
-  return kdl_catalog_shortages(c->catalog)
-             ? kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the kernels", c->name)
-             : KDL_OK;
+  if (kdl_catalog_shortages(c->catalog))
+    cli_out_of_memory();
+  return KDL_OK;
 }
 
-static const char *say(chooser *c, size_t i) {
+static const char *explain_choice(const chooser *c, size_t i) {
   kdl_arena *arena = &c->choice->arena;
   if (kdl_catalog_image(c->catalog, i)->kind == KDL_IMAGE_SEQUENCE)
     return "it is a recorded sequence, for any device";
   switch ((standing)c->standings[i]) {
   case chosen:
-    return kdl_arena_format(arena, "%s chooses it", c->devices[i]);
+    return xarena_format(arena, "%s chooses it", c->devices[i]);
   case kept_link:
-    return kdl_arena_format(arena, "a linker may take it for %s", c->devices[i]);
+    return xarena_format(arena, "a linker may take it for %s", c->devices[i]);
   case kept_mode:
-    return kdl_arena_format(arena, "%s chooses it with the other setting of xnack", c->devices[i]);
+    return xarena_format(arena, "%s chooses it with the other setting of xnack", c->devices[i]);
   case kept_level:
-    return kdl_arena_format(arena, "it is not known whether %s runs it", c->devices[i]);
+    return xarena_format(arena, "it is not known whether %s runs it", c->devices[i]);
   case kept_ptx:
     return "--keep-ptx asks for it";
   case kept_more:
-    return kdl_arena_format(arena, "holds kernels that image %u lacks", c->better[i]);
+    return xarena_format(arena, "holds kernels that image %u lacks", c->better[i]);
   case behind:
   case behind_code:
-    return kdl_arena_format(arena, "%s prefers image %u", c->devices[i], c->better[i]);
+    return xarena_format(arena, "%s prefers image %u", c->devices[i], c->better[i]);
   case refused:
     break;
   }
@@ -328,28 +310,12 @@ static kdl_status by_selects(const thin_rules *rules, const char *option, const 
 /* A SELECT that names a container names what is in it; a container stays where an image in it does.
  * Both come after the container in the list. */
 static void settle_containers(thin_choice *choice) {
-  for (size_t i = 0; i < choice->count; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(choice->lib, i, &image);
-    if (image.parent != KDL_NO_PARENT && choice->kept[image.parent])
-      choice->kept[i] = true;
-  }
+  const kdl_image *images = choice->lib->container->images;
+  for (size_t i = 0; i < choice->count; ++i)
+    choice->kept[i] |= images[i].parent != KDL_PARENT_NONE && choice->kept[images[i].parent];
   for (size_t i = choice->count; i-- > 0;) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(choice->lib, i, &image);
-    if (choice->kept[i] && image.parent != KDL_NO_PARENT)
-      choice->kept[image.parent] = true;
-  }
-}
-
-static void sum_up(thin_choice *choice) {
-  for (size_t i = 0; i < choice->count; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(choice->lib, i, &image);
-    if (cli_image_kind_is_container(image.kind))
-      continue;
-    *(choice->kept[i] ? &choice->kept_bytes : &choice->gone_bytes) += image.stored_count;
-    ++*(choice->kept[i] ? &choice->kept_count : &choice->gone_count);
+    if (choice->kept[i] && images[i].parent != KDL_PARENT_NONE)
+      choice->kept[images[i].parent] = true;
   }
 }
 
@@ -358,30 +324,20 @@ kdl_status thin_choose(const thin_rules *rules, kdl_library *lib, const char *na
   size_t count = kdl_image_count(lib);
   *out_choice = (thin_choice){.lib = lib,
                               .count = count,
-                              .kept = calloc(count + 1, sizeof *out_choice->kept),
-                              .why = calloc(count + 1, sizeof *out_choice->why),
+                              .kept = xcalloc(count, sizeof *out_choice->kept),
+                              .why = xcalloc(count, sizeof *out_choice->why),
                               .is_packed = rules->compress,
                               .packing = thin_packing_for(rules->devices)};
   chooser c = {.rules = rules, .name = name, .choice = out_choice};
-  kdl_status status = out_choice->kept && out_choice->why
-                          ? KDL_OK
-                          : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
-  if (status == KDL_OK && rules->devices->count)
-    status = by_devices(&c);
-  for (size_t i = 0; i < count && status == KDL_OK && c.standings && rules->explain; ++i) {
-    out_choice->why[i] = say(&c, i);
-    c.is_short |= !out_choice->why[i];
-  }
-  if (status == KDL_OK && c.is_short)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  kdl_status status = rules->devices->count ? by_devices(&c) : KDL_OK;
+  for (size_t i = 0; i < count && status == KDL_OK && c.standings && rules->explain; ++i)
+    out_choice->why[i] = explain_choice(&c, i);
   if (status == KDL_OK)
     status = by_selects(rules, "keep", name, out_choice);
   if (status == KDL_OK)
     status = by_selects(rules, "strip-to", name, out_choice);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     settle_containers(out_choice);
-    sum_up(out_choice);
-  }
   free(c.modules);
   free(c.module_of);
   free(c.standings);

@@ -17,7 +17,7 @@
 #ifndef KDL_TOOL_THIN_CHOICE_H
 #define KDL_TOOL_THIN_CHOICE_H
 
-#include "base/arena.h"
+#include "cli/memory.h"
 #include "cli/options.h"
 #include "container/codec/codec.h"
 #include "images/choose_for.h"
@@ -44,14 +44,10 @@ typedef struct thin_packing {
 
 typedef struct thin_choice {
   kdl_library *lib;
-  size_t count;        /* of the library's images */
-  bool *kept;          /* containers: where one inside them is */
-  const char **why;    /* each NULL unless the rules ask for it */
-  uint64_t kept_bytes; /* as they are stored, containers left out */
-  uint64_t gone_bytes;
-  size_t kept_count;
-  size_t gone_count;
-  bool is_packed; /* what stays is stored compressed: */
+  size_t count;     /* of the library's images */
+  bool *kept;       /* containers: where one inside them is */
+  const char **why; /* each NULL unless the rules ask for it */
+  bool is_packed;   /* what stays is stored compressed: */
   thin_packing packing;
   kdl_arena arena;
 } thin_choice;

@@ -46,21 +46,20 @@ static kdl_status refuse_own_options(const cli_args *args) {
 
 /* By the kind of the file: it stays what it is, or becomes an OffloadBinary. */
 static kdl_status thin_opened(const cli_args *args, thin_source *source, const char *output) {
-  const uint8_t *data = source->bytes.data;
-  uint64_t size = source->bytes.size;
+  thin_kind kind = thin_sniff(source->bytes.data, source->bytes.size);
   bool has_format = cli_args_has(args, "format");
-  if (!has_format && thin_is_zip(data, size))
+  if (!has_format && kind == THIN_KIND_ZIP)
     return thin_zip_in_place(args, source, output);
-  if (!has_format && (thin_is_linked_elf(data, size) || thin_is_unmapped(data, size)))
+  if (!has_format && kind != THIN_KIND_OTHER && kind != THIN_KIND_OFFLOAD)
     return thin_in_place(args, source, output);
-  if (cli_args_has(args, "in-place") && !thin_is_offload_binary(data, size))
+  if (cli_args_has(args, "in-place") && kind != THIN_KIND_OFFLOAD)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: found a kind of file that is not rewritten in place, expected an ELF "
                     "file, an archive, a zip archive, a fatbin, a Clang offload bundle or an "
                     "OffloadBinary",
                     source->name);
-  kdl_status status = refuse_own_options(args);
-  return status == KDL_OK ? thin_repack(args, source, output) : status;
+  KDL_TRY(refuse_own_options(args));
+  return thin_repack(args, source, output);
 }
 
 /* Where another file takes the name of one that is thinned in place, as by a second process that
@@ -71,9 +70,7 @@ static kdl_status thin_again(const cli_args *args, const char *output) {
   kdl_status status = KDL_OK;
   for (int tries = 0; is_gone && tries < most_tries; ++tries) {
     thin_source source;
-    status = thin_source_open(args->operands[0], &source);
-    if (status != KDL_OK)
-      return status;
+    KDL_TRY(thin_source_open(args->operands[0], &source));
     status = thin_opened(args, &source, output);
     is_gone =
         status == KDL_IO && cli_args_has(args, "in-place") && thin_source_is_replaced(&source);
@@ -93,25 +90,19 @@ static kdl_status read_folder(const cli_args *args, const char *output, char **o
   if (strcmp(input, "-") == 0)
     return kdl_fail(KDL_BAD_CALL,
                     "found the folder '%s' for standard input, expected a file's name", output);
-  *out_path = malloc(length + strlen(name) + 1);
-  if (!*out_path)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input);
-  memcpy(*out_path, output, length);
-  strcpy(*out_path + length, name);
+  *out_path = xasprintf("%s%s", output, name);
   return KDL_OK;
 }
 
 static kdl_status thin(const cli_args *args) {
-  const char *output = NULL;
-  char *in_folder = NULL;
-  kdl_status status = read_output(args, &output);
-  if (status == KDL_OK)
-    status = read_folder(args, output, &in_folder);
-  if (status == KDL_OK && cli_args_has(args, "in-place") && cli_args_has(args, "format"))
-    status = kdl_fail(KDL_BAD_CALL, "found --in-place and --format, expected one of them: a file "
-                                    "stays what it is in place");
-  if (status == KDL_OK)
-    status = thin_again(args, in_folder ? in_folder : output);
+  const char *output;
+  char *in_folder;
+  KDL_TRY(read_output(args, &output));
+  if (cli_args_has(args, "in-place") && cli_args_has(args, "format"))
+    return kdl_fail(KDL_BAD_CALL, "found --in-place and --format, expected one of them: a file "
+                                  "stays what it is in place");
+  KDL_TRY(read_folder(args, output, &in_folder));
+  kdl_status status = thin_again(args, in_folder ? in_folder : output);
   free(in_folder);
   return status;
 }

@@ -11,16 +11,24 @@
 /* The same kind of file. `output` is NULL for a dry run. */
 kdl_status thin_in_place(const cli_args *args, const thin_source *source, const char *output);
 
-/* The same for the members of a zip archive, which first bytes tell. */
-bool thin_is_zip(const uint8_t *data, uint64_t size);
+/* The same for the members of a zip archive. */
 kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, const char *output);
 
 /* The images in a new OffloadBinary; bytes of a pipe are taken from *source. */
 kdl_status thin_repack(const cli_args *args, thin_source *source, const char *output);
 
+/* Writes a thinned file to `output`, if it is not NULL: whole, and only where it can be read again
+ * and the source is what it was. In place, nothing is written where nothing changed. A zip
+ * archive's input has no library: its members were read again. */
+kdl_status thin_save(const cli_args *args, const thin_source *source, const thin_input *input,
+                     const thin_output *out, const thin_report *report, const char *output);
+
 /* What was chosen and done, for people or as JSON. `output` is NULL for a dry run. */
-kdl_status thin_tell(const cli_args *args, const thin_input *input, const thin_choice *choice,
-                     const thin_report *report, const char *output);
+kdl_status thin_print(const cli_args *args, const thin_input *input, const thin_choice *choice,
+                      const thin_report *report, const char *output);
+
+/* A note on one image. */
+void thin_note_image(const kdl_image_info *image, bool is_kept, const char *why);
 
 /* One line on what could not go, and why; none where all of it went. */
 void thin_note_left(const thin_input *input, const thin_report *report, bool is_sparse);

@@ -9,15 +9,16 @@
  * What is compressed is inflated again and compared before it is used, and stays as it was where it
  * would not become smaller.
  */
-#include "thin/compress.h"
+#include "thin/containers.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "container/codec/deflate.h"
-#include "digests/md5.h"
 #include "library/library.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,27 +36,19 @@ static unsigned long version_of(const char *text) {
 }
 
 thin_packing thin_packing_for(const cli_devices *devices) {
-  thin_packing packing = {.fatbins = KDL_CODEC_LZ4, .bundles = KDL_CODEC_NONE};
-  size_t cuda = 0, new_cuda = 0, hip = 0, new_hip = 0;
+  unsigned long cuda = ULONG_MAX, hip = ULONG_MAX; /* the oldest drivers */
   for (size_t i = 0; i < devices->count; ++i) {
     kdl_device_info info = {.size = sizeof info};
-    if (kdl_device_get(devices->items[i].device, &info) != KDL_OK)
-      return packing;
-    unsigned long version = version_of(info.driver);
-    if (strcmp(info.backend, "cuda") == 0) {
-      ++cuda;
-      new_cuda += version >= zstd_in_cuda;
-    }
-    if (strcmp(info.backend, "hip") == 0) {
-      ++hip;
-      new_hip += version >= packed_in_hip;
-    }
+    bool is_known = kdl_device_get(devices->items[i].device, &info) == KDL_OK;
+    unsigned long version = is_known ? version_of(info.driver) : 0;
+    if ((!is_known || strcmp(info.backend, "cuda") == 0) && version < cuda)
+      cuda = version;
+    if ((!is_known || strcmp(info.backend, "hip") == 0) && version < hip)
+      hip = version;
   }
-  if (cuda && cuda == new_cuda)
-    packing.fatbins = KDL_CODEC_ZSTD;
-  if (hip && hip == new_hip)
-    packing.bundles = KDL_CODEC_ZSTD;
-  return packing;
+  return (thin_packing){
+      .fatbins = cuda != ULONG_MAX && cuda >= zstd_in_cuda ? KDL_CODEC_ZSTD : KDL_CODEC_LZ4,
+      .bundles = hip != ULONG_MAX && hip >= packed_in_hip ? KDL_CODEC_ZSTD : KDL_CODEC_NONE};
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -65,10 +58,8 @@ thin_packing thin_packing_for(const cli_devices *devices) {
 static kdl_status pack(const thin_input *input, uint64_t offset, kdl_codec codec, const void *data,
                        size_t size, void **out_packed, size_t *out_size) {
   void *packed = NULL;
+  uint8_t *again = xmalloc(size);
   kdl_status status = kdl_deflate(codec, data, size, &packed, out_size);
-  uint8_t *again = status == KDL_OK ? malloc(size + 1) : NULL;
-  if (status == KDL_OK && !again)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status == KDL_OK)
     status = kdl_inflate(codec, packed, *out_size, again, size);
   if (status == KDL_OK && memcmp(again, data, size) != 0)
@@ -100,15 +91,13 @@ kdl_status thin_entry_pack(const thin_input *input, const thin_choice *choice, c
   uint64_t size = kdl_load_u64(entry + 8);
   void *packed;
   size_t packed_size;
-  kdl_status status = pack(input, (uint64_t)(entry - input->data), codec, entry + header,
-                           (size_t)size, &packed, &packed_size);
+  KDL_TRY(pack(input, (uint64_t)(entry - input->data), codec, entry + header, (size_t)size, &packed,
+               &packed_size));
   uint64_t room = (packed_size + 7) & ~(uint64_t)7;
-  if (status != KDL_OK || !packed || room >= size) {
-    free(packed);
-    return status == KDL_OK ? thin_output_add(out, entry, header + size) : status;
-  }
-  uint8_t *made = thin_output_add_room(out, (size_t)(header + room));
-  if (made) {
+  if (!packed || room >= size) {
+    thin_output_add(out, entry, header + size);
+  } else {
+    uint8_t *made = thin_output_add_room(out, (size_t)(header + room));
     memcpy(made, entry, header);
     kdl_store_u64(made + 8, room);
     kdl_store_u32(made + 16, (uint32_t)packed_size);
@@ -119,7 +108,7 @@ kdl_status thin_entry_pack(const thin_input *input, const thin_choice *choice, c
     memset(made + header + packed_size, 0, (size_t)room - packed_size);
   }
   free(packed);
-  return made ? KDL_OK : kdl_error_status();
+  return KDL_OK;
 }
 
 kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
@@ -132,32 +121,22 @@ kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
                     " bytes to compress, expected less than 4 GiB",
                     input->name, container->offset, plain->size);
   size_t size = (size_t)plain->size, packed_size;
-  uint8_t digest[MD5_SIZE], *bundle = malloc(size + 1);
-  if (!bundle)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
-  thin_output_read(plain, 0, bundle, size);
+  uint8_t *bundle = thin_output_bytes(plain);
   void *packed;
   kdl_status status =
       pack(input, container->offset, choice->packing.bundles, bundle, size, &packed, &packed_size);
-  bool is_packed = status == KDL_OK && packed && header + packed_size < size;
-  uint8_t *made = NULL;
-  if (status == KDL_OK)
-    made = thin_output_add_room(out, is_packed ? header + packed_size : size);
-  if (made && is_packed) {
-    md5(bundle, size, digest);
-    memcpy(made, "CCOB", 4);
-    kdl_store_u16(made + 4, version);
-    kdl_store_u16(made + 6, zstd);
-    kdl_store_u32(made + 8, (uint32_t)(header + packed_size));
-    kdl_store_u32(made + 12, (uint32_t)size);
-    memcpy(made + 16, digest, 8);
-    memcpy(made + header, packed, packed_size);
-  } else if (made) {
-    memcpy(made, bundle, size);
+  if (status == KDL_OK && packed && header + packed_size < size) {
+    uint8_t like[header] = {0};
+    kdl_store_u32(like, KDL_MAGIC_PACKED_BUNDLE);
+    kdl_store_u16(like + 4, version);
+    kdl_store_u16(like + 6, zstd);
+    thin_packed_add(out, like, bundle, size, packed, packed_size);
+  } else if (status == KDL_OK) {
+    thin_output_add_copy(out, bundle, size);
   }
   free(packed);
   free(bundle);
-  return made || status != KDL_OK ? status : kdl_error_status();
+  return status;
 }
 
 kdl_status thin_packs(const thin_input *input, const thin_choice *choice,

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "thin/containers.h"
 
-#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "library/library.h"
-#include "thin/compress.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { fatbin_header = 16, fatbin_entry = 64, bundle_entry = 24 };
-static const uint32_t fatbin_magic = 0xba55ed50;
-static const char bundle_magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+static const char bundle_magic[] = KDL_MAGIC_BUNDLE;
 enum { bundle_magic_size = sizeof bundle_magic - 1, bundle_header = bundle_magic_size + 8 };
 
 /* ------------------------------------------------------------------------------------------ */
@@ -31,7 +29,7 @@ static bool measure_fatbin(const thin_input *input, const kdl_image *images, siz
     return false;
   uint64_t start = first - fatbin_header;
   const uint8_t *header = input->data + start;
-  if (kdl_load_u32(header) != fatbin_magic || kdl_load_u16(header + 6) != fatbin_header)
+  if (kdl_load_u32(header) != KDL_MAGIC_FATBIN || kdl_load_u16(header + 6) != fatbin_header)
     return false;
   uint64_t end = first, body = kdl_load_u64(header + 8);
   for (size_t i = 0; i < count; ++i) {
@@ -54,21 +52,17 @@ static kdl_status rewrite_fatbin(const thin_input *input, const thin_choice *cho
                                  const bool *kept, const kdl_image *images,
                                  const thin_container *container, thin_output *out) {
   uint8_t *header = thin_output_add_room(out, fatbin_header);
-  if (!header)
-    return kdl_error_status();
   uint64_t start = out->size;
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < container->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < container->count; ++i) {
     const uint8_t *entry = input->data + images[i].header_offset;
-    if (!kept[i])
-      continue;
-    status = thin_entry_packs(choice, container, entry)
-                 ? thin_entry_pack(input, choice, entry, out)
-                 : thin_output_add(out, entry, entry_size(entry));
+    if (kept[i] && thin_entry_packs(choice, container, entry))
+      KDL_TRY(thin_entry_pack(input, choice, entry, out));
+    else if (kept[i])
+      thin_output_add(out, entry, entry_size(entry));
   }
   memcpy(header, input->data + container->offset, fatbin_header);
   kdl_store_u64(header + 8, out->size - start);
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -150,8 +144,8 @@ static bool next_kept(bundle_walk *w, const uint8_t **out_entry) {
   return stays;
 }
 
-kdl_status thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
-                               size_t count, const thin_container *container, thin_output *out) {
+void thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
+                         size_t count, const thin_container *container, thin_output *out) {
   const uint8_t *bundle = input->data + container->offset;
   const uint8_t *entry = bundle;
   uint64_t entries = kdl_load_u64(bundle + bundle_magic_size);
@@ -162,25 +156,22 @@ kdl_status thin_bundle_rewrite(const thin_input *input, const bool *kept, const 
   for (; next_kept(&walk, &entry); ++stay)
     table += entry_length(entry);
   uint8_t *to = thin_output_add_room(out, (size_t)table);
-  if (!to)
-    return kdl_error_status();
   memcpy(to, bundle, bundle_magic_size);
   kdl_store_u64(to + bundle_magic_size, stay);
   to += bundle_header;
   uint64_t end = table;
-  kdl_status status = KDL_OK;
-  for (walk = start_of_all; status == KDL_OK && next_kept(&walk, &entry);) {
+  for (walk = start_of_all; next_kept(&walk, &entry);) {
     uint64_t offset = kdl_load_u64(entry), size = kdl_load_u64(entry + 8);
     uint64_t start = size ? (end + alignment - 1) & -alignment : offset ? end : 0;
     memcpy(to, entry, entry_length(entry));
     kdl_store_u64(to, start);
     to += entry_length(entry);
-    status = size ? thin_output_add_zeros(out, start - end) : KDL_OK;
-    if (status == KDL_OK)
-      status = thin_output_add(out, bundle + offset, size);
-    end = size ? start + size : end;
+    if (!size)
+      continue;
+    thin_output_add_zeros(out, start - end);
+    thin_output_add(out, bundle + offset, size);
+    end = start + size;
   }
-  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -192,9 +183,13 @@ static bool lies_plain(const thin_input *input, const kdl_image *image) {
          image->source->size == input->size && !image->problem;
 }
 
-static int compare(const void *left, const void *right) {
-  uint64_t a = ((const thin_container *)left)->offset, b = ((const thin_container *)right)->offset;
-  return (a > b) - (a < b);
+void thin_containers_sort(thin_container_list *list) {
+  kdl_array_sort(list->items, list->count, sizeof *list->items, offsetof(thin_container, offset));
+}
+
+void thin_containers_add(thin_container_list *list, const thin_container *found) {
+  list->items = xgrow(list->items, list->count, &list->capacity, 64, sizeof *list->items);
+  list->items[list->count++] = *found;
 }
 
 kdl_status thin_containers_find(const thin_input *input, const thin_choice *choice,
@@ -214,18 +209,10 @@ kdl_status thin_containers_find(const thin_input *input, const thin_choice *choi
                              : thin_packed_measure(input, &images[i], end - i, &found);
     if (!is_found)
       continue;
-    kdl_status status = thin_packs(input, choice, &found, &found.packs);
-    if (status != KDL_OK)
-      return status;
-    thin_container *items =
-        kdl_array_grow(out_list->items, out_list->count, &out_list->capacity, 64, sizeof *items);
-    if (!items)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
-    out_list->items = items;
-    items[out_list->count++] = found;
+    KDL_TRY(thin_packs(input, choice, &found, &found.packs));
+    thin_containers_add(out_list, &found);
   }
-  if (out_list->count)
-    qsort(out_list->items, out_list->count, sizeof *out_list->items, compare);
+  thin_containers_sort(out_list);
   return KDL_OK;
 }
 
@@ -233,23 +220,17 @@ void thin_containers_free(thin_container_list *list) {
   free(list->items);
 }
 
-/* The image that stays where none was chosen: the smallest. */
-static size_t find_smallest(const kdl_image *images, size_t count) {
-  size_t least = 0;
-  for (size_t i = 1; i < count; ++i) {
-    if (images[i].stored_size < images[least].stored_size)
-      least = i;
-  }
-  return least;
-}
-
 void thin_container_keeps(const thin_input *input, const thin_choice *choice,
                           const thin_container *container, bool *out_kept) {
   const kdl_image *images = input->lib->container->images + container->first;
   memcpy(out_kept, choice->kept + container->first, container->count);
   bool is_bundle = container->kind == THIN_BUNDLE || container->kind == THIN_PACKED_BUNDLE;
-  if (container->kept == 0 && (is_bundle || container->keeps_one))
-    out_kept[find_smallest(images, container->count)] = true;
+  if (container->kept || !(is_bundle || container->keeps_one))
+    return;
+  size_t smallest = 0;
+  for (size_t i = 1; i < container->count; ++i)
+    smallest = images[i].stored_size < images[smallest].stored_size ? i : smallest;
+  out_kept[smallest] = true;
 }
 
 bool thin_container_changes(const thin_container *container) {
@@ -259,12 +240,11 @@ bool thin_container_changes(const thin_container *container) {
 static kdl_status rewrite_bundle(const thin_input *input, const thin_choice *choice,
                                  const bool *kept, const kdl_image *images,
                                  const thin_container *container, thin_output *out) {
-  if (!container->packs)
-    return thin_bundle_rewrite(input, kept, images, container->count, container, out);
   thin_output plain = {.count = 0};
-  kdl_status status = thin_bundle_rewrite(input, kept, images, container->count, container, &plain);
-  if (status == KDL_OK)
-    status = thin_bundle_pack(input, choice, container, &plain, out);
+  thin_bundle_rewrite(input, kept, images, container->count, container,
+                      container->packs ? &plain : out);
+  kdl_status status =
+      container->packs ? thin_bundle_pack(input, choice, container, &plain, out) : KDL_OK;
   thin_output_free(&plain);
   return status;
 }
@@ -272,9 +252,7 @@ static kdl_status rewrite_bundle(const thin_input *input, const thin_choice *cho
 kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *choice,
                                   const thin_container *container, thin_output *out) {
   const kdl_image *images = input->lib->container->images + container->first;
-  bool *kept = malloc(container->count);
-  if (!kept)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  bool *kept = xmalloc(container->count);
   thin_container_keeps(input, choice, container, kept);
   kdl_status status =
       container->kind == THIN_BUNDLE ? rewrite_bundle(input, choice, kept, images, container, out)

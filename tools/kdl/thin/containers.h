@@ -49,6 +49,8 @@ typedef struct thin_input {
 kdl_status thin_containers_find(const thin_input *input, const thin_choice *choice,
                                 thin_container_list *out_list);
 void thin_containers_free(thin_container_list *list);
+void thin_containers_add(thin_container_list *list, const thin_container *found);
+void thin_containers_sort(thin_container_list *list);
 
 /* Whether it is written again. */
 bool thin_container_changes(const thin_container *container);
@@ -66,9 +68,12 @@ kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *ch
 
 /* Bundles: plain ones, and compressed ones as a kind of container of their own. */
 struct kdl_image;
-kdl_status thin_bundle_rewrite(const thin_input *input, const bool *kept,
-                               const struct kdl_image *images, size_t count,
-                               const thin_container *container, thin_output *out);
+void thin_bundle_rewrite(const thin_input *input, const bool *kept, const struct kdl_image *images,
+                         size_t count, const thin_container *container, thin_output *out);
+/* Adds a bundle that was compressed, with a header of the version that `header` has, and its codec.
+ */
+void thin_packed_add(thin_output *out, const uint8_t *header, const uint8_t *bundle, size_t size,
+                     const void *packed, size_t packed_size);
 /* Compresses a bundle into the room that one had, behind its header. */
 kdl_status thin_packed_refill(const thin_input *input, uint8_t *file, uint64_t at, uint64_t room,
                               const uint8_t *bundle, size_t size);
@@ -77,5 +82,46 @@ bool thin_packed_measure(const thin_input *input, const struct kdl_image *images
 kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept,
                                const struct kdl_image *images, size_t count,
                                const thin_container *container, thin_output *out);
+
+/* ------------------------------------------------------------------------------------------ */
+/* compress.c: storing what stays compressed                                                    */
+
+/* By what the devices' drivers read. */
+thin_packing thin_packing_for(const cli_devices *devices);
+
+/* Whether a container becomes smaller by it, as far as its headers tell. KDL_UNSUPPORTED where the
+ * runtime is not known to read it. */
+kdl_status thin_packs(const thin_input *input, const thin_choice *choice,
+                      const thin_container *container, bool *out_packs);
+
+/* Whether an entry of a fatbin does; adds it compressed, or as it is where that is smaller. */
+bool thin_entry_packs(const thin_choice *choice, const thin_container *container,
+                      const uint8_t *entry);
+kdl_status thin_entry_pack(const thin_input *input, const thin_choice *choice, const uint8_t *entry,
+                           thin_output *out);
+
+/* The same for a bundle that was written again. */
+kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
+                            const thin_container *container, const thin_output *plain,
+                            thin_output *out);
+
+/* ------------------------------------------------------------------------------------------ */
+/* sycl_image.c: an image that SYCL's runtime is given: SPIR-V or machine code, or an archive of
+ * machine code for several devices, as Intel's compiler writes it; plain, or as a zstd frame    */
+
+/* Whether four first bytes are those of a compressed one. */
+bool thin_sycl_is_packed(const uint8_t *bytes);
+
+/* Whether the bytes of `container` are an image that is understood, whose size in SYCL's table is
+ * `listed_size`; and whether one of its listed images must stay, since others that are not listed
+ * are with them. */
+bool thin_sycl_measure(const thin_input *input, uint64_t listed_size,
+                       const thin_container *container, bool *out_keeps_one);
+
+/* Adds the image with what stays of it, and tells the size that the table is to say. Where it would
+ * not become smaller, it is added as it is. */
+kdl_status thin_sycl_rewrite(const thin_input *input, const thin_choice *choice,
+                             const thin_container *container, thin_output *out,
+                             uint64_t *out_listed_size);
 
 #endif

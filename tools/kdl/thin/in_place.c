@@ -12,17 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-typedef struct {
-  const thin_input *input;
-  const thin_output *out;
-  const thin_report *report;
-  const thin_source *source;
-  const char *path;
-  bool is_sparse;
-  bool is_packed;
-  bool is_in_place;
-} writing;
-
 /* ------------------------------------------------------------------------------------------ */
 /* Reading again                                                                                */
 
@@ -32,32 +21,22 @@ static bool is_like(bool is_packed, const kdl_image *left, const kdl_image *righ
          memcmp(left->arch.data, right->arch.data, left->arch.length) == 0;
 }
 
-/* Where an image lies in the file, or the stream that it is in. */
-static uint64_t place(const kdl_image *image) {
-  const kdl_source *source = image->source;
-  uint64_t at = image->header_offset;
-  for (; source->codec != KDL_CODEC_NONE; source = source->packed.source)
-    at = source->packed.base;
-  return at;
-}
-
 static int compare_places(const void *left, const void *right) {
   const kdl_image *a = *(const kdl_image *const *)left, *b = *(const kdl_image *const *)right;
-  uint64_t x = place(a), y = place(b);
+  uint64_t x = thin_image_place(a), y = thin_image_place(b);
   return x != y ? (x > y) - (x < y) : (a > b) - (a < b);
 }
 
-/* The images that did not go, in the order of the file; NULL when out of memory. */
+/* The images that did not go, in the order of the file. */
 static const kdl_image **list_images(const kdl_library *lib, const bool *went, size_t *out_count) {
   const kdl_container *container = lib->container;
-  const kdl_image **list = malloc((container->count + 1) * sizeof *list);
+  const kdl_image **list = xcalloc(container->count, sizeof *list);
   *out_count = 0;
-  for (uint32_t i = 0; list && i < container->count; ++i) {
+  for (uint32_t i = 0; i < container->count; ++i) {
     if (!went || !went[i])
       list[(*out_count)++] = &container->images[i];
   }
-  if (list)
-    qsort(list, *out_count, sizeof *list, compare_places);
+  qsort(list, *out_count, sizeof *list, compare_places);
   return list;
 }
 
@@ -66,11 +45,10 @@ kdl_status thin_compare_images(const thin_input *input, const thin_report *repor
   size_t old_count, new_count, same = 0;
   const kdl_image **old = list_images(input->lib, report->went, &old_count);
   const kdl_image **now = list_images(lib, NULL, &new_count);
-  kdl_status status = old && now ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
-  while (status == KDL_OK && same < old_count && same < new_count &&
-         is_like(is_packed, old[same], now[same]))
+  kdl_status status = KDL_OK;
+  while (same < old_count && same < new_count && is_like(is_packed, old[same], now[same]))
     ++same;
-  if (status == KDL_OK && (same != old_count || same != new_count))
+  if (same != old_count || same != new_count)
     status = kdl_fail(KDL_UNSUPPORTED,
                       "%s: found other images in what was written (%zu of %zu are as they were), "
                       "nothing was kept of it; this is a bug",
@@ -80,83 +58,82 @@ kdl_status thin_compare_images(const thin_input *input, const thin_report *repor
   return status;
 }
 
-static kdl_status read_again(const writing *w, int fd) {
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
+typedef struct {
+  const cli_args *args;
+  const thin_source *source;
+  const thin_input *input;
+  const thin_output *out;
+  const thin_report *report;
+  const char *path;
+} saving;
+
+static kdl_status read_again(const saving *s, int fd) {
   char path[64];
   kdl_library *lib;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  kdl_open_opts opts = {.size = sizeof opts, .name = w->path, .flags = KDL_OPEN_FILE};
+  kdl_open_opts opts = {.size = sizeof opts, .name = s->path, .flags = KDL_OPEN_FILE};
   kdl_status status = kdl_open(path, &opts, &lib);
   if (status != KDL_OK) {
-    kdl_error_prefix("%s: what was written cannot be read", w->path);
+    kdl_error_prefix("%s: what was written cannot be read", s->path);
     return status;
   }
-  status = thin_compare_images(w->input, w->report, w->is_packed, lib, w->path);
+  status =
+      thin_compare_images(s->input, s->report, cli_args_has(s->args, "compress"), lib, s->path);
   kdl_close(lib);
   return status;
 }
 
 static kdl_status write_file(void *user, int fd) {
-  const writing *w = user;
+  const saving *s = user;
   struct stat info;
-  thin_mapped from = {w->input->data, w->input->size, w->input->fd};
-  kdl_status status = thin_output_write(w->out, &from, fd, w->is_sparse, w->path);
-  if (status != KDL_OK || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-    return status;
-  status = read_again(w, fd);
-  if (status == KDL_OK)
-    status = thin_source_check(w->source, w->is_in_place);
-  thin_source_give(w->source, fd, w->path);
-  return status;
+  thin_mapped from = {s->input->data, s->input->size, s->input->fd};
+  KDL_TRY(thin_output_write(s->out, &from, fd, cli_args_has(s->args, "sparse"), s->path));
+  bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  if (is_file && s->input->lib)
+    KDL_TRY(read_again(s, fd));
+  KDL_TRY(thin_source_check(s->source, cli_args_has(s->args, "in-place")));
+  if (is_file)
+    thin_source_give(s->source, fd, s->path);
+  return KDL_OK;
 }
 
-/* ------------------------------------------------------------------------------------------ */
+kdl_status thin_save(const cli_args *args, const thin_source *source, const thin_input *input,
+                     const thin_output *out, const thin_report *report, const char *output) {
+  bool is_in_place = cli_args_has(args, "in-place");
+  if (!output || (is_in_place && !report->is_changed))
+    return KDL_OK;
+  if (is_in_place)
+    thin_source_note_links(source);
+  return cli_output_save_by(output, write_file,
+                            &(saving){args, source, input, out, report, output});
+}
 
 static kdl_status thin(const cli_args *args, const thin_source *source, const thin_input *input,
                        const thin_choice *choice, const char *output) {
   thin_report report = {.went = NULL};
   thin_output out = {.count = 0};
-  thin_shape shape = {.sparse = cli_args_has(args, "sparse")};
-  kdl_status status = thin_file(input, choice, &shape, &report, &out);
-  bool is_in_place = cli_args_has(args, "in-place");
-  bool is_needed = report.is_changed || !is_in_place;
-  if (status == KDL_OK && output && is_needed) {
-    writing w = {.input = input,
-                 .out = &out,
-                 .report = &report,
-                 .source = source,
-                 .path = output,
-                 .is_sparse = shape.sparse,
-                 .is_packed = choice->is_packed,
-                 .is_in_place = is_in_place};
-    if (is_in_place)
-      thin_source_note_links(source);
-    status = cli_output_save_by(output, write_file, &w);
-  }
+  kdl_status status = thin_file(
+      input, choice, &(thin_shape){.sparse = cli_args_has(args, "sparse")}, &report, &out);
   if (status == KDL_OK)
-    status = thin_tell(args, input, choice, &report, output);
+    status = thin_save(args, source, input, &out, &report, output);
+  if (status == KDL_OK)
+    status = thin_print(args, input, choice, &report, output);
   thin_output_free(&out);
   free(report.went);
   return status;
 }
 
-/* A file without device code is listed as one image, itself. */
-static bool has_device_code(const thin_input *input) {
-  const kdl_container *container = input->lib->container;
-  return container->count != 1 || container->images[0].offset != 0 ||
-         container->images[0].stored_size != input->size;
-}
-
-/* Everything stays. */
-static kdl_status keep_all(const thin_input *input, thin_choice *out_choice) {
+static thin_choice keep_all(const thin_input *input) {
   size_t count = kdl_image_count(input->lib);
-  *out_choice = (thin_choice){.lib = input->lib,
-                              .count = count,
-                              .kept = malloc(count + 1),
-                              .why = calloc(count + 1, sizeof *out_choice->why)};
-  if (!out_choice->kept || !out_choice->why)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
-  memset(out_choice->kept, true, count);
-  return KDL_OK;
+  thin_choice choice = {.lib = input->lib,
+                        .count = count,
+                        .kept = xmalloc(count),
+                        .why = xcalloc(count, sizeof *choice.why)};
+  memset(choice.kept, true, count);
+  return choice;
 }
 
 kdl_status thin_in_place(const cli_args *args, const thin_source *source, const char *output) {
@@ -173,9 +150,10 @@ kdl_status thin_in_place(const cli_args *args, const thin_source *source, const 
                       .keep_ptx = cli_args_has(args, "keep-ptx"),
                       .compress = cli_args_has(args, "compress"),
                       .explain = cli_args_has(args, "verbose") || cli_args_has(args, "json")};
-  if (status == KDL_OK)
-    status = has_device_code(&input) ? thin_choose(&rules, input.lib, source->name, &choice)
-                                     : keep_all(&input, &choice);
+  if (status == KDL_OK && thin_has_device_code(&input))
+    status = thin_choose(&rules, input.lib, source->name, &choice);
+  else if (status == KDL_OK)
+    choice = keep_all(&input);
   if (status == KDL_OK)
     status = thin(args, source, &input, &choice, output);
   thin_choice_free(&choice);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "thin/kinds.h"
 
-#include "base/bytes.h"
 #include "base/error.h"
-
+#include "image/image.h"
 #include "library/library.h"
+#include "zip/directory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +29,41 @@ thin_left thin_report_all_left(const thin_report *report) {
   return all;
 }
 
-bool thin_is_container(const uint8_t *data, uint64_t size) {
-  static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
-  return (size >= 16 && kdl_load_u32(data) == 0xba55ed50) ||
-         (size >= 16 && memcmp(data, "CCOB", 4) == 0) ||
-         (size >= sizeof bundle - 1 && memcmp(data, bundle, sizeof bundle - 1) == 0);
+thin_kind thin_sniff(const uint8_t *data, uint64_t size) {
+  enum { container_header = 16, offload_header = 32 };
+  _Static_assert((int)THIN_SNIFF_SIZE == (int)KDL_SNIFF_SIZE, "as libkdl");
+  kdl_image_kind kind;
+  switch (kdl_file_sniff(data, size < THIN_SNIFF_SIZE ? (size_t)size : THIN_SNIFF_SIZE, &kind)) {
+  case KDL_FILE_LINKED:
+    return THIN_KIND_LINKED;
+  case KDL_FILE_OBJECT:
+    return THIN_KIND_OBJECT;
+  case KDL_FILE_ARCHIVE:
+  case KDL_FILE_THIN_ARCHIVE:
+    return THIN_KIND_ARCHIVE;
+  case KDL_FILE_ZIP:
+    return size >= ZIP_END_SIZE ? THIN_KIND_ZIP : THIN_KIND_OTHER;
+  default:
+    break;
+  }
+  if (kind == KDL_IMAGE_OFFLOAD && size >= offload_header)
+    return THIN_KIND_OFFLOAD;
+  bool is_container = kind == KDL_IMAGE_FATBIN || kind == KDL_IMAGE_BUNDLE;
+  return is_container && size >= container_header ? THIN_KIND_CONTAINER : THIN_KIND_OTHER;
+}
+
+uint64_t thin_image_place(const kdl_image *image) {
+  const kdl_source *source = image->source;
+  uint64_t at = image->header_offset;
+  for (; source->codec != KDL_CODEC_NONE; source = source->packed.source)
+    at = source->packed.base;
+  return at;
+}
+
+bool thin_has_device_code(const thin_input *input) {
+  const kdl_container *container = input->lib->container;
+  return container->count != 1 || container->images[0].offset != 0 ||
+         container->images[0].stored_size != input->size;
 }
 
 static bool is_same(const thin_input *input, const thin_output *out) {
@@ -79,41 +109,39 @@ static void note_nested(const thin_work *work, const thin_choice *choice, thin_r
   }
 }
 
-bool thin_is_unmapped(const uint8_t *data, uint64_t size) {
-  return thin_is_object(data, size) || thin_is_archive(data, size) || thin_is_container(data, size);
-}
-
 static kdl_status thin_unmapped(const thin_input *input, const thin_choice *choice,
                                 thin_report *report, thin_output *out) {
   thin_work work;
   thin_range all = {0, input->size};
+  thin_kind kind = thin_sniff(input->data, input->size);
   kdl_status status = thin_work_begin(input, choice, report, &work);
-  if (status != KDL_OK)
-    return status;
   report->containers = work.containers.count;
-  if (thin_is_object(input->data, input->size))
+  if (status != KDL_OK)
+    goto end;
+  if (kind == THIN_KIND_OBJECT)
     status = thin_object(&work, all, out);
-  else if (thin_is_archive(input->data, input->size))
+  else if (kind == THIN_KIND_ARCHIVE)
     status = thin_archive(&work, out);
-  else if (thin_is_offload_binary(input->data, input->size))
+  else if (kind == THIN_KIND_OFFLOAD)
     status = thin_offload_binaries(&work, all, NULL, out);
-  else if (thin_is_container(input->data, input->size))
+  else if (kind == THIN_KIND_CONTAINER)
     status = thin_sequence(&work, all, NULL, out);
   else
     status = kdl_fail(KDL_UNSUPPORTED,
                       "%s: found a kind of file that is not rewritten, expected an ELF file, a "
                       "static archive, a fatbin, a Clang offload bundle or an OffloadBinary",
                       input->name);
-  if (!thin_is_object(input->data, input->size) && !thin_is_archive(input->data, input->size))
+  if (kind != THIN_KIND_OBJECT && kind != THIN_KIND_ARCHIVE)
     thin_note_gone(&work, all);
   note_nested(&work, choice, report);
+end:
   thin_work_end(&work);
   return status;
 }
 
 kdl_status thin_file(const thin_input *input, const thin_choice *choice, const thin_shape *shape,
                      thin_report *out_report, thin_output *out) {
-  if (thin_is_linked_elf(input->data, input->size))
+  if (thin_sniff(input->data, input->size) == THIN_KIND_LINKED)
     return thin_elf(input, choice, shape, out_report, out);
   if (shape->sparse)
     return kdl_fail(KDL_UNSUPPORTED,
@@ -121,9 +149,7 @@ kdl_status thin_file(const thin_input *input, const thin_choice *choice, const t
                     "executable: others become shorter without it",
                     input->name);
   *out_report = (thin_report){.old_size = input->size,
-                              .went = calloc(choice->count + 1, sizeof *out_report->went)};
-  if (!out_report->went)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+                              .went = xcalloc(choice->count, sizeof *out_report->went)};
   kdl_status status = thin_unmapped(input, choice, out_report, out);
   out_report->new_size = out->size;
   out_report->is_changed = status == KDL_OK && !is_same(input, out);

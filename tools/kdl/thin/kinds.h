@@ -14,8 +14,20 @@
 kdl_status thin_file(const thin_input *input, const thin_choice *choice, const thin_shape *shape,
                      thin_report *out_report, thin_output *out);
 
-/* Whether first bytes are those of such a file, OffloadBinaries left out. */
-bool thin_is_unmapped(const uint8_t *data, uint64_t size);
+/* What can be thinned, by first bytes. */
+typedef enum thin_kind {
+  THIN_KIND_OTHER,
+  THIN_KIND_LINKED,    /* a shared object or executable */
+  THIN_KIND_OBJECT,    /* a relocatable object */
+  THIN_KIND_ARCHIVE,   /* a static archive */
+  THIN_KIND_CONTAINER, /* a fatbin, or a bundle, plain or compressed */
+  THIN_KIND_OFFLOAD,   /* an OffloadBinary */
+  THIN_KIND_ZIP,
+} thin_kind;
+
+/* As many first bytes as there are, up to THIN_SNIFF_SIZE, decide. */
+enum { THIN_SNIFF_SIZE = 256 };
+thin_kind thin_sniff(const uint8_t *data, uint64_t size);
 
 /* A part of a file that is being written again. */
 typedef struct thin_range {
@@ -40,6 +52,7 @@ typedef struct thin_work {
   thin_report *report;
 } thin_work;
 
+/* The caller ends the work, also after a failure. */
 kdl_status thin_work_begin(const thin_input *input, const thin_choice *choice, thin_report *report,
                            thin_work *out_work);
 void thin_work_end(thin_work *work);
@@ -65,21 +78,15 @@ typedef struct thin_moves {
 kdl_status thin_sequence(const thin_work *work, thin_range range, thin_moves *moves,
                          thin_output *out);
 
-/* Whether it begins with one: a fatbin, or a bundle, plain or compressed. */
-bool thin_is_container(const uint8_t *data, uint64_t size);
-
 /* The same for OffloadBinaries. */
-bool thin_is_offload_binary(const uint8_t *data, uint64_t size);
 kdl_status thin_offload_binaries(const thin_work *work, thin_range range, thin_moves *moves,
                                  thin_output *out);
 
 /* A relocatable ELF object: the sections with images shrink, the others stay as they are; symbols
  * and relocations that point to a container follow it. */
-bool thin_is_object(const uint8_t *data, uint64_t size);
 kdl_status thin_object(const thin_work *work, thin_range range, thin_output *out);
 
 /* An archive: its objects as above; the index of its symbols tells their new places. */
-bool thin_is_archive(const uint8_t *data, uint64_t size);
 kdl_status thin_archive(const thin_work *work, thin_output *out);
 
 /* Whether an image whose bytes lie in the range goes, or is stored otherwise. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "thin/output.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "system/file.h"
 
@@ -22,50 +21,39 @@ static const uint8_t zeros[zeros_size];
 /* ------------------------------------------------------------------------------------------ */
 /* Collecting                                                                                   */
 
-static kdl_status no_memory(void) {
-  return kdl_fail(KDL_NO_MEMORY, "out of memory for the new file");
-}
-
-kdl_status thin_output_add(thin_output *out, const void *bytes, uint64_t size) {
+void thin_output_add(thin_output *out, const void *bytes, uint64_t size) {
   if (size == 0)
-    return KDL_OK;
+    return;
   thin_piece *last = out->count ? &out->pieces[out->count - 1] : NULL;
   bool goes_on = last && (bytes ? last->bytes && last->bytes + last->size == bytes : !last->bytes);
   if (!goes_on) {
-    thin_piece *pieces =
-        kdl_array_grow(out->pieces, out->count, &out->capacity, 64, sizeof *pieces);
-    if (!pieces)
-      return no_memory();
-    out->pieces = pieces;
+    out->pieces = xgrow(out->pieces, out->count, &out->capacity, 64, sizeof *out->pieces);
     last = &out->pieces[out->count++];
     *last = (thin_piece){.at = out->size, .bytes = bytes};
   }
   last->size += size;
   out->size += size;
-  return KDL_OK;
 }
 
-kdl_status thin_output_add_zeros(thin_output *out, uint64_t size) {
-  return thin_output_add(out, NULL, size);
+void thin_output_add_zeros(thin_output *out, uint64_t size) {
+  thin_output_add(out, NULL, size);
 }
 
 uint8_t *thin_output_add_room(thin_output *out, size_t size) {
-  uint8_t *room = kdl_arena_alloc(&out->arena, size);
-  if (!room || thin_output_add(out, room, size) != KDL_OK) {
-    no_memory();
-    return NULL;
-  }
+  uint8_t *room = xarena_alloc(&out->arena, size);
+  thin_output_add(out, room, size);
   return room;
 }
 
-kdl_status thin_output_adopt(thin_output *out, kdl_arena *arena) {
-  kdl_arena *arenas = realloc(out->adopted, (out->adopted_count + 1) * sizeof *arenas);
-  if (!arenas)
-    return no_memory();
-  out->adopted = arenas;
-  arenas[out->adopted_count++] = *arena;
+void thin_output_add_copy(thin_output *out, const void *bytes, size_t size) {
+  if (size)
+    memcpy(thin_output_add_room(out, size), bytes, size);
+}
+
+void thin_output_adopt(thin_output *out, kdl_arena *arena) {
+  out->adopted = xreallocarray(out->adopted, out->adopted_count + 1, sizeof *out->adopted);
+  out->adopted[out->adopted_count++] = *arena;
   *arena = (kdl_arena){.blocks = NULL};
-  return KDL_OK;
 }
 
 void thin_output_free(thin_output *out) {
@@ -112,18 +100,18 @@ void thin_output_read(const thin_output *out, uint64_t at, void *bytes, size_t s
   }
 }
 
-kdl_status thin_output_append(thin_output *out, const thin_output *from, uint64_t at,
-                              uint64_t size) {
-  kdl_status status = KDL_OK;
-  while (size && status == KDL_OK) {
-    uint64_t there;
-    const uint8_t *bytes = thin_output_view(from, at, &there);
-    uint64_t part = there < size ? there : size;
-    status = thin_output_add(out, bytes, part);
-    at += part;
-    size -= part;
+uint8_t *thin_output_bytes(const thin_output *out) {
+  uint8_t *bytes = xmalloc((size_t)out->size);
+  thin_output_read(out, 0, bytes, (size_t)out->size);
+  return bytes;
+}
+
+void thin_output_append(thin_output *out, const thin_output *from, uint64_t at, uint64_t size) {
+  for (uint64_t part; size; at += part, size -= part) {
+    const uint8_t *bytes = thin_output_view(from, at, &part);
+    part = part < size ? part : size;
+    thin_output_add(out, bytes, part);
   }
-  return status;
 }
 
 kdl_status thin_output_send(const thin_output *out,
@@ -183,27 +171,27 @@ static kdl_status flush(writer *w) {
 
 static kdl_status put(void *user, const void *bytes, size_t size) {
   writer *w = user;
-  kdl_status status = size > buffer_size - w->used ? flush(w) : KDL_OK;
-  if (status != KDL_OK || size > buffer_size)
-    return status == KDL_OK ? write_out(w, bytes, size) : status;
+  if (size > buffer_size - w->used)
+    KDL_TRY(flush(w));
+  if (size > buffer_size)
+    return write_out(w, bytes, size);
   memcpy(w->buffer + w->used, bytes, size);
   w->used += size;
   return KDL_OK;
 }
 
 static kdl_status skip(writer *w, uint64_t size) {
-  kdl_status status = flush(w);
-  return status != KDL_OK || lseek(w->fd, (off_t)size, SEEK_CUR) >= 0
-             ? status
-             : kdl_fd_write_failed(w->name);
+  KDL_TRY(flush(w));
+  return lseek(w->fd, (off_t)size, SEEK_CUR) >= 0 ? KDL_OK : kdl_fd_write_failed(w->name);
 }
 
 static kdl_status write_piece(writer *w, const thin_piece *piece) {
   uint64_t done = 0;
-  bool is_large = piece->bytes && piece->size >= smallest_copy;
-  kdl_status status = is_large ? flush(w) : KDL_OK;
-  if (status != KDL_OK || (is_large && copy(w, piece, &done)))
-    return status;
+  if (piece->bytes && piece->size >= smallest_copy) {
+    KDL_TRY(flush(w));
+    if (copy(w, piece, &done))
+      return KDL_OK;
+  }
   thin_piece rest = *piece;
   rest.bytes = piece->bytes ? piece->bytes + done : NULL;
   rest.size -= done;
@@ -214,9 +202,9 @@ kdl_status thin_output_write(const thin_output *out, const thin_mapped *from, in
                              const char *name) {
   struct rlimit limit;
   bool is_limited = getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
-  writer w = {from, name, fd, is_limited, malloc(buffer_size), 0}; /* the kernel sends a signal */
+  writer w = {from, name, fd, is_limited, xmalloc(buffer_size), 0}; /* the kernel sends a signal */
   off_t start = lseek(fd, 0, SEEK_CUR);
-  kdl_status status = w.buffer ? KDL_OK : no_memory();
+  kdl_status status = KDL_OK;
   for (size_t i = 0; i < out->count && status == KDL_OK; ++i) {
     const thin_piece *piece = &out->pieces[i];
     bool is_hole = !piece->bytes && sparse && start >= 0 && piece->size >= smallest_hole;

@@ -4,7 +4,7 @@
 #ifndef KDL_TOOL_THIN_OUTPUT_H
 #define KDL_TOOL_THIN_OUTPUT_H
 
-#include "base/arena.h"
+#include "cli/memory.h"
 
 #include <kdl/kdl.h>
 
@@ -29,21 +29,22 @@ typedef struct thin_output {
 } thin_output;
 
 /* The bytes are not copied: they outlive the output. */
-kdl_status thin_output_add(thin_output *out, const void *bytes, uint64_t size);
-kdl_status thin_output_add_zeros(thin_output *out, uint64_t size);
+void thin_output_add(thin_output *out, const void *bytes, uint64_t size);
+void thin_output_add_zeros(thin_output *out, uint64_t size);
 
-/* Adds bytes that the caller fills in; NULL when out of memory. */
+/* Adds bytes that the caller fills in, or a copy of some. */
 uint8_t *thin_output_add_room(thin_output *out, size_t size);
+void thin_output_add_copy(thin_output *out, const void *bytes, size_t size);
 
 /* Adds a part of another output, whose arena must outlive `out`. */
-kdl_status thin_output_append(thin_output *out, const thin_output *from, uint64_t at,
-                              uint64_t size);
+void thin_output_append(thin_output *out, const thin_output *from, uint64_t at, uint64_t size);
 
 /* The bytes from `at` on, as many as lie together: NULL for zeros. `at` is before the end. */
 const uint8_t *thin_output_view(const thin_output *out, uint64_t at, uint64_t *out_size);
 
-/* Copies a range to memory. */
+/* Copies a range to memory; all of it to new memory, which the caller frees. */
 void thin_output_read(const thin_output *out, uint64_t at, void *bytes, size_t size);
+uint8_t *thin_output_bytes(const thin_output *out);
 
 /* Gives the bytes in order to `put`, zeros from a buffer; stops where it fails. */
 kdl_status thin_output_send(const thin_output *out,
@@ -63,7 +64,7 @@ kdl_status thin_output_write(const thin_output *out, const thin_mapped *from, in
                              const char *name);
 
 /* Takes what lies in another arena, which is empty afterwards, so that pieces of it may stay. */
-kdl_status thin_output_adopt(thin_output *out, kdl_arena *arena);
+void thin_output_adopt(thin_output *out, kdl_arena *arena);
 
 void thin_output_free(thin_output *out);
 

@@ -3,10 +3,9 @@
 #include "base/error.h"
 #include "cli/input.h"
 #include "cli/json.h"
+#include "cli/memory.h"
 #include "cli/output.h"
-#include "cli/report.h"
 #include "images/keep_for.h"
-#include "images/kinds.h"
 #include "images/rewrite.h"
 #include "images/select.h"
 #include "library/library.h"
@@ -14,7 +13,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What is to stay, and what there is to say of it. */
 typedef struct {
@@ -39,9 +37,8 @@ static void keep_outermost(const kdl_library *lib, bool *chosen) {
 static kdl_status write_chosen(const cli_input *input, const bool *chosen, int format,
                                const char *output) {
   kdl_writer *writer;
-  kdl_status status = kdl_writer_create(format, &writer);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_writer_create(format, &writer));
+  kdl_status status = KDL_OK;
   for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
     if (chosen[i])
       status = cli_image_copy_digested(input, i, format, writer);
@@ -56,13 +53,9 @@ static void take_why(void *user, size_t index, const char *why) {
   thinning *work = user;
   kdl_image_info image = {.size = sizeof image};
   if (work->why)
-    work->why[index] = strdup(why);
-  if (!work->verbose || kdl_image_get(work->input->lib, index, &image) != KDL_OK)
-    return;
-  char room[CLI_IMAGE_KIND_ROOM];
-  cli_note("image %zu (%s%s%.64s): %s: %s", index, cli_image_kind_name(&image, room),
-           image.arch.length ? " " : "", image.arch.data, work->chosen[index] ? "kept" : "dropped",
-           why);
+    work->why[index] = xstrdup(why);
+  if (work->verbose && kdl_image_get(work->input->lib, index, &image) == KDL_OK)
+    thin_note_image(&image, work->chosen[index], why);
 }
 
 /* May be for any device. */
@@ -80,16 +73,13 @@ static kdl_status choose(const cli_args *args, thinning *work) {
   if (cli_args_has(args, "keep")) {
     KDL_TRY(cli_select_images(args, "keep", input->lib, input->name, &work->chosen));
   } else {
-    work->chosen = calloc(kdl_image_count(input->lib) + 1, sizeof *work->chosen);
-    if (!work->chosen)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+    work->chosen = xcalloc(kdl_image_count(input->lib), sizeof *work->chosen);
   }
-  if (cli_args_has(args, "for"))
-    KDL_TRY(keep_unknown(input, work->chosen));
-  if (cli_args_has(args, "for"))
-    KDL_TRY(cli_keep_for(args, input, work->verbose || work->why ? take_why : NULL, work,
-                         work->chosen));
-  return KDL_OK;
+  if (!cli_args_has(args, "for"))
+    return KDL_OK;
+  KDL_TRY(keep_unknown(input, work->chosen));
+  return cli_keep_for(args, input, work->verbose || work->why ? take_why : NULL, work,
+                      work->chosen);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -106,9 +96,8 @@ static void put_image(cli_json *json, const thinning *work, size_t index) {
   cli_json_put_bytes(json, "arch", image.arch);
   cli_json_put_number(json, "size", image.byte_count);
   cli_json_put_bool(json, "kept", work->chosen[outer.index]);
-  if (work->why[index]) {
+  if (work->why[index])
     cli_json_put_text(json, "why", work->why[index]);
-  }
   cli_json_end_object(json);
 }
 
@@ -147,9 +136,7 @@ static kdl_status thin(const cli_args *args, const cli_input *input, const char 
   thinning work = {.input = input, .verbose = cli_args_has(args, "verbose")};
   kdl_status status =
       cli_format_parse(cli_args_value(args, "format"), cli_library_format(input->lib), &format);
-  work.why = as_json ? calloc(count + 1, sizeof *work.why) : NULL;
-  if (as_json && !work.why)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  work.why = as_json ? xcalloc(count, sizeof *work.why) : NULL;
   if (status == KDL_OK)
     status = choose(args, &work);
   if (status == KDL_OK) {

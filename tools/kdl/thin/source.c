@@ -2,6 +2,7 @@
 #include "thin/source.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/report.h"
 #include "system/file.h"
 
@@ -66,26 +67,20 @@ kdl_status thin_source_check(const thin_source *source, bool in_place) {
 /* ------------------------------------------------------------------------------------------ */
 /* Attributes                                                                                   */
 
-/* What vouches for the old bytes, or was given to them. */
-static bool is_of_content(const char *name) {
-  static const char *const names[] = {"security.ima", "security.evm", "security.capability"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    if (strcmp(name, names[i]) == 0)
-      return true;
-  }
-  return false;
-}
-
 /* As far as the file system and the user's rights let it. */
 static void copy_attributes(int from, int to, const char *path) {
+  /* What vouches for the old bytes, or was given to them. */
+  static const char *const of_content[] = {"security.ima", "security.evm", "security.capability"};
   char names[16384], value[65536];
   ssize_t length = flistxattr(from, names, sizeof names);
   for (ssize_t at = 0; at < length; at += (ssize_t)strlen(names + at) + 1) {
     const char *name = names + at;
-    ssize_t size = is_of_content(name) ? -1 : fgetxattr(from, name, value, sizeof value);
-    if (is_of_content(name))
+    if (KDL_TEXT_AMONG(kdl_text_of(name), of_content)) {
       cli_note("%s: %s is not kept: it is of the old contents", path, name);
-    else if (size < 0 || fsetxattr(to, name, value, (size_t)size, 0) != 0)
+      continue;
+    }
+    ssize_t size = fgetxattr(from, name, value, sizeof value);
+    if (size < 0 || fsetxattr(to, name, value, (size_t)size, 0) != 0)
       errno = 0;
   }
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "thin/sycl_image.h"
+#include "thin/containers.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "container/codec/deflate.h"
 #include "library/library.h"
 
@@ -11,10 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t zstd_magic = 0xfd2fb528;
-static const char archive_magic[] = "!<arch>\n";
 enum {
-  archive_magic_size = sizeof archive_magic - 1,
+  archive_magic_size = KDL_MAGIC_ARCHIVE_SIZE,
   member_header = 60,
   member_name = 16,
   size_at = 48,
@@ -31,7 +30,7 @@ typedef struct {
 } content;
 
 bool thin_sycl_is_packed(const uint8_t *bytes) {
-  return kdl_load_u32(bytes) == zstd_magic;
+  return kdl_load_u32(bytes) == KDL_MAGIC_ZSTD;
 }
 
 static bool is_packed(const thin_input *input, const thin_container *container) {
@@ -48,11 +47,8 @@ static kdl_status read_content(const thin_input *input, const thin_container *co
   /* One that is itself compressed, or the first of those in a stream. */
   out->size = image->source->codec == KDL_CODEC_NONE ? image->size : image->source->size;
   out->base = 0;
-  out->own = malloc((size_t)out->size + 1);
-  out->data = out->own;
-  return out->own ? kdl_inflate(KDL_CODEC_ZSTD, bytes, (size_t)container->size, out->own,
-                                (size_t)out->size)
-                  : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  out->data = out->own = xmalloc((size_t)out->size);
+  return kdl_inflate(KDL_CODEC_ZSTD, bytes, (size_t)container->size, out->own, (size_t)out->size);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -64,11 +60,6 @@ typedef struct {
   uint64_t size;
   uint64_t next; /* where the one behind it begins */
 } member;
-
-static bool is_archive(const content *image) {
-  return image->size >= archive_magic_size &&
-         memcmp(image->data, archive_magic, archive_magic_size) == 0;
-}
 
 static bool read_member(const content *archive, uint64_t at, member *out) {
   if (!kdl_in_range(at, member_header, archive->size))
@@ -173,54 +164,40 @@ static bool is_alone(const kdl_image *image, const thin_container *container) {
   return container->count == 1 && is_all;
 }
 
-kdl_status thin_sycl_measure(const thin_input *input, uint64_t said,
-                             const thin_container *container, bool *out_is_known,
-                             bool *out_keeps_one) {
+bool thin_sycl_measure(const thin_input *input, uint64_t listed_size,
+                       const thin_container *container, bool *out_keeps_one) {
   const kdl_image *images = &input->lib->container->images[container->first];
   content image;
-  *out_is_known = *out_keeps_one = false;
-  if (is_alone(&images[0], container)) {
-    *out_is_known = said == images[0].size;
-    return KDL_OK;
-  }
-  kdl_status status = read_content(input, container, &image);
-  if (status == KDL_OK)
-    *out_is_known = said == image.size && is_archive(&image) &&
-                    is_known_archive(images, container->count, &image, out_keeps_one);
+  *out_keeps_one = false;
+  if (is_alone(&images[0], container))
+    return listed_size == images[0].size;
+  bool is_known = read_content(input, container, &image) == KDL_OK;
+  if (is_known)
+    is_known = listed_size == image.size && image.size >= archive_magic_size &&
+               memcmp(image.data, KDL_MAGIC_ARCHIVE, archive_magic_size) == 0 &&
+               is_known_archive(images, container->count, &image, out_keeps_one);
   free(image.own);
-  return status == KDL_NO_MEMORY ? status : KDL_OK;
-}
-
-/* A compressed image without bytes is a frame without any: the runtime reads its header. */
-static kdl_status put_nothing(const thin_input *input, const thin_container *container,
-                              thin_output *out) {
-  static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0};
-  return is_packed(input, container) ? thin_output_add(out, frame, sizeof frame) : KDL_OK;
+  return is_known;
 }
 
 static kdl_status put_archive(const thin_input *input, const thin_container *container,
                               const bool *kept, const content *archive, thin_output *out,
-                              uint64_t *out_said) {
+                              uint64_t *out_listed_size) {
   const kdl_image *images = &input->lib->container->images[container->first];
   /* Padding is at most as long as the longest. */
   size_t room = (size_t)archive->size + data_alignment * (container->count + 2) * 2;
-  uint8_t *made = malloc(room);
+  uint8_t *made = xmalloc(room);
   void *packed = NULL;
-  if (!made)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   uint64_t size = write_archive(images, kept, container->count, archive, made);
   size_t stored = (size_t)size;
   kdl_status status = KDL_OK;
   if (is_packed(input, container))
     status = kdl_deflate(KDL_CODEC_ZSTD, made, (size_t)size, &packed, &stored);
-  bool is_less = status == KDL_OK && stored < container->size;
-  uint8_t *to = is_less ? thin_output_add_room(out, stored) : NULL;
-  if (to) {
-    memcpy(to, packed ? packed : made, stored);
-    *out_said = size;
+  if (status == KDL_OK && stored < container->size) {
+    thin_output_add_copy(out, packed ? packed : made, stored);
+    *out_listed_size = size;
   } else if (status == KDL_OK) {
-    status = is_less ? kdl_error_status()
-                     : thin_output_add(out, input->data + container->offset, container->size);
+    thin_output_add(out, input->data + container->offset, container->size);
   }
   free(packed);
   free(made);
@@ -229,22 +206,22 @@ static kdl_status put_archive(const thin_input *input, const thin_container *con
 
 kdl_status thin_sycl_rewrite(const thin_input *input, const thin_choice *choice,
                              const thin_container *container, thin_output *out,
-                             uint64_t *out_said) {
-  bool any = false, *kept = malloc(container->count);
+                             uint64_t *out_listed_size) {
+  /* A compressed image without bytes is a frame without any: the runtime reads its header. */
+  static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0}; /* KDL_MAGIC_ZSTD */
+  bool any = false, *kept = xmalloc(container->count);
   content image = {.own = NULL};
-  if (!kept)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   thin_container_keeps(input, choice, container, kept);
   for (size_t i = 0; i < container->count; ++i)
     any |= kept[i];
   kdl_status status = KDL_OK;
   if (!any) {
-    *out_said = 0;
-    status = put_nothing(input, container, out);
+    *out_listed_size = 0;
+    thin_output_add(out, frame, is_packed(input, container) ? sizeof frame : 0);
   } else {
     status = read_content(input, container, &image);
     if (status == KDL_OK)
-      status = put_archive(input, container, kept, &image, out, out_said);
+      status = put_archive(input, container, kept, &image, out, out_listed_size);
   }
   free(image.own);
   free(kept);

@@ -7,6 +7,8 @@
 #ifndef KDL_TOOL_ZIP_DIRECTORY_H
 #define KDL_TOOL_ZIP_DIRECTORY_H
 
+#include "base/magic.h"
+
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
@@ -23,9 +25,9 @@ enum { ZIP_ENCRYPTED = 1, ZIP_DESCRIPTOR = 8 };    /* flags */
 enum { ZIP_LOCAL_SIZE = 30, ZIP_ENTRY_SIZE = 46 }; /* without names and fields */
 enum { ZIP_END_SIZE = 22, ZIP_END64_SIZE = 56, ZIP_LOCATOR_SIZE = 20 };
 
-#define ZIP_LOCAL UINT32_C(0x04034b50)
+#define ZIP_LOCAL KDL_MAGIC_ZIP
 #define ZIP_ENTRY UINT32_C(0x02014b50)
-#define ZIP_END UINT32_C(0x06054b50)
+#define ZIP_END KDL_MAGIC_EMPTY_ZIP
 #define ZIP_END64 UINT32_C(0x06064b50)
 #define ZIP_LOCATOR UINT32_C(0x07064b50)
 

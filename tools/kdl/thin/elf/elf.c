@@ -1,39 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "library/library.h"
 #include "thin/elf/elf_plan.h"
-#include "thin/sycl_image.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool thin_is_linked_elf(const uint8_t *data, uint64_t size) {
-  enum { device_cuda = 190, device_intel = 205, device_amd = 224 };
-  if (size < 20 || memcmp(data, "\177ELF", 4) != 0)
-    return false;
-  uint16_t type = data[5] == 2 ? (uint16_t)(data[16] << 8 | data[17]) : kdl_load_u16(data + 16);
-  uint16_t machine = kdl_load_u16(data + 18);
-  return (type == ELF_EXECUTABLE || type == ELF_SHARED) && machine != device_cuda &&
-         machine != device_intel && machine != device_amd;
-}
-
-kdl_status elf_plan_no_memory(const elf_plan *plan) {
-  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", plan->input->name);
-}
-
-kdl_status elf_plan_add_container(const elf_plan *plan, thin_container_list *list,
-                                  const thin_container *found) {
-  thin_container *items =
-      kdl_array_grow(list->items, list->count, &list->capacity, 64, sizeof *items);
-  if (!items)
-    return elf_plan_no_memory(plan);
-  list->items = items;
-  items[list->count++] = *found;
-  return KDL_OK;
-}
 
 elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address) {
   size_t low = 0, high = plan->unit_count;
@@ -54,66 +28,58 @@ elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address) {
  * table of images, which is read from its start to its end. */
 static size_t section_of(const elf_image *image, uint64_t offset, uint64_t size) {
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    bool may_hold = section->type == ELF_SHT_PROGBITS || section->type == ELF_SHT_LLVM_OFFLOADING;
-    if (may_hold && section->flags & ELF_ALLOC && !(section->flags & ELF_EXEC) &&
+    const kdl_elf_section *section = &image->sections[i];
+    bool may_hold = section->type == SHT_PROGBITS || section->type == KDL_SHT_LLVM_OFFLOADING;
+    if (may_hold && section->flags & SHF_ALLOC && !(section->flags & SHF_EXECINSTR) &&
         offset >= section->offset && kdl_in_range(offset - section->offset, size, section->size))
       return strcmp(elf_image_section_name(image, section), ".tgtimg") == 0 ? 0 : i;
   }
   return 0;
 }
 
-static kdl_status add_unit(elf_plan *plan, const thin_container *container, uint64_t address,
-                           size_t section) {
-  elf_unit *units =
-      kdl_array_grow(plan->units, plan->unit_count, &plan->unit_capacity, 256, sizeof *units);
-  if (!units)
-    return elf_plan_no_memory(plan);
-  plan->units = units;
-  units[plan->unit_count++] = (elf_unit){.container = *container,
-                                         .address = address,
-                                         .size = container->size,
-                                         .section = section,
-                                         .hold = container->is_fixed ? ELF_FROZEN : ELF_MOVES};
-  return KDL_OK;
+static void add_unit(elf_plan *plan, const thin_container *container, uint64_t address,
+                     size_t section) {
+  plan->units =
+      xgrow(plan->units, plan->unit_count, &plan->unit_capacity, 256, sizeof *plan->units);
+  plan->units[plan->unit_count++] =
+      (elf_unit){.container = *container,
+                 .address = address,
+                 .size = container->size,
+                 .section = section,
+                 .hold = container->is_fixed ? ELF_FROZEN : ELF_MOVES};
 }
 
 /* Fatbins without an image, as an earlier thinning leaves them, in bytes of a section that are in
  * no container: they move like others. */
-static kdl_status add_empty_units(elf_plan *plan, size_t section, uint64_t start, uint64_t end) {
-  static const uint64_t first_word = 0x00100001ba55ed50;
+static void add_empty_units(elf_plan *plan, size_t section, uint64_t start, uint64_t end) {
   enum { size = 16 };
-  const elf_section *header = &plan->image.sections[section];
-  kdl_status status = KDL_OK;
-  for (uint64_t at = (start + 7) & ~(uint64_t)7; at + size <= end && status == KDL_OK; at += 8) {
+  const kdl_elf_section *header = &plan->image.sections[section];
+  for (uint64_t at = (start + 7) & ~(uint64_t)7; at + size <= end; at += 8) {
     const uint8_t *bytes = plan->image.data + header->offset + (at - header->address);
-    if (kdl_load_u64(bytes) != first_word || kdl_load_u64(bytes + 8) != 0)
+    if (kdl_load_u64(bytes) != KDL_MAGIC_FATBIN_HEADER || kdl_load_u64(bytes + 8) != 0)
       continue;
     thin_container empty = {
         .kind = THIN_FATBIN, .offset = (uint64_t)(bytes - plan->image.data), .size = size};
-    status = add_unit(plan, &empty, at, section);
+    add_unit(plan, &empty, at, section);
     at += size - 8;
   }
-  return status;
 }
 
 static kdl_status collect_units(elf_plan *plan, const thin_container_list *list) {
   size_t section = 0;
   uint64_t seen = 0;
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < list->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < list->count; ++i) {
     const thin_container *container = &list->items[i];
     size_t last = section;
-    const elf_section *header = &plan->image.sections[section];
+    const kdl_elf_section *header = &plan->image.sections[section];
     uint64_t address;
     if (!section || container->offset < header->offset ||
         !kdl_in_range(container->offset - header->offset, container->size, header->size))
       section = section_of(&plan->image, container->offset, container->size);
     if (last && section != last)
-      status = add_empty_units(plan, last, seen, header->address + header->size);
+      add_empty_units(plan, last, seen, header->address + header->size);
     header = &plan->image.sections[section];
-    if (!section || status != KDL_OK ||
-        !elf_image_address(&plan->image, container->offset, container->size, &address))
+    if (!section || !elf_image_address(&plan->image, container->offset, container->size, &address))
       continue;
     if (section != last)
       seen = header->address;
@@ -121,30 +87,25 @@ static kdl_status collect_units(elf_plan *plan, const thin_container_list *list)
       return kdl_fail(KDL_BAD_FILE,
                       "%s: found containers on top of one another at address 0x%" PRIx64,
                       plan->input->name, address);
-    status = add_empty_units(plan, section, seen, address);
-    if (status == KDL_OK)
-      status = add_unit(plan, container, address, section);
+    add_empty_units(plan, section, seen, address);
+    add_unit(plan, container, address, section);
     seen = address + container->size;
   }
-  const elf_section *header = &plan->image.sections[section];
-  return status == KDL_OK && section
-             ? add_empty_units(plan, section, seen, header->address + header->size)
-             : status;
-}
-
-static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
-  return a < b + b_size && b < a + a_size;
+  const kdl_elf_section *header = &plan->image.sections[section];
+  if (section)
+    add_empty_units(plan, section, seen, header->address + header->size);
+  return KDL_OK;
 }
 
 /* Nothing else may claim bytes of a section that is laid out again; that sections and headers lie
  * apart was seen. */
-static kdl_status check_alone(const elf_plan *plan, const elf_section *section) {
+static kdl_status check_alone(const elf_plan *plan, const kdl_elf_section *section) {
   const elf_image *image = &plan->image;
   bool is_shared = elf_image_has_table_in(image, section->offset, section->size);
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *other = &image->segments[i];
-    is_shared |= other->type != ELF_LOAD && other->file_size &&
-                 overlap(section->offset, section->size, other->offset, other->file_size);
+    const kdl_elf_segment *other = &image->segments[i];
+    is_shared |= other->type != PT_LOAD && other->file_size &&
+                 elf_overlap(section->offset, section->size, other->offset, other->file_size);
   }
   return is_shared
              ? kdl_fail(KDL_BAD_FILE,
@@ -155,36 +116,32 @@ static kdl_status check_alone(const elf_plan *plan, const elf_section *section) 
 }
 
 static kdl_status check_sections(const elf_plan *plan) {
-  kdl_status status = KDL_OK;
   size_t last = 0;
-  for (size_t i = 0; i < plan->unit_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < plan->unit_count; ++i) {
     if (plan->units[i].section != last)
-      status = check_alone(plan, &plan->image.sections[plan->units[i].section]);
+      KDL_TRY(check_alone(plan, &plan->image.sections[plan->units[i].section]));
     last = plan->units[i].section;
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status make_contents(elf_plan *plan) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < plan->unit_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < plan->unit_count; ++i) {
     elf_unit *unit = &plan->units[i];
     unit->content = plan->contents.size;
     bool is_gone = unit->container.kind == THIN_OFFLOAD && !unit->container.kept;
     if (is_gone && unit->hold != ELF_FROZEN)
       continue;
-    bool stays = unit->hold == ELF_FROZEN || !thin_container_changes(&unit->container);
-    if (stays)
-      status =
-          thin_output_add(&plan->contents, plan->input->data + unit->container.offset, unit->size);
+    if (unit->hold == ELF_FROZEN || !thin_container_changes(&unit->container))
+      thin_output_add(&plan->contents, plan->input->data + unit->container.offset, unit->size);
     else if (unit->container.kind == THIN_SYCL)
-      status = thin_sycl_rewrite(plan->input, plan->choice, &unit->container, &plan->contents,
-                                 &unit->said);
+      KDL_TRY(thin_sycl_rewrite(plan->input, plan->choice, &unit->container, &plan->contents,
+                                &unit->listed_size));
     else
-      status = thin_container_rewrite(plan->input, plan->choice, &unit->container, &plan->contents);
+      KDL_TRY(thin_container_rewrite(plan->input, plan->choice, &unit->container, &plan->contents));
     unit->new_size = plan->contents.size - unit->content;
   }
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -198,10 +155,8 @@ static bool has_less(const elf_plan *plan) {
   return false;
 }
 
-static kdl_status mark_gone(const elf_plan *plan, bool *went) {
-  bool *kept = malloc(plan->choice->count + 1);
-  if (!kept)
-    return elf_plan_no_memory(plan);
+static void mark_gone(const elf_plan *plan, bool *went) {
+  bool *kept = xmalloc(plan->choice->count);
   for (size_t i = 0; i < plan->unit_count; ++i) {
     const elf_unit *unit = &plan->units[i];
     if (unit->new_size == unit->size)
@@ -211,13 +166,12 @@ static kdl_status mark_gone(const elf_plan *plan, bool *went) {
       went[unit->container.first + k] = !kept[k];
   }
   free(kept);
-  return KDL_OK;
 }
 
 /* Why each image stays that nothing asked for; its unit is the one with it, or NULL. */
 static thin_left_why why_left(const elf_unit *unit, const kdl_image *image) {
   bool is_sycl = image->offload_kind == KDL_OFFLOAD_SYCL ||
-                 strstr(image->label, " in __CLANG_OFFLOAD_BUNDLE__sycl");
+                 strstr(image->label, " in " KDL_MAGIC_BUNDLE "sycl");
   bool is_offload = strncmp(image->label, "offload-binary", 14) == 0;
   bool is_packed = image->source->codec != KDL_CODEC_NONE;
   if (!unit)
@@ -232,11 +186,9 @@ static thin_left_why why_left(const elf_unit *unit, const kdl_image *image) {
                                                 : THIN_LEFT_POINTERS;
 }
 
-static kdl_status note_left(const elf_plan *plan, thin_report *report) {
+static void note_left(const elf_plan *plan, thin_report *report) {
   const kdl_image *images = plan->input->lib->container->images;
-  const elf_unit **unit_of = calloc(plan->choice->count + 1, sizeof *unit_of);
-  if (!unit_of)
-    return elf_plan_no_memory(plan);
+  const elf_unit **unit_of = xcalloc(plan->choice->count, sizeof *unit_of);
   for (size_t i = 0; i < plan->unit_count; ++i) {
     const thin_container *container = &plan->units[i].container;
     for (size_t k = 0; k < container->count; ++k)
@@ -247,59 +199,50 @@ static kdl_status note_left(const elf_plan *plan, thin_report *report) {
       thin_report_left(report, plan->input, i, why_left(unit_of[i], &images[i]));
   }
   free(unit_of);
-  return KDL_OK;
 }
 
-static kdl_status report(const elf_plan *plan, size_t containers, const thin_output *out,
-                         thin_report *out_report) {
+static void make_report(const elf_plan *plan, size_t containers, const thin_output *out,
+                        bool is_changed, thin_report *out_report) {
   uint64_t less = 0;
-  bool *went = calloc(plan->choice->count + 1, sizeof *went);
-  if (!went)
-    return elf_plan_no_memory(plan);
-  *out_report = (thin_report){.old_size = plan->input->size,
+  *out_report = (thin_report){.is_changed = is_changed,
+                              .old_size = plan->input->size,
                               .new_size = out->size,
                               .mappings = plan->mappings,
                               .containers = containers,
-                              .went = went};
+                              .went = xcalloc(plan->choice->count, sizeof *out_report->went)};
   for (size_t i = 0; i < plan->unit_count; ++i) {
     const elf_unit *unit = &plan->units[i];
     less += unit->size - unit->new_size;
-    out_report->moved += unit->new_address != unit->address;
+    out_report->moved += is_changed && unit->new_address != unit->address;
     out_report->stayed += unit->hold != ELF_MOVES;
   }
   uint64_t gone = plan->input->size > out->size ? plan->input->size - out->size : 0;
   out_report->zeroed_bytes = less > gone ? less - gone : 0;
-  if (mark_gone(plan, went) != KDL_OK)
-    return kdl_error_status();
-  return note_left(plan, out_report);
+  mark_gone(plan, out_report->went);
+  note_left(plan, out_report);
 }
 
 kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output *out,
                          bool *out_changed) {
   const thin_input *input = plan->input;
   *out_changed = false;
-  kdl_status status = elf_image_read(input->data, input->size, input->name, &plan->image);
-  if (status == KDL_OK)
-    status = thin_containers_find(input, plan->choice, list);
-  if (status == KDL_OK)
-    status = elf_offload_find(plan, list);
-  if (status == KDL_OK)
-    status = elf_sycl_find(plan, list);
-  if (status == KDL_OK)
-    status = collect_units(plan, list);
-  if (status == KDL_OK)
-    status = check_sections(plan);
-  if (status == KDL_OK && plan->unit_count)
-    status = elf_plan_find_references(plan);
-  if (status == KDL_OK)
-    status = make_contents(plan);
-  if (status != KDL_OK || !has_less(plan))
-    return status == KDL_OK ? thin_output_add(out, input->data, input->size) : status;
+  KDL_TRY(elf_image_read(input->data, input->size, input->name, &plan->image));
+  KDL_TRY(thin_containers_find(input, plan->choice, list));
+  elf_offload_find(plan, list);
+  KDL_TRY(elf_sycl_find(plan, list));
+  KDL_TRY(collect_units(plan, list));
+  KDL_TRY(check_sections(plan));
+  if (plan->unit_count)
+    KDL_TRY(elf_plan_find_references(plan));
+  KDL_TRY(make_contents(plan));
+  if (!has_less(plan)) {
+    thin_output_add(out, input->data, input->size);
+    return KDL_OK;
+  }
   *out_changed = true;
-  status = elf_plan_lay_out(plan);
-  if (status == KDL_OK)
-    status = elf_plan_segments(plan);
-  return status == KDL_OK ? elf_plan_write(plan, out) : status;
+  elf_plan_lay_out(plan);
+  KDL_TRY(elf_plan_segments(plan));
+  return elf_plan_write(plan, out);
 }
 
 void elf_plan_free(elf_plan *plan) {
@@ -327,14 +270,9 @@ kdl_status thin_elf(const thin_input *input, const thin_choice *choice, const th
   if (status == KDL_OK && is_changed)
     status = elf_plan_check(&plan, out);
   if (status == KDL_OK) {
-    for (size_t i = 0; i < plan.unit_count && !is_changed; ++i)
-      plan.units[i].new_address = plan.units[i].address;
-    status = report(&plan, list.count, out, out_report);
-    out_report->is_changed = is_changed;
-    if (status == KDL_OK) /* what was made stays with the output */
-      status = thin_output_adopt(out, &plan.arena);
-    if (status == KDL_OK)
-      status = thin_output_adopt(out, &plan.contents.arena);
+    make_report(&plan, list.count, out, is_changed, out_report);
+    thin_output_adopt(out, &plan.arena); /* what was made stays with the output */
+    thin_output_adopt(out, &plan.contents.arena);
   }
   thin_containers_free(&list);
   elf_plan_free(&plan);

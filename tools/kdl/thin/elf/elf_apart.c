@@ -6,14 +6,11 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "cli/memory.h"
 #include "thin/elf/elf_image.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#define MALFORMED(image, at, field, format, ...)                                                   \
-  kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": %s: " format, (image)->name, (uint64_t)(at),   \
-           field, __VA_ARGS__)
 
 /* Bytes of the file that one thing has for itself. */
 typedef struct {
@@ -32,48 +29,42 @@ enum { own_tables = 3, where_segments = 32, where_sections = 40 };
 
 /* The ELF header and the two tables that it leads to. */
 static void claim_tables(const elf_image *image, claim *claims) {
-  claims[0] = (claim){0, ELF_HEADER_SIZE, 0};
-  claims[1] =
-      (claim){image->segment_table, image->segment_count * ELF_SEGMENT_SIZE, where_segments};
-  claims[2] =
-      (claim){image->section_table, image->section_count * ELF_SECTION_SIZE, where_sections};
+  claims[0] = (claim){0, sizeof(Elf64_Ehdr), 0};
+  claims[1] = (claim){image->header.segment_table, image->segment_count * sizeof(Elf64_Phdr),
+                      where_segments};
+  claims[2] = (claim){image->header.section_table, image->section_count * sizeof(Elf64_Shdr),
+                      where_sections};
 }
 
-static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
-  return a < b + b_size && b < a + a_size;
-}
-
-static bool is_on_tables(const elf_image *image, const elf_segment *segment) {
+static bool is_on_tables(const elf_image *image, const kdl_elf_segment *segment) {
   claim tables[own_tables];
   claim_tables(image, tables);
   for (size_t i = 0; i < own_tables; ++i) {
-    if (overlap(segment->offset, segment->file_size, tables[i].offset, tables[i].size))
+    if (elf_overlap(segment->offset, segment->file_size, tables[i].offset, tables[i].size))
       return true;
   }
   return false;
 }
 
 static kdl_status check_sections(const elf_image *image) {
-  claim *claims = malloc((image->section_count + own_tables) * sizeof *claims);
-  if (!claims)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", image->name);
+  claim *claims = xmalloc((image->section_count + own_tables) * sizeof *claims);
   size_t count = own_tables;
   claim_tables(image, claims);
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type != 0 && section->type != ELF_SHT_NOBITS && section->size)
-      claims[count++] =
-          (claim){section->offset, section->size, image->section_table + i * ELF_SECTION_SIZE + 24};
+    const kdl_elf_section *section = &image->sections[i];
+    if (section->type != 0 && section->type != SHT_NOBITS && section->size)
+      claims[count++] = (claim){section->offset, section->size,
+                                image->header.section_table + i * sizeof(Elf64_Shdr) + 24};
   }
   qsort(claims, count, sizeof *claims, by_offset);
   kdl_status status = KDL_OK;
   for (size_t i = 1; i < count && status == KDL_OK; ++i) {
     const claim *before = &claims[i - 1], *next = &claims[i];
     if (next->offset - before->offset < before->size)
-      status = MALFORMED(image, next->header, "section or table",
-                         "found it at 0x%" PRIx64 ", expected it behind the 0x%" PRIx64
-                         " bytes at 0x%" PRIx64 " of another one",
-                         next->offset, before->size, before->offset);
+      status = ELF_MALFORMED(image, next->header, "section or table",
+                             "found it at 0x%" PRIx64 ", expected it behind the 0x%" PRIx64
+                             " bytes at 0x%" PRIx64 " of another one",
+                             next->offset, before->size, before->offset);
   }
   free(claims);
   return status;
@@ -82,42 +73,52 @@ static kdl_status check_sections(const elf_image *image) {
 /* Tables of symbols and the names of sections are written again: no program header is of them. */
 static kdl_status check_rewritten(const elf_image *image) {
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    bool is_rewritten = i == image->names || section->type == ELF_SHT_SYMTAB;
+    const kdl_elf_section *section = &image->sections[i];
+    bool is_rewritten = i == image->header.section_names || section->type == SHT_SYMTAB;
     for (size_t k = 0; k < image->segment_count && is_rewritten; ++k) {
-      const elf_segment *segment = &image->segments[k];
-      if (!(section->flags & ELF_ALLOC) &&
+      const kdl_elf_segment *segment = &image->segments[k];
+      if (!(section->flags & SHF_ALLOC) &&
           kdl_in_range(segment->offset, segment->file_size, image->size) &&
-          overlap(section->offset, section->size, segment->offset, segment->file_size))
-        return MALFORMED(image, image->section_table + i * ELF_SECTION_SIZE + 24, "section",
-                         "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                         " that program header %zu describes, expected them apart",
-                         section->size, section->offset, k);
+          elf_overlap(section->offset, section->size, segment->offset, segment->file_size))
+        return ELF_MALFORMED(image, image->header.section_table + i * sizeof(Elf64_Shdr) + 24,
+                             "section",
+                             "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                             " that program header %zu describes, expected them apart",
+                             section->size, section->offset, k);
     }
   }
   return KDL_OK;
 }
 
-/* What a program header describes is loaded as a whole, or not at all and apart from headers. */
+/* What a program header describes is loaded as a whole, where its address says, or not at all and
+ * apart from headers. */
 static kdl_status check_described(const elf_image *image) {
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *segment = &image->segments[i];
-    uint64_t address;
-    if (segment->type == ELF_LOAD || segment->type == ELF_PHDR || segment->file_size == 0 ||
-        !kdl_in_range(segment->offset, segment->file_size, image->size) ||
-        elf_image_address(image, segment->offset, segment->file_size, &address))
+    const kdl_elf_segment *segment = &image->segments[i];
+    uint64_t at = image->header.segment_table + i * sizeof(Elf64_Phdr), address = segment->address;
+    if (segment->type == PT_LOAD || segment->file_size == 0)
+      continue;
+    bool is_loaded = elf_image_address(image, segment->offset, segment->file_size, &address);
+    if (address != segment->address)
+      return ELF_MALFORMED(image, at + offsetof(Elf64_Phdr, p_vaddr), "program header",
+                           "found address 0x%" PRIx64 " for offset 0x%" PRIx64
+                           ", expected 0x%" PRIx64 ", where a PT_LOAD puts it",
+                           segment->address, segment->offset, address);
+    if (is_loaded || segment->type == PT_PHDR ||
+        !kdl_in_range(segment->offset, segment->file_size, image->size))
       continue;
     bool is_apart = !is_on_tables(image, segment);
     for (size_t k = 0; k < image->segment_count; ++k) {
-      const elf_segment *load = &image->segments[k];
-      is_apart &= load->type != ELF_LOAD ||
-                  !overlap(segment->offset, segment->file_size, load->offset, load->file_size);
+      const kdl_elf_segment *load = &image->segments[k];
+      is_apart &= load->type != PT_LOAD ||
+                  !elf_overlap(segment->offset, segment->file_size, load->offset, load->file_size);
     }
     if (!is_apart)
-      return MALFORMED(image, image->segment_table + i * ELF_SEGMENT_SIZE + 8, "program header",
-                       "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                       ", expected them within one PT_LOAD, or apart from those and from headers",
-                       segment->file_size, segment->offset);
+      return ELF_MALFORMED(
+          image, at + offsetof(Elf64_Phdr, p_offset), "program header",
+          "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+          ", expected them within one PT_LOAD, or apart from those and from headers",
+          segment->file_size, segment->offset);
   }
   return KDL_OK;
 }
@@ -128,9 +129,9 @@ static kdl_status check_described(const elf_image *image) {
 /* Where a loader takes the last of two, and others the first. */
 static bool is_single(uint64_t tag) {
   switch (tag) {
-  case ELF_DT_RELASZ:
-  case ELF_DT_PLTRELSZ:
-  case ELF_DT_RELRSZ:
+  case DT_RELASZ:
+  case DT_PLTRELSZ:
+  case DT_RELRSZ:
     return true;
   default:
     return elf_tag_is_address(tag);
@@ -141,27 +142,27 @@ static kdl_status check_entries(const elf_image *image) {
   static const struct {
     uint64_t tag, value;
     const char *name;
-  } sizes[] = {{ELF_DT_RELAENT, ELF_RELA_SIZE, "DT_RELAENT"},
-               {ELF_DT_SYMENT, ELF_SYMBOL_SIZE, "DT_SYMENT"},
-               {ELF_DT_RELRENT, 8, "DT_RELRENT"}};
+  } sizes[] = {{DT_RELAENT, sizeof(Elf64_Rela), "DT_RELAENT"},
+               {DT_SYMENT, sizeof(Elf64_Sym), "DT_SYMENT"},
+               {DT_RELRENT, 8, "DT_RELRENT"}};
   enum { limit_entries = 4096 };
   size_t count;
   const uint8_t *table = elf_image_dynamic_table(image, &count);
   if (count > limit_entries)
-    return MALFORMED(image, table - image->data, "dynamic section",
-                     "found %zu entries, expected at most %d", count, limit_entries);
+    return ELF_MALFORMED(image, table - image->data, "dynamic section",
+                         "found %zu entries, expected at most %d", count, limit_entries);
   for (size_t i = 0; i < count; ++i) {
-    const uint8_t *entry = table + i * ELF_DYNAMIC_SIZE;
+    const uint8_t *entry = table + i * sizeof(Elf64_Dyn);
     uint64_t tag = kdl_load_u64(entry), value = kdl_load_u64(entry + 8);
     for (size_t k = 0; k < i && is_single(tag); ++k) {
-      if (kdl_load_u64(table + k * ELF_DYNAMIC_SIZE) == tag)
-        return MALFORMED(image, entry - image->data, "dynamic section",
-                         "found tag 0x%" PRIx64 " twice, expected it once", tag);
+      if (kdl_load_u64(table + k * sizeof(Elf64_Dyn)) == tag)
+        return ELF_MALFORMED(image, entry - image->data, "dynamic section",
+                             "found tag 0x%" PRIx64 " twice, expected it once", tag);
     }
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) {
       if (tag == sizes[k].tag && value != sizes[k].value)
-        return MALFORMED(image, entry + 8 - image->data, sizes[k].name,
-                         "found %" PRIu64 ", expected %" PRIu64, value, sizes[k].value);
+        return ELF_MALFORMED(image, entry + 8 - image->data, sizes[k].name,
+                             "found %" PRIu64 ", expected %" PRIu64, value, sizes[k].value);
     }
   }
   return KDL_OK;
@@ -171,29 +172,29 @@ static kdl_status check_entries(const elf_image *image) {
 static kdl_status check_dynamic(const elf_image *image) {
   size_t seen = 0;
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *segment = &image->segments[i];
-    uint64_t at = image->segment_table + i * ELF_SEGMENT_SIZE;
-    if (segment->type != ELF_DYNAMIC)
+    const kdl_elf_segment *segment = &image->segments[i];
+    uint64_t at = image->header.segment_table + i * sizeof(Elf64_Phdr);
+    if (segment->type != PT_DYNAMIC)
       continue;
     if (seen++)
-      return MALFORMED(image, at, "PT_DYNAMIC", "found %zu of them, expected one at most", seen);
+      return ELF_MALFORMED(image, at, "PT_DYNAMIC", "found %zu of them, expected one at most",
+                           seen);
     uint64_t address;
     if (!segment->file_size ||
         !elf_image_address(image, segment->offset, segment->file_size, &address) ||
         address != segment->address || is_on_tables(image, segment))
-      return MALFORMED(image, at + 8, "PT_DYNAMIC",
-                       "found 0x%" PRIx64 " bytes at offset 0x%" PRIx64 " and address 0x%" PRIx64
-                       ", expected them where a PT_LOAD puts them, apart from headers",
-                       segment->file_size, segment->offset, segment->address);
+      return ELF_MALFORMED(image, at + 8, "PT_DYNAMIC",
+                           "found 0x%" PRIx64 " bytes at offset 0x%" PRIx64
+                           " and address 0x%" PRIx64
+                           ", expected them where a PT_LOAD puts them, apart from headers",
+                           segment->file_size, segment->offset, segment->address);
   }
   return check_entries(image);
 }
 
 bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t size) {
-  static const uint64_t tags[][2] = {{ELF_DT_RELA, ELF_DT_RELASZ},
-                                     {ELF_DT_JMPREL, ELF_DT_PLTRELSZ},
-                                     {ELF_DT_RELR, ELF_DT_RELRSZ},
-                                     {ELF_DT_STRTAB, ELF_DT_STRSZ}};
+  static const uint64_t tags[][2] = {
+      {DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}, {DT_RELR, DT_RELRSZ}, {DT_STRTAB, DT_STRSZ}};
   for (size_t i = 0; i < sizeof tags / sizeof *tags; ++i) {
     uint64_t address, table_size;
     const uint8_t *table = elf_image_dynamic(image, tags[i][0], &address) &&
@@ -201,7 +202,7 @@ bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t si
                                ? elf_image_at(image, address, table_size)
                                : NULL;
     uint64_t at = table ? (uint64_t)(table - image->data) : 0;
-    if (table && overlap(at, table_size, offset, size))
+    if (table && elf_overlap(at, table_size, offset, size))
       return true;
   }
   return false;
@@ -212,18 +213,18 @@ static kdl_status check_own_tables(const elf_image *image) {
   claim_tables(image, tables);
   for (size_t i = 0; i < own_tables; ++i) {
     if (elf_image_has_table_in(image, tables[i].offset, tables[i].size))
-      return MALFORMED(image, tables[i].offset, "headers",
-                       "found 0x%" PRIx64 " bytes that the dynamic section leads to as well, "
-                       "expected them apart",
-                       tables[i].size);
+      return ELF_MALFORMED(image, tables[i].offset, "headers",
+                           "found 0x%" PRIx64 " bytes that the dynamic section leads to as well, "
+                           "expected them apart",
+                           tables[i].size);
   }
   return KDL_OK;
 }
 
 kdl_status elf_image_check_apart(const elf_image *image) {
-  static kdl_status (*const checks[])(const elf_image *) = {
-      check_sections, check_rewritten, check_described, check_dynamic, check_own_tables};
-  for (size_t i = 0; i < sizeof checks / sizeof *checks; ++i)
-    KDL_TRY(checks[i](image));
-  return KDL_OK;
+  KDL_TRY(check_sections(image));
+  KDL_TRY(check_rewritten(image));
+  KDL_TRY(check_described(image));
+  KDL_TRY(check_dynamic(image));
+  return check_own_tables(image);
 }

@@ -32,9 +32,9 @@ bool elf_check_view_old(const elf_checker *c, uint64_t address, const uint8_t **
                         uint64_t *size) {
   const elf_image *image = &c->plan->image;
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *load = &image->segments[i];
+    const kdl_elf_segment *load = &image->segments[i];
     uint64_t into = address - load->address;
-    if (load->type != ELF_LOAD || into >= load->memory_size)
+    if (load->type != PT_LOAD || into >= load->memory_size)
       continue;
     bool is_file = into < load->file_size;
     *bytes = is_file ? image->data + load->offset + into : NULL;
@@ -47,9 +47,9 @@ bool elf_check_view_old(const elf_checker *c, uint64_t address, const uint8_t **
 bool elf_check_view_new(const elf_checker *c, uint64_t address, const uint8_t **bytes,
                         uint64_t *size) {
   for (size_t i = 0; i < c->count; ++i) {
-    const elf_segment *load = &c->segments[i];
+    const kdl_elf_segment *load = &c->segments[i];
     uint64_t into = address - load->address;
-    if (load->type != ELF_LOAD || into >= load->memory_size)
+    if (load->type != PT_LOAD || into >= load->memory_size)
       continue;
     *bytes = NULL;
     *size = load->memory_size - into;
@@ -96,25 +96,34 @@ static bool has(const elf_checker *c, uint64_t address, const uint8_t *bytes, ui
 /* Headers                                                                                      */
 
 static kdl_status read_headers(elf_checker *c) {
-  uint8_t header[ELF_HEADER_SIZE], raw[ELF_SEGMENT_SIZE];
-  if (c->out->size < sizeof header)
+  uint8_t raw[sizeof(Elf64_Ehdr)];
+  if (c->out->size < sizeof raw)
     return WRONG(c, "no header", 0);
-  thin_output_read(c->out, 0, header, sizeof header);
-  uint64_t table = kdl_load_u64(header + 32);
-  c->count = kdl_load_u16(header + 56);
-  uint64_t sections = kdl_load_u64(header + 40);
-  if (!kdl_in_range(table, c->count * ELF_SEGMENT_SIZE, c->out->size) ||
-      !kdl_in_range(sections, (uint64_t)kdl_load_u16(header + 60) * ELF_SECTION_SIZE, c->out->size))
-    return WRONG(c, "tables beyond the file", table);
-  c->segments = calloc(c->count + 1, sizeof *c->segments);
-  if (!c->segments)
-    return elf_plan_no_memory(c->plan);
-  const elf_segment *before = NULL;
+  thin_output_read(c->out, 0, raw, sizeof raw);
+  kdl_elf elf = kdl_elf_load_header(raw);
+  c->count = (size_t)elf.segment_count;
+  c->section_count = (size_t)elf.section_count;
+  if (!kdl_in_range(elf.segment_table, c->count * sizeof(Elf64_Phdr), c->out->size) ||
+      !kdl_in_range(elf.section_table, c->section_count * sizeof(Elf64_Shdr), c->out->size))
+    return WRONG(c, "tables beyond the file", elf.segment_table);
+  c->segments = xcalloc(c->count, sizeof *c->segments);
+  c->sections = xcalloc(c->section_count, sizeof *c->sections);
   for (size_t i = 0; i < c->count; ++i) {
-    thin_output_read(c->out, table + i * ELF_SEGMENT_SIZE, raw, sizeof raw);
-    elf_segment *segment = &c->segments[i];
-    *segment = elf_segment_load(raw);
-    if (segment->type != ELF_LOAD)
+    thin_output_read(c->out, elf.segment_table + i * sizeof(Elf64_Phdr), raw, sizeof(Elf64_Phdr));
+    c->segments[i] = kdl_elf_load_segment(&c->plan->image.header, raw);
+  }
+  for (size_t i = 0; i < c->section_count; ++i) {
+    thin_output_read(c->out, elf.section_table + i * sizeof(Elf64_Shdr), raw, sizeof(Elf64_Shdr));
+    c->sections[i] = kdl_elf_load_section(&c->plan->image.header, raw);
+  }
+  return KDL_OK;
+}
+
+static kdl_status check_loads(const elf_checker *c) {
+  const kdl_elf_segment *before = NULL;
+  for (size_t i = 0; i < c->count; ++i) {
+    const kdl_elf_segment *segment = &c->segments[i];
+    if (segment->type != PT_LOAD)
       continue;
     uint64_t unit = segment->alignment > smallest_page ? segment->alignment : smallest_page;
     if (segment->file_size > segment->memory_size ||
@@ -129,10 +138,10 @@ static kdl_status read_headers(elf_checker *c) {
   return KDL_OK;
 }
 
-const elf_segment *elf_check_loaded(const elf_checker *c, uint64_t address, uint64_t size) {
+const kdl_elf_segment *elf_check_loaded(const elf_checker *c, uint64_t address, uint64_t size) {
   for (size_t i = 0; i < c->count; ++i) {
-    const elf_segment *load = &c->segments[i];
-    if (load->type == ELF_LOAD && address - load->address < load->file_size &&
+    const kdl_elf_segment *load = &c->segments[i];
+    if (load->type == PT_LOAD && address - load->address < load->file_size &&
         size <= load->file_size - (address - load->address))
       return load;
   }
@@ -141,7 +150,7 @@ const elf_segment *elf_check_loaded(const elf_checker *c, uint64_t address, uint
 
 /* Whether a segment of the output loads that offset to that address. */
 static bool is_at(const elf_checker *c, uint64_t address, uint64_t offset) {
-  const elf_segment *load = elf_check_loaded(c, address, 1);
+  const kdl_elf_segment *load = elf_check_loaded(c, address, 1);
   return load && offset - load->offset == address - load->address;
 }
 
@@ -150,19 +159,19 @@ static kdl_status check_described(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
   size_t at = 0;
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *old = &image->segments[i];
-    if (old->type == ELF_LOAD)
+    const kdl_elf_segment *old = &image->segments[i];
+    if (old->type == PT_LOAD)
       continue;
-    while (at < c->count && c->segments[at].type == ELF_LOAD)
+    while (at < c->count && c->segments[at].type == PT_LOAD)
       ++at;
-    const elf_segment *now = at < c->count ? &c->segments[at++] : NULL;
+    const kdl_elf_segment *now = at < c->count ? &c->segments[at++] : NULL;
     if (!now || now->type != old->type || now->flags != old->flags ||
-        (old->type != ELF_PHDR &&
+        (old->type != PT_PHDR &&
          (now->file_size != old->file_size || now->memory_size != old->memory_size)))
       return WRONG(c, "another program header", old->address);
     uint8_t first[16], again[16];
     uint64_t size = old->file_size < sizeof first ? old->file_size : sizeof first;
-    if (old->type == ELF_PHDR || !kdl_in_range(old->offset, old->file_size, image->size))
+    if (old->type == PT_PHDR || !kdl_in_range(old->offset, old->file_size, image->size))
       continue;
     if (!kdl_in_range(now->offset, now->file_size, c->out->size))
       return WRONG(c, "a program header beyond the file", now->address);
@@ -188,17 +197,10 @@ static kdl_status check_described(const elf_checker *c) {
 /* ------------------------------------------------------------------------------------------ */
 /* What may differ                                                                              */
 
-static int compare_excuses(const void *left, const void *right) {
-  uint64_t a = ((const elf_excuse *)left)->start, b = ((const elf_excuse *)right)->start;
-  return (a > b) - (a < b);
-}
-
 /* Where units were, and patches where they are loaded. */
 static kdl_status collect_excuses(elf_checker *c) {
   const elf_plan *plan = c->plan;
-  c->excuses = calloc(plan->unit_count + plan->patch_count + 1, sizeof *c->excuses);
-  if (!c->excuses)
-    return elf_plan_no_memory(plan);
+  c->excuses = xcalloc(plan->unit_count + plan->patch_count, sizeof *c->excuses);
   for (size_t i = 0; i < plan->unit_count; ++i) {
     const elf_unit *unit = &plan->units[i];
     uint64_t end = unit->address + unit->size, room = unit->room;
@@ -212,7 +214,7 @@ static kdl_status collect_excuses(elf_checker *c) {
     if (elf_image_address(&plan->image, plan->patches[i].offset, plan->patches[i].size, &address))
       c->excuses[c->excuse_count++] = (elf_excuse){address, address + plan->patches[i].size};
   }
-  qsort(c->excuses, c->excuse_count, sizeof *c->excuses, compare_excuses);
+  kdl_array_sort(c->excuses, c->excuse_count, sizeof *c->excuses, offsetof(elf_excuse, start));
   return KDL_OK;
 }
 
@@ -238,23 +240,20 @@ static kdl_status compare(const elf_checker *c, uint64_t address, uint64_t end) 
 
 static kdl_status compare_loads(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
-  kdl_status status = KDL_OK;
   size_t next = 0;
-  for (size_t i = 0; i < image->segment_count && status == KDL_OK; ++i) {
-    const elf_segment *load = &image->segments[i];
-    if (load->type != ELF_LOAD)
+  for (size_t i = 0; i < image->segment_count; ++i) {
+    const kdl_elf_segment *load = &image->segments[i];
+    if (load->type != PT_LOAD)
       continue;
     uint64_t at = load->address, end = load->address + load->memory_size;
-    for (; next < c->excuse_count && c->excuses[next].start < end && status == KDL_OK; ++next) {
-      if (c->excuses[next].start > at)
-        status = compare(c, at, c->excuses[next].start);
+    for (; next < c->excuse_count && c->excuses[next].start < end; ++next) {
+      KDL_TRY(compare(c, at, c->excuses[next].start));
       if (c->excuses[next].end > at)
         at = c->excuses[next].end;
     }
-    if (status == KDL_OK && at < end)
-      status = compare(c, at, end);
+    KDL_TRY(compare(c, at, end));
   }
-  return status;
+  return KDL_OK;
 }
 
 /* Units where they are now, zeros where nothing is; that other bytes are as they were was seen. */
@@ -287,25 +286,18 @@ static kdl_status check_zone(const elf_checker *c, const elf_zone *zone) {
   return has(c, at, NULL, zone->address + zone->size - at) ? KDL_OK : WRONG(c, "no zeros", at);
 }
 
-static kdl_status check_zones(const elf_checker *c) {
-  for (size_t i = 0; i < c->plan->zone_count; ++i)
-    KDL_TRY(check_zone(c, &c->plan->zones[i]));
-  return KDL_OK;
-}
-
 /* The dynamic section says the same, but for what moved out of the way. */
 static kdl_status check_dynamic(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
-  const elf_block *block = &c->plan->block;
   size_t count;
   const uint8_t *table = elf_image_dynamic_table(image, &count);
   for (size_t i = 0; i < count; ++i) {
-    const uint8_t *entry = table + i * ELF_DYNAMIC_SIZE;
+    const uint8_t *entry = table + i * sizeof(Elf64_Dyn);
     uint64_t tag = kdl_load_u64(entry), value = kdl_load_u64(entry + 8), address;
-    bool is_moved = block->size && elf_tag_is_address(tag) && value - block->address < block->size;
-    uint8_t wanted[ELF_DYNAMIC_SIZE];
+    bool is_moved = elf_tag_is_address(tag) && elf_plan_in_block(c->plan, value);
+    uint8_t wanted[sizeof(Elf64_Dyn)];
     kdl_store_u64(wanted, tag);
-    kdl_store_u64(wanted + 8, is_moved ? value + block->delta : value);
+    kdl_store_u64(wanted + 8, is_moved ? value + c->plan->block.delta : value);
     if (!elf_image_address(image, (uint64_t)(entry - image->data), sizeof wanted, &address) ||
         !has(c, address, wanted, sizeof wanted))
       return WRONG(c, "another dynamic section", value);
@@ -323,29 +315,32 @@ static kdl_status check_sizes(const elf_checker *c) {
     uint8_t now[8];
     if (!record->is_table || !old)
       continue;
-    kdl_store_u64(now, unit->new_size != unit->size ? unit->said : kdl_load_u64(old));
+    kdl_store_u64(now, unit->new_size != unit->size ? unit->listed_size : kdl_load_u64(old));
     if (!has(c, record->place + 8, now, sizeof now))
       return WRONG(c, "another size in the table of images", record->place);
   }
   return KDL_OK;
 }
 
-/* Of bytes, when it is known which may differ. */
-static kdl_status (*const checks[])(const elf_checker *c) = {
-    compare_loads, check_zones,           check_dynamic,
-    check_sizes,   elf_check_relocations, elf_check_sections,
-};
+static kdl_status check_all(elf_checker *c) {
+  KDL_TRY(read_headers(c));
+  KDL_TRY(check_loads(c));
+  KDL_TRY(check_described(c));
+  KDL_TRY(collect_excuses(c));
+  KDL_TRY(compare_loads(c));
+  for (size_t i = 0; i < c->plan->zone_count; ++i)
+    KDL_TRY(check_zone(c, &c->plan->zones[i]));
+  KDL_TRY(check_dynamic(c));
+  KDL_TRY(check_sizes(c));
+  KDL_TRY(elf_check_relocations(c));
+  return elf_check_sections(c);
+}
 
 kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
   elf_checker c = {.plan = plan, .out = out};
-  kdl_status status = read_headers(&c);
-  if (status == KDL_OK)
-    status = check_described(&c);
-  if (status == KDL_OK)
-    status = collect_excuses(&c);
-  for (size_t i = 0; i < sizeof checks / sizeof *checks && status == KDL_OK; ++i)
-    status = checks[i](&c);
+  kdl_status status = check_all(&c);
   free(c.segments);
+  free(c.sections);
   free(c.excuses);
   return status;
 }

@@ -12,8 +12,10 @@ typedef struct elf_excuse {
 typedef struct elf_checker {
   const elf_plan *plan;
   const thin_output *out;
-  elf_segment *segments; /* as the output says */
+  kdl_elf_segment *segments; /* as the output says */
   size_t count;
+  kdl_elf_section *sections; /* likewise */
+  size_t section_count;
   elf_excuse *excuses; /* by address, apart from one another */
   size_t excuse_count;
 } elf_checker;
@@ -31,7 +33,7 @@ elf_check_view elf_check_view_new;
 bool elf_check_is_same(const uint8_t *left, const uint8_t *right, uint64_t size);
 
 /* The segment that loads these bytes of the output, or NULL. */
-const elf_segment *elf_check_loaded(const elf_checker *c, uint64_t address, uint64_t size);
+const kdl_elf_segment *elf_check_loaded(const elf_checker *c, uint64_t address, uint64_t size);
 
 /* elf_check_relocations.c: both files relocated alike, entry by entry, each by its own tables. */
 kdl_status elf_check_relocations(const elf_checker *c);

@@ -57,9 +57,9 @@ static bool read_memory(const walk *w, uint64_t address, uint8_t *bytes, uint64_
 static const struct {
   uint64_t address, size;
 } tags[table_count] = {
-    [rela] = {ELF_DT_RELA, ELF_DT_RELASZ},
-    [plt] = {ELF_DT_JMPREL, ELF_DT_PLTRELSZ},
-    [relr] = {ELF_DT_RELR, ELF_DT_RELRSZ},
+    [rela] = {DT_RELA, DT_RELASZ},
+    [plt] = {DT_JMPREL, DT_PLTRELSZ},
+    [relr] = {DT_RELR, DT_RELRSZ},
 };
 
 static void see_entry(walk *w, uint64_t tag, uint64_t value) {
@@ -73,15 +73,15 @@ static void see_entry(walk *w, uint64_t tag, uint64_t value) {
   }
 }
 
-static walk begin(const elf_checker *c, elf_check_view *view, const elf_segment *segments,
+static walk begin(const elf_checker *c, elf_check_view *view, const kdl_elf_segment *segments,
                   size_t count) {
   walk w = {.c = c, .view = view, .bit = word_places};
   for (size_t i = 0; i < count; ++i) {
-    const elf_segment *dynamic = &segments[i];
+    const kdl_elf_segment *dynamic = &segments[i];
     for (uint64_t at = 0;
-         dynamic->type == ELF_DYNAMIC && at + ELF_DYNAMIC_SIZE <= dynamic->file_size;
-         at += ELF_DYNAMIC_SIZE) {
-      uint8_t entry[ELF_DYNAMIC_SIZE];
+         dynamic->type == PT_DYNAMIC && at + sizeof(Elf64_Dyn) <= dynamic->file_size;
+         at += sizeof(Elf64_Dyn)) {
+      uint8_t entry[sizeof(Elf64_Dyn)];
       w.is_bad |= !read_memory(&w, dynamic->address + at, entry, sizeof entry);
       if (w.is_bad || !kdl_load_u64(entry))
         break;
@@ -129,7 +129,7 @@ static bool next_packed(walk *w, relocation *out) {
 
 static bool next_relocation(walk *w, relocation *out) {
   for (; w->current < relr; ++w->current, w->at = 0) {
-    uint8_t entry[ELF_RELA_SIZE];
+    uint8_t entry[sizeof(Elf64_Rela)];
     if (w->at + sizeof entry > w->tables[w->current].size)
       continue;
     w->is_bad |= !read_memory(w, w->tables[w->current].address + w->at, entry, sizeof entry);

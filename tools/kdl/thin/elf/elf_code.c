@@ -18,13 +18,12 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
-#include "base/error.h"
-#include "thin/elf/x86_length.h"
+#include "cli/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELF_RISCV = 243, longest_immediate = 4, longest_literal = 16, not_sure = 2, near = 64 };
+enum { longest_immediate = 4, longest_literal = 16, not_sure = 2, near = 64 };
 
 static bool is_sought(const elf_sought *sought, uint64_t start, uint64_t size) {
   uint64_t end = start + size + sought->reach;
@@ -98,18 +97,13 @@ static int frame_encoding(const uint8_t *entry, const uint8_t *end) {
   return -1;
 }
 
-static kdl_status add_frame(const elf_image *image, span_list *list, uint64_t start,
-                            uint64_t size) {
-  elf_span *items = kdl_array_grow(list->items, list->count, &list->capacity, 1024, sizeof *items);
-  if (!items)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", image->name);
-  list->items = items;
-  items[list->count++] = (elf_span){start, start + size};
-  return KDL_OK;
+static void add_frame(span_list *list, uint64_t start, uint64_t size) {
+  list->items = xgrow(list->items, list->count, &list->capacity, 1024, sizeof *list->items);
+  list->items[list->count++] = (elf_span){start, start + size};
 }
 
 /* Frames with another encoding of their function are passed over. */
-static kdl_status read_frames(const elf_image *image, const elf_section *section, span_list *list) {
+static void read_frames(const elf_image *image, const kdl_elf_section *section, span_list *list) {
   enum { relative32 = 0x1b, relative64 = 0x1c };
   const uint8_t *bytes = image->data + section->offset, *cie = NULL;
   int encoding = -1;
@@ -130,29 +124,20 @@ static kdl_status read_frames(const elf_image *image, const elf_section *section
     }
     uint64_t place = section->address + at + 8;
     if (encoding == relative32 && size >= 12)
-      KDL_TRY(add_frame(image, list, place + distance32(entry + 8), kdl_load_u32(entry + 12)));
+      add_frame(list, place + distance32(entry + 8), kdl_load_u32(entry + 12));
     else if (encoding == relative64 && size >= 20)
-      KDL_TRY(add_frame(image, list, place + kdl_load_u64(entry + 8), kdl_load_u64(entry + 16)));
+      add_frame(list, place + kdl_load_u64(entry + 8), kdl_load_u64(entry + 16));
   }
-  return KDL_OK;
 }
 
-static int by_start(const void *left, const void *right) {
-  uint64_t a = ((const elf_span *)left)->start, b = ((const elf_span *)right)->start;
-  return (a > b) - (a < b);
-}
-
-static kdl_status find_functions(const elf_image *image, span_list *list) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 1; i < image->section_count && status == KDL_OK; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type != ELF_SHT_NOBITS && section->flags & ELF_ALLOC &&
+static void find_functions(const elf_image *image, span_list *list) {
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const kdl_elf_section *section = &image->sections[i];
+    if (section->type != SHT_NOBITS && section->flags & SHF_ALLOC &&
         strcmp(elf_image_section_name(image, section), ".eh_frame") == 0)
-      status = read_frames(image, section, list);
+      read_frames(image, section, list);
   }
-  if (list->count)
-    qsort(list->items, list->count, sizeof *list->items, by_start);
-  return status;
+  kdl_array_sort(list->items, list->count, sizeof *list->items, offsetof(elf_span, start));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -166,7 +151,7 @@ typedef struct {
 
 /* Whether bytes that may be a distance, behind those of a ModRM that announces one, lead to what is
  * sought. An immediate may follow. */
-static bool may_refer(const x86_walk *walk, const elf_section *section, uint64_t modrm) {
+static bool may_refer(const x86_walk *walk, const kdl_elf_section *section, uint64_t modrm) {
   const uint8_t *code = walk->image->data + section->offset;
   uint64_t to = section->address + modrm + 5 + distance32(code + modrm + 1);
   return to - walk->lowest <= walk->highest - walk->lowest &&
@@ -174,7 +159,7 @@ static bool may_refer(const x86_walk *walk, const elf_section *section, uint64_t
 }
 
 /* The next ModRM of that kind, or the end. */
-static uint64_t next_reference(const x86_walk *walk, const elf_section *section, uint64_t at,
+static uint64_t next_reference(const x86_walk *walk, const kdl_elf_section *section, uint64_t at,
                                uint64_t end) {
   const uint8_t *code = walk->image->data + section->offset;
   for (; at + 5 <= end; ++at) {
@@ -185,7 +170,7 @@ static uint64_t next_reference(const x86_walk *walk, const elf_section *section,
 }
 
 /* Sees what instructions that begin at any byte refer to. */
-static void scan_bytes(const x86_walk *walk, const elf_section *section, uint64_t start,
+static void scan_bytes(const x86_walk *walk, const kdl_elf_section *section, uint64_t start,
                        uint64_t end) {
   enum { farthest = 14 };
   const uint8_t *code = walk->image->data + section->offset;
@@ -202,8 +187,8 @@ static void scan_bytes(const x86_walk *walk, const elf_section *section, uint64_
 
 /* Sees those of the instructions; false where the bytes are not instructions from the start to the
  * end. */
-static bool decode(const x86_walk *walk, const elf_section *section, uint64_t start, uint64_t end,
-                   bool is_told) {
+static bool decode(const x86_walk *walk, const kdl_elf_section *section, uint64_t start,
+                   uint64_t end, bool is_told) {
   const uint8_t *code = walk->image->data + section->offset;
   for (uint64_t at = start; at < end;) {
     size_t displacement,
@@ -220,7 +205,7 @@ static bool decode(const x86_walk *walk, const elf_section *section, uint64_t st
 /* The address that distances of 64 bits are counted from, or 0. */
 static uint64_t find_offset_table(const elf_image *image) {
   uint64_t table = 0;
-  if (elf_image_dynamic(image, ELF_DT_PLTGOT, &table))
+  if (elf_image_dynamic(image, DT_PLTGOT, &table))
     return table;
   for (size_t i = 1; i < image->section_count; ++i) {
     const char *name = elf_image_section_name(image, &image->sections[i]);
@@ -231,7 +216,7 @@ static uint64_t find_offset_table(const elf_image *image) {
 }
 
 /* movabs: from that table or, where that leads nowhere in the file, from about here. */
-static void scan_immediates(const x86_walk *walk, const elf_section *section) {
+static void scan_immediates(const x86_walk *walk, const kdl_elf_section *section) {
   const uint8_t *code = walk->image->data + section->offset;
   uint64_t table = find_offset_table(walk->image);
   for (uint64_t i = 0; i + 10 <= section->size; ++i) {
@@ -245,7 +230,7 @@ static void scan_immediates(const x86_walk *walk, const elf_section *section) {
   }
 }
 
-static void scan_function(const x86_walk *walk, const elf_section *section, uint64_t start,
+static void scan_function(const x86_walk *walk, const kdl_elf_section *section, uint64_t start,
                           uint64_t end) {
   if (next_reference(walk, section, start, end) == end)
     return;
@@ -255,7 +240,7 @@ static void scan_function(const x86_walk *walk, const elf_section *section, uint
     scan_bytes(walk, section, start, end);
 }
 
-static void scan_x86_64(const x86_walk *walk, const elf_section *section,
+static void scan_x86_64(const x86_walk *walk, const kdl_elf_section *section,
                         const span_list *functions) {
   uint64_t seen = 0;
   size_t first = kdl_array_first(functions->items, functions->count, sizeof *functions->items,
@@ -350,7 +335,7 @@ static void scan_riscv(const elf_sought *sought, const uint8_t *code, uint64_t s
 
 /* A distance from its own place to the start of what is sought: another address in that is chance.
  * What is sought has no such distances. */
-static void scan_distances(const elf_image *image, const elf_section *section,
+static void scan_distances(const elf_image *image, const kdl_elf_section *section,
                            const elf_sought *sought) {
   const uint8_t *bytes = image->data + section->offset;
   size_t next = 0;
@@ -369,7 +354,7 @@ static void scan_distances(const elf_image *image, const elf_section *section,
   }
 }
 
-static void scan_numbers(const elf_image *image, const elf_section *section, bool is_code,
+static void scan_numbers(const elf_image *image, const kdl_elf_section *section, bool is_code,
                          const elf_sought *sought) {
   const uint8_t *bytes = image->data + section->offset;
   for (uint64_t i = 0; i + 4 <= section->size; i += is_code ? 1 : 4) {
@@ -380,44 +365,43 @@ static void scan_numbers(const elf_image *image, const elf_section *section, boo
 }
 
 bool elf_code_is_known(const elf_image *image) {
-  if (image->type == ELF_EXECUTABLE)
-    return image->machine == ELF_X86_64;
-  return image->machine == ELF_X86_64 || image->machine == ELF_AARCH64 ||
-         image->machine == ELF_RISCV;
+  if (image->header.type == ET_EXEC)
+    return image->header.machine == EM_X86_64;
+  return image->header.machine == EM_X86_64 || image->header.machine == EM_AARCH64 ||
+         image->header.machine == EM_RISCV;
 }
 
-static void scan_section(const x86_walk *walk, const elf_section *section,
+static void scan_section(const x86_walk *walk, const kdl_elf_section *section,
                          const span_list *functions) {
   const elf_image *image = walk->image;
   const uint8_t *code = image->data + section->offset;
-  bool is_code = section->flags & ELF_EXEC;
-  if (is_code && image->machine == ELF_X86_64)
+  bool is_code = section->flags & SHF_EXECINSTR;
+  if (is_code && image->header.machine == EM_X86_64)
     scan_x86_64(walk, section, functions);
-  else if (is_code && image->machine == ELF_AARCH64)
+  else if (is_code && image->header.machine == EM_AARCH64)
     scan_aarch64(image, walk->sought, code, section->size, section->address);
-  else if (is_code && image->machine == ELF_RISCV)
+  else if (is_code && image->header.machine == EM_RISCV)
     scan_riscv(walk->sought, code, section->size, section->address);
-  else if (!(section->flags & ELF_WRITE) &&
+  else if (!(section->flags & SHF_WRITE) &&
            strncmp(elf_image_section_name(image, section), ".eh_frame", 9) != 0)
     scan_distances(image, section, walk->sought);
-  if (image->type == ELF_EXECUTABLE)
+  if (image->header.type == ET_EXEC)
     scan_numbers(image, section, is_code, walk->sought);
 }
 
-kdl_status elf_code_find(const elf_image *image, const elf_sought *sought) {
+void elf_code_find(const elf_image *image, const elf_sought *sought) {
   span_list functions = {NULL, 0, 0};
   if (sought->count == 0)
-    return KDL_OK;
+    return;
   uint64_t lowest = sought->spans[0].start, less = sought->reach + longest_immediate;
   x86_walk walk = {image, sought, lowest < less ? 0 : lowest - less,
                    sought->spans[sought->count - 1].end};
-  kdl_status status = image->machine == ELF_X86_64 ? find_functions(image, &functions) : KDL_OK;
-  for (size_t i = 1; i < image->section_count && status == KDL_OK; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type != ELF_SHT_PROGBITS || !(section->flags & ELF_ALLOC))
-      continue;
-    scan_section(&walk, section, &functions);
+  if (image->header.machine == EM_X86_64)
+    find_functions(image, &functions);
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const kdl_elf_section *section = &image->sections[i];
+    if (section->type == SHT_PROGBITS && section->flags & SHF_ALLOC)
+      scan_section(&walk, section, &functions);
   }
   free(functions.items);
-  return status;
 }

@@ -27,6 +27,11 @@ bool elf_code_is_known(const elf_image *image);
 
 /* Sees what instructions, and distances in data, lead to. What may be a reference is seen
  * too. Only where instructions are known. */
-kdl_status elf_code_find(const elf_image *image, const elf_sought *sought);
+void elf_code_find(const elf_image *image, const elf_sought *sought);
+
+/* x86_length.c: the length of the instruction at the start of the code; 0 for one that is cut off,
+ * not defined or not known. *out_displacement is where its 32-bit distance from its end to an
+ * operand lies in it, or 0. */
+size_t x86_instruction_length(const uint8_t *code, size_t size, size_t *out_displacement);
 
 #endif

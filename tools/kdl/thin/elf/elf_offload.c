@@ -15,6 +15,7 @@
  */
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/error.h"
 #include "library/library.h"
 #include "thin/elf/elf_plan.h"
 #include "thin/kinds.h"
@@ -52,52 +53,36 @@ static bool find_image(const elf_plan *plan, thin_container *binary, size_t *nex
 }
 
 /* All that is in the section, or nothing of it. */
-static kdl_status walk_section(const elf_plan *plan, const elf_section *section,
-                               thin_container_list *list) {
+static void find_binaries(const elf_plan *plan, const kdl_elf_section *section,
+                          thin_container_list *list) {
   size_t before = list->count, next = 0;
   uint64_t end = section->offset + section->size;
-  kdl_status status = KDL_OK;
-  for (uint64_t at = section->offset; at < end && status == KDL_OK;) {
+  for (uint64_t at = section->offset; at < end;) {
     const uint8_t *data = plan->image.data + at;
     thin_container binary = {.kind = THIN_OFFLOAD, .offset = at};
-    if (thin_is_offload_binary(data, end - at))
+    if (thin_sniff(data, end - at) == THIN_KIND_OFFLOAD)
       binary.size = kdl_load_u64(data + 8);
     if (binary.size == 0 || binary.size % 8 || binary.size > end - at ||
         !find_image(plan, &binary, &next)) {
       list->count = before;
-      return KDL_OK;
+      return;
     }
-    status = elf_plan_add_container(plan, list, &binary);
+    thin_containers_add(list, &binary);
     at += binary.size;
   }
-  return status;
 }
 
-static int by_offset(const void *left, const void *right) {
-  uint64_t a = ((const thin_container *)left)->offset, b = ((const thin_container *)right)->offset;
-  return (a > b) - (a < b);
-}
-
-kdl_status elf_offload_find(const elf_plan *plan, thin_container_list *list) {
-  size_t before = list->count;
-  kdl_status status = KDL_OK;
-  for (size_t i = 1; i < plan->image.section_count && status == KDL_OK; ++i) {
-    const elf_section *section = &plan->image.sections[i];
-    if (section->type == ELF_SHT_LLVM_OFFLOADING && section->flags & ELF_ALLOC)
-      status = walk_section(plan, section, list);
+void elf_offload_find(const elf_plan *plan, thin_container_list *list) {
+  for (size_t i = 1; i < plan->image.section_count; ++i) {
+    const kdl_elf_section *section = &plan->image.sections[i];
+    if (section->type == KDL_SHT_LLVM_OFFLOADING && section->flags & SHF_ALLOC)
+      find_binaries(plan, section, list);
   }
-  if (list->count != before)
-    qsort(list->items, list->count, sizeof *list->items, by_offset);
-  return status;
+  thin_containers_sort(list);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Records                                                                                      */
-
-typedef struct {
-  elf_plan *plan;
-  bool is_short; /* of memory */
-} recorder;
 
 static bool is_binary(const elf_unit *unit) {
   return unit->container.kind == THIN_OFFLOAD;
@@ -113,45 +98,34 @@ static uint64_t image_end(const elf_plan *plan, const elf_unit *unit) {
          plan->input->lib->container->images[unit->container.first].stored_size;
 }
 
-static void see_start(void *user, const elf_pointer *pointer) {
-  recorder *r = user;
-  elf_plan *plan = r->plan;
-  elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
-  if (!unit || !is_binary(unit) || pointer->target != image_start(plan, unit))
-    return;
-  elf_record *records = kdl_array_grow(plan->records, plan->record_count, &plan->record_capacity,
-                                       64, sizeof *records);
-  r->is_short |= !records;
-  if (!records)
-    return;
-  plan->records = records;
-  records[plan->record_count++] =
-      (elf_record){.place = pointer->place, .unit = (size_t)(unit - plan->units)};
+void elf_records_add(elf_plan *plan, const elf_record *record) {
+  plan->records =
+      xgrow(plan->records, plan->record_count, &plan->record_capacity, 64, sizeof *plan->records);
+  plan->records[plan->record_count++] = *record;
 }
 
-static int by_place(const void *left, const void *right) {
-  uint64_t a = ((const elf_record *)left)->place, b = ((const elf_record *)right)->place;
-  return (a > b) - (a < b);
+void elf_records_sort(elf_plan *plan) {
+  kdl_array_sort(plan->records, plan->record_count, sizeof *plan->records,
+                 offsetof(elf_record, place));
 }
 
-void elf_plan_sort_records(elf_plan *plan) {
-  if (plan->record_count)
-    qsort(plan->records, plan->record_count, sizeof *plan->records, by_place);
-}
-
-static elf_record *record_at(const elf_plan *plan, uint64_t place) {
+elf_record *elf_record_at(const elf_plan *plan, uint64_t place) {
   size_t at = kdl_array_first(plan->records, plan->record_count, sizeof *plan->records,
                               offsetof(elf_record, place), place);
   return at < plan->record_count && plan->records[at].place == place ? &plan->records[at] : NULL;
 }
 
-const elf_record *elf_plan_record(const elf_plan *plan, uint64_t place) {
-  return record_at(plan, place);
+static void record_start(void *user, const elf_pointer *pointer) {
+  elf_plan *plan = user;
+  const elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
+  if (unit && is_binary(unit) && pointer->target == image_start(plan, unit))
+    elf_records_add(plan,
+                    &(elf_record){.place = pointer->place, .unit = (size_t)(unit - plan->units)});
 }
 
-static void see_end(void *user, const elf_pointer *pointer) {
-  const elf_plan *plan = ((recorder *)user)->plan;
-  elf_record *record = record_at(plan, pointer->place - 8);
+static void record_end(void *user, const elf_pointer *pointer) {
+  const elf_plan *plan = user;
+  elf_record *record = elf_record_at(plan, pointer->place - 8);
   const elf_unit *unit = record ? &plan->units[record->unit] : NULL;
   if (unit && is_binary(unit) && pointer->target == image_end(plan, unit))
     record->has_end = true;
@@ -159,38 +133,28 @@ static void see_end(void *user, const elf_pointer *pointer) {
 
 /* A pointer into a binary that belongs to no record. One to the start of a section leads there
  * whatever lies in it: it belongs to what went before. */
-static void see_stray(void *user, const elf_pointer *pointer) {
-  const elf_plan *plan = ((recorder *)user)->plan;
+static void freeze_at_stray(void *user, const elf_pointer *pointer) {
+  const elf_plan *plan = user;
   elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
-  const elf_record *before = record_at(plan, pointer->place - 8);
+  const elf_record *before = elf_record_at(plan, pointer->place - 8);
   if (!unit || !is_binary(unit) || pointer->target - unit->address >= unit->size ||
       pointer->target == plan->image.sections[unit->section].address ||
-      record_at(plan, pointer->place) || (before && before->has_end))
+      elf_record_at(plan, pointer->place) || (before && before->has_end))
     return;
   unit->hold = ELF_FROZEN;
 }
 
-static void ignore_other(void *user, const elf_pointer *pointer) {
-  (void)user;
-  (void)pointer;
-}
-
 kdl_status elf_offload_find_records(elf_plan *plan) {
   const elf_image *image = &plan->image;
-  recorder r = {plan, false};
   bool any = false;
   for (size_t i = 0; i < plan->unit_count; ++i)
     any |= is_binary(&plan->units[i]);
   if (!any)
     return KDL_OK;
-  kdl_status status = elf_image_relocations(image, see_start, ignore_other, &r);
-  if (status == KDL_OK && r.is_short)
-    return elf_plan_no_memory(plan);
-  elf_plan_sort_records(plan);
-  if (status == KDL_OK)
-    status = elf_image_relocations(image, see_end, ignore_other, &r);
-  if (status == KDL_OK)
-    status = elf_image_relocations(image, see_stray, ignore_other, &r);
+  KDL_TRY(elf_image_relocations(image, record_start, NULL, plan));
+  elf_records_sort(plan);
+  KDL_TRY(elf_image_relocations(image, record_end, NULL, plan));
+  KDL_TRY(elf_image_relocations(image, freeze_at_stray, NULL, plan));
   for (size_t i = 0; i < plan->record_count; ++i) {
     elf_unit *unit = &plan->units[plan->records[i].unit];
     if (!is_binary(unit))
@@ -199,7 +163,7 @@ kdl_status elf_offload_find_records(elf_plan *plan) {
     if (!plan->records[i].has_end)
       unit->hold = ELF_FROZEN;
   }
-  return status;
+  return KDL_OK;
 }
 
 void elf_offload_settle(elf_plan *plan) {
@@ -216,10 +180,10 @@ void elf_offload_settle(elf_plan *plan) {
 }
 
 uint64_t elf_plan_pointer(const elf_plan *plan, uint64_t place, uint64_t target) {
-  const elf_record *record = record_at(plan, place);
+  const elf_record *record = elf_record_at(plan, place);
   bool is_end = !record;
   if (is_end) {
-    record = record_at(plan, place - 8);
+    record = elf_record_at(plan, place - 8);
     if (!record || !record->has_end) {
       const elf_unit *unit = elf_plan_unit_before(plan, target);
       return unit && is_binary(unit) ? target : elf_plan_moved(plan, target);

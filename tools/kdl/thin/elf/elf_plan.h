@@ -35,10 +35,10 @@ typedef struct elf_unit {
   uint64_t size;
   uint64_t new_address;
   uint64_t new_size;
-  uint64_t tail;    /* zeros that follow it and go with it */
-  uint64_t room;    /* all that follows it and may be used: the tail, and padding */
-  uint64_t content; /* where it begins in elf_plan.contents */
-  uint64_t said;    /* its size in SYCL's table; of images in it that change */
+  uint64_t tail;        /* zeros that follow it and go with it */
+  uint64_t room;        /* all that follows it and may be used: the tail, and padding */
+  uint64_t content;     /* where it begins in elf_plan.contents */
+  uint64_t listed_size; /* its size in SYCL's table; of images in it that change */
   size_t section;
   elf_hold hold;
   bool is_referenced; /* by a relocation, at its start */
@@ -69,7 +69,7 @@ typedef struct elf_zone {
   uint64_t size;
   uint64_t offset;
   size_t first_item, item_count;
-  const elf_segment *segment;
+  const kdl_elf_segment *segment;
 } elf_zone;
 
 /* Bytes in place of others; offsets are those of the input. */
@@ -99,9 +99,9 @@ typedef struct elf_record {
 /* An entry of SYCL's table, and what is known of it. */
 typedef struct elf_sycl {
   uint64_t address;
-  uint64_t said;       /* the size */
-  uint64_t end;        /* as pairs of pointers tell; 0: none does */
-  size_t first, count; /* listed images */
+  uint64_t listed_size; /* the size */
+  uint64_t end;         /* as pairs of pointers tell; 0: none does */
+  size_t first, count;  /* listed images */
   bool is_odd;
 } elf_sycl;
 
@@ -133,18 +133,16 @@ typedef struct elf_plan {
   size_t zone_count;
   elf_item *items;
   size_t item_count, item_capacity;
-  elf_hole *holes; /* by address */
+  elf_hole *holes; /* by address; once there are segments, those that were taken */
   size_t hole_count, hole_capacity;
   elf_block block;
-  elf_segment *segments; /* of the output */
+  kdl_elf_segment *segments; /* of the output */
   size_t segment_count;
   elf_patch *patches;
   size_t patch_count, patch_capacity;
   kdl_arena arena;
   size_t mappings; /* more than before */
 } elf_plan;
-
-kdl_status elf_plan_no_memory(const elf_plan *plan);
 
 /* The last unit that begins at or before an address, or NULL. */
 elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address);
@@ -156,31 +154,28 @@ kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output 
                          bool *out_changed);
 void elf_plan_free(elf_plan *plan);
 
-/* Adds one behind the others. */
-kdl_status elf_plan_add_container(const elf_plan *plan, thin_container_list *list,
-                                  const thin_container *found);
-
 /* elf_offload.c: adds OffloadBinaries to the list of containers; finds the records that lead to
  * them; and lets all of a section stay where one of its units does. */
-kdl_status elf_offload_find(const elf_plan *plan, thin_container_list *list);
+void elf_offload_find(const elf_plan *plan, thin_container_list *list);
 kdl_status elf_offload_find_records(elf_plan *plan);
 void elf_offload_settle(elf_plan *plan);
 
-/* The record at a place, or NULL. */
-const elf_record *elf_plan_record(const elf_plan *plan, uint64_t place);
-void elf_plan_sort_records(elf_plan *plan);
+/* Adds a record; sorts them by place; the record at a place, or NULL. */
+void elf_records_add(elf_plan *plan, const elf_record *record);
+void elf_records_sort(elf_plan *plan);
+elf_record *elf_record_at(const elf_plan *plan, uint64_t place);
 
 /* elf_sycl.c: SYCL's table of images, or NULL; adds its images to the list of containers; and the
  * records that lead to them. */
-const elf_section *elf_sycl_table(const elf_image *image);
+const kdl_elf_section *elf_sycl_table(const elf_image *image);
 kdl_status elf_sycl_find(elf_plan *plan, thin_container_list *list);
-kdl_status elf_sycl_find_records(elf_plan *plan);
+void elf_sycl_find_records(elf_plan *plan);
 
 /* elf_refs.c: which units may move. */
 kdl_status elf_plan_find_references(elf_plan *plan);
 
 /* elf_layout.c: where everything lies. */
-kdl_status elf_plan_lay_out(elf_plan *plan);
+void elf_plan_lay_out(elf_plan *plan);
 
 /* elf_segments.c: the segments of the output, and room for them. */
 kdl_status elf_plan_segments(elf_plan *plan);
@@ -188,6 +183,12 @@ kdl_status elf_plan_segments(elf_plan *plan);
 /* Where a byte of the input that stays lies in the output; and one by its address. */
 uint64_t elf_plan_offset(const elf_plan *plan, uint64_t old_offset);
 uint64_t elf_plan_offset_of(const elf_plan *plan, uint64_t address);
+
+/* Whether an address is of what moved out of the way of the program headers. */
+bool elf_plan_in_block(const elf_plan *plan, uint64_t address);
+
+/* The zone that a section became, or NULL. */
+const elf_zone *elf_plan_zone(const elf_plan *plan, size_t section);
 
 /* Where an address of the input lies in the output: another one at the start of units that moved.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Which containers may move: those whose start is the target of relative relocations, and that
- * nothing else refers to, as far as that can be told.
+ * nothing else refers to, as far as that can be member_report.
  *
  * What else there may be, and what it holds in place:
  *   - another relocation, a dynamic symbol, or code (elf_code.c) that leads to a container: that
@@ -13,7 +13,6 @@
  * describes by its address and size. SYCL's images by themselves are known by all that leads to
  * them (elf_sycl.c), or not written again.
  */
-#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "thin/elf/elf_plan.h"
@@ -25,9 +24,9 @@
 enum { reach = 64 };
 
 typedef struct {
-  const elf_plan *plan;
-  const elf_section *described; /* SYCL's table of images, or NULL */
-  uint64_t bad_place;           /* of a relocation in a header, or 0 */
+  elf_plan *plan;
+  const kdl_elf_section *described; /* SYCL's table of images, or NULL */
+  uint64_t bad_place;               /* of a relocation in a header, or 0 */
 } seer;
 
 static void hold(elf_unit *unit, elf_hold how) {
@@ -54,7 +53,7 @@ static void hold_span(const elf_plan *plan, const elf_span *where) {
   bool is_exact = where->end - where->start == 1;
   elf_unit *unit = elf_plan_unit_before(plan, where->end - 1 + reach);
   for (; unit && unit >= plan->units && unit->address + unit->size > where->start; --unit) {
-    const elf_section *section = &plan->image.sections[unit->section];
+    const kdl_elf_section *section = &plan->image.sections[unit->section];
     bool is_in = where->start - unit->address < unit->size;
     bool is_behind = is_in && where->start - unit->address >= header_size(unit);
     if (where->end > unit->address || where->start >= section->address)
@@ -62,7 +61,8 @@ static void hold_span(const elf_plan *plan, const elf_span *where) {
   }
 }
 
-static void hold_at(const elf_plan *plan, uint64_t address) {
+static void hold_at(void *user, uint64_t address) {
+  const elf_plan *plan = user;
   elf_unit *unit = elf_plan_unit_before(plan, address);
   if (unit && address - unit->address < unit->size)
     hold(unit, address - unit->address < header_size(unit) ? ELF_STAYS : ELF_FROZEN);
@@ -74,10 +74,11 @@ static void hold_at(const elf_plan *plan, uint64_t address) {
 static bool is_in_header(const elf_image *image, uint64_t place) {
   const uint8_t *at = elf_image_at(image, place, 8);
   uint64_t offset = at ? (uint64_t)(at - image->data) : UINT64_MAX - 8;
-  uint64_t segments = image->segment_table + image->segment_count * ELF_SEGMENT_SIZE;
-  uint64_t sections = image->section_table + image->section_count * ELF_SECTION_SIZE;
-  return offset < ELF_HEADER_SIZE || (offset < segments && offset + 8 > image->segment_table) ||
-         (offset < sections && offset + 8 > image->section_table);
+  uint64_t segments = image->header.segment_table + image->segment_count * sizeof(Elf64_Phdr);
+  uint64_t sections = image->header.section_table + image->section_count * sizeof(Elf64_Shdr);
+  return offset < sizeof(Elf64_Ehdr) ||
+         (offset < segments && offset + 8 > image->header.segment_table) ||
+         (offset < sections && offset + 8 > image->header.section_table);
 }
 
 static void see_place(seer *s, uint64_t place) {
@@ -99,7 +100,7 @@ static void freeze_image(const elf_plan *plan, uint64_t address, uint64_t size) 
 }
 
 /* Linkers leave addresses in place, or relocate them: see_pointer. */
-static void see_described(const elf_plan *plan, const elf_section *table) {
+static void see_described(const elf_plan *plan, const kdl_elf_section *table) {
   enum { entry = 16 };
   const uint8_t *entries = table ? plan->image.data + table->offset : NULL;
   for (uint64_t at = 0; table && at + entry <= table->size; at += entry)
@@ -108,15 +109,15 @@ static void see_described(const elf_plan *plan, const elf_section *table) {
 
 static void see_pointer(void *user, const elf_pointer *pointer) {
   seer *s = user;
-  const elf_plan *plan = s->plan;
+  elf_plan *plan = s->plan;
   see_place(s, pointer->place);
   if (s->described && pointer->place - s->described->address < s->described->size) {
     const uint8_t *entry = elf_image_at(&plan->image, pointer->place, 16);
     freeze_image(plan, pointer->target, entry ? kdl_load_u64(entry + 8) : 1);
   }
   elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
-  const elf_record *before = elf_plan_record(plan, pointer->place - 8);
-  if (elf_plan_record(plan, pointer->place) || (before && before->has_end))
+  const elf_record *before = elf_record_at(plan, pointer->place - 8);
+  if (elf_record_at(plan, pointer->place) || (before && before->has_end))
     return;
   if (unit && unit->container.kind == THIN_OFFLOAD)
     return; /* elf_offload.c knows */
@@ -132,61 +133,32 @@ static void see_other(void *user, const elf_pointer *pointer) {
   hold_at(s->plan, pointer->target);
 }
 
-static void see_symbols(const elf_plan *plan) {
-  for (size_t i = 1; i < plan->image.section_count; ++i) {
-    const elf_section *section = &plan->image.sections[i];
-    if (section->type != ELF_SHT_DYNSYM)
-      continue;
-    const uint8_t *symbols = plan->image.data + section->offset;
-    for (uint64_t at = 0; at + ELF_SYMBOL_SIZE <= section->size; at += ELF_SYMBOL_SIZE) {
-      if (elf_symbol_has_address(symbols + at))
-        hold_at(plan, kdl_load_u64(symbols + at + 8));
-    }
-  }
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Code                                                                                         */
 
-typedef struct {
-  elf_plan *plan;
-  bool is_short; /* of memory */
-} user_of_code;
-
 static void see_code(void *user, const elf_span *where, bool is_number) {
-  user_of_code *u = user;
-  elf_plan *plan = u->plan;
+  elf_plan *plan = user;
   if (!is_number)
     hold_span(plan, where);
-  elf_span *used =
-      kdl_array_grow(plan->used, plan->used_count, &plan->used_capacity, 64, sizeof *used);
-  u->is_short |= !used;
-  if (!used)
-    return;
-  plan->used = used;
-  used[plan->used_count++] = *where;
-}
-
-static int by_start(const void *left, const void *right) {
-  uint64_t a = ((const elf_span *)left)->start, b = ((const elf_span *)right)->start;
-  return (a > b) - (a < b);
+  plan->used = xgrow(plan->used, plan->used_count, &plan->used_capacity, 64, sizeof *plan->used);
+  plan->used[plan->used_count++] = *where;
 }
 
 /* What may move out of the way of program headers, and may have a name in source code. */
-static bool is_named(const elf_image *image, const elf_section *section) {
-  return section->flags & ELF_ALLOC && section->size &&
-         (section->type == ELF_SHT_NOTE ||
-          (section->type == ELF_SHT_PROGBITS &&
+static bool is_named(const elf_image *image, const kdl_elf_section *section) {
+  return section->flags & SHF_ALLOC && section->size &&
+         (section->type == SHT_NOTE ||
+          (section->type == SHT_PROGBITS &&
            strcmp(elf_image_section_name(image, section), ".interp") == 0));
 }
 
 /* The bytes between the program headers and the next section; others may have been there. */
 static bool find_gap(const elf_image *image, elf_span *out_span) {
-  uint64_t start = image->segment_table + image->segment_count * ELF_SEGMENT_SIZE,
+  uint64_t start = image->header.segment_table + image->segment_count * sizeof(Elf64_Phdr),
            end = image->size;
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type != ELF_SHT_NOBITS && section->size && section->offset >= start &&
+    const kdl_elf_section *section = &image->sections[i];
+    if (section->type != SHT_NOBITS && section->size && section->offset >= start &&
         section->offset < end)
       end = section->offset;
   }
@@ -196,26 +168,22 @@ static bool find_gap(const elf_image *image, elf_span *out_span) {
   return true;
 }
 
-static kdl_status find_in_code(elf_plan *plan) {
+static void find_in_code(elf_plan *plan) {
   const elf_image *image = &plan->image;
-  elf_span *spans = malloc((plan->unit_count + image->section_count + 1) * sizeof *spans);
-  user_of_code u = {plan, false};
+  elf_span *spans = xmalloc((plan->unit_count + image->section_count + 1) * sizeof *spans);
   size_t count = 0;
-  if (!spans)
-    return elf_plan_no_memory(plan);
   for (size_t i = 0; i < plan->unit_count; ++i)
     spans[count++] =
         (elf_span){plan->units[i].address, plan->units[i].address + plan->units[i].size};
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
+    const kdl_elf_section *section = &image->sections[i];
     if (is_named(image, section))
       spans[count++] = (elf_span){section->address, section->address + section->size};
   }
   count += find_gap(image, &spans[count]);
-  qsort(spans, count, sizeof *spans, by_start);
-  kdl_status status = elf_code_find(image, &(elf_sought){spans, count, reach, see_code, &u});
+  kdl_array_sort(spans, count, sizeof *spans, offsetof(elf_span, start));
+  elf_code_find(image, &(elf_sought){spans, count, reach, see_code, plan});
   free(spans);
-  return status == KDL_OK && u.is_short ? elf_plan_no_memory(plan) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -236,30 +204,26 @@ kdl_status elf_plan_find_references(elf_plan *plan) {
   const elf_image *image = &plan->image;
   uint64_t value;
   seer s = {plan, elf_sycl_table(image), 0};
-  kdl_status status = elf_sycl_find_records(plan);
-  if (status == KDL_OK)
-    status = elf_image_relocations(image, see_pointer, see_other, &s);
-  if (status == KDL_OK && s.bad_place)
-    status = kdl_fail(KDL_BAD_FILE,
-                      "%s: found a relocation of address 0x%" PRIx64 ", expected none of headers",
-                      image->name, s.bad_place);
-  if (status == KDL_OK)
-    status = elf_offload_find_records(plan);
-  if (status != KDL_OK)
-    return status;
+  elf_sycl_find_records(plan);
+  KDL_TRY(elf_image_relocations(image, see_pointer, see_other, &s));
+  if (s.bad_place)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found a relocation of address 0x%" PRIx64 ", expected none of headers",
+                    image->name, s.bad_place);
+  KDL_TRY(elf_offload_find_records(plan));
   see_described(plan, s.described);
   hold_arrays(plan);
-  see_symbols(plan);
+  elf_image_symbols(image, hold_at, plan);
   if (elf_code_is_known(image))
-    status = find_in_code(plan);
-  bool is_known = image->machine == ELF_X86_64 || image->machine == ELF_AARCH64;
-  bool may_move = is_known && image->type == ELF_SHARED && !plan->shape.sparse &&
-                  !elf_image_dynamic(image, ELF_DT_REL, &value) &&
+    find_in_code(plan);
+  bool is_known = image->header.machine == EM_X86_64 || image->header.machine == EM_AARCH64;
+  bool may_move = is_known && image->header.type == ET_DYN && !plan->shape.sparse &&
+                  !elf_image_dynamic(image, DT_REL, &value) &&
                   !elf_image_dynamic(image, ELF_DT_ANDROID_REL, &value) &&
                   !elf_image_dynamic(image, ELF_DT_ANDROID_RELA, &value) &&
                   !elf_image_dynamic(image, ELF_DT_ANDROID_RELR, &value);
   for (size_t i = 0; i < plan->unit_count && !may_move; ++i)
     hold(&plan->units[i], ELF_STAYS);
   elf_offload_settle(plan);
-  return status;
+  return KDL_OK;
 }

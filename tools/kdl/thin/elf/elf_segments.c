@@ -33,7 +33,7 @@ uint64_t elf_plan_offset(const elf_plan *plan, uint64_t old_offset) {
 }
 
 uint64_t elf_plan_offset_of(const elf_plan *plan, uint64_t address) {
-  const elf_segment *load = elf_image_loaded(&plan->image, address, 0);
+  const kdl_elf_segment *load = elf_image_loaded(&plan->image, address, 0);
   return load ? elf_plan_offset(plan, load->offset + (address - load->address)) : 0;
 }
 
@@ -56,11 +56,9 @@ static size_t mappings_of(const elf_hole *hole) {
   return hole->is_tail ? 1 : 2;
 }
 
-/* The largest first; *out_order lists the holes by size, those that are taken in front. */
-static kdl_status take_holes(elf_plan *plan, elf_hole ***out_order, size_t *out_taken) {
-  elf_hole **order = malloc((plan->hole_count + 1) * sizeof *order);
-  if (!order)
-    return elf_plan_no_memory(plan);
+/* The largest first; the list has the holes by size, those that are taken in front. */
+static elf_hole **take_holes(elf_plan *plan, size_t *out_taken) {
+  elf_hole **order = xcalloc(plan->hole_count, sizeof *order);
   for (size_t i = 0; i < plan->hole_count; ++i)
     order[i] = &plan->holes[i];
   qsort(order, plan->hole_count, sizeof *order, by_size);
@@ -76,21 +74,20 @@ static kdl_status take_holes(elf_plan *plan, elf_hole ***out_order, size_t *out_
     plan->mappings += more;
     order[taken]->is_taken = true;
   }
-  *out_order = order;
   *out_taken = taken;
-  return KDL_OK;
+  return order;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Segments                                                                                     */
 
-static void put_segment(elf_plan *plan, const elf_segment *whole, uint64_t start, uint64_t file_end,
-                        uint64_t memory_end, uint32_t flags) {
+static void put_segment(elf_plan *plan, const kdl_elf_segment *whole, uint64_t start,
+                        uint64_t file_end, uint64_t memory_end, uint32_t flags) {
   uint64_t offset = elf_plan_offset(plan, whole->offset + (start - whole->address));
   uint64_t apart = start - offset, alignment = whole->alignment;
   if (apart && alignment > (apart & -apart))
     alignment = apart & -apart;
-  plan->segments[plan->segment_count++] = (elf_segment){
+  plan->segments[plan->segment_count++] = (kdl_elf_segment){
       .type = whole->type,
       .flags = flags,
       .offset = offset,
@@ -104,7 +101,7 @@ static void put_segment(elf_plan *plan, const elf_segment *whole, uint64_t start
 
 /* Zeros belong to the segment in front of them, unless that may be executed: systems refuse memory
  * that may be and is no file's, so they are a segment by themselves then. */
-static void split_load(elf_plan *plan, const elf_segment *load) {
+static void split_load(elf_plan *plan, const kdl_elf_segment *load) {
   uint64_t start = load->address, end = load->address + load->file_size;
   uint64_t memory_end = load->address + load->memory_size;
   for (size_t i = 0; i < plan->hole_count; ++i) {
@@ -112,10 +109,10 @@ static void split_load(elf_plan *plan, const elf_segment *load) {
     if (!hole->is_taken || plan->zones[hole->zone].segment != load)
       continue;
     uint64_t zeros_end = hole->is_tail ? memory_end : hole->end;
-    bool is_code = load->flags & ELF_X;
+    bool is_code = load->flags & PF_X;
     put_segment(plan, load, start, hole->start, is_code ? hole->start : zeros_end, load->flags);
     if (is_code)
-      put_segment(plan, load, hole->start, hole->start, zeros_end, load->flags & ~(uint32_t)ELF_X);
+      put_segment(plan, load, hole->start, hole->start, zeros_end, load->flags & ~(uint32_t)PF_X);
     start = hole->end;
     if (hole->is_tail)
       return;
@@ -123,56 +120,53 @@ static void split_load(elf_plan *plan, const elf_segment *load) {
   put_segment(plan, load, start, end, memory_end, load->flags);
 }
 
-static bool is_in_block(const elf_plan *plan, uint64_t address) {
+bool elf_plan_in_block(const elf_plan *plan, uint64_t address) {
   return plan->block.size && address - plan->block.address < plan->block.size;
 }
 
-static kdl_status make_segments(elf_plan *plan) {
+static void make_segments(elf_plan *plan) {
   const elf_image *image = &plan->image;
   plan->segment_count = 0;
   free(plan->segments);
-  plan->segments = calloc(image->segment_count + 2 * plan->hole_count + 1, sizeof *plan->segments);
-  if (!plan->segments)
-    return elf_plan_no_memory(plan);
+  plan->segments = xcalloc(image->segment_count + 2 * plan->hole_count, sizeof *plan->segments);
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *segment = &image->segments[i];
-    if (segment->type == ELF_LOAD) {
+    const kdl_elf_segment *segment = &image->segments[i];
+    if (segment->type == PT_LOAD) {
       split_load(plan, segment);
       continue;
     }
-    elf_segment *made = &plan->segments[plan->segment_count++];
+    kdl_elf_segment *made = &plan->segments[plan->segment_count++];
     *made = *segment;
     made->offset = elf_plan_offset(plan, segment->offset);
-    if (segment->file_size && is_in_block(plan, segment->address)) {
+    if (segment->file_size && elf_plan_in_block(plan, segment->address)) {
       made->address += plan->block.delta;
       made->physical += plan->block.delta;
       made->offset = elf_plan_offset_of(plan, made->address);
     }
   }
   for (size_t i = 0; i < plan->segment_count; ++i) {
-    if (plan->segments[i].type == ELF_PHDR)
+    if (plan->segments[i].type == PT_PHDR)
       plan->segments[i].file_size = plan->segments[i].memory_size =
-          plan->segment_count * ELF_SEGMENT_SIZE;
+          plan->segment_count * sizeof(Elf64_Phdr);
   }
-  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Room for their headers                                                                       */
 
 /* Found through the program headers or the dynamic section, by all who use it. */
-static bool may_move(const elf_image *image, const elf_section *section) {
-  if (!(section->flags & ELF_ALLOC))
+static bool may_move(const elf_image *image, const kdl_elf_section *section) {
+  if (!(section->flags & SHF_ALLOC))
     return false;
   switch (section->type) {
-  case ELF_SHT_NOTE:
-  case ELF_SHT_HASH:
-  case ELF_SHT_GNU_HASH:
-  case ELF_SHT_DYNSYM:
+  case SHT_NOTE:
+  case SHT_HASH:
+  case SHT_GNU_HASH:
+  case SHT_DYNSYM:
     return true;
-  case ELF_SHT_STRTAB:
+  case SHT_STRTAB:
     return strcmp(elf_image_section_name(image, section), ".dynstr") == 0;
-  case ELF_SHT_PROGBITS:
+  case SHT_PROGBITS:
     return strcmp(elf_image_section_name(image, section), ".interp") == 0;
   default:
     return false;
@@ -180,11 +174,11 @@ static bool may_move(const elf_image *image, const elf_section *section) {
 }
 
 /* The section with bytes in the file that begins next at or behind an offset, or NULL. */
-static const elf_section *next_section(const elf_image *image, uint64_t offset) {
-  const elf_section *next = NULL;
+static const kdl_elf_section *next_section(const elf_image *image, uint64_t offset) {
+  const kdl_elf_section *next = NULL;
   for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type != ELF_SHT_NOBITS && section->size && section->offset >= offset &&
+    const kdl_elf_section *section = &image->sections[i];
+    if (section->type != SHT_NOBITS && section->size && section->offset >= offset &&
         (!next || section->offset < next->offset))
       next = section;
   }
@@ -202,13 +196,9 @@ static void watch_pointer(void *user, const elf_pointer *pointer) {
                       pointer->place + 7 - w->start < w->end - w->start + 7;
 }
 
-static bool has_symbol_in(const uint8_t *symbols, uint64_t size, const watch *w) {
-  for (uint64_t at = 0; at + ELF_SYMBOL_SIZE <= size; at += ELF_SYMBOL_SIZE) {
-    if (elf_symbol_has_address(symbols + at) &&
-        kdl_load_u64(symbols + at + 8) - w->start < w->end - w->start)
-      return true;
-  }
-  return false;
+static void watch_symbol(void *user, uint64_t address) {
+  watch *w = user;
+  w->is_referenced |= address - w->start < w->end - w->start;
 }
 
 static bool is_referenced(const elf_plan *plan, uint64_t start, uint64_t end) {
@@ -217,18 +207,14 @@ static bool is_referenced(const elf_plan *plan, uint64_t start, uint64_t end) {
   size_t count;
   const uint8_t *table = elf_image_dynamic_table(image, &count);
   for (size_t i = 0; i < count; ++i) {
-    const uint8_t *entry = table + i * ELF_DYNAMIC_SIZE;
+    const uint8_t *entry = table + i * sizeof(Elf64_Dyn);
     uint64_t tag = kdl_load_u64(entry);
     w.is_referenced |= elf_tag_is_address(tag) && !elf_tag_may_move(tag) &&
                        kdl_load_u64(entry + 8) - start < end - start;
   }
   if (elf_image_relocations(image, watch_pointer, watch_pointer, &w) != KDL_OK)
     return true;
-  for (size_t i = 1; i < image->section_count && !w.is_referenced; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type == ELF_SHT_DYNSYM)
-      w.is_referenced = has_symbol_in(image->data + section->offset, section->size, &w);
-  }
+  elf_image_symbols(image, watch_symbol, &w);
   for (size_t i = 0; i < plan->used_count; ++i)
     w.is_referenced |= plan->used[i].start < end && plan->used[i].end > start;
   return w.is_referenced;
@@ -239,11 +225,11 @@ static bool is_referenced(const elf_plan *plan, uint64_t start, uint64_t end) {
 static bool find_block(const elf_plan *plan, uint64_t need, uint64_t *out_start,
                        uint64_t *out_end) {
   const elf_image *image = &plan->image;
-  uint64_t table_end = image->segment_table + image->segment_count * ELF_SEGMENT_SIZE;
+  uint64_t table_end = image->header.segment_table + image->segment_count * sizeof(Elf64_Phdr);
   uint64_t start = 0, end = table_end;
   for (;;) {
-    const elf_section *next = next_section(image, end);
-    if (!next || next->offset >= image->segment_table + need)
+    const kdl_elf_section *next = next_section(image, end);
+    if (!next || next->offset >= image->header.segment_table + need)
       break;
     if (!may_move(image, next))
       return false;
@@ -251,16 +237,16 @@ static bool find_block(const elf_plan *plan, uint64_t need, uint64_t *out_start,
       start = next->offset;
     end = next->offset + next->size;
   }
-  uint64_t free_end = start ? start : image->segment_table + need, address;
+  uint64_t free_end = start ? start : image->header.segment_table + need, address;
   if (!elf_image_address(image, table_end, free_end - table_end, &address) ||
       is_referenced(plan, address, address + (free_end - table_end)))
     return false;
   /* What a program header describes moves as a whole. */
   for (size_t i = 0; i < image->segment_count; ++i) {
-    const elf_segment *segment = &image->segments[i];
+    const kdl_elf_segment *segment = &image->segments[i];
     uint64_t last = segment->offset + segment->file_size;
     uint64_t from = start ? start : free_end, to = start ? end : free_end;
-    if (segment->type != ELF_LOAD && segment->type != ELF_PHDR && segment->file_size &&
+    if (segment->type != PT_LOAD && segment->type != PT_PHDR && segment->file_size &&
         segment->offset < to && last > table_end && (segment->offset < from || last > to))
       return false;
   }
@@ -279,11 +265,8 @@ static bool place_block(elf_plan *plan, elf_hole *hole, uint64_t address, uint64
   uint64_t start = (to + size + page - 1) & -page;
   if (start >= hole->end || hole->end - start < page)
     return false;
-  elf_item *items = realloc(plan->items, (plan->item_count + 1) * sizeof *items);
-  if (!items)
-    return false;
-  plan->items = items;
-  plan->item_capacity = plan->item_count + 1;
+  elf_item *items = plan->items =
+      xgrow(plan->items, plan->item_count, &plan->item_capacity, 256, sizeof *plan->items);
   size_t at = hole->item == ELF_NO_UNIT ? zone->first_item : hole->item + 1;
   memmove(&items[at + 1], &items[at], (plan->item_count - at) * sizeof *items);
   items[at] = (elf_item){to, size, ELF_THE_BLOCK};
@@ -306,7 +289,7 @@ static bool make_room(elf_plan *plan, elf_hole **order, size_t taken) {
   uint64_t start, end, address;
   if (plan->segment_count <= plan->image.segment_count)
     return true;
-  if (!find_block(plan, plan->segment_count * ELF_SEGMENT_SIZE, &start, &end))
+  if (!find_block(plan, plan->segment_count * sizeof(Elf64_Phdr), &start, &end))
     return false;
   if (end == 0)
     return true;
@@ -315,7 +298,7 @@ static bool make_room(elf_plan *plan, elf_hole **order, size_t taken) {
     return false;
   for (int pass = 0; pass < 2; ++pass) { /* where nothing writes, if that can be */
     for (size_t i = 0; i < taken; ++i) {
-      bool is_written = plan->zones[order[i]->zone].segment->flags & ELF_W;
+      bool is_written = plan->zones[order[i]->zone].segment->flags & PF_W;
       if (is_written == (pass == 1) && place_block(plan, order[i], address, end - start))
         return true;
     }
@@ -324,20 +307,18 @@ static bool make_room(elf_plan *plan, elf_hole **order, size_t taken) {
 }
 
 kdl_status elf_plan_segments(elf_plan *plan) {
-  elf_hole **order = NULL;
-  size_t taken = 0;
-  kdl_status status = take_holes(plan, &order, &taken);
-  if (status == KDL_OK)
-    status = make_segments(plan);
-  while (status == KDL_OK && !make_room(plan, order, taken)) {
+  size_t taken;
+  elf_hole **order = take_holes(plan, &taken);
+  make_segments(plan);
+  while (!make_room(plan, order, taken)) {
     if (taken == 0) {
-      status = kdl_fail(KDL_UNSUPPORTED, "%s: found no room for program headers", plan->image.name);
-      break;
+      free(order);
+      return kdl_fail(KDL_UNSUPPORTED, "%s: found no room for program headers", plan->image.name);
     }
     elf_hole *smallest = order[--taken];
     smallest->is_taken = false;
     plan->mappings -= mappings_of(smallest);
-    status = make_segments(plan);
+    make_segments(plan);
   }
   free(order);
   size_t left = 0;
@@ -346,5 +327,6 @@ kdl_status elf_plan_segments(elf_plan *plan) {
       plan->holes[left++] = plan->holes[i];
   }
   plan->hole_count = left;
-  return status == KDL_OK ? make_segments(plan) : status; /* with a smaller hole, and what moved */
+  make_segments(plan); /* with a smaller hole, and what moved */
+  return KDL_OK;
 }

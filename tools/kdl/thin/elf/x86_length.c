@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "thin/elf/x86_length.h"
+/* Where instructions of x86-64 end, and what they refer to by their own address. */
+#include "thin/elf/elf_code.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 enum { longest = 15 };
 
@@ -92,22 +93,9 @@ static form form_of_map(unsigned map, uint8_t opcode, bool is_evex) {
 }
 
 static bool is_prefix(uint8_t byte) {
-  switch (byte) {
-  case 0x26:
-  case 0x2e:
-  case 0x36:
-  case 0x3e:
-  case 0x64:
-  case 0x65:
-  case 0x66:
-  case 0x67:
-  case 0xf0:
-  case 0xf2:
-  case 0xf3:
-    return true;
-  default:
-    return false;
-  }
+  static const uint8_t prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
+                                     0x66, 0x67, 0xf0, 0xf2, 0xf3};
+  return memchr(prefixes, byte, sizeof prefixes) != NULL;
 }
 
 size_t x86_instruction_length(const uint8_t *code, size_t size, size_t *out_displacement) {

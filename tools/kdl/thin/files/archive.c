@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/magic.h"
 #include "thin/kinds.h"
 
 #include <inttypes.h>
@@ -15,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[] = "!<arch>\n", thin_magic[] = "!<thin>\n";
-enum { magic_size = 8, header_size = 60, size_at = 48, size_width = 10 };
+enum { magic_size = KDL_MAGIC_ARCHIVE_SIZE, header_size = 60, size_at = 48, size_width = 10 };
 
 typedef struct {
   uint64_t at;   /* of its header */
@@ -32,11 +32,6 @@ typedef struct {
   size_t count;
   size_t capacity;
 } archive;
-
-bool thin_is_archive(const uint8_t *data, uint64_t size) {
-  return size >= magic_size &&
-         (memcmp(data, magic, magic_size) == 0 || memcmp(data, thin_magic, magic_size) == 0);
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
@@ -83,14 +78,7 @@ static kdl_status read_members(archive *a) {
                       "%s: found an index of symbols as BSD's ar writes it (__.SYMDEF), expected "
                       "GNU's; 'llvm-ar --format=gnu' writes one",
                       input->name);
-    if (a->count == a->capacity) {
-      size_t more = a->capacity ? a->capacity * 2 : 64;
-      member *members = realloc(a->members, more * sizeof *members);
-      if (!members)
-        return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
-      a->members = members;
-      a->capacity = more;
-    }
+    a->members = xgrow(a->members, a->count, &a->capacity, 64, sizeof *a->members);
     a->members[a->count++] = m;
     at = m.data + m.size + (m.size & 1);
   }
@@ -141,49 +129,47 @@ static kdl_status move_index(const archive *a, const member *m, uint8_t *index) 
   return KDL_OK;
 }
 
-static bool is_index(const thin_input *input, const member *m) {
-  return is_named(input->data + m->at, "/") || is_named(input->data + m->at, "/SYM64/");
+/* What a member holds, with fewer images. *out_index is where the index is in the output, if it is
+ * the index. */
+static kdl_status put_body(const archive *a, const member *m, thin_output *out,
+                           uint8_t **out_index) {
+  const thin_input *input = a->work->input;
+  const uint8_t *header = input->data + m->at;
+  thin_range body = {m->data + m->name, m->size - m->name};
+  const uint8_t *data = input->data + body.at;
+  if (is_named(header, "/") || is_named(header, "/SYM64/")) {
+    *out_index = thin_output_add_room(out, (size_t)m->size);
+    memcpy(*out_index, data, (size_t)m->size);
+    return KDL_OK;
+  }
+  switch (thin_sniff(data, body.size)) {
+  case THIN_KIND_OBJECT:
+    return thin_object(a->work, body, out);
+  case THIN_KIND_OFFLOAD:
+    thin_note_gone(a->work, body);
+    return thin_offload_binaries(a->work, body, NULL, out);
+  case THIN_KIND_CONTAINER:
+    thin_note_gone(a->work, body);
+    return thin_sequence(a->work, body, NULL, out);
+  default:
+    thin_output_add(out, data, body.size);
+    return KDL_OK;
+  }
 }
 
 static kdl_status put_member(const archive *a, member *m, thin_output *out, uint8_t **out_index) {
   const thin_input *input = a->work->input;
-  thin_range body = {m->data + m->name, m->size - m->name};
-  const uint8_t *data = input->data + body.at;
   m->new_at = out->size;
   uint8_t *header = thin_output_add_room(out, header_size);
-  if (!header)
-    return kdl_error_status();
   memcpy(header, input->data + m->at, header_size);
-  kdl_status status = thin_output_add(out, input->data + m->data, m->name);
-  uint64_t before = out->size - m->name;
-  if (status == KDL_OK && is_index(input, m)) {
-    *out_index = thin_output_add_room(out, (size_t)m->size);
-    if (*out_index)
-      memcpy(*out_index, data, (size_t)m->size);
-    status = *out_index || m->size == 0 ? KDL_OK : kdl_error_status();
-  } else if (status == KDL_OK && thin_is_object(data, body.size)) {
-    status = thin_object(a->work, body, out);
-  } else if (status == KDL_OK && thin_is_offload_binary(data, body.size)) {
-    status = thin_offload_binaries(a->work, body, NULL, out);
-    thin_note_gone(a->work, body);
-  } else if (status == KDL_OK && thin_is_container(data, body.size)) {
-    status = thin_sequence(a->work, body, NULL, out);
-    thin_note_gone(a->work, body);
-  } else if (status == KDL_OK) {
-    status = thin_output_add(out, data, body.size);
-  }
-  if (status != KDL_OK)
-    return status;
+  uint64_t before = out->size;
+  thin_output_add(out, input->data + m->data, m->name);
+  KDL_TRY(put_body(a, m, out, out_index));
   uint64_t size = out->size - before;
   char text[24];
   snprintf(text, sizeof text, "%-10" PRIu64, size);
   memcpy(header + size_at, text, size_width);
-  if (size & 1) {
-    uint8_t *padding = thin_output_add_room(out, 1);
-    if (!padding)
-      return kdl_error_status();
-    *padding = '\n';
-  }
+  thin_output_add(out, "\n", size & 1);
   return KDL_OK;
 }
 
@@ -192,14 +178,13 @@ kdl_status thin_archive(const thin_work *work, thin_output *out) {
   archive a = {.work = work};
   uint8_t *index = NULL;
   const member *index_of = NULL;
-  if (memcmp(input->data, thin_magic, magic_size) == 0)
+  if (memcmp(input->data, KDL_MAGIC_THIN_ARCHIVE, magic_size) == 0)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: found a thin archive, which names files and holds none, expected one with "
                     "its members: thin those",
                     input->name);
   kdl_status status = read_members(&a);
-  if (status == KDL_OK)
-    status = thin_output_add(out, input->data, magic_size);
+  thin_output_add(out, input->data, magic_size);
   for (size_t i = 0; i < a.count && status == KDL_OK; ++i) {
     uint8_t *found = NULL;
     status = put_member(&a, &a.members[i], out, &found);

@@ -6,17 +6,14 @@
  * elsewhere, or sections share bytes, the object stays as it is.
  */
 #include "base/bytes.h"
-#include "base/error.h"
+#include "base/elf_file.h"
 #include "thin/kinds.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-  uint64_t offset, size, alignment, flags;
-  uint32_t type, link, info;
-  uint64_t entry_size;
+  kdl_elf_section header;
   bool shrinks;
   thin_moves moves;
   thin_output made; /* of one that shrinks */
@@ -26,34 +23,25 @@ typedef struct {
   const thin_work *work;
   const uint8_t *data; /* of the object */
   uint64_t at, size;   /* in the file */
-  uint64_t headers;    /* offset of the section headers */
+  kdl_elf elf;
   section *sections;
   size_t count;
-  struct place {
-    uint64_t offset;
-    size_t index;
-  } *order; /* the sections with bytes, by their offset */
+  section **order; /* the sections with bytes, by their offset */
   size_t order_count;
 } object;
-
-bool thin_is_object(const uint8_t *data, uint64_t size) {
-  return size >= sizeof(Elf64_Ehdr) && memcmp(data, ELFMAG, SELFMAG) == 0 &&
-         data[EI_CLASS] == ELFCLASS64 && data[EI_DATA] == ELFDATA2LSB &&
-         kdl_load_u16(data + 16) == ET_REL;
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
 static bool has_bytes(const section *s) {
-  return s->type != SHT_NOBITS && s->type != SHT_NULL && s->size != 0;
+  return s->header.type != SHT_NOBITS && s->header.type != SHT_NULL && s->header.size != 0;
 }
 
 /* Whether SYCL's table of images is there, which tells sizes that no relocation does. */
-static bool has_sizes(const object *o, const section *names) {
+static bool has_sycl_table(const object *o, const kdl_elf_section *names) {
   static const char table[] = ".tgtimg";
   for (size_t i = 1; i < o->count; ++i) {
-    uint32_t name = kdl_load_u32(o->data + o->headers + i * sizeof(Elf64_Shdr));
+    uint32_t name = o->sections[i].header.name;
     if (kdl_in_range(name, sizeof table, names->size) &&
         memcmp(o->data + names->offset + name, table, sizeof table) == 0)
       return true;
@@ -63,162 +51,161 @@ static bool has_sizes(const object *o, const section *names) {
 
 /* False where the headers do not fit: such an object is left alone. */
 static bool read_sections(object *o) {
-  const uint8_t *header = o->data;
-  o->headers = kdl_load_u64(header + 40);
-  uint64_t entry = kdl_load_u16(header + 58);
-  o->count = kdl_load_u16(header + 60);
-  if (kdl_load_u16(header + 56) != 0 || entry != sizeof(Elf64_Shdr) || !o->headers)
+  kdl_elf *elf = &o->elf;
+  *elf = kdl_elf_load_header(o->data);
+  if (elf->segment_count != 0 || elf->section_size != sizeof(Elf64_Shdr) ||
+      elf->section_table < sizeof(Elf64_Ehdr) ||
+      !kdl_in_range(elf->section_table, sizeof(Elf64_Shdr), o->size))
     return false;
-  if (o->count == 0 && kdl_in_range(o->headers, sizeof(Elf64_Shdr), o->size))
-    o->count = kdl_load_u64(o->data + o->headers + 32);
-  if (o->count == 0 || o->count > o->size / sizeof(Elf64_Shdr) ||
-      !kdl_in_range(o->headers, o->count * sizeof(Elf64_Shdr), o->size))
-    return false;
-  o->sections = calloc(o->count, sizeof *o->sections);
-  o->order = calloc(o->count, sizeof *o->order);
-  if (!o->sections || !o->order)
-    return false;
-  for (size_t i = 0; i < o->count; ++i) {
-    const uint8_t *raw = o->data + o->headers + i * sizeof(Elf64_Shdr);
-    o->sections[i] = (section){.type = kdl_load_u32(raw + 4),
-                               .flags = kdl_load_u64(raw + 8),
-                               .offset = kdl_load_u64(raw + 24),
-                               .size = kdl_load_u64(raw + 32),
-                               .link = kdl_load_u32(raw + 40),
-                               .info = kdl_load_u32(raw + 44),
-                               .alignment = kdl_load_u64(raw + 48),
-                               .entry_size = kdl_load_u64(raw + 56)};
-    if (has_bytes(&o->sections[i]) &&
-        !kdl_in_range(o->sections[i].offset, o->sections[i].size, o->size))
-      return false;
+  if (kdl_elf_is_extended(elf)) {
+    kdl_elf_section first = kdl_elf_load_section(elf, o->data + elf->section_table);
+    kdl_elf_extend(elf, &first);
   }
-  uint64_t names = kdl_load_u16(header + 62);
-  if (names == SHN_XINDEX)
-    names = o->sections[0].link;
-  return names < o->count && o->sections[names].type == SHT_STRTAB && /* whose bytes are kept */
-         !has_sizes(o, &o->sections[names]);
+  if (elf->section_count == 0 ||
+      elf->section_count > (o->size - elf->section_table) / sizeof(Elf64_Shdr))
+    return false;
+  o->count = (size_t)elf->section_count;
+  o->sections = xcalloc(o->count, sizeof *o->sections);
+  o->order = xcalloc(o->count, sizeof *o->order);
+  for (size_t i = 0; i < o->count; ++i) {
+    section *s = &o->sections[i];
+    s->header = kdl_elf_load_section(elf, o->data + elf->section_table + i * sizeof(Elf64_Shdr));
+    if (!has_bytes(s))
+      continue;
+    if (!kdl_in_range(s->header.offset, s->header.size, o->size))
+      return false;
+    o->order[o->order_count++] = s;
+  }
+  if (elf->section_names >= o->count)
+    return false;
+  const kdl_elf_section *names = &o->sections[elf->section_names].header;
+  return names->type == SHT_STRTAB && !has_sycl_table(o, names);
 }
 
-static int by_offset(const void *a, const void *b) {
-  const struct place *x = a, *y = b;
-  return x->offset != y->offset ? (x->offset < y->offset ? -1 : 1) : 0;
+static int compare_offsets(const void *left, const void *right) {
+  uint64_t a = (*(section *const *)left)->header.offset;
+  uint64_t b = (*(section *const *)right)->header.offset;
+  return (a > b) - (a < b);
 }
 
 /* False where sections share bytes with each other or with a header. */
 static bool order_sections(object *o) {
-  for (size_t i = 0; i < o->count; ++i) {
-    if (has_bytes(&o->sections[i]))
-      o->order[o->order_count++] = (struct place){o->sections[i].offset, i};
-  }
-  qsort(o->order, o->order_count, sizeof *o->order, by_offset);
-  uint64_t end = sizeof(Elf64_Ehdr);
-  uint64_t headers_end = o->headers + o->count * sizeof(Elf64_Shdr);
+  qsort(o->order, o->order_count, sizeof *o->order, compare_offsets);
+  uint64_t end = sizeof(Elf64_Ehdr), headers = o->elf.section_table;
+  uint64_t headers_end = headers + o->count * sizeof(Elf64_Shdr);
   for (size_t i = 0; i < o->order_count; ++i) {
-    const section *s = &o->sections[o->order[i].index];
-    bool covers_headers = s->offset < headers_end && o->headers < s->offset + s->size;
+    const kdl_elf_section *s = &o->order[i]->header;
+    bool covers_headers = s->offset < headers_end && headers < s->offset + s->size;
     bool odd_alignment = s->alignment & (s->alignment - 1) || s->alignment > 1 << 21;
     if (s->offset < end || covers_headers || odd_alignment)
       return false;
     end = s->offset + s->size;
   }
-  return o->headers >= sizeof(Elf64_Ehdr);
+  return true;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* What points into a section                                                                   */
 
-/* Where a byte that something points to is now: the first of a container, or one that lies in none.
- */
-static bool find_new(const thin_moves *moves, uint64_t old, uint64_t *out_new) {
+/* The last move that begins at an offset of the section or before it, or NULL. */
+static const thin_move *find_move(const thin_moves *moves, uint64_t old) {
   size_t low = 0, high = moves->count;
   while (high - low > 1) {
     size_t middle = low + (high - low) / 2;
     *(moves->items[middle].from <= old ? &low : &high) = middle;
   }
-  if (high == 0)
-    return false;
-  const thin_move *move = &moves->items[low];
-  bool is_inside = old >= move->from && old - move->from < move->size;
-  if (!is_inside || (old != move->from && move->new_size != move->size))
+  return high && moves->items[low].from <= old ? &moves->items[low] : NULL;
+}
+
+/* Where a byte that something points to is now: the first of a container, or one that lies in none.
+ */
+static bool find_new_offset(const thin_moves *moves, uint64_t old, uint64_t *out_new) {
+  const thin_move *move = find_move(moves, old);
+  if (!move || old - move->from >= move->size ||
+      (old != move->from && move->new_size != move->size))
     return false;
   *out_new = move->to + (old - move->from);
   return true;
 }
 
-static const thin_move *find_move(const thin_moves *moves, uint64_t from) {
-  for (size_t i = 0; i < moves->count; ++i) {
-    if (moves->items[i].from == from)
-      return &moves->items[i];
-  }
-  return NULL;
-}
-
-static uint8_t *copy_table(const object *o, const section *table, thin_output *out) {
+static uint8_t *copy_table(const object *o, const kdl_elf_section *table, thin_output *out) {
   uint8_t *made = thin_output_add_room(out, (size_t)table->size);
-  return made ? memcpy(made, o->data + table->offset, (size_t)table->size) : NULL;
+  return memcpy(made, o->data + table->offset, (size_t)table->size);
 }
 
-/* The symbols of a table with their new values; NULL where one has none. */
-static uint8_t *move_symbols(const object *o, const section *table, thin_output *out) {
-  uint8_t *made = copy_table(o, table, out);
-  for (uint64_t at = 0; made && at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym)) {
-    uint8_t *symbol = made + at;
-    uint16_t index = kdl_load_u16(symbol + 6);
-    uint64_t value = kdl_load_u64(symbol + 8), size = kdl_load_u64(symbol + 16), now;
-    if (index == SHN_UNDEF || index >= o->count || !o->sections[index].shrinks ||
-        ELF64_ST_TYPE(symbol[4]) == STT_SECTION)
-      continue;
-    const thin_moves *moves = &o->sections[index].moves;
-    if (value == o->sections[index].size && size == 0) { /* its end */
-      kdl_store_u64(symbol + 8, o->sections[index].made.size);
-      continue;
-    }
-    if (!find_new(moves, value, &now))
-      return NULL;
-    const thin_move *move = find_move(moves, value);
-    kdl_store_u64(symbol + 8, now);
-    if (move && size == move->size)
-      kdl_store_u64(symbol + 16, move->new_size);
-    else if (size == o->sections[index].size - value)
-      kdl_store_u64(symbol + 16, o->sections[index].made.size - now);
-    else if (move && size > move->new_size)
-      return NULL;
+/* A symbol with its new value and size; false where it has none. */
+static bool move_symbol(const object *o, uint8_t *raw) {
+  kdl_elf_symbol symbol = kdl_elf_load_symbol(&o->elf, raw);
+  if (!symbol.is_defined || symbol.section >= o->count || !o->sections[symbol.section].shrinks ||
+      symbol.type == STT_SECTION)
+    return true;
+  const section *of = &o->sections[symbol.section];
+  uint64_t old_size = of->header.size, new_size = of->made.size, now;
+  uint8_t *value = raw + offsetof(Elf64_Sym, st_value), *size = raw + offsetof(Elf64_Sym, st_size);
+  if (symbol.address == old_size && symbol.size == 0) { /* its end */
+    kdl_store_u64(value, new_size);
+    return true;
   }
-  return made;
+  if (!find_new_offset(&of->moves, symbol.address, &now))
+    return false;
+  const thin_move *move = find_move(&of->moves, symbol.address);
+  bool is_start = move->from == symbol.address;
+  kdl_store_u64(value, now);
+  if (is_start && symbol.size == move->size)
+    kdl_store_u64(size, move->new_size);
+  else if (symbol.size == old_size - symbol.address)
+    kdl_store_u64(size, new_size - now);
+  else if (is_start && symbol.size > move->new_size)
+    return false;
+  return true;
+}
+
+static bool move_symbols(const object *o, const kdl_elf_section *table, thin_output *out) {
+  uint8_t *made = copy_table(o, table, out);
+  if (table->entry_size != sizeof(Elf64_Sym) || o->count >= SHN_LORESERVE)
+    return false;
+  for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym)) {
+    if (!move_symbol(o, made + at))
+      return false;
+  }
+  return true;
 }
 
 /* The section that a relocation's symbol is of, where it is a symbol of a section. */
-static const section *section_of(const object *o, const section *relocations, uint64_t info) {
-  const section *symbols = relocations->link < o->count ? &o->sections[relocations->link] : NULL;
-  uint64_t at = (info >> 32) * sizeof(Elf64_Sym);
-  if (!symbols || symbols->type != SHT_SYMTAB ||
-      !kdl_in_range(at, sizeof(Elf64_Sym), symbols->size))
+static const section *section_of(const object *o, const kdl_elf_section *relocations,
+                                 uint64_t info) {
+  uint64_t at = ELF64_R_SYM(info) * sizeof(Elf64_Sym);
+  if (relocations->link >= o->count)
     return NULL;
-  const uint8_t *symbol = o->data + symbols->offset + at;
-  uint16_t index = kdl_load_u16(symbol + 6);
-  return ELF64_ST_TYPE(symbol[4]) == STT_SECTION && index < o->count ? &o->sections[index] : NULL;
+  const kdl_elf_section *symbols = &o->sections[relocations->link].header;
+  if (symbols->type != SHT_SYMTAB || !kdl_in_range(at, sizeof(Elf64_Sym), symbols->size))
+    return NULL;
+  kdl_elf_symbol symbol = kdl_elf_load_symbol(&o->elf, o->data + symbols->offset + at);
+  return symbol.type == STT_SECTION && symbol.section < o->count ? &o->sections[symbol.section]
+                                                                 : NULL;
 }
 
-static uint8_t *move_relocations(const object *o, const section *table, thin_output *out) {
+static bool move_relocations(const object *o, const kdl_elf_section *table, thin_output *out) {
   uint8_t *made = copy_table(o, table, out);
-  for (uint64_t at = 0; made && at + sizeof(Elf64_Rela) <= table->size; at += sizeof(Elf64_Rela)) {
-    uint8_t *entry = made + at;
+  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->size; at += sizeof(Elf64_Rela)) {
+    uint8_t *addend = made + at + offsetof(Elf64_Rela, r_addend);
     uint64_t now;
-    const section *to = section_of(o, table, kdl_load_u64(entry + 8));
+    const section *to =
+        section_of(o, table, kdl_load_u64(made + at + offsetof(Elf64_Rela, r_info)));
     if (!to || !to->shrinks)
       continue;
-    if (!find_new(&to->moves, kdl_load_u64(entry + 16), &now))
-      return NULL;
-    kdl_store_u64(entry + 16, now);
+    if (!find_new_offset(&to->moves, kdl_load_u64(addend), &now))
+      return false;
+    kdl_store_u64(addend, now);
   }
-  return made;
+  return true;
 }
 
 /* Relocations of what a section that shrank holds would have to move too, and there are none in
  * images; those of the older kind keep what they add in the bytes that they are for. */
 static bool has_odd_relocations(const object *o) {
   for (size_t i = 0; i < o->count; ++i) {
-    const section *s = &o->sections[i];
+    const kdl_elf_section *s = &o->sections[i].header;
     bool is_own = s->type == SHT_RELA && s->info < o->count && o->sections[s->info].shrinks;
     if (s->size && (is_own || s->type == SHT_REL))
       return true;
@@ -229,140 +216,117 @@ static bool has_odd_relocations(const object *o) {
 /* ------------------------------------------------------------------------------------------ */
 /* Writing                                                                                      */
 
-/* What is made for a part lies in the arena of the whole. */
-static void lend_arena(thin_output *out, thin_output *part) {
-  part->arena = out->arena;
-  out->arena = (kdl_arena){.blocks = NULL};
-}
-
-static void take_arena(thin_output *out, thin_output *part) {
-  out->arena = part->arena;
-  part->arena = (kdl_arena){.blocks = NULL};
+/* Moves an arena from one output to another: what is made for a part lies in that of the whole. */
+static void hand_over_arena(thin_output *from, thin_output *to) {
+  to->arena = from->arena;
+  from->arena = (kdl_arena){.blocks = NULL};
 }
 
 static kdl_status shrink_sections(object *o, thin_output *out, bool *out_any) {
   kdl_status status = KDL_OK;
-  *out_any = false;
   for (size_t i = 0; i < o->count && status == KDL_OK; ++i) {
     section *s = &o->sections[i];
-    if (!has_bytes(s) || s->flags & SHF_COMPRESSED)
-      continue;
-    thin_range range = {o->at + s->offset, s->size};
-    if (!thin_loses_any(o->work, range))
+    thin_range range = {o->at + s->header.offset, s->header.size};
+    if (!has_bytes(s) || s->header.flags & SHF_COMPRESSED || !thin_loses_any(o->work, range))
       continue;
     s->shrinks = *out_any = true;
-    lend_arena(out, &s->made);
-    status = thin_is_offload_binary(o->data + s->offset, s->size)
+    hand_over_arena(out, &s->made);
+    status = thin_sniff(o->data + s->header.offset, s->header.size) == THIN_KIND_OFFLOAD
                  ? thin_offload_binaries(o->work, range, &s->moves, &s->made)
                  : thin_sequence(o->work, range, &s->moves, &s->made);
-    take_arena(out, &s->made);
+    hand_over_arena(&s->made, out);
   }
   return status;
-}
-
-static bool is_table(const object *o, const section *s) {
-  return s->type == SHT_SYMTAB && s->entry_size == sizeof(Elf64_Sym) && o->count < SHN_LORESERVE;
 }
 
 /* A section with its bytes as they become; false where they cannot be made. */
-static bool put_section(object *o, const section *s, thin_output *out, kdl_status *out_status) {
-  if (s->shrinks) {
-    *out_status = thin_output_append(out, &s->made, 0, s->made.size);
-    return true;
-  }
-  if (s->type == SHT_SYMTAB)
-    return is_table(o, s) && move_symbols(o, s, out) != NULL;
-  if (s->type == SHT_RELA)
-    return move_relocations(o, s, out) != NULL;
-  *out_status = thin_output_add(out, o->data + s->offset, s->size);
+static bool put_section(const object *o, const section *s, thin_output *out) {
+  if (s->shrinks)
+    thin_output_append(out, &s->made, 0, s->made.size);
+  else if (s->header.type == SHT_SYMTAB)
+    return move_symbols(o, &s->header, out);
+  else if (s->header.type == SHT_RELA)
+    return move_relocations(o, &s->header, out);
+  else
+    thin_output_add(out, o->data + s->header.offset, s->header.size);
   return true;
 }
 
-static kdl_status align(thin_output *out, uint64_t start, uint64_t alignment) {
-  uint64_t padding = alignment > 1 ? -(out->size - start) & (alignment - 1) : 0;
-  return padding ? thin_output_add_zeros(out, padding) : KDL_OK;
+static void align_output(thin_output *out, uint64_t alignment) {
+  if (alignment > 1)
+    thin_output_add_zeros(out, -out->size & (alignment - 1));
+}
+
+static uint8_t *offset_field(uint8_t *table, size_t index) {
+  return table + index * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset);
 }
 
 /* A section without bytes stands where the next one with some does. */
-static void place_empty(const object *o, uint8_t *table, uint64_t end) {
+static void place_empty_sections(const object *o, uint8_t *table, uint64_t end) {
   for (size_t i = 1; i < o->count; ++i) {
-    const section *s = &o->sections[i];
     size_t next = 0;
-    if (has_bytes(s))
+    if (has_bytes(&o->sections[i]))
       continue;
-    while (next < o->order_count && o->order[next].offset < s->offset)
+    while (next < o->order_count && o->order[next]->header.offset < o->sections[i].header.offset)
       ++next;
     uint64_t at = end;
     if (next < o->order_count)
-      at = kdl_load_u64(table + o->order[next].index * sizeof(Elf64_Shdr) + 24);
-    kdl_store_u64(table + i * sizeof(Elf64_Shdr) + 24, at);
+      at = kdl_load_u64(offset_field(table, (size_t)(o->order[next] - o->sections)));
+    kdl_store_u64(offset_field(table, i), at);
   }
 }
 
-/* *out_done is false where the object must stay as it is; `out` is then to be thrown away. */
-static kdl_status put_object(object *o, thin_output *out, bool *out_done) {
-  uint64_t start = out->size;
+/* False where the object must stay as it is; `out`, which was empty, is then to be thrown away. */
+static bool put_object(const object *o, thin_output *out) {
+  size_t table_size = o->count * sizeof(Elf64_Shdr);
   uint8_t *header = thin_output_add_room(out, sizeof(Elf64_Ehdr));
-  uint8_t *table = kdl_arena_alloc(&out->arena, o->count * sizeof(Elf64_Shdr));
-  if (!header || !table)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", o->work->input->name);
+  uint8_t *table = xarena_alloc(&out->arena, table_size);
   memcpy(header, o->data, sizeof(Elf64_Ehdr));
-  memcpy(table, o->data + o->headers, o->count * sizeof(Elf64_Shdr));
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < o->order_count && status == KDL_OK; ++i) {
-    const section *s = &o->sections[o->order[i].index];
-    uint8_t *raw = table + o->order[i].index * sizeof(Elf64_Shdr);
-    status = align(out, start, s->alignment);
+  memcpy(table, o->data + o->elf.section_table, table_size);
+  for (size_t i = 0; i < o->order_count; ++i) {
+    const section *s = o->order[i];
+    uint8_t *field = offset_field(table, (size_t)(s - o->sections));
+    align_output(out, s->header.alignment);
     uint64_t at = out->size;
-    if (status == KDL_OK && !put_section(o, s, out, &status)) {
-      *out_done = false;
-      return KDL_OK;
-    }
-    kdl_store_u64(raw + 24, at - start);
-    kdl_store_u64(raw + 32, out->size - at);
+    if (!put_section(o, s, out))
+      return false;
+    kdl_store_u64(field, at);
+    kdl_store_u64(field + 8, out->size - at); /* sh_size */
   }
-  if (status == KDL_OK)
-    status = align(out, start, 8);
-  place_empty(o, table, out->size - start);
-  kdl_store_u64(header + 40, out->size - start);
-  if (status == KDL_OK)
-    status = thin_output_add(out, table, o->count * sizeof(Elf64_Shdr));
-  *out_done = status == KDL_OK;
-  return status;
-}
-
-static void free_object(object *o) {
-  for (size_t i = 0; o->sections && i < o->count; ++i) {
-    free(o->sections[i].moves.items);
-    thin_output_free(&o->sections[i].made);
-  }
-  free(o->sections);
-  free(o->order);
+  align_output(out, 8);
+  place_empty_sections(o, table, out->size);
+  kdl_store_u64(header + offsetof(Elf64_Ehdr, e_shoff), out->size);
+  thin_output_add(out, table, table_size);
+  return true;
 }
 
 kdl_status thin_object(const thin_work *work, thin_range range, thin_output *out) {
   object o = {
       .work = work, .data = work->input->data + range.at, .at = range.at, .size = range.size};
-  bool any = false, done = false;
+  bool loses = thin_loses_any(work, range), any = false, done = false;
   kdl_status status = KDL_OK;
   thin_output made = {.count = 0};
-  if (thin_loses_any(work, range) && read_sections(&o) && order_sections(&o))
+  if (loses && read_sections(&o) && order_sections(&o))
     status = shrink_sections(&o, out, &any);
   if (status == KDL_OK && any && !has_odd_relocations(&o)) {
-    lend_arena(out, &made);
-    status = put_object(&o, &made, &done);
-    take_arena(out, &made);
+    hand_over_arena(out, &made);
+    done = put_object(&o, &made);
+    hand_over_arena(&made, out);
   }
-  if (status == KDL_OK && done)
-    status = thin_output_append(out, &made, 0, made.size);
+  if (done)
+    thin_output_append(out, &made, 0, made.size);
   else if (status == KDL_OK)
-    status = thin_output_add(out, o.data, range.size);
-  for (size_t i = 0; done && i < o.count; ++i) {
-    if (o.sections[i].shrinks)
-      thin_note_gone(work, (thin_range){range.at + o.sections[i].offset, o.sections[i].size});
+    thin_output_add(out, o.data, range.size);
+  for (size_t i = 0; i < o.count; ++i) {
+    section *s = &o.sections[i];
+    if (done && s->shrinks)
+      thin_note_gone(work, (thin_range){range.at + s->header.offset, s->header.size});
+    free(s->moves.items);
+    thin_output_free(&s->made);
   }
-  work->report->stayed += !done && thin_loses_any(work, range);
+  work->report->stayed += loses && !done;
   thin_output_free(&made);
-  free_object(&o);
+  free(o.sections);
+  free(o.order);
   return status;
 }

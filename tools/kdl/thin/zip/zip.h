@@ -31,7 +31,7 @@ typedef struct zip_archive {
   const char *name;
   zip_member *members; /* in the order of the directory */
   size_t count;
-  size_t *order; /* by their place in the file */
+  zip_member **order; /* by their place in the file */
   uint64_t directory, directory_size;
   const uint8_t *comment;
   size_t comment_size;
@@ -64,15 +64,15 @@ kdl_status zip_replace(const zip_archive *archive, zip_member *member, const voi
 /* The whole archive with what was replaced and dropped. */
 kdl_status zip_write(zip_archive *archive, thin_output *out);
 
-/* Rewrites a wheel's RECORD, and drops signatures of it, where a member was changed. */
+/* Rewrites a wheel's RECORD, and drops signatures of it: after members were changed. */
 kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena);
 
 /* Called for each member with device code: what became of it, or in `left` why it stays. */
-typedef void thin_zip_tell(void *user, const char *member, const thin_choice *choice,
-                           const thin_report *report, const char *left);
+typedef void thin_zip_visit(void *user, const char *member, const thin_choice *choice,
+                            const thin_report *report, const char *left);
 
 /* Thins every member. `input` has no library. */
-kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_tell *tell,
+kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_visit *visit,
                     void *user, thin_report *out_report, thin_output *out);
 
 #endif

@@ -10,8 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 /* What is to be said of the members, once the archive is written. */
 typedef struct {
@@ -19,37 +17,26 @@ typedef struct {
   char *left; /* why it stays as it is, or NULL */
   size_t kept, gone;
   uint64_t old_size, new_size;
-} told;
+} member_report;
 
 typedef struct {
-  told *items;
+  member_report *items;
   size_t count, capacity;
-  bool failed;
-} told_list;
+} member_reports;
 
-static void tell(void *user, const char *member, const thin_choice *choice,
-                 const thin_report *report, const char *left) {
-  told_list *list = user;
-  if (list->count == list->capacity) {
-    size_t more = list->capacity ? list->capacity * 2 : 64;
-    told *items = realloc(list->items, more * sizeof *items);
-    if (!items) {
-      list->failed = true;
-      return;
-    }
-    list->items = items;
-    list->capacity = more;
-  }
-  told *item = &list->items[list->count++];
-  *item = (told){.name = strdup(member), .left = left ? strdup(left) : NULL};
-  list->failed = list->failed || !item->name || (left && !item->left);
+static void add_member_report(void *user, const char *member, const thin_choice *choice,
+                              const thin_report *report, const char *left) {
+  member_reports *list = user;
+  list->items = xgrow(list->items, list->count, &list->capacity, 64, sizeof *list->items);
+  member_report *item = &list->items[list->count++];
+  *item = (member_report){.name = xstrdup(member), .left = left ? xstrdup(left) : NULL};
   for (size_t i = 0; choice && i < choice->count; ++i)
     ++*(report->went[i] ? &item->gone : &item->kept);
   item->old_size = report ? report->old_size : 0;
   item->new_size = report ? report->new_size : 0;
 }
 
-static void put_member(cli_json *json, const told *item) {
+static void put_member_json(cli_json *json, const member_report *item) {
   cli_json_begin_object(json);
   cli_json_put_text(json, "member", item->name);
   if (item->left) {
@@ -63,22 +50,22 @@ static void put_member(cli_json *json, const told *item) {
   cli_json_end_object(json);
 }
 
-static kdl_status print_json(const thin_input *input, const told_list *list,
+static kdl_status print_json(const thin_input *input, const member_reports *list,
                              const thin_report *report, const char *output) {
   cli_json json = {.file = stdout};
   thin_put_file(&json, input, report, output);
   cli_json_put_array(&json, "members");
   for (size_t i = 0; i < list->count; ++i)
-    put_member(&json, &list->items[i]);
+    put_member_json(&json, &list->items[i]);
   cli_json_end_array(&json);
   cli_json_end_object(&json);
   return cli_output_flush();
 }
 
-static kdl_status print_text(const thin_input *input, const told_list *list,
+static kdl_status print_text(const thin_input *input, const member_reports *list,
                              const thin_report *report) {
   for (size_t i = 0; i < list->count; ++i) {
-    const told *item = &list->items[i];
+    const member_report *item = &list->items[i];
     if (item->left)
       printf("%s: stays as it is: %s\n", item->name, item->left);
     else
@@ -89,42 +76,16 @@ static kdl_status print_text(const thin_input *input, const told_list *list,
   return cli_output_flush();
 }
 
-typedef struct {
-  const thin_source *source;
-  const thin_output *out;
-  const char *path;
-  bool is_in_place;
-} writing;
-
-static kdl_status write_archive(void *user, int fd) {
-  const writing *w = user;
-  thin_mapped from = {w->source->bytes.data, w->source->bytes.size, w->source->fd};
-  struct stat info;
-  KDL_TRY(thin_output_write(w->out, &from, fd, false, w->path));
-  KDL_TRY(thin_source_check(w->source, w->is_in_place));
-  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
-    thin_source_give(w->source, fd, w->path);
-  return KDL_OK;
-}
-
 static kdl_status thin(const cli_args *args, const thin_source *source, const thin_input *input,
                        const thin_rules *rules, const char *output) {
   thin_report report;
   thin_output out = {.count = 0};
-  told_list list = {.count = 0};
-  kdl_status status = thin_zip(rules, input, tell, &list, &report, &out);
-  if (status == KDL_OK && list.failed)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  member_reports list = {.count = 0};
+  kdl_status status = thin_zip(rules, input, add_member_report, &list, &report, &out);
   if (status == KDL_OK && list.count == 0)
     status = kdl_fail(KDL_NO_MATCH, "%s: found no member with device code", input->name);
-  bool is_in_place = cli_args_has(args, "in-place");
-  bool is_needed = report.is_changed || !is_in_place;
-  if (status == KDL_OK && output && is_needed) {
-    if (is_in_place)
-      thin_source_note_links(source);
-    status =
-        cli_output_save_by(output, write_archive, &(writing){source, &out, output, is_in_place});
-  }
+  if (status == KDL_OK)
+    status = thin_save(args, source, input, &out, &report, output);
   if (status == KDL_OK && cli_args_has(args, "json"))
     status = print_json(input, &list, &report, output);
   else if (status == KDL_OK && (!output || cli_args_has(args, "verbose")))

@@ -5,7 +5,6 @@
 #include "check/check.h"
 #include "container/codec/codec.h"
 #include "system/file.h"
-#include "thin/command.h"
 #include "thin/zip/zip.h"
 
 #include <errno.h>
@@ -20,10 +19,6 @@ static kdl_status damaged(const zip_archive *z, uint64_t at, const char *problem
   return kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": zip: %s", z->name, at, problem);
 }
 
-bool thin_is_zip(const uint8_t *data, uint64_t size) {
-  return size >= ZIP_END_SIZE && (kdl_load_u32(data) == ZIP_LOCAL || kdl_load_u32(data) == ZIP_END);
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* The end                                                                                      */
 
@@ -32,7 +27,7 @@ static kdl_status read_end(zip_archive *z, uint64_t *out_count) {
   zip_source source = {.data = z->data, .size = z->size};
   zip_end_found found = zip_find_end(&source, true, &end);
   if (found == ZIP_END_SHORT)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
+    cli_out_of_memory();
   if (found == ZIP_END_MISSING)
     return damaged(z, z->size, "found no end of the directory");
   if (end.is_split)
@@ -85,8 +80,7 @@ static kdl_status read_local(const zip_archive *z, zip_member *m) {
 
 static kdl_status read_members(zip_archive *z, uint64_t count) {
   const uint8_t *from = z->data + z->directory, *end = from + z->directory_size;
-  kdl_status status = KDL_OK;
-  for (uint64_t i = 0; i < count && status == KDL_OK; ++i) {
+  for (uint64_t i = 0; i < count; ++i) {
     uint64_t at = (uint64_t)(from - z->data);
     zip_member *m = &z->members[z->count];
     const char *problem = zip_read_entry(from, (size_t)(end - from), &m->entry);
@@ -100,47 +94,35 @@ static kdl_status read_members(zip_archive *z, uint64_t count) {
                       "folder",
                       z->name, at, (int)(m->entry.name.length < 80 ? m->entry.name.length : 80),
                       m->entry.name.data);
-    status = read_local(z, m);
+    KDL_TRY(read_local(z, m));
     from += m->entry.size;
   }
-  if (status == KDL_OK && from != end)
-    status = damaged(z, (uint64_t)(from - z->data), "found more in the directory than its members");
-  return status;
+  return from == end ? KDL_OK
+                     : damaged(z, (uint64_t)(from - z->data),
+                               "found more in the directory than its members");
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Members against each other                                                                   */
 
-typedef struct {
-  uint64_t at;
-  size_t index;
-} place;
-
-static int by_place(const void *a, const void *b) {
-  const place *x = a, *y = b;
-  return (x->at > y->at) - (x->at < y->at);
+static int compare_members(const void *left, const void *right) {
+  uint64_t a = (*(zip_member *const *)left)->entry.header;
+  uint64_t b = (*(zip_member *const *)right)->entry.header;
+  return (a > b) - (a < b);
 }
 
 static kdl_status order_members(zip_archive *z) {
-  place *places = calloc(z->count + 1, sizeof *places);
-  z->order = calloc(z->count + 1, sizeof *z->order);
-  if (!places || !z->order) {
-    free(places);
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
-  }
+  z->order = xcalloc(z->count, sizeof *z->order);
   for (size_t i = 0; i < z->count; ++i)
-    places[i] = (place){z->members[i].entry.header, i};
-  qsort(places, z->count, sizeof *places, by_place);
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < z->count && status == KDL_OK; ++i) {
-    zip_member *m = &z->members[places[i].index];
-    z->order[i] = places[i].index;
-    m->end = i + 1 < z->count ? places[i + 1].at : z->directory;
+    z->order[i] = &z->members[i];
+  qsort(z->order, z->count, sizeof *z->order, compare_members);
+  for (size_t i = 0; i < z->count; ++i) {
+    zip_member *m = z->order[i];
+    m->end = i + 1 < z->count ? z->order[i + 1]->entry.header : z->directory;
     if (m->data + m->entry.packed > m->end)
-      status = damaged(z, m->entry.header, "found a member that shares bytes with another");
+      return damaged(z, m->entry.header, "found a member that shares bytes with another");
   }
-  free(places);
-  return status;
+  return KDL_OK;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -151,9 +133,7 @@ static int by_name(const void *a, const void *b) {
 }
 
 static kdl_status refuse_twins(const zip_archive *z) {
-  kdl_string *names = calloc(z->count + 1, sizeof *names);
-  if (!names)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
+  kdl_string *names = xcalloc(z->count, sizeof *names);
   for (size_t i = 0; i < z->count; ++i)
     names[i] = z->members[i].entry.name;
   qsort(names, z->count, sizeof *names, by_name);
@@ -172,12 +152,9 @@ kdl_status zip_read(const uint8_t *data, uint64_t size, const char *name,
                     zip_archive *out_archive) {
   uint64_t count = 0;
   *out_archive = (zip_archive){.data = data, .size = size, .name = name};
-  kdl_status status = read_end(out_archive, &count);
-  if (status == KDL_OK) {
-    out_archive->members = calloc((size_t)count + 1, sizeof *out_archive->members);
-    status = out_archive->members ? read_members(out_archive, count)
-                                  : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
-  }
+  KDL_TRY(read_end(out_archive, &count));
+  out_archive->members = xcalloc((size_t)count, sizeof *out_archive->members);
+  kdl_status status = read_members(out_archive, count);
   if (status == KDL_OK)
     status = order_members(out_archive);
   if (status == KDL_OK)

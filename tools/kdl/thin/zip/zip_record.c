@@ -5,7 +5,6 @@
  * no longer and is dropped.
  */
 #include "base/error.h"
-#include "base/text_stream.h"
 #include "cli/report.h"
 #include "digests/sha256.h"
 #include "thin/zip/zip.h"
@@ -112,26 +111,22 @@ static kdl_status rewrite(zip_archive *archive, zip_member *record, const record
                           kdl_arena *arena) {
   zip_bytes old;
   KDL_TRY(zip_inflate(archive, record, &old));
-  char *text = NULL, *path = malloc(old.size + 1);
-  size_t size = 0;
+  static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors put it first */
+  const char *data = (const char *)old.data;
+  char *text, *path = xmalloc(old.size);
+  size_t size, start = old.size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;
   recorder r = *from;
-  r.to = kdl_text_stream(&text, &size);
-  if (path && r.to) {
-    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors put it first */
-    const char *data = (const char *)old.data;
-    size_t start = old.size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;
-    fwrite(data, 1, start, r.to);
-    for (size_t at = start; at < old.size;) {
-      size_t length = line_length(data + at, old.size - at);
-      put_line(&r, data + at, length, path);
-      at += length;
-    }
+  r.to = xtext_stream(&text, &size);
+  fwrite(data, 1, start, r.to);
+  for (size_t at = start; at < old.size;) {
+    size_t length = line_length(data + at, old.size - at);
+    put_line(&r, data + at, length, path);
+    at += length;
   }
-  bool is_whole = path && r.to && !ferror(r.to);
-  if (r.to && fclose(r.to) != 0)
-    is_whole = false;
-  kdl_status status = is_whole ? zip_replace(archive, record, text, size, arena)
-                               : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", archive->name);
+  if (ferror(r.to))
+    cli_out_of_memory();
+  xtext_close(r.to);
+  kdl_status status = zip_replace(archive, record, text, size, arena);
   free(path);
   free(text);
   zip_release(&old);
@@ -139,13 +134,8 @@ static kdl_status rewrite(zip_archive *archive, zip_member *record, const record
 }
 
 kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena) {
-  recorder r = {.changed = calloc(archive->count + 1, sizeof *r.changed)};
-  if (!r.changed)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", archive->name);
-  bool any = false;
-  for (size_t i = 0; i < archive->count; ++i)
-    any = any || archive->members[i].is_changed;
-  for (size_t i = 0; any && i < archive->count; ++i) {
+  recorder r = {.changed = xcalloc(archive->count, sizeof *r.changed)};
+  for (size_t i = 0; i < archive->count; ++i) {
     zip_member *m = &archive->members[i];
     if (is_metadata(m->entry.name, "RECORD.jws") || is_metadata(m->entry.name, "RECORD.p7s")) {
       m->is_dropped = true;
@@ -157,7 +147,7 @@ kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena) {
   }
   qsort(r.changed, r.count, sizeof *r.changed, by_name);
   kdl_status status = KDL_OK;
-  for (size_t i = 0; any && i < archive->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < archive->count && status == KDL_OK; ++i) {
     if (is_metadata(archive->members[i].entry.name, "RECORD"))
       status = rewrite(archive, &archive->members[i], &r, arena);
   }

@@ -2,11 +2,9 @@
 /* The members of an archive that hold device code, each thinned as a file by itself would be. */
 #include "base/error.h"
 #include "check/check.h"
-#include "image/image.h"
 #include "library/library.h"
 #include "thin/zip/zip.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +17,7 @@ typedef struct {
 typedef struct {
   const thin_rules *rules;
   zip_archive *archive;
-  thin_zip_tell *tell;
+  thin_zip_visit *visit;
   void *user;
   kdl_arena *arena;
   thin_report *sum;
@@ -40,10 +38,8 @@ static kdl_status choose_for(const thinning *work, const cli_devices *devices, s
   rules.devices = devices;
   kdl_status status = thin_choose(&rules, lib, name, out_choice);
   if (status == KDL_NO_MATCH && devices->count < 2 && to && !to->refusal) {
-    to->refusal = kdl_arena_format(work->arena, "%s: %s", name + strlen(work->archive->name) + 1,
-                                   reason(name));
-    if (!to->refusal)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+    to->refusal =
+        xarena_format(work->arena, "%s: %s", name + strlen(work->archive->name) + 1, reason(name));
   }
   for (size_t i = 0; status == KDL_OK && to && i < (devices->count ? devices->count : 1); ++i)
     to[i].is_served = true;
@@ -58,9 +54,7 @@ static kdl_status choose(const thinning *work, kdl_library *lib, const char *nam
   kdl_status status = choose_for(work, all, work->services, lib, name, out_choice);
   if (status != KDL_NO_MATCH || all->count < 2)
     return status;
-  cli_device *items = calloc(all->count, sizeof *items);
-  if (!items)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  cli_device *items = xcalloc(all->count, sizeof *items);
   cli_devices some = {.items = items};
   for (size_t i = 0; i < all->count && (status == KDL_OK || status == KDL_NO_MATCH); ++i) {
     cli_devices one = {.items = &all->items[i], .count = 1};
@@ -117,11 +111,7 @@ static kdl_status read_again(const thin_input *input, const thin_choice *choice,
 static kdl_status replace(const thinning *work, zip_member *member, const thin_input *input,
                           const thin_choice *choice, const thin_report *report,
                           const thin_output *out) {
-  uint8_t *bytes = malloc((size_t)out->size + 1);
-  if (!bytes)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %.*s", work->archive->name,
-                    (int)member->entry.name.length, member->entry.name.data);
-  thin_output_read(out, 0, bytes, (size_t)out->size);
+  uint8_t *bytes = thin_output_bytes(out);
   kdl_status status = read_again(input, choice, report, bytes, (size_t)out->size);
   if (status == KDL_OK)
     status = zip_replace(work->archive, member, bytes, (size_t)out->size, work->arena);
@@ -137,17 +127,17 @@ static kdl_status thin_library(const thinning *work, zip_member *member, const c
   const char *shown = name + strlen(work->archive->name) + 1;
   kdl_status status = choose(work, input->lib, name, &choice);
   if (status == KDL_NO_MATCH) {
-    work->tell(work->user, shown, NULL, NULL, reason(name));
+    work->visit(work->user, shown, NULL, NULL, reason(name));
     status = KDL_OK;
   } else if (status == KDL_OK) {
     status = thin_file(input, &choice, &(thin_shape){.sparse = false}, &report, &out);
     if (status == KDL_OK && report.is_changed)
       status = replace(work, member, input, &choice, &report, &out);
     if (status == KDL_UNSUPPORTED) {
-      work->tell(work->user, shown, NULL, NULL, reason(name));
+      work->visit(work->user, shown, NULL, NULL, reason(name));
       status = KDL_OK;
     } else if (status == KDL_OK) {
-      work->tell(work->user, shown, &choice, &report, NULL);
+      work->visit(work->user, shown, &choice, &report, NULL);
       add_up(work->sum, &report);
     }
   }
@@ -157,35 +147,21 @@ static kdl_status thin_library(const thinning *work, zip_member *member, const c
   return status;
 }
 
-/* Whether there is device code: a shared object without any is one image, the host's own. */
-static bool has_device_code(const kdl_library *lib, uint64_t size) {
-  const kdl_container *container = lib->container;
-  const kdl_image *first = container->images;
-  return container->count > 1 ||
-         (container->count == 1 && (first->offset != 0 || first->stored_size != size));
-}
-
 static kdl_status thin_member(const thinning *work, zip_member *member) {
-  uint8_t head[KDL_SNIFF_SIZE];
+  uint8_t head[THIN_SNIFF_SIZE];
   size_t size;
-  kdl_status status = zip_peek(work->archive, member, head, sizeof head, &size);
-  if (status != KDL_OK || !check_is_code(head, size))
-    return status;
+  KDL_TRY(zip_peek(work->archive, member, head, sizeof head, &size));
+  if (!check_is_code(head, size))
+    return KDL_OK;
   zip_bytes bytes;
-  char *name;
-  status = zip_inflate(work->archive, member, &bytes);
-  if (status != KDL_OK)
-    return status;
-  if (asprintf(&name, "%s!%.*s", work->archive->name, (int)member->entry.name.length,
-               member->entry.name.data) < 0) {
-    zip_release(&bytes);
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->archive->name);
-  }
+  KDL_TRY(zip_inflate(work->archive, member, &bytes));
+  char *name = xasprintf("%s!%.*s", work->archive->name, (int)member->entry.name.length,
+                         member->entry.name.data);
   thin_input input = {.data = bytes.data, .size = bytes.size, .name = name, .fd = -1};
   kdl_open_opts opts = {.size = sizeof opts, .name = name};
-  status = kdl_open_memory(bytes.data, bytes.size, &opts, &input.lib);
+  kdl_status status = kdl_open_memory(bytes.data, bytes.size, &opts, &input.lib);
   if (status == KDL_OK) {
-    if (has_device_code(input.lib, input.size))
+    if (kdl_image_count(input.lib) && thin_has_device_code(&input))
       status = thin_library(work, member, name, &input);
     kdl_close(input.lib);
   } else if (check_has_none(status)) {
@@ -196,20 +172,17 @@ static kdl_status thin_member(const thinning *work, zip_member *member) {
   return status;
 }
 
-kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_tell *tell,
+kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_visit *visit,
                     void *user, thin_report *out_report, thin_output *out) {
   zip_archive archive;
   *out_report = (thin_report){.old_size = input->size};
-  kdl_status status = zip_read(input->data, input->size, input->name, &archive);
-  if (status != KDL_OK)
-    return status;
-  service *services = calloc(rules->devices->count + 1, sizeof *services);
-  thinning work = {rules, &archive, tell, user, &out->arena, out_report, services};
-  if (!services)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  KDL_TRY(zip_read(input->data, input->size, input->name, &archive));
+  service *services = xcalloc(rules->devices->count + 1, sizeof *services);
+  thinning work = {rules, &archive, visit, user, &out->arena, out_report, services};
+  kdl_status status = KDL_OK;
   for (size_t i = 0; i < archive.count && status == KDL_OK; ++i) {
-    status = thin_member(&work, &archive.members[archive.order[i]]);
-    out_report->is_changed |= archive.members[archive.order[i]].is_changed;
+    status = thin_member(&work, archive.order[i]);
+    out_report->is_changed |= archive.order[i]->is_changed;
   }
   if (status == KDL_OK)
     status = check_services(&work);
@@ -219,7 +192,7 @@ kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_t
     if (status == KDL_OK)
       status = zip_write(&archive, out);
   } else if (status == KDL_OK) {
-    status = thin_output_add(out, input->data, input->size);
+    thin_output_add(out, input->data, input->size);
   }
   out_report->new_size = out->size;
   zip_free(&archive);

@@ -52,14 +52,9 @@ kdl_status zip_replace(const zip_archive *archive, zip_member *member, const voi
     packed = (const uint8_t *)stream + zlib_header;
     packed_size -= zlib_header + zlib_check;
   }
-  uint8_t *kept = kdl_arena_alloc(arena, packed_size + 1);
-  if (kept)
-    memcpy(kept, packed, packed_size);
-  free(stream);
-  if (!kept)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", archive->name);
   member->is_changed = true;
-  member->new_data = kept;
+  member->new_data = (const uint8_t *)xarena_string(arena, packed, packed_size).data;
+  free(stream);
   member->new_packed = packed_size;
   member->new_inflated = size;
   member->new_crc = crc_of(data, size);
@@ -116,17 +111,14 @@ static kdl_status put_local(const zip_archive *z, const zip_member *m, thin_outp
   size_t old_extra, name = m->entry.name.length, used = 0;
   const uint8_t *extra = local_extra(z, m, &old_extra);
   size_t room = ZIP_LOCAL_SIZE + name + old_extra + 20 + 4 + padding_unit;
-  uint8_t *made = kdl_arena_alloc(&out->arena, room);
-  if (!made)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
+  uint8_t *made = xarena_alloc(&out->arena, room);
   memcpy(made, z->data + m->entry.header, ZIP_LOCAL_SIZE + name);
   uint8_t *fields = made + ZIP_LOCAL_SIZE + name;
   if (m->is_changed) {
-    uint8_t *rest = malloc(old_extra + 1);
-    if (!rest)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
+    uint8_t *rest = xmalloc(old_extra);
+    bool is_wide = is_large(m->new_inflated) || is_large(m->new_packed);
     size_t left = copy_extra(rest, extra, old_extra, wide_id);
-    if (is_large(m->new_inflated) || is_large(m->new_packed)) {
+    if (is_wide) {
       kdl_store_u16(fields, wide_id);
       kdl_store_u16(fields + 2, 16);
       kdl_store_u64(fields + 4, m->new_inflated);
@@ -137,12 +129,8 @@ static kdl_status put_local(const zip_archive *z, const zip_member *m, thin_outp
     free(rest);
     kdl_store_u16(made + 6, (uint16_t)(m->entry.flags & ~(unsigned)ZIP_DESCRIPTOR));
     kdl_store_u32(made + 14, m->new_crc);
-    kdl_store_u32(made + 18, used >= 20 && is_large(m->new_inflated | m->new_packed)
-                                 ? UINT32_MAX
-                                 : (uint32_t)m->new_packed);
-    kdl_store_u32(made + 22, used >= 20 && is_large(m->new_inflated | m->new_packed)
-                                 ? UINT32_MAX
-                                 : (uint32_t)m->new_inflated);
+    kdl_store_u32(made + 18, is_wide ? UINT32_MAX : (uint32_t)m->new_packed);
+    kdl_store_u32(made + 22, is_wide ? UINT32_MAX : (uint32_t)m->new_inflated);
   } else {
     used = copy_extra(fields, extra, old_extra, padding_id);
   }
@@ -157,15 +145,14 @@ static kdl_status put_local(const zip_archive *z, const zip_member *m, thin_outp
   if (used > UINT16_MAX)
     return kdl_fail(KDL_BAD_FILE, "%s: zip: found extra fields without room for more", z->name);
   kdl_store_u16(made + 28, (uint16_t)used);
-  return thin_output_add(out, made, ZIP_LOCAL_SIZE + name + used);
+  thin_output_add(out, made, ZIP_LOCAL_SIZE + name + used);
+  return KDL_OK;
 }
 
 static kdl_status put_entry(const zip_archive *z, const zip_member *m, thin_output *out) {
   size_t name = kdl_load_u16(m->entry.bytes + 28), extra = kdl_load_u16(m->entry.bytes + 30);
   size_t comment = kdl_load_u16(m->entry.bytes + 32);
-  uint8_t *made = kdl_arena_alloc(&out->arena, m->entry.size + 28);
-  if (!made)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
+  uint8_t *made = xarena_alloc(&out->arena, m->entry.size + 28);
   memcpy(made, m->entry.bytes, ZIP_ENTRY_SIZE + name);
   uint64_t packed = m->is_changed ? m->new_packed : m->entry.packed;
   uint64_t inflated = m->is_changed ? m->new_inflated : m->entry.inflated;
@@ -198,16 +185,14 @@ static kdl_status put_entry(const zip_archive *z, const zip_member *m, thin_outp
     return kdl_fail(KDL_BAD_FILE, "%s: zip: found extra fields without room for more", z->name);
   kdl_store_u16(made + 30, (uint16_t)used);
   memcpy(to + used, m->entry.bytes + ZIP_ENTRY_SIZE + name + extra, comment);
-  return thin_output_add(out, made, ZIP_ENTRY_SIZE + name + used + comment);
+  thin_output_add(out, made, ZIP_ENTRY_SIZE + name + used + comment);
+  return KDL_OK;
 }
 
-static kdl_status put_end(const zip_archive *z, size_t count, uint64_t directory,
-                          thin_output *out) {
+static void put_end(const zip_archive *z, size_t count, uint64_t directory, thin_output *out) {
   uint64_t size = out->size - directory, at = out->size;
   bool wide = z->is_wide || count >= UINT16_MAX || is_large(size) || is_large(directory);
-  uint8_t *made = kdl_arena_alloc(&out->arena, ZIP_END64_SIZE + ZIP_LOCATOR_SIZE + ZIP_END_SIZE);
-  if (!made)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
+  uint8_t *made = xarena_alloc(&out->arena, ZIP_END64_SIZE + ZIP_LOCATOR_SIZE + ZIP_END_SIZE);
   memset(made, 0, ZIP_END64_SIZE + ZIP_LOCATOR_SIZE + ZIP_END_SIZE);
   uint8_t *to = made;
   if (wide) {
@@ -232,8 +217,8 @@ static kdl_status put_end(const zip_archive *z, size_t count, uint64_t directory
   kdl_store_u32(to + 16, is_large(directory) ? UINT32_MAX : (uint32_t)directory);
   kdl_store_u16(to + 20, (uint16_t)z->comment_size);
   to += ZIP_END_SIZE;
-  kdl_status status = thin_output_add(out, made, (uint64_t)(to - made));
-  return status == KDL_OK ? thin_output_add(out, z->comment, z->comment_size) : status;
+  thin_output_add(out, made, (uint64_t)(to - made));
+  thin_output_add(out, z->comment, z->comment_size);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -241,32 +226,31 @@ static kdl_status put_end(const zip_archive *z, size_t count, uint64_t directory
 
 static kdl_status put_member(const zip_archive *z, zip_member *m, thin_output *out) {
   m->new_header = out->size;
-  if (m->is_changed) {
-    kdl_status status = put_local(z, m, out);
-    return status == KDL_OK ? thin_output_add(out, m->new_data, m->new_packed) : status;
-  }
-  if (is_aligned(z, m)) {
-    kdl_status status = put_local(z, m, out);
-    return status == KDL_OK ? thin_output_add(out, z->data + m->data, m->end - m->data) : status;
-  }
-  return thin_output_add(out, z->data + m->entry.header, m->end - m->entry.header);
+  bool has_new_header = m->is_changed || is_aligned(z, m);
+  if (has_new_header)
+    KDL_TRY(put_local(z, m, out));
+  uint64_t from = has_new_header ? m->data : m->entry.header;
+  if (m->is_changed)
+    thin_output_add(out, m->new_data, m->new_packed);
+  else
+    thin_output_add(out, z->data + from, m->end - from);
+  return KDL_OK;
 }
 
 kdl_status zip_write(zip_archive *archive, thin_output *out) {
   size_t kept = 0;
-  uint64_t first = archive->count ? archive->members[archive->order[0]].entry.header : 0;
-  kdl_status status = thin_output_add(out, archive->data, first);
-  for (size_t i = 0; i < archive->count && status == KDL_OK; ++i) {
-    zip_member *m = &archive->members[archive->order[i]];
-    if (!m->is_dropped)
-      status = put_member(archive, m, out);
+  thin_output_add(out, archive->data, archive->count ? archive->order[0]->entry.header : 0);
+  for (size_t i = 0; i < archive->count; ++i) {
+    if (!archive->order[i]->is_dropped)
+      KDL_TRY(put_member(archive, archive->order[i], out));
   }
   uint64_t directory = out->size;
-  for (size_t i = 0; i < archive->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < archive->count; ++i) {
     if (archive->members[i].is_dropped)
       continue;
     ++kept;
-    status = put_entry(archive, &archive->members[i], out);
+    KDL_TRY(put_entry(archive, &archive->members[i], out));
   }
-  return status == KDL_OK ? put_end(archive, kept, directory, out) : status;
+  put_end(archive, kept, directory, out);
+  return KDL_OK;
 }

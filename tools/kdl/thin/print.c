@@ -9,17 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 
+void thin_note_image(const kdl_image_info *image, bool is_kept, const char *why) {
+  char room[CLI_IMAGE_KIND_ROOM];
+  cli_note("image %zu (%s%s%.64s): %s: %s", image->index, cli_image_kind_name(image, room),
+           image->arch.length ? " " : "", image->arch.data, is_kept ? "kept" : "dropped", why);
+}
+
 static void note_images(const thin_choice *choice, const thin_report *report) {
   for (size_t i = 0; i < choice->count; ++i) {
     kdl_image_info image = {.size = sizeof image};
     kdl_image_get(choice->lib, i, &image);
-    if (cli_image_kind_is_container(image.kind))
-      continue;
-    char room[CLI_IMAGE_KIND_ROOM];
-    cli_note("image %zu (%s%s%.64s): %s: %s", i, cli_image_kind_name(&image, room),
-             image.arch.length ? " " : "", image.arch.data, report->went[i] ? "dropped" : "kept",
-             !report->went[i] && !choice->kept[i] ? "it cannot be taken out"
-             : choice->why[i]                     ? choice->why[i]
+    bool is_kept = !report->went[i];
+    if (!cli_image_kind_is_container(image.kind))
+      thin_note_image(&image, is_kept,
+                      is_kept && !choice->kept[i] ? "it cannot be taken out"
+                      : choice->why[i]            ? choice->why[i]
                                                   : "");
   }
 }
@@ -92,29 +96,39 @@ static const char *const left_words[THIN_LEFT_WHYS] = {
     [THIN_LEFT_BARE] = "they are in no container, and others know where they lie",
 };
 
-/* More than holes' rounding to pages leaves. */
-enum { zeros_worth_saying = 64 * 1024 };
-
-static const char *why_zeros(const thin_report *report) {
+/* Why bytes that went are still in the file; NULL where they are no more than what rounding holes
+ * to pages leaves. */
+static const char *why_zeros(const thin_report *report, bool is_sparse) {
+  enum { worth_saying = 64 * 1024 };
+  if (report->zeroed_bytes < worth_saying || is_sparse)
+    return NULL;
   return report->stayed ? "not all pointers to their containers are known, which cannot move"
                         : "the holes are too small or too many for segments of their own";
+}
+
+/* To memory that is there: the file was written, and nothing may fail any more. */
+static size_t format_left(char *to, size_t room, const thin_report *report, size_t why) {
+  const thin_left *left = &report->left[why];
+  bool is_one = left->images == 1;
+  char bytes[32];
+  return (size_t)snprintf(to, room, "%zu image%s that nothing asked for stay%s (%s): %s",
+                          left->images, is_one ? "" : "s", is_one ? "s" : "",
+                          show(left->bytes, bytes), left_words[why]);
 }
 
 void thin_note_left(const thin_input *input, const thin_report *report, bool is_sparse) {
   char line[1024] = "", bytes[32];
   size_t used = 0;
+  const char *zeros = why_zeros(report, is_sparse);
   for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
-    const thin_left *left = &report->left[i];
-    if (left->images)
-      used += (size_t)snprintf(
-          line + used, sizeof line - used, "%s%zu image%s that nothing asked for stay%s (%s): %s",
-          used ? "; " : "", left->images, left->images == 1 ? "" : "s",
-          left->images == 1 ? "s" : "", show(left->bytes, bytes), left_words[i]);
+    if (!report->left[i].images)
+      continue;
+    used += (size_t)snprintf(line + used, sizeof line - used, "%s", used ? "; " : "");
+    used += format_left(line + used, sizeof line - used, report, i);
   }
-  if (report->zeroed_bytes >= zeros_worth_saying && !is_sparse)
-    used +=
-        (size_t)snprintf(line + used, sizeof line - used, "%s%s that went stay as zeros: %s",
-                         used ? "; " : "", show(report->zeroed_bytes, bytes), why_zeros(report));
+  if (zeros)
+    used += (size_t)snprintf(line + used, sizeof line - used, "%s%s that went stay as zeros: %s",
+                             used ? "; " : "", show(report->zeroed_bytes, bytes), zeros);
   if (used)
     cli_note("%s: %s", input->name, line);
 }
@@ -133,22 +147,20 @@ static kdl_status print_text(const thin_input *input, const thin_choice *choice,
     printf("  %zu containers: %zu moved, %zu must stay where they are; %zu mappings more\n",
            report->containers, report->moved, report->stayed, report->mappings);
   }
+  const char *zeros = why_zeros(report, is_sparse);
   if (report->zeroed_bytes)
     printf("  %s that went are zeros in the file%s%s\n", show(report->zeroed_bytes, more),
-           report->zeroed_bytes >= zeros_worth_saying && !is_sparse ? ": " : "",
-           report->zeroed_bytes >= zeros_worth_saying && !is_sparse ? why_zeros(report) : "");
+           zeros ? ": " : "", zeros ? zeros : "");
   for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
-    const thin_left *left = &report->left[i];
-    if (left->images)
-      printf("  %zu image%s that nothing asked for stay%s (%s): %s\n", left->images,
-             left->images == 1 ? "" : "s", left->images == 1 ? "s" : "", show(left->bytes, more),
-             left_words[i]);
+    char line[256];
+    if (report->left[i].images && format_left(line, sizeof line, report, i))
+      printf("  %s\n", line);
   }
   return cli_output_flush();
 }
 
-kdl_status thin_tell(const cli_args *args, const thin_input *input, const thin_choice *choice,
-                     const thin_report *report, const char *output) {
+kdl_status thin_print(const cli_args *args, const thin_input *input, const thin_choice *choice,
+                      const thin_report *report, const char *output) {
   if (cli_args_has(args, "verbose"))
     note_images(choice, report);
   if (cli_args_has(args, "json"))

@@ -1,40 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ELF over memory, for the images that are ELF files: sections, strings, symbols and notes of
- * 32-bit and 64-bit files of either byte order. Every structure is checked when it is read, so a
- * caller only walks; a damaged part that is not asked for is not noticed.
+ * ELF files of 32 and 64 bits in either byte order, with the constants of <elf.h>.
+ *
+ *   kdl_elf_load_*   one structure out of bytes that the caller has: for those who read a file
+ *                    piece by piece, or go by other rules than the functions below
+ *   the others       a file in memory: sections, strings, symbols and notes. Every structure is
+ *                    checked when it is read, so a caller only walks; a damaged part that is not
+ *                    asked for is not noticed
  */
-#ifndef KDL_IMAGE_ELF_FILE_H
-#define KDL_IMAGE_ELF_FILE_H
+#ifndef KDL_BASE_ELF_FILE_H
+#define KDL_BASE_ELF_FILE_H
 
 #include <kdl/kdl.h>
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-  KDL_ELF_TYPE_REL = 1,
-
-  KDL_ELF_SECTION_PROGBITS = 1,
-  KDL_ELF_SECTION_SYMTAB = 2,
-  KDL_ELF_SECTION_STRTAB = 3,
-  KDL_ELF_SECTION_NOTE = 7,
-  KDL_ELF_SECTION_NOBITS = 8,
-  KDL_ELF_SECTION_DYNSYM = 11,
-
-  KDL_ELF_SYMBOL_OBJECT = 1,
-  KDL_ELF_SYMBOL_FUNC = 2,
-  KDL_ELF_SYMBOL_IFUNC = 10,
-  KDL_ELF_BIND_GLOBAL = 1,
-  KDL_ELF_BIND_WEAK = 2,
-};
+/* LLVM's type of sections with OffloadBinaries, which <elf.h> lacks. */
+#define KDL_SHT_LLVM_OFFLOADING UINT32_C(0x6fff4c0b)
 
 /* The longest name that is read. Mangled C++ kernel names of 10 KiB are real. */
 enum { KDL_ELF_LIMIT_NAME = 1 << 16 };
 
 typedef struct kdl_elf {
-  const uint8_t *data;
+  const uint8_t *data; /* NULL after kdl_elf_load_header */
   size_t size;
   bool is_64;
   bool is_big_endian;
@@ -43,11 +34,13 @@ typedef struct kdl_elf {
   uint16_t type;
   uint16_t machine;
   uint32_t flags;
+  uint16_t section_size; /* of a header */
+  uint16_t segment_size;
   uint64_t section_table;
   uint64_t section_count;
+  uint64_t section_names; /* the index of the string table */
   uint64_t segment_table;
   uint64_t segment_count;
-  uint64_t section_names; /* the index of the string table */
 } kdl_elf;
 
 /* Contents lie at [offset, offset + size) of the file. Only kdl_elf_find_section promises that this
@@ -57,12 +50,27 @@ typedef struct kdl_elf_section {
   uint64_t header; /* where its header lies, for messages */
   uint32_t name;
   uint32_t type;
-  uint32_t link;
+  uint64_t flags;
+  uint64_t address;
   uint64_t offset;
   uint64_t size;
+  uint32_t link;
+  uint32_t info;
   uint64_t alignment;
   uint64_t entry_size;
+  bool is_described; /* for container/formats: another section has a table of what is in it */
 } kdl_elf_section;
+
+typedef struct kdl_elf_segment {
+  uint32_t type;
+  uint32_t flags;
+  uint64_t offset;
+  uint64_t address;
+  uint64_t physical;
+  uint64_t file_size;
+  uint64_t memory_size;
+  uint64_t alignment;
+} kdl_elf_segment;
 
 typedef struct kdl_elf_symbol {
   uint32_t name; /* for kdl_elf_symbol_name */
@@ -70,8 +78,24 @@ typedef struct kdl_elf_symbol {
   uint8_t binding;
   uint8_t other;
   bool is_defined;
+  uint16_t section;
   uint64_t address;
+  uint64_t size;
 } kdl_elf_symbol;
+
+/* The sizes of the structures, by a file's class. */
+#define KDL_ELF_SIZE(elf, structure)                                                               \
+  ((elf)->is_64 ? sizeof(Elf64_##structure) : sizeof(Elf32_##structure))
+
+/* As the bytes have it, which are there: of a header, as many as its class takes. */
+kdl_elf kdl_elf_load_header(const uint8_t *raw);
+kdl_elf_section kdl_elf_load_section(const kdl_elf *elf, const uint8_t *raw);
+kdl_elf_segment kdl_elf_load_segment(const kdl_elf *elf, const uint8_t *raw);
+kdl_elf_symbol kdl_elf_load_symbol(const kdl_elf *elf, const uint8_t *raw);
+
+/* Whether counts are too large for the header, which then are in section 0; takes them from it. */
+bool kdl_elf_is_extended(const kdl_elf *elf);
+void kdl_elf_extend(kdl_elf *elf, const kdl_elf_section *first);
 
 typedef struct kdl_elf_symbols {
   kdl_elf_section table;
@@ -114,7 +138,8 @@ kdl_status kdl_elf_find_section_of(const kdl_elf *elf, const char *prefix, kdl_s
 kdl_status kdl_elf_section_name(const kdl_elf *elf, const kdl_elf_section *section,
                                 const char **out_name, size_t *out_length);
 
-/* The first symbol table of the given type (SYMTAB or DYNSYM); `count` is 0 where there is none. */
+/* The first symbol table of the given type (SHT_SYMTAB or SHT_DYNSYM); `count` is 0 where there is
+ * none. */
 kdl_status kdl_elf_open_symbols(const kdl_elf *elf, uint32_t type, kdl_elf_symbols *out_symbols);
 kdl_elf_symbol kdl_elf_read_symbol(const kdl_elf *elf, const kdl_elf_symbols *symbols,
                                    uint64_t index);

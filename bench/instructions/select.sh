@@ -19,6 +19,8 @@ each() {
 llvm() {
   found=$(instructions "$2" llvm_open_and_match "$program" "$2" "$1" llvm)
   printf '  %-42s %6d\n' "$1 images: LLVM, open and match" "$found"
+  found=$(instructions "$2" llvm_match "$program" "$2" "$1" llvm)
+  printf '  %-42s %6d\n' "$1 images: LLVM, match alone" "$found"
 }
 
 each 3 1000 problem_open 'kdl_open_memory' 1900

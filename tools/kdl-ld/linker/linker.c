@@ -290,8 +290,7 @@ static kdl_status provide(ld_linker *linker, kdl_string symbol) {
   linker->choices = choices;
   ld_choice *choice = &choices[linker->choice_count];
   const ld_candidate *chosen;
-  kdl_status status =
-      ld_choose(&linker->libraries, linker->request, symbol, linker->context, choice, &chosen);
+  kdl_status status = ld_choose(&linker->libraries, symbol, linker->context, choice, &chosen);
   ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
   if (status != KDL_OK)
     return status;

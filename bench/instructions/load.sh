@@ -22,7 +22,7 @@ row() {
 # The first load of a process reads what /etc/kdl and KDL_TRUST say of signatures: some 50 of kdl_prefetch's are its share.
 echo 'instructions, of a library with one image'
 row step_open 1150 kdl_open_memory
-row step_select 2920 kdl_sym
+row step_select 2720 kdl_sym
 row step_load 3300 kdl_prefetch
 row step_close 920 kdl_close
 echo 'instructions, of a library with 11 images'

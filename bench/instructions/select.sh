@@ -19,16 +19,18 @@ each() {
 llvm() {
   found=$(instructions "$2" llvm_open_and_match "$program" "$2" "$1" llvm)
   printf '  %-42s %6d\n' "$1 images: LLVM, open and match" "$found"
+  found=$(instructions "$2" llvm_match "$program" "$2" "$1" llvm)
+  printf '  %-42s %6d\n' "$1 images: LLVM, match alone" "$found"
 }
 
 each 3 1000 problem_open 'kdl_open_memory' 1900
-each 3 1000 problem_select_first 'first kdl_select' 3350
-each 3 1000 problem_select_again 'kdl_select, remembered' 1350
+each 3 1000 problem_select_first 'first kdl_select' 2650
+each 3 1000 problem_select_again 'kdl_select, remembered' 212
 each 3 1000 problem_close 'kdl_close' 250
 each 1000 5 problem_open 'kdl_open_memory' 450000
-each 1000 5 problem_select_first 'first kdl_select' 470000
+each 1000 5 problem_select_first 'first kdl_select' 145000
 if [ -n "${KDL_BENCH_LLVM:-}" ]; then
-  each 1000 5 problem_select_again 'kdl_select, remembered' 1350
+  each 1000 5 problem_select_again 'kdl_select, remembered' 212
   each 1000 5 problem_close 'kdl_close' 9500
   llvm 3 1000
   llvm 1000 50

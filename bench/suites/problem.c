@@ -25,13 +25,13 @@ static const image_row rows[] = {
     {"spirv64-unknown-unknown", "", spirv},
 };
 static const image_row last = {"amdgcn-amd-amdhsa", "gfx90a", object};
-static const char kernel[] = "saxpy";
+static const char kernel[] = "saxpy_f32_vector";
 
 static kdl_status add(kdl_writer *writer, const image_row *row) {
   static const char nothing[64];
   kdl_pair pairs[] = {{KDL_TEXT("triple"), kdl_text_of(row->triple)},
                       {KDL_TEXT("arch"), kdl_text_of(row->arch)},
-                      {KDL_TEXT("kdl.kernel.saxpy"), KDL_TEXT("rev=1")}};
+                      {KDL_TEXT("kdl.kernel.saxpy_f32_vector"), KDL_TEXT("rev=1")}};
   return kdl_writer_add(writer, &(kdl_writer_image){.size = sizeof(kdl_writer_image),
                                                     .declared_kind = row->declared_kind,
                                                     .offload_kind = KDL_OFFLOAD_HIP,

@@ -20,8 +20,8 @@
 
 static kdl_status try_image(kdl_kernel *kernel, size_t place) {
   const kdl_runtime *runtime = kernel->runtime;
-  uint32_t image = kernel->ranked.selection->images[place].image;
-  if (!kdl_device_permit(runtime->device, runtime->route, kernel->ranked.catalog, image))
+  uint32_t image = kernel->ranking->candidates[place].image;
+  if (!kdl_device_permit(runtime->device, runtime->route, &kernel->ranking->candidates[place]))
     return kdl_fail(KDL_DEVICE, "it needs AMX, and the system refused permission to use it");
   kdl_specialisation special = {kernel->constants ? kernel->name : NULL, kernel->constants};
   KDL_TRY(kdl_module_load(kernel->lib, runtime, image, special, &kernel->module));
@@ -65,15 +65,15 @@ static void say_bound(const kdl_kernel *kernel) {
   kdl_image_name(kernel->lib, kdl_kernel_image(kernel), name, sizeof name);
   kdl_debug(KDL_DEBUG_LOAD, "%s: bound to %s of %s, %s %zu of %zu", kernel->name, name,
             kernel->lib->container->name, kernel->place ? "fallback: choice" : "choice",
-            kernel->place + 1, kernel->ranked.selection->count);
+            kernel->place + 1, kernel->ranking->count);
 }
 
 /* For kdl_kernel_get. A failure that there is no memory for is left out. */
 static void keep_failure(kdl_kernel *kernel, size_t place, const char *name, kdl_status status) {
-  size_t most = kernel->ranked.selection->count;
+  size_t most = kernel->ranking->count;
   if (!kernel->failures)
     kernel->failures = kdl_arena_alloc(&kernel->told, most * sizeof *kernel->failures);
-  kdl_load_failure failure = {.image = kernel->ranked.selection->images[place].image,
+  kdl_load_failure failure = {.image = kernel->ranking->candidates[place].image,
                               .name = kdl_arena_format(&kernel->told, "%s", name),
                               .message = kdl_arena_format(&kernel->told, "%s", kdl_error_message()),
                               .status = status,
@@ -92,12 +92,12 @@ static void forget_failures(kdl_kernel *kernel) {
 /* The status and code of the whole are those of the image that was wanted most. *out_was_short says
  * whether memory was short for any. */
 static kdl_status try_images(kdl_kernel *kernel, bool *out_was_short) {
-  const kdl_selection *selection = kernel->ranked.selection;
+  const kdl_ranking *ranking = kernel->ranking;
   char tried[1536];
   kdl_out out = {tried, sizeof tried, 0};
   kdl_status first_status = KDL_OK;
   int64_t first_code = 0;
-  for (size_t i = 0; i < selection->count; ++i) {
+  for (size_t i = 0; i < ranking->count; ++i) {
     kdl_status status = try_image(kernel, i);
     if (status == KDL_OK) {
       say_bound(kernel);
@@ -105,7 +105,7 @@ static kdl_status try_images(kdl_kernel *kernel, bool *out_was_short) {
     }
     *out_was_short |= kdl_failed_of_shortage(status);
     char name[128];
-    kdl_image_name(kernel->lib, selection->images[i].image, name, sizeof name);
+    kdl_image_name(kernel->lib, ranking->candidates[i].image, name, sizeof name);
     if (i == 0) {
       first_status = status;
       first_code = kdl_error_code();
@@ -113,11 +113,11 @@ static kdl_status try_images(kdl_kernel *kernel, bool *out_was_short) {
     keep_failure(kernel, i, name, status);
     kdl_out_format(&out, "%s%s: %s", i ? "; " : "", name, kdl_error_message());
     kdl_debug(KDL_DEBUG_LOAD, "%s: %s failed: %s%s", kernel->name, name, kdl_error_message(),
-              i + 1 < selection->count ? "; trying the next" : "");
+              i + 1 < ranking->count ? "; trying the next" : "");
   }
   return kdl_fail_code(first_status, first_code,
                        "%s: %s: none of %zu images could be loaded on %s: %s",
-                       kernel->lib->container->name, kernel->name, selection->count,
+                       kernel->lib->container->name, kernel->name, ranking->count,
                        kernel->runtime->table->name, tried);
 }
 

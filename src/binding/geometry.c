@@ -9,7 +9,7 @@
 #include <string.h>
 
 void kdl_geometry_read_key(const kdl_kernel *kernel, size_t place, kdl_kernel_key *out_key) {
-  kdl_string value = kernel->ranked.selection->images[place].key;
+  kdl_string value = kernel->ranking->candidates[place].key;
   if (!value.data || !kdl_kernel_parse(value, out_key, NULL))
     *out_key = (kdl_kernel_key){0};
 }
@@ -60,7 +60,7 @@ kdl_status kdl_geometry_learn(kdl_kernel *kernel) {
 
 /* What the image itself says is read where its key leaves something open. */
 static kdl_image_geometry own_geometry(const kdl_kernel *kernel, size_t place) {
-  const kdl_eligible *image = &kernel->ranked.selection->images[place];
+  const kdl_candidate *image = &kernel->ranking->candidates[place];
   const void *data;
   size_t size;
   if (!kdl_image_has_geometry(image->kind) ||
@@ -86,20 +86,21 @@ static kdl_image_geometry geometry_of(const kdl_kernel *kernel, size_t place) {
 }
 
 /* Whether images say the same because their keys do, and nothing else says anything. */
-static bool have_same_key(const kdl_eligible *a, const kdl_eligible *b) {
+static bool have_same_key(const kdl_candidate *a, const kdl_candidate *b) {
   return a->key.data && b->key.data && kdl_text_equal(a->key, b->key) &&
          !kdl_image_has_geometry(a->kind) && !kdl_image_has_geometry(b->kind);
 }
 
 char *kdl_geometry_disagreement(const kdl_kernel *kernel) {
-  const kdl_selection *selection = kernel->ranked.selection;
+  const kdl_ranking *ranking = kernel->ranking;
   size_t same = 1;
-  while (same < selection->count && have_same_key(&selection->images[0], &selection->images[same]))
+  while (same < ranking->count &&
+         have_same_key(&ranking->candidates[0], &ranking->candidates[same]))
     ++same;
-  if (same >= selection->count)
+  if (same >= ranking->count)
     return NULL;
   kdl_image_geometry first = geometry_of(kernel, 0);
-  for (size_t i = same; i < selection->count; ++i) {
+  for (size_t i = same; i < ranking->count; ++i) {
     kdl_image_geometry other = geometry_of(kernel, i);
     if (memcmp(&first, &other, sizeof first) == 0)
       continue;
@@ -108,8 +109,8 @@ char *kdl_geometry_disagreement(const kdl_kernel *kernel) {
     if (asprintf(&words,
                  "image %u has block=%ux%ux%u tile=%ux%ux%u and image %u has block=%ux%ux%u "
                  "tile=%ux%ux%u, so that one grid means two problems; use kdl_launch_items",
-                 (unsigned)selection->images[0].image, a[0], a[1], a[2], c[0], c[1], c[2],
-                 (unsigned)selection->images[i].image, b[0], b[1], b[2], d[0], d[1], d[2]) < 0)
+                 (unsigned)ranking->candidates[0].image, a[0], a[1], a[2], c[0], c[1], c[2],
+                 (unsigned)ranking->candidates[i].image, b[0], b[1], b[2], d[0], d[1], d[2]) < 0)
       return NULL;
     return words;
   }

@@ -4,12 +4,12 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/sized.h"
 #include "base/text.h"
 #include "bitcode/constants.h"
 #include "device/spec.h"
 #include "library/scope.h"
-#include "system/lock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct {
   size_t route;
   kdl_status status;
   kdl_library *lib; /* the first that has an image; NULL: none */
-  kdl_ranked ranked;
+  const kdl_ranking *ranking;
 } answer;
 
 /* The handle itself lies in the library's arena. */
@@ -39,15 +39,20 @@ static void free_kernel(kdl_kernel *kernel) {
 }
 
 /* Kernels lie in modules, so they go first. */
-static void unbind(kdl_library *lib) {
+static void unbind(kdl_attachment *own, kdl_library *lib) {
+  kdl_bound *bound = (kdl_bound *)own;
   kdl_kernel *next;
-  for (kdl_kernel *kernel = atomic_load(&lib->kernels); kernel; kernel = next) {
+  for (kdl_kernel *kernel = atomic_load(&bound->kernels); kernel; kernel = next) {
     next = kernel->next;
     kdl_fork_remove(&kernel->fork);
     free_kernel(kernel);
   }
-  free(lib->specials);
-  kdl_modules_unload(lib);
+  kdl_modules_unload(bound, lib);
+}
+
+kdl_bound *kdl_bound_of(kdl_library *lib) {
+  kdl_attachment *known = kdl_library_attached(lib, unbind);
+  return (kdl_bound *)(known ? known : kdl_library_attach(lib, sizeof(kdl_bound), unbind));
 }
 
 /* Not yet one of the library's. NULL when out of memory. */
@@ -69,105 +74,62 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
         .items_entry = kdl_entry_resolve_items,
         .lib = found->lib,
         .runtime = runtime,
-        .name = found->ranked.selection->name.data,
+        .name = found->ranking->query.kernel.data,
         .constants = constants,
-        .ranked = found->ranked,
-        .key = found->ranked.selection->key,
+        .ranking = found->ranking,
+        .key = found->ranking->key,
     };
   return kernel;
 }
 
-static void add(kdl_library *lib, kdl_kernel *kernel) {
-  atomic_store_explicit(&lib->unbind, unbind, memory_order_relaxed);
-  kernel->next = atomic_load_explicit(&lib->kernels, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak_explicit(&lib->kernels, &kernel->next, kernel,
+static void add(kdl_bound *bound, kdl_kernel *kernel) {
+  kernel->next = atomic_load_explicit(&bound->kernels, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak_explicit(&bound->kernels, &kernel->next, kernel,
                                                 memory_order_release, memory_order_relaxed))
     ;
 }
 
-/* Where the handle with those constants is, or would be, in a table that has room. */
-static kdl_kernel **special_slot(kdl_kernel **slots, size_t mask, const kdl_selection *selection,
-                                 const char *constants) {
-  size_t at = (kdl_kernel_id_of(kdl_text_of(constants)).hash ^ selection->hash) & mask;
-  while (slots[at] &&
-         (slots[at]->ranked.selection != selection || strcmp(slots[at]->constants, constants) != 0))
-    at = (at + 1) & mask;
-  return &slots[at];
+static uint64_t hash_of(const answer *found) {
+  uint64_t hash = found->ranking->node.hash;
+  return found->asked->constants ? kdl_hash_add(hash, kdl_text_of(found->asked->constants)) : hash;
 }
 
-static kdl_kernel **slot_of(kdl_kernel **slots, size_t mask, const kdl_kernel *kernel) {
-  return special_slot(slots, mask, kernel->ranked.selection, kernel->constants);
+static kdl_kernel *kernel_of(const kdl_trie_node *node) {
+  return node ? (kdl_kernel *)((uintptr_t)node - offsetof(kdl_kernel, node)) : NULL;
 }
 
-/* At most half full. False when out of memory. */
-static bool make_special_room(kdl_library *lib) {
-  size_t mask = lib->special_mask ? lib->special_mask * 2 + 1 : 15;
-  if (lib->specials && lib->special_count * 2 <= lib->special_mask)
-    return true;
-  kdl_kernel **slots = calloc(mask + 1, sizeof *slots);
-  if (!slots)
-    return false;
-  for (size_t i = 0; lib->specials && i <= lib->special_mask; ++i) {
-    if (lib->specials[i])
-      *slot_of(slots, mask, lib->specials[i]) = lib->specials[i];
-  }
-  free(lib->specials);
-  lib->specials = slots;
-  lib->special_mask = mask;
-  atomic_store_explicit(&lib->unbind, unbind, memory_order_relaxed);
-  return true;
+static inline bool is_answer(const kdl_trie_node *node, const void *key) {
+  const kdl_kernel *kernel = kernel_of(node);
+  const answer *found = key;
+  const char *constants = found->asked->constants;
+  return kernel->ranking == found->ranking && !kernel->constants == !constants &&
+         (!constants || strcmp(kernel->constants, constants) == 0);
 }
 
-/* The handle with the constants, or `made` where it is not NULL; NULL when out of memory. */
-static kdl_kernel *find_special(const answer *found, kdl_kernel *made) {
-  kdl_library *lib = found->lib;
-  kdl_kernel *kernel = NULL;
-  kdl_lock(kdl_library_lock(lib));
-  if (make_special_room(lib)) {
-    kdl_kernel **slot = special_slot(lib->specials, lib->special_mask, found->ranked.selection,
-                                     found->asked->constants);
-    if (!*slot && made) {
-      add(lib, made);
-      *slot = made;
-      ++lib->special_count;
-    }
-    kernel = *slot;
-  }
-  kdl_unlock(kdl_library_lock(lib));
-  return kernel;
-}
-
-/* With constants, the handle is looked for among all of the library's that have some. One that
- * another thread has added meanwhile stays. */
-static kdl_kernel *special_handle_of(const answer *found, const kdl_runtime *runtime) {
-  kdl_kernel *kernel = find_special(found, NULL);
-  kdl_kernel *made = kernel ? NULL : make(found, runtime);
-  return made ? find_special(found, made) : kernel;
-}
-
-/* A selection stands for one kernel on one route of one device under one policy and tag: so it has
- * one handle without constants. Unless another thread was first: then that one's stays. A handle is
- * the library's before any caller has it: a fork may come in between, and the library's end in
- * the child has to find it. */
+/* A ranking is of one kernel on one route of one device under one policy and tag: so it has one
+ * handle for each set of constants. Unless another thread was first: then that one's stays. A
+ * handle is the library's before any caller has it: a fork may come in between, and the library's
+ * end in the child has to find it. NULL when out of memory. */
 static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
-  _Atomic(kdl_kernel *) *slot = &((kdl_selection *)(uintptr_t)found->ranked.selection)->handle;
-  kdl_kernel *kernel = atomic_load_explicit(slot, memory_order_acquire);
+  kdl_bound *bound = kdl_bound_of(found->lib);
+  if (!bound)
+    return NULL;
+  uint64_t hash = hash_of(found);
+  kdl_kernel *kernel = kernel_of(kdl_trie_find(&bound->handles, hash, is_answer, found));
   kdl_kernel *made = kernel ? NULL : make(found, runtime);
   if (!made)
     return kernel;
-  add(found->lib, made);
-  return atomic_compare_exchange_strong_explicit(slot, &kernel, made, memory_order_acq_rel,
-                                                 memory_order_acquire)
-             ? made
-             : kernel;
+  made->node.hash = hash;
+  add(bound, made);
+  return kernel_of(kdl_trie_add(&bound->handles, &made->node, is_answer, found));
 }
 
 static bool ask(void *user, kdl_library *lib) {
   answer *found = user;
   const handle_key *asked = found->asked;
   found->status =
-      kdl_library_rank(lib, asked->device, found->route, asked->name, asked->opts, &found->ranked);
-  if (found->status == KDL_OK && found->ranked.selection)
+      kdl_library_rank(lib, asked->device, found->route, asked->name, asked->opts, &found->ranking);
+  if (found->status == KDL_OK && found->ranking)
     found->lib = lib;
   return found->status != KDL_OK || found->lib;
 }
@@ -204,7 +166,7 @@ static kdl_status no_image(kdl_library *lib, const answer *found) {
 
 static kdl_status find_handle(kdl_library *lib, const handle_key *asked, kdl_kernel **out_kernel) {
   const kdl_runtime *runtime;
-  answer found;
+  answer found = {.asked = asked};
   KDL_TRY(find_route(lib, asked, &found));
   if (!found.lib)
     return no_image(lib, &found);
@@ -212,8 +174,7 @@ static kdl_status find_handle(kdl_library *lib, const handle_key *asked, kdl_ker
   /* Another thread was first, through another route, which is now the only one. */
   if (runtime->route != found.route)
     return find_handle(lib, asked, out_kernel);
-  kdl_kernel *kernel =
-      asked->constants ? special_handle_of(&found, runtime) : handle_of(&found, runtime);
+  kdl_kernel *kernel = handle_of(&found, runtime);
   if (!kernel)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", asked->name);
   *out_kernel = kernel;
@@ -268,17 +229,15 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
   KDL_TRY(kdl_sized_check(what, out_info));
   KDL_TRY(kdl_kernel_bind(kernel));
   const kdl_runtime *runtime = kernel->runtime;
-  uint32_t image = kdl_kernel_image(kernel);
-  kdl_image_rule rule;
-  kdl_catalog_compile(kernel->ranked.catalog, image, &rule);
+  const kdl_candidate *candidate = &kernel->ranking->candidates[kernel->place];
   kdl_kernel_info info = {
       .name = kernel->name,
       .library = kernel->lib->container->name,
       .device = kdl_runtime_line(runtime),
-      .fit = kdl_match_fit(&rule, &kdl_device_route(runtime->device, runtime->route)->rule),
-      .image = image,
+      .fit = candidate->fit,
+      .image = candidate->image,
       .place = kernel->place,
-      .image_count = kernel->ranked.selection->count,
+      .image_count = kernel->ranking->count,
       .kind = kernel->module->kind,
       .param_count = kernel->param_count,
       .params = kernel->loaded.params,

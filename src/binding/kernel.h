@@ -62,12 +62,13 @@ struct kdl_kernel {
   _Atomic(kdl_launch_entry *) shaped_entry; /* where launches by items go on with their grid */
 
   /* Its key, which does not change. */
-  kdl_kernel *next; /* of the library */
+  kdl_trie_node node; /* of the library's handles */
+  kdl_kernel *next;   /* of the library */
   kdl_library *lib;
   const kdl_runtime *runtime;
   const char *name;
   const char *constants; /* bitcode/constants.h; NULL: none */
-  kdl_ranked ranked;
+  const kdl_ranking *ranking;
 
   /* The answer: written once, by the thread whose work it is, before `binding`. */
   kdl_work work;
@@ -111,7 +112,7 @@ kdl_status kdl_kernel_bind(kdl_kernel *kernel);
 
 /* The image that was loaded. */
 static inline uint32_t kdl_kernel_image(const kdl_kernel *kernel) {
-  return kernel->ranked.selection->images[kernel->place].image;
+  return kernel->ranking->candidates[kernel->place].image;
 }
 
 /* ------------------------------------------------------------------------------------------ */

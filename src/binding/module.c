@@ -197,12 +197,15 @@ static kdl_module *find_among(kdl_module *newest, const kdl_runtime *runtime, ui
 /* One that another thread has added meanwhile stays. NULL when out of memory. */
 static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
                         const kdl_specialisation *special) {
-  kdl_module *newest = atomic_load_explicit(&lib->modules, memory_order_acquire);
+  kdl_bound *bound = kdl_bound_of(lib);
+  if (!bound)
+    return NULL;
+  kdl_module *newest = atomic_load_explicit(&bound->modules, memory_order_acquire);
   kdl_module *known = find_among(newest, runtime, image, special);
   kdl_module *made = known ? NULL : make(lib, runtime, image, special);
   while (made && !known) {
     made->next = newest;
-    if (atomic_compare_exchange_weak_explicit(&lib->modules, &newest, made, memory_order_acq_rel,
+    if (atomic_compare_exchange_weak_explicit(&bound->modules, &newest, made, memory_order_acq_rel,
                                               memory_order_acquire))
       return made;
     known = find_among(newest, runtime, image, special);
@@ -245,9 +248,9 @@ kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_
   return KDL_OK;
 }
 
-void kdl_modules_unload(kdl_library *lib) {
+void kdl_modules_unload(kdl_bound *bound, const kdl_library *lib) {
   kdl_module *next;
-  for (kdl_module *module = atomic_load(&lib->modules); module; module = next) {
+  for (kdl_module *module = atomic_load(&bound->modules); module; module = next) {
     const kdl_runtime *runtime = module->runtime;
     next = module->next;
     if (module->handle && kdl_runtime_usable(runtime) == KDL_OK) {

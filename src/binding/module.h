@@ -47,7 +47,18 @@ typedef struct kdl_module {
 kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
                            kdl_specialisation special, kdl_module **out_module);
 
+/* What was made of a library, in memory of its container. */
+typedef struct kdl_bound {
+  kdl_attachment attachment;
+  _Atomic(kdl_module *) modules;        /* a list that only grows, the newest first */
+  _Atomic(struct kdl_kernel *) kernels; /* likewise */
+  kdl_trie handles;                     /* the same, by ranking and constants */
+} kdl_bound;
+
+/* NULL when out of memory. */
+kdl_bound *kdl_bound_of(kdl_library *lib);
+
 /* For the library's end: the newest first. */
-void kdl_modules_unload(kdl_library *lib);
+void kdl_modules_unload(kdl_bound *bound, const kdl_library *lib);
 
 #endif

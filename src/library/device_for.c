@@ -46,13 +46,13 @@ static kdl_status find_known(kdl_library *lib, const char *kernel, const kdl_sel
                              unsigned backends, kdl_device **out_device) {
   *out_device = NULL;
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
-    kdl_ranked ranked;
+    const kdl_ranking *ranking;
     if (!is_candidate(lib, device, backends))
       continue;
-    kdl_status status = kdl_library_rank(lib, device, 0, kernel, opts, &ranked);
+    kdl_status status = kdl_library_rank(lib, device, 0, kernel, opts, &ranking);
     if (status != KDL_OK)
       return status;
-    if (ranked.selection) {
+    if (ranking) {
       *out_device = device;
       break;
     }
@@ -142,13 +142,13 @@ static kdl_status count_like(kdl_library *lib, const char *kernel, const kdl_sel
                              kdl_device **out_device) {
   *out_count = 0;
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
-    kdl_ranked ranked = {0};
+    const kdl_ranking *ranking;
     if (kdl_device_is_gone(device) || !is_like(device, best))
       continue;
-    kdl_status status = kdl_library_rank(lib, device, 0, kernel, opts, &ranked);
+    kdl_status status = kdl_library_rank(lib, device, 0, kernel, opts, &ranking);
     if (status != KDL_OK)
       return status;
-    if (ranked.selection && (*out_count)++ == index)
+    if (ranking && (*out_count)++ == index)
       *out_device = device;
   }
   return KDL_OK;

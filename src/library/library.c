@@ -11,7 +11,6 @@
 #include "library/caller.h"
 #include "library/scope.h"
 #include "library/search.h"
-#include "system/lock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,14 +110,17 @@ kdl_library *kdl_retain(kdl_library *lib) {
   return lib;
 }
 
-/* What was made last goes first: kernels lie in modules, modules are read from the container, in
- * whose arena the library is. */
+/* What was made last goes first: kernels and modules are made of images, which are read from the
+ * container. */
 static void free_library(kdl_library *lib) {
   KDL_NOT_CANCELLED;
   if (lib->flags & KDL_OPEN_GLOBAL)
     kdl_scope_remove(lib);
-  if (atomic_load_explicit(&lib->unbind, memory_order_relaxed))
-    lib->unbind(lib);
+  kdl_attachment *next;
+  for (kdl_attachment *at = atomic_load(&lib->attachments); at; at = next) {
+    next = at->next;
+    at->end(at, lib);
+  }
   kdl_catalog_destroy(lib->catalog);
   kdl_container_close(lib->container);
 }
@@ -135,54 +137,22 @@ kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
   return KDL_OK;
 }
 
-/* Programs may ask for thousands of devices that they describe. */
-static _Atomic(kdl_selector *) *selectors_for(kdl_library *lib, const kdl_query *query) {
-  uint64_t mixed = (uint64_t)(uintptr_t)query->device * 0x9e3779b97f4a7c15u;
-  return &lib->selectors[mixed >> 32 & (KDL_SELECTOR_LISTS - 1)];
-}
-
-static kdl_selector *find_selector(kdl_selector *newest, const kdl_query *query) {
-  while (newest && !kdl_selector_is_for(newest, query))
-    newest = newest->next;
-  return newest;
-}
-
-/* Unless another thread was first: then that one's stays. */
-static kdl_selector *add_selector(kdl_library *lib, kdl_selector *made, const kdl_query *query) {
-  _Atomic(kdl_selector *) *list = selectors_for(lib, query);
-  kdl_selector *newest = atomic_load_explicit(list, memory_order_acquire);
-  do {
-    kdl_selector *known = find_selector(newest, query);
+kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
+                                   void (*end)(kdl_attachment *own, kdl_library *lib)) {
+  kdl_attachment *known = kdl_library_attached(lib, end);
+  kdl_attachment *made = known ? NULL : kdl_container_alloc(lib->container, size);
+  if (!made)
+    return known;
+  memset(made, 0, size);
+  made->end = end;
+  made->next = atomic_load_explicit(&lib->attachments, memory_order_acquire);
+  while (!atomic_compare_exchange_weak_explicit(&lib->attachments, &made->next, made,
+                                                memory_order_acq_rel, memory_order_acquire)) {
+    known = kdl_library_attached(lib, end);
     if (known)
       return known;
-    made->next = newest;
-  } while (!atomic_compare_exchange_weak(list, &newest, made));
+  }
   return made;
-}
-
-/* The first choice of a selector is made before another thread sees it, and needs no lock. */
-static kdl_status choose_first(kdl_library *lib, const kdl_query *query,
-                               const kdl_kernel_id *kernel, const kdl_selection **out_selection) {
-  KDL_NOT_CANCELLED;
-  kdl_selector *made;
-  kdl_layer_enter(KDL_LAYER_SELECT);
-  kdl_status status = kdl_selector_create(lib->catalog, query, &made);
-  kdl_layer_leave(KDL_LAYER_SELECT,
-                  &(kdl_layer_about){.library = lib->container->name, .failed = status != KDL_OK});
-  if (status != KDL_OK)
-    return status;
-  status = kdl_selector_begin(made, kernel, out_selection);
-  kdl_selector *selector = add_selector(lib, made, query);
-  return selector == made || status != KDL_OK ? status
-                                              : kdl_selector_find(selector, kernel, out_selection);
-}
-
-kdl_status kdl_library_choose(kdl_library *lib, const kdl_query *query, const kdl_kernel_id *kernel,
-                              const kdl_selection **out_selection) {
-  kdl_selector *selector =
-      find_selector(atomic_load_explicit(selectors_for(lib, query), memory_order_acquire), query);
-  return selector ? kdl_selector_find(selector, kernel, out_selection)
-                  : choose_first(lib, query, kernel, out_selection);
 }
 
 size_t kdl_image_count(const kdl_library *lib) {

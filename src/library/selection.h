@@ -7,18 +7,14 @@
 #include "registry/device.h"
 #include "select/coverage.h"
 
-typedef struct kdl_ranked {
-  const kdl_selection *selection; /* lives as long as the library; NULL where no image fits */
-  kdl_catalog *catalog;
-} kdl_ranked;
-
 /* The options with those filled in that a caller does not know yet; what NULL means is the
  * environment's to say. KDL_BAD_CALL where they are of no known size. */
 kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *out_opts);
 
-/* Ranks on that route alone. Permission for what the best image needs has been asked for. */
+/* The ranking on that route alone, which is remembered; NULL where no image fits. Permission for
+ * what the best image needs has been asked for. */
 kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, const char *kernel,
-                            const kdl_select_opts *opts, kdl_ranked *out_ranked);
+                            const kdl_select_opts *opts, const kdl_ranking **out_ranking);
 
 /* kdl_explain among these images alone, or all of them where `among` is NULL. */
 kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char *kernel,

@@ -3,13 +3,13 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/sized.h"
 #include "base/text.h"
 #include "device/cpu.h"
 #include "device/named.h"
 #include "device/spec.h"
 #include "registry/registry.h"
-#include "select/selector.h"
 #include "system/loader.h"
 #include "system/lock.h"
 
@@ -247,7 +247,7 @@ static bool has_routes(const kdl_device *device, const kdl_device_routes *routes
 static kdl_device *find_described(const kdl_device_routes *routes, kdl_device *made) {
   char line[KDL_SPEC_LINE];
   kdl_device_spec_print(&routes->specs[0], &(kdl_out){line, sizeof line, 0});
-  kdl_device **list = &described[kdl_kernel_id_of(kdl_text_of(line)).hash % described_lists];
+  kdl_device **list = &described[kdl_hash_text(kdl_text_of(line)) % described_lists];
   kdl_lock(&described_lock);
   kdl_device *device = *list;
   while (device && (strcmp(device->lines[0], line) != 0 || !has_routes(device, routes)))

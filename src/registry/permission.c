@@ -25,10 +25,6 @@ bool (*kdl_ask_for_amx)(void) = ask_linux_for_amx;
 static const char amx_tokens[] =
     "amx_tile+amx_int8+amx_bf16+amx_fp16+amx_complex+amx_fp8+amx_tf32+amx_avx512";
 
-static bool needs_amx(const kdl_image_rule *rule) {
-  return rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs);
-}
-
 /* A spec that lacks what was refused compiles wherever the spec itself did; were that ever wrong, a
  * device that admits nothing is the safe answer. */
 static void deny(kdl_device *device, size_t route) {
@@ -59,13 +55,8 @@ static bool is_own_cpu(const kdl_device *device, size_t route) {
   return device->here && device->routes[route]->spec.backend == KDL_BACKEND_HOST;
 }
 
-bool kdl_device_permit(kdl_device *device, size_t route, const kdl_catalog *catalog,
-                       uint32_t image) {
-  kdl_image_rule rule;
-  if (!is_own_cpu(device, route))
-    return true;
-  kdl_catalog_compile(catalog, image, &rule);
-  return !needs_amx(&rule) || ask_once(device, route);
+bool kdl_device_permit(kdl_device *device, size_t route, const kdl_candidate *candidate) {
+  return !candidate->needs_amx || !is_own_cpu(device, route) || ask_once(device, route);
 }
 
 void kdl_device_permit_all(kdl_device *device, size_t route) {

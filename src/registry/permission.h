@@ -10,11 +10,10 @@
 
 #include "registry/device.h"
 
-/* Whether the device may run an image. Asks the operating system at most once per process. On
- * refusal, kdl_device_route gives from then on a route that lacks what was refused, and the caller
- * chooses anew. */
-bool kdl_device_permit(kdl_device *device, size_t route, const kdl_catalog *catalog,
-                       uint32_t image);
+/* Whether the device may run an image that its route admits. Asks the operating system at most once
+ * per process. On refusal, kdl_device_route gives from then on a route that lacks what was refused,
+ * and the caller chooses anew. */
+bool kdl_device_permit(kdl_device *device, size_t route, const kdl_candidate *candidate);
 
 /* Asks for everything that the device has and that needs to be asked for, on behalf of code that is
  * yet to be compiled for it. kdl_device_route then gives what was granted. */

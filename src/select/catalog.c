@@ -6,15 +6,13 @@
 #include "base/text.h"
 #include "image/image.h"
 #include "select/holders.h"
-#include "system/lock.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The kernels of one image: made by one thread, and from then on as they are. */
-typedef struct {
+typedef struct kdl_kernel_list {
   bool unresolved;
   const char *trouble;
   kdl_string *names; /* in the order of compare_names */
@@ -30,24 +28,6 @@ typedef struct {
   uint8_t generic;
   uint32_t capabilities;
 } image_version;
-
-typedef struct {
-  _Atomic(const kernel_list *) kernels; /* NULL: not read yet */
-  kdl_work reading;
-} catalog_image;
-
-struct kdl_catalog {
-  kdl_container *container;
-  _Atomic(kdl_image_rule *) rules; /* where the images are, with room for the orders behind */
-  kdl_preference orders[KDL_POLICY_COUNT];
-  atomic_bool is_ordered[KDL_POLICY_COUNT];
-  kdl_work compiling; /* or ordering */
-  atomic_size_t shortages;
-  const bool *admitted;           /* NULL: every image */
-  atomic_size_t looked;           /* how many images kdl_catalog_any_holds looked at */
-  _Atomic(kdl_holders *) holders; /* NULL: these were few */
-  catalog_image images[];
-};
 
 static const kernel_list no_memory = {.trouble = "out of memory"};
 
@@ -110,12 +90,20 @@ static image_version read_version(kdl_container *container, uint32_t index) {
                          (uint8_t)target.generic_version, (uint32_t)tokens.word[0]};
 }
 
+static bool has_version(kdl_image_kind kind) {
+  return kind == KDL_IMAGE_PTX || kind == KDL_IMAGE_SPIRV || kind == KDL_IMAGE_HSACO;
+}
+
+bool kdl_catalog_is_plain(const kdl_image *image) {
+  const unsigned more = KDL_SAYS_VERSION | KDL_SAYS_RULES | KDL_SAYS_OTHER_KIND;
+  bool is_read = has_version(image->kind) && !is_indexed(image) && image->codec == KDL_CODEC_NONE;
+  return !(image->says & more) && !image->is_link_input && !is_read;
+}
+
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
   const kdl_image *image = &catalog->container->images[index];
-  bool has_version = image->kind == KDL_IMAGE_PTX || image->kind == KDL_IMAGE_SPIRV ||
-                     image->kind == KDL_IMAGE_HSACO;
   image_version version = {0};
-  if (has_version)
+  if (has_version(image->kind))
     version = read_version(catalog->container, (uint32_t)index);
   bool has_rules = image->says & (KDL_SAYS_RULES | KDL_SAYS_OTHER_KIND);
   return (kdl_image_desc){
@@ -153,8 +141,6 @@ kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalo
 }
 
 static void free_list(const kernel_list *list) {
-  if (!list)
-    return;
   kernel_list *own = (kernel_list *)(uintptr_t)list;
   free(own->names);
   free((void *)own->keys);
@@ -165,29 +151,22 @@ static void free_list(const kernel_list *list) {
 void kdl_catalog_destroy(kdl_catalog *catalog) {
   if (!catalog)
     return;
-  for (size_t i = 0; i < catalog->container->count; ++i)
-    free_list(atomic_load_explicit(&catalog->images[i].kernels, memory_order_relaxed));
-  free(atomic_load_explicit(&catalog->rules, memory_order_relaxed));
+  for (size_t i = 0; i < catalog->container->count; ++i) {
+    const kernel_list *list =
+        atomic_load_explicit(&catalog->images[i].kernels, memory_order_relaxed);
+    if (list)
+      free_list(list);
+  }
+  kdl_image_rule *rules = atomic_load_explicit(&catalog->rules, memory_order_relaxed);
+  if (rules) /* most libraries are closed without */
+    free(rules);
   free(atomic_load_explicit(&catalog->holders, memory_order_relaxed));
-}
-
-kdl_container *kdl_catalog_container(const kdl_catalog *catalog) {
-  return catalog->container;
-}
-
-size_t kdl_catalog_count(const kdl_catalog *catalog) {
-  return catalog->container->count;
-}
-
-const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index) {
-  return &catalog->container->images[index];
 }
 
 /* By the thread whose work it is. */
 static kdl_image_rule *make_rules(const kdl_catalog *catalog) {
   size_t count = kdl_catalog_count(catalog);
-  kdl_image_rule *rules =
-      malloc(count * sizeof *rules + KDL_POLICY_COUNT * kdl_preference_size(count) + 1);
+  kdl_image_rule *rules = malloc(count * sizeof *rules + 1);
   for (size_t i = 0; rules && i < count; ++i)
     kdl_catalog_compile(catalog, i, &rules[i]);
   return rules;
@@ -207,26 +186,6 @@ kdl_status kdl_catalog_compile_all(kdl_catalog *catalog) {
                       catalog->container->name, kdl_catalog_count(catalog));
   }
   return KDL_OK;
-}
-
-const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index) {
-  return &atomic_load_explicit(&catalog->rules, memory_order_acquire)[index];
-}
-
-const kdl_preference *kdl_catalog_order(kdl_catalog *catalog, kdl_policy policy) {
-  atomic_bool *is_ordered = &catalog->is_ordered[policy];
-  while (!atomic_load_explicit(is_ordered, memory_order_acquire)) {
-    if (kdl_work_begin(&catalog->compiling) == KDL_WORK_WAITED)
-      continue;
-    size_t count = kdl_catalog_count(catalog);
-    kdl_image_rule *rules = atomic_load_explicit(&catalog->rules, memory_order_relaxed);
-    char *room = (char *)(rules + count) + policy * kdl_preference_size(count);
-    if (!atomic_load_explicit(is_ordered, memory_order_relaxed))
-      catalog->orders[policy] = kdl_preference_make(rules, count, policy, room);
-    atomic_store_explicit(is_ordered, true, memory_order_release);
-    kdl_work_end(&catalog->compiling);
-  }
-  return &catalog->orders[policy];
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -323,13 +282,14 @@ static const kernel_list *read_list(kdl_catalog *catalog, size_t index) {
   kernel_list *list = calloc(1, sizeof *list);
   if (list && read_names(catalog, index, list) != KDL_NO_MEMORY)
     return list;
-  free_list(list);
+  if (list)
+    free_list(list);
   atomic_fetch_add_explicit(&catalog->shortages, 1, memory_order_relaxed);
   return NULL;
 }
 
 static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
-  catalog_image *image = &catalog->images[index];
+  kdl_catalog_entry *image = &catalog->images[index];
   const kernel_list *list;
   while (!(list = atomic_load_explicit(&image->kernels, memory_order_acquire))) {
     if (kdl_work_begin(&image->reading) == KDL_WORK_WAITED)

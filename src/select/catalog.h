@@ -1,44 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The choosing side of a container: every image compiled into its rule, and which kernels it holds.
+ * The choosing side of a container: the rules of its images, which kernels they hold, and the
+ * rankings that were made of them (select/ranking.h).
  *
- * A choice compiles the rules of images that may run, and keeps none; who explains has them all
- * compiled, once. Kernel names come from the `kdl.kernel.NAME`
- * keys where an image has them, and then not a byte of the image is read; otherwise they are read
- * from the image when first asked for, and kept.
+ * A choice compiles the rules of images that may run, and keeps none; explanations have them all
+ * compiled, once. Kernel names come from the `kdl.kernel.NAME` keys where an image has them, and
+ * then not a byte of the image is read; otherwise they are read from the image when first asked
+ * for, and kept.
  */
 #ifndef KDL_SELECT_CATALOG_H
 #define KDL_SELECT_CATALOG_H
 
+#include "base/trie.h"
 #include "container/container.h"
-#include "select/choose.h"
+#include "system/lock.h"
+#include "target/target.h"
 
 #include <kdl/kdl.h>
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct kdl_catalog kdl_catalog;
+/* The names of one image's kernels. */
+typedef struct kdl_catalog_entry {
+  _Atomic(const struct kdl_kernel_list *) kernels; /* NULL: not read yet */
+  kdl_work reading;
+} kdl_catalog_entry;
+
+typedef struct kdl_catalog {
+  kdl_container *container;
+  kdl_trie rankings;               /* select/ranking.h: those that are remembered */
+  _Atomic(kdl_image_rule *) rules; /* of every image; NULL: not compiled yet */
+  kdl_work compiling;
+  atomic_size_t shortages;
+  const bool *admitted;                  /* NULL: every image */
+  atomic_size_t looked;                  /* how many images kdl_catalog_any_holds looked at */
+  _Atomic(struct kdl_holders *) holders; /* NULL: these were few */
+  kdl_catalog_entry images[];
+} kdl_catalog;
 
 /* Lies in the container's arena; made before another thread has the container. */
 kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog);
 void kdl_catalog_destroy(kdl_catalog *catalog);
 
-kdl_container *kdl_catalog_container(const kdl_catalog *catalog);
-size_t kdl_catalog_count(const kdl_catalog *catalog);
-const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index);
+static inline kdl_container *kdl_catalog_container(const kdl_catalog *catalog) {
+  return catalog->container;
+}
 
-/* Compiles every image's rule, where that has not happened yet: comes before the next two. */
+static inline size_t kdl_catalog_count(const kdl_catalog *catalog) {
+  return catalog->container->count;
+}
+
+static inline const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index) {
+  return &catalog->container->images[index];
+}
+
+/* Compiles every image's rule, where that has not happened yet: comes before the next one. */
 kdl_status kdl_catalog_compile_all(kdl_catalog *catalog);
 
-/* Every image's rule, in the order of a policy; made when first asked for. */
-const kdl_preference *kdl_catalog_order(kdl_catalog *catalog, kdl_policy policy);
-
 /* One image's rule. */
-const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index);
+static inline const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index) {
+  return &atomic_load_explicit(&catalog->rules, memory_order_acquire)[index];
+}
 
 /* The same, compiled for the caller alone. */
 void kdl_catalog_compile(const kdl_catalog *catalog, size_t index, kdl_image_rule *out_rule);
+
+/* Whether its rule is that of every such image with its kind, triple and arch. */
+bool kdl_catalog_is_plain(const kdl_image *image);
 
 /* The description a rule was compiled from, for explanations. */
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index);

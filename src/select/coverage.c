@@ -3,8 +3,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
-#include "select/selector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static bool grow_names(kdl_inventory *inventory) {
     return false;
   }
   for (size_t i = 0; i < inventory->name_count; ++i) {
-    size_t at = kdl_kernel_id_of(names[i]).hash & (count - 1);
+    size_t at = kdl_hash_text(names[i]) & (count - 1);
     while (slots[at].name.data)
       at = (at + 1) & (count - 1);
     slots[at] = (name_slot){names[i], (uint32_t)i};
@@ -75,10 +75,10 @@ static bool grow_names(kdl_inventory *inventory) {
 static bool intern(kdl_inventory *inventory, kdl_string name, uint32_t *out_number) {
   if ((inventory->name_count + 1) * 2 > inventory->slot_mask && !grow_names(inventory))
     return false;
-  size_t at = kdl_kernel_id_of(name).hash & inventory->slot_mask;
+  size_t at = kdl_hash_text(name) & inventory->slot_mask;
   for (; inventory->slots[at].name.data; at = (at + 1) & inventory->slot_mask) {
     *out_number = inventory->slots[at].number;
-    if (kdl_kernel_name_same(inventory->slots[at].name, name))
+    if (kdl_text_equal(inventory->slots[at].name, name))
       return true;
   }
   *out_number = (uint32_t)inventory->name_count;
@@ -216,11 +216,7 @@ enum { is_there = 1, it_runs = 2, is_blind = 4, is_native = 8 };
 /* Reasons against a kernel of an image that runs. */
 static uint64_t kernel_reasons(const holding *held, const kdl_select_device *device) {
   kdl_kernel_key key;
-  if (!held->value)
-    return 0;
-  return kdl_kernel_parse(*held->value, &key, NULL)
-             ? kdl_kernel_fit(&key, &device->rule, &device->limits)
-             : KDL_REASON(MALFORMED_KEY);
+  return held->value ? kdl_key_reasons(*held->value, device, &key) : 0;
 }
 
 static bool is_machine_code(const kdl_image_rule *rule) {

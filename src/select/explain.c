@@ -56,8 +56,10 @@ static void explain_key(kdl_string kernel, kdl_string value, kdl_explained_reaso
   kdl_out_parse_error(&out, value, error);
 }
 
-static void explain_reasons(kdl_catalog *catalog, const kdl_query *query,
-                            const kdl_candidate *candidate, kdl_explanation *explanation) {
+static void explain_reasons(const kdl_ranking *ranking, const kdl_candidate *candidate,
+                            kdl_explanation *explanation) {
+  kdl_catalog *catalog = ranking->catalog;
+  const kdl_query *query = &ranking->query;
   kdl_image_desc image = kdl_catalog_desc(catalog, candidate->image);
   kdl_device_desc device = describe(&query->device->spec);
   kdl_mismatch mismatch = {&image, kdl_catalog_rule(catalog, candidate->image), &device,
@@ -83,26 +85,23 @@ static void explain_reasons(kdl_catalog *catalog, const kdl_query *query,
   }
 }
 
-void kdl_explain_candidate(kdl_catalog *catalog, const kdl_query *query,
-                           const kdl_candidate *candidate, kdl_explanation *out_explanation) {
-  out_explanation->fit = "";
+void kdl_explain_candidate(const kdl_ranking *ranking, const kdl_candidate *candidate,
+                           kdl_explanation *out_explanation) {
+  out_explanation->fit = candidate->reasons ? "" : candidate->fit;
   out_explanation->reason_count = 0;
   if (candidate->reasons)
-    explain_reasons(catalog, query, candidate, out_explanation);
-  else
-    out_explanation->fit =
-        kdl_match_fit(kdl_catalog_rule(catalog, candidate->image), &query->device->rule);
+    explain_reasons(ranking, candidate, out_explanation);
   if (candidate->reasons & KDL_REASONS_NO_CODE ||
       out_explanation->reason_count == KDL_EXPLAIN_REASONS)
     return;
   if (candidate->presence == KDL_KERNEL_ABSENT) {
     kdl_explained_reason *reason = add(out_explanation, "no_kernel");
     snprintf(reason->words, sizeof reason->words, "does not hold the kernel %.200s",
-             query->kernel.data);
+             ranking->query.kernel.data);
   } else if (candidate->presence == KDL_KERNEL_UNREADABLE) {
     kdl_explained_reason *reason = add(out_explanation, "kernels_unreadable");
     snprintf(reason->words, sizeof reason->words, "its kernels cannot be read: %.250s",
-             kdl_catalog_trouble(catalog, candidate->image));
+             kdl_catalog_trouble(ranking->catalog, candidate->image));
   }
 }
 

@@ -4,7 +4,6 @@
 #ifndef KDL_SELECT_EXPLAIN_H
 #define KDL_SELECT_EXPLAIN_H
 
-#include "select/catalog.h"
 #include "select/ranking.h"
 
 enum { KDL_EXPLAIN_REASONS = 8, KDL_EXPLAIN_TEXT = 320 };
@@ -21,9 +20,10 @@ typedef struct kdl_explanation {
   size_t reason_count;
 } kdl_explanation;
 
-/* An eligible image has a fit and no reasons; any other has at least one reason. */
-void kdl_explain_candidate(kdl_catalog *catalog, const kdl_query *query,
-                           const kdl_candidate *candidate, kdl_explanation *out_explanation);
+/* An eligible image has a fit and no reasons; any other has at least one reason. The candidate is
+ * one of a ranking that kdl_rank made. */
+void kdl_explain_candidate(const kdl_ranking *ranking, const kdl_candidate *candidate,
+                           kdl_explanation *out_explanation);
 
 /* ------------------------------------------------------------------------------------------ */
 /* A kernel that no image holds                                                                 */

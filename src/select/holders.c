@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-static const kdl_string *names_of(kdl_catalog *catalog, const kdl_eligible *images, size_t place,
+static const kdl_string *names_of(kdl_catalog *catalog, const kdl_candidate *images, size_t place,
                                   size_t *out_count) {
   return kdl_catalog_kernels(catalog, images ? images[place].image : place, out_count);
 }
 
-size_t kdl_holders_size(kdl_catalog *catalog, const kdl_eligible *images, size_t count) {
+size_t kdl_holders_size(kdl_catalog *catalog, const kdl_candidate *images, size_t count) {
   size_t shortages = kdl_catalog_shortages(catalog);
   size_t rows = 0, names;
   for (size_t i = 0; i < count; ++i) {
@@ -34,7 +34,7 @@ static int compare_rows(const void *left, const void *right) {
   return order ? order : (a->place > b->place) - (a->place < b->place);
 }
 
-kdl_holders *kdl_holders_fill(kdl_catalog *catalog, const kdl_eligible *images, size_t count,
+kdl_holders *kdl_holders_fill(kdl_catalog *catalog, const kdl_candidate *images, size_t count,
                               void *memory, size_t size) {
   kdl_holders *made = memory;
   size_t room = (size - sizeof *made) / sizeof *made->rows, used = 0;

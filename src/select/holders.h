@@ -21,10 +21,10 @@ typedef struct kdl_holders {
 
 /* How much memory they take, of images that are given in an order; NULL: all of the catalog. 0
  * where memory was short for their names. */
-size_t kdl_holders_size(kdl_catalog *catalog, const kdl_eligible *images, size_t count);
+size_t kdl_holders_size(kdl_catalog *catalog, const kdl_candidate *images, size_t count);
 
 /* Fills it; it lives as long as the catalog. */
-kdl_holders *kdl_holders_fill(kdl_catalog *catalog, const kdl_eligible *images, size_t count,
+kdl_holders *kdl_holders_fill(kdl_catalog *catalog, const kdl_candidate *images, size_t count,
                               void *memory, size_t size);
 
 /* Those of a kernel, in the order of their places; NULL and 0 where there are none. */

@@ -25,7 +25,6 @@ static const char *const topic_names[KDL_DEBUG_TOPIC_COUNT] = {
 };
 
 static pthread_once_t debug_once = PTHREAD_ONCE_INIT;
-static atomic_bool debug_is_read;
 static unsigned debug_topics;
 static FILE *debug_file;
 
@@ -33,6 +32,10 @@ typedef void log_function(void *user, const char *topic, const char *line);
 static log_function *log_here;
 static void *log_user;
 static unsigned log_topics;
+
+/* Those of kdl_set_log's function where there is one, else those of KDL_DEBUG. */
+static const unsigned topics_are_known = 1u << 31;
+static atomic_uint topics_on;
 
 bool kdl_is_privileged(void) {
   return getauxval(AT_SECURE) != 0;
@@ -88,10 +91,10 @@ static void read_lasting(void) {
   atomic_store_explicit(&lasting_is_read, true, memory_order_release);
 }
 
-const char *kdl_environment_lasting(kdl_lasting_variable which) {
+const char *const *kdl_environment_lasting_all(void) {
   if (!atomic_load_explicit(&lasting_is_read, memory_order_acquire))
     pthread_once(&lasting_once, read_lasting);
-  return lasting[which];
+  return lasting;
 }
 
 void kdl_environment_forget(void) {
@@ -153,19 +156,27 @@ static void read_debug(void) {
   debug_file = stderr;
   if (list)
     read_debug_from(list);
-  atomic_store_explicit(&debug_is_read, true, memory_order_release);
 }
 
 void kdl_set_log(const char *topics, log_function *log, void *user) {
   log_here = log;
   log_user = user;
   log_topics = log && topics ? read_topics(topics) : 0;
+  atomic_store_explicit(&topics_on, 0, memory_order_release);
+}
+
+static __attribute__((noinline, cold)) unsigned find_topics(void) {
+  pthread_once(&debug_once, read_debug);
+  unsigned on = topics_are_known | (log_here ? log_topics : debug_topics);
+  atomic_store_explicit(&topics_on, on, memory_order_release);
+  return on;
 }
 
 bool kdl_debug_on(kdl_debug_topic topic) {
-  if (!atomic_load_explicit(&debug_is_read, memory_order_acquire))
-    pthread_once(&debug_once, read_debug);
-  return (log_here ? log_topics : debug_topics) >> topic & 1;
+  unsigned on = atomic_load_explicit(&topics_on, memory_order_acquire);
+  if (!on)
+    on = find_topics();
+  return on >> topic & 1;
 }
 
 void kdl_debug_va(kdl_debug_topic topic, const char *format, va_list args) {

@@ -32,7 +32,12 @@ typedef enum kdl_lasting_variable {
   KDL_LASTING_COUNT,
 } kdl_lasting_variable;
 
-const char *kdl_environment_lasting(kdl_lasting_variable which);
+/* All of them, NULL where unset; likewise. */
+const char *const *kdl_environment_lasting_all(void);
+
+static inline const char *kdl_environment_lasting(kdl_lasting_variable which) {
+  return kdl_environment_lasting_all()[which];
+}
 
 /* For tests, which change them: they are read again. */
 void kdl_environment_forget(void);

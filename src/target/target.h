@@ -167,16 +167,6 @@ static inline bool kdl_match_admits(const kdl_image_rule *image, const kdl_devic
          !(image->needs.word[1] & device->lacks.word[1]);
 }
 
-/* The first of the images that may run, or `count`. With the images in order of preference, which
- * does not depend on the device, this is the choice among them. */
-static inline size_t kdl_match_first(const kdl_image_rule *images, size_t count,
-                                     const kdl_device_rule *device) {
-  size_t i = 0;
-  while (i < count && !kdl_match_admits(&images[i], device))
-    ++i;
-  return i;
-}
-
 /* Why kdl_match_admits says no; never 0 then. */
 uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *device);
 

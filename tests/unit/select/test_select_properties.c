@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "device/named.h"
 #include "llvm_rule.h"
-#include "select/selector.h"
+#include "select/ranking.h"
 
 #include <pthread.h>
 
@@ -42,36 +42,66 @@ static unsigned pick(unsigned limit) {
 }
 
 typedef struct {
-  kdl_image_desc desc;
+  kdl_image image;
   kdl_pair pair;
   char priority[8];
 } sample;
 
 static void make_image(sample *out) {
   unsigned pool = pick(sizeof pools / sizeof *pools);
-  *out = (sample){.desc = {.kind = pools[pool].kind,
-                           .triple = kdl_text_of(pools[pool].triple),
-                           .arch = kdl_text_of(pools[pool].archs[pick(10)])}};
+  *out = (sample){.image = {.kind = pools[pool].kind,
+                            .triple = kdl_text_of(pools[pool].triple),
+                            .arch = kdl_text_of(pools[pool].archs[pick(10)])}};
   if (pick(4) == 0) {
     snprintf(out->priority, sizeof out->priority, "%u", pick(3));
     out->pair = (kdl_pair){KDL_TEXT("variant_priority"), kdl_text_of(out->priority)};
-    out->desc.pairs = &out->pair;
-    out->desc.pair_count = 1;
+    out->image.pair_list = &out->pair;
+    out->image.pair_count = 1;
+    kdl_image_read_keys(&out->image);
   }
 }
 
-static void compile(const sample *images, size_t count, kdl_image_rule *rules) {
-  for (size_t i = 0; i < count; ++i)
-    kdl_image_compile(&images[i].desc, &rules[i]);
+/* The images, which have pairs of the samples. */
+static size_t make_images(sample samples[most_images], size_t count, kdl_image *out_images) {
+  for (size_t i = 0; i < count; ++i) {
+    make_image(&samples[i]);
+    out_images[i] = samples[i].image;
+  }
+  return count;
 }
 
-static size_t choose(const kdl_image_rule *rules, size_t count, const kdl_device_rule *device,
-                     kdl_policy policy) {
-  kdl_preference order;
-  assert_true(kdl_preference_create(rules, count, policy, &order));
-  size_t index = kdl_choose(&order, device);
-  kdl_preference_destroy(&order);
-  return index;
+/* The chosen image, or `count`; and the rules of all. What is remembered is the same as what is
+ * ranked with reasons. */
+static size_t choose(kdl_image *images, size_t count, const kdl_device_rule *rule,
+                     kdl_policy policy, kdl_image_rule *out_rules) {
+  kdl_container container = {.images = images, .count = (uint32_t)count, .name = "t"};
+  kdl_select_device device = {.rule = *rule};
+  kdl_query query = {.device = &device, .policy = policy};
+  kdl_catalog *catalog;
+  const kdl_ranking *known;
+  kdl_ranking *all;
+  assert_ok(kdl_catalog_create(&container, &catalog));
+  for (size_t i = 0; i < count; ++i)
+    images[i].says |= KDL_SAYS_KERNELS; /* no byte of them is there to be read */
+  assert_ok(kdl_ranking_find(catalog, &query, &known));
+  query.scope = KDL_RANK_ALL_NAMES;
+  assert_ok(kdl_rank(catalog, &query, &all));
+  assert_int_equal(all->count, count);
+  assert_int_equal(all->eligible, known->count);
+  assert_int_equal(all->is_one_module, known->is_one_module);
+  for (size_t i = 0; i < count; ++i) {
+    assert_int_equal(all->candidates[i].eligible, i < all->eligible);
+    if (i < all->eligible) {
+      assert_int_equal(all->candidates[i].image, known->candidates[i].image);
+      assert_string_equal(all->candidates[i].fit, known->candidates[i].fit);
+    }
+    out_rules[i] = *kdl_catalog_rule(catalog, i);
+  }
+  size_t chosen = known->count ? known->candidates[0].image : count;
+  free(all);
+  kdl_catalog_destroy(catalog);
+  kdl_arena_free(&container.arena);
+  return chosen;
 }
 
 static kdl_device_rule any_device(void) {
@@ -91,14 +121,12 @@ static void the_chosen_one_is_the_maximum(void **state) {
   (void)state;
   size_t chosen_at_all = 0;
   for (int round = 0; round < rounds; ++round) {
-    sample images[most_images];
+    sample samples[most_images];
+    kdl_image images[most_images];
     kdl_image_rule rules[most_images];
-    size_t count = pick(most_images) + 1;
-    for (size_t i = 0; i < count; ++i)
-      make_image(&images[i]);
-    compile(images, count, rules);
+    size_t count = make_images(samples, pick(most_images) + 1, images);
     kdl_device_rule device = any_device();
-    size_t best = choose(rules, count, &device, KDL_POLICY_BEST);
+    size_t best = choose(images, count, &device, KDL_POLICY_BEST, rules);
     for (size_t i = 0; i < count; ++i) {
       kdl_match_result match = kdl_match(&rules[i], &device);
       assert_int_equal(match.reasons == 0, match.rank != 0);
@@ -121,27 +149,25 @@ static void the_chosen_one_is_the_maximum(void **state) {
 static void shuffling_changes_nothing_but_ties(void **state) {
   (void)state;
   for (int round = 0; round < rounds; ++round) {
-    sample images[most_images];
-    kdl_image_rule rules[most_images], shuffled[most_images];
-    size_t count = pick(most_images) + 1;
-    for (size_t i = 0; i < count; ++i)
-      make_image(&images[i]);
-    compile(images, count, rules);
-    memcpy(shuffled, rules, sizeof rules);
+    sample samples[most_images];
+    kdl_image images[most_images], shuffled[most_images];
+    kdl_image_rule rules[most_images], rules_then[most_images];
+    size_t count = make_images(samples, pick(most_images) + 1, images);
+    memcpy(shuffled, images, sizeof images);
     for (size_t i = count; i > 1; --i) {
       size_t other = pick((unsigned)i);
-      kdl_image_rule kept = shuffled[i - 1];
+      kdl_image kept = shuffled[i - 1];
       shuffled[i - 1] = shuffled[other];
       shuffled[other] = kept;
     }
     kdl_device_rule device = any_device();
     for (kdl_policy policy = KDL_POLICY_BEST; policy <= KDL_POLICY_CAPABILITY; policy += 2) {
-      size_t before = choose(rules, count, &device, policy);
-      size_t after = choose(shuffled, count, &device, policy);
+      size_t before = choose(images, count, &device, policy, rules);
+      size_t after = choose(shuffled, count, &device, policy, rules_then);
       assert_int_equal(before < count, after < count);
       if (before < count) {
-        assert_int_equal(rules[before].priority, shuffled[after].priority);
-        assert_int_equal(rules[before].rank, shuffled[after].rank);
+        assert_int_equal(rules[before].priority, rules_then[after].priority);
+        assert_int_equal(rules[before].rank, rules_then[after].rank);
       }
     }
   }
@@ -150,14 +176,13 @@ static void shuffling_changes_nothing_but_ties(void **state) {
 static void adding_an_image_never_makes_it_worse(void **state) {
   (void)state;
   for (int round = 0; round < rounds; ++round) {
-    sample images[most_images];
+    sample samples[most_images];
+    kdl_image images[most_images];
     kdl_image_rule rules[most_images];
-    for (size_t i = 0; i < most_images; ++i)
-      make_image(&images[i]);
-    compile(images, most_images, rules);
+    make_images(samples, most_images, images);
     kdl_device_rule device = any_device();
-    size_t before = choose(rules, most_images - 1, &device, KDL_POLICY_BEST);
-    size_t after = choose(rules, most_images, &device, KDL_POLICY_BEST);
+    size_t before = choose(images, most_images - 1, &device, KDL_POLICY_BEST, rules);
+    size_t after = choose(images, most_images, &device, KDL_POLICY_BEST, rules);
     if (before == most_images - 1)
       continue; /* nothing fitted: whatever comes is better */
     assert_true(after < most_images);
@@ -177,18 +202,17 @@ static void first_is_what_llvm_takes(void **state) {
                                         "gfx942:sramecc+:xnack-", "gfx1100"};
   size_t agreed = 0;
   for (int round = 0; round < rounds; ++round) {
+    kdl_image images[most_images];
     kdl_image_rule rules[most_images];
-    const char *archs[most_images];
     size_t count = pick(most_images) + 1;
     const char *wanted = devices[pick(4)];
     size_t llvm = count;
     for (size_t i = 0; i < count; ++i) {
-      archs[i] = amd[pick(6)];
-      kdl_image_desc desc = {.kind = KDL_IMAGE_HSACO,
-                             .triple = KDL_TEXT("amdgcn-amd-amdhsa"),
-                             .arch = kdl_text_of(archs[i])};
-      kdl_image_compile(&desc, &rules[i]);
-      if (llvm == count && llvm_takes(desc.triple, desc.arch, desc.triple, kdl_text_of(wanted)))
+      images[i] = (kdl_image){.kind = KDL_IMAGE_HSACO,
+                              .triple = KDL_TEXT("amdgcn-amd-amdhsa"),
+                              .arch = kdl_text_of(amd[pick(6)])};
+      if (llvm == count &&
+          llvm_takes(images[i].triple, images[i].arch, images[i].triple, kdl_text_of(wanted)))
         llvm = i;
     }
     char line[64];
@@ -197,62 +221,63 @@ static void first_is_what_llvm_takes(void **state) {
     snprintf(line, sizeof line, "hip:%s", wanted);
     assert_ok(kdl_device_spec_parse(line, &spec));
     assert_ok(kdl_device_spec_compile(&spec, &device));
-    assert_int_equal(choose(rules, count, &device, KDL_POLICY_FIRST), llvm);
+    assert_int_equal(choose(images, count, &device, KDL_POLICY_FIRST, rules), llvm);
     agreed += llvm < count;
   }
   assert_true(agreed > rounds / 4);
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Many threads, one selector                                                                   */
+/* Many threads, one catalog                                                                    */
 
-enum { threads = 8, kernels = 100 };
+/* So many images that kernels are ranked among those that run, by an index of what they hold. */
+enum { threads = 8, kernels = 100, images_of_threads = 20 };
 
-static kdl_selector *shared_selector;
+static kdl_catalog *shared_catalog;
+static kdl_select_device shared_device;
 static char kernel_names[kernels][32];
 
 static void *ask_for_all(void *user) {
   size_t start = *(size_t *)user;
   for (size_t i = 0; i < kernels; ++i) {
     size_t k = (start * 13 + i) % kernels;
-    kdl_kernel_id id = kdl_kernel_id_of(kdl_text_of(kernel_names[k]));
-    const kdl_selection *selection;
-    if (kdl_selector_find(shared_selector, &id, &selection) != KDL_OK || selection->count != 1 ||
-        selection->images[0].image != k % 2 || strcmp(selection->name.data, kernel_names[k]) != 0)
+    kdl_query query = {.device = &shared_device, .kernel = kdl_text_of(kernel_names[k])};
+    const kdl_ranking *ranking, *again;
+    if (kdl_ranking_find(shared_catalog, &query, &ranking) != KDL_OK || ranking->count != 1 ||
+        ranking->candidates[0].image != k % images_of_threads ||
+        strcmp(ranking->query.kernel.data, kernel_names[k]) != 0)
       return "wrong";
+    if (kdl_ranking_find(shared_catalog, &query, &again) != KDL_OK || again != ranking)
+      return "not remembered";
   }
   return NULL;
 }
 
 static void threads_agree(void **state) {
   (void)state;
-  static kdl_pair pairs[2][kernels];
+  static kdl_pair pairs[images_of_threads][kernels];
   static char keys[kernels][64];
-  size_t counts[2] = {0, 0};
+  kdl_image images[images_of_threads];
+  for (size_t i = 0; i < images_of_threads; ++i)
+    images[i] = (kdl_image){.kind = KDL_IMAGE_CUBIN,
+                            .triple = KDL_TEXT("nvptx64-nvidia-cuda"),
+                            .arch = KDL_TEXT("sm_90"),
+                            .pair_list = pairs[i]};
   for (size_t k = 0; k < kernels; ++k) {
+    kdl_image *image = &images[k % images_of_threads];
     snprintf(kernel_names[k], sizeof kernel_names[k], "kernel%zu", k);
     snprintf(keys[k], sizeof keys[k], "kdl.kernel.kernel%zu", k);
-    pairs[k % 2][counts[k % 2]++] = (kdl_pair){kdl_text_of(keys[k]), KDL_TEXT("rev=1")};
+    pairs[k % images_of_threads][image->pair_count++] =
+        (kdl_pair){kdl_text_of(keys[k]), KDL_TEXT("rev=1")};
   }
-  kdl_image images[2] = {{.kind = KDL_IMAGE_CUBIN,
-                          .triple = KDL_TEXT("nvptx64-nvidia-cuda"),
-                          .arch = KDL_TEXT("sm_90"),
-                          .pair_list = pairs[0],
-                          .pair_count = (uint32_t)counts[0]}};
-  images[1] = images[0];
-  images[1].pair_list = pairs[1];
-  images[1].pair_count = (uint32_t)counts[1];
-  kdl_image_read_keys(&images[0]);
-  kdl_image_read_keys(&images[1]);
-  kdl_container container = {.images = images, .count = 2, .name = "t"};
-  kdl_catalog *catalog;
+  for (size_t i = 0; i < images_of_threads; ++i)
+    kdl_image_read_keys(&images[i]);
+  kdl_container container = {.images = images, .count = images_of_threads, .name = "t"};
   kdl_device_spec spec;
-  kdl_select_device device;
-  assert_ok(kdl_catalog_create(&container, &catalog));
+  assert_ok(kdl_catalog_create(&container, &shared_catalog));
+  kdl_container_share(&container);
   assert_ok(kdl_device_spec_parse("cuda:sm_90", &spec));
-  assert_ok(kdl_select_device_init(&spec, &device));
-  kdl_query query = {.device = &device};
-  assert_ok(kdl_selector_create(catalog, &query, &shared_selector));
+  assert_ok(kdl_select_device_init(&spec, &shared_device));
   pthread_t ids[threads];
   size_t starts[threads];
   for (size_t i = 0; i < threads; ++i) {
@@ -264,7 +289,7 @@ static void threads_agree(void **state) {
     assert_int_equal(pthread_join(ids[i], &result), 0);
     assert_null(result);
   }
-  kdl_catalog_destroy(catalog);
+  kdl_catalog_destroy(shared_catalog);
   kdl_arena_free(&container.arena);
 }
 

@@ -47,21 +47,20 @@ static void print_choice(const ld_choice *choice) {
 }
 
 /* Within a library the ranking is the order; a library with one that runs hides those behind it. */
-static const ld_candidate *collect(ld_libraries *libraries, const ld_request *request,
-                                   ld_context *context, ld_choice *choice) {
-  kdl_query query = {.device = &request->device, .policy = KDL_POLICY_BEST};
+static const ld_candidate *collect(ld_libraries *libraries, ld_context *context,
+                                   ld_choice *choice) {
   const ld_candidate *chosen = NULL;
   for (size_t i = 0; i < libraries->count; ++i) {
     ld_library *library = &libraries->items[i];
     for (size_t place = 0; place < library->container->count; ++place) {
-      const kdl_candidate *ranked = &library->ranking[place];
+      const kdl_candidate *ranked = &library->ranking->candidates[place];
       if (!ld_library_has(libraries, library, ranked->image, choice->symbol, context))
         continue;
       ld_candidate *candidate = &choice->candidates[choice->count++];
       candidate->library = library;
       candidate->image = ranked->image;
       candidate->is_chosen = !chosen && ranked->eligible;
-      kdl_explain_candidate(library->catalog, &query, ranked, &candidate->explanation);
+      kdl_explain_candidate(library->ranking, ranked, &candidate->explanation);
       if (candidate->is_chosen)
         chosen = candidate;
     }
@@ -69,13 +68,13 @@ static const ld_candidate *collect(ld_libraries *libraries, const ld_request *re
   return chosen;
 }
 
-const ld_candidate *ld_choose(ld_libraries *libraries, const ld_request *request, kdl_string symbol,
-                              ld_context *context, ld_choice *out_choice) {
+const ld_candidate *ld_choose(ld_libraries *libraries, kdl_string symbol, ld_context *context,
+                              ld_choice *out_choice) {
   size_t holders = count_holders(libraries, symbol, context);
   *out_choice = (ld_choice){
       .symbol = xarena_string(libraries->arena, symbol.data, symbol.length),
       .candidates = xarena_alloc(libraries->arena, holders * sizeof *out_choice->candidates + 1)};
-  const ld_candidate *chosen = collect(libraries, request, context, out_choice);
+  const ld_candidate *chosen = collect(libraries, context, out_choice);
   print_choice(out_choice);
   return chosen;
 }

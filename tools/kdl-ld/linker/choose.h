@@ -27,8 +27,8 @@ void ld_candidate_label(const ld_candidate *candidate, char *buffer, size_t size
 
 /* Fills *out_choice, whose memory belongs to the libraries' arena, and returns what was chosen;
  * NULL where no image of that name runs on the device. */
-const ld_candidate *ld_choose(ld_libraries *libraries, const ld_request *request, kdl_string symbol,
-                              ld_context *context, ld_choice *out_choice);
+const ld_candidate *ld_choose(ld_libraries *libraries, kdl_string symbol, ld_context *context,
+                              ld_choice *out_choice);
 
 /* Records why there is no microkernel for the symbol: KDL_NO_MATCH. */
 kdl_status ld_choice_fail(const ld_libraries *libraries, const ld_request *request,

@@ -21,16 +21,12 @@ static kdl_status open_library(const char *path, const kdl_select_device *device
   library->name = path;
   KDL_TRY(kdl_search_open(path, path, &library->container));
   KDL_TRY(kdl_catalog_create(library->container, &library->catalog));
-  KDL_TRY(kdl_catalog_compile_all(library->catalog));
   size_t images = library->container->count;
   library->symbols = xcalloc(images + 1, sizeof *library->symbols);
-  library->ranking = xcalloc(images + 1, sizeof *library->ranking);
-  kdl_query query = {.device = device, .policy = KDL_POLICY_BEST};
-  library->eligible = kdl_rank(library->catalog, &query, library->ranking);
-  if (kdl_catalog_shortages(library->catalog))
-    cli_out_of_memory();
+  kdl_query query = {.device = device, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
+  KDL_TRY(kdl_rank(library->catalog, &query, &library->ranking));
   kdl_debug(KDL_DEBUG_LINK, "%s: images: %zu, for this device: %zu", path, images,
-            library->eligible);
+            library->ranking->eligible);
   return KDL_OK;
 }
 

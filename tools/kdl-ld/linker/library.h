@@ -18,9 +18,8 @@ typedef struct ld_library {
   const char *name; /* the path */
   kdl_container *container;
   kdl_catalog *catalog;
-  kdl_candidate *ranking; /* every image: the eligible ones first, best first */
-  size_t eligible;
-  ld_symbols *symbols; /* of each image */
+  kdl_ranking *ranking; /* of every image */
+  ld_symbols *symbols;  /* of each image */
 } ld_library;
 
 typedef struct ld_libraries {

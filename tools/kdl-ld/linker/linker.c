@@ -240,7 +240,7 @@ static kdl_status provide(ld_linker *linker, kdl_string symbol) {
                           sizeof *linker->choices);
   ld_choice *choice = &linker->choices[linker->choice_count];
   const ld_candidate *chosen =
-      ld_choose(&linker->libraries, linker->request, symbol, linker->context, choice);
+      ld_choose(&linker->libraries, symbol, linker->context, choice);
   ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
   if (!choice->count && ld_runtime_of(linker->target.family, symbol) != LD_RUNTIME_NONE) {
     ld_words_add(&linker->undefined, symbol.data);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "explain/explain.h"
-#include "select/choose.h"
+#include "select/ranking.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #include "cli/text.h"
 #include "explain/explain.h"
 #include "images/kinds.h"
-#include "select/choose.h"
+#include "select/ranking.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "device/named.h"
-#include "select/choose.h"
+#include "select/ranking.h"
 #include "system/environment.h"
 
 #include <stdlib.h>

@@ -38,31 +38,32 @@ static kdl_status list_kernels(kdl_catalog *catalog, cli_names *kernels) {
              : kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
 }
 
-static const kdl_candidate *first_bitcode(const kdl_catalog *catalog,
-                                          const kdl_candidate *candidates) {
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
-    if (is_bitcode(catalog, candidates[i].image))
-      return &candidates[i];
+static const kdl_candidate *first_bitcode(const kdl_ranking *ranking) {
+  for (size_t i = 0; i < ranking->count; ++i) {
+    if (is_bitcode(ranking->catalog, ranking->candidates[i].image))
+      return &ranking->candidates[i];
   }
   return NULL;
 }
 
-static kdl_status refuse(kdl_catalog *catalog, const kdl_query *query, const cli_names *kernels,
-                         kdl_candidate *candidates) {
+static kdl_status refuse(kdl_catalog *catalog, kdl_query query, const cli_names *kernels) {
+  kdl_ranking *ranking;
   if (!kernels->count)
     return kdl_fail(KDL_NO_MATCH, "found no bitcode with kernels, expected some to link");
-  kdl_query any = *query;
-  any.kernel = (kdl_string){NULL, 0};
-  kdl_rank(catalog, &any, candidates);
+  query.kernel = (kdl_string){NULL, 0};
+  KDL_TRY(kdl_rank(catalog, &query, &ranking));
   kdl_explanation nearest;
-  const kdl_candidate *candidate = first_bitcode(catalog, candidates);
-  kdl_explain_candidate(catalog, &any, candidate, &nearest);
+  const kdl_candidate *candidate = first_bitcode(ranking);
+  kdl_explain_candidate(ranking, candidate, &nearest);
   char label[KDL_SPEC_ARCH + KDL_SPEC_NAME];
   kdl_out out = {label, sizeof label, 0};
-  kdl_device_spec_label(&query->device->spec, &out);
-  return kdl_fail(KDL_NO_MATCH, "no bitcode of it is for %s; the nearest is image %u: %s", label,
-                  candidate->image,
-                  nearest.reason_count ? nearest.reasons[0].words : "it does not tell its kernels");
+  kdl_device_spec_label(&query.device->spec, &out);
+  kdl_status status =
+      kdl_fail(KDL_NO_MATCH, "no bitcode of it is for %s; the nearest is image %u: %s", label,
+               candidate->image,
+               nearest.reason_count ? nearest.reasons[0].words : "it does not tell its kernels");
+  free(ranking);
+  return status;
 }
 
 kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *chosen) {
@@ -74,22 +75,21 @@ kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *cho
     status = describe(device, &described);
   if (status == KDL_OK)
     status = list_kernels(catalog, &kernels);
-  kdl_candidate *candidates =
-      status == KDL_OK ? calloc(kdl_catalog_count(catalog) + 1, sizeof *candidates) : NULL;
-  if (status == KDL_OK && !candidates)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for candidates");
   bool found = false;
-  kdl_query query = {.device = &described, .policy = KDL_POLICY_BEST};
+  kdl_query query = {.device = &described, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
   for (size_t i = 0; i < kernels.count && status == KDL_OK; ++i) {
+    kdl_ranking *ranking;
     query.kernel = kernels.items[i];
-    kdl_rank(catalog, &query, candidates);
-    const kdl_candidate *best = first_bitcode(catalog, candidates);
+    status = kdl_rank(catalog, &query, &ranking);
+    if (status != KDL_OK)
+      break;
+    const kdl_candidate *best = first_bitcode(ranking);
     if (best && best->eligible)
       found = chosen[best->image] = true;
+    free(ranking);
   }
   if (status == KDL_OK && !found)
-    status = refuse(catalog, &query, &kernels, candidates);
-  free(candidates);
+    status = refuse(catalog, query, &kernels);
   cli_names_free(&kernels);
   if (status != KDL_OK)
     kdl_error_prefix("%s", input->name);

@@ -106,30 +106,31 @@ static bool is_for_mode(const chooser *c, uint64_t reasons) {
   return reasons == KDL_REASON(XNACK_MISMATCH) && !strstr(c->device->name, "xnack");
 }
 
-static void note_refusal(chooser *c, const kdl_select_device *device, uint32_t index,
-                         uint64_t reasons) {
+static void note_refusal(chooser *c, const kdl_ranking *ranking, const kdl_candidate *candidate) {
+  uint32_t index = candidate->image;
+  uint64_t reasons = candidate->reasons;
   if (!c->rules->explain || c->standings[index] != refused || c->choice->why[index])
     return;
   kdl_explanation why;
-  kdl_explain_candidate(c->catalog, &(kdl_query){.device = device},
-                        &(kdl_candidate){.image = index, .reasons = reasons}, &why);
+  kdl_explain_candidate(ranking, candidate, &why);
   c->choice->why[index] = xarena_format(
       &c->choice->arena, "%s%s",
       reasons & KDL_REASONS_UNKNOWN ? "" : "nothing asked for takes it: ", why.reasons[0].words);
 }
 
-/* The images in the order of their rank, which is that on every device. Images are read until one
- * that the device takes has kernels. Whether it takes any. */
-static bool choose_on_route(chooser *c, const kdl_select_device *device) {
-  const kdl_preference *order = kdl_catalog_order(c->catalog, KDL_POLICY_BEST);
-  bool takes_any = false;
-  for (size_t place = 0; place < order->count; ++place) {
-    uint32_t index = order->images[place];
-    uint64_t reasons = kdl_match(&order->rules[place], &device->rule).reasons;
+/* Images are read until one that the device takes has kernels. *takes_any is set where it takes
+ * one. */
+static kdl_status choose_on_route(chooser *c, const kdl_select_device *device, bool *takes_any) {
+  const kdl_query query = {.device = device, .scope = KDL_RANK_RULES};
+  kdl_ranking *ranking;
+  KDL_TRY(kdl_rank(c->catalog, &query, &ranking));
+  for (size_t place = 0; place < ranking->count; ++place) {
+    uint32_t index = ranking->candidates[place].image;
+    uint64_t reasons = ranking->candidates[place].reasons;
     module_state *module = &c->modules[c->module_of[index]];
     bool is_linked = reasons && is_for_linker(kdl_catalog_image(c->catalog, index), reasons);
     if (!reasons || is_linked) {
-      takes_any = true;
+      *takes_any = true;
       c->is_served = c->is_served || cli_may_hold_kernels(c->catalog, index);
     }
     if (!reasons)
@@ -142,9 +143,10 @@ static bool choose_on_route(chooser *c, const kdl_select_device *device) {
              KDL_REASON(UNKNOWN_LEVEL)) /* for a CPU of this kind, perhaps not this one */
       settle(c, index, kept_level, 0);
     else
-      note_refusal(c, device, index, reasons);
+      note_refusal(c, ranking, &ranking->candidates[place]);
   }
-  return takes_any;
+  free(ranking);
+  return KDL_OK;
 }
 
 /* Through the first route that runs something. Modules without kernels count where the file has
@@ -154,7 +156,7 @@ static kdl_status choose_for_device(chooser *c, size_t module_count) {
   c->is_served = false;
   for (size_t i = 0; i < kdl_device_route_count(c->device->device) && !c->is_served; ++i) {
     memset(c->modules, 0, module_count * sizeof *c->modules);
-    takes_any |= choose_on_route(c, kdl_device_route(c->device->device, i));
+    KDL_TRY(choose_on_route(c, kdl_device_route(c->device->device, i), &takes_any));
   }
   const char *kernel = c->is_served ? NULL : cli_any_kernel(c->catalog);
   if (c->is_served || (takes_any && !kernel))

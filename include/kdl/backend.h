@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * For those who write backends: what libkdl asks of a driver, as one table of functions.
- *
- * The CPU and the vendors' drivers in libkdl are such tables. A shared object that
- * KDL_BACKEND_PATH names (a colon-separated list of files) can bring another: it exports
+ * The backend interface: one table of functions between libkdl and a driver. CUDA, HIP, Level Zero,
+ * OpenCL and the host are such tables in libkdl. A shared object that KDL_BACKEND_PATH names (a
+ * list of files separated by ':') can add one. It exports
  *
  *     const kdl_backend_table *kdl_backend_open(const kdl_backend_services *services);
  *
- * which is called once and returns its table, or NULL after services->fail(). The table serves
- * every device whose spec begins with its name ("cuda:sm_90 ...") in place of a built-in one, and
- * may bring devices of its own. It is never closed.
+ * libkdl calls this once. It returns its table, or NULL after services->fail(). The table serves
+ * every device whose spec begins with its name ("cuda:sm_90 ..."), instead of a built-in one, and
+ * may list devices of its own. The shared object is never closed.
  *
- * Threads. libkdl calls any function from any thread at any time, with these exceptions: a device
- * is opened once; a module is loaded once and unloaded when it can no longer be reached; an object
- * is destroyed by one thread after its last use.
+ * Threads. libkdl calls any function from any thread at any time, except that a device is opened
+ * once, a module is loaded once and unloaded when nothing uses it, and an object is destroyed by
+ * one thread after its last use.
  *
- * Ownership. void pointers named device, module, queue and event are the backend's own objects:
- * libkdl hands them back unchanged, gives them back by the matching function, and never frees them
- * itself. Modules, queues and events belong to the device they were made with. A device stays open
- * as long as the process.
+ * Ownership. The void pointers named device, module, queue and event are the backend's objects:
+ * libkdl passes them unchanged, destroys them by the matching function, and never frees them
+ * itself. Modules, queues and events belong to the device that they were created with. A device
+ * stays open until the process ends.
  *
  * Failure. A function that returns kdl_status returns KDL_OK, or calls services->fail() with the
- * driver's own code and words and returns what that returns. A function that fails leaves no trace:
- * it has undone what it had done, its out-parameters are not read, and it may be called again.
- * After a fork without exec no function is called in the child, except in backends that declare
- * KDL_BACKEND_SURVIVES_FORK.
+ * driver's code and message and returns its result. A function that fails has undone what it did,
+ * so that it may be called again; libkdl does not read its out-parameters. In the child of a fork
+ * without exec no function is called, except of backends with KDL_BACKEND_SURVIVES_FORK.
  *
- * Growth. Structs begin with their size, set by the side that fills them; what lies beyond the size
- * is as good as zero. New functions are added at the end of the table; a table that is shorter does
- * without them. Members marked optional may be NULL.
+ * Growth. Structs begin with their size, set by the side that fills them; a member beyond that size
+ * counts as zero. New functions are added at the end of the table; libkdl works with shorter
+ * tables. Members marked optional may be NULL.
  */
 #ifndef KDL_BACKEND_H
 #define KDL_BACKEND_H
@@ -42,7 +40,7 @@ extern "C" {
 /* Changes when a struct changes otherwise than by growing. */
 enum { KDL_BACKEND_ABI = 1 };
 
-/* What libkdl does for a backend. Lives as long as the process. */
+/* What libkdl provides to a backend. Lives as long as the process. */
 typedef struct kdl_backend_services {
   size_t size;
   uint32_t abi;
@@ -60,8 +58,8 @@ typedef struct kdl_backend_services {
       __attribute__((format(printf, 1, 2)))
 #endif
       ;
-  /* The value of a KDL_ variable; NULL where it is unset, empty, or not to be trusted because the
-   * program runs with more rights than its user. */
+  /* The value of a KDL_ variable; NULL where it is unset or empty, and in a program that runs with
+   * more rights than its user. */
   const char *(*environment)(const char *name);
 } kdl_backend_services;
 
@@ -69,15 +67,15 @@ typedef struct kdl_backend_device {
   size_t size;
   const char *spec;     /* the device as one line: "cuda:sm_90 ordinal=0 ..." */
   uint32_t ordinal;     /* its number in the backend; 0 where the spec does not say */
-  void *native_context; /* use this one (CUcontext, ...) instead of the usual one, where not NULL */
-  const void *identity; /* differs where a device came to have the number of one that is gone */
+  void *native_context; /* use this context (CUcontext, ...) instead of the default; NULL: none */
+  const void *identity; /* differs where a new device has the number of one that is gone */
 } kdl_backend_device;
 
 typedef struct kdl_backend_image {
   size_t size;
   kdl_image_kind kind;
   const void
-      *data; /* lives until the module is unloaded; of any alignment; text has no NUL behind */
+      *data; /* lives until the module is unloaded; of any alignment; text has no final NUL */
   size_t data_size;
   const char *arch;
   const char *name;      /* for messages: "saxpy.offload: image 2 (cubin sm_90)" */
@@ -85,36 +83,35 @@ typedef struct kdl_backend_image {
   size_t pair_count;
 } kdl_backend_image;
 
-/* What metadata says of a kernel; 0 where it does not. */
+/* A kernel by name, with what the image's metadata declares of it; 0 where it declares nothing. */
 typedef struct kdl_kernel_request {
   size_t size;
   const char *name;
   uint32_t block[3];
   uint32_t tile[3];
-  uint64_t shared; /* bytes of dynamic group memory it will be launched with, unless told more */
-  kdl_string sig;  /* the parameters, as docs/metadata.md writes them; `data` is NULL: not said */
-  uint32_t hidden; /* pointers that follow them, which libkdl adds */
+  uint64_t shared; /* bytes of dynamic group memory of every launch, at least */
+  kdl_string sig;  /* the parameters, as docs/metadata.md writes them; `data` NULL: unknown */
+  uint32_t hidden; /* pointer parameters after them, which libkdl passes */
 } kdl_kernel_request;
 
 /* A kernel, ready to be launched. What is pointed to lives until the module is unloaded. */
 typedef struct kdl_backend_kernel {
   size_t size; /* set by libkdl; fill no more than that */
-  /* Launches. From then on this is what kdl_launch calls, straight from the program, by any number
-   * of threads at once: `kernel->context` is `context` below, `queue` is one of the backend's own
-   * and never NULL, `args->pointers` may be handed to the driver as they are. `desc->block[0]` may
-   * be 0, then the block below is meant. What libkdl checks is checked; what the driver refuses is
-   * the driver's to say. */
+  /* Launches the kernel. kdl_launch calls it directly from the program, from any number of threads
+   * at once: `kernel->context` is `context` below, `queue` is a queue of this backend and never
+   * NULL, `args->pointers` may be passed to the driver as they are. Where `desc->block[0]` is 0,
+   * the block below is used. libkdl has checked what it checks; the driver reports the rest. */
   kdl_launch_entry *launch;
   void *context;
   uint32_t block[3];     /* the only block the image works with; 0: any */
   uint32_t tile[3];      /* work-items of the problem that a group covers; 0: as the block */
   uint32_t suggested[3]; /* a good block, where any would do; 0: 256x1x1 is taken */
-  /* The parameters as the image tells them; `params` NULL where it does not. */
+  /* The parameters as the image declares them; `params` NULL where it does not. */
   const kdl_param_info *params;
   uint32_t param_count;
   uint32_t packed_size; /* of the packed form */
-  /* Optional: set to 1 before the kernel's first launch, so that unloading what was never launched
-   * need not wait. */
+  /* Optional: libkdl sets it to 1 before the kernel's first launch, so that unloading a module that
+   * was never launched need not wait. */
   uint32_t *launched;
 } kdl_backend_kernel;
 
@@ -136,8 +133,8 @@ typedef enum kdl_node_kind {
 
 #define KDL_NO_NODE UINT32_MAX
 
-/* A part of a sequence as the next run has it. What lies behind `args.pointers` changes between
- * runs as well as the members here; the pointers themselves do not. */
+/* One node of a sequence, with the values of the next run. Between runs its members change, and
+ * what `args.pointers` point to; the pointers themselves do not change. */
 typedef struct kdl_backend_node {
   size_t size;
   kdl_node_kind kind;
@@ -166,9 +163,9 @@ typedef struct kdl_backend_node {
 } kdl_backend_node;
 
 enum {
-  KDL_SEQUENCE_READS_ARGUMENTS = 1, /* at each run, so that a node of which nothing but what lies
-                                       behind args.pointers changed need not be told */
-  KDL_SEQUENCE_REFUSED = 2,         /* with KDL_UNSUPPORTED: launches would be refused as well */
+  KDL_SEQUENCE_READS_ARGUMENTS = 1, /* it reads args.pointers at each run, so that a node with
+                                       changed argument values alone is not in `changed` */
+  KDL_SEQUENCE_REFUSED = 2,         /* with KDL_UNSUPPORTED: single launches would fail as well */
 };
 
 typedef struct kdl_backend_sequence {
@@ -177,14 +174,14 @@ typedef struct kdl_backend_sequence {
                                            the sequence */
   size_t node_count;
   uint32_t flags;     /* KDL_SEQUENCE_, set by the backend */
-  const char *replay; /* set by the backend: what it makes of it, in one word: "graph" */
+  const char *replay; /* set by the backend: how it runs the sequence, in one word: "graph" */
 } kdl_backend_sequence;
 
 enum {
   KDL_BACKEND_SURVIVES_FORK = 1,  /* its objects work in a child that did not exec */
-  KDL_BACKEND_READS_NO_PAIRS = 2, /* those of images need not be read for it, and are NULL */
-  /* A sequence is created when its slots are bound, in its first run: what is set later costs more.
-   */
+  KDL_BACKEND_READS_NO_PAIRS = 2, /* kdl_backend_image.pairs is NULL for it */
+  /* A sequence is created in its first run, when its slots have values; setting them later is
+   * slower. */
   KDL_BACKEND_BINDS_SEQUENCES = 4,
 };
 
@@ -194,8 +191,8 @@ typedef struct kdl_backend_table {
   uint32_t flags; /* KDL_BACKEND_ */
   const char *name;
 
-  /* Optional. Calls `visit` with the spec of each device that the backend brings; they come before
-   * those that libkdl finds. Must not create contexts. Called again by kdl_devices_refresh. */
+  /* Optional. Calls `visit` with the spec of each device of the backend; they come before those
+   * that libkdl finds. Must not create contexts. Called again by kdl_devices_refresh. */
   kdl_status (*devices)(void (*visit)(void *user, const char *spec), void *user);
 
   /* Called once per device, when it is first used; again where this or the first queue_create
@@ -211,14 +208,13 @@ typedef struct kdl_backend_table {
   kdl_status (*global_find)(void *device, void *module, const char *name, uint64_t *out_address,
                             uint64_t *out_size);
 
-  /* Queues. The first one that is created on a device is for launches that name none. `queue_adopt`
-   * wraps the caller's own; destroying that wrapper leaves it alone. */
+  /* Queues. The first queue of a device is for launches without a queue. `queue_adopt` wraps the
+   * caller's queue; destroying the wrapper does not destroy it. */
   kdl_status (*queue_create)(void *device, int32_t priority, void **out_queue);
   kdl_status (*queue_adopt)(void *device, void *native, void **out_queue);
   void (*queue_destroy)(void *device, void *queue);
   kdl_status (*queue_sync)(void *device, void *queue);
-  /* Optional. Whether work on the queue is being captured, so that loading now would break the
-   * capture. */
+  /* Optional. Whether the queue is being captured, so that loading now would break the capture. */
   kdl_status (*queue_capturing)(void *device, void *queue, int *out_capturing);
 
   /* Events. */
@@ -229,9 +225,9 @@ typedef struct kdl_backend_table {
   kdl_status (*event_wait)(void *device, void *event, void *queue);
   kdl_status (*event_elapsed)(void *device, void *start, void *end, double *out_ns);
 
-  /* Memory. Sizes are never 0, and ranges were checked where their buffer is known. `copy` is asked
-   * for one device; `copy_peer`, optional, for two of this backend, on a queue of the second; where
-   * it returns KDL_UNSUPPORTED, the copy goes through the host. */
+  /* Memory. Sizes are never 0; libkdl has checked the ranges of known buffers. `copy` is for one
+   * device; `copy_peer`, optional, for two devices of this backend, on a queue of the second. Where
+   * it returns KDL_UNSUPPORTED, the copy passes through the host. */
   kdl_status (*alloc)(void *device, uint64_t size, uint64_t *out_address);
   kdl_status (*free)(void *device, uint64_t address);
   kdl_status (*write)(void *device, void *queue, uint64_t address, uint64_t offset,
@@ -251,13 +247,13 @@ typedef struct kdl_backend_table {
   void *(*event_native)(void *device, void *event);
   void *(*kernel_native)(void *device, void *context);
 
-  /* Optional; for KDL_BACKEND_SURVIVES_FORK. Called in the child before anything else: threads are
-   * gone, locks that they held are not released. */
+  /* Optional; for KDL_BACKEND_SURVIVES_FORK. Called first in the child: other threads are gone, and
+   * locks that they held are still held. */
   void (*after_fork)(void);
 
-  /* Optional. Gives back the device and the first queue that was created on it, when the process
-   * ends by exit() and nothing else that was made on the device is left. Handlers that the driver
-   * registered before the device was opened have not run yet. */
+  /* Optional. Closes the device and its first queue when the process ends by exit() and no other
+   * object of the device is left. Exit handlers that the driver registered before the device was
+   * opened have not run yet. */
   void (*device_close)(void *device, void *queue);
 
   /* Optional. Whether the point that event_sync would wait for is reached. */
@@ -272,17 +268,17 @@ typedef struct kdl_backend_table {
   kdl_status (*free_host)(void *device, void *data);
 
   /* Optional, all three or none: sequences. Without them, and where they return KDL_UNSUPPORTED,
-   * the nodes are given to the queue one by one. A sequence is run by one thread at a time; where
-   * several run the same one, each has one of its own. `sequence_run` is told which nodes have
-   * changed since its last run that succeeded; it fails before anything ran, or the sequence is
-   * destroyed. It may be run on another queue while the last run is still under way. */
+   * libkdl enqueues the nodes one by one. One thread at a time runs a sequence; threads that run
+   * the same one each have a copy. `changed` has the nodes that changed since the last successful
+   * run. `sequence_run` fails before any node ran, or libkdl destroys the sequence. It may run on
+   * another queue while the last run is in progress. */
   kdl_status (*sequence_create)(void *device, kdl_backend_sequence *sequence, void **out_sequence);
   void (*sequence_destroy)(void *device, void *sequence);
   kdl_status (*sequence_run)(void *device, void *sequence, void *queue, const uint32_t *changed,
                              size_t changed_count);
 
-  /* Optional. What a kernel is given for memory from `offset` on, which is not 0; without it, the
-   * sum. KDL_UNSUPPORTED where memory is no addresses. */
+  /* Optional. The kernel argument for memory from `offset` on, which is not 0; without this
+   * function, the sum. KDL_UNSUPPORTED where memory has no addresses. */
   kdl_status (*address_at)(void *device, uint64_t address, uint64_t offset, uint64_t *out_address);
 } kdl_backend_table;
 

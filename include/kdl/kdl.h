@@ -19,18 +19,19 @@
  *     }
  *     kdl_close(lib);
  *
- * Conventions. Every function that can fail returns kdl_status; kdl_error_message() then tells the
- * calling thread all of it: the file, the offset or key, what was found and what was
- * expected. Option and result structs begin with `size`, which the caller sets to sizeof, so that
- * they can grow. Out-parameters come last and are written only on success. NULL for a pointer that
- * a function needs is KDL_BAD_CALL, and where there is no status to return, 0, NULL or "" with the
- * message set; those that end something allow it. Functions may be called
- * from any thread; a library may be read by several threads at once, and must not be closed while
- * one of them is using it.
+ * Errors. A function that can fail returns kdl_status. kdl_error_message() then gives the calling
+ * thread one line: the file, the offset or key, what was found and what was expected. A function
+ * without a status returns 0, NULL or "" and sets the message. NULL for a required pointer is
+ * KDL_BAD_CALL. Destroy, release and close functions accept NULL.
  *
- * No function is a cancellation point (pthread_cancel); launches, kdl_sequence_run and kdl_sync
- * call the driver of a GPU with cancellation as the thread has it. None may be called from a signal
- * handler, and none fails because of a signal. docs/launching.md has more, and on fork.
+ * Structs. Option and result structs begin with `size`, which the caller sets to sizeof, so that
+ * they can grow. Out-parameters come last and are written only on success.
+ *
+ * Threads. Functions may be called from any thread. Several threads may use one library at once; it
+ * must not be closed while one of them uses it. No function is a cancellation point
+ * (pthread_cancel), except that launches, kdl_sequence_run and kdl_sync call a GPU's driver with
+ * the thread's own setting. No function may be called from a signal handler; none fails because of
+ * a signal. docs/launching.md has more, and describes fork.
  */
 #ifndef KDL_KDL_H
 #define KDL_KDL_H
@@ -77,17 +78,18 @@ KDL_API const char *kdl_status_name(kdl_status status);
 KDL_API const char *kdl_error_message(void);
 
 /* The driver's own number for that failure (a CUresult, an errno, ...), which the message names; 0
- * where no driver was involved. ENODATA of KDL_BAD_FILE: a program of Windows, whole, that has no
+ * where no driver was involved. With KDL_BAD_FILE, ENODATA means a valid PE/COFF file without
  * device code. */
 KDL_API int64_t kdl_error_code(void);
 
-/* Records a failure for the calling thread, as a function of libkdl does that fails, and returns
- * `status`: for libraries that stand on libkdl. */
+/* Records a failure for the calling thread and returns `status`: for libraries that stand on
+ * libkdl.
+ */
 KDL_API kdl_status kdl_error_set(kdl_status status, const char *message);
 
-/* Sends what KDL_DEBUG would print to `log` instead, one line without its newline per call, from
- * any thread; `topics` as in KDL_DEBUG ("load,select", "all"). A NULL `log` goes back to what the
- * environment says. Not to be called while other threads are inside libkdl. */
+/* Sends what KDL_DEBUG would print to `log`: one line per call, without its newline, from any
+ * thread. `topics` is as in KDL_DEBUG ("load,select", "all"). With a NULL `log`, KDL_DEBUG applies
+ * again. No other thread may be in a libkdl function during the call. */
 KDL_API void kdl_set_log(const char *topics,
                          void (*log)(void *user, const char *topic, const char *line), void *user);
 
@@ -108,9 +110,9 @@ typedef struct kdl_pair {
   kdl_string value;
 } kdl_pair;
 
-/* What the bytes of an image are. Where a container declares a kind, it is a hint: producers are
- * known to write 0 for SPIR-V, so the image's own first bytes decide. Source text has none: there
- * the key kdl.kind says it. */
+/* What the bytes of an image are. The image's first bytes decide; the kind that a container
+ * declares is a hint, because some producers write 0 for SPIR-V. OpenCL C has no magic number: the
+ * key kdl.kind names it. */
 typedef enum kdl_image_kind {
   KDL_IMAGE_UNKNOWN = 0,
   KDL_IMAGE_OBJECT,  /* an ELF file for a CPU: relocatable or shared           */
@@ -132,7 +134,8 @@ typedef enum kdl_image_kind {
 /* "cubin", "spirv", ...: the names `kdl ls` prints; "unknown" for values outside the enum. */
 KDL_API const char *kdl_image_kind_name(kdl_image_kind kind);
 
-/* Who asked for the image: LLVM's OffloadKind bits, kept as they stand in the file. */
+/* The programming model that the image was compiled for: LLVM's OffloadKind bits, as in the file.
+ */
 enum {
   KDL_OFFLOAD_NONE = 0,
   KDL_OFFLOAD_OPENMP = 1,
@@ -163,8 +166,8 @@ typedef struct kdl_image_info {
   size_t pair_count;
   size_t module; /* images of one module are variants of the same code: those of one fatbin, one
                     bundle, one section of OffloadBinaries; numbered from 0 */
-  kdl_string problem; /* why what is nested in it cannot be listed, or where its bytes are cannot
-                         be told; "" where all is well. Other images are not affected */
+  kdl_string problem; /* why its nested images or its bytes cannot be found; "" where they can.
+                         Other images are not affected */
 } kdl_image_info;
 
 typedef struct kdl_open_opts {
@@ -174,38 +177,33 @@ typedef struct kdl_open_opts {
 } kdl_open_opts;
 
 enum {
-  KDL_OPEN_FILE = 1,    /* the path is a file's as it stands: nothing is searched           */
-  KDL_OPEN_GLOBAL = 2,  /* kdl_sym without a library looks here too                         */
-  KDL_OPEN_NO_HOST = 4, /* no code of this library runs in this process: nothing of it is loaded on
-                           the host, nor on CPUs and other devices that are no GPU behind OpenCL,
-                           whose drivers compile it and run it here. What GPUs' drivers read of it
-                           to load it, they still read in this process */
+  KDL_OPEN_FILE = 1,    /* `path` is a file, used as it is: no folder is searched            */
+  KDL_OPEN_GLOBAL = 2,  /* kdl_sym without a library searches this one too                  */
+  KDL_OPEN_NO_HOST = 4, /* no code of this library runs in this process: none is loaded on the host,
+                           nor on OpenCL devices other than GPUs, whose drivers run it in this
+                           process. The drivers of GPUs still read it in this process */
 };
 
-/* Opens a library. What is opened:
+/* Opens a library. `path` is one of:
  *
- *   with a '/' in it    that file; where it is a folder, every *.offload in it as one library, in
- *                       the order of their names
- *   without             the first of NAME, NAME.offload and NAME.d in the folders of
- *                       KDL_LIBRARY_PATH (separated by ':'), then beside the program or shared
- *                       object that calls, then in the folder of the libraries that come with
- *                       libkdl, LIBDIR/kdl: "kdl-matmul". The current folder is not searched:
- *                       "./NAME" is what lies there, and a '.' in KDL_LIBRARY_PATH asks for it
- *   NULL                the libraries that the calling program or shared object carries inside
- *                       itself: see KDL_EMBED
+ *   "./saxpy.offload"   a path with a '/': that file. If it is a folder, all its *.offload files
+ * are one library, in the order of their names. "saxpy"             a name without a '/': the first
+ * of saxpy, saxpy.offload and saxpy.d in the folders of KDL_LIBRARY_PATH (separated by ':'), then
+ * in the folder of the calling program or shared object, then in LIBDIR/kdl, which has libkdl's own
+ *                       libraries ("kdl-matmul"). The current folder is not searched.
+ *   NULL                the libraries embedded in the calling program or shared object: KDL_EMBED.
  *
- * In a program that runs with more rights than its user (AT_SECURE) that is less: absolute paths,
- * names of libraries in LIBDIR/kdl, and NULL.
+ * A program that runs with more rights than its user (AT_SECURE) can open absolute paths, names in
+ * LIBDIR/kdl, and NULL.
  *
- * Reads headers and metadata only; image bytes are mapped when asked for, and copied where a digest
- * or a signature is checked before they are run. The file may be replaced (renamed over) while
- * open; if it is truncated, later calls fail with KDL_IO. Truncated in the midst of a call that
- * reads image bytes, it raises SIGBUS there, as with dlopen: a program that must survive that reads
- * the file itself and calls kdl_open_memory. `opts` may be NULL.
+ * Opening reads headers and metadata only. Image bytes are mapped when they are needed; they are
+ * copied first where a digest or a signature is checked before they run. The file may be replaced
+ * by rename while it is open. If it is truncated, later calls fail with KDL_IO; a call that is
+ * reading image bytes at that moment raises SIGBUS, as with dlopen. A program that must survive
+ * that reads the file itself and calls kdl_open_memory. `opts` may be NULL.
  *
- * In a program that is linked statically (-static) libraries are opened as in others, and their
- * kernels run on the host. Drivers are not opened there: GPUs are not found, and the message of
- * kdl_device_find has the reason.
+ * In a statically linked program (-static), kernels run on the host alone: drivers cannot be
+ * opened, GPUs are not found, and kdl_device_find gives the reason.
  */
 KDL_API kdl_status kdl_open(const char *path, const kdl_open_opts *opts, kdl_library **out_lib);
 
@@ -213,11 +211,11 @@ KDL_API kdl_status kdl_open(const char *path, const kdl_open_opts *opts, kdl_lib
 KDL_API kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *opts,
                                    kdl_library **out_lib);
 
-/* One more reference: the library is freed by as many kdl_close as there were opens and retains. */
+/* Adds a reference. Each kdl_open and kdl_retain needs one kdl_close. */
 KDL_API kdl_library *kdl_retain(kdl_library *lib);
 
-/* Gives a reference back. The last one unloads its modules and frees every view and kernel that the
- * library handed out; kernels that were retained hold a reference of their own. NULL is allowed. */
+/* Releases a reference. The last one unloads the library's modules and frees its views and kernels;
+ * a retained kernel holds a reference of its own. */
 KDL_API void kdl_close(kdl_library *lib);
 
 /* Nested images are listed after the image that holds them. */
@@ -244,58 +242,58 @@ KDL_API kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
-/* A device of this machine, or one that was described. Devices belong to libkdl and live as long as
- * the process; the same description gives the same device. A process can describe 16,384.
+/* A device of this machine, or one that a text describes. Devices belong to libkdl and live as long
+ * as the process; the same description gives the same device. A process can describe 16,384.
  *
- * Drivers are asked for their devices when one of theirs is wanted, each once unless
- * kdl_devices_refresh asks again; one may be missing or broken without harm. No context is created.
- * A device that was handed out stays what it is, whatever is asked later. */
+ * Drivers are queried for their devices on first need, each once unless kdl_devices_refresh is
+ * called. A missing or broken driver is not an error. No context is created. */
 typedef struct kdl_device kdl_device;
 
-/* How many devices this machine has, in the default order: discrete GPUs, integrated ones, the CPU.
- * The first call asks every driver there is. A GPU that two drivers show is one device with two
- * routes, its vendor's own first; it is used through one of them, that of its first use. */
+/* How many devices this machine has. The default order is discrete GPUs, integrated GPUs, the CPU.
+ * The first call queries every driver. A GPU that two drivers list is one device with two routes,
+ * its vendor's first; its first use decides which route it is used through. */
 KDL_API size_t kdl_device_count(void);
 
 /* NULL where `index` is not less than kdl_device_count(). */
 KDL_API kdl_device *kdl_device_at(size_t index);
 
-/* The device that `text` means. For one that is here:
+/* Finds a device by text. Devices of this machine:
  *
- *   "cuda", "cuda:1", "host"  the device that this driver numbers so, used through this driver; no
- *                             other driver is asked
- *   "1"                       kdl_device_at(1)
+ *   "cuda", "cuda:1", "host"        by backend and number; no other driver is queried
+ *   "1"                             kdl_device_at(1)
  *
- * For one that may be anywhere, and without any driver: a spec as "cuda:sm_90 driver=13.0", of
- * which "sm_90" is enough, specs of all its routes as "cuda:sm_90 | opencl:sm_90", a known name as
- * "mi300x", which has the routes of its vendor's driver, or "@FILE" from `kdl devices --json`.
- * KDL_BAD_CALL with the grammar where it means none, KDL_NO_MATCH where nothing here fits,
- * KDL_UNSUPPORTED where too many were described.
+ * Devices that need not be on this machine; no driver is queried:
  *
- * Of a GPU that both CUDA and OpenCL show, "opencl:0" is not kdl_device_at(0) but a device of its
- * own, with its own memory and queues. */
+ *   "sm_90", "cuda:sm_90 driver=13.0"   a spec
+ *   "cuda:sm_90 | opencl:sm_90"         specs of several routes to one device
+ *   "mi300x"                            a known name, with the routes of its vendor's drivers
+ *   "@FILE"                             what `kdl devices --json` wrote
+ *
+ * KDL_BAD_CALL, with the grammar, where the text is none of these; KDL_NO_MATCH where this machine
+ * has no such device; KDL_UNSUPPORTED where too many were described.
+ *
+ * "opencl:0" is a device of its own, with its own memory and queues, even where kdl_device_at gives
+ * the same GPU through CUDA. */
 KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
 
-/* Asks drivers once more, for what came or went since: a driver that was installed, a device that
- * was plugged in or lost. `backend` is "cuda", "hip", "level_zero" or "opencl", or NULL for all of
- * them; *out_new, which may be NULL, is how many devices there are now that were not there before.
+/* Queries drivers again, for a driver that was installed or a device that was added or lost.
+ * `backend` is "cuda", "hip", "level_zero", "opencl", or NULL for all. *out_new, which may be NULL,
+ * is the number of new devices.
  *
- * Devices that are there still stay the same kdl_device, and their users do not notice. One
- * that its driver no longer shows leaves the list: kdl_device_at, kdl_device_find and
- * kdl_device_for give it no more. Its users may go on, as far as the driver goes along; where
- * it was never used, its first use fails with KDL_DEVICE. Should it come back after it was used, it
- * is another kdl_device, since kernels, memory and queues of the first are lost. A driver that
- * fails or does not answer has told nothing, and its devices stay.
+ * A device that is still listed stays the same kdl_device. A device that its driver no longer lists
+ * leaves the list; its first use fails with KDL_DEVICE, and earlier users continue as far as the
+ * driver permits. If it returns after it was used, it is a new kdl_device, because the kernels,
+ * memory and queues of the first are lost. Where a driver fails or does not answer, its devices
+ * stay.
  *
- * No driver is stopped or started anew, so a driver that counts its devices only when it starts
- * shows what was there then. In the child of a fork, drivers that the parent asked are left alone.
+ * No driver is restarted: one that counts its devices only at start reports what it found then. In
+ * the child of a fork, drivers that the parent queried are not called.
  */
 KDL_API kdl_status kdl_devices_refresh(const char *backend, size_t *out_new);
 
-/* One line of text, for people, and for kdl_device_find: of a device that was described, the specs
- * of all its routes, which give the same device; of one that is here, that of its preferred route,
- * which describes it through that route alone. `kdl devices --json` has all of them. Programs read
- * kdl_device_get. */
+/* One line that kdl_device_find accepts: of a described device, the specs of all its routes; of a
+ * device of this machine, the spec of its preferred route. `kdl devices --json` has all routes.
+ * Programs should read kdl_device_get. */
 KDL_API const char *kdl_device_spec_text(const kdl_device *device);
 
 /* In the default order of preference. */
@@ -375,8 +373,8 @@ typedef struct kdl_select_opts {
   size_t constant_count;
 } kdl_select_opts;
 
-/* Options that are NULL come from KDL_POLICY and KDL_VARIANT_TAG; in programs that run with more
- * rights than their user, every KDL_ variable is ignored. */
+/* Where the options are NULL, KDL_POLICY and KDL_VARIANT_TAG apply. Programs that run with more
+ * rights than their user ignore every KDL_ variable. */
 
 typedef struct kdl_choice {
   size_t size; /* set to sizeof(kdl_choice) before the call */
@@ -388,12 +386,11 @@ typedef struct kdl_choice {
   size_t data_size;
 } kdl_choice;
 
-/* Chooses an image for a kernel on a device, for programs that keep their own launcher; bitcode is
- * given as it is, unlinked. `kernel` may be NULL: then images need not hold anything, and must be
- * variants of one module; KDL_BAD_CALL where images of several modules fit, since none of them
- * stands for the others. KDL_NO_MATCH where none fits; the message names the nearest one that holds
- * the kernel and what would help. KDL_BAD_FILE where the image has another digest than its metadata
- * says (kdl.digest). */
+/* Chooses an image for a kernel on a device, for programs with a launcher of their own. Bitcode is
+ * returned unlinked. `kernel` may be NULL to choose among the variants of one module whatever they
+ * hold; KDL_BAD_CALL where images of several modules fit. KDL_NO_MATCH where no image fits: the
+ * message names the nearest one that holds the kernel and what would help. KDL_BAD_FILE where the
+ * image does not have the digest that its metadata declares (kdl.digest). */
 KDL_API kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
                               const kdl_select_opts *opts, kdl_choice *out_choice);
 
@@ -424,19 +421,18 @@ KDL_API kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char 
                                const kdl_select_opts *opts,
                                int (*visit)(void *user, const kdl_verdict *verdict), void *user);
 
-/* The best device of this machine for the kernel: the first in the default order that libkdl can
- * launch on and an image fits, through the driver that it fits, or the one that KDL_DEVICE names.
- * Drivers are asked as far as the answer depends on them: a library of cubins and host images asks
- * CUDA's and no other. KDL_BAD_CALL where that comes to this process's CPU, and it cannot be the
- * one that KDL_CPU names. */
+/* The best device of this machine for the kernel: the device that KDL_DEVICE names, else the first
+ * in the default order that has a backend and an image that fits. Only drivers that matter are
+ * queried: for a library of cubins and host images, CUDA's alone. KDL_BAD_CALL where the answer is
+ * this CPU and KDL_CPU names features that it lacks. */
 KDL_API kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
                                   kdl_device **out_device);
 
-/* The same for one of several processes of this machine, so that they share its devices: of those
- * that are as good as kdl_device_for's, and of the same backend, process `rank` of `count` has one;
- * neighbours share one where there are more processes. Rank -1: what the launcher has put into the
- * environment (Open MPI, MPICH, Slurm, PALS, Flux); without one, the first of one. Where the
- * launcher shows each process another device, that is the one. */
+/* The same for process `rank` of `count` on this machine, so that processes share its devices. The
+ * devices as good as kdl_device_for's, of the same backend, are distributed over the ranks;
+ * neighbouring ranks share a device where there are more ranks than devices. With rank -1, rank and
+ * count come from the launcher's environment (Open MPI, MPICH, Slurm, PALS, Flux), or are 0 of 1.
+ * Where the launcher already shows each process one device, that one is returned. */
 KDL_API kdl_status kdl_device_local(kdl_library *lib, const char *kernel,
                                     const kdl_select_opts *opts, int rank, int count,
                                     kdl_device **out_device);
@@ -486,10 +482,11 @@ KDL_API kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *im
  * gets none. */
 KDL_API kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *image);
 
-/* Lays the file out into memory that the caller frees with free(). */
+/* Writes the file to memory that the caller frees with free(). */
 KDL_API kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_size);
 
-/* Lays the file out beside `path` and renames it there: after any failure the old file is whole. */
+/* Writes a temporary file in the folder of `path` and renames it: after a failure the old file is
+ * whole. */
 KDL_API kdl_status kdl_writer_save(kdl_writer *writer, const char *path);
 
 /* LLVM's ImageKind number for a kind; AMD code objects, zebins and host ELF files are "object". */

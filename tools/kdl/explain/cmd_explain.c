@@ -33,8 +33,10 @@ static kdl_status list_devices(const cli_args *args, const cli_query *query,
                                cli_devices *out_devices) {
   if (cli_args_has(args, "device"))
     return cli_devices_given(args, "device", '\0', out_devices);
-  if (cli_args_has(args, "all"))
-    return cli_devices_here(out_devices);
+  if (cli_args_has(args, "all")) {
+    cli_devices_here(out_devices);
+    return KDL_OK;
+  }
   if (cli_args_has(args, "matrix"))
     return cli_devices_named(out_devices);
   return cli_devices_picked(query->input->lib, query->kernel, &query->opts, out_devices);

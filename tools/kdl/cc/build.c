@@ -198,9 +198,9 @@ static kdl_status pack(const cc_job *job, kdl_arena *arena, cli_variants *varian
                             .pair_count = count,
                             .data = job->image.data,
                             .data_size = job->image.length};
-  kdl_status status = kdl_writer_add_digested(writer, &image);
-  return status == KDL_OK ? cli_variants_add(variants, job->label, job->number, pairs, count)
-                          : status;
+  KDL_TRY(kdl_writer_add_digested(writer, &image));
+  cli_variants_add(variants, job->label, job->number, pairs, count);
+  return KDL_OK;
 }
 
 kdl_status cc_build_save(const cc_job *jobs, size_t count, int format, const char *output) {

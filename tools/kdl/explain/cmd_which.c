@@ -30,9 +30,8 @@ static kdl_status print_json(const cli_query *query, const kdl_choice *choice) {
   cli_json_begin_object(&json);
   cli_json_put_text(&json, "file", query->input->name);
   cli_json_put_text(&json, "kernel", query->kernel);
-  if (choice) {
+  if (choice)
     cli_json_put_text(&json, "device", choice->device);
-  }
   cli_json_put_known(&json, "image", choice, choice ? choice->image : 0);
   if (choice) {
     cli_json_put_text(&json, "image_kind", kdl_image_kind_name(choice->kind));
@@ -53,18 +52,21 @@ static kdl_status find_device(const cli_args *args, const cli_query *query,
   return cli_devices_picked(query->input->lib, query->kernel, &query->opts, out_devices);
 }
 
+static kdl_status choose(const cli_args *args, const cli_query *query, cli_devices *devices,
+                         kdl_choice *out_choice) {
+  KDL_TRY(cli_kernel_check(query->input, query->kernel));
+  KDL_TRY(find_device(args, query, devices));
+  kdl_status status = kdl_select(query->input->lib, devices->items[0].device, query->kernel,
+                                 &query->opts, out_choice);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", query->input->name);
+  return status;
+}
+
 static kdl_status which(const cli_args *args, const cli_query *query) {
   cli_devices devices = {.count = 0};
   kdl_choice choice = {.size = sizeof choice};
-  kdl_status status = cli_kernel_check(query->input, query->kernel);
-  if (status == KDL_OK)
-    status = find_device(args, query, &devices);
-  if (status == KDL_OK) {
-    status = kdl_select(query->input->lib, devices.items[0].device, query->kernel, &query->opts,
-                        &choice);
-    if (status != KDL_OK)
-      kdl_error_prefix("%s", query->input->name);
-  }
+  kdl_status status = choose(args, query, &devices, &choice);
   bool as_json = cli_args_has(args, "json");
   if (status == KDL_OK)
     status = as_json ? print_json(query, &choice) : print_image(query->input->lib, choice.image);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/error.h"
 #include "explain/explain.h"
 #include "select/choose.h"
 
@@ -78,14 +79,13 @@ void cli_explain_json(cli_json *json, const cli_query *query, const cli_ranking 
 kdl_status cli_explain_matrix_json(const cli_query *query, const cli_devices *devices,
                                    bool *out_fits) {
   cli_json json = {.file = stdout};
-  kdl_status status = KDL_OK;
   cli_json_begin_object(&json);
   cli_json_put_text(&json, "kernel", query->kernel);
   cli_json_put_text(&json, "policy", kdl_policy_name(query->opts.policy));
   cli_json_put_array(&json, "devices");
-  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < devices->count; ++i) {
     cli_ranking ranking;
-    status = cli_ranking_make(query, devices->items[i].device, &ranking);
+    kdl_status status = cli_ranking_make(query, devices->items[i].device, &ranking);
     if (status == KDL_OK) {
       cli_json_begin_object(&json);
       cli_json_put_text(&json, "name", devices->items[i].name);
@@ -95,8 +95,9 @@ kdl_status cli_explain_matrix_json(const cli_query *query, const cli_devices *de
       *out_fits |= ranking.fits;
     }
     cli_ranking_free(&ranking);
+    KDL_TRY(status);
   }
   cli_json_end_array(&json);
   cli_json_end_object(&json);
-  return status;
+  return KDL_OK;
 }

@@ -20,19 +20,19 @@ kdl_status cli_format_parse(const char *text, int otherwise, int *out_format) {
       {"v3-zstd", KDL_FORMAT_V3 | KDL_FORMAT_ZSTD},
       {"v3-zlib", KDL_FORMAT_V3 | KDL_FORMAT_ZLIB},
   };
+  *out_format = otherwise;
   if (!text)
-    *out_format = otherwise;
-  for (size_t i = 0; text && i < sizeof formats / sizeof *formats; ++i) {
+    return KDL_OK;
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i) {
     if (strcmp(text, formats[i].name) == 0) {
       *out_format = formats[i].format;
       return KDL_OK;
     }
   }
-  return !text ? KDL_OK
-               : kdl_fail(KDL_BAD_CALL,
-                          "--format: found '%s', expected v1 (every LLVM reads it), v2 (LLVM 23 "
-                          "and later), v3, v3-zstd or v3-zlib (LLVM's main branch)",
-                          text);
+  return kdl_fail(KDL_BAD_CALL,
+                  "--format: found '%s', expected v1 (every LLVM reads it), v2 (LLVM 23 and "
+                  "later), v3, v3-zstd or v3-zlib (LLVM's main branch)",
+                  text);
 }
 
 int cli_image_format(const kdl_image_info *image) {
@@ -95,8 +95,8 @@ kdl_status cli_image_add(const cli_input *input, size_t index, const kdl_writer_
 
 kdl_status cli_image_copy(const cli_input *input, size_t index, int format, kdl_writer *writer) {
   kdl_writer_image image;
-  kdl_status status = cli_image_describe(input, index, format, &image);
-  return status == KDL_OK ? cli_image_add(input, index, &image, false, writer) : status;
+  KDL_TRY(cli_image_describe(input, index, format, &image));
+  return cli_image_add(input, index, &image, false, writer);
 }
 
 kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kdl_pair *pairs,
@@ -114,13 +114,11 @@ kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kd
 kdl_status cli_image_copy_digested(const cli_input *input, size_t index, int format,
                                    kdl_writer *writer) {
   kdl_writer_image image;
-  kdl_status status = cli_image_describe(input, index, format, &image);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_image_describe(input, index, format, &image));
   bool has_one = kdl_find_value(image.pairs, image.pair_count, KDL_DIGEST_KEY) != NULL;
   if (has_one)
-    status = cli_image_check_digest(input, index, image.pairs, image.pair_count);
-  return status == KDL_OK ? cli_image_add(input, index, &image, !has_one, writer) : status;
+    KDL_TRY(cli_image_check_digest(input, index, image.pairs, image.pair_count));
+  return cli_image_add(input, index, &image, !has_one, writer);
 }
 
 kdl_status cli_library_check_rewritable(const cli_input *input) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/select.h"
-#include "base/text.h"
 
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/memory.h"
 #include "images/kinds.h"
 #include "images/terms.h"
 
@@ -61,12 +62,8 @@ static kdl_status parse(const char *option, const char *text, selector *out_sele
   *out_select = (selector){.by_index = false};
   if (text[0] >= '0' && text[0] <= '9' && !strchr(text, '='))
     return parse_index(option, text, out_select);
-  kdl_status status = cli_terms_parse(option, grammar, text, &out_select->terms);
-  return status == KDL_OK ? parse_kinds(out_select) : status;
-}
-
-static void free_selector(selector *select) {
-  cli_terms_free(&select->terms);
+  KDL_TRY(cli_terms_parse(option, grammar, text, &out_select->terms));
+  return parse_kinds(out_select);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -186,16 +183,14 @@ static kdl_status choose(const char *option, const char *text, const kdl_library
   }
   if (status == KDL_OK && !found)
     status = nothing_fits(&select, lib, file);
-  free_selector(&select);
+  cli_terms_free(&select.terms);
   return status;
 }
 
 kdl_status cli_select_images(const cli_args *args, const char *option, const kdl_library *lib,
                              const char *file, bool **out_chosen) {
   size_t count = kdl_image_count(lib);
-  bool *chosen = calloc(count ? count : 1, sizeof *chosen);
-  if (!chosen)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", count);
+  bool *chosen = xcalloc(count, sizeof *chosen);
   kdl_status status = KDL_OK;
   size_t cursor = 0;
   const char *text = cli_args_next(args, option, &cursor);

@@ -20,9 +20,8 @@ kdl_status cli_sequence_read(kdl_library *lib, size_t image, cli_sequence *out_s
   const void *data;
   size_t size;
   *out_sequence = (cli_sequence){.image = image};
-  kdl_status status = kdl_image_get(lib, image, &info);
-  if (status == KDL_OK)
-    status = kdl_image_bytes(lib, image, &data, &size);
+  KDL_TRY(kdl_image_get(lib, image, &info));
+  kdl_status status = kdl_image_bytes(lib, image, &data, &size);
   if (status == KDL_OK)
     status = kdl_saved_read(data, size, &out_sequence->saved);
   if (status == KDL_OK)

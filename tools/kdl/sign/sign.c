@@ -2,6 +2,7 @@
 #include "sign/sign.h"
 
 #include "base/error.h"
+#include "cli/memory.h"
 
 #include <stdlib.h>
 
@@ -37,9 +38,7 @@ kdl_status cli_signature_open(const char *path, cli_bytes *out_bytes,
 
 kdl_status cli_sign_message(const cli_input *input, size_t index, kdl_string *out_message) {
   size_t all = kdl_image_count(input->lib), count = 0;
-  kdl_signed_image *images = calloc(all + 1, sizeof *images);
-  if (!images)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  kdl_signed_image *images = xcalloc(all, sizeof *images);
   for (size_t i = 0; i < all; ++i) {
     kdl_image_info info = {.size = sizeof info};
     kdl_image_get(input->lib, i, &info);
@@ -73,8 +72,8 @@ kdl_status cli_sign_check(const cli_input *input, size_t index, const kdl_public
   if (!line)
     return kdl_fail(KDL_BAD_FILE, "kdl.signature: found none, expected one of the key that --key "
                                   "names: `kdl sign` signs a file");
-  kdl_status status = kdl_signature_read_line(*line, &signature);
-  return status == KDL_OK ? check(input, index, &signature, key) : status;
+  KDL_TRY(kdl_signature_read_line(*line, &signature));
+  return check(input, index, &signature, key);
 }
 
 kdl_status cli_sign_check_beside(const cli_input *input, const char *path,

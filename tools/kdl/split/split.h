@@ -12,9 +12,9 @@
 #ifndef KDL_TOOL_SPLIT_H
 #define KDL_TOOL_SPLIT_H
 
-#include "base/arena.h"
 #include "base/blake2b.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/options.h"
 #include "library/library.h"
 
@@ -96,6 +96,8 @@ kdl_status split_plan_part(split_plan *plan, const char *file, const char *arch,
 const char *split_arch_of(const kdl_image *image);
 kdl_status split_plan_streams(split_plan *plan, kdl_library *lib, const cli_bytes *bytes,
                               const char *file);
+
+bool split_is_zero(const uint8_t *data, uint64_t size);
 
 /* A manifest, as it is written and read. */
 typedef struct split_manifest {

@@ -58,7 +58,8 @@ static bool is_same_file(const struct stat *a, const struct stat *b) {
          a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static void tell(const char *path, const char *program, int status, const struct stat *before) {
+static void report_trace(const char *path, const char *program, int status,
+                         const struct stat *before) {
   struct stat after = {.st_size = 0};
   bool is_there = stat(path, &after) == 0;
   if (is_there && !(before->st_ino && is_same_file(before, &after)))
@@ -90,6 +91,6 @@ int cli_trace_run(const cli_args *args, const char *const *words) {
     return cli_finish(
         kdl_fail(kdl_status_of(errno), "cannot start a process: %s", strerror(errno)));
   kdl_process_wait(child, &status);
-  tell(path, words[0], status, &before);
+  report_trace(path, words[0], status, &before);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

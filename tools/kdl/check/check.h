@@ -146,6 +146,8 @@ typedef struct check {
   size_t files;                     /* that were looked at */
   uint64_t bytes_found, bytes_done; /* of files */
   bool is_walked;                   /* all files are found */
+  uint64_t next_drawn;              /* when the progress is drawn next, in ms; 0: never */
+  bool is_drawn;
   bool is_incomplete; /* a file changed while it was read, memory or room on a disk was short for
                        * it, or it is damaged and an operand */
 } check;
@@ -190,10 +192,6 @@ bool check_was_changed(const check_file *file);
 
 /* A path that opens the file that `fd` is of, whatever lies at its own path by now. */
 const char *check_open_path(const check_file *file, char room[CHECK_OPEN_PATH]);
-
-/* What there is to do: a file of so many bytes, and that there are no more. */
-void check_count_found(check *c, uint64_t bytes);
-void check_count_walked(check *c);
 
 /* Looks into a file; what is found is added. */
 void check_read_file(check *c, const check_file *file);
@@ -275,17 +273,10 @@ void check_find_packages(check *c);
 /* ------------------------------------------------------------------------------------------ */
 /* How far it is                                                                                */
 
-typedef struct check_progress {
-  check *c;
-  pthread_t thread;
-  pthread_mutex_t lock; /* of what follows */
-  pthread_cond_t wakes;
-  bool is_there, is_drawn, is_over;
-} check_progress;
-
 /* A line on standard error where that is a terminal, unless JSON is printed. */
-void check_progress_begin(check *c, check_progress *progress);
-void check_progress_end(check_progress *progress);
+void check_progress_begin(check *c);
+void check_progress_step(check *c); /* a file was read; under the lock */
+void check_progress_end(const check *c);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Telling                                                                                      */

@@ -173,18 +173,6 @@ void check_read_part(check *c, const check_file *file, const char *member, const
   free(name);
 }
 
-void check_count_found(check *c, uint64_t bytes) {
-  pthread_mutex_lock(&c->lock);
-  c->bytes_found += bytes;
-  pthread_mutex_unlock(&c->lock);
-}
-
-void check_count_walked(check *c) {
-  pthread_mutex_lock(&c->lock);
-  c->is_walked = true;
-  pthread_mutex_unlock(&c->lock);
-}
-
 bool check_was_changed(const check_file *file) {
   struct stat now;
   return cli_guard_was_hit() || fstat(file->fd, &now) != 0 || now.st_size != file->info.st_size ||
@@ -253,5 +241,6 @@ void check_read_file(check *c, const check_file *file) {
   pthread_mutex_lock(&c->lock);
   ++c->files;
   c->bytes_done += (uint64_t)file->info.st_size;
+  check_progress_step(c);
   pthread_mutex_unlock(&c->lock);
 }

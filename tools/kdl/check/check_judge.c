@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "check/check.h"
+#include "images/kinds.h"
 #include "library/library.h"
 #include "library/selection.h"
 
@@ -68,8 +69,7 @@ static check_gap *add_gap(gap_finder *finder, const kdl_shortfall *shortfall,
 }
 
 static check_gap *find_gap(gap_finder *finder, const kdl_shortfall *shortfall) {
-  kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(finder->lib, shortfall->image, &image);
+  kdl_image_info image = cli_image_at(finder->lib, shortfall->image);
   for (size_t i = 0; i < finder->verdict->gap_count; ++i) {
     check_gap *gap = &finder->verdict->gaps[i];
     if (gap->reasons == shortfall->reasons && gap->kind == image.kind &&
@@ -77,12 +77,6 @@ static check_gap *find_gap(gap_finder *finder, const kdl_shortfall *shortfall) {
       return gap;
   }
   return add_gap(finder, shortfall, &image);
-}
-
-static void add_name(check *c, check_gap *gap, kdl_string name) {
-  gap->names = make_room(c, gap->names, gap->name_count, &gap->name_capacity, sizeof *gap->names);
-  gap->names[gap->name_count++] =
-      (kdl_string){check_keep_part(c, name.data, name.length), name.length};
 }
 
 static int visit_shortfall(void *user, const kdl_shortfall *shortfall) {
@@ -99,8 +93,13 @@ static int visit_shortfall(void *user, const kdl_shortfall *shortfall) {
     return 0;
   }
   ++gap->kernels;
-  if (finder->c->all_names || gap->name_count < CHECK_NAMES)
-    add_name(finder->c, gap, shortfall->kernel);
+  if (finder->c->all_names || gap->name_count < CHECK_NAMES) {
+    gap->names =
+        make_room(finder->c, gap->names, gap->name_count, &gap->name_capacity, sizeof *gap->names);
+    gap->names[gap->name_count++] =
+        (kdl_string){check_keep_part(finder->c, shortfall->kernel.data, shortfall->kernel.length),
+                     shortfall->kernel.length};
+  }
   return 0;
 }
 

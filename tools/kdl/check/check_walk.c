@@ -39,7 +39,9 @@ typedef struct {
 } queue;
 
 static void put(queue *q, queued file) {
-  check_count_found(q->c, (uint64_t)file.file.info.st_size);
+  pthread_mutex_lock(&q->c->lock);
+  q->c->bytes_found += (uint64_t)file.file.info.st_size;
+  pthread_mutex_unlock(&q->c->lock);
   pthread_mutex_lock(&q->lock);
   while (q->count == queue_size)
     pthread_cond_wait(&q->has_room, &q->lock);
@@ -61,13 +63,6 @@ static bool take(queue *q, queued *out_file) {
   }
   pthread_mutex_unlock(&q->lock);
   return found;
-}
-
-static void finish(queue *q) {
-  pthread_mutex_lock(&q->lock);
-  q->is_over = true;
-  pthread_cond_broadcast(&q->has_files);
-  pthread_mutex_unlock(&q->lock);
 }
 
 static void *work(void *user) {
@@ -279,8 +274,13 @@ void check_walk(check *c, bool *out_failed) {
   for (; w.operand < c->operand_count; ++w.operand)
     visit_operand(&w, c->operands[w.operand].shown, out_failed);
   check_queue_mapped(c, take_mapped, &w);
-  check_count_walked(c);
-  finish(q);
+  pthread_mutex_lock(&c->lock);
+  c->is_walked = true;
+  pthread_mutex_unlock(&c->lock);
+  pthread_mutex_lock(&q->lock);
+  q->is_over = true;
+  pthread_cond_broadcast(&q->has_files);
+  pthread_mutex_unlock(&q->lock);
   for (size_t i = 0; i < started; ++i)
     pthread_join(workers[i], NULL);
   free(w.seen.slots);

@@ -143,13 +143,12 @@ static bool has_program(const cli_args *args) {
 /* ------------------------------------------------------------------------------------------ */
 
 static kdl_status find_all(const cli_args *args, check *c, bool *out_failed) {
-  check_progress progress;
   if (cli_args_has(args, "demangle"))
     KDL_TRY(cli_demangler_start(&c->demangler));
   list_operands(args, c);
-  check_progress_begin(c, &progress);
+  check_progress_begin(c);
   check_walk(c, out_failed);
-  check_progress_end(&progress);
+  check_progress_end(c);
   check_find_packages(c);
   if (c->library_count)
     qsort(c->libraries, c->library_count, sizeof *c->libraries, compare_libraries);

@@ -148,9 +148,8 @@ static bool sets_digest(const edit *change) {
 
 static kdl_status add_changed(const cli_input *input, const edit *change, size_t index, int format,
                               kdl_writer *writer) {
-  kdl_writer_image image;
+  kdl_writer_image image = cli_image_describe(input, index, format);
   kdl_status status = KDL_OK;
-  KDL_TRY(cli_image_describe(input, index, format, &image));
   size_t count = image.pair_count;
   kdl_pair *pairs = xcalloc(count + change->set_count, sizeof *pairs);
   if (count)
@@ -183,8 +182,7 @@ static kdl_status add_changed(const cli_input *input, const edit *change, size_t
 static kdl_status check_chosen(const cli_input *input, const bool *chosen) {
   size_t nested = KDL_NO_PARENT;
   for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(input->lib, i, &image);
+    kdl_image_info image = cli_image_at(input->lib, i);
     if (chosen[i] && image.parent == KDL_NO_PARENT)
       return KDL_OK;
     if (chosen[i] && nested == KDL_NO_PARENT)
@@ -202,14 +200,9 @@ static kdl_status write_changed(const cli_input *input, const edit *change, cons
   kdl_writer *writer;
   KDL_TRY(kdl_writer_create(format, &writer));
   kdl_status status = KDL_OK;
-  for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(input->lib, i, &image);
-    if (image.parent != KDL_NO_PARENT)
-      continue;
+  for (size_t i = 0; status == KDL_OK && cli_outer_next(input->lib, &i); ++i)
     status = chosen[i] ? add_changed(input, change, i, format, writer)
                        : cli_image_copy(input, i, format, writer);
-  }
   if (status == KDL_OK)
     status = cli_output_save_writer(output, writer);
   kdl_writer_destroy(writer);

@@ -47,8 +47,7 @@ static kdl_status save_image(kdl_library *lib, size_t index, const char *path) {
 }
 
 static kdl_status save_into(const char *directory, kdl_library *lib, size_t index) {
-  kdl_image_info image = {.size = sizeof image};
-  KDL_TRY(kdl_image_get(lib, index, &image));
+  kdl_image_info image = cli_image_at(lib, index);
   char name[80];
   sanitise(image.arch.length ? image.arch.data : kdl_image_kind_name(image.kind), name,
            sizeof name);

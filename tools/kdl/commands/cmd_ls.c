@@ -50,19 +50,9 @@ enum { column_count = sizeof all_columns / sizeof *all_columns };
 
 static int nesting(const kdl_library *lib, const kdl_image_info *image) {
   int depth = 0;
-  for (size_t parent = image->parent; parent != KDL_NO_PARENT; ++depth) {
-    kdl_image_info outer = {.size = sizeof outer};
-    kdl_image_get(lib, parent, &outer);
-    parent = outer.parent;
-  }
+  for (size_t parent = image->parent; parent != KDL_NO_PARENT; ++depth)
+    parent = cli_image_at(lib, parent).parent;
   return depth;
-}
-
-static void add_kind(cli_table *table, const kdl_library *lib, const kdl_image_info *image) {
-  char kind[64], room[CLI_IMAGE_KIND_ROOM];
-  snprintf(kind, sizeof kind, "%*s%s", nesting(lib, image) * 2, "",
-           cli_image_kind_name(image, room));
-  cli_table_add(table, kdl_text_of(kind));
 }
 
 /* Every pair but triple and arch, and but the digest where all is not wanted, as "key=value
@@ -123,9 +113,8 @@ static kdl_status print_sequence(const detail_printer *printer, cli_table *table
 /* Lack of memory ends the listing: it says nothing of the file. */
 static kdl_status print_details(void *user, cli_table *table, size_t index) {
   detail_printer *printer = user;
-  kdl_image_info image = {.size = sizeof image};
   printer->table = table;
-  kdl_image_get(printer->lib, index, &image);
+  kdl_image_info image = cli_image_at(printer->lib, index);
   if (image.problem.length)
     return cli_table_say(table, "damaged:", image.problem);
   if (!printer->kernels)
@@ -151,9 +140,11 @@ static void add_arch(cli_table *table, const kdl_image_info *image, bool wide) {
 
 static void add_row(cli_table *table, const listing *what, kdl_library *lib,
                     const kdl_image_info *image) {
-  char room[CLI_KIND_ROOM];
+  char room[CLI_KIND_ROOM], kind[64], kind_room[CLI_IMAGE_KIND_ROOM];
+  snprintf(kind, sizeof kind, "%*s%s", nesting(lib, image) * 2, "",
+           cli_image_kind_name(image, kind_room));
   cli_table_add_number(table, image->index);
-  add_kind(table, lib, image);
+  cli_table_add(table, kdl_text_of(kind));
   cli_table_add(table, kdl_text_of(cli_offload_kind_name(image->offload_kind, room)));
   cli_table_add(table, image->triple);
   add_arch(table, image, what->wide);
@@ -177,8 +168,7 @@ static kdl_status print_table(const listing *what, kdl_library *lib) {
   }
   cli_table *table = cli_table_create(columns, count);
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(lib, i, &image);
+    kdl_image_info image = cli_image_at(lib, i);
     add_row(table, what, lib, &image);
   }
   kdl_status status = KDL_OK;
@@ -211,10 +201,8 @@ static int compare_indices(const void *left, const void *right) {
 static void print_archs(const kdl_library *lib) {
   size_t count = kdl_image_count(lib);
   kdl_image_info *images = xcalloc(count, sizeof *images);
-  for (size_t i = 0; i < count; ++i) {
-    images[i].size = sizeof images[i];
-    kdl_image_get(lib, i, &images[i]);
-  }
+  for (size_t i = 0; i < count; ++i)
+    images[i] = cli_image_at(lib, i);
   qsort(images, count, sizeof *images, compare_archs);
   size_t kept = 0;
   for (size_t i = 0; i < count; ++i) {

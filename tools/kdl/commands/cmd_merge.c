@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "commands.h"
+#include "images/kinds.h"
 #include "images/rewrite.h"
 #include "images/variants.h"
 #include "split/split.h"
@@ -22,11 +23,8 @@ typedef struct {
 } merging;
 
 static kdl_status add_all(merging *all, const cli_input *input) {
-  for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    KDL_TRY(kdl_image_get(input->lib, i, &image));
-    if (image.parent != KDL_NO_PARENT)
-      continue;
+  for (size_t i = 0; cli_outer_next(input->lib, &i); ++i) {
+    kdl_image_info image = cli_image_at(input->lib, i);
     KDL_TRY(cli_image_copy(input, i, all->format, all->writer));
     const char *where = xarena_format(&all->arena, "%s image %zu", input->name, i);
     cli_variants_add(&all->variants, where, i, image.pairs, image.pair_count);

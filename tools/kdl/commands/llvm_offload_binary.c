@@ -94,10 +94,8 @@ static kdl_status extract_image(const opened *from, const char *operand, const c
   const cli_term *file = status == KDL_OK ? cli_terms_find(&terms, "file") : NULL;
   size_t number = 0;
   for (size_t i = 0; i < kdl_image_count(from->input.lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(from->input.lib, i, &image);
-    if (status != KDL_OK || image.parent != KDL_NO_PARENT || !cli_image_format(&image) ||
-        !fits(from, &image, &terms))
+    kdl_image_info image = cli_image_at(from->input.lib, i);
+    if (image.parent != KDL_NO_PARENT || !cli_image_format(&image) || !fits(from, &image, &terms))
       continue;
     status = extract_one(&from->input, &image, operand, file ? file->value.data : NULL, number++);
   }
@@ -113,9 +111,8 @@ static kdl_status extract_all(const opened *from, const char *operand) {
   size_t number = 0;
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < kdl_image_count(from->input.lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(from->input.lib, i, &image);
-    if (status != KDL_OK || !cli_image_format(&image) || image.kind == KDL_IMAGE_OFFLOAD)
+    kdl_image_info image = cli_image_at(from->input.lib, i);
+    if (!cli_image_format(&image) || image.kind == KDL_IMAGE_OFFLOAD)
       continue;
     char *name = default_name(operand, &image, number++, false);
     status = save(&from->input, i, name);

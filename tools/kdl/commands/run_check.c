@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "image/geometry.h"
 #include "image/host/host_object.h"
+#include "images/kinds.h"
 #include "target/kernel_key.h"
 
 #include <inttypes.h>
@@ -154,12 +155,11 @@ kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *ker
                            const cli_run_arg *args, size_t count) {
   expectation expected = {.sig = {"", 0}};
   kdl_choice choice = {.size = sizeof choice};
-  kdl_image_info info = {.size = sizeof info};
   kdl_status status = kdl_select(lib, device, kernel, opts, &choice);
   if (status == KDL_BAD_FILE)
     return KDL_OK; /* loading says what is wrong with the image, and goes on to the next */
   KDL_TRY(status);
-  KDL_TRY(kdl_image_get(lib, choice.image, &info));
+  kdl_image_info info = cli_image_at(lib, choice.image);
   if (!read_key(&info, kernel, &expected) && !read_object(&choice, kernel, &expected))
     return KDL_OK;
   if (grid && !grid->shared && expected.shared <= UINT32_MAX)

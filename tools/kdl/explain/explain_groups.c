@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/text.h"
 #include "explain/explain.h"
+#include "images/kinds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,10 +56,9 @@ static size_t list_members(const cli_query *query, const cli_ranking *ranking, c
                            member *members) {
   size_t count = 0;
   for (size_t i = 0; i < ranking->count; ++i) {
-    kdl_image_info image = {.size = sizeof image};
     if (!shown[i])
       continue;
-    kdl_image_get(query->input->lib, ranking->items[i].image, &image);
+    kdl_image_info image = cli_image_at(query->input->lib, ranking->items[i].image);
     members[count++] = (member){&ranking->items[i], image.arch, image.module, image.kind};
   }
   qsort(members, count, sizeof *members, compare_members);

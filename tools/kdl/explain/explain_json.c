@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "explain/explain.h"
+#include "images/kinds.h"
 #include "select/choose.h"
 
 #include <stdio.h>
@@ -25,8 +26,7 @@ static void put_fixes(cli_json *json, const kdl_verdict *verdict) {
 }
 
 static void put_image(cli_json *json, const cli_query *query, const kdl_verdict *verdict) {
-  kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(query->input->lib, verdict->image, &image);
+  kdl_image_info image = cli_image_at(query->input->lib, verdict->image);
   cli_json_begin_object(json);
   cli_json_put_number(json, "index", verdict->image);
   cli_json_put_number(json, "module", image.module);

@@ -94,8 +94,7 @@ static kdl_status print_images(const matrix *m) {
   }
   cli_table *table = cli_table_create(columns, plain_count + count);
   for (size_t i = 0; i < m->image_count; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(m->query->input->lib, i, &image);
+    kdl_image_info image = cli_image_at(m->query->input->lib, i);
     cli_table_add(table, kdl_text_of(m->titles[i]));
     char room[CLI_IMAGE_KIND_ROOM], arch[CLI_SHORT + 1];
     cli_table_add(table, kdl_text_of(cli_image_kind_name(&image, room)));

@@ -162,8 +162,7 @@ static void print_coverage(const kdl_coverage *coverage) {
 /* "chosen  image 0 (cubin sm_90a), exact", or the nearest image and what would help. */
 static void print_choice(const cli_query *query, const cli_ranking *ranking) {
   const kdl_verdict *first = ranking->chosen ? ranking->chosen : &ranking->items[0];
-  kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(query->input->lib, first->image, &image);
+  kdl_image_info image = cli_image_at(query->input->lib, first->image);
   char text[512], kind[CLI_IMAGE_KIND_ROOM], room[CLI_SHORT + 1];
   kdl_out out = {text, sizeof text, 0};
   kdl_string arch = cli_text_short(image.arch, room);

@@ -59,16 +59,13 @@ static bool has_link_inputs_only(const kdl_catalog *catalog) {
   return true;
 }
 
-/* Whether nothing but a linker stands between the image and the device. */
-static bool fits_once_linked(const kdl_verdict *verdict) {
-  return verdict->reason_count == 1 && strcmp(verdict->reasons[0].code, "relocatable") == 0;
-}
-
 static int keep(void *user, const kdl_verdict *verdict) {
   keeper *k = user;
   if (!verdict->eligible && !k->link_inputs_only)
     return 1; /* the eligible ones come first */
-  if (!verdict->eligible && !fits_once_linked(verdict))
+  bool fits_once_linked =
+      verdict->reason_count == 1 && strcmp(verdict->reasons[0].code, "relocatable") == 0;
+  if (!verdict->eligible && !fits_once_linked)
     return 0;
   unsigned form = form_of(k, verdict);
   bool is_first = !(k->forms >> form & 1);
@@ -142,10 +139,6 @@ static int note_refusal(void *user, const kdl_verdict *verdict) {
   return 0;
 }
 
-static bool is_unknown(const keeper *k, size_t index) {
-  return kdl_catalog_rule(k->catalog, index)->faults & KDL_REASONS_UNKNOWN;
-}
-
 static void say_why(const keeper *k, size_t index, kdl_out *out) {
   const account *entry = &k->accounts[index];
   if (entry->standing == chosen)
@@ -156,7 +149,7 @@ static void say_why(const keeper *k, size_t index, kdl_out *out) {
     kdl_out_format(out, "it is not known whether %s runs it", entry->device);
   else if (kdl_catalog_image(k->catalog, index)->kind == KDL_IMAGE_SEQUENCE)
     kdl_out_format(out, "it is a recorded sequence, for any device");
-  else if (is_unknown(k, index))
+  else if (kdl_catalog_rule(k->catalog, index)->faults & KDL_REASONS_UNKNOWN)
     kdl_out_format(out, "%s", entry->refusal);
   else if (k->kept[index])
     kdl_out_format(out, "--keep asks for it");
@@ -171,8 +164,7 @@ static kdl_status report_all(keeper *k, const cli_devices *devices, cli_keep_tel
   for (size_t i = 0; i < devices->count; ++i)
     KDL_TRY(kdl_explain(k->input->lib, devices->items[i].device, NULL, NULL, note_refusal, k));
   for (size_t i = 0; i < kdl_image_count(k->input->lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    KDL_TRY(kdl_image_get(k->input->lib, i, &image));
+    kdl_image_info image = cli_image_at(k->input->lib, i);
     if (cli_image_kind_is_container(image.kind))
       continue;
     char why[512] = "";

@@ -75,8 +75,7 @@ static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_
 
 static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool kernels,
                             cli_demangler *demangler) {
-  kdl_image_info image = {.size = sizeof image};
-  KDL_TRY(kdl_image_get(lib, index, &image));
+  kdl_image_info image = cli_image_at(lib, index);
   char room[CLI_KIND_ROOM];
   cli_json_begin_object(json);
   cli_json_put_number(json, "index", image.index);

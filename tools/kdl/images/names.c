@@ -62,9 +62,7 @@ static kdl_status read_nested(const void *data, size_t size, cli_names *names) {
   KDL_TRY(kdl_open_memory(data, size, &opts, &lib));
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(lib, i, &image);
-    if (status == KDL_OK && !cli_image_kind_is_container(image.kind))
+    if (!cli_image_kind_is_container(cli_image_at(lib, i).kind))
       status = kdl_image_kernels(lib, i, collect_string, names);
   }
   kdl_close(lib);

@@ -118,9 +118,8 @@ static void list_values(const cli_term *term, const kdl_library *lib, char *out,
   size_t used = 0;
   out[0] = '\0';
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
     char kind[CLI_KIND_ROOM];
-    kdl_image_get(lib, i, &image);
+    kdl_image_info image = cli_image_at(lib, i);
     const char *value = value_text(term, &image, kind);
     char quoted[128];
     if (!value || (size_t)snprintf(quoted, sizeof quoted, "'%s'", value) >= sizeof quoted ||
@@ -137,8 +136,7 @@ static void list_values(const cli_term *term, const kdl_library *lib, char *out,
 
 static bool any_fits(const selector *select, const cli_term *term, const kdl_library *lib) {
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(lib, i, &image);
+    kdl_image_info image = cli_image_at(lib, i);
     if (term_fits(select, term, &image))
       return true;
   }
@@ -176,9 +174,8 @@ static kdl_status choose(const char *option, const char *text, const kdl_library
   bool found = false;
   kdl_status status = parse(option, text, &select);
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(lib, i, &image);
-    if (status == KDL_OK && fits(&select, &image))
+    kdl_image_info image = cli_image_at(lib, i);
+    if (fits(&select, &image))
       found = chosen[i] = true;
   }
   if (status == KDL_OK && !found)

@@ -9,6 +9,7 @@
 #include "container/digest.h"
 #include "image/image.h"
 #include "images/choose_for.h"
+#include "images/kinds.h"
 #include "images/rewrite.h"
 #include "images/select.h"
 #include "link/link.h"
@@ -77,8 +78,7 @@ static kdl_status plan(work *w) {
 
 static void note_linked(const work *w, const linked *item) {
   const kdl_link_report *report = &item->result.report;
-  kdl_image_info caller = {.size = sizeof caller};
-  kdl_image_get(w->job.input->lib, item->image, &caller);
+  kdl_image_info caller = cli_image_at(w->job.input->lib, item->image);
   cli_note("image %zu for %s: %s %s, %zu bytes", item->image, item->device->name, report->kind,
            report->arch, item->result.size);
   for (size_t i = 0; i < report->ukernel_count; ++i) {
@@ -134,20 +134,12 @@ static kdl_status check_constant(const work *w, const char *text) {
                   nearest.best ? "'?" : "");
 }
 
-static kdl_status check_constants(const work *w) {
-  size_t cursor = 0;
-  for (const char *text; (text = cli_args_next(w->job.args, "const", &cursor));)
-    KDL_TRY(check_constant(w, text));
-  return KDL_OK;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Writing                                                                                      */
 
 static kdl_status add_linked(work *w, const linked *item, kdl_writer *writer) {
-  kdl_image_info caller = {.size = sizeof caller};
   size_t count;
-  KDL_TRY(kdl_image_get(w->job.input->lib, item->image, &caller));
+  kdl_image_info caller = cli_image_at(w->job.input->lib, item->image);
   kdl_pair *pairs = cli_link_pairs_make(&caller, &item->result.report, &w->arena, &count);
   kdl_image_kind kind = kdl_image_sniff(item->result.data, item->result.size);
   kdl_writer_image image = {
@@ -168,10 +160,8 @@ static kdl_status add_linked(work *w, const linked *item, kdl_writer *writer) {
 /* What is native already stays; bitcode stays where it is asked for. */
 static kdl_status copy_others(const work *w, int format, kdl_writer *writer) {
   bool keep_bitcode = cli_args_has(w->job.args, "keep-bitcode");
-  for (size_t i = 0; i < kdl_image_count(w->job.input->lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    KDL_TRY(kdl_image_get(w->job.input->lib, i, &image));
-    if (image.parent == KDL_NO_PARENT && (keep_bitcode || image.kind != KDL_IMAGE_BITCODE))
+  for (size_t i = 0; cli_outer_next(w->job.input->lib, &i); ++i) {
+    if (keep_bitcode || cli_image_at(w->job.input->lib, i).kind != KDL_IMAGE_BITCODE)
       KDL_TRY(cli_image_copy(w->job.input, i, format, writer));
   }
   return KDL_OK;
@@ -196,10 +186,6 @@ static kdl_status write_library(work *w, const char *output) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static bool is_stage(const char *emit) {
-  return strcmp(emit, "ir") == 0 || strcmp(emit, "bitcode") == 0 || strcmp(emit, "asm") == 0;
-}
-
 static kdl_status link_and_write(work *w, const char *output) {
   bool is_library = strcmp(w->job.emit, "image") == 0;
   KDL_TRY(cli_devices_given(w->job.args, "for", ',', &w->devices));
@@ -209,7 +195,9 @@ static kdl_status link_and_write(work *w, const char *output) {
                     "--emit=%s: found %zu images to link, expected one: --image and --for choose",
                     w->job.emit, w->count);
   KDL_TRY(link_all(w));
-  KDL_TRY(check_constants(w));
+  size_t cursor = 0;
+  for (const char *text; (text = cli_args_next(w->job.args, "const", &cursor));)
+    KDL_TRY(check_constant(w, text));
   return is_library ? write_library(w, output)
                     : cli_output_save(output, w->items[0].result.data, w->items[0].result.size);
 }
@@ -221,7 +209,8 @@ int cli_run_link(const cli_args *args) {
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
   if (!cli_args_has(args, "for"))
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --for=DEVICE, expected what to link for"));
-  if (cli_args_has(args, "emit") && !is_stage(emit))
+  static const char *const stages[] = {"ir", "bitcode", "asm"};
+  if (cli_args_has(args, "emit") && !KDL_TEXT_AMONG(kdl_text_of(emit), stages))
     return cli_finish(
         kdl_fail(KDL_BAD_CALL, "--emit: found '%s', expected ir, bitcode or asm", emit));
   cli_input input;

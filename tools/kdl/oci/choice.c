@@ -5,6 +5,7 @@
 #include "cli/memory.h"
 #include "cli/report.h"
 #include "images/keep_for.h"
+#include "images/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +74,10 @@ typedef struct {
 
 static void note_choice(void *user, size_t index, const char *why) {
   const choice_notes *what = user;
-  kdl_image_info image = {.size = sizeof image};
-  if (kdl_image_get(what->candidates->input.lib, index, &image) == KDL_OK)
-    cli_note("image %zu (%s%s%.64s): %s: %s", what->candidates->layer_of[index],
-             kdl_image_kind_name(image.kind), image.arch.length ? " " : "", image.arch.data,
-             what->kept[index] ? "fetched" : "left", why);
+  kdl_image_info image = cli_image_at(what->candidates->input.lib, index);
+  cli_note("image %zu (%s%s%.64s): %s: %s", what->candidates->layer_of[index],
+           kdl_image_kind_name(image.kind), image.arch.length ? " " : "", image.arch.data,
+           what->kept[index] ? "fetched" : "left", why);
 }
 
 static kdl_status choose_candidates(const cli_args *args, const oci_candidates *candidates,

@@ -7,6 +7,7 @@
 #include "cli/report.h"
 #include "commands.h"
 #include "container/writer.h"
+#include "images/kinds.h"
 #include "images/rewrite.h"
 #include "library/library.h"
 #include "oci/choice.h"
@@ -31,10 +32,9 @@ typedef struct {
 /* Layers                                                                                       */
 
 static kdl_status put_image(const pushing *push, size_t index, oci_layer *layer) {
-  kdl_writer_image image;
+  const kdl_writer_image image = cli_image_describe(&push->input, index, push->manifest.format);
   const void *data;
   size_t size;
-  KDL_TRY(cli_image_describe(&push->input, index, push->manifest.format, &image));
   KDL_TRY(cli_image_check_digest(&push->input, index, image.pairs, image.pair_count));
   KDL_TRY(kdl_library_hold(push->input.lib, index, &data, &size));
   *layer = (oci_layer){.size = size,
@@ -47,14 +47,9 @@ static kdl_status put_image(const pushing *push, size_t index, oci_layer *layer)
 
 static kdl_status put_images(pushing *push) {
   oci_manifest *manifest = &push->manifest;
-  size_t count = kdl_image_count(push->input.lib);
-  manifest->layers = xcalloc(count, sizeof *manifest->layers);
-  for (size_t i = 0; i < count; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(push->input.lib, i, &image);
-    if (image.parent == KDL_NO_PARENT)
-      KDL_TRY(put_image(push, i, &manifest->layers[manifest->layer_count++]));
-  }
+  manifest->layers = xcalloc(kdl_image_count(push->input.lib), sizeof *manifest->layers);
+  for (size_t i = 0; cli_outer_next(push->input.lib, &i); ++i)
+    KDL_TRY(put_image(push, i, &manifest->layers[manifest->layer_count++]));
   return KDL_OK;
 }
 
@@ -65,12 +60,8 @@ static kdl_status write_again(const pushing *push, int fd) {
   kdl_writer *writer;
   kdl_status status = KDL_OK;
   KDL_TRY(kdl_writer_create(push->manifest.format, &writer));
-  for (size_t i = 0; i < kdl_image_count(push->input.lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(push->input.lib, i, &image);
-    if (image.parent == KDL_NO_PARENT)
-      status = cli_image_copy(&push->input, i, push->manifest.format, writer);
-  }
+  for (size_t i = 0; status == KDL_OK && cli_outer_next(push->input.lib, &i); ++i)
+    status = cli_image_copy(&push->input, i, push->manifest.format, writer);
   if (status == KDL_OK)
     status = kdl_writer_write(writer, fd, push->input.name);
   kdl_writer_destroy(writer);
@@ -132,12 +123,6 @@ static kdl_status fill_folder(pushing *push, const char *path) {
   return put_manifest(push);
 }
 
-static kdl_status to_folder(pushing *push, const char *path, const oci_reference *to) {
-  push->folder = to->folder;
-  KDL_TRY(fill_folder(push, path));
-  return oci_layout_tag(to->folder, *to->tag ? to->tag : OCI_DEFAULT_TAG, push->digest, push->size);
-}
-
 static kdl_status to_registry(pushing *push, const cli_args *args, const oci_reference *to) {
   oci_store staging;
   KDL_TRY(oci_remote_check(args, to));
@@ -158,7 +143,11 @@ static kdl_status push_to(const cli_args *args, const oci_reference *to) {
                     "%s: found a digest, expected a tag: what is pushed has the digest that it has",
                     to->text);
   KDL_TRY(cli_input_open(path, &push.input));
-  kdl_status status = to->folder ? to_folder(&push, path, to) : to_registry(&push, args, to);
+  push.folder = to->folder;
+  kdl_status status = to->folder ? fill_folder(&push, path) : to_registry(&push, args, to);
+  if (status == KDL_OK && to->folder)
+    status =
+        oci_layout_tag(to->folder, *to->tag ? to->tag : OCI_DEFAULT_TAG, push.digest, push.size);
   if (status == KDL_OK) {
     if (to->folder)
       printf("oci:%s@%s\n", to->folder, push.digest);

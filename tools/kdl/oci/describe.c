@@ -22,10 +22,9 @@ typedef struct {
 } describer;
 
 static size_t outermost(const kdl_library *lib, size_t index) {
-  kdl_image_info image = {.size = sizeof image};
-  for (kdl_image_get(lib, index, &image); image.parent != KDL_NO_PARENT;)
-    kdl_image_get(lib, image.parent, &image);
-  return image.index;
+  for (size_t parent; (parent = cli_image_at(lib, index).parent) != KDL_NO_PARENT;)
+    index = parent;
+  return index;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -79,15 +78,14 @@ static size_t count_inside(const describer *d, size_t outer) {
 /* The images in an outermost one follow it in the list. */
 static void describe_layer(describer *d, size_t outer, oci_layer *layer) {
   size_t count = count_inside(d, outer), used = 0, first = d->count;
-  kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(d->input->lib, outer, &image);
+  kdl_image_info image = cli_image_at(d->input->lib, outer);
   layer->choice = image.kind == KDL_IMAGE_SEQUENCE ? OCI_CHOICE_ANY : OCI_CHOICE_DEVICES;
   if (layer->choice == OCI_CHOICE_ANY)
     return;
   bool is_plain = count == 1 && is_indexed(&image), is_damaged = image.problem.length;
   oci_record *records = xarena_alloc(&d->manifest->arena, count * sizeof *records);
   for (size_t i = outer; i < outer + count; ++i) {
-    kdl_image_get(d->input->lib, i, &image);
+    image = cli_image_at(d->input->lib, i);
     if (cli_image_kind_is_container(image.kind))
       continue;
     d->image_of[d->count++] = (uint32_t)i;
@@ -149,10 +147,8 @@ kdl_status oci_candidates_describe(const cli_input *input, oci_manifest *manifes
   size_t layer = 0;
   KDL_TRY(kdl_library_catalog(input->lib, &d.catalog));
   d.image_of = xcalloc(kdl_image_count(input->lib), sizeof *d.image_of);
-  for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
-    if (outermost(input->lib, i) == i)
-      describe_layer(&d, i, &manifest->layers[layer++]);
-  }
+  for (size_t i = 0; cli_outer_next(input->lib, &i); ++i)
+    describe_layer(&d, i, &manifest->layers[layer++]);
   kdl_status status = try_candidates(&d);
   free(d.image_of);
   return status;

@@ -105,13 +105,6 @@ static kdl_status check_layer(const reader *from, const layer_state *state) {
                : KDL_OK;
 }
 
-static kdl_status read_layer(reader *from, oci_layer *layer) {
-  layer_state state = {.from = from, .layer = layer, .at = kdl_json_at(&from->json)};
-  *layer = (oci_layer){.choice = OCI_CHOICE_DEVICES};
-  KDL_TRY(kdl_json_members(&from->json, read_layer_key, &state));
-  return check_layer(from, &state);
-}
-
 static kdl_status add_layer(kdl_json *json, void *user) {
   reader *from = user;
   oci_manifest *manifest = from->manifest;
@@ -121,7 +114,11 @@ static kdl_status add_layer(kdl_json *json, void *user) {
                          OCI_LIMIT_LAYERS);
   manifest->layers =
       xgrow(manifest->layers, manifest->layer_count, &from->capacity, 16, sizeof *manifest->layers);
-  KDL_TRY(read_layer(from, &manifest->layers[manifest->layer_count]));
+  oci_layer *layer = &manifest->layers[manifest->layer_count];
+  layer_state state = {.from = from, .layer = layer, .at = kdl_json_at(json)};
+  *layer = (oci_layer){.choice = OCI_CHOICE_DEVICES};
+  KDL_TRY(kdl_json_members(json, read_layer_key, &state));
+  KDL_TRY(check_layer(from, &state));
   ++manifest->layer_count;
   return KDL_OK;
 }

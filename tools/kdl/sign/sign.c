@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/memory.h"
+#include "images/kinds.h"
 
 #include <stdlib.h>
 
@@ -40,8 +41,7 @@ kdl_status cli_sign_message(const cli_input *input, size_t index, kdl_string *ou
   size_t all = kdl_image_count(input->lib), count = 0;
   kdl_signed_image *images = xcalloc(all, sizeof *images);
   for (size_t i = 0; i < all; ++i) {
-    kdl_image_info info = {.size = sizeof info};
-    kdl_image_get(input->lib, i, &info);
+    kdl_image_info info = cli_image_at(input->lib, i);
     if (index == SIZE_MAX ? info.parent == KDL_NO_PARENT : i == index)
       images[count++] = (kdl_signed_image){info.declared_kind, info.offload_kind, info.flags,
                                            info.pairs, info.pair_count};
@@ -61,10 +61,9 @@ static kdl_status check(const cli_input *input, size_t index, const kdl_signatur
 }
 
 kdl_status cli_sign_check(const cli_input *input, size_t index, const kdl_public_key *key) {
-  kdl_image_info info = {.size = sizeof info};
   kdl_signature signature;
   const kdl_string *line = NULL;
-  kdl_image_get(input->lib, index, &info);
+  kdl_image_info info = cli_image_at(input->lib, index);
   for (size_t i = 0; i < info.pair_count; ++i) {
     if (kdl_text_is(info.pairs[i].key, KDL_SIGNATURE_KEY))
       line = &info.pairs[i].value;

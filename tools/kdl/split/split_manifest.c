@@ -222,19 +222,17 @@ static kdl_status read_key(kdl_json *json, const char *key, void *user) {
   return kdl_json_skip(json);
 }
 
-static kdl_status read_manifest(reader *from) {
-  KDL_TRY(read_object(&(object){from, NULL, 0}, read_key,
-                      has_file | has_size | has_digest | has_host | has_parts, "a manifest"));
-  return kdl_json_finish(&from->json);
-}
-
 kdl_status split_manifest_read(const char *path, split_manifest *out_manifest) {
   cli_bytes bytes;
   *out_manifest = (split_manifest){.mode = 0644};
   KDL_TRY(cli_bytes_read(path, &bytes));
   reader from = {.manifest = out_manifest};
   kdl_json_start(&from.json, path, bytes.data, bytes.size);
-  kdl_status status = read_manifest(&from);
+  kdl_status status =
+      read_object(&(object){&from, NULL, 0}, read_key,
+                  has_file | has_size | has_digest | has_host | has_parts, "a manifest");
+  if (status == KDL_OK)
+    status = kdl_json_finish(&from.json);
   cli_bytes_free(&bytes);
   if (status != KDL_OK)
     split_manifest_free(out_manifest);

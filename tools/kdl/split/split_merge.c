@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "images/kinds.h"
 #include "split/split.h"
 
 #include <dirent.h>
@@ -254,11 +255,8 @@ static kdl_status put_part(merging *work, const char *path) {
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = path};
   kdl_status status = KDL_OK;
   KDL_TRY(kdl_open(path, &opts, &lib));
-  for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(lib, i, &image);
-    if (status != KDL_OK || image.parent != KDL_NO_PARENT)
-      continue;
+  for (size_t i = 0; status == KDL_OK && cli_outer_next(lib, &i); ++i) {
+    kdl_image_info image = cli_image_at(lib, i);
     uint64_t in;
     bool is_inflated = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_IN) != NULL;
     status = read_number(&image, SPLIT_KEY_IN, path, 0, &in);
@@ -278,10 +276,8 @@ static kdl_status refuse(const merging *work, const char *path) {
   kdl_status status;
   kdl_digest_print(&work->manifest.digest, of);
   KDL_TRY(kdl_open(path, &opts, &lib));
-  kdl_image_info image = {.size = sizeof image};
-  const kdl_string *value = NULL;
-  if (kdl_image_count(lib) && kdl_image_get(lib, 0, &image) == KDL_OK)
-    value = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_OF);
+  kdl_image_info image = cli_image_at(lib, 0); /* without pairs where there is none */
+  const kdl_string *value = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_OF);
   if (!value)
     status = kdl_fail(KDL_BAD_CALL, "%s: found no part of a split, expected one of %s", path,
                       work->path);
@@ -334,12 +330,6 @@ static kdl_status take_all(merging *work, bool partial) {
                       "%s: found no such file, expected the part for %s; --partial does without",
                       path, part->arch);
   }
-  return KDL_OK;
-}
-
-static kdl_status take_given(merging *work, const cli_args *args) {
-  for (size_t i = 1; i < args->operand_count; ++i)
-    KDL_TRY(take(work, args->operands[i], SIZE_MAX));
   return KDL_OK;
 }
 
@@ -421,8 +411,10 @@ static kdl_status merge(merging *work, const cli_args *args, const char *output)
   size_t room = (work->manifest.part_count + 1) * sizeof *work->paths;
   work->paths = memset(xarena_alloc(&work->arena, room), 0, room);
   KDL_TRY(map_host(work));
-  KDL_TRY(args->operand_count > 1 ? take_given(work, args)
-                                  : take_all(work, cli_args_has(args, "partial")));
+  for (size_t i = 1; i < args->operand_count; ++i)
+    KDL_TRY(take(work, args->operands[i], SIZE_MAX));
+  if (args->operand_count == 1)
+    KDL_TRY(take_all(work, cli_args_has(args, "partial")));
   KDL_TRY(put_parts(work));
   return save(work, output);
 }

@@ -19,13 +19,6 @@ enum { exit_not_found = 127, exit_not_run = 126 };
 
 static const char default_path[] = "kdl-trace.json";
 
-/* Ctrl-C is the program's: it ends or does not, and its trace is told of all the same. */
-static void leave_signals_to_child(struct sigaction *out_interrupt, struct sigaction *out_quit) {
-  struct sigaction ignore = {.sa_handler = SIG_IGN};
-  sigaction(SIGINT, &ignore, out_interrupt);
-  sigaction(SIGQUIT, &ignore, out_quit);
-}
-
 /* The number of the process is what tells it from its children, which have the same variables. */
 static void become(const cli_args *args, const char *path, const char *const *words) {
   const char *size = cli_args_value(args, "size");
@@ -39,8 +32,10 @@ static void become(const cli_args *args, const char *path, const char *const *wo
 }
 
 static pid_t start(const cli_args *args, const char *path, const char *const *words) {
-  struct sigaction interrupt, quit;
-  leave_signals_to_child(&interrupt, &quit);
+  struct sigaction interrupt, quit, ignore = {.sa_handler = SIG_IGN};
+  /* Ctrl-C is the program's: it ends or does not, and its trace is reported all the same. */
+  sigaction(SIGINT, &ignore, &interrupt);
+  sigaction(SIGQUIT, &ignore, &quit);
   pid_t child = fork();
   if (child != 0)
     return child;

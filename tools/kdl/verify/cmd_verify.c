@@ -225,8 +225,7 @@ static kdl_status check_all(cli_verification *verify) {
   verify->images = xcalloc(verify->count, sizeof *verify->images);
   for (size_t i = 0; i < verify->count; ++i) {
     cli_subject *image = &verify->images[i];
-    image->info.size = sizeof image->info;
-    KDL_TRY(kdl_image_get(verify->input->lib, i, &image->info));
+    image->info = cli_image_at(verify->input->lib, i);
     check_image(verify, image);
   }
   cli_verify_rivals(verify);

@@ -80,16 +80,12 @@ static void list_devices(examination *e) {
   }
 }
 
-static bool is_listed(kdl_target_family family) {
-  return family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN;
-}
-
 static bool some_device_takes(const examination *e, const kdl_image_rule *rule) {
   for (size_t i = 0; i < e->device_count; ++i) {
     if (kdl_match_admits(rule, &e->devices[i]))
       return true;
   }
-  return !is_listed((kdl_target_family)rule->family);
+  return rule->family != KDL_FAMILY_NVPTX && rule->family != KDL_FAMILY_AMDGCN;
 }
 
 /* Faults that other checks report, and what is there to be linked and not to run. */
@@ -259,14 +255,6 @@ static bool share_a_kernel(const cli_subject *a, const cli_subject *b) {
   return !a->kernels_known || !b->kernels_known;
 }
 
-/* Machine code, for check_priority: of files with much of it the first alone. */
-static void list_natives(examination *e) {
-  for (size_t i = 0; i < e->verify->count && e->native_count < most_compared; ++i) {
-    if (!rule_of(e, i)->faults && !is_ir(kdl_rank_tier(rule_of(e, i)->rank)))
-      e->natives[e->native_count++] = i;
-  }
-}
-
 static void check_priority(examination *e, size_t index) {
   const kdl_image_rule *rule = rule_of(e, index);
   if (!rule->priority || rule->faults || !is_ir(kdl_rank_tier(rule->rank)))
@@ -296,7 +284,11 @@ kdl_status cli_verify_choices(cli_verification *verify) {
       cli_holdings_add(&e.holdings, kernels->items[n], i);
   }
   cli_holdings_finish(&e.holdings);
-  list_natives(&e);
+  /* Machine code, for check_priority: of files with much of it the first alone. */
+  for (size_t i = 0; i < verify->count && e.native_count < most_compared; ++i) {
+    if (!rule_of(&e, i)->faults && !is_ir(kdl_rank_tier(rule_of(&e, i)->rank)))
+      e.natives[e.native_count++] = i;
+  }
   for (size_t i = 0; i < verify->count; ++i) {
     kdl_image_kind kind = verify->images[i].info.kind;
     if (cli_image_kind_is_container(kind) || kind == KDL_IMAGE_SEQUENCE || !check_possible(&e, i))

@@ -236,7 +236,11 @@ const char *check_unpacker_of(const void *head, size_t size);
 /* A file without a name, on a disk: what is unpacked may be larger than memory. -1 on failure. */
 int check_make_file(void);
 
-/* A member of an archive that lies in the file as it is. */
+/* A member of an archive that lies in the file as it is, if it begins like device code. */
+void check_read_member(check *c, const check_file *file, const char *name, const char *package,
+                       uint64_t offset, uint64_t size);
+
+/* The same whatever it begins with. */
 void check_read_part(check *c, const check_file *file, const char *member, const char *package,
                      uint64_t offset, uint64_t size);
 

@@ -173,6 +173,17 @@ void check_read_part(check *c, const check_file *file, const char *member, const
   free(name);
 }
 
+void check_read_member(check *c, const check_file *file, const char *name, const char *package,
+                       uint64_t offset, uint64_t size) {
+  uint8_t head[KDL_SNIFF_SIZE];
+  size_t look = size < sizeof head ? (size_t)size : sizeof head;
+  if (pread(file->fd, head, look, (off_t)offset) != (ssize_t)look || !check_is_code(head, look))
+    return;
+  check_file member = *file;
+  member.is_loose = check_is_loose(head, look);
+  check_read_part(c, &member, name, package, offset, size);
+}
+
 bool check_was_changed(const check_file *file) {
   struct stat now;
   return cli_guard_was_hit() || fstat(file->fd, &now) != 0 || now.st_size != file->info.st_size ||

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "check/check.h"
-#include "image/image.h"
 #include "system/file.h"
 #include "system/subprocess.h"
 
@@ -99,21 +98,15 @@ static void read_long_name(tar *t, uint64_t offset, uint64_t size, bool is_pax) 
 
 static void read_member(tar *t, const uint8_t *header, uint64_t offset, uint64_t size) {
   char type = (char)header[156];
-  uint8_t head[KDL_SNIFF_SIZE];
-  size_t look = size < sizeof head ? (size_t)size : sizeof head;
   if (type == 'L' || type == 'x') {
     read_long_name(t, offset, size, type == 'x');
     return;
   }
   char *name = t->long_name ? t->long_name : name_of(header);
   t->long_name = NULL;
-  if ((type == '0' || type == '\0' || type == '7') && size && read_at(t, offset, head, look) &&
-      check_is_code(head, look)) {
-    check_file member = *t->file;
-    member.is_loose = check_is_loose(head, look);
-    check_read_part(t->c, &member, kdl_starts_with(name, "./") ? name + 2 : name, NULL, offset,
-                    size);
-  }
+  if ((type == '0' || type == '\0' || type == '7') && size)
+    check_read_member(t->c, t->file, kdl_starts_with(name, "./") ? name + 2 : name, NULL, offset,
+                      size);
   free(name);
 }
 

@@ -193,8 +193,6 @@ static void read_packed(zip *z, const entry *e, uint64_t offset) {
 
 static void read_member(zip *z, const entry *e) {
   uint64_t offset;
-  uint8_t head[KDL_SNIFF_SIZE];
-  size_t look = e->in.packed < sizeof head ? (size_t)e->in.packed : sizeof head;
   if (!e->in.packed || !e->in.inflated)
     return;
   if (e->in.flags & ZIP_ENCRYPTED)
@@ -210,11 +208,8 @@ static void read_member(zip *z, const entry *e) {
   else if (e->in.packed != e->in.inflated)
     damaged(z, e->name, "zip: found a stored member of %" PRIu64 " bytes with another size",
             e->in.packed);
-  else if (zip_source_read(&z->source, offset, head, look) && check_is_code(head, look)) {
-    check_file file = *z->file;
-    file.is_loose = check_is_loose(head, look);
-    check_read_part(z->c, &file, e->name, z->package, offset, e->in.packed);
-  }
+  else
+    check_read_member(z->c, z->file, e->name, z->package, offset, e->in.packed);
   z->packed +=
       e->in.packed < z->source.size - z->packed ? e->in.packed : z->source.size - z->packed;
 }

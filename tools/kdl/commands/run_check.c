@@ -6,7 +6,6 @@
 #include "image/geometry.h"
 #include "image/host/host_object.h"
 #include "images/kinds.h"
-#include "target/kernel_key.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include "container/digest.h"
 #include "image/amd/limits.h"
 #include "image/host/host_object.h"
-#include "image/image.h"
 #include "images/kinds.h"
 #include "images/ls_json.h"
 #include "images/names.h"

@@ -196,8 +196,8 @@ const char *check_open_path(const check_file *file, char room[CHECK_OPEN_PATH]);
 /* Looks into a file; what is found is added. */
 void check_read_file(check *c, const check_file *file);
 
-/* Judges an open library and adds it, unless it holds no device code. `member` and `package` may be
- * NULL. */
+/* Judges an open library, adds it unless it holds no device code, and closes it. `member` and
+ * `package` may be NULL. */
 kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
                        const char *package);
 

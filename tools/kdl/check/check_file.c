@@ -147,10 +147,8 @@ static void read_library(check *c, const check_file *file) {
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = file->path};
   kdl_status status = kdl_open(check_open_path(file, room), &opts, &lib);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     status = check_judge(c, lib, file, NULL, NULL);
-    kdl_close(lib);
-  }
   if (status != KDL_OK && !check_has_none(status))
     check_add_error(c, file->path, NULL);
 }
@@ -164,10 +162,8 @@ void check_read_part(check *c, const check_file *file, const char *member, const
   part.part_offset = offset;
   part.part_size = size;
   kdl_status status = kdl_library_open_part(check_open_path(file, room), name, offset, size, &lib);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     status = check_judge(c, lib, &part, member, package);
-    kdl_close(lib);
-  }
   if (status != KDL_OK && !check_has_none(status))
     check_add_error(c, name, NULL);
   free(name);

@@ -213,8 +213,8 @@ static kdl_status judge(check *c, kdl_library *lib, const kdl_inventory *invento
   return KDL_OK;
 }
 
-kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
-                       const char *package) {
+static kdl_status judge_open(check *c, kdl_library *lib, const check_file *file, const char *member,
+                             const char *package) {
   kdl_catalog *catalog;
   kdl_inventory *inventory;
   KDL_TRY(kdl_library_catalog(lib, &catalog));
@@ -225,5 +225,12 @@ kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const
                           ? KDL_OK
                           : judge(c, lib, inventory, file, member, package);
   kdl_inventory_destroy(inventory);
+  return status;
+}
+
+kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
+                       const char *package) {
+  kdl_status status = judge_open(c, lib, file, member, package);
+  kdl_close(lib);
   return status;
 }

@@ -185,10 +185,8 @@ static kdl_status judge_memory(kpack *k, const char *member, const void *data, s
   char *name = xasprintf("%s!%s", k->file.path, member);
   kdl_open_opts opts = {.size = sizeof opts, .name = name};
   kdl_status status = kdl_open_memory(data, size, &opts, &lib);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     status = check_judge(k->c, lib, &k->file, member, NULL);
-    kdl_close(lib);
-  }
   free(name);
   return status;
 }

@@ -32,18 +32,13 @@ static void look_at(check *c, pid_t process, int depth) {
     fclose(children);
 }
 
-/* With the signals as they were before main.c, of which those of the keyboard are the program's. */
-static int start(const char *const *words, pid_t *out_child) {
+/* With the signals as they were before main.c; those of the keyboard are the program's. */
+static int start(const char *const *words, const sigset_t *defaults, pid_t *out_child) {
   posix_spawnattr_t how;
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGXFSZ);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGQUIT);
   int reason = posix_spawnattr_init(&how);
   if (reason)
     return reason;
-  posix_spawnattr_setsigdefault(&how, &signals);
+  posix_spawnattr_setsigdefault(&how, defaults);
   posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF);
   reason = posix_spawnp(out_child, words[0], NULL, &how, (char *const *)(uintptr_t)words, environ);
   posix_spawnattr_destroy(&how);
@@ -51,22 +46,30 @@ static int start(const char *const *words, pid_t *out_child) {
 }
 
 kdl_status check_run_program(check *c, const char *const *words, int *out_code) {
+  static const int keys[] = {SIGINT, SIGQUIT};
+  void (*before[2])(int);
+  sigset_t defaults;
   pid_t child;
-  int state;
+  int state = 0;
   fflush(NULL);
-  signal(SIGINT, SIG_IGN);
-  signal(SIGQUIT, SIG_IGN);
-  int reason = start(words, &child);
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGXFSZ);
+  for (size_t i = 0; i < 2; ++i) {
+    before[i] = signal(keys[i], SIG_IGN);
+    if (before[i] != SIG_IGN)
+      sigaddset(&defaults, keys[i]);
+  }
+  int reason = start(words, &defaults, &child);
+  while (!reason && waitpid(child, &state, WNOHANG) == 0) {
+    look_at(c, child, 0);
+    nanosleep(&(struct timespec){.tv_nsec = pause_ms * 1000000L}, NULL);
+  }
+  for (size_t i = 0; i < 2; ++i)
+    signal(keys[i], before[i]);
   if (reason) {
     *out_code = reason == ENOENT ? exit_not_found : exit_not_run;
     return kdl_fail(KDL_IO, "%s: cannot be run: %s", words[0], strerror(reason));
   }
-  while (waitpid(child, &state, WNOHANG) == 0) {
-    look_at(c, child, 0);
-    nanosleep(&(struct timespec){.tv_nsec = pause_ms * 1000000L}, NULL);
-  }
-  signal(SIGINT, SIG_DFL);
-  signal(SIGQUIT, SIG_DFL);
   *out_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
   return KDL_OK;
 }

@@ -138,10 +138,8 @@ static kdl_status judge_inflated(const zip *z, const entry *e, int fd, bool is_l
   char *name = xasprintf("%s!%s", z->file->path, e->name);
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = name};
   kdl_status status = kdl_open(check_open_path(&file, room), &opts, &lib);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     status = check_judge(z->c, lib, &file, e->name, z->package);
-    kdl_close(lib);
-  }
   free(name);
   return status;
 }

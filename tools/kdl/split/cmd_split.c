@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/json.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/own_folder.h"
 #include "cli/report.h"

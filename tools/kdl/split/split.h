@@ -12,9 +12,9 @@
 #ifndef KDL_TOOL_SPLIT_H
 #define KDL_TOOL_SPLIT_H
 
+#include "base/arena.h"
 #include "base/blake2b.h"
 #include "cli/input.h"
-#include "cli/memory.h"
 #include "cli/options.h"
 #include "library/library.h"
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json/reader.h"
 #include "cli/json.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "images/kinds.h"

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "cli/memory.h"
 #include "container/container.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "cli/memory.h"
 #include "container/container.h"
 #include "thin/containers.h"
 

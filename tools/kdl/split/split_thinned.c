@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A file of which some parts are missing: what they held is taken out of it. */
 #include "base/error.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "container/container.h"
 #include "split/split.h"

@@ -28,6 +28,13 @@ static inline bool kdl_text_is(kdl_string text, const char *literal) {
   return kdl_text_equal(text, kdl_text_of(literal));
 }
 
+/* By bytes; of two that begin alike the shorter is first. */
+static inline int kdl_text_compare(kdl_string a, kdl_string b) {
+  size_t shared = a.length < b.length ? a.length : b.length;
+  int order = shared ? memcmp(a.data, b.data, shared) : 0;
+  return order ? order : (a.length > b.length) - (a.length < b.length);
+}
+
 static inline bool kdl_text_begins(kdl_string text, kdl_string prefix) {
   return text.length >= prefix.length && memcmp(text.data, prefix.data, prefix.length) == 0;
 }

@@ -164,7 +164,6 @@ static const struct {
     {"tests/fuzz/corpus/fuzz_thin_zip/w.whl", 0},
     {"tests/fuzz/corpus/fuzz_split/manifest", 0},
     {"tests/fuzz/corpus/fuzz_trace_reader/whole.json", 0},
-    {"tests/tools/Inputs/kernels.rpm", 0},
 };
 enum { good_count = sizeof good / sizeof *good };
 

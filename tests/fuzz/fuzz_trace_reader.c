@@ -26,8 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   cli_trace trace;
   if (cli_trace_read("t", data, size, &trace) == KDL_OK) {
     cli_trace_sums sums;
-    if (cli_trace_sum_up(&trace, &sums) == KDL_OK)
-      look_at(&trace, &sums);
+    cli_trace_sum_up(&trace, &sums);
+    look_at(&trace, &sums);
     cli_trace_sums_free(&sums);
   } else if (kdl_error_message()[0] == '\0') {
     abort();

@@ -136,7 +136,7 @@ check) # below a folder: a package of Python's, files of other kinds, archives
   each check env --device=a100 --kernels --demangle
   ;;
 archives)
-  mkdir -p tree tar/t.dist-info gz/t.dist-info zip/t.dist-info rpm
+  mkdir -p tree tar/t.dist-info gz/t.dist-info zip/t.dist-info
   cp "$golden/fatbin/archs.fatbin" "$golden/images/sm_90a.cubin" tree
   tar -cf tar/plain.tar tree
   tar -czf gz/k.tar.gz tree
@@ -144,8 +144,7 @@ archives)
   echo plain.tar,, >tar/t.dist-info/RECORD
   echo k.tar.gz,, >gz/t.dist-info/RECORD
   echo a.whl,, >zip/t.dist-info/RECORD
-  cp "$golden/../tools/Inputs/kernels.rpm" rpm
-  for folder in tar gz zip rpm; do
+  for folder in tar gz zip; do
     each check $folder --device=h200
   done
   ;;

@@ -109,7 +109,7 @@ const cli_command cli_command_check = {
              "kdl check [OPTION...] -- PROGRAM [ARG...]",
     .summary = "report what of the libraries below some paths runs on a device, and why not",
     .details =
-        "PATH is a file, a folder, an archive (a wheel, tar) or a package (deb, rpm). Each package "
+        "PATH is a file, a folder or an archive (a wheel, zip, tar). Each package "
         "with device code gets a line for each device: whether it runs, why not, and what to do. "
         "With -v every library of it is listed, judged by its kernels: '*' all run as machine "
         "code, '+' all run, some compiled by the driver, '~' it is built for the device and has "

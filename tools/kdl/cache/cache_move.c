@@ -40,17 +40,18 @@ static kdl_status pass_over(move *moving, const kdl_cache_look *look, const char
   return KDL_OK;
 }
 
-/* ------------------------------------------------------------------------------------------ */
+static kdl_status store(move *moving, const kdl_cache_entry *entry) {
+  KDL_TRY(kdl_cache_store(moving->to, entry));
+  ++moving->moved;
+  return KDL_OK;
+}
 
 static kdl_status export_one(void *user, const kdl_cache_look *look) {
   move *moving = user;
   if (!look->entry)
     return pass_over(moving, look, look->trouble);
-  if (kdl_is_portable_key(look->entry->link_key)) { /* imported, and not used since */
-    kdl_status status = kdl_cache_store(moving->to, look->entry);
-    moving->moved += status == KDL_OK;
-    return status;
-  }
+  if (kdl_is_portable_key(look->entry->link_key)) /* imported, and not used since */
+    return store(moving, look->entry);
   kdl_string file;
   if (kdl_identity_changed(look->entry->notes, &file))
     return pass_over(moving, look, "what it was made with is another now");
@@ -63,8 +64,7 @@ static kdl_status export_one(void *user, const kdl_cache_look *look) {
   if (status == KDL_OK) {
     portable.link_key = (kdl_string){key, key_length};
     portable.notes = (kdl_string){notes, notes_length};
-    status = kdl_cache_store(moving->to, &portable);
-    moving->moved += status == KDL_OK;
+    status = store(moving, &portable);
   }
   free(key);
   free(notes);
@@ -73,13 +73,11 @@ static kdl_status export_one(void *user, const kdl_cache_look *look) {
 
 kdl_status cli_cache_export(const kdl_cache_settings *settings, const char *folder) {
   kdl_cache_settings to;
-  kdl_status status = folder_settings(folder, KDL_CACHE_SHARED, &to);
+  KDL_TRY(folder_settings(folder, KDL_CACHE_SHARED, &to));
   move moving = {.to = &to, .from = settings->dir};
-  if (status == KDL_OK)
-    status = kdl_cache_look_at_all(settings, export_one, &moving);
-  if (status == KDL_OK)
-    printf("exported %zu, passed over %zu\n", moving.moved, moving.passed);
-  return status;
+  KDL_TRY(kdl_cache_look_at_all(settings, export_one, &moving));
+  printf("exported %zu, passed over %zu\n", moving.moved, moving.passed);
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -90,9 +88,7 @@ static kdl_status import_one(void *user, const kdl_cache_look *look) {
     return pass_over(moving, look, look->trouble);
   if (!kdl_is_portable_key(look->entry->link_key))
     return pass_over(moving, look, "it was not exported, and holds on its machine alone");
-  kdl_status status = kdl_cache_store(moving->to, look->entry);
-  moving->moved += status == KDL_OK;
-  return status;
+  return store(moving, look->entry);
 }
 
 kdl_status cli_cache_import(const kdl_cache_settings *settings, const char *folder) {
@@ -101,11 +97,9 @@ kdl_status cli_cache_import(const kdl_cache_settings *settings, const char *fold
     return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: the cache is not to be written to, expected on");
   if (access(folder, F_OK) != 0)
     return kdl_fail(kdl_status_of(errno), "%s: %s", folder, strerror(errno));
-  kdl_status status = folder_settings(folder, KDL_CACHE_LOWER, &from);
+  KDL_TRY(folder_settings(folder, KDL_CACHE_LOWER, &from));
   move moving = {.to = settings, .from = from.dir};
-  if (status == KDL_OK)
-    status = kdl_cache_look_at_all(&from, import_one, &moving);
-  if (status == KDL_OK)
-    printf("imported %zu, passed over %zu\n", moving.moved, moving.passed);
-  return status;
+  KDL_TRY(kdl_cache_look_at_all(&from, import_one, &moving));
+  printf("imported %zu, passed over %zu\n", moving.moved, moving.passed);
+  return KDL_OK;
 }

@@ -3,12 +3,12 @@
 #include "cache/cache.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cache/inspect.h"
 #include "cli/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char *const mode_names[] = {
@@ -47,7 +47,7 @@ static void print_layer(const layer *it) {
 static void print_layer_json(cli_json *json, const layer *it) {
   const char *dir = it->settings->dir;
   cli_json_begin_object(json);
-  cli_json_put_bytes(json, "folder", (kdl_string){dir, strlen(dir)});
+  cli_json_put_bytes(json, "folder", kdl_text_of(dir));
   cli_json_put_text(json, "sharing",
                     it->settings->sharing == KDL_CACHE_SHARED ? "shared" : "lower");
   if (it->is_usable) {
@@ -56,7 +56,7 @@ static void print_layer_json(cli_json *json, const layer *it) {
     cli_json_put_number(json, "temporary_files", it->totals.other);
     cli_json_put_number(json, "temporary_bytes", it->totals.other_bytes);
   } else {
-    cli_json_put_bytes(json, "trouble", (kdl_string){it->trouble, strlen(it->trouble)});
+    cli_json_put_bytes(json, "trouble", kdl_text_of(it->trouble));
   }
   cli_json_end_object(json);
 }
@@ -81,7 +81,7 @@ static void print_json(const kdl_cache_settings *settings, const kdl_cache_total
                        const kdl_cache_layers *layers) {
   cli_json json = {.file = stdout};
   cli_json_begin_object(&json);
-  cli_json_put_bytes(&json, "folder", (kdl_string){settings->dir, strlen(settings->dir)});
+  cli_json_put_bytes(&json, "folder", kdl_text_of(settings->dir));
   cli_json_put_text(&json, "mode", mode_names[settings->mode]);
   cli_json_put_number(&json, "entries", totals->entries);
   cli_json_put_number(&json, "bytes", totals->bytes);

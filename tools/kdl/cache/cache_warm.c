@@ -23,9 +23,7 @@ static kdl_status warm_image(const cli_input *input, const cli_device *device, s
                              counts *count) {
   kdl_runtime runtime = {.device = device->device};
   kdl_link_task task = {.lib = input->lib, .image = (uint32_t)image, .runtime = &runtime};
-  kdl_linked *linked = malloc(sizeof *linked);
-  if (!linked)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_linked *linked = xmalloc(sizeof *linked);
   kdl_status status = kdl_bitcode_link(&task, KDL_LINK_FROM_CACHE, linked);
   if (status == KDL_OK)
     status = kdl_linked_keep(linked);
@@ -41,9 +39,8 @@ static kdl_status warm_image(const cli_input *input, const cli_device *device, s
 
 static kdl_status warm_device(const cli_input *input, const cli_device *device, counts *count) {
   size_t images = kdl_image_count(input->lib);
-  bool *chosen = calloc(images + 1, sizeof *chosen);
-  kdl_status status = chosen ? cli_link_choose(input, device->device, chosen)
-                             : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  bool *chosen = xcalloc(images, sizeof *chosen);
+  kdl_status status = cli_link_choose(input, device->device, chosen);
   for (size_t i = 0; i < images && status == KDL_OK; ++i) {
     if (chosen[i])
       status = warm_image(input, device, i, count);
@@ -76,7 +73,9 @@ static kdl_status use_folder(const char *folder) {
   if (strchr(path, ':'))
     return kdl_fail(KDL_BAD_CALL, "%s: found a colon, which KDL_CACHE separates folders by", path);
   snprintf(list, sizeof list, "off:%s,shared", path);
-  return setenv("KDL_CACHE", list, 1) == 0 ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  if (setenv("KDL_CACHE", list, 1) != 0)
+    cli_out_of_memory();
+  return KDL_OK;
 }
 
 kdl_status cli_cache_warm(const cli_args *args, const char *file) {
@@ -86,12 +85,10 @@ kdl_status cli_cache_warm(const cli_args *args, const char *file) {
   cli_input input;
   cli_devices devices = {.count = 0};
   counts count = {0};
-  kdl_status status = into ? use_folder(into) : KDL_OK;
-  if (status == KDL_OK)
-    status = cli_input_open(file, &input);
-  if (status != KDL_OK)
-    return status;
-  status = cli_devices_given(args, "for", ',', &devices);
+  if (into)
+    KDL_TRY(use_folder(into));
+  KDL_TRY(cli_input_open(file, &input));
+  kdl_status status = cli_devices_given(args, "for", ',', &devices);
   if (status == KDL_OK)
     status = warm_devices(&input, &devices, &count);
   cli_devices_free(&devices);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl cache: what linked images are kept on disk. */
 #include "base/error.h"
+#include "base/text.h"
 #include "cache/cache.h"
 #include "cache/inspect.h"
 #include "cli/json.h"
@@ -12,13 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static kdl_string text(const char *data) {
-  return (kdl_string){data, strlen(data)};
-}
-
 /* The value of a line of the link key or the notes; "" where there is none. */
 static kdl_string field(kdl_string lines, const char *word) {
-  kdl_string value = text("");
+  kdl_string value = kdl_text_of("");
   kdl_cache_field(lines, word, 0, &value);
   return value;
 }
@@ -61,17 +58,16 @@ static kdl_status add_row(void *user, const kdl_cache_look *look) {
   const table_listing *listing = user;
   cli_table *table = listing->table;
   const kdl_cache_entry *entry = look->entry;
-  char size[24], used[32];
-  snprintf(size, sizeof size, "%" PRIu64, look->file->size);
+  char used[32];
   format_time(&look->file->used, used);
   cli_table_add(table, (kdl_string){look->file->name, key_shown});
-  cli_table_add(table, text(entry ? kdl_image_kind_name(entry->kind) : "damaged"));
-  cli_table_add(table, text(size));
-  cli_table_add(table, text(used));
-  cli_table_add(table, entry ? field(entry->link_key, "device") : text(""));
-  cli_table_add(table, entry ? field(entry->notes, "source") : text(""));
+  cli_table_add(table, kdl_text_of(entry ? kdl_image_kind_name(entry->kind) : "damaged"));
+  cli_table_add_number(table, look->file->size);
+  cli_table_add(table, kdl_text_of(used));
+  cli_table_add(table, entry ? field(entry->link_key, "device") : kdl_text_of(""));
+  cli_table_add(table, entry ? field(entry->notes, "source") : kdl_text_of(""));
   if (!entry)
-    cli_table_add_line(table, "", text(look->trouble));
+    cli_table_add_line(table, "", kdl_text_of(look->trouble));
   if (entry && listing->is_long) {
     add_lines(table, entry->link_key);
     add_lines(table, entry->notes);
@@ -216,10 +212,9 @@ static kdl_status run_action(const cli_args *args) {
   for (size_t i = 0; i < sizeof actions / sizeof *actions; ++i) {
     if (strcmp(actions[i].name, wanted) != 0)
       continue;
-    kdl_status status = check_usage(&actions[i], args);
-    if (status == KDL_OK)
-      status = kdl_cache_settings_read(&settings);
-    return status == KDL_OK ? actions[i].run(&settings, args) : status;
+    KDL_TRY(check_usage(&actions[i], args));
+    KDL_TRY(kdl_cache_settings_read(&settings));
+    return actions[i].run(&settings, args);
   }
   return kdl_fail(KDL_BAD_CALL,
                   "found '%s', expected ls, stat, clear, verify, warm, export or import", wanted);

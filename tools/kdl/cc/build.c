@@ -188,7 +188,8 @@ static kdl_status pack_image(const cc_job *job, kdl_arena *arena, cli_variants *
                             .data = job->image.data,
                             .data_size = job->image.length};
   KDL_TRY(kdl_writer_add_digested(writer, &image));
-  return cli_variants_add(variants, job->label, job->number, pairs.items, pairs.count);
+  cli_variants_add(variants, job->label, job->number, pairs.items, pairs.count);
+  return KDL_OK;
 }
 
 kdl_status cc_build_save(const cc_job *jobs, size_t count, int format, const char *output) {

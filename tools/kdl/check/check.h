@@ -9,8 +9,8 @@
 #ifndef KDL_TOOL_CHECK_H
 #define KDL_TOOL_CHECK_H
 
-#include "base/arena.h"
 #include "cli/demangle.h"
+#include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/text.h"
 #include "images/choose_for.h"
@@ -100,9 +100,9 @@ typedef struct check_library {
 } check_library;
 
 /* A file or folder that could not be read. */
-typedef struct check_trouble {
+typedef struct check_error {
   const char *path, *message;
-} check_trouble;
+} check_error;
 
 /* A path that was given. */
 typedef struct check_operand {
@@ -132,7 +132,6 @@ typedef struct check {
   check_mapped *mapped; /* by the processes that are looked at */
   size_t mapped_count, mapped_capacity, kept_count;
   bool is_elsewhere;       /* a process sees other files than this one under the same paths */
-  bool is_traced;          /* the program that was run; otherwise it was looked at now and then */
   bool is_denied;          /* one of its processes must not be looked at */
   const char *mapped_root; /* where the files of the processes lie; "" for here */
 
@@ -140,14 +139,15 @@ typedef struct check {
   kdl_arena arena;
   check_library *libraries;
   size_t library_count, library_capacity;
-  check_trouble *troubles;
-  size_t trouble_count, trouble_capacity;
+  check_error *errors;
+  size_t error_count, error_capacity;
   const char **records; /* folders that end in .dist-info */
   size_t record_count, record_capacity;
   size_t files;                     /* that were looked at */
   uint64_t bytes_found, bytes_done; /* of files */
   bool is_walked;                   /* all files are found */
-  bool out_of_memory;
+  uint64_t next_drawn;              /* when the progress is drawn next, in ms; 0: never */
+  bool is_drawn;
   bool is_incomplete; /* a file changed while it was read, memory or room on a disk was short for
                        * it, or it is damaged and an operand */
 } check;
@@ -155,18 +155,13 @@ typedef struct check {
 /* ------------------------------------------------------------------------------------------ */
 /* What was found; any thread                                                                   */
 
-/* Copies that live as long as the check; NULL when out of memory, which is remembered. */
-const char *check_keep(check *c, const char *text, size_t length);
+/* Memory and copies that live as long as the check. */
 void *check_room(check *c, size_t size);
-
-/* Remembers that memory was short. */
-void check_short(check *c);
-
-/* A string of its own, to be freed, from bytes that need not end in 0; NULL when out of memory. */
-char *check_copy(const void *bytes, size_t size);
+const char *check_keep(check *c, const char *text);
+const char *check_keep_part(check *c, const char *text, size_t length);
 
 /* The message is the thread's last failure where it is NULL. */
-void check_add_trouble(check *c, const char *path, const char *message);
+void check_add_error(check *c, const char *path, const char *message);
 
 /* The same for a number of errno's. */
 void check_add_refusal(check *c, const char *path, int reason);
@@ -198,15 +193,11 @@ bool check_was_changed(const check_file *file);
 /* A path that opens the file that `fd` is of, whatever lies at its own path by now. */
 const char *check_open_path(const check_file *file, char room[CHECK_OPEN_PATH]);
 
-/* What there is to do: a file of so many bytes, and that there are no more. */
-void check_count_found(check *c, uint64_t bytes);
-void check_count_walked(check *c);
-
 /* Looks into a file; what is found is added. */
 void check_read_file(check *c, const check_file *file);
 
-/* Judges an open library and adds it, unless it holds no device code. `member` and `package` may be
- * NULL. */
+/* Judges an open library, adds it unless it holds no device code, and closes it. `member` and
+ * `package` may be NULL. */
 kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
                        const char *package);
 
@@ -234,15 +225,13 @@ bool check_is_code(const void *head, size_t size);
 bool check_has_none(kdl_status status);
 
 /* Archives. */
-void check_read_zip(check *c, const check_file *file, uint64_t size);
-void check_read_tar(check *c, const check_file *file, uint64_t size, const char *package);
-void check_read_deb(check *c, const check_file *file);
-void check_read_rpm(check *c, const check_file *file);
-void check_read_packed_tar(check *c, const check_file *file);
+void check_read_zip(check *c, const check_file *file);
+void check_read_tar(check *c, const check_file *file);
+void check_read_packed_tar(check *c, const check_file *file, const char *program);
 void check_read_kpack(check *c, const check_file *file);
 
-/* Whether first bytes are those of a compressed stream. */
-bool check_is_packed(const void *head, size_t size);
+/* The program that unpacks a stream with these first bytes; NULL where they are of none. */
+const char *check_unpacker_of(const void *head, size_t size);
 
 /* A file without a name, on a disk: what is unpacked may be larger than memory. -1 on failure. */
 int check_make_file(void);
@@ -251,13 +240,13 @@ int check_make_file(void);
 void check_read_member(check *c, const check_file *file, const char *name, const char *package,
                        uint64_t offset, uint64_t size);
 
-/* A member that lies in the file as it is. */
+/* The same whatever it begins with. */
 void check_read_part(check *c, const check_file *file, const char *member, const char *package,
                      uint64_t offset, uint64_t size);
 
 /* Walks the operands and reads all files, on several threads. *out_failed says whether an operand
  * itself could not be read. */
-kdl_status check_walk(check *c, bool *out_failed);
+void check_walk(check *c, bool *out_failed);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Processes                                                                                    */
@@ -269,13 +258,14 @@ size_t check_look_at_maps(check *c, pid_t process, int *out_error);
 /* The same for a process that the user names. */
 kdl_status check_look_at_process(check *c, const char *number);
 
-/* Runs a program until it ends and remembers what it and its children map. *out_code is the exit
- * code that a shell would have of it, also where it cannot be run. */
+/* Runs a program and remembers what it and its children map, looking every few milliseconds until
+ * it ends. *out_code is the exit code that a shell would have of it, also where it cannot be run.
+ */
 kdl_status check_run_program(check *c, const char *const *words, int *out_code);
 
-/* Calls `take` for each file that was mapped; returns their number. */
+/* Calls `take` for each file that was mapped. */
 typedef void check_take_file(void *user, const check_file *file);
-size_t check_queue_mapped(check *c, check_take_file *take, void *user);
+void check_queue_mapped(check *c, check_take_file *take, void *user);
 
 void check_free_mapped(check *c);
 
@@ -287,17 +277,10 @@ void check_find_packages(check *c);
 /* ------------------------------------------------------------------------------------------ */
 /* How far it is                                                                                */
 
-typedef struct check_progress {
-  check *c;
-  pthread_t thread;
-  pthread_mutex_t lock; /* of what follows */
-  pthread_cond_t wakes;
-  bool is_there, is_drawn, is_over;
-} check_progress;
-
 /* A line on standard error where that is a terminal, unless JSON is printed. */
-void check_progress_begin(check *c, check_progress *progress);
-void check_progress_end(check_progress *progress);
+void check_progress_begin(check *c);
+void check_progress_step(check *c); /* a file was read; under the lock */
+void check_progress_end(const check *c);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Telling                                                                                      */

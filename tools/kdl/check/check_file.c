@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One file: whether its first bytes are worth a look, and what is in it. */
-#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "check/check.h"
@@ -19,39 +18,30 @@
 /* ------------------------------------------------------------------------------------------ */
 /* What was found                                                                               */
 
-void check_short(check *c) {
-  pthread_mutex_lock(&c->lock);
-  c->out_of_memory = true;
-  pthread_mutex_unlock(&c->lock);
-}
-
 void *check_room(check *c, size_t size) {
   pthread_mutex_lock(&c->lock);
-  void *room = kdl_arena_alloc(&c->arena, size);
-  c->out_of_memory |= !room;
+  void *room = xarena_alloc(&c->arena, size);
   pthread_mutex_unlock(&c->lock);
   return room;
 }
 
-const char *check_keep(check *c, const char *text, size_t length) {
+const char *check_keep_part(check *c, const char *text, size_t length) {
   char *copy = check_room(c, length + 1);
-  if (copy) {
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-  }
+  memcpy(copy, text, length);
+  copy[length] = '\0';
   return copy;
+}
+
+const char *check_keep(check *c, const char *text) {
+  return check_keep_part(c, text, strlen(text));
 }
 
 /* Adds an item to one of the check's lists. */
 static void append(check *c, void **items, size_t *count, size_t *capacity, const void *item,
                    size_t size) {
   pthread_mutex_lock(&c->lock);
-  void *grown = kdl_array_grow(*items, *count, capacity, 64, size);
-  if (grown) {
-    *items = grown;
-    memcpy((char *)grown + (*count)++ * size, item, size);
-  }
-  c->out_of_memory |= !grown;
+  *items = xgrow(*items, *count, capacity, 64, size);
+  memcpy((char *)*items + (*count)++ * size, item, size);
   pthread_mutex_unlock(&c->lock);
 }
 
@@ -61,32 +51,28 @@ static void set_incomplete(check *c) {
   pthread_mutex_unlock(&c->lock);
 }
 
-static _Thread_local bool had_trouble; /* with the file that this thread reads */
+static _Thread_local bool had_error; /* with the file that this thread reads */
 
-void check_add_trouble(check *c, const char *path, const char *message) {
-  had_trouble = true;
+void check_add_error(check *c, const char *path, const char *message) {
+  had_error = true;
   if (cli_guard_was_hit()) /* then the whole file is at fault: check_read_file says so */
     return;
   kdl_status status = message ? KDL_OK : kdl_error_status();
   if (status == KDL_NO_MEMORY || status == KDL_IO) /* it is not the file that is at fault */
     set_incomplete(c);
-  const char *text = message ? message : kdl_error_message();
-  check_trouble trouble = {check_keep(c, path, strlen(path)), check_keep(c, text, strlen(text))};
-  if (trouble.path && trouble.message)
-    append(c, (void **)&c->troubles, &c->trouble_count, &c->trouble_capacity, &trouble,
-           sizeof trouble);
+  check_error error = {check_keep(c, path), check_keep(c, message ? message : kdl_error_message())};
+  append(c, (void **)&c->errors, &c->error_count, &c->error_capacity, &error, sizeof error);
 }
 
 void check_add_refusal(check *c, const char *path, int reason) {
   if (reason == ENOMEM)
     set_incomplete(c);
-  check_add_trouble(c, path, strerror(reason));
+  check_add_error(c, path, strerror(reason));
 }
 
 void check_add_record(check *c, const char *path) {
-  const char *copy = check_keep(c, path, strlen(path));
-  if (copy)
-    append(c, (void **)&c->records, &c->record_count, &c->record_capacity, &copy, sizeof copy);
+  path = check_keep(c, path);
+  append(c, (void **)&c->records, &c->record_count, &c->record_capacity, &path, sizeof path);
 }
 
 void check_add_library(check *c, const check_library *library) {
@@ -108,46 +94,32 @@ bool check_is_loose(const void *head, size_t size) {
   return kind != KDL_IMAGE_UNKNOWN && kind != KDL_IMAGE_OBJECT;
 }
 
-static bool ends_with_any(const char *path, const char *const *ends, size_t count) {
-  size_t length = strlen(path);
-  for (size_t i = 0; i < count; ++i) {
-    size_t tail = strlen(ends[i]);
-    if (length > tail && strcmp(path + length - tail, ends[i]) == 0)
-      return true;
-  }
-  return false;
+static bool ends_with_any(const char *path, const char *const *ends) {
+  while (*ends && !kdl_text_ends(kdl_text_of(path), kdl_text_of(*ends)))
+    ++ends;
+  return *ends != NULL;
 }
 
-static bool is_zip(const check_file *file, const uint8_t *head, size_t size) {
-  static const char *const names[] = {".whl", ".zip", ".pt2", ".egg"};
+/* In folders archives are told by their names too. */
+static bool may_be_archive(const check_file *file) {
+  static const char *const names[] = {".whl", ".zip", ".pt2", ".egg", ".tar", NULL};
+  return file->is_operand || ends_with_any(file->path, names);
+}
+
+static bool is_zip(const uint8_t *head, size_t size) {
   kdl_image_kind kind;
-  return kdl_file_sniff(head, size, &kind) == KDL_FILE_ZIP &&
-         (file->is_operand || ends_with_any(file->path, names, sizeof names / sizeof *names));
+  return kdl_file_sniff(head, size, &kind) == KDL_FILE_ZIP;
 }
 
-static bool is_tar(const check_file *file, const uint8_t *head, size_t size) {
-  static const char *const names[] = {".tar"};
-  return size >= 262 && memcmp(head + 257, "ustar", 5) == 0 &&
-         (file->is_operand || ends_with_any(file->path, names, 1));
+static bool is_tar(const uint8_t *head, size_t size) {
+  return size >= 262 && memcmp(head + 257, "ustar", 5) == 0;
 }
 
-static bool is_deb(const check_file *file, const uint8_t *head, size_t size) {
-  static const char *const names[] = {".deb", ".udeb", ".ddeb"};
-  return size >= 21 && memcmp(head, "!<arch>\ndebian-binary", 21) == 0 &&
-         (file->is_operand || ends_with_any(file->path, names, sizeof names / sizeof *names));
-}
-
-static bool is_rpm(const check_file *file, const uint8_t *head, size_t size) {
-  static const char *const names[] = {".rpm"};
-  return size >= 96 && memcmp(head, "\xed\xab\xee\xdb", 4) == 0 &&
-         (file->is_operand || ends_with_any(file->path, names, 1));
-}
-
-static bool is_packed_tar(const check_file *file, const uint8_t *head, size_t size) {
+/* The program that unpacks it, or NULL. */
+static const char *tar_unpacker(const check_file *file, const uint8_t *head, size_t size) {
   static const char *const names[] = {".tar.gz",  ".tgz",     ".tar.xz", ".txz",
-                                      ".tar.zst", ".tar.bz2", ".tbz2"};
-  return check_is_packed(head, size) &&
-         ends_with_any(file->path, names, sizeof names / sizeof *names);
+                                      ".tar.zst", ".tar.bz2", ".tbz2",   NULL};
+  return ends_with_any(file->path, names) ? check_unpacker_of(head, size) : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -174,33 +146,25 @@ static void read_library(check *c, const check_file *file) {
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = file->path};
   kdl_status status = kdl_open(check_open_path(file, room), &opts, &lib);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     status = check_judge(c, lib, file, NULL, NULL);
-    kdl_close(lib);
-  }
   if (status != KDL_OK && !check_has_none(status))
-    check_add_trouble(c, file->path, NULL);
+    check_add_error(c, file->path, NULL);
 }
 
 void check_read_part(check *c, const check_file *file, const char *member, const char *package,
                      uint64_t offset, uint64_t size) {
   char room[CHECK_OPEN_PATH];
   kdl_library *lib;
-  char *name;
-  if (asprintf(&name, "%s!%s", file->path, member) < 0) {
-    check_short(c);
-    return;
-  }
+  char *name = xasprintf("%s!%s", file->path, member);
   check_file part = *file;
   part.part_offset = offset;
   part.part_size = size;
   kdl_status status = kdl_library_open_part(check_open_path(file, room), name, offset, size, &lib);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     status = check_judge(c, lib, &part, member, package);
-    kdl_close(lib);
-  }
   if (status != KDL_OK && !check_has_none(status))
-    check_add_trouble(c, name, NULL);
+    check_add_error(c, name, NULL);
   free(name);
 }
 
@@ -212,41 +176,7 @@ void check_read_member(check *c, const check_file *file, const char *name, const
     return;
   check_file member = *file;
   member.is_loose = check_is_loose(head, look);
-  check_read_part(c, &member, kdl_starts_with(name, "./") ? name + 2 : name, package, offset, size);
-}
-
-static void add_changed(check *c, const char *path) {
-  check_add_trouble(c, path, "was changed or became unreadable while it was read");
-  set_incomplete(c);
-}
-
-void check_count_found(check *c, uint64_t bytes) {
-  pthread_mutex_lock(&c->lock);
-  c->bytes_found += bytes;
-  pthread_mutex_unlock(&c->lock);
-}
-
-void check_count_walked(check *c) {
-  pthread_mutex_lock(&c->lock);
-  c->is_walked = true;
-  pthread_mutex_unlock(&c->lock);
-}
-
-static void count_read(check *c, uint64_t bytes) {
-  pthread_mutex_lock(&c->lock);
-  ++c->files;
-  c->bytes_done += bytes;
-  pthread_mutex_unlock(&c->lock);
-}
-
-char *check_copy(const void *bytes, size_t size) {
-  size_t length = strnlen(bytes, size);
-  char *copy = malloc(length + 1);
-  if (!copy)
-    return NULL;
-  memcpy(copy, bytes, length);
-  copy[length] = 0;
-  return copy;
+  check_read_part(c, &member, name, package, offset, size);
 }
 
 bool check_was_changed(const check_file *file) {
@@ -260,30 +190,28 @@ static void read_opened(check *c, check_file *file) {
   enum { head_size = 512 };
   uint8_t head[head_size];
   if (!S_ISREG(file->info.st_mode)) {
-    check_add_trouble(c, file->path, "is no longer a file");
+    check_add_error(c, file->path, "is no longer a file");
     return;
   }
   if (file->number && (file->info.st_ino != file->number || file->info.st_dev != file->device)) {
-    check_add_trouble(c, file->path, "was replaced since the program mapped it");
+    check_add_error(c, file->path, "was replaced since the program mapped it");
     return;
   }
   ssize_t got = pread(file->fd, head, sizeof head, 0);
+  size_t size = got > 0 ? (size_t)got : 0;
+  const char *unpacker = tar_unpacker(file, head, size);
   if (got < 0) {
     check_add_refusal(c, file->path, errno);
-  } else if (is_zip(file, head, (size_t)got)) {
-    check_read_zip(c, file, (uint64_t)file->info.st_size);
-  } else if (is_tar(file, head, (size_t)got)) {
-    check_read_tar(c, file, (uint64_t)file->info.st_size, NULL);
-  } else if (is_deb(file, head, (size_t)got)) {
-    check_read_deb(c, file);
-  } else if (is_rpm(file, head, (size_t)got)) {
-    check_read_rpm(c, file);
-  } else if (is_packed_tar(file, head, (size_t)got)) {
-    check_read_packed_tar(c, file);
-  } else if (got >= 4 && memcmp(head, "KPAK", 4) == 0) {
+  } else if (may_be_archive(file) && is_zip(head, size)) {
+    check_read_zip(c, file);
+  } else if (may_be_archive(file) && is_tar(head, size)) {
+    check_read_tar(c, file);
+  } else if (unpacker) {
+    check_read_packed_tar(c, file, unpacker);
+  } else if (size >= 4 && memcmp(head, "KPAK", 4) == 0) {
     check_read_kpack(c, file);
-  } else if (check_is_code(head, (size_t)got)) {
-    file->is_loose = check_is_loose(head, (size_t)got);
+  } else if (check_is_code(head, size)) {
+    file->is_loose = check_is_loose(head, size);
     read_library(c, file);
   }
 }
@@ -305,14 +233,20 @@ static void read_file(check *c, const check_file *file) {
   bool was_changed = check_was_changed(&opened);
   cli_guard_end();
   close(opened.fd);
-  if (was_changed)
-    add_changed(c, file->path);
+  if (was_changed) {
+    check_add_error(c, file->path, "was changed or became unreadable while it was read");
+    set_incomplete(c);
+  }
 }
 
 void check_read_file(check *c, const check_file *file) {
-  had_trouble = false;
+  had_error = false;
   read_file(c, file);
-  if (had_trouble && file->is_operand)
+  if (had_error && file->is_operand)
     set_incomplete(c);
-  count_read(c, (uint64_t)file->info.st_size);
+  pthread_mutex_lock(&c->lock);
+  ++c->files;
+  c->bytes_done += (uint64_t)file->info.st_size;
+  check_progress_step(c);
+  pthread_mutex_unlock(&c->lock);
 }

@@ -89,10 +89,10 @@ kdl_status check_print_json(check *c) {
     put_library(&json, c, &c->libraries[i]);
   cli_json_end_array(&json);
   cli_json_put_array(&json, "unreadable");
-  for (size_t i = 0; i < c->trouble_count; ++i) {
+  for (size_t i = 0; i < c->error_count; ++i) {
     cli_json_begin_object(&json);
-    cli_json_put_text(&json, "file", c->troubles[i].path);
-    cli_json_put_text(&json, "error", c->troubles[i].message);
+    cli_json_put_text(&json, "file", c->errors[i].path);
+    cli_json_put_text(&json, "error", c->errors[i].message);
     cli_json_end_object(&json);
   }
   cli_json_end_array(&json);

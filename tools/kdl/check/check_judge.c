@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "check/check.h"
+#include "images/kinds.h"
 #include "library/library.h"
 #include "library/selection.h"
 
@@ -21,85 +22,61 @@ typedef struct {
   kdl_status status;
 } gap_finder;
 
-typedef struct {
-  gap_finder *finder;
-  check_gap *gap;
-} teller;
-
-static const char *keep_text(check *c, const char *text) {
-  return check_keep(c, text, strlen(text));
+/* Room for one more item of an array that lies with what was found. */
+static void *make_room(check *c, void *items, size_t count, size_t *capacity, size_t size) {
+  if (count < *capacity)
+    return items;
+  *capacity = *capacity ? *capacity * 2 : CHECK_NAMES;
+  void *moved = check_room(c, *capacity * size);
+  if (count)
+    memcpy(moved, items, count * size);
+  return moved;
 }
 
-static int tell(void *user, const kdl_verdict *verdict) {
-  teller *to = user;
-  check *c = to->finder->c;
+static int keep_reason(void *user, const kdl_verdict *verdict) {
+  const gap_finder *finder = user;
+  check_gap *gap = &finder->verdict->gaps[finder->verdict->gap_count - 1];
   if (verdict->reason_count) {
-    to->gap->code = keep_text(c, verdict->reasons[0].code);
-    to->gap->words = keep_text(c, verdict->reasons[0].words);
-    to->gap->fix = keep_text(c, verdict->reasons[0].fix);
+    gap->code = check_keep(finder->c, verdict->reasons[0].code);
+    gap->words = check_keep(finder->c, verdict->reasons[0].words);
+    gap->fix = check_keep(finder->c, verdict->reasons[0].fix);
   }
   return 1;
-}
-
-/* Room for one more item of an array that lies with what was found. */
-static bool make_room(check *c, void **items, size_t count, size_t *capacity, size_t size) {
-  if (count < *capacity)
-    return true;
-  size_t more = *capacity ? *capacity * 2 : CHECK_NAMES;
-  void *moved = check_room(c, more * size);
-  if (!moved)
-    return false;
-  if (count)
-    memcpy(moved, *items, count * size);
-  *items = moved;
-  *capacity = more;
-  return true;
 }
 
 /* The words for the first kernel stand for all of one reason. */
 static check_gap *add_gap(gap_finder *finder, const kdl_shortfall *shortfall,
                           const kdl_image_info *image) {
   check_verdict *verdict = finder->verdict;
-  if (verdict->gap_count == CHECK_GAPS ||
-      !make_room(finder->c, (void **)&verdict->gaps, verdict->gap_count, &verdict->gap_capacity,
-                 sizeof *verdict->gaps))
+  if (verdict->gap_count == CHECK_GAPS)
     return NULL;
-  check_gap *gap = &verdict->gaps[verdict->gap_count];
+  verdict->gaps = make_room(finder->c, verdict->gaps, verdict->gap_count, &verdict->gap_capacity,
+                            sizeof *verdict->gaps);
+  check_gap *gap = &verdict->gaps[verdict->gap_count++];
   *gap = (check_gap){.kind = image->kind,
-                     .arch = check_keep(finder->c, image->arch.data, image->arch.length),
+                     .arch = check_keep_part(finder->c, image->arch.data, image->arch.length),
                      .reasons = shortfall->reasons,
                      .code = "",
                      .words = "",
                      .fix = ""};
   const uint32_t among = (uint32_t)shortfall->image;
   char *kernel =
-      shortfall->kernel.data ? check_copy(shortfall->kernel.data, shortfall->kernel.length) : NULL;
-  teller to = {finder, gap};
+      shortfall->kernel.data ? xstrndup(shortfall->kernel.data, shortfall->kernel.length) : NULL;
   finder->status = kdl_library_explain(finder->lib, finder->device, kernel, &finder->c->opts,
-                                       &among, 1, tell, &to);
+                                       &among, 1, keep_reason, finder);
   free(kernel);
-  ++verdict->gap_count;
   return gap;
 }
 
 static check_gap *find_gap(gap_finder *finder, const kdl_shortfall *shortfall) {
-  kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(finder->lib, shortfall->image, &image);
+  kdl_image_info image = cli_image_at(finder->lib, shortfall->image);
   for (size_t i = 0; i < finder->verdict->gap_count; ++i) {
     check_gap *gap = &finder->verdict->gaps[i];
-    if (gap->reasons == shortfall->reasons && gap->kind == image.kind && gap->arch &&
+    if (gap->reasons == shortfall->reasons && gap->kind == image.kind &&
         kdl_text_is(image.arch, gap->arch))
       return gap;
   }
   return add_gap(finder, shortfall, &image);
-}
-
-static void add_name(check *c, check_gap *gap, kdl_string name) {
-  if (!make_room(c, (void **)&gap->names, gap->name_count, &gap->name_capacity, sizeof *gap->names))
-    return;
-  const char *copy = check_keep(c, name.data, name.length);
-  if (copy)
-    gap->names[gap->name_count++] = (kdl_string){copy, name.length};
 }
 
 static int visit_shortfall(void *user, const kdl_shortfall *shortfall) {
@@ -116,8 +93,13 @@ static int visit_shortfall(void *user, const kdl_shortfall *shortfall) {
     return 0;
   }
   ++gap->kernels;
-  if (finder->c->all_names || gap->name_count < CHECK_NAMES)
-    add_name(finder->c, gap, shortfall->kernel);
+  if (finder->c->all_names || gap->name_count < CHECK_NAMES) {
+    gap->names =
+        make_room(finder->c, gap->names, gap->name_count, &gap->name_capacity, sizeof *gap->names);
+    gap->names[gap->name_count++] =
+        (kdl_string){check_keep_part(finder->c, shortfall->kernel.data, shortfall->kernel.length),
+                     shortfall->kernel.length};
+  }
   return 0;
 }
 
@@ -141,11 +123,8 @@ static void refuse_runtime(check *c, const check_need *need, uint32_t driver,
                            check_verdict *verdict) {
   kdl_coverage *coverage = &verdict->coverage;
   verdict->outcome = CHECK_NONE;
-  check_gap *gap = check_room(c, sizeof *gap);
-  verdict->gaps = gap;
-  verdict->gap_count = verdict->gap_capacity = gap != NULL;
-  if (!gap)
-    return;
+  check_gap *gap = verdict->gaps = check_room(c, sizeof *gap);
+  verdict->gap_count = verdict->gap_capacity = 1;
   *gap = (check_gap){
       .arch = "", .code = "runtime_too_new", .kernels = coverage->kernels, .words = "", .fix = ""};
   gap->modules = coverage->kernels ? 0 : coverage->modules;
@@ -154,11 +133,11 @@ static void refuse_runtime(check *c, const check_need *need, uint32_t driver,
            "needs %s, and so a driver of CUDA %u.%u or later; the driver is of CUDA %u.%u",
            need->library, (unsigned)(need->version >> 16), (unsigned)(need->version & 0xffff),
            (unsigned)(driver >> 16), (unsigned)(driver & 0xffff));
-  gap->words = keep_text(c, text);
+  gap->words = check_keep(c, text);
   snprintf(text, sizeof text, "update the driver to CUDA %u.%u, or install a build for CUDA %u",
            (unsigned)(need->version >> 16), (unsigned)(need->version & 0xffff),
            (unsigned)(driver >> 16));
-  gap->fix = keep_text(c, text);
+  gap->fix = check_keep(c, text);
   coverage->kernels_run = coverage->kernels_native = coverage->modules_run = 0;
   coverage->is_complete = false;
 }
@@ -179,13 +158,12 @@ static kdl_status judge_on(check *c, kdl_library *lib, const kdl_inventory *inve
     refuse_runtime(c, need, driver, out_verdict);
     return KDL_OK;
   }
-  if (out_verdict->outcome != CHECK_PARTLY && out_verdict->outcome != CHECK_NONE &&
-      out_verdict->outcome != CHECK_OTHER)
+  if (out_verdict->outcome < CHECK_PARTLY)
     return KDL_OK;
   gap_finder finder = {c, lib, device, out_verdict, KDL_OK};
-  kdl_status status = kdl_inventory_shortfalls(inventory, kdl_device_route(device, route),
-                                               visit_shortfall, &finder);
-  return status == KDL_OK ? finder.status : status;
+  KDL_TRY(kdl_inventory_shortfalls(inventory, kdl_device_route(device, route), visit_shortfall,
+                                   &finder));
+  return finder.status;
 }
 
 /* A program or a library of the CPU alone is one image, the file itself. */
@@ -212,24 +190,12 @@ static bool is_for_linking(kdl_catalog *catalog, const kdl_inventory *inventory,
   return true;
 }
 
-kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
-                       const char *package) {
-  kdl_catalog *catalog;
-  kdl_inventory *inventory;
-  kdl_status status = kdl_library_catalog(lib, &catalog);
-  if (status != KDL_OK || !has_device_code(lib, catalog))
-    return status;
-  status = kdl_inventory_create(catalog, &inventory);
-  if (status != KDL_OK)
-    return status;
-  if (is_for_linking(catalog, inventory, file->is_operand)) {
-    kdl_inventory_destroy(inventory);
-    return KDL_OK;
-  }
-  check_library library = {.path = keep_text(c, file->path),
-                           .member = member ? keep_text(c, member) : NULL,
-                           .package = package ? keep_text(c, package) : NULL,
-                           .set = file->set ? keep_text(c, file->set) : NULL,
+static kdl_status judge(check *c, kdl_library *lib, const kdl_inventory *inventory,
+                        const check_file *file, const char *member, const char *package) {
+  check_library library = {.path = check_keep(c, file->path),
+                           .member = member ? check_keep(c, member) : NULL,
+                           .package = package ? check_keep(c, package) : NULL,
+                           .set = file->set ? check_keep(c, file->set) : NULL,
                            .operand = file->operand,
                            .is_loose = file->is_loose,
                            .images = kdl_image_count(lib),
@@ -237,13 +203,34 @@ kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const
                                check_room(c, (c->devices.count + 1) * sizeof *library.verdicts)};
   size_t modules = 0;
   check_find_needs(c, file, &library);
-  for (size_t i = 0; i < c->devices.count && status == KDL_OK && library.verdicts; ++i) {
-    status =
-        judge_on(c, lib, inventory, &library, c->devices.items[i].device, &library.verdicts[i]);
+  for (size_t i = 0; i < c->devices.count; ++i) {
+    KDL_TRY(
+        judge_on(c, lib, inventory, &library, c->devices.items[i].device, &library.verdicts[i]));
     modules += library.verdicts[i].coverage.modules;
   }
-  kdl_inventory_destroy(inventory);
-  if (status == KDL_OK && library.verdicts && modules && !check_was_changed(file))
+  if (modules && !check_was_changed(file))
     check_add_library(c, &library);
+  return KDL_OK;
+}
+
+static kdl_status judge_open(check *c, kdl_library *lib, const check_file *file, const char *member,
+                             const char *package) {
+  kdl_catalog *catalog;
+  kdl_inventory *inventory;
+  KDL_TRY(kdl_library_catalog(lib, &catalog));
+  if (!has_device_code(lib, catalog))
+    return KDL_OK;
+  KDL_TRY(kdl_inventory_create(catalog, &inventory));
+  kdl_status status = is_for_linking(catalog, inventory, file->is_operand)
+                          ? KDL_OK
+                          : judge(c, lib, inventory, file, member, package);
+  kdl_inventory_destroy(inventory);
+  return status;
+}
+
+kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
+                       const char *package) {
+  kdl_status status = judge_open(c, lib, file, member, package);
+  kdl_close(lib);
   return status;
 }

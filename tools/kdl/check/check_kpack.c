@@ -71,29 +71,29 @@ static kdl_status next_item(kdl_msgpack *reader, kdl_msgpack_type type,
 static kdl_status find_value(kdl_msgpack reader, const char *key, kdl_msgpack *out_value,
                              bool *out_found) {
   kdl_msgpack_item map, item;
-  kdl_status status = next_item(&reader, KDL_MSGPACK_MAP, &map);
+  KDL_TRY(next_item(&reader, KDL_MSGPACK_MAP, &map));
   *out_found = false;
-  for (uint64_t i = 0; status == KDL_OK && i < map.count && !*out_found; ++i) {
-    status = next_item(&reader, KDL_MSGPACK_STRING, &item);
-    *out_found = status == KDL_OK && kdl_msgpack_is(&item, key);
-    if (status == KDL_OK && !*out_found)
-      status = kdl_msgpack_skip(&reader);
+  for (uint64_t i = 0; i < map.count && !*out_found; ++i) {
+    KDL_TRY(next_item(&reader, KDL_MSGPACK_STRING, &item));
+    *out_found = kdl_msgpack_is(&item, key);
+    if (!*out_found)
+      KDL_TRY(kdl_msgpack_skip(&reader));
   }
   *out_value = reader;
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status read_number(kdl_msgpack reader, const char *key, uint64_t *out_number) {
   bool found;
   kdl_msgpack_item item = {.is_unsigned = false};
-  kdl_status status = find_value(reader, key, &reader, &found);
-  if (status == KDL_OK && found)
-    status = kdl_msgpack_next(&reader, &item);
-  if (status == KDL_OK && !item.is_unsigned)
+  KDL_TRY(find_value(reader, key, &reader, &found));
+  if (found)
+    KDL_TRY(kdl_msgpack_next(&reader, &item));
+  if (!item.is_unsigned)
     return kdl_fail(KDL_BAD_FILE, "offset 0x%" PRIx64 ": table: found no number '%s'",
                     reader.base + reader.at, key);
   *out_number = item.value;
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status read_table(kpack *k, kdl_msgpack *out_reader) {
@@ -108,9 +108,7 @@ static kdl_status read_table(kpack *k, kdl_msgpack *out_reader) {
     return damaged(k, "found the table at offset 0x%" PRIx64 " of %" PRIu64 " bytes", offset,
                    k->size);
   k->table_size = (size_t)(k->size - offset);
-  k->table = malloc(k->table_size);
-  if (!k->table)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table of %zu bytes", k->table_size);
+  k->table = xmalloc(k->table_size);
   if (!read_at(k, offset, k->table, k->table_size))
     return damaged(k, "cannot read the table of %zu bytes", k->table_size);
   *out_reader = (kdl_msgpack){k->table, k->table_size, 0, offset};
@@ -120,11 +118,9 @@ static kdl_status read_table(kpack *k, kdl_msgpack *out_reader) {
 /* ------------------------------------------------------------------------------------------ */
 /* Where the code objects are                                                                   */
 
-static kdl_status make_places(kpack *k, uint64_t count) {
-  k->places = calloc((size_t)count + 1, sizeof *k->places);
+static void make_places(kpack *k, uint64_t count) {
+  k->places = xcalloc((size_t)count, sizeof *k->places);
   k->place_count = count;
-  return k->places ? KDL_OK
-                   : kdl_fail(KDL_NO_MEMORY, "out of memory for %" PRIu64 " places", count);
 }
 
 static kdl_status find_stored(kpack *k, kdl_msgpack reader) {
@@ -134,7 +130,7 @@ static kdl_status find_stored(kpack *k, kdl_msgpack reader) {
   if (!found)
     return damaged(k, "found no 'blobs' in the table");
   KDL_TRY(next_item(&reader, KDL_MSGPACK_ARRAY, &list));
-  KDL_TRY(make_places(k, list.count));
+  make_places(k, list.count);
   for (uint64_t i = 0; i < list.count; ++i) {
     KDL_TRY(read_number(reader, "offset", &k->places[i].offset));
     KDL_TRY(read_number(reader, "size", &k->places[i].size));
@@ -147,26 +143,23 @@ static kdl_status find_stored(kpack *k, kdl_msgpack reader) {
 static kdl_status find_frames(kpack *k, kdl_msgpack reader) {
   uint64_t at, size;
   uint8_t number[4];
-  kdl_status status = read_number(reader, "zstd_offset", &at);
-  if (status == KDL_OK)
-    status = read_number(reader, "zstd_size", &size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(read_number(reader, "zstd_offset", &at));
+  KDL_TRY(read_number(reader, "zstd_size", &size));
   if (!kdl_in_range(at, size, k->size) || size < 4 || !read_at(k, at, number, 4))
     return damaged(k, "found %" PRIu64 " bytes of frames at offset 0x%" PRIx64, size, at);
   const uint64_t end = at + size;
   uint64_t count = kdl_load_u32(number);
   if (count > size / 4)
     return damaged(k, "found %" PRIu64 " frames in %" PRIu64 " bytes", count, size);
-  status = make_places(k, count);
+  make_places(k, count);
   at += 4;
-  for (uint64_t i = 0; status == KDL_OK && i < count; ++i) {
+  for (uint64_t i = 0; i < count; ++i) {
     if (end - at < 4 || !read_at(k, at, number, 4) || kdl_load_u32(number) > end - at - 4)
       return damaged(k, "found frame %" PRIu64 " beyond the end of them", i);
     k->places[i] = (place){at + 4, kdl_load_u32(number)};
     at += 4 + k->places[i].size;
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status find_places(kpack *k, kdl_msgpack reader) {
@@ -188,16 +181,12 @@ static kdl_status find_places(kpack *k, kdl_msgpack reader) {
 /* Code objects                                                                                 */
 
 static kdl_status judge_memory(kpack *k, const char *member, const void *data, size_t size) {
-  char *name;
   kdl_library *lib;
-  if (asprintf(&name, "%s!%s", k->file.path, member) < 0)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  char *name = xasprintf("%s!%s", k->file.path, member);
   kdl_open_opts opts = {.size = sizeof opts, .name = name};
   kdl_status status = kdl_open_memory(data, size, &opts, &lib);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     status = check_judge(k->c, lib, &k->file, member, NULL);
-    kdl_close(lib);
-  }
   free(name);
   return status;
 }
@@ -210,9 +199,9 @@ static kdl_status read_frame(kpack *k, const char *member, place at, uint64_t si
                     ", expected at most %" PRIu64,
                     at.size, size, limit);
   k->inflated += size;
-  void *packed = malloc((size_t)at.size + 1), *plain = malloc((size_t)size + 1);
-  kdl_status status = packed && plain ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  if (status == KDL_OK && !read_at(k, at.offset, packed, at.size))
+  void *packed = xmalloc((size_t)at.size), *plain = xmalloc((size_t)size);
+  kdl_status status = KDL_OK;
+  if (!read_at(k, at.offset, packed, at.size))
     status = damaged(k, "cannot read %" PRIu64 " bytes at offset 0x%" PRIx64, at.size, at.offset);
   if (status == KDL_OK)
     status = kdl_inflate(KDL_CODEC_ZSTD, packed, (size_t)at.size, plain, (size_t)size);
@@ -243,29 +232,11 @@ static kdl_status read_object(kpack *k, const char *member, kdl_msgpack reader) 
   return KDL_OK;
 }
 
-static void read_named(kpack *k, const kdl_msgpack_item *arch, kdl_msgpack reader) {
-  char *member, *shown;
-  if (asprintf(&member, "%s@%.*s", k->file.set, (int)arch->count, arch->text) < 0) {
-    check_short(k->c);
-    return;
-  }
-  if (read_object(k, member, reader) != KDL_OK) {
-    if (asprintf(&shown, "%s!%s", k->file.path, member) >= 0) {
-      check_add_trouble(k->c, shown, NULL);
-      free(shown);
-    } else {
-      check_short(k->c);
-    }
-  }
-  free(member);
-}
-
 /* Names are as long as paths may be. */
 static kdl_status next_name(const kpack *k, kdl_msgpack *reader, kdl_msgpack_item *out_name) {
-  kdl_status status = next_item(reader, KDL_MSGPACK_STRING, out_name);
-  return status == KDL_OK && out_name->count > 4096
-             ? damaged(k, "found a name of %" PRIu64 " bytes", out_name->count)
-             : status;
+  KDL_TRY(next_item(reader, KDL_MSGPACK_STRING, out_name));
+  return out_name->count > 4096 ? damaged(k, "found a name of %" PRIu64 " bytes", out_name->count)
+                                : KDL_OK;
 }
 
 /* What one library has for each architecture. */
@@ -274,7 +245,10 @@ static kdl_status read_library(kpack *k, kdl_msgpack *reader) {
   KDL_TRY(next_item(reader, KDL_MSGPACK_MAP, &archs));
   for (uint64_t i = 0; i < archs.count; ++i) {
     KDL_TRY(next_name(k, reader, &arch));
-    read_named(k, &arch, *reader);
+    char *shown = xasprintf("%s!%s@%.*s", k->file.path, k->file.set, (int)arch.count, arch.text);
+    if (read_object(k, shown + strlen(k->file.path) + 1, *reader) != KDL_OK)
+      check_add_error(k->c, shown, NULL);
+    free(shown);
     KDL_TRY(kdl_msgpack_skip(reader));
   }
   return KDL_OK;
@@ -284,21 +258,19 @@ static kdl_status read_library(kpack *k, kdl_msgpack *reader) {
 static kdl_status read_objects(kpack *k, kdl_msgpack reader) {
   bool found;
   kdl_msgpack_item libraries, name;
-  kdl_status status = find_value(reader, "toc", &reader, &found);
-  if (status == KDL_OK && !found)
+  KDL_TRY(find_value(reader, "toc", &reader, &found));
+  if (!found)
     return damaged(k, "found no 'toc' in the table");
-  if (status == KDL_OK)
-    status = next_item(&reader, KDL_MSGPACK_MAP, &libraries);
-  for (uint64_t i = 0; status == KDL_OK && i < libraries.count; ++i) {
-    status = next_name(k, &reader, &name);
-    if (status != KDL_OK)
-      break;
-    char *set = check_copy(name.text, (size_t)name.count);
+  KDL_TRY(next_item(&reader, KDL_MSGPACK_MAP, &libraries));
+  for (uint64_t i = 0; i < libraries.count; ++i) {
+    KDL_TRY(next_name(k, &reader, &name));
+    char *set = xstrndup(name.text, (size_t)name.count);
     k->file.set = set;
-    status = set ? read_library(k, &reader) : kdl_fail(KDL_NO_MEMORY, "out of memory");
+    kdl_status status = read_library(k, &reader);
     free(set);
+    KDL_TRY(status);
   }
-  return status;
+  return KDL_OK;
 }
 
 void check_read_kpack(check *c, const check_file *file) {
@@ -311,7 +283,7 @@ void check_read_kpack(check *c, const check_file *file) {
   if (status == KDL_OK)
     status = read_objects(&k, reader);
   if (status != KDL_OK)
-    check_add_trouble(c, file->path, NULL);
+    check_add_error(c, file->path, NULL);
   free(k.table);
   free(k.places);
 }

@@ -2,7 +2,6 @@
 /* The files that a process has mapped. Each is remembered by its path where that still leads to it,
  * seen from here; one that was deleted or replaced, that never had a name, or that lies in another
  * mount namespace is opened at once through the process, and kept open until it is read. */
-#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "check/check.h"
@@ -80,14 +79,6 @@ static int open_file(const char *path) {
   return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* The kernel's own way to a mapped file, which takes a right that few have. */
-static int open_mapping(pid_t process, const line *at) {
-  char path[96];
-  snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process, at->start,
-           at->end);
-  return open_file(path);
-}
-
 /* A file that the process still has open, as it has memfds. */
 static int open_descriptor(pid_t process, const line *at) {
   char folder[64], path[96], name[PATH_MAX];
@@ -121,19 +112,19 @@ static void keep_open(check *c, check_mapped *file, int fd) {
 }
 
 static void open_through(check *c, pid_t process, const line *at, check_mapped *file) {
+  char path[96];
   if (!may_keep(c)) {
     file->reason = EMFILE;
     return;
   }
-  int fd = open_mapping(process, at);
+  /* The kernel's own way to a mapped file, which takes a right that few have. */
+  snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process, at->start,
+           at->end);
+  int fd = open_file(path);
   file->reason = errno;
   if (fd < 0)
     fd = open_descriptor(process, at);
   keep_open(c, file, fd);
-}
-
-static bool is_same(const struct stat *a, const struct stat *b) {
-  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /* Where the path leads from the process's root, and from ours. */
@@ -156,7 +147,8 @@ static void find_file(check *c, pid_t process, const line *at, check_mapped *fil
     open_through(c, process, at, file);
   } else if (!S_ISREG(file->info.st_mode)) {
     file->is_other = true;
-  } else if (stat(strchr(inside + 6, '/') + 5, &here) != 0 || !is_same(&here, &file->info)) {
+  } else if (stat(strchr(inside + 6, '/') + 5, &here) != 0 || here.st_dev != file->info.st_dev ||
+             here.st_ino != file->info.st_ino) {
     c->is_elsewhere = true;
     file->reason = EMFILE;
     if (may_keep(c))
@@ -170,20 +162,13 @@ static void add_line(check *c, pid_t process, const line *at) {
     known->runs |= at->runs;
     return;
   }
-  check_mapped file = {.path = check_keep(c, at->path, strlen(at->path)),
+  check_mapped file = {.path = check_keep(c, at->path),
                        .map_device = at->device,
                        .map_number = at->inode,
                        .runs = at->runs,
                        .fd = -1};
-  check_mapped *grown = file.path ? kdl_array_grow(c->mapped, c->mapped_count, &c->mapped_capacity,
-                                                   64, sizeof *c->mapped)
-                                  : NULL;
-  if (!grown) {
-    check_short(c);
-    return;
-  }
-  c->mapped = grown;
   find_file(c, process, at, &file);
+  c->mapped = xgrow(c->mapped, c->mapped_count, &c->mapped_capacity, 64, sizeof *c->mapped);
   c->mapped[c->mapped_count++] = file;
 }
 
@@ -237,39 +222,7 @@ void check_free_mapped(check *c) {
   free(c->mapped);
 }
 
-/* Python's packages list their files in folders beside them. */
-static void find_records(check *c, const char *path) {
-  static const char *const names[] = {"/site-packages/", "/dist-packages/"};
-  const char *at = NULL;
-  for (size_t i = 0; i < 2 && !at; ++i)
-    at = strstr(path, names[i]);
-  if (!at)
-    return;
-  size_t length = (size_t)(strchr(at + 1, '/') - path);
-  char *folder = check_copy(path, length);
-  bool is_known = !folder;
-  if (!folder)
-    check_short(c);
-  for (size_t i = 0; i < c->record_count && !is_known; ++i)
-    is_known = strncmp(c->records[i], folder, length) == 0 && c->records[i][length] == '/';
-  DIR *list = is_known ? NULL : opendir(folder);
-  if (!is_known && !list && errno == ENOMEM)
-    check_short(c);
-  const struct dirent *entry;
-  while (list && (entry = readdir(list))) {
-    char record[PATH_MAX];
-    size_t size = strlen(entry->d_name);
-    if (size > 10 && strcmp(entry->d_name + size - 10, ".dist-info") == 0 &&
-        snprintf(record, sizeof record, "%s/%s", folder, entry->d_name) < PATH_MAX)
-      check_add_record(c, record);
-  }
-  if (list)
-    closedir(list);
-  free(folder);
-}
-
-size_t check_queue_mapped(check *c, check_take_file *take, void *user) {
-  size_t count = 0;
+void check_queue_mapped(check *c, check_take_file *take, void *user) {
   for (size_t i = 0; i < c->mapped_count; ++i) {
     const check_mapped *file = &c->mapped[i];
     if (file->is_other)
@@ -281,9 +234,6 @@ size_t check_queue_mapped(check *c, check_take_file *take, void *user) {
         check_add_refusal(c, file->path, file->reason);
       continue;
     }
-    if (!c->is_elsewhere)
-      find_records(c, file->path);
-    ++count;
     take(user, &(check_file){.path = file->path,
                              .operand = c->operand_count,
                              .from = file->fd >= 0 ? from : NULL,
@@ -291,5 +241,4 @@ size_t check_queue_mapped(check *c, check_take_file *take, void *user) {
                              .device = file->info.st_dev,
                              .number = file->info.st_ino});
   }
-  return count;
 }

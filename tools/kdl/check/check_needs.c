@@ -53,8 +53,10 @@ static bool read_at(const check_file *file, uint64_t offset, void *out, size_t s
 
 static uint8_t *read_new(const check_file *file, uint64_t offset, uint64_t size) {
   enum { most = 1 << 20 };
-  uint8_t *bytes = size && size <= most ? malloc((size_t)size) : NULL;
-  if (bytes && read_at(file, offset, bytes, (size_t)size))
+  if (!size || size > most)
+    return NULL;
+  uint8_t *bytes = xmalloc((size_t)size);
+  if (read_at(file, offset, bytes, (size_t)size))
     return bytes;
   free(bytes);
   return NULL;
@@ -146,9 +148,9 @@ static void add_need(check *c, check_library *library, const char *name) {
     bool has_minor =
         runtimes[i].runtime == CHECK_CUDA && !(is_renamed && kdl_starts_with(name, "libcublas"));
     uint32_t version = version_in(text, has_minor);
-    const char *kept = version ? check_keep(c, name, strlen(name)) : NULL;
-    if (kept)
-      library->needs[library->need_count++] = (check_need){kept, runtimes[i].runtime, version};
+    if (version)
+      library->needs[library->need_count++] =
+          (check_need){check_keep(c, name), runtimes[i].runtime, version};
   }
 }
 
@@ -160,9 +162,9 @@ static const char own_runtime[] = "CUDA driver version is insufficient for CUDA 
 
 static bool holds_text(const check_file *file, uint64_t offset, uint64_t size) {
   enum { step = 1 << 20, overlap = sizeof own_runtime - 1 };
-  uint8_t *bytes = malloc(step + overlap);
+  uint8_t *bytes = xmalloc(step + overlap);
   bool found = false;
-  for (uint64_t at = 0; bytes && at < size && !found; at += step) {
+  for (uint64_t at = 0; at < size && !found; at += step) {
     size_t length = size - at < step + overlap ? (size_t)(size - at) : step + overlap;
     if (!read_at(file, offset + at, bytes, length))
       break;

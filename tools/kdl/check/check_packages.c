@@ -35,34 +35,22 @@ static int compare_places(const void *left, const void *right) {
 /* What is below an operand is below its real path. */
 static char *real_path(const check *c, const check_library *library) {
   const check_operand *operand = &c->operands[library->operand];
-  char *real;
   const char *rest = library->path + strlen(operand->shown);
   while (*rest == '/')
     ++rest;
   const char *base = operand->real ? operand->real : operand->shown;
   bool is_root = strcmp(base, "/") == 0;
-  return asprintf(&real, "%s%s%s", is_root ? "" : base, *rest ? "/" : "", rest) < 0 ? NULL : real;
+  return xasprintf("%s%s%s", is_root ? "" : base, *rest ? "/" : "", rest);
 }
 
-static void sort_places(check *c, places *out_places) {
-  *out_places = (places){.c = c, .places = calloc(c->library_count + 1, sizeof(place))};
-  if (!out_places->places)
-    check_short(c);
-  for (size_t i = 0; out_places->places && i < c->library_count; ++i) {
-    char *real = c->libraries[i].package ? NULL : real_path(c, &c->libraries[i]);
-    if (!real && !c->libraries[i].package)
-      check_short(c);
-    if (real)
-      out_places->places[out_places->count++] = (place){real, &c->libraries[i]};
+static places sort_places(check *c) {
+  places known = {.c = c, .places = xcalloc(c->library_count, sizeof(place))};
+  for (size_t i = 0; i < c->library_count; ++i) {
+    if (!c->libraries[i].package)
+      known.places[known.count++] = (place){real_path(c, &c->libraries[i]), &c->libraries[i]};
   }
-  if (out_places->count)
-    qsort(out_places->places, out_places->count, sizeof(place), compare_places);
-}
-
-static void free_places(places *known) {
-  for (size_t i = 0; i < known->count; ++i)
-    free(known->places[i].real);
-  free(known->places);
+  qsort(known.places, known.count, sizeof(place), compare_places);
+  return known;
 }
 
 /* Several libraries may be members of one file. */
@@ -78,39 +66,49 @@ static void claim(const places *known, const char *path, const char *package) {
   for (; low < known->count && strcmp(known->places[low].real, path) == 0; ++low) {
     check_library *library = known->places[low].library;
     if (!library->package)
-      library->package = check_keep(known->c, package, strlen(package));
+      library->package = check_keep(known->c, package);
   }
 }
 
-/* A list that is not there is none; one that there is no memory for must not pass for that. */
-static void *opened(const places *known, void *list) {
-  if (!list && errno == ENOMEM)
-    check_short(known->c);
-  return list;
-}
+/* Calls `visit` for each line of a regular file: a pipe would keep the command waiting, and a
+ * device need not end. A list that is not there is none. */
+typedef void visit_line(const places *known, const char *folder, char *line, const char *package);
 
-/* A regular file: a pipe would keep the command waiting, and a device need not end. */
-static FILE *open_list(const places *known, const char *path) {
+static void read_lines(const places *known, const char *path, visit_line *visit, const char *folder,
+                       const char *package) {
   struct stat info;
+  char *line = NULL;
+  size_t capacity = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
-    return NULL;
-  FILE *list = NULL;
-  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
-    list = opened(known, fdopen(fd, "r"));
-  if (!list)
+    return;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    FILE *list = cli_must(fdopen(fd, "r"));
+    while (errno = 0, getline(&line, &capacity, list) > 0)
+      visit(known, folder, line, package);
+    if (errno == ENOMEM)
+      cli_out_of_memory();
+    free(line);
+    fclose(list);
+  } else {
     close(fd);
-  return list;
+  }
 }
 
-/* The next line; false at the end. */
-static bool next_line(const places *known, FILE *list, char **line, size_t *capacity) {
-  errno = 0;
-  if (getline(line, capacity, list) > 0)
-    return true;
-  if (errno == ENOMEM)
-    check_short(known->c);
-  return false;
+/* Calls `visit` for each name in a folder that ends so. */
+typedef void visit_name(const places *known, const char *folder, const char *name);
+
+static void read_folder(const places *known, const char *path, const char *end, visit_name *visit) {
+  DIR *folder = opendir(path);
+  const struct dirent *entry;
+  if (!folder && errno == ENOMEM)
+    cli_out_of_memory();
+  while (folder && (entry = readdir(folder))) {
+    if (kdl_text_ends(kdl_text_of(entry->d_name), kdl_text_of(end)))
+      visit(known, path, entry->d_name);
+  }
+  if (folder)
+    closedir(folder);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -145,6 +143,13 @@ static bool resolve(const char *folder, const char *path, char out[PATH_MAX]) {
   return made > 0 && made < PATH_MAX;
 }
 
+static void claim_recorded(const places *known, const char *folder, char *line,
+                           const char *package) {
+  char path[PATH_MAX];
+  if (resolve(folder, record_path(line), path))
+    claim(known, path, package);
+}
+
 static void read_record(const places *known, const char *shown) {
   char folder[PATH_MAX], path[PATH_MAX], package[NAME_MAX + 1];
   if (!realpath(shown, folder) || snprintf(path, sizeof path, "%s/RECORD", folder) >= PATH_MAX)
@@ -156,30 +161,13 @@ static void read_record(const places *known, const char *shown) {
   char *dash = strchr(package, '-');
   if (dash)
     *dash = ' ';
-  FILE *record = open_list(known, path);
-  char *line = NULL;
-  size_t capacity = 0;
-  while (record && next_line(known, record, &line, &capacity)) {
-    if (resolve(folder, record_path(line), path))
-      claim(known, path, package);
-  }
-  free(line);
-  if (record)
-    fclose(record);
+  read_lines(known, path, claim_recorded, folder, package);
 }
 
-static void read_records(const places *known, const char *folder) {
-  DIR *site = opened(known, opendir(folder));
-  const struct dirent *entry;
-  while (site && (entry = readdir(site))) {
-    char path[PATH_MAX];
-    size_t length = strlen(entry->d_name);
-    bool is_record = length > 10 && strcmp(entry->d_name + length - 10, ".dist-info") == 0;
-    if (is_record && snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_MAX)
-      read_record(known, path);
-  }
-  if (site)
-    closedir(site);
+static void read_record_in(const places *known, const char *folder, const char *name) {
+  char path[PATH_MAX];
+  if (snprintf(path, sizeof path, "%s/%s", folder, name) < PATH_MAX)
+    read_record(known, path);
 }
 
 /* A library whose path was given has its package's record further up. */
@@ -198,7 +186,7 @@ static void read_sites(const places *known) {
         (strncmp(done, known->places[i].real, length) == 0 && !done[length]))
       continue;
     snprintf(done, sizeof done, "%.*s", (int)length, known->places[i].real);
-    read_records(known, done);
+    read_folder(known, done, ".dist-info", read_record_in);
   }
 }
 
@@ -206,9 +194,9 @@ static void read_sites(const places *known) {
 /* Debian                                                                                       */
 
 /* Since /lib is /usr/lib, a list may have a file under either. */
-static void claim_line(const places *known, const char *root, const char *line,
-                       const char *package) {
+static void claim_listed(const places *known, const char *root, char *line, const char *package) {
   char path[PATH_MAX];
+  line[strcspn(line, "\n")] = '\0';
   if (snprintf(path, sizeof path, "%s%s", root, line) < PATH_MAX)
     claim(known, path, package);
   if (kdl_starts_with(line, "/lib") &&
@@ -216,40 +204,23 @@ static void claim_line(const places *known, const char *root, const char *line,
     claim(known, path, package);
 }
 
-static void read_list(const places *known, const char *root, const char *folder, const char *name) {
-  char path[PATH_MAX], package[NAME_MAX + 1];
+static const char lists_folder[] = "/var/lib/dpkg/info";
+
+static void read_list(const places *known, const char *folder, const char *name) {
+  char path[PATH_MAX], root[PATH_MAX], package[NAME_MAX + 1];
   if (snprintf(path, sizeof path, "%s/%s", folder, name) >= PATH_MAX)
     return;
-  snprintf(package, sizeof package, "%.*s", (int)strcspn(name, ":"), name);
-  size_t length = strlen(package);
-  if (length > 5 && strcmp(package + length - 5, ".list") == 0)
-    package[length - 5] = '\0';
-  FILE *list = open_list(known, path);
-  char *line = NULL;
-  size_t capacity = 0;
-  while (list && next_line(known, list, &line, &capacity)) {
-    line[strcspn(line, "\n")] = '\0';
-    claim_line(known, root, line, package);
-  }
-  free(line);
-  if (list)
-    fclose(list);
+  snprintf(root, sizeof root, "%.*s", (int)(strlen(folder) - strlen(lists_folder)), folder);
+  size_t length = strlen(name) - strlen(".list"), colon = strcspn(name, ":");
+  snprintf(package, sizeof package, "%.*s", (int)(colon < length ? colon : length), name);
+  read_lines(known, path, claim_listed, root, package);
 }
 
 /* `root` is "" or a folder that has a system in it. */
 static void read_lists(const places *known, const char *root) {
   char folder[PATH_MAX];
-  if (snprintf(folder, sizeof folder, "%s/var/lib/dpkg/info", root) >= PATH_MAX)
-    return;
-  DIR *lists = opened(known, opendir(folder));
-  const struct dirent *entry;
-  while (lists && (entry = readdir(lists))) {
-    size_t length = strlen(entry->d_name);
-    if (length > 5 && strcmp(entry->d_name + length - 5, ".list") == 0)
-      read_list(known, root, folder, entry->d_name);
-  }
-  if (lists)
-    closedir(lists);
+  if (snprintf(folder, sizeof folder, "%s%s", root, lists_folder) < PATH_MAX)
+    read_folder(known, folder, ".list", read_list);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -263,8 +234,7 @@ static bool all_are_claimed(const places *known) {
 }
 
 void check_find_packages(check *c) {
-  places known;
-  sort_places(c, &known);
+  places known = sort_places(c);
   for (size_t i = 0; i < c->record_count && known.count; ++i)
     read_record(&known, c->records[i]);
   read_sites(&known);
@@ -276,5 +246,7 @@ void check_find_packages(check *c) {
     read_lists(&known, c->mapped_root);
   if (!all_are_claimed(&known))
     read_lists(&known, "");
-  free_places(&known);
+  for (size_t i = 0; i < known.count; ++i)
+    free(known.places[i].real);
+  free(known.places);
 }

@@ -75,39 +75,31 @@ static const char *vendor_of(const char *backend) {
                                               : "this CPU";
 }
 
-/* What somebody who has the library and the device can do, "" where that is not known; NULL without
- * memory. */
-static const char *advise(check *c, const check_gap *gap, size_t device) {
+void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t device) {
   kdl_device_info about = {.size = sizeof about};
   if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
-    return "";
-  int arch = (int)strcspn(about.arch, ":+");
-  const char *advice = NULL;
+    return;
+  const char *label = "try", *advice = "";
   switch (cause_of(gap->code)) {
   case OF_ARCH:
-    advice = kdl_arena_format(&c->arena, "a build with code for %.*s; the nearest here is for %s",
-                              arch, about.arch, gap->arch && *gap->arch ? gap->arch : "another");
+    advice = xarena_format(&c->arena, "a build with code for %.*s; the nearest here is for %s",
+                           (int)strcspn(about.arch, ":+"), about.arch,
+                           gap->arch && *gap->arch ? gap->arch : "another");
     break;
   case OF_VENDOR:
-    advice = kdl_arena_format(&c->arena, "a build for %s", vendor_of(about.backend));
+    advice = xarena_format(&c->arena, "a build for %s", vendor_of(about.backend));
     break;
   case OF_LIMITS:
   case OF_CODE:
-    return "";
+    return;
   case OF_DRIVER:
   case OF_RUNTIME:
   case OF_SETTINGS:
-    return gap->fix;
+    label = "fix";
+    advice = gap->fix;
   }
-  return advice;
-}
-
-void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t device) {
-  const char *advice = advise(c, gap, device);
-  if (!advice)
-    cli_table_add_failed(table);
-  else if (*advice)
-    cli_table_add_line(table, advice == gap->fix ? "fix" : "try", kdl_text_of(advice));
+  if (*advice)
+    cli_table_add_line(table, label, kdl_text_of(advice));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -131,14 +123,12 @@ static const char *name_group(check *c, const check_library *library) {
     end = (size_t)(base - path);
   while (end > 1 && path[end - 1] == '/')
     --end;
-  return end ? check_keep(c, path, end) : base;
+  return end ? check_keep_part(c, path, end) : base;
 }
 
 void check_name_groups(check *c) {
-  for (size_t i = 0; i < c->library_count; ++i) {
-    const char *name = name_group(c, &c->libraries[i]);
-    c->libraries[i].group = name ? name : "";
-  }
+  for (size_t i = 0; i < c->library_count; ++i)
+    c->libraries[i].group = name_group(c, &c->libraries[i]);
 }
 
 /* What the libraries of a package come to on a device, and the reason that most kernels have. */
@@ -199,28 +189,24 @@ static int compare_groups(const void *left, const void *right) {
   return !a->package != !b->package ? (a->package ? -1 : 1) : strcmp(a->group, b->group);
 }
 
-static bool list_groups(check *c, groups *out) {
+static groups list_groups(check *c) {
   size_t count = c->library_count;
-  const check_library **sorted = calloc(count + 1, sizeof *sorted);
-  *out = (groups){.items = calloc(count + 1, sizeof *out->items)};
-  bool whole = sorted && out->items;
-  for (size_t i = 0; whole && i < count; ++i)
+  const check_library **sorted = xcalloc(count, sizeof *sorted);
+  groups all = {.items = xcalloc(count, sizeof *all.items)};
+  for (size_t i = 0; i < count; ++i)
     sorted[i] = &c->libraries[i];
-  if (whole && count)
-    qsort(sorted, count, sizeof *sorted, compare_groups);
-  for (size_t i = 0; whole && i < count; ++i) {
+  qsort(sorted, count, sizeof *sorted, compare_groups);
+  for (size_t i = 0; i < count; ++i) {
     if (i == 0 || compare_groups(&sorted[i - 1], &sorted[i]) != 0) {
-      tally *tallies = check_room(c, (c->devices.count + 1) * sizeof *tallies);
-      whole = tallies != NULL;
-      for (size_t device = 0; tallies && device < c->devices.count; ++device)
-        tallies[device] = (tally){0};
-      out->items[out->count++] = (group){sorted[i]->group, tallies};
+      size_t size = c->devices.count * sizeof(tally);
+      all.items[all.count++] =
+          (group){sorted[i]->group, memset(xarena_alloc(&c->arena, size + 1), 0, size)};
     }
-    for (size_t device = 0; whole && device < c->devices.count; ++device)
-      count_library(c, sorted[i], device, &out->items[out->count - 1].tallies[device]);
+    for (size_t device = 0; device < c->devices.count; ++device)
+      count_library(c, sorted[i], device, &all.items[all.count - 1].tallies[device]);
   }
   free(sorted);
-  return whole;
+  return all;
 }
 
 /* Another version of the package, among those that were looked at, that runs. They are in order, so
@@ -248,7 +234,7 @@ static const char *device_name(check *c, size_t device, const kdl_device_info *a
   bool is_number = asked[strspn(asked, "0123456789")] == '\0';
   if (!is_number)
     return strlen(asked) <= 32 ? asked : name;
-  return c->devices.count > 1 && *asked ? kdl_arena_format(&c->arena, "%s: %s", asked, name) : name;
+  return c->devices.count > 1 && *asked ? xarena_format(&c->arena, "%s: %s", asked, name) : name;
 }
 
 static void add_row(check *c, cli_table *table, const groups *all, const group *of, size_t device) {
@@ -274,10 +260,7 @@ static void add_row(check *c, cli_table *table, const groups *all, const group *
           : counted->is_compiled     ? "compiled when it is loaded"
                                      : "";
   cli_table_add(table, kdl_text_of(of->name));
-  const char *shown = device_name(c, device, &about);
-  if (!shown)
-    cli_table_add_failed(table);
-  cli_table_add(table, kdl_text_of(shown ? shown : ""));
+  cli_table_add(table, kdl_text_of(device_name(c, device, &about)));
   cli_table_add(table, kdl_text_of(names[runs]));
   cli_table_add(table, kdl_text_of(counted->libraries ? libraries : ""));
   cli_table_add(table, kdl_text_of(why));
@@ -298,15 +281,12 @@ kdl_status check_print_summary(check *c) {
       {.title = "LIBRARIES"},
       {.title = "WHY", .shrinks = 2},
   };
-  groups all;
+  groups all = list_groups(c);
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  bool whole = list_groups(c, &all);
-  for (size_t i = 0; whole && i < all.count; ++i) {
+  for (size_t i = 0; i < all.count; ++i) {
     for (size_t device = 0; device < c->devices.count; ++device)
       add_row(c, table, &all, &all.items[i], device);
   }
   free(all.items);
-  if (!whole)
-    cli_table_add_failed(table);
   return cli_table_finish(table);
 }

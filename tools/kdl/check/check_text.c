@@ -4,7 +4,6 @@
 #include "base/cxx_name.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "base/text_stream.h"
 #include "check/check.h"
 #include "cli/output.h"
 #include "cli/text.h"
@@ -60,16 +59,8 @@ const char *check_outcome_name(check_outcome outcome) {
 }
 
 const char *check_shown(check *c, const check_library *library) {
-  if (!library->member)
-    return library->path;
-  size_t path = strlen(library->path), member = strlen(library->member);
-  char *shown = check_room(c, path + member + 2);
-  if (!shown)
-    return library->path;
-  memcpy(shown, library->path, path);
-  shown[path] = '!';
-  memcpy(shown + path + 1, library->member, member + 1);
-  return shown;
+  return library->member ? xarena_format(&c->arena, "%s!%s", library->path, library->member)
+                         : library->path;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -108,18 +99,14 @@ static void print_left_out(const sums *all, const char *one, const char *several
            all->empty == 1 ? one : several, all->empty == 1 ? "has" : "have");
 }
 
-static void add_number(cli_table *table, size_t number) {
-  char digits[24];
-  snprintf(digits, sizeof digits, "%zu", number);
-  cli_table_add(table, kdl_text_of(digits));
-}
-
 /* "k, l and 3 more", and where all are named, "_Z1kv (k), _Z1lv (l)", which other tools find */
 static void add_names(const check *c, cli_table *table, const check_gap *gap) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *stream = gap->name_count ? kdl_text_stream(&text, &size) : NULL;
-  for (size_t i = 0; stream && i < gap->name_count; ++i) {
+  char *text;
+  size_t size;
+  if (!gap->name_count)
+    return;
+  FILE *stream = xtext_stream(&text, &size);
+  for (size_t i = 0; i < gap->name_count; ++i) {
     char plain[128];
     kdl_string name = cli_demangle(c->demangler, gap->names[i]);
     bool is_cxx = kdl_cxx_name(name, plain, sizeof plain);
@@ -130,12 +117,10 @@ static void add_names(const check *c, cli_table *table, const check_gap *gap) {
     if (is_cxx && c->all_names)
       fprintf(stream, " (%s)", plain);
   }
-  if (stream && gap->kernels > gap->name_count)
+  if (gap->kernels > gap->name_count)
     fprintf(stream, " and %zu more", gap->kernels - gap->name_count);
-  if (stream && fclose(stream) == 0)
-    cli_table_add_line(table, "missing", (kdl_string){text, size});
-  else if (gap->name_count)
-    cli_table_add_failed(table);
+  xtext_close(stream);
+  cli_table_add_line(table, "missing", (kdl_string){text, size});
   free(text);
 }
 
@@ -143,8 +128,8 @@ static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_ot
                     size_t device) {
   size_t count = gap->kernels ? gap->kernels : gap->modules;
   const char *label =
-      kdl_arena_format(&c->arena, "%zu %s%s: %s:", count, gap->kernels ? "kernel" : "module",
-                       count == 1 ? "" : "s", gap->code);
+      xarena_format(&c->arena, "%zu %s%s: %s:", count, gap->kernels ? "kernel" : "module",
+                    count == 1 ? "" : "s", gap->code);
   cli_table_add_line(table, label, kdl_text_of(gap->words));
   if (!is_other)
     add_names(c, table, gap);
@@ -161,9 +146,9 @@ static void add_library(check *c, cli_table *table, const check_library *library
   cli_table_add(table, kdl_text_of(library->group));
   cli_table_add(table, kdl_text_of(check_shown(c, library)));
   cli_table_add(table, kdl_text_of(check_outcome_name(verdict->outcome)));
-  add_number(table, coverage->kernels_native);
-  add_number(table, coverage->kernels_run - coverage->kernels_native);
-  add_number(table, coverage->kernels - coverage->kernels_run);
+  cli_table_add_number(table, coverage->kernels_native);
+  cli_table_add_number(table, coverage->kernels_run - coverage->kernels_native);
+  cli_table_add_number(table, coverage->kernels - coverage->kernels_run);
   if (verdict->is_for_other_host)
     cli_table_add_line(
         table, "host",
@@ -220,31 +205,28 @@ static kdl_status print_device(check *c, size_t device) {
 /* ------------------------------------------------------------------------------------------ */
 
 kdl_status check_print_text(check *c) {
-  kdl_status status = KDL_OK;
   printf("%zu file%s, %zu with device code", c->files, c->files == 1 ? "" : "s", c->library_count);
-  if (c->trouble_count)
-    printf(", %zu not readable", c->trouble_count);
+  if (c->error_count)
+    printf(", %zu not readable", c->error_count);
   puts("");
   if (c->library_count && c->devices.count) {
     putchar('\n');
-    status = check_print_summary(c);
+    KDL_TRY(check_print_summary(c));
   }
-  for (size_t i = 0; i < c->devices.count && status == KDL_OK && c->library_count; ++i) {
-    if (!c->is_verbose)
-      break;
+  for (size_t i = 0; i < c->devices.count && c->library_count && c->is_verbose; ++i) {
     putchar('\n');
-    status = print_device(c, i);
+    KDL_TRY(print_device(c, i));
   }
-  if (status == KDL_OK && !c->is_verbose && check_any_fails(c))
+  if (!c->is_verbose && check_any_fails(c))
     puts("\n-v names the libraries and why they do not run, -k every kernel of them");
-  if (status == KDL_OK && c->trouble_count)
+  if (c->error_count)
     puts("\nnot readable:");
-  for (size_t i = 0; i < c->trouble_count && status == KDL_OK; ++i) {
-    const check_trouble *trouble = &c->troubles[i];
+  for (size_t i = 0; i < c->error_count; ++i) {
+    const check_error *error = &c->errors[i];
     printf("  ");
-    if (!kdl_starts_with(trouble->message, trouble->path))
-      cli_text_print(kdl_text_of(trouble->path), ": ");
-    cli_text_print(kdl_text_of(trouble->message), "\n");
+    if (!kdl_starts_with(error->message, error->path))
+      cli_text_print(kdl_text_of(error->path), ": ");
+    cli_text_print(kdl_text_of(error->message), "\n");
   }
-  return status == KDL_OK ? cli_output_flush() : status;
+  return cli_output_flush();
 }

@@ -2,8 +2,6 @@
 /* Folders and what is in them. Links are not followed but where the user names one: what they lead
  * to is found where it lies, or is outside. A file with several names is read once, and nothing is
  * opened but folders and regular files. */
-#include "base/array.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "check/check.h"
 
@@ -41,7 +39,9 @@ typedef struct {
 } queue;
 
 static void put(queue *q, queued file) {
-  check_count_found(q->c, (uint64_t)file.file.info.st_size);
+  pthread_mutex_lock(&q->c->lock);
+  q->c->bytes_found += (uint64_t)file.file.info.st_size;
+  pthread_mutex_unlock(&q->c->lock);
   pthread_mutex_lock(&q->lock);
   while (q->count == queue_size)
     pthread_cond_wait(&q->has_room, &q->lock);
@@ -63,13 +63,6 @@ static bool take(queue *q, queued *out_file) {
   }
   pthread_mutex_unlock(&q->lock);
   return found;
-}
-
-static void finish(queue *q) {
-  pthread_mutex_lock(&q->lock);
-  q->is_over = true;
-  pthread_cond_broadcast(&q->has_files);
-  pthread_mutex_unlock(&q->lock);
 }
 
 static void *work(void *user) {
@@ -105,25 +98,24 @@ static size_t slot_of(const inodes *set, inode item) {
   return at;
 }
 
-static bool grow(inodes *set) {
+static void grow(inodes *set) {
   inodes larger = {.capacity = set->capacity ? set->capacity * 2 : 256, .count = set->count};
-  larger.slots = calloc(larger.capacity, sizeof *larger.slots);
-  if (!larger.slots)
-    return false;
+  larger.slots = xcalloc(larger.capacity, sizeof *larger.slots);
   for (size_t i = 0; i < set->capacity; ++i) {
     if (set->slots[i].number)
       larger.slots[slot_of(&larger, set->slots[i])] = set->slots[i];
   }
   free(set->slots);
   *set = larger;
-  return true;
 }
 
-/* True the first time. Without memory everything is new, and may be read twice. */
+/* True the first time. */
 static bool is_new(inodes *set, const struct stat *info) {
   inode item = {info->st_dev, info->st_ino};
-  if (((set->count + 1) * 2 > set->capacity && !grow(set)) || !item.number)
+  if (!item.number)
     return true;
+  if ((set->count + 1) * 2 > set->capacity)
+    grow(set);
   size_t at = slot_of(set, item);
   if (set->slots[at].number)
     return false;
@@ -170,45 +162,25 @@ static bool is_kernels_own(const char *path) {
 }
 
 static void push_folder(walker *w, char *path, dev_t device) {
-  folder *folders =
-      path ? kdl_array_grow(w->folders, w->folder_count, &w->folder_capacity, 64, sizeof *folders)
-           : NULL;
-  if (!folders) {
-    free(path);
-    check_short(w->c);
-    return;
-  }
-  w->folders = folders;
+  w->folders = xgrow(w->folders, w->folder_count, &w->folder_capacity, 64, sizeof *w->folders);
   w->folders[w->folder_count++] = (folder){path, device};
-}
-
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), tail = strlen(end);
-  return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
-static char *join(const char *path, const char *name) {
-  char *joined;
-  const char *slash = ends_with(path, "/") ? "" : "/";
-  return asprintf(&joined, "%s%s%s", path, slash, name) < 0 ? NULL : joined;
 }
 
 static void visit_entry(walker *w, int at, const folder *in, dev_t device, const char *name) {
   struct stat info;
-  char *path = join(in->path, name);
-  if (path && fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+  kdl_string above = kdl_text_of(in->path);
+  char *path = xasprintf("%s%s%s", in->path, kdl_text_ends(above, KDL_TEXT("/")) ? "" : "/", name);
+  if (fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
     fail_at(w->c, path);
-  } else if (path && S_ISDIR(info.st_mode)) {
-    if (ends_with(name, ".dist-info"))
+  } else if (S_ISDIR(info.st_mode)) {
+    if (kdl_text_ends(kdl_text_of(name), KDL_TEXT(".dist-info")))
       check_add_record(w->c, path);
     push_folder(w, path, device);
     return;
-  } else if (path && S_ISREG(info.st_mode) && is_new(&w->seen, &info)) {
+  } else if (S_ISREG(info.st_mode) && is_new(&w->seen, &info)) {
     put(w->q, (queued){{.path = path, .operand = w->operand, .info = info}, path, NULL});
     return;
   }
-  if (!path)
-    check_short(w->c);
   free(path);
 }
 
@@ -237,18 +209,15 @@ static void visit_operand(walker *w, const char *path, bool *out_failed) {
     fail_at(w->c, path);
     *out_failed = true;
   } else if (S_ISDIR(info.st_mode)) {
-    push_folder(w, strdup(path), 0);
+    push_folder(w, xstrdup(path), 0);
   } else if (!S_ISREG(info.st_mode)) {
-    check_add_trouble(w->c, path, "found a device, pipe or socket, expected a file or a folder");
+    check_add_error(w->c, path, "found a device, pipe or socket, expected a file or a folder");
     *out_failed = true;
   } else if (is_new(&w->seen, &info)) {
-    char *copy = strdup(path);
-    if (copy)
-      put(w->q, (queued){{.path = copy, .operand = w->operand, .is_operand = true, .info = info},
-                         copy,
-                         NULL});
-    else
-      check_short(w->c);
+    char *copy = xstrdup(path);
+    put(w->q, (queued){{.path = copy, .operand = w->operand, .is_operand = true, .info = info},
+                       copy,
+                       NULL});
   }
   while (w->folder_count) {
     folder next = w->folders[--w->folder_count];
@@ -261,18 +230,12 @@ static void visit_operand(walker *w, const char *path, bool *out_failed) {
 static void take_mapped(void *user, const check_file *file) {
   walker *w = user;
   struct stat info = {.st_dev = file->device, .st_ino = file->number};
-  queued next = {*file, strdup(file->path), file->from ? strdup(file->from) : NULL};
-  bool fits = next.path && (!file->from || next.from);
+  if (!is_new(&w->seen, &info))
+    return;
+  queued next = {*file, xstrdup(file->path), file->from ? xstrdup(file->from) : NULL};
   next.file.path = next.path;
   next.file.from = next.from;
-  if (!fits)
-    check_short(w->c);
-  if (fits && is_new(&w->seen, &info)) {
-    put(w->q, next);
-    return;
-  }
-  free(next.path);
-  free(next.from);
+  put(w->q, next);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -294,40 +257,33 @@ static size_t worker_count(const check *c) {
   return count ? count : 1;
 }
 
-static kdl_status walk(check *c, queue *q, bool *out_failed) {
+void check_walk(check *c, bool *out_failed) {
+  queue *q = xcalloc(1, sizeof *q);
   walker w = {.c = c, .q = q};
   pthread_t workers[CHECK_WORKERS];
-  size_t started = 0;
-  int reason = 0;
-  for (size_t wanted = worker_count(c); started < wanted; ++started) {
-    reason = pthread_create(&workers[started], NULL, work, q);
-    if (reason)
-      break;
-  }
-  if (!started)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a thread: %s", strerror(reason));
-  for (; w.operand < c->operand_count; ++w.operand)
-    visit_operand(&w, c->operands[w.operand].shown, out_failed);
-  check_queue_mapped(c, take_mapped, &w);
-  check_count_walked(c);
-  finish(q);
-  for (size_t i = 0; i < started; ++i)
-    pthread_join(workers[i], NULL);
-  free(w.seen.slots);
-  free(w.folders);
-  return c->out_of_memory ? kdl_fail(KDL_NO_MEMORY, "out of memory for what was found") : KDL_OK;
-}
-
-kdl_status check_walk(check *c, bool *out_failed) {
-  queue *q = calloc(1, sizeof *q);
+  size_t started = 0, wanted = worker_count(c);
   *out_failed = false;
-  if (!q)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
   q->c = c;
   pthread_mutex_init(&q->lock, NULL);
   pthread_cond_init(&q->has_room, NULL);
   pthread_cond_init(&q->has_files, NULL);
-  kdl_status status = walk(c, q, out_failed);
+  while (started < wanted && pthread_create(&workers[started], NULL, work, q) == 0)
+    ++started;
+  if (!started)
+    cli_out_of_memory();
+  for (; w.operand < c->operand_count; ++w.operand)
+    visit_operand(&w, c->operands[w.operand].shown, out_failed);
+  check_queue_mapped(c, take_mapped, &w);
+  pthread_mutex_lock(&c->lock);
+  c->is_walked = true;
+  pthread_mutex_unlock(&c->lock);
+  pthread_mutex_lock(&q->lock);
+  q->is_over = true;
+  pthread_cond_broadcast(&q->has_files);
+  pthread_mutex_unlock(&q->lock);
+  for (size_t i = 0; i < started; ++i)
+    pthread_join(workers[i], NULL);
+  free(w.seen.slots);
+  free(w.folders);
   free(q);
-  return status;
 }

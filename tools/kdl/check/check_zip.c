@@ -32,7 +32,6 @@ typedef struct {
   uint64_t packed;   /* bytes of the members so far: more than the file has are there twice */
   uint64_t inflated; /* of them, into files */
   char *package;
-  bool is_short; /* of memory */
 } zip;
 
 typedef struct {
@@ -40,29 +39,20 @@ typedef struct {
   char *name;
 } entry;
 
-static void tell(const zip *z, const char *member, const char *message) {
-  char *path;
-  if (asprintf(&path, "%s%s%s", z->file->path, *member ? "!" : "", member) < 0) {
-    check_short(z->c);
-    return;
-  }
-  check_add_trouble(z->c, path, message);
+static void add_error(const zip *z, const char *member, const char *message) {
+  char *path = xasprintf("%s%s%s", z->file->path, *member ? "!" : "", member);
+  check_add_error(z->c, path, message);
   free(path);
-}
-
-__attribute__((format(printf, 3, 0))) static void damaged_va(const zip *z, const char *member,
-                                                             const char *format, va_list args) {
-  char message[160];
-  vsnprintf(message, sizeof message, format, args);
-  tell(z, member, message);
 }
 
 __attribute__((format(printf, 3, 4))) static void damaged(const zip *z, const char *member,
                                                           const char *format, ...) {
+  char message[160];
   va_list args;
   va_start(args, format);
-  damaged_va(z, member, format, args);
+  vsnprintf(message, sizeof message, format, args);
   va_end(args);
+  add_error(z, member, message);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -70,12 +60,7 @@ __attribute__((format(printf, 3, 4))) static void damaged(const zip *z, const ch
 
 static bool read_directory(zip *z) {
   zip_end end;
-  zip_end_found found = zip_find_end(&z->source, false, &end);
-  if (found == ZIP_END_SHORT) {
-    check_short(z->c);
-    return false;
-  }
-  if (found != ZIP_END_FOUND) {
+  if (zip_find_end(&z->source, false, &end) != ZIP_END_FOUND) {
     damaged(z, "", "zip: found no end of the directory in %" PRIu64 " bytes", z->source.size);
     return false;
   }
@@ -84,12 +69,8 @@ static bool read_directory(zip *z) {
     damaged(z, "", "zip: found a directory of %" PRIu64 " bytes, expected it in the file", size);
     return false;
   }
-  z->directory = malloc((size_t)size + 1);
+  z->directory = xmalloc((size_t)size);
   z->directory_size = size;
-  if (!z->directory) {
-    check_short(z->c);
-    return false;
-  }
   if (zip_source_read(&z->source, end.directory, z->directory, (size_t)size))
     return true;
   damaged(z, "", "zip: cannot read the directory of %" PRIu64 " bytes", size);
@@ -97,16 +78,12 @@ static bool read_directory(zip *z) {
 }
 
 /* The entry at *at, which moves behind it; false at the end, and where it is damaged. */
-static bool next_entry(zip *z, size_t *at, entry *out_entry) {
+static bool next_entry(const zip *z, size_t *at, entry *out_entry) {
   if (zip_read_entry(z->directory + *at, (size_t)z->directory_size - *at, &out_entry->in))
     return false;
-  out_entry->name = check_copy(out_entry->in.name.data, out_entry->in.name.length);
+  out_entry->name = xstrndup(out_entry->in.name.data, out_entry->in.name.length);
   *at += out_entry->in.size;
-  if (!out_entry->name) {
-    check_short(z->c);
-    z->is_short = true;
-  }
-  return out_entry->name != NULL;
+  return true;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -119,39 +96,37 @@ static void find_package(zip *z) {
     const char *end = strstr(e.name, ".dist-info/RECORD");
     if (!end || strchr(e.name, '/') != end + strlen(".dist-info"))
       continue;
-    z->package = check_copy(e.name, (size_t)(end - e.name));
-    if (!z->package)
-      check_short(z->c);
-    char *dash = z->package ? strchr(z->package, '-') : NULL;
+    z->package = xstrndup(e.name, (size_t)(end - e.name));
+    char *dash = strchr(z->package, '-');
     if (dash)
       *dash = ' ';
   }
 }
 
+static kdl_status write_inflated(int fd, const void *bytes, size_t size) {
+  return kdl_fd_write(fd, bytes, size)
+             ? KDL_OK
+             : kdl_fail(kdl_status_of(errno), "cannot write the inflated member: %s",
+                        strerror(errno));
+}
+
 static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t head_size,
                              uint64_t size, int fd) {
-  enum { step = 1 << 20 };
-  uint8_t *room = malloc(step);
-  uint64_t left = size - head_size;
-  kdl_status status = room ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  if (status == KDL_OK && !kdl_fd_write(fd, head, head_size))
-    status =
-        kdl_fail(kdl_status_of(errno), "cannot write the inflated member: %s", strerror(errno));
-  while (left && status == KDL_OK) {
-    size_t want = left < step ? (size_t)left : step, count;
-    status = kdl_inflater_read(inflater, room, want, want, &count);
-    if (status == KDL_OK && !kdl_fd_write(fd, room, count))
-      status =
-          kdl_fail(kdl_status_of(errno), "cannot write the inflated member: %s", strerror(errno));
-    left -= status == KDL_OK ? count : 0;
+  enum { step = 1 << 16 };
+  uint8_t room[step];
+  size_t count;
+  KDL_TRY(write_inflated(fd, head, head_size));
+  for (uint64_t left = size - head_size; left; left -= count) {
+    size_t want = left < step ? (size_t)left : step;
+    KDL_TRY(kdl_inflater_read(inflater, room, want, want, &count));
+    KDL_TRY(write_inflated(fd, room, count));
   }
-  free(room);
-  return status == KDL_OK ? kdl_inflater_finish(inflater) : status;
+  return kdl_inflater_finish(inflater);
 }
 
 /* The archive is not read any more: what is looked at, and must not change, is the member. */
 static kdl_status judge_inflated(const zip *z, const entry *e, int fd, bool is_loose) {
-  char path[64], *name;
+  char room[CHECK_OPEN_PATH];
   kdl_library *lib;
   check_file file = *z->file;
   file.fd = fd;
@@ -160,15 +135,11 @@ static kdl_status judge_inflated(const zip *z, const entry *e, int fd, bool is_l
     return KDL_OK; /* check_read_file has it named */
   if (fstat(fd, &file.info) != 0)
     return kdl_fail(kdl_status_of(errno), "cannot look at the temporary file: %s", strerror(errno));
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  if (asprintf(&name, "%s!%s", z->file->path, e->name) < 0)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  char *name = xasprintf("%s!%s", z->file->path, e->name);
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = name};
-  kdl_status status = kdl_open(path, &opts, &lib);
-  if (status == KDL_OK) {
+  kdl_status status = kdl_open(check_open_path(&file, room), &opts, &lib);
+  if (status == KDL_OK)
     status = check_judge(z->c, lib, &file, e->name, z->package);
-    kdl_close(lib);
-  }
   free(name);
   return status;
 }
@@ -209,23 +180,21 @@ static void read_packed(zip *z, const entry *e, uint64_t offset) {
   if (mapping == MAP_FAILED) {
     (void)kdl_fail(kdl_status_of(errno), "cannot map %" PRIu64 " bytes: %s", e->in.packed,
                    strerror(errno));
-    tell(z, e->name, NULL);
+    add_error(z, e->name, NULL);
     return;
   }
   kdl_status status = read_deflated(z, e, (const uint8_t *)mapping + (offset - start));
   munmap(mapping, size);
   if (status != KDL_OK && !check_has_none(status))
-    tell(z, e->name, NULL);
+    add_error(z, e->name, NULL);
 }
 
 static void read_member(zip *z, const entry *e) {
   uint64_t offset;
-  uint8_t head[KDL_SNIFF_SIZE];
-  size_t look = e->in.packed < sizeof head ? (size_t)e->in.packed : sizeof head;
   if (!e->in.packed || !e->in.inflated)
     return;
   if (e->in.flags & ZIP_ENCRYPTED)
-    tell(z, e->name, "it is encrypted");
+    add_error(z, e->name, "it is encrypted");
   else if (e->in.packed > z->source.size - z->packed)
     damaged(z, e->name, "zip: found %" PRIu64 " bytes that other members have too", e->in.packed);
   else if (zip_find_data(&z->source, z->source.size, &e->in, &offset))
@@ -237,24 +206,21 @@ static void read_member(zip *z, const entry *e) {
   else if (e->in.packed != e->in.inflated)
     damaged(z, e->name, "zip: found a stored member of %" PRIu64 " bytes with another size",
             e->in.packed);
-  else if (zip_source_read(&z->source, offset, head, look) && check_is_code(head, look)) {
-    check_file file = *z->file;
-    file.is_loose = check_is_loose(head, look);
-    check_read_part(z->c, &file, e->name, z->package, offset, e->in.packed);
-  }
+  else
+    check_read_member(z->c, z->file, e->name, z->package, offset, e->in.packed);
   z->packed +=
       e->in.packed < z->source.size - z->packed ? e->in.packed : z->source.size - z->packed;
 }
 
-void check_read_zip(check *c, const check_file *file, uint64_t size) {
-  zip z = {.c = c, .file = file, .source = {.fd = file->fd, .size = size}};
+void check_read_zip(check *c, const check_file *file) {
+  zip z = {.c = c, .file = file, .source = {.fd = file->fd, .size = (uint64_t)file->info.st_size}};
   if (read_directory(&z)) {
     entry e;
     size_t at = 0;
     find_package(&z);
     for (; next_entry(&z, &at, &e); free(e.name))
       read_member(&z, &e);
-    if (at != z.directory_size && !z.is_short)
+    if (at != z.directory_size)
       damaged(&z, "", "zip: found a damaged directory at its byte %zu", at);
   }
   free(z.directory);

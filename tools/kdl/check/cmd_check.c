@@ -18,24 +18,22 @@ static kdl_status list_devices(const cli_args *args, cli_devices *out_devices) {
   if (cli_args_has(args, "device"))
     return cli_devices_given(args, "device", '\0', out_devices);
   const char *set = kdl_environment("KDL_DEVICE");
-  return set ? cli_devices_one(set, out_devices) : cli_devices_here(out_devices);
+  if (set)
+    return cli_devices_one(set, out_devices);
+  cli_devices_here(out_devices);
+  return KDL_OK;
 }
 
-static kdl_status list_operands(const cli_args *args, check *c) {
-  c->operands = calloc(args->plain_count + 1, sizeof *c->operands);
-  for (size_t i = 0; c->operands && i < args->plain_count; ++i) {
+static void list_operands(const cli_args *args, check *c) {
+  c->operands = xcalloc(args->plain_count + 1, sizeof *c->operands);
+  c->operand_count = args->plain_count;
+  for (size_t i = 0; i < args->plain_count; ++i) {
     char real[PATH_MAX];
     const char *shown = args->operands[i];
-    c->operands[i].shown = shown;
-    if (realpath(shown, real))
-      c->operands[i].real = check_keep(c, real, strlen(real));
+    c->operands[i] = (check_operand){shown, realpath(shown, real) ? check_keep(c, real) : NULL};
   }
-  c->operand_count = args->plain_count;
-  if (c->operands) /* what processes map is not below any */
-    c->operands[c->operand_count] = (check_operand){"", c->mapped_root};
-  return c->operands && !c->out_of_memory
-             ? KDL_OK
-             : kdl_fail(KDL_NO_MEMORY, "out of memory for %zu paths", args->plain_count);
+  /* what processes map is not below any */
+  c->operands[c->operand_count] = (check_operand){"", c->mapped_root};
 }
 
 static int compare_texts(const char *a, const char *b) {
@@ -56,9 +54,9 @@ static int compare_libraries(const void *left, const void *right) {
   return order ? order : compare_texts(a->member, b->member);
 }
 
-static int compare_troubles(const void *left, const void *right) {
-  const check_trouble *a = left;
-  const check_trouble *b = right;
+static int compare_errors(const void *left, const void *right) {
+  const check_error *a = left;
+  const check_error *b = right;
   int order = strcmp(a->path, b->path);
   return order ? order : strcmp(a->message, b->message);
 }
@@ -129,62 +127,37 @@ bool check_any_fails(const check *c) {
 static kdl_status look_at_processes(const cli_args *args, check *c) {
   size_t cursor = 0;
   const char *number;
-  kdl_status status = KDL_OK;
   c->mapped_root = "";
-  while (status == KDL_OK && (number = cli_args_next(args, "process", &cursor))) {
-    status = check_look_at_process(c, number);
+  while ((number = cli_args_next(args, "process", &cursor))) {
+    KDL_TRY(check_look_at_process(c, number));
     if (c->is_elsewhere && !*c->mapped_root)
-      c->mapped_root = kdl_arena_format(&c->arena, "/proc/%s/root", number);
+      c->mapped_root = xarena_format(&c->arena, "/proc/%s/root", number);
   }
-  return c->mapped_root ? status : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  return KDL_OK;
 }
 
 static bool has_program(const cli_args *args) {
   return args->operand_count > args->plain_count;
 }
 
-static kdl_status check_call(const cli_args *args) {
-  if (!args->operand_count && !cli_args_has(args, "process"))
-    return kdl_fail(KDL_BAD_CALL,
-                    "found no PATH, --process or program, expected at least one; usage: "
-                    "kdl check PATH... | --process=PID | -- PROGRAM [ARG...]");
-  return KDL_OK;
-}
-
-/* What a program that was run could not be asked. */
-static void tell_limits(const check *c) {
-  if (!c->is_traced)
-    cli_warning("the program could not be traced: what it mapped for a short time, and last, may "
-                "be missing");
-  if (c->is_denied)
-    cli_warning("the program or one of its children must not be looked at: it has other rights");
-}
-
 /* ------------------------------------------------------------------------------------------ */
 
 static kdl_status find_all(const cli_args *args, check *c, bool *out_failed) {
-  kdl_status status = KDL_OK;
   if (cli_args_has(args, "demangle"))
-    status = cli_demangler_start(&c->demangler);
-  if (status == KDL_OK)
-    status = list_operands(args, c);
-  if (status == KDL_OK) {
-    check_progress progress;
-    check_progress_begin(c, &progress);
-    status = check_walk(c, out_failed);
-    check_progress_end(&progress);
-  }
-  if (status != KDL_OK)
-    return status;
+    KDL_TRY(cli_demangler_start(&c->demangler));
+  list_operands(args, c);
+  check_progress_begin(c);
+  check_walk(c, out_failed);
+  check_progress_end(c);
   check_find_packages(c);
   if (c->library_count)
     qsort(c->libraries, c->library_count, sizeof *c->libraries, compare_libraries);
   find_siblings(c);
   find_served(c);
   check_name_groups(c);
-  if (c->trouble_count)
-    qsort(c->troubles, c->trouble_count, sizeof *c->troubles, compare_troubles);
-  return c->out_of_memory ? kdl_fail(KDL_NO_MEMORY, "out of memory for what was found") : KDL_OK;
+  if (c->error_count)
+    qsort(c->errors, c->error_count, sizeof *c->errors, compare_errors);
+  return KDL_OK;
 }
 
 static kdl_status print_all(void *user) {
@@ -202,35 +175,28 @@ static kdl_status print(const cli_args *args, check *c) {
   return print_all(c);
 }
 
-static int run(const cli_args *args, check *c) {
+static kdl_status run(const cli_args *args, check *c, int *out_code) {
   bool failed = false;
-  int code = CLI_EXIT_SUCCESS;
-  kdl_status status = check_call(args);
-  if (status == KDL_OK)
-    status = cli_choose_opts(args, &c->opts);
-  if (status == KDL_OK)
-    status = list_devices(args, &c->devices);
-  if (status == KDL_OK)
-    status = look_at_processes(args, c);
-  if (status == KDL_OK && has_program(args)) {
-    status = check_run_program(c, args->operands + args->plain_count, &code);
-    if (status != KDL_OK) {
-      cli_finish(status);
-      return code;
-    }
-    tell_limits(c);
-  }
-  if (status == KDL_OK)
-    status = find_all(args, c, &failed);
-  if (status == KDL_OK)
-    status = print(args, c);
-  if (status != KDL_OK)
-    return cli_finish(status);
-  if (code != CLI_EXIT_SUCCESS)
-    return code;
-  if (check_any_fails(c))
-    return CLI_EXIT_NO_MATCH;
-  return failed || c->is_incomplete ? CLI_EXIT_BAD_INPUT : CLI_EXIT_SUCCESS;
+  if (!args->operand_count && !cli_args_has(args, "process"))
+    return kdl_fail(KDL_BAD_CALL,
+                    "found no PATH, --process or program, expected at least one; usage: "
+                    "kdl check PATH... | --process=PID | -- PROGRAM [ARG...]");
+  KDL_TRY(cli_choose_opts(args, &c->opts));
+  KDL_TRY(list_devices(args, &c->devices));
+  KDL_TRY(look_at_processes(args, c));
+  if (has_program(args))
+    KDL_TRY(check_run_program(c, args->operands + args->plain_count, out_code));
+  int code = *out_code;
+  *out_code = CLI_EXIT_SUCCESS;
+  if (c->is_denied)
+    cli_warning("the program or one of its children must not be looked at: it has other rights");
+  KDL_TRY(find_all(args, c, &failed));
+  KDL_TRY(print(args, c));
+  *out_code = code                         ? code
+              : check_any_fails(c)         ? CLI_EXIT_NO_MATCH
+              : failed || c->is_incomplete ? CLI_EXIT_BAD_INPUT
+                                           : CLI_EXIT_SUCCESS;
+  return KDL_OK;
 }
 
 int cli_run_check(const cli_args *args) {
@@ -239,12 +205,17 @@ int cli_run_check(const cli_args *args) {
              .is_strict = cli_args_has(args, "strict"),
              .is_verbose = cli_args_has(args, "verbose") || cli_args_has(args, "kernels"),
              .lock = PTHREAD_MUTEX_INITIALIZER};
-  int code = run(args, &c);
+  int code = CLI_EXIT_SUCCESS;
+  kdl_status status = run(args, &c, &code);
+  if (status != KDL_OK) {
+    int failure = cli_finish(status);
+    code = code ? code : failure; /* that of a program that cannot be run */
+  }
   cli_demangler_stop(c.demangler);
   cli_devices_free(&c.devices);
   free(c.operands);
   free(c.libraries);
-  free(c.troubles);
+  free(c.errors);
   free(c.records);
   check_free_mapped(&c);
   kdl_arena_free(&c.arena);

@@ -44,7 +44,11 @@ char *xstrdup(const char *text) {
 }
 
 char *xstrndup(const char *text, size_t length) {
-  return cli_must(strndup(text, length));
+  size_t used = strnlen(text, length); /* ASan's strndup wants a NUL behind them */
+  char *copy = xmalloc(used + 1);
+  memcpy(copy, text, used);
+  copy[used] = '\0';
+  return copy;
 }
 
 char *xasprintf(const char *format, ...) {

@@ -6,6 +6,7 @@
 #include "cli/memory.h"
 #include "cli/report.h"
 
+#include <inttypes.h>
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +161,12 @@ static void add_item(cli_table *table, kdl_string text, const char *label, size_
 void cli_table_add(cli_table *table, kdl_string text) {
   add_item(table, text.length ? text : (kdl_string){"-", 1}, NULL, table->next_column);
   table->next_column = (table->next_column + 1) % table->column_count;
+}
+
+void cli_table_add_number(cli_table *table, uint64_t number) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRIu64, number);
+  cli_table_add(table, kdl_text_of(digits));
 }
 
 void cli_table_add_failed(cli_table *table) {

@@ -49,6 +49,8 @@ void cli_table_destroy(cli_table *table);
 /* The next cell of the current row; a full row starts the next one. An empty cell shows as "-". */
 void cli_table_add(cli_table *table, kdl_string text);
 
+void cli_table_add_number(cli_table *table, uint64_t number);
+
 /* A cell for whose text there was no memory: the program ends. */
 void cli_table_add_failed(cli_table *table);
 

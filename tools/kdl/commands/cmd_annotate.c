@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "commands.h"
@@ -49,15 +50,14 @@ static kdl_status parse_pair(const char *word, kdl_pair *out_pair) {
 /* `kind` and `image_kind` are fields of the header here as in every --image. */
 static kdl_status parse_kind(const kdl_pair *pair, edit *out, uint16_t kinds[2],
                              bool *out_is_kind) {
-  static const kdl_string names[] = {{"kind", 4}, {"image_kind", 10}};
   kdl_image_kind kind;
   *out_is_kind = true;
-  if (kdl_text_equal(pair->key, names[0])) {
+  if (kdl_text_is(pair->key, "kind")) {
     out->offload_kind = &kinds[0];
     if (!cli_offload_kind_parse(pair->value.data, &kinds[0]))
       return kdl_fail(KDL_BAD_CALL, "kind: found '%s', expected %s", pair->value.data,
                       cli_offload_kind_names);
-  } else if (kdl_text_equal(pair->key, names[1])) {
+  } else if (kdl_text_is(pair->key, "image_kind")) {
     out->declared_kind = &kinds[1];
     if (cli_image_kind_parse(pair->value.data, &kind))
       kinds[1] = kdl_llvm_image_kind(kind);
@@ -93,10 +93,8 @@ static kdl_status check_pair(const char *word, const kdl_pair *pair) {
 
 static kdl_status parse_edit(const cli_args *args, edit *out, uint16_t kinds[2]) {
   *out = (edit){.args = args,
-                .set = calloc(args->operand_count, sizeof *out->set),
+                .set = xcalloc(args->operand_count, sizeof *out->set),
                 .digest = cli_args_has(args, "digest")};
-  if (!out->set)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the keys");
   if (!cli_args_has(args, "image"))
     return kdl_fail(KDL_BAD_CALL, "found no --image=SELECT, expected which images to change");
   if (args->operand_count == 1 && !cli_args_has(args, "remove") && !out->digest)
@@ -105,13 +103,10 @@ static kdl_status parse_edit(const cli_args *args, edit *out, uint16_t kinds[2])
   for (size_t i = 1; i < args->operand_count; ++i) {
     kdl_pair pair;
     bool is_kind = false;
-    kdl_status status = parse_pair(args->operands[i], &pair);
-    if (status == KDL_OK)
-      status = parse_kind(&pair, out, kinds, &is_kind);
-    if (status == KDL_OK && !cli_args_has(args, "force"))
-      status = check_pair(args->operands[i], &pair);
-    if (status != KDL_OK)
-      return status;
+    KDL_TRY(parse_pair(args->operands[i], &pair));
+    KDL_TRY(parse_kind(&pair, out, kinds, &is_kind));
+    if (!cli_args_has(args, "force"))
+      KDL_TRY(check_pair(args->operands[i], &pair));
     if (!is_kind)
       out->set[out->set_count++] = pair;
   }
@@ -153,20 +148,16 @@ static bool sets_digest(const edit *change) {
 
 static kdl_status add_changed(const cli_input *input, const edit *change, size_t index, int format,
                               kdl_writer *writer) {
-  kdl_writer_image image;
-  kdl_status status = cli_image_describe(input, index, format, &image);
-  if (status != KDL_OK)
-    return status;
+  kdl_writer_image image = cli_image_describe(input, index, format);
+  kdl_status status = KDL_OK;
   size_t count = image.pair_count;
-  kdl_pair *pairs = calloc(count + change->set_count + 1, sizeof *pairs);
-  if (!pairs)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  kdl_pair *pairs = xcalloc(count + change->set_count, sizeof *pairs);
   if (count)
     memcpy(pairs, image.pairs, count * sizeof *pairs);
   size_t cursor = 0;
   const char *key;
   while ((key = cli_args_next(change->args, "remove", &cursor))) {
-    if (!remove_key(pairs, &count, (kdl_string){key, strlen(key)}))
+    if (!remove_key(pairs, &count, kdl_text_of(key)))
       cli_warning("%s: image %zu has no key '%s' to remove", input->name, index, key);
   }
   for (size_t i = 0; i < change->set_count; ++i)
@@ -191,8 +182,7 @@ static kdl_status add_changed(const cli_input *input, const edit *change, size_t
 static kdl_status check_chosen(const cli_input *input, const bool *chosen) {
   size_t nested = KDL_NO_PARENT;
   for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(input->lib, i, &image);
+    kdl_image_info image = cli_image_at(input->lib, i);
     if (chosen[i] && image.parent == KDL_NO_PARENT)
       return KDL_OK;
     if (chosen[i] && nested == KDL_NO_PARENT)
@@ -208,17 +198,11 @@ static kdl_status write_changed(const cli_input *input, const edit *change, cons
                                 const char *output) {
   int format = cli_library_format(input->lib);
   kdl_writer *writer;
-  kdl_status status = kdl_writer_create(format, &writer);
-  if (status != KDL_OK)
-    return status;
-  for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(input->lib, i, &image);
-    if (image.parent != KDL_NO_PARENT)
-      continue;
+  KDL_TRY(kdl_writer_create(format, &writer));
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; status == KDL_OK && cli_outer_next(input->lib, &i); ++i)
     status = chosen[i] ? add_changed(input, change, i, format, writer)
                        : cli_image_copy(input, i, format, writer);
-  }
   if (status == KDL_OK)
     status = cli_output_save_writer(output, writer);
   kdl_writer_destroy(writer);
@@ -226,12 +210,10 @@ static kdl_status write_changed(const cli_input *input, const edit *change, cons
 }
 
 static kdl_status annotate(const cli_input *input, const edit *change, const char *output) {
-  kdl_status status = cli_library_check_rewritable(input);
-  bool *chosen = NULL;
-  if (status == KDL_OK)
-    status = cli_select_images(change->args, "image", input->lib, input->name, &chosen);
-  if (status == KDL_OK)
-    status = check_chosen(input, chosen);
+  bool *chosen;
+  KDL_TRY(cli_library_check_rewritable(input));
+  KDL_TRY(cli_select_images(change->args, "image", input->lib, input->name, &chosen));
+  kdl_status status = check_chosen(input, chosen);
   if (status == KDL_OK)
     status = write_changed(input, change, chosen, output);
   free(chosen);
@@ -247,13 +229,10 @@ int cli_run_annotate(const cli_args *args) {
   kdl_status status = parse_edit(args, &change, kinds);
   if (status == KDL_OK)
     status = cli_input_open(path, &input);
-  int code;
   if (status == KDL_OK) {
-    code = cli_finish(annotate(&input, &change, output ? output : path));
+    status = annotate(&input, &change, output ? output : path);
     cli_input_close(&input);
-  } else {
-    code = cli_finish(status);
   }
   free(change.set);
-  return code;
+  return cli_finish(status);
 }

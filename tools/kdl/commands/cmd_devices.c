@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl devices: what this machine can run kernels on, and why not on more. */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/report.h"
 #include "cli/text.h"
 #include "commands.h"
@@ -8,13 +9,8 @@
 #include "registry/discover.h"
 #include "target/families/intel.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-static kdl_string text(const char *data) {
-  return (kdl_string){data, strlen(data)};
-}
 
 /* Where a terminal is too narrow for all of them, the last two go below the device. Names are cut
  * last. */
@@ -32,19 +28,13 @@ enum { column_count = sizeof columns / sizeof *columns, narrow_count = column_co
 /* ------------------------------------------------------------------------------------------ */
 /* Cells                                                                                        */
 
-static void add_number(cli_table *table, uint64_t number) {
-  char digits[24];
-  snprintf(digits, sizeof digits, "%" PRIu64, number);
-  cli_table_add(table, text(digits));
-}
-
 /* Three digits, in the unit people compare memory in. */
 static void add_memory(cli_table *table, uint64_t bytes) {
   char size[32] = "";
   if (bytes)
     snprintf(size, sizeof size, bytes < (uint64_t)10 << 30 ? "%.1f GiB" : "%.0f GiB",
              (double)bytes / (1 << 30));
-  cli_table_add(table, text(size));
+  cli_table_add(table, kdl_text_of(size));
 }
 
 /* Where the base of an arch ends: a CPU's carries its features behind a '+', which have a column of
@@ -59,7 +49,8 @@ static void add_arch(cli_table *table, const kdl_device_spec *spec, bool narrow)
   char arch[64];
   kdl_out out = {arch, sizeof arch, 0};
   kdl_intel_ip ip;
-  if (spec->backend == KDL_BACKEND_LEVEL_ZERO && kdl_intel_parse(text(spec->arch), &ip, NULL))
+  if (spec->backend == KDL_BACKEND_LEVEL_ZERO &&
+      kdl_intel_parse(kdl_text_of(spec->arch), &ip, NULL))
     kdl_out_intel(&out, ip);
   else
     kdl_out_format(&out, "%.*s", (int)arch_base(spec, narrow), spec->arch);
@@ -104,8 +95,8 @@ static void add_driver_and_features(cli_table *table, const kdl_device_spec *spe
   char list[KDL_SPEC_LINE] = "";
   list_features(spec, &(kdl_out){list, sizeof list, 0});
   char room[CLI_SHORT + 1];
-  cli_table_add(table, text(spec->driver));
-  cli_table_add(table, all ? text(list) : cli_text_short(text(list), room));
+  cli_table_add(table, kdl_text_of(spec->driver));
+  cli_table_add(table, all ? kdl_text_of(list) : cli_text_short(kdl_text_of(list), room));
 }
 
 static void add_line(cli_table *table, const char *label, const kdl_device_spec *spec) {
@@ -125,9 +116,9 @@ typedef struct {
 
 static void add_device(cli_table *table, size_t index, const kdl_device_spec *routes, size_t count,
                        const layout *form) {
-  add_number(table, index);
-  cli_table_add(table, text(routes[0].name));
-  cli_table_add(table, text(kdl_backend_name(routes[0].backend)));
+  cli_table_add_number(table, index);
+  cli_table_add(table, kdl_text_of(routes[0].name));
+  cli_table_add(table, kdl_text_of(kdl_backend_name(routes[0].backend)));
   add_arch(table, &routes[0], form->narrow);
   add_memory(table, routes[0].memory);
   if (form->narrow)
@@ -135,14 +126,14 @@ static void add_device(cli_table *table, size_t index, const kdl_device_spec *ro
   else
     add_driver_and_features(table, &routes[0], form->all);
   if (routes[0].os_off[0])
-    cli_table_add_line(table, "not enabled by the system:", text(routes[0].os_off));
+    cli_table_add_line(table, "not enabled by the system:", kdl_text_of(routes[0].os_off));
   if (form->all)
     add_line(table, "spec", &routes[0]);
   for (size_t i = 1; i < count; ++i) {
     if (form->all)
       add_line(table, "also", &routes[i]);
     else
-      cli_table_add_line(table, "also", text(kdl_backend_name(routes[i].backend)));
+      cli_table_add_line(table, "also", kdl_text_of(kdl_backend_name(routes[i].backend)));
   }
 }
 
@@ -158,7 +149,7 @@ static cli_table *make_table(const kdl_discovery *found, const layout *form) {
 static kdl_status print_devices(const kdl_discovery *found, bool all) {
   cli_table *table = make_table(found, &(layout){.all = all});
   size_t limit = cli_terminal_width();
-  if (table && limit && cli_table_width(table) > limit) {
+  if (limit && cli_table_width(table) > limit) {
     cli_table_destroy(table);
     table = make_table(found, &(layout){.narrow = true, .all = all});
   }

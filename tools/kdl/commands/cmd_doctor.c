@@ -33,9 +33,8 @@ static __attribute__((format(printf, 2, 3))) void print(const char *label, const
   va_start(args, format);
   vsnprintf(line, sizeof line, format, args);
   va_end(args);
-  char *printable = cli_text_printable((kdl_string){line, strlen(line)});
-  printf("%-10s  %s\n", label, printable ? printable : "(out of memory)");
-  free(printable);
+  printf("%-10s  ", label);
+  cli_text_print(kdl_text_of(line), "\n");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -148,17 +147,16 @@ static void print_linker(void) {
           "not found: bitcode is refused (it is built where LLVM 22 is; KDL_LD names it)");
     return;
   }
-  kdl_subprocess_outcome *outcome = malloc(sizeof *outcome);
-  if (!outcome || !ask_linker(path, "--version", false, outcome)) {
-    print("kdl-ld", "%s: does not work: %s", path, outcome ? kdl_error_message() : "out of memory");
-  } else {
-    print("kdl-ld", "%s: %.*s", path, (int)strcspn(outcome->words, "\n"), outcome->words);
-    if (ask_linker(path, "--rights", true, outcome))
-      print_rights(outcome->words);
-    else
-      print("", "its rights are unknown: %s", kdl_error_message());
+  kdl_subprocess_outcome outcome;
+  if (!ask_linker(path, "--version", false, &outcome)) {
+    print("kdl-ld", "%s: does not work: %s", path, kdl_error_message());
+    return;
   }
-  free(outcome);
+  print("kdl-ld", "%s: %.*s", path, (int)strcspn(outcome.words, "\n"), outcome.words);
+  if (ask_linker(path, "--rights", true, &outcome))
+    print_rights(outcome.words);
+  else
+    print("", "its rights are unknown: %s", kdl_error_message());
 }
 
 /* What kdl push and kdl pull start. */

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/magic.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "commands.h"
@@ -161,24 +162,18 @@ static kdl_status keep_sections(object *file, size_t *out_changed) {
 
 static kdl_status embed(const cli_args *args, const char *output) {
   cli_bytes bytes;
-  kdl_status status = cli_bytes_read(args->operands[0], &bytes);
-  if (status != KDL_OK)
-    return status;
+  size_t changed;
+  KDL_TRY(cli_bytes_read(args->operands[0], &bytes));
   /* A copy of the names is as long as the file at most. */
   object file = {.name = args->operands[0],
-                 .data = malloc(2 * bytes.size + sizeof section_name),
+                 .data = xmalloc(2 * bytes.size + sizeof section_name),
                  .size = bytes.size};
-  if (file.data) {
-    size_t changed;
-    memcpy(file.data, bytes.data, bytes.size);
-    status = keep_sections(&file, &changed);
-    if (status == KDL_OK)
-      status = cli_output_save(output, file.data, file.size);
-    if (status == KDL_OK && cli_args_has(args, "verbose"))
-      cli_note("%s: %zu section%s kept", file.name, changed, changed == 1 ? "" : "s");
-  } else {
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %zu bytes", file.name, bytes.size);
-  }
+  memcpy(file.data, bytes.data, bytes.size);
+  kdl_status status = keep_sections(&file, &changed);
+  if (status == KDL_OK)
+    status = cli_output_save(output, file.data, file.size);
+  if (status == KDL_OK && cli_args_has(args, "verbose"))
+    cli_note("%s: %zu section%s kept", file.name, changed, changed == 1 ? "" : "s");
   free(file.data);
   cli_bytes_free(&bytes);
   return status;

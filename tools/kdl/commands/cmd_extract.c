@@ -2,6 +2,7 @@
 /* kdl extract: images out into files of their own. */
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "commands.h"
@@ -31,9 +32,7 @@ static void sanitise(const char *name, char *out, size_t room) {
     char c = name[length];
     bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                  c == '.' || c == '_' || c == '-' || c == '+';
-    out[length] = c;
-    if (!plain)
-      out[length] = '_';
+    out[length] = plain ? c : '_';
   }
   out[length] = '\0';
 }
@@ -48,15 +47,12 @@ static kdl_status save_image(kdl_library *lib, size_t index, const char *path) {
 }
 
 static kdl_status save_into(const char *directory, kdl_library *lib, size_t index) {
-  kdl_image_info image = {.size = sizeof image};
-  KDL_TRY(kdl_image_get(lib, index, &image));
+  kdl_image_info image = cli_image_at(lib, index);
   char name[80];
   sanitise(image.arch.length ? image.arch.data : kdl_image_kind_name(image.kind), name,
            sizeof name);
-  char *path = NULL;
-  if (asprintf(&path, "%s/%zu-%s.%s", directory, index, name,
-               cli_image_kind_extension(image.kind)) < 0)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a file name");
+  char *path =
+      xasprintf("%s/%zu-%s.%s", directory, index, name, cli_image_kind_extension(image.kind));
   kdl_status status = save_image(lib, index, path);
   free(path);
   return status;
@@ -66,9 +62,7 @@ static kdl_status save_into(const char *directory, kdl_library *lib, size_t inde
 static kdl_status extract_to_directory(const char *directory, kdl_library *lib,
                                        const bool *chosen) {
   char end[PATH_MAX];
-  kdl_status made = kdl_folder_follow(directory, "make the directory", end);
-  if (made != KDL_OK)
-    return made;
+  KDL_TRY(kdl_folder_follow(directory, "make the directory", end));
   if (mkdir(end, 0777) != 0 && errno != EEXIST)
     return kdl_fail(kdl_status_of(errno), "%s: cannot make the directory: %s", directory,
                     strerror(errno));
@@ -89,17 +83,12 @@ static kdl_status extract_to_directory(const char *directory, kdl_library *lib,
 }
 
 static kdl_status extract_to_file(const char *path, const cli_input *input, const bool *chosen) {
-  size_t count = kdl_image_count(input->lib);
-  size_t found = 0;
-  size_t first = 0;
-  size_t second = 0;
-  for (size_t i = 0; i < count; ++i) {
+  size_t found = 0, first = 0, second = 0;
+  for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
     if (!chosen[i])
       continue;
-    if (found == 0)
-      first = i;
-    if (found == 1)
-      second = i;
+    if (found < 2)
+      *(found ? &second : &first) = i;
     ++found;
   }
   if (found == 0)
@@ -129,29 +118,26 @@ static kdl_status choose(const cli_args *args, const cli_input *input, bool **ou
     return cli_select_images(args, "image", input->lib, input->name, out_chosen);
   size_t index;
   KDL_TRY(cli_choose_for(args, input, args->operand_count > 1 ? args->operands[1] : NULL, &index));
-  *out_chosen = calloc(kdl_image_count(input->lib) + 1, sizeof **out_chosen);
-  if (!*out_chosen)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  *out_chosen = xcalloc(kdl_image_count(input->lib), sizeof **out_chosen);
   (*out_chosen)[index] = true;
   return KDL_OK;
 }
 
-int cli_run_extract(const cli_args *args) {
+static kdl_status extract(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
-  kdl_status status = check_call(args);
-  if (status != KDL_OK)
-    return cli_finish(status);
   cli_input input;
-  status = cli_input_open(args->operands[0], &input);
-  if (status != KDL_OK)
-    return cli_finish(status);
   bool *chosen = NULL;
-  status = choose(args, &input, &chosen);
+  KDL_TRY(check_call(args));
+  KDL_TRY(cli_input_open(args->operands[0], &input));
+  kdl_status status = choose(args, &input, &chosen);
   if (status == KDL_OK)
     status = is_directory(output) ? extract_to_directory(output, input.lib, chosen)
                                   : extract_to_file(output, &input, chosen);
   free(chosen);
-  int code = cli_finish(status);
   cli_input_close(&input);
-  return code;
+  return status;
+}
+
+int cli_run_extract(const cli_args *args) {
+  return cli_finish(extract(args));
 }

@@ -2,9 +2,9 @@
 /* kdl ls: what a file holds. */
 #include "base/error.h"
 #include "base/text.h"
-#include "base/text_stream.h"
 #include "cli/demangle.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/report.h"
 #include "cli/text.h"
 #include "commands.h"
@@ -50,35 +50,19 @@ enum { column_count = sizeof all_columns / sizeof *all_columns };
 
 static int nesting(const kdl_library *lib, const kdl_image_info *image) {
   int depth = 0;
-  for (size_t parent = image->parent; parent != KDL_NO_PARENT; ++depth) {
-    kdl_image_info outer = {.size = sizeof outer};
-    kdl_image_get(lib, parent, &outer);
-    parent = outer.parent;
-  }
+  for (size_t parent = image->parent; parent != KDL_NO_PARENT; ++depth)
+    parent = cli_image_at(lib, parent).parent;
   return depth;
-}
-
-static void add_number(cli_table *table, uint64_t number) {
-  char digits[24];
-  snprintf(digits, sizeof digits, "%" PRIu64, number);
-  cli_table_add(table, kdl_text_of(digits));
-}
-
-static void add_kind(cli_table *table, const kdl_library *lib, const kdl_image_info *image) {
-  char kind[64], room[CLI_IMAGE_KIND_ROOM];
-  snprintf(kind, sizeof kind, "%*s%s", nesting(lib, image) * 2, "",
-           cli_image_kind_name(image, room));
-  cli_table_add(table, kdl_text_of(kind));
 }
 
 /* Every pair but triple and arch, and but the digest where all is not wanted, as "key=value
  * key=value". */
 static void add_pairs(cli_table *table, const kdl_image_info *image, bool wide) {
-  char *joined = NULL;
-  size_t length = 0;
-  FILE *stream = kdl_text_stream(&joined, &length);
+  char *joined;
+  size_t length;
+  FILE *stream = xtext_stream(&joined, &length);
   const char *separator = "";
-  for (size_t i = 0; stream && i < image->pair_count; ++i) {
+  for (size_t i = 0; i < image->pair_count; ++i) {
     const kdl_pair *pair = &image->pairs[i];
     if (kdl_text_is(pair->key, "triple") || kdl_text_is(pair->key, "arch") ||
         (!wide && kdl_text_is(pair->key, KDL_DIGEST_KEY)))
@@ -91,11 +75,8 @@ static void add_pairs(cli_table *table, const kdl_image_info *image, bool wide) 
     fputs(quote, stream);
     separator = " ";
   }
-  bool whole = stream && fclose(stream) == 0;
-  if (whole)
-    cli_table_add(table, (kdl_string){joined, length});
-  else
-    cli_table_add_failed(table);
+  xtext_close(stream);
+  cli_table_add(table, (kdl_string){joined, length});
   free(joined);
 }
 
@@ -132,9 +113,8 @@ static kdl_status print_sequence(const detail_printer *printer, cli_table *table
 /* Lack of memory ends the listing: it says nothing of the file. */
 static kdl_status print_details(void *user, cli_table *table, size_t index) {
   detail_printer *printer = user;
-  kdl_image_info image = {.size = sizeof image};
   printer->table = table;
-  kdl_image_get(printer->lib, index, &image);
+  kdl_image_info image = cli_image_at(printer->lib, index);
   if (image.problem.length)
     return cli_table_say(table, "damaged:", image.problem);
   if (!printer->kernels)
@@ -160,17 +140,19 @@ static void add_arch(cli_table *table, const kdl_image_info *image, bool wide) {
 
 static void add_row(cli_table *table, const listing *what, kdl_library *lib,
                     const kdl_image_info *image) {
-  char room[CLI_KIND_ROOM];
-  add_number(table, image->index);
-  add_kind(table, lib, image);
+  char room[CLI_KIND_ROOM], kind[64], kind_room[CLI_IMAGE_KIND_ROOM];
+  snprintf(kind, sizeof kind, "%*s%s", nesting(lib, image) * 2, "",
+           cli_image_kind_name(image, kind_room));
+  cli_table_add_number(table, image->index);
+  cli_table_add(table, kdl_text_of(kind));
   cli_table_add(table, kdl_text_of(cli_offload_kind_name(image->offload_kind, room)));
   cli_table_add(table, image->triple);
   add_arch(table, image, what->wide);
-  add_number(table, image->byte_count);
+  cli_table_add_number(table, image->byte_count);
   if (what->wide) {
     char offset[24];
     snprintf(offset, sizeof offset, "0x%" PRIx64, image->header_offset);
-    add_number(table, image->stored_count);
+    cli_table_add_number(table, image->stored_count);
     cli_table_add(table, kdl_text_of(offset));
     cli_table_add(table, image->container);
   }
@@ -186,8 +168,7 @@ static kdl_status print_table(const listing *what, kdl_library *lib) {
   }
   cli_table *table = cli_table_create(columns, count);
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(lib, i, &image);
+    kdl_image_info image = cli_image_at(lib, i);
     add_row(table, what, lib, &image);
   }
   kdl_status status = KDL_OK;
@@ -217,15 +198,11 @@ static int compare_indices(const void *left, const void *right) {
 }
 
 /* Each architecture once, in the order of the file. */
-static kdl_status print_archs(const kdl_library *lib) {
+static void print_archs(const kdl_library *lib) {
   size_t count = kdl_image_count(lib);
-  kdl_image_info *images = calloc(count ? count : 1, sizeof *images);
-  if (!images)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", count);
-  for (size_t i = 0; i < count; ++i) {
-    images[i].size = sizeof images[i];
-    kdl_image_get(lib, i, &images[i]);
-  }
+  kdl_image_info *images = xcalloc(count, sizeof *images);
+  for (size_t i = 0; i < count; ++i)
+    images[i] = cli_image_at(lib, i);
   qsort(images, count, sizeof *images, compare_archs);
   size_t kept = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -237,7 +214,6 @@ static kdl_status print_archs(const kdl_library *lib) {
   for (size_t i = 0; i < kept; ++i)
     cli_text_print(images[i].arch, "\n");
   free(images);
-  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -251,7 +227,10 @@ static kdl_status list_open(listing *what, const char *path, kdl_library *lib) {
   what->printed = true;
   if (what->headings)
     cli_text_print(kdl_text_of(path), ":\n");
-  return what->archs ? print_archs(lib) : print_table(what, lib);
+  if (!what->archs)
+    return print_table(what, lib);
+  print_archs(lib);
+  return KDL_OK;
 }
 
 static int list_file(listing *what, const char *path) {

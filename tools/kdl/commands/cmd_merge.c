@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl merge: the images of several files in one OffloadBinary. */
-#include "base/arena.h"
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "commands.h"
+#include "images/kinds.h"
 #include "images/rewrite.h"
 #include "images/variants.h"
 #include "split/split.h"
@@ -21,51 +22,38 @@ typedef struct {
   kdl_arena arena; /* of the names in `variants` */
 } merging;
 
-static kdl_status note_variants(merging *all, const cli_input *input, const kdl_image_info *image) {
-  const char *where = kdl_arena_format(&all->arena, "%s image %zu", input->name, image->index);
-  if (!where)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
-  return cli_variants_add(&all->variants, where, image->index, image->pairs, image->pair_count);
-}
-
 static kdl_status add_all(merging *all, const cli_input *input) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(input->lib, i, &image);
-    if (status != KDL_OK || image.parent != KDL_NO_PARENT)
-      continue;
-    status = cli_image_copy(input, i, all->format, all->writer);
-    if (status == KDL_OK)
-      status = note_variants(all, input, &image);
+  for (size_t i = 0; cli_outer_next(input->lib, &i); ++i) {
+    kdl_image_info image = cli_image_at(input->lib, i);
+    KDL_TRY(cli_image_copy(input, i, all->format, all->writer));
+    const char *where = xarena_format(&all->arena, "%s image %zu", input->name, i);
+    cli_variants_add(&all->variants, where, i, image.pairs, image.pair_count);
     ++all->added;
   }
-  return status;
+  return KDL_OK;
 }
 
-static kdl_status merge_all(const cli_args *args, merging *all, cli_input *inputs, size_t *opened) {
-  kdl_status status = kdl_writer_create(all->format, &all->writer);
-  for (; *opened < args->operand_count && status == KDL_OK; ++*opened) {
-    status = cli_input_open(args->operands[*opened], &inputs[*opened]);
-    if (status != KDL_OK)
-      return status;
-    status = add_all(all, &inputs[*opened]);
+static kdl_status merge_all(const cli_args *args, merging *all, cli_input *inputs, size_t *opened,
+                            const char *output) {
+  KDL_TRY(kdl_writer_create(all->format, &all->writer));
+  while (*opened < args->operand_count) {
+    cli_input *input = &inputs[*opened];
+    KDL_TRY(cli_input_open(args->operands[*opened], input));
+    ++*opened;
+    KDL_TRY(add_all(all, input));
   }
-  if (status == KDL_OK && all->added == 0)
+  if (all->added == 0)
     return kdl_fail(KDL_NO_MATCH, "%s%s: found no image to merge", args->operands[0],
                     args->operand_count > 1 ? " and the other files" : "");
-  return status == KDL_OK ? cli_variants_check(&all->variants) : status;
+  KDL_TRY(cli_variants_check(&all->variants));
+  return cli_output_save_writer(output, all->writer);
 }
 
 static kdl_status merge(const cli_args *args, int format, const char *output) {
-  cli_input *inputs = calloc(args->operand_count, sizeof *inputs);
-  if (!inputs)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu files", args->operand_count);
+  cli_input *inputs = xcalloc(args->operand_count, sizeof *inputs);
   merging all = {.format = format};
   size_t opened = 0;
-  kdl_status status = merge_all(args, &all, inputs, &opened);
-  if (status == KDL_OK)
-    status = cli_output_save_writer(output, all.writer);
+  kdl_status status = merge_all(args, &all, inputs, &opened, output);
   kdl_writer_destroy(all.writer);
   cli_variants_free(&all.variants);
   kdl_arena_free(&all.arena);

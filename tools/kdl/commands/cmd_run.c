@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl run: launch a kernel from the shell. */
-#include "base/arena.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/extent.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/run_args.h"
 #include "cli/run_times.h"
 #include "commands.h"
-#include "commands/run_check.h"
-#include "commands/run_sanitize.h"
-#include "commands/run_sequence.h"
+#include "commands/run.h"
 #include "images/choose_for.h"
 #include "images/select.h"
 #include "launch/launch.h"
@@ -62,18 +60,17 @@ static kdl_status parse_shape(const cli_args *args, job *asked) {
   if (has_items && cli_args_has(args, "block"))
     return kdl_fail(KDL_BAD_CALL, "found --block with --items, which takes the image's own");
   asked->desc.size = sizeof asked->desc;
-  kdl_status status = parse_shared(args, &asked->desc.shared);
-  if (status == KDL_OK && has_items) {
-    uint64_t extent[3] = {0};
-    status = cli_extent_parse("items", cli_args_value(args, "items"), extent);
+  KDL_TRY(parse_shared(args, &asked->desc.shared));
+  if (has_items) {
+    uint64_t extent[3];
+    KDL_TRY(cli_extent_parse("items", cli_args_value(args, "items"), extent));
     asked->items = kdl_extent3(extent[0], extent[1], extent[2]);
-    return status;
+    return KDL_OK;
   }
-  if (status == KDL_OK)
-    status = cli_extent_small("grid", cli_args_value(args, "grid"), asked->desc.grid);
-  if (status == KDL_OK && cli_args_has(args, "block"))
-    status = cli_extent_small("block", cli_args_value(args, "block"), asked->desc.block);
-  return status;
+  KDL_TRY(cli_extent_small("grid", cli_args_value(args, "grid"), asked->desc.grid));
+  return cli_args_has(args, "block")
+             ? cli_extent_small("block", cli_args_value(args, "block"), asked->desc.block)
+             : KDL_OK;
 }
 
 static kdl_status parse_repeat(const cli_args *args, job *asked) {
@@ -138,16 +135,16 @@ static kdl_status send_buffers(job *asked) {
 }
 
 static kdl_status fetch_buffers(job *asked) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < asked->value_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < asked->value_count; ++i) {
     cli_run_arg *value = &asked->values[i];
     if (value->is_buffer)
-      status = kdl_read(asked->queue, value->host, &value->buffer, 0, cli_run_arg_size(value));
+      KDL_TRY(kdl_read(asked->queue, value->host, &value->buffer, 0, cli_run_arg_size(value)));
   }
-  return status == KDL_OK ? kdl_sync(asked->queue) : status;
+  return kdl_sync(asked->queue);
 }
 
-static kdl_status launch(job *asked) {
+static kdl_status launch(void *user) {
+  const job *asked = user;
   const void *pointers[limit_args];
   size_t sizes[limit_args];
   for (size_t i = 0; i < asked->value_count; ++i) {
@@ -159,16 +156,6 @@ static kdl_status launch(job *asked) {
   return asked->has_grid ? kdl_launch_checked(asked->kernel, asked->queue, &asked->desc, &args)
                          : kdl_launch_items_shared(asked->kernel, asked->queue, &asked->items,
                                                    asked->desc.shared, &args);
-}
-
-static kdl_status launch_one(void *user) {
-  return launch(user);
-}
-
-static kdl_status run_plain(job *asked) {
-  for (size_t i = 0; i < asked->repeat; ++i)
-    KDL_TRY(launch(asked));
-  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -201,39 +188,22 @@ static kdl_status check_one(const job *asked, size_t index, const char *path) {
   return KDL_OK;
 }
 
-static kdl_status print_results(job *asked) {
+/* What to print and compare afterwards is checked before anything runs, and done when it has. */
+static kdl_status report_results(const job *asked, bool has_run) {
   size_t cursor = 0, index;
-  kdl_status status = KDL_OK;
-  for (const char *words;
-       status == KDL_OK && (words = cli_args_next(asked->args, "dump", &cursor));) {
-    status = parse_which("dump", words, asked, &index, NULL);
-    if (status == KDL_OK)
+  const char *path;
+  for (const char *words; (words = cli_args_next(asked->args, "dump", &cursor));) {
+    KDL_TRY(parse_which("dump", words, asked, &index, NULL));
+    if (has_run)
       cli_run_arg_print(&asked->values[index], words);
   }
   cursor = 0;
-  for (const char *words;
-       status == KDL_OK && (words = cli_args_next(asked->args, "check", &cursor));) {
-    const char *path;
-    status = parse_which("check", words, asked, &index, &path);
-    if (status == KDL_OK)
-      status = check_one(asked, index, path);
+  for (const char *words; (words = cli_args_next(asked->args, "check", &cursor));) {
+    KDL_TRY(parse_which("check", words, asked, &index, &path));
+    if (has_run)
+      KDL_TRY(check_one(asked, index, path));
   }
-  return status;
-}
-
-/* A mistake in what to print is told before anything runs. */
-static kdl_status check_results(const job *asked) {
-  size_t cursor = 0, index;
-  const char *path;
-  kdl_status status = KDL_OK;
-  for (const char *words;
-       status == KDL_OK && (words = cli_args_next(asked->args, "dump", &cursor));)
-    status = parse_which("dump", words, asked, &index, NULL);
-  cursor = 0;
-  for (const char *words;
-       status == KDL_OK && (words = cli_args_next(asked->args, "check", &cursor));)
-    status = parse_which("check", words, asked, &index, &path);
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -241,20 +211,17 @@ static kdl_status check_results(const job *asked) {
 
 /* NAME=VALUE, split in a copy. */
 static kdl_status parse_constants(const cli_args *args, kdl_arena *arena, kdl_select_opts *opts) {
-  size_t cursor = 0, count = 0;
-  while (cli_args_next(args, "const", &cursor))
-    ++count;
-  kdl_constant *constants = kdl_arena_alloc(arena, (count + 1) * sizeof *constants);
-  cursor = 0;
-  for (const char *word; constants && (word = cli_args_next(args, "const", &cursor));) {
+  size_t cursor = 0;
+  kdl_constant *constants = xarena_alloc(arena, (args->setting_count + 1) * sizeof *constants);
+  for (const char *word; (word = cli_args_next(args, "const", &cursor));) {
     size_t length = strcspn(word, "=");
     if (!word[length])
       return kdl_fail(KDL_BAD_CALL, "--const: found '%s', expected NAME=VALUE", word);
     constants[opts->constant_count++] =
-        (kdl_constant){kdl_arena_string(arena, word, length).data, word + length + 1};
+        (kdl_constant){xarena_string(arena, word, length).data, word + length + 1};
   }
   opts->constants = constants;
-  return constants ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for constants");
+  return KDL_OK;
 }
 
 static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opts *opts) {
@@ -276,10 +243,9 @@ static kdl_status restrict_images(job *asked, const cli_input *input) {
   return KDL_OK;
 }
 
-static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_opts *opts) {
-  kdl_status status = restrict_images(asked, input);
-  if (status == KDL_OK)
-    status = find_kernel(asked, input->lib, opts);
+static kdl_status load_kernel(job *asked, const cli_input *input, const kdl_select_opts *opts) {
+  KDL_TRY(restrict_images(asked, input));
+  kdl_status status = find_kernel(asked, input->lib, opts);
   if (status == KDL_NO_MATCH && asked->sanitizer.is_child)
     return kdl_fail(
         KDL_NO_MATCH,
@@ -290,42 +256,36 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
     kdl_error_prefix("among the images of --image");
   if (status == KDL_NO_MATCH)
     kdl_error_prefix("%s", input->name);
-  if (status == KDL_OK)
-    status =
-        cli_run_checked(input->lib, asked->device, asked->args->operands[1], opts,
-                        asked->has_grid ? &asked->desc : NULL, asked->values, asked->value_count);
-  if (status == KDL_OK)
-    status = print_image(asked);
-  if (status == KDL_OK)
-    status = cli_output_flush(); /* a kernel that ends the process takes nothing with it */
-  if (status == KDL_OK)
-    status = send_buffers(asked);
-  if (status == KDL_OK)
-    status =
-        cli_args_has(asked->args, "time")
-            ? cli_run_timed(asked->device, asked->queue, asked->repeat, "launch", launch_one, asked)
-            : run_plain(asked);
-  if (status == KDL_OK)
-    status = fetch_buffers(asked);
-  return status == KDL_OK ? print_results(asked) : status;
+  return status;
+}
+
+static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_opts *opts) {
+  KDL_TRY(load_kernel(asked, input, opts));
+  KDL_TRY(cli_run_checked(input->lib, asked->device, asked->args->operands[1], opts,
+                          asked->has_grid ? &asked->desc : NULL, asked->values,
+                          asked->value_count));
+  KDL_TRY(print_image(asked));
+  KDL_TRY(cli_output_flush()); /* a kernel that ends the process takes nothing with it */
+  KDL_TRY(send_buffers(asked));
+  if (cli_args_has(asked->args, "time"))
+    KDL_TRY(cli_run_timed(asked->device, asked->queue, asked->repeat, "launch", launch, asked));
+  for (size_t i = 0; i < asked->repeat && !cli_args_has(asked->args, "time"); ++i)
+    KDL_TRY(launch(asked));
+  KDL_TRY(fetch_buffers(asked));
+  return report_results(asked, true);
 }
 
 static kdl_status read_call(const cli_args *args, kdl_arena *arena, job *asked,
                             kdl_select_opts *opts) {
   if (cli_args_has(args, "sanitize") && cli_args_has(args, "device"))
     return kdl_fail(KDL_BAD_CALL, "found --device with --sanitize, whose device is Oclgrind's");
-  kdl_status status = parse_shape(args, asked);
-  if (status == KDL_OK)
-    status = parse_repeat(args, asked);
-  if (status == KDL_OK)
-    status = parse_tolerance(args, &asked->tolerance);
-  if (status == KDL_OK)
-    status = parse_values(args, asked);
-  if (status == KDL_OK)
-    status = check_results(asked);
-  if (status == KDL_OK)
-    status = cli_choose_opts(args, opts);
-  return status == KDL_OK ? parse_constants(args, arena, opts) : status;
+  KDL_TRY(parse_shape(args, asked));
+  KDL_TRY(parse_repeat(args, asked));
+  KDL_TRY(parse_tolerance(args, &asked->tolerance));
+  KDL_TRY(parse_values(args, asked));
+  KDL_TRY(report_results(asked, false));
+  KDL_TRY(cli_choose_opts(args, opts));
+  return parse_constants(args, arena, opts);
 }
 
 /* Where the launch was watched in another process: what was found there. */
@@ -345,12 +305,9 @@ static kdl_status report(job *asked) {
 static kdl_status run_sequence(const cli_args *args) {
   job asked = {.args = args};
   bool has_tolerance = cli_args_has(args, "tolerance");
-  kdl_status status = parse_repeat(args, &asked);
-  if (status == KDL_OK)
-    status = parse_tolerance(args, &asked.tolerance);
-  return status == KDL_OK
-             ? cli_run_sequence(args, asked.repeat, has_tolerance ? &asked.tolerance : NULL)
-             : status;
+  KDL_TRY(parse_repeat(args, &asked));
+  KDL_TRY(parse_tolerance(args, &asked.tolerance));
+  return cli_run_sequence(args, asked.repeat, has_tolerance ? &asked.tolerance : NULL);
 }
 
 /* Options of one form with the other one's operands. */
@@ -365,26 +322,26 @@ static kdl_status check_operands(const cli_args *args) {
   return KDL_OK;
 }
 
+static kdl_status run_kernel(const cli_args *args, kdl_arena *arena, job *asked, cli_input *input) {
+  kdl_select_opts opts;
+  KDL_TRY(check_operands(args));
+  KDL_TRY(read_call(args, arena, asked, &opts));
+  if (cli_args_has(args, "sanitize")) {
+    KDL_TRY(cli_sanitizer_begin(&asked->sanitizer));
+    if (!asked->sanitizer.is_child)
+      return report(asked);
+  }
+  KDL_TRY(cli_input_open(args->operands[0], input));
+  return run_job(asked, input, &opts);
+}
+
 int cli_run_run(const cli_args *args) {
   if (cli_args_has(args, "sequence"))
     return cli_finish(run_sequence(args));
   job asked = {.args = args};
-  kdl_select_opts opts;
   cli_input input = {.lib = NULL};
   kdl_arena arena = {0};
-  bool sanitizes = cli_args_has(args, "sanitize");
-  kdl_status status = check_operands(args);
-  if (status == KDL_OK)
-    status = read_call(args, &arena, &asked, &opts);
-  if (status == KDL_OK && sanitizes)
-    status = cli_sanitizer_begin(&asked.sanitizer);
-  bool launches = !sanitizes || asked.sanitizer.is_child;
-  if (status == KDL_OK && !launches)
-    status = report(&asked);
-  if (status == KDL_OK && launches)
-    status = cli_input_open(args->operands[0], &input);
-  if (status == KDL_OK && launches)
-    status = run_job(&asked, &input, &opts);
+  kdl_status status = run_kernel(args, &arena, &asked, &input);
   int code = cli_finish(status);
   if (asked.sanitizer.is_child)
     cli_sanitizer_leave(code);

@@ -3,7 +3,9 @@
 #include "commands/devices_runs.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/json.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/text.h"
 #include "device/named.h"
@@ -44,8 +46,8 @@ static void add(known_list *list, kdl_image_kind kind, const char *triple, const
   known *item = &list->items[list->count++];
   snprintf(item->arch, sizeof item->arch, "%s", arch);
   kdl_image_desc desc = {.kind = kind,
-                         .triple = {triple, strlen(triple)},
-                         .arch = {arch, strlen(arch)},
+                         .triple = kdl_text_of(triple),
+                         .arch = kdl_text_of(arch),
                          .version_major = (uint16_t)(version >> 16),
                          .version_minor = (uint16_t)version};
   kdl_image_compile(&desc, &item->rule);
@@ -63,7 +65,7 @@ static void add_nvidia(known_list *list) {
       add(list, KDL_IMAGE_CUBIN, "nvptx64-nvidia-cuda", arch, 0);
       snprintf(arch, sizeof arch, "compute_%u%s", number, suffix);
       kdl_nvptx_arch parsed;
-      kdl_nvptx_parse((kdl_string){arch, strlen(arch)}, &parsed, NULL);
+      kdl_nvptx_parse(kdl_text_of(arch), &parsed, NULL);
       add(list, KDL_IMAGE_PTX, "nvptx64-nvidia-cuda", arch, kdl_nvptx_first_ptx(&parsed));
     }
   }
@@ -105,9 +107,7 @@ static kdl_status match(known_list *list, const kdl_device_spec *routes, size_t 
     list->items[i].backend = list->items[i].fit = list->items[i].reason = NULL;
   for (size_t r = 0; r < count; ++r) {
     kdl_device_rule device;
-    kdl_status status = kdl_device_spec_compile(&routes[r], &device);
-    if (status != KDL_OK)
-      return status;
+    KDL_TRY(kdl_device_spec_compile(&routes[r], &device));
     for (size_t i = 0; i < list->count; ++i) {
       known *item = &list->items[i];
       if (item->backend)
@@ -147,10 +147,6 @@ typedef struct {
   bool all;
 } printer;
 
-static kdl_string text(const char *data) {
-  return (kdl_string){data, data ? strlen(data) : 0};
-}
-
 static void print_json(cli_json *json, const known *item) {
   char version[16];
   cli_json_begin_object(json);
@@ -174,11 +170,11 @@ static void print_row(cli_table *table, const char *device, const known *item) {
   char arch[48];
   snprintf(arch, sizeof arch, item->version ? "%s %u.%u" : "%s", item->arch, item->version >> 16,
            item->version & 0xffff);
-  cli_table_add(table, text(device));
-  cli_table_add(table, text(arch));
-  cli_table_add(table, text(kdl_image_kind_name((kdl_image_kind)item->rule.kind)));
-  cli_table_add(table, text(item->backend));
-  cli_table_add(table, text(item->backend ? item->fit : item->reason));
+  cli_table_add(table, kdl_text_of(device));
+  cli_table_add(table, kdl_text_of(arch));
+  cli_table_add(table, kdl_text_of(kdl_image_kind_name((kdl_image_kind)item->rule.kind)));
+  cli_table_add(table, kdl_text_of(item->backend ? item->backend : ""));
+  cli_table_add(table, kdl_text_of(item->backend ? item->fit : item->reason));
 }
 
 static kdl_status print_device(const printer *to, const kdl_device_spec *routes, size_t count) {
@@ -215,23 +211,22 @@ static kdl_status print_device(const printer *to, const kdl_device_spec *routes,
 static kdl_status print_given(const printer *to, const cli_args *args) {
   size_t cursor = 0;
   const char *device;
-  kdl_status status = KDL_OK;
-  while (status == KDL_OK && (device = cli_args_next(args, "device", &cursor))) {
+  while ((device = cli_args_next(args, "device", &cursor))) {
     kdl_device_routes routes;
-    status = kdl_device_routes_resolve(device, &routes);
+    kdl_status status = kdl_device_routes_resolve(device, &routes);
     if (status != KDL_OK)
       kdl_error_prefix("--device");
-    else if (to)
-      status = print_device(to, routes.specs, routes.count);
+    KDL_TRY(status);
+    if (to)
+      KDL_TRY(print_device(to, routes.specs, routes.count));
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status print_here(const printer *to) {
   kdl_discovery *found;
-  kdl_status status = kdl_discover(NULL, &found);
-  if (status != KDL_OK)
-    return status;
+  kdl_status status = KDL_OK;
+  KDL_TRY(kdl_discover(NULL, &found));
   for (size_t i = 0; i < found->device_count && status == KDL_OK; ++i)
     status = print_device(to, &found->routes[found->devices[i].first], found->devices[i].count);
   kdl_discovery_free(found);
@@ -262,8 +257,6 @@ static kdl_status print_table(known_list *list, const cli_args *args) {
       {.title = "FIT"},
   };
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  if (!table)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
   printer to = {.list = list, .table = table, .all = cli_args_has(args, "all")};
   kdl_status status = print_all(&to, args);
   if (status != KDL_OK) {
@@ -275,9 +268,7 @@ static kdl_status print_table(known_list *list, const cli_args *args) {
 
 kdl_status cli_devices_runs(const cli_args *args) {
   KDL_TRY(print_given(NULL, args));
-  known_list *list = calloc(1, sizeof *list);
-  if (!list)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  known_list *list = xcalloc(1, sizeof *list);
   add_nvidia(list);
   add_other_gpus(list);
   add_cpus(list);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "commands.h"
@@ -23,23 +24,20 @@
 static kdl_status save(const cli_input *input, size_t index, const char *path) {
   const void *data;
   size_t size;
-  kdl_status status = kdl_image_bytes(input->lib, index, &data, &size);
-  return status == KDL_OK ? cli_output_save(path, data, size) : status;
+  KDL_TRY(kdl_image_bytes(input->lib, index, &data, &size));
+  return cli_output_save(path, data, size);
 }
 
 /* STEM-TRIPLE-ARCH.N.KIND in the working directory. Triple and arch come from the file: a slash in
  * them must not lead out of here, as it would with LLVM's own tool. */
 static char *default_name(const char *input, const kdl_image_info *image, size_t number,
                           bool needs_arch) {
-  const char *slash = strrchr(input, '/');
-  const char *base = slash ? slash + 1 : input;
+  const char *base = basename(input);
   const char *dot = strrchr(base, '.');
   int stem = (int)(dot ? (size_t)(dot - base) : strlen(base));
-  char *name;
-  if (asprintf(&name, "%.*s-%s%s%s.%zu.%s", stem, base, image->triple.data,
-               needs_arch || image->arch.length ? "-" : "", image->arch.data, number,
-               cli_declared_kind_name(image->declared_kind)) < 0)
-    return NULL;
+  char *name = xasprintf("%.*s-%s%s%s.%zu.%s", stem, base, image->triple.data,
+                         needs_arch || image->arch.length ? "-" : "", image->arch.data, number,
+                         cli_declared_kind_name(image->declared_kind));
   for (char *at = name; *at; ++at) {
     if (*at == '/')
       *at = '_';
@@ -53,8 +51,6 @@ static kdl_status extract_one(const cli_input *input, const kdl_image_info *imag
   if (file)
     return save(input, image->index, file);
   char *name = default_name(operand, image, number, true);
-  if (!name)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a file name");
   kdl_status status = save(input, image->index, name);
   free(name);
   return status;
@@ -68,13 +64,6 @@ typedef struct {
   bool is_archive;
 } opened;
 
-static bool ends_in(kdl_string text, const char *place, const char *name) {
-  size_t place_length = strlen(place), name_length = strlen(name);
-  return text.length >= place_length + name_length &&
-         memcmp(text.data + text.length - name_length, name, name_length) == 0 &&
-         memcmp(text.data + text.length - name_length - place_length, place, place_length) == 0;
-}
-
 /* `member` is the name of an archive's member, as from LLVM 23 on; before that, and outside of
  * archives, it is a key as any other. */
 static bool fits_term(const opened *from, const kdl_image_info *image, const cli_term *term) {
@@ -83,7 +72,10 @@ static bool fits_term(const opened *from, const kdl_image_info *image, const cli
   if (strcmp(term->key.data, "kind") == 0)
     return image->offload_kind == cli_offload_kind_as_llvm(term->value.data);
   if (from->is_archive && strcmp(term->key.data, "member") == 0 &&
-      ends_in(image->container, " in ", term->value.data))
+      kdl_text_ends(image->container, term->value) &&
+      kdl_text_ends(
+          (kdl_string){image->container.data, image->container.length - term->value.length},
+          KDL_TEXT(" in ")))
     return true;
   const kdl_string *value = kdl_image_value(from->input.lib, image->index, term->key.data);
   return value ? kdl_text_equal(*value, term->value) : term->value.length == 0;
@@ -102,10 +94,8 @@ static kdl_status extract_image(const opened *from, const char *operand, const c
   const cli_term *file = status == KDL_OK ? cli_terms_find(&terms, "file") : NULL;
   size_t number = 0;
   for (size_t i = 0; i < kdl_image_count(from->input.lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(from->input.lib, i, &image);
-    if (status != KDL_OK || image.parent != KDL_NO_PARENT || !cli_image_format(&image) ||
-        !fits(from, &image, &terms))
+    kdl_image_info image = cli_image_at(from->input.lib, i);
+    if (image.parent != KDL_NO_PARENT || !cli_image_format(&image) || !fits(from, &image, &terms))
       continue;
     status = extract_one(&from->input, &image, operand, file ? file->value.data : NULL, number++);
   }
@@ -121,13 +111,11 @@ static kdl_status extract_all(const opened *from, const char *operand) {
   size_t number = 0;
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < kdl_image_count(from->input.lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(from->input.lib, i, &image);
-    if (status != KDL_OK || !cli_image_format(&image) || image.kind == KDL_IMAGE_OFFLOAD)
+    kdl_image_info image = cli_image_at(from->input.lib, i);
+    if (!cli_image_format(&image) || image.kind == KDL_IMAGE_OFFLOAD)
       continue;
     char *name = default_name(operand, &image, number++, false);
-    status = name ? save(&from->input, i, name)
-                  : kdl_fail(KDL_NO_MEMORY, "out of memory for a file name");
+    status = save(&from->input, i, name);
     if (status == KDL_OK)
       printf("Extracted: %s\n", name);
     free(name);
@@ -139,9 +127,8 @@ static kdl_status extract(const cli_args *args) {
   const char *operand = args->operands[0];
   opened from = {.is_archive = false};
   cli_bytes *bytes = &from.input.bytes;
-  kdl_status status = cli_bytes_read(operand, bytes);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_bytes_read(operand, bytes));
+  kdl_status status = KDL_OK;
   from.input.name = operand;
   kdl_image_kind kind;
   kdl_file_kind file = kdl_file_sniff(bytes->data, bytes->size, &kind);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "container/digest.h"
@@ -33,7 +34,7 @@ typedef struct {
 typedef struct {
   kdl_pair *pairs;
   size_t count;
-  kdl_arena arena;
+  kdl_arena *arena; /* the packer's */
 } metadata;
 
 static bool is_key(const cli_term *term, const char *key) {
@@ -42,10 +43,6 @@ static bool is_key(const cli_term *term, const char *key) {
 
 static size_t value_position(const cli_term *term) {
   return term->position + term->key.length + 1;
-}
-
-static kdl_status no_memory(const char *path) {
-  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -109,11 +106,9 @@ static kdl_status parse_image_kind(const packer *pack, const cli_terms *terms, c
 /* ------------------------------------------------------------------------------------------ */
 /* Metadata                                                                                     */
 
-static bool add_pair(metadata *out, const char *key, size_t key_length, const char *value) {
-  kdl_pair *pair = &out->pairs[out->count++];
-  pair->key = kdl_arena_string(&out->arena, key, key_length);
-  pair->value = kdl_arena_string(&out->arena, value, strlen(value));
-  return pair->key.data && pair->value.data;
+static void add_pair(metadata *out, const char *key, const char *value) {
+  out->pairs[out->count++] = (kdl_pair){xarena_string(out->arena, key, strlen(key)),
+                                        xarena_string(out->arena, value, strlen(value))};
 }
 
 static void warn_token(void *user, const char *problem) {
@@ -139,31 +134,14 @@ static kdl_status check_terms(const cli_terms *terms, const char *path) {
   return KDL_OK;
 }
 
-/* Copies what the comparison of all images needs: the pairs themselves go with the writer. */
-static kdl_status note_variants(packer *pack, const char *path, size_t image,
-                                const metadata *pairs) {
-  kdl_pair *copy = kdl_arena_alloc(&pack->arena, (pairs->count + 1) * sizeof *copy);
-  const char *where = kdl_arena_format(&pack->arena, "image %zu (%s)", image, path);
-  for (size_t i = 0; copy && i < pairs->count; ++i) {
-    const kdl_pair *pair = &pairs->pairs[i];
-    copy[i].key = kdl_arena_string(&pack->arena, pair->key.data, pair->key.length);
-    copy[i].value = kdl_arena_string(&pack->arena, pair->value.data, pair->value.length);
-    if (!copy[i].key.data || !copy[i].value.data)
-      return no_memory(path);
-  }
-  if (!copy || !where)
-    return no_memory(path);
-  return cli_variants_add(&pack->variants, where, image, copy, pairs->count);
-}
-
 /* Adds what the image says of itself where the command line is silent. An image that does not tell
  * is packed as it is: LLVM's packager does the same. */
-static kdl_status fill_target(const packer *pack, const cli_terms *terms, const char *path,
-                              const cli_bytes *bytes, metadata *out, uint16_t *offload_kind) {
+static void fill_target(const packer *pack, const cli_terms *terms, const char *path,
+                        const cli_bytes *bytes, metadata *out, uint16_t *offload_kind) {
   bool no_triple = !cli_terms_find(terms, "triple");
   bool no_arch = !cli_terms_find(terms, "arch");
   if (!no_triple && !no_arch)
-    return KDL_OK;
+    return;
   kdl_image_target target = {.triple = ""};
   kdl_image_kind kind = kind_of(pack, terms, path, bytes);
   kdl_status status = kdl_image_read_target(kind, bytes->data, bytes->size, &target);
@@ -171,56 +149,49 @@ static kdl_status fill_target(const packer *pack, const cli_terms *terms, const 
     cli_warning("%s: no triple is given, and the image (%s) does not tell%s%s", path,
                 kdl_image_kind_name(kind), status == KDL_OK ? "" : ": ",
                 status == KDL_OK ? "" : kdl_error_message());
-    return KDL_OK;
+    return;
   }
   if (status != KDL_OK)
-    return KDL_OK;
+    return;
   if (no_arch && !target.arch[0] && kind == KDL_IMAGE_OBJECT)
     cli_warning("%s: no arch is given, and the object does not name the CPU it was compiled for, "
                 "so that none takes it: give it as arch=ARCH, what -march was",
                 path);
   no_arch = no_arch && target.arch[0];
-  if ((no_triple && !add_pair(out, "triple", 6, target.triple)) ||
-      (no_arch && !add_pair(out, "arch", 4, target.arch)))
-    return no_memory(path);
+  if (no_triple)
+    add_pair(out, "triple", target.triple);
+  if (no_arch)
+    add_pair(out, "arch", target.arch);
   if (no_triple && !cli_terms_find(terms, "kind"))
     *offload_kind = target.offload_kind;
   if (pack->rules->verbose && (no_triple || no_arch))
     cli_note("%s: read from the image:%s%s%s%s", path, no_triple ? " triple=" : "",
              no_triple ? target.triple : "", no_arch ? " arch=" : "", no_arch ? target.arch : "");
-  return KDL_OK;
 }
 
 /* What a driver may be too old for, and what SPIR-V asks of the device; readers of an index do not
  * look into the image. */
-static kdl_status add_needs(const packer *pack, const cli_terms *terms, const char *path,
-                            const cli_bytes *bytes, metadata *out) {
+static void add_needs(const packer *pack, const cli_terms *terms, const char *path,
+                      const cli_bytes *bytes, metadata *out) {
   kdl_image_target target = {.version_major = 0};
   kdl_image_kind kind = kind_of(pack, terms, path, bytes);
   if (kdl_image_read_target(kind, bytes->data, bytes->size, &target) != KDL_OK)
-    return KDL_OK;
-  const char *version =
-      kdl_arena_format(&out->arena, "%u.%u", target.version_major, target.version_minor);
-  bool fits = version;
-  if (fits && target.version_major && !cli_terms_find(terms, "kdl.version"))
-    fits = add_pair(out, "kdl.version", 11, version);
-  if (fits && target.features[0] && !cli_terms_find(terms, "requires_features"))
-    fits = add_pair(out, "requires_features", 17, target.features);
-  return fits ? KDL_OK : no_memory(path);
+    return;
+  if (target.version_major && !cli_terms_find(terms, "kdl.version"))
+    add_pair(out, "kdl.version",
+             xarena_format(out->arena, "%u.%u", target.version_major, target.version_minor));
+  if (target.features[0] && !cli_terms_find(terms, "requires_features"))
+    add_pair(out, "requires_features", target.features);
 }
 
 /* "rev=1" is the least a kernel's key can honestly say: signature and launch shape are then read
  * from the image. */
-static kdl_status add_index(const cli_terms *terms, const char *path, const cli_names *kernels,
-                            metadata *out) {
+static void add_index(const cli_terms *terms, const cli_names *kernels, metadata *out) {
   for (size_t i = 0; i < kernels->count; ++i) {
-    const char *key = kdl_arena_format(&out->arena, KDL_KERNEL_PREFIX "%s", kernels->items[i].data);
-    if (!key)
-      return no_memory(path);
-    if (!cli_terms_find(terms, key) && !add_pair(out, key, strlen(key), "rev=1"))
-      return no_memory(path);
+    const char *key = xarena_format(out->arena, KDL_KERNEL_PREFIX "%s", kernels->items[i].data);
+    if (!cli_terms_find(terms, key))
+      add_pair(out, key, "rev=1");
   }
-  return KDL_OK;
 }
 
 static kdl_status read_kernels(const packer *pack, const cli_terms *terms, const char *path,
@@ -243,106 +214,96 @@ static kdl_status read_kernels(const packer *pack, const cli_terms *terms, const
   return status;
 }
 
-static kdl_status collect_metadata(const packer *pack, const cli_terms *terms, const char *path,
+static kdl_status collect_metadata(packer *pack, const cli_terms *terms, const char *path,
                                    const cli_bytes *bytes, uint16_t *offload_kind, metadata *out) {
-  cli_names kernels;
-  kdl_status status = read_kernels(pack, terms, path, bytes, &kernels);
-  if (status != KDL_OK)
-    return status;
   enum { filled = 5 };
-  out->pairs = calloc(terms->count + filled + kernels.count, sizeof *out->pairs);
-  if (!out->pairs)
-    status = no_memory(path);
-  for (size_t i = 0; i < terms->count && status == KDL_OK; ++i) {
+  cli_names kernels;
+  KDL_TRY(read_kernels(pack, terms, path, bytes, &kernels));
+  out->arena = &pack->arena;
+  out->pairs =
+      xarena_alloc(out->arena, (terms->count + filled + kernels.count) * sizeof *out->pairs);
+  for (size_t i = 0; i < terms->count; ++i) {
     const cli_term *term = &terms->items[i];
     if (!is_key(term, "file") && !is_key(term, "kind") &&
         (pack->rules->as_llvm || !is_key(term, "image_kind")))
-      out->pairs[out->count++] = (kdl_pair){term->key, term->value};
+      add_pair(out, term->key.data, term->value.data);
   }
-  if (status == KDL_OK && pack->rules->fill_target)
-    status = fill_target(pack, terms, path, bytes, out, offload_kind);
-  if (status == KDL_OK && is_source(pack, terms, path) && !cli_terms_find(terms, "kdl.kind") &&
-      !add_pair(out, "kdl.kind", 8, "cl"))
-    status = no_memory(path);
-  if (status == KDL_OK)
-    status = add_index(terms, path, &kernels, out);
-  if (status == KDL_OK && kernels.count)
-    status = add_needs(pack, terms, path, bytes, out);
+  if (pack->rules->fill_target)
+    fill_target(pack, terms, path, bytes, out, offload_kind);
+  if (is_source(pack, terms, path) && !cli_terms_find(terms, "kdl.kind"))
+    add_pair(out, "kdl.kind", "cl");
+  add_index(terms, &kernels, out);
+  if (kernels.count)
+    add_needs(pack, terms, path, bytes, out);
   cli_names_free(&kernels);
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
 static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *path) {
-  cli_bytes *files = realloc(pack->files, (pack->file_count + 1) * sizeof *files);
-  if (!files)
-    return no_memory(path);
-  pack->files = files;
-  cli_bytes *bytes = &files[pack->file_count];
+  pack->files = xreallocarray(pack->files, pack->file_count + 1, sizeof *pack->files);
+  cli_bytes *bytes = &pack->files[pack->file_count];
   KDL_TRY(cli_bytes_read(path, bytes));
-  ++pack->file_count;
-  kdl_writer_image image = {
-      .size = sizeof image,
-      .data = bytes->data,
-      .data_size = bytes->size,
-  };
+  size_t number = pack->file_count++;
+  kdl_writer_image image = {.size = sizeof image, .data = bytes->data, .data_size = bytes->size};
   metadata pairs = {.count = 0};
-  kdl_status status = pack->rules->check ? check_terms(terms, path) : KDL_OK;
-  if (status == KDL_OK)
-    status = parse_offload_kind(pack, terms, &image.offload_kind);
-  if (status == KDL_OK)
-    status = parse_image_kind(pack, terms, path, bytes, &image.declared_kind);
-  if (status == KDL_OK)
-    status = collect_metadata(pack, terms, path, bytes, &image.offload_kind, &pairs);
-  if (status == KDL_OK && pack->rules->check) {
-    status = kdl_digest_check(pairs.pairs, pairs.count, bytes->data, bytes->size);
-    if (status != KDL_OK)
-      kdl_error_prefix("%s", path);
+  if (pack->rules->check)
+    KDL_TRY(check_terms(terms, path));
+  KDL_TRY(parse_offload_kind(pack, terms, &image.offload_kind));
+  KDL_TRY(parse_image_kind(pack, terms, path, bytes, &image.declared_kind));
+  KDL_TRY(collect_metadata(pack, terms, path, bytes, &image.offload_kind, &pairs));
+  if (pack->rules->check &&
+      kdl_digest_check(pairs.pairs, pairs.count, bytes->data, bytes->size) != KDL_OK) {
+    kdl_error_prefix("%s", path);
+    return kdl_error_status();
   }
-  if (status == KDL_OK) {
-    image.pairs = pairs.pairs;
-    image.pair_count = pairs.count;
-    status = pack->rules->digest ? kdl_writer_add_digested(pack->writer, &image)
-                                 : kdl_writer_add(pack->writer, &image);
-  }
-  if (status == KDL_OK && pack->rules->check)
-    status = note_variants(pack, path, pack->file_count - 1, &pairs);
-  free(pairs.pairs);
-  kdl_arena_free(&pairs.arena);
-  return status;
+  image.pairs = pairs.pairs;
+  image.pair_count = pairs.count;
+  KDL_TRY(pack->rules->digest ? kdl_writer_add_digested(pack->writer, &image)
+                              : kdl_writer_add(pack->writer, &image));
+  if (pack->rules->check)
+    cli_variants_add(&pack->variants, xarena_format(&pack->arena, "image %zu (%s)", number, path),
+                     number, pairs.pairs, pairs.count);
+  return KDL_OK;
 }
 
 /* As in LLVM, one --image may name several files: all get the same metadata. */
+static kdl_status pack_files(packer *pack, const cli_terms *terms) {
+  const cli_term *file = cli_terms_find(terms, "file");
+  if (pack->rules->as_llvm && !file)
+    return kdl_fail(KDL_BAD_CALL, "--image=%s: found no file=F, expected one", terms->text);
+  if (!pack->rules->as_llvm && (!file || !file->value.length))
+    return cli_terms_fail(terms, 0, "found no file=F");
+  for (char *names = (char *)file->value.data; names;)
+    KDL_TRY(pack_file(pack, terms, strsep(&names, ",")));
+  return KDL_OK;
+}
+
 static kdl_status pack_image(packer *pack, const char *text) {
   cli_terms terms;
   kdl_status status = cli_terms_parse("image", pack->rules->as_llvm ? NULL : grammar, text, &terms);
-  const cli_term *file = status == KDL_OK ? cli_terms_find(&terms, "file") : NULL;
-  if (status == KDL_OK && pack->rules->as_llvm && !file)
-    status = kdl_fail(KDL_BAD_CALL, "--image=%s: found no file=F, expected one", text);
-  else if (status == KDL_OK && !pack->rules->as_llvm && (!file || !file->value.length))
-    status = cli_terms_fail(&terms, 0, "found no file=F");
-  for (char *names = file ? (char *)file->value.data : NULL; names && status == KDL_OK;) {
-    char *path = strsep(&names, ",");
-    status = pack_file(pack, &terms, path);
-  }
+  if (status == KDL_OK)
+    status = pack_files(pack, &terms);
   cli_terms_free(&terms);
   return status;
 }
 
-kdl_status cli_pack(const cli_args *args, const cli_pack_rules *rules, const char *output) {
-  packer pack = {.rules = rules};
-  kdl_status status = kdl_writer_create(rules->format, &pack.writer);
+static kdl_status pack_all(packer *pack, const cli_args *args, const char *output) {
   size_t cursor = 0;
   const char *text;
-  while (status == KDL_OK && (text = cli_args_next(args, "image", &cursor)))
-    status = pack_image(&pack, text);
-  if (status == KDL_OK)
-    status = cli_variants_check(&pack.variants);
-  if (status == KDL_OK)
-    status = pack.file_count || !rules->as_llvm ? cli_output_save_writer(output, pack.writer)
-                                                : cli_output_save(output, "", 0);
+  KDL_TRY(kdl_writer_create(pack->rules->format, &pack->writer));
+  while ((text = cli_args_next(args, "image", &cursor)))
+    KDL_TRY(pack_image(pack, text));
+  KDL_TRY(cli_variants_check(&pack->variants));
+  return pack->file_count || !pack->rules->as_llvm ? cli_output_save_writer(output, pack->writer)
+                                                   : cli_output_save(output, "", 0);
+}
+
+kdl_status cli_pack(const cli_args *args, const cli_pack_rules *rules, const char *output) {
+  packer pack = {.rules = rules};
+  kdl_status status = pack_all(&pack, args, output);
   cli_variants_free(&pack.variants);
   kdl_arena_free(&pack.arena);
   kdl_writer_destroy(pack.writer);

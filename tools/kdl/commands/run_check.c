@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "commands/run_check.h"
+#include "commands/run.h"
 
 #include "base/error.h"
 #include "base/text.h"
 #include "image/geometry.h"
 #include "image/host/host_object.h"
-#include "target/kernel_key.h"
+#include "images/kinds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -154,18 +154,15 @@ kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *ker
                            const cli_run_arg *args, size_t count) {
   expectation expected = {.sig = {"", 0}};
   kdl_choice choice = {.size = sizeof choice};
-  kdl_image_info info = {.size = sizeof info};
   kdl_status status = kdl_select(lib, device, kernel, opts, &choice);
   if (status == KDL_BAD_FILE)
     return KDL_OK; /* loading says what is wrong with the image, and goes on to the next */
-  if (status == KDL_OK)
-    status = kdl_image_get(lib, choice.image, &info);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(status);
+  kdl_image_info info = cli_image_at(lib, choice.image);
   if (!read_key(&info, kernel, &expected) && !read_object(&choice, kernel, &expected))
     return KDL_OK;
   if (grid && !grid->shared && expected.shared <= UINT32_MAX)
     grid->shared = (uint32_t)expected.shared;
-  status = compare(kernel, &expected, args, count);
-  return status == KDL_OK && grid ? check_block(&choice, kernel, grid->block) : status;
+  KDL_TRY(compare(kernel, &expected, args, count));
+  return grid ? check_block(&choice, kernel, grid->block) : KDL_OK;
 }

@@ -15,11 +15,12 @@
  *
  * Columns are those of the text after the preprocessor, and of no use.
  */
-#include "commands/run_sanitize.h"
+#include "commands/run.h"
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "system/process.h"
@@ -47,15 +48,15 @@ static kdl_status find_oclgrind(kdl_arena *arena, const char **out_library) {
                                                named);
   }
   for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
-    *out_library = kdl_arena_format(arena, "%s/liboclgrind-rt-icd.so", folders[i]);
-    if (*out_library && access(*out_library, R_OK) == 0)
+    *out_library = xarena_format(arena, "%s/liboclgrind-rt-icd.so", folders[i]);
+    if (access(*out_library, R_OK) == 0)
       return KDL_OK;
   }
   return kdl_fail(KDL_UNSUPPORTED, "--sanitize: Oclgrind was not found (Debian: oclgrind); "
                                    "KDL_OCLGRIND names its liboclgrind-rt-icd.so");
 }
 
-static bool set_environment(const char *library, const char *log) {
+static void set_environment(const char *library, const char *log) {
   const char *const pairs[][2] = {{"OCL_ICD_VENDORS", library},
                                   {"OCL_ICD_FILENAMES", library},
                                   {"OCLGRIND_LOG", log},
@@ -63,28 +64,21 @@ static bool set_environment(const char *library, const char *log) {
                                   {"OCLGRIND_MAX_ERRORS", "10000"}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
     if (setenv(pairs[i][0], pairs[i][1], 1) != 0)
-      return false;
+      cli_out_of_memory();
   }
-  return true;
 }
 
 static kdl_status make_log(cli_sanitizer *sanitizer) {
   const char *base = getenv("TMPDIR");
-  char *path = NULL;
-  if (asprintf(&path, "%s/kdl-run-XXXXXX", base && *base ? base : "/tmp") < 0)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a file");
+  const char *form =
+      xarena_format(&sanitizer->arena, "%s/kdl-run-XXXXXX", base && *base ? base : "/tmp");
+  char *path = (char *)(uintptr_t)form;
   int fd = mkstemp(path);
-  int failure = errno;
-  if (fd >= 0)
-    close(fd);
-  sanitizer->log = fd >= 0 ? kdl_arena_format(&sanitizer->arena, "%s", path) : NULL;
-  kdl_status status = KDL_OK;
   if (fd < 0)
-    status = kdl_fail(KDL_IO, "%s: cannot make a temporary file: %s", path, strerror(failure));
-  else if (!sanitizer->log)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a file");
-  free(path);
-  return status;
+    return kdl_fail(KDL_IO, "%s: cannot make a temporary file: %s", path, strerror(errno));
+  close(fd);
+  sanitizer->log = path;
+  return KDL_OK;
 }
 
 kdl_status cli_sanitizer_begin(cli_sanitizer *sanitizer) {
@@ -97,10 +91,10 @@ kdl_status cli_sanitizer_begin(cli_sanitizer *sanitizer) {
   if (child < 0)
     return kdl_fail(kdl_status_of(errno), "--sanitize: cannot fork: %s", strerror(errno));
   sanitizer->is_child = child == 0;
-  if (sanitizer->is_child)
-    return set_environment(library, sanitizer->log)
-               ? KDL_OK
-               : kdl_fail(KDL_NO_MEMORY, "out of memory for the environment");
+  if (sanitizer->is_child) {
+    set_environment(library, sanitizer->log);
+    return KDL_OK;
+  }
   int failure = kdl_process_wait(child, &state);
   if (failure)
     return kdl_fail(KDL_IO, "--sanitize: cannot wait for the launch: %s", strerror(failure));
@@ -240,17 +234,17 @@ static void print_finding(const finding *f) {
 }
 
 kdl_status cli_sanitizer_report(cli_sanitizer *sanitizer, size_t *out_count) {
-  cli_bytes bytes = {.size = 0};
-  finding *all = calloc(most_findings, sizeof *all);
-  kdl_status status = all ? cli_bytes_read(sanitizer->log, &bytes)
-                          : kdl_fail(KDL_NO_MEMORY, "out of memory for what was found");
-  *out_count = status == KDL_OK ? read_log((kdl_string){bytes.data, bytes.size}, all) : 0;
+  cli_bytes bytes;
+  *out_count = 0;
+  KDL_TRY(cli_bytes_read(sanitizer->log, &bytes));
+  finding *all = xcalloc(most_findings, sizeof *all);
+  *out_count = read_log((kdl_string){bytes.data, bytes.size}, all);
   fflush(stdout);
   for (size_t i = 0; i < *out_count; ++i)
     print_finding(&all[i]);
   cli_bytes_free(&bytes);
   free(all);
-  return status;
+  return KDL_OK;
 }
 
 void cli_sanitizer_end(cli_sanitizer *sanitizer) {

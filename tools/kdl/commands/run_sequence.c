@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "commands/run_sequence.h"
+#include "commands/run.h"
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/extent.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/run_args.h"
 #include "cli/run_times.h"
-#include "commands/run_check.h"
 #include "images/choose_for.h"
 #include "images/sequences.h"
 
@@ -48,14 +48,9 @@ typedef struct {
 /* Opening                                                                                      */
 
 static kdl_status open_libraries(job *asked) {
-  size_t cursor = 0, count = 0;
-  while (cli_args_next(asked->args, "library", &cursor))
-    ++count;
-  asked->libraries = calloc(count + 1, sizeof *asked->libraries);
-  asked->handles = calloc(count + 1, sizeof *asked->handles);
-  if (!asked->libraries || !asked->handles)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu libraries", count);
-  cursor = 0;
+  size_t cursor = 0;
+  asked->libraries = xcalloc(asked->args->setting_count, sizeof *asked->libraries);
+  asked->handles = xcalloc(asked->args->setting_count, sizeof *asked->handles);
   for (const char *path; (path = cli_args_next(asked->args, "library", &cursor));) {
     KDL_TRY(cli_input_open(path, &asked->libraries[asked->library_count]));
     asked->handles[asked->library_count] = asked->libraries[asked->library_count].lib;
@@ -67,10 +62,8 @@ static kdl_status open_libraries(job *asked) {
 static kdl_status read_slots(job *asked) {
   kdl_sequence_info info = {.size = sizeof info};
   KDL_TRY(kdl_sequence_get(asked->sequence, &info));
-  asked->slots = calloc(info.slot_count + 1, sizeof *asked->slots);
-  asked->bindings = calloc(info.slot_count + 1, sizeof *asked->bindings);
-  if (!asked->slots || !asked->bindings)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu slots", info.slot_count);
+  asked->slots = xcalloc(info.slot_count, sizeof *asked->slots);
+  asked->bindings = xcalloc(info.slot_count, sizeof *asked->bindings);
   asked->slot_count = info.slot_count;
   for (size_t i = 0; i < info.slot_count; ++i) {
     asked->slots[i].desc.size = sizeof asked->slots[i].desc;
@@ -85,20 +78,16 @@ static kdl_status open_sequence(job *asked, const kdl_select_opts *select) {
                                      asked->args->operand_count ? asked->args->operands[0] : NULL,
                                  .select = select};
   const char *device = cli_args_value(asked->args, "device");
-  kdl_status status = cli_input_open(cli_args_value(asked->args, "sequence"), &asked->input);
-  if (status == KDL_OK)
-    status = open_libraries(asked);
-  if (status == KDL_OK && device)
-    status = kdl_device_find(device, &asked->device);
+  KDL_TRY(cli_input_open(cli_args_value(asked->args, "sequence"), &asked->input));
+  KDL_TRY(open_libraries(asked));
+  if (device)
+    KDL_TRY(kdl_device_find(device, &asked->device));
   opts.libraries = asked->handles;
   opts.library_count = asked->library_count;
-  if (status == KDL_OK)
-    status = kdl_sequence_open(asked->input.lib, asked->device, &opts, &asked->sequence);
-  if (status == KDL_OK)
-    status = kdl_sequence_device(asked->sequence, &asked->device);
-  if (status == KDL_OK)
-    status = kdl_queue_create(asked->device, NULL, &asked->queue);
-  return status == KDL_OK ? read_slots(asked) : status;
+  KDL_TRY(kdl_sequence_open(asked->input.lib, asked->device, &opts, &asked->sequence));
+  KDL_TRY(kdl_sequence_device(asked->sequence, &asked->device));
+  KDL_TRY(kdl_queue_create(asked->device, NULL, &asked->queue));
+  return read_slots(asked);
 }
 
 static void close_job(job *asked) {
@@ -168,21 +157,18 @@ static kdl_status give_zeros(slot_value *slot) {
 static kdl_status give(slot_value *slot, const char *words) {
   bool is_memory = slot->desc.kind == KDL_SLOT_BUFFER || slot->desc.kind == KDL_SLOT_HOST;
   uint64_t extent[3];
-  kdl_status status;
   slot->is_given = true;
   if (slot->desc.kind == KDL_SLOT_ITEMS) {
-    status = cli_extent_parse("slot", words, extent);
-    if (status == KDL_OK)
-      slot->items = kdl_extent3(extent[0], extent[1], extent[2]);
-    return status;
+    KDL_TRY(cli_extent_parse("slot", words, extent));
+    slot->items = kdl_extent3(extent[0], extent[1], extent[2]);
+    return KDL_OK;
   }
-  status = is_memory && strcmp(words, "zero") == 0 ? give_zeros(slot)
-                                                   : cli_run_arg_parse(words, &slot->arg);
   slot->has_type = strcmp(words, "zero") != 0;
-  if (status == KDL_OK && slot->arg.is_buffer != is_memory)
+  KDL_TRY(is_memory && !slot->has_type ? give_zeros(slot) : cli_run_arg_parse(words, &slot->arg));
+  if (slot->arg.is_buffer != is_memory)
     return kdl_fail(KDL_BAD_CALL, "--slot: %s: found '%s', expected %s", slot->desc.name, words,
                     is_memory ? "zero or buf:TYPE[COUNT]=INIT" : "TYPE:VALUE");
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status read_values(job *asked) {
@@ -254,32 +240,29 @@ static kdl_status check_types(const job *asked) {
 }
 
 /* What to print and compare afterwards is checked first, and then done. */
-static kdl_status tell_results(const job *asked, bool is_done) {
+static kdl_status report_results(const job *asked, bool has_run) {
   size_t cursor = 0;
-  kdl_status status = KDL_OK;
   const char *rest;
-  for (const char *words;
-       status == KDL_OK && (words = cli_args_next(asked->args, "dump", &cursor));) {
+  for (const char *words; (words = cli_args_next(asked->args, "dump", &cursor));) {
     const slot_value *slot = find_slot(asked, words, "", &rest);
     if (!slot || !slot->arg.is_buffer)
       return no_slot(asked, "dump", words, "NAME of memory that is given,");
-    if (is_done)
+    if (has_run)
       cli_run_arg_print(&slot->arg, words);
   }
   cursor = 0;
-  for (const char *words;
-       status == KDL_OK && (words = cli_args_next(asked->args, "check", &cursor));) {
+  for (const char *words; (words = cli_args_next(asked->args, "check", &cursor));) {
     const slot_value *slot = find_slot(asked, words, ":@", &rest);
     if (!slot || !slot->arg.is_buffer)
       return no_slot(asked, "check", words, "NAME:@FILE of memory that is given,");
+    if (!has_run)
+      continue;
     char name[CLI_SLOT_ROOM];
     snprintf(name, sizeof name, "%.*s", (int)(rest - 2 - words), words);
-    if (is_done)
-      status = cli_run_arg_check(&slot->arg, name, rest, asked->tolerance);
-    if (is_done && status == KDL_OK)
-      printf("%s is as in %s\n", name, rest);
+    KDL_TRY(cli_run_arg_check(&slot->arg, name, rest, asked->tolerance));
+    printf("%s is as in %s\n", name, rest);
   }
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -289,16 +272,14 @@ static kdl_status bind_slot(const job *asked, size_t index, size_t *count) {
   slot_value *value = &asked->slots[index];
   kdl_slot slot = (kdl_slot)(index + 1);
   kdl_binding *binding = &asked->bindings[*count];
-  kdl_status status = KDL_OK;
   if (!value->is_given)
     return KDL_OK; /* which the run tells */
   ++*count;
   size_t size = value->desc.kind == KDL_SLOT_ITEMS ? 0 : cli_run_arg_size(&value->arg);
   switch (value->desc.kind) {
   case KDL_SLOT_BUFFER:
-    status = kdl_alloc(asked->device, size, &value->arg.buffer);
-    if (status == KDL_OK)
-      status = kdl_write(asked->queue, &value->arg.buffer, 0, value->arg.host, size);
+    KDL_TRY(kdl_alloc(asked->device, size, &value->arg.buffer));
+    KDL_TRY(kdl_write(asked->queue, &value->arg.buffer, 0, value->arg.host, size));
     *binding = kdl_bind_buffer(slot, value->arg.buffer);
     break;
   case KDL_SLOT_SCALAR:
@@ -311,17 +292,16 @@ static kdl_status bind_slot(const job *asked, size_t index, size_t *count) {
     *binding = kdl_bind_host(slot, value->arg.host, size);
     break;
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status fetch(const job *asked) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < asked->slot_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < asked->slot_count; ++i) {
     cli_run_arg *arg = &asked->slots[i].arg;
     if (asked->slots[i].is_given && asked->slots[i].desc.kind == KDL_SLOT_BUFFER)
-      status = kdl_read(asked->queue, arg->host, &arg->buffer, 0, cli_run_arg_size(arg));
+      KDL_TRY(kdl_read(asked->queue, arg->host, &arg->buffer, 0, cli_run_arg_size(arg)));
   }
-  return status == KDL_OK ? kdl_sync(asked->queue) : status;
+  return kdl_sync(asked->queue);
 }
 
 typedef struct {
@@ -348,23 +328,19 @@ static kdl_status print_what_runs(const job *asked) {
 
 static kdl_status run(job *asked, size_t repeat) {
   replay what = {asked, 0};
-  kdl_status status = read_values(asked);
-  if (status == KDL_OK)
-    status = check_types(asked);
-  if (status == KDL_OK)
-    status = tell_results(asked, false);
-  for (size_t i = 0; i < asked->slot_count && status == KDL_OK; ++i)
-    status = bind_slot(asked, i, &what.count);
-  if (status == KDL_OK)
-    status = print_what_runs(asked);
-  if (status == KDL_OK && cli_args_has(asked->args, "time"))
-    status = cli_run_timed(asked->device, asked->queue, repeat, "run", run_once, &what);
-  else
-    for (size_t i = 0; i < repeat && status == KDL_OK; ++i)
-      status = run_once(&what);
-  if (status == KDL_OK)
-    status = fetch(asked);
-  return status == KDL_OK ? tell_results(asked, true) : status;
+  bool is_timed = cli_args_has(asked->args, "time");
+  KDL_TRY(read_values(asked));
+  KDL_TRY(check_types(asked));
+  KDL_TRY(report_results(asked, false));
+  for (size_t i = 0; i < asked->slot_count; ++i)
+    KDL_TRY(bind_slot(asked, i, &what.count));
+  KDL_TRY(print_what_runs(asked));
+  if (is_timed)
+    KDL_TRY(cli_run_timed(asked->device, asked->queue, repeat, "run", run_once, &what));
+  for (size_t i = 0; i < repeat && !is_timed; ++i)
+    KDL_TRY(run_once(&what));
+  KDL_TRY(fetch(asked));
+  return report_results(asked, true);
 }
 
 static kdl_status check_options(const cli_args *args) {
@@ -384,11 +360,9 @@ static kdl_status check_options(const cli_args *args) {
 kdl_status cli_run_sequence(const cli_args *args, size_t repeat, const cli_tolerance *tolerance) {
   job asked = {.args = args, .tolerance = tolerance};
   kdl_select_opts select;
-  kdl_status status = check_options(args);
-  if (status == KDL_OK)
-    status = cli_choose_opts(args, &select);
-  if (status == KDL_OK)
-    status = open_sequence(&asked, &select);
+  KDL_TRY(check_options(args));
+  KDL_TRY(cli_choose_opts(args, &select));
+  kdl_status status = open_sequence(&asked, &select);
   if (status == KDL_OK)
     status = run(&asked, repeat);
   close_job(&asked);

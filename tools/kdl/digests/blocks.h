@@ -12,4 +12,8 @@ typedef void digest_block(uint32_t *state, const uint8_t *block);
 /* `is_big`: the size in the order of bytes that has the highest first. */
 void digest_blocks(const void *data, size_t size, bool is_big, digest_block *take, uint32_t *state);
 
+/* SHA-256 by the instructions that x86 CPUs have for it; NULL where this CPU has none. */
+digest_block *sha256_block_x86(void);
+extern const uint32_t sha256_rounds[64];
+
 #endif

@@ -2,7 +2,6 @@
 #include "digests/sha256.h"
 
 #include "digests/blocks.h"
-#include "digests/sha256_x86.h"
 
 #include <string.h>
 

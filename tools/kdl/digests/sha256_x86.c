@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "digests/sha256_x86.h"
+#include "digests/blocks.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>

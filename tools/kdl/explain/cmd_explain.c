@@ -4,7 +4,6 @@
 #include "cli/report.h"
 #include "commands.h"
 #include "explain/explain.h"
-#include "explain/explain_sequence.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -12,29 +11,29 @@
 /* One after the other. *out_misses counts the devices on which something does not run. */
 static kdl_status explain_devices(const cli_query *query, const cli_devices *devices,
                                   cli_json *json, size_t *out_misses) {
-  kdl_status status = KDL_OK;
   *out_misses = 0;
-  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < devices->count; ++i) {
     cli_ranking ranking;
-    status = cli_ranking_make(query, devices->items[i].device, &ranking);
-    if (status == KDL_OK && !json && i)
-      putchar('\n');
+    kdl_status status = cli_ranking_make(query, devices->items[i].device, &ranking);
     if (status == KDL_OK && json)
       cli_explain_json(json, query, &ranking);
     else if (status == KDL_OK)
-      status = cli_explain_text(query, &ranking);
+      status = cli_explain_text(query, &ranking, i ? "\n" : "");
     *out_misses += !ranking.fits;
     cli_ranking_free(&ranking);
+    KDL_TRY(status);
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status list_devices(const cli_args *args, const cli_query *query,
                                cli_devices *out_devices) {
   if (cli_args_has(args, "device"))
     return cli_devices_given(args, "device", '\0', out_devices);
-  if (cli_args_has(args, "all"))
-    return cli_devices_here(out_devices);
+  if (cli_args_has(args, "all")) {
+    cli_devices_here(out_devices);
+    return KDL_OK;
+  }
   if (cli_args_has(args, "matrix"))
     return cli_devices_named(out_devices);
   return cli_devices_picked(query->input->lib, query->kernel, &query->opts, out_devices);
@@ -76,22 +75,24 @@ static kdl_status check_kernel(const cli_query *query) {
 
 /* Every sequence of the file; *out_count is how many it has. */
 static kdl_status show_sequences(const cli_args *args, const cli_input *input, size_t *out_count) {
-  kdl_status status = KDL_OK;
   *out_count = 0;
-  for (size_t i = 0; status == KDL_OK && cli_sequence_next(input->lib, &i); ++i) {
+  for (size_t i = 0; cli_sequence_next(input->lib, &i); ++i) {
     cli_sequence sequence;
-    status = cli_sequence_read(input->lib, i, &sequence);
+    kdl_status status = cli_sequence_read(input->lib, i, &sequence);
     if (status != KDL_OK) {
       kdl_error_prefix("%s", input->name);
       return status;
     }
     if ((*out_count)++)
       putchar('\n');
-    status = cli_args_has(args, "dot") ? cli_sequence_dot(&sequence)
-                                       : cli_sequence_print(input->name, &sequence);
+    if (cli_args_has(args, "dot"))
+      cli_sequence_dot(&sequence);
+    else
+      status = cli_sequence_print(input->name, &sequence);
     cli_sequence_free(&sequence);
+    KDL_TRY(status);
   }
-  return status;
+  return KDL_OK;
 }
 
 /* Whether that was all that was asked for. */

@@ -13,8 +13,7 @@
 
 static kdl_status print_image(const kdl_library *lib, size_t index) {
   static const kdl_string unknown = {"-", 1};
-  kdl_image_info image = {.size = sizeof image};
-  KDL_TRY(kdl_image_get(lib, index, &image));
+  kdl_image_info image = cli_image_at(lib, index);
   printf("%zu ", index);
   cli_text_print(image.arch.length ? image.arch : unknown, " ");
   char room[CLI_IMAGE_KIND_ROOM];
@@ -30,9 +29,8 @@ static kdl_status print_json(const cli_query *query, const kdl_choice *choice) {
   cli_json_begin_object(&json);
   cli_json_put_text(&json, "file", query->input->name);
   cli_json_put_text(&json, "kernel", query->kernel);
-  if (choice) {
+  if (choice)
     cli_json_put_text(&json, "device", choice->device);
-  }
   cli_json_put_known(&json, "image", choice, choice ? choice->image : 0);
   if (choice) {
     cli_json_put_text(&json, "image_kind", kdl_image_kind_name(choice->kind));
@@ -46,25 +44,23 @@ static kdl_status print_json(const cli_query *query, const kdl_choice *choice) {
   return cli_output_flush();
 }
 
-static kdl_status find_device(const cli_args *args, const cli_query *query,
-                              cli_devices *out_devices) {
-  if (cli_args_has(args, "device"))
-    return cli_devices_given(args, "device", '\0', out_devices);
-  return cli_devices_picked(query->input->lib, query->kernel, &query->opts, out_devices);
+static kdl_status choose(const cli_args *args, const cli_query *query, cli_devices *devices,
+                         kdl_choice *out_choice) {
+  KDL_TRY(cli_kernel_check(query->input, query->kernel));
+  KDL_TRY(cli_args_has(args, "device")
+              ? cli_devices_given(args, "device", '\0', devices)
+              : cli_devices_picked(query->input->lib, query->kernel, &query->opts, devices));
+  kdl_status status = kdl_select(query->input->lib, devices->items[0].device, query->kernel,
+                                 &query->opts, out_choice);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", query->input->name);
+  return status;
 }
 
 static kdl_status which(const cli_args *args, const cli_query *query) {
   cli_devices devices = {.count = 0};
   kdl_choice choice = {.size = sizeof choice};
-  kdl_status status = cli_kernel_check(query->input, query->kernel);
-  if (status == KDL_OK)
-    status = find_device(args, query, &devices);
-  if (status == KDL_OK) {
-    status = kdl_select(query->input->lib, devices.items[0].device, query->kernel, &query->opts,
-                        &choice);
-    if (status != KDL_OK)
-      kdl_error_prefix("%s", query->input->name);
-  }
+  kdl_status status = choose(args, query, &devices, &choice);
   bool as_json = cli_args_has(args, "json");
   if (status == KDL_OK)
     status = as_json ? print_json(query, &choice) : print_image(query->input->lib, choice.image);

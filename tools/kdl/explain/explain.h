@@ -4,10 +4,11 @@
 #ifndef KDL_TOOL_EXPLAIN_H
 #define KDL_TOOL_EXPLAIN_H
 
-#include "base/arena.h"
 #include "cli/input.h"
 #include "cli/json.h"
+#include "cli/memory.h"
 #include "images/choose_for.h"
+#include "images/sequences.h"
 #include "select/coverage.h"
 
 #include <kdl/kdl.h>
@@ -61,8 +62,8 @@ const char *cli_count(size_t number, char room[CLI_COUNT_ROOM]);
  * has a flag, by their place in the ranking. */
 kdl_status cli_explain_groups(const cli_query *query, cli_ranking *ranking, const bool *shown);
 
-/* For people: the device, a table with the reasons, and the outcome. */
-kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking);
+/* For people: `before`, the device, a table with the reasons, and the outcome. */
+kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking, const char *before);
 
 /* The promised object: docs/cli.md. */
 void cli_explain_json(cli_json *json, const cli_query *query, const cli_ranking *ranking);
@@ -80,5 +81,20 @@ kdl_status cli_explain_matrix_json(const cli_query *query, const cli_devices *de
 /* Fails with KDL_NO_MATCH and near names where no image holds the kernel. An image that does not
  * tell may hold it. */
 kdl_status cli_kernel_check(const cli_input *input, const char *kernel);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Recorded sequences                                                                           */
+
+/* Slots, kernels and steps. */
+kdl_status cli_sequence_print(const char *file, const cli_sequence *sequence);
+
+/* A digraph: a node for each launch, copy and fill, an edge where one waits for another, a box
+ * around each loop. */
+void cli_sequence_dot(const cli_sequence *sequence);
+
+/* Parts of both: "64x64x1 items", "copy 16 bytes: x = y+8", "while done". */
+void cli_sequence_put_shape(FILE *out, const kdl_saved *saved, const kdl_saved_launch *launch);
+void cli_sequence_put_copy(FILE *out, const kdl_saved *saved, const kdl_saved_step *step);
+void cli_sequence_put_condition(FILE *out, const kdl_saved *saved, const kdl_operand *condition);
 
 #endif

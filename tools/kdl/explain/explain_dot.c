@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A recorded sequence as a graph in DOT: `kdl explain FILE --dot | dot -Tsvg`. */
-#include "base/array.h"
-#include "base/error.h"
 #include "base/text.h"
-#include "explain/explain_sequence.h"
+#include "explain/explain.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -65,22 +63,12 @@ static void put_edge(const drawing *draw, uint32_t from, uint32_t to) {
   printf("s%" PRIu32 " -> s%" PRIu32 "\n", from, to);
 }
 
-static void draw_node(drawing *draw, uint32_t index, const kdl_saved_step *step) {
-  put_node(draw, index, step);
-  put_edge(draw, draw->last, index);
-  draw->last = index;
-}
-
 /* A branch with nothing in it has no end of its own. */
-static kdl_status end_branch(const drawing *draw, fork_mark *fork) {
+static void end_branch(const drawing *draw, fork_mark *fork) {
   if (draw->last == fork->before)
-    return KDL_OK;
-  uint32_t *ends = kdl_array_grow(fork->ends, fork->count, &fork->capacity, 4, sizeof *ends);
-  if (!ends)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a graph");
-  fork->ends = ends;
-  ends[fork->count++] = draw->last;
-  return KDL_OK;
+    return;
+  fork->ends = xgrow(fork->ends, fork->count, &fork->capacity, 4, sizeof *fork->ends);
+  fork->ends[fork->count++] = draw->last;
 }
 
 /* Several ends meet in a point, so that there are no more edges than steps. */
@@ -95,21 +83,20 @@ static void draw_join(drawing *draw, uint32_t index, const fork_mark *fork) {
   draw->last = index;
 }
 
-static kdl_status draw_mark(drawing *draw, uint32_t index, kdl_step_kind kind) {
+static void draw_mark(drawing *draw, uint32_t index, kdl_step_kind kind) {
   if (kind == KDL_STEP_FORK) {
     draw->forks[draw->fork_count].before = draw->last;
     draw->forks[draw->fork_count++].count = 0;
-    return KDL_OK;
+    return;
   }
   fork_mark *fork = &draw->forks[draw->fork_count - 1];
-  KDL_TRY(end_branch(draw, fork));
+  end_branch(draw, fork);
   if (kind == KDL_STEP_BRANCH) {
     draw->last = fork->before;
-    return KDL_OK;
+  } else {
+    --draw->fork_count;
+    draw_join(draw, index, fork);
   }
-  --draw->fork_count;
-  draw_join(draw, index, fork);
-  return KDL_OK;
 }
 
 static void begin_loop(drawing *draw, uint32_t index, const kdl_operand *condition) {
@@ -122,36 +109,36 @@ static void begin_loop(drawing *draw, uint32_t index, const kdl_operand *conditi
   fputs("\"\n", stdout);
 }
 
-static kdl_status draw_step(drawing *draw, uint32_t index, const kdl_saved_step *step) {
+static void draw_step(drawing *draw, uint32_t index, const kdl_saved_step *step) {
   switch (step->kind) {
   case KDL_STEP_LAUNCH:
   case KDL_STEP_COPY:
   case KDL_STEP_FILL:
-    draw_node(draw, index, step);
-    return KDL_OK;
+    put_node(draw, index, step);
+    put_edge(draw, draw->last, index);
+    draw->last = index;
+    break;
   case KDL_STEP_WHILE:
     begin_loop(draw, index, step->of.condition);
-    return KDL_OK;
+    break;
   case KDL_STEP_END:
     --draw->loops;
     indent(draw);
     puts("}");
-    return KDL_OK;
+    break;
   default:
-    return draw_mark(draw, index, step->kind);
+    draw_mark(draw, index, step->kind);
   }
 }
 
-kdl_status cli_sequence_dot(const cli_sequence *sequence) {
+void cli_sequence_dot(const cli_sequence *sequence) {
   drawing draw = {.saved = &sequence->saved, .last = NOTHING};
-  kdl_status status = KDL_OK;
   fputs("digraph \"", stdout);
   put_name(sequence->name);
   fputs("\" {\n  node [shape=box]\n", stdout);
-  for (uint32_t i = 0; i < sequence->saved.step_count && status == KDL_OK; ++i)
-    status = draw_step(&draw, i, &sequence->saved.steps[i]);
+  for (uint32_t i = 0; i < sequence->saved.step_count; ++i)
+    draw_step(&draw, i, &sequence->saved.steps[i]);
   puts("}");
   for (size_t i = 0; i < KDL_LIMIT_FORKS; ++i)
     free(draw.forks[i].ends);
-  return status;
 }

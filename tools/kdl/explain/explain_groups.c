@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/text.h"
 #include "explain/explain.h"
+#include "images/kinds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,12 +31,9 @@ static const char *outcome_of(const kdl_verdict *verdict) {
 }
 
 static int compare_groups(const member *a, const member *b) {
-  size_t shorter = a->arch.length < b->arch.length ? a->arch.length : b->arch.length;
   if (a->kind != b->kind)
     return a->kind < b->kind ? -1 : 1;
-  int order = memcmp(a->arch.data, b->arch.data, shorter);
-  if (order == 0)
-    order = (a->arch.length > b->arch.length) - (a->arch.length < b->arch.length);
+  int order = kdl_text_compare(a->arch, b->arch);
   if (order == 0)
     order = a->verdict->eligible - b->verdict->eligible;
   return order ? order : strcmp(outcome_of(a->verdict), outcome_of(b->verdict));
@@ -58,14 +56,12 @@ static size_t list_members(const cli_query *query, const cli_ranking *ranking, c
                            member *members) {
   size_t count = 0;
   for (size_t i = 0; i < ranking->count; ++i) {
-    kdl_image_info image = {.size = sizeof image};
     if (!shown[i])
       continue;
-    kdl_image_get(query->input->lib, ranking->items[i].image, &image);
+    kdl_image_info image = cli_image_at(query->input->lib, ranking->items[i].image);
     members[count++] = (member){&ranking->items[i], image.arch, image.module, image.kind};
   }
-  if (count)
-    qsort(members, count, sizeof *members, compare_members);
+  qsort(members, count, sizeof *members, compare_members);
   return count;
 }
 
@@ -82,8 +78,7 @@ static size_t make_groups(const member *members, size_t count, group *groups) {
     if (members[i].verdict->place < at->first->place)
       at->first = members[i].verdict;
   }
-  if (made)
-    qsort(groups, made, sizeof *groups, compare_places);
+  qsort(groups, made, sizeof *groups, compare_places);
   return made;
 }
 
@@ -96,10 +91,9 @@ static void add_group(cli_table *table, cli_ranking *ranking, const group *at) {
   cli_table_add(table, kdl_text_of(cli_count(at->images, room)));
   cli_table_add(table, kdl_text_of(cli_count(at->modules, room)));
   cli_table_add(table, kdl_text_of(first->eligible ? first->fit : ""));
-  for (size_t i = 0; i < first->reason_count; ++i) {
-    const char *label = kdl_arena_format(&ranking->arena, "%s:", first->reasons[i].code);
-    cli_table_add_line(table, label, kdl_text_of(first->reasons[i].words));
-  }
+  for (size_t i = 0; i < first->reason_count; ++i)
+    cli_table_add_line(table, xarena_format(&ranking->arena, "%s:", first->reasons[i].code),
+                       kdl_text_of(first->reasons[i].words));
 }
 
 static kdl_status print_groups(cli_ranking *ranking, const group *groups, size_t count) {
@@ -115,15 +109,10 @@ static kdl_status print_groups(cli_ranking *ranking, const group *groups, size_t
 }
 
 kdl_status cli_explain_groups(const cli_query *query, cli_ranking *ranking, const bool *shown) {
-  member *members = calloc(ranking->count + 1, sizeof *members);
-  group *groups = calloc(ranking->count + 1, sizeof *groups);
-  kdl_status status = KDL_OK;
-  if (members && groups) {
-    size_t count = list_members(query, ranking, shown, members);
-    status = print_groups(ranking, groups, make_groups(members, count, groups));
-  } else {
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", ranking->count);
-  }
+  member *members = xcalloc(ranking->count, sizeof *members);
+  group *groups = xcalloc(ranking->count, sizeof *groups);
+  size_t count = list_members(query, ranking, shown, members);
+  kdl_status status = print_groups(ranking, groups, make_groups(members, count, groups));
   free(members);
   free(groups);
   return status;

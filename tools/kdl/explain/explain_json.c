@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/error.h"
 #include "explain/explain.h"
+#include "images/kinds.h"
 #include "select/ranking.h"
 
 #include <stdio.h>
@@ -24,8 +26,7 @@ static void put_fixes(cli_json *json, const kdl_verdict *verdict) {
 }
 
 static void put_image(cli_json *json, const cli_query *query, const kdl_verdict *verdict) {
-  kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(query->input->lib, verdict->image, &image);
+  kdl_image_info image = cli_image_at(query->input->lib, verdict->image);
   cli_json_begin_object(json);
   cli_json_put_number(json, "index", verdict->image);
   cli_json_put_number(json, "module", image.module);
@@ -78,14 +79,13 @@ void cli_explain_json(cli_json *json, const cli_query *query, const cli_ranking 
 kdl_status cli_explain_matrix_json(const cli_query *query, const cli_devices *devices,
                                    bool *out_fits) {
   cli_json json = {.file = stdout};
-  kdl_status status = KDL_OK;
   cli_json_begin_object(&json);
   cli_json_put_text(&json, "kernel", query->kernel);
   cli_json_put_text(&json, "policy", kdl_policy_name(query->opts.policy));
   cli_json_put_array(&json, "devices");
-  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < devices->count; ++i) {
     cli_ranking ranking;
-    status = cli_ranking_make(query, devices->items[i].device, &ranking);
+    kdl_status status = cli_ranking_make(query, devices->items[i].device, &ranking);
     if (status == KDL_OK) {
       cli_json_begin_object(&json);
       cli_json_put_text(&json, "name", devices->items[i].name);
@@ -95,8 +95,9 @@ kdl_status cli_explain_matrix_json(const cli_query *query, const cli_devices *de
       *out_fits |= ranking.fits;
     }
     cli_ranking_free(&ranking);
+    KDL_TRY(status);
   }
   cli_json_end_array(&json);
   cli_json_end_object(&json);
-  return status;
+  return KDL_OK;
 }

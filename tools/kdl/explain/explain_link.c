@@ -7,7 +7,6 @@
 #include "explain/explain.h"
 #include "link/link.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,19 +40,12 @@ static const cli_column columns[] = {
     {.title = "TAG", .shrinks = 3},
 };
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 static void add_candidate(cli_table *table, const kdl_link_ukernel *ukernel,
                           const kdl_link_candidate *its) {
-  char number[24];
-  snprintf(number, sizeof number, "%" PRIu64, its->image);
   cli_table_add(table, kdl_text_of(its->chosen ? "*" : its->words[0] ? "." : "+"));
   cli_table_add(table, kdl_text_of(ukernel->symbol));
-  cli_table_add(table, kdl_text_of(base_name(its->library)));
-  cli_table_add(table, kdl_text_of(number));
+  cli_table_add(table, kdl_text_of(basename(its->library)));
+  cli_table_add_number(table, its->image);
   cli_table_add(table, kdl_text_of(its->arch));
   cli_table_add(table, kdl_text_of(its->tag));
   if (its->words[0])

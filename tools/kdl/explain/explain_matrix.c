@@ -26,32 +26,9 @@ typedef struct {
 
 enum { fixed_columns = 3 };
 
-static bool make_room(matrix *m) {
-  size_t devices = m->devices->count;
-  m->marks = malloc(devices * m->image_count + 1);
-  m->archs = calloc(devices + 1, sizeof *m->archs);
-  m->outcomes = calloc(devices + 1, sizeof *m->outcomes);
-  m->titles = calloc(m->image_count + 1, sizeof *m->titles);
-  return m->marks && m->archs && m->outcomes && m->titles;
-}
-
-static void free_matrix(matrix *m) {
-  free(m->marks);
-  free(m->archs);
-  free(m->outcomes);
-  free(m->titles);
-  kdl_arena_free(&m->arena);
-}
-
 /* The processor alone: settings and features would take the room of many images. */
 static const char *arch_of(matrix *m, const kdl_device_info *device) {
-  return kdl_arena_format(&m->arena, "%.*s", (int)strcspn(device->arch, ":+"), device->arch);
-}
-
-static char mark_of(const kdl_verdict *verdict) {
-  if (verdict->chosen)
-    return '*';
-  return verdict->eligible ? '+' : '.';
+  return xarena_format(&m->arena, "%.*s", (int)strcspn(device->arch, ":+"), device->arch);
 }
 
 static const char *outcome_of(matrix *m, const cli_ranking *ranking) {
@@ -60,14 +37,13 @@ static const char *outcome_of(matrix *m, const cli_ranking *ranking) {
   const kdl_verdict *first = &ranking->items[0];
   const kdl_coverage *coverage = &ranking->coverage;
   if (!first->eligible)
-    return kdl_arena_format(&m->arena, "none: %s", first->reasons[0].code);
+    return xarena_format(&m->arena, "none: %s", first->reasons[0].code);
   if (!ranking->chosen)
-    return kdl_arena_format(&m->arena, "%zu of %zu modules", coverage->modules_run,
-                            coverage->modules);
+    return xarena_format(&m->arena, "%zu of %zu modules", coverage->modules_run, coverage->modules);
   if (ranking->fits)
-    return kdl_arena_format(&m->arena, "%zu, %s", ranking->chosen->image, ranking->chosen->fit);
-  return kdl_arena_format(&m->arena, "%zu, %s; %zu of %zu kernels", ranking->chosen->image,
-                          ranking->chosen->fit, coverage->kernels_run, coverage->kernels);
+    return xarena_format(&m->arena, "%zu, %s", ranking->chosen->image, ranking->chosen->fit);
+  return xarena_format(&m->arena, "%zu, %s; %zu of %zu kernels", ranking->chosen->image,
+                       ranking->chosen->fit, coverage->kernels_run, coverage->kernels);
 }
 
 static kdl_status fill_row(matrix *m, size_t row, bool *out_fits) {
@@ -75,13 +51,15 @@ static kdl_status fill_row(matrix *m, size_t row, bool *out_fits) {
   cli_ranking ranking;
   kdl_status status = cli_ranking_make(query, m->devices->items[row].device, &ranking);
   if (status == KDL_OK) {
-    for (size_t i = 0; i < ranking.count; ++i)
-      m->marks[row * m->image_count + ranking.items[i].image] = mark_of(&ranking.items[i]);
+    for (size_t i = 0; i < ranking.count; ++i) {
+      const kdl_verdict *verdict = &ranking.items[i];
+      m->marks[row * m->image_count + verdict->image] = verdict->chosen     ? '*'
+                                                        : verdict->eligible ? '+'
+                                                                            : '.';
+    }
     m->archs[row] = arch_of(m, &ranking.about);
     m->outcomes[row] = outcome_of(m, &ranking);
     *out_fits |= ranking.fits;
-    if (!m->archs[row] || !m->outcomes[row])
-      status = kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
   }
   cli_ranking_free(&ranking);
   return status;
@@ -116,8 +94,7 @@ static kdl_status print_images(const matrix *m) {
   }
   cli_table *table = cli_table_create(columns, plain_count + count);
   for (size_t i = 0; i < m->image_count; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(m->query->input->lib, i, &image);
+    kdl_image_info image = cli_image_at(m->query->input->lib, i);
     cli_table_add(table, kdl_text_of(m->titles[i]));
     char room[CLI_IMAGE_KIND_ROOM], arch[CLI_SHORT + 1];
     cli_table_add(table, kdl_text_of(cli_image_kind_name(&image, room)));
@@ -131,31 +108,23 @@ static kdl_status print_images(const matrix *m) {
 }
 
 /* The table with the columns of images [from, to). */
-static kdl_status print_block(const matrix *m, size_t from, size_t to) {
+static kdl_status print_block(matrix *m, size_t from, size_t to) {
   size_t count = to - from + fixed_columns;
-  cli_column *columns = calloc(count, sizeof *columns);
-  cli_table *table = columns ? cli_table_create(columns, count) : NULL;
-  kdl_status status = KDL_OK;
-  if (table) {
-    columns[0] = (cli_column){.title = "DEVICE", .shrinks = 1};
-    columns[1] = (cli_column){.title = "ARCH", .shrinks = 2, .tint = "36"};
+  cli_column *columns = xarena_alloc(&m->arena, count * sizeof *columns);
+  cli_table *table = cli_table_create(columns, count);
+  columns[0] = (cli_column){.title = "DEVICE", .shrinks = 1};
+  columns[1] = (cli_column){.title = "ARCH", .shrinks = 2, .tint = "36"};
+  for (size_t i = from; i < to; ++i)
+    columns[i - from + 2] = (cli_column){.title = m->titles[i], .right = true};
+  columns[count - 1] = (cli_column){.title = "CHOSEN"};
+  for (size_t row = 0; row < m->devices->count; ++row) {
+    cli_table_add(table, kdl_text_of(m->devices->items[row].name));
+    cli_table_add(table, kdl_text_of(m->archs[row]));
     for (size_t i = from; i < to; ++i)
-      columns[i - from + 2] = (cli_column){.title = m->titles[i], .right = true};
-    columns[count - 1] = (cli_column){.title = "CHOSEN"};
-    for (size_t row = 0; row < m->devices->count; ++row) {
-      cli_table_add(table, kdl_text_of(m->devices->items[row].name));
-      cli_table_add(table, kdl_text_of(m->archs[row]));
-      for (size_t i = from; i < to; ++i)
-        cli_table_add(table, (kdl_string){&m->marks[row * m->image_count + i], 1});
-      cli_table_add(table, kdl_text_of(m->outcomes[row]));
-    }
-    status = cli_table_print(table);
-  } else {
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+      cli_table_add(table, (kdl_string){&m->marks[row * m->image_count + i], 1});
+    cli_table_add(table, kdl_text_of(m->outcomes[row]));
   }
-  cli_table_destroy(table);
-  free(columns);
-  return status;
+  return cli_table_finish(table);
 }
 
 /* How many images' columns a line has room for beside the device and the outcome. */
@@ -168,16 +137,15 @@ static size_t block_size(const matrix *m) {
   return width > beside + each ? (width - beside) / each : 1;
 }
 
-static kdl_status print_matrix(const matrix *m) {
-  kdl_status status = print_images(m);
+static kdl_status print_matrix(matrix *m) {
+  KDL_TRY(print_images(m));
   size_t step = block_size(m);
-  for (size_t from = 0; from < m->image_count && status == KDL_OK; from += step) {
+  for (size_t from = 0; from < m->image_count; from += step) {
     putchar('\n');
-    status = print_block(m, from, from + step < m->image_count ? from + step : m->image_count);
+    KDL_TRY(print_block(m, from, from + step < m->image_count ? from + step : m->image_count));
   }
-  if (status == KDL_OK)
-    puts("\n* chosen   + would do   . refused");
-  return status;
+  puts("\n* chosen   + would do   . refused");
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -197,9 +165,8 @@ static kdl_status add_coverage(matrix *m, cli_table *table, size_t row, bool *ou
   const cli_device *device = &m->devices->items[row];
   KDL_TRY(kdl_device_cover(device->device, m->query->inventory, &coverage, &route));
   KDL_TRY(kdl_device_route_get(device->device, route, &about));
-  const char *arch = arch_of(m, &about);
   cli_table_add(table, kdl_text_of(device->name));
-  cli_table_add(table, kdl_text_of(arch ? arch : ""));
+  cli_table_add(table, kdl_text_of(arch_of(m, &about)));
   add_share(table, coverage.modules_run, coverage.modules);
   add_share(table, coverage.kernels_run, coverage.kernels);
   *out_fits |= coverage.is_complete;
@@ -217,11 +184,9 @@ static kdl_status add_choice(matrix *m, cli_table *table, size_t row, bool *out_
   const cli_device *device = &m->devices->items[row];
   kdl_status status = cli_ranking_make(m->query, device->device, &ranking);
   if (status == KDL_OK) {
-    const char *arch = arch_of(m, &ranking.about);
-    const char *outcome = outcome_of(m, &ranking);
     cli_table_add(table, kdl_text_of(device->name));
-    cli_table_add(table, kdl_text_of(arch ? arch : ""));
-    cli_table_add(table, kdl_text_of(outcome ? outcome : ""));
+    cli_table_add(table, kdl_text_of(arch_of(m, &ranking.about)));
+    cli_table_add(table, kdl_text_of(outcome_of(m, &ranking)));
     *out_fits |= ranking.fits;
   }
   cli_ranking_free(&ranking);
@@ -247,22 +212,26 @@ static kdl_status print_devices(matrix *m, bool *out_fits) {
   return status;
 }
 
+/* A column for each image. */
+static kdl_status print_all(matrix *m, bool *out_fits) {
+  size_t devices = m->devices->count;
+  m->marks = xarena_alloc(&m->arena, devices * m->image_count + 1);
+  m->archs = xarena_alloc(&m->arena, (devices + 1) * sizeof *m->archs);
+  m->outcomes = xarena_alloc(&m->arena, (devices + 1) * sizeof *m->outcomes);
+  m->titles = xarena_alloc(&m->arena, (m->image_count + 1) * sizeof *m->titles);
+  m->titles[0][0] = '\0';
+  for (size_t i = 0; i < m->image_count; ++i)
+    snprintf(m->titles[i], sizeof m->titles[i], "%zu", i);
+  for (size_t i = 0; i < devices; ++i)
+    KDL_TRY(fill_row(m, i, out_fits));
+  return print_matrix(m);
+}
+
 kdl_status cli_explain_matrix(const cli_query *query, const cli_devices *devices, bool *out_fits) {
   matrix m = {
       .query = query, .devices = devices, .image_count = kdl_image_count(query->input->lib)};
-  if (cli_query_sums_up(query, m.image_count)) {
-    kdl_status status = print_devices(&m, out_fits);
-    free_matrix(&m);
-    return status;
-  }
-  kdl_status status =
-      make_room(&m) ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
-  for (size_t i = 0; i < m.image_count && status == KDL_OK; ++i)
-    snprintf(m.titles[i], sizeof m.titles[i], "%zu", i);
-  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i)
-    status = fill_row(&m, i, out_fits);
-  if (status == KDL_OK)
-    status = print_matrix(&m);
-  free_matrix(&m);
+  bool sums_up = cli_query_sums_up(query, m.image_count);
+  kdl_status status = sums_up ? print_devices(&m, out_fits) : print_all(&m, out_fits);
+  kdl_arena_free(&m.arena);
   return status;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A recorded sequence for people: its slots, its kernels, and its steps in their order. */
-#include "explain/explain_sequence.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/text.h"
@@ -12,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *kind_name(kdl_slot_kind kind) {
-  static const char *const names[] = {"", "buffer", "scalar", "items", "host"};
-  return names[kind];
-}
-
 static kdl_status print_slots(const kdl_saved *saved) {
   static const cli_column columns[] = {
       {.title = "#", .right = true},
@@ -24,15 +18,17 @@ static kdl_status print_slots(const kdl_saved *saved) {
       {.title = "KIND"},
       {.title = "BYTES", .right = true},
   };
+  static const char *const kinds[] = {"", "buffer", "scalar", "items", "host"};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  char number[24], name[CLI_SLOT_ROOM];
+  char name[CLI_SLOT_ROOM];
   for (uint32_t i = 0; i < saved->slot_count; ++i) {
-    snprintf(number, sizeof number, "%" PRIu32, i + 1);
-    cli_table_add(table, kdl_text_of(number));
+    cli_table_add_number(table, i + 1);
     cli_table_add(table, kdl_text_of(cli_slot_name(saved, i + 1, name)));
-    cli_table_add(table, kdl_text_of(kind_name(saved->slots[i].kind)));
-    snprintf(number, sizeof number, "%" PRIu64, saved->slots[i].bytes);
-    cli_table_add(table, kdl_text_of(saved->slots[i].kind == KDL_SLOT_ITEMS ? "" : number));
+    cli_table_add(table, kdl_text_of(kinds[saved->slots[i].kind]));
+    if (saved->slots[i].kind == KDL_SLOT_ITEMS)
+      cli_table_add(table, KDL_TEXT(""));
+    else
+      cli_table_add_number(table, saved->slots[i].bytes);
   }
   return cli_table_finish(table);
 }
@@ -54,20 +50,16 @@ static kdl_status print_kernels(const kdl_saved *saved) {
       {.title = "TILE"},
       {.title = "LIBRARY", .shrinks = 2},
   };
-  uint32_t *launches = calloc((size_t)saved->kernel_count + 1, sizeof *launches);
-  if (!launches)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %" PRIu32 " kernels", saved->kernel_count);
+  uint32_t *launches = xcalloc(saved->kernel_count, sizeof *launches);
   for (uint32_t i = 0; i < saved->step_count; ++i) {
     if (saved->steps[i].kind == KDL_STEP_LAUNCH)
       ++launches[saved->steps[i].of.launch->kernel];
   }
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  char number[24];
   for (uint32_t i = 0; i < saved->kernel_count; ++i) {
     const kdl_saved_kernel *kernel = &saved->kernels[i];
-    snprintf(number, sizeof number, "%" PRIu32, launches[i]);
     cli_table_add(table, kernel->name);
-    cli_table_add(table, kdl_text_of(number));
+    cli_table_add_number(table, launches[i]);
     cli_table_add(table, kernel->sig);
     add_extent(table, kernel->block);
     add_extent(table, kernel->tile);
@@ -214,7 +206,8 @@ kdl_status cli_sequence_print(const char *file, const cli_sequence *sequence) {
   cli_text_print(kdl_text_of(file), "");
   printf(": launches: %" PRIu32 ", kernels: %" PRIu32 ", steps: %" PRIu32 ", slots: %" PRIu32 "\n",
          saved->launch_count, saved->kernel_count, saved->step_count, saved->slot_count);
-  KDL_TRY(saved->slot_count ? print_slots(saved) : KDL_OK);
+  if (saved->slot_count)
+    KDL_TRY(print_slots(saved));
   if (saved->kernel_count)
     KDL_TRY(print_kernels(saved));
   print_steps(saved);

@@ -40,14 +40,6 @@ static void say(const char *label, const char *text, const char *more) {
   putchar('\n');
 }
 
-static void print_query(const cli_query *query, const cli_ranking *ranking) {
-  say("device", ranking->about.label, ranking->about.name);
-  say("kernel", query->kernel ? query->kernel : "any", "");
-  say("policy", kdl_policy_name(query->opts.policy), "");
-  if (query->opts.variant_tag)
-    say("tag", query->opts.variant_tag, "");
-}
-
 static unsigned what_to_show(const cli_query *query, const cli_ranking *ranking) {
   unsigned show = query->module_count > 1 ? show_module : 0;
   for (size_t i = 0; i < ranking->count; ++i) {
@@ -59,31 +51,25 @@ static unsigned what_to_show(const cli_query *query, const cli_ranking *ranking)
   return show;
 }
 
-static void add_number(cli_table *table, uint64_t number) {
-  char digits[24];
-  snprintf(digits, sizeof digits, "%" PRIu64, number);
-  cli_table_add(table, kdl_text_of(digits));
-}
-
 static void add_row(cli_table *table, const cli_query *query, cli_ranking *ranking,
                     const kdl_verdict *verdict, unsigned show) {
   kdl_image_info image = {.size = sizeof image};
   const kdl_string *tag = kdl_image_value(query->input->lib, verdict->image, "variant_tag");
   kdl_image_get(query->input->lib, verdict->image, &image);
   cli_table_add(table, kdl_text_of(verdict->chosen ? "*" : verdict->eligible ? "+" : "."));
-  add_number(table, verdict->image);
+  cli_table_add_number(table, verdict->image);
   if (show & show_module)
-    add_number(table, image.module);
+    cli_table_add_number(table, image.module);
   char room[CLI_IMAGE_KIND_ROOM], arch[CLI_SHORT + 1];
   cli_table_add(table, kdl_text_of(cli_image_kind_name(&image, room)));
   cli_table_add(table, cli_text_short(image.arch, arch));
   if (show & show_priority)
-    add_number(table, verdict->priority);
+    cli_table_add_number(table, verdict->priority);
   if (show & show_tag)
     cli_table_add(table, tag ? *tag : (kdl_string){"", 0});
   cli_table_add(table, kdl_text_of(verdict->eligible ? verdict->fit : ""));
   for (size_t i = 0; i < verdict->reason_count; ++i)
-    cli_table_add_line(table, kdl_arena_format(&ranking->arena, "%s:", verdict->reasons[i].code),
+    cli_table_add_line(table, xarena_format(&ranking->arena, "%s:", verdict->reasons[i].code),
                        kdl_text_of(verdict->reasons[i].words));
 }
 
@@ -105,24 +91,20 @@ static kdl_status print_images(const cli_query *query, cli_ranking *ranking, con
 
 /* All images, or where they are many, those that may hold the kernel. */
 static kdl_status print_ranking(const cli_query *query, cli_ranking *ranking) {
-  bool *shown = calloc(ranking->count + 1, sizeof *shown);
+  bool *shown = xarena_alloc(&ranking->arena, ranking->count * sizeof *shown);
   size_t count = 0;
-  if (!shown)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", ranking->count);
   for (size_t i = 0; i < ranking->count; ++i) {
     shown[i] =
         !cli_query_sums_up(query, ranking->count) || !cli_verdict_lacks_kernel(&ranking->items[i]);
     count += shown[i];
   }
-  kdl_status status = cli_query_sums_up(query, count) ? cli_explain_groups(query, ranking, shown)
-                                                      : print_images(query, ranking, shown);
-  free(shown);
+  KDL_TRY(cli_query_sums_up(query, count) ? cli_explain_groups(query, ranking, shown)
+                                          : print_images(query, ranking, shown));
   char room[CLI_COUNT_ROOM];
-  if (status == KDL_OK && count < ranking->count)
+  if (count < ranking->count)
     printf("%s images do not hold the kernel\n", cli_count(ranking->count - count, room));
-  if (status == KDL_OK)
-    putchar('\n');
-  return status;
+  putchar('\n');
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -180,8 +162,7 @@ static void print_coverage(const kdl_coverage *coverage) {
 /* "chosen  image 0 (cubin sm_90a), exact", or the nearest image and what would help. */
 static void print_choice(const cli_query *query, const cli_ranking *ranking) {
   const kdl_verdict *first = ranking->chosen ? ranking->chosen : &ranking->items[0];
-  kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(query->input->lib, first->image, &image);
+  kdl_image_info image = cli_image_at(query->input->lib, first->image);
   char text[512], kind[CLI_IMAGE_KIND_ROOM], room[CLI_SHORT + 1];
   kdl_out out = {text, sizeof text, 0};
   kdl_string arch = cli_text_short(image.arch, room);
@@ -209,10 +190,16 @@ static void print_outcome(const cli_query *query, const cli_ranking *ranking) {
     print_coverage(&ranking->coverage);
 }
 
-kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking) {
-  print_query(query, ranking);
+kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking, const char *before) {
+  fputs(before, stdout);
+  say("device", ranking->about.label, ranking->about.name);
+  say("kernel", query->kernel ? query->kernel : "any", "");
+  say("policy", kdl_policy_name(query->opts.policy), "");
+  if (query->opts.variant_tag)
+    say("tag", query->opts.variant_tag, "");
   putchar('\n');
-  KDL_TRY(ranking->count ? print_ranking(query, ranking) : KDL_OK);
+  if (ranking->count)
+    KDL_TRY(print_ranking(query, ranking));
   print_outcome(query, ranking);
   return cli_explain_link(query, ranking);
 }

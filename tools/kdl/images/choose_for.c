@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "cli/memory.h"
 #include "device/named.h"
 #include "select/ranking.h"
 #include "system/environment.h"
@@ -48,14 +49,9 @@ void cli_devices_free(cli_devices *devices) {
   kdl_arena_free(&devices->arena);
 }
 
-static kdl_status add(cli_devices *devices, const char *name, kdl_device *device) {
-  cli_device *items = realloc(devices->items, (devices->count + 1) * sizeof *items);
-  if (items)
-    devices->items = items;
-  if (!items || !name)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu devices", devices->count + 1);
+static void add(cli_devices *devices, const char *name, kdl_device *device) {
+  devices->items = xreallocarray(devices->items, devices->count + 1, sizeof *devices->items);
   devices->items[devices->count++] = (cli_device){.name = name, .device = device};
-  return KDL_OK;
 }
 
 static size_t find_separator(const char *text, char separator) {
@@ -70,22 +66,16 @@ static size_t find_separator(const char *text, char separator) {
   return at;
 }
 
-static kdl_status add_given(cli_devices *devices, const char *option, const char *text,
-                            size_t length) {
+static kdl_status add_found(cli_devices *devices, const char *name) {
   kdl_device *device;
-  kdl_string name = kdl_arena_string(&devices->arena, text, length);
-  if (!name.data)
-    return add(devices, NULL, NULL);
-  kdl_status status = kdl_device_find(name.data, &device);
-  if (status != KDL_OK)
-    kdl_error_prefix("--%s", option);
-  return status == KDL_OK ? add(devices, name.data, device) : status;
+  KDL_TRY(kdl_device_find(name, &device));
+  add(devices, name, device);
+  return KDL_OK;
 }
 
-static kdl_status add_here(cli_devices *devices) {
+static void add_here(cli_devices *devices) {
   for (size_t i = 0; i < kdl_device_count(); ++i)
-    KDL_TRY(add(devices, kdl_arena_format(&devices->arena, "%zu", i), kdl_device_at(i)));
-  return KDL_OK;
+    add(devices, xarena_format(&devices->arena, "%zu", i), kdl_device_at(i));
 }
 
 kdl_status cli_devices_given(const cli_args *args, const char *option, char separator,
@@ -93,20 +83,25 @@ kdl_status cli_devices_given(const cli_args *args, const char *option, char sepa
   *out_devices = (cli_devices){.count = 0};
   size_t cursor = 0;
   const char *text;
-  kdl_status status = KDL_OK;
-  while (status == KDL_OK && (text = cli_args_next(args, option, &cursor))) {
-    for (bool more = true; more && status == KDL_OK;) {
+  while ((text = cli_args_next(args, option, &cursor))) {
+    for (bool more = true; more;) {
       size_t length = separator ? find_separator(text, separator) : strlen(text);
-      bool is_here = separator && kdl_text_is((kdl_string){text, length}, "native");
+      kdl_string name = xarena_string(&out_devices->arena, text, length);
+      bool is_here = separator && kdl_text_is(name, "native");
       size_t before = out_devices->count;
-      status = is_here ? add_here(out_devices) : add_given(out_devices, option, text, length);
-      for (size_t i = before; is_here && i < out_devices->count; ++i)
-        out_devices->items[i].is_native = true;
+      if (is_here) {
+        add_here(out_devices);
+      } else if (add_found(out_devices, name.data) != KDL_OK) {
+        kdl_error_prefix("--%s", option);
+        return kdl_error_status();
+      }
+      for (size_t i = before; i < out_devices->count; ++i)
+        out_devices->items[i].is_native = is_here;
       more = text[length] != '\0';
       text += length + more;
     }
   }
-  return status;
+  return KDL_OK;
 }
 
 bool cli_devices_may_pass(const cli_devices *devices, size_t index, size_t served) {
@@ -138,25 +133,20 @@ kdl_status cli_fail_unserved(kdl_library *lib, const cli_device *device, const c
 
 kdl_status cli_devices_one(const char *text, cli_devices *out_devices) {
   *out_devices = (cli_devices){.count = 0};
-  kdl_device *device;
-  kdl_status status = kdl_device_find(text, &device);
-  return status == KDL_OK ? add(out_devices, text, device) : status;
+  return add_found(out_devices, text);
 }
 
-kdl_status cli_devices_here(cli_devices *out_devices) {
+void cli_devices_here(cli_devices *out_devices) {
   *out_devices = (cli_devices){.count = 0};
-  return add_here(out_devices);
+  add_here(out_devices);
 }
 
 kdl_status cli_devices_named(cli_devices *out_devices) {
   const kdl_named_device *named;
   *out_devices = (cli_devices){.count = 0};
   for (size_t i = 0; (named = kdl_named_device_at(i)); ++i) {
-    kdl_device *device;
-    if (!named->is_typical)
-      continue;
-    KDL_TRY(kdl_device_find(named->name, &device));
-    KDL_TRY(add(out_devices, named->name, device));
+    if (named->is_typical)
+      KDL_TRY(add_found(out_devices, named->name));
   }
   return KDL_OK;
 }
@@ -166,9 +156,10 @@ kdl_status cli_devices_picked(kdl_library *lib, const char *kernel, const kdl_se
   *out_devices = (cli_devices){.count = 0};
   kdl_device *device;
   kdl_status status = kdl_device_for(lib, kernel, opts, &device);
-  if (status == KDL_NO_MATCH && !kdl_environment("KDL_DEVICE") && kdl_device_count()) {
+  if (status == KDL_NO_MATCH && !kdl_environment("KDL_DEVICE") && kdl_device_count())
     device = kdl_device_at(0);
-    status = KDL_OK;
-  }
-  return status == KDL_OK ? add(out_devices, "", device) : status;
+  else if (status != KDL_OK)
+    return status;
+  add(out_devices, "", device);
+  return KDL_OK;
 }

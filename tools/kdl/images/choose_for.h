@@ -56,7 +56,7 @@ kdl_status cli_fail_unserved(kdl_library *lib, const cli_device *device, const c
 kdl_status cli_devices_one(const char *text, cli_devices *out_devices);
 
 /* Every device of this machine, and every device with a name. */
-kdl_status cli_devices_here(cli_devices *out_devices);
+void cli_devices_here(cli_devices *out_devices);
 kdl_status cli_devices_named(cli_devices *out_devices);
 
 /* The one that would be picked for a kernel, or where none has an image the first. `kernel` may be

@@ -25,12 +25,11 @@ typedef struct cli_holdings {
   size_t count;
 } cli_holdings;
 
-/* Notes that an image holds a kernel, whose name must outlive the holdings. False when out of
- * memory. */
-bool cli_holdings_add(cli_holdings *holdings, kdl_string kernel, size_t image);
+/* Notes that an image holds a kernel, whose name must outlive the holdings. */
+void cli_holdings_add(cli_holdings *holdings, kdl_string kernel, size_t image);
 
-/* Called once after all were added; false when out of memory. */
-bool cli_holdings_finish(cli_holdings *holdings);
+/* Called once after all were added. */
+void cli_holdings_finish(cli_holdings *holdings);
 
 /* NULL where no image holds it. */
 const cli_held *cli_holdings_find(const cli_holdings *holdings, kdl_string kernel);

@@ -2,6 +2,7 @@
 #include "images/keep_for.h"
 
 #include "base/error.h"
+#include "cli/memory.h"
 #include "cli/report.h"
 #include "images/choose_for.h"
 #include "images/holdings.h"
@@ -58,16 +59,13 @@ static bool has_link_inputs_only(const kdl_catalog *catalog) {
   return true;
 }
 
-/* Whether nothing but a linker stands between the image and the device. */
-static bool fits_once_linked(const kdl_verdict *verdict) {
-  return verdict->reason_count == 1 && strcmp(verdict->reasons[0].code, "relocatable") == 0;
-}
-
 static int keep(void *user, const kdl_verdict *verdict) {
   keeper *k = user;
   if (!verdict->eligible && !k->link_inputs_only)
     return 1; /* the eligible ones come first */
-  if (!verdict->eligible && !fits_once_linked(verdict))
+  bool fits_once_linked =
+      verdict->reason_count == 1 && strcmp(verdict->reasons[0].code, "relocatable") == 0;
+  if (!verdict->eligible && !fits_once_linked)
     return 0;
   unsigned form = form_of(k, verdict);
   bool is_first = !(k->forms >> form & 1);
@@ -98,9 +96,7 @@ static kdl_status keep_for_kernels(keeper *k) {
   size_t missing = 0;
   const char *example = "";
   for (size_t i = 0; i < k->holdings.count; ++i) {
-    kdl_status status = rank(k, &k->holdings.kernels[i]);
-    if (status != KDL_OK)
-      return status;
+    KDL_TRY(rank(k, &k->holdings.kernels[i]));
     if (k->fitting == 0 && missing++ == 0)
       example = k->holdings.kernels[i].kernel.data;
   }
@@ -124,12 +120,12 @@ static void keep_not_known(keeper *k) {
 
 static kdl_status keep_for_device(keeper *k) {
   k->is_served = false;
-  kdl_status status = rank(k, NULL);
+  KDL_TRY(rank(k, NULL));
   const char *kernel = k->holdings.count ? k->holdings.kernels[0].kernel.data : NULL;
-  if (status == KDL_OK && (k->fitting == 0 || (kernel && !k->is_served)))
+  if (k->fitting == 0 || (kernel && !k->is_served))
     return cli_fail_unserved(k->input->lib, k->device, k->fitting ? kernel : NULL, k->input->name);
   keep_not_known(k);
-  return status == KDL_OK ? keep_for_kernels(k) : status;
+  return keep_for_kernels(k);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -143,10 +139,6 @@ static int note_refusal(void *user, const kdl_verdict *verdict) {
   return 0;
 }
 
-static bool is_unknown(const keeper *k, size_t index) {
-  return kdl_catalog_rule(k->catalog, index)->faults & KDL_REASONS_UNKNOWN;
-}
-
 static void say_why(const keeper *k, size_t index, kdl_out *out) {
   const account *entry = &k->accounts[index];
   if (entry->standing == chosen)
@@ -157,7 +149,7 @@ static void say_why(const keeper *k, size_t index, kdl_out *out) {
     kdl_out_format(out, "it is not known whether %s runs it", entry->device);
   else if (kdl_catalog_image(k->catalog, index)->kind == KDL_IMAGE_SEQUENCE)
     kdl_out_format(out, "it is a recorded sequence, for any device");
-  else if (is_unknown(k, index))
+  else if (kdl_catalog_rule(k->catalog, index)->faults & KDL_REASONS_UNKNOWN)
     kdl_out_format(out, "%s", entry->refusal);
   else if (k->kept[index])
     kdl_out_format(out, "--keep asks for it");
@@ -167,26 +159,19 @@ static void say_why(const keeper *k, size_t index, kdl_out *out) {
     kdl_out_format(out, "nothing asked for takes it: %s", entry->refusal);
 }
 
-static kdl_status tell_all(keeper *k, const cli_devices *devices, cli_keep_tell *tell, void *user) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i)
-    status = kdl_explain(k->input->lib, devices->items[i].device, NULL, NULL, note_refusal, k);
-  for (size_t i = 0; i < kdl_image_count(k->input->lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(k->input->lib, i, &image);
-    if (status != KDL_OK || cli_image_kind_is_container(image.kind))
+static kdl_status report_all(keeper *k, const cli_devices *devices, cli_keep_tell *tell,
+                             void *user) {
+  for (size_t i = 0; i < devices->count; ++i)
+    KDL_TRY(kdl_explain(k->input->lib, devices->items[i].device, NULL, NULL, note_refusal, k));
+  for (size_t i = 0; i < kdl_image_count(k->input->lib); ++i) {
+    kdl_image_info image = cli_image_at(k->input->lib, i);
+    if (cli_image_kind_is_container(image.kind))
       continue;
     char why[512] = "";
     say_why(k, i, &(kdl_out){why, sizeof why, 0});
     tell(user, i, why);
   }
-  return status;
-}
-
-/* They are for every device. */
-static void keep_sequences(keeper *k) {
-  for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i)
-    k->kept[i] |= kdl_catalog_image(k->catalog, i)->kind == KDL_IMAGE_SEQUENCE;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -194,53 +179,49 @@ static void keep_sequences(keeper *k) {
 
 /* Images that do not tell their kernels take part where none is asked for; but those that could not
  * for want of memory would let others be kept in their place. */
-static kdl_status collect_kernels(keeper *k) {
-  bool fits = true;
+static void collect_kernels(keeper *k) {
   for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
     size_t count;
     const kdl_string *names = kdl_catalog_kernels(k->catalog, i, &count);
-    for (size_t n = 0; n < count && fits; ++n)
-      fits = cli_holdings_add(&k->holdings, names[n], i);
+    for (size_t n = 0; n < count; ++n)
+      cli_holdings_add(&k->holdings, names[n], i);
+    /* A sequence is for every device. */
+    k->kept[i] |= kdl_catalog_image(k->catalog, i)->kind == KDL_IMAGE_SEQUENCE;
   }
-  return fits && !kdl_catalog_shortages(k->catalog) && cli_holdings_finish(&k->holdings)
-             ? KDL_OK
-             : kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the kernels", k->input->name);
+  if (kdl_catalog_shortages(k->catalog))
+    cli_out_of_memory();
+  cli_holdings_finish(&k->holdings);
 }
 
 static kdl_status keep_for_all(keeper *k, const cli_devices *devices) {
   size_t served = 0;
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < devices->count; ++i) {
     k->device = &devices->items[i];
-    status = keep_for_device(k);
+    kdl_status status = keep_for_device(k);
     served += status == KDL_OK;
-    if (status == KDL_NO_MATCH && cli_devices_may_pass(devices, i, served))
-      status = KDL_OK;
+    if (status != KDL_NO_MATCH || !cli_devices_may_pass(devices, i, served))
+      KDL_TRY(status);
   }
-  return status;
+  return KDL_OK;
+}
+
+static kdl_status keep_images(keeper *k, const cli_args *args, cli_devices *devices,
+                              cli_keep_tell *tell, void *user) {
+  KDL_TRY(kdl_library_catalog(k->input->lib, &k->catalog));
+  k->link_inputs_only = has_link_inputs_only(k->catalog);
+  KDL_TRY(cli_devices_given(args, "for", ',', devices));
+  collect_kernels(k);
+  KDL_TRY(keep_for_all(k, devices));
+  return tell ? report_all(k, devices, tell, user) : KDL_OK;
 }
 
 kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_tell *tell,
                         void *user, bool *kept) {
   keeper k = {.input = input,
               .kept = kept,
-              .accounts = calloc(kdl_image_count(input->lib) + 1, sizeof *k.accounts)};
+              .accounts = xcalloc(kdl_image_count(input->lib), sizeof *k.accounts)};
   cli_devices devices = {.count = 0};
-  kdl_status status =
-      k.accounts ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
-  if (status == KDL_OK)
-    status = kdl_library_catalog(input->lib, &k.catalog);
-  k.link_inputs_only = status == KDL_OK && has_link_inputs_only(k.catalog);
-  if (status == KDL_OK)
-    status = cli_devices_given(args, "for", ',', &devices);
-  if (status == KDL_OK)
-    status = collect_kernels(&k);
-  if (status == KDL_OK)
-    keep_sequences(&k);
-  if (status == KDL_OK)
-    status = keep_for_all(&k, &devices);
-  if (status == KDL_OK && tell)
-    status = tell_all(&k, &devices, tell, user);
+  kdl_status status = keep_images(&k, args, &devices, tell, user);
   cli_devices_free(&devices);
   cli_holdings_free(&k.holdings);
   free(k.accounts);

@@ -9,6 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What is known of an image, whose index is below kdl_image_count. */
+static inline kdl_image_info cli_image_at(const kdl_library *lib, size_t index) {
+  kdl_image_info image = {.size = sizeof image};
+  (void)kdl_image_get(lib, index, &image);
+  return image;
+}
+
+/* The next image that is in no other, from *index on, which then stands there; false where none is
+ * left. */
+static inline bool cli_outer_next(const kdl_library *lib, size_t *index) {
+  while (*index < kdl_image_count(lib) && cli_image_at(lib, *index).parent != KDL_NO_PARENT)
+    ++*index;
+  return *index < kdl_image_count(lib);
+}
+
 /* Room for any name cli_offload_kind_name returns. */
 enum { CLI_KIND_ROOM = 8 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/ls_json.h"
-#include "base/text.h"
 
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/memory.h"
 #include "images/kinds.h"
 
 #include <stdlib.h>
@@ -11,23 +12,15 @@
 static int compare_pairs(const void *left, const void *right) {
   const kdl_pair *const *a = left;
   const kdl_pair *const *b = right;
-  size_t shared = (*a)->key.length < (*b)->key.length ? (*a)->key.length : (*b)->key.length;
-  int order = memcmp((*a)->key.data, (*b)->key.data, shared);
-  if (order == 0)
-    order = ((*a)->key.length > (*b)->key.length) - ((*a)->key.length < (*b)->key.length);
+  int order = kdl_text_compare((*a)->key, (*b)->key);
   return order ? order : (*a > *b) - (*a < *b);
 }
 
 /* Flags the last pair of each key: a JSON object has no room for the others, and LLVM too lets the
  * last one count. */
 static bool *find_last_of_each(const kdl_pair *pairs, size_t count) {
-  bool *last = calloc(count ? count : 1, sizeof *last);
-  const kdl_pair **sorted = calloc(count ? count : 1, sizeof *sorted);
-  if (!last || !sorted) {
-    free(last);
-    free(sorted);
-    return NULL;
-  }
+  bool *last = xcalloc(count, sizeof *last);
+  const kdl_pair **sorted = xcalloc(count, sizeof *sorted);
   for (size_t i = 0; i < count; ++i)
     sorted[i] = &pairs[i];
   qsort(sorted, count, sizeof *sorted, compare_pairs);
@@ -39,11 +32,9 @@ static bool *find_last_of_each(const kdl_pair *pairs, size_t count) {
   return last;
 }
 
-static kdl_status put_metadata(cli_json *json, const kdl_image_info *image) {
+static void put_metadata(cli_json *json, const kdl_image_info *image) {
   bool *last = find_last_of_each(image->pairs, image->pair_count);
-  if (!last)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu metadata pairs", image->pair_count);
-  cli_json_begin_object(json);
+  cli_json_put_object(json, "metadata");
   for (size_t i = 0; i < image->pair_count; ++i) {
     if (!last[i])
       continue;
@@ -52,21 +43,15 @@ static kdl_status put_metadata(cli_json *json, const kdl_image_info *image) {
   }
   cli_json_end_object(json);
   free(last);
-  return KDL_OK;
-}
-
-static int put_kernel(void *json, const kdl_string *name) {
-  cli_json_bytes(json, *name);
-  return 0;
 }
 
 typedef struct {
   cli_json *json;
-  cli_demangler *demangler;
-} plain_names;
+  cli_demangler *demangler; /* NULL: as the file has them */
+} names;
 
-static int put_plain(void *user, const kdl_string *name) {
-  plain_names *to = user;
+static int put_name(void *user, const kdl_string *name) {
+  const names *to = user;
   cli_json_bytes(to->json, cli_demangle(to->demangler, *name));
   return 0;
 }
@@ -75,32 +60,29 @@ static int put_plain(void *user, const kdl_string *name) {
 static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_info *image,
                               cli_demangler *demangler) {
   cli_json_put_array(json, "kernels");
-  kdl_status status = kdl_image_kernels(lib, image->index, put_kernel, json);
+  kdl_status status = kdl_image_kernels(lib, image->index, put_name, &(names){json, NULL});
   cli_json_end_array(json);
   if (status == KDL_OK && demangler) {
     cli_json_put_array(json, "demangled");
-    status = kdl_image_kernels(lib, image->index, put_plain, &(plain_names){json, demangler});
+    status = kdl_image_kernels(lib, image->index, put_name, &(names){json, demangler});
     cli_json_end_array(json);
   }
   bool holds_some = !cli_image_kind_is_container(image->kind) && image->kind != KDL_IMAGE_SEQUENCE;
-  if (status != KDL_OK && holds_some) {
+  if (status != KDL_OK && holds_some)
     cli_json_put_text(json, "kernels_error", kdl_error_message());
-  }
   return status == KDL_NO_MEMORY ? status : KDL_OK;
 }
 
 static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool kernels,
                             cli_demangler *demangler) {
-  kdl_image_info image = {.size = sizeof image};
-  KDL_TRY(kdl_image_get(lib, index, &image));
+  kdl_image_info image = cli_image_at(lib, index);
   char room[CLI_KIND_ROOM];
   cli_json_begin_object(json);
   cli_json_put_number(json, "index", image.index);
   cli_json_put_known(json, "parent", image.parent != KDL_NO_PARENT, image.parent);
   cli_json_put_number(json, "module", image.module);
-  if (image.problem.length) {
+  if (image.problem.length)
     cli_json_put_bytes(json, "problem", image.problem);
-  }
   cli_json_put_text(json, "image_kind", kdl_image_kind_name(image.kind));
   cli_json_put_number(json, "declared_kind", image.declared_kind);
   cli_json_put_text(json, "offload_kind", cli_offload_kind_name(image.offload_kind, room));
@@ -111,9 +93,9 @@ static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool
   cli_json_put_number(json, "stored_size", image.stored_count);
   cli_json_put_number(json, "offset", image.header_offset);
   cli_json_put_bytes(json, "container", image.container);
-  cli_json_key(json, "metadata");
-  kdl_status status = put_metadata(json, &image);
-  if (kernels && status == KDL_OK)
+  put_metadata(json, &image);
+  kdl_status status = KDL_OK;
+  if (kernels)
     status = put_kernels(json, lib, &image, demangler);
   cli_json_end_object(json);
   return status;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/names.h"
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/memory.h"
 #include "image/image.h"
 #include "images/kinds.h"
 
@@ -11,31 +12,17 @@
 #include <string.h>
 
 static int compare(const void *left, const void *right) {
-  const kdl_string *a = left;
-  const kdl_string *b = right;
-  int order = memcmp(a->data, b->data, a->length < b->length ? a->length : b->length);
-  return order ? order : (a->length > b->length) - (a->length < b->length);
+  return kdl_text_compare(*(const kdl_string *)left, *(const kdl_string *)right);
 }
 
-static bool append(cli_names *names, kdl_string name) {
-  kdl_string *items =
-      kdl_array_grow(names->items, names->count, &names->capacity, 16, sizeof *items);
-  if (!items)
-    return false;
-  names->items = items;
-  names->items[names->count++] = name;
-  return true;
-}
-
-bool cli_names_add(cli_names *names, const char *text, size_t length) {
-  kdl_string name = {text, length};
-  if (cli_names_has(names, name))
-    return true;
-  kdl_string *copy = kdl_arena_alloc(&names->arena, sizeof *copy);
-  if (!copy)
-    return false;
-  *copy = kdl_arena_string(&names->arena, text, length);
-  return copy->data && append(names, *copy) && tsearch(copy, &names->tree, compare);
+void cli_names_add(cli_names *names, const char *text, size_t length) {
+  if (cli_names_has(names, (kdl_string){text, length}))
+    return;
+  kdl_string *copy = xarena_alloc(&names->arena, sizeof *copy);
+  *copy = xarena_string(&names->arena, text, length);
+  names->items = xgrow(names->items, names->count, &names->capacity, 16, sizeof *names->items);
+  names->items[names->count++] = *copy;
+  cli_must(tsearch(copy, &names->tree, compare));
 }
 
 bool cli_names_has(const cli_names *names, kdl_string name) {
@@ -57,34 +44,26 @@ void cli_names_free(cli_names *names) {
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
-typedef struct {
-  cli_names *names;
-  bool out_of_memory;
-} collector;
-
-static int collect(void *user, const char *name, size_t length) {
-  collector *kernels = user;
-  kernels->out_of_memory = !cli_names_add(kernels->names, name, length);
-  return kernels->out_of_memory;
+static int collect(void *names, const char *name, size_t length) {
+  cli_names_add(names, name, length);
+  return 0;
 }
 
-static int collect_string(void *user, const kdl_string *name) {
-  return collect(user, name->data, name->length);
+static int collect_string(void *names, const kdl_string *name) {
+  cli_names_add(names, name->data, name->length);
+  return 0;
 }
 
 /* An image that is a container has what the images in it have. If one of them does not tell, the
  * list would have gaps, and an index made from it would hide kernels. */
-static kdl_status read_nested(const void *data, size_t size, collector *kernels) {
+static kdl_status read_nested(const void *data, size_t size, cli_names *names) {
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .name = "nested images"};
-  kdl_status status = kdl_open_memory(data, size, &opts, &lib);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(kdl_open_memory(data, size, &opts, &lib));
+  kdl_status status = KDL_OK;
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(lib, i, &image);
-    if (status == KDL_OK && !cli_image_kind_is_container(image.kind))
-      status = kdl_image_kernels(lib, i, collect_string, kernels);
+    if (!cli_image_kind_is_container(cli_image_at(lib, i).kind))
+      status = kdl_image_kernels(lib, i, collect_string, names);
   }
   kdl_close(lib);
   return status;
@@ -93,13 +72,10 @@ static kdl_status read_nested(const void *data, size_t size, collector *kernels)
 kdl_status cli_names_read_kernels(kdl_image_kind known, const void *data, size_t size,
                                   cli_names *out_names) {
   *out_names = (cli_names){.count = 0};
-  collector kernels = {.names = out_names};
   kdl_image_kind kind = cli_image_kind_seen(known, data, size);
   kdl_status status = cli_image_kind_is_container(kind)
-                          ? read_nested(data, size, &kernels)
-                          : kdl_image_read_kernels(kind, data, size, collect, &kernels);
-  if (status == KDL_OK && kernels.out_of_memory)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu kernel names", out_names->count);
+                          ? read_nested(data, size, out_names)
+                          : kdl_image_read_kernels(kind, data, size, collect, out_names);
   if (status != KDL_OK)
     cli_names_free(out_names);
   return status;

@@ -18,8 +18,8 @@ typedef struct cli_names {
   kdl_arena arena;
 } cli_names;
 
-/* Adds a copy unless it is there. False when out of memory. */
-bool cli_names_add(cli_names *names, const char *text, size_t length);
+/* Adds a copy unless it is there. */
+void cli_names_add(cli_names *names, const char *text, size_t length);
 bool cli_names_has(const cli_names *names, kdl_string name);
 void cli_names_free(cli_names *names);
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/report.h"
 #include "container/digest.h"
+#include "images/kinds.h"
 #include "library/library.h"
 
 #include <stdlib.h>
@@ -20,19 +21,19 @@ kdl_status cli_format_parse(const char *text, int otherwise, int *out_format) {
       {"v3-zstd", KDL_FORMAT_V3 | KDL_FORMAT_ZSTD},
       {"v3-zlib", KDL_FORMAT_V3 | KDL_FORMAT_ZLIB},
   };
+  *out_format = otherwise;
   if (!text)
-    *out_format = otherwise;
-  for (size_t i = 0; text && i < sizeof formats / sizeof *formats; ++i) {
+    return KDL_OK;
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i) {
     if (strcmp(text, formats[i].name) == 0) {
       *out_format = formats[i].format;
       return KDL_OK;
     }
   }
-  return !text ? KDL_OK
-               : kdl_fail(KDL_BAD_CALL,
-                          "--format: found '%s', expected v1 (every LLVM reads it), v2 (LLVM 23 "
-                          "and later), v3, v3-zstd or v3-zlib (LLVM's main branch)",
-                          text);
+  return kdl_fail(KDL_BAD_CALL,
+                  "--format: found '%s', expected v1 (every LLVM reads it), v2 (LLVM 23 and "
+                  "later), v3, v3-zstd or v3-zlib (LLVM's main branch)",
+                  text);
 }
 
 int cli_image_format(const kdl_image_info *image) {
@@ -47,10 +48,9 @@ bool cli_image_is_bare(const kdl_image_info *image) {
 }
 
 int cli_library_format(const kdl_library *lib) {
-  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(lib, i, &image);
-    if (image.parent == KDL_NO_PARENT && cli_image_format(&image) > 1)
+  for (size_t i = 0; cli_outer_next(lib, &i); ++i) {
+    kdl_image_info image = cli_image_at(lib, i);
+    if (cli_image_format(&image) > 1)
       return KDL_FORMAT_V2;
   }
   return KDL_FORMAT_V1;
@@ -66,12 +66,10 @@ static uint32_t flags_for(const kdl_image_info *image, int format) {
   return image->flags;
 }
 
-kdl_status cli_image_describe(const cli_input *input, size_t index, int format,
-                              kdl_writer_image *out_image) {
-  kdl_image_info info = {.size = sizeof info};
-  KDL_TRY(kdl_image_get(input->lib, index, &info));
-  *out_image = (kdl_writer_image){
-      .size = sizeof *out_image,
+kdl_writer_image cli_image_describe(const cli_input *input, size_t index, int format) {
+  kdl_image_info info = cli_image_at(input->lib, index);
+  return (kdl_writer_image){
+      .size = sizeof(kdl_writer_image),
       .declared_kind =
           cli_image_format(&info) ? info.declared_kind : kdl_llvm_image_kind(info.kind),
       .offload_kind = info.offload_kind,
@@ -80,7 +78,6 @@ kdl_status cli_image_describe(const cli_input *input, size_t index, int format,
       .pair_count = info.pair_count,
       .data_size = (size_t)info.byte_count,
   };
-  return KDL_OK;
 }
 
 kdl_status cli_image_add(const cli_input *input, size_t index, const kdl_writer_image *image,
@@ -94,9 +91,8 @@ kdl_status cli_image_add(const cli_input *input, size_t index, const kdl_writer_
 }
 
 kdl_status cli_image_copy(const cli_input *input, size_t index, int format, kdl_writer *writer) {
-  kdl_writer_image image;
-  kdl_status status = cli_image_describe(input, index, format, &image);
-  return status == KDL_OK ? cli_image_add(input, index, &image, false, writer) : status;
+  const kdl_writer_image image = cli_image_describe(input, index, format);
+  return cli_image_add(input, index, &image, false, writer);
 }
 
 kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kdl_pair *pairs,
@@ -113,22 +109,16 @@ kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kd
 
 kdl_status cli_image_copy_digested(const cli_input *input, size_t index, int format,
                                    kdl_writer *writer) {
-  kdl_writer_image image;
-  kdl_status status = cli_image_describe(input, index, format, &image);
-  if (status != KDL_OK)
-    return status;
+  const kdl_writer_image image = cli_image_describe(input, index, format);
   bool has_one = kdl_find_value(image.pairs, image.pair_count, KDL_DIGEST_KEY) != NULL;
   if (has_one)
-    status = cli_image_check_digest(input, index, image.pairs, image.pair_count);
-  return status == KDL_OK ? cli_image_add(input, index, &image, !has_one, writer) : status;
+    KDL_TRY(cli_image_check_digest(input, index, image.pairs, image.pair_count));
+  return cli_image_add(input, index, &image, !has_one, writer);
 }
 
 kdl_status cli_library_check_rewritable(const cli_input *input) {
-  for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(input->lib, i, &image);
-    if (image.parent != KDL_NO_PARENT)
-      continue;
+  for (size_t i = 0; cli_outer_next(input->lib, &i); ++i) {
+    kdl_image_info image = cli_image_at(input->lib, i);
     if (!cli_image_is_bare(&image))
       return kdl_fail(KDL_BAD_CALL,
                       "%s: image %zu is in a container that cannot be changed: found %s, expected "

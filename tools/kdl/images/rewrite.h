@@ -28,8 +28,7 @@ kdl_status cli_library_check_rewritable(const cli_input *input);
 
 /* What a writer of that format needs to hold image `index` unchanged, but for its bytes: the
  * library lends them when they are written. Pairs belong to the library. */
-kdl_status cli_image_describe(const cli_input *input, size_t index, int format,
-                              kdl_writer_image *out_image);
+kdl_writer_image cli_image_describe(const cli_input *input, size_t index, int format);
 
 /* Adds an image as it was described, and with the digest of its bytes where that is wanted. The
  * input must stay open until the writer is done. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/select.h"
-#include "base/text.h"
 
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/memory.h"
 #include "images/kinds.h"
 #include "images/terms.h"
 
@@ -61,12 +62,8 @@ static kdl_status parse(const char *option, const char *text, selector *out_sele
   *out_select = (selector){.by_index = false};
   if (text[0] >= '0' && text[0] <= '9' && !strchr(text, '='))
     return parse_index(option, text, out_select);
-  kdl_status status = cli_terms_parse(option, grammar, text, &out_select->terms);
-  return status == KDL_OK ? parse_kinds(out_select) : status;
-}
-
-static void free_selector(selector *select) {
-  cli_terms_free(&select->terms);
+  KDL_TRY(cli_terms_parse(option, grammar, text, &out_select->terms));
+  return parse_kinds(out_select);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -121,9 +118,8 @@ static void list_values(const cli_term *term, const kdl_library *lib, char *out,
   size_t used = 0;
   out[0] = '\0';
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
     char kind[CLI_KIND_ROOM];
-    kdl_image_get(lib, i, &image);
+    kdl_image_info image = cli_image_at(lib, i);
     const char *value = value_text(term, &image, kind);
     char quoted[128];
     if (!value || (size_t)snprintf(quoted, sizeof quoted, "'%s'", value) >= sizeof quoted ||
@@ -140,8 +136,7 @@ static void list_values(const cli_term *term, const kdl_library *lib, char *out,
 
 static bool any_fits(const selector *select, const cli_term *term, const kdl_library *lib) {
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(lib, i, &image);
+    kdl_image_info image = cli_image_at(lib, i);
     if (term_fits(select, term, &image))
       return true;
   }
@@ -179,23 +174,20 @@ static kdl_status choose(const char *option, const char *text, const kdl_library
   bool found = false;
   kdl_status status = parse(option, text, &select);
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(lib, i, &image);
-    if (status == KDL_OK && fits(&select, &image))
+    kdl_image_info image = cli_image_at(lib, i);
+    if (fits(&select, &image))
       found = chosen[i] = true;
   }
   if (status == KDL_OK && !found)
     status = nothing_fits(&select, lib, file);
-  free_selector(&select);
+  cli_terms_free(&select.terms);
   return status;
 }
 
 kdl_status cli_select_images(const cli_args *args, const char *option, const kdl_library *lib,
                              const char *file, bool **out_chosen) {
   size_t count = kdl_image_count(lib);
-  bool *chosen = calloc(count ? count : 1, sizeof *chosen);
-  if (!chosen)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", count);
+  bool *chosen = xcalloc(count, sizeof *chosen);
   kdl_status status = KDL_OK;
   size_t cursor = 0;
   const char *text = cli_args_next(args, option, &cursor);

@@ -2,27 +2,23 @@
 #include "images/sequences.h"
 
 #include "base/error.h"
+#include "images/kinds.h"
 
 #include <stdio.h>
 #include <string.h>
 
 bool cli_sequence_next(const kdl_library *lib, size_t *image) {
-  for (; *image < kdl_image_count(lib); ++*image) {
-    kdl_image_info info = {.size = sizeof info};
-    if (kdl_image_get(lib, *image, &info) == KDL_OK && info.kind == KDL_IMAGE_SEQUENCE)
-      return true;
-  }
-  return false;
+  while (*image < kdl_image_count(lib) && cli_image_at(lib, *image).kind != KDL_IMAGE_SEQUENCE)
+    ++*image;
+  return *image < kdl_image_count(lib);
 }
 
 kdl_status cli_sequence_read(kdl_library *lib, size_t image, cli_sequence *out_sequence) {
-  kdl_image_info info = {.size = sizeof info};
   const void *data;
   size_t size;
   *out_sequence = (cli_sequence){.image = image};
-  kdl_status status = kdl_image_get(lib, image, &info);
-  if (status == KDL_OK)
-    status = kdl_image_bytes(lib, image, &data, &size);
+  kdl_image_info info = cli_image_at(lib, image);
+  kdl_status status = kdl_image_bytes(lib, image, &data, &size);
   if (status == KDL_OK)
     status = kdl_saved_read(data, size, &out_sequence->saved);
   if (status == KDL_OK)

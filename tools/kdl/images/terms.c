@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/terms.h"
-#include "base/text.h"
 
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/memory.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -61,7 +62,7 @@ static kdl_status read_term(const cli_terms *terms, size_t position, cli_term *o
 }
 
 /* Makes each key one term: later values join the first. */
-static kdl_status join_repeated(cli_terms *terms) {
+static void join_repeated(cli_terms *terms) {
   size_t count = 0;
   for (size_t i = 0; i < terms->count; ++i) {
     cli_term term = terms->items[i];
@@ -75,10 +76,8 @@ static kdl_status join_repeated(cli_terms *terms) {
       if (kdl_text_equal(terms->items[k].key, term.key))
         length += 1 + terms->items[k].value.length;
     }
-    kdl_string key = kdl_arena_string(&terms->arena, term.key.data, term.key.length);
-    char *value = kdl_arena_alloc(&terms->arena, length + 1);
-    if (!key.data || !value)
-      return kdl_fail(KDL_NO_MEMORY, "out of memory for --%s", terms->option);
+    kdl_string key = xarena_string(&terms->arena, term.key.data, term.key.length);
+    char *value = xarena_alloc(&terms->arena, length + 1);
     char *end = mempcpy(value, term.value.data, term.value.length);
     for (size_t k = i + 1; k < terms->count; ++k) {
       if (!kdl_text_equal(terms->items[k].key, term.key))
@@ -90,7 +89,6 @@ static kdl_status join_repeated(cli_terms *terms) {
     terms->items[count++] = (cli_term){key, {value, length}, term.position};
   }
   terms->count = count;
-  return KDL_OK;
 }
 
 kdl_status cli_terms_parse(const char *option, const char *grammar, const char *text,
@@ -99,19 +97,15 @@ kdl_status cli_terms_parse(const char *option, const char *grammar, const char *
   size_t room = 1;
   for (const char *at = text; *at; ++at)
     room += *at == ',';
-  out_terms->items = kdl_arena_alloc(&out_terms->arena, room * sizeof *out_terms->items);
-  if (!out_terms->items)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for --%s", option);
+  out_terms->items = xarena_alloc(&out_terms->arena, room * sizeof *out_terms->items);
   size_t position = 0;
   for (bool more = true; more; ++position) {
-    kdl_status status =
-        read_term(out_terms, position, &out_terms->items[out_terms->count], &position);
-    if (status != KDL_OK)
-      return status;
+    KDL_TRY(read_term(out_terms, position, &out_terms->items[out_terms->count], &position));
     ++out_terms->count;
     more = text[position] == ',';
   }
-  return join_repeated(out_terms);
+  join_repeated(out_terms);
+  return KDL_OK;
 }
 
 void cli_terms_free(cli_terms *terms) {
@@ -119,9 +113,8 @@ void cli_terms_free(cli_terms *terms) {
 }
 
 const cli_term *cli_terms_find(const cli_terms *terms, const char *key) {
-  kdl_string wanted = {key, strlen(key)};
   for (size_t i = 0; i < terms->count; ++i) {
-    if (kdl_text_equal(terms->items[i].key, wanted))
+    if (kdl_text_is(terms->items[i].key, key))
       return &terms->items[i];
   }
   return NULL;

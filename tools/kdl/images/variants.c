@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/variants.h"
 
-#include "base/array.h"
 #include "base/error.h"
+#include "cli/memory.h"
 #include "target/kernel_key.h"
 
 #include <stdbool.h>
@@ -21,36 +21,25 @@ void cli_variants_free(cli_variants *variants) {
   free(variants->items);
 }
 
-static bool append(cli_variants *variants, struct cli_variant variant) {
-  struct cli_variant *items =
-      kdl_array_grow(variants->items, variants->count, &variants->capacity, 16, sizeof *items);
-  if (!items)
-    return false;
-  variants->items = items;
-  variant.order = variants->count;
-  variants->items[variants->count++] = variant;
-  return true;
-}
-
-kdl_status cli_variants_add(cli_variants *variants, const char *where, size_t image,
-                            const kdl_pair *pairs, size_t count) {
+void cli_variants_add(cli_variants *variants, const char *where, size_t image,
+                      const kdl_pair *pairs, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     kdl_string kernel;
     kdl_kernel_key key;
-    if (kdl_kernel_name(pairs[i].key, &kernel) && kdl_kernel_parse(pairs[i].value, &key, NULL) &&
-        !append(variants, (struct cli_variant){kernel, pairs[i].value, where, image, 0}))
-      return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu kernels", variants->count + 1);
+    if (!kdl_kernel_name(pairs[i].key, &kernel) || !kdl_kernel_parse(pairs[i].value, &key, NULL))
+      continue;
+    variants->items =
+        xgrow(variants->items, variants->count, &variants->capacity, 16, sizeof *variants->items);
+    variants->items[variants->count] =
+        (struct cli_variant){kernel, pairs[i].value, where, image, variants->count};
+    ++variants->count;
   }
-  return KDL_OK;
 }
 
 static int compare(const void *left, const void *right) {
   const struct cli_variant *a = left;
   const struct cli_variant *b = right;
-  size_t shorter = a->kernel.length < b->kernel.length ? a->kernel.length : b->kernel.length;
-  int order = memcmp(a->kernel.data, b->kernel.data, shorter);
-  if (order == 0)
-    order = (a->kernel.length > b->kernel.length) - (a->kernel.length < b->kernel.length);
+  int order = kdl_text_compare(a->kernel, b->kernel);
   return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 

@@ -19,8 +19,8 @@ void cli_variants_free(cli_variants *variants);
 
 /* Notes the keys of an image. `where`, as "image 3" or "a.cubin", is for messages and must outlive
  * the list, as the pairs must. Values that cannot be read are left out. */
-kdl_status cli_variants_add(cli_variants *variants, const char *where, size_t image,
-                            const kdl_pair *pairs, size_t count);
+void cli_variants_add(cli_variants *variants, const char *where, size_t image,
+                      const kdl_pair *pairs, size_t count);
 
 /* Calls `visit` for each image that disagrees with an earlier one about a field of a kernel:
  * "kdl.kernel.saxpy: image 0 says rev=1 and image 2 says rev=2, ...". */

@@ -9,10 +9,10 @@
 #include "container/digest.h"
 #include "image/image.h"
 #include "images/choose_for.h"
+#include "images/kinds.h"
 #include "images/rewrite.h"
 #include "images/select.h"
 #include "link/link.h"
-#include "link/link_pairs.h"
 #include "registry/device.h"
 
 #include <stdio.h>
@@ -24,7 +24,6 @@ typedef struct {
   size_t image;
   const cli_device *device;
   cli_link_result result;
-  cli_link_pairs pairs;
 } linked;
 
 typedef struct {
@@ -32,14 +31,14 @@ typedef struct {
   cli_devices devices;
   linked *items;
   size_t count;
+  kdl_arena arena; /* metadata of what is written */
 } work;
 
 static void free_work(work *w) {
-  for (size_t i = 0; i < w->count; ++i) {
+  for (size_t i = 0; i < w->count; ++i)
     cli_link_result_free(&w->items[i].result);
-    cli_link_pairs_free(&w->items[i].pairs);
-  }
   free(w->items);
+  kdl_arena_free(&w->arena);
   cli_devices_free(&w->devices);
 }
 
@@ -49,12 +48,9 @@ static void free_work(work *w) {
 /* Those that --image names, or all. */
 static kdl_status plan_device(work *w, const cli_device *device, const bool *wanted) {
   size_t images = kdl_image_count(w->job.input->lib);
-  bool *chosen = calloc(images + 1, sizeof *chosen);
-  linked *items = realloc(w->items, (w->count + images + 1) * sizeof *items);
-  if (items)
-    w->items = items;
-  kdl_status status = chosen && items ? cli_link_choose(w->job.input, device->device, chosen)
-                                      : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  bool *chosen = xcalloc(images, sizeof *chosen);
+  w->items = xreallocarray(w->items, w->count + images, sizeof *w->items);
+  kdl_status status = cli_link_choose(w->job.input, device->device, chosen);
   size_t before = w->count;
   for (size_t i = 0; i < images && status == KDL_OK; ++i) {
     if (chosen[i] && wanted[i])
@@ -68,9 +64,9 @@ static kdl_status plan_device(work *w, const cli_device *device, const bool *wan
 }
 
 static kdl_status plan(work *w) {
-  bool *wanted = NULL;
-  kdl_status status =
-      cli_select_images(w->job.args, "image", w->job.input->lib, w->job.input->name, &wanted);
+  bool *wanted;
+  KDL_TRY(cli_select_images(w->job.args, "image", w->job.input->lib, w->job.input->name, &wanted));
+  kdl_status status = KDL_OK;
   for (size_t i = 0; i < w->devices.count && status == KDL_OK; ++i)
     status = plan_device(w, &w->devices.items[i], wanted);
   free(wanted);
@@ -80,10 +76,9 @@ static kdl_status plan(work *w) {
 /* ------------------------------------------------------------------------------------------ */
 /* Linking                                                                                      */
 
-static void tell(const work *w, const linked *item) {
+static void note_linked(const work *w, const linked *item) {
   const kdl_link_report *report = &item->result.report;
-  kdl_image_info caller = {.size = sizeof caller};
-  kdl_image_get(w->job.input->lib, item->image, &caller);
+  kdl_image_info caller = cli_image_at(w->job.input->lib, item->image);
   cli_note("image %zu for %s: %s %s, %zu bytes", item->image, item->device->name, report->kind,
            report->arch, item->result.size);
   for (size_t i = 0; i < report->ukernel_count; ++i) {
@@ -106,16 +101,17 @@ static void tell(const work *w, const linked *item) {
 }
 
 static kdl_status link_all(work *w) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < w->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < w->count; ++i) {
     linked *item = &w->items[i];
-    status = cli_link_run(&w->job, item->image, item->device->device->lines[0], &item->result);
+    kdl_status status =
+        cli_link_run(&w->job, item->image, item->device->device->lines[0], &item->result);
     if (status != KDL_OK)
       kdl_error_prefix("for %s", item->device->name);
-    else if (cli_args_has(w->job.args, "verbose"))
-      tell(w, item);
+    KDL_TRY(status);
+    if (cli_args_has(w->job.args, "verbose"))
+      note_linked(w, item);
   }
-  return status;
+  return KDL_OK;
 }
 
 /* A value that no image asks for is a typing error. */
@@ -138,34 +134,24 @@ static kdl_status check_constant(const work *w, const char *text) {
                   nearest.best ? "'?" : "");
 }
 
-static kdl_status check_constants(const work *w) {
-  size_t cursor = 0;
-  for (const char *text; (text = cli_args_next(w->job.args, "const", &cursor));)
-    KDL_TRY(check_constant(w, text));
-  return KDL_OK;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Writing                                                                                      */
 
-static kdl_status add_linked(const work *w, linked *item, kdl_writer *writer) {
-  kdl_image_info caller = {.size = sizeof caller};
-  kdl_status status = kdl_image_get(w->job.input->lib, item->image, &caller);
-  if (status == KDL_OK)
-    status = cli_link_pairs_make(&caller, &item->result.report, &item->pairs);
-  if (status != KDL_OK)
-    return status;
+static kdl_status add_linked(work *w, const linked *item, kdl_writer *writer) {
+  size_t count;
+  kdl_image_info caller = cli_image_at(w->job.input->lib, item->image);
+  kdl_pair *pairs = cli_link_pairs_make(&caller, &item->result.report, &w->arena, &count);
   kdl_image_kind kind = kdl_image_sniff(item->result.data, item->result.size);
   kdl_writer_image image = {
       .size = sizeof image,
       .declared_kind = kdl_llvm_image_kind(kind),
       .offload_kind = caller.offload_kind,
-      .pairs = item->pairs.items,
-      .pair_count = item->pairs.count,
+      .pairs = pairs,
+      .pair_count = count,
       .data = item->result.data,
       .data_size = item->result.size,
   };
-  status = kdl_writer_add_digested(writer, &image);
+  kdl_status status = kdl_writer_add_digested(writer, &image);
   if (status != KDL_OK)
     kdl_error_prefix("%s", w->job.input->name);
   return status;
@@ -174,26 +160,20 @@ static kdl_status add_linked(const work *w, linked *item, kdl_writer *writer) {
 /* What is native already stays; bitcode stays where it is asked for. */
 static kdl_status copy_others(const work *w, int format, kdl_writer *writer) {
   bool keep_bitcode = cli_args_has(w->job.args, "keep-bitcode");
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < kdl_image_count(w->job.input->lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(w->job.input->lib, i, &image);
-    bool stays = image.parent == KDL_NO_PARENT && (keep_bitcode || image.kind != KDL_IMAGE_BITCODE);
-    if (status == KDL_OK && stays)
-      status = cli_image_copy(w->job.input, i, format, writer);
+  for (size_t i = 0; cli_outer_next(w->job.input->lib, &i); ++i) {
+    if (keep_bitcode || cli_image_at(w->job.input->lib, i).kind != KDL_IMAGE_BITCODE)
+      KDL_TRY(cli_image_copy(w->job.input, i, format, writer));
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status write_library(work *w, const char *output) {
   int format;
   kdl_writer *writer;
-  kdl_status status = cli_format_parse(cli_args_value(w->job.args, "format"),
-                                       cli_library_format(w->job.input->lib), &format);
-  if (status == KDL_OK)
-    status = kdl_writer_create(format, &writer);
-  if (status != KDL_OK)
-    return status;
+  kdl_status status = KDL_OK;
+  KDL_TRY(cli_format_parse(cli_args_value(w->job.args, "format"),
+                           cli_library_format(w->job.input->lib), &format));
+  KDL_TRY(kdl_writer_create(format, &writer));
   for (size_t i = 0; i < w->count && status == KDL_OK; ++i)
     status = add_linked(w, &w->items[i], writer);
   if (status == KDL_OK)
@@ -206,10 +186,6 @@ static kdl_status write_library(work *w, const char *output) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static bool is_stage(const char *emit) {
-  return strcmp(emit, "ir") == 0 || strcmp(emit, "bitcode") == 0 || strcmp(emit, "asm") == 0;
-}
-
 static kdl_status link_and_write(work *w, const char *output) {
   bool is_library = strcmp(w->job.emit, "image") == 0;
   KDL_TRY(cli_devices_given(w->job.args, "for", ',', &w->devices));
@@ -219,7 +195,9 @@ static kdl_status link_and_write(work *w, const char *output) {
                     "--emit=%s: found %zu images to link, expected one: --image and --for choose",
                     w->job.emit, w->count);
   KDL_TRY(link_all(w));
-  KDL_TRY(check_constants(w));
+  size_t cursor = 0;
+  for (const char *text; (text = cli_args_next(w->job.args, "const", &cursor));)
+    KDL_TRY(check_constant(w, text));
   return is_library ? write_library(w, output)
                     : cli_output_save(output, w->items[0].result.data, w->items[0].result.size);
 }
@@ -231,7 +209,8 @@ int cli_run_link(const cli_args *args) {
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
   if (!cli_args_has(args, "for"))
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --for=DEVICE, expected what to link for"));
-  if (cli_args_has(args, "emit") && !is_stage(emit))
+  static const char *const stages[] = {"ir", "bitcode", "asm"};
+  if (cli_args_has(args, "emit") && !KDL_TEXT_AMONG(kdl_text_of(emit), stages))
     return cli_finish(
         kdl_fail(KDL_BAD_CALL, "--emit: found '%s', expected ir, bitcode or asm", emit));
   cli_input input;

@@ -7,6 +7,7 @@
 #include "bitcode/link_report.h"
 #include "bitcode/ukernels.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/options.h"
 
 #include <kdl/kdl.h>
@@ -41,6 +42,12 @@ typedef struct cli_link_result {
 kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *device,
                         cli_link_result *out_result);
 void cli_link_result_free(cli_link_result *result);
+
+/* The metadata of an image that was linked: its caller's, for the device it is for now, and what it
+ * was made of. kdl.linked.SYMBOL says where each microkernel is from, kdl.constant.NAME what each
+ * constant is. In the arena; *out_count is how many. */
+kdl_pair *cli_link_pairs_make(const kdl_image_info *caller, const kdl_link_report *report,
+                              kdl_arena *arena, size_t *out_count);
 
 /* Sets the flags of the bitcode images to link for a device: of each kernel that bitcode holds, the
  * one the device would take. KDL_NO_MATCH where it would take none. */

@@ -28,10 +28,8 @@ static kdl_status list_kernels(kdl_catalog *catalog, cli_names *kernels) {
     size_t count = 0;
     const kdl_string *names =
         is_bitcode(catalog, i) ? kdl_catalog_kernels(catalog, i, &count) : NULL;
-    for (size_t k = 0; k < count; ++k) {
-      if (!cli_names_add(kernels, names[k].data, names[k].length))
-        return kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
-    }
+    for (size_t k = 0; k < count; ++k)
+      cli_names_add(kernels, names[k].data, names[k].length);
   }
   return kdl_catalog_shortages(catalog) == shortages
              ? KDL_OK

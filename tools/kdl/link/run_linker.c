@@ -40,14 +40,13 @@ static void make_options(const cli_link_job *job, size_t image, bool is_checked,
  * the libraries by itself, but one that came through a pipe. */
 static kdl_status gather(const cli_link_job *job, kdl_ukernels *ukernels) {
   size_t cursor = 0;
-  kdl_status status = kdl_ukernels_begin(ukernels);
-  if (status != KDL_OK || ukernels->policy == KDL_TRUST_OFF)
-    return status;
-  status = kdl_ukernels_add(ukernels, job->input->lib->container, job->input->name, NULL, NULL);
-  for (const char *place;
-       status == KDL_OK && (place = cli_args_next(job->args, "ukernels", &cursor));)
-    status = kdl_ukernels_add_place(ukernels, place);
-  return status == KDL_OK ? kdl_ukernels_add_path(ukernels) : status;
+  KDL_TRY(kdl_ukernels_begin(ukernels));
+  if (ukernels->policy == KDL_TRUST_OFF)
+    return KDL_OK;
+  KDL_TRY(kdl_ukernels_add(ukernels, job->input->lib->container, job->input->name, NULL, NULL));
+  for (const char *place; (place = cli_args_next(job->args, "ukernels", &cursor));)
+    KDL_TRY(kdl_ukernels_add_place(ukernels, place));
+  return kdl_ukernels_add_path(ukernels);
 }
 
 static void pass_on(kdl_string line, const kdl_linker_call *call) {
@@ -55,15 +54,13 @@ static void pass_on(kdl_string line, const kdl_linker_call *call) {
   kdl_out out = {text, sizeof text, 0};
   text[0] = '\0';
   kdl_linker_tell(call, line, &out);
-  char *printable = cli_text_printable(kdl_text_of(text));
-  if (printable)
-    fprintf(stderr, "%s\n", printable);
-  free(printable);
+  cli_text_put(stderr, kdl_text_of(text));
+  fputc('\n', stderr);
 }
 
 /* What kdl-ld says beside its errors, KDL_DEBUG's lines above all, is passed on; its errors become
  * ours. */
-static void tell_rest(const char *words, const kdl_linker_call *call, kdl_out *errors) {
+static void split_words(const char *words, const kdl_linker_call *call, kdl_out *errors) {
   static const char mark[] = "kdl-ld: error: ";
   bool is_error = false;
   for (const char *at = words; *at;) {
@@ -84,7 +81,7 @@ static kdl_status judge(const kdl_subprocess_outcome *outcome, const kdl_linker_
                         const char *left_out) {
   char message[1800] = "";
   kdl_out errors = {message, sizeof message, 0};
-  tell_rest(outcome->words, call, &errors);
+  split_words(outcome->words, call, &errors);
   if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 0)
     return KDL_OK;
   if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 1 && message[0])

@@ -2,10 +2,12 @@
 /* kdl push: a bundle as an OCI artifact, in a folder or a registry. */
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "commands.h"
 #include "container/writer.h"
+#include "images/kinds.h"
 #include "images/rewrite.h"
 #include "library/library.h"
 #include "oci/choice.h"
@@ -30,36 +32,24 @@ typedef struct {
 /* Layers                                                                                       */
 
 static kdl_status put_image(const pushing *push, size_t index, oci_layer *layer) {
-  kdl_writer_image image;
+  const kdl_writer_image image = cli_image_describe(&push->input, index, push->manifest.format);
   const void *data;
   size_t size;
-  kdl_status status = cli_image_describe(&push->input, index, push->manifest.format, &image);
-  if (status == KDL_OK)
-    status = cli_image_check_digest(&push->input, index, image.pairs, image.pair_count);
-  if (status == KDL_OK)
-    status = kdl_library_hold(push->input.lib, index, &data, &size);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(cli_image_check_digest(&push->input, index, image.pairs, image.pair_count));
+  KDL_TRY(kdl_library_hold(push->input.lib, index, &data, &size));
   *layer = (oci_layer){.size = size,
                        .image = {image.declared_kind, image.offload_kind, image.flags, image.pairs,
                                  image.pair_count}};
-  status = oci_layout_put(push->folder, size ? data : "", size, layer->digest);
+  kdl_status status = oci_layout_put(push->folder, size ? data : "", size, layer->digest);
   kdl_library_release(push->input.lib, index);
   return status;
 }
 
 static kdl_status put_images(pushing *push) {
   oci_manifest *manifest = &push->manifest;
-  size_t count = kdl_image_count(push->input.lib);
-  manifest->layers = calloc(count + 1, sizeof *manifest->layers);
-  if (!manifest->layers)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", push->input.name);
-  for (size_t i = 0; i < count; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(push->input.lib, i, &image);
-    if (image.parent == KDL_NO_PARENT)
-      KDL_TRY(put_image(push, i, &manifest->layers[manifest->layer_count++]));
-  }
+  manifest->layers = xcalloc(kdl_image_count(push->input.lib), sizeof *manifest->layers);
+  for (size_t i = 0; cli_outer_next(push->input.lib, &i); ++i)
+    KDL_TRY(put_image(push, i, &manifest->layers[manifest->layer_count++]));
   return KDL_OK;
 }
 
@@ -68,15 +58,10 @@ static kdl_status put_images(pushing *push) {
 
 static kdl_status write_again(const pushing *push, int fd) {
   kdl_writer *writer;
-  kdl_status status = kdl_writer_create(push->manifest.format, &writer);
-  if (status != KDL_OK)
-    return status;
-  for (size_t i = 0; i < kdl_image_count(push->input.lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(push->input.lib, i, &image);
-    if (image.parent == KDL_NO_PARENT)
-      status = cli_image_copy(&push->input, i, push->manifest.format, writer);
-  }
+  kdl_status status = KDL_OK;
+  KDL_TRY(kdl_writer_create(push->manifest.format, &writer));
+  for (size_t i = 0; status == KDL_OK && cli_outer_next(push->input.lib, &i); ++i)
+    status = cli_image_copy(&push->input, i, push->manifest.format, writer);
   if (status == KDL_OK)
     status = kdl_writer_write(writer, fd, push->input.name);
   kdl_writer_destroy(writer);
@@ -93,16 +78,14 @@ static kdl_status note_whole(pushing *push, const char *path) {
   if (status == KDL_OK)
     status = oci_digest_of_file(fd, again);
   close(fd);
-  bool is_pipe = push->input.bytes.data != NULL;
-  if (status == KDL_OK && !is_pipe)
-    status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
-  if (is_pipe)
-    bytes = push->input.bytes;
-  oci_digest_of(bytes.data, bytes.size, now);
-  if (!is_pipe)
+  KDL_TRY(status);
+  if (push->input.bytes.data) { /* of a pipe */
+    oci_digest_of(push->input.bytes.data, push->input.bytes.size, now);
+  } else {
+    KDL_TRY(cli_bytes_read(path, &bytes));
+    oci_digest_of(bytes.data, bytes.size, now);
     cli_bytes_free(&bytes);
+  }
   if (strcmp(again, now) == 0)
     memcpy(push->manifest.whole, now, sizeof now);
   else
@@ -115,11 +98,10 @@ static kdl_status note_whole(pushing *push, const char *path) {
 /* ------------------------------------------------------------------------------------------ */
 
 static kdl_status put_manifest(pushing *push) {
-  char *text = NULL, config[OCI_DIGEST_TEXT];
-  size_t size = 0;
-  kdl_status status = oci_manifest_write(&push->manifest, push->input.name, &text, &size);
-  if (status == KDL_OK)
-    status = oci_layout_put(push->folder, OCI_EMPTY_DATA, strlen(OCI_EMPTY_DATA), config);
+  char *text, config[OCI_DIGEST_TEXT];
+  size_t size;
+  KDL_TRY(oci_manifest_write(&push->manifest, push->input.name, &text, &size));
+  kdl_status status = oci_layout_put(push->folder, OCI_EMPTY_DATA, strlen(OCI_EMPTY_DATA), config);
   if (status == KDL_OK)
     status = oci_layout_put(push->folder, text, size, push->digest);
   push->size = size;
@@ -127,48 +109,29 @@ static kdl_status put_manifest(pushing *push) {
   return status;
 }
 
-static const char *base_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 /* Blobs before what names them, so that a folder is whole at any time. */
 static kdl_status fill_folder(pushing *push, const char *path) {
-  kdl_status status = cli_library_check_rewritable(&push->input);
+  KDL_TRY(cli_library_check_rewritable(&push->input));
   push->manifest.format = cli_library_format(push->input.lib);
-  push->manifest.title = base_of(push->input.name);
-  if (status == KDL_OK && kdl_image_count(push->input.lib) == 0)
-    status = kdl_fail(KDL_BAD_FILE, "%s: found no image, expected one or more", push->input.name);
-  if (status == KDL_OK)
-    status = oci_layout_make(push->folder);
-  if (status == KDL_OK)
-    status = put_images(push);
-  if (status == KDL_OK)
-    status = oci_candidates_describe(&push->input, &push->manifest);
-  if (status == KDL_OK)
-    status = note_whole(push, path);
-  return status == KDL_OK ? put_manifest(push) : status;
-}
-
-static kdl_status to_folder(pushing *push, const char *path, const oci_reference *to) {
-  push->folder = to->folder;
-  KDL_TRY(fill_folder(push, path));
-  return oci_layout_tag(to->folder, *to->tag ? to->tag : OCI_DEFAULT_TAG, push->digest, push->size);
+  push->manifest.title = basename(push->input.name);
+  if (kdl_image_count(push->input.lib) == 0)
+    return kdl_fail(KDL_BAD_FILE, "%s: found no image, expected one or more", push->input.name);
+  KDL_TRY(oci_layout_make(push->folder));
+  KDL_TRY(put_images(push));
+  KDL_TRY(oci_candidates_describe(&push->input, &push->manifest));
+  KDL_TRY(note_whole(push, path));
+  return put_manifest(push);
 }
 
 static kdl_status to_registry(pushing *push, const cli_args *args, const oci_reference *to) {
   oci_store staging;
-  kdl_status status = oci_remote_check(args, to);
-  if (status == KDL_OK)
-    status = oci_store_open_own(&staging);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(oci_remote_check(args, to));
+  KDL_TRY(oci_store_open_own(&staging));
   push->folder = staging.folder;
-  status = fill_folder(push, args->operands[0]);
+  kdl_status status = fill_folder(push, args->operands[0]);
   if (status == KDL_OK)
     status = oci_remote_push(args, to, staging.folder, &push->manifest, push->digest, push->size);
   oci_store_close(&staging);
-  push->folder = NULL;
   return status;
 }
 
@@ -180,7 +143,11 @@ static kdl_status push_to(const cli_args *args, const oci_reference *to) {
                     "%s: found a digest, expected a tag: what is pushed has the digest that it has",
                     to->text);
   KDL_TRY(cli_input_open(path, &push.input));
-  kdl_status status = to->folder ? to_folder(&push, path, to) : to_registry(&push, args, to);
+  push.folder = to->folder;
+  kdl_status status = to->folder ? fill_folder(&push, path) : to_registry(&push, args, to);
+  if (status == KDL_OK && to->folder)
+    status =
+        oci_layout_tag(to->folder, *to->tag ? to->tag : OCI_DEFAULT_TAG, push.digest, push.size);
   if (status == KDL_OK) {
     if (to->folder)
       printf("oci:%s@%s\n", to->folder, push.digest);

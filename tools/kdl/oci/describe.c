@@ -4,6 +4,7 @@
  * is fetched always. */
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/memory.h"
 #include "images/kinds.h"
 #include "library/library.h"
 #include "oci/choice.h"
@@ -20,15 +21,10 @@ typedef struct {
   size_t count;
 } describer;
 
-static kdl_status no_memory(const describer *d) {
-  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", d->input->name);
-}
-
 static size_t outermost(const kdl_library *lib, size_t index) {
-  kdl_image_info image = {.size = sizeof image};
-  for (kdl_image_get(lib, index, &image); image.parent != KDL_NO_PARENT;)
-    kdl_image_get(lib, image.parent, &image);
-  return image.index;
+  for (size_t parent; (parent = cli_image_at(lib, index).parent) != KDL_NO_PARENT;)
+    index = parent;
+  return index;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -43,37 +39,32 @@ static bool is_indexed(const kdl_image_info *image) {
   return false;
 }
 
-/* False where there was no memory for one of them. */
-static bool set_pair(kdl_pair *pair, const char *key, const char *value) {
-  *pair = (kdl_pair){{key, key ? strlen(key) : 0}, {value, value ? strlen(value) : 0}};
-  return key && value;
-}
-
 /* The metadata as it is, and behind it what the library would read from the image's bytes. */
-static kdl_status describe_image(describer *d, const kdl_image_info *image, oci_record *out) {
+static oci_record describe_image(describer *d, const kdl_image_info *image) {
   kdl_arena *arena = &d->manifest->arena;
   size_t kernels = 0, count = image->pair_count;
   const kdl_string *names =
       is_indexed(image) ? NULL : kdl_catalog_kernels(d->catalog, image->index, &kernels);
   kdl_image_desc desc = kdl_catalog_desc(d->catalog, image->index);
-  kdl_pair *pairs = kdl_arena_alloc(arena, (count + kernels + 3) * sizeof *pairs);
-  bool fits = pairs != NULL;
-  if (fits && count)
+  kdl_pair *pairs = xarena_alloc(arena, (count + kernels + 3) * sizeof *pairs);
+  if (count)
     memcpy(pairs, image->pairs, count * sizeof *pairs);
-  for (size_t i = 0; i < kernels && fits; ++i)
-    fits = set_pair(&pairs[count++], kdl_arena_format(arena, KDL_KERNEL_PREFIX "%s", names[i].data),
-                    "rev=1");
-  if (kernels && desc.version_major && fits)
-    fits = set_pair(&pairs[count++], "kdl.version",
-                    kdl_arena_format(arena, "%u.%u", desc.version_major, desc.version_minor));
+  for (size_t i = 0; i < kernels; ++i)
+    pairs[count++] =
+        (kdl_pair){kdl_text_of(xarena_format(arena, KDL_KERNEL_PREFIX "%s", names[i].data)),
+                   KDL_TEXT("rev=1")};
+  if (kernels && desc.version_major)
+    pairs[count++] = (kdl_pair){
+        KDL_TEXT("kdl.version"),
+        kdl_text_of(xarena_format(arena, "%u.%u", desc.version_major, desc.version_minor))};
   char features[256] = "";
   kdl_out_features(&(kdl_out){features, sizeof features, 0}, KDL_CLASS_GPU,
                    (kdl_feature_set){{desc.capabilities, 0}});
   bool is_said = kdl_find_value(image->pairs, image->pair_count, "requires_features");
-  if (kernels && desc.capabilities && !is_said && fits)
-    fits = set_pair(&pairs[count++], "requires_features", kdl_arena_format(arena, "%s", features));
-  *out = (oci_record){kdl_llvm_image_kind(image->kind), image->offload_kind, 0, pairs, count};
-  return fits ? KDL_OK : no_memory(d);
+  if (kernels && desc.capabilities && !is_said)
+    pairs[count++] =
+        (kdl_pair){KDL_TEXT("requires_features"), xarena_string(arena, features, strlen(features))};
+  return (oci_record){kdl_llvm_image_kind(image->kind), image->offload_kind, 0, pairs, count};
 }
 
 static size_t count_inside(const describer *d, size_t outer) {
@@ -85,31 +76,27 @@ static size_t count_inside(const describer *d, size_t outer) {
 }
 
 /* The images in an outermost one follow it in the list. */
-static kdl_status describe_layer(describer *d, size_t outer, oci_layer *layer) {
+static void describe_layer(describer *d, size_t outer, oci_layer *layer) {
   size_t count = count_inside(d, outer), used = 0, first = d->count;
-  kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(d->input->lib, outer, &image);
+  kdl_image_info image = cli_image_at(d->input->lib, outer);
   layer->choice = image.kind == KDL_IMAGE_SEQUENCE ? OCI_CHOICE_ANY : OCI_CHOICE_DEVICES;
   if (layer->choice == OCI_CHOICE_ANY)
-    return KDL_OK;
-  bool is_plain = count == 1 && is_indexed(&image);
-  oci_record *records = kdl_arena_alloc(&d->manifest->arena, count * sizeof *records);
-  kdl_status status = records ? KDL_OK : no_memory(d);
-  for (size_t i = outer; i < outer + count && status == KDL_OK; ++i) {
-    kdl_image_get(d->input->lib, i, &image);
+    return;
+  bool is_plain = count == 1 && is_indexed(&image), is_damaged = image.problem.length;
+  oci_record *records = xarena_alloc(&d->manifest->arena, count * sizeof *records);
+  for (size_t i = outer; i < outer + count; ++i) {
+    image = cli_image_at(d->input->lib, i);
     if (cli_image_kind_is_container(image.kind))
       continue;
     d->image_of[d->count++] = (uint32_t)i;
-    status = describe_image(d, &image, &records[used++]);
+    records[used++] = describe_image(d, &image);
   }
   layer->candidates = is_plain ? &layer->image : records;
   layer->candidate_count = used;
-  kdl_image_get(d->input->lib, outer, &image);
-  if (status == KDL_OK && (used == 0 || image.problem.length)) {
+  if (used == 0 || is_damaged) {
     layer->choice = OCI_CHOICE_UNKNOWN;
     d->count = first; /* none of it is tried */
   }
-  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -150,7 +137,7 @@ static kdl_status try_candidates(const describer *d) {
   }
   if (status == KDL_OK &&
       (kdl_catalog_shortages(d->catalog) || (catalog && kdl_catalog_shortages(catalog))))
-    status = no_memory(d);
+    cli_out_of_memory();
   oci_candidates_close(&candidates);
   return status;
 }
@@ -158,16 +145,11 @@ static kdl_status try_candidates(const describer *d) {
 kdl_status oci_candidates_describe(const cli_input *input, oci_manifest *manifest) {
   describer d = {.input = input, .manifest = manifest};
   size_t layer = 0;
-  kdl_status status = kdl_library_catalog(input->lib, &d.catalog);
-  d.image_of = calloc(kdl_image_count(input->lib) + 1, sizeof *d.image_of);
-  if (status == KDL_OK && !d.image_of)
-    status = no_memory(&d);
-  for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
-    if (outermost(input->lib, i) == i)
-      status = describe_layer(&d, i, &manifest->layers[layer++]);
-  }
-  if (status == KDL_OK)
-    status = try_candidates(&d);
+  KDL_TRY(kdl_library_catalog(input->lib, &d.catalog));
+  d.image_of = xcalloc(kdl_image_count(input->lib), sizeof *d.image_of);
+  for (size_t i = 0; cli_outer_next(input->lib, &i); ++i)
+    describe_layer(&d, i, &manifest->layers[layer++]);
+  kdl_status status = try_candidates(&d);
   free(d.image_of);
   return status;
 }

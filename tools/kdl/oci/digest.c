@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "digests/sha256.h"
 
 #include <stdio.h>
@@ -30,4 +31,33 @@ bool oci_digest_is_valid(const char *text) {
   size_t method = strlen(OCI_DIGEST_METHOD);
   return strncmp(text, OCI_DIGEST_METHOD, method) == 0 && strlen(text) == OCI_DIGEST_TEXT - 1 &&
          strspn(text + method, "0123456789abcdef") == OCI_DIGEST_HEX;
+}
+
+/* Bytes between the quotes, as they stand there. */
+static size_t raw_length(const kdl_json *json) {
+  size_t begin = kdl_json_at(json) + 1, at = begin;
+  while (at < json->size && json->text[at] != '"')
+    at += json->text[at] == '\\' && at + 1 < json->size ? 2 : 1;
+  return at > begin ? at - begin : 0;
+}
+
+kdl_status oci_json_text(kdl_json *json, kdl_arena *arena, kdl_string *out_text) {
+  kdl_json_kind kind;
+  KDL_TRY(kdl_json_peek(json, &kind));
+  size_t room = kind == KDL_JSON_STRING ? raw_length(json) + 1 : 1;
+  char *text = xarena_alloc(arena, room);
+  KDL_TRY(kdl_json_string(json, text, room));
+  *out_text = (kdl_string){text, strlen(text)};
+  return KDL_OK;
+}
+
+kdl_status oci_json_digest(kdl_json *json, char out_digest[OCI_DIGEST_TEXT]) {
+  char text[OCI_DIGEST_TEXT + 64];
+  size_t at = kdl_json_at(json);
+  KDL_TRY(kdl_json_string(json, text, sizeof text));
+  if (!oci_digest_is_valid(text))
+    return kdl_json_fail(json, at, "found \"%s\", expected sha256: and 64 hexadecimal digits",
+                         text);
+  memcpy(out_digest, text, OCI_DIGEST_TEXT);
+  return KDL_OK;
 }

@@ -3,6 +3,9 @@
 #ifndef KDL_TOOL_OCI_DIGEST_H
 #define KDL_TOOL_OCI_DIGEST_H
 
+#include "base/arena.h"
+#include "base/json/reader.h"
+
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
@@ -19,5 +22,9 @@ kdl_status oci_digest_of_file(int fd, char out_digest[OCI_DIGEST_TEXT]);
 
 /* No other method is read, so that what is read may be a part of a path. */
 bool oci_digest_is_valid(const char *text);
+kdl_status oci_json_digest(kdl_json *json, char out_digest[OCI_DIGEST_TEXT]);
+
+/* A string of JSON in the arena, whatever its length. */
+kdl_status oci_json_text(kdl_json *json, kdl_arena *arena, kdl_string *out_text);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "base/error.h"
 #include "base/json/reader.h"
+#include "base/text.h"
+#include "cli/memory.h"
 #include "system/file.h"
 
 #include <errno.h>
@@ -24,27 +26,23 @@ static kdl_status make_folder(const char *path) {
                         strerror(errno));
 }
 
-typedef struct {
-  char version[32];
-} layout_file;
+enum { version_room = 32 };
 
-static kdl_status read_layout_key(kdl_json *json, const char *key, void *user) {
-  layout_file *file = user;
-  return strcmp(key, "imageLayoutVersion") == 0
-             ? kdl_json_string(json, file->version, sizeof file->version)
-             : kdl_json_skip(json);
+static kdl_status read_layout_key(kdl_json *json, const char *key, void *out_version) {
+  return strcmp(key, "imageLayoutVersion") == 0 ? kdl_json_string(json, out_version, version_room)
+                                                : kdl_json_skip(json);
 }
 
 static kdl_status check_layout(const char *path) {
   cli_bytes bytes;
   kdl_json json;
-  layout_file file = {.version = ""};
+  char version[version_room] = "";
   KDL_TRY(cli_bytes_read_file(path, &bytes));
   kdl_json_start(&json, path, bytes.data, bytes.size);
-  kdl_status status = kdl_json_members(&json, read_layout_key, &file);
-  if (status == KDL_OK && strncmp(file.version, "1.", 2) != 0)
+  kdl_status status = kdl_json_members(&json, read_layout_key, version);
+  if (status == KDL_OK && !kdl_starts_with(version, "1."))
     status = kdl_fail(KDL_BAD_FILE, "%s: imageLayoutVersion: found \"%s\", expected 1.0.0", path,
-                      file.version);
+                      version);
   cli_bytes_free(&bytes);
   return status;
 }
@@ -102,24 +100,19 @@ static kdl_status check_digest(const char *folder, const char *digest, cli_bytes
 kdl_status oci_layout_copy(const char *folder, const char *digest, uint64_t size,
                            cli_bytes *out_bytes) {
   cli_bytes mapped;
-  kdl_status status = oci_layout_map(folder, digest, size, &mapped);
   *out_bytes = (cli_bytes){.data = ""};
-  if (status != KDL_OK)
-    return status;
-  char *copy = malloc(mapped.size + 1);
-  if (copy) {
-    memcpy(copy, mapped.data, mapped.size);
-    *out_bytes = (cli_bytes){.data = copy, .size = mapped.size, .owned = copy};
-  }
+  KDL_TRY(oci_layout_map(folder, digest, size, &mapped));
+  char *copy = xmalloc(mapped.size);
+  memcpy(copy, mapped.data, mapped.size);
+  *out_bytes = (cli_bytes){.data = copy, .size = mapped.size, .owned = copy};
   cli_bytes_free(&mapped);
-  return copy ? check_digest(folder, digest, out_bytes)
-              : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", folder);
+  return check_digest(folder, digest, out_bytes);
 }
 
 kdl_status oci_layout_read(const char *folder, const char *digest, uint64_t size,
                            cli_bytes *out_bytes) {
-  kdl_status status = oci_layout_map(folder, digest, size, out_bytes);
-  return status == KDL_OK ? check_digest(folder, digest, out_bytes) : status;
+  KDL_TRY(oci_layout_map(folder, digest, size, out_bytes));
+  return check_digest(folder, digest, out_bytes);
 }
 
 kdl_status oci_layout_put(const char *folder, const void *data, size_t size,

@@ -4,8 +4,7 @@
 #include "base/error.h"
 #include "base/json/writer.h"
 #include "base/text.h"
-#include "base/text_stream.h"
-#include "oci/json_text.h"
+#include "cli/memory.h"
 #include "oci/layout.h"
 #include "oci/manifest.h"
 #include "system/file.h"
@@ -74,9 +73,8 @@ static kdl_status visit_entry(kdl_json *json, void *user) {
   reader *from = user;
   size_t begin = kdl_json_at(json);
   from->item = (entry){.tag = {"", 0}};
-  kdl_status status = kdl_json_members(json, read_entry_key, from);
-  return status == KDL_OK ? from->visit(from->user, NULL, &from->item, raw_since(json, begin))
-                          : status;
+  KDL_TRY(kdl_json_members(json, read_entry_key, from));
+  return from->visit(from->user, NULL, &from->item, raw_since(json, begin));
 }
 
 static kdl_status visit_key(kdl_json *json, const char *key, void *user) {
@@ -84,8 +82,8 @@ static kdl_status visit_key(kdl_json *json, const char *key, void *user) {
   if (strcmp(key, "manifests") == 0)
     return kdl_json_items(json, visit_entry, from);
   size_t begin = kdl_json_at(json);
-  kdl_status status = kdl_json_skip(json);
-  return status == KDL_OK ? from->visit(from->user, key, NULL, raw_since(json, begin)) : status;
+  KDL_TRY(kdl_json_skip(json));
+  return from->visit(from->user, key, NULL, raw_since(json, begin));
 }
 
 static kdl_status visit_all(const char *name, const cli_bytes *bytes, kdl_arena *arena,
@@ -96,8 +94,8 @@ static kdl_status visit_all(const char *name, const cli_bytes *bytes, kdl_arena 
     return kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected at most %d", name, bytes->size,
                     OCI_LIMIT_MANIFEST);
   kdl_json_start(&json, name, bytes->data, bytes->size);
-  kdl_status status = kdl_json_members(&json, visit_key, &from);
-  return status == KDL_OK ? kdl_json_finish(&json) : status;
+  KDL_TRY(kdl_json_members(&json, visit_key, &from));
+  return kdl_json_finish(&json);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -139,12 +137,9 @@ kdl_status oci_layout_find(const oci_reference *reference, char out_digest[OCI_D
   cli_bytes bytes;
   kdl_arena arena = {.blocks = NULL};
   search state = {.wanted = reference};
-  kdl_status status = index_path(reference->folder, path);
-  if (status == KDL_OK)
-    status = cli_bytes_read_file(path, &bytes);
-  if (status != KDL_OK)
-    return status;
-  status = visit_all(path, &bytes, &arena, look, &state);
+  KDL_TRY(index_path(reference->folder, path));
+  KDL_TRY(cli_bytes_read_file(path, &bytes));
+  kdl_status status = visit_all(path, &bytes, &arena, look, &state);
   bool is_only = state.all == 1 && !*reference->tag && !*reference->digest;
   if (status == KDL_OK && !state.matches && !is_only)
     status = kdl_fail(KDL_NO_MATCH, "%s: found %zu manifest%s, expected one %s%s%s%s", path,
@@ -194,34 +189,26 @@ static kdl_status keep(void *user, const char *key, const entry *item, kdl_strin
 
 static kdl_status save_index(const char *path, const rewriting *state, const char *head,
                              const char *entries, const entry *added) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *file = kdl_text_stream(&text, &size);
-  if (file) {
-    fprintf(file, "{\n%s%s  \"manifests\": [\n%s",
-            state->has_version ? "" : "  \"schemaVersion\": 2,\n", head, entries);
-    fprintf(file,
-            "    {\"mediaType\": \"%s\", \"digest\": \"%s\", \"size\": %" PRIu64
-            ", \"artifactType\": \"%s\", \"annotations\": {\"%s\": \"%s\"}}\n  ]\n}\n",
-            OCI_MANIFEST_TYPE, added->digest, added->size, OCI_BUNDLE_TYPE, KEY_TAG, state->tag);
-  }
-  kdl_status status = file && fclose(file) == 0
-                          ? kdl_file_save(path, text, size)
-                          : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  char *text = xasprintf("{\n%s%s  \"manifests\": [\n%s"
+                         "    {\"mediaType\": \"%s\", \"digest\": \"%s\", \"size\": %" PRIu64
+                         ", \"artifactType\": \"%s\", \"annotations\": {\"%s\": \"%s\"}}\n  ]\n}\n",
+                         state->has_version ? "" : "  \"schemaVersion\": 2,\n", head, entries,
+                         OCI_MANIFEST_TYPE, added->digest, added->size, OCI_BUNDLE_TYPE, KEY_TAG,
+                         state->tag);
+  kdl_status status = kdl_file_save(path, text, strlen(text));
   free(text);
   return status;
 }
 
 static kdl_status rewrite(const char *path, const char *tag, const entry *added) {
-  char *texts[2] = {NULL, NULL};
+  char *head, *entries;
   size_t sizes[2];
+  kdl_status status = KDL_OK;
   kdl_arena arena = {.blocks = NULL};
   rewriting state = {.tag = tag,
-                     .head = kdl_text_stream(&texts[0], &sizes[0]),
-                     .entries = kdl_text_stream(&texts[1], &sizes[1])};
-  kdl_status status =
-      state.head && state.entries ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
-  if (status == KDL_OK && access(path, F_OK) == 0) {
+                     .head = xtext_stream(&head, &sizes[0]),
+                     .entries = xtext_stream(&entries, &sizes[1])};
+  if (access(path, F_OK) == 0) {
     cli_bytes bytes;
     status = cli_bytes_read_file(path, &bytes);
     if (status == KDL_OK) {
@@ -229,14 +216,12 @@ static kdl_status rewrite(const char *path, const char *tag, const entry *added)
       cli_bytes_free(&bytes);
     }
   }
-  bool failed = state.head && fclose(state.head) != 0;
-  failed |= state.entries && fclose(state.entries) != 0;
-  if (status == KDL_OK && failed)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  xtext_close(state.head);
+  xtext_close(state.entries);
   if (status == KDL_OK)
-    status = save_index(path, &state, texts[0], texts[1], added);
-  free(texts[0]);
-  free(texts[1]);
+    status = save_index(path, &state, head, entries, added);
+  free(head);
+  free(entries);
   kdl_arena_free(&arena);
   return status;
 }
@@ -245,16 +230,14 @@ kdl_status oci_layout_tag(const char *folder, const char *tag, const char *diges
   char path[PATH_MAX], lock[PATH_MAX];
   entry added = {.size = size};
   memcpy(added.digest, digest, OCI_DIGEST_TEXT);
-  kdl_status status = index_path(folder, path);
-  if (status != KDL_OK)
-    return status;
+  KDL_TRY(index_path(folder, path));
   /* Two that push at once: each keeps what the other wrote. */
   snprintf(lock, sizeof lock, "%.*s/oci-layout", PATH_MAX - 16, folder);
   int fd = open(lock, O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || flock(fd, LOCK_EX) != 0)
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot lock: %s", lock, strerror(errno));
-  if (status == KDL_OK)
-    status = rewrite(path, tag, &added);
+  kdl_status status =
+      fd < 0 || flock(fd, LOCK_EX) != 0
+          ? kdl_fail(kdl_status_of(errno), "%s: cannot lock: %s", lock, strerror(errno))
+          : rewrite(path, tag, &added);
   if (fd >= 0)
     close(fd);
   return status;

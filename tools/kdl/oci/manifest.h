@@ -8,7 +8,6 @@
 #ifndef KDL_TOOL_OCI_MANIFEST_H
 #define KDL_TOOL_OCI_MANIFEST_H
 
-#include "base/arena.h"
 #include "oci/digest.h"
 #include "oci/record.h"
 
@@ -23,6 +22,15 @@
 #define OCI_EMPTY_TYPE "application/vnd.oci.empty.v1+json"
 #define OCI_EMPTY_DATA "{}"
 #define OCI_EMPTY_DIGEST "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+
+/* The annotations of a manifest and of its layers. */
+#define OCI_KEY_TITLE "org.opencontainers.image.title"
+#define OCI_KEY_FORMAT "vnd.kdl.format"
+#define OCI_KEY_WHOLE "vnd.kdl.digest"
+#define OCI_KEY_IMAGE "vnd.kdl.image"
+#define OCI_KEY_CHOICE "vnd.kdl.choice"
+#define OCI_CHOICE_ANY_TEXT "any"
+#define OCI_CHOICE_UNKNOWN_TEXT "unknown"
 
 enum {
   OCI_LIMIT_MANIFEST = 4 << 20, /* bytes: what the distribution specification has registries take */

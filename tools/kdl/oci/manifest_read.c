@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "oci/json_text.h"
+#include "cli/memory.h"
 #include "oci/manifest.h"
-#include "oci/manifest_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,13 +105,6 @@ static kdl_status check_layer(const reader *from, const layer_state *state) {
                : KDL_OK;
 }
 
-static kdl_status read_layer(reader *from, oci_layer *layer) {
-  layer_state state = {.from = from, .layer = layer, .at = kdl_json_at(&from->json)};
-  *layer = (oci_layer){.choice = OCI_CHOICE_DEVICES};
-  kdl_status status = kdl_json_members(&from->json, read_layer_key, &state);
-  return status == KDL_OK ? check_layer(from, &state) : status;
-}
-
 static kdl_status add_layer(kdl_json *json, void *user) {
   reader *from = user;
   oci_manifest *manifest = from->manifest;
@@ -121,14 +112,15 @@ static kdl_status add_layer(kdl_json *json, void *user) {
     return kdl_json_fail(json, kdl_json_at(json),
                          "layers: found more than %d, expected at most that many",
                          OCI_LIMIT_LAYERS);
-  oci_layer *layers =
-      kdl_array_grow(manifest->layers, manifest->layer_count, &from->capacity, 16, sizeof *layers);
-  if (!layers)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", json->name);
-  manifest->layers = layers;
-  kdl_status status = read_layer(from, &layers[manifest->layer_count]);
-  manifest->layer_count += status == KDL_OK;
-  return status;
+  manifest->layers =
+      xgrow(manifest->layers, manifest->layer_count, &from->capacity, 16, sizeof *manifest->layers);
+  oci_layer *layer = &manifest->layers[manifest->layer_count];
+  layer_state state = {.from = from, .layer = layer, .at = kdl_json_at(json)};
+  *layer = (oci_layer){.choice = OCI_CHOICE_DEVICES};
+  KDL_TRY(kdl_json_members(json, read_layer_key, &state));
+  KDL_TRY(check_layer(from, &state));
+  ++manifest->layer_count;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -179,12 +171,9 @@ static kdl_status read_key(kdl_json *json, const char *key, void *user) {
  * that the text is read twice. */
 static kdl_status read_kinds(reader *from) {
   kdl_json start = from->json;
-  kdl_status status = kdl_json_members(&from->json, read_kind, from);
-  if (status == KDL_OK)
-    status = kdl_json_finish(&from->json);
+  KDL_TRY(kdl_json_members(&from->json, read_kind, from));
+  KDL_TRY(kdl_json_finish(&from->json));
   from->json = start;
-  if (status != KDL_OK)
-    return status;
   if (from->media[0] && strcmp(from->media, OCI_MANIFEST_TYPE) != 0)
     return kdl_fail(KDL_BAD_FILE, "%s: found mediaType \"%s\", expected " OCI_MANIFEST_TYPE,
                     from->json.name, from->media);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "base/text.h"
-#include "base/text_stream.h"
 #include "cli/json.h"
+#include "cli/memory.h"
 #include "oci/manifest.h"
-#include "oci/manifest_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,23 +14,19 @@ static void put_descriptor(cli_json *json, const char *type, const char *digest,
   cli_json_put_number(json, "size", size);
 }
 
-/* False when out of memory. */
-static bool put_records(cli_json *json, const char *key, const oci_record *records, size_t count) {
+static void put_records(cli_json *json, const char *key, const oci_record *records, size_t count) {
   char *text = oci_records_write(records, count);
-  if (text)
-    cli_json_put_text(json, key, text);
+  cli_json_put_text(json, key, text);
   free(text);
-  return text != NULL;
 }
 
-static bool put_choice(cli_json *json, const oci_layer *layer) {
+static void put_choice(cli_json *json, const oci_layer *layer) {
   if (layer->choice == OCI_CHOICE_ANY)
     cli_json_put_text(json, OCI_KEY_CHOICE, OCI_CHOICE_ANY_TEXT);
   else if (layer->choice == OCI_CHOICE_UNKNOWN)
     cli_json_put_text(json, OCI_KEY_CHOICE, OCI_CHOICE_UNKNOWN_TEXT);
   else if (layer->candidates != &layer->image)
-    return put_records(json, OCI_KEY_CHOICE, layer->candidates, layer->candidate_count);
-  return true;
+    put_records(json, OCI_KEY_CHOICE, layer->candidates, layer->candidate_count);
 }
 
 /* What other tools call the file that they make of a layer: "3-sm_90". */
@@ -53,19 +48,18 @@ static void put_title(cli_json *json, const oci_layer *layer, size_t index) {
   cli_json_put_text(json, OCI_KEY_TITLE, title);
 }
 
-static bool put_layer(cli_json *json, const oci_layer *layer, size_t index) {
+static void put_layer(cli_json *json, const oci_layer *layer, size_t index) {
   cli_json_begin_object(json);
   put_descriptor(json, OCI_IMAGE_TYPE, layer->digest, layer->size);
   cli_json_put_object(json, "annotations");
-  bool fits = put_records(json, OCI_KEY_IMAGE, &layer->image, 1) && put_choice(json, layer);
+  put_records(json, OCI_KEY_IMAGE, &layer->image, 1);
+  put_choice(json, layer);
   put_title(json, layer, index);
   cli_json_end_object(json);
   cli_json_end_object(json);
-  return fits;
 }
 
-static bool put_manifest(cli_json *json, const oci_manifest *manifest) {
-  bool fits = true;
+static void put_manifest(cli_json *json, const oci_manifest *manifest) {
   cli_json_begin_object(json);
   cli_json_put_number(json, "schemaVersion", 2);
   cli_json_put_text(json, "mediaType", OCI_MANIFEST_TYPE);
@@ -75,8 +69,8 @@ static bool put_manifest(cli_json *json, const oci_manifest *manifest) {
   cli_json_put_text(json, "data", "e30=");
   cli_json_end_object(json);
   cli_json_put_array(json, "layers");
-  for (size_t i = 0; i < manifest->layer_count && fits; ++i)
-    fits = put_layer(json, &manifest->layers[i], i);
+  for (size_t i = 0; i < manifest->layer_count; ++i)
+    put_layer(json, &manifest->layers[i], i);
   cli_json_end_array(json);
   cli_json_put_object(json, "annotations");
   cli_json_put_text(json, OCI_KEY_FORMAT, manifest->format == KDL_FORMAT_V1 ? "v1" : "v2");
@@ -85,27 +79,22 @@ static bool put_manifest(cli_json *json, const oci_manifest *manifest) {
   cli_json_put_text(json, OCI_KEY_TITLE, manifest->title);
   cli_json_end_object(json);
   cli_json_end_object(json);
-  return fits;
 }
 
 kdl_status oci_manifest_write(const oci_manifest *manifest, const char *name, char **out_text,
                               size_t *out_size) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *file = kdl_text_stream(&text, &size);
-  bool fits = file && put_manifest(&(cli_json){.file = file}, manifest);
-  kdl_status status = KDL_OK;
-  if (!file || fclose(file) != 0 || !fits)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
-  else if (size > OCI_LIMIT_MANIFEST || manifest->layer_count > OCI_LIMIT_LAYERS)
-    status = kdl_fail(KDL_UNSUPPORTED,
-                      "%s: found %zu images whose metadata makes a manifest of %zu bytes, expected "
-                      "at most %d images and %d bytes, which registries take: push parts of it, "
-                      "or without the keys kdl.kernel.NAME",
-                      name, manifest->layer_count, size, OCI_LIMIT_LAYERS, OCI_LIMIT_MANIFEST);
-  if (status != KDL_OK) {
+  char *text;
+  size_t size;
+  FILE *file = xtext_stream(&text, &size);
+  put_manifest(&(cli_json){.file = file}, manifest);
+  xtext_close(file);
+  if (size > OCI_LIMIT_MANIFEST || manifest->layer_count > OCI_LIMIT_LAYERS) {
     free(text);
-    return status;
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: found %zu images whose metadata makes a manifest of %zu bytes, expected "
+                    "at most %d images and %d bytes, which registries take: push parts of it, "
+                    "or without the keys kdl.kernel.NAME",
+                    name, manifest->layer_count, size, OCI_LIMIT_LAYERS, OCI_LIMIT_MANIFEST);
   }
   *out_text = text;
   *out_size = size;

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/text_stream.h"
+#include "cli/memory.h"
 #include "container/container.h"
 
 #include <stdbool.h>
@@ -36,18 +36,15 @@ static void write_record(FILE *file, const oci_record *record) {
 }
 
 char *oci_records_write(const oci_record *records, size_t count) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *file = kdl_text_stream(&text, &size);
-  for (size_t i = 0; file && i < count; ++i) {
+  char *text;
+  size_t size;
+  FILE *file = xtext_stream(&text, &size);
+  for (size_t i = 0; i < count; ++i) {
     if (i)
       fputc('\n', file);
     write_record(file, &records[i]);
   }
-  if (!file || fclose(file) != 0) {
-    free(text);
-    return NULL;
-  }
+  xtext_close(file);
   return text;
 }
 
@@ -63,10 +60,6 @@ typedef struct {
   size_t at;
   size_t line;
 } reader;
-
-static kdl_status no_memory(const reader *from) {
-  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", from->name);
-}
 
 static kdl_status wrong(const reader *from, kdl_string line, const char *expected) {
   char shown[80] = "";
@@ -87,13 +80,10 @@ static int digit_of(char c) {
   return kdl_is_digit(c) ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Returns false where a %XX is none; NULL for the text where memory is short. */
+/* False where a %XX is none. */
 static bool decode(kdl_arena *arena, kdl_string coded, kdl_string *out_text) {
-  char *text = kdl_arena_alloc(arena, coded.length + 1);
+  char *text = xarena_alloc(arena, coded.length + 1);
   size_t length = 0;
-  *out_text = (kdl_string){text, 0};
-  if (!text)
-    return true;
   for (size_t i = 0; i < coded.length; ++i, ++length) {
     text[length] = coded.data[i];
     if (coded.data[i] != '%')
@@ -106,7 +96,7 @@ static bool decode(kdl_arena *arena, kdl_string coded, kdl_string *out_text) {
     i += 2;
   }
   text[length] = '\0';
-  out_text->length = length;
+  *out_text = (kdl_string){text, length};
   return true;
 }
 
@@ -135,7 +125,7 @@ static kdl_status read_pair(reader *from, kdl_string line, kdl_pair *out_pair) {
   if (!decode(from->arena, (kdl_string){line.data, equals}, &out_pair->key) ||
       !decode(from->arena, kdl_text_from(line, equals + 1), &out_pair->value))
     return wrong(from, line, "%XX behind each '%', in upper case");
-  return out_pair->key.data && out_pair->value.data ? KDL_OK : no_memory(from);
+  return KDL_OK;
 }
 
 static size_t count_pairs(reader from) {
@@ -151,9 +141,7 @@ static kdl_status read_record(reader *from, oci_record *record) {
   if (count > KDL_LIMIT_PAIRS)
     return kdl_fail(KDL_BAD_FILE, "%s: line %zu: found %zu pairs, expected at most %d", from->name,
                     from->line, count, KDL_LIMIT_PAIRS);
-  kdl_pair *pairs = kdl_arena_alloc(from->arena, (count + 1) * sizeof *pairs);
-  if (!pairs)
-    return no_memory(from);
+  kdl_pair *pairs = xarena_alloc(from->arena, (count + 1) * sizeof *pairs);
   record->pairs = pairs;
   record->pair_count = count;
   for (size_t i = 0; i < count; ++i)
@@ -175,8 +163,7 @@ kdl_status oci_records_read(kdl_arena *arena, const char *name, kdl_string text,
   size_t count = count_records(from);
   if (!count)
     return kdl_fail(KDL_BAD_FILE, "%s: found blank lines, expected an image between two", name);
-  oci_record *records = kdl_arena_alloc(arena, count * sizeof *records);
-  KDL_TRY(records ? KDL_OK : no_memory(&from));
+  oci_record *records = xarena_alloc(arena, count * sizeof *records);
   for (size_t i = 0; i < count; ++i) {
     if (i)
       next_line(&from);

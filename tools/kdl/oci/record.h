@@ -28,7 +28,20 @@ typedef struct oci_record {
   size_t pair_count;
 } oci_record;
 
-/* malloc'ed; NULL when out of memory. */
+/* An image of it for a writer, with bytes. */
+static inline kdl_writer_image oci_record_image(const oci_record *record, const void *data,
+                                                size_t size) {
+  return (kdl_writer_image){.size = sizeof(kdl_writer_image),
+                            .declared_kind = record->declared_kind,
+                            .offload_kind = record->offload_kind,
+                            .flags = record->flags,
+                            .pairs = record->pairs,
+                            .pair_count = record->pair_count,
+                            .data = data,
+                            .data_size = size};
+}
+
+/* malloc'ed. */
 char *oci_records_write(const oci_record *records, size_t count);
 
 /* Into the arena. `name` is for messages. */

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/memory.h"
 
 #include <string.h>
 
@@ -118,11 +119,9 @@ static kdl_status take_tag(oci_reference *reference, char *from) {
 }
 
 static kdl_status parse_folder(oci_reference *reference, char *text) {
-  kdl_status status = take_tag(reference, text);
   reference->folder = text;
-  if (status == KDL_OK && !*text)
-    status = wrong(reference, "folder", "", grammar);
-  return status;
+  KDL_TRY(take_tag(reference, text));
+  return *text ? KDL_OK : wrong(reference, "folder", "", grammar);
 }
 
 static kdl_status parse_remote(oci_reference *reference, char *text) {
@@ -148,17 +147,12 @@ static kdl_status parse_remote(oci_reference *reference, char *text) {
 
 kdl_status oci_reference_parse(kdl_arena *arena, const char *text, oci_reference *out_reference) {
   *out_reference = (oci_reference){.text = text, .host = "", .name = "", .tag = ""};
-  kdl_string copy = kdl_arena_string(arena, text, strlen(text));
-  if (!copy.data)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", text);
-  char *own = (char *)copy.data;
+  char *own = (char *)xarena_string(arena, text, strlen(text)).data;
   KDL_TRY(take_digest(out_reference, own));
   return kdl_starts_with(own, "oci:") ? parse_folder(out_reference, own + strlen("oci:"))
                                       : parse_remote(out_reference, own);
 }
 
 const char *oci_reference_base(const oci_reference *reference) {
-  const char *name = reference->folder ? reference->folder : reference->name;
-  const char *slash = strrchr(name, '/');
-  return slash ? slash + 1 : name;
+  return basename(reference->folder ? reference->folder : reference->name);
 }

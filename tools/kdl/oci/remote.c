@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "base/text_stream.h"
 #include "base/words.h"
 #include "cli/beside.h"
+#include "cli/memory.h"
 #include "cli/report.h"
 #include "system/environment.h"
 #include "system/file.h"
@@ -65,10 +65,10 @@ static kdl_status judge(kdl_subprocess_outcome *outcome, const char *path) {
                   message[0] ? ": " : "", message);
 }
 
-static kdl_status run(const kdl_words *line, const int *files, size_t count, uint64_t limit) {
+static kdl_status run(const kdl_words *line, int fd, uint64_t limit) {
   char path[PATH_MAX];
   if (line->failed)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the command line of kdl-registry");
+    cli_out_of_memory();
   if (!cli_beside("kdl-registry", path) || access(path, X_OK) != 0)
     return kdl_fail(KDL_UNSUPPORTED,
                     "kdl-registry not found, expected it beside this program: it speaks to "
@@ -77,13 +77,13 @@ static kdl_status run(const kdl_words *line, const int *files, size_t count, uin
   const kdl_subprocess subprocess = {.path = path,
                                      .arguments = line->items,
                                      .environment = (const char *const *)environ,
-                                     .files = files,
-                                     .file_count = count,
+                                     .files = &fd,
+                                     .file_count = 1,
                                      .milliseconds = LONGEST_RUN,
                                      .largest_file = limit};
   kdl_subprocess_outcome outcome;
-  kdl_status status = kdl_subprocess_run(&subprocess, &outcome);
-  return status == KDL_OK ? judge(&outcome, path) : status;
+  KDL_TRY(kdl_subprocess_run(&subprocess, &outcome));
+  return judge(&outcome, path);
 }
 
 kdl_status oci_remote_check(const cli_args *args, const oci_reference *reference) {
@@ -139,7 +139,7 @@ kdl_status oci_remote_manifest(const cli_args *args, const oci_reference *from,
   kdl_words_add(&line, "--file=/proc/self/fd/3");
   kdl_status status = make_file("kdl-manifest", "", 0, &fd);
   if (status == KDL_OK)
-    status = run(&line, &fd, 1, OCI_LIMIT_MANIFEST);
+    status = run(&line, fd, OCI_LIMIT_MANIFEST);
   if (status == KDL_OK)
     status = kdl_memory_file_read(fd, "kdl-registry", OCI_LIMIT_MANIFEST, &data, &size);
   if (status == KDL_OK)
@@ -154,12 +154,12 @@ kdl_status oci_remote_manifest(const cli_args *args, const oci_reference *from,
 /* "DIGEST SIZE" for each layer that is wanted; where `wanted` is NULL for all, and the config. */
 static kdl_status list_layers(const oci_manifest *manifest, const bool *wanted, uint64_t limit,
                               const char *name, int *out_fd) {
-  char *text = NULL;
-  size_t size = 0;
+  char *text;
+  size_t size;
   uint64_t sum = 0;
-  FILE *file = kdl_text_stream(&text, &size);
+  FILE *file = xtext_stream(&text, &size);
   kdl_status status = KDL_OK;
-  for (size_t i = 0; i < manifest->layer_count && file && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < manifest->layer_count && status == KDL_OK; ++i) {
     const oci_layer *layer = &manifest->layers[i];
     if (wanted && !wanted[i])
       continue;
@@ -172,11 +172,9 @@ static kdl_status list_layers(const oci_manifest *manifest, const bool *wanted, 
       sum += layer->size;
     fprintf(file, "%s %" PRIu64 "\n", layer->digest, layer->size);
   }
-  if (file && !wanted)
+  if (!wanted)
     fprintf(file, "%s %zu\n", OCI_EMPTY_DIGEST, strlen(OCI_EMPTY_DATA));
-  bool failed = !file || fclose(file) != 0;
-  if (status == KDL_OK && failed)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  xtext_close(file);
   if (status == KDL_OK)
     status = make_file("kdl-blobs", text, size, out_fd);
   free(text);
@@ -196,7 +194,7 @@ kdl_status oci_remote_fetch(const cli_args *args, const oci_reference *from, con
   if (status == KDL_OK)
     status = list_layers(manifest, fetched, limit, from->text, &fd);
   if (status == KDL_OK)
-    status = run(&line, &fd, 1, limit);
+    status = run(&line, fd, limit);
   end_line(&line, fd);
   return status;
 }
@@ -214,7 +212,7 @@ kdl_status oci_remote_push(const cli_args *args, const oci_reference *to, const 
   kdl_words_format(&line, "--size=%" PRIu64, size);
   kdl_status status = list_layers(manifest, NULL, UINT64_MAX, to->text, &fd);
   if (status == KDL_OK)
-    status = run(&line, &fd, 1, UINT32_MAX);
+    status = run(&line, fd, UINT32_MAX);
   end_line(&line, fd);
   return status;
 }

@@ -3,10 +3,12 @@
 #include "base/blake2b.h"
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "commands.h"
 #include "container/digest.h"
+#include "images/kinds.h"
 #include "images/rewrite.h"
 #include "library/library.h"
 #include "sign/sign.h"
@@ -81,19 +83,13 @@ static kdl_status read_line(const char *path, char out_line[KDL_SIGNATURE_LINE])
 static kdl_status add_signed(const signing *job, size_t index, kdl_writer *writer) {
   const char *attached = cli_args_value(job->args, "attach");
   char digest[KDL_DIGEST_VALUE], line[KDL_SIGNATURE_LINE];
-  kdl_writer_image image;
-  kdl_status status = cli_image_describe(job->input, index, job->format, &image);
-  if (status == KDL_OK)
-    status = cli_image_check_digest(job->input, index, image.pairs, image.pair_count);
-  if (status == KDL_OK)
-    status = digest_of(job->input, index, digest);
-  kdl_pair *pairs = status == KDL_OK ? calloc(image.pair_count + 2, sizeof *pairs) : NULL;
-  if (!pairs)
-    return status == KDL_OK ? kdl_fail(KDL_NO_MEMORY, "%s: out of memory", job->input->name)
-                            : status;
+  kdl_writer_image image = cli_image_describe(job->input, index, job->format);
+  KDL_TRY(cli_image_check_digest(job->input, index, image.pairs, image.pair_count));
+  KDL_TRY(digest_of(job->input, index, digest));
+  kdl_pair *pairs = xcalloc(image.pair_count + 2, sizeof *pairs);
   image.pair_count = pairs_to_sign(&image, digest, pairs);
   image.pairs = pairs;
-  status = attached ? read_line(attached, line) : make_line(job, &image, line);
+  kdl_status status = attached ? read_line(attached, line) : make_line(job, &image, line);
   if (status == KDL_OK) {
     pairs[image.pair_count++] = (kdl_pair){kdl_text_of(KDL_SIGNATURE_KEY), kdl_text_of(line)};
     status = cli_image_add(job->input, index, &image, false, writer);
@@ -103,20 +99,15 @@ static kdl_status add_signed(const signing *job, size_t index, kdl_writer *write
 }
 
 static kdl_status write_signed(signing *job, const char *output) {
-  kdl_writer *writer = NULL;
+  kdl_writer *writer;
+  kdl_status status = KDL_OK;
   job->format = cli_library_format(job->input->lib);
-  kdl_status status = cli_library_check_rewritable(job->input);
-  if (status == KDL_OK)
-    status = kdl_writer_create(job->format, &writer);
-  for (size_t i = 0; i < kdl_image_count(job->input->lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(job->input->lib, i, &image);
-    if (image.parent != KDL_NO_PARENT)
-      continue;
+  KDL_TRY(cli_library_check_rewritable(job->input));
+  KDL_TRY(kdl_writer_create(job->format, &writer));
+  for (size_t i = 0; status == KDL_OK && cli_outer_next(job->input->lib, &i); ++i)
     status = job->index == SIZE_MAX || job->index == i
                  ? add_signed(job, i, writer)
                  : cli_image_copy(job->input, i, job->format, writer);
-  }
   if (status == KDL_OK)
     status = cli_output_save_writer(output, writer);
   kdl_writer_destroy(writer);
@@ -178,20 +169,21 @@ static kdl_status parse(const cli_args *args, signing *out) {
                     KDL_SIGNATURE_COMMENT);
   if (image)
     out->index = number;
-  kdl_status status = key ? kdl_sodium_open() : KDL_OK;
-  return status == KDL_OK && key ? cli_secret_key_open(key, &out->key) : status;
+  if (!key)
+    return KDL_OK;
+  KDL_TRY(kdl_sodium_open());
+  return cli_secret_key_open(key, &out->key);
 }
 
 static kdl_status check_index(const signing *job, const char *path) {
-  kdl_image_info image = {.size = sizeof image};
   if (job->index == SIZE_MAX)
     return KDL_OK;
   if (job->index >= kdl_image_count(job->input->lib))
     return kdl_fail(KDL_NO_MATCH, "%s: --image: found %zu, expected a number below %zu", path,
                     job->index, kdl_image_count(job->input->lib));
   size_t outer = job->index;
-  while (kdl_image_get(job->input->lib, outer, &image) == KDL_OK && image.parent != KDL_NO_PARENT)
-    outer = image.parent;
+  for (size_t parent; (parent = cli_image_at(job->input->lib, outer).parent) != KDL_NO_PARENT;)
+    outer = parent;
   if (outer == job->index)
     return KDL_OK;
   return kdl_fail(KDL_BAD_CALL,

@@ -2,6 +2,8 @@
 #include "sign/sign.h"
 
 #include "base/error.h"
+#include "cli/memory.h"
+#include "images/kinds.h"
 
 #include <stdlib.h>
 
@@ -37,12 +39,9 @@ kdl_status cli_signature_open(const char *path, cli_bytes *out_bytes,
 
 kdl_status cli_sign_message(const cli_input *input, size_t index, kdl_string *out_message) {
   size_t all = kdl_image_count(input->lib), count = 0;
-  kdl_signed_image *images = calloc(all + 1, sizeof *images);
-  if (!images)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  kdl_signed_image *images = xcalloc(all, sizeof *images);
   for (size_t i = 0; i < all; ++i) {
-    kdl_image_info info = {.size = sizeof info};
-    kdl_image_get(input->lib, i, &info);
+    kdl_image_info info = cli_image_at(input->lib, i);
     if (index == SIZE_MAX ? info.parent == KDL_NO_PARENT : i == index)
       images[count++] = (kdl_signed_image){info.declared_kind, info.offload_kind, info.flags,
                                            info.pairs, info.pair_count};
@@ -62,10 +61,9 @@ static kdl_status check(const cli_input *input, size_t index, const kdl_signatur
 }
 
 kdl_status cli_sign_check(const cli_input *input, size_t index, const kdl_public_key *key) {
-  kdl_image_info info = {.size = sizeof info};
   kdl_signature signature;
   const kdl_string *line = NULL;
-  kdl_image_get(input->lib, index, &info);
+  kdl_image_info info = cli_image_at(input->lib, index);
   for (size_t i = 0; i < info.pair_count; ++i) {
     if (kdl_text_is(info.pairs[i].key, KDL_SIGNATURE_KEY))
       line = &info.pairs[i].value;
@@ -73,8 +71,8 @@ kdl_status cli_sign_check(const cli_input *input, size_t index, const kdl_public
   if (!line)
     return kdl_fail(KDL_BAD_FILE, "kdl.signature: found none, expected one of the key that --key "
                                   "names: `kdl sign` signs a file");
-  kdl_status status = kdl_signature_read_line(*line, &signature);
-  return status == KDL_OK ? check(input, index, &signature, key) : status;
+  KDL_TRY(kdl_signature_read_line(*line, &signature));
+  return check(input, index, &signature, key);
 }
 
 kdl_status cli_sign_check_beside(const cli_input *input, const char *path,

@@ -5,6 +5,7 @@
 #include "base/magic.h"
 #include "base/text.h"
 #include "cli/json.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/own_folder.h"
 #include "cli/report.h"
@@ -36,15 +37,13 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* Bundles                                                                                      */
 
-enum { fatbin_header = 16, more_pairs = 3 };
+enum { fatbin_header = 16, more_pairs = 4 };
 
 /* A fatbin of one entry. */
 static uint8_t *wrap(const splitting *work, const split_unit *unit, kdl_arena *arena,
                      size_t *out_size) {
   uint64_t entry = unit->head + unit->size;
-  uint8_t *made = kdl_arena_alloc(arena, (size_t)(fatbin_header + entry));
-  if (!made)
-    return NULL;
+  uint8_t *made = xarena_alloc(arena, (size_t)(fatbin_header + entry));
   kdl_store_u32(made, KDL_MAGIC_FATBIN);
   kdl_store_u16(made + 4, 1);
   kdl_store_u16(made + 6, fatbin_header);
@@ -55,38 +54,38 @@ static uint8_t *wrap(const splitting *work, const split_unit *unit, kdl_arena *a
   return made;
 }
 
-/* The image's own pairs, without those that would not hold any more, and its place. */
-static kdl_status make_pairs(const splitting *work, const split_unit *unit, kdl_arena *arena,
-                             kdl_writer_image *image) {
-  const kdl_image *from = &work->lib->container->images[unit->image];
-  const kdl_pair *own = kdl_image_pairs(from);
-  kdl_pair *pairs = kdl_arena_alloc(arena, (from->pair_count + more_pairs) * sizeof *pairs);
+static kdl_pair pair_of(kdl_arena *arena, const char *key, uint64_t number) {
+  return (kdl_pair){kdl_text_of(key), kdl_text_of(xarena_format(arena, "%" PRIu64, number))};
+}
+
+static kdl_pair digest_pair(const splitting *work, kdl_arena *arena) {
   char of[KDL_DIGEST_TEXT];
   kdl_digest_print(&work->manifest.digest, of);
-  const char *at = kdl_arena_format(arena, "%" PRIu64, unit->at);
-  const char *head =
-      kdl_arena_format(arena, "%" PRIu64, unit->head ? fatbin_header + unit->head : 0);
-  kdl_string digest = kdl_arena_string(arena, of, strlen(of));
-  if (!pairs || !at || !head || !digest.data)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  return (kdl_pair){KDL_TEXT(SPLIT_KEY_OF), xarena_string(arena, of, strlen(of))};
+}
+
+/* The image's own pairs, without those that would not hold any more, and its place. */
+static void make_pairs(const splitting *work, const split_unit *unit, kdl_arena *arena,
+                       kdl_writer_image *image) {
+  const kdl_image *from = &work->lib->container->images[unit->image];
+  const kdl_pair *own = kdl_image_pairs(from);
+  kdl_pair *pairs = xarena_alloc(arena, (from->pair_count + more_pairs) * sizeof *pairs);
   bool is_single = !work->plan.parts[unit->part].is_mixed;
   size_t count = 0;
   for (uint32_t i = 0; is_single && i < from->pair_count; ++i) {
-    bool is_ours = strncmp(own[i].key.data, "kdl.split.", strlen("kdl.split.")) == 0;
-    bool is_digest = unit->head && strcmp(own[i].key.data, KDL_DIGEST_KEY) == 0;
-    if (!is_ours && !is_digest)
+    bool is_digest = unit->head && kdl_text_is(own[i].key, KDL_DIGEST_KEY);
+    if (!kdl_text_starts(own[i].key, "kdl.split.") && !is_digest)
       pairs[count++] = own[i];
   }
-  pairs[count++] = (kdl_pair){{SPLIT_KEY_OF, strlen(SPLIT_KEY_OF)}, digest};
-  pairs[count++] = (kdl_pair){{SPLIT_KEY_AT, strlen(SPLIT_KEY_AT)}, {at, strlen(at)}};
+  pairs[count++] = digest_pair(work, arena);
+  pairs[count++] = pair_of(arena, SPLIT_KEY_AT, unit->at);
   if (unit->head)
-    pairs[count++] = (kdl_pair){{SPLIT_KEY_HEAD, strlen(SPLIT_KEY_HEAD)}, {head, strlen(head)}};
+    pairs[count++] = pair_of(arena, SPLIT_KEY_HEAD, fatbin_header + unit->head);
   image->pairs = pairs;
   image->pair_count = count;
   image->offload_kind = from->offload_kind;
   image->declared_kind =
       from->declared_kind ? from->declared_kind : kdl_llvm_image_kind(from->kind);
-  return KDL_OK;
 }
 
 static kdl_status add_unit(const splitting *work, const split_unit *unit, kdl_arena *arena,
@@ -94,19 +93,12 @@ static kdl_status add_unit(const splitting *work, const split_unit *unit, kdl_ar
   kdl_writer_image image = {.size = sizeof image,
                             .data = (const uint8_t *)work->bytes.data + unit->at,
                             .data_size = (size_t)unit->size};
-  KDL_TRY(make_pairs(work, unit, arena, &image));
+  make_pairs(work, unit, arena, &image);
   if (unit->head) {
     image.declared_kind = 4; /* fatbin */
     image.data = wrap(work, unit, arena, &image.data_size);
-    if (!image.data)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
   }
   return kdl_writer_add(writer, &image);
-}
-
-static kdl_pair pair_of(kdl_arena *arena, const char *key, uint64_t number) {
-  const char *text = kdl_arena_format(arena, "%" PRIu64, number);
-  return (kdl_pair){{key, strlen(key)}, {text, text ? strlen(text) : 0}};
 }
 
 /* An image that was compressed with others, inflated. */
@@ -116,30 +108,17 @@ static kdl_status add_copy(const splitting *work, const split_copy *copy, kdl_ar
   const kdl_image *from = &container->images[copy->image];
   kdl_writer_image image = {.size = sizeof image, .data_size = (size_t)from->size};
   split_unit unit = {.at = from->offset, .image = copy->image, .part = copy->part};
-  KDL_TRY(make_pairs(work, &unit, arena, &image));
-  kdl_pair *pairs = kdl_arena_alloc(arena, (image.pair_count + 1) * sizeof *pairs);
-  if (!pairs)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
-  memcpy(pairs, image.pairs, image.pair_count * sizeof *pairs);
-  pairs[image.pair_count++] = pair_of(arena, SPLIT_KEY_IN, work->plan.streams[copy->stream].at);
-  image.pairs = pairs;
-  if (!pairs[image.pair_count - 1].value.data)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  make_pairs(work, &unit, arena, &image);
+  ((kdl_pair *)(uintptr_t)image.pairs)[image.pair_count++] =
+      pair_of(arena, SPLIT_KEY_IN, work->plan.streams[copy->stream].at);
   return kdl_writer_add_lent(writer, &image, (kdl_lender){container, copy->image});
 }
 
 static kdl_status add_skeleton(const splitting *work, const split_stream *stream, kdl_arena *arena,
                                kdl_writer *writer) {
-  char of[KDL_DIGEST_TEXT];
-  kdl_digest_print(&work->manifest.digest, of);
-  kdl_pair pairs[] = {{{SPLIT_KEY_OF, strlen(SPLIT_KEY_OF)}, {of, strlen(of)}},
-                      pair_of(arena, SPLIT_KEY_IN, stream->at),
+  kdl_pair pairs[] = {digest_pair(work, arena), pair_of(arena, SPLIT_KEY_IN, stream->at),
                       pair_of(arena, SPLIT_KEY_ROOM, stream->size),
                       pair_of(arena, SPLIT_KEY_INFLATED, stream->inflated)};
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
-    if (!pairs[i].value.data)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
-  }
   kdl_writer_image image = {.size = sizeof image,
                             .pairs = pairs,
                             .pair_count = sizeof pairs / sizeof *pairs,
@@ -165,34 +144,32 @@ static kdl_status hide(const splitting *work, const char *path) {
   return kdl_fail(KDL_IO, "%s: cannot set its mode: %s", path, strerror(errno));
 }
 
-static kdl_status save_part(splitting *work, uint32_t index) {
+static kdl_status write_part(splitting *work, uint32_t index, kdl_arena *arena,
+                             kdl_writer *writer) {
   split_part *part = &work->plan.parts[index];
-  kdl_arena arena = {.blocks = NULL};
-  kdl_writer *writer;
-  kdl_status status = kdl_writer_create(KDL_FORMAT_V1, &writer);
-  if (status != KDL_OK)
-    return status;
-  for (size_t i = 0; i < work->plan.unit_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < work->plan.unit_count; ++i) {
     if (work->plan.units[i].part == index)
-      status = add_unit(work, &work->plan.units[i], &arena, writer);
+      KDL_TRY(add_unit(work, &work->plan.units[i], arena, writer));
   }
-  for (size_t i = 0; i < work->plan.copy_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < work->plan.copy_count; ++i) {
     if (work->plan.copies[i].part == index)
-      status = add_copy(work, &work->plan.copies[i], &arena, writer);
+      KDL_TRY(add_copy(work, &work->plan.copies[i], arena, writer));
   }
   bool is_skeleton = strcmp(part->key, SPLIT_SKELETON) == 0;
-  for (size_t i = 0; is_skeleton && i < work->plan.stream_count && status == KDL_OK; ++i)
-    status = add_skeleton(work, &work->plan.streams[i], &arena, writer);
-  const char *path = kdl_arena_format(&arena, "%s/%s", work->folder, part->file);
-  if (status == KDL_OK && !path)
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
-  if (status == KDL_OK)
-    status = cli_output_save_writer(path, writer);
+  for (size_t i = 0; is_skeleton && i < work->plan.stream_count; ++i)
+    KDL_TRY(add_skeleton(work, &work->plan.streams[i], arena, writer));
+  const char *path = xarena_format(arena, "%s/%s", work->folder, part->file);
+  KDL_TRY(cli_output_save_writer(path, writer));
+  KDL_TRY(hide(work, path));
+  return digest_file(path, &part->size, &part->digest);
+}
+
+static kdl_status save_part(splitting *work, uint32_t index) {
+  kdl_arena arena = {.blocks = NULL};
+  kdl_writer *writer;
+  KDL_TRY(kdl_writer_create(KDL_FORMAT_V1, &writer));
+  kdl_status status = write_part(work, index, &arena, writer);
   kdl_writer_destroy(writer);
-  if (status == KDL_OK)
-    status = hide(work, path);
-  if (status == KDL_OK)
-    status = digest_file(path, &part->size, &part->digest);
   kdl_arena_free(&arena);
   return status;
 }
@@ -202,52 +179,38 @@ static kdl_status save_part(splitting *work, uint32_t index) {
 
 static kdl_status fill(splitting *work) {
   kdl_arena *arena = &work->plan.arena;
-  const char *host = kdl_arena_format(arena, "%s/%s", work->folder, work->file);
-  const char *manifest =
-      kdl_arena_format(arena, "%s/%s" SPLIT_MANIFEST_SUFFIX, work->folder, work->file);
-  if (!host || !manifest)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  const char *host = xarena_format(arena, "%s/%s", work->folder, work->file);
+  const char *path = xarena_format(arena, "%s/%s" SPLIT_MANIFEST_SUFFIX, work->folder, work->file);
   work->manifest.host_digest = split_host_digest(&work->bytes, &work->plan);
-  kdl_status status = split_host_save(&work->bytes, &work->plan, host);
-  if (status == KDL_OK && chmod(host, work->mode) != 0)
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot set its mode: %s", host, strerror(errno));
-  for (uint32_t i = 0; i < work->plan.part_count && status == KDL_OK; ++i)
-    status = save_part(work, i);
+  KDL_TRY(split_host_save(&work->bytes, &work->plan, host));
+  if (chmod(host, work->mode) != 0)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot set its mode: %s", host, strerror(errno));
+  for (uint32_t i = 0; i < work->plan.part_count; ++i)
+    KDL_TRY(save_part(work, i));
   work->manifest.parts = work->plan.parts;
   work->manifest.part_count = work->plan.part_count;
-  if (status == KDL_OK)
-    status = split_manifest_save(&work->manifest, manifest);
-  work->manifest.parts = NULL; /* they are the plan's */
-  return status;
+  return split_manifest_save(&work->manifest, path);
 }
 
 /* Fills a folder beside the one that it shall become: all of it is there, or nothing. */
 static kdl_status fill_beside(splitting *work, const char *output) {
-  char target[PATH_MAX], *beside = NULL;
-  kdl_status status = kdl_folder_follow(output, "make the folder", target);
-  if (status != KDL_OK)
-    return status;
-  if (asprintf(&beside, "%s.kdl-XXXXXX", target) < 0)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", output);
+  char target[PATH_MAX];
+  KDL_TRY(kdl_folder_follow(output, "make the folder", target));
+  char *beside = (char *)(uintptr_t)xarena_format(&work->plan.arena, "%s.kdl-XXXXXX", target);
   if (!own_folder_begin(beside))
-    status =
-        kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", beside, strerror(errno));
-  if (status == KDL_OK) {
-    mode_t mask = umask(0);
-    umask(mask);
-    work->folder = beside;
-    status = fill(work);
-    if (status == KDL_OK && (chmod(beside, 0777 & ~mask) != 0 || rename(beside, target) != 0))
-      status = kdl_fail(KDL_IO, "%s: cannot rename the folder to it: %s", target,
-                        errno == ENOTEMPTY || errno == EEXIST
-                            ? "found a folder with files in it, expected none or an empty one"
-                            : strerror(errno));
-    own_folder_end();
-    if (status == KDL_OK)
-      status = kdl_file_flush_name(target);
-  }
-  free(beside);
-  return status;
+    return kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", beside,
+                    strerror(errno));
+  mode_t mask = umask(0);
+  umask(mask);
+  work->folder = beside;
+  kdl_status status = fill(work);
+  if (status == KDL_OK && (chmod(beside, 0777 & ~mask) != 0 || rename(beside, target) != 0))
+    status = kdl_fail(KDL_IO, "%s: cannot rename the folder to it: %s", target,
+                      errno == ENOTEMPTY || errno == EEXIST
+                          ? "found a folder with files in it, expected none or an empty one"
+                          : strerror(errno));
+  own_folder_end();
+  return status == KDL_OK ? kdl_file_flush_name(target) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -270,7 +233,7 @@ static void put_summary(const splitting *work, cli_json *json) {
   cli_json_end_object(json);
 }
 
-static kdl_status tell(const splitting *work, bool as_json) {
+static kdl_status print_sum(const splitting *work, bool as_json) {
   uint64_t cut = 0;
   cli_json json = {.file = stdout};
   if (as_json) {
@@ -292,51 +255,47 @@ static kdl_status tell(const splitting *work, bool as_json) {
 }
 
 static kdl_status split(splitting *work, const cli_args *args) {
-  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = work->path};
-  KDL_TRY(kdl_open(work->path, &opts, &work->lib));
-  kdl_status status = split_plan_make(work->lib, &work->bytes, work->file, &work->plan);
+  KDL_TRY(split_plan_make(work->lib, &work->bytes, work->file, &work->plan));
   bool is_bare = work->plan.unit_count == 1 && work->plan.units[0].size == work->bytes.size;
-  if (status == KDL_OK && (work->plan.unit_count == 0 || is_bare))
-    status = kdl_fail(KDL_NO_MATCH, "%s: found %s, expected a file that holds images", work->path,
-                      is_bare ? "a single image" : "no image to cut out");
-  if (status == KDL_OK) {
-    work->manifest = (split_manifest){.file = work->file,
-                                      .host = work->file,
-                                      .mode = work->mode,
-                                      .size = work->bytes.size,
-                                      .digest = kdl_digest_of(work->bytes.data, work->bytes.size)};
-    if (!cli_args_has(args, "dry-run"))
-      status = fill_beside(work, cli_args_value(args, "output"));
-  }
-  if (status == KDL_OK)
-    status = tell(work, cli_args_has(args, "json"));
-  split_plan_free(&work->plan);
-  kdl_close(work->lib);
-  return status;
+  if (work->plan.unit_count == 0 || is_bare)
+    return kdl_fail(KDL_NO_MATCH, "%s: found %s, expected a file that holds images", work->path,
+                    is_bare ? "a single image" : "no image to cut out");
+  work->manifest = (split_manifest){.file = work->file,
+                                    .host = work->file,
+                                    .mode = work->mode,
+                                    .size = work->bytes.size,
+                                    .digest = kdl_digest_of(work->bytes.data, work->bytes.size)};
+  if (!cli_args_has(args, "dry-run"))
+    KDL_TRY(fill_beside(work, cli_args_value(args, "output")));
+  return print_sum(work, cli_args_has(args, "json"));
+}
+
+static kdl_status open_file(splitting *work) {
+  struct stat info;
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = work->path};
+  if (stat(work->path, &info) != 0)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", work->path, strerror(errno));
+  if (!S_ISREG(info.st_mode))
+    return kdl_fail(KDL_BAD_CALL, "%s: found no regular file, expected one", work->path);
+  work->file = basename(work->path);
+  if (!kdl_utf8_is_valid(work->file, strlen(work->file)))
+    return kdl_fail(KDL_BAD_CALL,
+                    "%s: found a name that is not UTF-8, expected one that a manifest can hold",
+                    work->path);
+  work->mode = info.st_mode & 0777;
+  KDL_TRY(cli_bytes_read(work->path, &work->bytes));
+  return kdl_open(work->path, &opts, &work->lib);
 }
 
 int cli_run_split(const cli_args *args) {
   splitting work = {.path = args->operands[0]};
-  struct stat info;
   if (!cli_args_has(args, "output") && !cli_args_has(args, "dry-run"))
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o DIR, expected where to write"));
-  if (stat(work.path, &info) != 0)
-    return cli_finish(
-        kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", work.path, strerror(errno)));
-  if (!S_ISREG(info.st_mode))
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "%s: found no regular file, expected one", work.path));
-  const char *slash = strrchr(work.path, '/');
-  work.file = slash ? slash + 1 : work.path;
-  if (!kdl_utf8_is_valid(work.file, strlen(work.file)))
-    return cli_finish(kdl_fail(KDL_BAD_CALL,
-                               "%s: found a name that is not UTF-8, expected one that a manifest "
-                               "can hold",
-                               work.path));
-  work.mode = info.st_mode & 0777;
-  kdl_status status = cli_bytes_read(work.path, &work.bytes);
-  if (status != KDL_OK)
-    return cli_finish(status);
-  int code = cli_finish(split(&work, args));
+  kdl_status status = open_file(&work);
+  if (status == KDL_OK)
+    status = split(&work, args);
+  split_plan_free(&work.plan);
+  kdl_close(work.lib);
   cli_bytes_free(&work.bytes);
-  return code;
+  return cli_finish(status);
 }

@@ -97,6 +97,8 @@ const char *split_arch_of(const kdl_image *image);
 kdl_status split_plan_streams(split_plan *plan, kdl_library *lib, const cli_bytes *bytes,
                               const char *file);
 
+bool split_is_zero(const uint8_t *data, uint64_t size);
+
 /* A manifest, as it is written and read. */
 typedef struct split_manifest {
   const char *file;

@@ -49,17 +49,15 @@ static kdl_status write_range(const host *what, int fd, uint64_t from, uint64_t 
 static kdl_status write_host(void *user, int fd) {
   const host *what = user;
   uint64_t at = 0;
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < what->plan->unit_count && status == KDL_OK; ++i) {
-    status = write_range(what, fd, at, what->plan->units[i].at);
+  for (size_t i = 0; i < what->plan->unit_count; ++i) {
+    KDL_TRY(write_range(what, fd, at, what->plan->units[i].at));
     at = what->plan->units[i].at + what->plan->units[i].size;
   }
-  if (status == KDL_OK)
-    status = write_range(what, fd, at, what->bytes->size);
-  if (status == KDL_OK && ftruncate(fd, (off_t)what->bytes->size) != 0)
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot set its length: %s", what->path,
-                      strerror(errno));
-  return status;
+  KDL_TRY(write_range(what, fd, at, what->bytes->size));
+  if (ftruncate(fd, (off_t)what->bytes->size) != 0)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot set its length: %s", what->path,
+                    strerror(errno));
+  return KDL_OK;
 }
 
 kdl_status split_host_save(const cli_bytes *bytes, const split_plan *plan, const char *path) {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "split/split.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/json/reader.h"
-#include "base/text_stream.h"
 #include "cli/json.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 
 #include <stdlib.h>
@@ -54,14 +53,12 @@ static void put_manifest(cli_json *json, const split_manifest *manifest) {
 }
 
 kdl_status split_manifest_save(const split_manifest *manifest, const char *path) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *file = kdl_text_stream(&text, &size);
-  if (!file)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  char *text;
+  size_t size;
+  FILE *file = xtext_stream(&text, &size);
   put_manifest(&(cli_json){.file = file}, manifest);
-  kdl_status status = fclose(file) == 0 ? cli_output_save(path, text, size)
-                                        : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  xtext_close(file);
+  kdl_status status = cli_output_save(path, text, size);
   free(text);
   return status;
 }
@@ -78,22 +75,20 @@ typedef struct {
 static kdl_status read_text(reader *from, const char **out_text) {
   char text[longest_name];
   KDL_TRY(kdl_json_string(&from->json, text, sizeof text));
-  *out_text = kdl_arena_string(&from->manifest->arena, text, strlen(text)).data;
-  return *out_text ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", from->json.name);
+  *out_text = xarena_string(&from->manifest->arena, text, strlen(text)).data;
+  return KDL_OK;
 }
 
 /* Of a file beside the manifest: nothing that leads elsewhere. */
 static kdl_status read_file_name(reader *from, const char **out_name) {
   size_t at = kdl_json_at(&from->json);
-  const char *name = NULL;
-  kdl_status status = read_text(from, &name);
-  if (status != KDL_OK || !name)
-    return status;
+  const char *name;
+  KDL_TRY(read_text(from, &name));
   if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
     return kdl_json_fail(&from->json, at, "found \"%s\", expected the name of a file in the folder",
                          name);
   *out_name = name;
-  return status;
+  return KDL_OK;
 }
 
 static int digit_of(char c) {
@@ -113,6 +108,8 @@ static kdl_status read_digest(reader *from, kdl_digest *out_digest) {
   return KDL_OK;
 }
 
+/* The keys that an object must have, as bits by their place. */
+static const char *const needed_keys[] = {"file", "blake2b-256", "arch", "size", "host", "parts"};
 enum { has_file = 1, has_digest = 2, has_arch = 4, has_size = 8, has_host = 16, has_parts = 32 };
 
 /* An object of the manifest, and which keys it has had. */
@@ -121,6 +118,13 @@ typedef struct {
   split_part *part; /* of a part */
   unsigned has;
 } object;
+
+static void note_key(object *what, const char *key) {
+  for (size_t i = 0; i < sizeof needed_keys / sizeof *needed_keys; ++i) {
+    if (strcmp(key, needed_keys[i]) == 0)
+      what->has |= 1u << i;
+  }
+}
 
 static kdl_status read_object(object *what, kdl_json_member *read, unsigned wanted,
                               const char *name) {
@@ -135,27 +139,20 @@ static kdl_status read_object(object *what, kdl_json_member *read, unsigned want
 static kdl_status read_part_key(kdl_json *json, const char *key, void *user) {
   object *what = user;
   split_part *part = what->part;
-  uint64_t number = 0;
-  if (strcmp(key, "arch") == 0) {
-    what->has |= has_arch;
+  note_key(what, key);
+  if (strcmp(key, "arch") == 0)
     return read_text(what->from, &part->arch);
-  }
-  if (strcmp(key, "file") == 0) {
-    what->has |= has_file;
+  if (strcmp(key, "file") == 0)
     return read_file_name(what->from, &part->file);
-  }
-  if (strcmp(key, "size") == 0) {
-    what->has |= has_size;
+  if (strcmp(key, "size") == 0)
     return kdl_json_number(json, &part->size);
-  }
-  if (strcmp(key, "blake2b-256") == 0) {
-    what->has |= has_digest;
+  if (strcmp(key, "blake2b-256") == 0)
     return read_digest(what->from, &part->digest);
-  }
   if (strcmp(key, "images") == 0) {
-    kdl_status status = kdl_json_number(json, &number);
+    uint64_t number;
+    KDL_TRY(kdl_json_number(json, &number));
     part->images = (size_t)number;
-    return status;
+    return KDL_OK;
   }
   if (strcmp(key, "image_bytes") == 0)
     return kdl_json_number(json, &part->bytes);
@@ -169,12 +166,9 @@ static kdl_status add_part(kdl_json *json, void *user) {
   split_manifest *manifest = from->manifest;
   if (manifest->part_count == most_parts)
     return kdl_json_fail(json, kdl_json_at(json), "found more than %d parts", most_parts);
-  split_part *parts = kdl_array_grow(manifest->parts, manifest->part_count, &from->capacity, 16,
-                                     sizeof *manifest->parts);
-  if (!parts)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", json->name);
-  manifest->parts = parts;
-  split_part *part = &parts[manifest->part_count++];
+  manifest->parts =
+      xgrow(manifest->parts, manifest->part_count, &from->capacity, 16, sizeof *manifest->parts);
+  split_part *part = &manifest->parts[manifest->part_count++];
   *part = (split_part){.arch = NULL};
   return read_object(&(object){from, part, 0}, read_part_key,
                      has_arch | has_file | has_size | has_digest, "a part");
@@ -183,15 +177,11 @@ static kdl_status add_part(kdl_json *json, void *user) {
 static kdl_status read_host_key(kdl_json *json, const char *key, void *user) {
   object *what = user;
   split_manifest *manifest = what->from->manifest;
-  if (strcmp(key, "file") == 0) {
-    what->has |= has_file;
+  note_key(what, key);
+  if (strcmp(key, "file") == 0)
     return read_file_name(what->from, &manifest->host);
-  }
-  if (strcmp(key, "blake2b-256") == 0) {
-    what->has |= has_digest;
-    return read_digest(what->from, &manifest->host_digest);
-  }
-  return kdl_json_skip(json);
+  return strcmp(key, "blake2b-256") == 0 ? read_digest(what->from, &manifest->host_digest)
+                                         : kdl_json_skip(json);
 }
 
 static kdl_status read_version(reader *from) {
@@ -208,46 +198,29 @@ static kdl_status read_key(kdl_json *json, const char *key, void *user) {
   object *what = user;
   reader *from = what->from;
   split_manifest *manifest = from->manifest;
-  uint64_t mode = 0;
-  kdl_status status;
+  bool had_parts = what->has & has_parts;
+  note_key(what, key);
   if (strcmp(key, "kdl_split") == 0)
     return read_version(from);
-  if (strcmp(key, "file") == 0) {
-    what->has |= has_file;
+  if (strcmp(key, "file") == 0)
     return read_file_name(from, &manifest->file);
-  }
-  if (strcmp(key, "size") == 0) {
-    what->has |= has_size;
+  if (strcmp(key, "size") == 0)
     return kdl_json_number(json, &manifest->size);
-  }
   if (strcmp(key, "mode") == 0) {
-    status = kdl_json_number(json, &mode);
+    uint64_t mode;
+    KDL_TRY(kdl_json_number(json, &mode));
     manifest->mode = (unsigned)mode & 0777;
-    return status;
+    return KDL_OK;
   }
-  if (strcmp(key, "blake2b-256") == 0) {
-    what->has |= has_digest;
+  if (strcmp(key, "blake2b-256") == 0)
     return read_digest(from, &manifest->digest);
-  }
-  if (strcmp(key, "host") == 0) {
-    what->has |= has_host;
+  if (strcmp(key, "host") == 0)
     return read_object(&(object){from, NULL, 0}, read_host_key, has_file | has_digest,
                        "a host part");
-  }
-  if (strcmp(key, "parts") == 0) {
-    if (what->has & has_parts)
-      return kdl_json_fail(json, json->at, "found the key \"parts\" twice");
-    what->has |= has_parts;
-    return kdl_json_items(json, add_part, from);
-  }
+  if (strcmp(key, "parts") == 0)
+    return had_parts ? kdl_json_fail(json, json->at, "found the key \"parts\" twice")
+                     : kdl_json_items(json, add_part, from);
   return kdl_json_skip(json);
-}
-
-static kdl_status read_manifest(reader *from) {
-  kdl_status status =
-      read_object(&(object){from, NULL, 0}, read_key,
-                  has_file | has_size | has_digest | has_host | has_parts, "a manifest");
-  return status == KDL_OK ? kdl_json_finish(&from->json) : status;
 }
 
 kdl_status split_manifest_read(const char *path, split_manifest *out_manifest) {
@@ -256,7 +229,11 @@ kdl_status split_manifest_read(const char *path, split_manifest *out_manifest) {
   KDL_TRY(cli_bytes_read(path, &bytes));
   reader from = {.manifest = out_manifest};
   kdl_json_start(&from.json, path, bytes.data, bytes.size);
-  kdl_status status = read_manifest(&from);
+  kdl_status status =
+      read_object(&(object){&from, NULL, 0}, read_key,
+                  has_file | has_size | has_digest | has_host | has_parts, "a manifest");
+  if (status == KDL_OK)
+    status = kdl_json_finish(&from.json);
   cli_bytes_free(&bytes);
   if (status != KDL_OK)
     split_manifest_free(out_manifest);

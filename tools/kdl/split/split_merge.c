@@ -3,8 +3,10 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "images/kinds.h"
 #include "split/split.h"
 
 #include <dirent.h>
@@ -17,17 +19,18 @@
 #include <sys/stat.h>
 
 typedef struct {
-  const char *path; /* of the manifest */
-  char *folder;     /* that it is in */
+  const char *path;   /* of the manifest */
+  const char *folder; /* that it is in */
   split_manifest manifest;
   uint8_t *data; /* the file as it becomes whole: a private mapping of the host part */
   size_t size;
-  char **paths; /* of the parts that are taken, else NULL */
+  const char **paths; /* of the parts that are taken, else NULL */
   size_t taken_count;
   split_refill *refills; /* by their place, once the skeleton was read */
   size_t refill_count, refill_capacity;
   uint64_t refill_bytes; /* inflated, all of them */
   bool has_refills;      /* all that there are */
+  kdl_arena arena;
 } merging;
 
 static bool is_folder(const char *path) {
@@ -35,19 +38,18 @@ static bool is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static bool ends_in(const char *text, const char *suffix) {
-  size_t length = strlen(text), end = strlen(suffix);
-  return length > end && strcmp(text + length - end, suffix) == 0;
+static bool is_manifest(const char *name) {
+  return kdl_text_ends(kdl_text_of(name), KDL_TEXT(SPLIT_MANIFEST_SUFFIX));
 }
 
 bool split_is_result(const char *operand) {
-  return is_folder(operand) || ends_in(operand, SPLIT_MANIFEST_SUFFIX);
+  return is_folder(operand) || is_manifest(operand);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The manifest and the host part                                                               */
 
-static kdl_status find_manifest(const char *folder, char **out_path) {
+static kdl_status find_manifest(kdl_arena *arena, const char *folder, const char **out_path) {
   DIR *dir = opendir(folder);
   struct dirent *entry;
   *out_path = NULL;
@@ -56,15 +58,15 @@ static kdl_status find_manifest(const char *folder, char **out_path) {
                     strerror(errno));
   kdl_status status = KDL_OK;
   while (status == KDL_OK && (entry = readdir(dir))) {
-    if (!ends_in(entry->d_name, SPLIT_MANIFEST_SUFFIX))
+    if (!is_manifest(entry->d_name))
       continue;
     if (*out_path)
       status = kdl_fail(KDL_BAD_CALL,
                         "%s: found several manifests (*" SPLIT_MANIFEST_SUFFIX
                         "), expected one: name the one you want",
                         folder);
-    else if (asprintf(out_path, "%s/%s", folder, entry->d_name) < 0)
-      status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", folder);
+    else
+      *out_path = xarena_format(arena, "%s/%s", folder, entry->d_name);
   }
   closedir(dir);
   if (status == KDL_OK && !*out_path)
@@ -75,35 +77,34 @@ static kdl_status find_manifest(const char *folder, char **out_path) {
   return status;
 }
 
+static kdl_status check_host(const merging *work, const char *path, const cli_bytes *bytes) {
+  kdl_digest digest = kdl_digest_of(bytes->data, bytes->size);
+  if (bytes->size != work->manifest.size)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found %zu bytes, expected %" PRIu64 ", as %s says of the host part", path,
+                    bytes->size, work->manifest.size, work->path);
+  if (memcmp(&digest, &work->manifest.host_digest, sizeof digest) != 0)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found another digest than %s says of the host part: it was altered, or "
+                    "is of another split",
+                    path, work->path);
+  /* A copy of its pages where images are put, and no others. */
+  if (!bytes->mapped || mprotect(bytes->owned, bytes->size, PROT_READ | PROT_WRITE) != 0)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot map: %s", path, strerror(errno));
+  return KDL_OK;
+}
+
 static kdl_status map_host(merging *work) {
-  char *path;
+  const char *path = xarena_format(&work->arena, "%s/%s", work->folder, work->manifest.host);
   cli_bytes bytes;
-  if (asprintf(&path, "%s/%s", work->folder, work->manifest.host) < 0)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
-  kdl_status status = cli_bytes_read(path, &bytes);
+  KDL_TRY(cli_bytes_read(path, &bytes));
+  kdl_status status = check_host(work, path, &bytes);
   if (status == KDL_OK) {
-    kdl_digest digest = kdl_digest_of(bytes.data, bytes.size);
-    if (bytes.size != work->manifest.size)
-      status = kdl_fail(KDL_BAD_FILE,
-                        "%s: found %zu bytes, expected %" PRIu64 ", as %s says of the host part",
-                        path, bytes.size, work->manifest.size, work->path);
-    else if (memcmp(&digest, &work->manifest.host_digest, sizeof digest) != 0)
-      status = kdl_fail(KDL_BAD_FILE,
-                        "%s: found another digest than %s says of the host part: it was altered, "
-                        "or is of another split",
-                        path, work->path);
-    /* A copy of its pages where images are put, and no others. */
-    if (status == KDL_OK &&
-        (!bytes.mapped || mprotect(bytes.owned, bytes.size, PROT_READ | PROT_WRITE) != 0))
-      status = kdl_fail(kdl_status_of(errno), "%s: cannot map: %s", path, strerror(errno));
-    if (status == KDL_OK) {
-      work->data = bytes.owned;
-      work->size = bytes.size;
-    } else {
-      cli_bytes_free(&bytes);
-    }
+    work->data = bytes.owned;
+    work->size = bytes.size;
+  } else {
+    cli_bytes_free(&bytes);
   }
-  free(path);
   return status;
 }
 
@@ -137,13 +138,10 @@ static kdl_status put_image(merging *work, kdl_library *lib, const kdl_image_inf
   uint64_t at, head;
   const void *data;
   size_t size;
-  kdl_status status = read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at);
-  if (status == KDL_OK)
-    status = read_number(image, SPLIT_KEY_HEAD, path, 0, &head);
-  if (status == KDL_OK)
-    status = kdl_library_hold(lib, image->index, &data, &size);
-  if (status != KDL_OK)
-    return status;
+  kdl_status status = KDL_OK;
+  KDL_TRY(read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at));
+  KDL_TRY(read_number(image, SPLIT_KEY_HEAD, path, 0, &head));
+  KDL_TRY(kdl_library_hold(lib, image->index, &data, &size));
   if (head > size || at > work->size || size - head > work->size - at)
     status = kdl_fail(KDL_BAD_FILE,
                       "%s: image %zu: found %zu bytes for 0x%" PRIx64
@@ -201,15 +199,13 @@ static kdl_status begin_refill(merging *work, kdl_library *lib, const kdl_image_
   KDL_TRY(read_number(image, SPLIT_KEY_ROOM, path, UINT64_MAX, &refill.room));
   KDL_TRY(read_number(image, SPLIT_KEY_INFLATED, path, UINT64_MAX, &refill.inflated));
   KDL_TRY(kdl_library_hold(lib, image->index, &data, &size));
-  split_refill *refills = kdl_array_grow(work->refills, work->refill_count, &work->refill_capacity,
-                                         16, sizeof *refills);
-  if (refills)
-    work->refills = refills;
   bool is_right = fits(work, &refill, size);
-  refill.data = is_right && refills ? calloc(1, (size_t)refill.inflated + 1) : NULL;
-  if (refill.data) {
+  if (is_right) {
+    work->refills =
+        xgrow(work->refills, work->refill_count, &work->refill_capacity, 16, sizeof *work->refills);
+    refill.data = xcalloc(1, (size_t)refill.inflated + 1);
     memcpy(refill.data, data, size);
-    refills[work->refill_count++] = refill;
+    work->refills[work->refill_count++] = refill;
     work->refill_bytes += refill.inflated;
   }
   kdl_library_release(lib, image->index);
@@ -219,7 +215,7 @@ static kdl_status begin_refill(merging *work, kdl_library *lib, const kdl_image_
                     " to %" PRIu64 " bytes, expected sizes that fit, and all of them to inflate to "
                     "64 MiB and %d times the file at most",
                     path, image->index, size, refill.room, refill.inflated, SPLIT_REFILL_RATIO);
-  return refill.data ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  return KDL_OK;
 }
 
 /* An image of one that has begun. */
@@ -238,11 +234,11 @@ static kdl_status refill_image(merging *work, kdl_library *lib, const kdl_image_
                     path, image->index,
                     begins ? "what lies between the images of a bundle" : "an image of a bundle");
   split_refill *refill = find_refill(work, in);
-  kdl_status status = read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at);
-  if (status == KDL_OK && refill)
-    status = kdl_library_hold(lib, image->index, &data, &size);
-  if (status != KDL_OK || !refill)
-    return status; /* without: the bundle is there as it was */
+  kdl_status status = KDL_OK;
+  KDL_TRY(read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at));
+  if (!refill)
+    return KDL_OK; /* the bundle is there as it was */
+  KDL_TRY(kdl_library_hold(lib, image->index, &data, &size));
   bool fits = at <= refill->inflated && size <= refill->inflated - at;
   if (fits)
     memcpy(refill->data + at, data, size);
@@ -258,14 +254,10 @@ static kdl_status refill_image(merging *work, kdl_library *lib, const kdl_image_
 static kdl_status put_part(merging *work, const char *path) {
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = path};
-  kdl_status status = kdl_open(path, &opts, &lib);
-  if (status != KDL_OK)
-    return status;
-  for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(lib, i, &image);
-    if (status != KDL_OK || image.parent != KDL_NO_PARENT)
-      continue;
+  kdl_status status = KDL_OK;
+  KDL_TRY(kdl_open(path, &opts, &lib));
+  for (size_t i = 0; status == KDL_OK && cli_outer_next(lib, &i); ++i) {
+    kdl_image_info image = cli_image_at(lib, i);
     uint64_t in;
     bool is_inflated = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_IN) != NULL;
     status = read_number(&image, SPLIT_KEY_IN, path, 0, &in);
@@ -282,14 +274,11 @@ static kdl_status refuse(const merging *work, const char *path) {
   kdl_library *lib;
   char of[KDL_DIGEST_TEXT];
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = path};
+  kdl_status status;
   kdl_digest_print(&work->manifest.digest, of);
-  kdl_status status = kdl_open(path, &opts, &lib);
-  if (status != KDL_OK)
-    return status;
-  kdl_image_info image = {.size = sizeof image};
-  const kdl_string *value = NULL;
-  if (kdl_image_count(lib) && kdl_image_get(lib, 0, &image) == KDL_OK)
-    value = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_OF);
+  KDL_TRY(kdl_open(path, &opts, &lib));
+  kdl_image_info image = cli_image_at(lib, 0); /* without pairs where there is none */
+  const kdl_string *value = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_OF);
   if (!value)
     status = kdl_fail(KDL_BAD_CALL, "%s: found no part of a split, expected one of %s", path,
                       work->path);
@@ -324,34 +313,24 @@ static kdl_status take(merging *work, const char *path, size_t expected) {
   if (work->paths[i])
     return kdl_fail(KDL_BAD_CALL, "%s: found the part for %s twice, expected it once", path,
                     work->manifest.parts[i].arch);
-  work->paths[i] = strdup(path);
+  work->paths[i] = path;
   ++work->taken_count;
-  return work->paths[i] ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  return KDL_OK;
 }
 
 /* Every part of the manifest that is in its folder. */
 static kdl_status take_all(merging *work, bool partial) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < work->manifest.part_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < work->manifest.part_count; ++i) {
     const split_part *part = &work->manifest.parts[i];
-    char *path;
+    const char *path = xarena_format(&work->arena, "%s/%s", work->folder, part->file);
     struct stat info;
-    if (asprintf(&path, "%s/%s", work->folder, part->file) < 0)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
     if (stat(path, &info) == 0 || errno != ENOENT)
-      status = take(work, path, i);
+      KDL_TRY(take(work, path, i));
     else if (!partial)
-      status = kdl_fail(KDL_NO_MATCH,
-                        "%s: found no such file, expected the part for %s; --partial does without",
-                        path, part->arch);
-    free(path);
+      return kdl_fail(KDL_NO_MATCH,
+                      "%s: found no such file, expected the part for %s; --partial does without",
+                      path, part->arch);
   }
-  return status;
-}
-
-static kdl_status take_given(merging *work, const cli_args *args) {
-  for (size_t i = 1; i < args->operand_count; ++i)
-    KDL_TRY(take(work, args->operands[i], SIZE_MAX));
   return KDL_OK;
 }
 
@@ -399,19 +378,19 @@ static kdl_status check_needed(const merging *work, bool bundles) {
 /* Puts the images of all parts where they lay, skeletons first. */
 static kdl_status put_parts(merging *work) {
   bool bundles = has_bundles(work);
-  kdl_status status = check_needed(work, bundles);
+  KDL_TRY(check_needed(work, bundles));
   for (int pass = 0; pass < 2; ++pass) {
-    for (size_t i = 0; i < work->manifest.part_count && status == KDL_OK; ++i) {
+    for (size_t i = 0; i < work->manifest.part_count; ++i) {
       bool first = is_skeleton(&work->manifest.parts[i]);
       if (work->paths[i] && first == (pass == 0) && !(first && bundles))
-        status = put_part(work, work->paths[i]);
+        KDL_TRY(put_part(work, work->paths[i]));
     }
-    if (status == KDL_OK && pass == 0)
-      status = sort_refills(work);
+    if (pass == 0)
+      KDL_TRY(sort_refills(work));
   }
-  for (size_t i = 0; i < work->refill_count && status == KDL_OK; ++i)
-    status = split_refill_pack(&work->refills[i], work->data, work->size, work->path);
-  return status;
+  for (size_t i = 0; i < work->refill_count; ++i)
+    KDL_TRY(split_refill_pack(&work->refills[i], work->data, work->size, work->path));
+  return KDL_OK;
 }
 
 static kdl_status save(const merging *work, const char *output) {
@@ -424,45 +403,35 @@ static kdl_status save(const merging *work, const char *output) {
 }
 
 static kdl_status merge(merging *work, const cli_args *args, const char *output) {
+  if (is_folder(work->path))
+    KDL_TRY(find_manifest(&work->arena, work->path, &work->path));
+  const char *slash = strrchr(work->path, '/');
+  work->folder =
+      slash ? xarena_string(&work->arena, work->path, (size_t)(slash - work->path)).data : ".";
   KDL_TRY(split_manifest_read(work->path, &work->manifest));
-  work->paths = calloc(work->manifest.part_count + 1, sizeof *work->paths);
-  kdl_status status = work->paths ? map_host(work) : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  if (status == KDL_OK)
-    status = args->operand_count > 1 ? take_given(work, args)
-                                     : take_all(work, cli_args_has(args, "partial"));
-  if (status == KDL_OK)
-    status = put_parts(work);
-  if (status == KDL_OK)
-    status = save(work, output);
-  if (work->data)
-    munmap(work->data, work->size);
-  for (size_t i = 0; work->paths && i < work->manifest.part_count; ++i)
-    free(work->paths[i]);
-  free(work->paths);
-  for (size_t i = 0; i < work->refill_count; ++i)
-    free(work->refills[i].data);
-  free(work->refills);
-  split_manifest_free(&work->manifest);
-  return status;
+  size_t room = (work->manifest.part_count + 1) * sizeof *work->paths;
+  work->paths = memset(xarena_alloc(&work->arena, room), 0, room);
+  KDL_TRY(map_host(work));
+  for (size_t i = 1; i < args->operand_count; ++i)
+    KDL_TRY(take(work, args->operands[i], SIZE_MAX));
+  if (args->operand_count == 1)
+    KDL_TRY(take_all(work, cli_args_has(args, "partial")));
+  KDL_TRY(put_parts(work));
+  return save(work, output);
 }
 
 kdl_status split_merge(const cli_args *args, const char *output) {
   merging work = {.path = args->operands[0]};
-  char *found = NULL;
-  kdl_status status = KDL_OK;
   if (cli_args_has(args, "format"))
     return kdl_fail(KDL_BAD_CALL, "found --format with what 'kdl split' wrote, expected none: the "
                                   "file becomes what it was");
-  if (is_folder(work.path)) {
-    status = find_manifest(work.path, &found);
-    work.path = found;
-  }
-  if (status == KDL_OK) {
-    const char *slash = strrchr(work.path, '/');
-    work.folder = slash ? strndup(work.path, (size_t)(slash - work.path)) : strdup(".");
-    status = work.folder ? merge(&work, args, output) : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  }
-  free(work.folder);
-  free(found);
+  kdl_status status = merge(&work, args, output);
+  if (work.data)
+    munmap(work.data, work.size);
+  for (size_t i = 0; i < work.refill_count; ++i)
+    free(work.refills[i].data);
+  free(work.refills);
+  split_manifest_free(&work.manifest);
+  kdl_arena_free(&work.arena);
   return status;
 }

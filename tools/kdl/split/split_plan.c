@@ -2,9 +2,9 @@
 /* What is cut out of a file, and into which bundle it goes. */
 #include "split/split.h"
 
-#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "cli/memory.h"
 #include "container/container.h"
 
 #include <string.h>
@@ -54,9 +54,7 @@ static void put_name(char *name, size_t room, const char *arch) {
   for (; *arch && used + 1 < room; ++arch) {
     bool fits = (*arch >= '0' && *arch <= '9') || (*arch >= 'a' && *arch <= 'z') ||
                 (*arch >= 'A' && *arch <= 'Z') || strchr(others, *arch);
-    name[used++] = *arch;
-    if (!fits)
-      name[used - 1] = '.';
+    name[used++] = fits ? *arch : '.';
   }
   name[used] = '\0';
 }
@@ -73,9 +71,9 @@ static bool is_taken(const split_plan *plan, const char *file) {
 static const char *name_part(split_plan *plan, const char *file, const char *arch) {
   char name[128];
   put_name(name, sizeof name, arch);
-  const char *made = kdl_arena_format(&plan->arena, "%s.%s.offload", file, name);
-  for (unsigned i = 2; made && is_taken(plan, made); ++i)
-    made = kdl_arena_format(&plan->arena, "%s.%s-%u.offload", file, name, i);
+  const char *made = xarena_format(&plan->arena, "%s.%s.offload", file, name);
+  for (unsigned i = 2; is_taken(plan, made); ++i)
+    made = xarena_format(&plan->arena, "%s.%s-%u.offload", file, name, i);
   return made;
 }
 
@@ -102,15 +100,10 @@ kdl_status split_plan_part(split_plan *plan, const char *file, const char *arch,
   if (plan->part_count == most_parts)
     return kdl_fail(KDL_UNSUPPORTED, "%s: found more than %d architectures, expected fewer", file,
                     most_parts);
-  split_part *parts =
-      kdl_array_grow(plan->parts, plan->part_count, &plan->part_capacity, 16, sizeof *plan->parts);
-  if (parts)
-    plan->parts = parts;
-  const char *name = parts ? name_part(plan, file, arch) : NULL;
+  plan->parts = xgrow(plan->parts, plan->part_count, &plan->part_capacity, 16, sizeof *plan->parts);
+  const char *name = name_part(plan, file, arch);
   enum { longest_shown = 256 };
-  char *shown = parts ? kdl_arena_alloc(&plan->arena, longest_shown + 1) : NULL;
-  if (!name || !shown)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", file);
+  char *shown = xarena_alloc(&plan->arena, longest_shown + 1);
   size_t length = 0;
   for (; arch[length] && length < longest_shown; ++length)
     shown[length] = arch[length] >= ' ' && arch[length] <= '~' ? arch[length] : '?';
@@ -137,14 +130,9 @@ static int by_place(const void *a, const void *b) {
   return x->image < y->image ? -1 : x->image > y->image;
 }
 
-static kdl_status collect(split_plan *plan, const kdl_container *container, const cli_bytes *bytes,
-                          const char *file) {
-  bool *is_parent = calloc(container->count + 1, sizeof *is_parent);
-  plan->units = calloc(container->count + 1, sizeof *plan->units);
-  if (!is_parent || !plan->units) {
-    free(is_parent);
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", file);
-  }
+static void collect(split_plan *plan, const kdl_container *container, const cli_bytes *bytes) {
+  bool *is_parent = xcalloc(container->count, sizeof *is_parent);
+  plan->units = xcalloc(container->count, sizeof *plan->units);
   /* What holds others is not cut out, unless they are compressed in it. */
   for (uint32_t i = 0; i < container->count; ++i) {
     const kdl_image *image = &container->images[i];
@@ -163,7 +151,6 @@ static kdl_status collect(split_plan *plan, const kdl_container *container, cons
       plan->units[plan->unit_count++] = unit;
   }
   free(is_parent);
-  return KDL_OK;
 }
 
 /* Units that share bytes become one; where they are for several architectures it says so. */
@@ -184,9 +171,7 @@ static kdl_status join(split_plan *plan, const kdl_container *container, const c
       if (strcmp(arch, split_arch_of(&container->images[other->image])) != 0)
         arch = several;
     }
-    kdl_status status = split_plan_part(plan, file, arch, &unit.part);
-    if (status != KDL_OK || !plan->parts)
-      return status;
+    KDL_TRY(split_plan_part(plan, file, arch, &unit.part));
     plan->parts[unit.part].is_mixed |= arch == several;
     plan->parts[unit.part].is_needed |= arch == several;
     plan->parts[unit.part].images += next - i;
@@ -200,12 +185,9 @@ static kdl_status join(split_plan *plan, const kdl_container *container, const c
 
 kdl_status split_plan_make(kdl_library *lib, const cli_bytes *bytes, const char *file,
                            split_plan *out_plan) {
-  *out_plan = (split_plan){.slots = calloc(slot_count, sizeof *out_plan->slots)};
-  if (!out_plan->slots)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", file);
-  kdl_status status = collect(out_plan, lib->container, bytes, file);
-  if (status == KDL_OK)
-    status = join(out_plan, lib->container, file);
+  *out_plan = (split_plan){.slots = xcalloc(slot_count, sizeof *out_plan->slots)};
+  collect(out_plan, lib->container, bytes);
+  kdl_status status = join(out_plan, lib->container, file);
   if (status == KDL_OK)
     status = split_plan_streams(out_plan, lib, bytes, file);
   free(out_plan->slots);

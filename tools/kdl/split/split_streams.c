@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "cli/memory.h"
 #include "container/container.h"
 #include "thin/containers.h"
 
@@ -17,7 +18,7 @@ static const split_unit *find_unit(const split_plan *plan, uint64_t at) {
   return first < plan->unit_count && plan->units[first].at == at ? &plan->units[first] : NULL;
 }
 
-static bool is_zero(const uint8_t *data, uint64_t size) {
+bool split_is_zero(const uint8_t *data, uint64_t size) {
   return size == 0 || (data[0] == 0 && memcmp(data, data + 1, (size_t)size - 1) == 0);
 }
 
@@ -31,58 +32,46 @@ static bool is_regular(const uint8_t *inflated, uint64_t size, const kdl_image *
     if (images[i].stored_size == 0)
       continue;
     if (images[i].offset < end || images[i].codec != KDL_CODEC_NONE ||
-        (any && !is_zero(inflated + end, images[i].offset - end)))
+        (any && !split_is_zero(inflated + end, images[i].offset - end)))
       return false;
     if (!any)
       *out_table = images[i].offset;
     any = true;
     end = images[i].offset + images[i].stored_size;
   }
-  return any && end <= size && is_zero(inflated + end, size - end);
+  return any && end <= size && split_is_zero(inflated + end, size - end);
 }
 
 static kdl_status add_stream(split_plan *plan, const kdl_image *images, size_t count,
                              uint32_t first, const uint8_t *inflated, uint64_t table,
                              const char *file) {
   const kdl_source *source = images[0].source;
-  uint8_t *copy = kdl_arena_alloc(&plan->arena, (size_t)table + 1);
-  split_stream *streams = kdl_array_grow(plan->streams, plan->stream_count, &plan->stream_capacity,
-                                         16, sizeof *streams);
-  if (streams)
-    plan->streams = streams;
-  if (!copy || !streams)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", file);
+  uint8_t *copy = xarena_alloc(&plan->arena, (size_t)table + 1);
   memcpy(copy, inflated, (size_t)table);
-  uint32_t number = (uint32_t)plan->stream_count++, skeleton = 0;
-  streams[number] =
+  plan->streams =
+      xgrow(plan->streams, plan->stream_count, &plan->stream_capacity, 16, sizeof *plan->streams);
+  uint32_t number = (uint32_t)plan->stream_count++, skeleton;
+  plan->streams[number] =
       (split_stream){source->packed.base, source->packed.size, source->size, copy, (size_t)table};
-  kdl_status status = split_plan_part(plan, file, SPLIT_SKELETON, &skeleton);
-  if (status == KDL_OK)
-    plan->parts[skeleton].is_needed = plan->parts[skeleton].is_mixed = true;
-  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+  KDL_TRY(split_plan_part(plan, file, SPLIT_SKELETON, &skeleton));
+  plan->parts[skeleton].is_needed = plan->parts[skeleton].is_mixed = true;
+  for (size_t i = 0; i < count; ++i) {
     split_copy made = {.image = first + (uint32_t)i, .stream = number};
-    split_copy *copies =
-        kdl_array_grow(plan->copies, plan->copy_count, &plan->copy_capacity, 64, sizeof *copies);
-    if (!copies)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", file);
-    plan->copies = copies;
-    status = split_plan_part(plan, file, split_arch_of(&images[i]), &made.part);
-    if (status != KDL_OK)
-      break;
+    KDL_TRY(split_plan_part(plan, file, split_arch_of(&images[i]), &made.part));
+    plan->copies =
+        xgrow(plan->copies, plan->copy_count, &plan->copy_capacity, 64, sizeof *plan->copies);
     plan->copies[plan->copy_count++] = made;
     ++plan->parts[made.part].images;
     plan->parts[made.part].bytes += images[i].stored_size;
   }
-  return status;
+  return KDL_OK;
 }
 
 static kdl_status try_stream(split_plan *plan, const kdl_image *images, size_t count,
                              uint32_t first, const thin_input *input, bool *out_taken) {
   const kdl_source *source = images[0].source;
-  uint8_t *inflated = malloc((size_t)source->size + 1);
+  uint8_t *inflated = xmalloc((size_t)source->size);
   uint64_t table = 0;
-  if (!inflated)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   kdl_status status = kdl_inflate(source->codec, input->data + source->packed.base,
                                   (size_t)source->packed.size, inflated, (size_t)source->size);
   if (status == KDL_OK && is_regular(inflated, source->size, images, count, &table)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A file of which some parts are missing: what they held is taken out of it. */
 #include "base/error.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "container/container.h"
 #include "split/split.h"
@@ -9,38 +10,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_zero(const uint8_t *data, uint64_t size) {
-  return size == 0 || (data[0] == 0 && memcmp(data, data + 1, (size_t)size - 1) == 0);
-}
-
 /* Of images that are compressed together, those that are missing are zeros too. */
 static kdl_status look_inside(kdl_library *lib, uint32_t index, bool *out_there) {
   const void *data;
   size_t size;
   KDL_TRY(kdl_library_hold(lib, index, &data, &size));
-  *out_there = !is_zero(data, size);
+  *out_there = !split_is_zero(data, size);
   kdl_library_release(lib, index);
   return KDL_OK;
 }
 
 /* What stays: images with bytes, and what holds one. */
-static kdl_status choose(kdl_library *lib, const uint8_t *data, size_t size, const char *name,
+static kdl_status choose(kdl_library *lib, const uint8_t *data, size_t size,
                          thin_choice *out_choice) {
   const kdl_container *container = lib->container;
   *out_choice = (thin_choice){.lib = lib,
                               .count = container->count,
-                              .kept = calloc((size_t)container->count + 1, sizeof(bool)),
-                              .why = calloc((size_t)container->count + 1, sizeof(char *))};
-  if (!out_choice->kept || !out_choice->why)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+                              .kept = xcalloc(container->count, sizeof(bool)),
+                              .why = xcalloc(container->count, sizeof(char *))};
   for (uint32_t i = container->count; i-- > 0;) {
     const kdl_image *image = &container->images[i];
     bool is_packed = image->source->codec != KDL_CODEC_NONE;
     bool is_there = is_packed || image->stored_size > size - image->offset ||
-                    !is_zero(data + image->offset, image->stored_size);
-    kdl_status status = is_packed ? look_inside(lib, i, &is_there) : KDL_OK;
-    if (status != KDL_OK)
-      return status;
+                    !split_is_zero(data + image->offset, image->stored_size);
+    if (is_packed)
+      KDL_TRY(look_inside(lib, i, &is_there));
     if (!is_there)
       continue;
     out_choice->kept[i] = true;
@@ -70,7 +64,7 @@ kdl_status split_save_thinned(const uint8_t *data, size_t size, const char *name
   thin_choice choice;
   thin_report report = {.went = NULL};
   thin_output out = {.count = 0};
-  kdl_status status = choose(input.lib, data, size, name, &choice);
+  kdl_status status = choose(input.lib, data, size, &choice);
   if (status == KDL_OK)
     status = thin_file(&input, &choice, &(thin_shape){.sparse = false}, &report, &out);
   if (status == KDL_OK)

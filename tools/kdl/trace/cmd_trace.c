@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl trace: every layer of every dispatch of a program, and what its trace says. */
 #include "base/error.h"
-#include "base/text_stream.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -21,14 +20,12 @@ enum { form_count = sizeof forms / sizeof *forms };
 
 static kdl_status save(const char *path, write_function *write, const cli_trace *trace,
                        const cli_trace_sums *sums) {
-  char *data = NULL;
-  size_t size = 0;
-  FILE *file = kdl_text_stream(&data, &size);
-  if (file)
-    write(trace, sums, file);
-  kdl_status status = file && fclose(file) == 0 ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  if (status == KDL_OK)
-    status = cli_output_save(path, data, size);
+  char *data;
+  size_t size;
+  FILE *file = xtext_stream(&data, &size);
+  write(trace, sums, file);
+  xtext_close(file);
+  kdl_status status = cli_output_save(path, data, size);
   free(data);
   return status;
 }
@@ -53,46 +50,35 @@ static kdl_status refuse(const cli_args *args, const char *const *options, const
   return KDL_OK;
 }
 
-static kdl_status read_trace(const char *path, cli_trace *out_trace, cli_trace_sums *out_sums) {
-  cli_bytes bytes = {.size = 0};
-  *out_trace = (cli_trace){.text_count = 0};
-  *out_sums = (cli_trace_sums){.layer_count = 0};
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status == KDL_OK)
-    status = cli_trace_read(path, bytes.data, bytes.size, out_trace);
+static kdl_status read_trace(const char *path, cli_trace *trace, cli_trace_sums *out_sums) {
+  cli_bytes bytes;
+  KDL_TRY(cli_bytes_read(path, &bytes));
+  kdl_status status = cli_trace_read(path, bytes.data, bytes.size, trace);
   cli_bytes_free(&bytes);
-  return status == KDL_OK ? cli_trace_sum_up(out_trace, out_sums) : status;
+  if (status == KDL_OK)
+    cli_trace_sum_up(trace, out_sums);
+  return status;
 }
 
-static int look(const cli_args *args, bool is_fold) {
+static kdl_status look(const cli_args *args, bool is_fold, cli_trace *trace, cli_trace_sums *sums) {
   static const char *const of_run[] = {"gpu-time", "size", NULL};
   static const char *const of_others[] = {"json", "folded", NULL};
   static const char *const of_fold[] = {"output", NULL};
   const char *word = is_fold ? "trace fold" : "trace report";
   const char *on_stdout = NULL; /* then the text stays away */
-  cli_trace trace = {.text_count = 0};
-  cli_trace_sums sums = {.layer_count = 0};
-  kdl_status status = refuse(args, of_run, word);
-  if (status == KDL_OK)
-    status = refuse(args, is_fold ? of_others : of_fold, word);
-  if (status == KDL_OK)
-    status = cli_output_on_stdout(args, of_others, &on_stdout);
-  if (status == KDL_OK && args->operand_count != 2)
-    status = kdl_fail(KDL_BAD_CALL, "found %zu files, expected one trace", args->operand_count - 1);
-  if (status == KDL_OK)
-    status = read_trace(args->operands[1], &trace, &sums);
-  if (status == KDL_OK && is_fold) {
+  KDL_TRY(refuse(args, of_run, word));
+  KDL_TRY(refuse(args, is_fold ? of_others : of_fold, word));
+  KDL_TRY(cli_output_on_stdout(args, of_others, &on_stdout));
+  if (args->operand_count != 2)
+    return kdl_fail(KDL_BAD_CALL, "found %zu files, expected one trace", args->operand_count - 1);
+  KDL_TRY(read_trace(args->operands[1], trace, sums));
+  if (is_fold) {
     const char *path = cli_args_value(args, "output");
-    status = save(path ? path : "-", cli_trace_write_folded, &trace, &sums);
-  } else if (status == KDL_OK) {
-    if (!on_stdout)
-      status = cli_trace_print(&trace, &sums);
-    if (status == KDL_OK)
-      status = save_forms(args, &trace, &sums);
+    return save(path ? path : "-", cli_trace_write_folded, trace, sums);
   }
-  cli_trace_sums_free(&sums);
-  cli_trace_free(&trace);
-  return cli_finish(status);
+  if (!on_stdout)
+    KDL_TRY(cli_trace_print(trace, sums));
+  return save_forms(args, trace, sums);
 }
 
 static int run_program(const cli_args *args) {
@@ -107,8 +93,14 @@ int cli_run_trace(const cli_args *args) {
   if (args->plain_count == 0)
     return run_program(args);
   const char *word = args->operands[0];
-  if (strcmp(word, "report") == 0 || strcmp(word, "fold") == 0)
-    return look(args, strcmp(word, "fold") == 0);
+  if (strcmp(word, "report") == 0 || strcmp(word, "fold") == 0) {
+    cli_trace trace = {.text_count = 0};
+    cli_trace_sums sums = {.layer_count = 0};
+    kdl_status status = look(args, strcmp(word, "fold") == 0, &trace, &sums);
+    cli_trace_sums_free(&sums);
+    cli_trace_free(&trace);
+    return cli_finish(status);
+  }
   return cli_finish(
       kdl_fail(KDL_BAD_CALL, "found '%s', expected report, fold, or -- PROGRAM", word));
 }

@@ -3,6 +3,7 @@
 #ifndef KDL_TOOL_TRACE_H
 #define KDL_TOOL_TRACE_H
 
+#include "cli/memory.h"
 #include "cli/options.h"
 
 #include <stdio.h>
@@ -40,10 +41,11 @@ typedef struct cli_trace {
   size_t event_count, event_room;
   cli_trace_row *rows;
   size_t row_count, row_room;
-  char **texts;
+  const char **texts; /* in the arena */
   size_t text_count, text_room;
   uint32_t *text_slots; /* a hash table of numbers; 0: free */
   size_t slot_count;
+  kdl_arena arena;
 } cli_trace;
 
 /* Reads what KDL_TRACE wrote; `name` is the file's, for messages. The caller frees *out_trace, also
@@ -106,8 +108,8 @@ typedef struct cli_trace_sums {
   double span;      /* from the first event to the end of the last */
 } cli_trace_sums;
 
-/* Sorts the events by their rows and times. The caller frees *out_sums, also after a failure. */
-kdl_status cli_trace_sum_up(cli_trace *trace, cli_trace_sums *out_sums);
+/* Sorts the events by their rows and times. The caller frees *out_sums. */
+void cli_trace_sum_up(cli_trace *trace, cli_trace_sums *out_sums);
 void cli_trace_sums_free(cli_trace_sums *sums);
 
 /* ------------------------------------------------------------------------------------------ */

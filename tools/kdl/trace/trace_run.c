@@ -19,13 +19,6 @@ enum { exit_not_found = 127, exit_not_run = 126 };
 
 static const char default_path[] = "kdl-trace.json";
 
-/* Ctrl-C is the program's: it ends or does not, and its trace is told of all the same. */
-static void leave_signals_to_child(struct sigaction *out_interrupt, struct sigaction *out_quit) {
-  struct sigaction ignore = {.sa_handler = SIG_IGN};
-  sigaction(SIGINT, &ignore, out_interrupt);
-  sigaction(SIGQUIT, &ignore, out_quit);
-}
-
 /* The number of the process is what tells it from its children, which have the same variables. */
 static void become(const cli_args *args, const char *path, const char *const *words) {
   const char *size = cli_args_value(args, "size");
@@ -39,8 +32,10 @@ static void become(const cli_args *args, const char *path, const char *const *wo
 }
 
 static pid_t start(const cli_args *args, const char *path, const char *const *words) {
-  struct sigaction interrupt, quit;
-  leave_signals_to_child(&interrupt, &quit);
+  struct sigaction interrupt, quit, ignore = {.sa_handler = SIG_IGN};
+  /* Ctrl-C is the program's: it ends or does not, and its trace is reported all the same. */
+  sigaction(SIGINT, &ignore, &interrupt);
+  sigaction(SIGQUIT, &ignore, &quit);
   pid_t child = fork();
   if (child != 0)
     return child;
@@ -58,7 +53,8 @@ static bool is_same_file(const struct stat *a, const struct stat *b) {
          a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static void tell(const char *path, const char *program, int status, const struct stat *before) {
+static void report_trace(const char *path, const char *program, int status,
+                         const struct stat *before) {
   struct stat after = {.st_size = 0};
   bool is_there = stat(path, &after) == 0;
   if (is_there && !(before->st_ino && is_same_file(before, &after)))
@@ -90,6 +86,6 @@ int cli_trace_run(const cli_args *args, const char *const *words) {
     return cli_finish(
         kdl_fail(kdl_status_of(errno), "cannot start a process: %s", strerror(errno)));
   kdl_process_wait(child, &status);
-  tell(path, words[0], status, &before);
+  report_trace(path, words[0], status, &before);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "trace/trace_report.h"
 
-#include "base/error.h"
-
 #include <stdlib.h>
 #include <string.h>
-
-static kdl_status no_memory(void) {
-  return kdl_fail(KDL_NO_MEMORY, "out of memory to sum up a trace");
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Sums                                                                                         */
@@ -71,17 +65,17 @@ typedef struct {
   cli_trace_event **events;
   double *lengths, *own; /* `own` by the event's place in the trace */
   size_t count;
-} workshop;
+} sorter;
 
-static bool is(const workshop *w, const cli_trace_event *event, const char *layer) {
+static bool is(const sorter *w, const cli_trace_event *event, const char *layer) {
   return !event->is_device_time && strcmp(cli_trace_word(w->trace, event->name), layer) == 0;
 }
 
-static void sort(workshop *w, compare_function *compare) {
+static void sort(sorter *w, compare_function *compare) {
   qsort(w->events, w->count, sizeof *w->events, compare);
 }
 
-static size_t group_end(const workshop *w, size_t first, compare_function *compare) {
+static size_t group_end(const sorter *w, size_t first, compare_function *compare) {
   size_t end = first;
   while (end < w->count && compare(&w->events[first], &w->events[end]) == 0)
     ++end;
@@ -96,7 +90,7 @@ static int by_own(const void *left, const void *right) {
                        &((const cli_trace_layer *)left)->own);
 }
 
-static void sum_layers(workshop *w, cli_trace_sums *sums) {
+static void sum_layers(sorter *w, cli_trace_sums *sums) {
   sort(w, by_layer);
   for (size_t i = 0, end; i < w->count; i = end) {
     end = group_end(w, i, by_layer);
@@ -124,7 +118,7 @@ static int by_launching(const void *left, const void *right) {
   return compare_reals(&other, &first);
 }
 
-static cli_trace_sum sum_some(workshop *w, size_t first, size_t end, bool of_device) {
+static cli_trace_sum sum_some(sorter *w, size_t first, size_t end, bool of_device) {
   size_t count = 0;
   for (size_t k = first; k < end; ++k) {
     const cli_trace_event *event = w->events[k];
@@ -134,7 +128,7 @@ static cli_trace_sum sum_some(workshop *w, size_t first, size_t end, bool of_dev
   return sum_of(w->lengths, count);
 }
 
-static void sum_kernels(workshop *w, cli_trace_sums *sums) {
+static void sum_kernels(sorter *w, cli_trace_sums *sums) {
   sort(w, by_kernel);
   for (size_t i = 0, end; i < w->count; i = end) {
     end = group_end(w, i, by_kernel);
@@ -152,8 +146,7 @@ static void sum_kernels(workshop *w, cli_trace_sums *sums) {
   qsort(sums->kernels, sums->kernel_count, sizeof *sums->kernels, by_launching);
 }
 
-static void add_to_device(const workshop *w, const cli_trace_event *event,
-                          cli_trace_device *device) {
+static void add_to_device(const sorter *w, const cli_trace_event *event, cli_trace_device *device) {
   if (event->is_device_time) {
     device->busy += event->length;
   } else if (is(w, event, "launch")) {
@@ -171,7 +164,7 @@ static void add_to_device(const workshop *w, const cli_trace_event *event,
   }
 }
 
-static void sum_devices(workshop *w, cli_trace_sums *sums) {
+static void sum_devices(sorter *w, cli_trace_sums *sums) {
   sort(w, by_device);
   for (size_t i = 0, end; i < w->count; i = end) {
     end = group_end(w, i, by_device);
@@ -220,7 +213,7 @@ static uint32_t frame_of(frame_table *table, uint32_t parent, const cli_trace_ev
 
 /* The events of one row, which nest; what a layer has for itself goes to its frame. Clocks being
  * what they are, an event may stick out of the one around it by a little. */
-static void add_row(workshop *w, frame_table *table, size_t first, size_t end) {
+static void add_row(sorter *w, frame_table *table, size_t first, size_t end) {
   struct {
     const cli_trace_event *event;
     uint32_t frame;
@@ -249,22 +242,20 @@ static void add_row(workshop *w, frame_table *table, size_t first, size_t end) {
   }
 }
 
-static bool add_frames(workshop *w, cli_trace_sums *sums) {
+static void add_frames(sorter *w, cli_trace_sums *sums) {
   size_t most = w->count * 2 + w->trace->row_count + 1, slots = 64;
   while (slots < most * 2)
     slots *= 2;
-  sums->frames = calloc(most, sizeof *sums->frames);
-  frame_table table = {sums, calloc(slots, sizeof *table.slots), slots - 1};
-  bool whole = sums->frames && table.slots;
+  sums->frames = xcalloc(most, sizeof *sums->frames);
+  frame_table table = {sums, xcalloc(slots, sizeof *table.slots), slots - 1};
   const cli_trace_event *events = w->trace->events;
   sums->frame_count = 1;
-  for (size_t i = 0, end; whole && i < w->count; i = end) {
+  for (size_t i = 0, end; i < w->count; i = end) {
     for (end = i; end < w->count && events[end].row == events[i].row;)
       ++end;
     add_row(w, &table, i, end);
   }
   free(table.slots);
-  return whole;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -281,35 +272,28 @@ static void measure_span(const cli_trace *trace, cli_trace_sums *sums) {
   sums->span = last - first;
 }
 
-kdl_status cli_trace_sum_up(cli_trace *trace, cli_trace_sums *out_sums) {
-  size_t room = trace->event_count + 1;
-  workshop w = {.trace = trace,
-                .events = calloc(room, sizeof *w.events),
-                .lengths = calloc(room, sizeof *w.lengths),
-                .own = calloc(room, sizeof *w.own),
-                .count = trace->event_count};
-  *out_sums = (cli_trace_sums){.layers = calloc(room, sizeof *out_sums->layers),
-                               .kernels = calloc(room, sizeof *out_sums->kernels),
-                               .devices = calloc(room, sizeof *out_sums->devices)};
-  bool whole =
-      w.events && w.lengths && w.own && out_sums->layers && out_sums->kernels && out_sums->devices;
-  if (whole) {
-    if (w.count)
-      qsort(trace->events, w.count, sizeof *trace->events, by_row);
-    for (size_t i = 0; i < w.count; ++i)
-      w.events[i] = &trace->events[i];
-    whole = add_frames(&w, out_sums);
-  }
-  if (whole) {
-    sum_layers(&w, out_sums);
-    sum_kernels(&w, out_sums);
-    sum_devices(&w, out_sums);
-    measure_span(trace, out_sums);
-  }
+void cli_trace_sum_up(cli_trace *trace, cli_trace_sums *out_sums) {
+  size_t count = trace->event_count;
+  sorter w = {.trace = trace,
+              .events = xcalloc(count, sizeof *w.events),
+              .lengths = xcalloc(count, sizeof *w.lengths),
+              .own = xcalloc(count, sizeof *w.own),
+              .count = count};
+  *out_sums = (cli_trace_sums){.layers = xcalloc(count, sizeof *out_sums->layers),
+                               .kernels = xcalloc(count, sizeof *out_sums->kernels),
+                               .devices = xcalloc(count, sizeof *out_sums->devices)};
+  if (count)
+    qsort(trace->events, count, sizeof *trace->events, by_row);
+  for (size_t i = 0; i < count; ++i)
+    w.events[i] = &trace->events[i];
+  add_frames(&w, out_sums);
+  sum_layers(&w, out_sums);
+  sum_kernels(&w, out_sums);
+  sum_devices(&w, out_sums);
+  measure_span(trace, out_sums);
   free(w.events);
   free(w.lengths);
   free(w.own);
-  return whole ? KDL_OK : no_memory();
 }
 
 void cli_trace_sums_free(cli_trace_sums *sums) {

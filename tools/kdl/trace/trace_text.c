@@ -9,10 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static kdl_string text(const char *words) {
-  return (kdl_string){words, strlen(words)};
-}
-
 static void add_time(cli_table *table, double ns, size_t count) {
   static const struct {
     double size;
@@ -24,17 +20,11 @@ static void add_time(cli_table *table, double ns, size_t count) {
     ++unit;
   if (count)
     snprintf(words, sizeof words, "%.2f %s", ns / units[unit].size, units[unit].name);
-  cli_table_add(table, text(words));
-}
-
-static void add_number(cli_table *table, uint64_t number) {
-  char words[32];
-  snprintf(words, sizeof words, "%" PRIu64, number);
-  cli_table_add(table, text(words));
+  cli_table_add(table, kdl_text_of(words));
 }
 
 static void add_sum(cli_table *table, const cli_trace_sum *sum) {
-  add_number(table, sum->count);
+  cli_table_add_number(table, sum->count);
   add_time(table, sum->total, sum->count);
   add_time(table, sum->median, sum->count);
   add_time(table, sum->p95, sum->count);
@@ -43,7 +33,7 @@ static void add_sum(cli_table *table, const cli_trace_sum *sum) {
 static void add_share(cli_table *table, double part, double whole) {
   char words[16];
   snprintf(words, sizeof words, "%.1f%%", whole > 0 ? 100 * part / whole : 0);
-  cli_table_add(table, text(words));
+  cli_table_add(table, kdl_text_of(words));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -58,11 +48,11 @@ static kdl_status print_layers(const cli_trace *trace, const cli_trace_sums *sum
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < sums->layer_count; ++i) {
     const cli_trace_layer *layer = &sums->layers[i];
-    cli_table_add(table, text(cli_trace_word(trace, layer->name)));
+    cli_table_add(table, kdl_text_of(cli_trace_word(trace, layer->name)));
     add_sum(table, &layer->sum);
     add_share(table, layer->own, sums->own_total);
-    add_number(table, layer->bytes);
-    add_number(table, layer->failed);
+    cli_table_add_number(table, layer->bytes);
+    cli_table_add_number(table, layer->failed);
   }
   return cli_table_finish(table);
 }
@@ -87,13 +77,13 @@ static kdl_status print_kernels(const cli_trace *trace, const cli_trace_sums *su
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < sums->kernel_count; ++i) {
     const cli_trace_kernel *kernel = &sums->kernels[i];
-    cli_table_add(table, text(cli_trace_word(trace, kernel->name)));
+    cli_table_add(table, kdl_text_of(cli_trace_word(trace, kernel->name)));
     if (kernel->image < 0)
-      cli_table_add(table, text(""));
+      cli_table_add(table, kdl_text_of(""));
     else
-      add_number(table, (uint64_t)kernel->image);
-    cli_table_add(table, text(cli_trace_word(trace, kernel->target)));
-    cli_table_add(table, text(cli_trace_word(trace, kernel->device)));
+      cli_table_add_number(table, (uint64_t)kernel->image);
+    cli_table_add(table, kdl_text_of(cli_trace_word(trace, kernel->target)));
+    cli_table_add(table, kdl_text_of(cli_trace_word(trace, kernel->device)));
     add_sum(table, &kernel->launches);
     add_share(table, kernel->launches.total, launching);
     add_sum(table, &kernel->on_device);
@@ -111,15 +101,15 @@ static kdl_status print_devices(const cli_trace *trace, const cli_trace_sums *su
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < sums->device_count; ++i) {
     const cli_trace_device *device = &sums->devices[i];
-    cli_table_add(table, text(cli_trace_word(trace, device->name)));
-    add_number(table, device->launches);
+    cli_table_add(table, kdl_text_of(cli_trace_word(trace, device->name)));
+    cli_table_add_number(table, device->launches);
     add_time(table, device->launching, device->launches);
-    add_number(table, device->syncs);
+    cli_table_add_number(table, device->syncs);
     add_time(table, device->waiting, device->syncs);
     add_time(table, device->busy, device->busy > 0);
-    add_number(table, device->written);
-    add_number(table, device->read);
-    add_number(table, device->copied);
+    cli_table_add_number(table, device->written);
+    cli_table_add_number(table, device->read);
+    cli_table_add_number(table, device->copied);
   }
   return cli_table_finish(table);
 }
@@ -131,7 +121,7 @@ static void print_about(const cli_trace *trace, const cli_trace_sums *sums) {
   } lines[] = {{"command", trace->command}, {"started", trace->started}, {"libkdl", trace->libkdl}};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
     printf("%-9s ", lines[i].title);
-    cli_text_print(text(cli_trace_word(trace, lines[i].words)), "\n");
+    cli_text_print(kdl_text_of(cli_trace_word(trace, lines[i].words)), "\n");
   }
   printf("%-9s %zu, in %.3f ms on %zu rows\n", "events", trace->event_count, sums->span / 1e6,
          trace->row_count);

@@ -9,7 +9,6 @@
 #include "container/digest.h"
 #include "image/amd/limits.h"
 #include "image/host/host_object.h"
-#include "image/image.h"
 #include "images/kinds.h"
 #include "images/ls_json.h"
 #include "images/names.h"
@@ -17,15 +16,12 @@
 #include "library/library.h"
 #include "sign/sign.h"
 #include "verify/verify.h"
-#include "verify/verify_target.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { prefix_length = sizeof KDL_KERNEL_PREFIX - 1 };
 
 static void put_finding(cli_json *json, const char *level, size_t index, kdl_string message) {
   cli_json_begin_object(json);
@@ -45,20 +41,17 @@ void cli_verify_report(cli_verification *verify, cli_level level, size_t index, 
   char message[2048];
   va_list args;
   va_start(args, format);
-  int length = vsnprintf(message, sizeof message, format, args);
+  vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  size_t shown = length < 0                         ? 0
-                 : (size_t)length >= sizeof message ? sizeof message - 1
-                                                    : (size_t)length;
   if (verify->json) {
-    put_finding(verify->json, levels[level].name, index, (kdl_string){message, shown});
+    put_finding(verify->json, levels[level].name, index, kdl_text_of(message));
     return;
   }
   bool coloured = cli_stream_has_colour(stdout);
-  cli_text_print((kdl_string){verify->input->name, strlen(verify->input->name)}, "");
+  cli_text_print(kdl_text_of(verify->input->name), "");
   printf(": image %zu: %s%s:%s ", index, coloured ? levels[level].colour : "", levels[level].name,
          coloured ? "\033[0m" : "");
-  cli_text_print((kdl_string){message, shown}, "\n");
+  cli_text_print(kdl_text_of(message), "\n");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -84,9 +77,9 @@ static void check_kind(cli_verification *verify, const cli_subject *image) {
 static void check_target(cli_verification *verify, const cli_subject *image) {
   kdl_image_target target;
   kdl_image_kind kind = sniff(image);
-  kdl_status status = kdl_image_read_target(kind, image->data, image->size, &target);
-  verify->is_short |= status == KDL_NO_MEMORY;
-  if (status == KDL_UNSUPPORTED || status == KDL_NO_MEMORY)
+  kdl_status status =
+      cli_verify_read(kdl_image_read_target(kind, image->data, image->size, &target));
+  if (status == KDL_UNSUPPORTED)
     return;
   if (status != KDL_OK) {
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "damaged %s: %s",
@@ -110,34 +103,26 @@ static void check_host(cli_verification *verify, const cli_subject *image) {
   kdl_status status = kdl_host_object_open(image->data, image->size, &object);
   if (status == KDL_OK)
     status = kdl_host_object_check_kernels(&object);
-  verify->is_short |= status == KDL_NO_MEMORY;
-  if (status == KDL_BAD_FILE || (status != KDL_OK && status != KDL_NO_MEMORY &&
-                                 kdl_host_object_is_image(image->data, image->size)))
+  if (cli_verify_read(status) == KDL_BAD_FILE ||
+      (status != KDL_OK && kdl_host_object_is_image(image->data, image->size)))
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it cannot be loaded: %s",
                       kdl_error_message());
-}
-
-static kdl_string indexed_name(const kdl_pair *pair) {
-  if (pair->key.length <= prefix_length ||
-      memcmp(pair->key.data, KDL_KERNEL_PREFIX, prefix_length) != 0)
-    return (kdl_string){"", 0};
-  return (kdl_string){pair->key.data + prefix_length, pair->key.length - prefix_length};
 }
 
 /* Where there is an index it is believed, so it must be whole. */
 static void check_index(cli_verification *verify, const cli_subject *image) {
   cli_names indexed = {.count = 0};
   for (size_t i = 0; i < image->info.pair_count; ++i) {
-    kdl_string name = indexed_name(&image->info.pairs[i]);
-    if (!name.length)
+    kdl_string name;
+    if (!kdl_kernel_name(image->info.pairs[i].key, &name))
       continue;
-    verify->is_short |= !cli_names_add(&indexed, name.data, name.length);
+    cli_names_add(&indexed, name.data, name.length);
     if (!cli_names_has(&image->kernels, name))
       cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index,
                         "the key " KDL_KERNEL_PREFIX "%s names a kernel the image does not define",
                         name.data);
   }
-  for (size_t i = 0; indexed.count && !verify->is_short && i < image->kernels.count; ++i) {
+  for (size_t i = 0; indexed.count && i < image->kernels.count; ++i) {
     if (!cli_names_has(&indexed, image->kernels.items[i]))
       cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
                         "it defines the kernel %s, which its index leaves out",
@@ -147,13 +132,12 @@ static void check_index(cli_verification *verify, const cli_subject *image) {
 }
 
 static void check_kernels(cli_verification *verify, cli_subject *image) {
-  kdl_status status =
-      cli_names_read_kernels(image->info.kind, image->data, image->size, &image->kernels);
+  kdl_status status = cli_verify_read(
+      cli_names_read_kernels(image->info.kind, image->data, image->size, &image->kernels));
   image->kernels_known = status == KDL_OK;
-  verify->is_short |= status == KDL_NO_MEMORY;
   if (status == KDL_OK)
     check_index(verify, image);
-  else if (status != KDL_UNSUPPORTED && status != KDL_NO_MEMORY)
+  else if (status != KDL_UNSUPPORTED)
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "kernel names cannot be read: %s",
                       kdl_error_message());
 }
@@ -165,7 +149,7 @@ static void check_pairs(cli_verification *verify, const cli_subject *image) {
     if (cli_names_has(&keys, *key))
       cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
                         "the key '%s' is there twice; the last counts", key->data);
-    verify->is_short |= !cli_names_add(&keys, key->data, key->length);
+    cli_names_add(&keys, key->data, key->length);
   }
   cli_names_free(&keys);
   if (cli_image_format(&image->info) && !image->info.triple.length &&
@@ -174,23 +158,9 @@ static void check_pairs(cli_verification *verify, const cli_subject *image) {
                       "it has no triple: no loader can tell its device");
 }
 
-static void check_digest(cli_verification *verify, const cli_subject *image) {
-  if (kdl_digest_check(image->info.pairs, image->info.pair_count, image->data, image->size) !=
-      KDL_OK)
-    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", kdl_error_message());
-}
-
-static void report_signature(cli_verification *verify, size_t image, kdl_status status) {
-  verify->is_short |= status == KDL_NO_MEMORY;
-  if (status != KDL_OK && status != KDL_NO_MEMORY)
+static void report_failure(cli_verification *verify, size_t image, kdl_status status) {
+  if (cli_verify_read(status) != KDL_OK)
     cli_verify_report(verify, CLI_LEVEL_ERROR, image, "%s", kdl_error_message());
-}
-
-/* An image in another is what that one's bytes are. */
-static void check_signer(cli_verification *verify, const cli_subject *image) {
-  if (verify->key && !verify->signature && image->info.parent == KDL_NO_PARENT)
-    report_signature(verify, image->info.index,
-                     cli_sign_check(verify->input, image->info.index, verify->key));
 }
 
 static void check_bytes(cli_verification *verify, cli_subject *image) {
@@ -203,7 +173,9 @@ static void check_bytes(cli_verification *verify, cli_subject *image) {
   if (verify->verbose && (uintptr_t)image->data % 8)
     cli_verify_report(verify, CLI_LEVEL_NOTE, image->info.index,
                       "it is not aligned to 8 bytes; a loader that needs that copies it");
-  check_digest(verify, image);
+  report_failure(
+      verify, image->info.index,
+      kdl_digest_check(image->info.pairs, image->info.pair_count, image->data, image->size));
   if (image->info.kind == KDL_IMAGE_SEQUENCE) {
     cli_verify_sequence(verify, image);
     return;
@@ -217,71 +189,48 @@ static void check_bytes(cli_verification *verify, cli_subject *image) {
 
 /* The bytes are there for as long as they are looked at. What is valid but cannot be read here is
  * no fault of the file, and lack of memory says nothing of it. */
-static kdl_status check_image(cli_verification *verify, cli_subject *image) {
+static void check_image(cli_verification *verify, cli_subject *image) {
   if (image->info.problem.length) {
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it is damaged: %s",
                       image->info.problem.data);
-    return KDL_OK;
+    return;
   }
   check_pairs(verify, image);
-  check_signer(verify, image);
+  /* An image in another is what that one's bytes are. */
+  if (verify->key && !verify->signature && image->info.parent == KDL_NO_PARENT)
+    report_failure(verify, image->info.index,
+                   cli_sign_check(verify->input, image->info.index, verify->key));
   cli_verify_vocabulary(verify, image);
   kdl_library *lib = verify->input->lib;
-  kdl_status status = kdl_library_hold(lib, image->info.index, &image->data, &image->size);
-  if (status == KDL_NO_MEMORY)
-    return status;
+  kdl_status status =
+      cli_verify_read(kdl_library_hold(lib, image->info.index, &image->data, &image->size));
   if (status != KDL_OK) {
     cli_verify_report(verify, status == KDL_UNSUPPORTED ? CLI_LEVEL_WARNING : CLI_LEVEL_ERROR,
                       image->info.index, "its bytes cannot be had: %s", kdl_error_message());
-    return KDL_OK;
+    return;
   }
   check_bytes(verify, image);
   kdl_library_release(lib, image->info.index);
   image->data = NULL;
-  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
-static kdl_status check_each(cli_verification *verify) {
+static kdl_status check_all(cli_verification *verify) {
   if (verify->signature)
-    report_signature(verify, 0,
-                     cli_sign_check_beside(verify->input, verify->signature, verify->key));
+    report_failure(verify, 0, cli_sign_check_beside(verify->input, verify->signature, verify->key));
   verify->count = kdl_image_count(verify->input->lib);
-  verify->images = calloc(verify->count + 1, sizeof *verify->images);
-  if (!verify->images)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", verify->input->name);
+  verify->images = xcalloc(verify->count, sizeof *verify->images);
   for (size_t i = 0; i < verify->count; ++i) {
     cli_subject *image = &verify->images[i];
-    image->info.size = sizeof image->info;
-    kdl_status status = kdl_image_get(verify->input->lib, i, &image->info);
-    if (status == KDL_OK)
-      status = check_image(verify, image);
-    if (status != KDL_OK)
-      return status;
+    image->info = cli_image_at(verify->input->lib, i);
+    check_image(verify, image);
   }
-  kdl_status status = cli_verify_rivals(verify);
-  if (status == KDL_OK)
-    status = cli_verify_variants(verify);
-  if (status == KDL_OK)
-    status = cli_verify_sequences(verify);
-  return status == KDL_OK ? cli_verify_choices(verify) : status;
-}
-
-static kdl_status check_all(cli_verification *verify) {
-  kdl_status status = check_each(verify);
-  return status == KDL_OK && verify->is_short
-             ? kdl_fail(KDL_NO_MEMORY, "%s: out of memory to check everything", verify->input->name)
-             : status;
-}
-
-static void print_sum(const cli_verification *verify) {
-  const char *name = verify->input->name;
-  cli_text_print((kdl_string){name, strlen(name)}, "");
-  printf(": %zu image%s, %zu error%s, %zu warning%s\n", verify->count,
-         verify->count == 1 ? "" : "s", verify->errors, verify->errors == 1 ? "" : "s",
-         verify->warnings, verify->warnings == 1 ? "" : "s");
+  cli_verify_rivals(verify);
+  cli_verify_variants(verify);
+  cli_verify_sequences(verify);
+  return cli_verify_choices(verify);
 }
 
 /* The findings as they are made, then their sum; `error` where there was no end to it. */
@@ -295,16 +244,18 @@ static kdl_status check_json(cli_verification *verify) {
   cli_json_put_number(json, "images", verify->count);
   cli_json_put_number(json, "errors", verify->errors);
   cli_json_put_number(json, "warnings", verify->warnings);
-  if (status != KDL_OK) {
+  if (status != KDL_OK)
     cli_json_put_text(json, "error", kdl_error_message());
-  }
   cli_json_end_object(json);
   return status;
 }
 
 static kdl_status check_text(cli_verification *verify) {
   KDL_TRY(check_all(verify));
-  print_sum(verify);
+  cli_text_print(kdl_text_of(verify->input->name), "");
+  printf(": %zu image%s, %zu error%s, %zu warning%s\n", verify->count,
+         verify->count == 1 ? "" : "s", verify->errors, verify->errors == 1 ? "" : "s",
+         verify->warnings, verify->warnings == 1 ? "" : "s");
   return KDL_OK;
 }
 

@@ -5,6 +5,8 @@
 
 #include "cli/input.h"
 #include "cli/json.h"
+#include "cli/memory.h"
+#include "image/image.h"
 #include "images/names.h"
 #include "trust/minisign.h"
 
@@ -31,7 +33,6 @@ typedef struct cli_verification {
   bool verbose;
   const kdl_public_key *key; /* NULL where signatures are not asked about */
   const char *signature;     /* a file with one of all images; NULL where each has its own */
-  bool is_short;             /* of memory: findings may be missing */
   cli_json *json;            /* NULL: lines of text */
 } cli_verification;
 
@@ -41,6 +42,14 @@ typedef enum cli_level { CLI_LEVEL_ERROR, CLI_LEVEL_WARNING, CLI_LEVEL_NOTE } cl
 void cli_verify_report(cli_verification *verify, cli_level level, size_t index, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
 
+/* The status of a reader: where there is no memory the program ends, which says nothing of the
+ * file. */
+static inline kdl_status cli_verify_read(kdl_status status) {
+  if (status == KDL_NO_MEMORY)
+    cli_out_of_memory();
+  return status;
+}
+
 /* Whether an image competes with others of its file. Objects and archives carry one image per
  * translation unit, all for one target, which a linker joins; in an OffloadBinary file such images
  * are rivals. */
@@ -48,6 +57,12 @@ bool cli_verify_is_rival(const cli_subject *image);
 
 /* The same target and metadata: nothing but the order tells such images apart. */
 bool cli_verify_are_twins(const cli_subject *a, const cli_subject *b);
+
+/* Of one image: triple, arch and required features of the metadata against what the image says of
+ * itself. A narrower claim is fine: sm_90a for code that runs on any sm_90, gfx90a:xnack+ for code
+ * that runs either way. True where they contradict, with the reason in `out_reason`. */
+bool cli_target_contradicts(kdl_image_kind kind, const kdl_image_info *claim,
+                            const kdl_image_target *image, char *out_reason, size_t room);
 
 /* Of one image: values that the vocabulary cannot read, tokens it does not know. */
 void cli_verify_vocabulary(cli_verification *verify, const cli_subject *image);
@@ -59,16 +74,16 @@ void cli_verify_signatures(cli_verification *verify, const cli_subject *image);
 void cli_verify_sequence(cli_verification *verify, const cli_subject *image);
 
 /* Of all sequences: kernels that the file does not hold, or holds with another signature. */
-kdl_status cli_verify_sequences(cli_verification *verify);
+void cli_verify_sequences(cli_verification *verify);
 
 /* Of all images: twins that hold the same kernel. */
-kdl_status cli_verify_rivals(cli_verification *verify);
+void cli_verify_rivals(cli_verification *verify);
 
 /* Of all images: those no device could take, those always passed over, and IR that goes before
  * machine code. */
 kdl_status cli_verify_choices(cli_verification *verify);
 
 /* Of all images: kernels whose `sig` or `rev` differ. */
-kdl_status cli_verify_variants(cli_verification *verify);
+void cli_verify_variants(cli_verification *verify);
 
 #endif

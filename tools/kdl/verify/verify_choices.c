@@ -47,7 +47,7 @@ enum { most_devices = 4096, last_capability = 2559 };
 
 static void add_device(examination *e, kdl_target_family family, const char *arch) {
   kdl_device_desc desc = {
-      .family = family, .arch = {arch, strlen(arch)}, .loads = (1u << KDL_IMAGE_KIND_COUNT) - 1};
+      .family = family, .arch = kdl_text_of(arch), .loads = (1u << KDL_IMAGE_KIND_COUNT) - 1};
   if (e->device_count < most_devices &&
       kdl_device_compile(&desc, &e->devices[e->device_count], NULL))
     ++e->device_count;
@@ -55,7 +55,7 @@ static void add_device(examination *e, kdl_target_family family, const char *arc
 
 /* Any compute capability, made or not, with a driver that knows everything; every AMD processor
  * with every setting. SPIR-V drivers and CPUs may have any features, and are not listed. */
-static bool list_devices(examination *e) {
+static void list_devices(examination *e) {
   static const char *const settings[] = {"",
                                          ":xnack+",
                                          ":sramecc+",
@@ -66,9 +66,7 @@ static bool list_devices(examination *e) {
                                          ":sramecc-:xnack+",
                                          ":sramecc-:xnack-"};
   char arch[64];
-  e->devices = calloc(most_devices, sizeof *e->devices);
-  if (!e->devices)
-    return false;
+  e->devices = xcalloc(most_devices, sizeof *e->devices);
   for (int number = 10; number <= last_capability; ++number) {
     snprintf(arch, sizeof arch, "sm_%d", number);
     add_device(e, KDL_FAMILY_NVPTX, arch);
@@ -80,11 +78,6 @@ static bool list_devices(examination *e) {
       add_device(e, KDL_FAMILY_AMDGCN, arch);
     }
   }
-  return true;
-}
-
-static bool is_listed(kdl_target_family family) {
-  return family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN;
 }
 
 static bool some_device_takes(const examination *e, const kdl_image_rule *rule) {
@@ -92,7 +85,7 @@ static bool some_device_takes(const examination *e, const kdl_image_rule *rule) 
     if (kdl_match_admits(rule, &e->devices[i]))
       return true;
   }
-  return !is_listed((kdl_target_family)rule->family);
+  return rule->family != KDL_FAMILY_NVPTX && rule->family != KDL_FAMILY_AMDGCN;
 }
 
 /* Faults that other checks report, and what is there to be linked and not to run. */
@@ -262,14 +255,6 @@ static bool share_a_kernel(const cli_subject *a, const cli_subject *b) {
   return !a->kernels_known || !b->kernels_known;
 }
 
-/* Machine code, for check_priority: of files with much of it the first alone. */
-static void list_natives(examination *e) {
-  for (size_t i = 0; i < e->verify->count && e->native_count < most_compared; ++i) {
-    if (!rule_of(e, i)->faults && !is_ir(kdl_rank_tier(rule_of(e, i)->rank)))
-      e->natives[e->native_count++] = i;
-  }
-}
-
 static void check_priority(examination *e, size_t index) {
   const kdl_image_rule *rule = rule_of(e, index);
   if (!rule->priority || rule->faults || !is_ir(kdl_rank_tier(rule->rank)))
@@ -289,28 +274,24 @@ static void check_priority(examination *e, size_t index) {
   }
 }
 
-static bool list_kernels(examination *e) {
-  bool fits = true;
-  for (size_t i = 0; i < e->verify->count; ++i) {
-    const cli_names *kernels = &e->verify->images[i].kernels;
-    for (size_t n = 0; n < kernels->count && fits; ++n)
-      fits = cli_holdings_add(&e->holdings, kernels->items[n], i);
-  }
-  return fits && cli_holdings_finish(&e->holdings);
-}
-
 kdl_status cli_verify_choices(cli_verification *verify) {
   examination e = {.verify = verify};
-  kdl_status status = kdl_library_catalog(verify->input->lib, &e.catalog);
-  if (status == KDL_OK && (!list_devices(&e) || !list_kernels(&e)))
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", verify->input->name);
-  if (status == KDL_OK)
-    list_natives(&e);
-  for (size_t i = 0; i < verify->count && status == KDL_OK; ++i) {
+  KDL_TRY(kdl_library_catalog(verify->input->lib, &e.catalog));
+  list_devices(&e);
+  for (size_t i = 0; i < verify->count; ++i) {
+    const cli_names *kernels = &verify->images[i].kernels;
+    for (size_t n = 0; n < kernels->count; ++n)
+      cli_holdings_add(&e.holdings, kernels->items[n], i);
+  }
+  cli_holdings_finish(&e.holdings);
+  /* Machine code, for check_priority: of files with much of it the first alone. */
+  for (size_t i = 0; i < verify->count && e.native_count < most_compared; ++i) {
+    if (!rule_of(&e, i)->faults && !is_ir(kdl_rank_tier(rule_of(&e, i)->rank)))
+      e.natives[e.native_count++] = i;
+  }
+  for (size_t i = 0; i < verify->count; ++i) {
     kdl_image_kind kind = verify->images[i].info.kind;
-    if (cli_image_kind_is_container(kind) || kind == KDL_IMAGE_SEQUENCE)
-      continue;
-    if (!check_possible(&e, i))
+    if (cli_image_kind_is_container(kind) || kind == KDL_IMAGE_SEQUENCE || !check_possible(&e, i))
       continue;
     if (cli_verify_is_rival(&verify->images[i]))
       check_shadowed(&e, i);
@@ -318,5 +299,5 @@ kdl_status cli_verify_choices(cli_verification *verify) {
   }
   free(e.devices);
   cli_holdings_free(&e.holdings);
-  return status;
+  return KDL_OK;
 }

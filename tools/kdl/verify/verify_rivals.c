@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images that nothing but their order tells apart. */
-#include "base/error.h"
 #include "container/container.h"
 #include "images/rewrite.h"
 #include "verify/verify.h"
@@ -65,7 +64,7 @@ static void check_rival(cli_verification *verify, const cli_subject *const *grou
           first_with(group, kernel)->info.index, kernel.data);
       reported = true;
     }
-    verify->is_short |= !cli_names_add(seen, kernel.data, kernel.length);
+    cli_names_add(seen, kernel.data, kernel.length);
   }
 }
 
@@ -87,10 +86,8 @@ static void check_group(cli_verification *verify, const cli_subject *const *grou
   cli_names_free(&seen);
 }
 
-kdl_status cli_verify_rivals(cli_verification *verify) {
-  const cli_subject **rivals = calloc(verify->count + 1, sizeof *rivals);
-  if (!rivals)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", verify->input->name);
+void cli_verify_rivals(cli_verification *verify) {
+  const cli_subject **rivals = xcalloc(verify->count, sizeof *rivals);
   size_t count = 0;
   for (size_t i = 0; i < verify->count; ++i) {
     if (cli_verify_is_rival(&verify->images[i]))
@@ -103,5 +100,4 @@ kdl_status cli_verify_rivals(cli_verification *verify) {
     check_group(verify, rivals + start, end - start);
   }
   free(rivals);
-  return KDL_OK;
 }

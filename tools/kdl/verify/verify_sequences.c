@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Recorded sequences: whether they can be read, and whether the file has what they launch. */
-#include "base/error.h"
 #include "base/text.h"
 #include "images/names.h"
 #include "images/sequences.h"
@@ -12,14 +11,13 @@
 
 void cli_verify_sequence(cli_verification *verify, const cli_subject *image) {
   kdl_saved saved;
-  kdl_status status = kdl_saved_read(image->data, image->size, &saved);
-  verify->is_short |= status == KDL_NO_MEMORY;
+  kdl_status status = cli_verify_read(kdl_saved_read(image->data, image->size, &saved));
   if (status == KDL_OK)
     kdl_saved_free(&saved);
   else if (status == KDL_UNSUPPORTED)
     cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index, "it cannot be read: %s",
                       kdl_error_message());
-  else if (status != KDL_NO_MEMORY)
+  else
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "damaged sequence: %s",
                       kdl_error_message());
 }
@@ -35,14 +33,12 @@ typedef struct {
   size_t count;
 } kernel_list;
 
-static bool list_kernels(const kdl_saved *saved, kernel_list *out_list) {
-  out_list->count = saved->kernel_count;
-  out_list->sorted = malloc(((size_t)saved->kernel_count + 1) * sizeof(void *));
-  for (uint32_t i = 0; out_list->sorted && i < saved->kernel_count; ++i)
-    out_list->sorted[i] = &saved->kernels[i];
-  if (out_list->sorted)
-    qsort(out_list->sorted, out_list->count, sizeof(void *), compare_kernels);
-  return out_list->sorted != NULL;
+static kernel_list list_kernels(const kdl_saved *saved) {
+  kernel_list list = {xcalloc(saved->kernel_count, sizeof(void *)), saved->kernel_count};
+  for (uint32_t i = 0; i < saved->kernel_count; ++i)
+    list.sorted[i] = &saved->kernels[i];
+  qsort(list.sorted, list.count, sizeof(void *), compare_kernels);
+  return list;
 }
 
 /* The first of that name; the others of it follow. */
@@ -74,16 +70,15 @@ static void check_key(cli_verification *verify, size_t sequence, const kdl_saved
 
 /* A name may be there more than once, with other constants; one of them stands for all. */
 static void check_keys(cli_verification *verify, size_t sequence, const kernel_list *list) {
-  static const char prefix[] = "kdl.kernel.";
   for (size_t i = 0; i < verify->count; ++i) {
     const kdl_image_info *image = &verify->images[i].info;
     for (size_t k = 0; k < image->pair_count; ++k) {
       const kdl_pair *pair = &image->pairs[k];
-      if (!kdl_text_starts(pair->key, prefix))
+      kdl_string name;
+      if (!kdl_kernel_name(pair->key, &name))
         continue;
-      const char *name = pair->key.data + sizeof prefix - 1;
-      size_t at = find_kernel(list, name);
-      if (at < list->count && strcmp(list->sorted[at]->name.data, name) == 0)
+      size_t at = find_kernel(list, name.data);
+      if (at < list->count && strcmp(list->sorted[at]->name.data, name.data) == 0)
         check_key(verify, sequence, list->sorted[at], image->index, pair->value);
     }
   }
@@ -100,47 +95,35 @@ static void check_held(cli_verification *verify, size_t sequence, const cli_name
   }
 }
 
-/* What all images hold. */
-static void collect_held(cli_verification *verify, cli_names *held) {
-  for (size_t i = 0; i < verify->count; ++i) {
-    const cli_names *kernels = &verify->images[i].kernels;
-    for (size_t k = 0; verify->images[i].kernels_known && k < kernels->count; ++k)
-      verify->is_short |= !cli_names_add(held, kernels->items[k].data, kernels->items[k].length);
-  }
-}
-
-static kdl_status check_one(cli_verification *verify, const cli_sequence *sequence,
-                            const cli_names *held, cli_names *names) {
-  kernel_list list;
-  if (!list_kernels(&sequence->saved, &list))
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", verify->input->name);
+static void check_one(cli_verification *verify, const cli_sequence *sequence, const cli_names *held,
+                      cli_names *names) {
+  kernel_list list = list_kernels(&sequence->saved);
   if (cli_names_has(names, sequence->name))
     cli_verify_report(verify, CLI_LEVEL_WARNING, sequence->image,
                       "another sequence of this file is called %.256s too", sequence->name.data);
-  verify->is_short |= !cli_names_add(names, sequence->name.data, sequence->name.length);
+  cli_names_add(names, sequence->name.data, sequence->name.length);
   check_held(verify, sequence->image, held, &list);
   check_keys(verify, sequence->image, &list);
   free(list.sorted);
-  return KDL_OK;
 }
 
-kdl_status cli_verify_sequences(cli_verification *verify) {
+void cli_verify_sequences(cli_verification *verify) {
   cli_names names = {.count = 0}, held = {.count = 0};
-  kdl_status status = KDL_OK;
-  size_t i = 0;
-  if (cli_sequence_next(verify->input->lib, &i))
-    collect_held(verify, &held);
-  for (; status == KDL_OK && cli_sequence_next(verify->input->lib, &i); ++i) {
+  size_t first = 0;
+  if (!cli_sequence_next(verify->input->lib, &first))
+    return;
+  for (size_t i = 0; i < verify->count; ++i) {
+    const cli_names *kernels = &verify->images[i].kernels;
+    for (size_t k = 0; k < kernels->count; ++k)
+      cli_names_add(&held, kernels->items[k].data, kernels->items[k].length);
+  }
+  for (size_t i = first; cli_sequence_next(verify->input->lib, &i); ++i) {
     cli_sequence sequence;
-    status = cli_sequence_read(verify->input->lib, i, &sequence);
-    if (status == KDL_OK) {
-      status = check_one(verify, &sequence, &held, &names);
-      cli_sequence_free(&sequence);
-    } else if (status != KDL_NO_MEMORY) {
-      status = KDL_OK; /* what is wrong with it was said */
-    }
+    if (cli_verify_read(cli_sequence_read(verify->input->lib, i, &sequence)) != KDL_OK)
+      continue; /* cli_verify_sequence has reported it */
+    check_one(verify, &sequence, &held, &names);
+    cli_sequence_free(&sequence);
   }
   cli_names_free(&names);
   cli_names_free(&held);
-  return status;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Signatures: against what the image shows, and against those of other images. */
-#include "base/arena.h"
-#include "base/error.h"
 #include "images/kinds.h"
 #include "images/signatures.h"
 #include "images/variants.h"
@@ -41,19 +39,15 @@ static void warn(void *user, size_t image, const char *words) {
   cli_verify_report(user, CLI_LEVEL_WARNING, image, "%s", words);
 }
 
-kdl_status cli_verify_variants(cli_verification *verify) {
+void cli_verify_variants(cli_verification *verify) {
   cli_variants variants = {.count = 0};
   kdl_arena arena = {0};
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < verify->count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < verify->count; ++i) {
     const kdl_image_info *info = &verify->images[i].info;
-    const char *where = kdl_arena_format(&arena, "image %zu", i);
-    status = where ? cli_variants_add(&variants, where, i, info->pairs, info->pair_count)
-                   : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", verify->input->name);
+    cli_variants_add(&variants, xarena_format(&arena, "image %zu", i), i, info->pairs,
+                     info->pair_count);
   }
-  if (status == KDL_OK)
-    cli_variants_compare(&variants, warn, verify);
+  cli_variants_compare(&variants, warn, verify);
   cli_variants_free(&variants);
   kdl_arena_free(&arena);
-  return status;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "verify/verify_target.h"
+/* Does the metadata claim more than the image can keep? */
 #include "base/text.h"
 #include "base/triple.h"
 #include "target/families/amdgcn.h"
 #include "target/target.h"
+#include "verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,19 +15,10 @@
 
 /* Names of one architecture. Only this first part of a triple is in the image's bytes; vendor and
  * system are whatever the producer calls them. */
-static const char *const aliases[][2] = {
-    {"aarch64", "arm64"},
-    {"x86_64", "amd64"},
-};
-
-static bool same_part(const char *a, size_t a_length, const char *b) {
-  return strlen(b) == a_length && memcmp(a, b, a_length) == 0;
-}
-
 static bool same_architecture(const char *a, const char *b) {
-  size_t a_length = strcspn(a, "-");
-  size_t b_length = strcspn(b, "-");
-  if (a_length == b_length && memcmp(a, b, a_length) == 0)
+  static const char *const aliases[][2] = {{"aarch64", "arm64"}, {"x86_64", "amd64"}};
+  kdl_string left = {a, strcspn(a, "-")}, right = {b, strcspn(b, "-")};
+  if (kdl_text_equal(left, right))
     return true;
   if (kdl_starts_with(a, "spir") &&
       kdl_starts_with(b, "spir")) /* spir64, spirv64, spirv64v1.4, ... */
@@ -34,9 +26,7 @@ static bool same_architecture(const char *a, const char *b) {
   if (kdl_triple_is_amd(kdl_text_of(a)) && kdl_triple_is_amd(kdl_text_of(b)))
     return true;
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; ++i) {
-    const char *const *names = aliases[i];
-    if ((same_part(a, a_length, names[0]) && same_part(b, b_length, names[1])) ||
-        (same_part(a, a_length, names[1]) && same_part(b, b_length, names[0])))
+    if (KDL_TEXT_AMONG(left, aliases[i]) && KDL_TEXT_AMONG(right, aliases[i]))
       return true;
   }
   return false;

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "cli/memory.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,13 +38,11 @@ bool zip_source_read(const zip_source *source, uint64_t offset, void *out, size_
 /* The end                                                                                      */
 
 /* The last record with room for its comment. */
-static zip_end_found find_record(const zip_source *source, bool is_last, uint64_t *out_at) {
+static bool find_record(const zip_source *source, bool is_last, uint64_t *out_at) {
   enum { room = longest_comment + ZIP_END_SIZE };
   size_t tail = source->size < room ? (size_t)source->size : room;
-  uint8_t *bytes = malloc(tail + 1);
+  uint8_t *bytes = xmalloc(tail);
   bool found = false;
-  if (!bytes)
-    return ZIP_END_SHORT;
   if (zip_source_read(source, source->size - tail, bytes, tail)) {
     for (size_t back = ZIP_END_SIZE; back <= tail && !found; ++back) {
       const uint8_t *at = bytes + tail - back;
@@ -53,16 +52,13 @@ static zip_end_found find_record(const zip_source *source, bool is_last, uint64_
     }
   }
   free(bytes);
-  return found ? ZIP_END_FOUND : ZIP_END_MISSING;
+  return found;
 }
 
 zip_end_found zip_find_end(const zip_source *source, bool is_last, zip_end *out_end) {
   uint8_t end[ZIP_END_SIZE], locator[ZIP_LOCATOR_SIZE], wide[ZIP_END64_SIZE];
   uint64_t at;
-  zip_end_found found = find_record(source, is_last, &at);
-  if (found != ZIP_END_FOUND)
-    return found;
-  if (!zip_source_read(source, at, end, sizeof end))
+  if (!find_record(source, is_last, &at) || !zip_source_read(source, at, end, sizeof end))
     return ZIP_END_MISSING;
   *out_end = (zip_end){.at = at,
                        .first = at,

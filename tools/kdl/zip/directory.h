@@ -55,7 +55,6 @@ typedef struct zip_end {
 typedef enum zip_end_found {
   ZIP_END_FOUND,
   ZIP_END_MISSING,
-  ZIP_END_SHORT,   /* of memory to look for it */
   ZIP_END_DAMAGED, /* a locator without its record of zip64; all else is set */
 } zip_end_found;
 

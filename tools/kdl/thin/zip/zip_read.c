@@ -26,8 +26,6 @@ static kdl_status read_end(zip_archive *z, uint64_t *out_count) {
   zip_end end;
   zip_source source = {.data = z->data, .size = z->size};
   zip_end_found found = zip_find_end(&source, true, &end);
-  if (found == ZIP_END_SHORT)
-    cli_out_of_memory();
   if (found == ZIP_END_MISSING)
     return damaged(z, z->size, "found no end of the directory");
   if (end.is_split)

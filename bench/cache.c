@@ -8,10 +8,10 @@
  *
  * The large subject is linked by the tests' fake kdl-ld, which hands out an image as it is told.
  */
-#include "cache/inspect.h"
+#include "ext/jit/cache/inspect.h"
 #include "measure/harness.h"
 #include "measure/must.h"
-#include "system/loader.h"
+#include "support/system/loader.h"
 
 #include <kdl/kdl.h>
 

@@ -14,9 +14,9 @@
 #include "measure/harness.h"
 #include "measure/must.h"
 
-#include "backends/cuda/driver.h"
+#include "lib/backends/cuda/driver.h"
+#include "lib/registry/backend.h"
 #include "peers/peer.h"
-#include "registry/backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>

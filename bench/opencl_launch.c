@@ -11,7 +11,7 @@
 #include "measure/harness.h"
 #include "measure/must.h"
 
-#include "backends/opencl/driver.h"
+#include "lib/backends/opencl/driver.h"
 
 #include <kdl/kdl.h>
 

@@ -12,9 +12,9 @@
 #include "measure/harness.h"
 #include "measure/must.h"
 
-#include "backends/hip/driver.h"
-#include "backends/level_zero/driver.h"
-#include "backends/opencl/driver.h"
+#include "lib/backends/hip/driver.h"
+#include "lib/backends/level_zero/driver.h"
+#include "lib/backends/opencl/driver.h"
 
 #include <kdl/kdl.h>
 

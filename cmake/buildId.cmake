@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DSOURCE=tree -DOUTPUT=header -P buildId.cmake: KDL_BUILD_ID, a digest of libkdl's sources.
-file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/src/*.[ch] ${SOURCE}/src/*.def
-     ${SOURCE}/include/*.h)
+file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/support/*.[ch] ${SOURCE}/support/*.def ${SOURCE}/lib/*.[ch] ${SOURCE}/lib/*.def
+     ${SOURCE}/ext/*.[ch] ${SOURCE}/include/*.h)
 list(SORT files)
 set(digests "")
 foreach(file IN LISTS files)

@@ -10,7 +10,7 @@
                                             prints the functions of every backend, and fails for one that the tables do not have
 
 The functions are the rows of symbols.def and extensions.def in the folders of the backends, by which libkdl looks them up; that nothing
-in src/backends looks up others is checked. Where they were called is told by bench/results/functions/*.txt, each of which is a column.
+in lib/backends looks up others is checked. Where they were called is told by bench/results/functions/*.txt, each of which is a column.
 """
 import argparse
 import glob
@@ -54,7 +54,7 @@ def tables():
     for backend in BACKENDS:
         rows = {}
         for file in ("symbols.def", "extensions.def"):
-            path = f"src/backends/{backend}/{file}"
+            path = f"lib/backends/{backend}/{file}"
             if not os.path.exists(os.path.join(ROOT, path)):
                 continue
             text = without_comments(read(path))
@@ -70,10 +70,10 @@ def tables():
 
 def check_sources():
     """Functions come by the tables alone: one call of dlsym for drivers, and no header of a vendor."""
-    for path in glob.glob(os.path.join(ROOT, "src/backends/**/*.[ch]"), recursive=True):
+    for path in glob.glob(os.path.join(ROOT, "lib/backends/**/*.[ch]"), recursive=True):
         name = os.path.relpath(path, ROOT)
         text = without_comments(read(name))
-        if re.search(r"\bdlv?sym\s*\(", text) and name not in ("src/backends/common/driver.c", "src/backends/host/image.c"):
+        if re.search(r"\bdlv?sym\s*\(", text) and name not in ("lib/backends/common/driver.c", "lib/backends/host/image.c"):
             fail(f"{name} calls dlsym: drivers' functions are looked up by the tables")
         included = re.search(r'#\s*include\s*[<"](cuda|hip/|level_zero/|CL/)', text)
         if included:
@@ -132,7 +132,7 @@ def gather(folder, backend, heads):
                 known[name] = (of, row)
     strange = sorted(found - set(known))
     if strange:
-        fail(f"called, and not in the tables of src/backends: {' '.join(strange)}")
+        fail(f"called, and not in the tables of lib/backends: {' '.join(strange)}")
     for of, rows in every.items():
         if backend in (None, of):
             names = {row for group, row in known.values() if group == of}
@@ -170,7 +170,7 @@ def page(every, files):
     out = [f"""# Driver functions
 
 Every function of a driver that libkdl calls, {total} in all, and on which library each has been called so far. `scripts/driver-functions.py`
-writes this page from the tables by which the backends look functions up (`src/backends/*/symbols.def`) and from what was recorded
+writes this page from the tables by which the backends look functions up (`lib/backends/*/symbols.def`) and from what was recorded
 (`bench/results/functions/*.txt`); `docs.driver_functions` fails where the page is another, and `conformance.functions_are_listed` where libkdl calls
 what the tables do not have.
 

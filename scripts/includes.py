@@ -24,34 +24,26 @@ import re
 import sys
 
 SUFFIXES = (".c", ".h", ".cpp", ".def")
-TOPS = ("src", "tools", "bench", "mlir", "python", "ukernels", "matmul", "math", "examples", "include")
+TOPS = ("include", "support", "lib", "ext", "ld", "tools", "pack", "cc", "matmul", "mlir", "python", "bench", "examples")
 LEFT = "scripts/includes-left.txt"
-INSPECT = "src/inspect"
+INSPECT = "lib/inspect"
 MOST_FUNCTIONS = 25
 
-# The component of a folder, the longest prefix first.
-COMPONENTS = {
-    "include": "include", "src": "lib", "src/base": "support", "src/system": "support", "src/bitcode": "ext/jit", "src/cache": "ext/jit",
-    "src/trace": "ext/trace", "tools/kdl-ld": "ld", "tools/kdl-ld/groups": "cc", "tools/kdl": "tools/kdl", "tools/kdl/cli": "tools/common",
-    "tools/kdl/images": "tools/common", "tools/kdl/digests": "tools/common", "tools/kdl/thin": "pack", "tools/kdl/check": "pack",
-    "tools/kdl/split": "pack", "tools/kdl/oci": "pack", "tools/kdl/zip": "pack", "tools/kdl-registry": "pack", "tools/kdl/cc": "cc",
-    "tools/kdl-bench": "bench", "bench": "bench", "mlir": "mlir", "python": "python", "ukernels": "matmul", "matmul": "matmul", "math": "cc",
-    "examples": "examples", "bench/null": "lib", "bench/peers": "lib",
-}
+# The components, by folder; bench's peers belong to what they call.
+COMPONENTS = ("include", "support", "lib", "ext/jit", "ext/trace", "ld", "tools/common", "tools/kdl", "pack", "cc", "matmul", "mlir",
+              "python", "bench", "examples")
+OTHERWISE = {"bench/null": "lib", "bench/peers": "lib"}
 
 # The components that one stands on, besides support and the inspect headers.
-USES = {
-    "lib": set(), "support": set(), "ext/jit": {"hooks"}, "ext/trace": {"hooks"}, "tools/common": set(),
-    "tools/kdl": {"tools/common", "pack", "cc"}, "pack": {"tools/common"}, "cc": {"tools/common", "ld"}, "ld": {"tools/common"},
-    "bench": {"tools/common"}, "matmul": set(), "mlir": {"matmul"}, "python": {"matmul"}, "examples": set(), "include": set(),
-}
+USES = {"ext/jit": {"lib/hooks.h"}, "ext/trace": {"lib/hooks.h"}, "tools/kdl": {"tools/common", "pack", "cc"}, "pack": {"tools/common"},
+        "cc": {"tools/common"}, "ld": {"tools/common", "cc"}, "bench": {"tools/common"}, "mlir": {"matmul"}, "python": {"matmul"}}
 
 
 def component_of(path):
-    folder = os.path.dirname(path)
-    while folder not in COMPONENTS:
-        folder = os.path.dirname(folder)
-    return COMPONENTS[folder]
+    for folder, component in OTHERWISE.items():
+        if path.startswith(folder + "/"):
+            return component
+    return next(name for name in COMPONENTS if path.startswith(name + "/"))
 
 
 def read_files(root):
@@ -67,13 +59,8 @@ def read_files(root):
 
 
 def find(files, path, included):
-    """As the compiler does: in the file's folder and those above it, then in the folders that the build names."""
-    folder = os.path.dirname(path)
-    starts = [folder]
-    while os.path.dirname(folder):
-        folder = os.path.dirname(folder)
-        starts.append(folder)
-    for start in starts + ["tools/kdl", "src", "bench", "include", ""]:
+    """As the compiler does: in the file's folder, then in the folders that the build names."""
+    for start in (os.path.dirname(path), "", "bench", "mlir/lib", "include"):
         found = os.path.normpath(os.path.join(start, included))
         if found in files:
             return found
@@ -93,7 +80,7 @@ def may_include(path, header):
     own, other = component_of(path), component_of(header)
     if own == other or other in ("support", "include") or header.startswith(INSPECT + "/"):
         return True
-    return other in USES[own] or (os.path.basename(header) == "hooks.h" and "hooks" in USES[own])
+    return bool({other, header} & USES.get(own, set()))
 
 
 def sums(files, name_of):
@@ -163,7 +150,7 @@ def check(files, left):
     wrong = [f"{path}: includes {header}, of the component {component_of(header)}" for path, header in sorted(broken - left)]
     wrong += [f"{LEFT}: {path} does not include {header} any more: remove the line" for path, header in sorted(left - broken)]
     wrong += check_inspect(files)
-    source = {p: t for p, t in files.items() if p.startswith(("src/", "tools/"))}
+    source = {p: t for p, t in files.items() if component_of(p) not in ("bench", "examples", "mlir", "python")}
     circle = in_order(sums(source, os.path.dirname))[1]
     if circle:
         wrong.append("in a circle: " + " -> ".join(circle))

@@ -3,14 +3,14 @@
  * libamdhip64.so.7 that does nothing: every call succeeds at once, so that what remains is the cost
  * of calling. One device. What need not even tell anything is in hip_rest.c.
  */
-#include "backends/hip/abi.h"
+#include "lib/backends/hip/abi.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   __attribute__((visibility("default"))) result name parameters;
-#include "backends/hip/symbols.def"
+#include "lib/backends/hip/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* NOLINTBEGIN(misc-unused-parameters): doing nothing takes none of them. */

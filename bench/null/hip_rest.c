@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Every entry point of HIP that hip.c has nothing to say in. */
-#include "backends/hip/abi.h"
+#include "lib/backends/hip/abi.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
   __attribute__((weak)) result name parameters {                                                   \
     return 0; /* hipSuccess, or no words for an error */                                           \
   }
-#include "backends/hip/symbols.def"
+#include "lib/backends/hip/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* NOLINTEND(misc-unused-parameters) */

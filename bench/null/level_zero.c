@@ -4,7 +4,7 @@
  * cost of calling. One device; a kernel takes as many arguments as the number at the end of its
  * name. What need not even tell anything is in level_zero_rest.c.
  */
-#include "backends/level_zero/abi.h"
+#include "lib/backends/level_zero/abi.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   __attribute__((visibility("default"))) result name parameters;
-#include "backends/level_zero/symbols.def"
+#include "lib/backends/level_zero/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* NOLINTBEGIN(misc-unused-parameters): doing nothing takes none of them. */

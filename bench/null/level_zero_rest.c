@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Every entry point of Level Zero that level_zero.c has nothing to say in. */
-#include "backends/level_zero/abi.h"
+#include "lib/backends/level_zero/abi.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
   __attribute__((weak)) result name parameters {                                                   \
     return KDL_ZE_SUCCESS;                                                                         \
   }
-#include "backends/level_zero/symbols.def"
+#include "lib/backends/level_zero/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* NOLINTEND(misc-unused-parameters) */

@@ -4,7 +4,7 @@
  * of calling. One device, without unified or virtual memory; a kernel takes as many arguments as
  * the number at the end of its name.
  */
-#include "backends/opencl/abi.h"
+#include "lib/backends/opencl/abi.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) EXPORT result name parameters;
-#include "backends/opencl/symbols.def"
+#include "lib/backends/opencl/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* NOLINTBEGIN(misc-unused-parameters): doing nothing takes none of them. */

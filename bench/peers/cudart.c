@@ -7,8 +7,8 @@
  */
 #include "peer.h"
 
-#include "backends/common/driver.h"
-#include "image/image.h"
+#include "lib/backends/common/driver.h"
+#include "lib/image/image.h"
 
 #include <stdlib.h>
 #include <string.h>

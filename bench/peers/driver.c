@@ -3,8 +3,8 @@
  * belong to a context, and with libraries, which do not. */
 #include "peer.h"
 
-#include "backends/common/driver.h"
-#include "backends/cuda/driver.h"
+#include "lib/backends/common/driver.h"
+#include "lib/backends/cuda/driver.h"
 
 #include <string.h>
 
@@ -35,7 +35,7 @@ static bool load_driver(void *state) {
   static const kdl_driver_symbol symbols[] = {
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
   {#name, offsetof(kdl_cuda_api, field), KDL_DRIVER_##need},
-#include "backends/cuda/symbols.def"
+#include "lib/backends/cuda/symbols.def"
 #undef KDL_CUDA_SYMBOL
   };
   return peer_load_library(libraries, symbols, sizeof symbols / sizeof *symbols, &at->cuda);

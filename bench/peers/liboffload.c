@@ -8,7 +8,7 @@
  */
 #include "peer.h"
 
-#include "backends/common/driver.h"
+#include "lib/backends/common/driver.h"
 
 #include <string.h>
 

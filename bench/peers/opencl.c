@@ -5,8 +5,8 @@
  */
 #include "peer.h"
 
-#include "backends/common/driver.h"
-#include "backends/opencl/abi.h"
+#include "lib/backends/common/driver.h"
+#include "lib/backends/opencl/abi.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "peer.h"
 
-#include "backends/common/driver.h"
+#include "lib/backends/common/driver.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>

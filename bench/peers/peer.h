@@ -11,7 +11,7 @@
 #ifndef KDL_BENCH_PEERS_PEER_H
 #define KDL_BENCH_PEERS_PEER_H
 
-#include "base/layer.h"
+#include "support/base/layer.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,11 +7,11 @@
  */
 #include "dispatch.h"
 
-#include "base/error.h"
 #include "job.h"
 #include "measure/harness.h"
 #include "measure/progress.h"
 #include "process.h"
+#include "support/base/error.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "dispatch.h"
 
-#include "base/error.h"
 #include "measure/progress.h"
 #include "objects.h"
 #include "process.h"
+#include "support/base/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

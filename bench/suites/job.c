@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "job.h"
 
-#include "base/error.h"
-#include "system/file.h"
+#include "support/base/error.h"
+#include "support/system/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "objects.h"
 
 #include "peers/peer.h"
-#include "system/environment.h"
+#include "support/system/environment.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,14 +8,14 @@
  */
 #include "suite.h"
 
-#include "base/bytes.h"
-#include "base/error.h"
 #include "cases.h"
 #include "measure/must.h"
 #include "measure/progress.h"
 #include "objects.h"
 #include "samples.h"
-#include "system/file.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+#include "support/system/file.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "problem.h"
 
-#include "base/error.h"
-#include "base/text.h"
 #include "measure/must.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
 
 #include <stdlib.h>
 

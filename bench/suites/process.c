@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "process.h"
 
-#include "base/error.h"
 #include "peers/peer.h"
-#include "system/process.h"
+#include "support/base/error.h"
+#include "support/system/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef KDL_BENCH_SUITES_RECORDER_H
 #define KDL_BENCH_SUITES_RECORDER_H
 
-#include "base/layer.h"
+#include "support/base/layer.h"
 
 typedef struct layer_times {
   double ns[KDL_LAYER_COUNT];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "samples.h"
 
-#include "base/bytes.h"
-#include "base/error.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

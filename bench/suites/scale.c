@@ -5,11 +5,11 @@
  */
 #include "suite.h"
 
-#include "base/error.h"
 #include "cases.h"
 #include "measure/must.h"
 #include "measure/progress.h"
 #include "samples.h"
+#include "support/base/error.h"
 
 #include <kdl/host_abi.h>
 

@@ -7,9 +7,9 @@
  */
 #include "dispatch.h"
 
-#include "base/error.h"
 #include "measure/harness.h"
 #include "measure/progress.h"
+#include "support/base/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
  *   - a library that it needs, other than libc and libm;
  *   - a symbol that is undefined and not weak, other than abort, bcmp, free, malloc, memcmp,
  *     memcpy, memmove, memset, strlen, __stack_chk_fail, __stack_chk_guard, and the functions of
- *     libm on doubles and floats (src/image/host/host_imports.def has their names).
+ *     libm on doubles and floats (lib/image/host/host_imports.def has their names).
  *
  * A note names the CPU it needs; KDL_HOST_CPU below writes one, and so does every compiler of
  * libkdl's. Without a note the metadata must name it (`arch`): where neither does, the image runs

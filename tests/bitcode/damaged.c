@@ -4,7 +4,7 @@
  * kdl-ld, this process gets an answer each time, in bounded time, and at the end has no child, no
  * file more open and no more memory than before.
  */
-#include "system/loader.h"
+#include "support/system/loader.h"
 
 #include <kdl/kdl.h>
 

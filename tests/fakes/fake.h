@@ -3,7 +3,7 @@
 #ifndef KDL_TESTS_FAKES_FAKE_H
 #define KDL_TESTS_FAKES_FAKE_H
 
-#include "device/spec.h"
+#include "lib/device/spec.h"
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 

@@ -29,4 +29,4 @@ if "$source/scripts/driver-functions.py" --gather "$work/cuda" >/dev/null 2>"$wo
   echo "FAIL: a function that no table has went unnoticed"
   exit 1
 fi
-grep -q 'not in the tables of src/backends: cuUnheardOf' "$work/refused"
+grep -q 'not in the tables of lib/backends: cuUnheardOf' "$work/refused"

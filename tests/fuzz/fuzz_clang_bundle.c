@@ -3,7 +3,7 @@
  * inside one that is built around them. */
 #include "fuzz_support.h"
 
-#include "base/bytes.h"
+#include "support/base/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * goes step by step, the steps must come to the same as one go. */
 #include "fuzz_support.h"
 
-#include "base/bytes.h"
-#include "container/codec/codec.h"
+#include "lib/container/codec/codec.h"
+#include "support/base/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>

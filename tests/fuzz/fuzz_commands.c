@@ -4,8 +4,8 @@
  * input says which one; the bytes before it are the file. What a command reports to be written must
  * open again.
  */
-#include "cli/report.h"
-#include "commands.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One image of the kind that the first byte picks. */
-#include "base/elf_file.h"
-#include "image/image.h"
+#include "lib/image/image.h"
+#include "support/base/elf_file.h"
 
 #include <stdlib.h>
 #include <string.h>

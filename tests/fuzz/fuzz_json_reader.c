@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* JSON documents: skipped whole, and read as device specs. */
-#include "base/json/reader.h"
-#include "device/spec_json.h"
+#include "lib/device/spec_json.h"
+#include "support/json/reader.h"
 
 #include <stdlib.h>
 

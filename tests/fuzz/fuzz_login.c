@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* WWW-Authenticate of any registry: each part that is read is whole, and Bearer has a realm. */
-#include "login.h"
+#include "pack/registry/login.h"
 
 #include <stdint.h>
 #include <stdlib.h>

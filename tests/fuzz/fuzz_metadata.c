@@ -2,9 +2,9 @@
 /* Metadata: the input is lines of key=value. The five keys are read and told apart, every value is
  * tried as a kernel's key, and an image with all of them is matched and explained. */
 #include "../unit/support/kernel_key_text.h"
-#include "target/explain/explain.h"
-#include "target/kernel_key.h"
-#include "target/rules/metadata.h"
+#include "lib/target/explain/explain.h"
+#include "lib/target/kernel_key.h"
+#include "lib/target/rules/metadata.h"
 
 #include <stdlib.h>
 

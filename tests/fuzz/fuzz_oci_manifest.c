@@ -2,8 +2,8 @@
 /* A manifest from anywhere: what is read of it is whole, can be opened as a library to choose from,
  * and written again says the same. */
 #include "fuzz_support.h"
-#include "oci/choice.h"
-#include "oci/manifest.h"
+#include "pack/oci/choice.h"
+#include "pack/oci/manifest.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parameters, limits and geometry of every kernel of one image, of the kind that the first byte
  * picks. */
-#include "base/elf_file.h"
-#include "image/amd/limits.h"
-#include "image/geometry.h"
-#include "image/image.h"
-#include "image/params.h"
+#include "lib/image/amd/limits.h"
+#include "lib/image/geometry.h"
+#include "lib/image/image.h"
+#include "lib/image/params.h"
+#include "support/base/elf_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * length of the table, which comes next. */
 #include "fuzz_support.h"
 
-#include "base/bytes.h"
+#include "support/base/bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

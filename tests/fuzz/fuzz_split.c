@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What is cut out of a file: pieces that lie in it, in order, apart, each in a part of its own
  * name. What begins as JSON is read as a manifest. */
-#include "split/split.h"
-#include "system/file.h"
+#include "pack/split/split.h"
+#include "support/system/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  * `kdl thin` itself refuses is a finding, and so is one that libkdl does not read as it was meant,
  * one whose pointers lead elsewhere, and one that another thinning changes.
  */
-#include "library/library.h"
-#include "thin/elf/elf_plan.h"
-#include "thin/kinds.h"
+#include "lib/library/library.h"
+#include "pack/thin/elf/elf_plan.h"
+#include "pack/thin/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * byte says which images stay. What is made must open, and hold the images that are said to stay,
  * as they were; thinned again, with all that is left, it does not change.
  */
-#include "library/library.h"
-#include "thin/kinds.h"
+#include "lib/library/library.h"
+#include "pack/thin/kinds.h"
 
 #include <kdl/kdl.h>
 

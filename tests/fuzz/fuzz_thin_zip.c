@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Zip archives, read and written again with fewer images: what is made is read as one with the same
  * members, but for signatures. */
-#include "thin/command.h"
-#include "thin/zip/zip.h"
+#include "pack/thin/command.h"
+#include "pack/thin/zip/zip.h"
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Traces, read and summed up: the parts add up, and every failure has a message. */
-#include "base/error.h"
-#include "trace/trace_report.h"
+#include "support/base/error.h"
+#include "tools/kdl/trace/trace_report.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The YAML of a zebin's .ze_info: the kernels "many" and "k" of it. */
-#include "image/intel/ze_info.h"
+#include "lib/image/intel/ze_info.h"
 
 #include <kdl/kdl.h>
 

@@ -3,11 +3,11 @@
  * compares: where they are in one of Clang's bundles; target, kernels, group memory, the largest
  * and the required block, parameters. comgr also disassembles the code, where it knows the
  * processor: an older one reads the metadata of newer code objects all the same. */
-#include "base/text.h"
-#include "image/amd/limits.h"
-#include "image/image.h"
-#include "image/params.h"
-#include "image/readers.h"
+#include "lib/image/amd/limits.h"
+#include "lib/image/image.h"
+#include "lib/image/params.h"
+#include "lib/image/readers.h"
+#include "support/base/text.h"
 
 #include <amd_comgr.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
 #include "kdl_reference.h"
 
 #include "../unit/support/llvm_rule.h"
-#include "device/spec.h"
-#include "target/families/amdgcn.h"
-#include "target/target.h"
+#include "lib/device/spec.h"
+#include "lib/target/families/amdgcn.h"
+#include "lib/target/target.h"
 
 #include <kdl/kdl.h>
 

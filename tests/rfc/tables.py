@@ -3,7 +3,7 @@
 """The tables of docs/metadata.md against libkdl's own: keys, kernel fields, families, tokens.
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`. Every column comes from the tables
-in src/target, but for what a CPU's token means, which only the document says and --update keeps.
+in lib/target, but for what a CPU's token means, which only the document says and --update keeps.
 
     tables.py --source . --program build/bin/rfc_print_tables [--update]
 """
@@ -139,7 +139,7 @@ def riscv_detection(facts):
 
 
 def alias_rows(facts, source):
-    text = (source / "src/target/features/feature.c").read_text()
+    text = (source / "lib/target/features/feature.c").read_text()
     for which, place in (("x86", "x86-64"), ("aarch64", "AArch64"), ("riscv", "RISC-V")):
         body = re.search(rf"{which}_aliases\[\] = {{(.*?)}};", text, re.DOTALL).group(1)
         names = {re.sub("[-_.]", "", name): name for name, *_ in facts[which]}
@@ -181,7 +181,7 @@ def main():
         if not re.search(rf"^\| `{name}` \| {tier} \|", document, re.MULTILINE):
             sys.exit(f"tables: {name} is not said to be {tier}")
     fields = re.findall(r'\[KDL_KERNEL_\w+\]\s*=\s*{\s*KDL_TEXT_ROW\("(\w+)"',
-                        (source / "src/target/kernel_key.c").read_text())
+                        (source / "lib/target/kernel_key.c").read_text())
     check_names(document, "### Fields", fields, "kernel_key.c")
     reasons = {row[0] for row in facts["reason"]}
     named = re.findall(r"^\| `(\w+)` \| (?:an|a|the) ", document.split("## Reasons")[1]
@@ -223,7 +223,7 @@ def main():
     if options.update:
         page.write_text(updated)
     elif stale:
-        sys.exit("tables: docs/metadata.md differs from src/target "
+        sys.exit("tables: docs/metadata.md differs from lib/target "
                  "(tables.py --update rewrites it)\n" + "\n".join(stale[:10]))
     print(f"tables: {count} tables, {len(facts['gpu'])} GPU, {len(facts['x86'])} x86-64 and "
           f"{len(facts['aarch64'])} AArch64 tokens")

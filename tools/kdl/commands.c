@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "commands.h"
+#include "tools/kdl/commands.h"
 
-#include "cli/report.h"
+#include "tools/common/report.h"
 
 #include <string.h>
 
 #define ADDRESS(name) &cli_command_##name,
-const cli_command *const cli_commands[] = {CLI_COMMANDS(ADDRESS) &cli_command_bench, NULL};
+const cli_command *const cli_commands[] = {CLI_COMMANDS(ADDRESS) & cli_command_bench, NULL};
 
 const cli_command *cli_command_find(const char *name) {
   const cli_command *const *command = cli_commands;

@@ -6,7 +6,7 @@
 #ifndef KDL_TOOL_COMMANDS_H
 #define KDL_TOOL_COMMANDS_H
 
-#include "cli/command.h"
+#include "tools/common/command.h"
 
 /* In the order of `kdl --help`, with bench behind them. commands_files.c and commands_devices.c
  * have the rows; each cli_run_NAME is in a file of its own. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The subcommands that ask about devices, and compile and run kernels. */
-#include "commands.h"
+#include "tools/kdl/commands.h"
 
 const cli_command cli_command_devices = {
     .name = "devices",

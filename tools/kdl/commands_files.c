@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The subcommands that read and write fat binaries. */
-#include "commands.h"
+#include "tools/kdl/commands.h"
 
 const cli_command cli_command_ls = {
     .name = "ls",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/error.h"
-#include "base/nearest.h"
-#include "cli/beside.h"
-#include "cli/report.h"
-#include "cli/response.h"
-#include "commands.h"
-#include "container/codec/codec.h"
+#include "lib/container/codec/codec.h"
+#include "support/base/error.h"
+#include "support/base/nearest.h"
+#include "tools/common/beside.h"
+#include "tools/common/report.h"
+#include "tools/common/response.h"
+#include "tools/kdl/commands.h"
 
 #include <kdl/kdl.h>
 

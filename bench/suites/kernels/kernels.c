@@ -7,12 +7,12 @@
  */
 #include "suites/kernels/kernels.h"
 
-#include "base/error.h"
 #include "measure/progress.h"
 #include "peers/peer.h"
 #include "suites/cases.h"
 #include "suites/process.h"
-#include "system/environment.h"
+#include "support/base/error.h"
+#include "support/system/environment.h"
 
 #include <errno.h>
 #include <limits.h>

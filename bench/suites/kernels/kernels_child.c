@@ -6,10 +6,10 @@
  */
 #include "suites/kernels/kernels.h"
 
-#include "base/error.h"
 #include "measure/harness.h"
 #include "peers/peer.h"
 #include "suites/process.h"
+#include "support/base/error.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -7,10 +7,10 @@
  */
 #include "suites/matmul/matmul.h"
 
-#include "base/error.h"
 #include "measure/progress.h"
 #include "suites/cases.h"
 #include "suites/matmul/matmul_peak.h"
+#include "support/base/error.h"
 
 #include <math.h>
 #include <stdio.h>

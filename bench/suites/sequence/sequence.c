@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "sequence.h"
 
-#include "base/error.h"
 #include "measure/must.h"
 #include "measure/progress.h"
+#include "support/base/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

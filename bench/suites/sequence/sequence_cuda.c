@@ -3,9 +3,9 @@
  * are those that libkdl found; the wait is the one that it uses. */
 #include "sequence_cuda.h"
 
-#include "backends/cuda/driver.h"
-#include "base/error.h"
+#include "lib/backends/cuda/driver.h"
 #include "measure/must.h"
+#include "support/base/error.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

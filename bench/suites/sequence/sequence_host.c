@@ -3,8 +3,8 @@
  * for it. */
 #include "sequence.h"
 
-#include "base/error.h"
 #include "measure/must.h"
+#include "support/base/error.h"
 
 #include <kdl/host_abi.h>
 

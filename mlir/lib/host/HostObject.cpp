@@ -20,7 +20,7 @@
 #include <kdl/kdl.h>
 
 extern "C" {
-#include "image/host/host_imports.h"
+#include "lib/image/host/host_imports.h"
 }
 
 using namespace mlir;

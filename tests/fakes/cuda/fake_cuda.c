@@ -199,7 +199,7 @@ static const struct {
 } entry_points[] = {
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
   {#name, version, (any_function *)name},
-#include "backends/cuda/symbols.def"
+#include "lib/backends/cuda/symbols.def"
 #undef KDL_CUDA_SYMBOL
 };
 

@@ -3,7 +3,7 @@
  * is no cubin and no PTX is refused. */
 #include "fake_cuda_state.h"
 
-#include "image/image.h"
+#include "lib/image/image.h"
 
 #include <elf.h>
 #include <stdio.h>

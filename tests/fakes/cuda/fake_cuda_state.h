@@ -3,11 +3,11 @@
 #ifndef KDL_TESTS_FAKES_FAKE_CUDA_STATE_H
 #define KDL_TESTS_FAKES_FAKE_CUDA_STATE_H
 
-#include "backends/cuda/abi.h"
 #include "fake_code.h"
+#include "lib/backends/cuda/abi.h"
 
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters) FAKE_EXPORT int name parameters;
-#include "backends/cuda/symbols.def"
+#include "lib/backends/cuda/symbols.def"
 #undef KDL_CUDA_SYMBOL
 
 /* CUresult values that only a driver returns */

@@ -3,10 +3,10 @@
  * Clang's bundles with SPIR-V in them. */
 #include "fake_hip_state.h"
 
-#include "base/bytes.h"
-#include "image/amd/limits.h"
-#include "image/image.h"
-#include "target/families/amdgcn.h"
+#include "lib/image/amd/limits.h"
+#include "lib/image/image.h"
+#include "lib/target/families/amdgcn.h"
+#include "support/base/bytes.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -4,11 +4,11 @@
 #ifndef KDL_TESTS_FAKES_FAKE_HIP_STATE_H
 #define KDL_TESTS_FAKES_FAKE_HIP_STATE_H
 
-#include "backends/hip/abi.h"
 #include "fake_code.h"
+#include "lib/backends/hip/abi.h"
 
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) FAKE_EXPORT result name parameters;
-#include "backends/hip/symbols.def"
+#include "lib/backends/hip/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* hipError_t values that only a runtime returns */

@@ -2,8 +2,8 @@
 /* Modules and kernels of the fake Level Zero. */
 #include "fake_level_zero_state.h"
 
-#include "image/image.h"
-#include "target/families/intel.h"
+#include "lib/image/image.h"
+#include "lib/target/families/intel.h"
 
 #include <elf.h>
 #include <stdio.h>

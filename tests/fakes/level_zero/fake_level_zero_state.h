@@ -3,11 +3,11 @@
 #ifndef KDL_TESTS_FAKES_FAKE_LEVEL_ZERO_STATE_H
 #define KDL_TESTS_FAKES_FAKE_LEVEL_ZERO_STATE_H
 
-#include "backends/level_zero/abi.h"
 #include "fake_code.h"
+#include "lib/backends/level_zero/abi.h"
 
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) FAKE_EXPORT result name parameters;
-#include "backends/level_zero/symbols.def"
+#include "lib/backends/level_zero/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* ze_result_t values that only a driver returns */

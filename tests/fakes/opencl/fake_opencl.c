@@ -255,7 +255,7 @@ void *clGetExtensionFunctionAddressForPlatform(void *platform, const char *name)
     void (*function)(void);
   } functions[] = {
 #define KDL_DRIVER_SYMBOL(extension, field, name, result, parameters) {#name, (void (*)(void))name},
-#include "backends/opencl/extensions.def"
+#include "lib/backends/opencl/extensions.def"
 #undef KDL_DRIVER_SYMBOL
   };
   fake_call(__func__);

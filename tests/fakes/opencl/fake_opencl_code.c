@@ -4,10 +4,10 @@
 
 #include "fake_code.h"
 
-#include "base/text.h"
-#include "image/image.h"
-#include "image/params.h"
-#include "image/spirv/spirv_module.h"
+#include "lib/image/image.h"
+#include "lib/image/params.h"
+#include "lib/image/spirv/spirv_module.h"
+#include "support/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

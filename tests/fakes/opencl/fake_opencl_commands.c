@@ -44,7 +44,7 @@ void *fake_opencl_command(const char *name) {
   } functions[] = {
 #define KDL_DRIVER_SYMBOL(field, name, result, parameters)                                         \
   {#name, #field, (void (*)(void))fake_cl_##field},
-#include "backends/opencl/commands.def"
+#include "lib/backends/opencl/commands.def"
 #undef KDL_DRIVER_SYMBOL
   };
   uint32_t version = fake_opencl_version("commands");

@@ -3,21 +3,21 @@
 #ifndef KDL_TESTS_FAKES_FAKE_OPENCL_STATE_H
 #define KDL_TESTS_FAKES_FAKE_OPENCL_STATE_H
 
-#include "backends/opencl/abi.h"
 #include "fake_objects.h"
+#include "lib/backends/opencl/abi.h"
 
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) FAKE_EXPORT result name parameters;
-#include "backends/opencl/symbols.def"
+#include "lib/backends/opencl/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* Functions of extensions, which the loader does not export. */
 #define KDL_DRIVER_SYMBOL(extension, field, name, result, parameters) result name parameters;
-#include "backends/opencl/extensions.def"
+#include "lib/backends/opencl/extensions.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* Those of command buffers, by what libkdl calls them: some have two forms of one name. */
 #define KDL_DRIVER_SYMBOL(field, name, result, parameters) result fake_cl_##field parameters;
-#include "backends/opencl/commands.def"
+#include "lib/backends/opencl/commands.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* The version of an extension of command buffers that a setting names, "opencl.commands" or

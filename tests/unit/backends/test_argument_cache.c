@@ -2,7 +2,7 @@
 /* Which arguments a driver is given again, on one that counts what it is given. */
 #include "support.h"
 
-#include "backends/common/arguments/argument_cache.h"
+#include "lib/backends/common/arguments/argument_cache.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The lock of launches: one holder at a time, and no thread waits for ever. */
 #include "support.h"
 
-#include "backends/common/brief_lock.h"
+#include "lib/backends/common/brief_lock.h"
 
 #include <pthread.h>
 #include <sched.h>

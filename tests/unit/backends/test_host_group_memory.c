@@ -2,7 +2,7 @@
 /* Host launches with group memory allocate nothing once they have launched. */
 #include "launch_support.h"
 
-#include "backends/host/host.h"
+#include "lib/backends/host/host.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* How host images are loaded: to whom their references go, what runs, and what damage does. */
 #include "launch_support.h"
 
-#include "backends/host/host.h"
-#include "image/host/host_object.h"
+#include "lib/backends/host/host.h"
+#include "lib/image/host/host_object.h"
 
 #include <elf.h>
 

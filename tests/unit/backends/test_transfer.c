@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support.h"
 
-#include "backends/common/replay.h"
+#include "lib/backends/common/replay.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
 /* Finding the first of items that are in order. */
 #include "support.h"
 
-#include "base/array.h"
+#include "support/base/array.h"
 
 typedef struct {
   uint32_t other;

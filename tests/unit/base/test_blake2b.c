@@ -2,7 +2,7 @@
 /* BLAKE2b with 32-byte digests: known answers, made by Python's hashlib, and pieces of any size. */
 #include "support.h"
 
-#include "base/blake2b.h"
+#include "support/base/blake2b.h"
 
 static const struct {
   size_t length; /* of 0, 1, ... 250, 0, 1, ... */

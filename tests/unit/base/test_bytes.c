@@ -2,8 +2,8 @@
 /* The memory of inflated images: given back when it was read, kept where it was promised. */
 #include "bundle_builder.h"
 
-#include "container/container.h"
-#include "library/library.h"
+#include "lib/container/container.h"
+#include "lib/library/library.h"
 
 #include <pthread.h>
 #include <sys/resource.h>

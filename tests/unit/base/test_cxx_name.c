@@ -2,7 +2,7 @@
 /* What is read of a C++ name without a demangler. */
 #include "support.h"
 
-#include "base/cxx_name.h"
+#include "support/base/cxx_name.h"
 
 static kdl_string text_of(const char *text) {
   return (kdl_string){text, strlen(text)};

@@ -2,7 +2,7 @@
 /* The JSON reader: what it takes, what it refuses and where, and that it stays within bounds. */
 #include "support.h"
 
-#include "base/json/reader.h"
+#include "support/json/reader.h"
 
 static kdl_json start(const char *text) {
   kdl_json json;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support.h"
 
-#include "base/json/reader.h"
-#include "base/json/writer.h"
-#include "base/text.h"
+#include "support/base/text.h"
+#include "support/json/reader.h"
+#include "support/json/writer.h"
 
 /* What the text is in a file; the caller frees it. */
 static char *written(kdl_string text) {

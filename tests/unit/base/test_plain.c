@@ -2,9 +2,9 @@
 /* What messages quote cannot become messages. */
 #include "support.h"
 
-#include "base/error.h"
-#include "base/text.h"
-#include "system/environment.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/system/environment.h"
 
 static void check(const char *before, const char *after) {
   char text[256];

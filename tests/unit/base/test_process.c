@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support.h"
 
-#include "system/file.h"
-#include "system/process.h"
-#include "system/subprocess.h"
+#include "support/system/file.h"
+#include "support/system/process.h"
+#include "support/system/subprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>

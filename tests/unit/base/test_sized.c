@@ -2,7 +2,7 @@
 /* Programs that are older or newer than the library: structs of other sizes than its own. */
 #include "library_builder.h"
 
-#include "base/sized.h"
+#include "support/base/sized.h"
 
 typedef struct {
   size_t size;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support.h"
 
-#include "base/hash.h"
-#include "base/text.h"
-#include "base/trie.h"
+#include "support/base/hash.h"
+#include "support/base/text.h"
+#include "support/base/trie.h"
 
 typedef struct {
   kdl_trie_node node;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/text.h"
-#include "base/triple.h"
+#include "lib/target/families/amdgcn.h"
 #include "support.h"
-#include "target/families/amdgcn.h"
+#include "support/base/text.h"
+#include "support/base/triple.h"
 
 /* LLVM's Triple.cpp has the names of the sub-architectures. */
 static void a_subarch_stands_for_a_processor(void **state) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support.h"
 
-#include "base/words.h"
+#include "support/base/words.h"
 
 static void words_grow(void **state) {
   (void)state;

@@ -93,7 +93,7 @@ static void set_time(const char *path, time_t when) {
 }
 
 /* Until nothing that was written before is young any more, by whose age a file's identity changes
- * once: see bitcode/identity.h. */
+ * once: see ext/jit/identity.h. */
 static void let_files_age(void) {
   sleep(3);
 }

@@ -3,7 +3,7 @@
  * rights than their user. */
 #include "bitcode_support.h"
 
-#include "cache/claim.h"
+#include "ext/jit/cache/claim.h"
 
 #include <errno.h>
 #include <signal.h>

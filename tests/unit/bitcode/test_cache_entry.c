@@ -2,7 +2,7 @@
 /* Entries of the cache as bytes: what is written is read back, and no change goes unnoticed. */
 #include "cache_support.h"
 
-#include "base/bytes.h"
+#include "support/base/bytes.h"
 
 static uint8_t *make_bytes(size_t image, size_t *out_size) {
   made_entry *made = make_entry(7, image);

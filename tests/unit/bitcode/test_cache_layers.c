@@ -4,9 +4,9 @@
  * A machine is a cache folder of its own. */
 #include "bitcode_support.h"
 
-#include "bitcode/identity.h"
-#include "bitcode/portable.h"
-#include "cache/lease.h"
+#include "ext/jit/cache/lease.h"
+#include "ext/jit/identity.h"
+#include "ext/jit/portable.h"
 
 static char shared_path[64], depended[64];
 

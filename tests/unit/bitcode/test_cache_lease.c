@@ -2,7 +2,7 @@
 /* Leases: one process makes an entry that many machines want; one that dies is replaced. */
 #include "cache_support.h"
 
-#include "cache/lease.h"
+#include "ext/jit/cache/lease.h"
 
 #include <signal.h>
 #include <sys/wait.h>

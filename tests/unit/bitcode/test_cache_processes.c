@@ -2,7 +2,7 @@
 /* The cache among processes that write, read, die and clear at once, and on disks that refuse. */
 #include "cache_support.h"
 
-#include "cache/claim.h"
+#include "ext/jit/cache/claim.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 /* The system calls that kdl-ld may not make, one by one, and those that it goes on to need. */
 #include "support.h"
 
-#include "../../../tools/kdl-ld/confine/filter.c" /* NOLINT(bugprone-suspicious-include) */
+#include "ld/confine/filter.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <poll.h>
 #include <pthread.h>

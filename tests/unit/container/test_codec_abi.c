@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the codecs are called with, against their own headers. */
-#include "container/codec/codec_abi.h"
+#include "lib/container/codec/codec_abi.h"
 
 #include <stdio.h>
 

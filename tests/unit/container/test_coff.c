@@ -2,7 +2,7 @@
 /* Offload sections in COFF objects, with few sections or many, and in Windows programs. */
 #include "support.h"
 
-#include "base/bytes.h"
+#include "support/base/bytes.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
  * damaged one says what is wrong with it. */
 #include "support.h"
 
-#include "base/bytes.h"
+#include "support/base/bytes.h"
 
 /* An OffloadBinary of three images: a fatbin, a fatbin with a wrong size, a plain image. */
 static void the_others_are_listed(void **state) {

@@ -8,7 +8,7 @@
  */
 #include "support.h"
 
-#include "base/bytes.h"
+#include "support/base/bytes.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -2,8 +2,8 @@
 /* Reading OffloadBinary 1, 2 and 3: what is accepted, and how each damaged field is refused. */
 #include "support.h"
 
-#include "base/bytes.h"
-#include "container/container.h"
+#include "lib/container/container.h"
+#include "support/base/bytes.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
 /* Files that change, are missing or are not files; and that opening stays away from image bytes. */
 #include "support.h"
 
-#include "container/source.h"
+#include "lib/container/source.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -2,7 +2,7 @@
 /* Images are inflated into memory that others were in before. */
 #include "packers.h"
 
-#include "library/library.h"
+#include "lib/library/library.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

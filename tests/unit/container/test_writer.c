@@ -2,7 +2,7 @@
 /* Writing: the bytes are those of independent writers, and saving never loses a file. */
 #include "support.h"
 
-#include "system/file.h"
+#include "support/system/file.h"
 
 #include <dirent.h>
 #include <errno.h>

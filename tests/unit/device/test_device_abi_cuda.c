@@ -5,7 +5,7 @@
 #define HAVE_CUDA_H 1
 #endif
 
-#include "backends/cuda/abi.h"
+#include "lib/backends/cuda/abi.h"
 
 #include <stdio.h>
 

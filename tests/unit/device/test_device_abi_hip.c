@@ -11,7 +11,7 @@
 #define HAVE_HIP 1
 #endif
 
-#include "backends/hip/abi.h"
+#include "lib/backends/hip/abi.h"
 
 #include <stdio.h>
 

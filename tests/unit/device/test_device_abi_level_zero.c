@@ -5,7 +5,7 @@
 #define HAVE_ZE_API_H 1
 #endif
 
-#include "backends/level_zero/abi.h"
+#include "lib/backends/level_zero/abi.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #define HAVE_CL_H 1
 #endif
 
-#include "backends/opencl/abi.h"
+#include "lib/backends/opencl/abi.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "device_support.h"
 #include "same_spec.h"
 
-#include "backends/common/built_in.h"
-#include "device/cpu.h"
+#include "lib/backends/common/built_in.h"
+#include "lib/device/cpu.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* x86-64                                                                                       */

@@ -2,7 +2,7 @@
 /* Discovery against drivers with every fault: each is a line in the report, and hides no other. */
 #include "device_fakes.h"
 
-#include "registry/backend.h"
+#include "lib/registry/backend.h"
 
 #include <time.h>
 
@@ -58,19 +58,19 @@ static const struct {
 } symbols[] = {
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
   {KDL_BACKEND_CUDA, #name, KDL_DRIVER_##need},
-#include "backends/cuda/symbols.def"
+#include "lib/backends/cuda/symbols.def"
 #undef KDL_CUDA_SYMBOL
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   {KDL_BACKEND_HIP, #name, KDL_DRIVER_##need},
-#include "backends/hip/symbols.def"
+#include "lib/backends/hip/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   {KDL_BACKEND_LEVEL_ZERO, #name, KDL_DRIVER_##need},
-#include "backends/level_zero/symbols.def"
+#include "lib/backends/level_zero/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   {KDL_BACKEND_OPENCL, #name, KDL_DRIVER_##need},
-#include "backends/opencl/symbols.def"
+#include "lib/backends/opencl/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 };
 

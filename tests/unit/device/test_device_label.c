@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "device/spec.h"
+#include "lib/device/spec.h"
 
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AMD's own runtime on a machine without AMD GPUs. */
-#include "backends/common/built_in.h"
+#include "lib/backends/common/built_in.h"
 
 #define ABSENT_BACKEND KDL_BACKEND_HIP
 #define ABSENT_LIBRARY "libamdhip64.so."

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Intel's own loader on a machine without Intel GPUs. */
-#include "backends/common/built_in.h"
+#include "lib/backends/common/built_in.h"
 
 #define ABSENT_BACKEND KDL_BACKEND_LEVEL_ZERO
 #define ABSENT_LIBRARY "libze_loader.so."

@@ -3,7 +3,7 @@
 #include "device_support.h"
 #include "same_spec.h"
 
-#include "registry/discover.h"
+#include "lib/registry/discover.h"
 
 static kdl_discovery *found;
 

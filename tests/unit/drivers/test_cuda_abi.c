@@ -5,7 +5,7 @@
 #define HAVE_CUDA_H 1
 #endif
 
-#include "backends/cuda/abi.h"
+#include "lib/backends/cuda/abi.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static const struct {
   const char *parameters;
 } rows[] = {
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters) {#name, version, #parameters},
-#include "backends/cuda/symbols.def"
+#include "lib/backends/cuda/symbols.def"
 #undef KDL_CUDA_SYMBOL
 };
 

@@ -3,7 +3,7 @@
  * conformance suite covers the rest. */
 #include "support.h"
 
-#include "backends/cuda/driver.h"
+#include "lib/backends/cuda/driver.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * streams of one copy are nothing to another. */
 #include "support.h"
 
-#include "registry/discover.h"
+#include "lib/registry/discover.h"
 
 #include <dlfcn.h>
 #include <sys/wait.h>

@@ -10,8 +10,8 @@
 #define HAVE_HIP 1
 #endif
 
-#include "backends/hip/abi.h"
 #include "header_support.h"
+#include "lib/backends/hip/abi.h"
 
 #include <stdint.h>
 
@@ -48,7 +48,7 @@ SAME(sizeof(kdl_hip_fill_node), sizeof(hipMemsetParams));
 static const header_function rows[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   {#name, #parameters, KDL_HEADER_##need},
-#include "backends/hip/symbols.def"
+#include "lib/backends/hip/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 };
 

@@ -5,8 +5,8 @@
 #define HAVE_ZE_API_H 1
 #endif
 
-#include "backends/level_zero/abi.h"
 #include "header_support.h"
+#include "lib/backends/level_zero/abi.h"
 
 #include <kdl/kdl.h>
 
@@ -127,7 +127,7 @@ static const struct {
   int number;
 } results[] = {
 #define KDL_ZE_RESULT(name, number) {"ZE_RESULT_" #name, number},
-#include "backends/level_zero/results.def"
+#include "lib/backends/level_zero/results.def"
 #undef KDL_ZE_RESULT
 };
 
@@ -151,7 +151,7 @@ static int compare_results(const char *path) {
 static const header_function rows[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   {#name, #parameters, KDL_HEADER_##need},
-#include "backends/level_zero/symbols.def"
+#include "lib/backends/level_zero/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 };
 

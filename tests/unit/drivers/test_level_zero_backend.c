@@ -2,7 +2,7 @@
 /* The Level Zero backend against the fake driver: what it does, and which calls it makes for it. */
 #include "level_zero_setup.h"
 
-#include "backends/level_zero/abi.h"
+#include "lib/backends/level_zero/abi.h"
 
 static void set(const char *settings) {
   setenv("KDL_FAKE_SETTINGS", settings, 1);

@@ -14,7 +14,7 @@
   }
 #include "level_zero_support.h"
 
-#include "backends/level_zero/abi.h"
+#include "lib/backends/level_zero/abi.h"
 #include "sequence_support.h"
 
 static const char *which(void) {

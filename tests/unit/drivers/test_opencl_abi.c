@@ -7,7 +7,7 @@
 #define HAVE_CL_H 1
 #endif
 
-#include "backends/opencl/abi.h"
+#include "lib/backends/opencl/abi.h"
 
 #include <stdio.h>
 
@@ -17,7 +17,7 @@
 
 #define SAME(ours, theirs) _Static_assert((long)(ours) == (long)(theirs), #theirs)
 #define KDL_CL_ERROR(name, number) SAME(KDL_CL_##name, CL_##name);
-#include "backends/opencl/errors.def"
+#include "lib/backends/opencl/errors.def"
 #undef KDL_CL_ERROR
 SAME(KDL_CL_CONTEXT_DEVICES, CL_CONTEXT_DEVICES);
 SAME(KDL_CL_CONTEXT_PLATFORM, CL_CONTEXT_PLATFORM);

@@ -3,7 +3,7 @@
  */
 #include "opencl_setup.h"
 
-#include "backends/common/arguments/arguments.h"
+#include "lib/backends/common/arguments/arguments.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/bytes.h"
 #include "image_support.h"
+#include "support/base/bytes.h"
 
 #define CUDA "nvptx64-nvidia-cuda"
 

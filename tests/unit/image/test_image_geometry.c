@@ -2,8 +2,8 @@
 /* Block and tile as images say them themselves. */
 #include "support.h"
 
-#include "base/text.h"
-#include "image/geometry.h"
+#include "lib/image/geometry.h"
+#include "support/base/text.h"
 
 static void assert_geometry(kdl_image_geometry found, const uint32_t block[3],
                             const uint32_t tile[3]) {

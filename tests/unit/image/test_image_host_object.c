@@ -2,8 +2,8 @@
 /* What is wrong with a host image, and in which words it is told. */
 #include "support.h"
 
-#include "base/bytes.h"
-#include "image/host/host_object.h"
+#include "lib/image/host/host_object.h"
+#include "support/base/bytes.h"
 
 #include <elf.h>
 

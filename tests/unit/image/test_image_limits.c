@@ -2,9 +2,9 @@
 /* What AMD code objects say of how their kernels can be launched, and whether they are whole. */
 #include "support.h"
 
-#include "base/elf_file.h"
-#include "base/text.h"
-#include "image/amd/limits.h"
+#include "lib/image/amd/limits.h"
+#include "support/base/elf_file.h"
+#include "support/base/text.h"
 
 static kdl_status read_limits(const char *file, const char *kernel, kdl_image_limits *out_limits) {
   size_t size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/text.h"
-#include "image/params.h"
 #include "image_support.h"
+#include "lib/image/params.h"
+#include "support/base/text.h"
 
 static const char saxpy[] =
     "// y = a x + y\n"

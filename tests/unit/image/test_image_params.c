@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "image/params.h"
+#include "lib/image/params.h"
 
-#include "base/text.h"
 #include "elf_builder.h"
 #include "image_support.h"
+#include "support/base/text.h"
 
 /* A letter for the kind, the size, and '@' with the offset where there is one. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/bytes.h"
 #include "image_support.h"
+#include "support/base/bytes.h"
 
 static const golden_image goldens[] = {
     {"spirv64.spv", KDL_IMAGE_SPIRV, "spirv64-unknown-unknown", "", KDL_OFFLOAD_NONE,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The YAML of .ze_info: what Intel's compiler writes, in the shapes that YAML allows for it, and
  * what is refused. */
-#include "image/intel/ze_info.h"
+#include "lib/image/intel/ze_info.h"
 
-#include "base/text.h"
 #include "image_support.h"
+#include "support/base/text.h"
 
 #define HEAD "---\nversion:         '1.39'\nkernels:\n"
 #define VALUE(index, size)                                                                         \

@@ -3,7 +3,7 @@
  * none does, the error tells the whole chain, and tells it again. */
 #include "launch_support.h"
 
-#include "registry/permission.h"
+#include "lib/registry/permission.h"
 
 #define KEY "kdl.kernel.mark"
 #define SIG "sig=ptr<u32> u32"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a launch is given: arguments, packed arguments, shapes, group memory, variables. */
 #include "launch_support.h"
-#include "system/environment.h"
+#include "support/system/environment.h"
 
 static const host_row rows[] = {{"mark1", 0, NULL, NULL, NULL, NULL}};
 static host_library made;

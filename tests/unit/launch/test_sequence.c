@@ -2,7 +2,7 @@
 /* Recording and running sequences on the host: what is refused, how it is ordered, what is shared.
  */
 #include "launch_support.h"
-#include "sequence/sequence.h"
+#include "lib/sequence/sequence.h"
 
 static const host_row rows[] = {{"mark1", 0, NULL, NULL, NULL, NULL}};
 static host_library made;

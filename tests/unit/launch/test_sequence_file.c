@@ -2,8 +2,8 @@
 /* Sequences that are saved and opened again: what is carried, what is bound anew, what is refused.
  */
 #include "launch_support.h"
-#include "sequence/file/saved.h"
-#include "sequence/sequence.h"
+#include "lib/sequence/file/saved.h"
+#include "lib/sequence/sequence.h"
 
 /* Variants with other tiles, of which the second fits better. */
 static const host_row rows[] = {{"mark1", 0, NULL, NULL, NULL, NULL}};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The reader of saved sequences: every field, files cut at every byte, thousands of mutations,
  * counts and depths beyond what is sensible. */
-#include "base/bytes.h"
 #include "launch_support.h"
-#include "sequence/file/saved.h"
+#include "lib/sequence/file/saved.h"
+#include "support/base/bytes.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* Files by hand                                                                                */

@@ -3,8 +3,8 @@
  * them is tested by tests/trace. A process is traced once: the tests share one trace. */
 #include "support.h"
 
-#include "trace/trace.h"
-#include "trace/traced_device.h"
+#include "ext/trace/trace.h"
+#include "ext/trace/traced_device.h"
 
 #include <pthread.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /* Two clocks, one of which is only known by when things were asked for and when they were seen. */
 #include "support.h"
 
-#include "trace/correlation.h"
+#include "ext/trace/correlation.h"
 
 /* A device whose clock started `difference` ns before the host's, and runs so much faster. */
 typedef struct {

@@ -3,7 +3,7 @@
  * compile what they are given and run it in this process. */
 #include "support.h"
 
-#include "registry/device.h"
+#include "lib/registry/device.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -442,7 +442,7 @@ static void every_function_is_tried(void **state) {
 #define NAME(function, result, kinds, ...) " " #function ";"
   static const char tried[] = CALLS(NAME);
   size_t size_of_map, seen = 0;
-  char *map = (char *)read_golden("../../src/libkdl.map", &size_of_map);
+  char *map = (char *)read_golden("../../lib/libkdl.map", &size_of_map);
   map[size_of_map] = '\0';
   for (char *line = strtok(map, "\n"); line && !strstr(line, "local:"); line = strtok(NULL, "\n")) {
     char *function = strstr(line, " kdl_");

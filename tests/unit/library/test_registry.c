@@ -3,8 +3,8 @@
  * drivers. The registry is the process's own, so each case runs in a process of its own. */
 #include "library_builder.h"
 
-#include "registry/backend.h"
-#include "registry/device.h"
+#include "lib/registry/backend.h"
+#include "lib/registry/device.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

@@ -3,7 +3,7 @@
 #include "library_builder.h"
 
 #include "elf_builder.h"
-#include "library/selection.h"
+#include "lib/library/selection.h"
 
 enum { progbits = 1, alloc = 2 };
 

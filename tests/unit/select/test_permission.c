@@ -3,7 +3,7 @@
  * where it is refused. */
 #include "library_builder.h"
 
-#include "registry/permission.h"
+#include "lib/registry/permission.h"
 
 static int times_asked;
 static bool answer;

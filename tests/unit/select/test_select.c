@@ -2,7 +2,7 @@
 /* Choosing through the public API: policies, kernels, tags, limits, and what is said when nothing
  * fits. */
 #include "library_builder.h"
-#include "system/environment.h"
+#include "support/system/environment.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

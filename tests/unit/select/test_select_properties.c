@@ -2,10 +2,10 @@
 /* What holds for every library and every device: sampled, with a fixed seed. */
 #include "support.h"
 
-#include "base/text.h"
-#include "device/named.h"
+#include "lib/device/named.h"
+#include "lib/select/ranking.h"
 #include "llvm_rule.h"
-#include "select/ranking.h"
+#include "support/base/text.h"
 
 #include <pthread.h>
 

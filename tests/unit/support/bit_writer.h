@@ -3,7 +3,7 @@
 #ifndef KDL_TESTS_UNIT_BIT_WRITER_H
 #define KDL_TESTS_UNIT_BIT_WRITER_H
 
-#include "base/bytes.h"
+#include "support/base/bytes.h"
 
 #include <stddef.h>
 

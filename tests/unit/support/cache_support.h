@@ -5,8 +5,8 @@
 
 #include "support.h"
 
-#include "cache/inspect.h"
-#include "cache/store.h"
+#include "ext/jit/cache/inspect.h"
+#include "ext/jit/cache/store.h"
 
 #include <dirent.h>
 #include <errno.h>

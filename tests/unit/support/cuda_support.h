@@ -20,7 +20,7 @@
 
 #include "driver_support.h"
 
-#include "backends/common/built_in.h"
+#include "lib/backends/common/built_in.h"
 
 #define PTX_HEADER ".version 8.0\n.target sm_80\n.address_size 64\n"
 #define PTX_SAXPY                                                                                  \

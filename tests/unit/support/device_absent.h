@@ -14,8 +14,8 @@
 
 #include "support.h"
 
-#include "registry/backend.h"
-#include "registry/discover.h"
+#include "lib/registry/backend.h"
+#include "lib/registry/discover.h"
 
 #include <time.h>
 

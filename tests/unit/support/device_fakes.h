@@ -5,7 +5,7 @@
 
 #include "device_support.h"
 
-#include "registry/discover.h"
+#include "lib/registry/discover.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

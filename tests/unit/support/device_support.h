@@ -5,8 +5,8 @@
 
 #include "support.h"
 
-#include "device/spec.h"
-#include "device/spec_values.h"
+#include "lib/device/spec.h"
+#include "lib/device/spec_values.h"
 
 static inline kdl_device_spec spec_of(const char *line) {
   kdl_device_spec spec;

@@ -13,7 +13,7 @@
 
 #include "support.h"
 
-#include "registry/backend.h"
+#include "lib/registry/backend.h"
 
 #include <dlfcn.h>
 #include <sys/wait.h>

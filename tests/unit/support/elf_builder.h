@@ -3,7 +3,7 @@
 #ifndef KDL_TESTS_UNIT_ELF_BUILDER_H
 #define KDL_TESTS_UNIT_ELF_BUILDER_H
 
-#include "base/bytes.h"
+#include "support/base/bytes.h"
 
 #include <stdlib.h>
 

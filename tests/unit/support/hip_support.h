@@ -18,7 +18,7 @@
 
 #include "driver_support.h"
 
-#include "backends/common/built_in.h"
+#include "lib/backends/common/built_in.h"
 
 /* A golden file, read once. */
 static inline kdl_backend_image golden_code(const char *name) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the tests of src/image share: exact answers, and images that lie. */
+/* What the tests of lib/image share: exact answers, and images that lie. */
 #ifndef KDL_TESTS_UNIT_IMAGE_SUPPORT_H
 #define KDL_TESTS_UNIT_IMAGE_SUPPORT_H
 
-#include "image/image.h"
+#include "lib/image/image.h"
 #include "support.h"
 
 /* The names of all kernels, each followed by a blank. */

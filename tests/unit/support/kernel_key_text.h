@@ -4,7 +4,7 @@
 #ifndef KDL_TEST_KERNEL_KEY_TEXT_H
 #define KDL_TEST_KERNEL_KEY_TEXT_H
 
-#include "target/kernel_key.h"
+#include "lib/target/kernel_key.h"
 
 typedef struct {
   const char *name;

@@ -14,7 +14,7 @@
 
 #include "driver_support.h"
 
-#include "backends/common/built_in.h"
+#include "lib/backends/common/built_in.h"
 
 static inline kdl_backend_image golden_spirv(const char *name) {
   static const char *const names[] = {"spirv64.spv", "fixed.spv", "group.spv"};

@@ -4,7 +4,7 @@
 #ifndef KDL_TESTS_UNIT_LLVM_RULE_H
 #define KDL_TESTS_UNIT_LLVM_RULE_H
 
-#include "base/text.h"
+#include "support/base/text.h"
 
 #include <kdl/kdl.h>
 

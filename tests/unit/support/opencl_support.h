@@ -13,8 +13,8 @@
 
 #include "driver_support.h"
 
-#include "backends/common/built_in.h"
-#include "backends/opencl/abi.h"
+#include "lib/backends/common/built_in.h"
+#include "lib/backends/opencl/abi.h"
 
 #define CL_SAXPY "kernel void saxpy(float a, global const float *x, global float *y, uint n) {}\n"
 #define CL_EMPTY "kernel void empty() {}\n"

@@ -6,8 +6,8 @@
 
 #include "support.h"
 
-#include "base/bytes.h"
-#include "container/codec/codec.h"
+#include "lib/container/codec/codec.h"
+#include "support/base/bytes.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #ifndef KDL_TEST_SAME_SPEC_H
 #define KDL_TEST_SAME_SPEC_H
 
-#include "device/spec.h"
+#include "lib/device/spec.h"
 
 #include <string.h>
 

@@ -12,8 +12,8 @@
 #ifndef KDL_TESTS_UNIT_TARGET_CASE_H
 #define KDL_TESTS_UNIT_TARGET_CASE_H
 
-#include "target/explain/explain.h"
-#include "target/target.h"
+#include "lib/target/explain/explain.h"
+#include "lib/target/target.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
 
 #include "launch_support.h"
 
-#include "base/blake2b.h"
-#include "trust/trust.h"
+#include "lib/trust/trust.h"
+#include "support/base/blake2b.h"
 
 #include <sys/stat.h>
 

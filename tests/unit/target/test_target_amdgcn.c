@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AMD: every processor, target IDs, minima, and the order among images. */
-#include "target/families/amdgcn.h"
-#include "target/requirements.h"
+#include "lib/target/families/amdgcn.h"
+#include "lib/target/requirements.h"
 
 #include "target_case.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The per-kernel key: reading, printing, comparing, and whether a device can launch it. */
-#include "target/kernel_key.h"
+#include "lib/target/kernel_key.h"
 
 #include "kernel_key_text.h"
 #include "target_case.h"

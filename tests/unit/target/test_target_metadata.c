@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The five keys: what is read, what is refused and where. */
-#include "target/rules/metadata.h"
+#include "lib/target/rules/metadata.h"
 
 #include "target_case.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* RISC-V: extensions, profiles, what CPUs tell of themselves, and which of two images is better. */
-#include "target/families/riscv.h"
+#include "lib/target/families/riscv.h"
 
-#include "device/cpu.h"
+#include "lib/device/cpu.h"
 #include "target_case.h"
 
 static const char *print(const char *text) {

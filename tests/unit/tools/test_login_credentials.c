@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a registry asks for, and the file of `docker login` that answers it. */
-#include "login.h"
+#include "pack/registry/login.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

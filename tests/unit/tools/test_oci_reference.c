@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* References to registries and folders: what each part is, and what is refused. */
-#include "oci/reference.h"
+#include "pack/oci/reference.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

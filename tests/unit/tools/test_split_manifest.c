@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Manifests: what is written is read again, and what is wrong is named. */
-#include "split/split.h"
-#include "system/file.h"
+#include "pack/split/split.h"
+#include "support/system/file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 /* What kdl thin makes of a shared object is checked before it is written: here the output is made
  * wrong in one place each time, as a mistake in the writer would, and the checker must say so.
  * Files that contradict themselves are refused before. */
-#include "base/bytes.h"
-#include "thin/elf/elf_plan.h"
+#include "pack/thin/elf/elf_plan.h"
+#include "support/base/bytes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* SHA-256 as a wheel's RECORD has it, and MD5 as Clang's compressed bundles have it, against what
  * coreutils say. */
-#include "digests/md5.h"
-#include "digests/sha256.h"
+#include "tools/common/digests/md5.h"
+#include "tools/common/digests/sha256.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

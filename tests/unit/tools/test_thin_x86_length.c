@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Where instructions of x86-64 end, as their assembler has them. */
-#include "thin/elf/elf_code.h"
+#include "pack/thin/elf/elf_code.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

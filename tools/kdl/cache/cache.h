@@ -3,8 +3,8 @@
 #ifndef KDL_TOOL_CACHE_H
 #define KDL_TOOL_CACHE_H
 
-#include "cache/settings.h"
-#include "cli/options.h"
+#include "ext/jit/cache/settings.h"
+#include "tools/common/options.h"
 
 /* Writes every entry that holds here into a folder, with portable keys. */
 kdl_status cli_cache_export(const kdl_cache_settings *settings, const char *folder);

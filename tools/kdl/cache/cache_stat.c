@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl cache stat: the folders of the cache, the machine's own and those behind it. */
-#include "cache/cache.h"
+#include "tools/kdl/cache/cache.h"
 
-#include "base/error.h"
-#include "base/text.h"
-#include "cache/inspect.h"
-#include "cli/json.h"
+#include "ext/jit/cache/inspect.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/error.h"
-#include "bitcode/bitcode.h"
-#include "cache/cache.h"
-#include "cli/input.h"
-#include "cli/report.h"
-#include "images/choose_for.h"
-#include "link/link.h"
+#include "ext/jit/bitcode.h"
+#include "support/base/error.h"
+#include "tools/common/images/choose_for.h"
+#include "tools/common/input.h"
+#include "tools/common/report.h"
+#include "tools/kdl/cache/cache.h"
+#include "tools/kdl/link/link.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl annotate: metadata of images in an OffloadBinary. */
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "commands.h"
-#include "container/digest.h"
-#include "images/kinds.h"
-#include "images/rewrite.h"
-#include "images/select.h"
-#include "images/terms.h"
-#include "images/vocabulary.h"
+#include "lib/container/digest.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/images/rewrite.h"
+#include "tools/common/images/select.h"
+#include "tools/common/images/terms.h"
+#include "tools/common/images/vocabulary.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl devices: what this machine can run kernels on, and why not on more. */
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/report.h"
-#include "cli/text.h"
-#include "commands.h"
-#include "commands/devices_runs.h"
-#include "registry/discover.h"
-#include "target/families/intel.h"
+#include "lib/registry/discover.h"
+#include "lib/target/families/intel.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/report.h"
+#include "tools/common/text.h"
+#include "tools/kdl/commands.h"
+#include "tools/kdl/commands/devices_runs.h"
 
 #include <stdio.h>
 #include <string.h>

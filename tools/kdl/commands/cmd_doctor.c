@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl doctor: what libkdl finds on this machine, what it lacks, and what holds of what
  * it promises: above all the rights of the program that it hands bitcode to. */
-#include "base/error.h"
-#include "base/text.h"
-#include "bitcode/linker.h"
-#include "cache/inspect.h"
-#include "cli/beside.h"
-#include "cli/report.h"
-#include "cli/text.h"
-#include "commands.h"
-#include "container/codec/codec.h"
-#include "library/search.h"
-#include "registry/discover.h"
-#include "system/environment.h"
-#include "system/loader.h"
-#include "system/subprocess.h"
+#include "ext/jit/cache/inspect.h"
+#include "ext/jit/linker.h"
+#include "lib/container/codec/codec.h"
+#include "lib/library/search.h"
+#include "lib/registry/discover.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/system/environment.h"
+#include "support/system/loader.h"
+#include "support/system/subprocess.h"
+#include "tools/common/beside.h"
+#include "tools/common/report.h"
+#include "tools/common/text.h"
+#include "tools/kdl/commands.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

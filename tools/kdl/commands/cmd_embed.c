@@ -7,14 +7,14 @@
  * and retained under --gc-sections, it stays and is left alone. The new name goes into a table of
  * names at the file's end, a copy of the old one with one more.
  */
-#include "base/bytes.h"
-#include "base/error.h"
-#include "base/magic.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "commands.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+#include "support/base/magic.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
 
 #include <elf.h>
 #include <inttypes.h>

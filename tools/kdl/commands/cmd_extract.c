@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl extract: images out into files of their own. */
-#include "base/error.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "commands.h"
-#include "images/keep_for.h"
-#include "images/kinds.h"
-#include "images/select.h"
-#include "library/library.h"
-#include "system/file.h"
+#include "lib/library/library.h"
+#include "support/base/error.h"
+#include "support/system/file.h"
+#include "tools/common/images/keep_for.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/images/select.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl ls: what a file holds. */
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/demangle.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/report.h"
-#include "cli/text.h"
-#include "commands.h"
-#include "container/digest.h"
-#include "images/kinds.h"
-#include "images/ls_json.h"
-#include "images/sequences.h"
+#include "lib/container/digest.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/demangle.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/images/ls_json.h"
+#include "tools/common/images/sequences.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/report.h"
+#include "tools/common/text.h"
+#include "tools/kdl/commands.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl merge: the images of several files in one OffloadBinary. */
-#include "base/error.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "commands.h"
-#include "images/kinds.h"
-#include "images/rewrite.h"
-#include "images/variants.h"
-#include "split/split.h"
+#include "pack/split/split.h"
+#include "support/base/error.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/images/rewrite.h"
+#include "tools/common/images/variants.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
 
 #include <stdlib.h>
 

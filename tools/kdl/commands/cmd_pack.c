@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl pack: images into one OffloadBinary. */
-#include "base/error.h"
-#include "cli/report.h"
-#include "commands.h"
-#include "commands/pack.h"
-#include "images/rewrite.h"
+#include "support/base/error.h"
+#include "tools/common/images/rewrite.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
+#include "tools/kdl/commands/pack.h"
 
 int cli_run_pack(const cli_args *args) {
   const char *output = cli_args_value(args, "output");

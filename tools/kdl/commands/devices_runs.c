@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Every architecture with a name is compiled as an image of that kind would be, and matched. */
-#include "commands/devices_runs.h"
+#include "tools/kdl/commands/devices_runs.h"
 
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/json.h"
-#include "cli/memory.h"
-#include "cli/output.h"
-#include "cli/text.h"
-#include "device/named.h"
-#include "registry/discover.h"
-#include "target/families/aarch64.h"
-#include "target/families/amdgcn.h"
-#include "target/families/intel.h"
-#include "target/families/nvptx.h"
+#include "lib/device/named.h"
+#include "lib/registry/discover.h"
+#include "lib/target/families/aarch64.h"
+#include "lib/target/families/amdgcn.h"
+#include "lib/target/families/intel.h"
+#include "lib/target/families/nvptx.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/json.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_DEVICES_RUNS_H
 #define KDL_TOOL_DEVICES_RUNS_H
 
-#include "cli/options.h"
+#include "tools/common/options.h"
 
 #include <kdl/kdl.h>
 

@@ -4,18 +4,18 @@
  * extracts, in the words and with the file names of LLVM 22's tool. Nothing is read from the images
  * that the command line does not say, so that the bytes are LLVM's.
  */
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "commands.h"
-#include "commands/pack.h"
-#include "image/image.h"
-#include "images/kinds.h"
-#include "images/rewrite.h"
-#include "images/terms.h"
+#include "lib/image/image.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/images/rewrite.h"
+#include "tools/common/images/terms.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
+#include "tools/kdl/commands/pack.h"
 
 #include <stdio.h>
 #include <stdlib.h>

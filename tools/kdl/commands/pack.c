@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "commands/pack.h"
+#include "tools/kdl/commands/pack.h"
 
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "container/digest.h"
-#include "image/image.h"
-#include "images/kinds.h"
-#include "images/names.h"
-#include "images/terms.h"
-#include "images/variants.h"
-#include "images/vocabulary.h"
+#include "lib/container/digest.h"
+#include "lib/image/image.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/images/names.h"
+#include "tools/common/images/terms.h"
+#include "tools/common/images/variants.h"
+#include "tools/common/images/vocabulary.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_PACK_H
 #define KDL_TOOL_PACK_H
 
-#include "cli/options.h"
+#include "tools/common/options.h"
 
 #include <kdl/kdl.h>
 

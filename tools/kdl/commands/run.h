@@ -3,10 +3,10 @@
 #ifndef KDL_TOOL_RUN_H
 #define KDL_TOOL_RUN_H
 
-#include "base/arena.h"
-#include "cli/options.h"
-#include "cli/run_args.h"
-#include "target/kernel_key.h"
+#include "lib/target/kernel_key.h"
+#include "support/base/arena.h"
+#include "tools/common/options.h"
+#include "tools/common/run_args.h"
 
 #include <kdl/kdl.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "commands/run.h"
+#include "tools/kdl/commands/run.h"
 
-#include "base/error.h"
-#include "base/text.h"
-#include "image/geometry.h"
-#include "image/host/host_object.h"
-#include "images/kinds.h"
+#include "lib/image/geometry.h"
+#include "lib/image/host/host_object.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/images/kinds.h"
 
 #include <inttypes.h>
 #include <stdio.h>

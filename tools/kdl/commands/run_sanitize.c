@@ -15,15 +15,15 @@
  *
  * Columns are those of the text after the preprocessor, and of no use.
  */
-#include "commands/run.h"
+#include "tools/kdl/commands/run.h"
 
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "system/process.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/system/process.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "commands/run.h"
+#include "tools/kdl/commands/run.h"
 
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/extent.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/run_args.h"
-#include "cli/run_times.h"
-#include "images/choose_for.h"
-#include "images/sequences.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/extent.h"
+#include "tools/common/images/choose_for.h"
+#include "tools/common/images/sequences.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/run_args.h"
+#include "tools/common/run_times.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_DESCRIBE_H
 #define KDL_TOOL_DESCRIBE_H
 
-#include "commands.h"
+#include "tools/kdl/commands.h"
 
 /* The man page, in mdoc. */
 void describe_man_synopsis(void);

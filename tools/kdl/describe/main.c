@@ -5,14 +5,14 @@
  * between the lines `<!-- @PART COMMAND@ -->` and `<!-- @end@ -->`, which stay, so that OUT can be
  * the page itself.
  */
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "describe/describe.h"
-#include "images/choose_for.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/images/choose_for.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/describe/describe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "describe/describe.h"
+#include "tools/kdl/describe/describe.h"
 
 #include <stdbool.h>
 #include <stdio.h>

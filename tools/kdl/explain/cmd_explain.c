@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl explain: which image a device would take, and why not the others. */
-#include "base/error.h"
-#include "cli/report.h"
-#include "commands.h"
-#include "explain/explain.h"
+#include "support/base/error.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
+#include "tools/kdl/explain/explain.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl which: the image that a device would take, on one line. */
-#include "base/error.h"
-#include "cli/json.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "cli/text.h"
-#include "commands.h"
-#include "explain/explain.h"
-#include "images/kinds.h"
+#include "support/base/error.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/json.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/common/text.h"
+#include "tools/kdl/commands.h"
+#include "tools/kdl/explain/explain.h"
 
 #include <stdio.h>
 

@@ -4,12 +4,12 @@
 #ifndef KDL_TOOL_EXPLAIN_H
 #define KDL_TOOL_EXPLAIN_H
 
-#include "cli/input.h"
-#include "cli/json.h"
-#include "cli/memory.h"
-#include "images/choose_for.h"
-#include "images/sequences.h"
-#include "select/coverage.h"
+#include "lib/select/coverage.h"
+#include "tools/common/images/choose_for.h"
+#include "tools/common/images/sequences.h"
+#include "tools/common/input.h"
+#include "tools/common/json.h"
+#include "tools/common/memory.h"
 
 #include <kdl/kdl.h>
 

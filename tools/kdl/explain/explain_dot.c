@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A recorded sequence as a graph in DOT: `kdl explain FILE --dot | dot -Tsvg`. */
-#include "base/text.h"
-#include "explain/explain.h"
+#include "support/base/text.h"
+#include "tools/kdl/explain/explain.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Many images in few lines: by kind, architecture and outcome. */
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/text.h"
-#include "explain/explain.h"
-#include "images/kinds.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/text.h"
+#include "tools/kdl/explain/explain.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/error.h"
-#include "explain/explain.h"
-#include "images/kinds.h"
-#include "select/ranking.h"
+#include "lib/select/ranking.h"
+#include "support/base/error.h"
+#include "tools/common/images/kinds.h"
+#include "tools/kdl/explain/explain.h"
 
 #include <stdio.h>
 

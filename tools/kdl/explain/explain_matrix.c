@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices down, images across: there are more devices than fit across a terminal, and most files
  * have few images. Where they are too many all the same, the table goes on below itself. */
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/text.h"
-#include "explain/explain.h"
-#include "images/kinds.h"
-#include "library/selection.h"
+#include "lib/library/selection.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/text.h"
+#include "tools/kdl/explain/explain.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/error.h"
-#include "base/text.h"
-#include "explain/explain.h"
-#include "library/library.h"
-#include "library/selection.h"
-#include "select/explain.h"
+#include "lib/library/library.h"
+#include "lib/library/selection.h"
+#include "lib/select/explain.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/kdl/explain/explain.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A recorded sequence for people: its slots, its kernels, and its steps in their order. */
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/text.h"
-#include "explain/explain.h"
-#include "target/kernel_key.h"
+#include "lib/target/kernel_key.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/text.h"
+#include "tools/kdl/explain/explain.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/cxx_name.h"
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/report.h"
-#include "cli/text.h"
-#include "explain/explain.h"
-#include "images/kinds.h"
-#include "select/ranking.h"
+#include "lib/select/ranking.h"
+#include "support/base/cxx_name.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/report.h"
+#include "tools/common/text.h"
+#include "tools/kdl/explain/explain.h"
 
 #include <inttypes.h>
 #include <stdio.h>

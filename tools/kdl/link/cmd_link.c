@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl link: bitcode images become native ones, for the devices that are named. */
-#include "base/error.h"
-#include "base/nearest.h"
-#include "base/text.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "commands.h"
-#include "container/digest.h"
-#include "image/image.h"
-#include "images/choose_for.h"
-#include "images/kinds.h"
-#include "images/rewrite.h"
-#include "images/select.h"
-#include "link/link.h"
-#include "registry/device.h"
+#include "lib/container/digest.h"
+#include "lib/image/image.h"
+#include "lib/registry/device.h"
+#include "support/base/error.h"
+#include "support/base/nearest.h"
+#include "support/base/text.h"
+#include "tools/common/images/choose_for.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/images/rewrite.h"
+#include "tools/common/images/select.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
+#include "tools/kdl/link/link.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
 #ifndef KDL_TOOL_LINK_H
 #define KDL_TOOL_LINK_H
 
-#include "bitcode/link_report.h"
-#include "bitcode/ukernels.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/options.h"
+#include "ext/jit/link_report.h"
+#include "ext/jit/ukernels.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/options.h"
 
 #include <kdl/kdl.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/error.h"
-#include "device/spec.h"
-#include "images/names.h"
-#include "library/library.h"
-#include "link/link.h"
-#include "registry/device.h"
-#include "select/explain.h"
+#include "lib/device/spec.h"
+#include "lib/library/library.h"
+#include "lib/registry/device.h"
+#include "lib/select/explain.h"
+#include "support/base/error.h"
+#include "tools/common/images/names.h"
+#include "tools/kdl/link/link.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/text.h"
-#include "container/digest.h"
-#include "link/link.h"
-#include "target/target.h"
+#include "lib/container/digest.h"
+#include "lib/target/target.h"
+#include "support/base/text.h"
+#include "tools/kdl/link/link.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

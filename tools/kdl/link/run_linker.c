@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/text.h"
-#include "library/library.h"
-#include "link/link.h"
-#include "system/loader.h"
+#include "lib/library/library.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/system/loader.h"
+#include "tools/common/text.h"
+#include "tools/kdl/link/link.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl sign: signatures of images, in the file or beside it. */
-#include "base/blake2b.h"
-#include "base/error.h"
-#include "cli/input.h"
-#include "cli/memory.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "commands.h"
-#include "container/digest.h"
-#include "images/kinds.h"
-#include "images/rewrite.h"
-#include "library/library.h"
-#include "sign/sign.h"
-#include "system/file.h"
+#include "lib/container/digest.h"
+#include "lib/library/library.h"
+#include "support/base/blake2b.h"
+#include "support/base/error.h"
+#include "support/system/file.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/images/rewrite.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
+#include "tools/kdl/sign/sign.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "sign/sign.h"
+#include "tools/kdl/sign/sign.h"
 
-#include "base/error.h"
-#include "cli/memory.h"
-#include "images/kinds.h"
+#include "support/base/error.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/memory.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 #ifndef KDL_TOOL_SIGN_H
 #define KDL_TOOL_SIGN_H
 
-#include "cli/input.h"
-#include "trust/trust.h"
+#include "lib/trust/trust.h"
+#include "tools/common/input.h"
 
 /* Keys that are files of minisign's. */
 kdl_status cli_public_key_open(const char *path, kdl_public_key *out_key);

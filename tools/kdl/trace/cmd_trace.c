@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl trace: every layer of every dispatch of a program, and what its trace says. */
-#include "base/error.h"
-#include "cli/input.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "commands.h"
-#include "trace/trace_report.h"
+#include "support/base/error.h"
+#include "tools/common/input.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
+#include "tools/kdl/trace/trace_report.h"
 
 #include <stdlib.h>
 #include <string.h>

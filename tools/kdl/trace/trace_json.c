@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The report of a trace as JSON; the schema is in docs/tracing.md. */
-#include "trace/trace_report.h"
+#include "tools/kdl/trace/trace_report.h"
 
-#include "cli/json.h"
+#include "tools/common/json.h"
 
 static void put_real(cli_json *json, const char *key, double real) {
   cli_json_put_real(json, key, real, 3);

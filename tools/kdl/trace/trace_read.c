@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A trace that KDL_TRACE wrote: trace events in JSON, of which this reads what libkdl writes. */
-#include "trace/trace_report.h"
+#include "tools/kdl/trace/trace_report.h"
 
-#include "base/error.h"
-#include "base/json/reader.h"
+#include "support/base/error.h"
+#include "support/json/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

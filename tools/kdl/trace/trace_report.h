@@ -3,8 +3,8 @@
 #ifndef KDL_TOOL_TRACE_H
 #define KDL_TOOL_TRACE_H
 
-#include "cli/memory.h"
-#include "cli/options.h"
+#include "tools/common/memory.h"
+#include "tools/common/options.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Running a program with KDL_TRACE set. */
-#include "trace/trace_report.h"
+#include "tools/kdl/trace/trace_report.h"
 
-#include "base/error.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "system/process.h"
+#include "support/base/error.h"
+#include "support/system/process.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "trace/trace_report.h"
+#include "tools/kdl/trace/trace_report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a trace says, on the terminal and as folded stacks. */
-#include "trace/trace_report.h"
+#include "tools/kdl/trace/trace_report.h"
 
-#include "base/error.h"
-#include "base/text.h"
-#include "cli/text.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/text.h"
 
 #include <inttypes.h>
 #include <string.h>

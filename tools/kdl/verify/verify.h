@@ -3,12 +3,12 @@
 #ifndef KDL_TOOL_VERIFY_H
 #define KDL_TOOL_VERIFY_H
 
-#include "cli/input.h"
-#include "cli/json.h"
-#include "cli/memory.h"
-#include "image/image.h"
-#include "images/names.h"
-#include "trust/minisign.h"
+#include "lib/image/image.h"
+#include "lib/trust/minisign.h"
+#include "tools/common/images/names.h"
+#include "tools/common/input.h"
+#include "tools/common/json.h"
+#include "tools/common/memory.h"
 
 #include <kdl/kdl.h>
 

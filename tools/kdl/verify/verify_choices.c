@@ -2,14 +2,14 @@
 /*
  * What choosing will make of the images: the same rules, asked of every device there could be.
  */
-#include "base/error.h"
-#include "images/holdings.h"
-#include "images/kinds.h"
-#include "library/library.h"
-#include "target/explain/explain.h"
-#include "target/families/amdgcn.h"
-#include "target/kernel_key.h"
-#include "verify/verify.h"
+#include "lib/library/library.h"
+#include "lib/target/explain/explain.h"
+#include "lib/target/families/amdgcn.h"
+#include "lib/target/kernel_key.h"
+#include "support/base/error.h"
+#include "tools/common/images/holdings.h"
+#include "tools/common/images/kinds.h"
+#include "tools/kdl/verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images that nothing but their order tells apart. */
-#include "container/container.h"
-#include "images/rewrite.h"
-#include "verify/verify.h"
+#include "lib/container/container.h"
+#include "tools/common/images/rewrite.h"
+#include "tools/kdl/verify/verify.h"
 
 #include <stdlib.h>
 #include <string.h>

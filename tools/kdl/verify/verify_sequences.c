@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Recorded sequences: whether they can be read, and whether the file has what they launch. */
-#include "base/text.h"
-#include "images/names.h"
-#include "images/sequences.h"
-#include "target/kernel_key.h"
-#include "verify/verify.h"
+#include "lib/target/kernel_key.h"
+#include "support/base/text.h"
+#include "tools/common/images/names.h"
+#include "tools/common/images/sequences.h"
+#include "tools/kdl/verify/verify.h"
 
 #include <stdlib.h>
 #include <string.h>

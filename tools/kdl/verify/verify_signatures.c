@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Signatures: against what the image shows, and against those of other images. */
-#include "images/kinds.h"
-#include "images/signatures.h"
-#include "images/variants.h"
-#include "target/kernel_key.h"
-#include "verify/verify.h"
+#include "lib/target/kernel_key.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/images/signatures.h"
+#include "tools/common/images/variants.h"
+#include "tools/kdl/verify/verify.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* One image                                                                                    */

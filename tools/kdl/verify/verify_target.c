@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Does the metadata claim more than the image can keep? */
-#include "base/text.h"
-#include "base/triple.h"
-#include "target/families/amdgcn.h"
-#include "target/target.h"
-#include "verify/verify.h"
+#include "lib/target/families/amdgcn.h"
+#include "lib/target/target.h"
+#include "support/base/text.h"
+#include "support/base/triple.h"
+#include "tools/kdl/verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "container/digest.h"
-#include "images/vocabulary.h"
-#include "library/library.h"
-#include "target/kernel_key.h"
-#include "target/rules/metadata.h"
-#include "verify/verify.h"
+#include "lib/container/digest.h"
+#include "lib/library/library.h"
+#include "lib/target/kernel_key.h"
+#include "lib/target/rules/metadata.h"
+#include "tools/common/images/vocabulary.h"
+#include "tools/kdl/verify/verify.h"
 
 typedef struct {
   cli_verification *verify;

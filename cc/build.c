@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/parts.h"
+#include "lib/container/digest.h"
+#include "lib/image/image.h"
+#include "support/base/error.h"
+#include "tools/common/images/variants.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
+
+typedef struct {
+  cc_job *jobs;
+  size_t count;
+  size_t next;
+  size_t done;
+  bool shows_progress;
+  pthread_mutex_t lock;
+} work;
+
+static volatile sig_atomic_t stopped_by;
+
+static void on_stop(int number) {
+  stopped_by = number;
+  cc_run_stop();
+}
+
+int cc_build_stopped(void) {
+  return stopped_by;
+}
+
+/* Called with the lock held. */
+static void show_progress(const work *w, const cc_job *job) {
+  if (w->shows_progress)
+    fprintf(stderr, "\r\033[K[%zu/%zu] %s", w->done, w->count, job->label);
+}
+
+static void *serve(void *user) {
+  work *w = user;
+  pthread_mutex_lock(&w->lock);
+  while (w->next < w->count && !stopped_by) {
+    cc_job *job = &w->jobs[w->next++];
+    show_progress(w, job);
+    pthread_mutex_unlock(&w->lock);
+    cc_job_run(job);
+    pthread_mutex_lock(&w->lock);
+    ++w->done;
+    show_progress(w, job);
+  }
+  pthread_mutex_unlock(&w->lock);
+  return NULL;
+}
+
+kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  enum { signal_count = sizeof signals / sizeof *signals, most_threads = 256 };
+  struct sigaction before[signal_count];
+  struct sigaction action = {.sa_handler = on_stop};
+  work w = {.jobs = jobs,
+            .count = count,
+            .shows_progress = isatty(STDERR_FILENO) && !jobs[0].plan->verbose,
+            .lock = PTHREAD_MUTEX_INITIALIZER};
+  pthread_t workers[most_threads];
+  unsigned worker_count = 0;
+  for (int i = 0; i < signal_count; ++i)
+    sigaction(signals[i], &action, &before[i]);
+  while (worker_count + 1 < threads && worker_count + 1 < count && worker_count < most_threads &&
+         pthread_create(&workers[worker_count], NULL, serve, &w) == 0)
+    ++worker_count;
+  serve(&w);
+  for (unsigned i = 0; i < worker_count; ++i)
+    pthread_join(workers[i], NULL);
+  for (int i = 0; i < signal_count; ++i)
+    sigaction(signals[i], &before[i], NULL);
+  if (w.shows_progress)
+    fputs("\r\033[K", stderr);
+  return stopped_by ? kdl_fail(KDL_IO, "stopped by signal %d", (int)stopped_by) : KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Packing                                                                                      */
+
+enum { key_count = 10 }; /* besides those of kernels */
+
+typedef struct {
+  kdl_pair *items;
+  size_t count;
+} pair_list;
+
+static void add_pair(pair_list *pairs, const char *key, const char *value) {
+  pairs->items[pairs->count++] = (kdl_pair){kdl_text_of(key), kdl_text_of(value)};
+}
+
+static void out_extent(kdl_out *out, const char *name, const uint32_t *extent) {
+  kdl_out_format(out, "; %s=%ux%ux%u", name, extent[0], extent[1], extent[2]);
+}
+
+/* "; const=1 2" */
+static void out_constants(kdl_out *out, const cc_kernel *kernel) {
+  const char *join = "; const=";
+  for (size_t i = 0; i < kernel->param_count; ++i)
+    if (kernel->params[i].is_const) {
+      kdl_out_format(out, "%s%zu", join, i);
+      join = " ";
+    }
+}
+
+/* "sig=f32 ptr<f32>; block=256x1x1; tile=256x1x1; rev=1; const=1" */
+static const char *kernel_value(kdl_arena *arena, const cc_kernel *kernel) {
+  enum { longest_number = 21 };
+  size_t room = strlen(kernel->sig) + 256 + kernel->param_count * longest_number;
+  char *text = xarena_alloc(arena, room);
+  kdl_out out = {text, room, 0};
+  bool has_block = cc_kernel_has(kernel, CC_BLOCK);
+  bool has_tile = cc_kernel_has(kernel, CC_TILE);
+  kdl_out_format(&out, "sig=%s", kernel->sig);
+  if (has_block)
+    out_extent(&out, "block", kernel->values[CC_BLOCK]);
+  if (has_tile || has_block)
+    out_extent(&out, "tile", kernel->values[has_tile ? CC_TILE : CC_BLOCK]);
+  if (cc_kernel_has(kernel, CC_SHARED))
+    kdl_out_format(&out, "; shared=%u", kernel->values[CC_SHARED][0]);
+  if (cc_kernel_has(kernel, CC_SUBGROUP))
+    kdl_out_format(&out, "; subgroup=%u", kernel->values[CC_SUBGROUP][0]);
+  kdl_out_format(&out, "; rev=%u", cc_kernel_has(kernel, CC_REV) ? kernel->values[CC_REV][0] : 1);
+  out_constants(&out, kernel);
+  return text;
+}
+
+static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
+  const cc_target *target = job->target;
+  const cc_kernels *kernels = &job->kernels;
+  size_t room = key_count + kernels->count + kernels->microkernel_count;
+  pair_list pairs = {xarena_alloc(arena, room * sizeof *pairs.items), 0};
+  kdl_image_target read = {.version_major = 0};
+  char *features = xarena_alloc(arena, 1024);
+  features[0] = '\0';
+  kdl_out_features(&(kdl_out){features, 1024, 0}, target->features,
+                   kdl_feature_tokens(target->features, job->needs));
+  add_pair(&pairs, "triple", target->packed_triple);
+  if (target->arch[0])
+    add_pair(&pairs, "arch", target->arch);
+  if (job->kind == KDL_IMAGE_PTX)
+    add_pair(&pairs, "min_sm", xarena_format(arena, "%u", target->capability));
+  if (target->family == CC_OPENCL) {
+    add_pair(&pairs, "kdl.kind", "cl");
+    add_pair(&pairs, "kdl.cl_std", CC_OPENCL_VERSION);
+  }
+  /* Of PTX, SPIR-V and AMD's code objects: readers of an index do not look into the image, and the
+   * driver may be too old for it. */
+  if (kdl_image_read_target(job->kind, job->image.data, job->image.length, &read) == KDL_OK &&
+      read.version_major)
+    add_pair(&pairs, "kdl.version",
+             xarena_format(arena, "%u.%u", read.version_major, read.version_minor));
+  if (kernels->has_fast_math)
+    add_pair(&pairs, "kdl.math", "fast");
+  if (*features)
+    add_pair(&pairs, "requires_features", features);
+  if (job->source->priority)
+    add_pair(&pairs, "variant_priority", xarena_format(arena, "%u", job->source->priority));
+  if (job->source->tag)
+    add_pair(&pairs, "variant_tag", job->source->tag);
+  for (size_t i = 0; i < kernels->count; ++i)
+    add_pair(&pairs, xarena_format(arena, KDL_KERNEL_PREFIX "%s", kernels->items[i].name),
+             kernel_value(arena, &kernels->items[i]));
+  for (size_t i = 0; job->plan->bitcode && i < kernels->microkernel_count; ++i)
+    add_pair(&pairs, xarena_format(arena, "kdl.ukernel.%s", kernels->microkernels[i]),
+             job->source->path);
+  return pairs;
+}
+
+static kdl_status pack_image(const cc_job *job, kdl_arena *arena, cli_variants *variants,
+                             kdl_writer *writer) {
+  pair_list pairs = collect_pairs(job, arena);
+  kdl_writer_image image = {.size = sizeof image,
+                            .declared_kind = kdl_llvm_image_kind(job->kind),
+                            .offload_kind = job->target->offload_kind,
+                            .pairs = pairs.items,
+                            .pair_count = pairs.count,
+                            .data = job->image.data,
+                            .data_size = job->image.length};
+  KDL_TRY(kdl_writer_add_digested(writer, &image));
+  cli_variants_add(variants, job->label, job->number, pairs.items, pairs.count);
+  return KDL_OK;
+}
+
+kdl_status cc_build_save(const cc_job *jobs, size_t count, int format, const char *output) {
+  kdl_arena arena = {0};
+  cli_variants variants = {.count = 0};
+  kdl_writer *writer = NULL;
+  kdl_status status = kdl_writer_create(format, &writer);
+  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+    if (jobs[i].status == KDL_OK)
+      status = pack_image(&jobs[i], &arena, &variants, writer);
+  }
+  if (status == KDL_OK)
+    status = cli_variants_check(&variants);
+  if (status == KDL_OK)
+    status = cli_output_save_writer(output, writer);
+  cli_variants_free(&variants);
+  kdl_writer_destroy(writer);
+  kdl_arena_free(&arena);
+  return status;
+}

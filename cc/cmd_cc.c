@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl cc: one C file, compiled for every kind of device, in one OffloadBinary. */
+#include "cc/parts.h"
+#include "support/base/error.h"
+#include "tools/common/images/rewrite.h"
+#include "tools/common/own_folder.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+  const cli_args *args;
+  kdl_arena arena;
+  cc_plan plan;
+  cc_source *sources;
+  size_t source_count;
+  cc_target *targets;
+  size_t target_count;
+  cc_job *jobs;
+  size_t job_count;
+  unsigned threads;
+  int format;
+  cc_depfile depfile;
+} call;
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command line                                                                             */
+
+/* Options that Clang gets as they are, in the order in which they were given. */
+static void read_flags(call *c) {
+  static const struct {
+    const char *option, *prefix;
+  } passed[] = {{"define", "-D"}, {"include", "-I"}, {"warning", "-W"}, {"flag", ""}};
+  const char **flags = xarena_alloc(&c->arena, (c->args->setting_count + 1) * sizeof *flags);
+  for (size_t i = 0; i < c->args->setting_count; ++i) {
+    const cli_setting *setting = &c->args->settings[i];
+    for (size_t k = 0; k < sizeof passed / sizeof *passed; ++k) {
+      if (strcmp(setting->option->name, passed[k].option) == 0)
+        flags[c->plan.flag_count++] =
+            xarena_format(&c->arena, "%s%s", passed[k].prefix, setting->value);
+    }
+  }
+  c->plan.flags = flags;
+}
+
+static kdl_status read_threads(call *c) {
+  const char *text = cli_args_value(c->args, "jobs");
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  char *end = NULL;
+  unsigned long threads = text ? strtoul(text, &end, 10) : online > 0 ? (unsigned long)online : 1;
+  if (text && (*end || end == text || threads == 0 || threads > 256))
+    return kdl_fail(KDL_BAD_CALL, "--jobs: found '%s', expected a number from 1 to 256", text);
+  c->threads = (unsigned)threads;
+  return KDL_OK;
+}
+
+/* -MD and the like, as of compilers. */
+static kdl_status read_depfile(call *c) {
+  static const char *const details[] = {"MF", "MT", "MQ", "MP"};
+  const char *quoted = cli_args_value(c->args, "MQ");
+  const char *target = cli_args_value(c->args, "MT");
+  c->plan.depends = cli_args_has(c->args, "MD")    ? "-MD"
+                    : cli_args_has(c->args, "MMD") ? "-MMD"
+                                                   : NULL;
+  for (size_t i = 0; i < sizeof details / sizeof *details && !c->plan.depends; ++i) {
+    if (cli_args_has(c->args, details[i]))
+      return kdl_fail(KDL_BAD_CALL, "found -%s without -MD or -MMD, expected one of them",
+                      details[i]);
+  }
+  c->depfile = (cc_depfile){.path = cli_args_value(c->args, "MF"),
+                            .target = target   ? target
+                                      : quoted ? quoted
+                                               : cli_args_value(c->args, "output"),
+                            .is_quoted = !target,
+                            .has_phony = cli_args_has(c->args, "MP")};
+  return KDL_OK;
+}
+
+static kdl_status read_call(call *c) {
+  static const char *const levels[] = {"0", "1", "2", "3", "s", "z", "g", "fast"};
+  const char *emit = cli_args_value(c->args, "emit");
+  const char *level = NULL;
+  for (size_t cursor = 0, last = 0; !last;) { /* the last one counts */
+    const char *next = cli_args_next(c->args, "optimize", &cursor);
+    level = next ? next : level;
+    last = !next;
+  }
+  if (!cli_args_value(c->args, "output"))
+    return kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write");
+  if (emit && strcmp(emit, "bitcode") != 0 && strcmp(emit, "image") != 0)
+    return kdl_fail(KDL_BAD_CALL, "--emit: found '%s', expected image or bitcode", emit);
+  if (level && !KDL_TEXT_AMONG(kdl_text_of(level), levels))
+    return kdl_fail(KDL_BAD_CALL, "-O: found '%s', expected 0 to 3, s, z, g or fast", level);
+  c->plan.bitcode = emit && *emit == 'b';
+  c->plan.optimization = level ? level : "3";
+  c->plan.verbose = cli_args_has(c->args, "verbose");
+  c->plan.colour = cli_stream_has_colour(stderr);
+  KDL_TRY(cli_format_parse(cli_args_value(c->args, "format"), KDL_FORMAT_V1, &c->format));
+  KDL_TRY(read_threads(c));
+  KDL_TRY(read_depfile(c));
+  read_flags(c);
+  KDL_TRY(cc_sources_read(&c->arena, c->args, &c->sources, &c->source_count));
+  KDL_TRY(cc_targets_read(&c->arena, c->args, &c->targets, &c->target_count));
+  return cc_jobs_make(&c->arena, &c->plan, c->sources, c->source_count, c->targets, c->target_count,
+                      &c->jobs, &c->job_count);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Messages                                                                                     */
+
+static void warn_of_tools(const call *c) {
+  bool wants_ptxas = false;
+  bool wants_validator = false;
+  for (size_t i = 0; i < c->target_count && !c->plan.bitcode; ++i) {
+    wants_ptxas |= c->targets[i].family == CC_NVIDIA && !c->targets[i].is_virtual;
+    wants_validator |= c->targets[i].family == CC_SPIRV;
+  }
+  if (wants_ptxas && !c->plan.tools.ptxas)
+    cli_note(
+        "no ptxas was found: images for sm_ targets are PTX, which the driver compiles (KDL_PTXAS "
+        "names one)");
+  if (wants_validator && !c->plan.tools.spirv_val && c->plan.verbose)
+    cli_note("no spirv-val was found: SPIR-V is not validated (Debian: spirv-tools)");
+}
+
+static void warn_of_ptxas(const call *c) {
+  for (size_t i = 0; i < c->job_count; ++i) {
+    if (c->jobs[i].is_beyond_ptxas)
+      cli_note("%s: %s does not know it: the image is PTX, which the driver compiles",
+               c->jobs[i].label, c->plan.tools.ptxas);
+  }
+}
+
+static void describe_images(const call *c) {
+  for (size_t i = 0; i < c->job_count; ++i) {
+    const cc_job *job = &c->jobs[i];
+    if (job->status == KDL_OK)
+      cli_note("%s: %s, %zu bytes, %zu kernel%s", job->label, kdl_image_kind_name(job->kind),
+               job->image.length, job->kernels.count, job->kernels.count == 1 ? "" : "s");
+  }
+}
+
+/* What became of the targets; KDL_BAD_FILE where one failed. */
+static kdl_status sum_up(const call *c, size_t *out_good) {
+  size_t used = 0;
+  char names[512] = "";
+  *out_good = 0;
+  for (size_t i = 0; i < c->job_count; ++i) {
+    if (c->jobs[i].status == KDL_OK) {
+      ++*out_good;
+      continue;
+    }
+    int length =
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", c->jobs[i].label);
+    used = used + (size_t)length < sizeof names ? used + (size_t)length : sizeof names - 1;
+  }
+  if (*out_good == c->job_count)
+    return KDL_OK;
+  bool writes_rest = cli_args_has(c->args, "keep-going") && *out_good;
+  return kdl_fail(KDL_BAD_FILE, "%zu of %zu images failed: %s; %s", c->job_count - *out_good,
+                  c->job_count, names,
+                  writes_rest ? "the others were written"
+                  : *out_good ? "nothing was written (--keep-going writes the others)"
+                              : "nothing was written");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+static kdl_status build(call *c) {
+  const char *output = cli_args_value(c->args, "output");
+  size_t good = 0;
+  KDL_TRY(cc_build_run(c->jobs, c->job_count, c->threads));
+  cc_messages_print(c->jobs, c->job_count);
+  warn_of_ptxas(c);
+  if (sum_up(c, &good) == KDL_OK || (good && cli_args_has(c->args, "keep-going"))) {
+    KDL_TRY(cc_build_save(c->jobs, c->job_count, c->format, output));
+    if (c->plan.depends)
+      KDL_TRY(cc_depfile_write(&c->arena, c->jobs, c->job_count, &c->depfile, output));
+    if (c->plan.verbose)
+      describe_images(c);
+  }
+  return sum_up(c, &good);
+}
+
+static kdl_status run(call *c) {
+  bool keeps = cli_args_has(c->args, "save-temps");
+  KDL_TRY(read_call(c));
+  KDL_TRY(cc_folder_create(&c->arena, keeps ? cli_args_value(c->args, "output") : NULL,
+                           &c->plan.folder));
+  KDL_TRY(cc_toolchain_find(&c->arena, cli_args_value(c->args, "clang"), c->targets,
+                            c->target_count, &c->plan.tools));
+  warn_of_tools(c);
+  return build(c);
+}
+
+int cli_run_cc(const cli_args *args) {
+  call c = {.args = args};
+  int code = cli_finish(run(&c));
+  for (size_t i = 0; i < c.job_count; ++i)
+    kdl_arena_free(&c.jobs[i].arena);
+  own_folder_end();
+  kdl_arena_free(&c.arena);
+  if (cc_build_stopped()) { /* the parent process is to know */
+    signal(cc_build_stopped(), SIG_DFL);
+    raise(cc_build_stopped());
+  }
+  return code;
+}

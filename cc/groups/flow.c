@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/groups/flow.h"
+
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/memory.h"
+
+#include <llvm-c/DebugInfo.h>
+
+void *ld_flow_take(kdl_arena *arena, size_t count, size_t size) {
+  return memset(xarena_alloc(arena, count * size + 1), 0, count * size + 1);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Instructions                                                                                 */
+
+bool ld_flow_calls(LLVMValueRef instruction, LLVMValueRef function) {
+  return function && LLVMIsACallInst(instruction) && LLVMGetCalledValue(instruction) == function;
+}
+
+bool ld_flow_returns(const ld_block *block) {
+  return LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(block->ref)) == LLVMRet;
+}
+
+kdl_string ld_flow_name(LLVMValueRef value) {
+  kdl_string name;
+  name.data = LLVMGetValueName2(value, &name.length);
+  return name;
+}
+
+bool ld_flow_is_local(LLVMValueRef instruction) {
+  return LLVMIsACallInst(instruction) &&
+         kdl_text_starts(ld_flow_name(LLVMGetCalledValue(instruction)), "kdl.local.");
+}
+
+/* memory(none) */
+static bool touches_no_memory(LLVMValueRef function) {
+  LLVMAttributeRef attribute =
+      LLVMIsAFunction(function)
+          ? LLVMGetEnumAttributeAtIndex(function, LD_OF_FUNCTION,
+                                        LLVMGetEnumAttributeKindForName("memory", 6))
+          : NULL;
+  return attribute && LLVMGetEnumAttributeValue(attribute) == 0;
+}
+
+bool ld_flow_is_pure(LLVMValueRef instruction) {
+  switch (LLVMGetInstructionOpcode(instruction)) {
+  case LLVMCall:
+    return touches_no_memory(LLVMGetCalledValue(instruction)) || ld_flow_is_local(instruction);
+  case LLVMPHI:
+  case LLVMLoad:
+  case LLVMStore:
+  case LLVMAlloca:
+  case LLVMFence:
+  case LLVMAtomicCmpXchg:
+  case LLVMAtomicRMW:
+  case LLVMVAArg:
+    return false;
+  default:
+    return !LLVMIsATerminatorInst(instruction);
+  }
+}
+
+const char *ld_flow_line(const ld_flow *flow, LLVMValueRef instruction) {
+  LLVMValueRef found = instruction;
+  while (found && LLVMGetDebugLocLine(found) == 0)
+    found = LLVMGetPreviousInstruction(found);
+  for (LLVMValueRef i = instruction; !found && i; i = LLVMGetNextInstruction(i))
+    found = LLVMGetDebugLocLine(i) ? i : NULL;
+  if (!found)
+    return xarena_format(flow->arena, "kernel %s", flow->kernel->name);
+  unsigned length = 0;
+  const char *file = LLVMGetDebugLocFilename(found, &length);
+  return xarena_format(flow->arena, "%.*s:%u:%u", (int)length, file, LLVMGetDebugLocLine(found),
+                       LLVMGetDebugLocColumn(found));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Variables                                                                                    */
+
+uint32_t ld_flow_block_of(const ld_flow *flow, LLVMValueRef instruction) {
+  uint32_t number = 0;
+  ld_map_get(&flow->block_numbers, LLVMGetInstructionParent(instruction), &number);
+  return number;
+}
+
+ld_variable *ld_flow_variable(const ld_flow *flow, LLVMValueRef value) {
+  uint32_t number;
+  return ld_map_get(&flow->variable_numbers, value, &number) ? &flow->variables[number] : NULL;
+}
+
+static ld_variable *simple_variable(const ld_flow *flow, LLVMValueRef pointer) {
+  ld_variable *v = ld_flow_variable(flow, pointer);
+  return v && v->is_simple ? v : NULL;
+}
+
+ld_variable *ld_flow_loaded(const ld_flow *flow, LLVMValueRef instruction) {
+  return LLVMIsALoadInst(instruction) ? simple_variable(flow, LLVMGetOperand(instruction, 0))
+                                      : NULL;
+}
+
+ld_variable *ld_flow_stored(const ld_flow *flow, LLVMValueRef instruction) {
+  return LLVMIsAStoreInst(instruction) ? simple_variable(flow, LLVMGetOperand(instruction, 1))
+                                       : NULL;
+}
+
+static void read_uses(ld_variable *v) {
+  v->is_simple = true;
+  for (LLVMUseRef use = LLVMGetFirstUse(v->alloca); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    bool loads = LLVMIsALoadInst(user) && LLVMTypeOf(user) == v->type && !LLVMGetVolatile(user) &&
+                 LLVMGetOrdering(user) == LLVMAtomicOrderingNotAtomic;
+    bool stores = LLVMIsAStoreInst(user) && LLVMGetOperand(user, 1) == v->alloca &&
+                  LLVMGetOperand(user, 0) != v->alloca &&
+                  LLVMTypeOf(LLVMGetOperand(user, 0)) == v->type && !LLVMGetVolatile(user) &&
+                  LLVMGetOrdering(user) == LLVMAtomicOrderingNotAtomic;
+    if (!loads && !stores)
+      v->is_simple = false;
+    if (stores)
+      v->only_store = v->store_count++ ? NULL : user;
+  }
+}
+
+static kdl_status read_variables(ld_flow *flow) {
+  LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(flow->function);
+  size_t count = 0;
+  for (uint32_t b = 0; b < flow->block_count; ++b) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].ref); i;
+         i = LLVMGetNextInstruction(i)) {
+      if (!LLVMIsAAllocaInst(i))
+        continue;
+      if (flow->blocks[b].ref != entry || !LLVMIsConstant(LLVMGetOperand(i, 0)))
+        return kdl_fail(KDL_BAD_FILE,
+                        "%s: kernel %s waits for its group (__gpu_sync_threads), and has an array "
+                        "of variable length here, which it cannot have on the CPU",
+                        ld_flow_line(flow, i), flow->kernel->name);
+      ++count;
+    }
+  }
+  flow->variables = ld_flow_take(flow->arena, count, sizeof *flow->variables);
+  for (LLVMValueRef i = LLVMGetFirstInstruction(entry); i; i = LLVMGetNextInstruction(i)) {
+    if (!LLVMIsAAllocaInst(i))
+      continue;
+    ld_variable *v = &flow->variables[flow->variable_count];
+    ld_map_set(&flow->variable_numbers, i, flow->variable_count++);
+    v->alloca = i;
+    v->type = LLVMGetAllocatedType(i);
+    LLVMValueRef length = LLVMGetOperand(i, 0);
+    if (LLVMConstIntGetZExtValue(length) != 1)
+      v->type = LLVMArrayType2(v->type, LLVMConstIntGetZExtValue(length));
+    read_uses(v);
+  }
+  return KDL_OK;
+}
+
+LLVMValueRef ld_flow_only_value(LLVMValueRef load) {
+  LLVMValueRef place = LLVMGetOperand(load, 0), found = NULL;
+  if (!LLVMIsAAllocaInst(place))
+    return NULL;
+  for (LLVMUseRef use = LLVMGetFirstUse(place); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (LLVMIsALoadInst(user))
+      continue;
+    if (found || !LLVMIsAStoreInst(user) || LLVMGetOperand(user, 1) != place)
+      return NULL;
+    found = LLVMGetOperand(user, 0);
+  }
+  return found;
+}
+
+LLVMValueRef ld_flow_root(LLVMValueRef pointer) {
+  enum { deepest = 32 };
+  for (int depth = 0; depth < deepest; ++depth) {
+    LLVMValueRef held = LLVMIsALoadInst(pointer) ? ld_flow_only_value(pointer) : NULL;
+    if (LLVMIsAGetElementPtrInst(pointer))
+      pointer = LLVMGetOperand(pointer, 0);
+    else if (held)
+      pointer = held;
+    else
+      break;
+  }
+  return pointer;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Blocks                                                                                       */
+
+static void add_once(uint32_t *list, uint32_t *count, uint32_t number) {
+  for (uint32_t i = 0; i < *count; ++i) {
+    if (list[i] == number)
+      return;
+  }
+  list[(*count)++] = number;
+}
+
+static kdl_status read_blocks(ld_flow *flow) {
+  uint32_t count = LLVMCountBasicBlocks(flow->function);
+  flow->blocks = ld_flow_take(flow->arena, count, sizeof *flow->blocks);
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;
+       b = LLVMGetNextBasicBlock(b)) {
+    ld_map_set(&flow->block_numbers, b, flow->block_count);
+    flow->blocks[flow->block_count++].ref = b;
+  }
+  uint32_t *before = ld_flow_take(flow->arena, count, sizeof *before);
+  for (uint32_t b = 0; b < count; ++b) {
+    ld_block *block = &flow->blocks[b];
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ref);
+    unsigned successors = LLVMGetNumSuccessors(end);
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(end);
+    if (opcode != LLVMBr && opcode != LLVMSwitch && opcode != LLVMRet && opcode != LLVMUnreachable)
+      return kdl_fail(KDL_BAD_FILE,
+                      "%s: kernel %s waits for its group (__gpu_sync_threads), and jumps here to a "
+                      "computed label, which it cannot on the CPU",
+                      ld_flow_line(flow, end), flow->kernel->name);
+    block->next = ld_flow_take(flow->arena, successors, sizeof *block->next);
+    for (unsigned i = 0; i < successors; ++i) {
+      uint32_t number = 0;
+      ld_map_get(&flow->block_numbers, LLVMGetSuccessor(end, i), &number);
+      add_once(block->next, &block->next_count, number);
+    }
+    if (block->next_count > 1)
+      block->decides = LLVMGetOperand(end, 0);
+    for (uint32_t i = 0; i < block->next_count; ++i)
+      ++before[block->next[i]];
+    block->is_barrier = ld_flow_calls(LLVMGetFirstInstruction(block->ref), flow->barrier);
+  }
+  for (uint32_t b = 0; b < count; ++b)
+    flow->blocks[b].before = ld_flow_take(flow->arena, before[b], sizeof *before);
+  for (uint32_t b = 0; b < count; ++b) {
+    for (uint32_t i = 0; i < flow->blocks[b].next_count; ++i) {
+      ld_block *next = &flow->blocks[flow->blocks[b].next[i]];
+      next->before[next->before_count++] = b;
+    }
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Joins                                                                                        */
+
+/* By their order backwards from the end: Cooper, Harvey and Kennedy's algorithm. The end is a node
+ * of its own, behind all others, to which blocks without a way out lead too. */
+typedef struct {
+  uint32_t *order;  /* blocks, the end's side last */
+  uint32_t *number; /* by block: its place in the order */
+  uint32_t count;
+} joins;
+
+static void visit(const ld_flow *flow, joins *j, uint32_t block, uint32_t *stack) {
+  uint32_t depth = 0;
+  if (j->number[block])
+    return;
+  uint32_t *at = stack + flow->block_count; /* which predecessor is next, by depth */
+  stack[depth] = block;
+  at[depth] = 0;
+  j->number[block] = 1;
+  for (;;) {
+    const ld_block *b = &flow->blocks[stack[depth]];
+    if (at[depth] < b->before_count) {
+      uint32_t before = b->before[at[depth]++];
+      if (j->number[before])
+        continue;
+      j->number[before] = 1;
+      stack[++depth] = before;
+      at[depth] = 0;
+      continue;
+    }
+    j->order[j->count++] = stack[depth];
+    if (depth-- == 0)
+      return;
+  }
+}
+
+static uint32_t common(const ld_flow *flow, const joins *j, uint32_t a, uint32_t b) {
+  while (a != b) {
+    if (a == LD_FLOW_END || b == LD_FLOW_END)
+      return LD_FLOW_END;
+    if (j->number[a] < j->number[b])
+      a = flow->blocks[a].join;
+    else
+      b = flow->blocks[b].join;
+  }
+  return a;
+}
+
+static void find_joins(ld_flow *flow) {
+  joins j = {.order = ld_flow_take(flow->arena, flow->block_count, sizeof(uint32_t)),
+             .number = ld_flow_take(flow->arena, flow->block_count, sizeof(uint32_t))};
+  uint32_t *stack = ld_flow_take(flow->arena, 2 * (size_t)flow->block_count, sizeof(uint32_t));
+  bool *ends = ld_flow_take(flow->arena, flow->block_count, sizeof(bool));
+  for (uint32_t b = 0; b < flow->block_count; ++b) {
+    ends[b] = flow->blocks[b].next_count == 0;
+    if (ends[b])
+      visit(flow, &j, b, stack);
+  }
+  for (uint32_t b = 0; b < flow->block_count; ++b) {
+    if (!j.number[b]) { /* no way out */
+      ends[b] = true;
+      visit(flow, &j, b, stack);
+    }
+  }
+  bool *known = ld_flow_take(flow->arena, flow->block_count, sizeof(bool));
+  for (uint32_t i = 0; i < j.count; ++i)
+    j.number[j.order[i]] = i;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t i = j.count; i-- > 0;) {
+      ld_block *block = &flow->blocks[j.order[i]];
+      bool has = ends[j.order[i]];
+      uint32_t join = LD_FLOW_END;
+      for (uint32_t k = 0; k < block->next_count; ++k) {
+        if (!known[block->next[k]])
+          continue;
+        join = has ? common(flow, &j, join, block->next[k]) : block->next[k];
+        has = true;
+      }
+      if (has && (!known[j.order[i]] || block->join != join)) {
+        known[j.order[i]] = changed = true;
+        block->join = join;
+      }
+    }
+  }
+}
+
+static void find_decided(ld_flow *flow) {
+  uint32_t *stack = ld_flow_take(flow->arena, flow->block_count, sizeof *stack);
+  for (uint32_t b = 0; b < flow->block_count; ++b) {
+    ld_block *block = &flow->blocks[b];
+    if (!block->decides)
+      continue;
+    block->decided = ld_flow_take(flow->arena, flow->block_count, sizeof(bool));
+    uint32_t depth = 0;
+    stack[depth++] = b;
+    while (depth) {
+      const ld_block *from = &flow->blocks[stack[--depth]];
+      for (uint32_t i = 0; i < from->next_count; ++i) {
+        uint32_t to = from->next[i];
+        if (to == block->join || block->decided[to])
+          continue;
+        block->decided[to] = true;
+        block->decides_barrier |= flow->blocks[to].is_barrier;
+        stack[depth++] = to;
+      }
+    }
+  }
+}
+
+void ld_flow_mark_behind(const ld_flow *flow, uint32_t block, uint32_t mark, uint32_t *marks) {
+  uint32_t *stack = ld_flow_take(flow->arena, flow->block_count, sizeof *stack), depth = 0;
+  stack[depth++] = block;
+  while (depth) {
+    const ld_block *from = &flow->blocks[stack[--depth]];
+    for (uint32_t i = 0; i < from->next_count && !from->is_shared; ++i) {
+      uint32_t to = from->next[i];
+      if (flow->blocks[to].region != from->region || marks[to])
+        continue;
+      marks[to] = mark;
+      stack[depth++] = to;
+    }
+  }
+}
+
+void ld_flow_find_before_barrier(const ld_flow *flow, uint32_t block, bool *out_set) {
+  uint32_t *stack = ld_flow_take(flow->arena, flow->block_count, sizeof *stack), depth = 0;
+  uint32_t join = flow->blocks[block].join;
+  stack[depth++] = block;
+  while (depth) {
+    const ld_block *from = &flow->blocks[stack[--depth]];
+    for (uint32_t i = 0; i < from->next_count; ++i) {
+      uint32_t to = from->next[i];
+      if (to == join || out_set[to] || flow->blocks[to].is_barrier)
+        continue;
+      out_set[to] = true;
+      stack[depth++] = to;
+    }
+  }
+}
+
+kdl_status ld_flow_read(ld_flow *flow) {
+  KDL_TRY(read_blocks(flow));
+  KDL_TRY(read_variables(flow));
+  find_joins(flow);
+  find_decided(flow);
+  return KDL_OK;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/groups/flow.h"
+#include "support/base/error.h"
+
+#include <llvm-c/Analysis.h>
+
+#include <string.h>
+
+static bool has_one_item(const ld_groups_kernel *kernel) {
+  return kernel->block[0] == 1 && kernel->block[1] == 1 && kernel->block[2] == 1;
+}
+
+static kdl_status make_group(ld_flow *flow) {
+  ld_group_memory *memory = NULL;
+  size_t count = 0;
+  KDL_TRY(ld_groups_simplify(flow, &memory, &count));
+  KDL_TRY(ld_flow_read(flow));
+  ld_flow_find_varying(flow);
+  ld_flow_find_regions(flow);
+  ld_flow_find_places(flow);
+  KDL_TRY(ld_flow_write_loops(flow));
+  ld_groups_relax(flow);
+  ld_groups_restore(flow, memory, count);
+  return KDL_OK;
+}
+
+/* There is nothing to wait for, and what is atomic in group memory need not be. */
+static kdl_status make_alone(ld_flow *flow) {
+  ld_group_memory *memory = NULL;
+  size_t count = 0;
+  KDL_TRY(ld_groups_hide(flow, &memory, &count));
+  ld_groups_relax(flow);
+  ld_groups_restore(flow, memory, count);
+  return KDL_OK;
+}
+
+static kdl_status make_kernel(kdl_arena *arena, LLVMModuleRef module,
+                              const ld_groups_kernel *kernel) {
+  ld_flow flow = {.arena = arena,
+                  .context = LLVMGetModuleContext(module),
+                  .module = module,
+                  .kernel = kernel,
+                  .function = LLVMGetNamedFunction(module, kernel->name),
+                  .thread = LLVMGetNamedFunction(module, LD_GROUPS_THREAD),
+                  .barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER),
+                  .block_numbers = {.arena = arena},
+                  .variable_numbers = {.arena = arena},
+                  .varying = {.arena = arena},
+                  .hoisted = {.arena = arena}};
+  if (!flow.function || LLVMIsDeclaration(flow.function))
+    return kdl_fail(KDL_BAD_FILE, "--kernel: found no function '%s', expected one", kernel->name);
+  return has_one_item(kernel) ? make_alone(&flow) : make_group(&flow);
+}
+
+/* What was inlined everywhere is not needed any more. Functions that wait and that no kernel calls
+ * do not run. */
+static void drop_unused(LLVMModuleRef module) {
+  LLVMValueRef barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER);
+  for (LLVMUseRef use; barrier && (use = LLVMGetFirstUse(barrier));)
+    LLVMInstructionEraseFromParent(LLVMGetUser(use));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
+      next = LLVMGetNextFunction(f);
+      bool is_hidden = LLVMGetLinkage(f) == LLVMInternalLinkage || LLVMIsDeclaration(f);
+      if (!is_hidden || LLVMGetFirstUse(f))
+        continue;
+      LLVMDeleteFunction(f);
+      changed = true;
+    }
+  }
+}
+
+kdl_status ld_groups_make(LLVMModuleRef module, const ld_groups_kernel *kernels, size_t count) {
+  kdl_arena arena = {.blocks = NULL};
+  kdl_status status = ld_groups_inline(&arena, module, kernels, count);
+  for (size_t i = 0; i < count && status == KDL_OK; ++i)
+    status = make_kernel(&arena, module, &kernels[i]);
+  kdl_arena_free(&arena);
+  if (status != KDL_OK)
+    return status;
+  drop_unused(module);
+  char *problem = NULL;
+  if (LLVMVerifyModule(module, LLVMReturnStatusAction, &problem))
+    status = kdl_fail(KDL_BAD_FILE, "broken by the loops over work-items: %.*s",
+                      (int)strcspn(problem, "\n"), problem);
+  LLVMDisposeMessage(problem);
+  return status;
+}

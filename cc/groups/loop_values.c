@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/groups/loops.h"
+
+static uint32_t number_of(const ld_loops *loops, const ld_variable *variable) {
+  return (uint32_t)(variable - loops->flow->variables);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Variables of work-items                                                                      */
+
+/* As memory has it: single bits are bytes there. */
+static LLVMTypeRef stored_type(const ld_loops *loops, LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 1 ? loops->i8
+                                                                                        : type;
+}
+
+static uint64_t stride_of(const ld_loops *loops, const ld_variable *variable) {
+  uint64_t size = LLVMABISizeOfType(loops->layout, stored_type(loops, variable->type));
+  uint64_t align = variable->is_simple
+                       ? LLVMABIAlignmentOfType(loops->layout, stored_type(loops, variable->type))
+                       : LLVMGetAlignment(variable->alloca);
+  return (size + align - 1) / align * align;
+}
+
+uint64_t ld_loops_bytes_per_item(const ld_loops *loops) {
+  const ld_flow *flow = loops->flow;
+  uint64_t sum = 0;
+  for (uint32_t v = 0; v < flow->variable_count; ++v)
+    sum += flow->variables[v].place == LD_PLACE_ITEM ? stride_of(loops, &flow->variables[v]) : 0;
+  return sum;
+}
+
+void ld_loops_allocate(ld_loops *loops) {
+  ld_flow *flow = loops->flow;
+  for (uint32_t v = 0; v < flow->variable_count; ++v) {
+    ld_variable *variable = &flow->variables[v];
+    if (variable->place != LD_PLACE_ITEM)
+      continue;
+    uint64_t stride = stride_of(loops, variable);
+    unsigned align = LLVMGetAlignment(variable->alloca);
+    LLVMValueRef bytes =
+        LLVMBuildMul(loops->builder, loops->count, LLVMConstInt(loops->i64, stride, false), "");
+    if (LLVMIsConstant(loops->count))
+      variable->memory = LLVMBuildAlloca(
+          loops->builder, LLVMArrayType2(loops->i8, LLVMConstIntGetZExtValue(bytes)), "kdl.items");
+    else
+      variable->memory = LLVMBuildArrayAlloca(loops->builder, loops->i8, bytes, "kdl.items");
+    LLVMSetAlignment(variable->memory, align > 64 ? align : 64);
+  }
+}
+
+/* The address of this work-item's own, in the body of a region's loop. */
+static LLVMValueRef own_memory(ld_loops *loops, ld_loop *loop, uint32_t number) {
+  const ld_variable *variable = &loops->flow->variables[number];
+  if (!loop->own[number]) {
+    LLVMPositionBuilderBefore(loops->builder, loop->body_end);
+    LLVMValueRef offset =
+        LLVMBuildNUWMul(loops->builder, loop->index,
+                        LLVMConstInt(loops->i64, stride_of(loops, variable), false), "");
+    loop->own[number] =
+        LLVMBuildInBoundsGEP2(loops->builder, loops->i8, variable->memory, &offset, 1, "");
+  }
+  return loop->own[number];
+}
+
+/* A whole load or store of a variable of work-items. */
+static void rewrite_access(ld_loops *loops, LLVMValueRef instruction, const ld_variable *variable,
+                           LLVMValueRef pointer) {
+  LLVMTypeRef type = stored_type(loops, variable->type);
+  unsigned align = LLVMABIAlignmentOfType(loops->layout, type);
+  bool is_load = LLVMIsALoadInst(instruction);
+  LLVMSetOperand(instruction, is_load ? 0 : 1, pointer);
+  LLVMSetAlignment(instruction, align);
+  if (type == variable->type)
+    return;
+  LLVMPositionBuilderBefore(loops->builder, instruction);
+  LLVMValueRef made;
+  if (is_load) {
+    made = LLVMBuildLoad2(loops->builder, type, pointer, "");
+    LLVMSetAlignment(made, align);
+    made = LLVMBuildTrunc(loops->builder, made, variable->type, "");
+    LLVMReplaceAllUsesWith(instruction, made);
+  } else {
+    made = LLVMBuildZExt(loops->builder, LLVMGetOperand(instruction, 0), type, "");
+    made = LLVMBuildStore(loops->builder, made, pointer);
+    LLVMSetAlignment(made, align);
+  }
+  LLVMInstructionEraseFromParent(instruction);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Variables of the group                                                                       */
+
+static LLVMValueRef value_at_start(ld_loops *loops, ld_loop *loop, uint32_t number) {
+  if (!loop->start[number]) {
+    const ld_variable *variable = &loops->flow->variables[number];
+    LLVMPositionBuilderAtEnd(loops->builder, loop->before);
+    loop->start[number] = LLVMBuildLoad2(loops->builder, variable->type, variable->alloca, "");
+  }
+  return loop->start[number];
+}
+
+static LLVMValueRef value_now(ld_loops *loops, ld_loop *loop, uint32_t number) {
+  return loop->now[number] ? loop->now[number] : value_at_start(loops, loop, number);
+}
+
+static void replace_group_loads(ld_loops *loops, ld_loop *loop, LLVMBasicBlockRef block) {
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
+    next = LLVMGetNextInstruction(i);
+    ld_variable *loaded = ld_flow_loaded(loops->flow, i);
+    if (!loaded || loaded->place != LD_PLACE_GROUP)
+      continue;
+    LLVMReplaceAllUsesWith(i, value_now(loops, loop, number_of(loops, loaded)));
+    LLVMInstructionEraseFromParent(i);
+  }
+}
+
+static ld_kept *find_kept(const ld_loops *loops, LLVMValueRef value) {
+  ld_kept *kept = loops->kept;
+  while (kept && kept->value != value)
+    kept = kept->next;
+  return kept;
+}
+
+static void hoist_block(ld_loops *loops, ld_loop *loop, LLVMBasicBlockRef block) {
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
+    next = LLVMGetNextInstruction(i);
+    ld_variable *loaded = ld_flow_loaded(loops->flow, i);
+    ld_variable *stored = ld_flow_stored(loops->flow, i);
+    if (loaded && loaded->place == LD_PLACE_GROUP) {
+      LLVMReplaceAllUsesWith(i, value_now(loops, loop, number_of(loops, loaded)));
+      LLVMInstructionEraseFromParent(i);
+    } else if (stored && stored->place == LD_PLACE_GROUP) {
+      loop->now[number_of(loops, stored)] = LLVMGetOperand(i, 0);
+      LLVMInstructionEraseFromParent(i);
+    } else if (ld_flow_can_hoist(loops->flow, i)) {
+      LLVMInstructionRemoveFromParent(i);
+      LLVMPositionBuilderAtEnd(loops->builder, loop->before);
+      LLVMInsertIntoBuilder(loops->builder, i);
+      const ld_kept *kept = find_kept(loops, i);
+      if (kept)
+        LLVMBuildStore(loops->builder, i, kept->place);
+    }
+  }
+}
+
+/* Behind which of the blocks that are always run another one comes: 0 for none, else its place + 1.
+ */
+static uint32_t *find_turns(const ld_loops *loops, const ld_region *region) {
+  const ld_flow *flow = loops->flow;
+  uint32_t *turns = ld_flow_take(flow->arena, flow->block_count, sizeof *turns);
+  for (uint32_t k = 0; k < region->always_count; ++k)
+    turns[region->always[k]] = k + 1;
+  for (uint32_t k = 0; k < region->always_count; ++k)
+    ld_flow_mark_behind(flow, region->always[k], k + 1, turns);
+  return turns;
+}
+
+static void hoist(ld_loops *loops, ld_loop *loop, const ld_region *region) {
+  const ld_flow *flow = loops->flow;
+  const uint32_t *turns = find_turns(loops, region);
+  for (uint32_t turn = 0; turn <= region->always_count; ++turn) {
+    if (turn)
+      hoist_block(loops, loop, flow->blocks[region->always[turn - 1]].ref);
+    for (uint32_t k = 0; k < region->block_count; ++k) {
+      uint32_t b = region->blocks[k];
+      if (turns[b] == turn && (turn == 0 || b != region->always[turn - 1]))
+        replace_group_loads(loops, loop, flow->blocks[b].ref);
+    }
+  }
+}
+
+static void keep_group_values(ld_loops *loops, ld_loop *loop) {
+  LLVMPositionBuilderAtEnd(loops->builder, loop->before);
+  for (uint32_t v = 0; v < loops->flow->variable_count; ++v) {
+    if (loop->now[v])
+      LLVMBuildStore(loops->builder, loop->now[v], loops->flow->variables[v].alloca);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Values computed again                                                                        */
+
+static LLVMValueRef use_kept(ld_loops *loops, ld_loop *loop, LLVMValueRef value) {
+  const ld_flow *flow = loops->flow;
+  ld_kept *kept = find_kept(loops, value);
+  if (!kept) {
+    kept = ld_flow_take(flow->arena, 1, sizeof *kept);
+    LLVMPositionBuilderBefore(loops->builder, LLVMGetFirstInstruction(loops->entry));
+    *kept = (ld_kept){.value = value,
+                      .place = LLVMBuildAlloca(loops->builder, LLVMTypeOf(value), ""),
+                      .at = ld_flow_take(flow->arena, flow->region_count, sizeof *kept->at),
+                      .next = loops->kept};
+    loops->kept = kept;
+  }
+  LLVMValueRef *at = &kept->at[loop - loops->loops];
+  if (!*at) {
+    LLVMPositionBuilderAtEnd(loops->builder, loop->before);
+    *at = LLVMBuildLoad2(loops->builder, LLVMTypeOf(value), kept->place, "");
+  }
+  return *at;
+}
+
+static LLVMValueRef remake(ld_loops *loops, ld_loop *loop, LLVMValueRef value);
+
+static LLVMValueRef remake_variable(ld_loops *loops, ld_loop *loop, const ld_variable *variable) {
+  uint32_t number = number_of(loops, variable);
+  if (variable->place == LD_PLACE_GROUP)
+    return value_at_start(loops, loop, number);
+  if (!loop->remade[number])
+    loop->remade[number] = remake(loops, loop, LLVMGetOperand(variable->only_store, 0));
+  return loop->remade[number];
+}
+
+static LLVMValueRef remake(ld_loops *loops, ld_loop *loop, LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value))
+    return value;
+  if (ld_flow_calls(value, loops->flow->thread))
+    return loop->thread[LLVMConstIntGetZExtValue(LLVMGetOperand(value, 0)) % 3];
+  const ld_variable *loaded = ld_flow_loaded(loops->flow, value);
+  if (loaded)
+    return remake_variable(loops, loop, loaded);
+  if (ld_flow_can_hoist(loops->flow, value))
+    return use_kept(loops, loop, value);
+  unsigned count = (unsigned)LLVMGetNumOperands(value);
+  LLVMValueRef clone = LLVMInstructionClone(value);
+  for (unsigned i = 0; i < count; ++i)
+    LLVMSetOperand(clone, i, remake(loops, loop, LLVMGetOperand(value, i)));
+  LLVMPositionBuilderBefore(loops->builder, loop->body_end);
+  LLVMInsertIntoBuilder(loops->builder, clone);
+  return clone;
+}
+
+/* Whether a load is one of those that places.c leaves to this. */
+static const ld_variable *remade_variable(const ld_flow *flow, LLVMValueRef load) {
+  const ld_variable *variable = ld_flow_loaded(flow, load);
+  if (!variable || variable->place == LD_PLACE_GROUP || variable->remaking <= 0)
+    return NULL;
+  uint32_t here = flow->blocks[ld_flow_block_of(flow, load)].region;
+  uint32_t there = flow->blocks[ld_flow_block_of(flow, variable->only_store)].region;
+  return here != there ? variable : NULL;
+}
+
+static void each_load(ld_loops *loops, void (*visit)(ld_loops *loops, ld_loop *loop,
+                                                     LLVMValueRef load, const ld_variable *)) {
+  const ld_flow *flow = loops->flow;
+  for (uint32_t b = 0; b < flow->block_count; ++b) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].ref), next; i; i = next) {
+      next = LLVMGetNextInstruction(i);
+      const ld_variable *variable = remade_variable(flow, i);
+      if (variable)
+        visit(loops, &loops->loops[flow->blocks[b].region], i, variable);
+    }
+  }
+}
+
+static void make_again(ld_loops *loops, ld_loop *loop, LLVMValueRef load,
+                       const ld_variable *variable) {
+  (void)load;
+  remake_variable(loops, loop, variable);
+}
+
+static void use_remade(ld_loops *loops, ld_loop *loop, LLVMValueRef load,
+                       const ld_variable *variable) {
+  LLVMReplaceAllUsesWith(load, loop->remade[number_of(loops, variable)]);
+  LLVMInstructionEraseFromParent(load);
+}
+
+/* All are made before one is used: they are made from the function as it was. */
+void ld_loops_remake(ld_loops *loops) {
+  each_load(loops, make_again);
+  each_load(loops, use_remade);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* A region                                                                                     */
+
+static void replace_thread(ld_loops *loops, ld_loop *loop, LLVMValueRef call) {
+  LLVMValueRef direction = LLVMGetOperand(call, 0);
+  LLVMValueRef value = LLVMConstInt(loops->i32, 0, false);
+  LLVMPositionBuilderBefore(loops->builder, call);
+  for (unsigned d = 0; d < 3; ++d) {
+    LLVMValueRef is =
+        LLVMBuildICmp(loops->builder, LLVMIntEQ, direction, LLVMConstInt(loops->i32, d, false), "");
+    value = LLVMIsConstant(is) ? (LLVMConstIntGetZExtValue(is) ? loop->thread[d] : value)
+                               : LLVMBuildSelect(loops->builder, is, loop->thread[d], value, "");
+  }
+  LLVMReplaceAllUsesWith(call, value);
+  LLVMInstructionEraseFromParent(call);
+}
+
+static void replace_addresses(ld_loops *loops, ld_loop *loop, LLVMValueRef instruction) {
+  for (int k = 0; k < LLVMGetNumOperands(instruction); ++k) {
+    const ld_variable *variable =
+        ld_flow_variable(loops->flow, LLVMGetOperand(instruction, (unsigned)k));
+    if (variable && variable->place == LD_PLACE_ITEM)
+      LLVMSetOperand(instruction, (unsigned)k, own_memory(loops, loop, number_of(loops, variable)));
+  }
+}
+
+/* Accesses that a loop over work-items may do in any order: those of different ones are of
+ * different places, or of none that the other writes before the next barrier. */
+static void mark_access(ld_loops *loops, LLVMValueRef instruction) {
+  bool is_load = LLVMIsALoadInst(instruction), is_store = LLVMIsAStoreInst(instruction);
+  if (!is_load && !is_store)
+    return;
+  LLVMValueRef pointer = LLVMGetOperand(instruction, is_load ? 0 : 1);
+  while (LLVMIsAGetElementPtrInst(pointer))
+    pointer = LLVMGetOperand(pointer, 0);
+  if (LLVMIsAAllocaInst(pointer) && ld_flow_variable(loops->flow, pointer))
+    return; /* one for all runs of the loop's body */
+  LLVMSetMetadata(instruction, LLVMGetMDKindIDInContext(loops->context, "llvm.access.group", 17),
+                  loops->access_group);
+}
+
+void ld_loops_place(ld_loops *loops, uint32_t number) {
+  const ld_flow *flow = loops->flow;
+  const ld_region *region = &flow->regions[number];
+  ld_loop *loop = &loops->loops[number];
+  hoist(loops, loop, region);
+  for (uint32_t k = 0; k < region->block_count; ++k) {
+    LLVMBasicBlockRef block = flow->blocks[region->blocks[k]].ref;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
+      next = LLVMGetNextInstruction(i);
+      const ld_variable *loaded = ld_flow_loaded(flow, i), *stored = ld_flow_stored(flow, i);
+      const ld_variable *whole = loaded ? loaded : stored;
+      if (whole && whole->place == LD_PLACE_ITEM)
+        rewrite_access(loops, i, whole, own_memory(loops, loop, number_of(loops, whole)));
+      else if (ld_flow_calls(i, flow->thread))
+        replace_thread(loops, loop, i);
+      else
+        replace_addresses(loops, loop, i);
+    }
+  }
+  keep_group_values(loops, loop);
+}
+
+void ld_loops_mark(ld_loops *loops, uint32_t number) {
+  const ld_region *region = &loops->flow->regions[number];
+  for (uint32_t k = 0; k < region->block_count; ++k) {
+    LLVMBasicBlockRef block = loops->flow->blocks[region->blocks[k]].ref;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
+      mark_access(loops, i);
+  }
+}

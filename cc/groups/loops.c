@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The function for a group. Each region becomes
+ *
+ *     before:   what is the same for all work-items
+ *     loop:     over z, y and x, with the region's blocks as they were inside
+ *     after:    the branch to the next region, which all work-items take together
+ */
+#include "cc/groups/loops.h"
+
+#include "support/base/error.h"
+#include "tools/common/memory.h"
+
+#include <kdl/host_abi.h>
+
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/IRReader.h>
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { most_on_stack = 256 << 10 };
+
+LLVMValueRef ld_loops_word(const ld_loops *loops, uint64_t value) {
+  return LLVMConstInt(loops->i32, value, false);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The beginning                                                                                */
+
+LLVMValueRef ld_loops_load_field(ld_loops *loops, LLVMTypeRef type, size_t offset, unsigned align) {
+  LLVMValueRef index = LLVMConstInt(loops->i64, offset, false);
+  LLVMValueRef at = LLVMBuildInBoundsGEP2(loops->builder, loops->i8,
+                                          LLVMGetParam(loops->flow->function, 0), &index, 1, "");
+  LLVMValueRef value = LLVMBuildLoad2(loops->builder, type, at, "");
+  LLVMSetAlignment(value, align);
+  return value;
+}
+
+static void move_variables(ld_loops *loops) {
+  LLVMBasicBlockRef old = loops->flow->blocks[0].ref;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(old), next; i; i = next) {
+    next = LLVMGetNextInstruction(i);
+    if (!LLVMIsAAllocaInst(i))
+      continue;
+    LLVMInstructionRemoveFromParent(i);
+    LLVMInsertIntoBuilder(loops->builder, i);
+  }
+}
+
+static void begin(ld_loops *loops) {
+  const ld_flow *flow = loops->flow;
+  const uint32_t *block = flow->kernel->block;
+  loops->entry = LLVMInsertBasicBlockInContext(loops->context, flow->blocks[0].ref, "kdl.begin");
+  LLVMPositionBuilderAtEnd(loops->builder, loops->entry);
+  move_variables(loops);
+  for (unsigned d = 0; d < 3; ++d)
+    loops->extent[d] =
+        block[0] ? ld_loops_word(loops, block[d])
+                 : ld_loops_load_field(loops, loops->i32,
+                                       offsetof(kdl_host_group, block) + 4 * (size_t)d, 4);
+  loops->count = LLVMConstInt(loops->i64, 1, false);
+  for (unsigned d = 0; d < 3; ++d)
+    loops->count =
+        LLVMBuildNUWMul(loops->builder, loops->count,
+                        LLVMBuildZExt(loops->builder, loops->extent[d], loops->i64, ""), "");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The blocks of a loop                                                                         */
+
+LLVMBasicBlockRef ld_loops_add_block(const ld_loops *loops, const char *name) {
+  return LLVMAppendBasicBlockInContext(loops->context, loops->flow->function, name);
+}
+
+static LLVMValueRef text(const ld_loops *loops, const char *words) {
+  return LLVMMetadataAsValue(loops->context,
+                             LLVMMDStringInContext2(loops->context, words, strlen(words)));
+}
+
+static LLVMMetadataRef node(const ld_loops *loops, LLVMMetadataRef *items, size_t count) {
+  return LLVMMDNodeInContext2(loops->context, items, count);
+}
+
+/* The accesses of the loop's body may be done in any order. The loop over a row, which is the
+ * innermost, is kept whole for the vectoriser: LLVM would unroll a short one first, and make
+ * vectors of the loop around it, whose work-items are a row apart. */
+static void mark_loop(const ld_loops *loops, LLVMValueRef branch, bool is_row) {
+  LLVMMetadataRef parallel[] = {LLVMValueAsMetadata(text(loops, "llvm.loop.parallel_accesses")),
+                                LLVMValueAsMetadata(loops->access_group)};
+  LLVMMetadataRef as_it_is = LLVMValueAsMetadata(text(loops, "llvm.loop.unroll.disable"));
+  LLVMMetadataRef self = LLVMTemporaryMDNode(loops->context, NULL, 0);
+  LLVMMetadataRef items[] = {self, node(loops, parallel, 2), node(loops, &as_it_is, 1)};
+  LLVMMetadataRef whole = node(loops, items, is_row ? 3 : 2);
+  LLVMMetadataReplaceAllUsesWith(self, whole);
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(loops->context, "llvm.loop", 9),
+                  LLVMMetadataAsValue(loops->context, whole));
+}
+
+/* A direction of one work-item needs no loop; and one that folds away would leave its mark on the
+ * branch of a loop around it, whose turns are not free of one another. */
+static bool is_single(LLVMValueRef extent) {
+  return LLVMIsAConstantInt(extent) && LLVMConstIntGetZExtValue(extent) == 1;
+}
+
+/* One direction, from where the builder is. */
+static void begin_turn(ld_loops *loops, ld_loop *loop, unsigned d) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(loops->builder);
+  LLVMValueRef none = ld_loops_word(loops, 0);
+  loop->thread[d] = none;
+  if (is_single(loops->extent[d]))
+    return;
+  loop->turns[d] = ld_loops_add_block(loops, "kdl.item");
+  LLVMBuildBr(loops->builder, loop->turns[d]);
+  LLVMPositionBuilderAtEnd(loops->builder, loop->turns[d]);
+  loop->thread[d] = LLVMBuildPhi(loops->builder, loops->i32, "");
+  LLVMAddIncoming(loop->thread[d], &none, &before, 1);
+}
+
+static void end_turn(ld_loops *loops, ld_loop *loop, unsigned d) {
+  if (is_single(loops->extent[d]))
+    return;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(loops->builder);
+  LLVMBasicBlockRef after = ld_loops_add_block(loops, "kdl.row");
+  LLVMValueRef next = LLVMBuildNUWAdd(loops->builder, loop->thread[d], ld_loops_word(loops, 1), "");
+  LLVMAddIncoming(loop->thread[d], &next, &here, 1);
+  LLVMValueRef more = LLVMBuildICmp(loops->builder, LLVMIntULT, next, loops->extent[d], "");
+  loop->ends[d] = LLVMBuildCondBr(loops->builder, more, loop->turns[d], after);
+  LLVMPositionBuilderAtEnd(loops->builder, after);
+}
+
+static LLVMValueRef wide(ld_loops *loops, LLVMValueRef value) {
+  return LLVMBuildZExt(loops->builder, value, loops->i64, "");
+}
+
+/* The end of the block that begins the body: where there are several entries, the group says which
+ * one it takes. */
+static LLVMValueRef enter(ld_loops *loops, ld_loop *loop, const ld_region *region) {
+  const ld_flow *flow = loops->flow;
+  LLVMBasicBlockRef first = flow->blocks[region->entries[0]].ref;
+  if (region->entry_count == 1)
+    return LLVMBuildBr(loops->builder, first);
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(loops->builder);
+  LLVMPositionBuilderBefore(loops->builder, LLVMGetFirstInstruction(loops->entry));
+  LLVMValueRef way = LLVMBuildAlloca(loops->builder, loops->i32, "kdl.way");
+  LLVMPositionBuilderAtEnd(loops->builder, loop->before);
+  LLVMValueRef taken = LLVMBuildLoad2(loops->builder, loops->i32, way, "");
+  LLVMPositionBuilderAtEnd(loops->builder, body);
+  LLVMValueRef end = LLVMBuildSwitch(loops->builder, taken, first, region->entry_count - 1);
+  loop->ways = ld_flow_take(flow->arena, region->entry_count, sizeof(LLVMBasicBlockRef));
+  for (uint32_t i = 0; i < region->entry_count; ++i) {
+    if (i)
+      LLVMAddCase(end, ld_loops_word(loops, i), flow->blocks[region->entries[i]].ref);
+    loop->ways[i] = ld_loops_add_block(loops, "kdl.way");
+    LLVMPositionBuilderAtEnd(loops->builder, loop->ways[i]);
+    LLVMBuildStore(loops->builder, ld_loops_word(loops, i), way);
+    LLVMBuildBr(loops->builder, loop->before);
+  }
+  return end;
+}
+
+static void make_blocks(ld_loops *loops, uint32_t number) {
+  const ld_flow *flow = loops->flow;
+  ld_loop *loop = &loops->loops[number];
+  size_t variables = flow->variable_count;
+  LLVMValueRef *values = ld_flow_take(flow->arena, 4 * variables, sizeof *values);
+  *loop = (ld_loop){.before = ld_loops_add_block(loops, "kdl.before"),
+                    .latch = ld_loops_add_block(loops, "kdl.done"),
+                    .after = ld_loops_add_block(loops, "kdl.after"),
+                    .first = ld_loops_add_block(loops, "kdl.items"),
+                    .start = values,
+                    .now = values + variables,
+                    .own = values + 2 * variables,
+                    .remade = values + 3 * variables};
+  LLVMPositionBuilderAtEnd(loops->builder, loop->first);
+  loop->index = LLVMConstInt(loops->i64, 0, false);
+  for (unsigned d = 3; d-- > 0;) {
+    begin_turn(loops, loop, d);
+    LLVMValueRef row =
+        LLVMBuildNUWMul(loops->builder, loop->index, wide(loops, loops->extent[d]), "");
+    loop->index = LLVMBuildNUWAdd(loops->builder, row, wide(loops, loop->thread[d]), "");
+  }
+  loop->body_end = enter(loops, loop, &flow->regions[number]);
+  LLVMPositionBuilderAtEnd(loops->builder, loop->latch);
+  for (unsigned d = 0; d < 3; ++d)
+    end_turn(loops, loop, d);
+  LLVMBuildBr(loops->builder, loop->after);
+}
+
+/* The same where the kernel says how many work-items there are. */
+static kdl_status check_block(const ld_loops *loops) {
+  const ld_flow *flow = loops->flow;
+  const uint32_t *block = flow->kernel->block;
+  uint64_t each = ld_loops_bytes_per_item(loops), count = (uint64_t)block[0] * block[1] * block[2];
+  if (!each || count <= most_on_stack / each)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_FILE,
+                  "%s: kernel %s: its %" PRIu64 " work-items keep %" PRIu64
+                  " bytes each across barriers; expected at most %d bytes for a group",
+                  ld_flow_line(flow, LLVMGetBasicBlockTerminator(flow->blocks[0].ref)),
+                  flow->kernel->name, count, each, (int)most_on_stack);
+}
+
+/* The stack has room for the variables of so many work-items, where the launch says how many. */
+static void check_count(ld_loops *loops) {
+  uint64_t each = ld_loops_bytes_per_item(loops);
+  if (each == 0 || LLVMIsConstant(loops->count))
+    return;
+  LLVMValueRef most = LLVMConstInt(loops->i64, most_on_stack / each, false);
+  LLVMValueRef fits = LLVMBuildICmp(loops->builder, LLVMIntULE, loops->count, most, "");
+  LLVMBasicBlockRef on = ld_loops_add_block(loops, "kdl.memory"),
+                    large = ld_loops_add_block(loops, "kdl.large");
+  LLVMBuildCondBr(loops->builder, fits, on, large);
+  LLVMPositionBuilderAtEnd(loops->builder, large);
+  ld_loops_stop(loops, xarena_format(loops->flow->arena,
+                                     "kernel %s: found a group of more than %" PRIu64
+                                     " work-items, which keep %" PRIu64
+                                     " bytes each across barriers; expected at most as many",
+                                     loops->flow->kernel->name, most_on_stack / each, each));
+  LLVMPositionBuilderAtEnd(loops->builder, on);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All of it                                                                                    */
+
+/* LLVM's C interface makes no distinct nodes without operands. */
+static LLVMValueRef make_access_group(LLVMContextRef context) {
+  static const char words[] = "!kdl = !{!0}\n!0 = distinct !{}\n";
+  LLVMModuleRef module = NULL;
+  LLVMMemoryBufferRef buffer =
+      LLVMCreateMemoryBufferWithMemoryRangeCopy(words, sizeof words - 1, "group");
+  char *problem = NULL;
+  LLVMValueRef node = NULL;
+  if (!LLVMParseIRInContext2(context, buffer, &module, &problem)) {
+    LLVMGetNamedMetadataOperands(module, "kdl", &node);
+    LLVMDisposeModule(module);
+  }
+  LLVMDisposeMemoryBuffer(buffer); /* reading does not take it */
+  LLVMDisposeMessage(problem);
+  return node;
+}
+
+kdl_status ld_flow_write_loops(ld_flow *flow) {
+  LLVMContextRef context = flow->context;
+  ld_loops loops = {.flow = flow,
+                    .context = context,
+                    .builder = LLVMCreateBuilderInContext(context),
+                    .layout = LLVMGetModuleDataLayout(flow->module),
+                    .i8 = LLVMInt8TypeInContext(context),
+                    .i32 = LLVMInt32TypeInContext(context),
+                    .i64 = LLVMInt64TypeInContext(context),
+                    .loops = ld_flow_take(flow->arena, flow->region_count, sizeof(ld_loop)),
+                    .access_group = make_access_group(context)};
+  kdl_status status = check_block(&loops);
+  if (status != KDL_OK) {
+    LLVMDisposeBuilder(loops.builder);
+    return status;
+  }
+  begin(&loops);
+  check_count(&loops);
+  ld_loops_allocate(&loops);
+  LLVMBasicBlockRef begun = LLVMGetInsertBlock(loops.builder);
+  for (uint32_t r = 0; r < flow->region_count; ++r) {
+    if (!flow->regions[r].is_barrier)
+      make_blocks(&loops, r);
+  }
+  LLVMPositionBuilderAtEnd(loops.builder, begun);
+  LLVMBuildBr(loops.builder, ld_loops_way_into(&loops, flow->blocks[0].ref));
+  ld_loops_remake(&loops);
+  for (uint32_t r = 0; r < flow->region_count; ++r) {
+    if (!flow->regions[r].is_barrier)
+      ld_loops_place(&loops, r);
+  }
+  for (uint32_t r = 0; r < flow->region_count; ++r)
+    ld_loops_end(&loops, r);
+  for (uint32_t r = 0; r < flow->region_count; ++r) {
+    if (flow->regions[r].is_barrier || !ld_loops_may_mark(&loops, r))
+      continue;
+    ld_loops_mark(&loops, r);
+    for (unsigned d = 0; d < 3; ++d) {
+      if (loops.loops[r].ends[d])
+        mark_loop(&loops, loops.loops[r].ends[d], d == 0 && loops.loops[r].ends[1]);
+    }
+  }
+  LLVMDisposeBuilder(loops.builder);
+  return KDL_OK;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Whether a loop's accesses may be marked as free of dependences between its turns. They are: that
+ * is what a barrier is for. But LLVM's vectoriser then looks for no dependences inside of a turn
+ * either when it puts accesses of a stride together that stand apart, and moves one across another
+ * of the same place. So a loop gets the mark only where that cannot be; others are left to LLVM's
+ * own analysis.
+ */
+#include "cc/groups/loops.h"
+
+enum { deepest = 24, most_accesses = 512 };
+
+/* How much a value grows from one turn of the innermost loop to the next. */
+typedef struct {
+  bool is_known;
+  int64_t step;
+} growth;
+
+typedef struct {
+  const ld_loops *loops;
+  const ld_loop *loop;
+  uint32_t region;
+  LLVMValueRef counter; /* of the innermost loop */
+} order;
+
+static const growth unknown = {false, 0}, same = {true, 0};
+
+static bool is_in_region(const order *o, LLVMValueRef instruction) {
+  LLVMBasicBlockRef block = LLVMGetInstructionParent(instruction);
+  uint32_t number;
+  if (ld_map_get(&o->loops->flow->block_numbers, block, &number))
+    return o->loops->flow->blocks[number].region == o->region;
+  return block == LLVMGetInstructionParent(o->loop->body_end);
+}
+
+static growth grows(const order *o, LLVMValueRef value, int depth);
+
+static growth sum(growth a, growth b, int64_t factor) {
+  return a.is_known && b.is_known ? (growth){true, a.step + factor * b.step} : unknown;
+}
+
+static growth times(growth a, LLVMValueRef factor, bool is_shift) {
+  if (!a.is_known || a.step == 0)
+    return a;
+  if (!LLVMIsAConstantInt(factor))
+    return unknown;
+  int64_t by = LLVMConstIntGetSExtValue(factor);
+  if (is_shift ? by < 0 || by > 31 : by < -(1 << 20) || by > 1 << 20)
+    return unknown;
+  return (growth){true, is_shift ? a.step * ((int64_t)1 << by) : a.step * by};
+}
+
+/* Of an address: each index counts with the size of what it steps over. */
+static growth address_grows(const order *o, LLVMValueRef gep, int depth) {
+  growth all = grows(o, LLVMGetOperand(gep, 0), depth);
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+  for (unsigned i = 1; i < (unsigned)LLVMGetNumOperands(gep); ++i) {
+    growth index = grows(o, LLVMGetOperand(gep, i), depth);
+    if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+      if (!LLVMIsAConstantInt(LLVMGetOperand(gep, i)))
+        return unknown;
+      type = LLVMStructGetTypeAtIndex(type,
+                                      (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(gep, i)));
+      continue;
+    }
+    if (i > 1)
+      type = LLVMGetElementType(type);
+    all = sum(all, index, (int64_t)LLVMABISizeOfType(o->loops->layout, type));
+  }
+  return all;
+}
+
+/* A computation from values that do not change does not either. */
+static growth stays(const order *o, LLVMValueRef instruction, int depth) {
+  for (int i = 0; i < LLVMGetNumOperands(instruction); ++i) {
+    growth operand = grows(o, LLVMGetOperand(instruction, (unsigned)i), depth);
+    if (!operand.is_known || operand.step)
+      return unknown;
+  }
+  return ld_flow_is_pure(instruction) ? same : unknown;
+}
+
+static growth grows(const order *o, LLVMValueRef value, int depth) {
+  if (value == o->counter)
+    return (growth){true, 1};
+  if (!LLVMIsAInstruction(value))
+    return same;
+  LLVMValueRef held = LLVMIsALoadInst(value) ? ld_flow_only_value(value) : NULL;
+  if (depth > deepest)
+    return unknown;
+  if (held)
+    return grows(o, held, depth + 1);
+  if (!is_in_region(o, value))
+    return same;
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMAdd:
+  case LLVMSub:
+    return sum(grows(o, LLVMGetOperand(value, 0), depth + 1),
+               grows(o, LLVMGetOperand(value, 1), depth + 1),
+               LLVMGetInstructionOpcode(value) == LLVMAdd ? 1 : -1);
+  case LLVMMul:
+    return LLVMIsAConstantInt(LLVMGetOperand(value, 1))
+               ? times(grows(o, LLVMGetOperand(value, 0), depth + 1), LLVMGetOperand(value, 1),
+                       false)
+               : stays(o, value, depth + 1);
+  case LLVMShl:
+    return LLVMIsAConstantInt(LLVMGetOperand(value, 1))
+               ? times(grows(o, LLVMGetOperand(value, 0), depth + 1), LLVMGetOperand(value, 1),
+                       true)
+               : stays(o, value, depth + 1);
+  case LLVMZExt:
+  case LLVMSExt:
+  case LLVMTrunc:
+  case LLVMFreeze:
+    return grows(o, LLVMGetOperand(value, 0), depth + 1);
+  case LLVMGetElementPtr:
+    return address_grows(o, value, depth + 1);
+  default:
+    return stays(o, value, depth + 1);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Accesses                                                                                     */
+
+typedef struct {
+  uint32_t block; /* and among those of a block in their order */
+  bool is_store, may_stride;
+  enum { anything, argument, object } kind;
+  LLVMValueRef of; /* the object */
+} access;
+
+static void find_object(const order *o, LLVMValueRef pointer, access *out) {
+  pointer = ld_flow_root(pointer);
+  if (LLVMIsAAllocaInst(pointer)) {
+    out->kind = object;
+    out->of = pointer;
+  } else if (ld_flow_is_local(pointer)) {
+    out->kind = object;
+    out->of = LLVMGetCalledValue(pointer);
+  } else if (LLVMIsALoadInst(pointer) && LLVMIsALoadInst(LLVMGetOperand(pointer, 0))) {
+    LLVMValueRef list = LLVMGetOperand(LLVMGetOperand(pointer, 0), 0);
+    while (LLVMIsAGetElementPtrInst(list))
+      list = LLVMGetOperand(list, 0);
+    out->kind = list == LLVMGetParam(o->loops->flow->function, 1) ? argument : anything;
+  }
+}
+
+static bool may_meet(const access *a, const access *b) {
+  if (a->kind == object && b->kind == object)
+    return a->of == b->of;
+  bool is_apart =
+      (a->kind == object && b->kind == argument) || (a->kind == argument && b->kind == object);
+  return !is_apart;
+}
+
+/* False where it is a variable that does not leave the body, which becomes a value. */
+static bool read_access(const order *o, LLVMValueRef instruction, access *out) {
+  bool is_load = LLVMIsALoadInst(instruction), is_store = LLVMIsAStoreInst(instruction);
+  if (!is_load && !is_store)
+    return false;
+  LLVMValueRef pointer = LLVMGetOperand(instruction, is_load ? 0 : 1);
+  if (ld_flow_variable(o->loops->flow, pointer))
+    return false;
+  LLVMTypeRef type = is_load ? LLVMTypeOf(instruction) : LLVMTypeOf(LLVMGetOperand(instruction, 0));
+  growth step = grows(o, pointer, 0);
+  int64_t size = (int64_t)LLVMABISizeOfType(o->loops->layout, type);
+  bool is_plain = step.is_known && (step.step == 0 || step.step == size || step.step == -size);
+  *out = (access){.is_store = is_store, .may_stride = !is_plain};
+  find_object(o, pointer, out);
+  return true;
+}
+
+/* Whether a turn may come from one block to another inside of the region. */
+static bool leads_to(const ld_flow *flow, uint32_t from, uint32_t to) {
+  uint32_t *marks = ld_flow_take(flow->arena, flow->block_count, sizeof *marks);
+  ld_flow_mark_behind(flow, from, 1, marks);
+  return marks[to] != 0;
+}
+
+static bool comes_before(const ld_flow *flow, const access *a, const access *b) {
+  return (a->block == b->block && a < b) || leads_to(flow, a->block, b->block);
+}
+
+/* Accesses that are put together are moved to the first load, and to the last store. Loads before
+ * all stores, and two stores, stay in order. */
+static bool may_disorder(const ld_flow *flow, const access *all, size_t count, const access *a) {
+  size_t stores = a->is_store;
+  for (const access *b = all; b < all + count; ++b) {
+    if (a == b || !may_meet(a, b))
+      continue;
+    if ((a->is_store && !b->is_store && comes_before(flow, a, b)) ||
+        (b->is_store && !a->is_store && comes_before(flow, b, a)))
+      return true;
+    stores += b->is_store;
+    if (a->is_store && (stores > 2 || leads_to(flow, a->block, a->block)))
+      return true;
+  }
+  return false;
+}
+
+bool ld_loops_may_mark(const ld_loops *loops, uint32_t number) {
+  const ld_flow *flow = loops->flow;
+  const ld_region *region = &flow->regions[number];
+  order o = {.loops = loops, .loop = &loops->loops[number], .region = number};
+  for (unsigned d = 3; d-- > 0;) {
+    if (o.loop->turns[d])
+      o.counter = o.loop->thread[d];
+  }
+  access *all = ld_flow_take(flow->arena, most_accesses, sizeof *all);
+  size_t count = 0;
+  for (uint32_t k = 0; k < region->block_count; ++k) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[region->blocks[k]].ref); i;
+         i = LLVMGetNextInstruction(i)) {
+      if (count == most_accesses)
+        return false;
+      bool is_one = read_access(&o, i, &all[count]);
+      all[count].block = region->blocks[k];
+      count += is_one;
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (all[i].may_stride && may_disorder(flow, all, count, &all[i]))
+      return false;
+  }
+  return true;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What compiled code tells of itself: the features it needs, what it leaves undefined. */
+#ifndef KDL_TOOL_CC_EXAMINE_H
+#define KDL_TOOL_CC_EXAMINE_H
+
+#include "cc/source/kernels.h"
+#include "cc/source/target.h"
+#include "support/base/arena.h"
+
+#include <kdl/kdl.h>
+
+/* Adds the tokens that stand for a SPIR-V module's capabilities. */
+kdl_status cc_examine_capabilities(kdl_string module, kdl_feature_set *needs);
+
+/* Sets the block of kernels that say none and of which a SPIR-V module does: OpenCL C has an
+ * attribute of its own for it. */
+kdl_status cc_examine_blocks(kdl_string module, cc_kernels *kernels);
+
+/* Adds the features that functions of LLVM IR for a CPU may use, by their target-features, beyond
+ * those of the target: attributes of the source give them, and flags of the command line. */
+void cc_examine_functions(kdl_string ir, const cc_target *target, kdl_feature_set *needs);
+
+/* The first function that LLVM IR declares and does not define, and that no compiler brings along;
+ * empty where there is none. Lies in the IR. */
+kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target);
+
+/* Whether the IR calls a function of <kdl/math.h>'s libraries, and whether one of libm's. */
+bool cc_examine_math(kdl_string ir, const cc_target *target, bool *out_calls_libm);
+
+/* Compares the kernels with those that the image shows, and their signatures with its parameters.
+ * KDL_BAD_FILE where they differ, which means that this program misread the source. */
+kdl_status cc_examine_kernels(kdl_image_kind kind, kdl_string image, const cc_kernels *kernels);
+
+#endif

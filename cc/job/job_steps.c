@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/job/job_steps.h"
+
+#include "cc/job/math.h"
+#include "cc/source/text.h"
+#include "cc/source/wrapper.h"
+#include "lib/image/opencl_c.h"
+#include "support/base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Messages                                                                                     */
+
+/* Line tables have the path of a file below the current folder without that folder's. */
+static bool is_source(const cc_job *job, kdl_string file) {
+  kdl_string path = kdl_text_of(job->source->path);
+  return file.length < path.length && path.data[path.length - file.length - 1] == '/' &&
+         kdl_text_ends(path, file);
+}
+
+kdl_status cc_refuse(cc_job *job, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
+  va_end(args);
+  job->error = xarena_format(&job->arena, "%s", kdl_error_message());
+  return status;
+}
+
+kdl_status cc_refuse_at(cc_job *job, cc_place place, const char *format, ...) {
+  char numbers[32] = "";
+  va_list args;
+  va_start(args, format);
+  kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
+  va_end(args);
+  if (place.file.length == 0 || is_source(job, place.file))
+    place.file = kdl_text_of(job->source->path);
+  if (place.column)
+    snprintf(numbers, sizeof numbers, ":%u:%u", place.line, place.column);
+  else if (place.line)
+    snprintf(numbers, sizeof numbers, ":%u", place.line);
+  job->has_place = true;
+  job->error = xarena_format(&job->arena, "%.*s%s: error: %s", CC_SHOWN(place.file), numbers,
+                             kdl_error_message());
+  return status;
+}
+
+kdl_status cc_refuse_name(cc_job *job, const cc_kernel *kernel) {
+  return cc_refuse_at(job, kernel->place,
+                      "kernel %s has the name of a function that its own code calls, and would "
+                      "call it; expected another name on the CPU",
+                      kernel->name);
+}
+
+static void add_message(cc_job *job, kdl_string text) {
+  *(kdl_string *)cc_list_add(&job->arena, &job->messages, sizeof text) = text;
+}
+
+void cc_add_message(cc_job *job, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  add_message(job, xarena_string(&job->arena, text, strlen(text)));
+}
+
+kdl_string cc_last_message(const cc_job *job) {
+  const kdl_string *messages = job->messages.items;
+  return job->messages.count ? messages[job->messages.count - 1] : (kdl_string){"", 0};
+}
+
+kdl_string cc_take_message(cc_job *job) {
+  kdl_string last = cc_last_message(job);
+  --job->messages.count;
+  job->is_explained = false;
+  return last;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+const char *cc_file_of(cc_job *job, const char *extension) {
+  return xarena_format(&job->arena, "%s/%zu.%s", job->plan->folder, job->number, extension);
+}
+
+kdl_status cc_write_text(const char *path, kdl_string text) {
+  FILE *out = fopen(path, "we");
+  if (!out)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno));
+  bool is_short = fwrite(text.data, 1, text.length, out) < text.length;
+  if (fclose(out) != 0 || is_short)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
+  return KDL_OK;
+}
+
+kdl_status cc_write_file(const cc_job *job, const char *path, bool copies,
+                         void (*write)(FILE *out, const cc_job *job)) {
+  char *text;
+  size_t length;
+  FILE *out = xtext_stream(&text, &length);
+  kdl_status status = copies ? cc_source_copy(out, job->source->path) : KDL_OK;
+  write(out, job);
+  xtext_close(out);
+  if (status == KDL_OK)
+    status = cc_write_text(path, (kdl_string){text, length});
+  free(text);
+  return status;
+}
+
+kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text) {
+  return cc_text_read(&job->arena, path, out_text);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Clang's words                                                                                */
+
+kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path) {
+  cc_ended ended;
+  char end[CC_END_ROOM];
+  if (job->plan->verbose) {
+    char *shell = cli_must(kdl_words_shell(words));
+    fprintf(stderr, "%s%s%s\n", shell, out_path ? " > " : "", out_path ? out_path : "");
+    free(shell);
+  }
+  KDL_TRY(cc_run(&job->arena, words, out_path, &ended));
+  if (ended.messages.length)
+    add_message(job, ended.messages);
+  if (ended.code == 0)
+    return KDL_OK;
+  job->is_explained = job->messages.count > 0;
+  if (!job->is_explained || ended.code > 256)
+    return cc_refuse(job, "%s ended with %s", words->items[0], cc_end_words(ended.code, end));
+  return kdl_fail(KDL_BAD_FILE, "%s failed", words->items[0]);
+}
+
+void cc_add_words(kdl_words *words, const char *const *more) {
+  for (; *more; ++more)
+    kdl_words_add(words, *more);
+}
+
+static void add_features(kdl_words *words, const cc_job *job) {
+  const cc_target *target = job->target;
+  kdl_feature_set set = target->plus;
+  kdl_feature_set asked = {{0, 0}};
+  kdl_feature_parse(target->features, kdl_text_of(job->source->features), &asked, NULL);
+  kdl_feature_join(&set, asked);
+  for (unsigned bit = 0; bit < 128; ++bit) {
+    char name[64];
+    if (!kdl_feature_has(set, bit) || !kdl_feature_name(target->features, bit))
+      continue;
+    cc_target_feature_name(target->features, bit, name, sizeof name);
+    if (!*name)
+      continue;
+    cc_add_words(words, CC_WORDS("-Xclang", "-target-feature", "-Xclang"));
+    kdl_words_format(words, "+%s", name);
+  }
+}
+
+static void add_target(kdl_words *words, const cc_job *job) {
+  const cc_target *target = job->target;
+  kdl_words_format(words, "--target=%s", target->triple);
+  switch (target->family) {
+  case CC_NVIDIA:
+    kdl_words_format(words, "-march=%s", target->cpu);
+    /* Otherwise it is that of the CUDA installed here, or one too old for the architecture. */
+    kdl_words_format(words, "--cuda-feature=+ptx%u", target->ptx);
+    cc_add_words(words, CC_WORDS("-Wno-unknown-cuda-version", "-nogpulib"));
+    break;
+  case CC_AMD:
+    kdl_words_format(words, "-mcpu=%s", target->cpu);
+    /* Version 6 introduced generic processors; drivers that know no other part of it know 5. */
+    cc_add_words(
+        words, CC_WORDS(target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5",
+                        "-nogpulib"));
+    break;
+  case CC_HOST:
+    /* Clang for AArch64 takes versions of the architecture by one name, and CPUs by the other. */
+    kdl_words_format(words, "%s=%s", target->is_cpu ? "-mcpu" : "-march", target->cpu);
+    /* KDL_LOCAL lies on the stack; what outlines atomics is a library. */
+    cc_add_words(words,
+                 CC_WORDS("-fPIC", "-fvisibility=hidden", "-fstack-clash-protection",
+                          "-Wframe-larger-than=262144", "-Werror=frame-larger-than",
+                          target->features == KDL_CLASS_AARCH64 ? "-mno-outline-atomics" : NULL));
+    add_features(words, job);
+    break;
+  case CC_SPIRV:
+  case CC_OPENCL:
+    break;
+  }
+}
+
+/* NVPTX's part of <gpuintrin.h> is no older C than 17. What C++ would leave to a program that
+ * starts and ends is not there. */
+static void add_standard(kdl_words *words, const cc_job *job) {
+  if (job->target->family == CC_OPENCL) {
+    kdl_words_add(words, "-xcl");
+    if (job->source->language == CC_C) /* which OpenCL C lets no kernel have */
+      kdl_words_add(words, "-Dmain=" KDL_OPENCL_C_PREFIX "main");
+    /* A later version has variables outside of functions and plain pointers to them. */
+    cc_add_words(words, job->is_relaxed
+                            ? CC_WORDS("-cl-std=CL3.0", "-Xclang",
+                                       "-cl-ext=+__opencl_c_program_scope_global_variables,"
+                                       "+__opencl_c_generic_address_space",
+                                       "-Wno-builtin-macro-redefined", "-U__OPENCL_C_VERSION__",
+                                       "-D__OPENCL_C_VERSION__=120")
+                            : CC_WORDS("-cl-std=" CC_OPENCL_VERSION));
+    return;
+  }
+  /* -Wno-duplicate-decl-specifier: of extern "C" twice, which __gpu_kernel may be. */
+  cc_add_words(words, job->source->language == CC_CXX
+                          ? CC_WORDS("-xc++", "-std=gnu++17", "-nostdinc++", "-fno-exceptions",
+                                     "-fno-rtti", "-fno-threadsafe-statics",
+                                     "-Wno-duplicate-decl-specifier", "-Werror=global-constructors",
+                                     "-Werror=exit-time-destructors")
+                          : CC_WORDS("-xc", "-std=gnu17"));
+  /* Full complex arithmetic calls a library, and -ffast-math overrides it; char is signed as in
+   * OpenCL and on GPUs. */
+  cc_add_words(words, CC_WORDS("-ffreestanding", "-fno-math-errno", "-fcomplex-arithmetic=improved",
+                               "-Wno-overriding-complex-range", "-fsigned-char"));
+}
+
+/* -std=c++20 is not for C, and no -std= for OpenCL C, whose version is -cl-std=. */
+static bool is_for_language(const char *flag, const cc_job *job) {
+  if (strncmp(flag, "-std=", 5) != 0)
+    return true;
+  bool is_cxx = strstr(flag, "++") != NULL;
+  return job->target->family != CC_OPENCL && is_cxx == (job->source->language != CC_C);
+}
+
+/* What the user says, and what says what is compiled for. */
+static void add_words(kdl_words *words, const cc_job *job) {
+  const cc_plan *plan = job->plan;
+  kdl_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
+  kdl_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
+  for (size_t i = 0; i < plan->flag_count; ++i) {
+    if (is_for_language(plan->flags[i], job))
+      kdl_words_add(words, plan->flags[i]);
+  }
+}
+
+static void add_language(kdl_words *words, const cc_job *job) {
+  const cc_plan *plan = job->plan;
+  bool is_opencl = job->target->family == CC_OPENCL;
+  add_standard(words, job);
+  kdl_words_add(words, "-nostdlibinc");
+  if (job->names) /* before anything that the user includes */
+    cc_add_words(words, CC_WORDS("-include", job->names));
+  if (job->target->family == CC_HOST)
+    kdl_words_add(words, "-DKDL_CC"); /* group_variables.h */
+  cc_math_define(words, job);
+  if (is_opencl && job->has_half) /* <kdl/kernel/opencl.h> */
+    kdl_words_add(words, "-DKDL_OPENCL_HALF");
+  if (is_opencl && job->has_double) /* <kdl/math/opencl.h> */
+    kdl_words_add(words, "-DKDL_OPENCL_DOUBLE");
+  if (is_opencl && job->has_int64_atomics) /* <kdl/kernel/opencl.h> */
+    kdl_words_add(words, "-DKDL_OPENCL_INT64_ATOMICS");
+  add_words(words, job);
+  /* Where Clang has no <gpuintrin.h>, and OpenCL no <stdint.h>, <kdl/kernel.h> stands in. */
+  if (is_opencl || job->target->family == CC_HOST)
+    kdl_words_format(words, "-isystem%s/kdl/stand_in", plan->tools.include);
+  if (is_opencl)
+    kdl_words_format(words, "-isystem%s/kdl/stand_in/opencl", plan->tools.include);
+  kdl_words_format(words, "-isystem%s/kdl/stand_in/c", plan->tools.include);
+  kdl_words_format(words, "-isystem%s", plan->tools.include);
+}
+
+kdl_words cc_start_clang(cc_job *job, const char *path) {
+  const cc_plan *plan = job->plan;
+  const char *slash = strrchr(job->source->path, '/');
+  kdl_words words = {.arena = &job->arena};
+  kdl_words_add(&words, plan->tools.clang);
+  if (cc_vendor_is(job)) {
+    cc_vendor_add(&words, job);
+    add_words(&words, job);
+    kdl_words_format(&words, "-isystem%s", plan->tools.include);
+  } else {
+    add_target(&words, job);
+    add_language(&words, job);
+  }
+  kdl_words_format(&words, "-O%s", plan->optimization);
+  kdl_words_add(&words, "-fno-crash-diagnostics"); /* which are files that stay */
+  if (plan->colour)
+    kdl_words_add(&words, "-fcolor-diagnostics");
+  if (path != job->source->path) /* a copy, whose includes are the source's */
+    kdl_words_format(&words, "-iquote%.*s", slash ? (int)(slash - job->source->path) + 1 : 1,
+                     slash ? job->source->path : ".");
+  if (path != job->source->path) /* and whose own name is nothing to a debugger */
+    kdl_words_format(&words, "-ffile-prefix-map=%s=%s", path, job->source->path);
+  kdl_words_add(&words, path);
+  return words;
+}
+
+kdl_words cc_start_compiling(cc_job *job, const char *path) {
+  kdl_words words = cc_start_clang(job, path);
+  kdl_words_add(&words, "-Wno-unused-const-variable");
+  return words;
+}
+
+static kdl_status compile(cc_job *job, kdl_words *words, const char *const *more,
+                          const char *out_path) {
+  cc_add_words(words, more);
+  cc_add_words(words, CC_WORDS("-o", out_path));
+  return cc_step(job, words, NULL);
+}
+
+kdl_status cc_compile(cc_job *job, const char *path, const char *const *more,
+                      const char *out_path) {
+  kdl_words words = cc_start_compiling(job, path);
+  return compile(job, &words, more, out_path);
+}
+
+kdl_status cc_compile_with_math(cc_job *job, const char *path, const char *const *more,
+                                const char *out_path) {
+  KDL_TRY(cc_math_prepare(job));
+  kdl_words words = cc_start_compiling(job, path);
+  cc_math_link(&words, job);
+  return compile(job, &words, more, out_path);
+}
+
+/* The options of the source's own count here too: some are those of the passes. */
+kdl_status cc_compile_ir(cc_job *job, const char *path, const char *const *more,
+                         const char *out_path) {
+  kdl_words words = {.arena = &job->arena};
+  kdl_words_add(&words, job->plan->tools.clang);
+  add_target(&words, job);
+  kdl_words_format(&words, "-O%s", job->plan->optimization);
+  for (size_t i = 0; i < job->plan->flag_count; ++i)
+    kdl_words_add(&words, job->plan->flags[i]);
+  cc_add_words(&words, CC_WORDS("-Qunused-arguments", "-fno-crash-diagnostics"));
+  cc_math_link(&words, job);
+  cc_add_words(&words, more);
+  return compile(job, &words, CC_WORDS("-xir", path), out_path);
+}
+
+kdl_status cc_compile_text(cc_job *job, const char *path, const char *const *more,
+                           const char *out_path, kdl_string *out_text) {
+  KDL_TRY(cc_compile(job, path, more, out_path));
+  return cc_read_file(job, out_path, out_text);
+}

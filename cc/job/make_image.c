@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Every family of targets makes its image from the code in its own way. */
+#include "cc/ir/ir_text.h"
+#include "cc/job/examine.h"
+#include "cc/job/job_steps.h"
+#include "cc/source/wrapper.h"
+#include "lib/image/amd/limits.h"
+#include "lib/image/host/host_note.h"
+#include "lib/image/host/host_object.h"
+#include "support/base/error.h"
+
+static void write_names(FILE *out, const cc_job *job) {
+  cc_wrapper_rename(out, &job->kernels);
+}
+
+static void write_wrapper(FILE *out, const cc_job *job) {
+  cc_wrapper_write(out, job->source->language, &job->kernels);
+  cc_wrapper_write_memory(out, job->source->language);
+}
+
+/* The linker of bitcode leaves what compilers call to the program that loads the image. */
+static void write_bitcode_wrapper(FILE *out, const cc_job *job) {
+  cc_wrapper_write(out, job->source->language, &job->kernels);
+}
+
+static kdl_status keep_image(cc_job *job, const char *path, kdl_image_kind kind) {
+  job->kind = kind;
+  return cc_read_file(job, path, &job->image);
+}
+
+/* Optimising is the linker's, which knows the device and what is called (docs/linking.md). */
+static kdl_status make_bitcode(cc_job *job) {
+  const char *image = cc_file_of(job, "bc");
+  KDL_TRY(cc_compile_with_math(
+      job, job->code, CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image));
+  return keep_image(job, image, KDL_IMAGE_BITCODE);
+}
+
+static kdl_status make_cubin(cc_job *job, const char *ptx) {
+  const char *image = cc_file_of(job, "cubin");
+  kdl_words words = {.arena = &job->arena};
+  kdl_words_add(&words, job->plan->tools.ptxas);
+  kdl_words_format(&words, "-arch=%s", job->target->cpu);
+  cc_add_words(&words, CC_WORDS(ptx, "-o", image));
+  KDL_TRY(cc_step(job, &words, NULL));
+  return keep_image(job, image, KDL_IMAGE_CUBIN);
+}
+
+static kdl_status make_nvidia(cc_job *job) {
+  const char *ptx = cc_file_of(job, "ptx");
+  KDL_TRY(cc_compile_with_math(job, job->source->path, CC_WORDS("-S"), ptx));
+  KDL_TRY(keep_image(job, ptx, KDL_IMAGE_PTX));
+  if (!job->plan->tools.ptxas || job->target->is_virtual)
+    return KDL_OK;
+  kdl_status status = make_cubin(job, ptx);
+  job->is_beyond_ptxas =
+      status != KDL_OK && job->is_explained &&
+      kdl_text_contains(cc_last_message(job), "is not defined for option 'gpu-name'");
+  if (!job->is_beyond_ptxas)
+    return status;
+  cc_take_message(job);
+  return KDL_OK;
+}
+
+static kdl_status make_amd(cc_job *job) {
+  const char *image = cc_file_of(job, "hsaco");
+  KDL_TRY(cc_compile_with_math(job, job->source->path,
+                               CC_WORDS(cc_vendor_is(job) ? "-fno-gpu-rdc" : "-nostdlib"), image));
+  KDL_TRY(keep_image(job, image, KDL_IMAGE_HSACO));
+  kdl_status status = kdl_amdgpu_check_symbols(job->image.data, job->image.length);
+  if (status != KDL_OK) /* flags of the user's stripped it */
+    kdl_error_prefix("%s", job->source->path);
+  return status;
+}
+
+/* OpenCL's rules up to version 1.2; newer ones have no more of their own. Half precision and
+ * atomics of 64 bits are extensions of OpenCL's, which the validator cannot be told of. */
+static kdl_status validate_spirv(cc_job *job, const char *module) {
+  char minor = strlen(job->target->triple) > 10 ? job->target->triple[10] : '2';
+  kdl_words words = {.arena = &job->arena};
+  if (!job->plan->tools.spirv_val)
+    return KDL_OK;
+  kdl_words_add(&words, job->plan->tools.spirv_val);
+  kdl_words_add(&words, "--target-env");
+  bool has_extension = kdl_feature_has(job->needs, KDL_GPU_FP16) ||
+                       kdl_feature_has(job->needs, KDL_GPU_INT64_ATOMICS);
+  if (minor <= '2' && !has_extension)
+    kdl_words_add(&words, minor == '0' ? "opencl2.1" : "opencl2.2");
+  else
+    kdl_words_format(&words, "spv1.%c", minor);
+  kdl_words_add(&words, module);
+  return cc_step(job, &words, NULL);
+}
+
+/* LLVM does not say what it is that the version lacks. */
+static kdl_status hint_at_version(cc_job *job, kdl_status status) {
+  if (!job->is_explained ||
+      !kdl_text_contains(cc_last_message(job), "Unable to meet SPIR-V requirements"))
+    return status;
+  cc_take_message(job);
+  return cc_refuse_at(job,
+                      job->kernels.count == 1 ? job->kernels.items[0].place : (cc_place){.line = 0},
+                      "it needs a later version of SPIR-V: subgroup functions need spirv64v1.3");
+}
+
+static kdl_status compile_spirv(cc_job *job, const char *image) {
+  const char *lowered = NULL, *places = cc_file_of(job, "places.ll");
+  kdl_string ir;
+  if (job->has_bf16) { /* which goes before the passes, and becomes what they know */
+    lowered = cc_file_of(job, "ll");
+    KDL_TRY(cc_compile_text(job, job->code,
+                            CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"),
+                            cc_file_of(job, "plain.ll"), &ir));
+    KDL_TRY(cc_write_text(lowered, cc_ir_lower_bf16(&job->arena, ir, CC_BF16_INTEGERS)));
+  }
+  kdl_status (*compile)(cc_job *, const char *, const char *const *, const char *) =
+      lowered ? cc_compile_ir : cc_compile;
+  const char *code = lowered ? lowered : job->code;
+  if (!job->has_group_atomics)
+    return compile(job, code, CC_WORDS("-c"), image);
+  /* Addresses are lowered behind the passes, which would undo it. */
+  const char *optimised = cc_file_of(job, "optimised.ll");
+  KDL_TRY(compile(job, code, CC_WORDS("-S", "-emit-llvm"), optimised));
+  KDL_TRY(cc_read_file(job, optimised, &ir));
+  KDL_TRY(cc_write_text(places, cc_ir_lower_atomic_places(&job->arena, ir)));
+  return cc_compile_ir(job, places, CC_WORDS("-c", "-Xclang", "-disable-llvm-passes"), image);
+}
+
+static kdl_status make_spirv(cc_job *job) {
+  const char *image = cc_file_of(job, "spv");
+  kdl_status status = compile_spirv(job, image);
+  if (status != KDL_OK)
+    return hint_at_version(job, status);
+  KDL_TRY(keep_image(job, image, KDL_IMAGE_SPIRV));
+  KDL_TRY(cc_examine_capabilities(job->image, &job->needs));
+  return validate_spirv(job, image);
+}
+
+/* What the image needs, for those who have the image without its metadata. */
+static void write_note(FILE *out, const cc_job *job) {
+  const cc_target *target = job->target;
+  char features[KDL_TARGET_ARCH - CC_TARGET_ROOM] = "", text[KDL_HOST_NOTE_ROOM];
+  kdl_out_features(&(kdl_out){features, sizeof features, 0}, target->features,
+                   kdl_feature_tokens(target->features, job->needs));
+  kdl_out_host_note(&(kdl_out){text, sizeof text, 0}, target->arch, features);
+  for (const char *c = text; *c; ++c) {
+    if (c == text || c[-1] == '\n')
+      fputs("module asm \"", out);
+    if (*c == '\n' || *c == '"')
+      fputs(*c == '"' ? "\\22" : "\"\n", out);
+    else
+      fputc(*c, out);
+  }
+}
+
+static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
+  kdl_string cause = {"", 0};
+  char *text;
+  size_t length;
+  FILE *out = xtext_stream(&text, &length);
+  kdl_status status = cc_ir_write_group_variables(&job->arena, ir, &job->kernels, out, &cause);
+  if (!job->plan->bitcode) /* for which the linker writes it */
+    write_note(out, job);
+  kdl_string written = cc_text_end(&job->arena, out, &text, &length);
+  if (status == KDL_BAD_FILE)
+    return cc_refuse_at(job, cc_ir_place_of_symbol(ir, cause), "%s",
+                        xarena_format(&job->arena, "%s", kdl_error_message()));
+  return cc_write_text(path, written);
+}
+
+/* __builtin_exp is @llvm.exp.f64 here, and a call of exp in the image. */
+static kdl_status check_calls(cc_job *job, kdl_string ir) {
+  for (size_t i = 0; i < job->kernels.count; ++i) {
+    const char *name = job->kernels.items[i].name;
+    const char *mark = xarena_format(&job->arena, "@llvm.%s.", name);
+    if (memmem(ir.data, ir.length, mark, strlen(mark)))
+      return cc_refuse_name(job, &job->kernels.items[i]);
+  }
+  return KDL_OK;
+}
+
+static bool asks_for_debugging(const cc_plan *plan) {
+  for (size_t i = 0; i < plan->flag_count; ++i) {
+    if (strncmp(plan->flags[i], "-g", 2) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* AArch64's backend needs no function for it, and a CPU may have an instruction. */
+static bool rounds_bf16_itself(const cc_job *job) {
+  static const char *const there[] = {"avx512_bf16", "avx_ne_convert"};
+  if (!job->has_bf16 || strncmp(job->target->triple, "aarch64", 7) == 0)
+    return false;
+  for (size_t i = 0; i < sizeof there / sizeof *there; ++i) {
+    int bit = kdl_feature_bit(job->target->features, kdl_text_of(there[i]));
+    if (bit >= 0 && kdl_feature_has(job->target->has, (unsigned)bit))
+      return false;
+  }
+  return true;
+}
+
+/* LLVM names a module after its file, which is a temporary one here: its folder goes. */
+static kdl_string without_folder(cc_job *job, kdl_string ir) {
+  size_t cut = strlen(job->plan->folder) + 1; /* and the slash */
+  kdl_string name;
+  if (!cc_text_after(ir, "source_filename = \"", &name) ||
+      !kdl_text_starts(name, job->plan->folder))
+    return ir;
+  size_t before = (size_t)(name.data - ir.data);
+  char *text = xarena_alloc(&job->arena, ir.length + 1);
+  memcpy(text, ir.data, before);
+  memcpy(text + before, name.data + cut, name.length - cut + 1); /* and the NUL */
+  return (kdl_string){text, ir.length - cut};
+}
+
+/* IR of the source and what `write` puts behind it, before it is optimised and with the group's
+ * variables where they belong. An image's has lines, for what the passes say; they are left out
+ * when it is linked. */
+static kdl_status make_host_ir(cc_job *job, const char *source,
+                               void (*write)(FILE *out, const cc_job *job), const char *out_path) {
+  bool waits = cc_kernels_wait(&job->kernels);
+  bool has_lines = (!job->plan->bitcode || waits) && !asks_for_debugging(job->plan);
+  const char *items = waits ? cc_file_of(job, "items.ll") : out_path;
+  kdl_string ir;
+  KDL_TRY(cc_write_file(job, source, true, write));
+  KDL_TRY(cc_compile_text(job, source,
+                          CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes",
+                                   has_lines ? "-gline-tables-only" : NULL,
+                                   "-fdebug-compilation-dir=."),
+                          cc_file_of(job, "plain.ll"), &ir));
+  ir = without_folder(job, ir);
+  if (rounds_bf16_itself(job))
+    ir = cc_ir_lower_bf16(&job->arena, ir, CC_BF16_ROUNDING);
+  KDL_TRY(check_calls(job, ir));
+  cc_examine_functions(ir, job->target, &job->needs); /* which features they may use */
+  KDL_TRY(write_ir(job, ir, items));
+  return waits ? cc_make_groups(job, items, out_path) : KDL_OK;
+}
+
+/* References to what the image itself defines are bound while it is linked. Indices of 32 bits stay
+ * so: widened, the check that a work-item is inside, `i < n`, would take two vectors of 64 bits
+ * beside each vector of floats. */
+static kdl_status make_host(cc_job *job) {
+  bool is_bitcode = job->plan->bitcode;
+  const char *code = cc_file_of(job, is_bitcode ? "bitcode.ll" : "ll");
+  const char *image = cc_file_of(job, is_bitcode ? "bc" : "so");
+  kdl_host_object object;
+  job->names = cc_file_of(job, "names.h");
+  KDL_TRY(cc_write_file(job, job->names, false, write_names));
+  KDL_TRY(make_host_ir(job, cc_file_of(job, is_bitcode ? "bitcode.src" : "host.src"),
+                       is_bitcode ? write_bitcode_wrapper : write_wrapper, code));
+  if (is_bitcode) {
+    KDL_TRY(cc_compile_ir(job, code,
+                          CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image));
+    return keep_image(job, image, KDL_IMAGE_BITCODE);
+  }
+  KDL_TRY(cc_compile_ir(job, code,
+                        CC_WORDS("-mllvm", "-indvars-widen-indvars=false", "-ffunction-sections",
+                                 "-shared", "-nostdlib", "-fuse-ld=lld",
+                                 job->calls_libm ? "-Wl,-z,undefs" : "-Wl,-z,defs",
+                                 "-Wl,--gc-sections", "-Wl,-Bsymbolic",
+                                 asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
+                        image));
+  KDL_TRY(keep_image(job, image, KDL_IMAGE_OBJECT));
+  return kdl_host_object_open(job->image.data, job->image.length, &object);
+}
+
+kdl_status cc_make_image(cc_job *job) {
+  if (job->plan->bitcode && job->target->family == CC_OPENCL)
+    return cc_refuse(job, "opencl-c has no bitcode: leave out the target, or --emit=bitcode");
+  if (job->plan->bitcode && job->target->family != CC_HOST)
+    return make_bitcode(job);
+  switch (job->target->family) {
+  case CC_NVIDIA:
+    return make_nvidia(job);
+  case CC_AMD:
+    return make_amd(job);
+  case CC_SPIRV:
+    return make_spirv(job);
+  case CC_OPENCL:
+    return cc_make_opencl(job);
+  case CC_HOST:
+    break;
+  }
+  return make_host(job);
+}

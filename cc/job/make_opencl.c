@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The image of opencl-c is the source after the preprocessor, with what OpenCL C 1.2 lacks put in
+ * its words (opencl/rewrite.h). That it compiles, and what it needs, is found out by compiling it
+ * to SPIR-V.
+ */
+#include "cc/job/examine.h"
+#include "cc/job/job_steps.h"
+#include "cc/opencl/opencl_c.h"
+#include "lib/image/image.h"
+#include "lib/image/opencl_c.h"
+#include "support/base/error.h"
+
+/* Whether the flags keep products and sums apart; the last one counts. */
+static bool keeps_apart(const cc_plan *plan) {
+  bool is_off = false;
+  for (size_t i = 0; i < plan->flag_count; ++i) {
+    const char *flag = plan->flags[i];
+    if (strncmp(flag, "-ffp-contract=", 14) == 0)
+      is_off = strcmp(flag + 14, "off") == 0;
+    else if (strncmp(flag, "-ffp-model=", 11) == 0)
+      is_off = strcmp(flag + 11, "strict") == 0;
+  }
+  return is_off;
+}
+
+static void write_marked(FILE *out, const cc_job *job) {
+  if (keeps_apart(job->plan))
+    fputs("#pragma OPENCL FP_CONTRACT OFF\n", out);
+  cc_line_marks_write(out, job->preprocessed);
+}
+
+/* The text with blanks in place of line marks: places in its syntax tree are then its own. */
+static void write_unmarked(FILE *out, const cc_job *job) {
+  kdl_string line;
+  for (kdl_string rest = job->preprocessed; cc_next_line(&rest, &line);)
+    fprintf(out, kdl_text_starts(line, "# ") ? "%*s\n" : "%.*s\n", (int)line.length,
+            kdl_text_starts(line, "# ") ? "" : line.data);
+}
+
+typedef struct {
+  FILE *out;
+  const char *written; /* up to here */
+} renaming;
+
+static int rename_builtin(void *user, const char *name, size_t length) {
+  renaming *to = user;
+  if (!cc_opencl_has_function((kdl_string){name, length}))
+    return 0;
+  fwrite(to->written, 1, (size_t)(name - to->written), to->out);
+  fputs(KDL_OPENCL_C_PREFIX, to->out);
+  to->written = name;
+  return 0;
+}
+
+/* A driver may have a macro of a function's name, and then does not find the kernel. Others of that
+ * name are the driver's: <kdl/math.h> calls them. */
+static void rename_kernels(cc_job *job) {
+  kdl_string text = job->preprocessed;
+  char *renamed;
+  size_t length;
+  renaming to = {xtext_stream(&renamed, &length), text.data};
+  /* Where a macro hides the kernels, none is found. */
+  kdl_status status =
+      kdl_image_read_kernels(KDL_IMAGE_CL, text.data, text.length, rename_builtin, &to);
+  fwrite(to.written, 1, text.length - (size_t)(to.written - text.data), to.out);
+  text = cc_text_end(&job->arena, to.out, &renamed, &length);
+  if (status == KDL_OK)
+    job->preprocessed = text;
+}
+
+/* Whether a driver's own function is hidden by another of its name differs between drivers. */
+static void rename_functions(cc_job *job) {
+  char *renamed;
+  size_t length;
+  FILE *out = xtext_stream(&renamed, &length);
+  cc_opencl_rename(job->preprocessed, KDL_OPENCL_C_PREFIX, &job->kernels, out);
+  job->preprocessed = cc_text_end(&job->arena, out, &renamed, &length);
+}
+
+static kdl_status preprocess(cc_job *job) {
+  return cc_compile_text(job, job->code, CC_WORDS("-E", "-cl-no-stdinc"), cc_file_of(job, "i"),
+                         &job->preprocessed);
+}
+
+kdl_status cc_explain_opencl(cc_job *job, kdl_status status) {
+  kdl_string text, keyword;
+  size_t messages = job->messages.count;
+  if (status != KDL_BAD_FILE || job->target->family != CC_OPENCL || job->source->language != CC_C ||
+      job->error)
+    return status;
+  kdl_status read = cc_compile_text(job, job->source->path, CC_WORDS("-w", "-E", "-cl-no-stdinc"),
+                                    cc_file_of(job, "failed.i"), &text);
+  job->messages.count = messages;
+  if (read != KDL_OK || !cc_opencl_find_keyword(text, &keyword))
+    return status;
+  cc_take_message(job);
+  cc_place place = cc_line_marks_place(text, (size_t)(keyword.data - text.data));
+  place.column = 0; /* macros before it may be longer */
+  return cc_refuse_at(job, place, "'%.*s' is a keyword of OpenCL C; expected another name",
+                      CC_SHOWN(keyword));
+}
+
+static kdl_status read_nodes(cc_job *job, cc_nodes *out_nodes) {
+  const char *path = cc_file_of(job, "unmarked.cl"), *dump_path = cc_file_of(job, "tree");
+  kdl_string dump;
+  KDL_TRY(cc_write_file(job, path, false, write_unmarked));
+  kdl_words words = cc_start_compiling(job, path);
+  cc_add_words(&words,
+               CC_WORDS("-w", "-fno-color-diagnostics", "-fsyntax-only", "-Xclang", "-ast-dump"));
+  KDL_TRY(cc_step(job, &words, dump_path));
+  KDL_TRY(cc_read_file(job, dump_path, &dump));
+  *out_nodes = cc_ast_nodes(&job->arena, dump, path, job->preprocessed);
+  return KDL_OK;
+}
+
+/* Sets `code` to a text in OpenCL C 1.2. */
+static kdl_status rewrite(cc_job *job) {
+  cc_nodes nodes;
+  char *text;
+  size_t length;
+  KDL_TRY(read_nodes(job, &nodes));
+  FILE *out = xtext_stream(&text, &length);
+  cc_rewrite_refusal refusal = cc_rewrite_write(&job->arena, job->preprocessed, &nodes, out);
+  kdl_string written = cc_text_end(&job->arena, out, &text, &length);
+  if (refusal.why)
+    return cc_refuse_at(job, cc_line_marks_place(job->preprocessed, refusal.at), "%s", refusal.why);
+  job->code = cc_file_of(job, "rewritten.cl");
+  job->is_relaxed = false;
+  return cc_write_text(job->code, written);
+}
+
+static kdl_status find_needs(cc_job *job) {
+  kdl_string code;
+  KDL_TRY(cc_compile_text(job, job->code, CC_WORDS("-c"), cc_file_of(job, "spv"), &code));
+  KDL_TRY(cc_examine_capabilities(code, &job->needs));
+  KDL_TRY(cc_examine_blocks(code, &job->kernels));
+  /* Addresses are 64 bits wide in what was compiled here, which asks nothing of the source. */
+  job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_INT64);
+  if (!job->has_half) /* vload_half, which LLVM says it of, is in every OpenCL */
+    job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_FP16);
+  return KDL_OK;
+}
+
+kdl_status cc_make_opencl(cc_job *job) {
+  const char *image = cc_file_of(job, "cl");
+  bool is_c = job->source->language == CC_C;
+  job->kind = KDL_IMAGE_CL;
+  KDL_TRY(preprocess(job));
+  if (is_c && (job->is_relaxed || cc_rewrite_has_bf16(job->preprocessed))) {
+    KDL_TRY(rewrite(job));
+    KDL_TRY(preprocess(job));
+  }
+  KDL_TRY(find_needs(job));
+  rename_kernels(job);
+  if (is_c)
+    rename_functions(job);
+  KDL_TRY(cc_write_file(job, image, false, write_marked));
+  return cc_read_file(job, image, &job->image);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/job/math.h"
+
+#include "cc/job/job_steps.h"
+#include "support/base/error.h"
+#include "tools/common/beside.h"
+#include "tools/common/memory.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Finding them                                                                                 */
+
+/* FOLDER/FILE where it can be read; else NULL. */
+static const char *find_file(kdl_arena *arena, const char *folder, const char *file) {
+  const char *path = folder && *folder ? xarena_format(arena, "%s/%s", folder, file) : NULL;
+  return path && access(path, R_OK) == 0 ? path : NULL;
+}
+
+/* A toolkit, a wheel or a distribution's package; ptxas, where it was found, lies in bin. */
+static const char *find_libdevice(kdl_arena *arena, const char *ptxas) {
+  static const char file[] = "nvvm/libdevice/libdevice.10.bc";
+  static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
+  const char *wanted = getenv("KDL_LIBDEVICE");
+  if (wanted && *wanted) /* "none" is for tests, and for those who want libclc's */
+    return access(wanted, R_OK) == 0 ? xarena_format(arena, "%s", wanted) : NULL;
+  const char *found = NULL;
+  for (size_t i = 0; !found && i < sizeof homes / sizeof *homes; ++i)
+    found = find_file(arena, getenv(homes[i]), file);
+  const char *slash = ptxas ? strrchr(ptxas, '/') : NULL;
+  if (!found && slash)
+    found = find_file(arena, xarena_format(arena, "%.*s/..", (int)(slash - ptxas), ptxas), file);
+  if (!found)
+    found = find_file(arena, "/usr/local/cuda", file);
+  return found ? found
+               : find_file(arena, "/usr/lib/nvidia-cuda-toolkit/libdevice", "libdevice.10.bc");
+}
+
+/* The folder that has ocml.bc. Debian 13 has it among Clang's own files. */
+static const char *find_ocml(kdl_arena *arena) {
+  static const char *const places[] = {"/opt/rocm/amdgcn/bitcode", "/usr/lib/*/amdgcn/bitcode",
+                                       "/usr/amdgcn/bitcode", "/usr/lib64/amdgcn/bitcode",
+                                       "/usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode"};
+  const char *wanted = getenv("KDL_ROCM_DEVICE_LIBS");
+  if (wanted && *wanted)
+    return find_file(arena, wanted, "ocml.bc");
+  const char *found = find_file(arena, getenv("ROCM_PATH"), "amdgcn/bitcode/ocml.bc");
+  for (size_t i = 0; !found && i < sizeof places / sizeof *places; ++i) {
+    glob_t folders = {.gl_pathc = 0};
+    if (glob(places[i], 0, NULL, &folders) == 0) {
+      for (size_t k = folders.gl_pathc; !found && k-- > 0;) /* the newest is the last */
+        found = find_file(arena, folders.gl_pathv[k], "ocml.bc");
+    }
+    globfree(&folders);
+  }
+  return found;
+}
+
+void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_libraries) {
+  char own[PATH_MAX]; /* from the program's folder */
+  *out_libraries = (cc_math_libraries){
+      .folder = cli_beside(CC_MATH_FOLDER, own) ? xarena_format(arena, "%s", own) : NULL,
+      .libdevice = find_libdevice(arena, ptxas),
+      .ocml = find_ocml(arena)};
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* For a target                                                                                 */
+
+/* libclc's functions for it; NULL where there are none. */
+static const char *clc_of(const cc_job *job, kdl_arena *arena) {
+  const cc_target *target = job->target;
+  const char *folder = job->plan->tools.math.folder;
+  char file[64];
+  if (target->family != CC_HOST && target->family != CC_NVIDIA)
+    return NULL;
+  snprintf(file, sizeof file, "math-%.*s.bc", (int)strcspn(target->triple, "-"), target->triple);
+  return find_file(arena, folder, file);
+}
+
+void cc_math_define(kdl_words *words, const cc_job *job) {
+  const cc_math_libraries *libraries = &job->plan->tools.math;
+  if (clc_of(job, words->arena))
+    kdl_words_add(words, "-DKDL_MATH_CLC");
+  if (job->target->family == CC_NVIDIA && libraries->libdevice)
+    kdl_words_add(words, "-DKDL_MATH_LIBDEVICE");
+  if (job->target->family == CC_AMD && libraries->ocml)
+    kdl_words_add(words, "-DKDL_MATH_OCML");
+}
+
+bool cc_math_is_libm(kdl_string name) {
+  static const char *const names[] = {"tgammaf", "tgamma", "lgammaf", "lgamma"};
+  return KDL_TEXT_AMONG(name, names);
+}
+
+bool cc_math_has(const cc_target *target, kdl_string name) {
+  switch (target->family) {
+  case CC_NVIDIA:
+    return kdl_text_starts(name, "__nv_") || kdl_text_starts(name, "kdl_math_");
+  case CC_AMD:
+    return kdl_text_starts(name, "__ocml_");
+  case CC_HOST:
+    return kdl_text_starts(name, "kdl_math_") || cc_math_is_libm(name);
+  case CC_SPIRV: /* "_Z15__spirv_ocl_sinf" is an instruction */
+    return kdl_text_starts(name, "_Z") && kdl_text_contains(name, "__spirv_ocl_");
+  case CC_OPENCL:
+    break;
+  }
+  return false;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Linking                                                                                      */
+
+static unsigned digit_of(char c) {
+  return kdl_is_digit(c) ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;
+}
+
+/* ocml's number of a processor: gfx90a is 9010, gfx1030 is 10300, gfx11-generic 11000. */
+static unsigned isa_of(const cc_target *target) {
+  const char *digits = target->cpu + strlen("gfx");
+  size_t length = strcspn(digits, ":-");
+  char *end;
+  if (target->is_generic) {
+    unsigned long major = strtoul(digits, &end, 10);
+    return (unsigned)(major * 1000 +
+                      (kdl_is_digit(end[0] ? end[1] : '\0') ? digit_of(end[1]) * 100 : 0));
+  }
+  if (length < 3)
+    return 0;
+  unsigned major = 0;
+  for (size_t i = 0; i + 2 < length; ++i)
+    major = major * 10 + digit_of(digits[i]);
+  return major * 1000 + digit_of(digits[length - 2]) * 100 + digit_of(digits[length - 1]);
+}
+
+kdl_status cc_math_prepare(cc_job *job) {
+  if (job->target->family != CC_AMD || !job->calls_math || !job->plan->tools.math.ocml)
+    return KDL_OK;
+  const char *source = xarena_format(&job->arena, "%s/kdl/math/oclc.h", job->plan->tools.include);
+  unsigned isa = isa_of(job->target);
+  job->math_constants = cc_file_of(job, "oclc.bc");
+  return cc_compile(job, source,
+                    CC_WORDS(xarena_format(&job->arena, "-DKDL_OCLC_ISA=%u", isa),
+                             isa < 10000 ? "-DKDL_OCLC_WAVE64=1" : "-DKDL_OCLC_WAVE64=0", "-c",
+                             "-emit-llvm"),
+                    job->math_constants);
+}
+
+static void add_library(kdl_words *words, const char *path) {
+  if (!path)
+    return;
+  cc_add_words(words, CC_WORDS("-Xclang", "-mlink-builtin-bitcode", "-Xclang", path));
+}
+
+void cc_math_link(kdl_words *words, const cc_job *job) {
+  const cc_math_libraries *libraries = &job->plan->tools.math;
+  if (!job->calls_math)
+    return;
+  if (job->target->family == CC_AMD) {
+    add_library(words, libraries->ocml);
+    add_library(words, job->math_constants);
+  }
+  if (job->target->family == CC_NVIDIA)
+    add_library(words, libraries->libdevice);
+  add_library(words, clc_of(job, words->arena));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Other programs: what they write, and a folder for their files. */
+#ifndef KDL_TOOL_CC_PROCESS_H
+#define KDL_TOOL_CC_PROCESS_H
+
+#include "support/base/words.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* How a program ended, and what it wrote. */
+typedef struct cc_ended {
+  int code;            /* its exit code, or 256 and the signal that ended it */
+  kdl_string answer;   /* on standard output, where that went to no file */
+  kdl_string messages; /* on standard error */
+} cc_ended;
+
+/* Runs a program and waits for it. Its standard output goes to `out_path`, which may be NULL. What
+ * it writes otherwise is held in memory, where a full disk takes nothing away, and then in the
+ * arena. KDL_IO where it cannot be started. */
+kdl_status cc_run(kdl_arena *arena, const kdl_words *words, const char *out_path,
+                  cc_ended *out_ended);
+
+/* "exit code 1", or "signal 11", into `room`. */
+enum { CC_END_ROOM = 32 };
+const char *cc_end_words(int code, char room[CC_END_ROOM]);
+
+/* The last line of a text that is not blank, in the arena; "" where there is none. */
+const char *cc_last_line(kdl_arena *arena, kdl_string text);
+
+/* Ends the programs that are running now. May be called from a signal handler. */
+void cc_run_stop(void);
+
+/* The path of a program: as it is where it has a '/', else the first on PATH. NULL where there is
+ * none. In the arena. */
+const char *cc_find_program(kdl_arena *arena, const char *name);
+
+/* A folder for temporary files: a new one below TMPDIR, which own_folder_end
+ * (tools/common/own_folder.h) removes; or OUTPUT.temps for those that stay. */
+kdl_status cc_folder_create(kdl_arena *arena, const char *output, const char **out_path);
+
+/* The whole of a file as text, in the arena. A file that is not there is empty. */
+kdl_status cc_text_read(kdl_arena *arena, const char *path, kdl_string *out_text);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/job/toolchain.h"
+
+#include "cc/job/math.h"
+#include "cc/job/process.h"
+#include "support/base/error.h"
+#include "tools/common/beside.h"
+#include "tools/common/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { oldest_clang = 22 }; /* device_kernel, <gpuintrin.h> for SPIR-V, generic AMD processors */
+
+/* ------------------------------------------------------------------------------------------ */
+/* Clang                                                                                        */
+
+/* What the program prints, given one option. */
+static kdl_status ask(kdl_arena *arena, const char *program, const char *option,
+                      kdl_string *out_answer) {
+  kdl_words words = {.arena = arena};
+  cc_ended ended;
+  char end[CC_END_ROOM];
+  kdl_words_add(&words, program);
+  kdl_words_add(&words, option);
+  KDL_TRY(cc_run(arena, &words, NULL, &ended));
+  *out_answer = ended.answer;
+  if (ended.code == 0)
+    return KDL_OK;
+  const char *line = cc_last_line(arena, ended.messages);
+  return kdl_fail(KDL_UNSUPPORTED, "%s %s ended with %s%s%s", program, option,
+                  cc_end_words(ended.code, end), *line ? ": " : "", line);
+}
+
+static kdl_status check_version(kdl_arena *arena, const char *clang) {
+  static const char mark[] = "clang version ";
+  kdl_string answer = {"", 0};
+  KDL_TRY(ask(arena, clang, "--version", &answer));
+  const char *version = strstr(answer.data, mark);
+  long major = version ? strtol(version + sizeof mark - 1, NULL, 10) : 0;
+  if (major < oldest_clang)
+    return kdl_fail(
+        KDL_UNSUPPORTED, "%s: found %.*s, expected Clang %d or later (Debian: clang-22)", clang,
+        version ? (int)strcspn(version, "\n") : 8, version ? version : "no Clang", oldest_clang);
+  return KDL_OK;
+}
+
+static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **out_clang) {
+  const char *variable = getenv("KDL_CLANG");
+  const char *name = wanted ? wanted : variable && *variable ? variable : NULL;
+  const char *clang = cc_find_program(arena, name ? name : "clang-22");
+  if (!clang && name)
+    return kdl_fail(KDL_BAD_CALL, "%s: found no program '%s', expected Clang %d or later",
+                    wanted ? "--clang" : "KDL_CLANG", name, oldest_clang);
+  if (!clang)
+    clang = cc_find_program(arena, "clang");
+  if (!clang)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "clang-22 was not found on PATH (Debian: clang-22); --clang or "
+                    "KDL_CLANG name another");
+  *out_clang = clang;
+  return check_version(arena, clang);
+}
+
+/* Clang prints the bare name where it has none. */
+static kdl_status check_lld(kdl_arena *arena, const char *clang) {
+  kdl_string answer = {"", 0};
+  KDL_TRY(ask(arena, clang, "-print-prog-name=ld.lld", &answer));
+  if (answer.data[0] != '/')
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s finds no ld.lld, which links images for AMD's GPUs and for "
+                    "CPUs (Debian: lld-22)",
+                    clang);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The rest                                                                                     */
+
+/* NVIDIA's installer puts it where no PATH has it. */
+static const char *find_ptxas(kdl_arena *arena) {
+  static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
+  const char *wanted = getenv("KDL_PTXAS");
+  if (wanted && *wanted) /* "none" asks for PTX, as of kdl-ld */
+    return strcmp(wanted, "none") == 0 ? NULL : cc_find_program(arena, wanted);
+  const char *found = cc_find_program(arena, "ptxas");
+  for (size_t i = 0; !found && i < sizeof homes / sizeof *homes; ++i) {
+    const char *home = getenv(homes[i]);
+    if (home && *home)
+      found = cc_find_program(arena, xarena_format(arena, "%s/bin/ptxas", home));
+  }
+  return found ? found : cc_find_program(arena, "/usr/local/cuda/bin/ptxas");
+}
+
+/* The headers lie beside the program, in an installed tree and in a build's. */
+static kdl_status find_include(kdl_arena *arena, const char **out_folder) {
+  char path[PATH_MAX];
+  bool is_found = cli_beside("../include", path);
+  const char *header = is_found ? xarena_format(arena, "%s/kdl/kernel.h", path) : "kdl/kernel.h";
+  if (!is_found || access(header, R_OK) != 0)
+    return kdl_fail(KDL_IO, "%s: found no such file, expected libkdl's headers beside the program",
+                    header);
+  *out_folder = xarena_format(arena, "%s", path);
+  return KDL_OK;
+}
+
+kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const cc_target *targets,
+                             size_t target_count, cc_toolchain *out_toolchain) {
+  bool needs_lld = false;
+  *out_toolchain =
+      (cc_toolchain){.ptxas = find_ptxas(arena), .spirv_val = cc_find_program(arena, "spirv-val")};
+  cc_math_find(arena, out_toolchain->ptxas, &out_toolchain->math);
+  for (size_t i = 0; i < target_count; ++i)
+    needs_lld |= targets[i].family == CC_AMD || targets[i].family == CC_HOST;
+  KDL_TRY(find_include(arena, &out_toolchain->include));
+  KDL_TRY(find_clang(arena, clang, &out_toolchain->clang));
+  if (needs_lld)
+    KDL_TRY(check_lld(arena, out_toolchain->clang));
+  return KDL_OK;
+}

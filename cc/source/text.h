@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the readers of Clang's output and of sources share: lines, marks, words, lists. */
+#ifndef KDL_TOOL_CC_TEXT_H
+#define KDL_TOOL_CC_TEXT_H
+
+#include "support/base/text.h"
+#include "tools/common/memory.h"
+
+#include <stdlib.h>
+
+/* The arguments for a "%.*s". */
+#define CC_SHOWN(text) (int)(text).length, (text).data
+
+/* Takes the next line off `rest`, without its end. False where nothing is left. */
+static inline bool cc_next_line(kdl_string *rest, kdl_string *out_line) {
+  if (rest->length == 0)
+    return false;
+  size_t end = kdl_text_find(*rest, 0, "\n");
+  *out_line = (kdl_string){rest->data, end};
+  *rest = kdl_text_from(*rest, end < rest->length ? end + 1 : end);
+  return true;
+}
+
+/* The text up to one of `ends`. */
+static inline kdl_string cc_text_until(kdl_string text, const char *ends) {
+  return (kdl_string){text.data, kdl_text_find(text, 0, ends)};
+}
+
+/* What follows the first `mark` in the text. False where it has none; *out_rest is empty then. */
+static inline bool cc_text_after(kdl_string text, const char *mark, kdl_string *out_rest) {
+  const char *found = memmem(text.data, text.length, mark, strlen(mark));
+  *out_rest =
+      found ? kdl_text_from(text, (size_t)(found - text.data) + strlen(mark)) : (kdl_string){"", 0};
+  return found != NULL;
+}
+
+/* A character of C's names and numbers. */
+static inline bool cc_is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kdl_is_digit(c) || c == '_';
+}
+
+/* Whether a word stands at `at`, and is not part of a longer one. */
+static inline bool cc_word_is_at(kdl_string text, size_t at, const char *word) {
+  size_t end = at + strlen(word);
+  return end <= text.length && memcmp(text.data + at, word, end - at) == 0 &&
+         (at == 0 || !cc_is_word(text.data[at - 1])) &&
+         (end == text.length || !cc_is_word(text.data[end]));
+}
+
+/* Items of one size in an arena. */
+typedef struct cc_list {
+  void *items;
+  size_t count, room;
+} cc_list;
+
+/* One more item, at the end. */
+static inline void *cc_list_add(kdl_arena *arena, cc_list *list, size_t size) {
+  if (list->count == list->room) {
+    size_t room = list->room ? list->room * 2 : 16;
+    void *items = xarena_alloc(arena, room * size);
+    if (list->count)
+      memcpy(items, list->items, list->count * size);
+    list->items = items;
+    list->room = room;
+  }
+  return (char *)list->items + list->count++ * size;
+}
+
+/* Closes a stream of xtext_stream; its text is in the arena then. */
+static inline kdl_string cc_text_end(kdl_arena *arena, FILE *stream, char **text, size_t *length) {
+  xtext_close(stream);
+  kdl_string kept = xarena_string(arena, *text, *length);
+  free(*text);
+  return kept;
+}
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/source/wrapper.h"
+
+#include "support/base/error.h"
+#include "tools/common/input.h"
+
+/* ------------------------------------------------------------------------------------------ */
+/* The source                                                                                   */
+
+kdl_status cc_source_copy(FILE *out, const char *path) {
+  cli_bytes bytes;
+  KDL_TRY(cli_bytes_read(path, &bytes));
+  fputs("#line 1 \"", out);
+  for (const char *c = path; *c; ++c)
+    fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+  fputs("\"\n", out);
+  /* A mark of UTF-8 is one at the start of a file alone. */
+  size_t mark = bytes.size >= 3 && memcmp(bytes.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+  fwrite((const char *)bytes.data + mark, 1, bytes.size - mark, out);
+  fputs("\n#line 1 \"<kdl cc>\"\n", out);
+  cli_bytes_free(&bytes);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The CPU                                                                                      */
+
+/* Weak, for a source that has its own. */
+static const char memory_functions[] =
+    "#include <kdl/kernel/runtime.h>\n"
+    "#define KDL_CC_OWN __attribute__((weak, visibility(\"hidden\")))\n"
+    "KDL_CC_OWN void *memcpy(void *to, const void *from, size_t size) {\n"
+    "  for (size_t i = 0; i < size; ++i)\n"
+    "    ((char *)to)[i] = ((const char *)from)[i];\n"
+    "  return to;\n"
+    "}\n"
+    "KDL_CC_OWN void *memmove(void *to, const void *from, size_t size) {\n"
+    "  if ((uintptr_t)to - (uintptr_t)from >= size)\n"
+    "    return memcpy(to, from, size);\n"
+    "  for (size_t i = size; i-- > 0;)\n"
+    "    ((char *)to)[i] = ((const char *)from)[i];\n"
+    "  return to;\n"
+    "}\n"
+    "KDL_CC_OWN void *memset(void *to, int value, size_t size) {\n"
+    "  for (size_t i = 0; i < size; ++i)\n"
+    "    ((char *)to)[i] = (char)value;\n"
+    "  return to;\n"
+    "}\n";
+
+void cc_wrapper_rename(FILE *out, const cc_kernels *kernels) {
+  for (size_t i = 0; i < kernels->count; ++i) {
+    if (!kernels->items[i].does_group)
+      fprintf(out, "#pragma redefine_extname %s kdl_cc_item_%s\n", kernels->items[i].name,
+              kernels->items[i].name);
+  }
+}
+
+static void write_extent(FILE *out, const cc_kernel *kernel, cc_field field) {
+  const uint32_t *extent = kernel->values[field];
+  fprintf(out, "{%u, %u, %u}", extent[0], extent[1], extent[2]);
+}
+
+/* The loop over one direction of the block, which is a constant where the kernel says it. Where
+ * work-items wait, the loops are made later (kdl-ld --groups), and this is one work-item. */
+static void write_loop(FILE *out, const cc_kernel *kernel, int d) {
+  static const char *const indents[] = {"      ", "    ", "  "};
+  char length[32];
+  if (cc_kernel_has(kernel, CC_BLOCK))
+    snprintf(length, sizeof length, "%u", kernel->values[CC_BLOCK][d]);
+  else
+    snprintf(length, sizeof length, "group->block[%d]", d);
+  fprintf(out, "%skdl_item.block[%d] = %s;\n", indents[d], d, length);
+  if (cc_kernel_waits(kernel))
+    fprintf(out, "%s{\n%s  kdl_item.thread[%d] = kdl_cc_thread(%d);\n", indents[d], indents[d], d,
+            d);
+  else
+    fprintf(out,
+            "%sfor (uint32_t i%d = 0; i%d < %s; ++i%d) {\n"
+            "%s  kdl_item.thread[%d] = i%d;\n",
+            indents[d], d, d, length, d, indents[d], d, d);
+}
+
+/* Of a launch that gives none, the kernel would write to no memory. */
+static void write_dynamic_check(FILE *out, const char *name) {
+  fprintf(out,
+          "  if (group->shared_size == 0) {\n"
+          "    if (group->size < sizeof *group || !group->error)\n"
+          "      __builtin_trap();\n"
+          "    __atomic_store_n(group->error, \"kernel %s has dynamic group memory "
+          "(KDL_LOCAL_DYNAMIC): found a launch without any, expected kdl_launch_desc.shared or "
+          "KDL_DYNAMIC\", __ATOMIC_RELAXED);\n"
+          "    return;\n"
+          "  }\n",
+          name);
+}
+
+static void write_function(FILE *out, const cc_kernel *kernel) {
+  const char *name = kernel->name;
+  fprintf(out,
+          "KDL_KERNEL_EXPORT void kdl_cc_run_%s(const kdl_host_group *, const void *const *)"
+          " __asm__(\"%s\");\n"
+          "void kdl_cc_run_%s(const kdl_host_group *group, const void *const *args) {\n",
+          name, name, name);
+  if (kernel->is_dynamic)
+    write_dynamic_check(out, name);
+  for (size_t i = 0; i < kernel->param_count; ++i)
+    fprintf(out, "  const __typeof__(%s) p%zu = *(const __typeof__(%s) *)args[%zu];\n",
+            kernel->params[i].type, i, kernel->params[i].type, i);
+  for (int d = 0; d < 3; ++d)
+    fprintf(out,
+            "  kdl_item.group[%d] = group->group[%d];\n"
+            "  kdl_item.group_count[%d] = group->group_count[%d];\n",
+            d, d, d, d);
+  fputs("  kdl_item.dynamic = group->shared;\n"
+        "  (void)args;\n",
+        out);
+  for (int direction = 2; direction >= 0; --direction)
+    write_loop(out, kernel, direction);
+  fprintf(out, "        %s(", name);
+  for (size_t i = 0; i < kernel->param_count; ++i)
+    fprintf(out, "%sp%zu", i ? ", " : "", i);
+  fputs(");\n      }\n    }\n  }\n}\n", out);
+}
+
+static void write_description(FILE *out, const cc_kernel *kernel) {
+  const char *name = kernel->name;
+  fprintf(out, "static const kdl_host_param kdl_cc_params_%s[] = {", name);
+  for (size_t i = 0; i < kernel->param_count; ++i)
+    fprintf(out, "{sizeof(%s), _Alignof(%s)}, ", kernel->params[i].type, kernel->params[i].type);
+  fprintf(out,
+          "{0, 0}};\n"
+          "extern const kdl_host_kernel kdl_host_kernel_%s;\n"
+          "KDL_KERNEL_EXPORT const kdl_host_kernel kdl_host_kernel_%s = {\n"
+          "    KDL_HOST_ABI, sizeof(kdl_host_kernel), kdl_cc_run_%s, ",
+          name, name, name);
+  write_extent(out, kernel, CC_BLOCK);
+  fputs(", ", out);
+  write_extent(out, kernel, cc_kernel_has(kernel, CC_TILE) ? CC_TILE : CC_BLOCK);
+  fprintf(out, ", 0, %zu, kdl_cc_params_%s};\n", kernel->param_count, name);
+}
+
+/* In C++ a namespace's names are found as where the kernel stands. */
+static void open_c(FILE *out, cc_language language, const cc_kernels *kernels) {
+  for (size_t i = 0; language == CC_CXX && i < kernels->count; ++i) {
+    if (*kernels->items[i].space)
+      fprintf(out, "using namespace %s;\n", kernels->items[i].space);
+  }
+  if (language == CC_CXX)
+    fputs("extern \"C\" {\n", out);
+}
+
+static void close_c(FILE *out, cc_language language) {
+  if (language == CC_CXX)
+    fputs("}\n", out);
+}
+
+void cc_wrapper_write(FILE *out, cc_language language, const cc_kernels *kernels) {
+  fputs("#include <kdl/kernel.h>\n", out);
+  open_c(out, language, kernels);
+  fputs(cc_kernels_wait(kernels)
+            ? "__attribute__((visibility(\"hidden\"))) uint32_t kdl_cc_thread(uint32_t);\n"
+            : "__attribute__((always_inline)) void kdl_cc_barrier(void) {}\n",
+        out);
+  for (size_t i = 0; i < kernels->count; ++i) {
+    if (kernels->items[i].does_group)
+      continue;
+    write_function(out, &kernels->items[i]);
+    write_description(out, &kernels->items[i]);
+  }
+  close_c(out, language);
+}
+
+void cc_wrapper_write_memory(FILE *out, cc_language language) {
+  fputs("#include <stddef.h>\n#include <stdint.h>\n", out);
+  open_c(out, language, &(cc_kernels){.count = 0});
+  fputs(memory_functions, out);
+  close_c(out, language);
+}

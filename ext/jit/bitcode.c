@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/jit/bitcode.h"
+
+#include "ext/jit/identity.h"
+#include "ext/jit/link_run.h"
+#include "ext/jit/portable.h"
+#include "lib/image/image.h"
+#include "lib/library/image_name.h"
+#include "lib/registry/permission.h"
+#include "support/base/error.h"
+#include "support/system/environment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* From the cache                                                                               */
+
+static kdl_string text_of(const kdl_link_key *key) {
+  return (kdl_string){key->text, key->length};
+}
+
+static void take_entry(kdl_linked *linked, const kdl_cache_found *found) {
+  linked->is_cached = true;
+  linked->data = found->data;
+  linked->kind = found->entry.kind;
+  linked->image = found->entry.image;
+  linked->size = found->entry.image_size;
+  kdl_debug(KDL_DEBUG_LINK, "%s: in the cache: %s, %zu bytes", linked->name,
+            kdl_image_kind_name(linked->kind), linked->size);
+}
+
+static bool look_up(kdl_linked *linked) {
+  kdl_cache_found found;
+  kdl_status status = kdl_cache_find(&linked->cache, text_of(&linked->key), &found);
+  if (status != KDL_OK) {
+    if (status != KDL_NO_MATCH)
+      kdl_debug(KDL_DEBUG_LINK, "cache: %s", kdl_error_message());
+    return false;
+  }
+  kdl_string file;
+  if (kdl_identity_changed(found.entry.notes, &file)) {
+    kdl_debug(KDL_DEBUG_LINK, "%s: the cache's answer is out of date: %.*s is another now",
+              linked->name, (int)file.length, file.data);
+    kdl_cache_found_free(&found);
+    return false;
+  }
+  take_entry(linked, &found);
+  return true;
+}
+
+static void open_cache(kdl_linked *linked) {
+  if (kdl_cache_settings_read(&linked->cache) == KDL_OK)
+    return;
+  kdl_debug(KDL_DEBUG_LINK, "cache: not used: %s", kdl_error_message());
+  linked->cache.mode = KDL_CACHE_OFF;
+}
+
+/* Lets another process that is making the same finish first, and looks again: it may be there by
+ * now. One that did not make it has failed: waiting for the next that tries would put all in a row.
+ */
+static bool wait_for_others(kdl_linked *linked, const kdl_link_limits *limits) {
+  bool waited;
+  linked->claim =
+      kdl_cache_claim_take(&linked->cache, text_of(&linked->key), limits->milliseconds, &waited);
+  bool found = look_up(linked);
+  if (found || waited)
+    kdl_cache_claim_give_back(&linked->claim);
+  return found;
+}
+
+/* What another machine has linked is this machine's own from now on. */
+static void keep_found(kdl_linked *linked, const kdl_cache_entry *found) {
+  kdl_cache_entry entry = *found;
+  char *notes = NULL;
+  size_t length;
+  bool is_young;
+  if (linked->cache.mode != KDL_CACHE_ON)
+    return;
+  kdl_status status = kdl_portable_notes_here(found->notes, &notes, &length, &is_young);
+  if (status == KDL_OK && !is_young) {
+    entry.link_key = text_of(&linked->key);
+    entry.notes = (kdl_string){notes, length};
+    status = kdl_cache_store(&linked->cache, &entry);
+  }
+  if (status != KDL_OK)
+    kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, kdl_error_message());
+  free(notes);
+}
+
+/* Under the portable key: here, in the folders behind, or from the machine that is making it. */
+static bool look_behind(kdl_linked *linked, const kdl_link_limits *limits) {
+  kdl_cache_found found;
+  if (!linked->layers)
+    return false;
+  if (!kdl_link_layers_find(linked->layers, &found) &&
+      !kdl_link_layers_wait(linked->layers, limits->milliseconds, &found))
+    return false;
+  keep_found(linked, &found.entry);
+  take_entry(linked, &found);
+  kdl_cache_claim_give_back(&linked->claim);
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Linking                                                                                      */
+
+static kdl_status take_output(kdl_linked *linked, const kdl_link_result *result) {
+  linked->data = result->image;
+  linked->image = result->image;
+  linked->size = result->size;
+  linked->kind = kdl_image_sniff(result->image, result->size);
+  linked->notes = result->notes;
+  memcpy(linked->doubt, result->doubt, sizeof linked->doubt);
+  linked->is_short = result->is_short;
+  if (linked->kind == KDL_IMAGE_UNKNOWN || linked->kind == KDL_IMAGE_BITCODE)
+    return kdl_fail(KDL_BAD_FILE, "kdl-ld wrote %zu bytes of %s, expected an image for %s",
+                    linked->size, kdl_image_kind_name(linked->kind), linked->key.device);
+  return KDL_OK;
+}
+
+static kdl_status link_anew(const kdl_link_task *task, const kdl_link_limits *limits,
+                            kdl_linked *linked) {
+  kdl_link_result result;
+  kdl_debug(KDL_DEBUG_LINK, "%s: linked by %s for %s", linked->name, linked->key.linker,
+            linked->key.device);
+  kdl_status status = kdl_link_run(task, &linked->key, limits, linked->name, &result);
+  return status == KDL_OK ? take_output(linked, &result) : status;
+}
+
+kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_linked *out_linked) {
+  kdl_linked *linked = out_linked;
+  kdl_link_limits limits;
+  char image[128];
+  *linked = (kdl_linked){.claim = {.folder = -1}};
+  kdl_image_name(task->lib, task->image, image, sizeof image);
+  snprintf(linked->name, sizeof linked->name, "%.300s: %s", task->lib->container->name, image);
+  /* What is linked may use all that the device has. */
+  kdl_device_permit_all(task->runtime->device, task->runtime->route);
+  KDL_TRY(kdl_link_limits_read(&limits));
+  KDL_TRY(kdl_link_key_make(task, &linked->key));
+  open_cache(linked);
+  bool may_look = from == KDL_LINK_FROM_CACHE && linked->cache.mode != KDL_CACHE_OFF;
+  if (may_look && look_up(linked))
+    return KDL_OK;
+  if (may_look && linked->cache.mode == KDL_CACHE_ON && wait_for_others(linked, &limits))
+    return KDL_OK;
+  linked->layers = kdl_link_layers_open(&linked->cache, text_of(&linked->key));
+  if (from == KDL_LINK_FROM_CACHE && look_behind(linked, &limits))
+    return KDL_OK;
+  return link_anew(task, &limits, linked);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Afterwards                                                                                   */
+
+kdl_status kdl_linked_keep(kdl_linked *linked) {
+  if (linked->is_cached || (linked->cache.mode != KDL_CACHE_ON && !linked->layers))
+    return KDL_OK;
+  if (linked->doubt[0]) {
+    kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, linked->doubt);
+    return linked->is_short ? kdl_fail(KDL_NO_MEMORY, "%s", linked->doubt) : KDL_OK;
+  }
+  kdl_cache_entry entry = {
+      .link_key = text_of(&linked->key),
+      .notes = {linked->notes, strlen(linked->notes)},
+      .kind = linked->kind,
+      .image = linked->image,
+      .image_size = linked->size,
+  };
+  kdl_status shared = linked->layers ? kdl_link_layers_store(linked->layers, &entry) : KDL_OK;
+  if (linked->cache.mode != KDL_CACHE_ON || shared == KDL_NO_MEMORY)
+    return shared;
+  kdl_status status = kdl_cache_store(&linked->cache, &entry);
+  if (status == KDL_OK)
+    kdl_debug(KDL_DEBUG_LINK, "cache: %s: kept in %s", linked->name, linked->cache.dir);
+  else
+    kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, kdl_error_message());
+  return status;
+}
+
+void kdl_linked_drop(kdl_linked *linked) {
+  kdl_debug(KDL_DEBUG_LINK, "cache: %s: what was there does not load", linked->name);
+  if (linked->cache.mode == KDL_CACHE_ON)
+    kdl_cache_remove(&linked->cache, text_of(&linked->key));
+  if (linked->layers)
+    kdl_link_layers_drop(linked->layers);
+}
+
+void *kdl_linked_take(kdl_linked *linked) {
+  void *data = linked->data;
+  linked->data = NULL;
+  return data;
+}
+
+void kdl_linked_free(kdl_linked *linked) {
+  kdl_cache_claim_give_back(&linked->claim);
+  kdl_link_layers_close(linked->layers);
+  kdl_link_key_free(&linked->key);
+  free(linked->notes);
+  free(linked->data);
+}

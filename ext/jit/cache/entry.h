@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * One file of the cache: the link key, as text, and the image.
+ *
+ *      0  "KDLCACHE"
+ *      8  u32 version, 1           12  u32 kind of the image
+ *     16  u32 size of the link key 20  u32 size of the notes
+ *     24  u64 size of the image
+ *     32  the digest of bytes 0 to 31 and 64 to the end
+ *     64  link key, notes, image; the file ends where the image does
+ *
+ * The link key is everything that the image depends on, one `WORD VALUE` a line; its digest names
+ * the file. Notes are lines of the same form that the image does not depend on. Nothing in an entry
+ * is believed before the digest was checked, and it covers every byte: a file that was torn, cut or
+ * changed in any way is noticed.
+ */
+#ifndef KDL_CACHE_ENTRY_H
+#define KDL_CACHE_ENTRY_H
+
+#include "support/base/blake2b.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+
+enum {
+  KDL_CACHE_VERSION = 1,
+  KDL_CACHE_HEADER = 64,
+  KDL_CACHE_LIMIT_TEXT = 1 << 20, /* of link key and notes, each */
+};
+#define KDL_CACHE_LIMIT_IMAGE ((uint64_t)1 << 30)
+
+typedef struct kdl_cache_entry {
+  kdl_string link_key;
+  kdl_string notes;
+  kdl_image_kind kind;
+  const void *image;
+  size_t image_size;
+} kdl_cache_entry;
+
+/* Reads a file's bytes; the entry points into them. KDL_BAD_FILE, with the field that is wrong. */
+kdl_status kdl_cache_entry_parse(const void *bytes, size_t size, kdl_cache_entry *out_entry);
+
+/* Lays a file out into memory that the caller frees with free(). */
+kdl_status kdl_cache_entry_make(const kdl_cache_entry *entry, void **out_data, size_t *out_size);
+
+/* The value of the `nth` line that starts with the word; false where there is none. */
+bool kdl_cache_field(kdl_string text, const char *word, size_t nth, kdl_string *out_value);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/jit/cache/folder.h"
+
+#include "support/base/array.h"
+#include "support/base/error.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening                                                                                      */
+
+bool kdl_cache_owner_is_trusted(kdl_cache_sharing sharing, uid_t owner) {
+  return owner == geteuid() || (sharing == KDL_CACHE_LOWER && owner == 0);
+}
+
+static kdl_status check_owner(int folder, const char *path, kdl_cache_sharing sharing) {
+  struct stat info;
+  if (fstat(folder, &info) != 0)
+    return kdl_fail(kdl_status_of(errno), "%s: %s", path, strerror(errno));
+  if (!kdl_cache_owner_is_trusted(sharing, info.st_uid))
+    return kdl_fail(KDL_IO, "%s: found a folder of user %u, expected one of user %u", path,
+                    (unsigned)info.st_uid, (unsigned)geteuid());
+  if (info.st_mode & (S_IWGRP | S_IWOTH))
+    return kdl_fail(KDL_IO,
+                    "%s: found mode %04o, expected a folder that no other user may write to; fix: "
+                    "chmod 700",
+                    path, (unsigned)info.st_mode & 07777);
+  return KDL_OK;
+}
+
+int kdl_cache_folder_open(const char *path, kdl_cache_sharing sharing) {
+  int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) {
+    (void)kdl_fail(errno == ENOENT ? KDL_NO_MATCH : KDL_IO, "%s: %s", path, strerror(errno));
+    return -1;
+  }
+  if (check_owner(folder, path, sharing) != KDL_OK) {
+    close(folder);
+    return -1;
+  }
+  return folder;
+}
+
+/* As the XDG base directory specification asks: 0700 for each that is not there. */
+static bool make_folders(const char *path) {
+  char part[PATH_MAX];
+  size_t length = strlen(path);
+  if (length >= sizeof part)
+    return false;
+  for (size_t end = 1; end <= length; ++end) {
+    if (path[end] != '/' && path[end] != '\0')
+      continue;
+    memcpy(part, path, end);
+    part[end] = '\0';
+    if (mkdir(part, 0700) != 0 && errno != EEXIST)
+      return false;
+  }
+  return true;
+}
+
+int kdl_cache_folder_make(const char *path, kdl_cache_sharing sharing) {
+  int folder = kdl_cache_folder_open(path, sharing);
+  if (folder >= 0 || kdl_error_status() != KDL_NO_MATCH)
+    return folder;
+  if (!make_folders(path)) {
+    (void)kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", path, strerror(errno));
+    return -1;
+  }
+  return kdl_cache_folder_open(path, sharing);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Names                                                                                        */
+
+static size_t count_hex(const char *text) {
+  return strspn(text, "0123456789abcdef");
+}
+
+/* What a file of that name is. */
+static kdl_cache_file_kind kind_of(const char *name) {
+  const size_t digits = KDL_DIGEST_TEXT - 1;
+  const size_t salt = 16;
+  if (count_hex(name) != digits)
+    return KDL_CACHE_FILE_OTHER;
+  const char *rest = name + digits;
+  if (strcmp(rest, ".kdl") == 0)
+    return KDL_CACHE_FILE_ENTRY;
+  if (strcmp(rest, ".lock") == 0 || strcmp(rest, ".lease") == 0)
+    return KDL_CACHE_FILE_LOCK;
+  if (rest[0] == '.' && count_hex(rest + 1) == salt && strcmp(rest + 1 + salt, ".tmp") == 0)
+    return KDL_CACHE_FILE_TEMPORARY;
+  return KDL_CACHE_FILE_OTHER;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Listing                                                                                      */
+
+typedef struct {
+  kdl_cache_file *files;
+  size_t count;
+  size_t capacity;
+} file_list;
+
+static bool append(file_list *list, const kdl_cache_file *file) {
+  kdl_cache_file *files =
+      kdl_array_grow(list->files, list->count, &list->capacity, 64, sizeof *files);
+  if (!files)
+    return false;
+  list->files = files;
+  list->files[list->count++] = *file;
+  return true;
+}
+
+static bool add_file(int folder, const char *name, file_list *list) {
+  struct stat info;
+  kdl_cache_file file = {.kind = kind_of(name)};
+  if (file.kind == KDL_CACHE_FILE_OTHER || fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(info.st_mode))
+    return true;
+  memcpy(file.name, name, strlen(name) + 1);
+  file.size = (uint64_t)info.st_size;
+  file.used = info.st_mtim;
+  return append(list, &file);
+}
+
+static int compare_use(const void *left, const void *right) {
+  const kdl_cache_file *a = left;
+  const kdl_cache_file *b = right;
+  if (a->used.tv_sec != b->used.tv_sec)
+    return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
+  if (a->used.tv_nsec != b->used.tv_nsec)
+    return a->used.tv_nsec < b->used.tv_nsec ? -1 : 1;
+  return strcmp(a->name, b->name);
+}
+
+kdl_status kdl_cache_folder_list(int folder, kdl_cache_file **out_files, size_t *out_count) {
+  int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *stream = own >= 0 ? fdopendir(own) : NULL;
+  if (!stream) {
+    int reason = errno;
+    if (own >= 0)
+      close(own);
+    return kdl_fail(kdl_status_of(reason), "cannot list the folder: %s", strerror(reason));
+  }
+  file_list list = {0};
+  bool fits = true;
+  for (struct dirent *item; fits && (item = readdir(stream));)
+    fits = add_file(folder, item->d_name, &list);
+  closedir(stream);
+  if (!fits) {
+    free(list.files);
+    return kdl_fail(KDL_NO_MEMORY, "out of memory to list the folder");
+  }
+  if (list.count)
+    qsort(list.files, list.count, sizeof *list.files, compare_use);
+  *out_files = list.files;
+  *out_count = list.count;
+  return KDL_OK;
+}

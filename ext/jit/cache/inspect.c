@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/jit/cache/inspect.h"
+
+#include "support/base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+  int folder; /* -1 where it is not there */
+  kdl_cache_file *files;
+  size_t count;
+} listing;
+
+static kdl_status list(const kdl_cache_settings *settings, listing *out_listing) {
+  listing made = {.folder = kdl_cache_folder_open(settings->dir, settings->sharing)};
+  kdl_status status = KDL_OK;
+  if (made.folder < 0) {
+    status = kdl_error_status();
+    if (status == KDL_NO_MATCH)
+      status = KDL_OK;
+  } else {
+    status = kdl_cache_folder_list(made.folder, &made.files, &made.count);
+    if (status != KDL_OK) {
+      kdl_error_prefix("%s", settings->dir);
+      close(made.folder);
+    }
+  }
+  if (status == KDL_OK)
+    *out_listing = made;
+  return status;
+}
+
+static void free_listing(listing *made) {
+  free(made->files);
+  if (made->folder >= 0)
+    close(made->folder);
+}
+
+kdl_status kdl_cache_look_at_all(const kdl_cache_settings *settings,
+                                 kdl_status (*visit)(void *user, const kdl_cache_look *look),
+                                 void *user) {
+  listing all;
+  kdl_status status = list(settings, &all);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < all.count && status == KDL_OK; ++i) {
+    if (all.files[i].kind != KDL_CACHE_FILE_ENTRY)
+      continue;
+    kdl_cache_found found = {.data = NULL};
+    kdl_cache_look look = {.file = &all.files[i]};
+    char name[KDL_CACHE_NAME];
+    kdl_status read = kdl_cache_read(all.folder, settings->sharing, look.file->name, &found);
+    if (read == KDL_NO_MATCH) /* gone since it was listed */
+      continue;
+    if (read == KDL_NO_MEMORY) { /* which says nothing about the entry */
+      status = read;
+      break;
+    }
+    if (read == KDL_OK) {
+      kdl_cache_name(found.entry.link_key, ".kdl", name);
+      look.entry = strcmp(name, look.file->name) == 0 ? &found.entry : NULL;
+      look.trouble = look.entry ? NULL : "its link key is not the one that its name says";
+    } else {
+      look.trouble = kdl_error_message();
+    }
+    status = visit(user, &look);
+    kdl_cache_found_free(&found);
+  }
+  free_listing(&all);
+  return status;
+}
+
+static void add(kdl_cache_totals *totals, const kdl_cache_file *file) {
+  if (file->kind == KDL_CACHE_FILE_ENTRY) {
+    ++totals->entries;
+    totals->bytes += file->size;
+  } else {
+    ++totals->other;
+    totals->other_bytes += file->size;
+  }
+}
+
+kdl_status kdl_cache_count(const kdl_cache_settings *settings, kdl_cache_totals *out_totals) {
+  listing all;
+  KDL_TRY(list(settings, &all));
+  *out_totals = (kdl_cache_totals){0};
+  for (size_t i = 0; i < all.count; ++i)
+    add(out_totals, &all.files[i]);
+  free_listing(&all);
+  return KDL_OK;
+}
+
+kdl_status kdl_cache_clear(const kdl_cache_settings *settings, kdl_cache_totals *out_totals) {
+  listing all;
+  kdl_status status = list(settings, &all);
+  if (status != KDL_OK)
+    return status;
+  *out_totals = (kdl_cache_totals){0};
+  for (size_t i = 0; i < all.count; ++i) {
+    if (unlinkat(all.folder, all.files[i].name, 0) == 0)
+      add(out_totals, &all.files[i]);
+    else if (errno != ENOENT && status == KDL_OK)
+      status = kdl_fail(KDL_IO, "%s/%s: cannot remove: %s", settings->dir, all.files[i].name,
+                        strerror(errno));
+  }
+  free_listing(&all);
+  return status;
+}

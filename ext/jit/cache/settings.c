@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/jit/cache/settings.h"
+
+#include "support/base/error.h"
+#include "support/base/size.h"
+#include "support/base/text.h"
+#include "support/system/environment.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* KDL_CACHE: words and folders, separated by colons                                            */
+
+static kdl_status fail_item(kdl_string item) {
+  return kdl_fail(KDL_BAD_CALL,
+                  "KDL_CACHE: found \"%.*s\", expected on, ro, off, /FOLDER,shared or /FOLDER,ro",
+                  (int)item.length, item.data);
+}
+
+static kdl_status add_layer(kdl_string item, kdl_cache_layers *layers) {
+  static const kdl_string shared = KDL_TEXT_ROW(",shared"), lower = KDL_TEXT_ROW(",ro");
+  bool is_shared = kdl_text_ends(item, shared);
+  if (item.data[0] != '/' || (!is_shared && !kdl_text_ends(item, lower)))
+    return fail_item(item);
+  size_t length = item.length - (is_shared ? shared.length : lower.length);
+  if (layers->count == KDL_CACHE_LIMIT_LAYERS || length >= PATH_MAX)
+    return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: found \"%.200s\" as folder %zu, expected at most %d",
+                    item.data, layers->count + 1, KDL_CACHE_LIMIT_LAYERS);
+  kdl_cache_settings *layer = &layers->items[layers->count++];
+  layer->mode = is_shared ? KDL_CACHE_ON : KDL_CACHE_READ_ONLY;
+  layer->sharing = is_shared ? KDL_CACHE_SHARED : KDL_CACHE_LOWER;
+  memcpy(layer->dir, item.data, length);
+  layer->dir[length] = '\0';
+  return KDL_OK;
+}
+
+static kdl_status read_item(kdl_string item, kdl_cache_mode *out_mode, kdl_cache_layers *layers) {
+  static const struct {
+    const char *name;
+    kdl_cache_mode mode;
+  } modes[] = {{"on", KDL_CACHE_ON}, {"ro", KDL_CACHE_READ_ONLY}, {"off", KDL_CACHE_OFF}};
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i) {
+    if (kdl_text_is(item, modes[i].name)) {
+      *out_mode = modes[i].mode;
+      return KDL_OK;
+    }
+  }
+  return item.length ? add_layer(item, layers) : fail_item(item);
+}
+
+static kdl_status read_list(kdl_cache_mode *out_mode, kdl_cache_layers *out_layers) {
+  const char *list = kdl_environment("KDL_CACHE");
+  kdl_status status = KDL_OK;
+  *out_mode = KDL_CACHE_ON;
+  while (status == KDL_OK && list) {
+    kdl_string item = {list, strcspn(list, ":")};
+    status = read_item(item, out_mode, out_layers);
+    list = list[item.length] ? list + item.length + 1 : NULL;
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+/* A path that is not absolute would mean another folder whenever the program changes its own. */
+static bool take_dir(const char *root, const char *below, char *out_dir) {
+  return root && root[0] == '/' && snprintf(out_dir, PATH_MAX, "%s%s", root, below) < PATH_MAX;
+}
+
+static kdl_status read_dir(char *out_dir) {
+  const char *own = kdl_environment("KDL_CACHE_DIR");
+  if (own && !take_dir(own, "", out_dir))
+    return kdl_fail(KDL_BAD_CALL, "KDL_CACHE_DIR: found \"%.200s\", expected an absolute path",
+                    own);
+  if (own || take_dir(secure_getenv("XDG_CACHE_HOME"), "/kdl", out_dir) ||
+      take_dir(secure_getenv("HOME"), "/.cache/kdl", out_dir))
+    return KDL_OK;
+  return kdl_fail(KDL_NO_MATCH,
+                  "found none of KDL_CACHE_DIR, XDG_CACHE_HOME and HOME, expected one to say where "
+                  "the cache lies");
+}
+
+static kdl_status read_limit(uint64_t *out_limit) {
+  const char *size = kdl_environment("KDL_CACHE_SIZE");
+  *out_limit = KDL_CACHE_DEFAULT_LIMIT;
+  kdl_status status = size ? kdl_size_parse(size, out_limit) : KDL_OK;
+  if (status != KDL_OK)
+    kdl_error_prefix("KDL_CACHE_SIZE");
+  return status;
+}
+
+kdl_status kdl_cache_settings_read(kdl_cache_settings *out_settings) {
+  kdl_cache_settings made = {.mode = KDL_CACHE_OFF, .limit = KDL_CACHE_DEFAULT_LIMIT};
+  if (!kdl_is_privileged()) {
+    kdl_cache_layers layers = {.count = 0};
+    KDL_TRY(read_list(&made.mode, &layers));
+    KDL_TRY(read_limit(&made.limit));
+    KDL_TRY(read_dir(made.dir));
+  }
+  *out_settings = made;
+  return KDL_OK;
+}
+
+kdl_status kdl_cache_layers_read(kdl_cache_layers *out_layers) {
+  kdl_cache_mode mode;
+  uint64_t limit = 0;
+  out_layers->count = 0;
+  if (kdl_is_privileged())
+    return KDL_OK;
+  KDL_TRY(read_list(&mode, out_layers));
+  KDL_TRY(read_limit(&limit));
+  for (size_t i = 0; i < out_layers->count; ++i)
+    out_layers->items[i].limit = limit;
+  return KDL_OK;
+}

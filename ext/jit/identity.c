@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/jit/identity.h"
+
+#include "ext/jit/cache/entry.h"
+#include "support/base/blake2b.h"
+#include "support/base/bytes.h"
+#include "support/base/text_stream.h"
+#include "support/system/file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+static bool is_young(const struct stat *info) {
+  time_t young = time(NULL) - KDL_IDENTITY_YOUNG;
+  return info->st_mtim.tv_sec >= young || info->st_ctim.tv_sec >= young;
+}
+
+/* Of the contents, in hexadecimal. */
+static void digest_file(const char *path, char out_text[KDL_DIGEST_TEXT]) {
+  uint8_t buffer[16384];
+  size_t got = 0;
+  kdl_blake2b hash;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  kdl_blake2b_start(&hash);
+  while (fd >= 0 && kdl_fd_read(fd, buffer, sizeof buffer, &got) && got)
+    kdl_blake2b_add(&hash, buffer, got);
+  if (fd >= 0)
+    close(fd);
+  kdl_digest digest = kdl_blake2b_finish(&hash);
+  kdl_digest_print(&digest, out_text);
+}
+
+void kdl_identity_print_text(FILE *out, const char *text) {
+  for (; *text; ++text) {
+    if (*text == '\n' || *text == '\\')
+      fprintf(out, "\\%03o", (unsigned)*text);
+    else
+      fputc(*text, out);
+  }
+}
+
+static void print_path(FILE *out, const char *path) {
+  fputc(' ', out);
+  kdl_identity_print_text(out, path);
+}
+
+bool kdl_identity_is_newer(const char *path, time_t than) {
+  struct stat info;
+  return stat(path, &info) == 0 && (info.st_mtim.tv_sec >= than || info.st_ctim.tv_sec >= than);
+}
+
+void kdl_identity_print(FILE *out, const char *path, bool *out_is_young) {
+  struct stat info;
+  if (stat(path, &info) != 0) {
+    fprintf(out, "absent");
+    print_path(out, path);
+    return;
+  }
+  fprintf(out, "%ju %jd %jd.%09ld %jd.%09ld", (uintmax_t)info.st_ino, (intmax_t)info.st_size,
+          (intmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec, (intmax_t)info.st_ctim.tv_sec,
+          info.st_ctim.tv_nsec);
+  print_path(out, path);
+  if (!is_young(&info))
+    return;
+  if (out_is_young)
+    *out_is_young = true;
+  if (S_ISREG(info.st_mode)) {
+    char digest[KDL_DIGEST_TEXT];
+    digest_file(path, digest);
+    fprintf(out, " %s", digest);
+  }
+}
+
+/* Without the digest that follows the path of a file which had just been written. */
+static void cut_digest(char *path) {
+  struct stat info;
+  char *last = strrchr(path, ' ');
+  if (last && strlen(last + 1) == KDL_DIGEST_TEXT - 1 && stat(path, &info) != 0)
+    *last = '\0';
+}
+
+/* The path behind four numbers, or behind one word. */
+static char *path_of(kdl_string text) {
+  static const char absent[] = "absent ";
+  size_t at = 0;
+  char *path = malloc(text.length + 1);
+  if (text.length >= sizeof absent - 1 && memcmp(text.data, absent, sizeof absent - 1) == 0) {
+    at = sizeof absent - 1;
+  } else {
+    for (int fields = 0; fields < 4 && at < text.length; ++at)
+      fields += text.data[at] == ' ';
+  }
+  size_t used = 0;
+  for (; path && at < text.length; ++at) {
+    bool is_escaped = text.data[at] == '\\' && text.length - at > 3;
+    path[used++] =
+        is_escaped
+            ? (char)strtol((char[]){text.data[at + 1], text.data[at + 2], text.data[at + 3], '\0'},
+                           NULL, 8)
+            : text.data[at];
+    at += is_escaped ? 3 : 0;
+  }
+  if (path)
+    path[used] = '\0';
+  return path;
+}
+
+char *kdl_identity_path(kdl_string text) {
+  char *path = path_of(text);
+  if (path)
+    cut_digest(path);
+  return path;
+}
+
+/* Whether the identity of a path is that text now. */
+static bool is_now(const char *path, kdl_string text) {
+  char *now = NULL;
+  size_t length = 0;
+  FILE *out = kdl_text_stream(&now, &length);
+  if (out)
+    kdl_identity_print(out, path, NULL);
+  bool same =
+      out && fclose(out) == 0 && length == text.length && memcmp(now, text.data, length) == 0;
+  free(now);
+  return same;
+}
+
+bool kdl_identity_holds(kdl_string text) {
+  char *path = path_of(text);
+  bool holds = path && is_now(path, text);
+  free(path);
+  return holds;
+}
+
+bool kdl_identity_is_of_now(kdl_string text) {
+  char digest[KDL_DIGEST_TEXT];
+  char *path = kdl_identity_path(text);
+  bool is_of_now = path && is_now(path, text);
+  if (path && !is_of_now && text.length >= sizeof digest &&
+      text.data[text.length - sizeof digest] == ' ') {
+    digest_file(path, digest);
+    is_of_now =
+        memcmp(text.data + text.length - (sizeof digest - 1), digest, sizeof digest - 1) == 0;
+  }
+  free(path);
+  return is_of_now;
+}
+
+bool kdl_identity_changed(kdl_string notes, kdl_string *out_file) {
+  for (size_t i = 0; kdl_cache_field(notes, "depends", i, out_file); ++i) {
+    if (!kdl_identity_holds(*out_file))
+      return true;
+  }
+  return false;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Build IDs                                                                                    */
+
+enum { limit_segments = 64, limit_notes = 4096, limit_id = 64 };
+
+static bool read_at(int fd, uint64_t offset, void *data, size_t size) {
+  ssize_t got = pread(fd, data, size, (off_t)offset);
+  return got >= 0 && (size_t)got == size;
+}
+
+/* Notes are three words, a name and a description, both padded to four bytes. */
+static bool find_id(const uint8_t *notes, size_t size, uint8_t out_id[limit_id], size_t *out_size) {
+  for (size_t at = 0; kdl_in_range(at, sizeof(Elf64_Nhdr), size);) {
+    uint64_t name_size = kdl_load_u32(notes + at);
+    uint64_t id_size = kdl_load_u32(notes + at + 4);
+    uint32_t type = kdl_load_u32(notes + at + 8);
+    uint64_t name = at + sizeof(Elf64_Nhdr);
+    uint64_t id = name + ((name_size + 3) & ~(uint64_t)3);
+    if (!kdl_in_range(id, id_size, size))
+      return false;
+    if (type == NT_GNU_BUILD_ID && name_size == 4 && memcmp(notes + name, "GNU", 4) == 0 &&
+        id_size && id_size <= limit_id) {
+      memcpy(out_id, notes + id, id_size);
+      *out_size = id_size;
+      return true;
+    }
+    at = id + ((id_size + 3) & ~(uint64_t)3);
+  }
+  return false;
+}
+
+static bool read_id(int fd, uint8_t out_id[limit_id], size_t *out_size) {
+  Elf64_Ehdr header;
+  Elf64_Phdr segment;
+  uint8_t notes[limit_notes];
+  if (!read_at(fd, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof segment)
+    return false;
+  for (unsigned i = 0; i < header.e_phnum && i < limit_segments; ++i) {
+    if (!read_at(fd, header.e_phoff + i * sizeof segment, &segment, sizeof segment))
+      return false;
+    if (segment.p_type == PT_NOTE && segment.p_filesz <= sizeof notes &&
+        read_at(fd, segment.p_offset, notes, segment.p_filesz) &&
+        find_id(notes, segment.p_filesz, out_id, out_size))
+      return true;
+  }
+  return false;
+}
+
+/* False where the file has none. */
+static bool print_build_id(FILE *out, const char *path) {
+  uint8_t id[limit_id];
+  size_t size = 0;
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  bool has_id = fd >= 0 && read_id(fd, id, &size);
+  if (fd >= 0)
+    close(fd);
+  for (size_t i = 0; has_id && i < size; ++i)
+    fprintf(out, "%02x", id[i]);
+  return has_id;
+}
+
+void kdl_identity_print_program(FILE *out, const char *path) {
+  if (!print_build_id(out, path))
+    kdl_identity_print(out, path, NULL);
+}
+
+void kdl_identity_print_contents(FILE *out, const char *path) {
+  struct stat info;
+  char digest[KDL_DIGEST_TEXT];
+  if (stat(path, &info) != 0) {
+    fprintf(out, "absent");
+  } else if (!S_ISREG(info.st_mode)) {
+    fprintf(out, "folder");
+  } else {
+    digest_file(path, digest);
+    fprintf(out, "%s", digest);
+  }
+}
+
+void kdl_identity_print_built(FILE *out, const char *path) {
+  if (!print_build_id(out, path))
+    kdl_identity_print_contents(out, path);
+}

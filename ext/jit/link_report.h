@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What kdl-ld reports of its work: docs/linking.md. */
+#ifndef KDL_BITCODE_LINK_REPORT_H
+#define KDL_BITCODE_LINK_REPORT_H
+
+#include "support/base/words.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+
+/* One image that has the microkernel. */
+typedef struct kdl_link_candidate {
+  const char *library;
+  uint64_t image;
+  const char *triple;
+  const char *arch;
+  const char *tag;
+  const char *code; /* of the first reason against it; "" where it would do */
+  const char *words;
+  const char *label; /* the code with a colon */
+  bool chosen;
+} kdl_link_candidate;
+
+typedef struct kdl_link_ukernel {
+  const char *symbol;
+  kdl_link_candidate *candidates;
+  size_t count;
+} kdl_link_ukernel;
+
+typedef struct kdl_link_constant {
+  const char *name;
+  const char *value;
+  bool given;
+} kdl_link_constant;
+
+typedef struct kdl_link_report {
+  const char *error; /* "" where it was linked */
+  const char *kind;  /* of the output: "object", "cubin", ... */
+  const char *triple;
+  const char *arch;
+  kdl_link_ukernel *ukernels;
+  size_t ukernel_count;
+  kdl_link_constant *constants;
+  size_t constant_count;
+  kdl_words depends; /* files that the result depends on and that the call does not name */
+  bool is_whole;     /* it says how large the output is: written when all else is done */
+  uint64_t output_size;
+  kdl_arena arena;
+} kdl_link_report;
+
+/* After a failure the report is there as far as it came. The caller frees *out_report, also then.
+ */
+kdl_status kdl_link_report_read(const char *text, size_t size, kdl_link_report *out_report);
+void kdl_link_report_free(kdl_link_report *report);
+
+#endif

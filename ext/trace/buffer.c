@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/trace/buffer.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+enum { large_page = 2 << 20 };
+
+static _Atomic(kdl_trace_buffer *) buffers;
+static _Atomic(kdl_trace_thread *) threads;
+static _Atomic(uint32_t) thread_count;
+static char *chunks;
+static size_t chunk_limit;
+static atomic_size_t chunks_used;
+static _Atomic(uint64_t) dropped_by_threads_without; /* a buffer */
+
+_Thread_local kdl_trace_buffer *kdl_trace_own;
+static pthread_key_t ending;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Threads                                                                                      */
+
+/* Runs at the end of a thread that has a buffer. */
+static void end_thread(void *value) {
+  kdl_trace_buffer *buffer = value;
+  kdl_trace_thread *thread = buffer->owner;
+  if (thread) {
+    pthread_getname_np(pthread_self(), thread->name, sizeof thread->name);
+    atomic_store_explicit(&thread->has_ended, true, memory_order_release);
+  }
+  kdl_trace_own = NULL;
+  atomic_store_explicit(&buffer->is_taken, false, memory_order_release);
+}
+
+static kdl_trace_thread *add_thread(void) {
+  uint32_t index = atomic_fetch_add(&thread_count, 1);
+  kdl_trace_thread *thread = index < KDL_TRACE_THREAD_LIMIT ? calloc(1, sizeof *thread) : NULL;
+  if (!thread)
+    return NULL;
+  thread->index = index;
+  thread->id = (int)syscall(SYS_gettid);
+  thread->next = atomic_load(&threads);
+  while (!atomic_compare_exchange_weak(&threads, &thread->next, thread))
+    ;
+  return thread;
+}
+
+kdl_trace_thread *kdl_trace_threads(void) {
+  return atomic_load_explicit(&threads, memory_order_acquire);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Buffers                                                                                      */
+
+/* The pages are there at once, so that records do not wait for them one by one. */
+static kdl_trace_chunk *add_chunk(void) {
+  size_t index = atomic_fetch_add(&chunks_used, 1);
+  if (index >= chunk_limit) {
+    atomic_store(&chunks_used, chunk_limit);
+    return NULL;
+  }
+  void *chunk = chunks + index * KDL_TRACE_CHUNK_BYTES;
+  madvise(chunk, KDL_TRACE_CHUNK_BYTES, MADV_POPULATE_WRITE);
+  return chunk;
+}
+
+static kdl_trace_buffer *take_used(void) {
+  for (kdl_trace_buffer *buffer = kdl_trace_buffers(); buffer; buffer = buffer->next) {
+    bool is_taken = false;
+    if (atomic_compare_exchange_strong(&buffer->is_taken, &is_taken, true))
+      return buffer;
+  }
+  return NULL;
+}
+
+static kdl_trace_buffer *take_new(void) {
+  kdl_trace_buffer *buffer = calloc(1, sizeof *buffer);
+  kdl_trace_chunk *chunk = buffer ? add_chunk() : NULL;
+  if (!chunk) {
+    free(buffer);
+    return NULL;
+  }
+  buffer->first = buffer->last = chunk;
+  atomic_init(&buffer->is_taken, true);
+  buffer->next = atomic_load(&buffers);
+  while (!atomic_compare_exchange_weak(&buffers, &buffer->next, buffer))
+    ;
+  return buffer;
+}
+
+/* A thread whose end would not be noticed keeps no buffer. */
+static kdl_trace_buffer *take(void) {
+  kdl_trace_buffer *buffer = take_used();
+  if (!buffer)
+    buffer = take_new();
+  if (!buffer)
+    return NULL;
+  if (pthread_setspecific(ending, buffer) != 0) {
+    atomic_store_explicit(&buffer->is_taken, false, memory_order_release);
+    return NULL;
+  }
+  buffer->owner = add_thread();
+  buffer->thread = buffer->owner ? buffer->owner->index : KDL_TRACE_THREAD_LIMIT;
+  kdl_trace_own = buffer;
+  return buffer;
+}
+
+static kdl_trace_chunk *chunk_with_room(kdl_trace_buffer *buffer) {
+  kdl_trace_chunk *chunk = buffer->last;
+  if (atomic_load_explicit(&chunk->count, memory_order_relaxed) < KDL_TRACE_CHUNK_RECORDS)
+    return chunk;
+  kdl_trace_chunk *more = add_chunk();
+  if (more) {
+    atomic_store_explicit(&chunk->next, more, memory_order_release);
+    buffer->last = more;
+  }
+  return more;
+}
+
+__attribute__((noinline, cold)) kdl_trace_record *kdl_trace_make_room(void) {
+  kdl_trace_buffer *buffer = kdl_trace_own ? kdl_trace_own : take();
+  if (!buffer) {
+    atomic_fetch_add_explicit(&dropped_by_threads_without, 1, memory_order_relaxed);
+    return NULL;
+  }
+  kdl_trace_chunk *chunk = chunk_with_room(buffer);
+  if (!chunk) {
+    uint64_t dropped = atomic_load_explicit(&buffer->dropped, memory_order_relaxed);
+    atomic_store_explicit(&buffer->dropped, dropped + 1, memory_order_relaxed);
+    return NULL;
+  }
+  kdl_trace_record *record =
+      &chunk->records[atomic_load_explicit(&chunk->count, memory_order_relaxed)];
+  record->thread = buffer->thread;
+  return record;
+}
+
+/* Address space for all of it; memory comes as it is used, in large pages where the system has
+ * them: a small one costs as much as the dozens of launches that it has room for. */
+bool kdl_trace_buffers_start(uint64_t bytes) {
+  chunk_limit = (size_t)(bytes / KDL_TRACE_CHUNK_BYTES);
+  if (chunk_limit < 1)
+    chunk_limit = 1;
+  size_t size = chunk_limit * KDL_TRACE_CHUNK_BYTES;
+  void *memory = mmap(NULL, size + large_page, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED || pthread_key_create(&ending, end_thread) != 0)
+    return false;
+  uintptr_t aligned = ((uintptr_t)memory + large_page - 1) & ~(uintptr_t)(large_page - 1);
+  chunks = (char *)memory + (aligned - (uintptr_t)memory);
+  madvise(chunks, size, MADV_HUGEPAGE);
+  return true;
+}
+
+kdl_trace_buffer *kdl_trace_buffers(void) {
+  return atomic_load_explicit(&buffers, memory_order_acquire);
+}
+
+uint64_t kdl_trace_dropped(void) {
+  uint64_t sum = atomic_load_explicit(&dropped_by_threads_without, memory_order_relaxed);
+  for (kdl_trace_buffer *buffer = kdl_trace_buffers(); buffer; buffer = buffer->next)
+    sum += atomic_load_explicit(&buffer->dropped, memory_order_relaxed);
+  return sum;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Forks                                                                                        */
+
+/* The threads that wrote are not here, and the one that is begins anew. */
+void kdl_trace_buffers_after_fork(void) {
+  for (kdl_trace_buffer *buffer = atomic_exchange(&buffers, NULL); buffer;) {
+    kdl_trace_buffer *next = buffer->next;
+    free(buffer);
+    buffer = next;
+  }
+  for (kdl_trace_thread *thread = atomic_exchange(&threads, NULL); thread;) {
+    kdl_trace_thread *next = thread->next;
+    free(thread);
+    thread = next;
+  }
+  kdl_trace_own = NULL;
+  pthread_setspecific(ending, NULL);
+  atomic_store(&thread_count, 0);
+  madvise(chunks, chunk_limit * KDL_TRACE_CHUNK_BYTES, MADV_DONTNEED); /* empty again */
+  atomic_store(&chunks_used, 0);
+  atomic_store(&dropped_by_threads_without, 0);
+}

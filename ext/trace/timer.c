@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Device time: an event before a launch, one behind it, and the time between them by the device's
+ * clock, asked for after a wait. Nothing here waits, but for the first event of a
+ * device, the anchor, from which the device's time is counted. Where that lies on the host's clock
+ * is learnt from all of them (ext/trace/correlation.h).
+ *
+ * Events are few: where all are under way, a launch goes without, and is counted.
+ */
+#include "ext/trace/correlation.h"
+#include "ext/trace/trace.h"
+#include "ext/trace/traced_device.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* CUDA tells times in a float of milliseconds: so the anchor moves along. */
+enum { most_pairs = 4096, tries_when_empty = 8 };
+static const double anchor_reach_ns = 1e9;
+
+struct kdl_trace_pair {
+  kdl_trace_pair *next;
+  void *start, *end; /* events of the backend */
+  const kdl_trace_subject *subject;
+  const void *queue;
+  uint64_t given_ns, ended_ns; /* before the first event was recorded, behind the second */
+  uint64_t launched;           /* ticks: when the launch began */
+  double start_ns, length_ns;  /* by the device's clock, from the anchor on */
+};
+
+struct kdl_trace_timer {
+  const kdl_backend_table *table;
+  void *handle;
+  pthread_mutex_t lock; /* held while a list changes */
+  kdl_trace_pair *idle;
+  kdl_trace_pair *pending, **pending_end; /* the oldest first */
+  size_t made;
+  pthread_mutex_t clock_lock; /* held while the driver is asked for times */
+  void *anchor;
+  kdl_trace_correlation clocks; /* from the anchor on */
+};
+
+static _Atomic(uint64_t) lost;    /* were not timed */
+static _Atomic(uint64_t) pending; /* may still be */
+
+uint64_t kdl_trace_device_times_lost(void) {
+  return atomic_load(&lost) + atomic_load(&pending);
+}
+
+kdl_trace_timer *kdl_trace_timer_create(const kdl_backend_table *table, void *handle) {
+  kdl_trace_timer *timer = calloc(1, sizeof *timer);
+  if (!timer)
+    return NULL;
+  timer->table = table;
+  timer->handle = handle;
+  timer->pending_end = &timer->pending;
+  timer->clocks = kdl_trace_correlation_none();
+  pthread_mutex_init(&timer->lock, NULL);
+  pthread_mutex_init(&timer->clock_lock, NULL);
+  return timer;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Pairs                                                                                        */
+
+static kdl_trace_pair *make_pair(const kdl_trace_timer *timer) {
+  const kdl_backend_table *table = timer->table;
+  kdl_trace_pair *pair = calloc(1, sizeof *pair);
+  if (!pair || table->event_create(timer->handle, &pair->start) != KDL_OK) {
+    free(pair);
+    return NULL;
+  }
+  if (table->event_create(timer->handle, &pair->end) != KDL_OK) {
+    table->event_destroy(timer->handle, pair->start);
+    free(pair);
+    return NULL;
+  }
+  return pair;
+}
+
+static void give_idle(kdl_trace_timer *timer, kdl_trace_pair *pair) {
+  pthread_mutex_lock(&timer->lock);
+  pair->next = timer->idle;
+  timer->idle = pair;
+  pthread_mutex_unlock(&timer->lock);
+}
+
+static kdl_trace_pair *take_idle(kdl_trace_timer *timer, bool *out_may_make) {
+  pthread_mutex_lock(&timer->lock);
+  kdl_trace_pair *pair = timer->idle;
+  if (pair)
+    timer->idle = pair->next;
+  *out_may_make = !pair && timer->made < most_pairs;
+  timer->made += *out_may_make;
+  pthread_mutex_unlock(&timer->lock);
+  return pair;
+}
+
+static void give_pending(kdl_trace_timer *timer, kdl_trace_pair *pair) {
+  pair->next = NULL;
+  pthread_mutex_lock(&timer->lock);
+  *timer->pending_end = pair;
+  timer->pending_end = &pair->next;
+  pthread_mutex_unlock(&timer->lock);
+  atomic_fetch_add(&pending, 1);
+}
+
+static kdl_trace_pair *take_pending(kdl_trace_timer *timer) {
+  pthread_mutex_lock(&timer->lock);
+  kdl_trace_pair *pair = timer->pending;
+  if (pair) {
+    timer->pending = pair->next;
+    if (!timer->pending)
+      timer->pending_end = &timer->pending;
+  }
+  pthread_mutex_unlock(&timer->lock);
+  if (pair)
+    atomic_fetch_sub(&pending, 1);
+  return pair;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Times                                                                                        */
+
+static bool set_anchor(kdl_trace_timer *timer, void *queue) {
+  const kdl_backend_table *table = timer->table;
+  void *event = NULL;
+  if (table->event_create(timer->handle, &event) != KDL_OK)
+    return false;
+  uint64_t before = kdl_trace_ns();
+  if (table->event_record(timer->handle, event, queue) != KDL_OK ||
+      table->event_sync(timer->handle, event) != KDL_OK) {
+    table->event_destroy(timer->handle, event);
+    return false;
+  }
+  kdl_trace_correlation_not_before(&timer->clocks, 0, (double)before);
+  kdl_trace_correlation_not_after(&timer->clocks, 0, (double)kdl_trace_ns());
+  timer->anchor = event;
+  return true;
+}
+
+static bool has_anchor(kdl_trace_timer *timer, void *queue) {
+  pthread_mutex_lock(&timer->clock_lock);
+  bool has = timer->anchor || set_anchor(timer, queue);
+  pthread_mutex_unlock(&timer->clock_lock);
+  return has;
+}
+
+/* False where the device has not come so far. The clock's lock is held. */
+static bool read_times(kdl_trace_timer *timer, kdl_trace_pair *pair, const kdl_trace_wait *wait) {
+  const kdl_backend_table *table = timer->table;
+  if (table->event_elapsed(timer->handle, pair->start, pair->end, &pair->length_ns) != KDL_OK ||
+      table->event_elapsed(timer->handle, timer->anchor, pair->start, &pair->start_ns) != KDL_OK)
+    return false;
+  /* What was recorded before a wait for its queue was passed when that ended. */
+  bool was_waited_for = wait && wait->queue == pair->queue && pair->ended_ns <= wait->begin_ns;
+  double seen = (double)(was_waited_for ? wait->end_ns : kdl_trace_ns());
+  kdl_trace_correlation_not_before(&timer->clocks, pair->start_ns, (double)pair->given_ns);
+  kdl_trace_correlation_not_after(&timer->clocks, pair->start_ns, seen);
+  if (pair->length_ns > 0)
+    kdl_trace_correlation_not_after(&timer->clocks, pair->start_ns + pair->length_ns, seen);
+  return true;
+}
+
+/* The device passes the first event before the kernel begins, and on an idle queue before the
+ * kernel is launched: the writer lets none begin before its launch. */
+static void record_times(kdl_trace_timer *timer, kdl_trace_pair *pair) {
+  double length = pair->length_ns > 0 ? pair->length_ns : 0;
+  double start = kdl_trace_correlation_host(&timer->clocks, pair->start_ns);
+  start = start > 0 ? start : 0;
+  kdl_trace_device_time(pair->subject, (uint64_t)start, (uint64_t)(start + length), pair->launched,
+                        pair->queue);
+}
+
+/* Places those that were read, once all that they tell of the clocks is known. */
+static void place(kdl_trace_timer *timer, kdl_trace_pair *done) {
+  kdl_trace_pair *pair, *last = done;
+  for (pair = done; pair; pair = pair->next) {
+    record_times(timer, pair);
+    last = pair->start_ns > last->start_ns ? pair : last;
+  }
+  if (last && last->start_ns > anchor_reach_ns) {
+    void *passed = timer->anchor;
+    timer->anchor = last->start;
+    last->start = passed;
+    kdl_trace_correlation_move(&timer->clocks, last->start_ns);
+  }
+  while ((pair = done)) {
+    done = pair->next;
+    give_idle(timer, pair);
+  }
+}
+
+/* Asks for at most so many of the oldest. */
+static void collect(kdl_trace_timer *timer, size_t most, const kdl_trace_wait *wait) {
+  kdl_trace_pair *early = NULL, **early_end = &early, *done = NULL, **done_end = &done, *pair;
+  pthread_mutex_lock(&timer->clock_lock);
+  while (most-- && (pair = take_pending(timer))) {
+    kdl_trace_pair ***end = read_times(timer, pair, wait) ? &done_end : &early_end;
+    **end = pair;
+    *end = &pair->next;
+  }
+  *done_end = NULL;
+  *early_end = NULL;
+  place(timer, done);
+  while ((pair = early)) {
+    early = pair->next;
+    give_pending(timer, pair);
+  }
+  pthread_mutex_unlock(&timer->clock_lock);
+}
+
+void kdl_trace_timer_collect(kdl_trace_timer *timer, const kdl_trace_wait *wait) {
+  collect(timer, most_pairs, wait);
+}
+
+static kdl_trace_pair *take_pair(kdl_trace_timer *timer) {
+  bool may_make;
+  kdl_trace_pair *pair = take_idle(timer, &may_make);
+  if (!pair && !may_make) {
+    collect(timer, tries_when_empty, NULL);
+    pair = take_idle(timer, &may_make);
+  }
+  return pair || !may_make ? pair : make_pair(timer);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launches                                                                                     */
+
+/* Events in a capture belong to its graph, and tell no time. */
+static bool is_capturing(const kdl_trace_timer *timer, void *queue) {
+  int capturing = 0;
+  return timer->table->queue_capturing &&
+         (timer->table->queue_capturing(timer->handle, queue, &capturing) != KDL_OK || capturing);
+}
+
+kdl_trace_pair *kdl_trace_timer_begin(kdl_trace_timer *timer, void *queue) {
+  bool ready = !is_capturing(timer, queue) && has_anchor(timer, queue);
+  kdl_trace_pair *pair = ready ? take_pair(timer) : NULL;
+  if (pair) {
+    pair->given_ns = kdl_trace_ns();
+    if (timer->table->event_record(timer->handle, pair->start, queue) != KDL_OK) {
+      give_idle(timer, pair);
+      pair = NULL;
+    }
+  }
+  return pair;
+}
+
+void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_pair *span,
+                         const kdl_trace_subject *subject, void *queue, uint64_t launched,
+                         kdl_status status) {
+  bool timed = span && status == KDL_OK &&
+               timer->table->event_record(timer->handle, span->end, queue) == KDL_OK;
+  if (timed) {
+    span->subject = subject;
+    span->queue = queue;
+    span->launched = launched;
+    span->ended_ns = kdl_trace_ns();
+    give_pending(timer, span);
+    return;
+  }
+  if (span)
+    give_idle(timer, span);
+  if (status == KDL_OK)
+    atomic_fetch_add(&lost, 1);
+}
+
+void kdl_trace_timer_close(kdl_trace_timer *timer) {
+  const kdl_backend_table *table = timer->table;
+  kdl_trace_pair *pair;
+  bool may_make;
+  while ((pair = take_pending(timer))) {
+    atomic_fetch_add(&lost, 1);
+    give_idle(timer, pair);
+  }
+  while ((pair = take_idle(timer, &may_make))) {
+    table->event_destroy(timer->handle, pair->start);
+    table->event_destroy(timer->handle, pair->end);
+    free(pair);
+  }
+  pthread_mutex_lock(&timer->clock_lock);
+  if (timer->anchor)
+    table->event_destroy(timer->handle, timer->anchor);
+  timer->anchor = NULL;
+  pthread_mutex_unlock(&timer->clock_lock);
+}

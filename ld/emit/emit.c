@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/emit/emit.h"
+
+#include "ext/jit/ukernel_passes.h"
+#include "lib/image/host/host_note.h"
+#include "support/base/error.h"
+#include "support/system/environment.h"
+#include "tools/common/memory.h"
+
+#include <llvm-c/BitWriter.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Optimising                                                                                   */
+
+static kdl_status run_passes(ld_linker *linker, const char *passes) {
+  const char *name = linker->request->caller;
+  KDL_TRY(ld_module_run_passes(linker->module, linker->target.machine, passes, name));
+  return ld_context_check(linker->context, name);
+}
+
+kdl_status ld_emit_optimise(ld_linker *linker) {
+  KDL_TRY(ld_module_verify(linker->module, linker->request->caller, "broken after linking"));
+  KDL_TRY(run_passes(linker, KDL_UKERNEL_INLINE_PASSES));
+  KDL_TRY(ld_inline_verify(linker->module));
+  KDL_TRY(run_passes(linker, KDL_UKERNEL_OPTIMISE_PASSES));
+  linker->calls_after = ld_inline_count_calls(linker->module, NULL);
+  ld_stages_count(&linker->stages, LD_STAGE_OPTIMISE);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Output                                                                                       */
+
+static void keep_bytes(const void *data, size_t size, const char *kind, ld_output *output) {
+  output->kind = kind;
+  output->data = memcpy(xmalloc(size), data, size);
+  output->size = size;
+}
+
+static void keep_buffer(LLVMMemoryBufferRef buffer, const char *kind, ld_output *output) {
+  keep_bytes(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), kind, output);
+  LLVMDisposeMemoryBuffer(buffer);
+}
+
+static kdl_status compile(ld_linker *linker, LLVMCodeGenFileType type, const char *kind,
+                          ld_output *output) {
+  char *problem = NULL;
+  LLVMMemoryBufferRef buffer;
+  /* For NVIDIA's GPUs it is passed on as it is: PTX names no files. */
+  if (linker->target.family != KDL_FAMILY_NVPTX)
+    KDL_TRY(ld_assembly_check(linker));
+  if (LLVMTargetMachineEmitToMemoryBuffer(linker->target.machine, linker->module, type, &problem,
+                                          &buffer)) {
+    kdl_status status = kdl_fail(KDL_UNSUPPORTED, "%s: LLVM: %s", linker->request->caller, problem);
+    LLVMDisposeMessage(problem);
+    return status;
+  }
+  keep_buffer(buffer, kind, output);
+  ld_stages_count(&linker->stages, LD_STAGE_COMPILE);
+  return ld_context_check(linker->context, linker->request->caller);
+}
+
+/* No image can have them; see docs/decisions/0009-group-variables.md for the CPU's. */
+static kdl_status refuse_thread_local(const ld_linker *linker) {
+  for (LLVMValueRef v = LLVMGetFirstGlobal(linker->module); v; v = LLVMGetNextGlobal(v)) {
+    if (LLVMIsThreadLocal(v))
+      return kdl_fail(
+          KDL_UNSUPPORTED,
+          "%s: the variable '%.128s' is thread-local, which an image cannot have; where "
+          "it is kdl cc's own, compile the kernels again with this version of it",
+          linker->request->caller, ld_value_name(v).data);
+  }
+  return KDL_OK;
+}
+
+static kdl_status make_image(ld_linker *linker, ld_output *output) {
+  bool is_nvidia = linker->target.family == KDL_FAMILY_NVPTX;
+  KDL_TRY(refuse_thread_local(linker));
+  if (!is_nvidia && linker->target.family != KDL_FAMILY_AMDGCN) {
+    /* What the image needs, for those who have it without its metadata. */
+    char text[KDL_HOST_NOTE_ROOM];
+    kdl_out out = {text, sizeof text, 0};
+    kdl_out_host_note(&out, linker->target.arch, "");
+    LLVMAppendModuleInlineAsm(linker->module, text, out.used);
+  }
+  KDL_TRY(is_nvidia ? compile(linker, LLVMAssemblyFile, "ptx", output)
+                    : compile(linker, LLVMObjectFile, "object", output));
+  KDL_TRY(is_nvidia ? ld_image_from_ptx(linker, output) : ld_image_from_object(linker, output));
+  ld_stages_count(&linker->stages, LD_STAGE_PROGRAM);
+  return KDL_OK;
+}
+
+kdl_status ld_emit_output(ld_linker *linker, ld_output *out_output) {
+  *out_output = (ld_output){.kind = ""};
+  switch (linker->request->emit) {
+  case LD_EMIT_IR: {
+    char *text = cli_must(LLVMPrintModuleToString(linker->module));
+    keep_bytes(text, strlen(text), "ir", out_output);
+    LLVMDisposeMessage(text);
+    break;
+  }
+  case LD_EMIT_BITCODE:
+    keep_buffer(LLVMWriteBitcodeToMemoryBuffer(linker->module), "bitcode", out_output);
+    break;
+  case LD_EMIT_ASM:
+    return compile(linker, LLVMAssemblyFile, "asm", out_output);
+  case LD_EMIT_IMAGE:
+    return make_image(linker, out_output);
+  case LD_EMIT_CHOICE:
+  case LD_EMIT_COUNT:
+    break;
+  }
+  return KDL_OK;
+}

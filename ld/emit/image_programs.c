@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/emit/emit.h"
+
+#include "ld/emit/program.h"
+#include "lib/image/host/host_object.h"
+#include "support/base/elf_file.h"
+#include "support/base/error.h"
+#include "support/system/environment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool ld_program_find_lld(ld_program *out_program) {
+  static const char *const names[] = {"ld.lld", "ld.lld-22", NULL};
+  return ld_program_find("KDL_LLD", names, LD_LLVM_BIN, out_program);
+}
+
+bool ld_program_find_ptxas(ld_program *out_program) {
+  static const char *const names[] = {"ptxas", NULL};
+  return ld_program_find("KDL_PTXAS", names, LD_CUDA_BIN, out_program);
+}
+
+/* Puts a file that a program made in the place of what the output holds. */
+static kdl_status take_file(ld_linker *linker, const ld_file *file, const ld_program *program,
+                            const char *kind, ld_output *output) {
+  void *data;
+  size_t size;
+  ld_words_add(&linker->depends, program->path);
+  KDL_TRY(ld_file_read(file, &data, &size));
+  free(output->data);
+  output->kind = kind;
+  output->data = data;
+  output->size = size;
+  snprintf(output->program, sizeof output->program, "%s", program->path);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Shared objects                                                                               */
+
+/* The object's own word on what it leaves undefined: code generation adds calls that the module
+ * does not show. */
+static kdl_status check_undefined(const ld_linker *linker, const ld_output *object,
+                                  bool *out_needs_libm) {
+  kdl_elf elf;
+  kdl_elf_symbols symbols;
+  *out_needs_libm = false;
+  KDL_TRY(kdl_elf_open(object->data, object->size, &elf));
+  KDL_TRY(kdl_elf_open_symbols(&elf, SHT_SYMTAB, &symbols));
+  for (uint64_t i = 1; i < symbols.count; ++i) {
+    kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
+    kdl_string name;
+    if (symbol.is_defined)
+      continue;
+    KDL_TRY(kdl_elf_symbol_name(&elf, &symbols, &symbol, &name.data, &name.length));
+    if (name.length == 0 || kdl_text_is(name, "_GLOBAL_OFFSET_TABLE_"))
+      continue;
+    ld_runtime runtime = ld_runtime_of(linker->target.family, name);
+    *out_needs_libm |= runtime == LD_RUNTIME_LIBM;
+    if (runtime == LD_RUNTIME_NONE)
+      return kdl_fail(KDL_NO_MATCH,
+                      "%s: the compiled code needs '%.128s', which an image cannot count on",
+                      linker->request->caller, name.data);
+  }
+  return KDL_OK;
+}
+
+/* A shared object with libm's name and nothing in it, to make an image ask for libm wherever it is
+ * loaded: the one of this machine may not even be installed where its linker looks. */
+static kdl_status make_libm(const ld_linker *linker, const ld_program *lld, ld_file *out_libm) {
+  KDL_TRY(ld_file_create("", 0, out_libm));
+  const char *emulation = linker->target.family == KDL_FAMILY_X86_64    ? "elf_x86_64"
+                          : linker->target.family == KDL_FAMILY_AARCH64 ? "aarch64linux"
+                                                                        : "elf64lriscv";
+  const char *arguments[] = {lld->path,           "-shared",         "-m", emulation,
+                             "-soname=libm.so.6", "--build-id=none", "-o", "-",
+                             "--format=binary",   "/dev/null",       NULL};
+  return ld_program_run(lld, arguments, out_libm);
+}
+
+static kdl_status run_lld(const ld_linker *linker, const ld_program *lld, const ld_file *object,
+                          const ld_file *libm, const ld_file *image) {
+  bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN;
+  /* --no-dependent-libraries: files that the bitcode names. */
+  const char *arguments[] = {lld->path,
+                             "-shared",
+                             "-Bsymbolic",
+                             "--gc-sections",
+                             "--build-id=none",
+                             "--hash-style=gnu",
+                             "-znow",
+                             "-znoexecstack",
+                             "--no-dependent-libraries",
+                             "-o",
+                             "-",
+                             object->path,
+                             is_amd ? "--no-undefined" : "--as-needed",
+                             libm ? "--no-as-needed" : NULL,
+                             libm ? libm->path : NULL,
+                             NULL};
+  return ld_program_run(lld, arguments, image);
+}
+
+/* As what loads it will: bitcode may hold what host images cannot. */
+static kdl_status check_loadable(const ld_linker *linker, const ld_output *output) {
+  kdl_host_object object;
+  kdl_status status = kdl_host_object_open(output->data, output->size, &object);
+  if (status == KDL_OK)
+    return KDL_OK;
+  char why[1024];
+  snprintf(why, sizeof why, "%s", kdl_error_message());
+  return kdl_fail(status, "%s: the linked image cannot be loaded: %s", linker->request->caller,
+                  why);
+}
+
+kdl_status ld_image_from_object(ld_linker *linker, ld_output *output) {
+  bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN, needs_libm = false;
+  ld_program lld;
+  if (!ld_program_find_lld(&lld))
+    return kdl_fail(
+        KDL_UNSUPPORTED,
+        "found no ld.lld, expected one in PATH or in KDL_LLD, to link the image (Debian: "
+        "lld-22)");
+  if (!is_amd)
+    KDL_TRY(check_undefined(linker, output, &needs_libm));
+  ld_file object = {.fd = -1}, image = {.fd = -1}, libm = {.fd = -1};
+  kdl_status status = ld_file_create(output->data, output->size, &object);
+  if (status == KDL_OK && needs_libm)
+    status = make_libm(linker, &lld, &libm);
+  if (status == KDL_OK)
+    status = ld_file_create("", 0, &image);
+  if (status == KDL_OK)
+    status = run_lld(linker, &lld, &object, needs_libm ? &libm : NULL, &image);
+  if (status == KDL_OK)
+    status = take_file(linker, &image, &lld, is_amd ? "hsaco" : "object", output);
+  ld_file_close(&image);
+  ld_file_close(&libm);
+  ld_file_close(&object);
+  return status == KDL_OK && !is_amd ? check_loadable(linker, output) : status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Cubins                                                                                       */
+
+/* "Cuda compilation tools, release 13.0, V13.0.88" */
+static uint32_t version_of(const ld_program *ptxas) {
+  ld_file words;
+  if (ld_file_create("", 0, &words) != KDL_OK)
+    return 0;
+  const char *arguments[] = {ptxas->path, "--version", NULL};
+  void *text = NULL;
+  size_t size;
+  unsigned major = 0, minor = 0;
+  if (ld_program_run(ptxas, arguments, &words) == KDL_OK &&
+      ld_file_read(&words, &text, &size) == KDL_OK) {
+    const char *release = strstr(text, "release ");
+    char *dot;
+    if (release) {
+      major = (unsigned)strtoul(release + strlen("release "), &dot, 10);
+      minor = *dot == '.' ? (unsigned)strtoul(dot + 1, NULL, 10) : 0;
+    }
+  }
+  free(text);
+  ld_file_close(&words);
+  return KDL_VERSION_OF(major, minor);
+}
+
+/* A driver loads what its own CUDA major version makes, or an earlier one. */
+static bool is_usable(const ld_linker *linker, const ld_program *ptxas) {
+  uint32_t driver = linker->request->device.rule.driver;
+  if (!driver || version_of(ptxas) >> 16 <= driver >> 16)
+    return true;
+  kdl_debug(KDL_DEBUG_LINK, "%s makes cubins for later drivers than the device's: PTX stays",
+            ptxas->path);
+  return false;
+}
+
+kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
+  ld_program ptxas;
+  bool is_found = ld_program_find_ptxas(&ptxas);
+  if (!is_found || !is_usable(linker, &ptxas)) { /* may be another later */
+    ld_words_add(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
+    return KDL_OK;
+  }
+  ld_file ptx = {.fd = -1}, cubin = {.fd = -1};
+  kdl_status status = ld_file_create(output->data, output->size, &ptx);
+  if (status == KDL_OK)
+    status = ld_file_create("", 0, &cubin);
+  const char *arguments[] = {ptxas.path, "-arch", linker->target.cpu, "-O3",
+                             ptx.path,   "-o",    cubin.path,         NULL};
+  if (status == KDL_OK)
+    status = ld_program_run(&ptxas, arguments, NULL);
+  if (status == KDL_OK)
+    status = take_file(linker, &cubin, &ptxas, "cubin", output);
+  ld_file_close(&cubin);
+  ld_file_close(&ptx);
+  return status;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/emit/program.h"
+
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/system/environment.h"
+#include "support/system/file.h"
+#include "support/system/process.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+kdl_status ld_file_create(const void *data, size_t size, ld_file *out_file) {
+  int fd = kdl_memory_file_make("kdl-ld", KDL_MEMORY_FILE_INHERITED, data, size);
+  if (fd < 0)
+    return kdl_fail(kdl_status_of(errno), "cannot make a file in memory: %s", strerror(errno));
+  out_file->fd = fd;
+  snprintf(out_file->path, sizeof out_file->path, "/proc/self/fd/%d", fd);
+  return KDL_OK;
+}
+
+kdl_status ld_file_read(const ld_file *file, void **out_data, size_t *out_size) {
+  return kdl_memory_file_read(file->fd, "a program", UINT64_MAX, out_data, out_size);
+}
+
+void ld_file_close(const ld_file *file) {
+  if (file->fd >= 0)
+    close(file->fd);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Programs                                                                                     */
+
+static bool find_in(const char *places, const char *name, ld_program *program) {
+  for (const char *at = places; at && *at;) {
+    size_t length = strcspn(at, ":");
+    int used = snprintf(program->path, sizeof program->path, "%.*s/%s", (int)length, at, name);
+    if (length && used > 0 && (size_t)used < sizeof program->path &&
+        access(program->path, X_OK) == 0)
+      return true;
+    at += length + (at[length] == ':');
+  }
+  return false;
+}
+
+bool ld_program_find(const char *variable, const char *const *names, const char *places,
+                     ld_program *out_program) {
+  const char *given = kdl_environment(variable);
+  if (given) {
+    snprintf(out_program->path, sizeof out_program->path, "%s", given);
+    return access(out_program->path, X_OK) == 0;
+  }
+  for (; *names; ++names) {
+    if (find_in(places, *names, out_program) || find_in(getenv("PATH"), *names, out_program))
+      return true;
+  }
+  return false;
+}
+
+/* The first lines that it wrote, each as a further line of ours. */
+static void quote(const char *text, kdl_out *out) {
+  for (const char *at = text; *at && out->used < 1024;) {
+    size_t length = strcspn(at, "\n");
+    if (length)
+      kdl_out_format(out, "\n  %.*s", (int)length, at);
+    at += length + (at[length] == '\n');
+  }
+}
+
+static kdl_status report_failure(const ld_program *program, int state, const ld_file *words) {
+  char how[64];
+  if (WIFSIGNALED(state))
+    snprintf(how, sizeof how, "died of signal %d", WTERMSIG(state));
+  else
+    snprintf(how, sizeof how, "failed with status %d", WEXITSTATUS(state));
+  void *text = NULL;
+  size_t size;
+  char quoted[1536] = "";
+  if (ld_file_read(words, &text, &size) == KDL_OK)
+    quote(text, &(kdl_out){quoted, sizeof quoted, 0});
+  kdl_status status =
+      kdl_fail(KDL_BAD_FILE, "%s %s%s%s", program->path, how, quoted[0] ? ":" : "", quoted);
+  free(text);
+  return status;
+}
+
+kdl_status ld_program_run(const ld_program *program, const char *const *arguments,
+                          const ld_file *stdout_file) {
+  ld_file words;
+  KDL_TRY(ld_file_create("", 0, &words));
+  kdl_status status = KDL_OK;
+  pid_t child;
+  int state;
+  kdl_process process = {.path = program->path,
+                         .arguments = arguments,
+                         .standard = {-1, stdout_file ? stdout_file->fd : words.fd, words.fd}};
+  int problem = kdl_process_start(&process, &child);
+  if (problem)
+    status = kdl_fail(KDL_IO, "%s: cannot run: %s", program->path, strerror(problem));
+  else if (kdl_process_wait(child, &state) == 0 && state != 0)
+    status = report_failure(program, state, &words);
+  ld_file_close(&words);
+  return status;
+}

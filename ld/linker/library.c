@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/linker/library.h"
+
+#include "lib/library/search.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/system/environment.h"
+#include "tools/common/memory.h"
+
+#include <llvm-c/BitReader.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening                                                                                      */
+
+static kdl_status open_library(const char *path, const kdl_select_device *device,
+                               ld_library *library) {
+  library->name = path;
+  KDL_TRY(kdl_search_open(path, path, &library->container));
+  KDL_TRY(kdl_catalog_create(library->container, &library->catalog));
+  size_t images = library->container->count;
+  library->symbols = xcalloc(images + 1, sizeof *library->symbols);
+  kdl_query query = {.device = device, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
+  KDL_TRY(kdl_rank(library->catalog, &query, &library->ranking));
+  kdl_debug(KDL_DEBUG_LINK, "%s: images: %zu, for this device: %zu", path, images,
+            library->ranking->eligible);
+  return KDL_OK;
+}
+
+kdl_status ld_libraries_open(const ld_request *request, const char *builtin,
+                             ld_libraries *out_libraries) {
+  size_t count = request->libraries.count, size = (count + 1) * sizeof *out_libraries->items;
+  *out_libraries = (ld_libraries){.arena = request->arena,
+                                  .items = memset(xarena_alloc(request->arena, size), 0, size)};
+  for (size_t i = 0; i < count + (builtin != NULL); ++i) {
+    ld_library *library = &out_libraries->items[out_libraries->count++];
+    KDL_TRY(
+        open_library(i < count ? request->libraries.items[i] : builtin, &request->device, library));
+    library->container->is_installed = i == count;
+  }
+  return KDL_OK;
+}
+
+void ld_libraries_free(ld_libraries *libraries) {
+  for (size_t i = 0; i < libraries->count; ++i) {
+    ld_library *library = &libraries->items[i];
+    free(library->symbols);
+    free(library->ranking);
+    kdl_catalog_destroy(library->catalog);
+    if (library->container)
+      kdl_container_close(library->container);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Symbols                                                                                      */
+
+#define UKERNEL_PREFIX "kdl.ukernel."
+
+/* From the metadata: its microkernels, or its kernels alone. False where it names neither. */
+static bool list_indexed(ld_libraries *libraries, const kdl_image *image, ld_symbols *symbols) {
+  bool is_indexed = false;
+  kdl_string *names = xarena_alloc(libraries->arena, image->pair_count * sizeof *names + 1);
+  for (uint32_t i = 0; i < image->pair_count; ++i) {
+    kdl_string kernel;
+    kdl_string key = kdl_image_pairs(image)[i].key;
+    if (kdl_text_starts(key, UKERNEL_PREFIX))
+      names[symbols->count++] = kdl_text_from(key, sizeof UKERNEL_PREFIX - 1);
+    is_indexed |= symbols->count > 0 || kdl_kernel_name(key, &kernel);
+  }
+  symbols->names = names;
+  return is_indexed;
+}
+
+typedef struct {
+  ld_libraries *libraries;
+  kdl_string *names; /* NULL: only count */
+  size_t count;
+} symbol_list;
+
+/* Functions are microkernels, and constants what those of the same makers may look up, as AMD's
+ * device libraries do. */
+static void list_symbol(LLVMValueRef value, void *user) {
+  symbol_list *list = user;
+  LLVMValueKind kind = LLVMGetValueKind(value);
+  bool is_constant = kind == LLVMGlobalVariableValueKind && LLVMIsGlobalConstant(value);
+  if (!ld_value_is_exported(value) || (kind != LLVMFunctionValueKind && !is_constant))
+    return;
+  if (list->names) {
+    kdl_string name = ld_value_name(value);
+    list->names[list->count] = xarena_string(list->libraries->arena, name.data, name.length);
+  }
+  ++list->count;
+}
+
+static void list_defined(ld_libraries *libraries, LLVMModuleRef module, ld_symbols *symbols) {
+  symbol_list list = {.libraries = libraries};
+  ld_module_each_global(module, list_symbol, &list);
+  list.names = xarena_alloc(libraries->arena, list.count * sizeof *list.names + 1);
+  list.count = 0;
+  ld_module_each_global(module, list_symbol, &list);
+  symbols->names = list.names;
+  symbols->count = list.count;
+}
+
+static kdl_status read_symbols(ld_libraries *libraries, ld_library *library, uint32_t index,
+                               ld_context *context) {
+  ld_symbols *symbols = &library->symbols[index];
+  const kdl_image *image = &library->container->images[index];
+  const void *data;
+  size_t size;
+  LLVMModuleRef module;
+  if (image->kind != KDL_IMAGE_BITCODE || list_indexed(libraries, image, symbols))
+    return KDL_OK;
+  KDL_TRY(kdl_container_bytes_to_run(library->container, index, &data, &size));
+  KDL_TRY(ld_module_read(context, data, size, library->name, &module));
+  list_defined(libraries, module, symbols);
+  LLVMDisposeModule(module);
+  return KDL_OK;
+}
+
+bool ld_library_has(ld_libraries *libraries, ld_library *library, uint32_t image, kdl_string symbol,
+                    ld_context *context) {
+  ld_symbols *symbols = &library->symbols[image];
+  if (!symbols->is_read) {
+    symbols->is_read = true;
+    if (read_symbols(libraries, library, image, context) != KDL_OK) {
+      symbols->count = 0;
+      symbols->error = xarena_format(libraries->arena, "%s", kdl_error_message());
+      kdl_debug(KDL_DEBUG_LINK, "image %" PRIu32 ": %s", image, symbols->error);
+    }
+  }
+  for (size_t i = 0; i < symbols->count; ++i) {
+    if (kdl_text_equal(symbols->names[i], symbol))
+      return true;
+  }
+  return false;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/linker/linker.h"
+
+#include "support/base/error.h"
+#include "support/base/nearest.h"
+#include "support/system/environment.h"
+#include "tools/common/memory.h"
+
+#include <kdl/ukernel.h>
+
+#include <llvm-c/Comdat.h>
+#include <llvm-c/Linker.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* What a microkernel must be                                                                   */
+
+static bool passes_alike(LLVMValueRef declared, LLVMValueRef defined) {
+  static const char *const abi[] = {"byval", "sret", "inalloca", "byref", "preallocated"};
+  unsigned count = LLVMCountParams(declared);
+  for (size_t i = 0; i < sizeof abi / sizeof *abi; ++i) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(abi[i], strlen(abi[i]));
+    for (unsigned parameter = 1; parameter <= count; ++parameter) {
+      if (LLVMGetEnumAttributeAtIndex(declared, parameter, kind) !=
+          LLVMGetEnumAttributeAtIndex(defined, parameter, kind))
+        return false;
+    }
+  }
+  return LLVMGetFunctionCallConv(declared) == LLVMGetFunctionCallConv(defined);
+}
+
+static kdl_status check_signature(const ld_linker *linker, LLVMValueRef declared,
+                                  LLVMValueRef defined, const char *name) {
+  LLVMTypeRef wanted = LLVMGlobalGetValueType(declared);
+  LLVMTypeRef found = LLVMGlobalGetValueType(defined);
+  const char *symbol = ld_value_name(defined).data;
+  if (wanted != found) {
+    char here[256], there[256];
+    ld_type_print(wanted, here, sizeof here);
+    ld_type_print(found, there, sizeof there);
+    return kdl_fail(KDL_BAD_FILE, "%s: found '%.128s' as '%s', expected '%s', as %s declares it",
+                    name, symbol, there, here, linker->request->caller);
+  }
+  if (!passes_alike(declared, defined))
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: '%.128s' takes its arguments by another convention than %s passes them",
+                    name, symbol, linker->request->caller);
+  for (LLVMUseRef use = LLVMGetFirstUse(declared); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef call = LLVMGetUser(use);
+    if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == declared &&
+        LLVMGetCalledFunctionType(call) != wanted)
+      return kdl_fail(KDL_BAD_FILE, "%s: calls '%.128s' with other arguments than it declares",
+                      linker->request->caller, symbol);
+  }
+  return KDL_OK;
+}
+
+/* The interfaces of the built-in set that have a layout, for callers that a compiler made without
+ * their headers. */
+static const struct {
+  const char *prefix, *layout;
+} layouts[] = {{"kdl_uk_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_MMA_LAYOUT}};
+
+static kdl_string layout_of(LLVMValueRef function) {
+  const char *section = LLVMGetSection(function);
+  kdl_string mark = kdl_text_of(section ? section : "");
+  return kdl_text_starts(mark, KDL_UKERNEL_LAYOUT_PREFIX) ? mark : KDL_TEXT("");
+}
+
+/* The same parameters may stand for other operands: a mark says how they lie. */
+static kdl_status check_layout(LLVMValueRef declared, LLVMValueRef defined, const char *name) {
+  const size_t prefix = sizeof KDL_UKERNEL_LAYOUT_PREFIX - 1;
+  kdl_string symbol = ld_value_name(defined);
+  kdl_string wanted = layout_of(declared), found = layout_of(defined);
+  bool is_callers = wanted.length > 0;
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts && !is_callers; ++i) {
+    if (kdl_text_starts(symbol, layouts[i].prefix))
+      wanted = kdl_text_of(layouts[i].layout);
+  }
+  if (kdl_text_equal(wanted, found)) {
+    if (found.length)
+      LLVMSetSection(defined, "");
+    return KDL_OK;
+  }
+  return kdl_fail(
+      KDL_BAD_FILE,
+      "%s: '%.128s' has %s%.64s%s, expected %s%.64s%s%s: its operands may lie otherwise in memory; "
+      "compile it with the header that declares it (KDL_UKERNEL_LAYOUT)",
+      name, symbol.data, found.length ? "the layout '" : "no layout mark",
+      found.length ? found.data + prefix : "", found.length ? "'" : "",
+      wanted.length ? "the layout '" : "none", wanted.length ? wanted.data + prefix : "",
+      wanted.length ? "'" : "", is_callers ? ", as the caller" : "");
+}
+
+/* A GPU's group memory is scratch space and its constant memory constant, whatever else is said of
+ * a variable there; CPUs have no such address spaces. */
+static bool is_state(LLVMValueRef variable) {
+  enum { group_memory = 3, constant_memory = 4 };
+  unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(variable));
+  return !LLVMIsDeclaration(variable) && !ld_constant_is(variable) &&
+         LLVMGetLinkage(variable) != LLVMAppendingLinkage &&
+         (!LLVMIsGlobalConstant(variable) || LLVMIsThreadLocal(variable)) &&
+         space != group_memory && space != constant_memory;
+}
+
+static kdl_status check_state(LLVMModuleRef module, kdl_string symbol, const char *name) {
+  for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v)) {
+    kdl_string variable = ld_value_name(v);
+    if (kdl_text_is(variable, "llvm.global_ctors") || kdl_text_is(variable, "llvm.global_dtors"))
+      return kdl_fail(KDL_UNSUPPORTED,
+                      "%s: found constructors beside '%.128s', expected none in a "
+                      "microkernel",
+                      name, symbol.data);
+    if (is_state(v))
+      return kdl_fail(KDL_UNSUPPORTED,
+                      "%s: '%.128s' uses the variable '%.128s', expected no state in a microkernel",
+                      name, symbol.data, variable.data);
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Extraction                                                                                   */
+
+static void make_private(LLVMValueRef value) {
+  if (!ld_value_is_exported(value))
+    return;
+  LLVMSetLinkage(value, LLVMInternalLinkage);
+  LLVMSetVisibility(value, LLVMDefaultVisibility);
+  if (LLVMIsAGlobalObject(value))
+    LLVMSetComdat(value, NULL);
+}
+
+static void hide_unless_wanted(LLVMValueRef value, void *user) {
+  const kdl_string *wanted = user;
+  kdl_string name = ld_value_name(value);
+  bool keeps_alive = kdl_text_is(name, "llvm.used") || kdl_text_is(name, "llvm.compiler.used");
+  if (keeps_alive)
+    LLVMDeleteGlobal(value);
+  else if (!kdl_text_equal(name, *wanted) && !ld_constant_is(value))
+    make_private(value);
+}
+
+/* Its function of that name, or its variable. */
+static LLVMValueRef find_global(LLVMModuleRef module, kdl_string symbol) {
+  LLVMValueRef function = LLVMGetNamedFunction(module, symbol.data);
+  return function ? function : LLVMGetNamedGlobal(module, symbol.data);
+}
+
+/* Leaves of a module one function or constant and what that needs. */
+static kdl_status extract(LLVMModuleRef module, kdl_string symbol, const char *name) {
+  ld_module_each_global(module, hide_unless_wanted, &symbol);
+  LLVMValueRef wanted = find_global(module, symbol);
+  if (!wanted || !ld_value_is_exported(wanted))
+    return kdl_fail(KDL_BAD_FILE, "%s: found no function '%.128s', expected what its key promises",
+                    name, symbol.data);
+  LLVMSetLinkage(wanted, LLVMExternalLinkage);
+  LLVMSetComdat(wanted, NULL);
+  if (!LLVMIsAFunction(wanted))
+    LLVMSetVisibility(wanted, LLVMHiddenVisibility); /* it is not the image's to offer */
+  /* globalopt knows variables without a store for constants, as libdevice has them. */
+  return ld_module_run_passes(module, NULL, "globaldce,globalopt,globaldce", NULL);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Linking                                                                                      */
+
+static kdl_status read_chosen(ld_linker *linker, const ld_candidate *chosen, const char *name,
+                              LLVMModuleRef *out_module) {
+  const void *data;
+  size_t size;
+  kdl_status status =
+      kdl_container_bytes_to_run(chosen->library->container, chosen->image, &data, &size);
+  if (status == KDL_BAD_FILE)
+    kdl_error_prefix("%s", name);
+  if (status == KDL_OK)
+    status = ld_module_read(linker->context, data, size, name, out_module);
+  ld_stages_count(&linker->stages, LD_STAGE_PARSE);
+  return status;
+}
+
+static kdl_status check_constant(const ld_linker *linker, LLVMValueRef declared,
+                                 LLVMValueRef defined, const char *name) {
+  const char *symbol = ld_value_name(defined).data;
+  if (LLVMIsAFunction(declared) || LLVMIsAFunction(defined))
+    return kdl_fail(KDL_BAD_FILE, "%s: '%.128s' is a %s, expected a %s, as %s declares it", name,
+                    symbol, LLVMIsAFunction(defined) ? "function" : "variable",
+                    LLVMIsAFunction(declared) ? "function" : "variable", linker->request->caller);
+  if (LLVMGlobalGetValueType(declared) != LLVMGlobalGetValueType(defined) ||
+      LLVMTypeOf(declared) != LLVMTypeOf(defined))
+    return kdl_fail(KDL_BAD_FILE, "%s: the constant '%.128s' is of another type than %s declares",
+                    name, symbol, linker->request->caller);
+  return KDL_OK;
+}
+
+static kdl_status prepare(ld_linker *linker, LLVMModuleRef module, kdl_string symbol,
+                          const char *name) {
+  KDL_TRY(extract(module, symbol, name));
+  KDL_TRY(ld_target_admit(&linker->target, linker->request, module, name));
+  LLVMValueRef declared = find_global(linker->module, symbol);
+  LLVMValueRef defined = find_global(module, symbol);
+  bool is_call = LLVMIsAFunction(declared) && LLVMIsAFunction(defined);
+  KDL_TRY(is_call ? check_signature(linker, declared, defined, name)
+                  : check_constant(linker, declared, defined, name));
+  if (is_call)
+    KDL_TRY(check_layout(declared, defined, name));
+  KDL_TRY(check_state(module, symbol, name));
+  KDL_TRY(ld_constants_agree(linker->module, module, name));
+  if (is_call)
+    KDL_TRY(ld_inline_mark(module, symbol, name));
+  return KDL_OK;
+}
+
+static kdl_status link_chosen(ld_linker *linker, const ld_candidate *chosen, kdl_string symbol) {
+  char name[512], label[192];
+  ld_candidate_label(chosen, label, sizeof label);
+  snprintf(name, sizeof name, "%.300s, %s", chosen->library->name, label);
+  LLVMModuleRef module;
+  KDL_TRY(read_chosen(linker, chosen, name, &module));
+  kdl_status status = prepare(linker, module, symbol, name);
+  if (status != KDL_OK) {
+    LLVMDisposeModule(module);
+    return status;
+  }
+  LLVMSetTarget(module, LLVMGetTarget(linker->module));
+  LLVMSetDataLayout(module, LLVMGetDataLayoutStr(linker->module));
+  bool failed = LLVMLinkModules2(linker->module, module); /* takes the module */
+  status = ld_context_check(linker->context, name);
+  if (status == KDL_OK && failed)
+    status = kdl_fail(KDL_BAD_FILE, "%s: LLVM cannot link it", name);
+  ld_stages_count(&linker->stages, LD_STAGE_LINK);
+  return status;
+}
+
+static bool has_word(const kdl_words *words, const char *word) {
+  return kdl_text_among(kdl_text_of(word), words->items, words->count);
+}
+
+static kdl_status provide(ld_linker *linker, kdl_string symbol) {
+  linker->choices = xgrow(linker->choices, linker->choice_count, &linker->choice_capacity, 16,
+                          sizeof *linker->choices);
+  ld_choice *choice = &linker->choices[linker->choice_count];
+  const ld_candidate *chosen = ld_choose(&linker->libraries, symbol, linker->context, choice);
+  ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
+  if (!choice->count && ld_runtime_of(linker->target.family, symbol) != LD_RUNTIME_NONE) {
+    ld_words_add(&linker->undefined, symbol.data);
+    return KDL_OK;
+  }
+  ++linker->choice_count;
+  return chosen ? link_chosen(linker, chosen, choice->symbol)
+                : ld_choice_fail(&linker->libraries, linker->request, choice);
+}
+
+/* A function or variable that is declared, used, and not known to stay undefined; NULL where there
+ * is none. Functions go first, since what they are linked with may use the variables too. */
+static LLVMValueRef find_needed(const ld_linker *linker) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
+    if (ld_value_is_needed(f) && !has_word(&linker->undefined, ld_value_name(f).data))
+      return f;
+  }
+  for (LLVMValueRef v = LLVMGetFirstGlobal(linker->module); v; v = LLVMGetNextGlobal(v)) {
+    if (ld_value_is_needed(v) && !ld_constant_is(v))
+      return v;
+  }
+  return NULL;
+}
+
+kdl_status ld_link(ld_linker *linker) {
+  LLVMValueRef needed;
+  while ((needed = find_needed(linker)))
+    KDL_TRY(provide(linker, ld_value_name(needed)));
+  KDL_TRY(ld_inline_check(linker->module, linker->request->caller));
+  for (size_t i = 0; i < linker->choice_count; ++i) {
+    ld_choice *choice = &linker->choices[i];
+    choice->calls = ld_inline_count_calls(linker->module, choice->symbol.data);
+    linker->calls_before += choice->calls;
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+/* As libkdl lists the kernels of bitcode: by convention on GPUs, by visibility on CPUs. */
+static bool is_kernel(const ld_linker *linker, LLVMValueRef function) {
+  enum { ptx_kernel = 71, amdgpu_kernel = 91 };
+  unsigned convention = LLVMGetFunctionCallConv(function);
+  if (!ld_value_is_exported(function))
+    return false;
+  if (linker->target.family == KDL_FAMILY_NVPTX)
+    return convention == ptx_kernel;
+  if (linker->target.family == KDL_FAMILY_AMDGCN)
+    return convention == amdgpu_kernel;
+  return LLVMGetVisibility(function) != LLVMHiddenVisibility;
+}
+
+static void find_kernels(ld_linker *linker) {
+  const kdl_words *wanted = &linker->request->kernels;
+  for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
+    const char *name = ld_value_name(f).data;
+    if (is_kernel(linker, f) && (!wanted->count || has_word(wanted, name)))
+      ld_words_add(&linker->kernels, name);
+  }
+}
+
+static kdl_status check_kernels(const ld_linker *linker) {
+  const kdl_words *wanted = &linker->request->kernels;
+  for (size_t i = 0; i < wanted->count; ++i) {
+    if (has_word(&linker->kernels, wanted->items[i]))
+      continue;
+    kdl_nearest nearest = kdl_nearest_to(kdl_text_of(wanted->items[i]));
+    for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
+      if (is_kernel(linker, f))
+        kdl_nearest_offer(&nearest, ld_value_name(f).data);
+    }
+    return kdl_fail(KDL_NO_MATCH, "%s: found no kernel '%.128s'%s%s%s", linker->request->caller,
+                    wanted->items[i], nearest.best ? "; did you mean '" : "",
+                    nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+  }
+  if (!linker->kernels.count)
+    return kdl_fail(KDL_NO_MATCH, "%s: found no kernel, expected at least one",
+                    linker->request->caller);
+  return KDL_OK;
+}
+
+/* A variable that programs may look up by name stays, but a host kernel's record goes with its
+ * kernel. */
+static bool is_kept(const ld_linker *linker, LLVMValueRef value) {
+  static const char record[] = "kdl_host_kernel_";
+  kdl_string name = ld_value_name(value);
+  if (LLVMGetValueKind(value) != LLVMGlobalVariableValueKind)
+    return has_word(&linker->kernels, name.data);
+  if (kdl_text_starts(name, record))
+    return has_word(&linker->kernels, name.data + sizeof record - 1);
+  return LLVMGetVisibility(value) != LLVMHiddenVisibility;
+}
+
+static void hide_unless_kept(LLVMValueRef value, void *user) {
+  if (!is_kept(user, value) && !ld_constant_is(value))
+    make_private(value);
+}
+
+kdl_status ld_link_keep(ld_linker *linker) {
+  find_kernels(linker);
+  KDL_TRY(check_kernels(linker));
+  ld_module_each_global(linker->module, hide_unless_kept, linker);
+  return ld_module_run_passes(linker->module, NULL, "globaldce", NULL);
+}
+
+kdl_status ld_link_close(ld_linker *linker) {
+  KDL_TRY(ld_constants_bind(linker->module, linker->request, &linker->constants));
+  ld_module_each_global(linker->module, hide_unless_kept, linker);
+  return KDL_OK;
+}

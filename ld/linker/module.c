@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/linker/module.h"
+
+#include "lib/image/llvm/bitstream.h"
+#include "support/base/error.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Complaints                                                                                   */
+
+static void complain(LLVMDiagnosticInfoRef info, void *user) {
+  ld_context *context = user;
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || context->has_failed)
+    return;
+  char *text = LLVMGetDiagInfoDescription(info);
+  snprintf(context->complaint, sizeof context->complaint, "%s", text);
+  LLVMDisposeMessage(text);
+  context->has_failed = true;
+}
+
+void ld_context_init(ld_context *context) {
+  *context = (ld_context){.llvm = LLVMContextCreate()};
+  LLVMContextSetDiagnosticHandler(context->llvm, complain, context);
+}
+
+void ld_context_free(ld_context *context) {
+  LLVMContextDispose(context->llvm);
+}
+
+kdl_status ld_context_check(ld_context *context, const char *what) {
+  if (!context->has_failed)
+    return KDL_OK;
+  context->has_failed = false;
+  return kdl_fail(KDL_BAD_FILE, "%s: LLVM: %s", what, context->complaint);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading                                                                                      */
+
+/* Who wrote the bitcode, as the identification block says: "LLVM22.1.8"; "" where it is not there.
+ */
+static void read_producer(const void *data, size_t size, char *out_producer, size_t capacity) {
+  enum { block_identification = 13, record_string = 1 };
+  kdl_bitstream stream;
+  kdl_bitblock top, block;
+  kdl_bitentry entry;
+  out_producer[0] = '\0';
+  kdl_status status = kdl_bitstream_open(data, size, &stream, &top);
+  if (status == KDL_OK)
+    status = kdl_bitstream_next(&stream, &top, &entry);
+  if (status != KDL_OK || entry.kind != KDL_BITS_BLOCK || entry.id != block_identification ||
+      kdl_bitstream_enter(&stream, &entry, &block) != KDL_OK)
+    return;
+  while (kdl_bitstream_next(&stream, &block, &entry) == KDL_OK && entry.kind != KDL_BITS_END) {
+    if (entry.kind != KDL_BITS_RECORD || entry.id != record_string)
+      continue;
+    uint64_t letter;
+    size_t length = 0;
+    while (length + 1 < capacity && kdl_bitstream_value(&stream, &letter) && letter >= ' ' &&
+           letter < 127)
+      out_producer[length++] = (char)letter;
+    out_producer[length] = '\0';
+    return;
+  }
+}
+
+/* LLVM reads what older ones wrote; of newer ones it may misread what it does not refuse. */
+static kdl_status check_producer(const void *data, size_t size, const char *name) {
+  char producer[64];
+  unsigned major, minor, patch;
+  read_producer(data, size, producer, sizeof producer);
+  LLVMGetVersion(&major, &minor, &patch);
+  if (strncmp(producer, "LLVM", 4) != 0 || strtoul(producer + 4, NULL, 10) <= major)
+    return KDL_OK;
+  return kdl_fail(KDL_UNSUPPORTED,
+                  "%s: found bitcode of LLVM %s, expected that of LLVM %u.%u.%u, which this kdl-ld "
+                  "is built with, or older: compile it with that, or use a newer kdl-ld",
+                  name, producer + 4, major, minor, patch);
+}
+
+kdl_status ld_module_verify(LLVMModuleRef module, const char *name, const char *problem) {
+  char *found = NULL;
+  kdl_status status = KDL_OK;
+  if (LLVMVerifyModule(module, LLVMReturnStatusAction, &found))
+    status =
+        kdl_fail(KDL_BAD_FILE, "%s: %s: %.*s", name, problem, (int)strcspn(found, "\n"), found);
+  LLVMDisposeMessage(found);
+  return status;
+}
+
+kdl_status ld_module_run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                                const char *passes, const char *name) {
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMErrorRef error = LLVMRunPasses(module, passes, machine, options);
+  LLVMDisposePassBuilderOptions(options);
+  if (!error)
+    return KDL_OK;
+  char *problem = LLVMGetErrorMessage(error);
+  kdl_status status =
+      kdl_fail(KDL_BAD_FILE, "%s%sLLVM: %s", name ? name : "", name ? ": " : "", problem);
+  LLVMDisposeErrorMessage(problem);
+  return status;
+}
+
+kdl_status ld_module_read(ld_context *context, const void *data, size_t size, const char *name,
+                          LLVMModuleRef *out_module) {
+  KDL_TRY(check_producer(data, size, name));
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(data, size, name, 0);
+  LLVMModuleRef module = NULL;
+  bool failed = LLVMParseBitcodeInContext2(context->llvm, buffer, &module);
+  LLVMDisposeMemoryBuffer(buffer);
+  kdl_status status = ld_context_check(context, name);
+  if (status == KDL_OK && failed)
+    status = kdl_fail(KDL_BAD_FILE, "%s: found bitcode that LLVM cannot read", name);
+  if (status == KDL_OK)
+    status = ld_module_verify(module, name, "found bitcode that LLVM calls broken");
+  if (status != KDL_OK) {
+    if (module)
+      LLVMDisposeModule(module);
+    return status;
+  }
+  LLVMStripModuleDebugInfo(module);
+  *out_module = module;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Values                                                                                       */
+
+kdl_string ld_value_name(LLVMValueRef value) {
+  kdl_string name;
+  name.data = LLVMGetValueName2(value, &name.length);
+  return name;
+}
+
+bool ld_value_is_exported(LLVMValueRef value) {
+  LLVMLinkage linkage = LLVMGetLinkage(value);
+  return !LLVMIsDeclaration(value) && linkage != LLVMInternalLinkage &&
+         linkage != LLVMPrivateLinkage && linkage != LLVMAppendingLinkage &&
+         linkage != LLVMAvailableExternallyLinkage;
+}
+
+bool ld_value_is_needed(LLVMValueRef value) {
+  return LLVMIsDeclaration(value) && LLVMGetFirstUse(value) &&
+         !(LLVMIsAFunction(value) && LLVMGetIntrinsicID(value));
+}
+
+static void take_message(char *text, char *buffer, size_t size) {
+  snprintf(buffer, size, "%s", text);
+  LLVMDisposeMessage(text);
+}
+
+void ld_type_print(LLVMTypeRef type, char *buffer, size_t size) {
+  take_message(LLVMPrintTypeToString(type), buffer, size);
+}
+
+void ld_value_print(LLVMValueRef value, char *buffer, size_t size) {
+  take_message(LLVMPrintValueToString(value), buffer, size);
+}
+
+static void each(LLVMValueRef first, LLVMValueRef (*next)(LLVMValueRef),
+                 void (*visit)(LLVMValueRef value, void *user), void *user) {
+  for (LLVMValueRef value = first, after; value; value = after) {
+    after = next(value);
+    visit(value, user);
+  }
+}
+
+void ld_module_each_global(LLVMModuleRef module, void (*visit)(LLVMValueRef value, void *user),
+                           void *user) {
+  each(LLVMGetFirstFunction(module), LLVMGetNextFunction, visit, user);
+  each(LLVMGetFirstGlobal(module), LLVMGetNextGlobal, visit, user);
+  each(LLVMGetFirstGlobalAlias(module), LLVMGetNextGlobalAlias, visit, user);
+  each(LLVMGetFirstGlobalIFunc(module), LLVMGetNextGlobalIFunc, visit, user);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/linker/request.h"
+
+#include "lib/device/named.h"
+#include "lib/device/spec.h"
+#include "support/base/error.h"
+#include "tools/common/memory.h"
+
+static const char *const emit_names[LD_EMIT_COUNT] = {
+    [LD_EMIT_IMAGE] = "image", [LD_EMIT_IR] = "ir",         [LD_EMIT_BITCODE] = "bitcode",
+    [LD_EMIT_ASM] = "asm",     [LD_EMIT_CHOICE] = "choice",
+};
+
+static kdl_status read_emit(const char *text, ld_emit *out_emit) {
+  *out_emit = LD_EMIT_IMAGE;
+  for (ld_emit emit = LD_EMIT_IMAGE; text && emit < LD_EMIT_COUNT; ++emit) {
+    if (strcmp(text, emit_names[emit]) == 0) {
+      *out_emit = emit;
+      return KDL_OK;
+    }
+  }
+  return text ? kdl_fail(KDL_BAD_CALL,
+                         "--emit: found '%s', expected image, ir, bitcode, asm or choice", text)
+              : KDL_OK;
+}
+
+static kdl_status read_unused(const char *text, bool *out_ignores) {
+  *out_ignores = text && strcmp(text, "ignore") == 0;
+  if (text && !*out_ignores && strcmp(text, "error") != 0)
+    return kdl_fail(KDL_BAD_CALL, "--unused-constants: found '%s', expected error or ignore", text);
+  return KDL_OK;
+}
+
+void ld_words_add(kdl_words *words, const char *word) {
+  kdl_words_add(words, word);
+  if (words->failed)
+    cli_out_of_memory();
+}
+
+static kdl_words collect(const cli_args *args, kdl_arena *arena, const char *option) {
+  kdl_words words = {.arena = arena};
+  size_t cursor = 0;
+  for (const char *word; (word = cli_args_next(args, option, &cursor));)
+    ld_words_add(&words, word);
+  return words;
+}
+
+static kdl_status check_constants(const kdl_words *constants) {
+  for (size_t i = 0; i < constants->count; ++i) {
+    size_t name = strcspn(constants->items[i], "=");
+    if (name == 0 || !constants->items[i][name] || !constants->items[i][name + 1])
+      return kdl_fail(KDL_BAD_CALL, "--const: found '%s', expected NAME=VALUE",
+                      constants->items[i]);
+    for (size_t before = 0; before < i; ++before) {
+      if (strncmp(constants->items[before], constants->items[i], name + 1) == 0)
+        return kdl_fail(KDL_BAD_CALL, "--const: found '%s' after '%s', expected a constant once",
+                        constants->items[i], constants->items[before]);
+    }
+  }
+  return KDL_OK;
+}
+
+/* The device's rule, with bitcode among the kinds of image that it takes: from here. */
+static kdl_status read_device(const char *text, ld_request *request) {
+  kdl_device_spec spec;
+  KDL_TRY(kdl_device_spec_resolve(text, &spec));
+  KDL_TRY(kdl_select_device_init(&spec, &request->device));
+  kdl_device_take_bitcode(&request->device.rule);
+  kdl_out label = {request->device_label, sizeof request->device_label, 0};
+  kdl_device_spec_label(&spec, &label);
+  return KDL_OK;
+}
+
+static kdl_status check_protocol(const char *text) {
+  if (!text)
+    return kdl_fail(KDL_BAD_CALL, "found no --protocol, expected --protocol=1");
+  if (strcmp(text, "1") != 0)
+    return kdl_fail(KDL_BAD_CALL,
+                    "--protocol: found '%s', expected 1, the only one this kdl-ld knows: libkdl "
+                    "and kdl-ld are of different versions",
+                    text);
+  return KDL_OK;
+}
+
+static kdl_status require(const cli_args *args, const char *option, const char **out_value) {
+  *out_value = cli_args_value(args, option);
+  if (*out_value && **out_value)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_CALL, "found no --%s, expected one", option);
+}
+
+kdl_status ld_request_read(const cli_args *args, kdl_arena *arena, ld_request *out_request) {
+  ld_request *request = out_request;
+  const char *device;
+  *request = (ld_request){.arena = arena,
+                          .has_builtin = !cli_args_has(args, "no-builtin"),
+                          .is_checked = cli_args_has(args, "checked"),
+                          .report = cli_args_value(args, "report"),
+                          .kernels = collect(args, arena, "kernel"),
+                          .libraries = collect(args, arena, "ukernels"),
+                          .constants = collect(args, arena, "const")};
+  KDL_TRY(check_protocol(cli_args_value(args, "protocol")));
+  KDL_TRY(read_emit(cli_args_value(args, "emit"), &request->emit));
+  KDL_TRY(read_unused(cli_args_value(args, "unused-constants"), &request->ignores_unused));
+  KDL_TRY(require(args, "caller", &request->path));
+  KDL_TRY(require(args, "for", &device));
+  if (request->emit != LD_EMIT_CHOICE)
+    KDL_TRY(require(args, "output", &request->output));
+  request->caller = cli_args_has(args, "name") ? cli_args_value(args, "name") : request->path;
+  KDL_TRY(check_constants(&request->constants));
+  kdl_status status = read_device(device, request);
+  if (status != KDL_OK)
+    kdl_error_prefix("--for");
+  return status;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What kdl-ld is asked to do: its command line, checked. docs/linking.md describes it. */
+#ifndef KDL_LD_REQUEST_H
+#define KDL_LD_REQUEST_H
+
+#include "lib/select/ranking.h"
+#include "support/base/words.h"
+#include "tools/common/options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum ld_emit {
+  LD_EMIT_IMAGE,
+  LD_EMIT_IR,
+  LD_EMIT_BITCODE,
+  LD_EMIT_ASM,
+  LD_EMIT_CHOICE, /* the report alone */
+  LD_EMIT_COUNT,
+} ld_emit;
+
+typedef struct ld_request {
+  kdl_arena *arena;
+  const char *path;   /* of the caller's bitcode */
+  const char *caller; /* what messages call it */
+  kdl_select_device device;
+  char device_label[KDL_SPEC_ARCH + KDL_SPEC_NAME]; /* for messages */
+  kdl_words kernels;                                /* none: all that the caller has */
+  kdl_words libraries;
+  kdl_words constants; /* NAME=VALUE each, checked for the '=' */
+  bool has_builtin;
+  bool is_checked;     /* nobody's signature is looked at: who calls did */
+  bool ignores_unused; /* constants that nothing declares */
+  ld_emit emit;
+  const char *output; /* NULL for LD_EMIT_CHOICE */
+  const char *report; /* or NULL */
+} ld_request;
+
+/* What it points to belongs to `args` and to the arena, which serves the whole of the work. */
+kdl_status ld_request_read(const cli_args *args, kdl_arena *arena, ld_request *out_request);
+
+/* Adds a copy of a word. */
+void ld_words_add(kdl_words *words, const char *word);
+
+#endif

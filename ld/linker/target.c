@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/linker/target.h"
+
+#include "lib/target/families/amdgcn.h"
+#include "lib/target/families/nvptx.h"
+#include "lib/target/families/x86.h"
+#include "support/base/error.h"
+
+#include <llvm-c/Target.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* CPUs                                                                                         */
+
+typedef struct {
+  unsigned bit;
+  const char *name;
+} llvm_name;
+
+static const llvm_name x86_names[] = {
+#define LD_X86_NAME(id, name) {KDL_X86_##id, name},
+#include "ld/linker/llvm_features.def"
+};
+static const llvm_name aarch64_names[] = {
+#define LD_AARCH64_NAME(id, name) {KDL_AARCH64_##id, name},
+#include "ld/linker/llvm_features.def"
+};
+static const llvm_name riscv_names[] = {
+#define LD_RISCV_NAME(id, name) {KDL_RISCV_##id, name},
+#include "ld/linker/llvm_features.def"
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* How a family of CPUs is described to LLVM. */
+static const struct {
+  kdl_target_family family;
+  const llvm_name *names;
+  size_t name_count;
+  const char *cpu;
+  const char *features; /* that have no token: every such CPU has them */
+  const char *levels;   /* with which an arch begins that names no CPU to tune for */
+} cpus[] = {
+    {KDL_FAMILY_X86_64, x86_names, COUNT(x86_names), "x86-64", "", "x86-64"},
+    {KDL_FAMILY_AARCH64, aarch64_names, COUNT(aarch64_names), "generic", "", "armv"},
+    {KDL_FAMILY_RISCV, riscv_names, COUNT(riscv_names), "generic-rv64", "+m,+a,+f,+d,+c,", "rv"},
+};
+
+static size_t row_of(kdl_target_family family) {
+  size_t row = 0;
+  while (row + 1 < COUNT(cpus) && cpus[row].family != family)
+    ++row;
+  return row;
+}
+
+/* "+avx512bf16,"; nothing for what LLVM does not know. */
+static void add_feature(kdl_out *out, size_t row, unsigned bit) {
+  for (size_t i = 0; i < cpus[row].name_count; ++i) {
+    const llvm_name *name = &cpus[row].names[i];
+    if (name->bit == bit) {
+      if (name->name[0])
+        kdl_out_format(out, "+%s,", name->name);
+      return;
+    }
+  }
+  kdl_feature_class which = kdl_family_class(cpus[row].family);
+  const char *token = kdl_feature_name(which, bit);
+  if (!token)
+    return;
+  kdl_out_format(out, "+");
+  for (; *token; ++token) {
+    if (*token != '_')
+      kdl_out_format(out, "%c", *token);
+  }
+  kdl_out_format(out, ",");
+}
+
+/* What the device has: what it does not lack. */
+static kdl_feature_set device_features(const ld_request *request, kdl_feature_class which) {
+  const kdl_feature_set *lacks = &request->device.rule.lacks;
+  return kdl_feature_tokens(which, (kdl_feature_set){{~lacks->word[0], ~lacks->word[1]}});
+}
+
+static void describe_cpu(ld_target *target, const ld_request *request) {
+  kdl_feature_class which = kdl_family_class(target->family);
+  kdl_feature_set set = device_features(request, which);
+  size_t row = row_of(target->family);
+  kdl_out out = {target->features, sizeof target->features, 0};
+  kdl_out_format(&out, "%s", cpus[row].features);
+  for (unsigned bit = 0; bit < 128; ++bit) {
+    if (kdl_feature_has(set, bit))
+      add_feature(&out, row, bit);
+  }
+  if (out.used)
+    target->features[out.used - 1] = '\0';
+  bool is_x86 = target->family == KDL_FAMILY_X86_64;
+  snprintf(target->cpu, sizeof target->cpu, "%s", cpus[row].cpu);
+  kdl_out arch = {target->arch, sizeof target->arch, 0};
+  if (is_x86)
+    kdl_out_x86(&arch, device_features(request, which));
+  else
+    kdl_out_format(&arch, "%s%s%s", request->device.spec.arch,
+                   *request->device.spec.features ? "+" : "", request->device.spec.features);
+  /* The spec may name a CPU, and then it is known what to tune for. */
+  const char *name = request->device.spec.arch;
+  size_t length = strcspn(name, "+");
+  bool is_named = strncmp(name, cpus[row].levels, strlen(cpus[row].levels)) != 0;
+  if (is_named && length < sizeof target->tune)
+    snprintf(target->tune, sizeof target->tune, "%.*s", (int)length, name);
+}
+
+/* "+avx2,-fma,+avx512f": tells the features that the device lacks. Names LLVM has beyond ours are
+ * about how code is made, not about what runs it. */
+static void list_lacking(const ld_request *request, kdl_feature_class which, kdl_string features,
+                         kdl_feature_set *lacking) {
+  kdl_feature_set has = device_features(request, which);
+  for (size_t at = 0; at < features.length;) {
+    size_t end = kdl_text_find(features, at, ",");
+    int bit = features.data[at] == '+'
+                  ? kdl_feature_bit(which, (kdl_string){features.data + at + 1, end - at - 1})
+                  : -1;
+    if (bit >= 0 && !kdl_feature_has(has, (unsigned)bit))
+      kdl_feature_add(lacking, (unsigned)bit);
+    at = end + 1;
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* GPUs                                                                                         */
+
+static void describe_amd(ld_target *target, const ld_request *request) {
+  kdl_amdgcn_id id;
+  if (!kdl_amdgcn_parse(kdl_text_of(request->device.spec.arch), &id, NULL))
+    return;
+  snprintf(target->cpu, sizeof target->cpu, "%s", id.processor->name);
+  kdl_out out = {target->features, sizeof target->features, 0};
+  const char *comma = "";
+  if (id.sramecc != KDL_AMDGCN_ANY) {
+    kdl_out_format(&out, "%csramecc", id.sramecc == KDL_AMDGCN_ON ? '+' : '-');
+    comma = ",";
+  }
+  if (id.xnack != KDL_AMDGCN_ANY) {
+    kdl_out_format(&out, "%s%cxnack", comma, id.xnack == KDL_AMDGCN_ON ? '+' : '-');
+    comma = ",";
+  }
+  if (target->wavefront)
+    kdl_out_format(&out, "%s+wavefrontsize%u", comma, target->wavefront);
+  kdl_out arch = {target->arch, sizeof target->arch, 0};
+  kdl_out_amdgcn(&arch, &id);
+}
+
+/* A PTX version that nothing here needs would keep older drivers out; so it is the newest that a
+ * module was compiled for, no newer than the device's driver knows, and no older than the target
+ * itself. */
+static void describe_nvidia(ld_target *target, const ld_request *request) {
+  kdl_nvptx_arch arch;
+  if (!kdl_nvptx_parse(kdl_text_of(request->device.spec.arch), &arch, NULL))
+    return;
+  arch.suffix = target->suffix;
+  int length = snprintf(target->cpu, sizeof target->cpu, "sm_%u", arch.number);
+  if (target->suffix)
+    snprintf(target->cpu + length, sizeof target->cpu - (size_t)length, "%c", target->suffix);
+  snprintf(target->arch, sizeof target->arch, "%s", target->cpu);
+  uint32_t ptx = target->ptx;
+  uint32_t newest = request->device.rule.ptx ? request->device.rule.ptx
+                    : request->device.rule.driver
+                        ? kdl_nvptx_ptx_of_cuda(request->device.rule.driver)
+                        : UINT32_MAX;
+  if (ptx > newest)
+    ptx = newest;
+  if (ptx < kdl_nvptx_first_ptx(&arch))
+    ptx = kdl_nvptx_first_ptx(&arch);
+  if (ptx)
+    snprintf(target->features, sizeof target->features, "+ptx%u%u", ptx >> 16, ptx & 0xffff);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What modules were compiled for                                                               */
+
+static kdl_string attribute(LLVMValueRef function, const char *key) {
+  LLVMAttributeRef found =
+      LLVMGetStringAttributeAtIndex(function, LD_OF_FUNCTION, key, (unsigned)strlen(key));
+  if (!found)
+    return (kdl_string){"", 0};
+  unsigned length;
+  const char *value = LLVMGetStringAttributeValue(found, &length);
+  return (kdl_string){value, length};
+}
+
+static kdl_status admit_cpu(const ld_target *target, const ld_request *request, const char *name,
+                            LLVMValueRef function) {
+  kdl_feature_class which = kdl_family_class(target->family);
+  kdl_feature_set lacking = {{0, 0}};
+  list_lacking(request, which, attribute(function, "target-features"), &lacking);
+  if (!kdl_feature_any(lacking))
+    return KDL_OK;
+  char tokens[256];
+  kdl_out out = {tokens, sizeof tokens, 0};
+  kdl_out_features(&out, which, lacking);
+  return kdl_fail(KDL_NO_MATCH,
+                  "%s: '%.128s' was compiled with %s, which %s lacks: its image should say so, as "
+                  "requires_features=%s, or be compiled without",
+                  name, ld_value_name(function).data, tokens, request->device_label, tokens);
+}
+
+static kdl_status admit_nvidia(ld_target *target, const ld_request *request, const char *name,
+                               LLVMValueRef function) {
+  kdl_string cpu = attribute(function, "target-cpu");
+  kdl_nvptx_arch device, arch;
+  if (!kdl_nvptx_parse(cpu, &arch, NULL) ||
+      !kdl_nvptx_parse(kdl_text_of(request->device.spec.arch), &device, NULL))
+    return KDL_OK;
+  bool runs = arch.suffix == 'a'   ? arch.major == device.major && arch.minor == device.minor
+              : arch.suffix == 'f' ? arch.major == device.major && arch.minor <= device.minor
+                                   : arch.major < device.major ||
+                                         (arch.major == device.major && arch.minor <= device.minor);
+  if (!runs)
+    return kdl_fail(KDL_NO_MATCH, "%s: '%.128s' was compiled for %.16s; the device is %s", name,
+                    ld_value_name(function).data, cpu.data, request->device_label);
+  if (arch.suffix && target->suffix != 'a')
+    target->suffix = arch.suffix;
+  kdl_string features = attribute(function, "target-features");
+  for (size_t at = 0; at < features.length; at = kdl_text_find(features, at, ",") + 1) {
+    kdl_string rest = kdl_text_from(features, at);
+    size_t digits = 4;
+    uint32_t number;
+    if (!kdl_text_starts(rest, "+ptx") || !kdl_text_number(rest, &digits, &number))
+      continue;
+    uint32_t ptx = KDL_VERSION_OF(number / 10, number % 10);
+    if (ptx > target->ptx)
+      target->ptx = ptx;
+  }
+  return KDL_OK;
+}
+
+static kdl_status admit_amd(ld_target *target, const ld_request *request, const char *name,
+                            LLVMValueRef function) {
+  kdl_string features = attribute(function, "target-features");
+  uint32_t wavefront = kdl_text_contains(features, "+wavefrontsize32")   ? 32
+                       : kdl_text_contains(features, "+wavefrontsize64") ? 64
+                                                                         : 0;
+  if (wavefront && target->wavefront && wavefront != target->wavefront)
+    return kdl_fail(KDL_NO_MATCH,
+                    "%s: '%.128s' was compiled for wavefronts of %u, what it is linked with for "
+                    "those of %u (%s)",
+                    name, ld_value_name(function).data, wavefront, target->wavefront,
+                    request->device_label);
+  if (wavefront)
+    target->wavefront = wavefront;
+  return KDL_OK;
+}
+
+/* Systems whose calling conventions or object files are not those of the images made here. */
+static bool is_foreign(kdl_string triple) {
+  static const char *const systems[] = {"windows", "darwin", "macos", "ios", "cygwin", "uefi"};
+  for (size_t i = 0; i < COUNT(systems); ++i) {
+    if (kdl_text_contains(triple, systems[i]))
+      return true;
+  }
+  return false;
+}
+
+static kdl_status admit_triple(const ld_target *target, const ld_request *request,
+                               LLVMModuleRef module, const char *name) {
+  kdl_string triple = kdl_text_of(LLVMGetTarget(module));
+  kdl_target_family family = kdl_family_of_triple(triple);
+  if (family != target->family)
+    return kdl_fail(KDL_NO_MATCH, "%s: found bitcode for %s (triple '%.64s'), expected some for %s",
+                    name, family == KDL_FAMILY_NONE ? "no known device" : kdl_family_name(family),
+                    triple.data, request->device_label);
+  if (is_foreign(triple) || LLVMPointerSize(LLVMGetModuleDataLayout(module)) != 8)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: found bitcode for '%.64s', expected the 64-bit conventions of '%s'", name,
+                    triple.data, target->triple);
+  return KDL_OK;
+}
+
+kdl_status ld_target_admit(ld_target *target, const ld_request *request, LLVMModuleRef module,
+                           const char *name) {
+  KDL_TRY(admit_triple(target, request, module, name));
+  for (LLVMValueRef function = LLVMGetFirstFunction(module); function;
+       function = LLVMGetNextFunction(function)) {
+    if (LLVMIsDeclaration(function))
+      continue;
+    KDL_TRY(target->family == KDL_FAMILY_NVPTX    ? admit_nvidia(target, request, name, function)
+            : target->family == KDL_FAMILY_AMDGCN ? admit_amd(target, request, name, function)
+                                                  : admit_cpu(target, request, name, function));
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Targets                                                                                      */
+
+static const struct {
+  kdl_target_family family;
+  const char *triple;
+} triples[] = {
+    {KDL_FAMILY_X86_64, "x86_64-unknown-linux-gnu"},
+    {KDL_FAMILY_AARCH64, "aarch64-unknown-linux-gnu"},
+    {KDL_FAMILY_RISCV, "riscv64-unknown-linux-gnu"},
+    {KDL_FAMILY_NVPTX, "nvptx64-nvidia-cuda"},
+    {KDL_FAMILY_AMDGCN, "amdgcn-amd-amdhsa"},
+};
+
+kdl_status ld_target_init(const ld_request *request, ld_target *out_target) {
+  kdl_target_family family = (kdl_target_family)request->device.rule.family;
+  for (size_t i = 0; i < COUNT(triples); ++i) {
+    if (triples[i].family != family)
+      continue;
+    *out_target = (ld_target){.family = family, .triple = triples[i].triple};
+    return KDL_OK;
+  }
+  return kdl_fail(KDL_UNSUPPORTED,
+                  "--for: found %s, expected a CPU, an NVIDIA GPU or an AMD GPU: kdl-ld makes no "
+                  "images for others",
+                  request->device_label);
+}
+
+void ld_target_free(ld_target *target) {
+  if (target->machine)
+    LLVMDisposeTargetMachine(target->machine);
+}
+
+#define INITIALIZE(name)                                                                           \
+  LLVMInitialize##name##TargetInfo(), LLVMInitialize##name##Target(),                              \
+      LLVMInitialize##name##TargetMC(), LLVMInitialize##name##AsmPrinter()
+
+static void initialize(kdl_target_family family) {
+  switch (family) {
+  case KDL_FAMILY_X86_64:
+    INITIALIZE(X86), LLVMInitializeX86AsmParser();
+    return;
+  case KDL_FAMILY_AARCH64:
+    INITIALIZE(AArch64), LLVMInitializeAArch64AsmParser();
+    return;
+  case KDL_FAMILY_RISCV:
+    INITIALIZE(RISCV), LLVMInitializeRISCVAsmParser();
+    return;
+  case KDL_FAMILY_NVPTX:
+    INITIALIZE(NVPTX); /* PTX is read by no assembler of LLVM's */
+    return;
+  case KDL_FAMILY_AMDGCN:
+    INITIALIZE(AMDGPU), LLVMInitializeAMDGPUAsmParser();
+    return;
+  default:
+    return;
+  }
+}
+
+kdl_status ld_target_finish(ld_target *target, const ld_request *request) {
+  if (target->family == KDL_FAMILY_NVPTX)
+    describe_nvidia(target, request);
+  else if (target->family == KDL_FAMILY_AMDGCN)
+    describe_amd(target, request);
+  else
+    describe_cpu(target, request);
+  initialize(target->family);
+  LLVMTargetRef llvm;
+  char *problem = NULL;
+  if (LLVMGetTargetFromTriple(target->triple, &llvm, &problem)) {
+    kdl_status status = kdl_fail(KDL_UNSUPPORTED, "%s: this LLVM makes no code for it: %s",
+                                 target->triple, problem);
+    LLVMDisposeMessage(problem);
+    return status;
+  }
+  target->machine =
+      LLVMCreateTargetMachine(llvm, target->triple, target->cpu, target->features,
+                              LLVMCodeGenLevelAggressive, LLVMRelocPIC, LLVMCodeModelDefault);
+  return target->machine ? KDL_OK
+                         : kdl_fail(KDL_UNSUPPORTED, "%s: LLVM makes no code for %s",
+                                    target->triple, target->cpu);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Functions                                                                                    */
+
+static void set_attribute(LLVMContextRef context, LLVMValueRef function, const char *key,
+                          const char *value) {
+  LLVMRemoveStringAttributeAtIndex(function, LD_OF_FUNCTION, key, (unsigned)strlen(key));
+  if (!value || !*value)
+    return;
+  LLVMAddAttributeAtIndex(function, LD_OF_FUNCTION,
+                          LLVMCreateStringAttribute(context, key, (unsigned)strlen(key), value,
+                                                    (unsigned)strlen(value)));
+}
+
+void ld_target_apply(const ld_target *target, LLVMModuleRef module) {
+  LLVMContextRef context = LLVMGetModuleContext(module);
+  unsigned vscale = LLVMGetEnumAttributeKindForName("vscale_range", 12);
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    bool is_made = !LLVMIsDeclaration(f);
+    set_attribute(context, f, "target-cpu", is_made ? target->cpu : NULL);
+    set_attribute(context, f, "target-features", is_made ? target->features : NULL);
+    set_attribute(context, f, "tune-cpu", is_made ? target->tune : NULL);
+    LLVMRemoveEnumAttributeAtIndex(f, LD_OF_FUNCTION, vscale);
+  }
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(target->machine);
+  LLVMSetTarget(module, target->triple);
+  LLVMSetModuleDataLayout(module, layout);
+  LLVMDisposeTargetData(layout);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl-ld: links a caller's bitcode with microkernels into an image for one device. docs/linking.md
+ * describes what it promises to those who start it. */
+#include "ld/confine/confine.h"
+#include "ld/confine/worker.h"
+#include "ld/emit/emit.h"
+#include "ld/groups_command.h"
+#include "ld/report.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/system/environment.h"
+#include "tools/common/beside.h"
+#include "tools/common/command.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/report.h"
+
+#include <llvm-c/ErrorHandling.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { exit_done = 0, exit_refused = 1 };
+
+static void give_up(const char *reason) {
+  fprintf(stderr, "kdl-ld: error: LLVM: %s\n", reason);
+  _exit(exit_refused);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The work                                                                                     */
+
+/* Built-in microkernels that are not there may be there later: the result depends on that too.
+ */
+static void find_builtin(ld_linker *linker) {
+  char place[PATH_MAX];
+  if (!linker->request->has_builtin || !cli_beside(LD_BUILTIN, place))
+    return;
+  linker->builtin = realpath(place, NULL);
+  if (!linker->builtin && errno == ENOMEM)
+    cli_out_of_memory();
+  if (!linker->builtin)
+    kdl_debug(KDL_DEBUG_LINK, "%s: there are no built-in microkernels", place);
+  ld_words_add(&linker->depends, linker->builtin ? linker->builtin : place);
+}
+
+static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
+  const ld_request *request = linker->request;
+  ld_confinement confinement;
+  find_builtin(linker);
+  /* Nothing that this program was not told of by its command line is read before. */
+  KDL_TRY(ld_confine(request, linker->builtin, &confinement));
+  KDL_TRY(cli_bytes_read(request->path, caller));
+  KDL_TRY(ld_target_init(request, &linker->target));
+  ld_stages_count(&linker->stages, LD_STAGE_START);
+  KDL_TRY(ld_module_read(linker->context, caller->data, caller->size, request->caller,
+                         &linker->module));
+  ld_stages_count(&linker->stages, LD_STAGE_PARSE);
+  KDL_TRY(ld_target_admit(&linker->target, request, linker->module, request->caller));
+  KDL_TRY(ld_link_keep(linker));
+  ld_stages_count(&linker->stages, LD_STAGE_LINK);
+  ld_words_add(&linker->depends, ld_version_library());
+  KDL_TRY(ld_libraries_open(request, linker->builtin, &linker->libraries));
+  ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
+  KDL_TRY(ld_link(linker));
+  if (request->emit != LD_EMIT_CHOICE)
+    KDL_TRY(ld_link_close(linker));
+  ld_stages_count(&linker->stages, LD_STAGE_LINK);
+  return KDL_OK;
+}
+
+static kdl_status link_and_emit(ld_linker *linker, cli_bytes *caller, ld_output *output) {
+  KDL_TRY(link_modules(linker, caller));
+  if (linker->request->emit == LD_EMIT_CHOICE)
+    return KDL_OK;
+  KDL_TRY(ld_target_finish(&linker->target, linker->request));
+  ld_stages_count(&linker->stages, LD_STAGE_START);
+  ld_target_apply(&linker->target, linker->module);
+  KDL_TRY(ld_emit_optimise(linker));
+  KDL_TRY(ld_emit_output(linker, output));
+  KDL_TRY(ld_held_file_write(linker->request->output, output->data, output->size));
+  ld_stages_count(&linker->stages, LD_STAGE_WRITE);
+  return KDL_OK;
+}
+
+static void free_linker(ld_linker *linker) {
+  free(linker->choices);
+  ld_target_free(&linker->target);
+  if (linker->module)
+    LLVMDisposeModule(linker->module);
+  ld_libraries_free(&linker->libraries);
+  free(linker->builtin);
+}
+
+/* The report is written after a refusal too. */
+static int finish(const ld_linker *linker, const ld_output *output, kdl_status status) {
+  char error[2048];
+  size_t size;
+  snprintf(error, sizeof error, "%s", status == KDL_OK ? "" : kdl_error_message());
+  cli_finish(status);
+  if (linker->request->report) {
+    bool has_output = status == KDL_OK && linker->request->emit != LD_EMIT_CHOICE;
+    char *text =
+        ld_report_make(linker, has_output ? output : NULL, status == KDL_OK ? NULL : error, &size);
+    kdl_status reported = ld_held_file_write(linker->request->report, text, size);
+    cli_finish(reported);
+    free(text);
+    status = status == KDL_OK ? reported : status;
+  }
+  return status == KDL_OK ? exit_done : exit_refused;
+}
+
+typedef struct {
+  ld_request request;
+  ld_stages stages;
+} job;
+
+static int work(void *user) {
+  const job *of = user;
+  kdl_arena *arena = of->request.arena;
+  ld_context context;
+  cli_bytes caller = {.data = NULL};
+  ld_context_init(&context);
+  ld_linker linker = {.request = &of->request,
+                      .context = &context,
+                      .stages = of->stages,
+                      .kernels = {.arena = arena},
+                      .undefined = {.arena = arena},
+                      .depends = {.arena = arena}};
+  ld_output output = {.kind = ""};
+  int code = finish(&linker, &output, link_and_emit(&linker, &caller, &output));
+  free(output.data);
+  free_linker(&linker);
+  ld_context_free(&context);
+  cli_bytes_free(&caller);
+  return code;
+}
+
+/* A report is there after a refusal too. */
+static kdl_status work_apart(job *of, int *out_code) {
+  ld_held_file output = {.path = NULL}, report = {.path = NULL};
+  bool is_apart;
+  KDL_TRY(ld_confine_wanted(&is_apart));
+  kdl_status status = ld_held_file_make(&of->request.output, &output);
+  if (status == KDL_OK)
+    status = ld_held_file_make(&of->request.report, &report);
+  if (status == KDL_OK)
+    status = ld_worker_run(is_apart, work, of, out_code);
+  if (status == KDL_OK && *out_code == exit_done)
+    status = ld_held_file_save(&output);
+  if (status == KDL_OK)
+    status = ld_held_file_save(&report);
+  ld_held_file_drop(&output);
+  ld_held_file_drop(&report);
+  return status;
+}
+
+/* The image is no longer wanted when the parent has died; one that died before that was said sends
+ * nothing. It sets limits, which a process that is started before they are set would not have, and
+ * then writes a byte. */
+static void begin_for_parent(const char *parent) {
+  char told;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!parent)
+    return;
+  if (strtol(parent, NULL, 10) != (long)getppid())
+    _exit(exit_refused);
+  while (read(STDIN_FILENO, &told, 1) < 0 && errno == EINTR)
+    continue;
+}
+
+static int run(const cli_args *args) {
+  begin_for_parent(cli_args_value(args, "parent"));
+  kdl_arena arena = {.blocks = NULL};
+  job of = {.stages = {.since = ld_stages_now()}};
+  int code = exit_refused;
+  kdl_status status = ld_request_read(args, &arena, &of.request);
+  if (status == KDL_OK)
+    status = work_apart(&of, &code);
+  cli_finish(status);
+  kdl_arena_free(&arena);
+  return status == KDL_OK ? code : exit_refused;
+}
+
+static int show_rights(void *user) {
+  kdl_status status = ld_confine_print(user);
+  cli_finish(status);
+  return status == KDL_OK ? exit_done : exit_refused;
+}
+
+static int rights(void) {
+  char planted[] = "/tmp/kdl-ld-XXXXXX";
+  bool is_apart;
+  int code = exit_refused, fd = mkostemp(planted, O_CLOEXEC);
+  kdl_status status = ld_confine_wanted(&is_apart);
+  if (status == KDL_OK)
+    status = ld_worker_run(is_apart, show_rights, planted, &code);
+  if (fd >= 0) {
+    close(fd);
+    unlink(planted);
+  }
+  cli_finish(status);
+  return status == KDL_OK ? code : exit_refused;
+}
+
+static const cli_option options[] = {
+    {"protocol", 0, CLI_ONCE, "1", "what the caller of this program expects of it"},
+    {"caller", 0, CLI_ONCE, "FILE", "the bitcode to complete"},
+    {"name", 0, CLI_ONCE, "TEXT", "what to call the bitcode in messages; default: FILE"},
+    {"for", 0, CLI_ONCE, "DEVICE", "the device to link for, as 'kdl devices' prints it"},
+    {"kernel", 0, CLI_MANY, "NAME", "a kernel to keep; default: all"},
+    {"ukernels", 0, CLI_MANY, "PATH", "a fat binary, bitcode file or folder with microkernels"},
+    {"checked", 0, CLI_FLAG, NULL, "the caller has checked signatures: look at none"},
+    {"no-builtin", 0, CLI_FLAG, NULL, "do without the built-in microkernels"},
+    {"const", 0, CLI_MANY, "NAME=VALUE", "the value of a constant"},
+    {"unused-constants", 0, CLI_ONCE, "error|ignore",
+     "what to do with values that are not asked for"},
+    {"emit", 0, CLI_ONCE, "KIND", "image (the default), ir, bitcode, asm, or choice: the report"},
+    {"output", 'o', CLI_ONCE, "FILE", "where to write"},
+    {"report", 0, CLI_ONCE, "FILE", "where to write what was done, as JSON"},
+    {"parent", 0, CLI_ONCE, "PID", "the process that wants it, and with which this one ends"},
+    {.name = NULL},
+};
+
+static const cli_command command = {
+    .name = "kdl-ld",
+    .usage = "kdl-ld --protocol=1 --caller=FILE --for=DEVICE --output=FILE [OPTION...]",
+    .summary = "links bitcode with microkernels into an image for one device",
+    .details = "Started by libkdl and by 'kdl link', which is what people use.",
+    .options = options,
+    .max_operands = 0,
+    .run = run,
+};
+
+/* Reads the words behind the command and runs it; returns the exit code. */
+static int run_command(const cli_command *what, int count, char **words) {
+  cli_args args;
+  kdl_status status = cli_args_parse(what, count, words, &args);
+  int code = status == KDL_OK ? exit_done : exit_refused;
+  cli_finish(status);
+  if (status == KDL_OK && args.help)
+    cli_command_help(what);
+  else if (status == KDL_OK)
+    code = what->run(&args);
+  cli_args_free(&args);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  cli_report_set_name("kdl-ld", NULL);
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    char llvm[32], build[96];
+    ld_version_llvm(llvm, sizeof llvm);
+    ld_version_build(build, sizeof build);
+    printf("kdl-ld %s LLVM %s build %s\n", kdl_version(), llvm, build);
+    return exit_done;
+  }
+  ld_confine_limits();
+  if (argc > 1 && strcmp(argv[1], "--rights") == 0) {
+    static const char parent[] = "--parent=";
+    bool is_given = argc > 2 && kdl_starts_with(argv[2], parent);
+    begin_for_parent(is_given ? argv[2] + sizeof parent - 1 : NULL);
+    return rights();
+  }
+  LLVMInstallFatalErrorHandler(give_up);
+  if (argc > 1 && strcmp(argv[1], "--groups") == 0)
+    return run_command(&ld_groups_command, argc - 2, argv + 2);
+  return run_command(&command, argc - 1, argv + 1);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/report.h"
+#include "tools/common/json.h"
+#include "tools/common/memory.h"
+
+static void words(cli_json *json, const char *key, const kdl_words *list) {
+  cli_json_put_array(json, key);
+  for (size_t i = 0; i < list->count; ++i)
+    cli_json_text(json, list->items[i]);
+  cli_json_end_array(json);
+}
+
+static void linker_itself(cli_json *json) {
+  char llvm[32], build[96];
+  ld_version_llvm(llvm, sizeof llvm);
+  ld_version_build(build, sizeof build);
+  cli_json_put_object(json, "linker");
+  cli_json_put_text(json, "version", kdl_version());
+  cli_json_put_text(json, "llvm", llvm);
+  cli_json_put_text(json, "build", build);
+  cli_json_end_object(json);
+}
+
+static void candidate(cli_json *json, const ld_candidate *its) {
+  const kdl_image *image = kdl_catalog_image(its->library->catalog, its->image);
+  const kdl_string *features =
+      kdl_find_value(kdl_image_pairs(image), image->pair_count, "requires_features");
+  const kdl_string *tag = kdl_find_value(kdl_image_pairs(image), image->pair_count, "variant_tag");
+  const kdl_string none = {"", 0};
+  cli_json_begin_object(json);
+  cli_json_put_text(json, "library", its->library->name);
+  cli_json_put_number(json, "image", its->image);
+  cli_json_put_bytes(json, "triple", image->triple);
+  cli_json_put_bytes(json, "arch", image->arch);
+  cli_json_put_bytes(json, "features", features ? *features : none);
+  cli_json_put_bytes(json, "tag", tag ? *tag : none);
+  cli_json_put_bool(json, "chosen", its->is_chosen);
+  cli_json_put_array(json, "reasons");
+  for (size_t i = 0; i < its->explanation.reason_count; ++i) {
+    cli_json_begin_object(json);
+    cli_json_put_text(json, "code", its->explanation.reasons[i].code);
+    cli_json_put_text(json, "words", its->explanation.reasons[i].words);
+    cli_json_put_text(json, "fix", its->explanation.reasons[i].fix);
+    cli_json_end_object(json);
+  }
+  cli_json_end_array(json);
+  cli_json_end_object(json);
+}
+
+static void microkernels(cli_json *json, const ld_linker *linker) {
+  cli_json_put_array(json, "microkernels");
+  for (size_t i = 0; i < linker->choice_count; ++i) {
+    const ld_choice *choice = &linker->choices[i];
+    cli_json_begin_object(json);
+    cli_json_put_bytes(json, "symbol", choice->symbol);
+    cli_json_put_number(json, "calls", choice->calls);
+    cli_json_put_array(json, "candidates");
+    for (size_t c = 0; c < choice->count; ++c)
+      candidate(json, &choice->candidates[c]);
+    cli_json_end_array(json);
+    cli_json_end_object(json);
+  }
+  cli_json_end_array(json);
+  cli_json_put_object(json, "calls");
+  cli_json_put_number(json, "before", linker->calls_before);
+  cli_json_put_number(json, "after", linker->calls_after);
+  cli_json_end_object(json);
+}
+
+static void constants(cli_json *json, const ld_constants *bound) {
+  cli_json_put_array(json, "constants");
+  for (size_t i = 0; i < bound->count; ++i) {
+    cli_json_begin_object(json);
+    cli_json_put_text(json, "name", bound->items[i].name);
+    cli_json_put_text(json, "type", bound->items[i].type);
+    cli_json_put_text(json, "value", bound->items[i].value);
+    cli_json_put_bool(json, "given", bound->items[i].is_given);
+    cli_json_end_object(json);
+  }
+  cli_json_end_array(json);
+}
+
+static void output_made(cli_json *json, const ld_linker *linker, const ld_output *output) {
+  cli_json_put_object(json, "output");
+  cli_json_put_text(json, "kind", output->kind);
+  cli_json_put_text(json, "triple", linker->target.triple);
+  cli_json_put_text(json, "arch", linker->target.arch);
+  cli_json_put_number(json, "bytes", output->size);
+  cli_json_put_text(json, "program", output->program);
+  cli_json_end_object(json);
+}
+
+static void times(cli_json *json, const ld_stages *stages) {
+  static const char *const names[LD_STAGE_COUNT] = {
+      [LD_STAGE_START] = "start",       [LD_STAGE_PARSE] = "parse",
+      [LD_STAGE_CHOOSE] = "choose",     [LD_STAGE_LINK] = "link",
+      [LD_STAGE_OPTIMISE] = "optimise", [LD_STAGE_COMPILE] = "compile",
+      [LD_STAGE_PROGRAM] = "program",   [LD_STAGE_WRITE] = "write",
+  };
+  cli_json_put_object(json, "microseconds");
+  for (size_t i = 0; i < LD_STAGE_COUNT; ++i)
+    cli_json_put_number(json, names[i], stages->microseconds[i]);
+  cli_json_end_object(json);
+}
+
+char *ld_report_make(const ld_linker *linker, const ld_output *output, const char *error,
+                     size_t *out_size) {
+  char *text, device[KDL_SPEC_LINE];
+  cli_json json = {.file = xtext_stream(&text, out_size)};
+  kdl_out out = {device, sizeof device, 0};
+  kdl_device_spec_print(&linker->request->device.spec, &out);
+  cli_json_begin_object(&json);
+  cli_json_put_number(&json, "report", 1);
+  linker_itself(&json);
+  cli_json_put_text(&json, "caller", linker->request->caller);
+  cli_json_put_text(&json, "device", device);
+  if (error)
+    cli_json_put_text(&json, "error", error);
+  words(&json, "kernels", &linker->kernels);
+  microkernels(&json, linker);
+  constants(&json, &linker->constants);
+  words(&json, "undefined", &linker->undefined);
+  words(&json, "depends", &linker->depends);
+  if (output)
+    output_made(&json, linker, output);
+  times(&json, &linker->stages);
+  cli_json_end_object(&json);
+  fputc('\n', json.file);
+  xtext_close(json.file);
+  return text;
+}

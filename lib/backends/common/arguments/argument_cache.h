@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * For drivers that take a kernel's arguments one by one before a launch: they are remembered, and
+ * only those that differ from the last launch's are given again.
+ *
+ * A driver may look up what memory an address or a handle stands for when it is given, and keep
+ * that. So memory counts as unchanged only where it was libkdl's when it was given and none was
+ * freed since: the same address may be other memory by now. Whose memory it is, is looked up when
+ * it is given the second time in a row, so that buffers that take turns cost no look-up. Memory
+ * of the caller's own is given every time.
+ */
+#ifndef KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
+#define KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
+
+#include "lib/backends/common/arguments/arguments.h"
+#include "lib/backends/common/arguments/ranges.h"
+
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+/* How a driver is given arguments: its errors are numbers, 0 is none. */
+typedef struct kdl_argument_setter {
+  const char *backend;
+  const kdl_backend_services *services;
+  int (*value)(void *handle, uint32_t index, size_t size, const void *value);
+  int (*memory)(const void *device, void *handle, uint32_t index, uint64_t word);
+  /* Records that one of them failed. */
+  kdl_status (*refused)(const void *device, int error, bool is_memory, size_t index,
+                        const char *kernel);
+} kdl_argument_setter;
+
+/* A kernel, as far as its arguments go. */
+typedef struct kdl_argument_list {
+  const kdl_argument_setter *setter;
+  const void *device; /* the setter's, and its number */
+  uint32_t ordinal;
+  uint32_t count; /* of arguments */
+  uint32_t
+      group_index; /* the driver's, for group memory; KDL_NO_GROUP_MEMORY where it takes none */
+  uint16_t wide_count, word_count; /* arguments of eight and of four bytes */
+  uint32_t other_words;            /* that those of other sizes take */
+  bool has_others; /* of another size, which a launch does not compare, or of none that is known */
+  kdl_argument *arguments;
+  kdl_ranges *ranges;
+  const char *name;
+  kdl_params params;
+} kdl_argument_list;
+
+/* Keeps what was learnt of the arguments. False when out of memory; to be freed in either case. */
+bool kdl_argument_list_keep(kdl_argument_list *list, const kdl_arguments *learnt);
+void kdl_argument_list_free(kdl_argument_list *list);
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was given last                                                                          */
+
+/* An argument of eight or four bytes as it was given last, beside where to find the next one. */
+typedef struct kdl_cached_word {
+  uint64_t value;
+  uint32_t index;  /* among the arguments of the launch */
+  uint32_t stands; /* KDL_CACHED_ */
+} kdl_cached_word;
+
+enum {
+  KDL_CACHED_NOT = 0,  /* or not to be relied upon */
+  KDL_CACHED_ONCE = 1, /* memory of which it is not known yet whose it is */
+  KDL_CACHED_WELL = 2,
+};
+
+/* First those of eight bytes, then those of four, so that a launch compares without asking for
+ * sizes. */
+typedef struct kdl_argument_cache {
+  uint64_t repeatable; /* in this generation of memory the arguments stand where no word differs;
+                          0: in none */
+  const kdl_cached_word *wide_end, *word_end;
+  uint64_t generation; /* of memory, when it was given */
+  uint64_t serial;     /* the last of libkdl's allocations then */
+  uint32_t group_memory;
+  bool complete; /* every argument has been given */
+  kdl_cached_word *words;
+  uint64_t *others; /* the values of other sizes, behind the words */
+} kdl_argument_cache;
+
+/* How many values of such a kernel are kept, and where. All begins as zeros. */
+size_t kdl_argument_cache_value_count(const kdl_argument_list *list);
+void kdl_argument_cache_begin(kdl_argument_cache *given, const kdl_argument_list *list,
+                              uint64_t *values);
+
+/* Gives what differs. `handle` is the driver's kernel. */
+kdl_status kdl_argument_cache_set(kdl_argument_cache *given, const kdl_argument_list *list,
+                                  void *handle, const kdl_args *args, uint32_t group_memory);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Comparing                                                                                    */
+
+static inline uint64_t kdl_word_at(const void *base, size_t offset) {
+  uint64_t word;
+  memcpy(&word, (const char *)base + offset, sizeof word);
+  return word;
+}
+
+static inline bool kdl_word_stands(const kdl_cached_word *word, const void *const *pointers) {
+  return kdl_word_at(pointers[word->index], 0) == word->value;
+}
+
+static inline bool kdl_half_stands(const kdl_cached_word *word, const void *const *pointers) {
+  uint32_t half;
+  memcpy(&half, pointers[word->index], sizeof half);
+  return half == (uint32_t)word->value;
+}
+
+/* Whether no argument of eight or four bytes differs from what was given. */
+static inline __attribute__((always_inline)) bool
+kdl_argument_cache_stands(const kdl_argument_cache *given, const void *const *pointers) {
+  const kdl_cached_word *word = given->words;
+  for (; word != given->wide_end; ++word) {
+    if (!kdl_word_stands(word, pointers))
+      return false;
+  }
+  for (; word != given->word_end; ++word) {
+    if (!kdl_half_stands(word, pointers))
+      return false;
+  }
+  return true;
+}
+
+/* The same where the compiler knows how many there are, and writes them out: half the
+ * instructions. */
+static inline __attribute__((always_inline)) bool kdl_words_stand(const kdl_cached_word *words,
+                                                                  unsigned wide_count,
+                                                                  unsigned word_count,
+                                                                  const void *const *pointers) {
+#pragma GCC unroll 4
+  for (unsigned i = 0; i < wide_count; ++i) {
+    if (__builtin_expect(!kdl_word_stands(&words[i], pointers), 0))
+      return false;
+  }
+#pragma GCC unroll 4
+  for (unsigned i = 0; i < word_count; ++i) {
+    if (__builtin_expect(!kdl_half_stands(&words[wide_count + i], pointers), 0))
+      return false;
+  }
+  return true;
+}
+
+/* How many arguments of eight bytes, and of four, kernels have that are launched so: most do. */
+enum { KDL_MOST_WRITTEN_OUT = 4 };
+#define KDL_EACH_WRITTEN_OUT(entry)                                                                \
+  entry(0, 1) entry(0, 2) entry(0, 3) entry(0, 4) entry(1, 0) entry(1, 1) entry(1, 2) entry(1, 3)  \
+      entry(1, 4) entry(2, 0) entry(2, 1) entry(2, 2) entry(2, 3) entry(2, 4) entry(3, 0)          \
+          entry(3, 1) entry(3, 2) entry(3, 3) entry(3, 4) entry(4, 0) entry(4, 1) entry(4, 2)      \
+              entry(4, 3) entry(4, 4)
+
+/* An entry for each of them, of a backend's launch_few(head, desc, args, queue, wide_count,
+ * word_count), and its place in a table of entries by these counts. */
+#define KDL_WRITTEN_OUT_ENTRY(wide_count, word_count)                                              \
+  static kdl_status launch_##wide_count##_##word_count(const kdl_kernel_head *head,                \
+                                                       const kdl_launch_desc *desc,                \
+                                                       const kdl_args *args, void *queue) {        \
+    return launch_few(head, desc, args, queue, wide_count, word_count);                            \
+  }
+#define KDL_WRITTEN_OUT_ROW(wide_count, word_count)                                                \
+  [wide_count][word_count] = launch_##wide_count##_##word_count,
+
+static inline bool kdl_argument_list_is_written_out(const kdl_argument_list *list) {
+  return !list->has_others && list->wide_count <= KDL_MOST_WRITTEN_OUT &&
+         list->word_count <= KDL_MOST_WRITTEN_OUT;
+}
+
+/* The function that gives a kernel its entry: one of those, or the backend's launch_bare or
+ * launch_many. */
+#define KDL_WRITTEN_OUT_CHOICE(name)                                                               \
+  kdl_launch_entry *name(const kdl_argument_list *list) {                                          \
+    static kdl_launch_entry *const few[KDL_MOST_WRITTEN_OUT + 1][KDL_MOST_WRITTEN_OUT + 1] = {     \
+        [0][0] = launch_bare, KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ROW)};                          \
+    return kdl_argument_list_is_written_out(list) ? few[list->wide_count][list->word_count]        \
+                                                  : launch_many;                                   \
+  }
+
+/* Zero where 16 bytes are those that were remembered, at an address that 16 divides. */
+static inline __attribute__((always_inline)) uint64_t kdl_differ_16(const void *bytes,
+                                                                    const void *remembered) {
+#if defined(__SSE2__)
+  __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128(bytes), _mm_load_si128(remembered));
+  return 0xffffU ^ (unsigned)_mm_movemask_epi8(same);
+#else
+  return (kdl_word_at(bytes, 0) ^ kdl_word_at(remembered, 0)) |
+         (kdl_word_at(bytes, 8) ^ kdl_word_at(remembered, 8));
+#endif
+}
+
+/* The same of 32. */
+static inline __attribute__((always_inline)) uint64_t kdl_differ_32(const void *bytes,
+                                                                    const void *remembered) {
+#if defined(__SSE2__)
+  const __m128i *now = bytes, *then = remembered;
+  __m128i same = _mm_and_si128(_mm_cmpeq_epi8(_mm_loadu_si128(now), _mm_load_si128(then)),
+                               _mm_cmpeq_epi8(_mm_loadu_si128(now + 1), _mm_load_si128(then + 1)));
+  return 0xffffU ^ (unsigned)_mm_movemask_epi8(same);
+#else
+  return kdl_differ_16(bytes, remembered) |
+         kdl_differ_16((const char *)bytes + 16, (const char *)remembered + 16);
+#endif
+}
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/backends/common/driver.h"
+
+#include "lib/device/spec.h"
+#include "support/base/array.h"
+#include "support/base/layer.h"
+#include "support/system/loader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* RTLD_NODELETE keeps the library should other code close it; RTLD_LOCAL keeps its symbols from
+ * the program's. */
+static void *system_open(void *user, const char *library) {
+  (void)user;
+  return kdl_program_is_static() ? NULL
+                                 : kdl_dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+static const char *system_error(void *user) {
+  (void)user;
+  if (kdl_program_is_static())
+    return KDL_STATIC_PROGRAM;
+  const char *why = dlerror();
+  return why ? why : "no reason given";
+}
+
+static void *system_symbol(void *user, void *library, const char *name) {
+  (void)user;
+  return dlsym(library, name);
+}
+
+static void *system_loaded(void *user, const char *library) {
+  (void)user;
+  return kdl_program_is_static()
+             ? NULL
+             : kdl_dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_NOLOAD);
+}
+
+static const kdl_driver_resolver system_resolver = {
+    .open = system_open,
+    .error = system_error,
+    .symbol = system_symbol,
+    .loaded = system_loaded,
+};
+
+const char *kdl_driver_state_name(kdl_driver_state state) {
+  static const char *const names[] = {
+      [KDL_DRIVER_USABLE] = "usable", [KDL_DRIVER_MISSING] = "missing",
+      [KDL_DRIVER_BROKEN] = "broken", [KDL_DRIVER_INCOMPLETE] = "incomplete",
+      [KDL_DRIVER_FAILED] = "failed", [KDL_DRIVER_NO_DEVICE] = "no_device",
+      [KDL_DRIVER_SILENT] = "silent",
+  };
+  return (unsigned)state < sizeof names / sizeof *names ? names[state] : "?";
+}
+
+void kdl_driver_say(kdl_driver_report *report, kdl_driver_state state, const char *format, ...) {
+  char words[sizeof report->words];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(words, sizeof words, format, args);
+  va_end(args);
+  report->state = state;
+  kdl_spec_set_text(report->words, sizeof report->words, words, strlen(words));
+}
+
+/* A library that is not installed, in contrast to one that lacks another library or is damaged: the
+ * loader then names the library that was asked for and says that it is not there. */
+static bool is_missing(const char *library, const char *why) {
+  size_t length = strlen(library);
+  return strncmp(why, library, length) == 0 && why[length] == ':' &&
+         strstr(why, "No such file or directory") != NULL;
+}
+
+static void say_missing(const char *const *libraries, kdl_driver_report *report) {
+  char tried[192];
+  kdl_out out = {tried, sizeof tried, 0};
+  for (size_t i = 0; libraries[i]; ++i)
+    kdl_out_format(&out, "%s%s", i ? ", " : "", libraries[i]);
+  snprintf(report->library, sizeof report->library, "%s", libraries[0]);
+  kdl_driver_say(report, KDL_DRIVER_MISSING, "found no %s", tried);
+}
+
+static void *find_loaded(const kdl_driver_resolver *resolver, const char *const *libraries,
+                         const char **out_name) {
+  for (size_t i = 0; resolver->loaded && libraries[i]; ++i) {
+    void *library = resolver->loaded(resolver->user, libraries[i]);
+    *out_name = libraries[i];
+    if (library)
+      return library;
+  }
+  return NULL;
+}
+
+static void *open_first(const kdl_driver_resolver *resolver, const char *const *libraries,
+                        const char **out_name, kdl_driver_report *report) {
+  void *library = find_loaded(resolver, libraries, out_name);
+  if (!library)
+    say_missing(libraries, report);
+  for (size_t i = 0; !library && libraries[i]; ++i) {
+    *out_name = libraries[i];
+    library = resolver->open(resolver->user, libraries[i]);
+    const char *why = library ? "" : resolver->error(resolver->user);
+    if (library || report->state == KDL_DRIVER_BROKEN || is_missing(libraries[i], why))
+      continue;
+    snprintf(report->library, sizeof report->library, "%s", libraries[i]);
+    kdl_driver_say(report, KDL_DRIVER_BROKEN, "cannot be loaded: %s", why);
+  }
+  if (library)
+    snprintf(report->library, sizeof report->library, "%s", *out_name);
+  return library;
+}
+
+typedef enum { LATER, LAUNCHING, LISTING } use;
+
+static use use_of(kdl_driver_need need) {
+  return need == KDL_DRIVER_LATER ? LATER : need >= KDL_DRIVER_LIST_OPTIONAL ? LISTING : LAUNCHING;
+}
+
+static bool fill_table(kdl_driver *driver, void *library, use wanted, kdl_driver_report *report) {
+  bool is_listing = wanted == LISTING;
+  const kdl_driver_resolver *resolver = &driver->resolver;
+  for (size_t i = 0; i < driver->symbol_count; ++i) {
+    const kdl_driver_symbol *row = &driver->symbols[i];
+    if (use_of(row->need) != wanted)
+      continue;
+    void *symbol = is_listing || !driver->find
+                       ? resolver->symbol(resolver->user, library, row->name)
+                       : driver->find(driver, row);
+    if (!symbol && (row->need == KDL_DRIVER_REQUIRED || row->need == KDL_DRIVER_LIST)) {
+      kdl_driver_say(report, KDL_DRIVER_INCOMPLETE, "too old or damaged: it has no %s", row->name);
+      return false;
+    }
+    /* POSIX lets an object pointer from dlsym be read as a function pointer; C does not convert. */
+    memcpy((char *)driver->table + row->offset, &symbol, sizeof symbol);
+  }
+  return true;
+}
+
+static void open_anew(kdl_driver *driver, const kdl_driver_resolver *resolver,
+                      kdl_driver_report *report) {
+  kdl_layer_enter(KDL_LAYER_DLOPEN);
+  driver->resolver = *resolver;
+  driver->is_complete = driver->is_ready = false;
+  atomic_store(&driver->is_started, false);
+  atomic_store(&driver->is_late, false);
+  void *library = open_first(resolver, driver->libraries, &driver->opened, report);
+  driver->library = library && fill_table(driver, library, LISTING, report) ? library : NULL;
+  kdl_layer_leave(KDL_LAYER_DLOPEN,
+                  &(kdl_layer_about){.driver = report->library, .failed = !driver->library});
+}
+
+bool kdl_driver_open(kdl_driver *driver, const kdl_driver_resolver *resolver,
+                     kdl_driver_report *report) {
+  kdl_work_take(&driver->opening);
+  if (resolver || !driver->library)
+    open_anew(driver, resolver ? resolver : &system_resolver, report);
+  bool opened = driver->library;
+  if (opened) {
+    snprintf(report->library, sizeof report->library, "%s", driver->opened);
+    kdl_driver_say(report, KDL_DRIVER_USABLE, "%s", "");
+  }
+  kdl_work_end(&driver->opening);
+  return opened;
+}
+
+/* Handlers of exit run in the opposite order, and are given nothing: each is of the driver that was
+ * watched last among those that are left. */
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_driver *watched;
+static void (*tell_end)(const kdl_driver *driver);
+
+static void end_last(void) {
+  kdl_lock(&watch_lock);
+  kdl_driver *driver = watched;
+  watched = driver->watched_before;
+  atomic_store(&driver->has_ended, true);
+  kdl_unlock(&watch_lock);
+  tell_end(driver);
+}
+
+void kdl_driver_watch_end(kdl_driver *driver, void (*ended)(const kdl_driver *driver)) {
+  kdl_lock(&watch_lock);
+  if (!driver->is_watched && atexit(end_last) == 0) {
+    driver->is_watched = true;
+    driver->watched_before = watched;
+    watched = driver;
+    tell_end = ended;
+  }
+  kdl_unlock(&watch_lock);
+}
+
+bool kdl_driver_complete(kdl_driver *driver, kdl_driver_report *report) {
+  kdl_work_take(&driver->opening);
+  if (!driver->is_complete) {
+    kdl_layer_enter(KDL_LAYER_DLOPEN);
+    driver->is_complete = fill_table(driver, driver->library, LAUNCHING, report);
+    kdl_layer_leave(KDL_LAYER_DLOPEN,
+                    &(kdl_layer_about){.driver = driver->opened, .failed = !driver->is_complete});
+  }
+  bool complete = driver->is_complete;
+  kdl_work_end(&driver->opening);
+  return complete;
+}
+
+void kdl_driver_later(kdl_driver *driver) {
+  if (atomic_load(&driver->is_late))
+    return;
+  kdl_work_take(&driver->opening);
+  if (!atomic_load(&driver->is_late)) {
+    (void)fill_table(driver, driver->library, LATER, NULL);
+    atomic_store(&driver->is_late, true);
+  }
+  kdl_work_end(&driver->opening);
+}
+
+int kdl_driver_start(kdl_driver *driver, bool anew, const char **out_call) {
+  int error = 0;
+  if (!anew && atomic_load(&driver->is_started)) /* which another thread may be doing anew */
+    return 0;
+  kdl_work_take(&driver->starting);
+  if (anew || !atomic_load(&driver->is_started)) {
+    kdl_layer_enter(KDL_LAYER_INIT);
+    error = driver->start(out_call);
+    kdl_layer_leave(KDL_LAYER_INIT,
+                    &(kdl_layer_about){.driver = driver->opened, .failed = error != 0});
+    if (!error)
+      atomic_store(&driver->is_started, true);
+  }
+  kdl_work_end(&driver->starting);
+  return error;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What a driver shows                                                                          */
+
+kdl_device_spec *kdl_found_add(kdl_found_list *list) {
+  kdl_device_spec *specs =
+      kdl_array_grow(list->specs, list->count, &list->capacity, 8, sizeof *specs);
+  if (!specs) {
+    list->is_short = true;
+    return NULL;
+  }
+  list->specs = specs;
+  kdl_device_spec *spec = &list->specs[list->count++];
+  *spec = (kdl_device_spec){
+      .backend = list->report.backend,
+      .device_class = KDL_DEVICE_DISCRETE,
+      .ordinal = {.known = true},
+  };
+  return spec;
+}
+
+/* Adds to the words that the report already has. */
+static void say_more(kdl_driver_report *report, const char *words) {
+  kdl_out out = {report->words, sizeof report->words, strlen(report->words)};
+  kdl_out_format(&out, "%s%s", out.used ? "; " : "", words);
+}
+
+void kdl_found_drop(kdl_found_list *list, const char *format, ...) {
+  --list->count;
+  char words[sizeof list->report.words];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(words, sizeof words, format, args);
+  va_end(args);
+  say_more(&list->report, words);
+}
+
+void kdl_found_finish(kdl_found_list *list) {
+  kdl_driver_report *report = &list->report;
+  size_t kept = 0;
+  for (size_t i = 0; i < list->count; ++i) {
+    kdl_device_spec *spec = &list->specs[i];
+    kdl_device_rule rule;
+    if (kdl_device_spec_compile(spec, &rule) == KDL_OK) {
+      if (kept++ != i)
+        list->specs[kept - 1] = *spec;
+      continue;
+    }
+    char words[256];
+    snprintf(words, sizeof words, "device %u is not known here: %.200s", spec->ordinal.value,
+             kdl_error_message());
+    say_more(report, words);
+  }
+  list->count = kept;
+  if (kept || report->state != KDL_DRIVER_USABLE)
+    return;
+  report->state = KDL_DRIVER_NO_DEVICE;
+  if (!report->words[0])
+    kdl_driver_say(report, KDL_DRIVER_NO_DEVICE, "it shows no device");
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How the failures of one vendor's driver are told, in the same form for all:
+ *
+ *     cuda:0: cuMemAlloc_v2 of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory
+ */
+#ifndef KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
+#define KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
+
+#include "lib/backends/common/services.h"
+#include "support/base/error.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+typedef struct kdl_driver_errors {
+  const char *backend;
+  /* "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" */
+  void (*describe)(int error, char *text, size_t size);
+  /* Errors that mean KDL_NO_MEMORY and KDL_NO_MATCH, 0 behind the last; others mean KDL_DEVICE. */
+  const int *no_memory;
+  const int *no_match;
+  const int *no_device; /* likewise: the driver works and sees no device; may be NULL */
+} kdl_driver_errors;
+
+/* Whether it is one of those, of which 0 is behind the last. */
+bool kdl_driver_error_is_in(const int *list, int error);
+
+/* A driver that has no words for its errors: their names, from its header. */
+typedef struct kdl_driver_error_name {
+  int error;
+  const char *name;
+} kdl_driver_error_name;
+
+/* "unknown error" where it is none of `count`. */
+const char *kdl_driver_error_name_of(const kdl_driver_error_name *names, size_t count, int error);
+
+/* Records the failure of a call and returns its status. */
+kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                                     const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
+
+/* The same for memory of the process: "cuda:0: no memory". */
+kdl_status kdl_driver_errors_no_memory(const kdl_driver_errors *errors, uint32_t ordinal);
+
+/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. Nothing where
+ * `error` is 0. */
+void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                            const char *call);
+
+/* For a driver that does not start: "libcuda.so.1: cuInit: CUDA_ERROR_UNKNOWN (999)". */
+kdl_status kdl_driver_errors_no_start(const kdl_driver_errors *errors, const char *library,
+                                      const char *call, int error);
+
+/* Refuses flags of a launch that none of the drivers has; the second also clusters, which those
+ * that call it do not have. */
+kdl_status kdl_driver_check_flags(const kdl_driver_errors *errors, uint32_t ordinal,
+                                  uint32_t flags);
+kdl_status kdl_driver_check_shape(const kdl_driver_errors *errors, uint32_t ordinal,
+                                  const kdl_launch_desc *desc);
+
+/* Said where the calls are, for analysers, which see one file at a time. */
+#define kdl_driver_errors_fail(...) kdl_not_ok(kdl_driver_errors_fail(__VA_ARGS__))
+#define kdl_driver_errors_no_memory(...) kdl_not_ok(kdl_driver_errors_no_memory(__VA_ARGS__))
+
+#endif

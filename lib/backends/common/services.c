@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/backends/common/services.h"
+
+#include "support/base/error.h"
+#include "support/system/environment.h"
+
+#include <stdarg.h>
+
+static kdl_status fail(kdl_status status, int64_t code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  kdl_fail_code_va(kdl_not_ok(status), code, format, args);
+  va_end(args);
+  return kdl_not_ok(status);
+}
+
+static void log_line(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  kdl_debug_va(KDL_DEBUG_LOAD, format, args);
+  va_end(args);
+}
+
+const kdl_backend_services kdl_own_services = {
+    .size = sizeof kdl_own_services,
+    .abi = KDL_BACKEND_ABI,
+    .fail = fail,
+    .log = log_line,
+    .environment = kdl_environment,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* NVIDIA GPUs, through libcuda: opened when it is first asked for devices, never linked, never
+ * closed. */
+#include "lib/backends/common/built_in.h"
+#include "lib/backends/cuda/objects.h"
+
+static const kdl_backend_table table = {
+    .size = sizeof table,
+    .abi = KDL_BACKEND_ABI,
+    .flags = KDL_BACKEND_READS_NO_PAIRS | KDL_BACKEND_BINDS_SEQUENCES,
+    .name = "cuda",
+#define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_cuda_##slot,
+#define KDL_BACKEND_STREAMS KDL_BACKEND_FUNCTION
+#include "lib/backends/common/functions.def"
+};
+
+const kdl_built_in kdl_built_in_cuda = {
+    .table = &table,
+    .driver = &kdl_cuda_driver,
+    .variables = (const char *const[]){"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", NULL},
+    .list = kdl_cuda_list,
+};

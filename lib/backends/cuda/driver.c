@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/backends/cuda/driver.h"
+
+#include "lib/backends/common/load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+kdl_cuda_api kdl_cuda;
+
+static const kdl_driver_symbol symbols[] = {
+#define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
+  {#name, offsetof(kdl_cuda_api, field), KDL_DRIVER_##need},
+#include "lib/backends/cuda/symbols.def"
+#undef KDL_CUDA_SYMBOL
+};
+
+static const int versions[] = {
+#define KDL_CUDA_SYMBOL(need, field, name, version, parameters) version,
+#include "lib/backends/cuda/symbols.def"
+#undef KDL_CUDA_SYMBOL
+};
+
+/* ------------------------------------------------------------------------------------------ */
+/* Entry points at pinned versions                                                              */
+
+/* Pinned so that a program built with per-thread default streams does not change ours. */
+enum { legacy_stream = 1 };
+
+/* "cuMemAlloc_v2" without its "_v2". */
+static const char *bare_name(const char *name, char room[64]) {
+  size_t length = strlen(name);
+  if (length < 4 || length >= 64 || name[length - 3] != '_' || name[length - 2] != 'v')
+    return name;
+  memcpy(room, name, length - 3);
+  room[length - 3] = '\0';
+  return room;
+}
+
+/* The driver's own answer where it gives one, else dlsym. */
+static void *find_pinned(const kdl_driver *driver, const kdl_driver_symbol *symbol) {
+  if (!kdl_cuda.find)
+    return driver->resolver.symbol(driver->resolver.user, driver->library, symbol->name);
+  char room[64];
+  void *function = NULL;
+  int outcome;
+  int error = kdl_cuda.find(bare_name(symbol->name, room), &function, versions[symbol - symbols],
+                            legacy_stream, &outcome);
+  return error == KDL_CUDA_SUCCESS ? function : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Failures                                                                                     */
+
+/* "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" */
+static void describe(int error, char *text, size_t size) {
+  const char *name = NULL;
+  const char *words = NULL;
+  if (!kdl_cuda.error_name || kdl_cuda.error_name(error, &name) != KDL_CUDA_SUCCESS || !name)
+    name = "unknown error";
+  if (!kdl_cuda.error_string || kdl_cuda.error_string(error, &words) != KDL_CUDA_SUCCESS || !words)
+    words = "";
+  snprintf(text, size, "%s (%d)%s%s", name, error, *words ? ": " : "", words);
+}
+
+const kdl_driver_errors kdl_cuda_errors = {
+    .backend = "cuda",
+    .describe = describe,
+    .no_memory = (const int[]){KDL_CUDA_ERROR_OUT_OF_MEMORY, 0},
+    .no_match = (const int[]){KDL_CUDA_ERROR_NOT_FOUND, 0},
+    .no_device = (const int[]){KDL_CUDA_ERROR_NO_DEVICE, 0},
+};
+
+/* ------------------------------------------------------------------------------------------ */
+/* Loading                                                                                      */
+
+static bool has_libraries;
+static bool is_alone;
+
+static bool find_libraries(void) {
+  const char *modules = kdl_own_services.environment("KDL_CUDA_MODULES");
+  bool wanted = modules ? strcmp(modules, "1") != 0 : !is_alone;
+  return wanted && kdl_cuda.library_load && kdl_cuda.library_unload && kdl_cuda.library_kernel &&
+         kdl_cuda.library_global && kdl_cuda.kernel_function && kdl_cuda.kernel_attribute &&
+         kdl_cuda.kernel_set;
+}
+
+static void ready(const char *library) {
+  int count = 0;
+  is_alone = kdl_cuda.device_count(&count) == KDL_CUDA_SUCCESS && count == 1;
+  has_libraries = find_libraries();
+  kdl_own_services.log("%s: code is loaded %s contexts", library,
+                       has_libraries ? "free of" : "into");
+}
+
+static int start(const char **out_call) {
+  *out_call = "cuInit";
+  return kdl_cuda.init(0);
+}
+
+kdl_driver kdl_cuda_driver = {
+    .libraries = (const char *const[]){"libcuda.so.1", NULL},
+    .symbols = symbols,
+    .symbol_count = sizeof symbols / sizeof *symbols,
+    .table = &kdl_cuda,
+    .start = start,
+    .find = find_pinned,
+};
+
+kdl_status kdl_cuda_load(void) {
+  return kdl_backend_load(&kdl_cuda_driver, &kdl_cuda_errors, ready);
+}
+
+bool kdl_cuda_has_libraries(void) {
+  return has_libraries;
+}
+
+bool kdl_cuda_is_alone(void) {
+  return is_alone;
+}

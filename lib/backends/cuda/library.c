@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Code that belongs to no context: one CUlibrary serves every device that loads the image. */
+#include "lib/backends/cuda/objects.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct shared_library shared_library;
+struct shared_library {
+  kdl_cuda_code code; /* first: what callers hold */
+  shared_library *next;
+  const void *data;
+  size_t users;
+  pthread_mutex_t lock; /* held while it is loaded, so that a second device waits for the outcome */
+};
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static shared_library *list;
+
+/* The image's own bytes tell it from any other as long as it is loaded. */
+static shared_library *join(const void *data) {
+  pthread_mutex_lock(&list_lock);
+  shared_library *found = list;
+  while (found && found->data != data)
+    found = found->next;
+  if (!found) {
+    found = malloc(sizeof *found);
+    if (found) {
+      *found = (shared_library){.data = data, .lock = PTHREAD_MUTEX_INITIALIZER, .next = list};
+      list = found;
+    }
+  }
+  if (found)
+    ++found->users;
+  pthread_mutex_unlock(&list_lock);
+  return found;
+}
+
+void kdl_cuda_library_release(uint32_t ordinal, kdl_cuda_code *code) {
+  shared_library *library = (shared_library *)code;
+  pthread_mutex_lock(&list_lock);
+  bool last = --library->users == 0;
+  shared_library **link = &list;
+  while (last && *link != library)
+    link = &(*link)->next;
+  if (last)
+    *link = library->next;
+  pthread_mutex_unlock(&list_lock);
+  if (!last)
+    return;
+  if (code->handle) {
+    int error = kdl_cuda.library_unload(code->handle);
+    if (error != KDL_CUDA_SUCCESS)
+      kdl_cuda_note(ordinal, error, "cuLibraryUnload");
+  }
+  kdl_cuda_jit_destroy(code->jit);
+  pthread_mutex_destroy(&library->lock);
+  free(library);
+}
+
+static kdl_status load(uint32_t ordinal, const kdl_backend_image *image, kdl_cuda_code *code) {
+  kdl_cuda_jit_input input;
+  KDL_TRY(kdl_cuda_jit_begin(image, &code->jit, &input));
+  /* The bytes outlive the library, so the driver need not copy them. */
+  int option = KDL_CUDA_LIBRARY_BINARY_IS_PRESERVED;
+  void *value = (void *)(intptr_t)1;
+  void *handle;
+  int error = kdl_cuda.library_load(&handle, input.data, input.options, input.values,
+                                    input.option_count, &option, &value, 1);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_code_fail(ordinal, error, "cuLibraryLoadData", code->jit);
+  code->handle = handle;
+  kdl_cuda_jit_log(code->jit, image->name);
+  return KDL_OK;
+}
+
+kdl_status kdl_cuda_library_acquire(uint32_t ordinal, const kdl_backend_image *image,
+                                    kdl_cuda_code **out_code) {
+  shared_library *library = join(image->data);
+  if (!library)
+    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", ordinal);
+  pthread_mutex_lock(&library->lock);
+  kdl_status status = library->code.handle ? KDL_OK : load(ordinal, image, &library->code);
+  pthread_mutex_unlock(&library->lock);
+  if (status != KDL_OK) {
+    kdl_cuda_library_release(ordinal, &library->code);
+    return status;
+  }
+  *out_code = &library->code;
+  return KDL_OK;
+}

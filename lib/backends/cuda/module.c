@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Images on a device: as a CUlibrary where the driver has them, else as a CUmodule of its context.
+ */
+#include "lib/backends/cuda/objects.h"
+
+#include <stdlib.h>
+
+kdl_status kdl_cuda_code_fail(uint32_t ordinal, int error, const char *call,
+                              const kdl_cuda_jit *jit) {
+  char said[900];
+  kdl_cuda_jit_errors(jit, said, sizeof said);
+  return kdl_cuda_fail(ordinal, error, "%s%s%s", call, *said ? ": " : "", said);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* CUmodule                                                                                     */
+
+static kdl_status load_bound(uint32_t ordinal, const kdl_backend_image *image,
+                             kdl_cuda_code *code) {
+  kdl_cuda_jit_input input;
+  kdl_status status = kdl_cuda_jit_begin(image, &code->jit, &input);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.module_load(&code->handle, input.data, input.option_count, input.options,
+                                   input.values);
+  if (error == KDL_CUDA_SUCCESS)
+    kdl_cuda_jit_log(code->jit, image->name);
+  else
+    status = kdl_cuda_code_fail(ordinal, error, "cuModuleLoadDataEx", code->jit);
+  if (status != KDL_OK)
+    kdl_cuda_jit_destroy(code->jit);
+  return status;
+}
+
+static void release_bound(uint32_t ordinal, kdl_cuda_code *code) {
+  int error = kdl_cuda.module_unload(code->handle);
+  if (error != KDL_CUDA_SUCCESS)
+    kdl_cuda_note(ordinal, error, "cuModuleUnload");
+  kdl_cuda_jit_destroy(code->jit);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Either                                                                                       */
+
+static kdl_status load_into(kdl_cuda_device *device, const kdl_backend_image *image,
+                            kdl_cuda_module *module) {
+  kdl_cuda_scope scope;
+  KDL_TRY(kdl_cuda_enter_relaxed(device, &scope));
+  kdl_status status = kdl_cuda_has_libraries()
+                          ? kdl_cuda_library_acquire(device->ordinal, image, &module->code)
+                          : load_bound(device->ordinal, image, &module->own);
+  (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuModuleLoadDataEx");
+  return status;
+}
+
+kdl_status kdl_cuda_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
+  kdl_cuda_device *device = handle;
+  if (image->kind != KDL_IMAGE_CUBIN && image->kind != KDL_IMAGE_PTX)
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "cuda:%u: found an image of kind %s, expected "
+                                 "cubin or ptx",
+                                 device->ordinal, kdl_image_kind_name(image->kind));
+  kdl_cuda_module *module = malloc(sizeof *module);
+  if (!module)
+    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
+  *module = (kdl_cuda_module){.code = &module->own, .image = kdl_keep_image(image)};
+  kdl_status status = load_into(device, image, module);
+  if (status != KDL_OK) {
+    free(module);
+    return status;
+  }
+  *out_module = module;
+  return KDL_OK;
+}
+
+/* A device that is lost refuses every step; what is ours is freed all the same. */
+void kdl_cuda_module_unload(void *handle, void *module_handle) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_module *module = module_handle;
+  kdl_cuda_scope scope;
+  kdl_status entered = kdl_cuda_enter_relaxed(device, &scope);
+  bool may_run = __atomic_load_n(&module->launched, __ATOMIC_RELAXED) != 0;
+  int error = entered == KDL_OK && may_run ? kdl_cuda.context_sync() : KDL_CUDA_SUCCESS;
+  if (error != KDL_CUDA_SUCCESS)
+    kdl_cuda_note(device->ordinal, error, "cuCtxSynchronize");
+  if (kdl_cuda_has_libraries())
+    kdl_cuda_library_release(device->ordinal, module->code);
+  else
+    release_bound(device->ordinal, module->code);
+  if (entered == KDL_OK)
+    (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuModuleUnload");
+  for (kdl_cuda_kernel *kernel = module->kernels; kernel;) {
+    kdl_cuda_kernel *next = kernel->next;
+    kdl_cuda_kernel_free(kernel);
+    kernel = next;
+  }
+  free(module);
+}
+
+kdl_status kdl_cuda_global_find(void *handle, void *module_handle, const char *name,
+                                uint64_t *out_address, uint64_t *out_size) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_module *module = module_handle;
+  kdl_cuda_scope scope;
+  KDL_TRY(kdl_cuda_enter_relaxed(device, &scope));
+  bool free_of_contexts = kdl_cuda_has_libraries();
+  size_t size = 0;
+  int error = free_of_contexts
+                  ? kdl_cuda.library_global(out_address, &size, module->code->handle, name)
+                  : kdl_cuda.module_global(out_address, &size, module->code->handle, name);
+  *out_size = size;
+  return kdl_cuda_leave(&scope, error, "%s \"%s\"",
+                        free_of_contexts ? "cuLibraryGetGlobal" : "cuModuleGetGlobal_v2", name);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* AMD GPUs, through libamdhip64 of ROCm 5 to 7: opened when it is first asked for devices, never
+ * linked, never closed. */
+#include "lib/backends/common/built_in.h"
+#include "lib/backends/hip/objects.h"
+
+static const kdl_backend_table table = {
+    .size = sizeof table,
+    .abi = KDL_BACKEND_ABI,
+    .flags = KDL_BACKEND_READS_NO_PAIRS | KDL_BACKEND_BINDS_SEQUENCES,
+    .name = "hip",
+#define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_hip_##slot,
+#define KDL_BACKEND_STREAMS KDL_BACKEND_FUNCTION
+#include "lib/backends/common/functions.def"
+};
+
+const kdl_built_in kdl_built_in_hip = {
+    .table = &table,
+    .driver = &kdl_hip_driver,
+    .variables =
+        (const char *const[]){"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+                              "GPU_DEVICE_ORDINAL", "HSA_XNACK", "HSA_OVERRIDE_GFX_VERSION", NULL},
+    .list = kdl_hip_list,
+};

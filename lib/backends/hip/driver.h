@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* libamdhip64's entry points, and how its failures are told. */
+#ifndef KDL_BACKENDS_HIP_DRIVER_H
+#define KDL_BACKENDS_HIP_DRIVER_H
+
+#include "lib/backends/common/driver.h"
+#include "lib/backends/common/driver_errors.h"
+#include "lib/backends/hip/abi.h"
+
+typedef struct kdl_hip_api {
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
+#include "lib/backends/hip/symbols.def"
+#undef KDL_DRIVER_SYMBOL
+} kdl_hip_api;
+
+/* Filled for listing devices once the driver is open, and for launching once kdl_hip_load has
+ * succeeded; constant from then on. */
+extern kdl_hip_api kdl_hip;
+extern kdl_driver kdl_hip_driver;
+
+/* Makes libamdhip64 ready for launching, once. A failure is not remembered. */
+kdl_status kdl_hip_load(void);
+
+void kdl_hip_list(kdl_found_list *list);
+
+extern const kdl_driver_errors kdl_hip_errors;
+
+/* Records "hip:0: hipMalloc of 64 bytes: hipErrorOutOfMemory (2): out of memory" and returns the
+ * status that goes with the error.
+ *
+ * HIP keeps the last error of a thread for hipGetLastError, which programs ask after launches of
+ * their own: ours is taken from there. */
+#define kdl_hip_fail(...) kdl_driver_errors_fail(&kdl_hip_errors, __VA_ARGS__)
+
+/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
+#define kdl_hip_note(...) kdl_driver_errors_note(&kdl_hip_errors, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Images on a device. */
+#include "lib/backends/common/hand_over.h"
+#include "lib/backends/hip/objects.h"
+
+#include "lib/image/amd/limits.h"
+#include "support/base/bytes.h"
+#include "support/base/elf_file.h"
+#include "support/base/error.h"
+#include "support/base/magic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static kdl_status no_memory(const kdl_hip_device *device) {
+  return kdl_driver_errors_no_memory(&kdl_hip_errors, device->ordinal);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What the runtime is given                                                                    */
+
+/* It is told where a code object begins and not where it ends, and follows the headers in it. */
+static kdl_status check_elf(const kdl_hip_device *device, const kdl_backend_image *image) {
+  kdl_elf elf;
+  kdl_status status = kdl_elf_open(image->data, image->data_size, &elf);
+  if (status == KDL_OK)
+    status = kdl_elf_check_extents(&elf);
+  if (status != KDL_OK) {
+    kdl_error_prefix("hip:%u: the code object is damaged", device->ordinal);
+    return status;
+  }
+  status = kdl_amdgpu_check_symbols(image->data, image->data_size);
+  if (status != KDL_OK)
+    kdl_error_prefix("hip:%u", device->ordinal);
+  return status;
+}
+
+/* Images in a container may lie anywhere; the runtime reads structures. */
+static kdl_status align_elf(const kdl_hip_device *device, kdl_hip_module *module) {
+  if ((uintptr_t)module->image.data % _Alignof(max_align_t) == 0)
+    return KDL_OK;
+  module->copy = malloc(module->image.size);
+  if (!module->copy)
+    return no_memory(device);
+  memcpy(module->copy, module->image.data, module->image.size);
+  return KDL_OK;
+}
+
+/* SPIR-V is taken from Clang's offload bundles alone: a header, the entries, and what they are of,
+ * where Clang too puts it, on a page of its own. The runtime reads that many bytes before it knows
+ * how long the header is. */
+enum { bundle_page = 4096 };
+
+static uint8_t *put_entry(uint8_t *at, uint64_t offset, uint64_t size, const char *target) {
+  size_t length = strlen(target);
+  kdl_store_u64(at, offset);
+  kdl_store_u64(at + 8, size);
+  kdl_store_u64(at + 16, length);
+  memcpy(at + 24, target, length);
+  return at + 24 + length;
+}
+
+static kdl_status bundle_spirv(const kdl_hip_device *device, kdl_hip_module *module) {
+  static const char magic[] = KDL_MAGIC_BUNDLE;
+  uint8_t *bundle = calloc(1, bundle_page + module->image.size);
+  if (!bundle)
+    return no_memory(device);
+  memcpy(bundle, magic, sizeof magic - 1);
+  uint8_t *at = bundle + sizeof magic - 1;
+  kdl_store_u64(at, 2);
+  at = put_entry(at + 8, bundle_page, 0, "host-x86_64-unknown-linux-gnu-");
+  put_entry(at, bundle_page, module->image.size, "hipv4-spirv64-amd-amdhsa--amdgcnspirv");
+  memcpy(bundle + bundle_page, module->image.data, module->image.size);
+  module->copy = bundle;
+  return KDL_OK;
+}
+
+static kdl_status prepare(const kdl_hip_device *device, const kdl_backend_image *image,
+                          kdl_hip_module *module) {
+  if (image->kind == KDL_IMAGE_SPIRV)
+    return bundle_spirv(device, module);
+  if (image->kind != KDL_IMAGE_HSACO)
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "hip:%u: found an image of kind %s, expected hsaco or spirv",
+                                 device->ordinal, kdl_image_kind_name(image->kind));
+  kdl_status status = check_elf(device, image);
+  return status == KDL_OK ? align_elf(device, module) : status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Modules                                                                                      */
+
+static kdl_status load(const kdl_hip_device *device, kdl_hip_module *module) {
+  kdl_hip_scope scope;
+  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
+  int error =
+      kdl_hip.module_load(&module->handle, module->copy ? module->copy : module->image.data);
+  return kdl_hip_leave(&scope, error, "hipModuleLoadData");
+}
+
+kdl_status kdl_hip_module_load(void *device, const kdl_backend_image *image, void **out_module) {
+  kdl_hip_module *module = calloc(1, sizeof *module);
+  if (!module)
+    return no_memory(device);
+  module->image = kdl_keep_image(image);
+  kdl_status status = prepare(device, image, module);
+  if (status == KDL_OK)
+    status = load(device, module);
+  if (status != KDL_OK)
+    free(module->copy);
+  return kdl_hand_over(status, module, out_module);
+}
+
+/* A device that is lost refuses every step; what is ours is freed all the same. */
+void kdl_hip_module_unload(void *handle, void *module_handle) {
+  kdl_hip_device *device = handle;
+  kdl_hip_module *module = module_handle;
+  kdl_hip_scope scope;
+  bool entered = kdl_hip_enter_relaxed(device, &scope) == KDL_OK;
+  kdl_hip_note(device->ordinal, entered ? kdl_hip.device_sync() : KDL_HIP_SUCCESS,
+               "hipDeviceSynchronize");
+  kdl_hip_note(device->ordinal, kdl_hip.module_unload(module->handle), "hipModuleUnload");
+  if (entered)
+    (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipModuleUnload");
+  for (kdl_hip_kernel *kernel = module->kernels; kernel;) {
+    kdl_hip_kernel *next = kernel->next;
+    kdl_hip_kernel_free(kernel);
+    kernel = next;
+  }
+  free(module->copy);
+  free(module);
+}
+
+/* The runtime aborts where another device is current than the module was loaded on. */
+kdl_status kdl_hip_global_find(void *device, void *module_handle, const char *name,
+                               uint64_t *out_address, uint64_t *out_size) {
+  kdl_hip_module *module = module_handle;
+  kdl_hip_scope scope;
+  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
+  void *address = NULL;
+  size_t size = 0;
+  int error = kdl_hip.module_global(&address, &size, module->handle, name);
+  *out_address = (uintptr_t)address;
+  *out_size = size;
+  return kdl_hip_leave(&scope, error, "hipModuleGetGlobal \"%s\"", name);
+}

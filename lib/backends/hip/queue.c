@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Queues are streams. */
+#include "lib/backends/common/hand_over.h"
+#include "lib/backends/hip/objects.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* The streams that HIP programs name by small numbers belong to whichever device is current. */
+static bool is_special(const void *stream) {
+  return (uintptr_t)stream <= KDL_HIP_STREAM_LAST_SPECIAL;
+}
+
+static kdl_status make_queue(const kdl_hip_device *device, kdl_hip_queue made, void **out_queue) {
+  kdl_hip_queue *queue = malloc(sizeof *queue);
+  if (!queue)
+    return kdl_driver_errors_no_memory(&kdl_hip_errors, device->ordinal);
+  *queue = made;
+  *out_queue = queue;
+  return KDL_OK;
+}
+
+/* Such a stream does not wait for the device's NULL stream, nor that one for it. The runtime brings
+ * a priority it does not have to the nearest that it has. */
+static kdl_status create_stream(const kdl_hip_device *device, int32_t priority,
+                                kdl_hip_queue *queue) {
+  kdl_hip_scope scope;
+  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
+  int error = kdl_hip.stream_create(&queue->stream, KDL_HIP_STREAM_NON_BLOCKING, priority);
+  return kdl_hip_leave(&scope, error, "hipStreamCreateWithPriority");
+}
+
+kdl_status kdl_hip_queue_create(void *device, int32_t priority, void **out_queue) {
+  kdl_hip_queue *queue = NULL;
+  kdl_status status = make_queue(device, (kdl_hip_queue){.owned = true}, (void **)&queue);
+  if (status == KDL_OK)
+    status = create_stream(device, priority, queue);
+  return kdl_hand_over(status, queue, out_queue);
+}
+
+/* Asked of the runtime, which knows its streams; what is none has no device. */
+static kdl_status check_stream(const kdl_hip_device *device, void *stream) {
+  int found = kdl_hip.stream_device(stream);
+  if (found == (int)device->ordinal)
+    return KDL_OK;
+  (void)kdl_hip.last_error();
+  return kdl_own_services.fail(KDL_BAD_CALL, 0, "hip:%u: the stream to be adopted is %s",
+                               device->ordinal, found < 0 ? "none" : "one of another device");
+}
+
+kdl_status kdl_hip_queue_adopt(void *device, void *native, void **out_queue) {
+  KDL_TRY(is_special(native) ? KDL_OK : check_stream(device, native));
+  kdl_hip_queue made = {
+      .stream = native, .make_current = is_special(native), .may_be_captured = true};
+  return make_queue(device, made, out_queue);
+}
+
+/* Needs no device to be current, so that it is also tried where none can be made so. */
+static void destroy_stream(const kdl_hip_device *device, void *stream) {
+  kdl_hip_scope scope;
+  bool entered = kdl_hip_enter_relaxed(device, &scope) == KDL_OK;
+  kdl_hip_note(device->ordinal, kdl_hip.stream_sync(stream), "hipStreamSynchronize");
+  kdl_hip_note(device->ordinal, kdl_hip.stream_destroy(stream), "hipStreamDestroy");
+  if (entered)
+    (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipStreamDestroy");
+}
+
+void kdl_hip_queue_destroy(void *device, void *handle) {
+  kdl_hip_queue *queue = handle;
+  if (queue->owned)
+    destroy_stream(device, queue->stream);
+  free(queue);
+}
+
+kdl_status kdl_hip_queue_sync(void *device, void *handle) {
+  const kdl_hip_queue *queue = handle;
+  kdl_hip_scope scope;
+  if (kdl_hip_enter(device, &scope) != KDL_OK)
+    return scope.status;
+  return kdl_hip_leave(&scope, kdl_hip.stream_sync(queue->stream), "hipStreamSynchronize");
+}
+
+/* The NULL stream has no capture of its own, and says so where it may not be used because of that
+ * of another. */
+kdl_status kdl_hip_queue_capturing(void *device, void *handle, int *out_capturing) {
+  const kdl_hip_queue *queue = handle;
+  kdl_hip_scope scope;
+  if (kdl_hip_enter(device, &scope) != KDL_OK)
+    return scope.status;
+  int capture = KDL_HIP_CAPTURE_STATUS_NONE;
+  int error = kdl_hip.stream_capturing(queue->stream, &capture);
+  bool implicit = error == KDL_HIP_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (implicit)
+    (void)kdl_hip.last_error();
+  *out_capturing = implicit || capture != KDL_HIP_CAPTURE_STATUS_NONE;
+  return kdl_hip_leave(&scope, implicit ? KDL_HIP_SUCCESS : error, "hipStreamIsCapturing");
+}
+
+void *kdl_hip_queue_native(void *device, void *queue) {
+  (void)device;
+  atomic_store(&((kdl_hip_queue *)queue)->may_be_captured, true);
+  return ((kdl_hip_queue *)queue)->stream;
+}

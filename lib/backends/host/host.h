@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The CPU as a device: images are shared objects that follow <kdl/host_abi.h>.
+ *
+ * Work is done by the thread that gives it, with the help of a pool where that pays; a queue is
+ * therefore always empty when a call returns, and an event is reached when it is recorded. image.c
+ * loads images, names.c finds their symbols, pool.c runs groups, backend.c is the table.
+ */
+#ifndef KDL_BACKENDS_HOST_HOST_H
+#define KDL_BACKENDS_HOST_HOST_H
+
+#include "lib/backends/common/services.h"
+#include "lib/image/host/host_object.h"
+
+#include <kdl/host_abi.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Images                                                                                       */
+
+typedef struct kdl_host_names {
+  uint32_t *slots;
+  uint32_t mask;
+} kdl_host_names;
+
+kdl_status kdl_host_names_make(const kdl_host_object *object, kdl_host_names *out_names);
+bool kdl_host_names_find(const kdl_host_names *names, const kdl_host_object *object,
+                         const char *name, kdl_host_symbol *out_symbol);
+void kdl_host_names_free(kdl_host_names *names);
+
+typedef struct kdl_host_image {
+  kdl_host_object object; /* its tables are read from `base` */
+  kdl_host_names names;
+  uint8_t *base;     /* where its address 0 is */
+  uint8_t *reserved; /* address space, which is given back as a whole */
+  uint64_t reserved_size;
+} kdl_host_image;
+
+/* KDL_NO_MATCH where the object's own note asks for more than this CPU has. */
+kdl_status kdl_host_check_cpu(const kdl_backend_image *source);
+
+/* Loads a shared object from memory; its symbols are bound now and seen by no other object. Its
+ * constructors run, which get no arguments. */
+kdl_status kdl_host_image_load(const kdl_backend_image *source, kdl_host_image *out_image);
+void kdl_host_image_unload(kdl_host_image *image);
+
+/* Where a symbol of the image itself is; NULL where it has none of that name. */
+void *kdl_host_image_find(const kdl_host_image *image, const char *name, uint64_t *out_size);
+
+/* Whether memory is the image's, and its code where that is asked. */
+bool kdl_host_image_holds(const kdl_host_image *image, const void *begin, uint64_t size,
+                          bool is_code);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
+
+/* A kernel of a loaded image. */
+typedef struct kdl_host_loaded {
+  struct kdl_host_loaded *next;
+  kdl_host_kernel declared;
+  uint32_t tile[3]; /* as launched: the block's where the image declares none */
+  kdl_param_info params[];
+} kdl_host_loaded;
+
+/* A launch, or the first of several that do not wait for each other: their groups are numbered
+ * through. */
+typedef struct kdl_host_work {
+  kdl_host_function *run;
+  const void *const *args;
+  kdl_host_group shape; /* all but `group` and `shared` */
+  uint64_t group_count;
+  uint64_t end;                     /* the number behind that of its last group */
+  const struct kdl_host_work *next; /* NULL behind the last */
+  uintptr_t origin; /* where the function is that `run` calls; 0: it is the kernel */
+} kdl_host_work;
+
+/* Makes a launch of the kernel, or tells what is wrong with it. A group that fails leaves its words
+ * at *error. */
+kdl_status kdl_host_prepare(const kdl_host_loaded *kernel, const kdl_launch_desc *desc,
+                            const kdl_args *args, const char **error, kdl_host_work *out_work);
+
+/* Memory for one group at a time, aligned to 64, of this thread; NULL when out of it. It is given
+ * back by the thread that took it; NULL is allowed. */
+void *kdl_host_group_memory_take(size_t size);
+void kdl_host_group_memory_give(void *memory);
+
+/* How many groups are run at once: numbers behind the last do not overflow. */
+#define KDL_HOST_LIMIT_GROUPS (UINT64_MAX / 2)
+
+/* Runs every group and returns when all are done; `total` is how many there are. */
+kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total);
+
+/* The same on this thread alone. */
+kdl_status kdl_host_run_here(const kdl_host_work *work, uint64_t total);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Sequences                                                                                    */
+
+kdl_status kdl_host_sequence_create(void *device, kdl_backend_sequence *desc, void **out_sequence);
+void kdl_host_sequence_destroy(void *device, void *handle);
+kdl_status kdl_host_sequence_run(void *device, void *handle, void *queue, const uint32_t *changed,
+                                 size_t changed_count);
+
+/* The machine's memory: what the system could give, and all of it. */
+kdl_status kdl_host_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
+
+#endif

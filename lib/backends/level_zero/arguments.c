@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How the driver is given arguments. It looks up what memory an address lies in when it is given.
+ */
+#include "lib/backends/level_zero/objects.h"
+
+static int give_value(void *handle, uint32_t index, size_t size, const void *value) {
+  return kdl_ze.kernel_argument(handle, index, size, value);
+}
+
+static int give_memory(const void *device, void *handle, uint32_t index, uint64_t address) {
+  (void)device;
+  return kdl_ze.kernel_argument(handle, index, sizeof address, &address);
+}
+
+static kdl_status refused(const void *device, int error, bool is_memory, size_t index,
+                          const char *kernel) {
+  (void)is_memory;
+  return kdl_ze_fail(device, error, "zeKernelSetArgumentValue of argument %zu of \"%s\"", index,
+                     kernel);
+}
+
+const kdl_argument_setter kdl_ze_setter = {"level_zero", &kdl_own_services, give_value, give_memory,
+                                           refused};

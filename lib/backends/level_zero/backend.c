@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Intel GPUs, through the Level Zero loader: opened when it is first asked for devices, never
+ * linked, never closed. */
+#include "lib/backends/common/built_in.h"
+#include "lib/backends/level_zero/objects.h"
+
+static const kdl_backend_table table = {
+    .size = sizeof table,
+    .abi = KDL_BACKEND_ABI,
+    .flags = KDL_BACKEND_READS_NO_PAIRS | KDL_BACKEND_BINDS_SEQUENCES,
+    .name = "level_zero",
+#define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_ze_##slot,
+#include "lib/backends/common/functions.def"
+};
+
+const kdl_built_in kdl_built_in_level_zero = {
+    .table = &table,
+    .driver = &kdl_ze_driver,
+    .variables = (const char *const[]){"ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL},
+    .list = kdl_ze_list,
+};

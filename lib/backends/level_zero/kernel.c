@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Kernels, ready to be launched. */
+#include "lib/backends/level_zero/objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { default_block = 256 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* Numbers                                                                                      */
+
+/* The smallest that no kernel of the device has. */
+static bool take_number(kdl_ze_device *device, uint32_t *out_number) {
+  enum { bits = 64 };
+  pthread_mutex_lock(&device->lock);
+  uint32_t word = 0;
+  while (word < device->kernel_words && device->kernel_numbers[word] == UINT64_MAX)
+    ++word;
+  if (word == device->kernel_words) {
+    uint64_t *more = realloc(device->kernel_numbers, (word + 1) * sizeof *more);
+    if (more) {
+      more[word] = 0;
+      device->kernel_numbers = more;
+      ++device->kernel_words;
+    }
+  }
+  bool has_room = word < device->kernel_words;
+  if (has_room) {
+    unsigned bit = (unsigned)__builtin_ctzll(~device->kernel_numbers[word]);
+    device->kernel_numbers[word] |= (uint64_t)1 << bit;
+    *out_number = word * bits + bit;
+  }
+  pthread_mutex_unlock(&device->lock);
+  return has_room;
+}
+
+static void give_number(kdl_ze_device *device, uint32_t number) {
+  pthread_mutex_lock(&device->lock);
+  device->kernel_numbers[number / 64] &= ~((uint64_t)1 << number % 64);
+  pthread_mutex_unlock(&device->lock);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Handles                                                                                      */
+
+static void destroy_handle(const kdl_ze_device *device, void *handle) {
+  kdl_ze_note(device, handle ? kdl_ze.kernel_destroy(handle) : KDL_ZE_SUCCESS, "zeKernelDestroy");
+}
+
+/* A kernel may follow addresses that it finds in memory or in a structure, so that the driver has
+ * to keep all memory ready for it, and not just what arguments point to. */
+kdl_status kdl_ze_kernel_create(const kdl_ze_kernel *kernel, void **out_handle) {
+  kdl_ze_kernel_desc desc = {.type = KDL_ZE_KERNEL_DESC, .name = kernel->name};
+  void *handle = NULL;
+  int error = kdl_ze.kernel_create(kernel->module, &desc, &handle);
+  if (error != KDL_ZE_SUCCESS)
+    return kdl_ze_fail(kernel->device, error, "zeKernelCreate \"%s\"", kernel->name);
+  error = kdl_ze.kernel_access(handle, KDL_ZE_ACCESS_ANY);
+  if (error != KDL_ZE_SUCCESS) {
+    kdl_status status =
+        kdl_ze_fail(kernel->device, error, "zeKernelSetIndirectAccess \"%s\"", kernel->name);
+    destroy_handle(kernel->device, handle);
+    return status;
+  }
+  *out_handle = handle;
+  return KDL_OK;
+}
+
+void *kdl_ze_kernel_native(void *device, void *context) {
+  (void)device;
+  return ((kdl_ze_kernel *)context)->handle;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Arguments                                                                                    */
+
+static kdl_status learn_arguments(kdl_ze_kernel *kernel, const kdl_ze_module *module,
+                                  const kdl_kernel_request *request, uint32_t count) {
+  kdl_arguments learnt = {.count = count};
+  char fault[256];
+  if (count > KDL_MOST_ARGUMENTS)
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "level_zero:%u: found %u parameters, expected at most %d",
+                                 kernel->device->ordinal, count, KDL_MOST_ARGUMENTS);
+  kdl_arguments_show(&learnt, &module->image, request->name);
+  kdl_arguments_sign(&learnt, request);
+  if (!kdl_arguments_settle(&learnt, fault, sizeof fault))
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "level_zero:%u: %s", kernel->device->ordinal,
+                                 fault);
+  return kdl_argument_list_keep(&kernel->list, &learnt) ? KDL_OK : kdl_ze_no_memory(kernel->device);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Blocks                                                                                       */
+
+/* What the driver would take for a long row of work-items; 0 where it does not say. */
+static uint32_t suggest_block(const kdl_ze_kernel *kernel) {
+  uint32_t x = 0, y = 0, z = 0;
+  int error = kdl_ze.kernel_suggest(kernel->handle, 1 << 20, 1, 1, &x, &y, &z);
+  if (error != KDL_ZE_SUCCESS)
+    kdl_ze_note(kernel->device, error, "zeKernelSuggestGroupSize");
+  return error == KDL_ZE_SUCCESS && y == 1 && z == 1 ? x : 0;
+}
+
+static void choose_block(kdl_ze_kernel *kernel, const kdl_kernel_request *request,
+                         const uint32_t required[3], kdl_backend_kernel *out_kernel) {
+  const uint32_t *fixed = required[0] ? required : request->block;
+  memcpy(out_kernel->block, fixed, sizeof out_kernel->block);
+  memcpy(kernel->block, fixed, sizeof kernel->block);
+  if (fixed[0])
+    return;
+  uint32_t most = kernel->device->max_block;
+  uint32_t block = suggest_block(kernel);
+  block = block ? block : default_block;
+  kernel->block[0] = most && block > most ? most : block;
+  kernel->block[1] = kernel->block[2] = 1;
+  memcpy(out_kernel->suggested, kernel->block, sizeof out_kernel->suggested);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Finding                                                                                      */
+
+void kdl_ze_kernel_free(kdl_ze_kernel *kernel) {
+  destroy_handle(kernel->device, kernel->handle);
+  if (kernel->number != UINT32_MAX)
+    give_number(kernel->device, kernel->number);
+  kdl_argument_list_free(&kernel->list);
+  free(kernel->name);
+  free(kernel);
+}
+
+static kdl_status prepare(kdl_ze_kernel *kernel, const kdl_ze_module *module,
+                          const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
+  kernel->name = strdup(request->name);
+  kernel->list.name = kernel->name;
+  if (!kernel->name || !take_number(kernel->device, &kernel->number))
+    return kdl_ze_no_memory(kernel->device);
+  KDL_TRY(kdl_ze_kernel_create(kernel, &kernel->handle));
+  kdl_ze_kernel_properties properties = {.type = KDL_ZE_KERNEL_PROPERTIES};
+  int error = kdl_ze.kernel_properties(kernel->handle, &properties);
+  if (error != KDL_ZE_SUCCESS)
+    return kdl_ze_fail(kernel->device, error, "zeKernelGetProperties \"%s\"", kernel->name);
+  KDL_TRY(learn_arguments(kernel, module, request, properties.argument_count));
+  choose_block(kernel, request, properties.group_size, out_kernel);
+  return KDL_OK;
+}
+
+kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_kernel_request *request,
+                              kdl_backend_kernel *out_kernel) {
+  kdl_ze_module *module = module_handle;
+  kdl_ze_kernel *kernel = calloc(1, sizeof *kernel);
+  if (!kernel)
+    return kdl_ze_no_memory(device);
+  kernel->device = device;
+  kernel->list = (kdl_argument_list){.setter = &kdl_ze_setter,
+                                     .device = device,
+                                     .ordinal = kernel->device->ordinal,
+                                     .ranges = &kernel->device->ranges};
+  kernel->module = module->handle;
+  kernel->number = UINT32_MAX;
+  kdl_status status = prepare(kernel, module, request, out_kernel);
+  if (status != KDL_OK) {
+    kdl_ze_kernel_free(kernel);
+    return status;
+  }
+  const kdl_argument_list *list = &kernel->list;
+  memcpy(out_kernel->tile, request->tile, sizeof out_kernel->tile);
+  out_kernel->launch = kdl_ze_entry_of(list);
+  out_kernel->context = kernel;
+  out_kernel->params = list->params.list;
+  out_kernel->param_count = list->count;
+  out_kernel->packed_size = kdl_params_packed_size(&list->params);
+  kernel->next = atomic_load(&module->kernels);
+  while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
+    ;
+  return KDL_OK;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Images on a device: SPIR-V, which the driver compiles, and its own machine code. */
+#include "lib/backends/common/hand_over.h"
+#include "lib/backends/level_zero/objects.h"
+
+#include "lib/backends/common/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* What the compiler says                                                                       */
+
+/* Its lines as one; "" where it says nothing. Gives the log back. */
+static void take_log(const kdl_ze_device *device, void *log, char *text, size_t size) {
+  size_t length = 0;
+  text[0] = '\0';
+  if (!log)
+    return;
+  char *lines = NULL;
+  if (kdl_ze.log_text(log, &length, NULL) == KDL_ZE_SUCCESS && length)
+    lines = calloc(1, length + 1);
+  if (lines && kdl_ze.log_text(log, &length, lines) == KDL_ZE_SUCCESS)
+    kdl_join_lines(lines, text, size);
+  free(lines);
+  kdl_ze_note(device, kdl_ze.log_destroy(log), "zeModuleBuildLogDestroy");
+}
+
+/* Flags are the driver's own; KDL_LEVEL_ZERO_BUILD_FLAGS adds to them. */
+static void build_flags(char *flags, size_t size) {
+  const char *more = kdl_own_services.environment("KDL_LEVEL_ZERO_BUILD_FLAGS");
+  const char *large = kdl_ze_large_buffers() ? "-ze-opt-greater-than-4GB-buffer-required" : "";
+  snprintf(flags, size, "%s%s%s", large, *large && more ? " " : "", more ? more : "");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Loading                                                                                      */
+
+static kdl_status create(const kdl_ze_device *device, const kdl_backend_image *image,
+                         const void *data, void **out_handle) {
+  char flags[512];
+  char said[900];
+  void *log = NULL;
+  build_flags(flags, sizeof flags);
+  bool is_spirv = image->kind == KDL_IMAGE_SPIRV;
+  kdl_ze_module_desc desc = {.type = KDL_ZE_MODULE_DESC,
+                             .format = is_spirv ? KDL_ZE_FORMAT_SPIRV : KDL_ZE_FORMAT_NATIVE,
+                             .size = image->data_size,
+                             .input = data,
+                             .build_flags = is_spirv && flags[0] ? flags : NULL};
+  int error = kdl_ze.module_create(device->context, device->handle, &desc, out_handle, &log);
+  take_log(device, log, said, sizeof said);
+  if (error != KDL_ZE_SUCCESS)
+    return kdl_ze_fail(device, error, "zeModuleCreate%s%s", *said ? ": " : "", said);
+  if (*said)
+    kdl_own_services.log("%s: compiled by the driver: %s", image->name, said);
+  return KDL_OK;
+}
+
+/* Images in a container may lie anywhere; drivers read words and structures. They keep nothing of
+ * what they are given. */
+static kdl_status create_aligned(const kdl_ze_device *device, const kdl_backend_image *image,
+                                 void **out_handle) {
+  if ((uintptr_t)image->data % _Alignof(max_align_t) == 0)
+    return create(device, image, image->data, out_handle);
+  void *copy = malloc(image->data_size);
+  if (!copy)
+    return kdl_ze_no_memory(device);
+  memcpy(copy, image->data, image->data_size);
+  kdl_status status = create(device, image, copy, out_handle);
+  free(copy);
+  return status;
+}
+
+kdl_status kdl_ze_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
+  kdl_ze_device *device = handle;
+  if (image->kind != KDL_IMAGE_SPIRV && image->kind != KDL_IMAGE_ZEBIN)
+    return kdl_own_services.fail(
+        KDL_UNSUPPORTED, 0, "level_zero:%u: found an image of kind %s, expected spirv or zebin",
+        device->ordinal, kdl_image_kind_name(image->kind));
+  kdl_ze_module *module = calloc(1, sizeof *module);
+  if (!module)
+    return kdl_ze_no_memory(device);
+  module->image = kdl_keep_image(image);
+  kdl_status status = create_aligned(device, image, &module->handle);
+  return kdl_hand_over(status, module, out_module);
+}
+
+/* Every queue may have a handle of each of its kernels. A device that is lost refuses every step;
+ * what is ours is freed all the same. */
+void kdl_ze_module_unload(void *handle, void *module_handle) {
+  kdl_ze_device *device = handle;
+  kdl_ze_module *module = module_handle;
+  pthread_mutex_lock(&device->lock);
+  kdl_ze_queues_drain(device);
+  for (kdl_ze_queue *queue = device->queues; queue; queue = queue->next) {
+    kdl_brief_lock_take(&queue->lock);
+    for (kdl_ze_kernel *kernel = module->kernels; kernel; kernel = kernel->next)
+      kdl_ze_queue_forget(queue, kernel->number);
+    kdl_brief_lock_release(&queue->lock);
+  }
+  pthread_mutex_unlock(&device->lock);
+  for (kdl_ze_kernel *kernel = module->kernels; kernel;) {
+    kdl_ze_kernel *next = kernel->next;
+    kdl_ze_kernel_free(kernel);
+    kernel = next;
+  }
+  kdl_ze_note(device, kdl_ze.module_destroy(module->handle), "zeModuleDestroy");
+  free(module);
+}
+
+kdl_status kdl_ze_global_find(void *device, void *module, const char *name, uint64_t *out_address,
+                              uint64_t *out_size) {
+  void *address = NULL;
+  size_t size = 0;
+  int error = kdl_ze.module_global(((kdl_ze_module *)module)->handle, name, &size, &address);
+  if (error != KDL_ZE_SUCCESS)
+    return kdl_ze_fail(device, error, "zeModuleGetGlobalPointer \"%s\"", name);
+  *out_address = (uintptr_t)address;
+  *out_size = size;
+  return KDL_OK;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Queues are immediate command lists: what is appended is given to the device at once. */
+#include "lib/backends/common/hand_over.h"
+#include "lib/backends/level_zero/objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Making                                                                                       */
+
+static void enlist(kdl_ze_device *device, kdl_ze_queue *queue) {
+  pthread_mutex_lock(&device->lock);
+  queue->next = device->queues;
+  device->queues = queue;
+  pthread_mutex_unlock(&device->lock);
+}
+
+static kdl_ze_queue *new_queue(kdl_ze_device *device) {
+  kdl_ze_queue *queue = calloc(1, sizeof *queue);
+  if (queue) {
+    queue->device = device;
+    queue->launch = kdl_ze.launch;
+  }
+  return queue;
+}
+
+/* Drivers before version 1.7 would not heed the flag for order, and some would not say so. */
+static kdl_status create_list(kdl_ze_queue *queue, int32_t priority) {
+  kdl_ze_device *device = queue->device;
+  bool in_order = device->version >= KDL_ZE_HAS_IN_ORDER;
+  kdl_ze_queue_desc desc = {
+      .type = KDL_ZE_COMMAND_QUEUE_DESC,
+      .ordinal = device->queue_group,
+      .flags = in_order ? KDL_ZE_QUEUE_IN_ORDER : 0,
+      .mode = KDL_ZE_MODE_ASYNCHRONOUS,
+      .priority = priority < 0   ? KDL_ZE_PRIORITY_HIGH
+                  : priority > 0 ? KDL_ZE_PRIORITY_LOW
+                                 : 0,
+  };
+  queue->has_barriers = !in_order;
+  int error = kdl_ze.list_create(device->context, device->handle, &desc, &queue->list);
+  if (error != KDL_ZE_SUCCESS)
+    return kdl_ze_fail(device, error, "zeCommandListCreateImmediate");
+  return KDL_OK;
+}
+
+kdl_status kdl_ze_queue_create(void *device, int32_t priority, void **out_queue) {
+  kdl_ze_queue *queue = new_queue(device);
+  if (!queue)
+    return kdl_ze_no_memory(device);
+  kdl_status status = create_list(queue, priority);
+  if (status == KDL_OK) {
+    queue->is_owned = true;
+    enlist(device, queue);
+  }
+  return kdl_hand_over(status, queue, out_queue);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Adopting                                                                                     */
+
+static kdl_status refuse(const kdl_ze_device *device, const char *what) {
+  return kdl_own_services.fail(KDL_BAD_CALL, 0, "level_zero:%u: the command list to be adopted %s",
+                               device->ordinal, what);
+}
+
+/* What drivers tell of a list from version 1.9 on; older ones are believed. */
+static kdl_status check_list(const kdl_ze_device *device, void *list) {
+  void *its_device = device->handle, *its_context = device->context;
+  uint8_t is_immediate = 1;
+  if (device->version < KDL_ZE_HAS_LIST_QUERIES || !kdl_ze.list_device || !kdl_ze.list_context ||
+      !kdl_ze.list_is_immediate)
+    return KDL_OK;
+  int error = kdl_ze.list_is_immediate(list, &is_immediate);
+  if (error == KDL_ZE_SUCCESS)
+    error = kdl_ze.list_device(list, &its_device);
+  if (error == KDL_ZE_SUCCESS)
+    error = kdl_ze.list_context(list, &its_context);
+  if (error != KDL_ZE_SUCCESS)
+    return kdl_ze_fail(device, error, "zeCommandListIsImmediate");
+  if (!is_immediate)
+    return refuse(device, "is not an immediate one");
+  if (its_device != device->handle)
+    return refuse(device, "is one of another device");
+  if (its_context != device->context)
+    return refuse(device, "is one of another context; adopt that first (kdl_device_adopt)");
+  return KDL_OK;
+}
+
+/* Whether the list keeps the order of its commands is told from version 1.17 on; else it is taken
+ * to work in any order. */
+static bool is_in_order(const kdl_ze_device *device, void *list) {
+  uint32_t flags = 0;
+  return device->version >= KDL_ZE_HAS_LIST_FLAGS && kdl_ze.list_flags &&
+         kdl_ze.list_flags(list, &flags) == KDL_ZE_SUCCESS && (flags & KDL_ZE_QUEUE_IN_ORDER);
+}
+
+kdl_status kdl_ze_queue_adopt(void *handle, void *native, void **out_queue) {
+  kdl_ze_device *device = handle;
+  KDL_TRY(native ? check_list(device, native)
+                 : refuse(device, "is NULL, and there is no default one"));
+  kdl_ze_queue *queue = new_queue(device);
+  if (!queue)
+    return kdl_ze_no_memory(device);
+  queue->list = native;
+  queue->has_barriers = !is_in_order(device, native);
+  enlist(device, queue);
+  *out_queue = queue;
+  return KDL_OK;
+}
+
+void *kdl_ze_queue_native(void *device, void *queue) {
+  (void)device;
+  return ((kdl_ze_queue *)queue)->list;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Order                                                                                        */
+
+int kdl_ze_queue_after(kdl_ze_queue *queue, int error, const char **call) {
+  if (error != KDL_ZE_SUCCESS || !queue->has_barriers)
+    return error;
+  *call = "zeCommandListAppendBarrier";
+  return kdl_ze.barrier(queue->list, NULL, 0, NULL);
+}
+
+/* For drivers that cannot wait for a list: a barrier at its end signals an event. */
+static int sync_by_event(kdl_ze_queue *queue, kdl_ze_stamp *stamp) {
+  kdl_brief_lock_take(&queue->lock);
+  int error = kdl_ze.barrier(queue->list, stamp->event, 0, NULL);
+  stamp->given = error == KDL_ZE_SUCCESS;
+  kdl_brief_lock_release(&queue->lock);
+  return error == KDL_ZE_SUCCESS ? kdl_ze.event_sync(stamp->event, KDL_ZE_FOREVER) : error;
+}
+
+static kdl_status sync_list(kdl_ze_queue *queue) {
+  kdl_ze_device *device = queue->device;
+  if (device->version >= KDL_ZE_HAS_HOST_SYNC && kdl_ze.list_sync) {
+    int error = kdl_ze.list_sync(queue->list, KDL_ZE_FOREVER);
+    return error == KDL_ZE_SUCCESS ? KDL_OK
+                                   : kdl_ze_fail(device, error, "zeCommandListHostSynchronize");
+  }
+  kdl_ze_stamp *stamp;
+  KDL_TRY(kdl_ze_stamp_take(device, &stamp));
+  int error = sync_by_event(queue, stamp);
+  kdl_ze_stamp_drop(device, stamp);
+  return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(device, error, "zeEventHostSynchronize");
+}
+
+static void drop_waits(kdl_ze_device *device, kdl_ze_stamp **waits, unsigned count) {
+  for (unsigned i = 0; i < count; ++i)
+    kdl_ze_stamp_drop(device, waits[i]);
+}
+
+/* Others may append meanwhile: what the list has passed is what it waited for before. */
+kdl_status kdl_ze_queue_sync(void *device, void *handle) {
+  kdl_ze_queue *queue = handle;
+  kdl_ze_stamp *waits[KDL_ZE_MOST_WAITS];
+  kdl_brief_lock_take(&queue->lock);
+  unsigned count = queue->wait_count;
+  memcpy(waits, queue->waits, count * sizeof *waits);
+  queue->wait_count = 0;
+  kdl_brief_lock_release(&queue->lock);
+  kdl_status status = sync_list(queue);
+  drop_waits(device, waits, count);
+  return status;
+}
+
+/* A list that is never waited for must not gather stamps without end. */
+kdl_status kdl_ze_queue_lock_for_wait(kdl_ze_queue *queue) {
+  for (;;) {
+    kdl_brief_lock_take(&queue->lock);
+    if (queue->wait_count < KDL_ZE_MOST_WAITS)
+      return KDL_OK;
+    kdl_brief_lock_release(&queue->lock);
+    kdl_status status = kdl_ze_queue_sync(queue->device, queue);
+    if (status != KDL_OK)
+      return status;
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Instances                                                                                    */
+
+static bool make_room(kdl_ze_queue *queue, uint32_t number) {
+  uint32_t count = queue->instance_count;
+  if (number < count)
+    return true;
+  uint32_t wanted = number < 2 * count ? 2 * count : number + 8;
+  kdl_ze_instance **more = realloc(queue->instances, wanted * sizeof *more);
+  if (!more)
+    return false;
+  memset(more + count, 0, (wanted - count) * sizeof *more);
+  queue->instances = more;
+  queue->instance_count = wanted;
+  return true;
+}
+
+kdl_status kdl_ze_queue_instance(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
+                                 kdl_ze_instance **out_instance) {
+  if (!make_room(queue, kernel->number))
+    return kdl_ze_no_memory(queue->device);
+  kdl_ze_instance **place = &queue->instances[kernel->number];
+  kdl_status status = *place ? KDL_OK : kdl_ze_instance_create(kernel, place);
+  *out_instance = *place;
+  return status;
+}
+
+void kdl_ze_queue_forget(kdl_ze_queue *queue, uint32_t kernel_number) {
+  kdl_ze_instance *instance =
+      kernel_number < queue->instance_count ? queue->instances[kernel_number] : NULL;
+  if (!instance)
+    return;
+  if (queue->kernel == instance->kernel)
+    queue->kernel = NULL;
+  queue->instances[kernel_number] = NULL;
+  kdl_ze_instance_free(instance);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The end                                                                                      */
+
+void kdl_ze_queues_drain(kdl_ze_device *device) {
+  for (kdl_ze_queue *queue = device->queues; queue; queue = queue->next) {
+    if (kdl_ze_queue_sync(device, queue) != KDL_OK)
+      kdl_own_services.log("%s", "while waiting for a queue of a module that is unloaded");
+  }
+}
+
+static void delist(kdl_ze_device *device, kdl_ze_queue *queue) {
+  pthread_mutex_lock(&device->lock);
+  kdl_ze_queue **link = &device->queues;
+  while (*link != queue)
+    link = &(*link)->next;
+  *link = queue->next;
+  pthread_mutex_unlock(&device->lock);
+}
+
+/* One that was destroyed is done, and another at its place takes no harm from being asked. */
+static kdl_ze_queue *find_queue(const kdl_ze_device *device, const kdl_ze_queue *wanted) {
+  kdl_ze_queue *queue = device->queues;
+  while (queue && queue != wanted)
+    queue = queue->next;
+  return queue;
+}
+
+bool kdl_ze_queue_is_done(kdl_ze_device *device, const kdl_ze_queue *wanted) {
+  pthread_mutex_lock(&device->lock);
+  kdl_ze_queue *queue = find_queue(device, wanted);
+  bool is_done = !queue || kdl_ze.list_sync(queue->list, 0) == KDL_ZE_SUCCESS;
+  pthread_mutex_unlock(&device->lock);
+  return is_done;
+}
+
+void kdl_ze_queue_wait(kdl_ze_device *device, const kdl_ze_queue *wanted) {
+  pthread_mutex_lock(&device->lock);
+  kdl_ze_queue *queue = find_queue(device, wanted);
+  if (queue && kdl_ze_queue_sync(device, queue) != KDL_OK)
+    kdl_own_services.log("%s", "while waiting for the queue of a sequence that is destroyed");
+  pthread_mutex_unlock(&device->lock);
+}
+
+/* The handles of kernels may be used until the list is done; a device that is lost never is, and
+ * what is ours is freed all the same. */
+void kdl_ze_queue_destroy(void *device, void *handle) {
+  kdl_ze_queue *queue = handle;
+  (void)kdl_ze_queue_sync(device, queue);
+  delist(device, queue); /* a queue that is not listed is done */
+  for (uint32_t i = 0; i < queue->instance_count; ++i)
+    kdl_ze_queue_forget(queue, i);
+  if (queue->is_owned) {
+    kdl_ze_note(device, kdl_ze.list_destroy(queue->list), "zeCommandListDestroy");
+  }
+  free(queue->instances);
+  free(queue);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Whatever is behind OpenCL, through its loader: opened when it is first asked for devices, never
+ * linked, never closed. */
+#include "lib/backends/common/built_in.h"
+#include "lib/backends/opencl/objects.h"
+
+static const kdl_backend_table table = {
+    .size = sizeof table,
+    .abi = KDL_BACKEND_ABI,
+    .flags = KDL_BACKEND_BINDS_SEQUENCES,
+    .name = "opencl",
+#define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_opencl_##slot,
+#define KDL_BACKEND_ADDRESSES(result, name, parameters)
+#include "lib/backends/common/functions.def"
+    .address_at = kdl_opencl_address_at,
+};
+
+const kdl_built_in kdl_built_in_opencl = {
+    .table = &table,
+    .driver = &kdl_opencl_driver,
+    .variables = (const char *const[]){"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "POCL_DEVICES",
+                                       "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", NULL},
+    .is_last = true, /* PoCL calls setenv when it is loaded */
+    .open_behind = kdl_opencl_open_platforms,
+    .list = kdl_opencl_list,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The OpenCL loader's entry points, and how failures are told. */
+#ifndef KDL_BACKENDS_OPENCL_DRIVER_H
+#define KDL_BACKENDS_OPENCL_DRIVER_H
+
+#include "lib/backends/common/driver.h"
+#include "lib/backends/common/driver_errors.h"
+#include "lib/backends/opencl/abi.h"
+
+typedef struct kdl_opencl_api {
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
+#include "lib/backends/opencl/symbols.def"
+#undef KDL_DRIVER_SYMBOL
+} kdl_opencl_api;
+
+/* Filled for listing devices once the loader is open, and for launching once kdl_opencl_load has
+ * succeeded; constant from then on. */
+extern kdl_opencl_api kdl_opencl;
+extern kdl_driver kdl_opencl_driver;
+
+/* Opens the loader for launching, once. A failure is not remembered. */
+kdl_status kdl_opencl_load(void);
+
+/* Asks the loader for its platforms, whose libraries it opens when it is asked first. */
+void kdl_opencl_open_platforms(void);
+
+void kdl_opencl_list(kdl_found_list *list);
+
+/* Calls `visit` with every device, once the loader has started, until it returns false: those of
+ * all platforms, one platform after the other, which gives them their ordinals. A platform that
+ * cannot be asked is told to `leave_out` (which may be NULL) with its reason. */
+typedef bool kdl_opencl_visit_device(void *user, uint32_t ordinal, void *platform, void *device,
+                                     const char *platform_name);
+typedef void kdl_opencl_leave_out(void *user, const char *platform_name, const char *why);
+void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_leave_out *leave_out, void *user);
+
+extern const kdl_driver_errors kdl_opencl_errors;
+
+/* Records "opencl:0: clCreateBuffer of 64 bytes: CL_OUT_OF_RESOURCES (-5)" and returns the status
+ * that goes with the error. */
+#define kdl_opencl_fail(...) kdl_driver_errors_fail(&kdl_opencl_errors, __VA_ARGS__)
+
+/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
+#define kdl_opencl_note(...) kdl_driver_errors_note(&kdl_opencl_errors, __VA_ARGS__)
+
+#define kdl_opencl_no_memory(ordinal) kdl_driver_errors_no_memory(&kdl_opencl_errors, ordinal)
+
+#endif

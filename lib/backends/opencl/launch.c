@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Launching.
+ *
+ * OpenCL has no call that takes a kernel's arguments with the launch: they are set on the cl_kernel
+ * before. A launch that repeats the last one in all but the contents of memory needs none of that,
+ * and is one call of the driver after a comparison without branches; any other takes the longer way
+ * and sets what differs.
+ */
+#include "lib/backends/opencl/objects.h"
+
+#include <string.h>
+
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+
+/* So many threads have a cl_kernel of their own. */
+enum { most_instances = 64 };
+
+enum { dimensions = 3, at_shape = offsetof(kdl_launch_desc, grid) };
+
+/* What only this thread has, for as long as it runs: the address of its control block, which
+ * pthread_self() would return by a call. */
+static inline uintptr_t this_thread(void) {
+#if defined(__x86_64__)
+  uintptr_t self;
+  __asm__("mov %%fs:0, %0" : "=r"(self));
+  return self;
+#elif defined(__aarch64__)
+  uintptr_t self;
+  __asm__("mrs %0, tpidr_el0" : "=r"(self));
+  return self;
+#else
+  return (uintptr_t)pthread_self();
+#endif
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The longer way                                                                               */
+
+__attribute__((noinline, cold)) static kdl_status refused(const kdl_opencl_instance *instance,
+                                                          int32_t error) {
+  const size_t *global = instance->global, *local = instance->local;
+  return kdl_opencl_fail(instance->device->ordinal, error,
+                         "clEnqueueNDRangeKernel \"%s\" with grid %zux%zux%zu, block %zux%zux%zu, "
+                         "%u bytes of dynamic group memory",
+                         instance->of->name, global[0] / local[0], global[1] / local[1],
+                         global[2] / local[2], local[0], local[1], local[2],
+                         instance->given.group_memory);
+}
+
+/* Zero where the launch has the shape of the last one. */
+static inline __attribute__((always_inline)) uint64_t
+other_shape(const kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
+  enum { at_cluster = offsetof(kdl_launch_desc, cluster) };
+  _Static_assert(offsetof(kdl_launch_desc, block) == at_shape + 12 &&
+                     offsetof(kdl_launch_desc, shared) == at_shape + 24 &&
+                     offsetof(kdl_launch_desc, flags) == at_shape + 28 &&
+                     at_cluster == at_shape + 32,
+                 "neighbours");
+  return kdl_differ_32(desc->grid, instance->shape) | kdl_word_at(desc, at_cluster);
+}
+
+static void set_shape(kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
+  const uint32_t *block = desc->block[0] ? desc->block : instance->of->block;
+  for (int i = 0; i < dimensions; ++i) {
+    instance->local[i] = block[i];
+    instance->global[i] = (size_t)desc->grid[i] * block[i];
+  }
+  memcpy(instance->shape, (const char *)desc + at_shape, sizeof instance->shape);
+}
+
+/* What a refusal tells of is put on the stack now, which the empty statement says: a value that
+ * lives in a register across the driver's call costs every launch three instructions, not one. An
+ * error of OpenCL is never positive, and success is KDL_OK: it is returned as it is. */
+static inline __attribute__((always_inline)) kdl_status enqueue(const kdl_opencl_instance *instance,
+                                                                const kdl_opencl_queue *queue,
+                                                                const size_t *no_offset) {
+  const kdl_opencl_instance *launched = instance;
+  __asm__ volatile("" : "+m"(launched));
+  int32_t error = queue->launch(queue->queue, instance->kernel, dimensions, no_offset,
+                                instance->global, instance->local, 0, NULL, NULL);
+  return unlikely(error < KDL_CL_SUCCESS) ? refused(launched, error) : (kdl_status)error;
+}
+
+static kdl_status launch_on(kdl_opencl_instance *instance, const kdl_launch_desc *desc,
+                            const kdl_args *args, void *queue) {
+  bool is_alike = !other_shape(instance, desc);
+  if (!is_alike && (desc->flags || desc->cluster[0]))
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "opencl:%u: OpenCL has neither cooperative launches nor clusters",
+                                 instance->device->ordinal);
+  KDL_TRY(kdl_argument_cache_set(&instance->given, &instance->of->list, instance->kernel, args,
+                                 desc->shared));
+  if (!is_alike)
+    set_shape(instance, desc);
+  return enqueue(instance, queue, NULL);
+}
+
+kdl_status kdl_opencl_launch_changed(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                     const kdl_args *args, void *queue) {
+  return launch_on(head->context, desc, args, queue);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Threads                                                                                      */
+
+/* This thread's instance: the one it had, a free one, or a new one; NULL where there
+ * are too many, with status KDL_OK. An instance of a thread that is no more goes to the next one
+ * with its address. */
+static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status *out_status) {
+  uintptr_t self = this_thread();
+  kdl_opencl_instance *instance = atomic_load_explicit(&kernel->instances, memory_order_acquire);
+  *out_status = KDL_OK;
+  for (; instance; instance = instance->next) {
+    if (atomic_load_explicit(&instance->owner, memory_order_relaxed) == self)
+      return instance;
+  }
+  pthread_mutex_lock(&kernel->lock);
+  if (atomic_load_explicit(&kernel->first->owner, memory_order_relaxed) == 0) {
+    instance = kernel->first;
+  } else if (kernel->instance_count < most_instances) {
+    *out_status = kdl_opencl_instance_create(kernel, &instance);
+    if (instance) {
+      instance->next = atomic_load_explicit(&kernel->instances, memory_order_relaxed);
+      ++kernel->instance_count;
+    }
+  }
+  if (instance) {
+    atomic_store_explicit(&instance->owner, self, memory_order_relaxed);
+    if (instance != kernel->first)
+      atomic_store_explicit(&kernel->instances, instance, memory_order_release);
+  }
+  pthread_mutex_unlock(&kernel->lock);
+  return instance;
+}
+
+/* The arguments of an instance that several use are another launch's by the time of the next
+ * launch, so it is made anew. */
+static kdl_status launch_once(kdl_opencl_kernel *kernel, const kdl_launch_desc *desc,
+                              const kdl_args *args, void *queue) {
+  kdl_opencl_instance *instance;
+  kdl_status status = kdl_opencl_instance_create(kernel, &instance);
+  if (status == KDL_OK) {
+    status = launch_on(instance, desc, args, queue);
+    kdl_opencl_instance_free(kernel, instance);
+  }
+  return status;
+}
+
+kdl_status kdl_opencl_launch_elsewhere(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                       const kdl_args *args, void *queue) {
+  kdl_opencl_kernel *kernel = ((kdl_opencl_instance *)head->context)->of;
+  kdl_status status;
+  kdl_opencl_instance *instance = find_instance(kernel, &status);
+  if (status != KDL_OK)
+    return status;
+  return instance ? launch_on(instance, desc, args, queue) : launch_once(kernel, desc, args, queue);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The usual launch                                                                             */
+
+static inline __attribute__((always_inline)) bool is_mine(const kdl_opencl_instance *instance) {
+  return atomic_load_explicit(&instance->owner, memory_order_relaxed) == this_thread();
+}
+
+static kdl_status launch_bare(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                              const kdl_args *args, void *queue) {
+  const kdl_opencl_instance *instance = head->context;
+  if (unlikely(!is_mine(instance)))
+    return kdl_opencl_launch_elsewhere(head, desc, args, queue);
+  uint64_t differs = other_shape(instance, desc);
+  if (unlikely(differs))
+    return kdl_opencl_launch_changed(head, desc, args, queue);
+  /* The zero that comparing left in a register is the driver's NULL. */
+  __asm__("" : "+r"(differs));
+  return enqueue(instance, queue, (const size_t *)(uintptr_t)differs);
+}
+
+/* Whether all but the arguments are as they were, and these still stand where no word differs. */
+static inline __attribute__((always_inline)) bool is_alike(const kdl_opencl_instance *instance,
+                                                           const kdl_launch_desc *desc) {
+  uint64_t generation =
+      atomic_load_explicit(&instance->device->ranges.generation, memory_order_relaxed);
+  return !(other_shape(instance, desc) | (instance->given.repeatable ^ generation));
+}
+
+static kdl_status launch_many(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                              const kdl_args *args, void *queue) {
+  const kdl_opencl_instance *instance = head->context;
+  if (unlikely(!is_mine(instance)))
+    return kdl_opencl_launch_elsewhere(head, desc, args, queue);
+  if (unlikely(!is_alike(instance, desc)) || unlikely(args->count != instance->of->list.count) ||
+      unlikely(!kdl_argument_cache_stands(&instance->given, args->pointers)))
+    return kdl_opencl_launch_changed(head, desc, args, queue);
+  return enqueue(instance, queue, NULL);
+}
+
+static inline __attribute__((always_inline)) kdl_status launch_few(const kdl_kernel_head *head,
+                                                                   const kdl_launch_desc *desc,
+                                                                   const kdl_args *args,
+                                                                   void *queue, unsigned wide_count,
+                                                                   unsigned word_count) {
+  const kdl_opencl_instance *instance = head->context;
+  if (unlikely(!is_mine(instance)))
+    return kdl_opencl_launch_elsewhere(head, desc, args, queue);
+  if (unlikely(!is_alike(instance, desc)) || unlikely(args->count != wide_count + word_count) ||
+      unlikely(!kdl_words_stand((const kdl_cached_word *)instance->values, wide_count, word_count,
+                                args->pointers)))
+    return kdl_opencl_launch_changed(head, desc, args, queue);
+  return enqueue(instance, queue, NULL);
+}
+
+KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ENTRY)
+KDL_WRITTEN_OUT_CHOICE(kdl_opencl_entry_of)

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The three kinds of memory that OpenCL has, each with functions of its own for everything. Unified
+ * shared memory and shared virtual memory have addresses, as CUDA's and HIP's: a kernel takes a
+ * pointer into the middle, and a structure may hold one. Buffers are handles.
+ */
+#include "lib/backends/opencl/objects.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void *at(uint64_t word, uint64_t offset) {
+  return (void *)(uintptr_t)(word + offset);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Unified shared memory (cl_intel_unified_shared_memory)                                       */
+
+static bool usm_offered(const kdl_opencl_device *device) {
+  const kdl_opencl_extensions *ext = &device->ext;
+  return ext->usm_alloc && ext->usm_free && ext->usm_copy && ext->usm_fill && ext->set_arg_usm &&
+         kdl_opencl_device_number(device, KDL_CL_DEVICE_USM_CAPABILITIES) & KDL_CL_USM_ACCESS;
+}
+
+static int32_t usm_alloc(const kdl_opencl_device *device, uint64_t size, uint64_t *out_word) {
+  int32_t error = KDL_CL_SUCCESS;
+  void *memory = device->ext.usm_alloc(device->context, device->id, NULL, size, 0, &error);
+  *out_word = (uintptr_t)memory;
+  return memory || error != KDL_CL_SUCCESS ? error : KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+static int32_t usm_free(const kdl_opencl_device *device, uint64_t word) {
+  return device->ext.usm_free(device->context, at(word, 0));
+}
+
+static int32_t usm_write(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
+                         const void *from, uint64_t size) {
+  return device->ext.usm_copy(queue, KDL_CL_FALSE, at(to, offset), from, size, 0, NULL, NULL);
+}
+
+static int32_t usm_read(const kdl_opencl_device *device, void *queue, void *to, uint64_t from,
+                        uint64_t offset, uint64_t size) {
+  return device->ext.usm_copy(queue, KDL_CL_FALSE, to, at(from, offset), size, 0, NULL, NULL);
+}
+
+static int32_t usm_copy(const kdl_opencl_device *device, void *queue, uint64_t to,
+                        uint64_t to_offset, uint64_t from, uint64_t from_offset, uint64_t size) {
+  return device->ext.usm_copy(queue, KDL_CL_FALSE, at(to, to_offset), at(from, from_offset), size,
+                              0, NULL, NULL);
+}
+
+static int32_t usm_fill(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
+                        uint64_t size, const void *pattern, size_t pattern_size) {
+  return device->ext.usm_fill(queue, at(to, offset), pattern, pattern_size, size, 0, NULL, NULL);
+}
+
+static int32_t usm_set(const kdl_opencl_device *device, void *kernel, uint32_t index,
+                       uint64_t word) {
+  return device->ext.set_arg_usm(kernel, index, at(word, 0));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Shared virtual memory (OpenCL 2.0, a choice in 3.0), coarse-grained: never touched by the host */
+
+static bool svm_offered(const kdl_opencl_device *device) {
+  return device->version >= KDL_VERSION_OF(2, 0) && kdl_opencl.svm_alloc && kdl_opencl.svm_free &&
+         kdl_opencl.svm_copy && kdl_opencl.svm_fill && kdl_opencl.set_arg_svm &&
+         kdl_opencl_device_number(device, KDL_CL_DEVICE_SVM_CAPABILITIES) &
+             KDL_CL_SVM_COARSE_GRAIN_BUFFER;
+}
+
+static int32_t svm_alloc(const kdl_opencl_device *device, uint64_t size, uint64_t *out_word) {
+  void *memory = kdl_opencl.svm_alloc(device->context, KDL_CL_MEM_READ_WRITE, size, 0);
+  *out_word = (uintptr_t)memory;
+  return memory ? KDL_CL_SUCCESS : KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+static int32_t svm_free(const kdl_opencl_device *device, uint64_t word) {
+  kdl_opencl.svm_free(device->context, at(word, 0));
+  return KDL_CL_SUCCESS;
+}
+
+static int32_t svm_write(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
+                         const void *from, uint64_t size) {
+  (void)device;
+  return kdl_opencl.svm_copy(queue, KDL_CL_FALSE, at(to, offset), from, size, 0, NULL, NULL);
+}
+
+static int32_t svm_read(const kdl_opencl_device *device, void *queue, void *to, uint64_t from,
+                        uint64_t offset, uint64_t size) {
+  (void)device;
+  return kdl_opencl.svm_copy(queue, KDL_CL_FALSE, to, at(from, offset), size, 0, NULL, NULL);
+}
+
+static int32_t svm_copy(const kdl_opencl_device *device, void *queue, uint64_t to,
+                        uint64_t to_offset, uint64_t from, uint64_t from_offset, uint64_t size) {
+  (void)device;
+  return kdl_opencl.svm_copy(queue, KDL_CL_FALSE, at(to, to_offset), at(from, from_offset), size, 0,
+                             NULL, NULL);
+}
+
+static int32_t svm_fill(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
+                        uint64_t size, const void *pattern, size_t pattern_size) {
+  (void)device;
+  return kdl_opencl.svm_fill(queue, at(to, offset), pattern, pattern_size, size, 0, NULL, NULL);
+}
+
+static int32_t svm_set(const kdl_opencl_device *device, void *kernel, uint32_t index,
+                       uint64_t word) {
+  (void)device;
+  return kdl_opencl.set_arg_svm(kernel, index, at(word, 0));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Buffers                                                                                      */
+
+static bool buffer_offered(const kdl_opencl_device *device) {
+  (void)device;
+  return true;
+}
+
+static int32_t buffer_alloc(const kdl_opencl_device *device, uint64_t size, uint64_t *out_word) {
+  int32_t error = KDL_CL_SUCCESS;
+  void *buffer =
+      kdl_opencl.buffer_create(device->context, KDL_CL_MEM_READ_WRITE, size, NULL, &error);
+  *out_word = (uintptr_t)buffer;
+  return buffer || error != KDL_CL_SUCCESS ? error : KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+static int32_t buffer_free(const kdl_opencl_device *device, uint64_t word) {
+  (void)device;
+  return kdl_opencl.buffer_release(at(word, 0));
+}
+
+static int32_t buffer_write(const kdl_opencl_device *device, void *queue, uint64_t to,
+                            uint64_t offset, const void *from, uint64_t size) {
+  (void)device;
+  return kdl_opencl.buffer_write(queue, at(to, 0), KDL_CL_FALSE, offset, size, from, 0, NULL, NULL);
+}
+
+static int32_t buffer_read(const kdl_opencl_device *device, void *queue, void *to, uint64_t from,
+                           uint64_t offset, uint64_t size) {
+  (void)device;
+  return kdl_opencl.buffer_read(queue, at(from, 0), KDL_CL_FALSE, offset, size, to, 0, NULL, NULL);
+}
+
+static int32_t buffer_copy(const kdl_opencl_device *device, void *queue, uint64_t to,
+                           uint64_t to_offset, uint64_t from, uint64_t from_offset, uint64_t size) {
+  (void)device;
+  return kdl_opencl.buffer_copy(queue, at(from, 0), at(to, 0), from_offset, to_offset, size, 0,
+                                NULL, NULL);
+}
+
+static int32_t buffer_fill(const kdl_opencl_device *device, void *queue, uint64_t to,
+                           uint64_t offset, uint64_t size, const void *pattern,
+                           size_t pattern_size) {
+  (void)device;
+  return kdl_opencl.buffer_fill(queue, at(to, 0), pattern, pattern_size, offset, size, 0, NULL,
+                                NULL);
+}
+
+static int32_t buffer_set(const kdl_opencl_device *device, void *kernel, uint32_t index,
+                          uint64_t word) {
+  (void)device;
+  void *buffer = at(word, 0);
+  return kdl_opencl.set_arg(kernel, index, sizeof buffer, &buffer);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Choosing                                                                                     */
+
+static const kdl_opencl_memory kinds[] = {
+    {"usm", "clDeviceMemAllocINTEL", "clMemFreeINTEL", "clEnqueueMemcpyINTEL",
+     "clEnqueueMemcpyINTEL", "clEnqueueMemcpyINTEL", "clEnqueueMemFillINTEL",
+     "clSetKernelArgMemPointerINTEL", usm_offered, usm_alloc, usm_free, usm_write, usm_read,
+     usm_copy, usm_fill, usm_set},
+    {"svm", "clSVMAlloc", "clSVMFree", "clEnqueueSVMMemcpy", "clEnqueueSVMMemcpy",
+     "clEnqueueSVMMemcpy", "clEnqueueSVMMemFill", "clSetKernelArgSVMPointer", svm_offered,
+     svm_alloc, svm_free, svm_write, svm_read, svm_copy, svm_fill, svm_set},
+    {"buffer", "clCreateBuffer", "clReleaseMemObject", "clEnqueueWriteBuffer",
+     "clEnqueueReadBuffer", "clEnqueueCopyBuffer", "clEnqueueFillBuffer", "clSetKernelArg",
+     buffer_offered, buffer_alloc, buffer_free, buffer_write, buffer_read, buffer_copy, buffer_fill,
+     buffer_set},
+};
+enum { kind_count = sizeof kinds / sizeof *kinds };
+
+/* A program that brings its own context has memory of its own in it, which is as a rule a cl_mem;
+ * what a word is must not differ between its memory and ours. On NVIDIA's platform (580.159.04, an
+ * H200) the suite fails where eight threads use shared virtual memory on queues of their own. */
+kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device) {
+  const char *wanted = kdl_own_services.environment("KDL_OPENCL_MEMORY");
+  if (!wanted && (device->adopted || device->is_nvidia))
+    wanted = "buffer";
+  for (size_t i = 0; i < kind_count; ++i) {
+    if (wanted && strcmp(kinds[i].name, wanted) != 0)
+      continue;
+    if (kinds[i].offered(device)) {
+      device->memory = &kinds[i];
+      return KDL_OK;
+    }
+    if (wanted)
+      return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                   "opencl:%u: KDL_OPENCL_MEMORY=%s, which the device does not "
+                                   "offer",
+                                   device->ordinal, wanted);
+  }
+  return kdl_own_services.fail(KDL_BAD_CALL, 0,
+                               "opencl:%u: KDL_OPENCL_MEMORY: found \"%s\", expected usm, svm or "
+                               "buffer",
+                               device->ordinal, wanted);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What libkdl asks for                                                                         */
+
+kdl_status kdl_opencl_alloc(void *handle, uint64_t size, uint64_t *out_address) {
+  kdl_opencl_device *device = handle;
+  uint64_t word = 0;
+  /* NVIDIA's driver makes a buffer of any size, and fails when it is used. */
+  int32_t error = size > device->memory_size ? KDL_CL_INVALID_BUFFER_SIZE
+                                             : device->memory->alloc(device, size, &word);
+  if (error != KDL_CL_SUCCESS)
+    return kdl_opencl_fail(device->ordinal, error, "%s of %" PRIu64 " bytes",
+                           device->memory->alloc_call, size);
+  bool has_addresses = device->memory->alloc != buffer_alloc;
+  if (!kdl_ranges_add(&device->ranges, word, has_addresses ? size : 1)) {
+    (void)device->memory->free(device, word);
+    return kdl_opencl_no_memory(device->ordinal);
+  }
+  *out_address = word;
+  return KDL_OK;
+}
+
+/* A handle that is not there any more would bring down the loader, which reads it. */
+kdl_status kdl_opencl_free(void *handle, uint64_t address) {
+  kdl_opencl_device *device = handle;
+  if (!kdl_ranges_remove(&device->ranges, address))
+    return kdl_own_services.fail(KDL_BAD_CALL, 0,
+                                 "opencl:%u: found 0x%" PRIx64 " to be freed, expected what "
+                                 "kdl_alloc gave",
+                                 device->ordinal, address);
+  int32_t error = device->memory->free(device, address);
+  return error == KDL_CL_SUCCESS
+             ? KDL_OK
+             : kdl_opencl_fail(device->ordinal, error, "%s", device->memory->free_call);
+}
+
+static kdl_status moved(const kdl_opencl_device *device, int32_t error, const char *call,
+                        uint64_t size) {
+  if (error == KDL_CL_SUCCESS)
+    return KDL_OK;
+  return kdl_opencl_fail(device->ordinal, error, "%s of %" PRIu64 " bytes", call, size);
+}
+
+kdl_status kdl_opencl_write(void *handle, void *queue_handle, uint64_t address, uint64_t offset,
+                            const void *data, uint64_t size) {
+  kdl_opencl_device *device = handle;
+  kdl_opencl_queue *queue = queue_handle;
+  int32_t error = device->memory->write(device, queue->queue, address, offset, data, size);
+  return moved(device, error, device->memory->write_call, size);
+}
+
+kdl_status kdl_opencl_read(void *handle, void *queue_handle, void *data, uint64_t address,
+                           uint64_t offset, uint64_t size) {
+  kdl_opencl_device *device = handle;
+  kdl_opencl_queue *queue = queue_handle;
+  int32_t error = device->memory->read(device, queue->queue, data, address, offset, size);
+  return moved(device, error, device->memory->read_call, size);
+}
+
+kdl_status kdl_opencl_copy(void *handle, void *queue_handle, uint64_t to, uint64_t to_offset,
+                           uint64_t from, uint64_t from_offset, uint64_t size) {
+  kdl_opencl_device *device = handle;
+  kdl_opencl_queue *queue = queue_handle;
+  int32_t error =
+      device->memory->copy(device, queue->queue, to, to_offset, from, from_offset, size);
+  return moved(device, error, device->memory->copy_call, size);
+}
+
+kdl_status kdl_opencl_fill(void *handle, void *queue_handle, uint64_t address, uint64_t offset,
+                           uint64_t size, const void *pattern, size_t pattern_size) {
+  kdl_opencl_device *device = handle;
+  kdl_opencl_queue *queue = queue_handle;
+  int32_t error =
+      device->memory->fill(device, queue->queue, address, offset, size, pattern, pattern_size);
+  return moved(device, error, device->memory->fill_call, size);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory from its middle on                                                                    */
+
+kdl_status kdl_opencl_address_at(void *handle, uint64_t address, uint64_t offset,
+                                 uint64_t *out_address) {
+  const kdl_opencl_device *device = handle;
+  if (strcmp(device->memory->name, "buffer") == 0)
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "opencl:%u: memory is a cl_mem here, which kernels take from its "
+                                 "beginning, not from offset %" PRIu64 " on",
+                                 device->ordinal, offset);
+  *out_address = address + offset;
+  return KDL_OK;
+}

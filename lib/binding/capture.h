@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Calls on a queue that are recorded instead of done.
+ *
+ * What is made of the calls is lib/sequence's: a capture brings a table of functions. Functions
+ * that take a queue look for its capture themselves. A launch with a grid does not: it is one
+ * indirect call of the kernel's entry. So while a queue of a device is captured, the kernels of
+ * that device have an interceptor (capture.c) that looks.
+ */
+#ifndef KDL_BINDING_CAPTURE_H
+#define KDL_BINDING_CAPTURE_H
+
+#include "lib/binding/kernel.h"
+
+typedef struct kdl_capture kdl_capture;
+
+/* Record what the call of that name would have done, which has checked what it was given. */
+typedef struct kdl_capture_calls {
+  kdl_status (*launch)(kdl_capture *capture, kdl_kernel *kernel, const kdl_launch_desc *desc,
+                       const kdl_args *args);
+  kdl_status (*launch_items)(kdl_capture *capture, kdl_kernel *kernel, const kdl_extent *items,
+                             const kdl_args *args);
+  kdl_status (*write)(kdl_capture *capture, const kdl_buffer *buffer, uint64_t offset,
+                      const void *data, uint64_t size);
+  kdl_status (*read)(kdl_capture *capture, void *data, const kdl_buffer *buffer, uint64_t offset,
+                     uint64_t size);
+  kdl_status (*copy)(kdl_capture *capture, const kdl_buffer *to, uint64_t to_offset,
+                     const kdl_buffer *from, uint64_t from_offset, uint64_t size);
+  kdl_status (*fill)(kdl_capture *capture, const kdl_buffer *buffer, uint64_t offset, uint64_t size,
+                     const void *pattern, size_t pattern_size);
+  kdl_status (*event_record)(kdl_capture *capture, kdl_event *event);
+  kdl_status (*event_wait)(kdl_capture *capture, kdl_event *event);
+  void (*forget)(kdl_capture *capture); /* of a queue that is destroyed */
+} kdl_capture_calls;
+
+/* What a capture begins with. */
+struct kdl_capture {
+  kdl_capture *next;
+  const kdl_capture_calls *calls;
+  const kdl_runtime *runtime;
+  const void *queue; /* the backend's */
+};
+
+/* From the first on calls on its queue are recorded, until the second. */
+void kdl_capture_add(kdl_capture *added);
+void kdl_capture_remove(kdl_capture *removed);
+
+/* All that are under way. */
+extern _Atomic(kdl_capture *) kdl_captures;
+
+/* The capture of a queue of the backend; of any queue of the device where that is NULL. NULL: there
+ * is none. */
+kdl_capture *kdl_capture_find(const kdl_runtime *runtime, const void *queue);
+
+static inline kdl_capture *kdl_capture_of(const kdl_runtime *runtime, const void *queue) {
+  return atomic_load_explicit(&kdl_captures, memory_order_relaxed)
+             ? kdl_capture_find(runtime, queue)
+             : NULL;
+}
+
+static inline kdl_capture *kdl_capture_on(const kdl_queue *queue) {
+  return kdl_capture_of(queue->runtime, queue->head.queue);
+}
+
+/* The interceptor. */
+kdl_launch_entry kdl_capture_launch;
+kdl_items_entry kdl_capture_launch_items;
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A handle's entries: first the resolver, then a chain of interceptors (kernel.h). */
+#include "lib/binding/capture.h"
+#include "lib/binding/kernel.h"
+#include "lib/hooks.h"
+#include "lib/library/image_name.h"
+#include "support/base/cancel.h"
+#include "support/base/error.h"
+#include "support/system/environment.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* The resolver                                                                                 */
+
+/* Loading would break a capture that is under way on the queue. */
+static kdl_status refuse_capture(const kdl_kernel *kernel, void *queue) {
+  const kdl_runtime *runtime = kernel->runtime;
+  int capturing = 0;
+  if (!queue || !runtime->table->queue_capturing || kdl_kernel_is_bound(kernel))
+    return KDL_OK;
+  KDL_TRY(kdl_runtime_usable(runtime));
+  KDL_TRY(runtime->table->queue_capturing(runtime->handle, queue, &capturing));
+  if (capturing)
+    return kdl_fail(KDL_BAD_CALL,
+                    "%s: its first launch would load it, which breaks the capture on this "
+                    "queue; call kdl_prefetch before the capture begins",
+                    kernel->name);
+  return KDL_OK;
+}
+
+kdl_status kdl_entry_prepare(kdl_kernel *kernel, void *queue) {
+  KDL_NOT_CANCELLED;
+  KDL_TRY(refuse_capture(kernel, queue));
+  return kdl_kernel_bind(kernel);
+}
+
+kdl_status kdl_entry_resolve(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                             const kdl_args *args, void *queue) {
+  kdl_kernel *kernel = kdl_kernel_of(head);
+  KDL_TRY(kdl_entry_prepare(kernel, queue));
+  kdl_launch_entry *entry = __atomic_load_n(&head->entry, __ATOMIC_ACQUIRE);
+  return entry(head, desc, args, queue ? queue : kernel->runtime->queue.head.queue);
+}
+
+kdl_status kdl_entry_resolve_items(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
+                                   const kdl_args *args) {
+  KDL_TRY(kdl_entry_prepare(kernel, kdl_kernel_queue(kernel, queue)));
+  return atomic_load_explicit(&kernel->items_entry, memory_order_acquire)(kernel, queue, items,
+                                                                          args);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Where a grid of the caller's would mean different problems to different images               */
+
+static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                              const kdl_args *args, void *queue) {
+  (void)queue, (void)desc, (void)args;
+  const kdl_kernel *kernel = kdl_kernel_of(head);
+  return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->disagreement);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The first launch of a module, where the backend wants to know of it                          */
+
+static kdl_status launch_first(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                               const kdl_args *args, void *queue) {
+  kdl_kernel *kernel = kdl_kernel_of(head);
+  __atomic_store_n(kernel->loaded.launched, 1, __ATOMIC_RELAXED);
+  kdl_entry_update(kernel);
+  return kdl_launch_next(KDL_INTERCEPT_FIRST, head, desc, args, queue);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* KDL_TRACE                                                                                    */
+
+static kdl_status launch_traced(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                const kdl_args *args, void *queue) {
+  const kdl_kernel *kernel = kdl_kernel_of(head);
+  kdl_trace_mark mark;
+  kdl_tracing->begin(kernel->runtime->handle, queue, &mark);
+  kdl_status status = kdl_launch_next(KDL_INTERCEPT_TRACE, head, desc, args, queue);
+  kdl_tracing->end_launch(kernel->traced, &mark, desc->grid,
+                          desc->block[0] ? desc->block : kernel->block, queue, status);
+  return status;
+}
+
+/* Ends the chain: the groups are counted in the phase that is recorded. */
+static kdl_status launch_items_traced(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
+                                      const kdl_args *args) {
+  kdl_trace_mark mark;
+  kdl_launch_desc desc;
+  kdl_tracing->begin(NULL, NULL, &mark);
+  KDL_TRY(kdl_items_check(kernel, queue, items, args, &desc));
+  kdl_tracing->end_arguments(kernel->traced, &mark);
+  return kdl_items_give(kernel, queue, &desc, args);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* KDL_DEBUG=launch                                                                             */
+
+static kdl_status launch_debugged(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                  const kdl_args *args, void *queue) {
+  const kdl_kernel *kernel = kdl_kernel_of(head);
+  const uint32_t *block = desc->block[0] ? desc->block : kernel->block;
+  kdl_status status = kdl_launch_next(KDL_INTERCEPT_DEBUG, head, desc, args, queue);
+  kdl_debug(KDL_DEBUG_LAUNCH, "%s: image %u, grid %ux%ux%u, block %ux%ux%u, %zu arguments: %s",
+            kernel->name, (unsigned)kdl_kernel_image(kernel), desc->grid[0], desc->grid[1],
+            desc->grid[2], block[0], block[1], block[2], args->count,
+            status == KDL_OK ? "given" : kdl_error_message());
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* KDL_CHECK                                                                                    */
+
+static kdl_status launch_checked(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                 const kdl_args *args, void *queue) {
+  KDL_TRY(kdl_arguments_check(kdl_kernel_of(head), args));
+  return kdl_launch_next(KDL_INTERCEPT_CHECK, head, desc, args, queue);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What the image declares of every launch                                                      */
+
+/* As Triton's compiler leaves it to its launcher: scratch pointers behind the parameters of the
+ * source, and dynamic group memory, of which a launch may ask for more. */
+static kdl_status launch_declared(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                  const kdl_args *args, void *queue) {
+  const kdl_kernel *kernel = kdl_kernel_of(head);
+  static void *const nothing = NULL;
+  const void *pointers[KDL_LIMIT_ARGS];
+  if (args->count + kernel->key.hidden > KDL_LIMIT_ARGS)
+    return kdl_fail(KDL_BAD_CALL, "%s: found %zu arguments, expected at most %d", kernel->name,
+                    args->count, KDL_LIMIT_ARGS);
+  memcpy(pointers, args->pointers, args->count * sizeof *pointers);
+  for (uint32_t i = 0; i < kernel->key.hidden; ++i)
+    pointers[args->count + i] = &nothing;
+  kdl_args all = {args->count + kernel->key.hidden, pointers, NULL};
+  kdl_launch_desc declared = {.shared = 0};
+  if (desc->shared < kernel->key.shared) {
+    memcpy(&declared, desc, desc->size < sizeof declared ? desc->size : sizeof declared);
+    declared.shared = (uint32_t)kernel->key.shared;
+    desc = &declared;
+  }
+  return kdl_launch_next(KDL_INTERCEPT_DECLARED, head, desc, &all, queue);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The chain                                                                                    */
+
+static inline kdl_launch_entry *before(kdl_kernel *kernel, kdl_interceptor_id id,
+                                       kdl_launch_entry *next, kdl_launch_entry *launch) {
+  atomic_store_explicit(&kernel->interceptors[id].next, next, memory_order_release);
+  return launch;
+}
+
+static inline kdl_items_entry *before_items(kdl_kernel *kernel, kdl_interceptor_id id,
+                                            kdl_items_entry *next, kdl_items_entry *launch) {
+  atomic_store_explicit(&kernel->interceptors[id].next_items, next, memory_order_release);
+  return launch;
+}
+
+/* From the backend's function outwards. Other threads may launch meanwhile: an entry is stored once
+ * all that it goes on to is. */
+static inline void chain(kdl_kernel *kernel) {
+  kdl_launch_entry *entry = kernel->loaded.launch;
+  kdl_items_entry *items = kdl_items_launch;
+  if (kernel->key.hidden || kernel->key.shared)
+    entry = before(kernel, KDL_INTERCEPT_DECLARED, entry, launch_declared);
+  if (kdl_environment_lasting(KDL_LASTING_CHECK))
+    entry = before(kernel, KDL_INTERCEPT_CHECK, entry, launch_checked);
+  if (kdl_debug_on(KDL_DEBUG_LAUNCH))
+    entry = before(kernel, KDL_INTERCEPT_DEBUG, entry, launch_debugged);
+  if (kernel->traced) {
+    entry = before(kernel, KDL_INTERCEPT_TRACE, entry, launch_traced);
+    items = launch_items_traced;
+  }
+  if (kernel->loaded.launched && !__atomic_load_n(kernel->loaded.launched, __ATOMIC_RELAXED))
+    entry = before(kernel, KDL_INTERCEPT_FIRST, entry, launch_first);
+  atomic_store_explicit(&kernel->shaped_entry, entry, memory_order_release);
+  /* The others are for grids that the caller made, and for items before they are counted. */
+  if (kernel->disagreement)
+    entry = refuse_grid;
+  if (kdl_capture_of(kernel->runtime, NULL)) {
+    entry = before(kernel, KDL_INTERCEPT_CAPTURE, entry, kdl_capture_launch);
+    items = before_items(kernel, KDL_INTERCEPT_CAPTURE, items, kdl_capture_launch_items);
+  }
+  atomic_store_explicit(&kernel->items_entry, items, memory_order_release);
+  __atomic_store_n(&kernel->head.entry, entry, __ATOMIC_RELEASE);
+}
+
+static kdl_status launch_disabled(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                  const kdl_args *args, void *queue) {
+  (void)queue, (void)desc, (void)args;
+  const kdl_runtime *runtime = kdl_kernel_of(head)->runtime;
+  KDL_TRY(kdl_runtime_usable(runtime));
+  return kdl_fail_forked(runtime->label, "opened");
+}
+
+void kdl_entry_disable(kdl_kernel *kernel) {
+  kernel->is_disabled = true;
+  atomic_store_explicit(&kernel->shaped_entry, launch_disabled, memory_order_release);
+  __atomic_store_n(&kernel->head.entry, launch_disabled, __ATOMIC_RELEASE);
+}
+
+/* Called with the lock of the links held. */
+static void update(kdl_fork_link *link, void *runtime) {
+  kdl_kernel *kernel = (kdl_kernel *)((char *)link - offsetof(kdl_kernel, fork));
+  if (kernel->runtime != runtime || kernel->is_disabled)
+    return;
+  chain(kernel);
+  atomic_store_explicit(&kernel->binding, KDL_BOUND, memory_order_release);
+}
+
+void kdl_entry_update(kdl_kernel *kernel) {
+  kdl_fork_add(&kernel->fork, update, (void *)(uintptr_t)kernel->runtime);
+}
+
+void kdl_entry_update_all(const kdl_runtime *runtime) {
+  kdl_fork_visit(update, (void *)(uintptr_t)runtime);
+}
+
+static const kdl_trace_subject *subject_of(const kdl_kernel *kernel) {
+  uint32_t image = kdl_kernel_image(kernel);
+  return kdl_tracing->subject_of(
+      &(kdl_layer_about){.library = kernel->lib->container->name,
+                         .kernel = kernel->name,
+                         .device = kernel->runtime->name,
+                         .target = kernel->lib->container->images[image].arch.data,
+                         .kind = kdl_image_kind_name(kernel->module->kind),
+                         .variant = kdl_image_variant_tag(kernel->lib, image),
+                         .has_image = true,
+                         .image = image});
+}
+
+void kdl_entry_publish(kdl_kernel *kernel) {
+  if (kdl_tracing)
+    kernel->traced = subject_of(kernel);
+  kernel->head.context = kernel->loaded.context;
+  __atomic_store_n(&kernel->head.queue, kernel->runtime->queue.head.queue, __ATOMIC_RELAXED);
+  kdl_entry_update(kernel);
+}

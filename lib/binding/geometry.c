@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/binding/geometry.h"
+
+#include "support/base/error.h"
+#include "support/base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void kdl_geometry_read_key(const kdl_kernel *kernel, size_t place, kdl_kernel_key *out_key) {
+  kdl_string value = kernel->ranking->candidates[place].key;
+  if (!value.data || !kdl_kernel_parse(value, out_key, NULL))
+    *out_key = (kdl_kernel_key){0};
+}
+
+kdl_image_geometry kdl_geometry_of_key(const kdl_kernel_key *key) {
+  kdl_image_geometry made = {{0}, {0}};
+  if (kdl_kernel_has(key, KDL_KERNEL_BLOCK))
+    memcpy(made.block, key->block, sizeof made.block);
+  memcpy(made.tile, made.block, sizeof made.tile);
+  if (kdl_kernel_has(key, KDL_KERNEL_TILE))
+    memcpy(made.tile, key->tile, sizeof made.tile);
+  return made;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Of the image that was loaded                                                                 */
+
+static bool is_set(const uint32_t extent[3]) {
+  return extent[0] != 0;
+}
+
+static kdl_status take_extent(const char *what, const uint32_t key[3], const uint32_t image[3],
+                              uint32_t out[3]) {
+  if (is_set(key) && is_set(image) && memcmp(key, image, 3 * sizeof *key) != 0)
+    return kdl_fail(KDL_BAD_FILE, "metadata says %s=%ux%ux%u, the image itself %ux%ux%u", what,
+                    key[0], key[1], key[2], image[0], image[1], image[2]);
+  memcpy(out, is_set(image) ? image : key, 3 * sizeof *out);
+  return KDL_OK;
+}
+
+kdl_status kdl_geometry_learn(kdl_kernel *kernel) {
+  kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
+  if (kernel->key.shared > UINT32_MAX)
+    return kdl_fail(KDL_BAD_FILE, "metadata says shared=%" PRIu64 ", expected less than 4 GiB",
+                    kernel->key.shared);
+  KDL_TRY(take_extent("block", key.block, kernel->loaded.block, kernel->block));
+  /* A tile that the key only implies does not contradict one that the image declares. */
+  static const uint32_t unsaid[3] = {0};
+  bool said = kdl_kernel_has(&kernel->key, KDL_KERNEL_TILE);
+  KDL_TRY(take_extent("tile", said ? key.tile : unsaid, kernel->loaded.tile, kernel->tile));
+  if (!is_set(kernel->tile))
+    memcpy(kernel->tile, kernel->block, sizeof kernel->tile);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Of those that may run                                                                        */
+
+/* What the image itself says is read where its key leaves something open. */
+static kdl_image_geometry own_geometry(const kdl_kernel *kernel, size_t place) {
+  const kdl_candidate *image = &kernel->ranking->candidates[place];
+  const void *data;
+  size_t size;
+  if (!kdl_image_has_geometry(image->kind) ||
+      kdl_container_bytes(kernel->lib->container, image->image, &data, &size) != KDL_OK)
+    return (kdl_image_geometry){{0}, {0}};
+  return kdl_image_read_geometry(image->kind, data, size, kdl_text_of(kernel->name));
+}
+
+static kdl_image_geometry geometry_of(const kdl_kernel *kernel, size_t place) {
+  kdl_kernel_key key;
+  kdl_geometry_read_key(kernel, place, &key);
+  kdl_image_geometry made = kdl_geometry_of_key(&key);
+  bool has_block = kdl_kernel_has(&key, KDL_KERNEL_BLOCK);
+  bool has_tile = kdl_kernel_has(&key, KDL_KERNEL_TILE);
+  if (has_block && has_tile)
+    return made;
+  kdl_image_geometry own = own_geometry(kernel, place);
+  if (!has_block)
+    memcpy(made.block, own.block, sizeof made.block);
+  if (!has_tile)
+    memcpy(made.tile, is_set(own.tile) ? own.tile : made.block, sizeof made.tile);
+  return made;
+}
+
+/* Whether images say the same because their keys do, and nothing else says anything. */
+static bool have_same_key(const kdl_candidate *a, const kdl_candidate *b) {
+  return a->key.data && b->key.data && kdl_text_equal(a->key, b->key) &&
+         !kdl_image_has_geometry(a->kind) && !kdl_image_has_geometry(b->kind);
+}
+
+char *kdl_geometry_disagreement(const kdl_kernel *kernel) {
+  const kdl_ranking *ranking = kernel->ranking;
+  size_t same = 1;
+  while (same < ranking->count &&
+         have_same_key(&ranking->candidates[0], &ranking->candidates[same]))
+    ++same;
+  if (same >= ranking->count)
+    return NULL;
+  kdl_image_geometry first = geometry_of(kernel, 0);
+  for (size_t i = same; i < ranking->count; ++i) {
+    kdl_image_geometry other = geometry_of(kernel, i);
+    if (memcmp(&first, &other, sizeof first) == 0)
+      continue;
+    char *words;
+    const uint32_t *a = first.block, *b = other.block, *c = first.tile, *d = other.tile;
+    if (asprintf(&words,
+                 "image %u has block=%ux%ux%u tile=%ux%ux%u and image %u has block=%ux%ux%u "
+                 "tile=%ux%ux%u, so that one grid means two problems; use kdl_launch_items",
+                 (unsigned)ranking->candidates[0].image, a[0], a[1], a[2], c[0], c[1], c[2],
+                 (unsigned)ranking->candidates[i].image, b[0], b[1], b[2], d[0], d[1], d[2]) < 0)
+      return NULL;
+    return words;
+  }
+  return NULL;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Handles: found by their key, made where there is none, freed with their library. */
+#include "lib/binding/kernel.h"
+
+#include "ext/jit/constants.h"
+#include "lib/device/spec.h"
+#include "lib/library/scope.h"
+#include "support/base/cancel.h"
+#include "support/base/error.h"
+#include "support/base/hash.h"
+#include "support/base/sized.h"
+#include "support/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  kdl_device *device;
+  const char *name;
+  const kdl_select_opts *opts;
+  const char *constants; /* ext/jit/constants.h; NULL: none */
+} handle_key;
+
+/* What the libraries that are in scope say, on one route of the device. */
+typedef struct {
+  const handle_key *asked;
+  size_t route;
+  kdl_status status;
+  kdl_library *lib; /* the first that has an image; NULL: none */
+  const kdl_ranking *ranking;
+} answer;
+
+/* The handle itself lies in the library's arena. */
+static void free_kernel(kdl_kernel *kernel) {
+  free(kernel->failure.message);
+  kdl_arena_free(&kernel->told);
+  kdl_arguments_forget(kernel);
+  free(kernel->disagreement);
+}
+
+/* Kernels lie in modules, so they go first. */
+static void unbind(kdl_attachment *own, kdl_library *lib) {
+  kdl_bound *bound = (kdl_bound *)own;
+  kdl_kernel *next;
+  for (kdl_kernel *kernel = atomic_load(&bound->kernels); kernel; kernel = next) {
+    next = kernel->next;
+    kdl_fork_remove(&kernel->fork);
+    free_kernel(kernel);
+  }
+  kdl_modules_unload(bound, lib);
+}
+
+kdl_bound *kdl_bound_of(kdl_library *lib) {
+  kdl_attachment *known = kdl_library_attached(lib, unbind);
+  return (kdl_bound *)(known ? known : kdl_library_attach(lib, sizeof(kdl_bound), unbind));
+}
+
+/* Not yet one of the library's. NULL when out of memory. */
+static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
+  kdl_container *container = found->lib->container;
+  const char *given = found->asked->constants;
+  char *constants = NULL;
+  if (given) {
+    size_t size = strlen(given) + 1;
+    constants = kdl_container_alloc(container, size);
+    if (!constants)
+      return NULL;
+    memcpy(constants, given, size);
+  }
+  kdl_kernel *kernel = kdl_container_alloc(container, sizeof *kernel);
+  if (kernel)
+    *kernel = (kdl_kernel){
+        .head.entry = kdl_entry_resolve,
+        .items_entry = kdl_entry_resolve_items,
+        .lib = found->lib,
+        .runtime = runtime,
+        .name = found->ranking->query.kernel.data,
+        .constants = constants,
+        .ranking = found->ranking,
+        .key = found->ranking->key,
+    };
+  return kernel;
+}
+
+static void add(kdl_bound *bound, kdl_kernel *kernel) {
+  kernel->next = atomic_load_explicit(&bound->kernels, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak_explicit(&bound->kernels, &kernel->next, kernel,
+                                                memory_order_release, memory_order_relaxed))
+    ;
+}
+
+static uint64_t hash_of(const answer *found) {
+  uint64_t hash = found->ranking->node.hash;
+  return found->asked->constants ? kdl_hash_add(hash, kdl_text_of(found->asked->constants)) : hash;
+}
+
+static kdl_kernel *kernel_of(const kdl_trie_node *node) {
+  return node ? (kdl_kernel *)((uintptr_t)node - offsetof(kdl_kernel, node)) : NULL;
+}
+
+static inline bool is_answer(const kdl_trie_node *node, const void *key) {
+  const kdl_kernel *kernel = kernel_of(node);
+  const answer *found = key;
+  const char *constants = found->asked->constants;
+  return kernel->ranking == found->ranking && !kernel->constants == !constants &&
+         (!constants || strcmp(kernel->constants, constants) == 0);
+}
+
+/* A ranking is of one kernel on one route of one device under one policy and tag: so it has one
+ * handle for each set of constants. Unless another thread was first: then that one's stays. A
+ * handle is the library's before any caller has it: a fork may come in between, and the library's
+ * end in the child has to find it. NULL when out of memory. */
+static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
+  kdl_bound *bound = kdl_bound_of(found->lib);
+  if (!bound)
+    return NULL;
+  uint64_t hash = hash_of(found);
+  kdl_kernel *kernel = kernel_of(kdl_trie_find(&bound->handles, hash, is_answer, found));
+  kdl_kernel *made = kernel ? NULL : make(found, runtime);
+  if (!made)
+    return kernel;
+  made->node.hash = hash;
+  add(bound, made);
+  return kernel_of(kdl_trie_add(&bound->handles, &made->node, is_answer, found));
+}
+
+static bool ask(void *user, kdl_library *lib) {
+  answer *found = user;
+  const handle_key *asked = found->asked;
+  found->status =
+      kdl_library_rank(lib, asked->device, found->route, asked->name, asked->opts, &found->ranking);
+  if (found->status == KDL_OK && found->ranking)
+    found->lib = lib;
+  return found->status != KDL_OK || found->lib;
+}
+
+/* The first route that the device can be used through and an image fits; where none does, the first
+ * that it can be used through. */
+static kdl_status find_route(kdl_library *lib, const handle_key *asked, answer *out_found) {
+  size_t route;
+  if (!kdl_runtime_next_route(asked->device, 0, &route))
+    return kdl_error_status();
+  *out_found = (answer){.asked = asked, .route = route};
+  do {
+    answer found = {.asked = asked, .route = route};
+    kdl_status status = kdl_scope_visit(lib, ask, &found);
+    if (status != KDL_OK || found.status != KDL_OK)
+      return status != KDL_OK ? status : found.status;
+    if (found.lib)
+      *out_found = found;
+  } while (!out_found->lib && kdl_runtime_next_route(asked->device, route + 1, &route));
+  return KDL_OK;
+}
+
+static kdl_status no_image(kdl_library *lib, const answer *found) {
+  const handle_key *asked = found->asked;
+  if (lib)
+    return kdl_library_tell_why(lib, asked->device, found->route, asked->name, asked->opts);
+  char label[192];
+  kdl_device_spec_label(&asked->device->routes[found->route]->spec,
+                        &(kdl_out){label, sizeof label, 0});
+  return kdl_fail(KDL_NO_MATCH,
+                  "%s: no library that was opened with KDL_OPEN_GLOBAL has an image for %s",
+                  asked->name, label);
+}
+
+static kdl_status find_handle(kdl_library *lib, const handle_key *asked, kdl_kernel **out_kernel) {
+  const kdl_runtime *runtime;
+  answer found = {.asked = asked};
+  KDL_TRY(find_route(lib, asked, &found));
+  if (!found.lib)
+    return no_image(lib, &found);
+  KDL_TRY(kdl_runtime_open_route(asked->device, found.route, &runtime));
+  /* Another thread was first, through another route, which is now the only one. */
+  if (runtime->route != found.route)
+    return find_handle(lib, asked, out_kernel);
+  kdl_kernel *kernel = handle_of(&found, runtime);
+  if (!kernel)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", asked->name);
+  *out_kernel = kernel;
+  return KDL_OK;
+}
+
+kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
+                   const kdl_select_opts *opts, kdl_kernel **out_kernel) {
+  KDL_NOT_CANCELLED;
+  kdl_select_opts whole;
+  char *constants = NULL;
+  kdl_status status = KDL_GIVEN(device, name, out_kernel);
+  if (status == KDL_OK && !*name)
+    status = kdl_fail(KDL_BAD_CALL, "kdl_sym: found no name, expected that of a kernel");
+  if (status == KDL_OK)
+    status = kdl_runtime_check_here(device);
+  if (status == KDL_OK)
+    status = kdl_select_opts_read(opts, &whole);
+  if (status == KDL_OK)
+    status = kdl_constants_print(whole.constants, whole.constant_count, &constants);
+  if (status == KDL_OK) {
+    const handle_key asked = {device, name, opts, constants};
+    status = find_handle(lib, &asked, out_kernel);
+    free(constants);
+  }
+  return status;
+}
+
+kdl_kernel *kdl_kernel_retain(kdl_kernel *kernel) {
+  if (KDL_GIVEN(kernel) != KDL_OK)
+    return NULL;
+  kdl_retain(kernel->lib);
+  return kernel;
+}
+
+void kdl_kernel_release(kdl_kernel *kernel) {
+  if (kernel)
+    kdl_close(kernel->lib);
+}
+
+kdl_status kdl_prefetch(kdl_kernel *kernel) {
+  KDL_NOT_CANCELLED;
+  kdl_status status = KDL_GIVEN(kernel);
+  return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
+}
+
+kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
+  KDL_NOT_CANCELLED;
+  KDL_TRY(KDL_GIVEN(kernel, out_info));
+  const kdl_sized what = {"kdl_kernel_get", "info", offsetof(kdl_kernel_info, route),
+                          sizeof *out_info};
+  KDL_TRY(kdl_sized_check(what, out_info));
+  KDL_TRY(kdl_kernel_bind(kernel));
+  const kdl_runtime *runtime = kernel->runtime;
+  const kdl_candidate *candidate = &kernel->ranking->candidates[kernel->place];
+  kdl_kernel_info info = {
+      .name = kernel->name,
+      .library = kernel->lib->container->name,
+      .device = kdl_runtime_line(runtime),
+      .fit = candidate->fit,
+      .image = candidate->image,
+      .place = kernel->place,
+      .image_count = kernel->ranking->count,
+      .kind = kernel->module->kind,
+      .param_count = kernel->param_count,
+      .params = kernel->loaded.params,
+      .route = runtime->route,
+      .failures = kernel->failures,
+      .failure_count = kernel->failure_count,
+  };
+  memcpy(info.block, kernel->block, sizeof info.block);
+  memcpy(info.tile, kernel->tile, sizeof info.tile);
+  kdl_sized_write(what, &info, out_info);
+  return KDL_OK;
+}
+
+kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *out_buffer) {
+  KDL_NOT_CANCELLED;
+  kdl_status status = KDL_GIVEN(kernel, name, out_buffer);
+  if (status == KDL_OK)
+    status = kdl_kernel_bind(kernel);
+  if (status == KDL_OK)
+    status = kdl_runtime_usable(kernel->runtime);
+  if (status != KDL_OK)
+    return status;
+  kdl_buffer buffer = {.device = kernel->runtime->device};
+  status = kernel->runtime->table->global_find(kernel->runtime->handle, kernel->module->handle,
+                                               name, &buffer.address, &buffer.size);
+  if (status == KDL_OK)
+    *out_buffer = buffer;
+  else
+    kdl_error_prefix("%s: image %u", kernel->lib->container->name,
+                     (unsigned)kdl_kernel_image(kernel));
+  return status;
+}
+
+kdl_status kdl_kernel_native(kdl_kernel *kernel, void **out_handle) {
+  KDL_NOT_CANCELLED;
+  KDL_TRY(KDL_GIVEN(kernel, out_handle));
+  KDL_TRY(kdl_kernel_bind(kernel));
+  *out_handle =
+      kernel->runtime->table->kernel_native(kernel->runtime->handle, kernel->loaded.context);
+  return KDL_OK;
+}

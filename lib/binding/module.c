@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/binding/module.h"
+
+#include "ext/jit/bitcode.h"
+#include "lib/image/image.h"
+#include "lib/library/image_name.h"
+#include "support/base/error.h"
+#include "support/base/layer.h"
+#include "support/system/environment.h"
+#include "support/system/lock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void kdl_remember(kdl_status status, kdl_remembered *out_failure) {
+  out_failure->status = status;
+  out_failure->code = kdl_error_code();
+  out_failure->message = strdup(kdl_error_message());
+}
+
+kdl_status kdl_fail_again(const kdl_remembered *failure) {
+  return kdl_fail_code(failure->status, failure->code, "%s",
+                       failure->message ? failure->message : "out of memory");
+}
+
+bool kdl_failed_of_shortage(kdl_status status) {
+  int64_t code = kdl_error_code();
+  return status == KDL_NO_MEMORY && code != ETIMEDOUT && code != EFBIG;
+}
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The backend's part. */
+static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
+                            const kdl_backend_image *image) {
+  const kdl_runtime *runtime = module->runtime;
+  bool is_told = kdl_debug_on(KDL_DEBUG_LOAD);
+  int64_t start = is_told ? now_ns() : 0;
+  module->kind = image->kind;
+  KDL_TRY(kdl_runtime_hold(runtime));
+  kdl_layer_enter(KDL_LAYER_LOAD);
+  kdl_status status = runtime->table->module_load(runtime->handle, image, &module->handle);
+  if (status != KDL_OK)
+    kdl_runtime_drop(runtime);
+  if (kdl_layer_is_heard())
+    kdl_layer_leave(KDL_LAYER_LOAD,
+                    &(kdl_layer_about){.library = lib->container->name,
+                                       .device = runtime->name,
+                                       .target = image->arch,
+                                       .kind = kdl_image_kind_name(image->kind),
+                                       .variant = kdl_image_variant_tag(lib, module->image),
+                                       .has_image = true,
+                                       .image = module->image,
+                                       .bytes = image->data_size,
+                                       .failed = status != KDL_OK});
+  if (is_told && status == KDL_OK)
+    kdl_debug(KDL_DEBUG_LOAD, "%s: loaded on %s in %.1f us", image->name, runtime->table->name,
+              (double)(now_ns() - start) / 1000);
+  else if (is_told)
+    kdl_debug(KDL_DEBUG_LOAD, "%s: not loaded: %s", image->name, kdl_error_message());
+  return status;
+}
+
+/* Only what loads is kept; what was kept and no longer loads is made anew, once. */
+static kdl_status load_linked(kdl_library *lib, kdl_module *module, kdl_link_from from,
+                              kdl_backend_image image, bool *out_was_cached) {
+  kdl_link_task task = {.lib = lib,
+                        .image = module->image,
+                        .runtime = module->runtime,
+                        .kernel = module->special.kernel,
+                        .constants = module->special.constants};
+  kdl_linked *linked = malloc(sizeof *linked);
+  if (!linked)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_layer_enter(KDL_LAYER_LINK);
+  kdl_status status = kdl_bitcode_link(&task, from, linked);
+  kdl_layer_leave(KDL_LAYER_LINK, &(kdl_layer_about){.library = lib->container->name,
+                                                     .kernel = module->special.kernel,
+                                                     .device = module->runtime->name,
+                                                     .target = image.arch,
+                                                     .has_image = true,
+                                                     .image = module->image,
+                                                     .bytes = status == KDL_OK ? linked->size : 0,
+                                                     .failed = status != KDL_OK});
+  *out_was_cached = status == KDL_OK && linked->is_cached;
+  if (status == KDL_OK) {
+    image.kind = linked->kind;
+    image.data = linked->image;
+    image.data_size = linked->size;
+    status = hand_over(lib, module, &image);
+    if (status == KDL_OK) {
+      (void)kdl_linked_keep(linked);
+      module->linked = kdl_linked_take(linked);
+    } else if (*out_was_cached && status != KDL_NO_MEMORY) {
+      kdl_linked_drop(linked);
+    }
+  }
+  kdl_linked_free(linked);
+  free(linked);
+  return status;
+}
+
+static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
+                               const kdl_backend_image *image) {
+  bool was_cached = false;
+  kdl_status status = load_linked(lib, module, KDL_LINK_FROM_CACHE, *image, &was_cached);
+  if (status != KDL_OK && status != KDL_NO_MEMORY && was_cached)
+    status = load_linked(lib, module, KDL_LINK_ANEW, *image, &was_cached);
+  return status;
+}
+
+/* An indexed image was not looked at before. */
+static kdl_status kind_of(kdl_library *lib, uint32_t index, kdl_image_kind *out_kind) {
+  const void *data;
+  size_t size;
+  *out_kind = lib->container->images[index].kind;
+  if (*out_kind == KDL_IMAGE_UNKNOWN) {
+    KDL_TRY(kdl_container_bytes(lib->container, index, &data, &size));
+    *out_kind = kdl_image_sniff(data, size);
+  }
+  return KDL_OK;
+}
+
+static kdl_status load(kdl_library *lib, kdl_module *module) {
+  const kdl_image *source = &lib->container->images[module->image];
+  char name[512];
+  kdl_image_name_in_library(lib, module->image, name, sizeof name);
+  if (lib->flags & KDL_OPEN_NO_HOST &&
+      kdl_device_is_process(module->runtime->device, module->runtime->route))
+    return kdl_fail(KDL_UNSUPPORTED, "the library was opened with KDL_OPEN_NO_HOST, and what runs "
+                                     "on this device runs in this process");
+  kdl_backend_image image = {.size = sizeof image, .arch = source->arch.data, .name = name};
+  if (!(module->runtime->table->flags & KDL_BACKEND_READS_NO_PAIRS)) {
+    image.pairs = kdl_image_pairs(source);
+    image.pair_count = source->pair_count;
+  }
+  KDL_TRY(kdl_container_bytes_to_run(lib->container, module->image, &image.data, &image.data_size));
+  image.kind = source->kind;
+  if (image.kind == KDL_IMAGE_UNKNOWN) /* an indexed image was not looked at before */
+    image.kind = kdl_image_sniff(image.data, image.data_size);
+  return image.kind == KDL_IMAGE_BITCODE ? load_bitcode(lib, module, &image)
+                                         : hand_over(lib, module, &image);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The library's modules                                                                        */
+
+static bool is_same_text(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool is_same(const kdl_module *module, const kdl_runtime *runtime, uint32_t image,
+                    const kdl_specialisation *special) {
+  return module->runtime == runtime && module->image == image &&
+         is_same_text(module->special.constants, special->constants) &&
+         is_same_text(module->special.kernel, special->kernel);
+}
+
+/* The module itself lies in the library's arena. */
+static void free_module(kdl_module *module) {
+  free(module->failure.message);
+  free(module->linked);
+}
+
+/* A copy that lives as long as the library; NULL of NULL, and when out of memory. */
+static const char *copy_text(kdl_container *container, const char *text) {
+  size_t size = text ? strlen(text) + 1 : 0;
+  char *copy = text ? kdl_container_alloc(container, size) : NULL;
+  return copy ? memcpy(copy, text, size) : NULL;
+}
+
+static kdl_module *make(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
+                        const kdl_specialisation *special) {
+  kdl_specialisation own = {copy_text(lib->container, special->kernel),
+                            copy_text(lib->container, special->constants)};
+  kdl_module *module = kdl_container_alloc(lib->container, sizeof *module);
+  if (!module || !own.kernel != !special->kernel || !own.constants != !special->constants)
+    return NULL;
+  *module = (kdl_module){.runtime = runtime, .image = image, .special = own};
+  return module;
+}
+
+static kdl_module *find_among(kdl_module *newest, const kdl_runtime *runtime, uint32_t image,
+                              const kdl_specialisation *special) {
+  while (newest && !is_same(newest, runtime, image, special))
+    newest = newest->next;
+  return newest;
+}
+
+/* One that another thread has added meanwhile stays. NULL when out of memory. */
+static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
+                        const kdl_specialisation *special) {
+  kdl_bound *bound = kdl_bound_of(lib);
+  if (!bound)
+    return NULL;
+  kdl_module *newest = atomic_load_explicit(&bound->modules, memory_order_acquire);
+  kdl_module *known = find_among(newest, runtime, image, special);
+  kdl_module *made = known ? NULL : make(lib, runtime, image, special);
+  while (made && !known) {
+    made->next = newest;
+    if (atomic_compare_exchange_weak_explicit(&bound->modules, &newest, made, memory_order_acq_rel,
+                                              memory_order_acquire))
+      return made;
+    known = find_among(newest, runtime, image, special);
+  }
+  return known;
+}
+
+kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
+                           kdl_specialisation special, kdl_module **out_module) {
+  kdl_image_kind kind = KDL_IMAGE_UNKNOWN;
+  if (special.constants) {
+    kdl_status status = kind_of(lib, image, &kind);
+    if (status != KDL_OK)
+      return status;
+  }
+  if (kind != KDL_IMAGE_BITCODE)
+    special = (kdl_specialisation){NULL, NULL};
+  kdl_module *module = find(lib, runtime, image, &special);
+  if (!module)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  while (!atomic_load_explicit(&module->tried, memory_order_acquire)) {
+    if (kdl_work_begin(&module->loading) == KDL_WORK_WAITED)
+      continue;
+    kdl_status status = KDL_OK;
+    bool is_short = false;
+    if (!atomic_load_explicit(&module->tried, memory_order_relaxed)) {
+      status = load(lib, module);
+      is_short = status != KDL_OK && kdl_failed_of_shortage(status);
+      if (status != KDL_OK && !is_short)
+        kdl_remember(status, &module->failure);
+      atomic_store_explicit(&module->tried, !is_short, memory_order_release);
+    }
+    kdl_work_end(&module->loading);
+    if (is_short)
+      return status;
+  }
+  if (module->failure.status != KDL_OK)
+    return kdl_fail_again(&module->failure);
+  *out_module = module;
+  return KDL_OK;
+}
+
+void kdl_modules_unload(kdl_bound *bound, const kdl_library *lib) {
+  kdl_module *next;
+  for (kdl_module *module = atomic_load(&bound->modules); module; module = next) {
+    const kdl_runtime *runtime = module->runtime;
+    next = module->next;
+    if (module->handle && kdl_runtime_usable(runtime) == KDL_OK) {
+      runtime->table->module_unload(runtime->handle, module->handle);
+      if (kdl_debug_on(KDL_DEBUG_LOAD)) {
+        char name[128];
+        kdl_image_name(lib, module->image, name, sizeof name);
+        kdl_debug(KDL_DEBUG_LOAD, "%s: %s: unloaded", lib->container->name, name);
+      }
+    }
+    if (module->handle)
+      kdl_runtime_drop(runtime);
+    free_module(module);
+  }
+}

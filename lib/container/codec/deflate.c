@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/container/codec/deflate.h"
+
+#include "lib/container/codec/codec_abi.h"
+#include "support/base/error.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { zstd_level = 5, zlib_level = 6, lz4_level = 9 };
+
+typedef size_t zstd_bound_fn(size_t size);
+typedef size_t zstd_compress_fn(void *out, size_t capacity, const void *data, size_t size,
+                                int level);
+typedef unsigned zstd_is_error_fn(size_t result);
+typedef unsigned long zlib_bound_fn(unsigned long size);
+typedef int zlib_compress_fn(void *out, unsigned long *out_size, const void *data,
+                             unsigned long size, int level);
+
+typedef int lz4_bound_fn(int size);
+typedef int lz4_compress_fn(const void *data, void *out, int size, int capacity, int level);
+
+/* Fills the function pointer at `slot`. */
+static kdl_status find(void *library, const char *name, void *slot) {
+  void *address = dlsym(library, name);
+  if (!address)
+    return kdl_fail(KDL_UNSUPPORTED, "the codec's library lacks %s, which compressing needs", name);
+  memcpy(slot, &address, sizeof address);
+  return KDL_OK;
+}
+
+/* What was made of `size` bytes; of no size where there was no memory for it. */
+static kdl_status finish(const char *codec, size_t size, void *packed, size_t packed_size,
+                         void **out_packed, size_t *out_size) {
+  if (!packed_size) {
+    free(packed);
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory to compress %zu bytes", codec, size);
+  }
+  *out_packed = packed;
+  *out_size = packed_size;
+  return KDL_OK;
+}
+
+static kdl_status pack_zstd(void *library, const void *data, size_t size, void **out_packed,
+                            size_t *out_size) {
+  zstd_bound_fn *bound;
+  zstd_compress_fn *compress;
+  zstd_is_error_fn *is_error;
+  KDL_TRY(find(library, "ZSTD_compressBound", &bound));
+  KDL_TRY(find(library, "ZSTD_compress", &compress));
+  KDL_TRY(find(library, "ZSTD_isError", &is_error));
+  size_t capacity = bound(size);
+  void *packed = is_error(capacity) ? NULL : malloc(capacity);
+  size_t packed_size = packed ? compress(packed, capacity, data, size, zstd_level) : 0;
+  packed_size = is_error(packed_size) ? 0 : packed_size;
+  return finish("zstd", size, packed, packed_size, out_packed, out_size);
+}
+
+static kdl_status pack_zlib(void *library, const void *data, size_t size, void **out_packed,
+                            size_t *out_size) {
+  zlib_bound_fn *bound;
+  zlib_compress_fn *compress;
+  KDL_TRY(find(library, "compressBound", &bound));
+  KDL_TRY(find(library, "compress2", &compress));
+  unsigned long capacity = bound(size);
+  void *packed = capacity < size ? NULL : malloc(capacity);
+  if (!packed || compress(packed, &capacity, data, size, zlib_level) != 0)
+    capacity = 0;
+  return finish("zlib", size, packed, capacity, out_packed, out_size);
+}
+
+static kdl_status pack_lz4(void *library, const void *data, size_t size, void **out_packed,
+                           size_t *out_size) {
+  lz4_bound_fn *bound;
+  lz4_compress_fn *compress;
+  KDL_TRY(find(library, "LZ4_compressBound", &bound));
+  KDL_TRY(find(library, "LZ4_compress_HC", &compress));
+  if (size > KDL_LZ4_MAX_INPUT_SIZE)
+    return kdl_fail(KDL_UNSUPPORTED, "lz4: found %zu bytes to compress, expected at most %d", size,
+                    KDL_LZ4_MAX_INPUT_SIZE);
+  int capacity = bound((int)size);
+  void *packed = malloc((size_t)capacity);
+  int packed_size = packed ? compress(data, packed, (int)size, capacity, lz4_level) : 0;
+  return finish("lz4", size, packed, packed_size > 0 ? (size_t)packed_size : 0, out_packed,
+                out_size);
+}
+
+typedef kdl_status pack_fn(void *library, const void *data, size_t size, void **out_packed,
+                           size_t *out_size);
+
+static const struct {
+  const char *library;
+  pack_fn *pack;
+} packers[] = {
+    [KDL_CODEC_ZSTD] = {"libzstd.so.1", pack_zstd},
+    [KDL_CODEC_ZLIB] = {"libz.so.1", pack_zlib},
+    [KDL_CODEC_LZ4] = {"liblz4.so.1", pack_lz4},
+};
+
+kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **out_packed,
+                       size_t *out_size) {
+  KDL_TRY(kdl_codec_check(codec));
+  if (codec >= sizeof packers / sizeof *packers || !packers[codec].pack)
+    return kdl_fail(KDL_BAD_CALL, "found codec %s, expected zstd, zlib or lz4",
+                    kdl_codec_name(codec));
+  void *library = dlopen(packers[codec].library, RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return kdl_fail(KDL_UNSUPPORTED, "%s: its library is gone", kdl_codec_name(codec));
+  kdl_status status = packers[codec].pack(library, data, size, out_packed, out_size);
+  dlclose(library);
+  return status;
+}

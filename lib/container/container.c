@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/container/container.h"
+
+#include "lib/container/digest.h"
+#include "lib/image/image.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/base/triple.h"
+#include "support/system/lock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { longest_comment = 64 * 1024 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* Building the list                                                                            */
+
+kdl_status(kdl_container_no_memory)(const kdl_container *container) {
+  return kdl_fail(KDL_NO_MEMORY,
+                  "%s: out of memory, or more than %zu MiB of metadata: found %zu bytes so far",
+                  container->name, container->arena.limit >> 20, container->arena.used);
+}
+
+void kdl_container_adopt(kdl_container *container, kdl_source *source) {
+  source->next = container->sources;
+  container->sources = source;
+}
+
+static uint64_t inflated_limit(uint64_t packed) {
+  return packed < KDL_LIMIT_INFLATED ? KDL_INFLATED_BASE + packed * KDL_INFLATED_RATIO : UINT64_MAX;
+}
+
+/* Checks before anything is inflated that no more comes out than went in allows. */
+static kdl_status admit_inflated(kdl_container *container, const kdl_region *packed,
+                                 uint64_t inflated_size) {
+  uint64_t limit = inflated_limit(packed->size);
+  if (inflated_size > limit)
+    return kdl_malformed(packed, 0, "compressed data",
+                         "found %" PRIu64 " bytes that inflate to %" PRIu64
+                         ", expected at most %" PRIu64,
+                         packed->size, inflated_size, limit);
+  limit = inflated_limit(container->stored);
+  if (inflated_size > limit - container->inflated)
+    return kdl_malformed(packed, 0, "compressed data",
+                         "found %" PRIu64 " bytes inflated, %" PRIu64
+                         " with what lies before, expected at most %" PRIu64 " from the %" PRIu64
+                         " bytes of the file",
+                         inflated_size, container->inflated + inflated_size, limit,
+                         container->stored);
+  container->inflated += inflated_size;
+  return KDL_OK;
+}
+
+kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *packed,
+                                 kdl_codec codec, uint64_t inflated_size, kdl_region *out_region) {
+  const char *name = kdl_arena_format(&container->arena, "%s (inflated from 0x%" PRIx64 ")",
+                                      packed->source->name, packed->base);
+  if (!name)
+    return kdl_container_no_memory(container);
+  kdl_source *stream;
+  KDL_TRY(kdl_codec_check(codec));
+  KDL_TRY(admit_inflated(container, packed, inflated_size));
+  KDL_TRY(kdl_source_open_stream(&container->arena, codec, packed, inflated_size, name, &stream));
+  kdl_container_adopt(container, stream);
+  *out_region = (kdl_region){stream, 0, stream->size};
+  return KDL_OK;
+}
+
+const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key) {
+  kdl_string wanted = kdl_text_of(key);
+  for (size_t i = count; i-- > 0;) {
+    if (kdl_text_equal(pairs[i].key, wanted))
+      return &pairs[i].value;
+  }
+  return NULL;
+}
+
+bool kdl_image_find_kernel(const kdl_image *image, kdl_string kernel, kdl_string *out_value) {
+  const uint8_t *head = atomic_load_explicit(&image->unread, memory_order_acquire);
+  if (head)
+    return kdl_offload_binary_find_kernel(image, head, kernel, out_value);
+  for (size_t i = image->pair_count; i-- > 0;) {
+    kdl_string name;
+    if (!kdl_kernel_name(image->pair_list[i].key, &name) || !kdl_text_equal(name, kernel))
+      continue;
+    *out_value = image->pair_list[i].value;
+    return true;
+  }
+  return false;
+}
+
+bool kdl_container_put_pair(kdl_container *container, kdl_pair *pairs, uint32_t *count,
+                            const char *key, const void *value, size_t length) {
+  if (length == 0)
+    return true;
+  kdl_string copy = kdl_arena_string(&container->arena, value, length);
+  if (!copy.data)
+    return false;
+  pairs[(*count)++] = (kdl_pair){{key, strlen(key)}, copy};
+  return true;
+}
+
+kdl_parse_context kdl_container_begin_module(kdl_container *container,
+                                             const kdl_parse_context *outer, bool is_first) {
+  kdl_parse_context scope = *outer;
+  if (!is_first || scope.module == KDL_MODULE_NONE)
+    scope.module = container->module_count; /* which an image makes one more */
+  return scope;
+}
+
+/* Pairs { triple, arch } in the arena, for formats that imply them; NULL when out of memory. Empty
+ * strings are left out. */
+static const kdl_pair *target_pairs(kdl_container *container, const char *triple, const char *arch,
+                                    uint32_t *out_count) {
+  kdl_pair *pairs = kdl_arena_alloc(&container->arena, 2 * sizeof *pairs);
+  if (!pairs)
+    return NULL;
+  *out_count = 0;
+  bool fits =
+      kdl_container_put_pair(container, pairs, out_count, "triple", triple, strlen(triple)) &&
+      kdl_container_put_pair(container, pairs, out_count, "arch", arch, strlen(arch));
+  return fits ? pairs : NULL;
+}
+
+void kdl_image_read_key(kdl_image *image, kdl_string key, kdl_string value) {
+  kdl_string kernel;
+  if (kdl_text_is(key, "triple"))
+    image->triple = value;
+  else if (kdl_text_is(key, "arch"))
+    image->arch = value;
+  else if (!kdl_text_starts(key, "kdl."))
+    image->says |= KDL_SAYS_RULES;
+  else if (kdl_kernel_name(key, &kernel))
+    image->says |= KDL_SAYS_KERNELS;
+  else if (kdl_text_is(key, "kdl.version") || kdl_text_is(key, "kdl.ptx_isa"))
+    image->says |= KDL_SAYS_VERSION;
+  else if (kdl_text_is(key, KDL_DIGEST_KEY))
+    image->says |= KDL_SAYS_DIGEST;
+  else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "cl"))
+    image->kind = KDL_IMAGE_CL;
+  else if (kdl_text_is(key, "kdl.kind"))
+    image->says |= KDL_SAYS_OTHER_KIND;
+}
+
+void kdl_image_read_keys(kdl_image *image) {
+  for (uint32_t i = 0; i < image->pair_count; ++i)
+    kdl_image_read_key(image, image->pair_list[i].key, image->pair_list[i].value);
+}
+
+enum { known_kinds = 7 };
+
+/* What the header's word and the triple say, for images that are not looked at. */
+static kdl_image_kind declared_kind(const kdl_image *image) {
+  static const kdl_image_kind by_number[known_kinds] = {
+      KDL_IMAGE_UNKNOWN, KDL_IMAGE_OBJECT, KDL_IMAGE_BITCODE, KDL_IMAGE_CUBIN,
+      KDL_IMAGE_FATBIN,  KDL_IMAGE_PTX,    KDL_IMAGE_SPIRV,
+  };
+  kdl_image_kind kind =
+      image->declared_kind < known_kinds ? by_number[image->declared_kind] : KDL_IMAGE_UNKNOWN;
+  if (kind == KDL_IMAGE_OBJECT && kdl_triple_is_amd(image->triple))
+    return KDL_IMAGE_HSACO;
+  if (kind == KDL_IMAGE_OBJECT && kdl_text_starts(image->triple, "nvptx"))
+    return KDL_IMAGE_CUBIN;
+  if (kind == KDL_IMAGE_OBJECT && kdl_text_starts(image->triple, "spir"))
+    return KDL_IMAGE_ZEBIN;
+  if (kind == KDL_IMAGE_UNKNOWN && kdl_text_starts(image->triple, "spirv"))
+    return KDL_IMAGE_SPIRV;
+  return kind;
+}
+
+static bool is_container(kdl_image_kind kind) {
+  return kind == KDL_IMAGE_OFFLOAD || kind == KDL_IMAGE_BUNDLE || kind == KDL_IMAGE_FATBIN;
+}
+
+/* Few images lie in the arena. */
+enum { few_images = 16 };
+
+kdl_status kdl_container_grow(kdl_container *container) {
+  if (container->count == KDL_LIMIT_IMAGES)
+    return kdl_fail(KDL_NO_MEMORY, "%s: found more than %d images, expected at most that many",
+                    container->name, KDL_LIMIT_IMAGES);
+  bool is_first = container->capacity == 0;
+  bool is_moved = container->capacity == few_images;
+  uint32_t capacity = is_first ? few_images : container->capacity * 2;
+  size_t size = capacity * sizeof(kdl_image);
+  kdl_image *images = is_first ? kdl_arena_alloc(&container->arena, size)
+                               : realloc(is_moved ? NULL : container->images, size);
+  if (!images)
+    return kdl_container_no_memory(container);
+  if (is_moved)
+    memcpy(images, container->images, few_images * sizeof *images);
+  container->images = images;
+  container->capacity = capacity;
+  return KDL_OK;
+}
+
+static kdl_status walk_nested(kdl_container *container, const kdl_parse_context *outer,
+                              uint32_t index) {
+  const kdl_image *image = &container->images[index];
+  kdl_parse_context inner = {index, outer->depth + 1,
+                             kdl_arena_format(&container->arena, " in image %" PRIu32, index),
+                             image->module, image->is_link_input};
+  if (!inner.place)
+    return kdl_container_no_memory(container);
+  kdl_region region = {image->source, image->offset, image->size};
+  kdl_status status = kdl_container_walk(container, &inner, &region, KDL_UNKNOWN_IS_IGNORED);
+  if (status != KDL_BAD_FILE)
+    return status;
+  /* What was listed before the damage stays, and the image says what is wrong with it. */
+  container->images[index].problem = kdl_arena_format(&container->arena, "%s", kdl_error_message());
+  return container->images[index].problem ? KDL_OK : kdl_container_no_memory(container);
+}
+
+/* Whether the image's first bytes can be seen without inflating what lies before them. */
+static bool is_near(const kdl_image *image, size_t look) {
+  return image->source->codec == KDL_CODEC_NONE ||
+         image->offset + look <= image->source->ready_size;
+}
+
+/* Looks at the image's first bytes where they have to say what it is. */
+static kdl_status look_at_head(kdl_image *image) {
+  size_t look = image->size < KDL_SNIFF_SIZE ? (size_t)image->size : KDL_SNIFF_SIZE;
+  bool is_plain = image->kind != KDL_IMAGE_UNKNOWN && !is_container(image->kind);
+  if (!look || image->problem || image->codec != KDL_CODEC_NONE ||
+      (is_plain && !is_near(image, look)))
+    return KDL_OK;
+  const uint8_t *head = kdl_source_peek(image->source, image->offset, look);
+  if (!head)
+    return kdl_error_status();
+  kdl_image_kind seen = kdl_image_sniff(head, look);
+  if (seen != KDL_IMAGE_UNKNOWN)
+    image->kind = seen;
+  else if (is_container(image->kind))
+    image->kind = KDL_IMAGE_UNKNOWN;
+  return KDL_OK;
+}
+
+/* AMD's triple may name the processor, and then an arch may be missing. */
+static __attribute__((noinline)) bool take_processor(kdl_container *container, kdl_image *image) {
+  char processor[KDL_TRIPLE_PROCESSOR];
+  kdl_triple_processor(image->triple, processor);
+  image->arch = kdl_arena_string(&container->arena, processor, strlen(processor));
+  return image->arch.data;
+}
+
+/* An object that was packed without its arch may name it. */
+static kdl_status read_arch(kdl_container *container, kdl_image *image) {
+  const void *data;
+  kdl_image_target target;
+  if (image->kind != KDL_IMAGE_OBJECT || image->arch.length || !image->size || image->problem ||
+      image->codec != KDL_CODEC_NONE || image->source->codec != KDL_CODEC_NONE)
+    return KDL_OK;
+  kdl_status status = kdl_source_view(image->source, image->offset, image->size, &data);
+  if (status != KDL_OK ||
+      kdl_image_read_target(image->kind, data, (size_t)image->size, &target) != KDL_OK)
+    return status;
+  image->arch = kdl_arena_string(&container->arena, target.arch, strlen(target.arch));
+  return image->arch.data ? KDL_OK : kdl_container_no_memory(container);
+}
+
+/* A number that LLVM has come to know since, where the bytes do not say what it is. */
+static void mark_other_kind(kdl_image *image) {
+  if (image->kind == KDL_IMAGE_UNKNOWN && image->declared_kind >= known_kinds)
+    image->says |= KDL_SAYS_OTHER_KIND;
+}
+
+/* The rest of adding an image that has no index: what it is by its own bytes, and what lies in it.
+ */
+static __attribute__((noinline)) kdl_status look_into(kdl_container *container,
+                                                      const kdl_parse_context *scope) {
+  kdl_image *image = &container->images[container->count];
+  bool is_said = image->kind == KDL_IMAGE_CL || image->says & KDL_SAYS_OTHER_KIND;
+  KDL_TRY(is_said ? KDL_OK : look_at_head(image));
+  KDL_TRY(read_arch(container, image));
+  mark_other_kind(image);
+  ++container->count;
+  if (!image->problem && image->codec == KDL_CODEC_NONE && is_container(image->kind))
+    KDL_TRY(walk_nested(container, scope, container->count - 1));
+  return KDL_OK;
+}
+
+kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_context *scope) {
+  kdl_image *image = &container->images[container->count];
+  image->parent = scope->parent;
+  image->module = scope->module == KDL_MODULE_NONE ? container->module_count : scope->module;
+  image->is_link_input = scope->is_link_input;
+  if (image->module == container->module_count)
+    ++container->module_count;
+  if (image->says & KDL_SAYS_OTHER_KIND)
+    image->kind = KDL_IMAGE_UNKNOWN;
+  else if (image->kind == KDL_IMAGE_UNKNOWN)
+    image->kind = declared_kind(image);
+  if (!image->arch.length && kdl_text_starts(image->triple, "amdgpu") &&
+      !take_processor(container, image))
+    return kdl_container_no_memory(container);
+  if (!(image->says & KDL_SAYS_KERNELS))
+    return look_into(container, scope);
+  mark_other_kind(image);
+  ++container->count;
+  return KDL_OK;
+}
+
+kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *scope,
+                             const kdl_image *proto) {
+  kdl_image *image;
+  if (proto->codec != KDL_CODEC_NONE && proto->codec != KDL_CODEC_VENDOR) {
+    kdl_region packed = {proto->source, proto->offset, proto->stored_size};
+    KDL_TRY(admit_inflated(container, &packed, proto->size + proto->trailer));
+  }
+  KDL_TRY(kdl_container_begin_image(container, &image));
+  *image = *proto;
+  image->triple = image->arch = (kdl_string){"", 0};
+  kdl_image_read_keys(image);
+  return kdl_container_end_image(container, scope);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Finding out what a region is                                                                 */
+
+static kdl_status add_bare_image(kdl_container *container, const kdl_parse_context *scope,
+                                 const kdl_region *region, kdl_image_kind kind) {
+  const void *data;
+  KDL_TRY(kdl_source_view(region->source, region->base, region->size, &data));
+  kdl_image_target target;
+  kdl_status status = kdl_image_read_target(kind, data, (size_t)region->size, &target);
+  if (status != KDL_OK) {
+    kdl_error_prefix("%s", region->source->name);
+    return status;
+  }
+  kdl_image image = kdl_image_in(region);
+  image.kind = kind;
+  image.declared_kind = kdl_llvm_image_kind(kind);
+  image.offload_kind = target.offload_kind;
+  image.label = kdl_arena_format(&container->arena, "bare image%s", scope->place);
+  image.pair_list = target_pairs(container, target.triple, target.arch, &image.pair_count);
+  if (!image.label || !image.pair_list)
+    return kdl_container_no_memory(container);
+  kdl_parse_context module = kdl_container_begin_module(container, scope, true);
+  return kdl_container_add(container, &module, &image);
+}
+
+const uint8_t *kdl_region_header(const kdl_region *region, uint64_t offset, const char *field,
+                                 size_t size) {
+  uint64_t left = region->size - offset;
+  if (left >= size)
+    return kdl_region_peek(region, offset, size);
+  (void)kdl_malformed(region, offset, field, "found %" PRIu64 " bytes, expected at least %zu", left,
+                      size);
+  return NULL;
+}
+
+kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context *scope,
+                              const kdl_region *region, kdl_unknown what_if_unknown) {
+  if (scope->depth >= KDL_LIMIT_DEPTH)
+    return kdl_malformed(region, 0, "nesting",
+                         "found containers more than %d deep, expected at most that",
+                         KDL_LIMIT_DEPTH);
+  size_t look = region->size < KDL_SNIFF_SIZE ? (size_t)region->size : KDL_SNIFF_SIZE;
+  const uint8_t *head = kdl_region_peek(region, 0, look);
+  if (!head)
+    return kdl_error_status();
+  kdl_image_kind kind;
+  kdl_file_kind file = kdl_file_sniff(head, look, &kind);
+  if (file == KDL_FILE_ARCHIVE || file == KDL_FILE_THIN_ARCHIVE)
+    return kdl_parse_archive(container, scope, region);
+  if (kind == KDL_IMAGE_UNKNOWN && what_if_unknown == KDL_UNKNOWN_IS_ERROR) {
+    /* Before a user's file is refused, a longer look: PTX may begin with a licence. */
+    look = region->size < longest_comment ? (size_t)region->size : (size_t)longest_comment;
+    head = kdl_region_peek(region, 0, look);
+    if (!head)
+      return kdl_error_status();
+    kind = kdl_image_sniff(head, look);
+  }
+  bool found = false;
+  kdl_status status = KDL_OK;
+  const char *known = look ? "unknown first bytes" : "an empty file";
+  if (look >= 4 && memcmp(head, "HIPK", 4) == 0)
+    known = "unknown first bytes (a marker of rocm-kpack: the code is in a .kpack file beside)";
+  if (file == KDL_FILE_ZIP)
+    known = "a zip archive (kdl check and kdl thin read its members, others take them unpacked)";
+  const bool is_coff = kind == KDL_IMAGE_UNKNOWN && kdl_coff_begins(head, look);
+  if (is_coff) {
+    status = kdl_parse_coff(container, scope, region, what_if_unknown, &found);
+    if (status != KDL_OK || found)
+      return status;
+    known = "a COFF file without device code";
+  }
+  switch (kind) {
+  case KDL_IMAGE_OFFLOAD:
+    return kdl_parse_offload_binary(container, scope, region);
+  case KDL_IMAGE_BUNDLE:
+    return kdl_parse_clang_bundle(container, scope, region);
+  case KDL_IMAGE_FATBIN:
+    return kdl_parse_cuda_fatbin(container, scope, region);
+  case KDL_IMAGE_OBJECT:
+    status = kdl_parse_elf(container, scope, region, &found);
+    break;
+  case KDL_IMAGE_BITCODE:
+    status = kdl_parse_bitcode(container, scope, region, &found);
+    break;
+  case KDL_IMAGE_UNKNOWN:
+    if (what_if_unknown == KDL_UNKNOWN_IS_IGNORED)
+      return KDL_OK;
+    status = kdl_malformed(region, 0, "format",
+                           "found %s, expected an OffloadBinary, a Clang offload bundle, a CUDA "
+                           "fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V",
+                           known);
+    if (is_coff)
+      kdl_error_set_code(ENODATA);
+    return status;
+  default:
+    break;
+  }
+  if (status != KDL_OK || found)
+    return status;
+  return add_bare_image(container, scope, region, kind);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening and closing                                                                          */
+
+/* The container, and what most of them take, lies in one piece of memory. */
+enum { first_piece = 16 * 1024 };
+_Static_assert(sizeof(kdl_container) < first_piece / 2, "the arena has room");
+
+/* The piece of the container that was closed last is the next one's: its lines are still in the
+ * cache, and malloc has no small piece of that size at hand. Where addresses are watched, each has
+ * its own, so that use after closing is seen. */
+#if defined(__SANITIZE_ADDRESS__)
+#define KDL_PIECES_ARE_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define KDL_PIECES_ARE_WATCHED 1
+#endif
+#endif
+static _Atomic(void *) last_piece;
+
+static void *take_piece(void) {
+  void *piece = NULL;
+  if (atomic_load_explicit(&last_piece, memory_order_relaxed))
+    piece = atomic_exchange_explicit(&last_piece, NULL, memory_order_acquire);
+  return piece ? piece : malloc(first_piece);
+}
+
+static void return_piece(void *piece) {
+#ifndef KDL_PIECES_ARE_WATCHED
+  piece = atomic_exchange_explicit(&last_piece, piece, memory_order_acq_rel);
+#endif
+  free(piece);
+}
+
+static kdl_status new_container(const char *name, kdl_container **out_container) {
+  kdl_container *container = take_piece();
+  if (!container)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  *container = (kdl_container){.name = name, .lock = PTHREAD_MUTEX_INITIALIZER};
+  kdl_arena_begin(&container->arena, container + 1, first_piece - sizeof *container);
+  *out_container = container;
+  return KDL_OK;
+}
+
+/* The region is of a source that no container has yet. */
+static kdl_status walk_part(kdl_container *container, const kdl_region *part) {
+  kdl_container_adopt(container, part->source);
+  container->stored += part->size;
+  container->arena.limit = KDL_LIMIT_METADATA;
+  if (container->stored < (KDL_LIMIT_METADATA - KDL_METADATA_BASE) / KDL_METADATA_RATIO)
+    container->arena.limit = KDL_METADATA_BASE + container->stored * KDL_METADATA_RATIO;
+  kdl_parse_context top = {KDL_PARENT_NONE, 0, "", KDL_MODULE_NONE, false};
+  return kdl_container_walk(container, &top, part, KDL_UNKNOWN_IS_ERROR);
+}
+
+static kdl_status walk_source(kdl_container *container, kdl_source *source) {
+  return walk_part(container, &(kdl_region){source, 0, source->size});
+}
+
+/* Hands over a container that was opened well; closes another. The limit was for what files say:
+ * from now on the arena is the library's. */
+static kdl_status finish(kdl_container *container, kdl_status status,
+                         kdl_container **out_container) {
+  container->arena.limit = 0;
+  if (status == KDL_OK)
+    *out_container = container;
+  else
+    kdl_container_close(container);
+  return status;
+}
+
+kdl_status kdl_container_open_files(const char *const *paths, size_t count, const char *name,
+                                    kdl_container **out_container) {
+  kdl_container *container;
+  kdl_status status = new_container(name, &container);
+  if (status != KDL_OK)
+    return status;
+  container->name = kdl_arena_string(&container->arena, name, strlen(name)).data;
+  if (!container->name)
+    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+    kdl_source *source;
+    status = kdl_source_open_file(&container->arena, paths[i], paths[i], &source);
+    if (status == KDL_OK)
+      status = walk_source(container, source);
+  }
+  return finish(container, status, out_container);
+}
+
+static kdl_status open_only(kdl_container *container, kdl_source *source) {
+  container->name = source->name;
+  return walk_source(container, source);
+}
+
+static kdl_status open_file(const char *path, const char *name, bool is_own,
+                            kdl_container **out_container) {
+  kdl_container *container;
+  kdl_source *source;
+  KDL_TRY(new_container(name ? name : path, &container));
+  container->is_own = is_own;
+  kdl_status status = kdl_source_open_file(&container->arena, path, name ? name : path, &source);
+  if (status == KDL_OK)
+    status = open_only(container, source);
+  return finish(container, status, out_container);
+}
+
+kdl_status kdl_container_open_file(const char *path, const char *name,
+                                   kdl_container **out_container) {
+  return open_file(path, name, false, out_container);
+}
+
+kdl_status kdl_container_open_own(const char *path, const char *name,
+                                  kdl_container **out_container) {
+  return open_file(path, name, true, out_container);
+}
+
+kdl_status kdl_container_open_part(const char *path, const char *name, uint64_t offset,
+                                   uint64_t size, kdl_container **out_container) {
+  kdl_container *container;
+  kdl_source *source;
+  KDL_TRY(new_container(name, &container));
+  kdl_status status = kdl_source_open_file(&container->arena, path, name, &source);
+  if (status == KDL_OK && !kdl_in_range(offset, size, source->size)) {
+    status =
+        kdl_fail(KDL_BAD_FILE,
+                 "%s: found a file of %" PRIu64 " bytes, expected %" PRIu64 " at offset 0x%" PRIx64,
+                 name, source->size, size, offset);
+    kdl_source_close(source);
+  } else if (status == KDL_OK) {
+    container->name = source->name;
+    status = walk_part(container, &(kdl_region){source, offset, size});
+  }
+  return finish(container, status, out_container);
+}
+
+kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
+                                     kdl_container **out_container) {
+  kdl_container *container;
+  kdl_source *source;
+  const char *shown = name ? name : "<memory>";
+  KDL_TRY(new_container(shown, &container));
+  kdl_status status = kdl_source_open_memory(&container->arena, data, size, shown, &source);
+  if (status == KDL_OK)
+    status = open_only(container, source);
+  return finish(container, status, out_container);
+}
+
+void kdl_container_share(kdl_container *container) {
+  kdl_arena *arena = &container->arena;
+  container->spare = arena->next;
+  container->spare_size = arena->left;
+  arena->left = 0;
+}
+
+void *kdl_container_alloc_more(kdl_container *container, size_t size) {
+  kdl_lock(&container->lock);
+  void *memory = kdl_arena_alloc(&container->arena, size);
+  kdl_unlock(&container->lock);
+  return memory;
+}
+
+void kdl_container_close(kdl_container *container) {
+  if (!container)
+    return;
+  if (container->insides)
+    kdl_container_forget_insides(container);
+  if (container->has_loans)
+    kdl_container_forget(container);
+  while (container->sources) {
+    kdl_source *source = container->sources;
+    container->sources = source->next;
+    kdl_source_close(source);
+  }
+  pthread_mutex_destroy(&container->lock);
+  if (container->capacity > few_images) /* else in the arena */
+    free(container->images);
+  kdl_arena_free(&container->arena);
+  return_piece(container);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * NVIDIA's fatbin, as `.nv_fatbin` and `__nv_relfatbin` sections and .fatbin files hold it
+ * (docs/formats.md has the layout). NVIDIA publishes no description of it: what is written here was
+ * learnt from files made by nvcc and nvFatbin in every mode, from NVIDIA's own libraries, and from
+ * what cuobjdump makes of altered files.
+ */
+#include "lib/container/container.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+#include "support/base/magic.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  known_version = 1,
+  header_size = 16,
+  entry_size = 64, /* without the name and the options, which its headerSize field counts in */
+  most_pairs = 6,
+};
+
+enum {
+  flag_lz4 = 1 << 13,
+  flag_zstd = 1 << 15,
+  flags_packed = 0xf << 12, /* cuobjdump wants sizes with each of the four; two are unknown to us */
+  flag_scrambled = 1 << 16, /* link-time IR that even cuobjdump has no key for */
+  flag_arch_specific = 1 << 20,
+  flag_family_specific = 1 << 21,
+  flag_attributes = 1 << 24, /* the options are a binary table of the cubin's attributes */
+};
+
+static const struct {
+  uint16_t number;
+  kdl_image_kind kind;
+  uint16_t llvm_kind;
+} kinds[] = {
+    {1, KDL_IMAGE_PTX, 5},
+    {2, KDL_IMAGE_CUBIN, 3},
+    {8, KDL_IMAGE_LTOIR, 0},
+    {16, KDL_IMAGE_CUBIN, 3}, /* cuobjdump lists it among the ELF files */
+};
+
+typedef struct {
+  uint64_t at; /* in the region */
+  uint16_t kind;
+  uint32_t header_size;
+  uint64_t payload_size; /* padded to 8 */
+  uint32_t packed_size;
+  uint32_t options_offset;
+  uint16_t minor;
+  uint16_t major;
+  uint32_t arch;
+  uint32_t name_offset;
+  uint32_t name_length;
+  uint64_t flags;
+  uint64_t inflated_size;
+} fatbin_entry;
+
+/* What every step of the walk needs. */
+typedef struct {
+  kdl_container *container;
+  kdl_parse_context scope; /* of the fatbin at hand, which is one module */
+  const kdl_region *region;
+  const char *label;
+} reader;
+
+static fatbin_entry load_entry(const uint8_t *raw, uint64_t at) {
+  return (fatbin_entry){
+      .at = at,
+      .kind = kdl_load_u16(raw),
+      .header_size = kdl_load_u32(raw + 4),
+      .payload_size = kdl_load_u64(raw + 8),
+      .packed_size = kdl_load_u32(raw + 16),
+      .options_offset = kdl_load_u32(raw + 20),
+      .minor = kdl_load_u16(raw + 24),
+      .major = kdl_load_u16(raw + 26),
+      .arch = kdl_load_u32(raw + 28),
+      .name_offset = kdl_load_u32(raw + 32),
+      .name_length = kdl_load_u32(raw + 36),
+      .flags = kdl_load_u64(raw + 40),
+      .inflated_size = kdl_load_u64(raw + 56),
+  };
+}
+
+static bool is_packed(const fatbin_entry *entry) {
+  return (entry->flags & flags_packed) != 0;
+}
+
+static kdl_codec codec_of(const fatbin_entry *entry) {
+  if (entry->flags & flag_scrambled)
+    return KDL_CODEC_VENDOR;
+  switch (entry->flags & flags_packed) {
+  case 0:
+    return KDL_CODEC_NONE;
+  case flag_lz4:
+    return KDL_CODEC_LZ4;
+  case flag_zstd:
+    return KDL_CODEC_ZSTD;
+  default:
+    return KDL_CODEC_VENDOR;
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Checks                                                                                       */
+
+static kdl_status check_entry(const kdl_region *region, const fatbin_entry *entry, uint64_t room) {
+  if (entry->header_size < entry_size || entry->header_size > room)
+    return kdl_malformed(region, entry->at + 4, "entry headerSize",
+                         "found %" PRIu32 ", expected from %d to the %" PRIu64
+                         " bytes left in the fatbin",
+                         entry->header_size, entry_size, room);
+  if (entry->payload_size > room - entry->header_size)
+    return kdl_malformed(region, entry->at + 8, "entry payloadSize",
+                         "found %" PRIu64 ", expected at most the %" PRIu64
+                         " bytes left in the fatbin",
+                         entry->payload_size, room - entry->header_size);
+  if (!is_packed(entry))
+    return KDL_OK;
+  if (entry->packed_size == 0 || entry->packed_size > entry->payload_size)
+    return kdl_malformed(region, entry->at + 16, "entry compressedSize",
+                         "found %" PRIu32 ", expected from 1 to payloadSize %" PRIu64,
+                         entry->packed_size, entry->payload_size);
+  if (entry->inflated_size == 0 || entry->inflated_size > KDL_LIMIT_INFLATED)
+    return kdl_malformed(region, entry->at + 56, "entry uncompressedSize",
+                         "found %" PRIu64 ", expected from 1 to %" PRIu64, entry->inflated_size,
+                         KDL_LIMIT_INFLATED);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Metadata                                                                                     */
+
+typedef struct {
+  kdl_pair *items;
+  uint32_t count;
+} pair_list;
+
+static kdl_status put(const reader *walk, pair_list *pairs, const char *key, const void *value,
+                      size_t length) {
+  return kdl_container_put_pair(walk->container, pairs->items, &pairs->count, key, value, length)
+             ? KDL_OK
+             : kdl_container_no_memory(walk->container);
+}
+
+/* A string in the entry's header; its offset counts from the entry's first byte. `field` and `name`
+ * are where that offset stands and what it is called. */
+static kdl_status put_string(const reader *walk, const fatbin_entry *entry, pair_list *pairs,
+                             const char *key, uint64_t field, const char *name, uint32_t offset,
+                             uint32_t length) {
+  if (!kdl_in_range(offset, length, entry->header_size))
+    return kdl_malformed(walk->region, field, name,
+                         "found %" PRIu32 " bytes at 0x%" PRIx32
+                         ", expected them within headerSize 0x%" PRIx32,
+                         length, offset, entry->header_size);
+  if (length > KDL_LIMIT_VALUE)
+    return kdl_malformed(walk->region, field, name, "found %" PRIu32 " bytes, expected at most %d",
+                         length, KDL_LIMIT_VALUE);
+  const uint8_t *text = kdl_region_peek(walk->region, entry->at + offset, length);
+  return text ? put(walk, pairs, key, text, length) : kdl_error_status();
+}
+
+/* What ptxas or the link-time compiler is to be called with. */
+static kdl_status put_options(const reader *walk, const fatbin_entry *entry, pair_list *pairs) {
+  uint64_t at = entry->at + entry->options_offset;
+  if (!kdl_in_range(entry->options_offset, 8, entry->header_size))
+    return kdl_malformed(walk->region, entry->at + 20, "entry options",
+                         "found 0x%" PRIx32 ", expected 8 bytes there within headerSize 0x%" PRIx32,
+                         entry->options_offset, entry->header_size);
+  const uint8_t *raw = kdl_region_peek(walk->region, at, 8);
+  if (!raw)
+    return kdl_error_status();
+  uint32_t offset = kdl_load_u32(raw);
+  uint32_t length = kdl_load_u32(raw + 4);
+  return put_string(walk, entry, pairs, "kdl.options", at, "entry options string", offset, length);
+}
+
+static bool is_known_kind(uint16_t number) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+    if (kinds[i].number == number)
+      return true;
+  }
+  return false;
+}
+
+static kdl_status read_pairs(const reader *walk, const fatbin_entry *entry, kdl_image *image) {
+  static const char triple[] = "nvptx64-nvidia-cuda";
+  pair_list pairs = {.items =
+                         kdl_arena_alloc(&walk->container->arena, most_pairs * sizeof(kdl_pair))};
+  if (!pairs.items)
+    return kdl_container_no_memory(walk->container);
+  pairs.items[pairs.count++] = (kdl_pair){{"triple", 6}, {triple, sizeof triple - 1}};
+  char text[32];
+  const char *suffix = entry->flags & flag_arch_specific     ? "a"
+                       : entry->flags & flag_family_specific ? "f"
+                                                             : "";
+  int length = snprintf(text, sizeof text, "sm_%" PRIu32 "%s", entry->arch, suffix);
+  kdl_status status = put(walk, &pairs, "arch", text, (size_t)length);
+  if (status == KDL_OK && !is_known_kind(entry->kind)) {
+    length = snprintf(text, sizeof text, "0x%x", entry->kind);
+    status = put(walk, &pairs, "kdl.kind", text, (size_t)length);
+  }
+  if (status == KDL_OK && image->kind == KDL_IMAGE_PTX) {
+    length = snprintf(text, sizeof text, "%u.%u", entry->major, entry->minor);
+    status = put(walk, &pairs, "kdl.ptx_isa", text, (size_t)length);
+  }
+  if (status == KDL_OK && entry->name_offset)
+    status = put_string(walk, entry, &pairs, "kdl.source_name", entry->at + 32, "entry name",
+                        entry->name_offset, entry->name_length);
+  if (status == KDL_OK && entry->options_offset && !(entry->flags & flag_attributes))
+    status = put_options(walk, entry, &pairs);
+  image->pair_list = pairs.items;
+  image->pair_count = pairs.count;
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Entries                                                                                      */
+
+/* PTX is stored as a C string, NUL included and then padded to 8. The text alone is the image, as
+ * cuobjdump extracts it. (A stored cubin needs no such care: ELF files of NVIDIA's tools are
+ * multiples of 8 long, and zeros after another's do no harm.) */
+static kdl_status trim_ptx(const kdl_region *region, uint64_t payload, kdl_image *image) {
+  size_t look = image->size < 8 ? (size_t)image->size : 8;
+  const uint8_t *end = kdl_region_peek(region, payload + image->size - look, look);
+  if (!end)
+    return kdl_error_status();
+  while (look && end[look - 1] == 0) {
+    --look;
+    --image->size;
+  }
+  image->stored_size = image->size;
+  return KDL_OK;
+}
+
+static kdl_status locate(const kdl_region *region, const fatbin_entry *entry, kdl_image *image) {
+  uint64_t payload = entry->at + entry->header_size;
+  image->source = region->source;
+  image->offset = region->base + payload;
+  image->codec = codec_of(entry);
+  if (is_packed(entry)) {
+    image->stored_size = entry->packed_size;
+    image->size = entry->inflated_size;
+    if (image->kind == KDL_IMAGE_PTX) { /* the size counts the C string's NUL */
+      image->trailer = 1;
+      image->size -= 1;
+    }
+    return KDL_OK;
+  }
+  image->size = image->stored_size = entry->payload_size;
+  return image->kind == KDL_IMAGE_PTX ? trim_ptx(region, payload, image) : KDL_OK;
+}
+
+static kdl_status read_entry(const reader *walk, const fatbin_entry *entry) {
+  kdl_image image = {
+      .offload_kind = KDL_OFFLOAD_CUDA,
+      .header_offset = walk->region->base + entry->at,
+      .label = walk->label,
+  };
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+    if (kinds[i].number == entry->kind) {
+      image.kind = kinds[i].kind;
+      image.declared_kind = kinds[i].llvm_kind;
+    }
+  }
+  kdl_status status = locate(walk->region, entry, &image);
+  if (status == KDL_OK)
+    status = read_pairs(walk, entry, &image);
+  return status == KDL_OK ? kdl_container_add(walk->container, &walk->scope, &image) : status;
+}
+
+static kdl_status read_entries(const reader *walk, uint64_t at, uint64_t end) {
+  while (at < end) {
+    if (end - at < entry_size)
+      return kdl_malformed(walk->region, at, "entry",
+                           "found %" PRIu64 " bytes left in the fatbin, expected at least %d",
+                           end - at, entry_size);
+    const uint8_t *raw = kdl_region_peek(walk->region, at, entry_size);
+    if (!raw)
+      return kdl_error_status();
+    fatbin_entry entry = load_entry(raw, at);
+    kdl_status status = check_entry(walk->region, &entry, end - at);
+    if (status == KDL_OK)
+      status = read_entry(walk, &entry);
+    if (status != KDL_OK)
+      return status;
+    at += entry.header_size + entry.payload_size;
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Fatbins                                                                                      */
+
+/* Checks the header at `at`; its entries lie from *out_first to *out_end. */
+static kdl_status read_header(const kdl_region *region, uint64_t at, uint64_t *out_first,
+                              uint64_t *out_end) {
+  uint64_t room = region->size - at;
+  const uint8_t *raw = kdl_region_header(region, at, "header", header_size);
+  if (!raw)
+    return kdl_error_status();
+  uint32_t found_magic = kdl_load_u32(raw);
+  uint32_t version = kdl_load_u16(raw + 4);
+  uint32_t size = kdl_load_u16(raw + 6);
+  uint64_t body = kdl_load_u64(raw + 8);
+  if (found_magic != KDL_MAGIC_FATBIN)
+    return kdl_malformed(region, at, "magic", "found 0x%08" PRIx32 ", expected 0x%08" PRIx32,
+                         found_magic, KDL_MAGIC_FATBIN);
+  if (version != known_version)
+    return kdl_malformed(region, at + 4, "version", "found %" PRIu32 ", expected %d", version,
+                         known_version);
+  if (size < header_size || size > room)
+    return kdl_malformed(region, at + 6, "headerSize",
+                         "found %" PRIu32 ", expected from %d to the %" PRIu64
+                         " bytes that are there",
+                         size, header_size, room);
+  if (body > room - size)
+    return kdl_malformed(region, at + 8, "fatSize",
+                         "found %" PRIu64 ", expected at most %" PRIu64
+                         ", the bytes after the header",
+                         body, room - size);
+  *out_first = at + size;
+  *out_end = at + size + body;
+  return KDL_OK;
+}
+
+/* What every entry that a compiler made has. */
+static bool is_plausible(const fatbin_entry *entry, uint64_t room) {
+  enum { largest_header = 1 << 20, largest_arch = 999 };
+  bool is_kind = entry->kind && !(entry->kind & (entry->kind - 1)); /* one bit, known or not */
+  return is_kind && entry->header_size >= entry_size && entry->header_size <= largest_header &&
+         entry->header_size <= room && entry->payload_size <= room - entry->header_size &&
+         entry->arch && entry->arch <= largest_arch &&
+         (!is_packed(entry) || (entry->packed_size && entry->packed_size <= entry->payload_size &&
+                                entry->inflated_size));
+}
+
+kdl_status kdl_cuda_fatbin_measure(const kdl_region *region, uint64_t *budget, uint64_t *out_size) {
+  *out_size = 0;
+  if (region->size < header_size + entry_size)
+    return KDL_OK;
+  const uint8_t *raw = kdl_region_peek(region, 0, header_size);
+  if (!raw)
+    return kdl_error_status();
+  uint64_t body = kdl_load_u64(raw + 8);
+  if (kdl_load_u32(raw) != KDL_MAGIC_FATBIN || kdl_load_u16(raw + 4) != known_version ||
+      kdl_load_u16(raw + 6) != header_size || body < entry_size ||
+      body > region->size - header_size)
+    return KDL_OK;
+  uint64_t end = header_size + body;
+  for (uint64_t at = header_size; at != end;) {
+    if (end - at < entry_size || *budget == 0)
+      return KDL_OK;
+    --*budget;
+    raw = kdl_region_peek(region, at, entry_size);
+    if (!raw)
+      return kdl_error_status();
+    fatbin_entry entry = load_entry(raw, at);
+    if (!is_plausible(&entry, end - at))
+      return KDL_OK;
+    at += entry.header_size + entry.payload_size;
+  }
+  *out_size = end;
+  return KDL_OK;
+}
+
+kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_parse_context *scope,
+                                 const kdl_region *region) {
+  reader walk = {container, *scope, region,
+                 kdl_arena_format(&container->arena, "cuda-fatbin%s", scope->place)};
+  if (!walk.label)
+    return kdl_container_no_memory(container);
+  uint64_t at = 0;
+  while (at < region->size) {
+    uint64_t first;
+    uint64_t end;
+    kdl_status status = read_header(region, at, &first, &end);
+    walk.scope = kdl_container_begin_module(container, scope, at == 0);
+    if (status == KDL_OK)
+      status = read_entries(&walk, first, end);
+    if (status == KDL_OK)
+      status = kdl_region_skip_zeros(region, end, &at);
+    if (status != KDL_OK)
+      return status;
+  }
+  return KDL_OK;
+}
+
+kdl_status kdl_parse_cuda_relfatbin(kdl_container *container, const kdl_parse_context *scope,
+                                    const kdl_region *region) {
+  kdl_parse_context inner = *scope;
+  inner.is_link_input = true;
+  return kdl_parse_cuda_fatbin(container, &inner, region);
+}

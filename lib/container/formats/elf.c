@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The offload sections of a host ELF file: LLVM's by their section type, whatever their name, as
+ * LLVM itself goes by the type alone; NVIDIA's and AMD's by name, since theirs are PROGBITS; and
+ * those of clang-offload-bundler, whose names go on with what the bytes are for. What a SYCL
+ * program's table describes comes before them, what a search of the other sections finds after.
+ */
+#include "lib/container/formats/elf_sections.h"
+#include "lib/container/formats/scan.h"
+#include "lib/container/formats/sycl.h"
+#include "support/base/array.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+#include "support/base/magic.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef kdl_status parse_fn(kdl_container *, const kdl_parse_context *, const kdl_region *);
+
+static const struct {
+  const char *name;
+  parse_fn *parse;
+} sections_by_name[] = {
+    {".nv_fatbin", kdl_parse_cuda_fatbin},
+    {"__nv_relfatbin", kdl_parse_cuda_relfatbin},
+    {".hip_fatbin", kdl_parse_clang_bundle},
+    {".kdl.offloading", kdl_parse_offload_binary},
+};
+
+typedef struct {
+  kdl_elf_section section;
+  parse_fn *parse;
+  const char *name;     /* NULL: not ours by type or name */
+  kdl_string bundle_id; /* in place of a parser; the rest of the name */
+  bool is_quiet;        /* known to hold none: not searched */
+} candidate;
+
+/* First those that are ours by type or name, then those that may hold device code all the same. */
+typedef struct {
+  candidate *items;
+  size_t count;
+  size_t known;
+  size_t capacity;
+} candidate_list;
+
+/* The linker's and the compiler's tables: never anything else. */
+static const char *const quiet_names[] = {".eh_frame", ".eh_frame_hdr", ".gcc_except_table",
+                                          ".got",      ".got.plt",      ".interp"};
+
+/* Compares in place; a name that runs out of the table is no name of ours. */
+static kdl_status name_is(const kdl_section_table *elf, const kdl_elf_section *header,
+                          const char *name, bool *out_same) {
+  size_t length = strlen(name) + 1;
+  *out_same = false;
+  if (!kdl_in_range(header->name, length, elf->names.size))
+    return KDL_OK;
+  const uint8_t *text = kdl_region_peek(elf->file, elf->names.offset + header->name, length);
+  if (!text)
+    return kdl_error_status();
+  *out_same = memcmp(text, name, length) == 0;
+  return KDL_OK;
+}
+
+static kdl_status identify_bundled(kdl_container *container, const kdl_section_table *elf,
+                                   candidate *item) {
+  static const char magic[] = KDL_MAGIC_BUNDLE;
+  enum { magic_size = sizeof magic - 1 };
+  if (!kdl_in_range(item->section.name, magic_size, elf->names.size))
+    return KDL_OK;
+  const uint8_t *text =
+      kdl_region_peek(elf->file, elf->names.offset + item->section.name, magic_size);
+  if (!text)
+    return kdl_error_status();
+  if (memcmp(text, magic, magic_size) != 0)
+    return KDL_OK;
+  kdl_string name;
+  kdl_status status = kdl_sections_name(container, elf, &item->section, &name);
+  if (status != KDL_OK || name.length <= magic_size)
+    return status;
+  item->name = name.data;
+  item->bundle_id = (kdl_string){name.data + magic_size, name.length - magic_size};
+  return KDL_OK;
+}
+
+static kdl_status identify(kdl_container *container, const kdl_section_table *elf,
+                           candidate *item) {
+  if (item->section.type == KDL_SHT_LLVM_OFFLOADING) {
+    item->parse = kdl_parse_offload_binary;
+    item->name = ".llvm.offloading";
+    return KDL_OK;
+  }
+  if (item->section.flags & SHF_EXCLUDE)
+    return identify_bundled(container, elf, item);
+  for (size_t i = 0; i < sizeof sections_by_name / sizeof *sections_by_name; ++i) {
+    bool same;
+    kdl_status status = name_is(elf, &item->section, sections_by_name[i].name, &same);
+    if (status != KDL_OK)
+      return status;
+    if (same) {
+      item->parse = sections_by_name[i].parse;
+      item->name = sections_by_name[i].name;
+      return KDL_OK;
+    }
+  }
+  for (size_t i = 0; i < sizeof quiet_names / sizeof *quiet_names && !item->is_quiet; ++i) {
+    kdl_status status = name_is(elf, &item->section, quiet_names[i], &item->is_quiet);
+    if (status != KDL_OK)
+      return status;
+  }
+  return KDL_OK;
+}
+
+/* Sections that may be ours by their type and flags. Names are looked at afterwards, since they lie
+ * elsewhere in the file and each look would move the read window. */
+static kdl_status collect(kdl_container *container, const kdl_section_table *elf,
+                          candidate_list *list) {
+  for (uint64_t i = 1; i < elf->header.section_count; ++i) {
+    kdl_elf_section header;
+    kdl_status status = kdl_sections_read(elf, i, &header);
+    if (status != KDL_OK)
+      return status;
+    bool by_type = header.type == KDL_SHT_LLVM_OFFLOADING;
+    bool by_name = header.type == SHT_PROGBITS && (header.flags & (SHF_ALLOC | SHF_EXCLUDE)) &&
+                   !(header.flags & SHF_EXECINSTR) && elf->names.size;
+    if (header.size == 0 || (!by_type && !by_name))
+      continue;
+    candidate *items = kdl_array_grow(list->items, list->count, &list->capacity, 16, sizeof *items);
+    if (!items)
+      return kdl_container_no_memory(container);
+    list->items = items;
+    list->items[list->count++] = (candidate){.section = header};
+  }
+  for (size_t i = 0; i < list->count; ++i) {
+    candidate *item = &list->items[i];
+    kdl_status status = identify(container, elf, item);
+    if (status == KDL_OK && item->name)
+      status = kdl_sections_check(elf, &item->section, item->name);
+    if (status != KDL_OK)
+      return status;
+    if (item->name) {
+      candidate known = *item;
+      *item = list->items[list->known];
+      list->items[list->known++] = known;
+    }
+  }
+  return KDL_OK;
+}
+
+static int compare_offsets(const void *left, const void *right) {
+  uint64_t a = ((const candidate *)left)->section.offset;
+  uint64_t b = ((const candidate *)right)->section.offset;
+  return (a > b) - (a < b);
+}
+
+/* Sections on top of one another would list the same bytes many times over. */
+static kdl_status check_apart(kdl_container *container, const kdl_section_table *elf,
+                              const candidate_list *list) {
+  if (list->known < 2)
+    return KDL_OK;
+  candidate *sorted = malloc(list->known * sizeof *sorted);
+  if (!sorted)
+    return kdl_container_no_memory(container);
+  memcpy(sorted, list->items, list->known * sizeof *sorted);
+  qsort(sorted, list->known, sizeof *sorted, compare_offsets);
+  kdl_status status = KDL_OK;
+  for (size_t i = 1; i < list->known && status == KDL_OK; ++i) {
+    const kdl_elf_section *before = &sorted[i - 1].section;
+    if (sorted[i].section.offset < before->offset + before->size)
+      status = kdl_malformed(elf->file, sorted[i].section.header, sorted[i].name,
+                             "found a section at 0x%" PRIx64 " inside the one at 0x%" PRIx64
+                             ", expected sections apart",
+                             sorted[i].section.offset, before->offset);
+  }
+  free(sorted);
+  return status;
+}
+
+/* The bundler puts one object's bundle into many sections: `module` is theirs, once known. */
+static kdl_status walk_bundled(kdl_container *container, const kdl_parse_context *scope,
+                               const kdl_region *body, kdl_string id, uint32_t *module) {
+  kdl_parse_context inner = *scope;
+  inner.module = *module;
+  inner = kdl_container_begin_module(container, &inner, true);
+  uint32_t before = container->count;
+  kdl_status status = kdl_parse_bundle_section(container, &inner, body, id);
+  if (container->count > before)
+    *module = inner.module;
+  return status;
+}
+
+static kdl_status walk_sections(kdl_container *container, const kdl_parse_context *scope,
+                                const kdl_section_table *elf, const candidate_list *list) {
+  uint32_t bundled = scope->module;
+  for (size_t i = 0; i < list->known; ++i) {
+    const candidate *item = &list->items[i];
+    if (item->section.is_described)
+      continue;
+    kdl_parse_context inner = *scope;
+    inner.place = kdl_arena_format(&container->arena, " in %s%s", item->name, scope->place);
+    if (!inner.place)
+      return kdl_container_no_memory(container);
+    kdl_region body = kdl_region_slice(elf->file, item->section.offset, item->section.size);
+    kdl_status status = item->parse
+                            ? item->parse(container, &inner, &body)
+                            : walk_bundled(container, &inner, &body, item->bundle_id, &bundled);
+    if (status != KDL_OK)
+      return status;
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Sections that a table or a search tells of                                                   */
+
+typedef struct {
+  kdl_container *container;
+  const kdl_section_table *elf;
+} namer;
+
+static kdl_status name_section(void *user, const kdl_elf_section *section, kdl_string *out_name) {
+  const namer *with = user;
+  return kdl_sections_name(with->container, with->elf, section, out_name);
+}
+
+static kdl_status walk_described(kdl_container *container, const kdl_parse_context *scope,
+                                 const kdl_section_table *elf, candidate_list *list) {
+  bool is_table = false;
+  size_t at = list->known;
+  for (; at < list->count && !is_table && elf->header.is_64 && elf->header.type != ET_REL; ++at) {
+    kdl_status status = name_is(elf, &list->items[at].section, ".tgtimg", &is_table);
+    if (status != KDL_OK)
+      return status;
+  }
+  if (!is_table)
+    return KDL_OK;
+  kdl_elf_section **sections = malloc(list->count * sizeof(kdl_elf_section *));
+  if (!sections)
+    return kdl_container_no_memory(container);
+  size_t count = 0;
+  for (size_t i = 0; i < list->count; ++i) {
+    kdl_elf_section *section = &list->items[i].section;
+    if (section->flags & SHF_ALLOC &&
+        kdl_in_range(section->offset, section->size, elf->file->size) &&
+        section->size <= UINT64_MAX - section->address)
+      sections[count++] = section;
+  }
+  kdl_elf_section *table = &list->items[at - 1].section;
+  kdl_status status = kdl_sections_check(elf, table, ".tgtimg");
+  if (status == KDL_OK)
+    status = kdl_parse_sycl(container, scope,
+                            &(kdl_sycl){elf->file, table, sections, count, elf, name_section,
+                                        &(namer){container, elf}});
+  free(sections);
+  return status;
+}
+
+typedef struct {
+  namer namer;
+  const kdl_elf_section *section;
+} named_section;
+
+static kdl_status read_name(void *user, kdl_string *out_name) {
+  named_section *one = user;
+  return name_section(&one->namer, one->section, out_name);
+}
+
+static kdl_status scan_section(kdl_container *container, const kdl_parse_context *scope,
+                               const kdl_section_table *elf, const kdl_elf_section *section) {
+  kdl_region body = kdl_region_slice(elf->file, section->offset, section->size);
+  named_section named = {{container, elf}, section};
+  return kdl_scan_region(container, scope, &(kdl_scan){&body, section->address, read_name, &named});
+}
+
+/* Sections that were not read yet, each byte once. */
+static kdl_status walk_rest(kdl_container *container, const kdl_parse_context *scope,
+                            const kdl_section_table *elf, candidate_list *list) {
+  if (list->count)
+    qsort(list->items, list->count, sizeof *list->items, compare_offsets);
+  uint64_t done = 0;
+  for (size_t i = 0; i < list->count; ++i) {
+    const candidate *item = &list->items[i];
+    kdl_elf_section part = item->section;
+    if (!kdl_in_range(part.offset, part.size, elf->file->size) || part.offset + part.size <= done)
+      continue;
+    if (part.offset < done) {
+      part.address += done - part.offset;
+      part.size -= done - part.offset;
+      part.offset = done;
+    }
+    done = part.offset + part.size;
+    bool is_open = part.flags & SHF_ALLOC && !(part.flags & SHF_EXCLUDE);
+    if (!item->name && !item->is_quiet && !part.is_described && is_open)
+      KDL_TRY(scan_section(container, scope, elf, &part));
+  }
+  return KDL_OK;
+}
+
+kdl_status kdl_parse_elf(kdl_container *container, const kdl_parse_context *scope,
+                         const kdl_region *region, bool *out_found) {
+  kdl_section_table elf;
+  KDL_TRY(kdl_sections_open(region, &elf));
+  candidate_list list = {0};
+  uint32_t before = container->count;
+  kdl_status status = collect(container, &elf, &list);
+  if (status == KDL_OK)
+    status = check_apart(container, &elf, &list);
+  if (status == KDL_OK)
+    status = walk_described(container, scope, &elf, &list);
+  if (status == KDL_OK)
+    status = walk_sections(container, scope, &elf, &list);
+  if (status == KDL_OK && !container->is_own)
+    status = walk_rest(container, scope, &elf, &list);
+  *out_found = list.known != 0 || container->count != before;
+  free(list.items);
+  return status;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The device images of a linked SYCL program or library. Intel's and LLVM's wrappers put them into
+ * allocated sections, back to back with padding between, and describe each by an address and a size
+ * in the section .tgtimg. An image is SPIR-V, machine code, or an archive of machine code for
+ * several devices; with --offload-compress it is a zstd frame, and the size is that of the image
+ * once inflated.
+ *
+ * In a position-independent ELF file the addresses are relocated. GNU ld leaves the link-time
+ * address in place; lld does not, and the addend of the relative relocation has it. Windows'
+ * linkers leave it in place.
+ */
+#include "lib/container/formats/sycl.h"
+
+#include "lib/image/image.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+#include "support/base/magic.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { entry_size = 16, relocation_size = 24, smallest_frame = 9 };
+
+typedef struct {
+  uint64_t address;
+  uint64_t size;
+  uint64_t next;    /* the address of the one with bytes that follows in memory, or UINT64_MAX */
+  uint32_t index;   /* in the table */
+  uint32_t section; /* of the list, or UINT32_MAX */
+} entry;
+
+typedef struct {
+  kdl_container *container;
+  const kdl_parse_context *scope;
+  const kdl_sycl *sycl;
+  entry *entries;
+  uint32_t count;
+} reader;
+
+/* ------------------------------------------------------------------------------------------ */
+/* The table                                                                                    */
+
+static kdl_status read_table(reader *walk, bool *out_unresolved) {
+  *out_unresolved = false;
+  for (uint32_t i = 0; i < walk->count; ++i) {
+    const uint8_t *raw = kdl_region_peek(
+        walk->sycl->file, walk->sycl->table->offset + (uint64_t)i * entry_size, entry_size);
+    if (!raw)
+      return kdl_error_status();
+    walk->entries[i] = (entry){.address = kdl_load_u64(raw),
+                               .size = kdl_load_u64(raw + 8),
+                               .next = UINT64_MAX,
+                               .index = i,
+                               .section = UINT32_MAX};
+    *out_unresolved |= walk->entries[i].size && !walk->entries[i].address;
+  }
+  return KDL_OK;
+}
+
+/* Whether a relocation adds the load address to its addend and nothing else: x86-64, AArch64,
+ * RISC-V. */
+static bool is_relative(uint64_t info) {
+  uint32_t type = (uint32_t)info;
+  return info >> 32 == 0 &&
+         (type == R_X86_64_RELATIVE || type == R_AARCH64_RELATIVE || type == R_RISCV_RELATIVE);
+}
+
+static kdl_status apply_relocations(reader *walk, const kdl_elf_section *relocations) {
+  enum { chunk = 2048 };
+  uint64_t count = relocations->size / relocation_size;
+  for (uint64_t done = 0; done < count;) {
+    uint64_t part = count - done < chunk ? count - done : chunk;
+    const uint8_t *raw =
+        kdl_region_peek(walk->sycl->file, relocations->offset + done * relocation_size,
+                        (size_t)part * relocation_size);
+    if (!raw)
+      return kdl_error_status();
+    for (uint64_t i = 0; i < part; ++i, raw += relocation_size) {
+      uint64_t place = kdl_load_u64(raw) - walk->sycl->table->address;
+      if (place < (uint64_t)walk->count * entry_size && place % entry_size == 0 &&
+          is_relative(kdl_load_u64(raw + 8)))
+        walk->entries[place / entry_size].address = kdl_load_u64(raw + 16);
+    }
+    done += part;
+  }
+  return KDL_OK;
+}
+
+static kdl_status relocate(reader *walk) {
+  kdl_status status = KDL_OK;
+  for (uint64_t i = 1; i < walk->sycl->relocated->header.section_count && status == KDL_OK; ++i) {
+    kdl_elf_section section;
+    status = kdl_sections_read(walk->sycl->relocated, i, &section);
+    if (status != KDL_OK || section.type != SHT_RELA || !(section.flags & SHF_ALLOC))
+      continue;
+    status = kdl_sections_check(walk->sycl->relocated, &section, "relocations");
+    if (status == KDL_OK)
+      status = apply_relocations(walk, &section);
+  }
+  return status;
+}
+
+static int compare_sections(const void *left, const void *right) {
+  uint64_t a = (*(const kdl_elf_section *const *)left)->address;
+  uint64_t b = (*(const kdl_elf_section *const *)right)->address;
+  return (a > b) - (a < b);
+}
+
+static int compare_addresses(const void *left, const void *right) {
+  const entry *a = left;
+  const entry *b = right;
+  if (a->address != b->address)
+    return a->address < b->address ? -1 : 1;
+  return (a->index > b->index) - (a->index < b->index);
+}
+
+static int compare_indices(const void *left, const void *right) {
+  uint32_t a = ((const entry *)left)->index;
+  uint32_t b = ((const entry *)right)->index;
+  return (a > b) - (a < b);
+}
+
+/* Finds the section that holds each image, and what follows it. */
+static void place_entries(reader *walk) {
+  qsort(walk->sycl->sections, walk->sycl->section_count, sizeof *walk->sycl->sections,
+        compare_sections);
+  qsort(walk->entries, walk->count, sizeof *walk->entries, compare_addresses);
+  size_t section = 0;
+  for (uint32_t i = 0; i < walk->count; ++i) {
+    entry *item = &walk->entries[i];
+    while (section < walk->sycl->section_count &&
+           item->address >=
+               walk->sycl->sections[section]->address + walk->sycl->sections[section]->size)
+      ++section;
+    if (item->address && section < walk->sycl->section_count &&
+        item->address >= walk->sycl->sections[section]->address)
+      item->section = (uint32_t)section;
+  }
+  uint64_t next = UINT64_MAX;
+  for (uint32_t i = walk->count; i-- > 0;) {
+    walk->entries[i].next = next;
+    if (walk->entries[i].size)
+      next = walk->entries[i].address;
+  }
+  qsort(walk->entries, walk->count, sizeof *walk->entries, compare_indices);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Images                                                                                       */
+
+/* The size that a zstd frame declares for itself once inflated, or `otherwise`. `raw` holds at
+ * least 18 bytes, or zeros after the frame's end. */
+static uint64_t frame_size(const uint8_t *raw, uint64_t otherwise) {
+  static const uint8_t dictionary_bytes[] = {0, 1, 2, 4};
+  uint8_t descriptor = raw[4];
+  bool single = descriptor & 0x20;
+  const uint8_t *at = raw + 5 + (single ? 0 : 1) + dictionary_bytes[descriptor & 3];
+  switch (descriptor >> 6) {
+  case 1:
+    return (uint64_t)kdl_load_u16(at) + 256;
+  case 2:
+    return kdl_load_u32(at);
+  case 3:
+    return kdl_load_u64(at);
+  default:
+    return single ? *at : otherwise;
+  }
+}
+
+/* Where the frame ends, found by its blocks' headers; all of the region where they lead out of it.
+ * What follows is padding. */
+static kdl_status frame_end(const kdl_region *frame, const uint8_t *head, uint64_t *out_end) {
+  static const uint8_t dictionary_bytes[] = {0, 1, 2, 4}, size_bytes[] = {0, 2, 4, 8};
+  enum { is_last = 1, is_repeated = 1, block_header = 3, checksum = 4 };
+  uint8_t descriptor = head[4];
+  bool single = descriptor & 0x20;
+  uint64_t at = (single ? 5u : 6u) + dictionary_bytes[descriptor & 3];
+  at += single && descriptor >> 6 == 0 ? 1u : size_bytes[descriptor >> 6];
+  for (uint32_t block = 0; !(block & is_last);) {
+    const uint8_t *raw = kdl_in_range(at, block_header, frame->size)
+                             ? kdl_region_peek(frame, at, block_header)
+                             : NULL;
+    *out_end = frame->size;
+    if (!raw)
+      return at + block_header > frame->size ? KDL_OK : kdl_error_status();
+    block = raw[0] | (uint32_t)raw[1] << 8 | (uint32_t)raw[2] << 16;
+    at += block_header + ((block >> 1 & 3) == is_repeated ? 1 : block >> 3);
+    if (at > frame->size)
+      return KDL_OK;
+  }
+  at += descriptor & 4 ? checksum : 0;
+  *out_end = at < frame->size ? at : frame->size;
+  return KDL_OK;
+}
+
+/* An image that cannot be had, with the reason. */
+static kdl_status add_bad(const reader *walk, kdl_image *image, const char *problem) {
+  image->problem = kdl_arena_format(&walk->container->arena, "%s", problem);
+  if (!image->problem)
+    return kdl_container_no_memory(walk->container);
+  image->size = image->stored_size = 0;
+  image->codec = KDL_CODEC_NONE;
+  kdl_parse_context module = kdl_container_begin_module(walk->container, walk->scope, true);
+  return kdl_container_add(walk->container, &module, image);
+}
+
+static kdl_status add_named(const reader *walk, const kdl_parse_context *scope, kdl_string name,
+                            kdl_image *image) {
+  static const char magic[] = KDL_MAGIC_BUNDLE;
+  enum { magic_size = sizeof magic - 1 };
+  kdl_string id = {name.data + magic_size, name.length - magic_size};
+  return kdl_add_bundled(walk->container, scope, id, image);
+}
+
+static bool is_named(kdl_string name) {
+  static const char magic[] = KDL_MAGIC_BUNDLE;
+  return name.length >= sizeof magic && memcmp(name.data, magic, sizeof magic - 1) == 0;
+}
+
+/* Walks what is neither SPIR-V nor code of one device: an archive of code for several, which are
+ * variants of one module. */
+static kdl_status walk_inside(const reader *walk, const kdl_parse_context *scope,
+                              const kdl_region *region) {
+  uint32_t first = walk->container->count;
+  kdl_parse_context inner = *scope;
+  ++inner.depth;
+  kdl_status status = kdl_container_walk(walk->container, &inner, region, KDL_UNKNOWN_IS_IGNORED);
+  for (uint32_t i = first; i < walk->container->count; ++i) {
+    kdl_image *image = &walk->container->images[i];
+    if (image->offload_kind == KDL_OFFLOAD_NONE)
+      image->offload_kind = KDL_OFFLOAD_SYCL;
+    image->module = walk->container->images[first].module;
+    walk->container->module_count = image->module + 1;
+  }
+  return status;
+}
+
+/* One image whose bytes, inflated where needed, are in `content`. */
+static kdl_status add_seen(const reader *walk, const kdl_parse_context *scope, kdl_string name,
+                           const kdl_region *content, kdl_image *image, bool *out_walked) {
+  size_t look = content->size < KDL_SNIFF_SIZE ? (size_t)content->size : KDL_SNIFF_SIZE;
+  const uint8_t *head = kdl_region_peek(content, 0, look);
+  if (!head)
+    return kdl_error_status();
+  image->kind = kdl_image_sniff(head, look);
+  *out_walked = image->kind != KDL_IMAGE_SPIRV || !is_named(name);
+  if (!*out_walked)
+    return add_named(walk, scope, name, image);
+  uint32_t before = walk->container->count;
+  kdl_status status = walk_inside(walk, scope, content);
+  if (status != KDL_OK || walk->container->count != before)
+    return status;
+  *out_walked = false; /* of no known format: listed as it is */
+  return is_named(name) ? add_named(walk, scope, name, image)
+                        : kdl_container_add(walk->container, scope, image);
+}
+
+static kdl_status add_packed(const reader *walk, const kdl_parse_context *scope, kdl_string name,
+                             const kdl_region *stored, kdl_image *image) {
+  kdl_source *stream;
+  const char *label = kdl_arena_format(&walk->container->arena, "%s (inflated from 0x%" PRIx64 ")",
+                                       stored->source->name, stored->base);
+  if (!label)
+    return kdl_container_no_memory(walk->container);
+  image->codec = KDL_CODEC_ZSTD;
+  kdl_status status = kdl_source_open_stream(&walk->container->arena, KDL_CODEC_ZSTD, stored,
+                                             image->size, label, &stream);
+  if (status == KDL_UNSUPPORTED)
+    return is_named(name) ? add_named(walk, scope, name, image)
+                          : kdl_container_add(walk->container, scope, image);
+  if (status != KDL_OK)
+    return status;
+  kdl_region content = {stream, 0, image->size};
+  bool walked = false;
+  status = add_seen(walk, scope, name, &content, image, &walked);
+  if (walked) {
+    kdl_source_rest(stream);
+    kdl_container_adopt(walk->container, stream);
+  } else {
+    kdl_source_close(stream);
+  }
+  return status;
+}
+
+static kdl_status add_entry(const reader *walk, const entry *item) {
+  char problem[256];
+  kdl_image image = {
+      .source = walk->sycl->file->source,
+      .offload_kind = KDL_OFFLOAD_SYCL,
+      .header_offset =
+          walk->sycl->file->base + walk->sycl->table->offset + (uint64_t)item->index * entry_size,
+      .label = kdl_arena_format(&walk->container->arena, "sycl%s", walk->scope->place),
+  };
+  if (!image.label)
+    return kdl_container_no_memory(walk->container);
+  if (item->section == UINT32_MAX) {
+    snprintf(problem, sizeof problem,
+             ".tgtimg entry %" PRIu32 ": found address 0x%" PRIx64
+             ", expected one in a section with contents",
+             item->index, item->address);
+    return add_bad(walk, &image, problem);
+  }
+  kdl_elf_section *section = walk->sycl->sections[item->section];
+  section->is_described = true;
+  uint64_t within = item->address - section->address;
+  uint64_t room = section->size - within;
+  if (item->next - item->address < room)
+    room = item->next - item->address;
+  kdl_region rest = kdl_region_slice(walk->sycl->file, section->offset + within, room);
+  uint8_t head[24] = {0};
+  size_t look = room < sizeof head ? (size_t)room : sizeof head;
+  const uint8_t *seen = kdl_region_peek(&rest, 0, look);
+  if (!seen)
+    return kdl_error_status();
+  memcpy(head, seen, look);
+  bool packed = room >= smallest_frame && kdl_load_u32(head) == KDL_MAGIC_ZSTD;
+  image.size = packed ? frame_size(head, item->size) : item->size;
+  image.stored_size = packed ? room : item->size;
+  image.offset = rest.base;
+  if ((!packed && item->size > room) || image.size > KDL_LIMIT_INFLATED) {
+    snprintf(problem, sizeof problem,
+             ".tgtimg entry %" PRIu32 ": found %" PRIu64 " bytes at 0x%" PRIx64
+             ", expected at most the %" PRIu64 " before the next image or the section's end",
+             item->index, image.size, item->address, room);
+    return add_bad(walk, &image, problem);
+  }
+  kdl_string name;
+  kdl_status status = walk->sycl->name(walk->sycl->user, section, &name);
+  if (status == KDL_OK && packed)
+    status = frame_end(&rest, head, &image.stored_size);
+  if (status != KDL_OK)
+    return status;
+  kdl_parse_context inner = kdl_container_begin_module(walk->container, walk->scope, true);
+  inner.place =
+      kdl_arena_format(&walk->container->arena, " in %s%s", name.data, walk->scope->place);
+  if (inner.place)
+    image.label =
+        kdl_arena_format(&walk->container->arena, "sycl%s%s", packed ? " (zstd)" : "", inner.place);
+  if (!inner.place || !image.label)
+    return kdl_container_no_memory(walk->container);
+  kdl_region stored = kdl_region_slice(&rest, 0, image.stored_size);
+  bool walked;
+  status = packed ? add_packed(walk, &inner, name, &stored, &image)
+                  : add_seen(walk, &inner, name, &stored, &image, &walked);
+  return status != KDL_BAD_FILE ? status : add_bad(walk, &image, kdl_error_message());
+}
+
+/* A section that was split around a hole is several of one name, which follow one another, and the
+ * table may be silent about some of them. */
+static void describe_parts(const reader *walk) {
+  kdl_elf_section **sections = walk->sycl->sections;
+  size_t count = walk->sycl->section_count;
+  for (size_t i = 1; i < count; ++i)
+    sections[i]->is_described |= sections[i - 1]->is_described && sections[i]->name &&
+                                 sections[i - 1]->name == sections[i]->name;
+  for (size_t i = count; i-- > 1;)
+    sections[i - 1]->is_described |= sections[i]->is_described && sections[i]->name &&
+                                     sections[i - 1]->name == sections[i]->name;
+}
+
+kdl_status kdl_parse_sycl(kdl_container *container, const kdl_parse_context *scope,
+                          const kdl_sycl *sycl) {
+  uint64_t count = sycl->table->size / entry_size;
+  if (count > KDL_LIMIT_IMAGES)
+    return kdl_malformed(sycl->file, sycl->table->header, ".tgtimg",
+                         "found %" PRIu64 " entries, expected at most %d", count, KDL_LIMIT_IMAGES);
+  reader walk = {container, scope, sycl, NULL, (uint32_t)count};
+  walk.entries = calloc(count ? count : 1, sizeof *walk.entries);
+  if (!walk.entries)
+    return kdl_container_no_memory(container);
+  bool unresolved;
+  kdl_status status = read_table(&walk, &unresolved);
+  if (status == KDL_OK && unresolved && sycl->relocated)
+    status = relocate(&walk);
+  if (status == KDL_OK)
+    place_entries(&walk);
+  for (uint32_t i = 0; i < walk.count && status == KDL_OK; ++i) {
+    if (walk.entries[i].size)
+      status = add_entry(&walk, &walk.entries[i]);
+  }
+  describe_parts(&walk);
+  free(walk.entries);
+  return status;
+}

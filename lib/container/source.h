@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Where bytes come from: a file, the caller's memory, or a compressed stream that is inflated as
+ * far as it is asked for. Parsers see one interface and never an address beyond its end.
+ *
+ * Headers of a file are read with pread into a small window, not through a mapping: on spread-out
+ * headers a page fault costs more than twice a pread (docs/decisions/0001-pread-for-headers.md),
+ * and a file that is truncated while open gives a short read instead of SIGBUS. Image bytes are
+ * mapped once, when first asked for. A small file is read whole, and needs no descriptor after
+ * that.
+ */
+#ifndef KDL_CONTAINER_SOURCE_H
+#define KDL_CONTAINER_SOURCE_H
+
+#include "lib/container/codec/codec.h"
+#include "support/base/arena.h"
+#include "support/base/error.h"
+#include "support/system/lock.h"
+
+#include <kdl/kdl.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct kdl_source kdl_source;
+
+/* Part of a source, as a parser sees it: offsets in it start at 0. */
+typedef struct kdl_region {
+  kdl_source *source;
+  uint64_t base;
+  uint64_t size;
+} kdl_region;
+
+/* Inflated bytes that are lent, to readers that hold them or for as long as the container is open:
+ * a stream's, or those of one image. */
+typedef struct kdl_loan {
+  struct kdl_loan *older; /* of those without a holder, in the order of their return */
+  struct kdl_loan *newer;
+  kdl_source *stream; /* NULL: an image's */
+  kdl_work inflating; /* an image */
+  uint8_t *inflated;  /* an image's, for the thread whose work it is */
+  uint64_t room;      /* of that memory */
+  uint64_t size;      /* of the memory, while it has no holder */
+  uint32_t holders;
+  bool kept;
+  bool rests;
+} kdl_loan;
+
+struct kdl_source {
+  kdl_source *next; /* the container's list, for freeing */
+  const char *name; /* for messages */
+  uint64_t size;
+
+  /* Bytes that can be looked at in place: all of a memory source, the window of a file, what has
+   * been inflated of a stream. */
+  const uint8_t *ready;
+  uint64_t ready_offset;
+  uint64_t ready_size;
+
+  void *owned; /* memory that the source frees, or NULL */
+
+  _Atomic(struct kdl_beside *) beside; /* of a file: lib/container/check.c; malloc'ed */
+
+  int fd; /* of a file that was not read whole; -1 otherwise */
+  uint8_t *window;
+  size_t window_capacity;
+  const uint8_t *mapping;
+  uint64_t mapping_size;
+  uint64_t mapping_seen; /* bytes asked for since the mapping's pages were last given back */
+
+  kdl_codec codec;    /* stream sources; KDL_CODEC_NONE otherwise */
+  kdl_status failure; /* of the stream, which is then not tried again */
+  kdl_region packed;
+  kdl_inflater *inflater; /* while the stream is inflated in part */
+  uint8_t *inflated;      /* NULL until something is read */
+  pthread_mutex_t lock;   /* of a file: guards the mapping after the container is open */
+  kdl_work inflating;     /* of a stream, likewise its inflater */
+  kdl_loan loan;          /* of a stream; guarded by the container's lock */
+};
+
+/* Sources lie in an arena with a copy of their name; it is freed after them. */
+kdl_status kdl_source_open_file(kdl_arena *arena, const char *path, const char *name,
+                                kdl_source **out_source);
+kdl_status kdl_source_open_memory(kdl_arena *arena, const void *data, size_t size, const char *name,
+                                  kdl_source **out_source);
+
+/* The same over memory from malloc, which the source takes, also where it fails. */
+kdl_status kdl_source_open_owned(kdl_arena *arena, void *data, size_t size, const char *name,
+                                 kdl_source **out_source);
+
+/* A stream over compressed bytes, whose source must outlive it; KDL_UNSUPPORTED where the codec is
+ * not available. Reading costs address space for `inflated_size` bytes, and memory only for what is
+ * inflated. */
+kdl_status kdl_source_open_stream(kdl_arena *arena, kdl_codec codec, const kdl_region *packed,
+                                  uint64_t inflated_size, const char *name,
+                                  kdl_source **out_source);
+void kdl_source_close(kdl_source *source);
+
+/* Gives back what a stream has inflated so far and the codec's own memory; the next read starts
+ * over. For parsers that have read a table and leave the images for later: what they have peeked at
+ * is gone. */
+void kdl_source_rest(kdl_source *source);
+
+/* The memory that kdl_source_rest would give back. */
+static inline uint64_t kdl_source_held(const kdl_source *source) {
+  return source->inflated ? source->ready_size : 0;
+}
+
+/* Tells that views of a file's bytes are no longer needed: now and then the mapping's pages are
+ * given back. Views stay valid; what is read through them again is read from the file again. */
+void kdl_source_relax(kdl_source *source);
+
+/* The slow half of kdl_source_peek. */
+const uint8_t *kdl_source_fetch(kdl_source *source, uint64_t offset, size_t length);
+
+/* `length` bytes at `offset`, valid until the next peek into the same source; NULL, with the error
+ * recorded, where the range ends beyond the source or cannot be read. For use while opening, by one
+ * thread. */
+static inline const uint8_t *kdl_source_peek(kdl_source *source, uint64_t offset, size_t length) {
+  uint64_t start = offset - source->ready_offset;
+  if (offset >= source->ready_offset && start <= source->ready_size &&
+      length <= source->ready_size - start)
+    return source->ready + start;
+  return kdl_source_fetch(source, offset, length);
+}
+
+/* A lasting view of `length` bytes at `offset`, for any thread. */
+kdl_status kdl_source_view(kdl_source *source, uint64_t offset, uint64_t length,
+                           const void **out_data);
+
+/* Copies them out of a file that is open, past its mapping: what is written to the file later, or
+ * cut off, does not matter to the copy. */
+kdl_status kdl_source_copy(const kdl_source *source, uint64_t offset, uint64_t length,
+                           uint8_t *out_data);
+
+static inline const uint8_t *kdl_region_peek(const kdl_region *region, uint64_t offset,
+                                             size_t length) {
+  if (offset > region->size || length > region->size - offset)
+    return kdl_source_fetch(region->source, UINT64_MAX, length);
+  return kdl_source_peek(region->source, region->base + offset, length);
+}
+
+/* The part of `region` from `offset`; the caller has checked the range. */
+static inline kdl_region kdl_region_slice(const kdl_region *region, uint64_t offset,
+                                          uint64_t size) {
+  return (kdl_region){region->source, region->base + offset, size};
+}
+
+/* The first offset from `offset` on that holds a non-zero byte, or the region's size: containers
+ * that follow one another may be padded apart. */
+kdl_status kdl_region_skip_zeros(const kdl_region *region, uint64_t offset, uint64_t *out_offset);
+
+/* Records "NAME: offset 0xN: FIELD: ..." and returns KDL_BAD_FILE. The text after the field says
+ * what was found and what was expected. */
+kdl_status kdl_malformed(const kdl_region *region, uint64_t offset, const char *field,
+                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+#define kdl_malformed(...) kdl_not_ok(kdl_malformed(__VA_ARGS__))
+
+#endif

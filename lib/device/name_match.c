@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which device a name means. Names of products differ by one letter or digit where architectures
+ * differ by years (A100 and A1000, RTX 6000 and RTX A6000), so nothing is guessed: a part of a name
+ * counts where every product that has it is of one architecture, and a slip where the numbers are
+ * right. */
+#include "lib/device/named.h"
+
+#include "support/base/error.h"
+#include "support/base/text.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* A name in small letters and digits, without what separates its words. */
+typedef struct {
+  char text[96];
+  size_t length;
+  bool starts[96]; /* where a word begins */
+} plain_name;
+
+/* Words that vendors and drivers put around the name, or that name how a board is built. A number
+ * of gigabytes is one of them too. */
+static bool is_noise(kdl_string word, kdl_string next) {
+  static const char *const words[] = {
+      "nvidia",      "geforce",     "tesla",   "amd",       "radeon", "instinct", "intel",
+      "corporation", "r",           "tm",      "c",         "gpu",    "laptop",   "generation",
+      "mobile",      "accelerator", "sxm",     "sxm2",      "sxm3",   "sxm4",     "sxm5",
+      "sxm6",        "pcie",        "nvl",     "hbm2",      "hbm2e",  "hbm3",     "hbm3e",
+      "server",      "workstation", "edition", "blackwell", "design", "with",     "graphics"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+    if (kdl_text_is(word, words[i]))
+      return true;
+  }
+  size_t digits = 0;
+  while (digits < word.length && kdl_is_digit(word.data[digits]))
+    ++digits;
+  if (digits && kdl_text_is(kdl_text_from(word, digits), "gb"))
+    return true;
+  return kdl_text_is(word, "maxq") || (kdl_text_is(word, "max") && kdl_text_is(next, "q"));
+}
+
+/* The next word of a name, which is in small letters, and where it ends. */
+static kdl_string next_word(const char *name, size_t length, size_t *at) {
+  while (*at < length && !isalnum((unsigned char)name[*at]))
+    ++*at;
+  size_t start = *at;
+  while (*at < length && isalnum((unsigned char)name[*at]))
+    ++*at;
+  return (kdl_string){name + start, *at - start};
+}
+
+static void add_word(plain_name *name, kdl_string word) {
+  if (name->length + word.length >= sizeof name->text)
+    return;
+  name->starts[name->length] = true;
+  memcpy(name->text + name->length, word.data, word.length);
+  name->length += word.length;
+}
+
+/* All of its words, or those that make a device out. */
+static plain_name plain(kdl_string name, bool all_words) {
+  char lower[96];
+  size_t length = name.length < sizeof lower ? name.length : sizeof lower;
+  for (size_t i = 0; i < length; ++i)
+    lower[i] = (char)tolower((unsigned char)name.data[i]);
+  plain_name made = {.length = 0};
+  size_t at = 0;
+  for (kdl_string word; (word = next_word(lower, length, &at)).length;) {
+    size_t ahead = at;
+    kdl_string next = next_word(lower, length, &ahead);
+    if (all_words || !is_noise(word, next))
+      add_word(&made, word);
+    else if (kdl_text_is(word, "max"))
+      at = ahead;
+  }
+  made.starts[made.length] = true;
+  return made;
+}
+
+static size_t word_count(const plain_name *name) {
+  size_t count = 0;
+  for (size_t i = 0; i < name->length; ++i)
+    count += name->starts[i];
+  return count;
+}
+
+static bool same(const plain_name *a, const plain_name *b) {
+  return a->length && a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
+}
+
+/* The first number in a name, as text; "" where it has none. What does not have it is another
+ * device, which shows without taking its name apart. */
+typedef struct {
+  char digits[16];
+} number_text;
+
+static number_text number_in(const plain_name *name) {
+  number_text number = {""};
+  size_t at = 0, length = 0;
+  while (at < name->length && !kdl_is_digit(name->text[at]))
+    ++at;
+  for (; at < name->length && kdl_is_digit(name->text[at]); ++at) {
+    if (length + 1 < sizeof number.digits)
+      number.digits[length++] = name->text[at];
+  }
+  return number;
+}
+
+/* How well a row's name is what was asked for, best first. */
+typedef enum { IS_NAME, IS_PRODUCT, HAS_WORDS, HAS_START, IS_OTHER } closeness;
+
+/* Whether the words, or with a number the beginning of one as in "mi300", are in the other's. */
+static closeness find_part(const plain_name *whole, const plain_name *part) {
+  closeness best = IS_OTHER;
+  for (size_t at = 0; part->length && at + part->length <= whole->length; ++at) {
+    size_t end = at + part->length;
+    if (!whole->starts[at] || memcmp(whole->text + at, part->text, part->length) != 0)
+      continue;
+    if (whole->starts[end])
+      return HAS_WORDS;
+    if (kdl_is_digit(part->text[part->length - 1]) && !kdl_is_digit(whole->text[end]))
+      best = HAS_START;
+  }
+  return best;
+}
+
+static closeness compare(const kdl_named_device *row, const plain_name *asked,
+                         const plain_name *asked_whole) {
+  plain_name name = plain(kdl_text_of(row->name), true);
+  plain_name product = plain(kdl_text_of(row->product), false);
+  if (same(&name, asked) || same(&name, asked_whole))
+    return IS_NAME;
+  if (same(&product, asked))
+    return IS_PRODUCT;
+  closeness by_name = find_part(&name, asked);
+  closeness by_product = find_part(&product, asked);
+  return by_name < by_product ? by_name : by_product;
+}
+
+/* What a name was found to be: the first row of those that are closest. */
+typedef struct {
+  closeness how;
+  const kdl_named_device *row;
+  bool is_one; /* all of them are of one architecture */
+} found_row;
+
+static found_row find(kdl_string name) {
+  enum { shortest_part = 3 };
+  plain_name asked = plain(name, false);
+  plain_name whole = plain(name, true);
+  number_text number = number_in(&asked);
+  found_row found = {IS_OTHER, NULL, true};
+  const kdl_named_device *row;
+  for (size_t i = 0; (row = kdl_named_device_at(i)); ++i) {
+    if (!strstr(row->name, number.digits) && !strstr(row->product, number.digits))
+      continue;
+    closeness how = compare(row, &asked, &whole);
+    if (how > IS_PRODUCT && asked.length < shortest_part)
+      continue;
+    if (how < found.how)
+      found = (found_row){how, row, true};
+    else if (how == found.how && how != IS_OTHER && how != IS_NAME)
+      found.is_one &= kdl_named_device_is_like(found.row, row);
+  }
+  /* One word without a number names a series at best. */
+  if (found.how > IS_PRODUCT && !number.digits[0] && word_count(&asked) < 2)
+    found.is_one = false;
+  return found;
+}
+
+/* Of every architecture that has the name, the first device. */
+static kdl_status refuse_several(kdl_string name, closeness how) {
+  enum { most = 8 };
+  plain_name asked = plain(name, false);
+  const kdl_named_device *listed[most];
+  size_t count = 0;
+  char names[most * 24] = "";
+  kdl_out out = {names, sizeof names, 0};
+  const kdl_named_device *row;
+  for (size_t i = 0; (row = kdl_named_device_at(i)) && count < most; ++i) {
+    bool is_new = compare(row, &asked, &asked) == how;
+    for (size_t k = 0; is_new && k < count; ++k)
+      is_new = !kdl_named_device_is_like(listed[k], row);
+    if (!is_new)
+      continue;
+    listed[count++] = row;
+    kdl_out_format(&out, "%s%s", out.used ? ", " : "", row->name);
+  }
+  return kdl_fail(KDL_BAD_CALL,
+                  "device '%.*s': found several devices of that name, expected one of them, as %s",
+                  (int)(name.length < 64 ? name.length : 64), name.data, names);
+}
+
+/* Whether one letter more, less or other, or two of them swapped, make one name of the other; never
+ * a digit. */
+static bool is_slip(const plain_name *a, const plain_name *b) {
+  size_t start = 0, end = 0;
+  while (start < a->length && start < b->length && a->text[start] == b->text[start])
+    ++start;
+  while (end < a->length - start && end < b->length - start &&
+         a->text[a->length - 1 - end] == b->text[b->length - 1 - end])
+    ++end;
+  size_t left_a = a->length - start - end;
+  size_t left_b = b->length - start - end;
+  for (size_t i = 0; i < left_a; ++i) {
+    if (kdl_is_digit(a->text[start + i]))
+      return false;
+  }
+  for (size_t i = 0; i < left_b; ++i) {
+    if (kdl_is_digit(b->text[start + i]))
+      return false;
+  }
+  bool swapped = left_a == 2 && left_b == 2 && a->text[start] == b->text[start + 1] &&
+                 a->text[start + 1] == b->text[start];
+  return swapped || (left_a <= 1 && left_b <= 1);
+}
+
+const char *kdl_named_device_meant(kdl_string name) {
+  enum { shortest = 5 }; /* in short names a letter makes another product: A40, L40, M40 */
+  plain_name asked = plain(name, true);
+  number_text number = number_in(&asked);
+  const kdl_named_device *row;
+  const kdl_named_device *meant = NULL;
+  for (size_t i = 0; asked.length >= shortest && (row = kdl_named_device_at(i)); ++i) {
+    if (!strstr(row->name, number.digits))
+      continue;
+    plain_name other = plain(kdl_text_of(row->name), true);
+    if (other.length < shortest || !is_slip(&asked, &other))
+      continue;
+    if (meant && !kdl_named_device_is_like(meant, row))
+      return NULL;
+    meant = meant ? meant : row;
+  }
+  return meant ? meant->name : NULL;
+}
+
+kdl_status kdl_named_device_find(kdl_string name, const kdl_named_device **out_row) {
+  for (size_t i = 0; kdl_named_device_at(i); ++i) { /* the usual way, and the short one */
+    if (kdl_text_is(name, kdl_named_device_at(i)->name)) {
+      *out_row = kdl_named_device_at(i);
+      return KDL_OK;
+    }
+  }
+  found_row found = find(name);
+  if (found.row && found.is_one) {
+    *out_row = found.row;
+    return KDL_OK;
+  }
+  if (found.row)
+    return refuse_several(name, found.how);
+  const char *meant = kdl_named_device_meant(name);
+  return kdl_fail(KDL_BAD_CALL,
+                  "device '%.*s': found no device of that name%s%s%s, expected one as 'h200' or "
+                  "'rx7900xtx', an architecture as sm_90, BACKEND:ARCH [KEY=VALUE]..., or @FILE",
+                  (int)(name.length < 64 ? name.length : 64), name.data,
+                  meant ? " (did you mean '" : "", meant ? meant : "", meant ? "'?)" : "");
+}

@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/device/spec.h"
+
+#include "lib/device/spec_values.h"
+#include "lib/target/families/aarch64.h"
+#include "lib/target/families/amdgcn.h"
+#include "lib/target/families/x86.h"
+#include "support/base/error.h"
+#include "support/base/nearest.h"
+#include "support/base/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct {
+  const char *name;
+  const char *example;
+} backends[KDL_BACKEND_COUNT] = {
+#define KDL_BACKEND_ROW(id, name, driver, example) {#name, example},
+#include "lib/device/backends.def"
+#undef KDL_BACKEND_ROW
+};
+
+const char *kdl_backend_name(kdl_backend backend) {
+  return (unsigned)backend < KDL_BACKEND_COUNT ? backends[backend].name : "?";
+}
+
+bool kdl_backend_parse(kdl_string name, kdl_backend *out_backend) {
+  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
+    if (kdl_text_is(name, backends[i].name)) {
+      *out_backend = (kdl_backend)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What a spec means                                                                            */
+
+/* A CPU's family shows in the base of its arch: what is before the first '+'. */
+static kdl_target_family host_family(kdl_string arch) {
+  kdl_feature_set set;
+  kdl_string base = {arch.data, kdl_text_find(arch, 0, "+")};
+  if (kdl_text_starts(base, "rv64") || kdl_text_starts(base, "rva2") ||
+      kdl_text_starts(base, "riscv"))
+    return KDL_FAMILY_RISCV;
+  bool is_x86 = kdl_text_starts(base, "x86") || kdl_x86_parse(base, &set, NULL);
+  return is_x86 ? KDL_FAMILY_X86_64 : KDL_FAMILY_AARCH64;
+}
+
+kdl_target_family kdl_device_spec_family(const kdl_device_spec *spec) {
+  kdl_string arch = kdl_text_of(spec->arch);
+  switch (spec->backend) {
+  case KDL_BACKEND_HOST:
+    return host_family(arch);
+  case KDL_BACKEND_CUDA:
+    return KDL_FAMILY_NVPTX;
+  case KDL_BACKEND_HIP:
+    return KDL_FAMILY_AMDGCN;
+  case KDL_BACKEND_LEVEL_ZERO:
+    /* A driver too old to tell the IP version still takes SPIR-V. */
+    return kdl_text_starts(arch, "spirv") ? KDL_FAMILY_SPIRV : KDL_FAMILY_INTEL;
+  case KDL_BACKEND_OPENCL:
+    return kdl_text_starts(arch, "sm_") ? KDL_FAMILY_NVPTX : KDL_FAMILY_SPIRV;
+  case KDL_BACKEND_COUNT:
+    break;
+  }
+  return KDL_FAMILY_NONE;
+}
+
+/* The other way round: the match decides, this only spares asking drivers in vain. */
+unsigned kdl_family_backends(kdl_target_family family) {
+  switch (family) {
+  case KDL_FAMILY_NVPTX:
+    return 1u << KDL_BACKEND_CUDA;
+  case KDL_FAMILY_AMDGCN:
+    return 1u << KDL_BACKEND_HIP;
+  case KDL_FAMILY_SPIRV:
+    return 1u << KDL_BACKEND_LEVEL_ZERO | 1u << KDL_BACKEND_OPENCL;
+  case KDL_FAMILY_INTEL:
+    return 1u << KDL_BACKEND_LEVEL_ZERO;
+  case KDL_FAMILY_X86_64:
+  case KDL_FAMILY_AARCH64:
+  case KDL_FAMILY_RISCV:
+    return 1u << KDL_BACKEND_HOST;
+  case KDL_FAMILY_NONE:
+  case KDL_FAMILY_COUNT:
+    break;
+  }
+  return 0;
+}
+
+kdl_device_class kdl_device_spec_class(const kdl_device_spec *spec) {
+  if (spec->device_class != KDL_DEVICE_CLASS_UNSAID)
+    return spec->device_class;
+  return spec->backend == KDL_BACKEND_HOST ? KDL_DEVICE_CPU : KDL_DEVICE_DISCRETE;
+}
+
+static bool has_version(const kdl_device_spec *spec) {
+  return spec->backend == KDL_BACKEND_CUDA || spec->backend == KDL_BACKEND_HIP;
+}
+
+/* "13.0", or "6.4.43482" of which the first two count. */
+static bool driver_version(kdl_string text, uint32_t *out_version, size_t *out_at) {
+  uint32_t part[2] = {0, 0};
+  size_t at = 0;
+  for (int i = 0; i < 2 && (i == 0 || at < text.length); ++i) {
+    if (i && text.data[at] == '.')
+      ++at;
+    *out_at = at;
+    if (!kdl_text_number(text, &at, &part[i]) || part[i] > 0xffff)
+      return false;
+  }
+  *out_version = KDL_VERSION_OF(part[0], part[1]);
+  return true;
+}
+
+/* What to write for a number of NVIDIA's driver, which is above those of CUDA versions. */
+static const char *expect_cuda(uint32_t branch) {
+#define KDL_CUDA_EXPECTED "a CUDA version for driver, as in 13.0; "
+#define KDL_NVIDIA_DRIVER(number, cuda)                                                            \
+  {number, KDL_CUDA_EXPECTED "that of NVIDIA's driver " #number " is " cuda},
+  static const struct {
+    uint32_t branch;
+    const char *expected;
+  } rows[] = {
+#include "lib/device/nvidia_drivers.def"
+  };
+#undef KDL_NVIDIA_DRIVER
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (rows[i].branch == branch)
+      return rows[i].expected;
+  }
+  return KDL_CUDA_EXPECTED "nvidia-smi prints it as \"CUDA Version\"";
+}
+
+uint32_t kdl_device_spec_driver(const kdl_device_spec *spec) {
+  uint32_t version;
+  size_t at;
+  bool known = has_version(spec) && driver_version(kdl_text_of(spec->driver), &version, &at);
+  return known ? version : 0;
+}
+
+/* The tokens the spec lists, and those that its other keys amount to. */
+static void all_features(const kdl_device_spec *spec, kdl_out *out) {
+  kdl_out_format(out, "%s", spec->features);
+  if (kdl_family_class(kdl_device_spec_family(spec)) != KDL_CLASS_GPU)
+    return;
+  const char *join = spec->features[0] ? "+" : "";
+  for (uint32_t size = 8; size <= 64; size *= 2) {
+    if (spec->subgroups & size) {
+      kdl_out_format(out, "%ssubgroup_size_%" PRIu32, join, size);
+      join = "+";
+    }
+  }
+  if (spec->cooperative) {
+    kdl_out_format(out, "%scooperative_launch", join);
+    join = "+";
+  }
+  if (spec->cluster > 1)
+    kdl_out_format(out, "%sclusters", join);
+}
+
+/* The error's texts lie in `room` where its field is "features". */
+static bool compile(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOKENS],
+                    kdl_device_rule *out_rule, kdl_device_error *out_error) {
+  kdl_out features = {room, (size_t)2 * KDL_SPEC_TOKENS, 0};
+  all_features(spec, &features);
+  kdl_device_desc desc = {
+      .family = kdl_device_spec_family(spec),
+      .arch = kdl_text_of(spec->arch),
+      .features = {features.data, features.used},
+      .os_off = kdl_text_of(spec->os_off),
+      .refused = kdl_text_of(spec->refused),
+      .driver = kdl_device_spec_driver(spec),
+      .ptx = spec->ptx,
+      .spirv = spec->il,
+      .loads = spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CL : 0,
+      .refuses = spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CUBIN : 0,
+  };
+  enum { most_cuda = 99 };
+  uint32_t version = 0;
+  kdl_parse_error parse = {0, "a version for driver, as in 13.0"};
+  bool is_wrong = has_version(spec) && spec->driver[0] &&
+                  !driver_version(kdl_text_of(spec->driver), &version, &parse.position);
+  if (!is_wrong && spec->backend == KDL_BACKEND_CUDA && version >> 16 > most_cuda) {
+    is_wrong = true;
+    parse = (kdl_parse_error){0, expect_cuda(version >> 16)};
+  }
+  if (is_wrong) {
+    *out_error = (kdl_device_error){"driver", kdl_text_of(spec->driver), parse};
+    return false;
+  }
+  return kdl_device_compile(&desc, out_rule, out_error);
+}
+
+kdl_status kdl_device_spec_compile(const kdl_device_spec *spec, kdl_device_rule *out_rule) {
+  char room[2 * KDL_SPEC_TOKENS];
+  kdl_device_error error;
+  if (compile(spec, room, out_rule, &error))
+    return KDL_OK;
+  char message[512];
+  kdl_out out = {message, sizeof message, 0};
+  kdl_out_parse_error(&out, error.text, error.parse);
+  return kdl_fail(KDL_BAD_CALL, "%s device, %s: %s", kdl_backend_name(spec->backend), error.field,
+                  message);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Printing                                                                                     */
+
+static bool needs_quotes(const char *text) {
+  return *text == '\0' || strpbrk(text, " \"\\") != NULL;
+}
+
+static void print_value(kdl_out *out, const char *value) {
+  if (!needs_quotes(value)) {
+    kdl_out_format(out, "%s", value);
+    return;
+  }
+  kdl_out_format(out, "\"");
+  for (; *value; ++value)
+    kdl_out_format(out, *value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
+  kdl_out_format(out, "\"");
+}
+
+void kdl_device_spec_print(const kdl_device_spec *spec, kdl_out *out) {
+  bool is_ip = spec->backend == KDL_BACKEND_LEVEL_ZERO && kdl_is_digit(spec->arch[0]);
+  kdl_out_format(out, "%s:%s%s", kdl_backend_name(spec->backend), is_ip ? "ip=" : "", spec->arch);
+  size_t count;
+  const kdl_spec_key *keys = kdl_spec_keys(&count);
+  for (size_t i = 0; i < count; ++i) {
+    if (!kdl_spec_value_known(spec, &keys[i]))
+      continue;
+    char text[KDL_SPEC_TOKENS];
+    kdl_out value = {text, sizeof text, 0};
+    kdl_spec_value_print(spec, &keys[i], &value);
+    kdl_out_format(out, " %s=", keys[i].name);
+    print_value(out, text);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Parsing                                                                                      */
+
+enum {
+#define KDL_SPEC_KEY(name, kind, field) +1
+  key_count = 0
+#include "lib/device/spec_keys.def"
+#undef KDL_SPEC_KEY
+};
+
+typedef struct {
+  kdl_string line;
+  size_t at;
+  size_t arch_at;             /* where the arch stands in the line */
+  size_t value_at[key_count]; /* where each key's value stands; 0 where the line has it not */
+} parser;
+
+static size_t key_index(const kdl_spec_key *key) {
+  size_t count;
+  return (size_t)(key - kdl_spec_keys(&count));
+}
+
+static bool in_line(const parser *p, const kdl_spec_key *key) {
+  return p->value_at[key_index(key)] != 0;
+}
+
+/* Where the text of a key's value starts, behind the quote if there is one. */
+static size_t text_at(const parser *p, const kdl_spec_key *key) {
+  size_t at = p->value_at[key_index(key)];
+  return at + (at < p->line.length && p->line.data[at] == '"');
+}
+
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+static void skip_blanks(parser *p) {
+  while (p->at < p->line.length && is_blank(p->line.data[p->at]))
+    ++p->at;
+}
+
+/* The word that starts at `at`: what a message shows as found. */
+static kdl_string word_at(const parser *p, size_t at, const char *stops) {
+  return (kdl_string){p->line.data + at, kdl_text_find(p->line, at, stops) - at};
+}
+
+/* Foreign text between single quotes, since specs hold double ones; unprintable bytes as \xNN. */
+static void show(kdl_out *out, kdl_string text) {
+  enum { shown = 80 };
+  kdl_out_format(out, "'");
+  for (size_t i = 0; i < text.length && i < shown; ++i) {
+    unsigned char c = (unsigned char)text.data[i];
+    kdl_out_format(out, c >= 0x20 && c < 0x7f ? "%c" : "\\x%02x", c);
+  }
+  kdl_out_format(out, text.length > shown ? "...'" : "'");
+}
+
+/* "device spec '...': offset 5: found 'x', expected ...; did you mean 'y'? (grammar)" */
+static kdl_status refuse(const parser *p, size_t at, const char *stops, const char *meant,
+                         const char *expected) {
+  char message[1024];
+  kdl_out out = {message, sizeof message, 0};
+  kdl_out_format(&out, "device spec ");
+  show(&out, p->line);
+  kdl_out_format(&out, ": offset %zu: found ", at);
+  kdl_string found = word_at(p, at, stops);
+  if (at >= p->line.length)
+    kdl_out_format(&out, "the end");
+  else
+    show(&out, found.length ? found : (kdl_string){found.data, 1});
+  kdl_out_format(&out, ", expected %s", expected);
+  if (meant)
+    kdl_out_format(&out, "; did you mean '%s'?", meant);
+  return kdl_fail(KDL_BAD_CALL, "%s (grammar: BACKEND:ARCH [KEY=VALUE]...)", message);
+}
+
+static kdl_status parse_backend(parser *p, kdl_device_spec *spec) {
+  size_t start = p->at;
+  kdl_string name = word_at(p, start, ": \t");
+  p->at += name.length;
+  bool known = kdl_backend_parse(name, &spec->backend);
+  if (known && p->at < p->line.length && p->line.data[p->at] == ':') {
+    ++p->at;
+    return KDL_OK;
+  }
+  if (known)
+    return refuse(p, p->at, ": \t", NULL, "':' and an arch after the backend");
+  kdl_nearest nearest = kdl_nearest_to(name);
+  char expected[128];
+  kdl_out out = {expected, sizeof expected, 0};
+  kdl_out_format(&out, "a backend:");
+  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
+    kdl_nearest_offer(&nearest, backends[i].name);
+    kdl_out_format(&out, " %s", backends[i].name);
+  }
+  return refuse(p, start, ": \t", nearest.best, expected);
+}
+
+static kdl_status parse_arch(parser *p, kdl_device_spec *spec) {
+  if (spec->backend == KDL_BACKEND_LEVEL_ZERO &&
+      kdl_text_starts(kdl_text_from(p->line, p->at), "ip="))
+    p->at += 3;
+  p->arch_at = p->at;
+  kdl_string arch = word_at(p, p->at, " \t");
+  if (arch.length == 0 || arch.length >= sizeof spec->arch) {
+    char expected[96];
+    snprintf(expected, sizeof expected, "an arch of at most %zu bytes, as in %s:%s",
+             sizeof spec->arch - 1, backends[spec->backend].name, backends[spec->backend].example);
+    return refuse(p, p->at, " \t", NULL, expected);
+  }
+  memcpy(spec->arch, arch.data, arch.length);
+  spec->arch[arch.length] = '\0';
+  p->at += arch.length;
+  return KDL_OK;
+}
+
+static kdl_status unknown_key(const parser *p, size_t at) {
+  size_t count;
+  const kdl_spec_key *keys = kdl_spec_keys(&count);
+  char expected[512];
+  kdl_out out = {expected, sizeof expected, 0};
+  kdl_nearest nearest = kdl_nearest_to(word_at(p, at, "= \t"));
+  kdl_out_format(&out, "a key:");
+  for (size_t i = 0; i < count; ++i) {
+    kdl_nearest_offer(&nearest, keys[i].name);
+    kdl_out_format(&out, " %s", keys[i].name);
+  }
+  return refuse(p, at, "= \t", nearest.best, expected);
+}
+
+/* A quoted value, its escapes resolved; p->at stands on the opening quote. */
+static kdl_status parse_quoted(parser *p, char *room, kdl_string *out_value) {
+  size_t start = p->at++;
+  size_t used = 0;
+  for (; p->at < p->line.length && p->line.data[p->at] != '"'; ++p->at) {
+    bool escaped = p->line.data[p->at] == '\\';
+    p->at += escaped;
+    if (escaped && (p->at >= p->line.length || !strchr("\"\\", p->line.data[p->at])))
+      return refuse(p, p->at, " \t", NULL, "'\"' or '\\' after a backslash");
+    room[used++] = p->line.data[p->at];
+  }
+  if (p->at >= p->line.length)
+    return refuse(p, start, "", NULL, "'\"' at the end of the value");
+  ++p->at;
+  if (p->at < p->line.length && !is_blank(p->line.data[p->at]))
+    return refuse(p, p->at, " \t", NULL, "a blank after the value");
+  *out_value = (kdl_string){room, used};
+  return KDL_OK;
+}
+
+static kdl_status parse_value(parser *p, const kdl_spec_key *key, kdl_device_spec *spec) {
+  char room[KDL_SPEC_LINE];
+  size_t start = p->at;
+  bool quoted = start < p->line.length && p->line.data[start] == '"';
+  kdl_string value = word_at(p, start, " \t");
+  if (quoted) {
+    kdl_status status = parse_quoted(p, room, &value);
+    if (status != KDL_OK)
+      return status;
+  } else {
+    p->at += value.length;
+    size_t quote = kdl_text_find(value, 0, "\"");
+    if (quote < value.length)
+      return refuse(p, start + quote, " \t", NULL, "quotes around the whole value");
+    if (value.length == 0)
+      return refuse(p, start, " \t", NULL, "a value; an empty one is \"\"");
+  }
+  kdl_parse_error error;
+  if (kdl_spec_value_parse(spec, key, value, &error))
+    return KDL_OK;
+  char expected[160];
+  snprintf(expected, sizeof expected, "for %s: %s", key->name, error.expected);
+  return refuse(p, start + quoted + error.position, quoted ? "\"" : " \t", NULL, expected);
+}
+
+static kdl_status parse_pair(parser *p, kdl_device_spec *spec) {
+  size_t start = p->at;
+  kdl_string name = word_at(p, start, "= \t");
+  const kdl_spec_key *key = kdl_spec_key_find(name);
+  if (!key)
+    return unknown_key(p, start);
+  p->at += name.length;
+  if (p->at >= p->line.length || p->line.data[p->at] != '=')
+    return refuse(p, p->at, " \t", NULL, "'=' and a value after the key");
+  if (in_line(p, key))
+    return refuse(p, start, "= \t", NULL, "each key once");
+  p->value_at[key_index(key)] = ++p->at;
+  return parse_value(p, key, spec);
+}
+
+/* The token of a class that a misspelt one comes nearest to. */
+static const char *nearest_token(kdl_feature_class which, kdl_string word) {
+  kdl_nearest nearest = kdl_nearest_to(word);
+  for (unsigned bit = 0; bit < 128; ++bit) {
+    const char *name = kdl_feature_name(which, bit);
+    if (name)
+      kdl_nearest_offer(&nearest, name);
+  }
+  return nearest.best;
+}
+
+/* The processor or CPU that a misspelt one comes nearest to. */
+static const char *nearest_arch(kdl_backend backend, kdl_string word) {
+  kdl_nearest nearest = kdl_nearest_to(word);
+  if (backend == KDL_BACKEND_HIP) {
+    for (size_t i = 0; kdl_amdgcn_at(i); ++i)
+      kdl_nearest_offer(&nearest, kdl_amdgcn_at(i)->name);
+  } else if (backend == KDL_BACKEND_HOST) {
+    for (size_t i = 0; kdl_x86_cpu_at(i); ++i)
+      kdl_nearest_offer(&nearest, kdl_x86_cpu_at(i));
+    for (size_t i = 0; kdl_aarch64_base_at(i); ++i)
+      kdl_nearest_offer(&nearest, kdl_aarch64_base_at(i));
+  }
+  return nearest.best;
+}
+
+/* Tells of a mistake that only the device's family can see, at its place in the line. */
+static kdl_status refuse_meaning(const parser *p, const kdl_device_spec *spec,
+                                 const kdl_device_error *error) {
+  const kdl_spec_key *key = kdl_spec_key_find(kdl_text_of(error->field));
+  if (!key && error->parse.position == 0) {
+    const char *expected = error->parse.expected;
+    if (spec->backend == KDL_BACKEND_HOST)
+      expected = "x86-64 to x86-64-v4, armv8-a to armv9.4-a or a CPU, then +features";
+    const char *meant = nearest_arch(spec->backend, word_at(p, p->arch_at, ":+ \t"));
+    return refuse(p, p->arch_at, " \t", meant, expected);
+  }
+  size_t at = (key ? text_at(p, key) : p->arch_at) + error->parse.position;
+  const char *meant = NULL;
+  if (!key || key->kind == KDL_SPEC_KIND_TOKENS)
+    meant = nearest_token(kdl_family_class(kdl_device_spec_family(spec)), word_at(p, at, "+ \t\""));
+  return refuse(p, at, "+ \t\"", meant, error->parse.expected);
+}
+
+static kdl_status check_meaning(const parser *p, const kdl_device_spec *spec) {
+  char room[2 * KDL_SPEC_TOKENS];
+  kdl_device_rule rule;
+  kdl_device_error error;
+  return compile(spec, room, &rule, &error) ? KDL_OK : refuse_meaning(p, spec, &error);
+}
+
+/* Whether the next word is the '|' before a further route. */
+static bool at_route(const parser *p) {
+  return kdl_text_is(word_at(p, p->at, " \t"), "|");
+}
+
+static kdl_status parse_keys(parser *p, kdl_device_spec *spec) {
+  kdl_status status = KDL_OK;
+  memset(p->value_at, 0, sizeof p->value_at);
+  for (skip_blanks(p); status == KDL_OK && p->at < p->line.length && !at_route(p); skip_blanks(p))
+    status = parse_pair(p, spec);
+  return status == KDL_OK ? check_meaning(p, spec) : status;
+}
+
+static kdl_status parse_spec(parser *p, kdl_device_spec *out_spec) {
+  *out_spec = (kdl_device_spec){0};
+  skip_blanks(p);
+  kdl_status status = parse_backend(p, out_spec);
+  if (status == KDL_OK)
+    status = parse_arch(p, out_spec);
+  return status == KDL_OK ? parse_keys(p, out_spec) : status;
+}
+
+/* The specs behind the first, where the line has some. */
+static kdl_status parse_further(parser *p, kdl_device_routes *routes) {
+  if (p->at < p->line.length)
+    routes->count = 1;
+  while (p->at < p->line.length) {
+    if (routes->count == KDL_LIMIT_ROUTES)
+      return refuse(p, p->at, " \t", NULL, "at most 8 routes");
+    ++p->at;
+    KDL_TRY(parse_spec(p, &routes->specs[routes->count++]));
+  }
+  return KDL_OK;
+}
+
+static kdl_status check_length(kdl_string line) {
+  if (line.length < KDL_SPEC_LINE)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_CALL, "device spec: found %zu bytes, expected at most %d", line.length,
+                  KDL_SPEC_LINE - 1);
+}
+
+kdl_status kdl_device_spec_parse(const char *line, kdl_device_spec *out_spec) {
+  parser p = {.line = kdl_text_of(line)};
+  kdl_device_spec spec;
+  KDL_TRY(check_length(p.line));
+  KDL_TRY(parse_spec(&p, &spec));
+  if (p.at < p.line.length)
+    KDL_TRY(refuse(&p, p.at, " \t", NULL, "one route"));
+  *out_spec = spec;
+  return KDL_OK;
+}
+
+kdl_status kdl_device_routes_parse(const char *line, kdl_device_routes *out_routes) {
+  parser p = {.line = kdl_text_of(line)};
+  kdl_status status = check_length(p.line);
+  if (status == KDL_OK)
+    status = parse_spec(&p, &out_routes->specs[0]);
+  out_routes->count = 1;
+  return status == KDL_OK ? parse_further(&p, out_routes) : status;
+}
+
+kdl_status kdl_device_routes_parse_keys(const char *line, size_t at, kdl_device_routes *routes) {
+  parser p = {.line = kdl_text_of(line), .at = at};
+  kdl_status status = check_length(p.line);
+  if (status == KDL_OK)
+    status = parse_keys(&p, &routes->specs[0]);
+  return status == KDL_OK ? parse_further(&p, routes) : status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* A device in a few words                                                                      */
+
+static void print_arch(const kdl_device_spec *spec, kdl_out *out) {
+  kdl_string arch = kdl_text_of(spec->arch);
+  size_t length = spec->backend == KDL_BACKEND_HOST ? kdl_text_find(arch, 0, "+") : arch.length;
+  bool is_ip = spec->backend == KDL_BACKEND_LEVEL_ZERO && kdl_is_digit(arch.data[0]);
+  kdl_out_format(out, "%s%.*s", is_ip ? "ip=" : "", (int)length, arch.data);
+}
+
+void kdl_device_spec_place(const kdl_device_spec *spec, kdl_out *out) {
+  kdl_out_format(out, "%s:", kdl_backend_name(spec->backend));
+  print_arch(spec, out);
+}
+
+void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out) {
+  kdl_device_spec_place(spec, out);
+  if (spec->name[0])
+    kdl_out_format(out, " (%s)", spec->name);
+}
+
+void kdl_device_spec_name(const kdl_device_spec *spec, kdl_out *out) {
+  if (spec->backend == KDL_BACKEND_HOST || !spec->ordinal.known) {
+    kdl_device_spec_label(spec, out);
+    return;
+  }
+  kdl_out_format(out, "%s:%u ", kdl_backend_name(spec->backend), (unsigned)spec->ordinal.value);
+  print_arch(spec, out);
+  if (spec->name[0])
+    kdl_out_format(out, " (%s)", spec->name);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What a driver says                                                                           */
+
+void kdl_spec_set_text(char *field, size_t size, const char *text, size_t length) {
+  while (length && text[0] == ' ') {
+    ++text;
+    --length;
+  }
+  while (length && text[length - 1] == ' ')
+    --length;
+  size_t used = 0;
+  for (size_t at = 0, step; at < length; at += step) {
+    step = kdl_utf8_length(text + at, length - at);
+    size_t bad;
+    bool clean = step && kdl_spec_text_is_clean((kdl_string){text + at, step}, &bad);
+    step = step ? step : 1;
+    size_t bytes = clean ? step : 1;
+    if (used + bytes >= size)
+      break;
+    memcpy(field + used, clean ? text + at : "?", bytes);
+    used += bytes;
+  }
+  field[used] = '\0';
+}
+
+void kdl_spec_add_token(char *field, size_t size, const char *token) {
+  size_t used = strlen(field);
+  size_t length = strlen(token);
+  for (const char *at = field; (at = strstr(at, token)) != NULL; at += length) {
+    bool starts = at == field || at[-1] == '+';
+    if (starts && (at[length] == '\0' || at[length] == '+'))
+      return;
+  }
+  if (used + 1 + length >= size)
+    return;
+  snprintf(field + used, size - used, "%s%s", used ? "+" : "", token);
+}
+
+void kdl_spec_set_uuid(kdl_spec_uuid *field, const void *bytes) {
+  static const uint8_t none[16];
+  field->known = memcmp(bytes, none, sizeof none) != 0;
+  memcpy(field->bytes, bytes, sizeof field->bytes);
+}
+
+void kdl_spec_set_pci(kdl_spec_pci *field, uint32_t domain, uint32_t bus, uint32_t device,
+                      uint32_t function) {
+  bool possible = bus <= 0xff && device <= 0x1f && function <= 7;
+  *field = (kdl_spec_pci){possible && (domain | bus | device | function), domain, (uint8_t)bus,
+                          (uint8_t)device, (uint8_t)function};
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/image/intel/ze_info.h"
+#include "support/base/text.h"
+
+#include "lib/image/readers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Lines                                                                                        */
+
+typedef struct {
+  const kdl_ze_info *info;
+  size_t at, end;
+} reader;
+
+#define NO_DASH UINT32_MAX
+
+/* "      - arg_type:   arg_byvalue": dash 6, column 8. */
+typedef struct {
+  size_t at; /* in the text */
+  uint32_t dash;
+  uint32_t column; /* of the key */
+  kdl_string key;  /* "" where the line has none */
+  kdl_string value;
+} line;
+
+static kdl_string trim(const char *from, const char *to) {
+  while (from < to && (*from == ' ' || *from == '\t'))
+    ++from;
+  while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\r'))
+    --to;
+  return (kdl_string){from, (size_t)(to - from)};
+}
+
+static bool is_quoted(kdl_string text) {
+  return text.length >= 2 && (text.data[0] == '\'' || text.data[0] == '"') &&
+         text.data[text.length - 1] == text.data[0];
+}
+
+/* A '#' behind a blank begins a comment, outside quotes. */
+static kdl_string without_comment(kdl_string text) {
+  if (text.length && (text.data[0] == '\'' || text.data[0] == '"'))
+    return text;
+  for (size_t i = 1; i < text.length; ++i) {
+    if (text.data[i] == '#' && text.data[i - 1] == ' ')
+      return trim(text.data, text.data + i);
+  }
+  return text;
+}
+
+static void split(const char *from, const char *to, line *out) {
+  for (const char *at = from; at < to; ++at) {
+    if (*at == ':' && (at + 1 == to || at[1] == ' ' || at[1] == '\r')) {
+      out->key = trim(from, at);
+      out->value = without_comment(trim(at + 1, to));
+      return;
+    }
+  }
+}
+
+/* The next line that is neither empty nor a comment nor the document's begin. */
+static bool next_line(reader *r, line *out) {
+  while (r->at < r->end) {
+    const char *text = r->info->text, *start = text + r->at;
+    const char *newline = memchr(start, '\n', r->end - r->at);
+    const char *end = newline ? newline : text + r->end;
+    const char *at = start;
+    *out = (line){.at = r->at, .dash = NO_DASH, .key = {"", 0}, .value = {"", 0}};
+    r->at = newline ? (size_t)(newline + 1 - text) : r->end;
+    while (at < end && *at == ' ')
+      ++at;
+    if (end - at >= 2 && at[0] == '-' && at[1] == ' ') {
+      out->dash = (uint32_t)(at - start);
+      for (++at; at < end && *at == ' ';)
+        ++at;
+    }
+    out->column = (uint32_t)(at - start);
+    kdl_string rest = trim(at, end);
+    if (kdl_text_is(rest, "..."))
+      return false;
+    if (rest.length == 0 || rest.data[0] == '#' || kdl_text_is(rest, "---"))
+      continue;
+    split(at, end, out);
+    return true;
+  }
+  return false;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Values                                                                                       */
+
+static kdl_status refuse(const reader *r, const line *l, const char *expected) {
+  kdl_string value = l->value;
+  char field[64];
+  snprintf(field, sizeof field, ".ze_info: %.*s", l->key.length < 40 ? (int)l->key.length : 40,
+           l->key.data);
+  return kdl_malformed_at(r->info->offset + l->at, field, "found \"%.*s\", expected %s",
+                          value.length < 64 ? (int)value.length : 64, value.data, expected);
+}
+
+static bool parse_number(kdl_string text, uint32_t *out_number) {
+  uint64_t number = 0;
+  if (text.length == 0 || text.length > 10)
+    return false;
+  for (size_t i = 0; i < text.length; ++i) {
+    if (text.data[i] < '0' || text.data[i] > '9')
+      return false;
+    number = number * 10 + (uint64_t)(text.data[i] - '0');
+  }
+  *out_number = (uint32_t)number;
+  return number <= UINT32_MAX;
+}
+
+static kdl_status read_number(const reader *r, const line *l, uint32_t *out_number) {
+  return parse_number(l->value, out_number) ? KDL_OK : refuse(r, l, "a number");
+}
+
+/* "[ 64, 2, 1 ]" */
+static kdl_status read_block(const reader *r, const line *l, uint32_t out_block[3]) {
+  kdl_string value = l->value;
+  if (value.length < 2 || value.data[0] != '[' || value.data[value.length - 1] != ']')
+    return refuse(r, l, "three numbers in brackets");
+  const char *at = value.data + 1, *end = value.data + value.length - 1;
+  uint32_t block[3];
+  for (size_t i = 0; i < 3; ++i) {
+    const char *comma = memchr(at, ',', (size_t)(end - at));
+    if (!comma != (i == 2) || !parse_number(trim(at, comma ? comma : end), &block[i]))
+      return refuse(r, l, "three numbers in brackets");
+    at = comma ? comma + 1 : end;
+  }
+  memcpy(out_block, block, sizeof block);
+  return KDL_OK;
+}
+
+/* 'it''s' is it's; a name with escapes is none that a program asks for. */
+static bool is_name(kdl_string value, kdl_string name) {
+  if (!is_quoted(value))
+    return kdl_text_equal(value, name);
+  char quote = value.data[0];
+  size_t used = 0;
+  for (size_t i = 1; i + 1 < value.length; ++i, ++used) {
+    if (quote == '\'' && value.data[i] == quote)
+      ++i;
+    if (used == name.length || value.data[i] != name.data[used])
+      return false;
+  }
+  return used == name.length;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The kernel                                                                                   */
+
+/* '1.20'; minor versions add keys. */
+static kdl_status check_version(const line *l) {
+  kdl_string value = l->value;
+  if (is_quoted(value))
+    value = (kdl_string){value.data + 1, value.length - 2};
+  if (value.length >= 2 && value.data[0] == '1' && value.data[1] == '.')
+    return KDL_OK;
+  return kdl_fail(KDL_UNSUPPORTED, ".ze_info: found version \"%.*s\", expected 1.x",
+                  value.length < 32 ? (int)value.length : 32, value.data);
+}
+
+/* Narrows `r` to the lines of the kernel's entry; *out_column is that of its keys. An entry begins
+ * with the dash of the list, and ends with the next one or with the list. */
+static kdl_status find_entry(reader *r, kdl_string kernel, uint32_t *out_column) {
+  line l;
+  bool in_kernels = false, is_found = false;
+  size_t begin = 0;
+  uint32_t dash = NO_DASH, column = 0;
+  while (next_line(r, &l)) {
+    bool is_top = l.dash == NO_DASH && l.column == 0;
+    bool is_item = in_kernels && l.dash != NO_DASH && (dash == NO_DASH || l.dash == dash);
+    if ((is_top || is_item) && is_found) {
+      r->end = l.at;
+      break;
+    }
+    if (is_top && kdl_text_is(l.key, "version")) {
+      kdl_status status = check_version(&l);
+      if (status != KDL_OK)
+        return status;
+    }
+    if (is_top)
+      in_kernels = kdl_text_is(l.key, "kernels");
+    if (is_item) {
+      begin = l.at;
+      dash = l.dash;
+      column = l.column;
+    }
+    if (in_kernels && dash != NO_DASH && l.column == column && kdl_text_is(l.key, "name") &&
+        is_name(l.value, kernel))
+      is_found = true;
+  }
+  r->at = begin;
+  *out_column = column;
+  return is_found ? KDL_OK : kdl_no_such_kernel(kernel);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Arguments                                                                                    */
+
+/* One entry of payload_arguments. A pointer has one for each way in which it is used, a structure
+ * one for each run of its members; what the driver adds by itself has no index. */
+typedef struct {
+  line first;
+  kdl_string type, space;
+  uint32_t index, size;
+  bool is_open, has_index, is_part;
+} payload;
+
+static kdl_image_param_kind kind_of(const payload *p) {
+  if (kdl_text_is(p->type, "arg_byvalue"))
+    return KDL_IMAGE_PARAM_VALUE;
+  if (kdl_text_is(p->space, "local"))
+    return KDL_IMAGE_PARAM_GROUP;
+  if (kdl_text_is(p->space, "image") || kdl_text_is(p->space, "sampler"))
+    return KDL_IMAGE_PARAM_OPAQUE;
+  return KDL_IMAGE_PARAM_POINTER;
+}
+
+/* A structure may be longer than what is used of it. */
+static uint32_t size_of(const payload *p, kdl_image_param_kind kind, uint32_t pointer_size) {
+  if (kind == KDL_IMAGE_PARAM_VALUE)
+    return p->is_part ? 0 : p->size;
+  return kind == KDL_IMAGE_PARAM_POINTER ? pointer_size : 0;
+}
+
+static kdl_status close_payload(const reader *r, payload *p, uint32_t pointer_size,
+                                kdl_ze_kernel *kernel) {
+  bool is_param =
+      p->is_open && (kdl_text_is(p->type, "arg_byvalue") || kdl_text_is(p->type, "arg_bypointer") ||
+                     kdl_text_is(p->type, "buffer_address"));
+  p->is_open = false;
+  if (!is_param)
+    return KDL_OK;
+  if (!p->has_index)
+    return kdl_malformed_at(r->info->offset + p->first.at, ".ze_info: payload_arguments",
+                            "found no arg_index, expected one for %.*s", (int)p->type.length,
+                            p->type.data);
+  if (p->index >= KDL_IMAGE_PARAM_LIMIT)
+    return kdl_too_many_params();
+  for (; kernel->param_count <= p->index; ++kernel->param_count)
+    kernel->params[kernel->param_count] = (kdl_ze_param){KDL_IMAGE_PARAM_OPAQUE, 0};
+  kdl_image_param_kind kind = kind_of(p);
+  kernel->params[p->index] = (kdl_ze_param){kind, size_of(p, kind, pointer_size)};
+  return KDL_OK;
+}
+
+static kdl_status take_payload_key(const reader *r, const line *l, payload *p) {
+  if (kdl_text_is(l->key, "arg_type"))
+    p->type = l->value;
+  else if (kdl_text_is(l->key, "addrspace"))
+    p->space = l->value;
+  else if (kdl_text_is(l->key, "source_offset"))
+    p->is_part = true;
+  else if (kdl_text_is(l->key, "size"))
+    return read_number(r, l, &p->size);
+  else if (kdl_text_is(l->key, "arg_index")) {
+    p->has_index = true;
+    return read_number(r, l, &p->index);
+  }
+  return KDL_OK;
+}
+
+static kdl_status read_entry(reader *r, uint32_t column, uint32_t pointer_size,
+                             kdl_ze_kernel *kernel) {
+  line l;
+  kdl_string part = {"", 0};
+  payload p = {.is_open = false};
+  kdl_status status = KDL_OK;
+  while (status == KDL_OK && next_line(r, &l)) {
+    bool is_key = l.column == column;
+    bool in_payload = kdl_text_is(part, "payload_arguments");
+    if (is_key || l.dash != NO_DASH)
+      status = close_payload(r, &p, pointer_size, kernel);
+    if (status != KDL_OK)
+      break;
+    if (is_key)
+      part = l.key;
+    else if (in_payload && l.dash != NO_DASH)
+      p = (payload){.first = l, .is_open = true, .type = {"", 0}, .space = {"", 0}};
+    if (!is_key && in_payload)
+      status = take_payload_key(r, &l, &p);
+    else if (!is_key && (kdl_text_is(l.key, "required_work_group_size") ||
+                         kdl_text_is(l.key, "reqd_work_group_size")))
+      status = read_block(r, &l, kernel->block);
+  }
+  return status == KDL_OK ? close_payload(r, &p, pointer_size, kernel) : status;
+}
+
+kdl_status kdl_ze_info_read(const kdl_ze_info *info, kdl_string kernel, uint32_t pointer_size,
+                            kdl_ze_kernel *out_kernel) {
+  reader r = {info, 0, info->size};
+  uint32_t column;
+  kdl_status status = find_entry(&r, kernel, &column);
+  out_kernel->param_count = 0;
+  memset(out_kernel->block, 0, sizeof out_kernel->block);
+  return status == KDL_OK ? read_entry(&r, column, pointer_size, out_kernel) : status;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The section .ze_info of a zebin: what Intel's compiler tells a driver of each kernel, as YAML
+ * ("zeinfo.md" in intel-graphics-compiler).
+ *
+ *     kernels:
+ *       - name:            saxpy
+ *         execution_env:
+ *           required_work_group_size: [ 64, 1, 1 ]
+ *         payload_arguments:
+ *           - arg_type:        arg_byvalue
+ *             size:            4
+ *             arg_index:       0
+ *
+ * Read is what the compiler writes: mappings and lists by indentation, a value behind its key,
+ * lists of numbers in brackets. What else YAML has is refused where a value that counts is written
+ * so, and passed over elsewhere.
+ */
+#ifndef KDL_IMAGE_INTEL_ZE_INFO_H
+#define KDL_IMAGE_INTEL_ZE_INFO_H
+
+#include "lib/image/params.h"
+
+#include <stdbool.h>
+
+/* The text, and where it lies in the image, for messages. */
+typedef struct kdl_ze_info {
+  const char *text;
+  size_t size;
+  uint64_t offset;
+} kdl_ze_info;
+
+typedef struct kdl_ze_param {
+  kdl_image_param_kind kind; /* OPAQUE also for one that nothing is said of, since it is not used */
+  uint32_t size;
+} kdl_ze_param;
+
+typedef struct kdl_ze_kernel {
+  kdl_ze_param params[KDL_IMAGE_PARAM_LIMIT]; /* by their index */
+  uint32_t param_count;
+  uint32_t block[3]; /* the only one it takes; 0: any */
+} kdl_ze_kernel;
+
+/* KDL_NO_MATCH where no kernel has that name, KDL_BAD_FILE where its entry cannot be read,
+ * KDL_UNSUPPORTED for another version of the format and for too many parameters. Pointers have the
+ * given size. */
+kdl_status kdl_ze_info_read(const kdl_ze_info *info, kdl_string kernel, uint32_t pointer_size,
+                            kdl_ze_kernel *out_kernel);
+
+#endif

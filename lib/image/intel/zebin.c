@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Intel's zebin: ELF with compatibility notes, one text section per kernel ("ZE Binary" in Intel's
+ * graphics compiler). The note PRODUCT_CONFIG holds the IP version that a device reports too;
+ * before the format's version 1.33 there was none, and the arch stays unknown. Other sections that
+ * call themselves notes hold bytes of Intel's own making.
+ */
+#include "lib/image/geometry.h"
+#include "lib/image/intel/ze_info.h"
+#include "lib/image/readers.h"
+#include "support/base/bytes.h"
+#include "support/base/elf_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { note_product_config = 6 };
+
+/* Holds what the kernels call, and is itself no kernel. */
+static const char external_functions[] = "Intel_Symbol_Table_Void_Program";
+
+kdl_status kdl_zebin_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+  kdl_elf elf;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
+  snprintf(target->triple, sizeof target->triple, "%s",
+           elf.is_64 ? "spirv64-intel-unknown" : "spirv32-intel-unknown");
+  kdl_elf_section compatibility;
+  bool is_there;
+  kdl_status status = kdl_elf_find_section(&elf, ".note.intelgt.compat", &compatibility, &is_there);
+  if (status != KDL_OK || !is_there)
+    return status;
+  kdl_elf_notes notes = kdl_elf_notes_of(&elf, &compatibility);
+  kdl_elf_note note;
+  while ((status = kdl_elf_next_note(&notes, &note)) == KDL_OK && note.owner) {
+    if (!kdl_elf_note_is(&note, "IntelGT", note_product_config))
+      continue;
+    if (note.size != 4)
+      return kdl_malformed_at((uint64_t)(note.data - data), "NT_INTELGT_PRODUCT_CONFIG",
+                              "found %zu bytes, expected 4", note.size);
+    uint32_t ip = kdl_elf_load_u32(&elf, note.data);
+    snprintf(target->arch, sizeof target->arch, "ip=%" PRIu32 ".%" PRIu32 ".%" PRIu32, ip >> 22,
+             ip >> 14 & 0xff, ip & 0x3f);
+  }
+  return status;
+}
+
+kdl_status kdl_zebin_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                  void *user) {
+  static const char prefix[] = ".text.";
+  const size_t prefix_length = sizeof prefix - 1;
+  kdl_elf elf;
+  kdl_status status = kdl_elf_open(data, size, &elf);
+  for (uint64_t i = 1; status == KDL_OK && i < elf.section_count; ++i) {
+    kdl_elf_section section;
+    status = kdl_elf_read_section(&elf, i, &section);
+    if (status != KDL_OK || section.type != SHT_PROGBITS)
+      continue;
+    const char *name;
+    size_t length;
+    status = kdl_elf_section_name(&elf, &section, &name, &length);
+    if (status != KDL_OK || length <= prefix_length || memcmp(name, prefix, prefix_length) != 0 ||
+        strcmp(name + prefix_length, external_functions) == 0)
+      continue;
+    if (visit(user, name + prefix_length, length - prefix_length))
+      break;
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What .ze_info says                                                                           */
+
+static kdl_status read_kernel(const uint8_t *data, size_t size, kdl_string name,
+                              kdl_ze_kernel *out_kernel) {
+  kdl_elf elf;
+  kdl_elf_section section;
+  bool is_there;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
+  KDL_TRY(kdl_elf_find_section(&elf, ".ze_info", &section, &is_there));
+  if (!is_there)
+    return kdl_fail(KDL_UNSUPPORTED, "zebin image: found no section .ze_info, expected it to tell "
+                                     "its kernels' parameters");
+  kdl_ze_info info = {(const char *)data + section.offset, section.size, section.offset};
+  return kdl_ze_info_read(&info, name, elf.is_64 ? 8 : 4, out_kernel);
+}
+
+/* Where an argument lies among the payload is the driver's affair, so there are no offsets. IGC
+ * tells the place of a value, which is a multiple of 4 bytes; what else writes zebins its size. */
+kdl_status kdl_zebin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
+                                 kdl_visit_param *visit, void *user) {
+  kdl_ze_kernel found;
+  KDL_TRY(read_kernel(data, size, kernel, &found));
+  for (uint32_t i = 0; i < found.param_count; ++i) {
+    const kdl_ze_param *said = &found.params[i];
+    kdl_image_param param = {
+        .kind = said->kind,
+        .size = said->size,
+        .offset = KDL_NO_OFFSET,
+        .is_rounded = said->kind == KDL_IMAGE_PARAM_VALUE && said->size == 4,
+    };
+    if (visit(user, &param))
+      break;
+  }
+  return KDL_OK;
+}
+
+void kdl_zebin_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,
+                             kdl_image_geometry *geometry) {
+  kdl_ze_kernel found;
+  if (read_kernel(data, size, kernel, &found) == KDL_OK)
+    memcpy(geometry->block, found.block, sizeof geometry->block);
+}

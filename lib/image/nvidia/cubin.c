@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Cubins: NVIDIA's ELF. Nothing of it is documented; what is read here was checked against
+ * cuobjdump 13.4, on files from ptxas 12.8 and 13.0 and on those in CUDA 13's own libraries.
+ *
+ * The SM number is in e_flags: in the low byte up to ABI version 7, in the second byte from 8 on.
+ * The suffix `a` is a flag beside it from sm_90 on (the bit means something else before: NVIDIA's
+ * libcublas has it in code for sm_50 and sm_60), until CUDA 13 moved it into the section
+ * .nv.compat, whose attribute 9 (EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET) is what cuobjdump goes by.
+ * The suffix `f` is in neither, but in the note that keeps the options ptxas was called with.
+ * (Attribute 2, the ISA class, is no help: plain sm_120 code has the family's class too.)
+ */
+#include "lib/image/readers.h"
+#include "support/base/bytes.h"
+#include "support/base/elf_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  newest_abi_with_low_sm = 7,
+  newest_abi = 8,
+  first_accelerated_sm = 90,
+  flag_accelerator_v7 = 0x800,
+  flag_accelerator_v8 = 0x8,
+  symbol_is_entry = 0x10, /* STO_CUDA_ENTRY, in st_other */
+
+  form_byte = 2,  /* form, attribute, value, padding */
+  form_sized = 4, /* form, attribute, u16 size, bytes */
+  attribute_accelerator = 9,
+  attribute_param = 0x17,      /* EIATTR_KPARAM_INFO */
+  attribute_wide_param = 0x45, /* EIATTR_KPARAM_INFO_V2, where an argument is too large for that */
+
+  note_tool_info = 2000,
+  tool_info_version = 2,
+  tool_info_header = 24, /* version, then where five strings lie in what follows */
+};
+
+/* ------------------------------------------------------------------------------------------ */
+/* Attributes: what .nv.compat and .nv.info are made of                                         */
+
+typedef struct {
+  const kdl_elf *elf;
+  kdl_elf_section section;
+  const char *name;
+  uint64_t at;
+} attribute_list;
+
+typedef struct {
+  uint8_t form;
+  uint8_t id;
+  const uint8_t *value;
+  uint64_t size;
+  uint64_t offset; /* of the value in the image */
+} attribute;
+
+/* False at the end, and on failure. */
+static inline bool next_attribute(attribute_list *list, attribute *out, kdl_status *status) {
+  const kdl_elf_section *section = &list->section;
+  uint64_t left = section->size - list->at;
+  if (left == 0)
+    return false;
+  if (left < 4) {
+    *status =
+        kdl_malformed_at(section->offset + list->at, list->name,
+                         "found %" PRIu64 " bytes, expected an attribute of at least 4", left);
+    return false;
+  }
+  const uint8_t *header = list->elf->data + section->offset + list->at;
+  bool is_sized = header[0] == form_sized;
+  *out = (attribute){
+      .form = header[0],
+      .id = header[1],
+      .value = header + (is_sized ? 4 : 2),
+      .size = is_sized ? kdl_load_u16(header + 2) : 2,
+      .offset = section->offset + list->at + (is_sized ? 4 : 2),
+  };
+  uint64_t size = is_sized ? out->size : 0;
+  if (size > left - 4) {
+    *status = kdl_malformed_at(section->offset + list->at + 2, list->name,
+                               "found an attribute of %" PRIu64 " bytes, expected at most %" PRIu64,
+                               size, left - 4);
+    return false;
+  }
+  list->at += 4 + size;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Target                                                                                       */
+
+/* Whether .nv.compat says that the code is for this architecture alone. */
+static kdl_status read_compat(const kdl_elf *elf, bool *is_accelerated) {
+  attribute_list list = {.elf = elf, .name = ".nv.compat"};
+  bool found;
+  kdl_status status = kdl_elf_find_section(elf, list.name, &list.section, &found);
+  if (status != KDL_OK || !found)
+    return status;
+  attribute item;
+  while (next_attribute(&list, &item, &status)) {
+    if (item.form == form_byte && item.id == attribute_accelerator && (item.value[0] & 1))
+      *is_accelerated = true;
+  }
+  return status;
+}
+
+/* The options in a note of the tool that made the code: the last of its strings. */
+static bool note_has_option(const kdl_elf_note *note, const char *option) {
+  if (!kdl_elf_note_is(note, "NVIDIA Corp", note_tool_info) || note->size < tool_info_header ||
+      kdl_load_u32(note->data) != tool_info_version)
+    return false;
+  uint32_t at = kdl_load_u32(note->data + tool_info_header - 4);
+  size_t size = note->size - tool_info_header;
+  return at < size && memmem(note->data + tool_info_header + at, size - at, option, strlen(option));
+}
+
+static kdl_status read_tool_info(const kdl_elf *elf, unsigned sm, bool *is_family) {
+  char option[24];
+  snprintf(option, sizeof option, "-arch sm_%uf ", sm);
+  kdl_elf_notes notes = {.elf = elf};
+  kdl_elf_note note;
+  kdl_status status;
+  while ((status = kdl_elf_next_note(&notes, &note)) == KDL_OK && note.owner)
+    *is_family = *is_family || note_has_option(&note, option);
+  return status;
+}
+
+kdl_status kdl_cubin_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+  kdl_elf elf;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
+  snprintf(target->triple, sizeof target->triple, "%s",
+           elf.is_64 ? "nvptx64-nvidia-cuda" : "nvptx-nvidia-cuda");
+  target->offload_kind = KDL_OFFLOAD_CUDA;
+  if (elf.abi_version > newest_abi)
+    return KDL_OK;
+  bool sm_is_low = elf.abi_version <= newest_abi_with_low_sm;
+  unsigned sm = sm_is_low ? elf.flags & 0xff : elf.flags >> 8 & 0xff;
+  if (sm == 0)
+    return kdl_malformed_at(elf.is_64 ? 48 : 36, "e_flags",
+                            "found 0x%" PRIx32 ", expected an SM number in bits %s", elf.flags,
+                            sm_is_low ? "0 to 7" : "8 to 15");
+  bool is_accelerated = sm >= first_accelerated_sm &&
+                        elf.flags & (sm_is_low ? flag_accelerator_v7 : flag_accelerator_v8);
+  bool is_family = false;
+  KDL_TRY(read_compat(&elf, &is_accelerated));
+  KDL_TRY(read_tool_info(&elf, sm, &is_family));
+  snprintf(target->arch, sizeof target->arch, "sm_%u%s", sm,
+           is_accelerated ? "a"
+           : is_family    ? "f"
+                          : "");
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels and their parameters                                                                 */
+
+kdl_status kdl_cubin_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                  void *user) {
+  kdl_elf elf;
+  kdl_elf_symbols symbols;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
+  KDL_TRY(kdl_elf_open_symbols(&elf, SHT_SYMTAB, &symbols));
+  for (uint64_t i = 1; i < symbols.count; ++i) {
+    kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
+    if (symbol.type != STT_FUNC || !(symbol.other & symbol_is_entry) || !symbol.is_defined)
+      continue;
+    const char *name;
+    size_t length;
+    KDL_TRY(kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length));
+    if (visit(user, name, length))
+      break;
+  }
+  return KDL_OK;
+}
+
+typedef struct {
+  kdl_image_param items[KDL_IMAGE_PARAM_LIMIT];
+  bool is_known[KDL_IMAGE_PARAM_LIMIT]; /* of those below `count` */
+  uint32_t count;
+} param_list;
+
+/* u32 index, u16 ordinal, u16 offset; then in a word the logarithm of the alignment of what a
+ * pointer points to (8 bits), the memory it points to (4), where the argument lies (6) and its size
+ * (14), or in the wide form the size (16), alignment (8) and memory (8). Without `.ptr` in the PTX
+ * the memory is 0. */
+static kdl_status read_param(const attribute *item, param_list *params) {
+  if (item->size != 12)
+    return kdl_malformed_at(item->offset, "EIATTR_KPARAM_INFO",
+                            "found %" PRIu64 " bytes, expected 12", item->size);
+  uint16_t ordinal = kdl_load_u16(item->value + 4);
+  uint32_t word = kdl_load_u32(item->value + 8);
+  bool is_wide = item->id == attribute_wide_param;
+  bool is_pointer = is_wide ? word >> 24 : word >> 8 & 0xf;
+  if (ordinal >= KDL_IMAGE_PARAM_LIMIT)
+    return kdl_too_many_params();
+  for (; params->count <= ordinal; ++params->count)
+    params->is_known[params->count] = false;
+  params->items[ordinal] = (kdl_image_param){
+      .kind = is_pointer ? KDL_IMAGE_PARAM_POINTER : KDL_IMAGE_PARAM_BYTES,
+      .size = is_wide ? word & 0xffff : word >> 18,
+      .offset = kdl_load_u16(item->value + 6),
+  };
+  params->is_known[ordinal] = true;
+  return KDL_OK;
+}
+
+/* The section has the last parameter first. */
+static kdl_status read_params(attribute_list *list, param_list *params) {
+  kdl_status status = KDL_OK;
+  attribute item;
+  while (status == KDL_OK && next_attribute(list, &item, &status)) {
+    if (item.form == form_sized && (item.id == attribute_param || item.id == attribute_wide_param))
+      status = read_param(&item, params);
+  }
+  for (uint32_t i = 0; i < params->count && status == KDL_OK; ++i) {
+    if (!params->is_known[i])
+      status = kdl_malformed_at(list->section.offset, "EIATTR_KPARAM_INFO",
+                                "found parameter %" PRIu32 " and none of number %" PRIu32
+                                ", expected all of them",
+                                params->count - 1, i);
+  }
+  return status;
+}
+
+kdl_status kdl_cubin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
+                                 kdl_visit_param *visit, void *user) {
+  kdl_elf elf;
+  attribute_list list = {.elf = &elf, .name = ".nv.info"};
+  bool found = false;
+  kdl_status status = kdl_elf_open(data, size, &elf);
+  if (status == KDL_OK)
+    status = kdl_elf_find_section_of(&elf, ".nv.info.", kernel, &list.section, &found);
+  if (status == KDL_OK && !found)
+    return kdl_no_such_kernel(kernel);
+  param_list params;
+  params.count = 0;
+  if (status == KDL_OK)
+    status = read_params(&list, &params);
+  for (uint32_t i = 0; i < params.count && status == KDL_OK; ++i) {
+    if (visit(user, &params.items[i]))
+      break;
+  }
+  return status;
+}

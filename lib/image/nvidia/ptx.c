@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * PTX: text that begins with `.version`, then `.target` (PTX ISA, "PTX Module Directives"). A NUL
+ * ends it: drivers want one, and containers pad with them.
+ */
+#include "lib/image/readers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+  const char *text;
+  size_t size;
+  size_t at;
+} scanner;
+
+/* A directive with its dot, a word, or one other character; empty at the end. A string is one
+ * token with its quotes. */
+typedef struct {
+  const char *text;
+  size_t length;
+  size_t offset;
+} token;
+
+static scanner scan(const void *data, size_t size) {
+  const char *end = size ? memchr(data, 0, size) : NULL;
+  return (scanner){data, end ? (size_t)(end - (const char *)data) : size, 0};
+}
+
+static bool is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || c == '%';
+}
+
+static bool looks_at(const scanner *s, const char *text) {
+  size_t length = strlen(text);
+  return s->size - s->at >= length && memcmp(s->text + s->at, text, length) == 0;
+}
+
+/* Past blanks and comments; to the end where a comment does not end. */
+static void skip_blanks(scanner *s) {
+  while (s->at < s->size) {
+    const char *rest = s->text + s->at;
+    if (is_blank(*rest)) {
+      ++s->at;
+      continue;
+    }
+    const char *end;
+    if (looks_at(s, "//"))
+      end = memchr(rest, '\n', s->size - s->at);
+    else if (looks_at(s, "/*"))
+      end = memmem(rest + 2, s->size - s->at - 2, "*/", 2);
+    else
+      return;
+    s->at = end ? (size_t)(end - s->text) + (*end == '*' ? 2 : 1) : s->size;
+  }
+}
+
+static token next(scanner *s) {
+  skip_blanks(s);
+  size_t start = s->at;
+  if (s->at < s->size) {
+    char first = s->text[s->at++];
+    if (first == '"') {
+      while (s->at < s->size && s->text[s->at] != '"')
+        s->at += s->text[s->at] == '\\' ? 2 : 1;
+      s->at = s->at < s->size ? s->at + 1 : s->size;
+    } else if (first == '.' || is_word(first)) {
+      while (s->at < s->size && is_word(s->text[s->at]))
+        ++s->at;
+    }
+  }
+  return (token){s->text + start, s->at - start, start};
+}
+
+static bool is(token t, const char *text) {
+  return t.length == strlen(text) && memcmp(t.text, text, t.length) == 0;
+}
+
+static bool is_name(token t) {
+  return t.length && is_word(t.text[0]) && !(t.text[0] >= '0' && t.text[0] <= '9');
+}
+
+static kdl_status unexpected(token t, const char *field, const char *expected) {
+  if (t.length == 0)
+    return kdl_malformed_at(t.offset, field, "found the end of the text, expected %s", expected);
+  if (t.text[0] == '.' || is_word(t.text[0]))
+    return kdl_malformed_at(t.offset, field, "found \"%.*s\", expected %s",
+                            t.length < 40 ? (int)t.length : 40, t.text, expected);
+  return kdl_malformed_at(t.offset, field, "found byte 0x%02x, expected %s",
+                          (unsigned char)t.text[0], expected);
+}
+
+/* A number of up to four digits, after `skip` other characters. */
+static bool number(token t, size_t skip, uint32_t *out_number) {
+  if (t.length <= skip || t.length > skip + 4)
+    return false;
+  uint32_t value = 0;
+  for (size_t i = skip; i < t.length; ++i) {
+    if (t.text[i] < '0' || t.text[i] > '9')
+      return false;
+    value = value * 10 + (uint32_t)(t.text[i] - '0');
+  }
+  *out_number = value;
+  return true;
+}
+
+/* MAJOR.MINOR, which is a word and a directive to the scanner; *out_found is what stands there. */
+static bool read_version(scanner *s, uint32_t *out_major, uint32_t *out_minor, token *out_found) {
+  *out_found = next(s);
+  token minor = next(s);
+  return number(*out_found, 0, out_major) && number(minor, 1, out_minor) && minor.text[0] == '.';
+}
+
+/* The number is looked at too: the GNU assembler knows a `.version "TEXT"`. */
+bool kdl_ptx_begins(const void *head, size_t size) {
+  scanner s = scan(head, size);
+  uint32_t major, minor;
+  token found;
+  return is(next(&s), ".version") && read_version(&s, &major, &minor, &found);
+}
+
+/* Where the next directive of a name may stand, and the next string and comment before it. What
+ * lies between is passed over: modules have millions of tokens, and few that matter. */
+typedef struct {
+  const char *word;
+  size_t hit, quote, slash; /* s->size or later: none; before s->at: unknown */
+  bool is_begun;
+} finder;
+
+static size_t find_char(const scanner *s, char c, size_t end) {
+  const char *found = memchr(s->text + s->at, c, end - s->at);
+  return found ? (size_t)(found - s->text) : end;
+}
+
+static void look_ahead(const scanner *s, finder *f) {
+  if (!f->is_begun || f->hit < s->at) {
+    const char *hit = memmem(s->text + s->at, s->size - s->at, f->word, strlen(f->word));
+    f->hit = hit ? (size_t)(hit - s->text) : s->size;
+  }
+  if (!f->is_begun || f->quote < s->at)
+    f->quote = find_char(s, '"', f->hit);
+  if (!f->is_begun || f->slash < s->at)
+    f->slash = find_char(s, '/', f->hit);
+  f->is_begun = true;
+}
+
+/* Past the next token that is the word; false where there is none. */
+static bool find(scanner *s, finder *f) {
+  for (;;) {
+    look_ahead(s, f);
+    size_t stop = f->quote < f->slash ? f->quote : f->slash;
+    if (stop >= f->hit) {
+      s->at = f->hit;
+      if (s->at == s->size)
+        return false;
+      if (is(next(s), f->word))
+        return true;
+      continue;
+    }
+    s->at = stop;
+    if (s->text[stop] == '"')
+      next(s);
+    else if (looks_at(s, "//") || looks_at(s, "/*"))
+      skip_blanks(s);
+    else
+      ++s->at;
+  }
+}
+
+/* The first of the comma-separated specifiers that is an architecture; others are modes. */
+static kdl_status read_arch(scanner *s, kdl_image_target *target) {
+  for (;;) {
+    token specifier = next(s);
+    if (!is_name(specifier))
+      return unexpected(specifier, ".target", "an architecture such as sm_90");
+    if (specifier.length > 3 && memcmp(specifier.text, "sm_", 3) == 0)
+      return kdl_target_append(target->arch, KDL_TARGET_NAME, ".target", specifier.text,
+                               specifier.length, specifier.offset);
+    token comma = next(s);
+    if (!is(comma, ","))
+      return unexpected(comma, ".target", "an architecture such as sm_90");
+  }
+}
+
+kdl_status kdl_ptx_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+  scanner s = scan(data, size);
+  token t = next(&s);
+  if (!is(t, ".version"))
+    return unexpected(t, "PTX", "the directive .version");
+  if (!read_version(&s, &target->version_major, &target->version_minor, &t))
+    return unexpected(t, ".version", "MAJOR.MINOR");
+  t = next(&s);
+  if (!is(t, ".target"))
+    return unexpected(t, "PTX", "the directive .target");
+  KDL_TRY(read_arch(&s, target));
+  /* Other directives that may follow .target concern debugging; absent means 32 bits. */
+  uint32_t bits = 32;
+  do
+    t = next(&s);
+  while (is(t, ",") || is_name(t));
+  if (is(t, ".address_size")) {
+    t = next(&s);
+    if (!number(t, 0, &bits) || (bits != 32 && bits != 64))
+      return unexpected(t, ".address_size", "32 or 64");
+  }
+  snprintf(target->triple, sizeof target->triple, "%s",
+           bits == 64 ? "nvptx64-nvidia-cuda" : "nvptx-nvidia-cuda");
+  target->offload_kind = KDL_OFFLOAD_CUDA;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels and their parameters                                                                 */
+
+/* After an entry's name: whether a body follows its parameters and directives, or the `;` that
+ * makes it a declaration. A .pragma before the body has a `;` of its own. */
+static bool has_body(scanner *s) {
+  bool in_pragma = false;
+  for (token t = next(s); t.length; t = next(s)) {
+    if (is(t, "{"))
+      return true;
+    if (is(t, ";") && !in_pragma)
+      return false;
+    in_pragma = is(t, ".pragma") || (in_pragma && !is(t, ";"));
+  }
+  return false;
+}
+
+kdl_status kdl_ptx_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                void *user) {
+  scanner s = scan(data, size);
+  finder entries = {.word = ".entry"};
+  while (find(&s, &entries)) {
+    token name = next(&s);
+    if (!is_name(name))
+      return unexpected(name, ".entry", "the name of a kernel");
+    if (has_body(&s) && visit(user, name.text, name.length))
+      break;
+  }
+  return KDL_OK;
+}
+
+/* After `.extern .func`: the name, behind the result that may stand in parentheses. */
+static token function_name(scanner *s) {
+  token t = next(s);
+  if (!is(t, "("))
+    return t;
+  while (t.length && !is(t, ")"))
+    t = next(s);
+  return next(s);
+}
+
+bool kdl_ptx_lacks_functions(const void *data, size_t size) {
+  scanner s = scan(data, size);
+  finder externs = {.word = ".extern"};
+  while (find(&s, &externs)) {
+    token space = next(&s); /* .shared is memory that a launch gives */
+    if (is(space, ".global") || is(space, ".const"))
+      return true;
+    token name = is(space, ".func") ? function_name(&s) : space;
+    if (is(space, ".func") && !kdl_nvidia_supplies(name.text, name.length))
+      return true;
+  }
+  return false;
+}
+
+/* Pointers and integers of a pointer's size look alike unless `.ptr` follows. */
+static const struct {
+  const char *name;
+  uint32_t size;
+  kdl_image_param_kind kind;
+} types[] = {
+    {".u8", 1, KDL_IMAGE_PARAM_INTEGER},     {".u16", 2, KDL_IMAGE_PARAM_INTEGER},
+    {".u32", 4, KDL_IMAGE_PARAM_INTEGER},    {".u64", 8, KDL_IMAGE_PARAM_INTEGER},
+    {".s8", 1, KDL_IMAGE_PARAM_INTEGER},     {".s16", 2, KDL_IMAGE_PARAM_INTEGER},
+    {".s32", 4, KDL_IMAGE_PARAM_INTEGER},    {".s64", 8, KDL_IMAGE_PARAM_INTEGER},
+    {".b8", 1, KDL_IMAGE_PARAM_VALUE},       {".b16", 2, KDL_IMAGE_PARAM_VALUE},
+    {".b32", 4, KDL_IMAGE_PARAM_VALUE},      {".b64", 8, KDL_IMAGE_PARAM_VALUE},
+    {".b128", 16, KDL_IMAGE_PARAM_VALUE},    {".f16", 2, KDL_IMAGE_PARAM_FLOAT},
+    {".f16x2", 4, KDL_IMAGE_PARAM_VALUE},    {".bf16", 2, KDL_IMAGE_PARAM_FLOAT},
+    {".f32", 4, KDL_IMAGE_PARAM_FLOAT},      {".f64", 8, KDL_IMAGE_PARAM_FLOAT},
+    {".texref", 0, KDL_IMAGE_PARAM_OPAQUE},  {".samplerref", 0, KDL_IMAGE_PARAM_OPAQUE},
+    {".surfref", 0, KDL_IMAGE_PARAM_OPAQUE},
+};
+
+/* One parameter while its tokens are read. */
+typedef struct {
+  kdl_image_param param;
+  uint64_t size;
+  uint32_t align;
+  bool has_type;
+  bool is_array;
+  bool is_pointer; /* a .align behind .ptr is that of what it points to */
+} declaration;
+
+static bool read_type(token t, declaration *d) {
+  for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+    if (!is(t, types[i].name))
+      continue;
+    d->has_type = true;
+    d->param.kind = types[i].kind;
+    d->size = types[i].size;
+    if (!d->align)
+      d->align = types[i].size;
+    return true;
+  }
+  return false;
+}
+
+/* A number of bytes or elements. CUDA's largest block of arguments is below 2^15. */
+static kdl_status read_count(scanner *s, const char *field, uint32_t *out_count) {
+  token t = next(s);
+  uint32_t value = 0;
+  for (size_t i = 0; i < t.length; ++i) {
+    if (t.text[i] < '0' || t.text[i] > '9' || value > UINT16_MAX)
+      return unexpected(t, field, "a number up to 65535");
+    value = value * 10 + (uint32_t)(t.text[i] - '0');
+  }
+  if (t.length == 0 || value > UINT16_MAX)
+    return unexpected(t, field, "a number up to 65535");
+  *out_count = value;
+  return KDL_OK;
+}
+
+static kdl_status read_array(scanner *s, declaration *d) {
+  uint32_t count;
+  kdl_status status = read_count(s, "[]", &count);
+  token end = next(s);
+  if (status == KDL_OK && !is(end, "]"))
+    return unexpected(end, "[]", "]");
+  d->is_array = true;
+  d->size *= status == KDL_OK ? count : 1;
+  return d->size > UINT16_MAX ? unexpected(end, "[]", "at most 65535 bytes of it") : status;
+}
+
+/* Finishes what was read: what it may be, and where it lies by C's rules. */
+static void place(declaration *d, uint32_t pointer_size, uint64_t *end) {
+  kdl_image_param *param = &d->param;
+  uint64_t align = d->align ? d->align : 1;
+  uint64_t offset = (*end + align - 1) / align * align;
+  param->size = (uint32_t)d->size;
+  param->offset = offset < KDL_NO_OFFSET ? (uint32_t)offset : KDL_NO_OFFSET;
+  *end = offset + d->size;
+  if (d->is_pointer)
+    param->kind = KDL_IMAGE_PARAM_POINTER;
+  else if (d->is_array)
+    param->kind = KDL_IMAGE_PARAM_VALUE;
+  else if (d->size == pointer_size &&
+           (param->kind == KDL_IMAGE_PARAM_INTEGER || param->kind == KDL_IMAGE_PARAM_VALUE))
+    param->kind = KDL_IMAGE_PARAM_BYTES;
+}
+
+static kdl_status read_align(scanner *s, declaration *d) {
+  uint32_t align = 0;
+  KDL_TRY(read_count(s, ".align", &align));
+  if (!d->is_pointer)
+    d->align = align;
+  return KDL_OK;
+}
+
+/* Reads up to the comma or parenthesis that ends a parameter, which is *out_end. */
+static kdl_status read_param(scanner *s, declaration *d, token *out_end) {
+  kdl_status status = KDL_OK;
+  while (status == KDL_OK) {
+    token t = next(s);
+    *out_end = t;
+    if (is(t, ",") || is(t, ")"))
+      return d->has_type ? KDL_OK : unexpected(t, ".param", "a type such as .u64 before it");
+    if (is(t, ".align"))
+      status = read_align(s, d);
+    else if (is(t, "["))
+      status = read_array(s, d);
+    else if (is(t, ".ptr"))
+      d->is_pointer = true;
+    else if (!read_type(t, d) && !is_name(t) && !(t.length && t.text[0] == '.'))
+      return unexpected(t, ".param", "a parameter");
+  }
+  return status;
+}
+
+static kdl_status visit_params(scanner *s, uint32_t pointer_size, kdl_visit_param *visit,
+                               void *user) {
+  token t = next(s);
+  if (!is(t, "("))
+    return KDL_OK; /* without a list there are no parameters */
+  uint64_t end = 0;
+  scanner inside = *s;
+  if (is(next(&inside), ")"))
+    return KDL_OK;
+  do {
+    declaration d = {.has_type = false};
+    kdl_status status = read_param(s, &d, &t);
+    if (status != KDL_OK)
+      return status;
+    place(&d, pointer_size, &end);
+    if (visit(user, &d.param))
+      return KDL_OK;
+  } while (is(t, ","));
+  return KDL_OK;
+}
+
+kdl_status kdl_ptx_read_params(const uint8_t *data, size_t size, kdl_string kernel,
+                               kdl_visit_param *visit, void *user) {
+  scanner s = scan(data, size);
+  uint32_t bits = 32;
+  for (token t = next(&s); t.length; t = next(&s)) {
+    if (is(t, ".address_size") && !number(next(&s), 0, &bits))
+      bits = 32;
+    if (!is(t, ".entry"))
+      continue;
+    token name = next(&s);
+    scanner list = s;
+    if (name.length == kernel.length && memcmp(name.text, kernel.data, name.length) == 0 &&
+        has_body(&s))
+      return visit_params(&list, bits / 8, visit, user);
+  }
+  return kdl_no_such_kernel(kernel);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * OpenCL C source. Nothing in the text says what it is; a container's key does. Kernels are read
+ * from the text as it stands, without a preprocessor: `__kernel void NAME(...)` followed by a body,
+ * at the outermost level, whatever conditional it is in. Where a macro hides the word, the text
+ * does not tell, and keys must. A NUL ends the text, as in PTX.
+ */
+#include "lib/image/opencl_c.h"
+#include "support/base/text.h"
+
+#include "lib/image/readers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+  const char *text;
+  size_t size;
+  size_t at;
+  bool at_line_start;
+  bool hides_kernels; /* a directive defines a macro with the word `kernel` in it */
+} scanner;
+
+/* A word or one other character; a literal is one token. Empty at the end. */
+typedef struct {
+  const char *text;
+  size_t length;
+  size_t offset;
+} token;
+
+static scanner scan(const void *data, size_t size) {
+  const char *end = size ? memchr(data, 0, size) : NULL;
+  return (scanner){
+      .text = data, .size = end ? (size_t)(end - (const char *)data) : size, .at_line_start = true};
+}
+
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool looks_at(const scanner *s, const char *text) {
+  size_t length = strlen(text);
+  return s->size - s->at >= length && memcmp(s->text + s->at, text, length) == 0;
+}
+
+/* Past a comment or a line that continues; false where neither begins here. */
+static bool skip_invisible(scanner *s) {
+  if (looks_at(s, "//")) {
+    while (s->at < s->size && s->text[s->at] != '\n')
+      s->at += looks_at(s, "\\\n") ? 2 : 1;
+    return true;
+  }
+  if (looks_at(s, "/*")) {
+    const char *end = memmem(s->text + s->at + 2, s->size - s->at - 2, "*/", 2);
+    s->at = end ? (size_t)(end - s->text) + 2 : s->size;
+    return true;
+  }
+  if (looks_at(s, "\\\n") || looks_at(s, "\\\r\n")) {
+    s->at += s->text[s->at + 1] == '\n' ? 2 : 3;
+    return true;
+  }
+  return false;
+}
+
+/* Past a string or a character; one that does not end ends with its line. */
+static void skip_literal(scanner *s) {
+  char quote = s->text[s->at++];
+  while (s->at < s->size && s->text[s->at] != quote && s->text[s->at] != '\n')
+    s->at += s->text[s->at] == '\\' && s->at + 1 < s->size ? 2 : 1;
+  if (s->at < s->size && s->text[s->at] == quote)
+    ++s->at;
+}
+
+static size_t skip_word(scanner *s) {
+  size_t start = s->at;
+  while (s->at < s->size && is_word(s->text[s->at]))
+    ++s->at;
+  return s->at - start;
+}
+
+static bool is_kernel_word(kdl_string word) {
+  return kdl_text_is(word, "__kernel") || kdl_text_is(word, "kernel");
+}
+
+/* Past a directive, which ends with its line. */
+static void skip_directive(scanner *s) {
+  bool is_define = false;
+  while (s->at < s->size && s->text[s->at] != '\n') {
+    char c = s->text[s->at];
+    if (skip_invisible(s))
+      continue;
+    if (c == '"' || c == '\'') {
+      skip_literal(s);
+    } else if (is_word(c)) {
+      kdl_string word = {.data = s->text + s->at};
+      word.length = skip_word(s);
+      is_define |= kdl_text_is(word, "define");
+      s->hides_kernels |= is_define && is_kernel_word(word);
+    } else {
+      ++s->at;
+    }
+  }
+}
+
+static void skip_blanks(scanner *s) {
+  while (s->at < s->size) {
+    char c = s->text[s->at];
+    if (c == '\n')
+      s->at_line_start = true;
+    if (c == '#' && s->at_line_start)
+      skip_directive(s);
+    else if (c == ' ' || (c >= '\t' && c <= '\r'))
+      ++s->at;
+    else if (!skip_invisible(s))
+      return;
+  }
+}
+
+static token next(scanner *s) {
+  skip_blanks(s);
+  size_t start = s->at;
+  s->at_line_start = false;
+  if (s->at < s->size) {
+    char c = s->text[s->at];
+    if (c == '"' || c == '\'')
+      skip_literal(s);
+    else if (!skip_word(s))
+      ++s->at;
+  }
+  return (token){s->text + start, s->at - start, start};
+}
+
+static bool is(token t, const char *text) {
+  return kdl_text_is((kdl_string){t.text, t.length}, text);
+}
+
+static bool is_name(token t) {
+  return t.length && is_word(t.text[0]) && !(t.text[0] >= '0' && t.text[0] <= '9');
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The target                                                                                   */
+
+kdl_status kdl_opencl_c_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+  scanner s = scan(data, size);
+  for (size_t at = 0, length; at < s.size; at += length) {
+    length = kdl_utf8_length(s.text + at, s.size - at);
+    if (length == 0)
+      return kdl_malformed_at(at, "OpenCL C", "found byte 0x%02x, expected text in UTF-8",
+                              (unsigned char)s.text[at]);
+  }
+  snprintf(target->triple, sizeof target->triple, "spir64-unknown-unknown");
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+/* After an opening parenthesis: past the one that closes it. */
+static void skip_parentheses(scanner *s) {
+  size_t depth = 1;
+  for (token t; depth && (t = next(s)).length;)
+    depth = is(t, "(") ? depth + 1 : is(t, ")") ? depth - 1 : depth;
+}
+
+/* The first token that is no attribute. */
+static token next_plain(scanner *s) {
+  token t = next(s);
+  while (is(t, "__attribute__") || is(t, "__attribute")) {
+    t = next(s);
+    if (!is(t, "("))
+      return t;
+    skip_parentheses(s);
+    t = next(s);
+  }
+  return t;
+}
+
+/* The next kernel that has a body; *out_params is where its list of parameters begins. */
+static bool next_kernel(scanner *s, token *out_name, scanner *out_params) {
+  size_t depth = 0;
+  for (token t = next(s); t.length; t = next(s)) {
+    if (is(t, "{"))
+      ++depth;
+    else if (is(t, "}"))
+      depth -= depth > 0;
+    if (depth || !is_kernel_word((kdl_string){t.text, t.length}))
+      continue;
+    if (!is(next_plain(s), "void"))
+      continue;
+    *out_name = next_plain(s);
+    if (!is_name(*out_name) || !is(next_plain(s), "("))
+      continue;
+    if (kdl_text_starts((kdl_string){out_name->text, out_name->length}, KDL_OPENCL_C_PREFIX)) {
+      out_name->text += sizeof KDL_OPENCL_C_PREFIX - 1;
+      out_name->length -= sizeof KDL_OPENCL_C_PREFIX - 1;
+    }
+    *out_params = *s;
+    skip_parentheses(s);
+    scanner behind = *s;
+    if (is(next_plain(&behind), "{"))
+      return true;
+  }
+  return false;
+}
+
+static kdl_status hidden(void) {
+  return kdl_fail(KDL_UNSUPPORTED,
+                  "OpenCL C: a macro stands for the word kernel, so that only a compiler knows the "
+                  "kernels; kdl.kernel.NAME keys can name them");
+}
+
+kdl_status kdl_opencl_c_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                     void *user) {
+  scanner whole = scan(data, size);
+  while (next(&whole).length)
+    ;
+  if (whole.hides_kernels)
+    return hidden();
+  scanner s = scan(data, size);
+  token name;
+  scanner params;
+  while (next_kernel(&s, &name, &params)) {
+    if (visit(user, name.text, name.length))
+      break;
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Parameters                                                                                   */
+
+/* OpenCL C, "Built-in Scalar Data Types"; the names of stdint.h are what people define them as. */
+static const struct {
+  const char *name;
+  uint32_t size;
+  kdl_image_param_kind kind;
+} types[] = {
+    {"char", 1, KDL_IMAGE_PARAM_INTEGER},     {"uchar", 1, KDL_IMAGE_PARAM_INTEGER},
+    {"short", 2, KDL_IMAGE_PARAM_INTEGER},    {"ushort", 2, KDL_IMAGE_PARAM_INTEGER},
+    {"int", 4, KDL_IMAGE_PARAM_INTEGER},      {"uint", 4, KDL_IMAGE_PARAM_INTEGER},
+    {"long", 8, KDL_IMAGE_PARAM_INTEGER},     {"ulong", 8, KDL_IMAGE_PARAM_INTEGER},
+    {"int8_t", 1, KDL_IMAGE_PARAM_INTEGER},   {"uint8_t", 1, KDL_IMAGE_PARAM_INTEGER},
+    {"int16_t", 2, KDL_IMAGE_PARAM_INTEGER},  {"uint16_t", 2, KDL_IMAGE_PARAM_INTEGER},
+    {"int32_t", 4, KDL_IMAGE_PARAM_INTEGER},  {"uint32_t", 4, KDL_IMAGE_PARAM_INTEGER},
+    {"int64_t", 8, KDL_IMAGE_PARAM_INTEGER},  {"uint64_t", 8, KDL_IMAGE_PARAM_INTEGER},
+    {"half", 2, KDL_IMAGE_PARAM_FLOAT},       {"float", 4, KDL_IMAGE_PARAM_FLOAT},
+    {"double", 8, KDL_IMAGE_PARAM_FLOAT},     {"sampler_t", 0, KDL_IMAGE_PARAM_OPAQUE},
+    {"image1d_t", 0, KDL_IMAGE_PARAM_OPAQUE}, {"image2d_t", 0, KDL_IMAGE_PARAM_OPAQUE},
+    {"image3d_t", 0, KDL_IMAGE_PARAM_OPAQUE},
+};
+
+static bool is_qualifier(token t) {
+  static const char *const words[] = {
+      "const",     "volatile",    "restrict",   "__const",      "__volatile", "__restrict",
+      "global",    "__global",    "constant",   "__constant",   "private",    "__private",
+      "read_only", "__read_only", "write_only", "__write_only", "read_write", "__read_write",
+      "local",     "__local",     "signed",     "struct",       "union",      "enum",
+  };
+  for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+    if (is(t, words[i]))
+      return true;
+  }
+  return false;
+}
+
+/* Elements of a vector by the digits behind its type; 0 where they are none. Three take the room of
+ * four. */
+static uint32_t vector_room(const char *digits, size_t length) {
+  static const struct {
+    const char *digits;
+    uint32_t room;
+  } widths[] = {{"2", 2}, {"3", 4}, {"4", 4}, {"8", 8}, {"16", 16}};
+  for (size_t i = 0; i < sizeof widths / sizeof *widths; ++i) {
+    if (kdl_text_is((kdl_string){digits, length}, widths[i].digits))
+      return widths[i].room;
+  }
+  return 0;
+}
+
+static bool read_type(token t, kdl_image_param *out_param) {
+  for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+    size_t length = strlen(types[i].name);
+    if (t.length < length || memcmp(t.text, types[i].name, length) != 0)
+      continue;
+    uint32_t room = vector_room(t.text + length, t.length - length);
+    if (t.length != length && (!room || !types[i].size))
+      continue;
+    out_param->kind = room ? KDL_IMAGE_PARAM_VALUE : types[i].kind;
+    out_param->size = types[i].size * (room ? room : 1);
+    return true;
+  }
+  return false;
+}
+
+bool kdl_opencl_c_type(kdl_string name, kdl_image_param *out_param) {
+  *out_param = (kdl_image_param){.offset = KDL_NO_OFFSET};
+  return read_type((token){name.data, name.length, 0}, out_param);
+}
+
+typedef struct {
+  token type; /* the word that names it */
+  unsigned words;
+  bool is_pointer;
+  bool is_local;
+  bool is_unsigned;
+} declaration;
+
+/* Reads up to the comma or parenthesis that ends a parameter, which is returned. */
+static token read_declaration(scanner *s, declaration *d) {
+  size_t depth = 0;
+  token t = next_plain(s);
+  for (; t.length && (depth || (!is(t, ",") && !is(t, ")"))); t = next_plain(s)) {
+    depth = is(t, "(") ? depth + 1 : is(t, ")") ? depth - 1 : depth;
+    d->is_pointer |= is(t, "*") || is(t, "[");
+    d->is_local |= is(t, "local") || is(t, "__local");
+    d->is_unsigned |= is(t, "unsigned");
+    if (!is_name(t) || is_qualifier(t) || is(t, "unsigned"))
+      continue;
+    if (d->words++ == 0)
+      d->type = t;
+  }
+  return t;
+}
+
+static kdl_status read_param(const declaration *d, uint32_t index, kdl_image_param *out_param) {
+  *out_param = (kdl_image_param){.offset = KDL_NO_OFFSET};
+  if (d->is_pointer && d->is_local) {
+    out_param->kind = KDL_IMAGE_PARAM_GROUP;
+    return KDL_OK;
+  }
+  if (d->is_pointer) {
+    out_param->kind = KDL_IMAGE_PARAM_POINTER;
+    out_param->size = 8;
+    return KDL_OK;
+  }
+  if (read_type(d->type, out_param))
+    return KDL_OK;
+  if (d->is_unsigned) {
+    out_param->kind = KDL_IMAGE_PARAM_INTEGER;
+    out_param->size = 4;
+    return KDL_OK;
+  }
+  return kdl_fail(KDL_UNSUPPORTED,
+                  "OpenCL C: parameter %u is of the type '%.*s', whose size only a compiler knows",
+                  index, d->type.length < 64 ? (int)d->type.length : 64, d->type.text);
+}
+
+static kdl_status visit_params(scanner *s, kdl_visit_param *visit, void *user) {
+  token end;
+  uint32_t index = 0;
+  do {
+    declaration d = {.type = {"", 0, 0}};
+    end = read_declaration(s, &d);
+    if (is(end, ")") && index == 0 && !d.is_pointer && !d.is_unsigned &&
+        (d.words == 0 || is(d.type, "void")))
+      return KDL_OK;
+    kdl_image_param param;
+    kdl_status status = read_param(&d, index++, &param);
+    if (status != KDL_OK)
+      return status;
+    if (visit(user, &param))
+      return KDL_OK;
+  } while (is(end, ","));
+  return KDL_OK;
+}
+
+kdl_status kdl_opencl_c_read_params(const uint8_t *data, size_t size, kdl_string kernel,
+                                    kdl_visit_param *visit, void *user) {
+  scanner s = scan(data, size);
+  token name;
+  scanner params;
+  while (next_kernel(&s, &name, &params)) {
+    if (name.length == kernel.length && memcmp(name.text, kernel.data, name.length) == 0)
+      return visit_params(&params, visit, user);
+  }
+  return s.hides_kernels ? hidden() : kdl_no_such_kernel(kernel);
+}

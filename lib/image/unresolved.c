@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What `nvcc -rdc=true` makes is there for nvlink: it may call functions of other files, which a
+ * driver does not find. That a cubin is relocatable says little by itself: cuBLASLt's own kernels
+ * for sm_50 to sm_80 are, and load.
+ */
+#include "lib/image/readers.h"
+#include "support/base/elf_file.h"
+#include "support/base/text.h"
+
+#include <string.h>
+
+/* What NVIDIA's driver defines itself; linked cubins leave these open too. */
+static const char *const supplied[] = {"vprintf", "malloc", "free", "__assertfail"};
+
+bool kdl_nvidia_supplies(const char *name, size_t length) {
+  return KDL_TEXT_AMONG(((kdl_string){name, length}), supplied);
+}
+
+/* Undefined symbols without a type stand for sections: .nv.constant0.NAME. */
+static bool is_wanted(const kdl_elf_symbol *symbol) {
+  return !symbol->is_defined && symbol->binding == STB_GLOBAL && symbol->type != STT_NOTYPE;
+}
+
+static kdl_status read_cubin(const uint8_t *data, size_t size, bool *unresolved) {
+  kdl_elf elf;
+  kdl_elf_symbols symbols;
+  kdl_status status = kdl_elf_open(data, size, &elf);
+  if (status != KDL_OK || elf.type != ET_REL)
+    return status;
+  status = kdl_elf_open_symbols(&elf, SHT_SYMTAB, &symbols);
+  for (uint64_t i = 1; status == KDL_OK && i < symbols.count && !*unresolved; ++i) {
+    kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
+    const char *name;
+    size_t length;
+    if (!is_wanted(&symbol))
+      continue;
+    status = kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length);
+    *unresolved = status == KDL_OK && !kdl_nvidia_supplies(name, length);
+  }
+  return status;
+}
+
+kdl_status kdl_image_read_unresolved(kdl_image_kind kind, const void *data, size_t size,
+                                     bool *out_unresolved) {
+  *out_unresolved = kind == KDL_IMAGE_PTX && kdl_ptx_lacks_functions(data, size);
+  return kind == KDL_IMAGE_CUBIN ? read_cubin(data, size, out_unresolved) : KDL_OK;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The launches that are not inline. */
+#include "lib/launch/launch.h"
+
+#include "support/base/error.h"
+
+static inline __attribute__((always_inline)) kdl_status launch(const kdl_kernel *kernel,
+                                                               const kdl_queue *queue,
+                                                               const kdl_launch_desc *desc,
+                                                               const kdl_args *args) {
+  kdl_launch_entry *entry = __atomic_load_n(&kernel->head.entry, __ATOMIC_ACQUIRE);
+  return entry(&kernel->head, desc, args, kdl_kernel_queue(kernel, queue));
+}
+
+/* Not the way of a launch, so that it stays as short as it can be. */
+static bool are_given(const kdl_kernel *kernel, const void *shape, const kdl_args *args) {
+  return __builtin_expect(kernel && shape && args, true);
+}
+
+kdl_status kdl_launch_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
+                           const kdl_args *args) {
+  if (!are_given(kernel, desc, args))
+    return KDL_GIVEN(kernel, desc, args);
+  return launch(kernel, queue, desc, args);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Checks                                                                                       */
+
+static kdl_status check_desc(const kdl_kernel *kernel, const kdl_launch_desc *desc) {
+  const uint32_t *block = kernel->loaded.block[0] ? kernel->loaded.block : kernel->block;
+  if (desc->size != sizeof *desc)
+    return kdl_fail(KDL_BAD_CALL, "%s: desc.size is %zu, expected %zu", kernel->name, desc->size,
+                    sizeof *desc);
+  for (int i = 0; i < 3; ++i) {
+    if (desc->grid[i] == 0)
+      return kdl_fail(KDL_BAD_CALL, "%s: desc.grid[%d] is 0, expected at least 1", kernel->name, i);
+    if (desc->block[0] && desc->block[i] == 0)
+      return kdl_fail(KDL_BAD_CALL, "%s: desc.block[%d] is 0, expected at least 1", kernel->name,
+                      i);
+    if (desc->block[0] && block[0] && desc->block[i] != block[i])
+      return kdl_fail(KDL_BAD_CALL, "%s: desc.block is %ux%ux%u, expected %ux%ux%u of image %u",
+                      kernel->name, desc->block[0], desc->block[1], desc->block[2], block[0],
+                      block[1], block[2], (unsigned)kdl_kernel_image(kernel));
+  }
+  if (!desc->block[0] && !block[0])
+    return kdl_fail(KDL_BAD_CALL, "%s: desc.block is 0, and image %u leaves it to the caller",
+                    kernel->name, (unsigned)kdl_kernel_image(kernel));
+  return KDL_OK;
+}
+
+kdl_status kdl_launch_check_grid(const kdl_kernel *kernel, const kdl_launch_desc *desc) {
+  if (kernel->disagreement)
+    return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->disagreement);
+  return check_desc(kernel, desc);
+}
+
+/* What is checked against is known once the kernel is bound. What libkdl does with the arguments of
+ * a kernel that is traced is recorded. */
+static inline kdl_status begin_arguments(kdl_kernel *kernel, const kdl_queue *queue,
+                                         kdl_trace_mark *out_mark) {
+  if (!kdl_kernel_is_bound(kernel))
+    KDL_TRY(kdl_entry_prepare(kernel, kdl_kernel_queue(kernel, queue)));
+  if (kernel->traced)
+    kdl_tracing->begin(NULL, NULL, out_mark);
+  return KDL_OK;
+}
+
+static inline void end_arguments(const kdl_kernel *kernel, const kdl_trace_mark *mark) {
+  if (kernel->traced)
+    kdl_tracing->end_arguments(kernel->traced, mark);
+}
+
+kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
+                              const kdl_args *args) {
+  kdl_trace_mark mark;
+  if (!are_given(kernel, desc, args))
+    return KDL_GIVEN(kernel, desc, args);
+  KDL_TRY(kdl_arguments_check_queue(kernel, queue));
+  KDL_TRY(begin_arguments(kernel, queue, &mark));
+  KDL_TRY(check_desc(kernel, desc));
+  KDL_TRY(kdl_arguments_check(kernel, args));
+  end_arguments(kernel, &mark);
+  return launch(kernel, queue, desc, args);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Items                                                                                        */
+
+kdl_status kdl_launch_items_shared(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
+                                   uint32_t shared, const kdl_args *args) {
+  kdl_trace_mark mark;
+  kdl_launch_desc desc;
+  KDL_TRY(begin_arguments(kernel, queue, &mark));
+  KDL_TRY(kdl_items_check(kernel, queue, items, args, &desc));
+  if (shared)
+    desc.shared = shared;
+  end_arguments(kernel, &mark);
+  return kdl_items_give(kernel, queue, &desc, args);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Packed arguments                                                                             */
+
+static kdl_status unpack(const char *call, kdl_kernel *kernel, const kdl_queue *queue,
+                         const void *packed, size_t size, const void *out_pointers[KDL_LIMIT_ARGS],
+                         kdl_args *out_args) {
+  kdl_trace_mark mark;
+  if (size && !packed)
+    return kdl_fail_null(call, "packed");
+  KDL_TRY(begin_arguments(kernel, queue, &mark));
+  KDL_TRY(kdl_arguments_unpack(kernel, packed, size, out_pointers, out_args));
+  end_arguments(kernel, &mark);
+  return KDL_OK;
+}
+
+kdl_status kdl_launch_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
+                             const void *packed, size_t size) {
+  const void *pointers[KDL_LIMIT_ARGS];
+  kdl_args args;
+  kdl_status status = KDL_GIVEN(kernel, desc);
+  if (status == KDL_OK)
+    status = unpack(__func__, kernel, queue, packed, size, pointers, &args);
+  return status == KDL_OK ? launch(kernel, queue, desc, &args) : status;
+}
+
+kdl_status kdl_launch_items_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
+                                   const void *packed, size_t size) {
+  const void *pointers[KDL_LIMIT_ARGS];
+  kdl_args args;
+  kdl_status status = KDL_GIVEN(kernel, items);
+  if (status == KDL_OK)
+    status = unpack(__func__, kernel, queue, packed, size, pointers, &args);
+  return status == KDL_OK ? kdl_launch_items_call(kernel, queue, items, &args) : status;
+}

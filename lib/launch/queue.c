@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/binding/capture.h"
+#include "lib/registry/runtime.h"
+#include "support/base/cancel.h"
+#include "support/base/error.h"
+#include "support/base/sized.h"
+
+#include <stdlib.h>
+
+static kdl_status make(kdl_device *device, kdl_queue **out_queue) {
+  const kdl_runtime *runtime;
+  kdl_queue *queue = kdl_runtime_make(device, "a queue", sizeof *queue, &runtime);
+  if (!queue)
+    return kdl_error_status();
+  queue->runtime = runtime;
+  *out_queue = queue;
+  return KDL_OK;
+}
+
+/* Keeps the queue where the backend could make its own, frees it where not. */
+static kdl_status finish(kdl_status status, kdl_queue *queue, kdl_queue **out_queue) {
+  if (status == KDL_OK) {
+    *out_queue = queue;
+  } else {
+    kdl_error_prefix("%s", queue->runtime->label);
+    kdl_runtime_drop(queue->runtime);
+    free(queue);
+  }
+  return status;
+}
+
+kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *opts, kdl_queue **out_queue) {
+  KDL_NOT_CANCELLED;
+  kdl_queue *queue;
+  kdl_queue_opts whole = {.size = sizeof whole};
+  const kdl_sized what = {"kdl_queue_create", "opts", sizeof whole, sizeof whole};
+  kdl_status status = KDL_GIVEN(device, out_queue);
+  if (status == KDL_OK && opts)
+    status = kdl_sized_read(what, opts, &whole);
+  if (status == KDL_OK)
+    status = make(device, &queue);
+  if (status != KDL_OK)
+    return status;
+  status = queue->runtime->table->queue_create(queue->runtime->handle, whole.priority,
+                                               &queue->head.queue);
+  return finish(status, queue, out_queue);
+}
+
+kdl_status kdl_queue_adopt(kdl_device *device, void *native, kdl_queue **out_queue) {
+  KDL_NOT_CANCELLED;
+  kdl_queue *queue;
+  kdl_status status = KDL_GIVEN(device, out_queue);
+  if (status == KDL_OK)
+    status = make(device, &queue);
+  if (status != KDL_OK)
+    return status;
+  queue->is_adopted = true;
+  status = queue->runtime->table->queue_adopt(queue->runtime->handle, native, &queue->head.queue);
+  return finish(status, queue, out_queue);
+}
+
+kdl_status kdl_device_queue(kdl_device *device, kdl_queue **out_queue) {
+  KDL_NOT_CANCELLED;
+  const kdl_runtime *runtime;
+  KDL_TRY(KDL_GIVEN(device, out_queue));
+  KDL_TRY(kdl_runtime_open(device, &runtime));
+  *out_queue = (kdl_queue *)(uintptr_t)&runtime->queue;
+  return KDL_OK;
+}
+
+void kdl_queue_destroy(kdl_queue *queue) {
+  KDL_NOT_CANCELLED;
+  if (!queue || queue == &queue->runtime->queue)
+    return;
+  const kdl_runtime *runtime = queue->runtime;
+  kdl_capture *capture = kdl_capture_on(queue);
+  if (capture)
+    capture->calls->forget(capture);
+  if (kdl_runtime_usable(runtime) == KDL_OK) {
+    if (!queue->is_adopted)
+      (void)runtime->table->queue_sync(runtime->handle, queue->head.queue);
+    runtime->table->queue_destroy(runtime->handle, queue->head.queue);
+  }
+  kdl_runtime_drop(runtime);
+  free(queue);
+}
+
+kdl_status kdl_sync(kdl_queue *queue) {
+  KDL_TRY(KDL_GIVEN(queue));
+  const kdl_runtime *runtime = queue->runtime;
+  kdl_status status = kdl_runtime_usable(runtime);
+  if (status == KDL_OK && kdl_capture_on(queue))
+    status = kdl_fail(KDL_BAD_CALL,
+                      "kdl_sync: found a queue that is being captured: nothing was given to it");
+  if (status != KDL_OK)
+    return status;
+  status = runtime->table->queue_sync(runtime->handle, queue->head.queue);
+  if (status != KDL_OK)
+    kdl_error_prefix("kdl_sync: %s", runtime->label);
+  return status;
+}
+
+kdl_status kdl_queue_native(kdl_queue *queue, void **out_handle) {
+  KDL_NOT_CANCELLED;
+  KDL_TRY(KDL_GIVEN(queue, out_handle));
+  KDL_TRY(kdl_runtime_usable(queue->runtime));
+  if (queue == &queue->runtime->queue)
+    KDL_TRY(kdl_runtime_hold(queue->runtime)); /* for good */
+  *out_handle = queue->runtime->table->queue_native(queue->runtime->handle, queue->head.queue);
+  return KDL_OK;
+}
+
+kdl_status kdl_device_native(kdl_device *device, kdl_native which, void **out_handle) {
+  KDL_NOT_CANCELLED;
+  const kdl_runtime *runtime;
+  KDL_TRY(KDL_GIVEN(device, out_handle));
+  KDL_TRY(kdl_runtime_open(device, &runtime));
+  if ((unsigned)which > KDL_NATIVE_CONTEXT)
+    return kdl_fail(KDL_BAD_CALL, "kdl_device_native: found %d, expected a kdl_native", (int)which);
+  KDL_TRY(kdl_runtime_hold(runtime)); /* for good */
+  *out_handle = runtime->table->device_native(runtime->handle, which);
+  return KDL_OK;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The public face of a container. */
+#include "lib/library/library.h"
+
+#include "lib/image/image.h"
+#include "lib/library/caller.h"
+#include "lib/library/scope.h"
+#include "lib/library/search.h"
+#include "support/base/cancel.h"
+#include "support/base/error.h"
+#include "support/base/layer.h"
+#include "support/base/sized.h"
+#include "support/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT(x) #x
+#define VERSION_TEXT(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
+
+const char *kdl_version(void) {
+  return VERSION_TEXT(KDL_VERSION_MAJOR, KDL_VERSION_MINOR, KDL_VERSION_PATCH);
+}
+
+static kdl_status read_opts(const kdl_open_opts *opts, kdl_open_opts *out_opts) {
+  const kdl_sized what = {"kdl_open", "opts", offsetof(kdl_open_opts, flags), sizeof *out_opts};
+  *out_opts = (kdl_open_opts){.size = sizeof *out_opts};
+  KDL_TRY(opts ? kdl_sized_read(what, opts, out_opts) : KDL_OK);
+  const uint32_t known = KDL_OPEN_FILE | KDL_OPEN_GLOBAL | KDL_OPEN_NO_HOST;
+  if (out_opts->flags & ~known)
+    return kdl_fail(KDL_BAD_CALL, "kdl_open: opts.flags is 0x%x, expected no more than 0x%x",
+                    (unsigned)out_opts->flags, (unsigned)known);
+  return KDL_OK;
+}
+
+static kdl_status wrap(kdl_container *container, const kdl_open_opts *opts, kdl_library **out_lib) {
+  kdl_library *lib = kdl_arena_alloc(&container->arena, sizeof *lib);
+  kdl_catalog *catalog;
+  if (!lib || kdl_catalog_create(container, &catalog) != KDL_OK) {
+    kdl_container_close(container);
+    return kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
+  }
+  *lib = (kdl_library){
+      .container = container, .catalog = catalog, .references = 1, .flags = opts->flags};
+  kdl_container_share(container);
+  if (lib->flags & KDL_OPEN_GLOBAL)
+    kdl_scope_add(lib);
+  *out_lib = lib;
+  return KDL_OK;
+}
+
+static void leave_open(kdl_status status, const char *name) {
+  kdl_layer_leave(KDL_LAYER_OPEN, &(kdl_layer_about){.library = name, .failed = status != KDL_OK});
+}
+
+kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **out_lib) {
+  KDL_NOT_CANCELLED;
+  const void *caller = __builtin_return_address(0);
+  kdl_open_opts opts;
+  kdl_container *container;
+  char *found = NULL;
+  KDL_TRY(KDL_GIVEN(out_lib));
+  kdl_layer_enter(KDL_LAYER_OPEN);
+  kdl_status status = read_opts(given, &opts);
+  if (status == KDL_OK && opts.flags & KDL_OPEN_FILE && !path)
+    status = kdl_fail(KDL_BAD_CALL, "kdl_open: found no path, expected a file with KDL_OPEN_FILE");
+  if (status == KDL_OK && !path) {
+    status = kdl_caller_open(caller, opts.name, &container);
+  } else if (status == KDL_OK && opts.flags & KDL_OPEN_FILE) {
+    status = kdl_search_check(path);
+    if (status == KDL_OK)
+      status = kdl_container_open_file(path, opts.name, &container);
+  } else if (status == KDL_OK) {
+    status = kdl_search(path, caller, &found);
+    if (status == KDL_OK)
+      status = kdl_search_open(found, opts.name, &container);
+  }
+  leave_open(status, status == KDL_OK ? container->name : path);
+  free(found);
+  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
+}
+
+kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *given,
+                           kdl_library **out_lib) {
+  kdl_open_opts opts;
+  kdl_container *container;
+  KDL_TRY(KDL_GIVEN(data, out_lib));
+  kdl_layer_enter(KDL_LAYER_OPEN);
+  kdl_status status = read_opts(given, &opts);
+  if (status == KDL_OK)
+    status = kdl_container_open_memory(data, size, opts.name, &container);
+  leave_open(status, status == KDL_OK ? container->name : NULL);
+  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
+}
+
+kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
+                                 kdl_library **out_lib) {
+  kdl_container *container;
+  const kdl_open_opts opts = {.size = sizeof opts};
+  kdl_layer_enter(KDL_LAYER_OPEN);
+  kdl_status status = kdl_container_open_part(path, name, offset, size, &container);
+  leave_open(status, name);
+  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
+}
+
+kdl_library *kdl_retain(kdl_library *lib) {
+  if (KDL_GIVEN(lib) != KDL_OK)
+    return NULL;
+  atomic_fetch_add_explicit(&lib->references, 1, memory_order_relaxed);
+  return lib;
+}
+
+/* What was made last goes first: kernels and modules are made of images, which are read from the
+ * container. */
+static void free_library(kdl_library *lib) {
+  KDL_NOT_CANCELLED;
+  if (lib->flags & KDL_OPEN_GLOBAL)
+    kdl_scope_remove(lib);
+  kdl_attachment *next;
+  for (kdl_attachment *at = atomic_load(&lib->attachments); at; at = next) {
+    next = at->next;
+    at->end(at, lib);
+  }
+  kdl_catalog_destroy(lib->catalog);
+  kdl_container_close(lib->container);
+}
+
+void kdl_close(kdl_library *lib) {
+  if (lib && atomic_fetch_sub_explicit(&lib->references, 1, memory_order_acq_rel) == 1)
+    free_library(lib);
+}
+
+kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
+  KDL_TRY(kdl_fork_check());
+  KDL_TRY(kdl_catalog_compile_all(lib->catalog));
+  *out_catalog = lib->catalog;
+  return KDL_OK;
+}
+
+kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
+                                   void (*end)(kdl_attachment *own, kdl_library *lib)) {
+  kdl_attachment *known = kdl_library_attached(lib, end);
+  kdl_attachment *made = known ? NULL : kdl_container_alloc(lib->container, size);
+  if (!made)
+    return known;
+  memset(made, 0, size);
+  made->end = end;
+  made->next = atomic_load_explicit(&lib->attachments, memory_order_acquire);
+  while (!atomic_compare_exchange_weak_explicit(&lib->attachments, &made->next, made,
+                                                memory_order_acq_rel, memory_order_acquire)) {
+    known = kdl_library_attached(lib, end);
+    if (known)
+      return known;
+  }
+  return made;
+}
+
+size_t kdl_image_count(const kdl_library *lib) {
+  return KDL_GIVEN(lib) == KDL_OK ? lib->container->count : 0;
+}
+
+static kdl_status check_index(const kdl_library *lib, size_t index) {
+  if (index < lib->container->count)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_CALL, "%s: image %zu does not exist, expected less than %u",
+                  lib->container->name, index, (unsigned)lib->container->count);
+}
+
+kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *out_info) {
+  KDL_TRY(KDL_GIVEN(lib, out_info));
+  KDL_TRY(check_index(lib, index));
+  const kdl_sized what = {"kdl_image_get", "info", offsetof(kdl_image_info, module),
+                          sizeof *out_info};
+  KDL_TRY(kdl_sized_check(what, out_info));
+  const kdl_image *image = &lib->container->images[index];
+  const kdl_image_info info = {
+      .index = index,
+      .parent = image->parent == KDL_PARENT_NONE ? KDL_NO_PARENT : image->parent,
+      .kind = image->kind,
+      .offload_kind = image->offload_kind,
+      .declared_kind = image->declared_kind,
+      .flags = image->flags,
+      .triple = image->triple,
+      .arch = image->arch,
+      .container = {image->label, strlen(image->label)},
+      .header_offset = image->header_offset,
+      .byte_count = image->size,
+      .stored_count = image->stored_size,
+      .pairs = kdl_image_pairs(image),
+      .pair_count = image->pair_count,
+      .module = image->module,
+      .problem = image->problem ? (kdl_string){image->problem, strlen(image->problem)}
+                                : (kdl_string){"", 0},
+  };
+  kdl_sized_write(what, &info, out_info);
+  return KDL_OK;
+}
+
+const kdl_string *kdl_image_value(const kdl_library *lib, size_t index, const char *key) {
+  if (KDL_GIVEN(lib, key) != KDL_OK || check_index(lib, index) != KDL_OK)
+    return NULL;
+  const kdl_image *image = &lib->container->images[index];
+  return kdl_find_value(kdl_image_pairs(image), image->pair_count, key);
+}
+
+kdl_status kdl_image_bytes(kdl_library *lib, size_t index, const void **out_data,
+                           size_t *out_size) {
+  KDL_NOT_CANCELLED;
+  kdl_status status = KDL_GIVEN(lib, out_data, out_size);
+  if (status == KDL_OK)
+    status = check_index(lib, index);
+  return status == KDL_OK ? kdl_container_bytes(lib->container, (uint32_t)index, out_data, out_size)
+                          : status;
+}
+
+kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,
+                            size_t *out_size) {
+  kdl_status status = check_index(lib, index);
+  return status == KDL_OK ? kdl_container_hold(lib->container, (uint32_t)index, out_data, out_size)
+                          : status;
+}
+
+void kdl_library_release(kdl_library *lib, size_t index) {
+  kdl_container_release(lib->container, (uint32_t)index);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernel names                                                                                 */
+
+typedef struct {
+  int (*visit)(void *user, const kdl_string *name);
+  void *user;
+  char *buffer; /* names in an image end where they end; ours end in NUL */
+  size_t capacity;
+  bool out_of_memory;
+} name_visitor;
+
+static int visit_raw_name(void *user, const char *name, size_t length) {
+  name_visitor *visitor = user;
+  if (length >= visitor->capacity) {
+    size_t capacity = (length + 1) * 2;
+    char *buffer = realloc(visitor->buffer, capacity);
+    if (!buffer) {
+      visitor->out_of_memory = true;
+      return 1;
+    }
+    visitor->buffer = buffer;
+    visitor->capacity = capacity;
+  }
+  memcpy(visitor->buffer, name, length);
+  visitor->buffer[length] = '\0';
+  kdl_string text = {visitor->buffer, length};
+  return visitor->visit(visitor->user, &text);
+}
+
+/* True where the metadata carries the names, and the image need not be read. */
+static bool visit_indexed_names(const kdl_image *image, name_visitor *visitor) {
+  bool indexed = false;
+  for (uint32_t i = 0; i < image->pair_count; ++i) {
+    kdl_string name;
+    if (!kdl_kernel_name(kdl_image_pairs(image)[i].key, &name))
+      continue;
+    indexed = true;
+    if (visitor->visit(visitor->user, &name) != 0)
+      break;
+  }
+  return indexed;
+}
+
+kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
+                             int (*visit)(void *user, const kdl_string *name), void *user) {
+  KDL_NOT_CANCELLED;
+  kdl_status status = KDL_GIVEN(lib, visit);
+  if (status == KDL_OK)
+    status = check_index(lib, index);
+  if (status != KDL_OK)
+    return status;
+  const kdl_image *image = &lib->container->images[index];
+  name_visitor visitor = {.visit = visit, .user = user};
+  if (visit_indexed_names(image, &visitor))
+    return KDL_OK;
+  const void *data;
+  size_t size;
+  status = kdl_library_hold(lib, index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_image_read_kernels(image->kind, data, size, visit_raw_name, &visitor);
+  kdl_library_release(lib, index);
+  free(visitor.buffer);
+  if (status == KDL_OK && visitor.out_of_memory)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for a kernel name");
+  if (status != KDL_OK)
+    kdl_error_prefix("%s: image %zu", lib->container->name, index);
+  return status;
+}

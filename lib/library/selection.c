@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Choosing, explaining and listing variants: one ranking per route of the device, read three ways.
+ */
+#include "lib/library/selection.h"
+#include "lib/device/spec.h"
+#include "lib/library/library.h"
+#include "lib/registry/device.h"
+#include "lib/registry/permission.h"
+#include "lib/select/explain.h"
+#include "support/base/cancel.h"
+#include "support/base/error.h"
+#include "support/base/sized.h"
+#include "support/base/text.h"
+#include "support/system/environment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* What is asked for                                                                            */
+
+static kdl_status read_policy(const char *name, kdl_policy *out_policy) {
+  if (!kdl_policy_parse(kdl_text_of(name), out_policy))
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "KDL_POLICY: position 0: found \"%s\", expected one of: best, first, capability", name);
+  return KDL_OK;
+}
+
+kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *out_opts) {
+  const kdl_sized what = {"kdl_select", "opts", offsetof(kdl_select_opts, constants),
+                          sizeof *out_opts};
+  if (given)
+    return kdl_sized_read(what, given, out_opts);
+  *out_opts = (kdl_select_opts){.size = sizeof *out_opts};
+  return KDL_OK;
+}
+
+/* What was asked, with the environment's answers filled in, but for the device. */
+static inline kdl_status read_query(const char *kernel, const kdl_select_opts *opts,
+                                    kdl_query *out_query) {
+  kdl_select_opts whole;
+  const char *tag;
+  *out_query = (kdl_query){.policy = KDL_POLICY_BEST};
+  if (opts) {
+    KDL_TRY(kdl_select_opts_read(opts, &whole));
+    if ((unsigned)opts->policy >= KDL_POLICY_COUNT)
+      return kdl_fail(KDL_BAD_CALL, "kdl_select: opts.policy is %d, expected 0 to %d",
+                      (int)opts->policy, KDL_POLICY_COUNT - 1);
+    out_query->policy = opts->policy;
+    tag = opts->variant_tag;
+  } else {
+    const char *const *lasting = kdl_environment_lasting_all();
+    tag = lasting[KDL_LASTING_VARIANT_TAG];
+    if (lasting[KDL_LASTING_POLICY])
+      KDL_TRY(read_policy(lasting[KDL_LASTING_POLICY], &out_query->policy));
+  }
+  if (tag)
+    out_query->variant_tag = kdl_text_of(tag);
+  if (kernel)
+    out_query->kernel = kdl_text_of(kernel);
+  return KDL_OK;
+}
+
+static const char *kernel_words(const kdl_query *query) {
+  return query->kernel.data ? query->kernel.data : "any kernel";
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* With reasons                                                                                 */
+
+/* The ranking on one route, with all that is refused; the caller frees it. */
+static kdl_status rank_route(kdl_catalog *catalog, kdl_device *device, size_t route,
+                             kdl_query *query, kdl_ranking **out_ranking) {
+  query->device = kdl_device_route(device, route);
+  KDL_TRY(kdl_rank(catalog, query, out_ranking));
+  if (!(*out_ranking)->eligible || kdl_device_permit(device, route, &(*out_ranking)->candidates[0]))
+    return KDL_OK;
+  free(*out_ranking);
+  query->device = kdl_device_route(device, route); /* without what was refused */
+  return kdl_rank(catalog, query, out_ranking);
+}
+
+/* On the first route that an image fits, or the first of all where none does. */
+static kdl_status rank_routes(kdl_catalog *catalog, kdl_device *device, kdl_query *query,
+                              kdl_ranking **out_ranking, size_t *out_route) {
+  *out_route = 0;
+  kdl_status status = rank_route(catalog, device, 0, query, out_ranking);
+  for (size_t i = 1;
+       status == KDL_OK && !(*out_ranking)->eligible && i < kdl_device_route_count(device); ++i) {
+    kdl_ranking *other = NULL;
+    status = rank_route(catalog, device, i, query, &other);
+    bool is_better = status != KDL_OK || other->eligible;
+    free(is_better ? *out_ranking : other);
+    if (is_better) {
+      *out_ranking = other;
+      *out_route = i;
+    }
+  }
+  return status;
+}
+
+static void label_of(const kdl_ranking *made, char label[192]) {
+  kdl_device_spec_label(&made->query.device->spec, &(kdl_out){label, 192, 0});
+}
+
+static void debug_ranking(const kdl_ranking *made) {
+  char label[192];
+  if (!kdl_debug_on(KDL_DEBUG_SELECT))
+    return;
+  label_of(made, label);
+  kdl_debug(KDL_DEBUG_SELECT, "%s on %s, policy %s", kernel_words(&made->query), label,
+            kdl_policy_name(made->query.policy));
+  for (size_t i = 0; i < made->count; ++i) {
+    const kdl_candidate *candidate = &made->candidates[i];
+    const kdl_image *image = kdl_catalog_image(made->catalog, candidate->image);
+    kdl_explanation why;
+    kdl_explain_candidate(made, candidate, &why);
+    char text[KDL_EXPLAIN_REASONS * KDL_EXPLAIN_TEXT];
+    kdl_out out = {text, sizeof text, 0};
+    if (candidate->eligible)
+      kdl_out_format(&out, "%s, %s", i == 0 ? "chosen" : "fits", why.fit);
+    for (size_t k = 0; k < why.reason_count; ++k)
+      kdl_out_format(&out, "%s%s: %s", k ? "; " : "", why.reasons[k].code, why.reasons[k].words);
+    kdl_debug(KDL_DEBUG_SELECT, "  image %" PRIu32 " (%s%s%s): %s", candidate->image,
+              kdl_image_kind_name(image->kind), image->arch.length ? " " : "", image->arch.data,
+              text);
+  }
+}
+
+static kdl_status short_of_names(void) {
+  return kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
+}
+
+/* The nearest image that holds the kernel, or may: images are read until one is found, and no more.
+ * NULL where none does. */
+static const kdl_candidate *find_nearest(const kdl_ranking *made) {
+  for (size_t i = 0; i < made->count; ++i) {
+    const kdl_candidate *candidate = &made->candidates[i];
+    if (candidate->presence == KDL_KERNEL_ABSENT)
+      continue;
+    if (!made->query.kernel.data || candidate->presence == KDL_KERNEL_UNREADABLE ||
+        kdl_catalog_holds(made->catalog, candidate->image, made->query.kernel) != KDL_KERNEL_ABSENT)
+      return candidate;
+  }
+  return NULL;
+}
+
+/* Where nothing fits: the nearest image, what is wrong with it, and what would help. */
+static kdl_status nothing_fits(const kdl_ranking *made) {
+  const char *kernel = kernel_words(&made->query);
+  char label[192];
+  label_of(made, label);
+  if (made->count == 0)
+    return kdl_fail(KDL_NO_MATCH, "%s: no image fits %s: there are no images", kernel, label);
+  size_t shortages = kdl_catalog_shortages(made->catalog);
+  const kdl_candidate *nearest = find_nearest(made);
+  if (kdl_catalog_shortages(made->catalog) != shortages)
+    return short_of_names();
+  if (!nearest)
+    return kdl_not_ok(kdl_kernel_absent(made->catalog, made->query.kernel));
+  const kdl_image *image = kdl_catalog_image(made->catalog, nearest->image);
+  kdl_explanation why;
+  kdl_explain_candidate(made, nearest, &why);
+  const kdl_explained_reason *reason = &why.reasons[0];
+  return kdl_fail(KDL_NO_MATCH,
+                  "%s: none of %zu images fits %s; the nearest is image %" PRIu32
+                  " (%s%s%s): %s%s%s",
+                  kernel, made->count, label, nearest->image, kdl_image_kind_name(image->kind),
+                  image->arch.length ? " " : "", image->arch.data, reason->words,
+                  reason->fix[0] ? "; fix: " : "", reason->fix);
+}
+
+enum { any_route = KDL_LIMIT_ROUTES };
+
+/* The long way, for KDL_DEBUG=select and for the message where nothing fitted. */
+static kdl_status tell(kdl_catalog *catalog, kdl_device *device, size_t route, kdl_query query,
+                       bool nothing_fitted) {
+  KDL_NOT_CANCELLED;
+  kdl_ranking *made;
+  query.scope = KDL_RANK_ALL;
+  kdl_status status = route == any_route ? rank_routes(catalog, device, &query, &made, &route)
+                                         : rank_route(catalog, device, route, &query, &made);
+  if (status != KDL_OK)
+    return status;
+  debug_ranking(made);
+  if (nothing_fitted)
+    status = nothing_fits(made);
+  free(made);
+  return status;
+}
+
+kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, size_t route,
+                                const char *kernel, const kdl_select_opts *opts) {
+  kdl_query query;
+  KDL_TRY(read_query(kernel, opts, &query));
+  KDL_TRY(kdl_fork_check());
+  return tell(lib->catalog, device, route, query, true);
+}
+
+/* Whether the candidate is what its module would be run by, or the kernel where one is asked for.
+ * `modules` has a flag for each that has a choice. */
+static bool is_chosen(const kdl_ranking *made, size_t place, bool *modules) {
+  const kdl_candidate *candidate = &made->candidates[place];
+  if (!candidate->eligible || made->query.kernel.data)
+    return candidate->eligible && place == 0;
+  bool *taken = &modules[kdl_catalog_image(made->catalog, candidate->image)->module];
+  bool chosen = !*taken;
+  *taken = true;
+  return chosen;
+}
+
+/* With what is the same for all of a ranking filled in. */
+static int visit_candidate(const kdl_ranking *made, size_t place, kdl_verdict verdict,
+                           int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
+  const kdl_candidate *candidate = &made->candidates[place];
+  const kdl_image_rule *rule = kdl_catalog_rule(made->catalog, candidate->image);
+  kdl_explanation why;
+  kdl_explain_candidate(made, candidate, &why);
+  kdl_reason reasons[KDL_EXPLAIN_REASONS];
+  for (size_t i = 0; i < why.reason_count; ++i)
+    reasons[i] = (kdl_reason){why.reasons[i].code, why.reasons[i].words, why.reasons[i].fix};
+  verdict.image = candidate->image;
+  verdict.place = place;
+  verdict.eligible = candidate->eligible;
+  verdict.rank = candidate->reasons ? 0 : rule->rank;
+  verdict.priority = rule->priority;
+  verdict.fit = why.fit;
+  verdict.reasons = reasons;
+  verdict.reason_count = why.reason_count;
+  return visit(user, &verdict);
+}
+
+kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char *kernel,
+                               const kdl_select_opts *opts, const uint32_t *among,
+                               size_t among_count,
+                               int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
+  kdl_query query;
+  kdl_ranking *made;
+  size_t route;
+  KDL_TRY(read_query(kernel, opts, &query));
+  KDL_TRY(kdl_fork_check());
+  query.scope = KDL_RANK_ALL_NAMES;
+  query.among = among;
+  query.among_count = among_count;
+  size_t module_count = kernel ? 0 : lib->container->module_count;
+  bool *modules = calloc(module_count + 1, sizeof *modules);
+  if (!modules)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu modules", module_count);
+  kdl_status status = rank_routes(lib->catalog, device, &query, &made, &route);
+  if (status == KDL_OK) {
+    debug_ranking(made);
+    kdl_verdict verdict = {.size = sizeof verdict, .device = device->lines[route], .route = route};
+    for (size_t i = 0; i < made->count; ++i) {
+      verdict.chosen = is_chosen(made, i, modules);
+      if (visit_candidate(made, i, verdict, visit, user) != 0)
+        break;
+    }
+    free(made);
+  }
+  free(modules);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Choosing                                                                                     */
+
+/* Asks for permission to use what the best image needs, and chooses anew where it is refused. */
+static kdl_status permitted_on(kdl_catalog *catalog, kdl_device *device, size_t route,
+                               kdl_query *query, const kdl_ranking **out_ranking) {
+  query->device = kdl_device_route(device, route);
+  KDL_TRY(kdl_ranking_find(catalog, query, out_ranking));
+  if (!(*out_ranking)->count || kdl_device_permit(device, route, &(*out_ranking)->candidates[0]))
+    return KDL_OK;
+  query->device = kdl_device_route(device, route);
+  return kdl_ranking_find(catalog, query, out_ranking);
+}
+
+kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, const char *kernel,
+                            const kdl_select_opts *opts, const kdl_ranking **out_ranking) {
+  kdl_query query;
+  KDL_TRY(read_query(kernel, opts, &query));
+  KDL_TRY(kdl_fork_check());
+  KDL_TRY(permitted_on(lib->catalog, device, route, &query, out_ranking));
+  if (kdl_debug_on(KDL_DEBUG_SELECT))
+    KDL_TRY(tell(lib->catalog, device, route, query, false));
+  if (!(*out_ranking)->count)
+    *out_ranking = NULL;
+  return KDL_OK;
+}
+
+static inline kdl_choice choice_of(const kdl_ranking *ranking, const char *line, const void *data) {
+  const kdl_candidate *first = &ranking->candidates[0];
+  const kdl_image *image = kdl_catalog_image(ranking->catalog, first->image);
+  return (kdl_choice){
+      .size = sizeof(kdl_choice),
+      .image = first->image,
+      .kind = image->kind,
+      .device = line,
+      .fit = first->fit,
+      .data = data,
+      .data_size = (size_t)image->size,
+  };
+}
+
+/* The bytes of the best image, which are looked at once. */
+static kdl_status bytes_of(kdl_library *lib, const kdl_ranking *ranking, const void **out_data) {
+  uint32_t index = ranking->candidates[0].image;
+  size_t size;
+  *out_data = atomic_load_explicit(&ranking->data, memory_order_acquire);
+  if (*out_data)
+    return KDL_OK;
+  kdl_status status = kdl_container_bytes_to_run(lib->container, index, out_data, &size);
+  if (status == KDL_BAD_FILE)
+    kdl_error_prefix("%s: image %" PRIu32, lib->container->name, index);
+  if (status == KDL_OK)
+    atomic_store_explicit(&((kdl_ranking *)(uintptr_t)ranking)->data, *out_data,
+                          memory_order_release);
+  return status;
+}
+
+/* Where the answer is not remembered, is none, is logged, or is for another route or size than
+ * most. */
+static __attribute__((noinline)) kdl_status choose(kdl_library *lib, kdl_device *device,
+                                                   const char *kernel, kdl_query *query,
+                                                   kdl_choice *out_choice) {
+  KDL_NOT_CANCELLED;
+  const kdl_sized what = {"kdl_select", "choice", sizeof *out_choice, sizeof *out_choice};
+  const kdl_ranking *ranking;
+  const void *data;
+  size_t route = 0;
+  KDL_TRY(kdl_sized_check(what, out_choice));
+  KDL_TRY(kdl_fork_check());
+  KDL_TRY(permitted_on(lib->catalog, device, 0, query, &ranking));
+  while (!ranking->count && ++route < kdl_device_route_count(device))
+    KDL_TRY(permitted_on(lib->catalog, device, route, query, &ranking));
+  if (!ranking->count || kdl_debug_on(KDL_DEBUG_SELECT))
+    KDL_TRY(tell(lib->catalog, device, any_route, *query, !ranking->count));
+  if (!kernel && !ranking->is_one_module)
+    return kdl_fail(KDL_BAD_CALL,
+                    "kdl_select: found no kernel, and images of several modules that fit; expected "
+                    "a kernel, since no image stands for the others");
+  KDL_TRY(bytes_of(lib, ranking, &data));
+  const kdl_choice choice = choice_of(ranking, device->lines[route], data);
+  kdl_sized_write(what, &choice, out_choice);
+  return KDL_OK;
+}
+
+kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
+                      const kdl_select_opts *opts, kdl_choice *out_choice) {
+  kdl_query query;
+  KDL_TRY(KDL_GIVEN(lib, device, out_choice));
+  KDL_TRY(read_query(kernel, opts, &query));
+  if (!query.kernel.length)
+    query.kernel.data = NULL;
+  query.device = kdl_device_route(device, 0);
+  const kdl_ranking *known = kdl_ranking_known(lib->catalog, &query, kdl_query_hash(&query));
+  const void *data = known ? atomic_load_explicit(&known->data, memory_order_acquire) : NULL;
+  if (!data || out_choice->size != sizeof *out_choice || (!kernel && !known->is_one_module) ||
+      kdl_debug_on(KDL_DEBUG_SELECT))
+    return choose(lib, device, kernel, &query, out_choice);
+  *out_choice = choice_of(known, device->lines[0], data);
+  return KDL_OK;
+}
+
+kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
+                            kdl_coverage *out_coverage, size_t *out_route) {
+  for (size_t i = 0; i < kdl_device_route_count(device); ++i) {
+    kdl_coverage coverage;
+    KDL_TRY(kdl_inventory_cover(inventory, kdl_device_route(device, i), &coverage));
+    if ((i == 0 || (!out_coverage->modules_run && coverage.modules_run))) {
+      *out_coverage = coverage;
+      *out_route = i;
+    }
+  }
+  return KDL_OK;
+}
+
+kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
+                       const kdl_select_opts *opts,
+                       int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
+  KDL_NOT_CANCELLED;
+  kdl_status status = KDL_GIVEN(lib, device, visit);
+  return status == KDL_OK ? kdl_library_explain(lib, device, kernel, opts, NULL, 0, visit, user)
+                          : status;
+}
+
+kdl_status kdl_variants(kdl_library *lib, const char *kernel,
+                        int (*visit)(void *user, size_t image), void *user) {
+  KDL_NOT_CANCELLED;
+  kdl_catalog *catalog;
+  KDL_TRY(KDL_GIVEN(lib, kernel, visit));
+  KDL_TRY(kdl_library_catalog(lib, &catalog));
+  size_t shortages = kdl_catalog_shortages(catalog);
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    if (kdl_catalog_holds(catalog, i, kdl_text_of(kernel)) == KDL_KERNEL_HELD &&
+        visit(user, i) != 0)
+      break;
+  }
+  return kdl_catalog_shortages(catalog) == shortages ? KDL_OK : short_of_names();
+}

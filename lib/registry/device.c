@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/registry/device.h"
+
+#include "lib/device/cpu.h"
+#include "lib/device/named.h"
+#include "lib/device/spec.h"
+#include "lib/registry/registry.h"
+#include "support/base/cancel.h"
+#include "support/base/error.h"
+#include "support/base/hash.h"
+#include "support/base/sized.h"
+#include "support/base/text.h"
+#include "support/system/loader.h"
+#include "support/system/lock.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Those that were described, by their lines: lists that stay short. */
+enum { described_lists = KDL_LIMIT_DESCRIBED / 4 };
+static pthread_mutex_t described_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_device *described[described_lists];
+static size_t described_count;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Making devices                                                                               */
+
+/* The spec's line, with its label behind it. */
+static char *spec_text(const kdl_device_spec *spec, const char **out_label) {
+  char line[KDL_SPEC_LINE], label[KDL_SPEC_ARCH + 32];
+  kdl_device_spec_print(spec, &(kdl_out){line, sizeof line, 0});
+  kdl_device_spec_place(spec, &(kdl_out){label, sizeof label, 0});
+  size_t line_size = strlen(line) + 1, label_size = strlen(label) + 1;
+  char *text = malloc(line_size + label_size);
+  if (text) {
+    memcpy(text, line, line_size);
+    *out_label = memcpy(text + line_size, label, label_size);
+  }
+  return text;
+}
+
+kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device *out_route) {
+  char linker[PATH_MAX];
+  KDL_TRY(kdl_select_device_init(spec, out_route));
+  if (kdl_linker_path(linker))
+    kdl_device_take_bitcode(&out_route->rule);
+  return KDL_OK;
+}
+
+kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec) {
+  size_t count = atomic_load_explicit(&device->route_count, memory_order_relaxed);
+  if (count == KDL_LIMIT_ROUTES)
+    return kdl_fail(KDL_UNSUPPORTED, "%s: found more than %d routes", device->lines[0],
+                    KDL_LIMIT_ROUTES);
+  kdl_select_device *route = malloc(sizeof *route);
+  const char *label = NULL;
+  char *line = spec_text(spec, &label);
+  kdl_status status = route && line ? kdl_device_route_init(spec, route)
+                                    : kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  if (status != KDL_OK) {
+    free(route);
+    free(line);
+    return status;
+  }
+  device->routes[count] = route;
+  device->lines[count] = line;
+  device->labels[count] = label;
+  atomic_store_explicit(&device->route_count, count + 1, memory_order_release);
+  return KDL_OK;
+}
+
+kdl_status kdl_device_create(const kdl_device_spec *spec, kdl_device **out_device) {
+  kdl_device *made = calloc(1, sizeof *made);
+  if (!made)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  made->forks = kdl_fork_count();
+  kdl_status status = kdl_device_add_route(made, spec);
+  if (status == KDL_OK)
+    *out_device = made;
+  else
+    free(made);
+  return status;
+}
+
+static void destroy(kdl_device *device) {
+  for (size_t i = 0; i < kdl_device_route_count(device); ++i) {
+    free(device->routes[i]);
+    free(device->lines[i]);
+  }
+  free(device->joined);
+  free(device);
+}
+
+const char *kdl_device_spec_text(const kdl_device *device) {
+  if (KDL_GIVEN(device) != KDL_OK)
+    return "";
+  return device->joined ? device->joined : device->lines[0];
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices that are here                                                                        */
+
+/* The next that is there and not another's route; behind all where that is NULL. */
+static kdl_device *skip_others(kdl_device *device) {
+  while (device && (kdl_device_is_gone(device) || kdl_device_is_route(device)))
+    device = kdl_device_next(device);
+  return device;
+}
+
+/* Of a driver that could not be asked there are no devices. */
+static kdl_device *first_of_all(void) {
+  KDL_NOT_CANCELLED;
+  (void)kdl_registry_ask(KDL_BACKENDS_ALL, false);
+  return skip_others(kdl_registry_first());
+}
+
+size_t kdl_device_count(void) {
+  size_t count = 0;
+  for (kdl_device *device = first_of_all(); device; device = skip_others(kdl_device_next(device)))
+    ++count;
+  return count;
+}
+
+kdl_device *kdl_device_at(size_t index) {
+  kdl_device *device = first_of_all();
+  while (device && index-- > 0)
+    device = skip_others(kdl_device_next(device));
+  return device;
+}
+
+/* "cuda", "cuda:1" or "1": digits only after the colon, or it is a spec. */
+typedef struct {
+  bool any_backend;
+  kdl_backend backend;
+  size_t index;
+} place_text;
+
+static bool parse_place(kdl_string text, place_text *out_place) {
+  size_t colon = 0;
+  while (colon < text.length && text.data[colon] != ':')
+    ++colon;
+  kdl_string name = {text.data, colon};
+  kdl_string number = colon < text.length ? kdl_text_from(text, colon + 1) : KDL_TEXT("0");
+  place_text place = {.any_backend = false};
+  if (!kdl_backend_parse(name, &place.backend)) {
+    if (colon < text.length)
+      return false;
+    place.any_backend = true;
+    number = text;
+  }
+  if (number.length == 0 || number.length > 6)
+    return false;
+  for (size_t i = 0; i < number.length; ++i) {
+    if (number.data[i] < '0' || number.data[i] > '9')
+      return false;
+    place.index = place.index * 10 + (size_t)(number.data[i] - '0');
+  }
+  *out_place = place;
+  return true;
+}
+
+/* Devices that a backend brings are numbered first, and those of the driver, by its own numbers,
+ * after them. */
+static kdl_device *find_numbered(kdl_backend backend, size_t index, size_t *out_seen) {
+  size_t first = 0;
+  *out_seen = 0;
+  for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
+    const kdl_device_spec *spec = &device->routes[0]->spec;
+    if (spec->backend != backend || kdl_device_is_gone(device))
+      continue;
+    size_t number = first + (device->from_plugin ? 0 : spec->ordinal.value);
+    if (number == index)
+      return device;
+    first += device->from_plugin;
+    ++*out_seen;
+  }
+  return NULL;
+}
+
+kdl_status kdl_device_check_host(void) {
+  size_t seen;
+  return find_numbered(KDL_BACKEND_HOST, 0, &seen) ? KDL_OK : kdl_cpu_check_setting();
+}
+
+static kdl_status find_here(const char *text, const place_text *place, kdl_device **out_device) {
+  size_t seen = 0;
+  kdl_device *found = NULL;
+  kdl_status status = KDL_OK;
+  if (place->any_backend) {
+    found = kdl_device_at(place->index);
+    seen = found ? 0 : kdl_device_count();
+  } else {
+    status = kdl_registry_ask(1u << place->backend, true);
+    found = find_numbered(place->backend, place->index, &seen);
+  }
+  if (status != KDL_OK)
+    return status;
+  if (!found && (place->any_backend || place->backend == KDL_BACKEND_HOST))
+    status = kdl_device_check_host();
+  if (status != KDL_OK) {
+    kdl_error_prefix("device \"%s\"", text);
+    return status;
+  }
+  if (!found && kdl_program_is_static())
+    return kdl_fail(KDL_NO_MATCH, "device \"%s\": " KDL_STATIC_PROGRAM, text);
+  if (!found)
+    return kdl_fail(KDL_NO_MATCH,
+                    "device \"%s\": this machine has %zu of that kind; `kdl devices` lists what is "
+                    "here, and why a driver is not",
+                    text, seen);
+  *out_device = found;
+  return KDL_OK;
+}
+
+kdl_status kdl_devices_refresh(const char *backend, size_t *out_new) {
+  KDL_NOT_CANCELLED;
+  kdl_backend named;
+  unsigned backends = KDL_BACKENDS_ALL;
+  if (backend && !kdl_backend_parse(kdl_text_of(backend), &named))
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "kdl_devices_refresh: found the backend \"%s\", expected cuda, hip, level_zero, "
+        "opencl or NULL for all",
+        backend);
+  if (backend)
+    backends = 1u << named;
+  return kdl_registry_refresh(backends, out_new);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices that are described                                                                   */
+
+/* The lines of the first routes are the same. */
+static bool has_routes(const kdl_device *device, const kdl_device_routes *routes) {
+  bool same = kdl_device_route_count(device) == routes->count;
+  for (size_t i = 1; same && i < routes->count; ++i) {
+    char line[KDL_SPEC_LINE];
+    kdl_device_spec_print(&routes->specs[i], &(kdl_out){line, sizeof line, 0});
+    same = strcmp(device->lines[i], line) == 0;
+  }
+  return same;
+}
+
+/* The one that has the routes, else `made` where it is not NULL and there is room. */
+static kdl_device *find_described(const kdl_device_routes *routes, kdl_device *made) {
+  char line[KDL_SPEC_LINE];
+  kdl_device_spec_print(&routes->specs[0], &(kdl_out){line, sizeof line, 0});
+  kdl_device **list = &described[kdl_hash_text(kdl_text_of(line)) % described_lists];
+  kdl_lock(&described_lock);
+  kdl_device *device = *list;
+  while (device && (strcmp(device->lines[0], line) != 0 || !has_routes(device, routes)))
+    device = kdl_device_next(device);
+  if (!device && made && described_count < KDL_LIMIT_DESCRIBED) {
+    atomic_init(&made->next, *list);
+    *list = device = made;
+    ++described_count;
+  }
+  kdl_unlock(&described_lock);
+  return device;
+}
+
+static char *join_lines(const kdl_device *device) {
+  size_t count = kdl_device_route_count(device), room = 1;
+  for (size_t i = 0; i < count; ++i)
+    room += strlen(device->lines[i]) + strlen(" | ");
+  char *text = malloc(room);
+  kdl_out out = {text, room, 0};
+  for (size_t i = 0; text && i < count; ++i)
+    kdl_out_format(&out, "%s%s", i ? " | " : "", device->lines[i]);
+  return text;
+}
+
+static kdl_status create_described(const kdl_device_routes *routes, kdl_device **out_device) {
+  kdl_device *made;
+  kdl_status status = kdl_device_create(&routes->specs[0], &made);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 1; status == KDL_OK && i < routes->count; ++i)
+    status = kdl_device_add_route(made, &routes->specs[i]);
+  if (status == KDL_OK && routes->count > 1 && !(made->joined = join_lines(made)))
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  if (status == KDL_OK)
+    *out_device = made;
+  else
+    destroy(made);
+  return status;
+}
+
+static kdl_status intern_described(const kdl_device_routes *routes, kdl_device **out_device) {
+  kdl_device *made, *device = find_described(routes, NULL);
+  if (!device) {
+    kdl_status status = create_described(routes, &made);
+    if (status != KDL_OK)
+      return status;
+    device = find_described(routes, made);
+    if (device != made)
+      destroy(made);
+  }
+  if (!device)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "found more than %d devices that were described in this process, expected no "
+                    "more: they live as long as the process",
+                    KDL_LIMIT_DESCRIBED);
+  *out_device = device;
+  return KDL_OK;
+}
+
+kdl_status kdl_device_find(const char *text, kdl_device **out_device) {
+  KDL_NOT_CANCELLED;
+  place_text place;
+  KDL_TRY(KDL_GIVEN(text, out_device));
+  if (parse_place(kdl_text_of(text), &place))
+    return find_here(text, &place, out_device);
+  kdl_device_routes *routes = malloc(sizeof *routes);
+  if (!routes)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  kdl_status status = kdl_device_routes_resolve(text, routes);
+  if (status == KDL_OK)
+    status = intern_described(routes, out_device);
+  free(routes);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The facts of a device                                                                        */
+
+static int ordinal_of(const kdl_device_spec *spec) {
+  return spec->ordinal.known && spec->ordinal.value <= INT_MAX ? (int)spec->ordinal.value : -1;
+}
+
+/* A route stays as it was found, so its texts can be handed out. */
+static kdl_device_info describe(const kdl_device *device, size_t route) {
+  const kdl_device_spec *spec = &device->routes[route]->spec;
+  kdl_device_info info = {
+      .size = sizeof info,
+      .backend = kdl_backend_name(spec->backend),
+      .arch = spec->arch,
+      .features = spec->features,
+      .label = device->labels[route],
+      .name = spec->name,
+      .platform = spec->platform,
+      .driver = spec->driver,
+      .device_class = kdl_device_spec_class(spec),
+      .is_here = device->here && !kdl_device_is_gone(device),
+      .is_host = spec->backend == KDL_BACKEND_HOST,
+      .ordinal = ordinal_of(spec),
+      .units = spec->units,
+      .subgroups = spec->subgroups,
+      .max_block = spec->max_block,
+      .memory = spec->memory,
+      .shared = spec->shared,
+      .shared_optin = spec->shared_optin,
+      .has_pci = spec->pci.known,
+      .pci_domain = spec->pci.domain,
+      .pci_bus = spec->pci.bus,
+      .pci_device = spec->pci.device,
+      .pci_function = spec->pci.function,
+      .has_uuid = spec->uuid.known,
+      .route_count = kdl_device_route_count(device),
+  };
+  memcpy(info.uuid, spec->uuid.bytes, sizeof info.uuid);
+  return info;
+}
+
+static kdl_status get(const char *call, const kdl_device *device, size_t route,
+                      kdl_device_info *out_info) {
+  const kdl_sized what = {call, "info", sizeof *out_info, sizeof *out_info};
+  KDL_TRY(kdl_sized_check(what, out_info));
+  kdl_device_info info = describe(device, route);
+  kdl_sized_write(what, &info, out_info);
+  return KDL_OK;
+}
+
+kdl_status kdl_device_get(const kdl_device *device, kdl_device_info *out_info) {
+  kdl_status status = KDL_GIVEN(device, out_info);
+  return status == KDL_OK ? get("kdl_device_get", device, 0, out_info) : status;
+}
+
+kdl_status kdl_device_route_get(const kdl_device *device, size_t route, kdl_device_info *out_info) {
+  kdl_status status = KDL_GIVEN(device, out_info);
+  if (status == KDL_OK && route >= kdl_device_route_count(device))
+    status =
+        kdl_fail(KDL_BAD_CALL, "kdl_device_route_get: %s: found route %zu, expected less than %zu",
+                 device->labels[0], route, kdl_device_route_count(device));
+  return status == KDL_OK ? get("kdl_device_route_get", device, route, out_info) : status;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/select/catalog.h"
+
+#include "lib/image/image.h"
+#include "lib/select/holders.h"
+#include "support/base/array.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The kernels of one image: made by one thread, and from then on as they are. */
+typedef struct kdl_kernel_list {
+  bool unresolved;
+  const char *trouble;
+  kdl_string *names; /* in the order of compare_names */
+  size_t count;
+  size_t capacity;
+  const kdl_pair **keys; /* of an index, by name, the last of equal ones last */
+  size_t key_count;
+  kdl_arena arena; /* of names that stand in the image */
+} kernel_list;
+
+typedef struct {
+  uint16_t major, minor;
+  uint8_t generic;
+  uint32_t capabilities;
+} image_version;
+
+static const kernel_list no_memory = {.trouble = "out of memory"};
+
+/* ------------------------------------------------------------------------------------------ */
+/* Rules                                                                                        */
+
+static bool is_indexed(const kdl_image *image) {
+  return image->says & KDL_SAYS_KERNELS;
+}
+
+/* "1.2" under a key. Of repeated keys the last counts. */
+static image_version said_under(const kdl_image *image, kdl_string key) {
+  for (uint32_t i = image->pair_count; i-- > 0;) {
+    kdl_string text = kdl_image_pairs(image)[i].value;
+    uint32_t major, minor = 0;
+    size_t at = 0;
+    if (!kdl_text_equal(kdl_image_pairs(image)[i].key, key))
+      continue;
+    bool has_major = kdl_text_number(text, &at, &major) && major <= UINT16_MAX;
+    bool has_dot = has_major && at < text.length && text.data[at] == '.';
+    at += has_dot;
+    bool has_minor = !has_dot || (kdl_text_number(text, &at, &minor) && minor <= UINT16_MAX);
+    if (has_major && has_minor && at == text.length)
+      return (image_version){(uint16_t)major, (uint16_t)minor, 0, 0};
+    break;
+  }
+  return (image_version){0};
+}
+
+/* kdl.version is what writers of an index put beside it, kdl.ptx_isa what a fatbin says of PTX. */
+static image_version said_version(const kdl_image *image) {
+  if (!(image->says & KDL_SAYS_VERSION))
+    return (image_version){0};
+  image_version version = said_under(image, KDL_TEXT("kdl.version"));
+  return version.major || image->kind != KDL_IMAGE_PTX ? version
+                                                       : said_under(image, KDL_TEXT("kdl.ptx_isa"));
+}
+
+/* Versions stand in the image's own header, and the capabilities of SPIR-V behind it. They are
+ * looked up where that costs one look: not in compressed images, and not where an index promises
+ * that the image is left alone; there keys may say it. An image that contradicts its format keeps
+ * version 0, and fails when it is loaded. */
+static image_version read_version(kdl_container *container, uint32_t index) {
+  const kdl_image *image = &container->images[index];
+  const void *data;
+  size_t size;
+  kdl_image_target target;
+  if (is_indexed(image) || image->codec != KDL_CODEC_NONE)
+    return said_version(image);
+  if (kdl_container_hold(container, index, &data, &size) != KDL_OK)
+    return (image_version){0};
+  kdl_status status = kdl_image_read_target(image->kind, data, size, &target);
+  kdl_container_release(container, index);
+  if (status != KDL_OK)
+    return (image_version){0};
+  kdl_feature_set tokens = {{0, 0}};
+  if (target.features[0])
+    kdl_feature_parse(KDL_CLASS_GPU, kdl_text_of(target.features), &tokens, NULL);
+  return (image_version){(uint16_t)target.version_major, (uint16_t)target.version_minor,
+                         (uint8_t)target.generic_version, (uint32_t)tokens.word[0]};
+}
+
+static bool has_version(kdl_image_kind kind) {
+  return kind == KDL_IMAGE_PTX || kind == KDL_IMAGE_SPIRV || kind == KDL_IMAGE_HSACO;
+}
+
+bool kdl_catalog_is_plain(const kdl_image *image) {
+  const unsigned more = KDL_SAYS_VERSION | KDL_SAYS_RULES | KDL_SAYS_OTHER_KIND;
+  bool is_read = has_version(image->kind) && !is_indexed(image) && image->codec == KDL_CODEC_NONE;
+  return !(image->says & more) && !image->is_link_input && !is_read;
+}
+
+kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
+  const kdl_image *image = &catalog->container->images[index];
+  image_version version = {0};
+  if (has_version(image->kind))
+    version = read_version(catalog->container, (uint32_t)index);
+  bool has_rules = image->says & (KDL_SAYS_RULES | KDL_SAYS_OTHER_KIND);
+  return (kdl_image_desc){
+      .kind = image->kind,
+      .triple = image->triple,
+      .arch = image->arch,
+      .pairs = has_rules ? kdl_image_pairs(image) : NULL,
+      .pair_count = has_rules ? image->pair_count : 0,
+      .version_major = version.major,
+      .version_minor = version.minor,
+      .generic_version = version.generic,
+      .capabilities = version.capabilities,
+      .is_link_input = image->is_link_input,
+      .is_other_kind = image->says & KDL_SAYS_OTHER_KIND,
+      .kind_number = image->declared_kind,
+  };
+}
+
+void kdl_catalog_compile(const kdl_catalog *catalog, size_t index, kdl_image_rule *out_rule) {
+  kdl_image_desc desc = kdl_catalog_desc(catalog, index);
+  kdl_image_compile(&desc, out_rule);
+}
+
+kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog) {
+  kdl_catalog *catalog;
+  size_t size = sizeof *catalog + container->count * sizeof *catalog->images;
+  catalog = kdl_arena_alloc(&container->arena, size);
+  if (!catalog)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %u images", container->name,
+                    (unsigned)container->count);
+  memset(catalog, 0, size);
+  catalog->container = container;
+  *out_catalog = catalog;
+  return KDL_OK;
+}
+
+static void free_list(const kernel_list *list) {
+  kernel_list *own = (kernel_list *)(uintptr_t)list;
+  free(own->names);
+  free((void *)own->keys);
+  kdl_arena_free(&own->arena);
+  free(own);
+}
+
+void kdl_catalog_destroy(kdl_catalog *catalog) {
+  if (!catalog)
+    return;
+  for (size_t i = 0; i < catalog->container->count; ++i) {
+    const kernel_list *list =
+        atomic_load_explicit(&catalog->images[i].kernels, memory_order_relaxed);
+    if (list)
+      free_list(list);
+  }
+  kdl_image_rule *rules = atomic_load_explicit(&catalog->rules, memory_order_relaxed);
+  if (rules) /* most libraries are closed without */
+    free(rules);
+  free(atomic_load_explicit(&catalog->holders, memory_order_relaxed));
+}
+
+/* By the thread whose work it is. */
+static kdl_image_rule *make_rules(const kdl_catalog *catalog) {
+  size_t count = kdl_catalog_count(catalog);
+  kdl_image_rule *rules = malloc(count * sizeof *rules + 1);
+  for (size_t i = 0; rules && i < count; ++i)
+    kdl_catalog_compile(catalog, i, &rules[i]);
+  return rules;
+}
+
+kdl_status kdl_catalog_compile_all(kdl_catalog *catalog) {
+  while (!atomic_load_explicit(&catalog->rules, memory_order_acquire)) {
+    if (kdl_work_begin(&catalog->compiling) == KDL_WORK_WAITED)
+      continue;
+    kdl_image_rule *rules = atomic_load_explicit(&catalog->rules, memory_order_relaxed);
+    if (!rules)
+      rules = make_rules(catalog);
+    atomic_store_explicit(&catalog->rules, rules, memory_order_release);
+    kdl_work_end(&catalog->compiling);
+    if (!rules)
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory to compile %zu images",
+                      catalog->container->name, kdl_catalog_count(catalog));
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+typedef struct {
+  kernel_list *list;
+  bool out_of_memory;
+} name_collector;
+
+static bool append_name(kernel_list *list, kdl_string name) {
+  kdl_string *names = kdl_array_grow(list->names, list->count, &list->capacity, 8, sizeof *names);
+  if (!names)
+    return false;
+  list->names = names;
+  list->names[list->count++] = name;
+  return true;
+}
+
+static int collect_name(void *user, const char *name, size_t length) {
+  name_collector *collector = user;
+  kdl_string copy = kdl_arena_string(&collector->list->arena, name, length);
+  collector->out_of_memory = !copy.data || !append_name(collector->list, copy);
+  return collector->out_of_memory;
+}
+
+static int compare_names(const void *left, const void *right) {
+  const kdl_string *a = left;
+  const kdl_string *b = right;
+  if (a->length != b->length)
+    return a->length < b->length ? -1 : 1;
+  return memcmp(a->data, b->data, a->length);
+}
+
+static int compare_keys(const void *left, const void *right) {
+  const kdl_pair *a = *(const kdl_pair *const *)left;
+  const kdl_pair *b = *(const kdl_pair *const *)right;
+  int order = compare_names(&a->key, &b->key); /* both with the same prefix */
+  return order ? order : (a > b) - (a < b);
+}
+
+/* Few keys are looked through as they stand. */
+enum { few_pairs = 32 };
+
+static bool collect_index(const kdl_image *image, kernel_list *list) {
+  bool sorts = image->pair_count > few_pairs;
+  if (sorts)
+    list->keys = calloc(image->pair_count, sizeof *list->keys);
+  if (sorts && !list->keys)
+    return false;
+  for (uint32_t i = 0; i < image->pair_count; ++i) {
+    kdl_string name;
+    if (!kdl_kernel_name(kdl_image_pairs(image)[i].key, &name))
+      continue;
+    if (!append_name(list, name))
+      return false;
+    if (sorts)
+      list->keys[list->key_count++] = &kdl_image_pairs(image)[i];
+  }
+  kdl_sort(list->keys, list->key_count, sizeof *list->keys, compare_keys);
+  return true;
+}
+
+static kdl_status read_names(kdl_catalog *catalog, size_t index, kernel_list *list) {
+  const kdl_image *image = &catalog->container->images[index];
+  name_collector collector = {list, false};
+  kdl_status status = KDL_OK;
+  if (is_indexed(image)) {
+    collector.out_of_memory = !collect_index(image, list);
+  } else {
+    const void *data;
+    size_t size;
+    status = kdl_container_hold(catalog->container, (uint32_t)index, &data, &size);
+    if (status == KDL_OK) {
+      status = kdl_image_read_kernels(image->kind, data, size, collect_name, &collector);
+      if (status == KDL_OK)
+        status = kdl_image_read_unresolved(image->kind, data, size, &list->unresolved);
+      kdl_container_release(catalog->container, (uint32_t)index);
+    }
+  }
+  if (collector.out_of_memory)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
+  if (status != KDL_OK) {
+    list->trouble = kdl_arena_format(&list->arena, "%s", kdl_error_message());
+    status = list->trouble ? status : KDL_NO_MEMORY;
+  } else {
+    kdl_sort(list->names, list->count, sizeof *list->names, compare_names);
+  }
+  return status;
+}
+
+/* For the thread whose work it is. NULL where memory is short. */
+static const kernel_list *read_list(kdl_catalog *catalog, size_t index) {
+  kernel_list *list = calloc(1, sizeof *list);
+  if (list && read_names(catalog, index, list) != KDL_NO_MEMORY)
+    return list;
+  if (list)
+    free_list(list);
+  atomic_fetch_add_explicit(&catalog->shortages, 1, memory_order_relaxed);
+  return NULL;
+}
+
+static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
+  kdl_catalog_entry *image = &catalog->images[index];
+  const kernel_list *list;
+  while (!(list = atomic_load_explicit(&image->kernels, memory_order_acquire))) {
+    if (kdl_work_begin(&image->reading) == KDL_WORK_WAITED)
+      continue;
+    list = atomic_load_explicit(&image->kernels, memory_order_relaxed);
+    if (!list)
+      list = read_list(catalog, index);
+    atomic_store_explicit(&image->kernels, list, memory_order_release);
+    kdl_work_end(&image->reading);
+    if (!list)
+      return &no_memory;
+  }
+  return list;
+}
+
+static kdl_string key_name(const kdl_pair *pair) {
+  kdl_string name = {"", 0};
+  kdl_kernel_name(pair->key, &name);
+  return name;
+}
+
+/* In an index that was sorted: the last key of that name. */
+static kdl_string find_sorted_key(const kernel_list *list, kdl_string kernel) {
+  size_t low = 0;
+  size_t high = list->key_count;
+  while (low < high) { /* to the first key of a greater name */
+    size_t middle = low + (high - low) / 2;
+    kdl_string name = key_name(list->keys[middle]);
+    if (compare_names(&name, &kernel) <= 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  kdl_string last = low ? key_name(list->keys[low - 1]) : (kdl_string){"", 0};
+  return low && compare_names(&last, &kernel) == 0 ? list->keys[low - 1]->value
+                                                   : (kdl_string){NULL, 0};
+}
+
+/* By kdl_catalog_restrict. */
+static bool is_left_out(const kdl_catalog *catalog, size_t index) {
+  return catalog->admitted && !catalog->admitted[index];
+}
+
+kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
+                              kdl_string *out_key) {
+  const kdl_image *image = &catalog->container->images[index];
+  const bool has_index = is_indexed(image);
+  *out_key = (kdl_string){NULL, 0};
+  if (is_left_out(catalog, index))
+    return KDL_KERNEL_ABSENT;
+  if (has_index && image->pair_count <= few_pairs)
+    return kdl_image_find_kernel(image, kernel, out_key) ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
+  const kernel_list *list = kernels_of(catalog, index);
+  if (list->trouble)
+    return KDL_KERNEL_UNREADABLE;
+  if (has_index)
+    *out_key = find_sorted_key(list, kernel);
+  bool held = has_index ? out_key->data != NULL
+                        : list->count && bsearch(&kernel, list->names, list->count, sizeof kernel,
+                                                 compare_names);
+  return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
+}
+
+void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images) {
+  catalog->admitted = images;
+}
+
+/* NULL where it is not worth it yet, and when out of memory. */
+static const kdl_holders *holders_of(kdl_catalog *catalog) {
+  enum { often = 8, few_images = 16 };
+  size_t count = kdl_catalog_count(catalog);
+  kdl_holders *known = atomic_load_explicit(&catalog->holders, memory_order_acquire);
+  size_t looked = atomic_load_explicit(&catalog->looked, memory_order_relaxed);
+  if (known || count <= few_images || looked / often < count)
+    return known;
+  size_t size = kdl_holders_size(catalog, NULL, count);
+  void *memory = size ? malloc(size) : NULL;
+  if (!memory)
+    return NULL;
+  kdl_holders *made = kdl_holders_fill(catalog, NULL, count, memory, size);
+  if (atomic_compare_exchange_strong(&catalog->holders, &known, made))
+    return made;
+  free(made); /* another thread was first */
+  return known;
+}
+
+bool kdl_catalog_any_holds(kdl_catalog *catalog, kdl_string kernel) {
+  const kdl_holders *holders = holders_of(catalog);
+  size_t count = kdl_catalog_count(catalog), at = 0;
+  if (holders)
+    return kdl_holders_find(holders, kernel, &count) != NULL;
+  while (at < count && kdl_catalog_holds(catalog, at, kernel) != KDL_KERNEL_HELD)
+    ++at;
+  atomic_fetch_add_explicit(&catalog->looked, at, memory_order_relaxed);
+  return at < count;
+}
+
+uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
+  uint32_t families = 0;
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
+    bool ruled_out = kernel.data && is_indexed(kdl_catalog_image(catalog, i)) &&
+                     kdl_catalog_holds(catalog, i, kernel) == KDL_KERNEL_ABSENT;
+    if (!rule->faults && !ruled_out)
+      families |= 1u << rule->family;
+  }
+  return families;
+}
+
+bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index) {
+  return !is_indexed(kdl_catalog_image(catalog, index)) && kernels_of(catalog, index)->unresolved;
+}
+
+size_t kdl_catalog_shortages(const kdl_catalog *catalog) {
+  return atomic_load_explicit(&catalog->shortages, memory_order_relaxed);
+}
+
+const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index) {
+  const kernel_list *list = kernels_of(catalog, index);
+  return list->trouble ? list->trouble : "";
+}
+
+const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count) {
+  const kernel_list *list = kernels_of(catalog, index);
+  *out_count = list->trouble || is_left_out(catalog, index) ? 0 : list->count;
+  return *out_count ? list->names : NULL;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/select/coverage.h"
+
+#include "support/base/array.h"
+#include "support/base/error.h"
+#include "support/base/hash.h"
+#include "support/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A kernel of an image. */
+typedef struct {
+  uint32_t kernel;         /* number of its name */
+  const kdl_string *value; /* of its kdl.kernel.NAME key, or NULL */
+} holding;
+
+typedef struct {
+  size_t first, count; /* of its holdings */
+  bool counts;         /* there to run: no container that was listed, no input of a linker */
+  bool unresolved;
+  bool unreadable;
+} inventory_image;
+
+/* Of the hash table of names. */
+typedef struct {
+  kdl_string name; /* without data: free */
+  uint32_t number;
+} name_slot;
+
+struct kdl_inventory {
+  kdl_catalog *catalog;
+  inventory_image *images;
+  holding *holdings;
+  size_t holding_count, holding_capacity;
+  kdl_string *names;
+  size_t *latest; /* by name: the holding that was added last */
+  size_t name_count;
+  name_slot *slots;
+  size_t slot_mask;
+  size_t unreadable;
+  uint32_t module_count;
+};
+
+/* ------------------------------------------------------------------------------------------ */
+/* Names                                                                                        */
+
+/* The table is at most half full, so there are half as many names as slots. */
+static bool grow_names(kdl_inventory *inventory) {
+  size_t count = inventory->slots ? (inventory->slot_mask + 1) * 2 : 64;
+  name_slot *slots = calloc(count, sizeof *slots);
+  kdl_string *names = realloc(inventory->names, count / 2 * sizeof *names);
+  if (names)
+    inventory->names = names;
+  size_t *latest = realloc(inventory->latest, count / 2 * sizeof *latest);
+  if (latest)
+    inventory->latest = latest;
+  if (!slots || !names || !latest) {
+    free(slots);
+    return false;
+  }
+  for (size_t i = 0; i < inventory->name_count; ++i) {
+    size_t at = kdl_hash_text(names[i]) & (count - 1);
+    while (slots[at].name.data)
+      at = (at + 1) & (count - 1);
+    slots[at] = (name_slot){names[i], (uint32_t)i};
+  }
+  free(inventory->slots);
+  inventory->slots = slots;
+  inventory->slot_mask = count - 1;
+  return true;
+}
+
+/* The number of a name, which is added where it is new. */
+static bool intern(kdl_inventory *inventory, kdl_string name, uint32_t *out_number) {
+  if ((inventory->name_count + 1) * 2 > inventory->slot_mask && !grow_names(inventory))
+    return false;
+  size_t at = kdl_hash_text(name) & inventory->slot_mask;
+  for (; inventory->slots[at].name.data; at = (at + 1) & inventory->slot_mask) {
+    *out_number = inventory->slots[at].number;
+    if (kdl_text_equal(inventory->slots[at].name, name))
+      return true;
+  }
+  *out_number = (uint32_t)inventory->name_count;
+  inventory->slots[at] = (name_slot){name, *out_number};
+  inventory->latest[inventory->name_count] = SIZE_MAX;
+  inventory->names[inventory->name_count++] = name;
+  return true;
+}
+
+/* Of a key that an image has twice, the last counts. */
+static bool add_holding(kdl_inventory *inventory, const inventory_image *image, kdl_string name,
+                        const kdl_string *value) {
+  uint32_t number;
+  if (!intern(inventory, name, &number))
+    return false;
+  size_t before = inventory->latest[number];
+  if (before != SIZE_MAX && before >= image->first) {
+    inventory->holdings[before].value = value;
+    return true;
+  }
+  holding *holdings = kdl_array_grow(inventory->holdings, inventory->holding_count,
+                                     &inventory->holding_capacity, 64, sizeof *holdings);
+  if (!holdings)
+    return false;
+  inventory->holdings = holdings;
+  inventory->latest[number] = inventory->holding_count;
+  inventory->holdings[inventory->holding_count++] = (holding){number, value};
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Images                                                                                       */
+
+static bool add_keys(kdl_inventory *inventory, const kdl_image *from, const inventory_image *image,
+                     bool *out_indexed) {
+  *out_indexed = false;
+  for (uint32_t i = 0; i < from->pair_count; ++i) {
+    kdl_string name;
+    if (!kdl_kernel_name(kdl_image_pairs(from)[i].key, &name))
+      continue;
+    *out_indexed = true;
+    if (!add_holding(inventory, image, name, &kdl_image_pairs(from)[i].value))
+      return false;
+  }
+  return true;
+}
+
+/* What a linker takes in is there twice, or for what a program links at run time, as cuFFT's LTO-IR
+ * is; it counts for itself only where nothing else is. */
+static bool is_link_input(const kdl_image *image) {
+  return image->is_link_input || image->kind == KDL_IMAGE_LTOIR;
+}
+
+static bool has_link_inputs_only(const kdl_catalog *catalog) {
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    if (!is_link_input(kdl_catalog_image(catalog, i)))
+      return false;
+  }
+  return true;
+}
+
+/* Whether there may be kernels that cannot be told. */
+static bool is_unreadable(kdl_catalog *catalog, size_t index) {
+  return kdl_catalog_image(catalog, index)->problem || kdl_catalog_trouble(catalog, index)[0];
+}
+
+static bool add_image(kdl_inventory *inventory, size_t index, bool with_link_inputs) {
+  kdl_catalog *catalog = inventory->catalog;
+  const kdl_image *from = kdl_catalog_image(catalog, index);
+  inventory_image *image = &inventory->images[index];
+  image->first = inventory->holding_count;
+  bool has_code = !(kdl_catalog_rule(catalog, index)->faults & KDL_REASONS_NO_CODE);
+  image->counts = (has_code || from->problem) && (with_link_inputs || !is_link_input(from));
+  if (!image->counts)
+    return true;
+  bool indexed;
+  bool fits = add_keys(inventory, from, image, &indexed);
+  size_t count = 0;
+  const kdl_string *names = indexed ? NULL : kdl_catalog_kernels(catalog, index, &count);
+  for (size_t i = 0; fits && i < count; ++i)
+    fits = add_holding(inventory, image, names[i], NULL);
+  image->unreadable = is_unreadable(catalog, index);
+  inventory->unreadable += image->unreadable;
+  image->unresolved = kdl_catalog_unresolved(catalog, index);
+  image->count = inventory->holding_count - image->first;
+  return fits;
+}
+
+kdl_status kdl_inventory_create(kdl_catalog *catalog, kdl_inventory **out_inventory) {
+  size_t count = kdl_catalog_count(catalog);
+  kdl_inventory *inventory = calloc(1, sizeof *inventory);
+  bool fits = inventory != NULL;
+  bool with_link_inputs = has_link_inputs_only(catalog);
+  size_t shortages = kdl_catalog_shortages(catalog);
+  if (fits) {
+    inventory->catalog = catalog;
+    inventory->images = calloc(count + 1, sizeof *inventory->images);
+    fits = inventory->images != NULL;
+  }
+  for (size_t i = 0; fits && i < count; ++i) {
+    const kdl_image *image = kdl_catalog_image(catalog, i);
+    if (image->module >= inventory->module_count)
+      inventory->module_count = image->module + 1;
+    fits = add_image(inventory, i, with_link_inputs);
+  }
+  if (!fits || kdl_catalog_shortages(catalog) != shortages) {
+    kdl_inventory_destroy(inventory);
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the kernels of %zu images", count);
+  }
+  *out_inventory = inventory;
+  return KDL_OK;
+}
+
+void kdl_inventory_destroy(kdl_inventory *inventory) {
+  if (!inventory)
+    return;
+  free(inventory->images);
+  free(inventory->holdings);
+  free(inventory->names);
+  free(inventory->latest);
+  free(inventory->slots);
+  free(inventory);
+}
+
+size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **out_names) {
+  *out_names = inventory->names;
+  return inventory->name_count;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Verdicts                                                                                     */
+
+enum { is_there = 1, it_runs = 2, is_blind = 4, is_native = 8 };
+
+/* Reasons against a kernel of an image that runs. */
+static uint64_t kernel_reasons(const holding *held, const kdl_select_device *device) {
+  kdl_kernel_key key;
+  return held->value ? kdl_key_reasons(*held->value, device, &key) : 0;
+}
+
+static bool is_machine_code(const kdl_image_rule *rule) {
+  kdl_tier tier = kdl_rank_tier(rule->rank);
+  return tier == KDL_TIER_HOST || tier >= KDL_TIER_GENERIC;
+}
+
+static size_t count_marks(const uint8_t *marks, size_t count, uint8_t mark) {
+  size_t found = 0;
+  for (size_t i = 0; i < count; ++i)
+    found += (marks[i] & mark) != 0;
+  return found;
+}
+
+/* What of a library runs, by module and by kernel. */
+typedef struct {
+  uint8_t *modules;
+  uint8_t *kernels;
+} tally;
+
+static void tally_free(tally *counts) {
+  free(counts->modules);
+  free(counts->kernels);
+}
+
+static uint64_t image_reasons(const kdl_inventory *inventory, size_t index,
+                              const kdl_select_device *device) {
+  const kdl_image_rule *rule = kdl_catalog_rule(inventory->catalog, index);
+  uint64_t reasons = kdl_match(rule, &device->rule).reasons;
+  return inventory->images[index].unresolved ? reasons | KDL_REASON(RELOCATABLE) : reasons;
+}
+
+static void tally_image(const kdl_inventory *inventory, size_t index,
+                        const kdl_select_device *device, tally *counts, kdl_coverage *coverage,
+                        uint64_t *all_reasons) {
+  const inventory_image *image = &inventory->images[index];
+  uint64_t reasons = image_reasons(inventory, index, device);
+  uint8_t mark = reasons ? is_there : is_there | it_runs;
+  if (!reasons && is_machine_code(kdl_catalog_rule(inventory->catalog, index)))
+    mark |= is_native;
+  coverage->unreadable += image->unreadable;
+  *all_reasons |= reasons;
+  coverage->is_foreign &= (reasons & (KDL_REASON(WRONG_VENDOR) | KDL_REASON(UNKNOWN_ARCH))) != 0;
+  counts->modules[kdl_catalog_image(inventory->catalog, index)->module] |=
+      image->unreadable ? mark | is_blind : mark;
+  for (size_t k = image->first; k < image->first + image->count; ++k) {
+    const holding *held = &inventory->holdings[k];
+    counts->kernels[held->kernel] |=
+        !reasons && !kernel_reasons(held, device) ? mark : (uint8_t)is_there;
+  }
+}
+
+/* The caller frees *out_tally. */
+static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_device *device,
+                             tally *out_tally, kdl_coverage *out_coverage) {
+  tally counts = {calloc((size_t)inventory->module_count + 1, 1),
+                  calloc(inventory->name_count + 1, 1)};
+  kdl_coverage coverage = {.is_foreign = true};
+  uint64_t reasons = 0;
+  if (!counts.modules || !counts.kernels) {
+    tally_free(&counts);
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu kernels", inventory->name_count);
+  }
+  for (size_t i = 0; i < kdl_catalog_count(inventory->catalog); ++i) {
+    if (inventory->images[i].counts)
+      tally_image(inventory, i, device, &counts, &coverage, &reasons);
+  }
+  coverage.modules = count_marks(counts.modules, inventory->module_count, is_there);
+  coverage.modules_run = count_marks(counts.modules, inventory->module_count, it_runs);
+  coverage.kernels = count_marks(counts.kernels, inventory->name_count, is_there);
+  coverage.kernels_run = count_marks(counts.kernels, inventory->name_count, it_runs);
+  coverage.kernels_native = count_marks(counts.kernels, inventory->name_count, is_native);
+  coverage.is_foreign &= (reasons & KDL_REASON(WRONG_VENDOR)) != 0;
+  *out_tally = counts;
+  *out_coverage = coverage;
+  return KDL_OK;
+}
+
+/* Whether a module keeps the library from being complete on its own account. */
+static bool module_is_short(const tally *counts, const kdl_coverage *coverage, size_t module) {
+  uint8_t marks = counts->modules[module];
+  return (marks & is_there) && !(marks & it_runs) && ((marks & is_blind) || !coverage->kernels);
+}
+
+kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_device *device,
+                               kdl_coverage *out_coverage) {
+  tally counts;
+  kdl_coverage coverage;
+  KDL_TRY(tally_make(inventory, device, &counts, &coverage));
+  for (size_t i = 0; i < inventory->name_count && !coverage.missing.data; ++i) {
+    if (counts.kernels[i] == is_there)
+      coverage.missing = inventory->names[i];
+  }
+  coverage.is_complete = coverage.modules && coverage.kernels_run == coverage.kernels;
+  for (size_t i = 0; i < inventory->module_count; ++i)
+    coverage.is_complete &= !module_is_short(&counts, &coverage, i);
+  tally_free(&counts);
+  *out_coverage = coverage;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What does not run                                                                            */
+
+typedef struct {
+  uint64_t distance, reasons;
+  size_t image;
+} nearest;
+
+static void offer(nearest *to, const kdl_inventory *inventory, size_t index, uint64_t reasons,
+                  const kdl_select_device *device) {
+  const kdl_image_rule *rule = kdl_catalog_rule(inventory->catalog, index);
+  uint64_t distance = kdl_match_distance(rule, &device->rule, reasons);
+  if (!to->reasons || distance < to->distance)
+    *to = (nearest){distance, reasons, index};
+}
+
+static void offer_image(const kdl_inventory *inventory, size_t index,
+                        const kdl_select_device *device, nearest *kernels, nearest *modules) {
+  const inventory_image *image = &inventory->images[index];
+  uint64_t reasons = image_reasons(inventory, index, device);
+  if (reasons)
+    offer(&modules[kdl_catalog_image(inventory->catalog, index)->module], inventory, index, reasons,
+          device);
+  for (size_t k = image->first; k < image->first + image->count; ++k) {
+    const holding *held = &inventory->holdings[k];
+    uint64_t against = reasons ? reasons : kernel_reasons(held, device);
+    if (against)
+      offer(&kernels[held->kernel], inventory, index, against, device);
+  }
+}
+
+static void visit_all(const kdl_inventory *inventory, const tally *counts,
+                      const kdl_coverage *coverage, const nearest *kernels, const nearest *modules,
+                      kdl_visit_shortfall *visit, void *user) {
+  for (size_t i = 0; i < inventory->name_count; ++i) {
+    kdl_shortfall found = {inventory->names[i], kernels[i].image, kernels[i].reasons};
+    if (counts->kernels[i] == is_there && visit(user, &found) != 0)
+      return;
+  }
+  for (size_t i = 0; i < inventory->module_count; ++i) {
+    kdl_shortfall found = {{NULL, 0}, modules[i].image, modules[i].reasons};
+    if (module_is_short(counts, coverage, i) && visit(user, &found) != 0)
+      return;
+  }
+}
+
+kdl_status kdl_inventory_shortfalls(const kdl_inventory *inventory, const kdl_select_device *device,
+                                    kdl_visit_shortfall *visit, void *user) {
+  tally counts;
+  kdl_coverage coverage;
+  kdl_status status = tally_make(inventory, device, &counts, &coverage);
+  if (status != KDL_OK)
+    return status;
+  nearest *kernels = calloc(inventory->name_count + 1, sizeof *kernels);
+  nearest *modules = calloc((size_t)inventory->module_count + 1, sizeof *modules);
+  if (!kernels || !modules)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu kernels", inventory->name_count);
+  for (size_t i = 0; status == KDL_OK && i < kdl_catalog_count(inventory->catalog); ++i) {
+    if (inventory->images[i].counts)
+      offer_image(inventory, i, device, kernels, modules);
+  }
+  if (status == KDL_OK)
+    visit_all(inventory, &counts, &coverage, kernels, modules, visit, user);
+  free(kernels);
+  free(modules);
+  tally_free(&counts);
+  return status;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What is made of calls on a queue that is captured (lib/binding/capture.h): a recording. */
+#ifndef KDL_SEQUENCE_CAPTURE_H
+#define KDL_SEQUENCE_CAPTURE_H
+
+#include "lib/binding/capture.h"
+
+/* Records a run of a sequence. */
+kdl_status kdl_capture_run(kdl_capture *head, const kdl_sequence *inner,
+                           const kdl_binding *bindings, size_t count);
+
+#endif

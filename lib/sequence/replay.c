@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A run by launches: for backends that have no sequences, and where one cannot be used. The order
+ * in which nodes were recorded is one in which they may run. */
+#include "lib/backends/common/replay.h"
+#include "lib/sequence/state.h"
+#include "support/base/error.h"
+
+/* A trace has an entry of its own, which adds hidden arguments as any launch does. */
+static kdl_status launch(const kdl_backend_node *node, void *queue) {
+  const kdl_kernel *kernel = kdl_kernel_of(node->kernel);
+  if (!kernel->traced)
+    return node->launch(node->kernel, &node->desc, &node->args, queue);
+  const kdl_args args = {.count = node->args.count - kernel->key.hidden,
+                         .pointers = node->args.pointers};
+  return atomic_load_explicit(&kernel->shaped_entry,
+                              memory_order_acquire)(node->kernel, &node->desc, &args, queue);
+}
+
+static kdl_status replay_node(const kdl_runtime *runtime, const kdl_backend_node *node,
+                              void *queue) {
+  const kdl_backend_table *table = runtime->table;
+  void *device = runtime->handle;
+  switch (node->kind) {
+  case KDL_NODE_LAUNCH:
+    return node->is_skipped ? KDL_OK : launch(node, queue);
+  case KDL_NODE_RECORD:
+    return table->event_record(device, node->event, queue);
+  case KDL_NODE_WAIT:
+    return table->event_wait(device, node->event, queue);
+  default: /* joins are no work: a queue keeps its order */
+    return kdl_transfer(table, device, queue, node);
+  }
+}
+
+/* At an end of a loop: moves to the other one where that is the way. The queue is waited for. */
+static kdl_status go_on(const kdl_state *state, void *queue, const kdl_runtime *runtime,
+                        size_t *at) {
+  const kdl_backend_table *table = runtime->table;
+  const kdl_backend_node *node = &state->nodes[*at];
+  const kdl_backend_node *loop = node->kind == KDL_NODE_END ? &state->nodes[node->other] : node;
+  uint32_t number = 0;
+  KDL_TRY(
+      table->read(runtime->handle, queue, &number, loop->from, loop->from_offset, sizeof number));
+  KDL_TRY(table->queue_sync(runtime->handle, queue));
+  if ((number != 0) == (node->kind == KDL_NODE_END))
+    *at = node->other;
+  return KDL_OK;
+}
+
+kdl_status kdl_state_replay(const kdl_plan *plan, const kdl_state *state, void *queue) {
+  const kdl_runtime *runtime = plan->recording->runtime;
+  for (size_t i = 0; i < plan->node_count; ++i) {
+    const kdl_backend_node *node = &state->nodes[i];
+    bool is_loop = node->kind == KDL_NODE_WHILE || node->kind == KDL_NODE_END;
+    kdl_status status =
+        is_loop ? go_on(state, queue, runtime, &i) : replay_node(runtime, node, queue);
+    if (status != KDL_OK) {
+      kdl_error_prefix("node %zu", i);
+      return status;
+    }
+  }
+  return KDL_OK;
+}

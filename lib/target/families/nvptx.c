@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * NVIDIA. A cubin runs on its own compute capability and on later minors of the same major; with
+ * the suffix 'a' on its own only, with 'f' in its family. PTX runs on everything later, if the
+ * driver knows its version. Sources: docs/targets.md, section NVIDIA.
+ */
+#include "lib/target/families/nvptx.h"
+
+#include "lib/target/requirements.h"
+
+/* Compute capability as a number that orders: 9.0 is 0x0900. */
+#define CC(major, minor) ((uint32_t)(major) << 8 | (uint32_t)(minor))
+#define PTX(major, minor) KDL_VERSION_OF(major, minor)
+
+/* CUDA 13 calls sm_101 sm_110 (PTX ISA 9.0, release notes): the same part under another number. */
+static const struct {
+  uint16_t old_number, new_number;
+} renamed[] = {{101, 110}};
+
+/* "Binary compatibility is supported only for the desktop. It is not supported for Tegra. Also, the
+ * binary compatibility between desktop and Tegra is not supported." (CUDA C++ Programming Guide) */
+static const uint16_t tegra[] = {
+    CC(3, 2),  /* K1 */
+    CC(5, 3),  /* X1, Nano */
+    CC(6, 2),  /* X2 */
+    CC(7, 2),  /* Xavier */
+    CC(8, 7),  /* Orin */
+    CC(11, 0), /* Thor */
+};
+
+/* Since CUDA 13.2 Orin's driver takes the binaries of Arm servers: PyTorch's table of which code
+ * runs where (torch/cuda/__init__.py, pytorch/pytorch#186285). */
+static const uint16_t orin = CC(8, 7);
+static const uint32_t orin_is_desktop = KDL_VERSION_OF(13, 2);
+
+/* The first PTX ISA version with the plain target, with 'a' and with 'f' (PTX ISA, ".target";
+ * LLVM, NVPTX.td). */
+static const struct {
+  uint16_t number;
+  uint32_t plain, a, f;
+} targets[] = {
+    {20, PTX(2, 0), 0, 0},
+    {21, PTX(2, 0), 0, 0},
+    {30, PTX(3, 0), 0, 0},
+    {32, PTX(4, 0), 0, 0},
+    {35, PTX(3, 1), 0, 0},
+    {37, PTX(4, 1), 0, 0},
+    {50, PTX(4, 0), 0, 0},
+    {52, PTX(4, 1), 0, 0},
+    {53, PTX(4, 2), 0, 0},
+    {60, PTX(5, 0), 0, 0},
+    {61, PTX(5, 0), 0, 0},
+    {62, PTX(5, 0), 0, 0},
+    {70, PTX(6, 0), 0, 0},
+    {72, PTX(6, 1), 0, 0},
+    {75, PTX(6, 3), 0, 0},
+    {80, PTX(7, 0), 0, 0},
+    {86, PTX(7, 1), 0, 0},
+    {87, PTX(7, 4), 0, 0},
+    {88, PTX(9, 0), 0, 0},
+    {89, PTX(7, 8), 0, 0},
+    {90, PTX(7, 8), PTX(8, 0), 0},
+    {100, PTX(8, 6), PTX(8, 6), PTX(8, 8)},
+    {101, PTX(8, 6), PTX(8, 6), PTX(8, 8)},
+    {103, PTX(8, 8), PTX(8, 8), PTX(8, 8)},
+    {110, PTX(9, 0), PTX(9, 0), PTX(9, 0)},
+    {120, PTX(8, 7), PTX(8, 7), PTX(8, 8)},
+    {121, PTX(8, 8), PTX(8, 8), PTX(8, 8)},
+};
+
+/* The PTX ISA version a CUDA release introduced (PTX ISA, "Release Notes"). */
+static const struct {
+  uint32_t cuda, ptx;
+} releases[] = {
+    {KDL_VERSION_OF(9, 0), PTX(6, 0)},  {KDL_VERSION_OF(9, 1), PTX(6, 1)},
+    {KDL_VERSION_OF(9, 2), PTX(6, 2)},  {KDL_VERSION_OF(10, 0), PTX(6, 3)},
+    {KDL_VERSION_OF(10, 1), PTX(6, 4)}, {KDL_VERSION_OF(10, 2), PTX(6, 5)},
+    {KDL_VERSION_OF(11, 0), PTX(7, 0)}, {KDL_VERSION_OF(11, 1), PTX(7, 1)},
+    {KDL_VERSION_OF(11, 2), PTX(7, 2)}, {KDL_VERSION_OF(11, 3), PTX(7, 3)},
+    {KDL_VERSION_OF(11, 4), PTX(7, 4)}, {KDL_VERSION_OF(11, 5), PTX(7, 5)},
+    {KDL_VERSION_OF(11, 6), PTX(7, 6)}, {KDL_VERSION_OF(11, 7), PTX(7, 7)},
+    {KDL_VERSION_OF(11, 8), PTX(7, 8)}, {KDL_VERSION_OF(12, 0), PTX(8, 0)},
+    {KDL_VERSION_OF(12, 1), PTX(8, 1)}, {KDL_VERSION_OF(12, 2), PTX(8, 2)},
+    {KDL_VERSION_OF(12, 3), PTX(8, 3)}, {KDL_VERSION_OF(12, 4), PTX(8, 4)},
+    {KDL_VERSION_OF(12, 5), PTX(8, 5)}, {KDL_VERSION_OF(12, 7), PTX(8, 6)},
+    {KDL_VERSION_OF(12, 8), PTX(8, 7)}, {KDL_VERSION_OF(12, 9), PTX(8, 8)},
+    {KDL_VERSION_OF(13, 0), PTX(9, 0)}, {KDL_VERSION_OF(13, 1), PTX(9, 1)},
+    {KDL_VERSION_OF(13, 2), PTX(9, 2)}, {KDL_VERSION_OF(13, 3), PTX(9, 3)},
+    {KDL_VERSION_OF(13, 4), PTX(9, 4)},
+};
+
+/* Which tokens hold from which compute capability to which (CUDA C++ Programming Guide, "Compute
+ * Capabilities"; PTX ISA, "Target ISA Notes" of the instructions named in gpu_features.def). */
+static const struct {
+  uint8_t feature;
+  uint16_t from, to;
+} tokens[] = {
+    {KDL_GPU_FP64, CC(1, 3), UINT16_MAX},
+    {KDL_GPU_INT64, CC(1, 0), UINT16_MAX},
+    {KDL_GPU_SUBGROUPS, CC(2, 0), UINT16_MAX},
+    {KDL_GPU_SUBGROUP_SIZE_32, CC(1, 0), UINT16_MAX},
+    {KDL_GPU_GENERIC_POINTER, CC(2, 0), UINT16_MAX},
+    {KDL_GPU_IMAGES, CC(2, 0), UINT16_MAX},
+    {KDL_GPU_INT64_ATOMICS, CC(3, 5), UINT16_MAX},
+    {KDL_GPU_FP16, CC(5, 3), UINT16_MAX},
+    {KDL_GPU_COOPERATIVE_LAUNCH, CC(6, 0), UINT16_MAX},
+    {KDL_GPU_INT8_DOT, CC(6, 1), UINT16_MAX},
+    {KDL_GPU_TENSOR_CORE_NV, CC(7, 0), UINT16_MAX},
+    {KDL_GPU_BF16, CC(8, 0), UINT16_MAX},
+    {KDL_GPU_TF32, CC(8, 0), UINT16_MAX},
+    {KDL_GPU_ASYNC_COPY_NV, CC(8, 0), UINT16_MAX},
+    {KDL_GPU_FP8, CC(8, 9), UINT16_MAX},
+    {KDL_GPU_CLUSTERS, CC(9, 0), UINT16_MAX},
+    {KDL_GPU_TMA_NV, CC(9, 0), UINT16_MAX},
+    {KDL_GPU_WGMMA_NV, CC(9, 0), CC(9, 0)},
+    {KDL_GPU_TCGEN05_NV, CC(10, 0), CC(11, 255)},
+    {KDL_GPU_FP4, CC(10, 0), UINT16_MAX},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static bool is_renamed(uint16_t number) {
+  for (size_t i = 0; i < COUNT(renamed); ++i) {
+    if (number == renamed[i].old_number)
+      return true;
+  }
+  return false;
+}
+
+uint16_t kdl_nvptx_number_at(char suffix, size_t index) {
+  for (size_t i = 0; i < COUNT(targets); ++i) {
+    uint32_t first = suffix == 'a' ? targets[i].a : suffix == 'f' ? targets[i].f : targets[i].plain;
+    if (first && !is_renamed(targets[i].number) && index-- == 0)
+      return targets[i].number;
+  }
+  return 0;
+}
+
+bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_minor) {
+  for (size_t i = 0; i < COUNT(renamed); ++i) {
+    if (number == renamed[i].old_number)
+      number = renamed[i].new_number;
+  }
+  if (number < 10 || number / 10 > UINT8_MAX)
+    return false;
+  *out_major = (uint8_t)(number / 10);
+  *out_minor = (uint8_t)(number % 10);
+  return true;
+}
+
+bool kdl_nvptx_is_tegra(unsigned major, unsigned minor) {
+  for (size_t i = 0; i < COUNT(tegra); ++i) {
+    if (tegra[i] == CC(major, minor))
+      return true;
+  }
+  return false;
+}
+
+uint32_t kdl_nvptx_desktop_driver(uint32_t capability) {
+  return capability == orin ? orin_is_desktop : 0;
+}
+
+bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error *out_error) {
+  static const char grammar[] = "sm_NN or compute_NN, with 'a' or 'f' behind it if need be";
+  kdl_nvptx_arch arch = {0};
+  arch.is_virtual = kdl_text_starts(text, "compute_");
+  if (!arch.is_virtual && !kdl_text_starts(text, "sm_"))
+    return kdl_parse_fail(out_error, 0, grammar);
+  size_t start = arch.is_virtual ? 8 : 3;
+  size_t at = start;
+  uint32_t number;
+  if (at < text.length && text.data[at] == '0')
+    return kdl_parse_fail(out_error, at, grammar);
+  if (!kdl_text_number(text, &at, &number))
+    return kdl_parse_fail(out_error, at, grammar);
+  if (!kdl_nvptx_capability(number, &arch.major, &arch.minor))
+    return kdl_parse_fail(out_error, start, "a compute capability as two to four digits");
+  /* 'a' exists from sm_90 on, 'f' from sm_100. */
+  if (at < text.length &&
+      ((text.data[at] == 'a' && arch.major >= 9) || (text.data[at] == 'f' && arch.major >= 10)))
+    arch.suffix = text.data[at++];
+  if (at != text.length)
+    return kdl_parse_fail(out_error, at, grammar);
+  arch.number = (uint16_t)number;
+  arch.is_tegra = kdl_nvptx_is_tegra(arch.major, arch.minor);
+  *out_arch = arch;
+  return true;
+}
+
+uint32_t kdl_nvptx_first_ptx(const kdl_nvptx_arch *arch) {
+  for (size_t i = 0; i < COUNT(targets); ++i) {
+    if (targets[i].number == arch->number)
+      return arch->suffix == 'a'   ? targets[i].a
+             : arch->suffix == 'f' ? targets[i].f
+                                   : targets[i].plain;
+  }
+  return 0;
+}
+
+uint32_t kdl_nvptx_ptx_of_cuda(uint32_t cuda) {
+  uint32_t ptx = 0;
+  for (size_t i = 0; i < COUNT(releases) && releases[i].cuda <= cuda; ++i)
+    ptx = releases[i].ptx;
+  return ptx;
+}
+
+uint32_t kdl_nvptx_cuda_of_ptx(uint32_t ptx) {
+  for (size_t i = 0; i < COUNT(releases); ++i) {
+    if (releases[i].ptx >= ptx)
+      return releases[i].cuda;
+  }
+  return 0;
+}
+
+/* One bit for each minor version from 6.0 on; one for all before, and the last for all behind. */
+static unsigned ptx_bit(uint32_t ptx) {
+  uint32_t major = ptx >> 16;
+  uint32_t minor = ptx & 0xffff;
+  if (major < 6)
+    return KDL_NEED_PTX;
+  uint32_t index = major > 20 || minor > 9 ? UINT16_MAX : (major - 6) * 10 + minor + 1;
+  uint32_t last = KDL_NEED_PTX_LAST - KDL_NEED_PTX;
+  return KDL_NEED_PTX + (index < last ? index : last);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Images                                                                                       */
+
+/* Asked of every image of every library: the usual "sm_NN" is told without reading a number. */
+bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch) {
+  size_t at = sizeof "sm_" - 1;
+  if (arch.length == 5 && memcmp(arch.data, "sm_", 3) == 0 && arch.data[3] >= '1' &&
+      arch.data[3] <= '9' && kdl_is_digit(arch.data[4]))
+    return KDL_ARCH(KDL_FAMILY_NVPTX, CC(arch.data[3] - '0', 0)) == (device_arch & ~(uint32_t)0xff);
+  uint32_t number;
+  uint8_t major, minor;
+  return !kdl_text_starts(arch, "sm_") || !kdl_text_number(arch, &at, &number) ||
+         !kdl_nvptx_capability(number, &major, &minor) ||
+         KDL_ARCH(KDL_FAMILY_NVPTX, CC(major, 0)) == (device_arch & ~(uint32_t)0xff);
+}
+
+static void compile_cubin(const kdl_nvptx_arch *arch, kdl_image_rule *rule) {
+  uint32_t own = KDL_ARCH(KDL_FAMILY_NVPTX, CC(arch->major, arch->minor));
+  bool exact = arch->suffix == 'a' || arch->is_tegra;
+  rule->form = KDL_FORM_CUBIN;
+  kdl_rule_arch(rule, own, exact ? own : own | 0xff);
+  if (!exact)
+    kdl_feature_add(&rule->needs, KDL_NEED_DESKTOP);
+  kdl_tier tier = arch->suffix == 'a'   ? KDL_TIER_ARCH_SPECIFIC
+                  : arch->suffix == 'f' ? KDL_TIER_FAMILY
+                                        : KDL_TIER_NATIVE;
+  kdl_rule_rank(rule, tier, CC(arch->major, arch->minor));
+}
+
+static void compile_ir(const kdl_image_desc *desc, const kdl_nvptx_arch *arch, kdl_tier tier,
+                       kdl_image_rule *rule) {
+  uint32_t own = KDL_ARCH(KDL_FAMILY_NVPTX, CC(arch->major, arch->minor));
+  uint32_t last = arch->suffix == 'a'   ? own
+                  : arch->suffix == 'f' ? own | 0xff
+                                        : KDL_ARCH(KDL_FAMILY_NVPTX, KDL_ARCH_DETAIL);
+  kdl_rule_arch(rule, own, last);
+  if (rule->kind == KDL_IMAGE_PTX) {
+    uint32_t version = KDL_VERSION_OF(desc->version_major, desc->version_minor);
+    uint32_t first = kdl_nvptx_first_ptx(arch);
+    kdl_feature_add(&rule->needs, ptx_bit(version > first ? version : first));
+  }
+  uint64_t suffix = arch->suffix == 'a' ? 2 : arch->suffix == 'f' ? 1 : 0;
+  kdl_rule_rank(rule, tier, (uint64_t)CC(arch->major, arch->minor) << 2 | suffix);
+}
+
+void kdl_nvptx_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
+  kdl_nvptx_arch arch;
+  if (!kdl_nvptx_parse(desc->arch, &arch, NULL)) {
+    kdl_rule_fault(rule, KDL_REASON(UNKNOWN_ARCH));
+    return;
+  }
+  rule->suffix = arch.suffix;
+  if (rule->kind == KDL_IMAGE_UNKNOWN || rule->kind == KDL_IMAGE_OBJECT)
+    rule->kind = arch.is_virtual ? KDL_IMAGE_PTX : KDL_IMAGE_CUBIN;
+  switch (rule->kind) {
+  case KDL_IMAGE_CUBIN:
+    compile_cubin(&arch, rule);
+    break;
+  case KDL_IMAGE_PTX:
+    rule->form = KDL_FORM_PTX;
+    compile_ir(desc, &arch, KDL_TIER_DRIVER_IR, rule);
+    break;
+  case KDL_IMAGE_LTOIR: /* like bitcode, it is linked before it runs */
+  case KDL_IMAGE_BITCODE:
+    rule->form = KDL_FORM_BITCODE;
+    compile_ir(desc, &arch, KDL_TIER_BITCODE, rule);
+    break;
+  default:
+    kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+bool kdl_nvptx_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
+                      kdl_parse_error *out_error) {
+  kdl_nvptx_arch arch;
+  if (!kdl_nvptx_parse(desc->arch, &arch, out_error))
+    return false;
+  uint32_t capability = CC(arch.major, arch.minor);
+  rule->arch = KDL_ARCH(KDL_FAMILY_NVPTX, capability);
+  for (size_t i = 0; i < COUNT(tokens); ++i) {
+    if (capability >= tokens[i].from && capability <= tokens[i].to)
+      kdl_feature_add(has, tokens[i].feature);
+  }
+  uint32_t desktop_since = kdl_nvptx_desktop_driver(capability);
+  if (!arch.is_tegra || (desktop_since && desc->driver >= desktop_since))
+    kdl_feature_add(has, KDL_NEED_DESKTOP);
+  rule->ptx = desc->ptx ? desc->ptx : desc->driver ? kdl_nvptx_ptx_of_cuda(desc->driver) : 0;
+  unsigned newest = desc->ptx || desc->driver ? ptx_bit(rule->ptx) : (unsigned)KDL_NEED_PTX_LAST;
+  for (unsigned bit = KDL_NEED_PTX; bit <= newest; ++bit)
+    kdl_feature_add(has, bit);
+  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_CUBIN);
+  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_PTX);
+  return true;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Why an image may not run on a device. */
+#ifndef KDL_TARGET_REASONS_H
+#define KDL_TARGET_REASONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum kdl_reason_bit {
+#define KDL_REASON_ROW(id, code, distance, words, fix) KDL_REASON_##id,
+#include "lib/target/reasons.def"
+#undef KDL_REASON_ROW
+  KDL_REASON_COUNT,
+};
+
+#define KDL_REASON(id) ((uint64_t)1 << KDL_REASON_##id)
+
+/* Of images that are no code of any device. */
+#define KDL_REASONS_NO_CODE (KDL_REASON(CONTAINER) | KDL_REASON(SEQUENCE))
+
+typedef struct kdl_reason_row {
+  const char *code; /* "other_major": stable, for programs */
+  const char
+      *words;      /* in general; lib/target/explain/explain.h has them with the values of a case */
+  const char *fix; /* "" where nothing general helps */
+  unsigned distance; /* how far from running: 1 is a setting, 100 is another machine */
+} kdl_reason_row;
+
+/* NULL where the bit is none. */
+const kdl_reason_row *kdl_reason_get(unsigned bit);
+
+/* The sum of the distances. kdl_match_distance tells apart what is refused for the same reasons. */
+unsigned kdl_reasons_distance(uint64_t reasons);
+
+/* What the image runs on is not known. */
+#define KDL_REASONS_UNKNOWN                                                                        \
+  (KDL_REASON(UNKNOWN_KIND) | KDL_REASON(UNKNOWN_ARCH) | KDL_REASON(UNKNOWN_FEATURE))
+
+#endif

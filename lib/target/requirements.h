@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The part of a feature set that no token names: what the rules of a family need and have. Bits of
+ * the second word, so that versions, settings and memberships are matched by the same AND as
+ * everything else. A version is a bit for each version: an image needs the bit of its own, a device
+ * has the bits of all it knows.
+ */
+#ifndef KDL_TARGET_REQUIREMENTS_H
+#define KDL_TARGET_REQUIREMENTS_H
+
+#include "lib/target/target.h"
+
+/* Everywhere: kinds of image at 48 + kind, and a bit no device has. */
+enum { KDL_NEED_KIND = 64 + 48, KDL_NEED_IMPOSSIBLE = 64 + 63 };
+
+/* NVIDIA: PTX ISA versions, counted in nvptx.c, and for cubins of desktop parts, not to be a Tegra.
+ */
+enum { KDL_NEED_PTX = 64, KDL_NEED_PTX_LAST = 64 + 46, KDL_NEED_DESKTOP = 64 + 47 };
+
+/* AMD */
+enum {
+  KDL_NEED_GENERIC = 64, /* + number of the generic processor */
+  KDL_NEED_XNACK_ON = 64 + 16,
+  KDL_NEED_XNACK_OFF,
+  KDL_NEED_SRAMECC_ON,
+  KDL_NEED_SRAMECC_OFF,
+  KDL_NEED_GENERIC_VERSION,                               /* + version - 1, of at most 8 */
+  KDL_NEED_GENERIC_LOADER = KDL_NEED_GENERIC_VERSION + 8, /* a driver that knows generics */
+  KDL_NEED_SPIRV_COMPILER,                                /* one that compiles amdgcnspirv */
+};
+
+/* SPIR-V and Intel */
+enum {
+  KDL_NEED_SPIRV = 64, /* + minor version of SPIR-V 1.x, of at most 15 */
+  KDL_NEED_ADDRESS_32 = 64 + 16,
+  KDL_NEED_ADDRESS_64,
+  KDL_NEED_SHADER,     /* modules for graphics interfaces; no device here has it */
+  KDL_NEED_CAPABILITY, /* + the bit of a token that a module itself asks for */
+};
+
+_Static_assert(KDL_NEED_CAPABILITY + KDL_GPU_FEATURE_COUNT <= KDL_NEED_KIND,
+               "the capabilities overlap the kinds");
+
+/* The same tokens as capabilities. */
+static inline kdl_feature_set kdl_capabilities(uint64_t tokens) {
+  const uint64_t all = ((uint64_t)1 << KDL_GPU_FEATURE_COUNT) - 1;
+  return (kdl_feature_set){{0, (tokens & all) << (KDL_NEED_CAPABILITY - 64)}};
+}
+
+/* The tokens that the image needs, by its metadata or by its own capabilities, and that the device
+ * lacks. */
+kdl_feature_set kdl_missing_tokens(const kdl_image_rule *image, const kdl_device_rule *device);
+
+/* The architecture: the family, then 24 bits of its own. */
+#define KDL_ARCH(family, detail) ((uint32_t)(family) << 24 | (uint32_t)(detail))
+enum { KDL_ARCH_DETAIL = 0xffffff };
+
+static inline void kdl_rule_arch(kdl_image_rule *rule, uint32_t lo, uint32_t hi) {
+  rule->arch_lo = lo;
+  rule->arch_hi = hi;
+}
+
+/* On GPUs the lowest byte of a rank counts the tokens that are required: of two images
+ * that are equal otherwise, the more demanding one was made for the better device. On CPUs the rank
+ * is made of the tokens themselves. */
+enum { KDL_RANK_DETAIL_SHIFT = 8, KDL_RANK_TOKENS = 0xff };
+
+static inline unsigned kdl_count_bits(uint64_t word) {
+  unsigned count = 0;
+  for (; word; word &= word - 1)
+    ++count;
+  return count;
+}
+
+static inline void kdl_rule_rank(kdl_image_rule *rule, kdl_tier tier, uint64_t detail) {
+  rule->rank = (uint64_t)tier << KDL_TIER_SHIFT | detail << KDL_RANK_DETAIL_SHIFT;
+}
+
+static inline void kdl_rule_fault(kdl_image_rule *rule, uint64_t reasons) {
+  rule->faults |= reasons;
+}
+
+/* The kind of an image that does not say it is `usual`. Another than that is a fault, but for
+ * bitcode where the family takes it; returns whether there is none. */
+static inline bool kdl_rule_kind(kdl_image_rule *rule, kdl_image_kind usual, bool takes_bitcode) {
+  if (rule->kind == KDL_IMAGE_UNKNOWN || rule->kind == KDL_IMAGE_OBJECT)
+    rule->kind = (uint8_t)usual;
+  if (rule->kind == usual || (takes_bitcode && rule->kind == KDL_IMAGE_BITCODE))
+    return true;
+  kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
+  return false;
+}
+
+/* One family each: fills arch, needs, form and rank from the description, or records a fault.
+ * `rule->kind` is already made precise. */
+typedef void kdl_family_image(const kdl_image_desc *desc, kdl_image_rule *rule);
+kdl_family_image kdl_nvptx_image, kdl_amdgcn_image, kdl_spirv_image, kdl_intel_image, kdl_x86_image,
+    kdl_aarch64_image, kdl_riscv_image;
+
+/* One family each: fills `arch` and adds what the device has to `has`. */
+typedef bool kdl_family_device(const kdl_device_desc *desc, kdl_device_rule *rule,
+                               kdl_feature_set *has, kdl_parse_error *out_error);
+kdl_family_device kdl_nvptx_device, kdl_amdgcn_device, kdl_spirv_device, kdl_intel_device,
+    kdl_x86_device, kdl_aarch64_device, kdl_riscv_device;
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* From descriptions to rules: finds the family, lets it read the arch, and adds the metadata. */
+#include "lib/target/families/aarch64.h"
+#include "lib/target/families/amdgcn.h"
+#include "lib/target/families/intel.h"
+#include "lib/target/families/nvptx.h"
+#include "lib/target/families/x86.h"
+#include "lib/target/requirements.h"
+#include "lib/target/rules/metadata.h"
+
+/* ------------------------------------------------------------------------------------------ */
+/* Families                                                                                     */
+
+static void unknown_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
+  (void)desc;
+  kdl_rule_fault(rule, KDL_REASON(UNKNOWN_ARCH));
+}
+
+static bool unknown_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
+                           kdl_parse_error *out_error) {
+  (void)desc, (void)rule, (void)has;
+  return kdl_parse_fail(out_error, 0, "the architecture of a known family of devices");
+}
+
+static const struct {
+  const char *name;
+  kdl_feature_class features;
+  /* How the arch of an image is read, and that of a device. */
+  kdl_family_image *image;
+  kdl_family_device *device;
+} families[KDL_FAMILY_COUNT] = {
+    [KDL_FAMILY_NONE] = {"unknown device", KDL_CLASS_GPU, unknown_image, unknown_device},
+    [KDL_FAMILY_NVPTX] = {"NVIDIA GPU", KDL_CLASS_GPU, kdl_nvptx_image, kdl_nvptx_device},
+    [KDL_FAMILY_AMDGCN] = {"AMD GPU", KDL_CLASS_GPU, kdl_amdgcn_image, kdl_amdgcn_device},
+    [KDL_FAMILY_SPIRV] = {"SPIR-V device", KDL_CLASS_GPU, kdl_spirv_image, kdl_spirv_device},
+    [KDL_FAMILY_INTEL] = {"Intel GPU", KDL_CLASS_GPU, kdl_intel_image, kdl_intel_device},
+    [KDL_FAMILY_X86_64] = {"x86-64 CPU", KDL_CLASS_X86, kdl_x86_image, kdl_x86_device},
+    [KDL_FAMILY_AARCH64] = {"AArch64 CPU", KDL_CLASS_AARCH64, kdl_aarch64_image,
+                            kdl_aarch64_device},
+    [KDL_FAMILY_RISCV] = {"RISC-V CPU", KDL_CLASS_RISCV, kdl_riscv_image, kdl_riscv_device},
+};
+
+const char *kdl_family_name(kdl_target_family family) {
+  return families[family].name;
+}
+
+kdl_feature_class kdl_family_class(kdl_target_family family) {
+  return families[family].features;
+}
+
+/* First match wins. SPIR-V for HIP is AMD's; "spir64_gen" is native Intel code under SYCL's name.
+ */
+static const struct {
+  kdl_string prefix;
+  kdl_target_family family;
+} triples[] = {
+    {KDL_TEXT_ROW("nvptx"), KDL_FAMILY_NVPTX},
+    {KDL_TEXT_ROW("amdgcn"), KDL_FAMILY_AMDGCN},
+    {KDL_TEXT_ROW("x86_64"), KDL_FAMILY_X86_64},
+    {KDL_TEXT_ROW("spirv64-amd-"), KDL_FAMILY_AMDGCN},
+    {KDL_TEXT_ROW("spirv"), KDL_FAMILY_SPIRV},
+    {KDL_TEXT_ROW("aarch64_be"), KDL_FAMILY_NONE},
+    {KDL_TEXT_ROW("aarch64"), KDL_FAMILY_AARCH64},
+    {KDL_TEXT_ROW("arm64"), KDL_FAMILY_AARCH64},
+    {KDL_TEXT_ROW("riscv64be"), KDL_FAMILY_NONE},
+    {KDL_TEXT_ROW("riscv64"), KDL_FAMILY_RISCV},
+    {KDL_TEXT_ROW("amdgpu"), KDL_FAMILY_AMDGCN},
+    {KDL_TEXT_ROW("amd64"), KDL_FAMILY_X86_64},
+    {KDL_TEXT_ROW("spir64_gen"), KDL_FAMILY_INTEL},
+    {KDL_TEXT_ROW("spir64_x86_64"), KDL_FAMILY_NONE},
+    {KDL_TEXT_ROW("spir64_fpga"), KDL_FAMILY_NONE},
+    {KDL_TEXT_ROW("spir"), KDL_FAMILY_SPIRV},
+};
+
+kdl_target_family kdl_family_of_triple(kdl_string triple) {
+  for (size_t i = 0; i < sizeof triples / sizeof *triples; ++i) {
+    if (kdl_text_begins(triple, triples[i].prefix))
+      return triples[i].family;
+  }
+  return KDL_FAMILY_NONE;
+}
+
+/* For images whose container names no triple. CPU names have no prefix in common. */
+static const struct {
+  kdl_string prefix;
+  kdl_target_family family;
+} arches[] = {
+    {KDL_TEXT_ROW("sm_"), KDL_FAMILY_NVPTX},     {KDL_TEXT_ROW("compute_"), KDL_FAMILY_NVPTX},
+    {KDL_TEXT_ROW("gfx"), KDL_FAMILY_AMDGCN},    {KDL_TEXT_ROW("amdgcn"), KDL_FAMILY_AMDGCN},
+    {KDL_TEXT_ROW("x86-64"), KDL_FAMILY_X86_64}, {KDL_TEXT_ROW("armv8"), KDL_FAMILY_AARCH64},
+    {KDL_TEXT_ROW("armv9"), KDL_FAMILY_AARCH64}, {KDL_TEXT_ROW("aarch64"), KDL_FAMILY_AARCH64},
+    {KDL_TEXT_ROW("spirv"), KDL_FAMILY_SPIRV},   {KDL_TEXT_ROW("intel_gpu_"), KDL_FAMILY_INTEL},
+    {KDL_TEXT_ROW("rv64"), KDL_FAMILY_RISCV},    {KDL_TEXT_ROW("rva2"), KDL_FAMILY_RISCV},
+};
+
+static kdl_target_family family_of_arch(kdl_string arch) {
+  for (size_t i = 0; i < sizeof arches / sizeof *arches; ++i) {
+    if (kdl_text_begins(arch, arches[i].prefix))
+      return arches[i].family;
+  }
+  kdl_feature_set set;
+  if (arch.length == 0 || kdl_text_is(arch, "generic"))
+    return KDL_FAMILY_NONE;
+  return kdl_x86_parse(arch, &set, NULL)       ? KDL_FAMILY_X86_64
+         : kdl_aarch64_parse(arch, &set, NULL) ? KDL_FAMILY_AARCH64
+                                               : KDL_FAMILY_NONE;
+}
+
+static kdl_target_family family_of_kind(kdl_image_kind kind) {
+  switch (kind) {
+  case KDL_IMAGE_CUBIN:
+  case KDL_IMAGE_PTX:
+  case KDL_IMAGE_LTOIR:
+    return KDL_FAMILY_NVPTX;
+  case KDL_IMAGE_HSACO:
+    return KDL_FAMILY_AMDGCN;
+  case KDL_IMAGE_ZEBIN:
+    return KDL_FAMILY_INTEL;
+  case KDL_IMAGE_SPIRV:
+  case KDL_IMAGE_CL:
+    return KDL_FAMILY_SPIRV;
+  default:
+    return KDL_FAMILY_NONE;
+  }
+}
+
+/* The kind is surer than the triple, which is surer than the arch: kinds come from the image's own
+ * first bytes. Two kinds leave room: SPIR-V may be AMD's, and native Intel code is packed under the
+ * triple of SPIR-V. */
+static kdl_target_family family_of(const kdl_image_desc *desc, kdl_image_rule *rule) {
+  kdl_target_family by_kind = family_of_kind(desc->kind);
+  kdl_target_family by_triple = kdl_family_of_triple(desc->triple);
+  if (by_triple == KDL_FAMILY_NONE)
+    by_triple = family_of_arch(desc->arch);
+  if (by_kind == KDL_FAMILY_SPIRV && by_triple == KDL_FAMILY_AMDGCN)
+    return KDL_FAMILY_AMDGCN;
+  if (by_kind == KDL_FAMILY_INTEL && by_triple == KDL_FAMILY_SPIRV)
+    return KDL_FAMILY_INTEL;
+  if (by_kind == KDL_FAMILY_NONE) {
+    kdl_intel_ip ip;
+    bool native = by_triple == KDL_FAMILY_SPIRV && desc->kind != KDL_IMAGE_BITCODE &&
+                  kdl_intel_parse(desc->arch, &ip, NULL);
+    return native ? KDL_FAMILY_INTEL : by_triple;
+  }
+  if (by_triple != KDL_FAMILY_NONE && by_triple != by_kind)
+    kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
+  return by_kind;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Images                                                                                       */
+
+/* Returns the features that the metadata asks for. */
+static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *rule) {
+  kdl_metadata metadata;
+  kdl_metadata_read(desc->pairs, desc->pair_count,
+                    kdl_family_class((kdl_target_family)rule->family), &metadata);
+  for (int key = 0; metadata.malformed >> key; ++key) {
+    if (metadata.malformed & 1u << key && kdl_key_get((kdl_key)key)->must_check)
+      kdl_rule_fault(rule, KDL_REASON(MALFORMED_KEY));
+  }
+  if (metadata.requires_unknown)
+    kdl_rule_fault(rule, KDL_REASON(UNKNOWN_FEATURE));
+  if (rule->family == KDL_FAMILY_NVPTX && metadata.min_sm_major)
+    rule->min_lo = KDL_ARCH(KDL_FAMILY_NVPTX, metadata.min_sm_major << 8 | metadata.min_sm_minor);
+  if (rule->family == KDL_FAMILY_AMDGCN && metadata.min_gfx)
+    kdl_amdgcn_min_range(metadata.min_gfx, &rule->min_lo, &rule->min_hi);
+  kdl_feature_join(&rule->needs, metadata.required);
+  rule->priority = metadata.priority;
+  return metadata.required;
+}
+
+static void finish_rank(kdl_image_rule *rule, kdl_feature_set required) {
+  kdl_tier tier = rule->form == KDL_FORM_BITCODE ? KDL_TIER_BITCODE : KDL_TIER_HOST;
+  if (rule->family == KDL_FAMILY_X86_64) /* the members of level v1 are the same everywhere */
+    rule->rank = (uint64_t)tier << KDL_TIER_SHIFT | rule->needs.word[0] >> KDL_X86_CMPXCHG16B;
+  else if (rule->family == KDL_FAMILY_AARCH64 || rule->family == KDL_FAMILY_RISCV)
+    rule->rank = (uint64_t)tier << KDL_TIER_SHIFT | rule->needs.word[0];
+  else
+    rule->rank |= kdl_count_bits(required.word[0]) & KDL_RANK_TOKENS;
+}
+
+_Static_assert(KDL_X86_FIRST_BLOCK_END - KDL_X86_CMPXCHG16B <= KDL_TIER_SHIFT,
+               "the rank overflows");
+_Static_assert(KDL_AARCH64_FIRST_BLOCK_END + 0 <= KDL_TIER_SHIFT, "the rank overflows");
+
+static void finish_range(kdl_image_rule *rule) {
+  uint32_t lo = rule->arch_lo > rule->min_lo ? rule->arch_lo : rule->min_lo;
+  uint32_t hi = rule->arch_hi < rule->min_hi ? rule->arch_hi : rule->min_hi;
+  bool possible = lo <= hi && !rule->faults;
+  if (!possible)
+    kdl_feature_add(&rule->needs, KDL_NEED_IMPOSSIBLE);
+  rule->lo = possible ? lo : rule->arch_lo;
+  rule->span = possible ? hi - lo : 0;
+}
+
+void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
+  kdl_image_rule rule = {.min_hi = UINT32_MAX, .kind = (uint8_t)desc->kind, .rank = 1};
+  rule.family = (uint8_t)family_of(desc, &rule);
+  if (desc->kind == KDL_IMAGE_FATBIN || desc->kind == KDL_IMAGE_BUNDLE ||
+      desc->kind == KDL_IMAGE_OFFLOAD)
+    kdl_rule_fault(&rule, KDL_REASON(CONTAINER));
+  else if (desc->kind == KDL_IMAGE_SEQUENCE)
+    kdl_rule_fault(&rule, KDL_REASON(SEQUENCE));
+  else if (desc->is_other_kind)
+    kdl_rule_fault(&rule, KDL_REASON(UNKNOWN_KIND));
+  else
+    families[rule.family].image(desc, &rule);
+  if (desc->is_link_input)
+    kdl_rule_fault(&rule, KDL_REASON(RELOCATABLE));
+  kdl_feature_set required = {{0, 0}};
+  if (desc->pair_count)
+    required = add_metadata(desc, &rule);
+  kdl_feature_add(&rule.needs, KDL_NEED_KIND + (unsigned)rule.kind);
+  finish_rank(&rule, required);
+  finish_range(&rule);
+  *out_rule = rule;
+}
+
+bool kdl_match_may_run(kdl_image_kind kind, kdl_string arch, const kdl_device_rule *device) {
+  if (kind == KDL_IMAGE_UNKNOWN || kind == KDL_IMAGE_OBJECT) /* which a rule makes precise */
+    return true;
+  if (kdl_feature_has(device->lacks, KDL_NEED_KIND + (unsigned)kind))
+    return false;
+  return kind != KDL_IMAGE_CUBIN || kdl_nvptx_may_run(arch, device->arch);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+static bool device_fail(kdl_device_error *out_error, const char *field, kdl_string text,
+                        kdl_parse_error parse) {
+  if (out_error)
+    *out_error = (kdl_device_error){field, text, parse};
+  return false;
+}
+
+bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
+                        kdl_device_error *out_error) {
+  kdl_device_rule rule = {.family = (uint32_t)desc->family,
+                          .driver = desc->driver,
+                          .ptx = desc->ptx,
+                          .spirv = desc->spirv};
+  kdl_feature_class which = kdl_family_class(desc->family);
+  kdl_feature_set has = {{0, 0}};
+  kdl_feature_set more;
+  kdl_parse_error parse;
+  kdl_target_family family = desc->family < KDL_FAMILY_COUNT ? desc->family : KDL_FAMILY_NONE;
+  if (!families[family].device(desc, &rule, &has, &parse))
+    return device_fail(out_error, "arch", desc->arch, parse);
+  if (!kdl_feature_parse(which, desc->features, &more, &parse))
+    return device_fail(out_error, "features", desc->features, parse);
+  kdl_feature_close(which, &more);
+  kdl_feature_join(&has, more);
+  if (!kdl_feature_parse(which, desc->os_off, &rule.os_off, &parse))
+    return device_fail(out_error, "os_off", desc->os_off, parse);
+  if (!kdl_feature_parse(which, desc->refused, &rule.refused, &parse))
+    return device_fail(out_error, "refused", desc->refused, parse);
+  if (family == KDL_FAMILY_INTEL || family == KDL_FAMILY_SPIRV) {
+    /* Where nothing is known of a driver, it may have all that a module asks for. */
+    bool is_known = family == KDL_FAMILY_INTEL || desc->features.length;
+    kdl_feature_join(&has, kdl_capabilities(is_known ? has.word[0] : UINT64_MAX));
+  }
+  for (unsigned kind = 0; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
+    if (desc->loads >> kind & 1)
+      kdl_feature_add(&has, KDL_NEED_KIND + kind);
+    if (desc->refuses >> kind & 1)
+      kdl_feature_remove(&has, KDL_NEED_KIND + kind);
+  }
+  for (int i = 0; i < 2; ++i)
+    rule.lacks.word[i] = ~has.word[i] | rule.os_off.word[i] | rule.refused.word[i];
+  *out_rule = rule;
+  return true;
+}

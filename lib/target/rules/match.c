@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Reads the reasons out of the compares that failed. */
+#include "lib/target/requirements.h"
+
+static const kdl_reason_row reason_rows[] = {
+#define KDL_REASON_ROW(id, code, distance, words, fix) {code, words, fix, distance},
+#include "lib/target/reasons.def"
+#undef KDL_REASON_ROW
+};
+
+_Static_assert(KDL_REASON_COUNT <= 64, "reasons are bits of a 64-bit word");
+
+const kdl_reason_row *kdl_reason_get(unsigned bit) {
+  return bit < KDL_REASON_COUNT ? &reason_rows[bit] : NULL;
+}
+
+unsigned kdl_reasons_distance(uint64_t reasons) {
+  unsigned distance = 0;
+  for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit)
+    distance += reasons >> bit & 1 ? reason_rows[bit].distance : 0;
+  return distance;
+}
+
+static bool is_host(uint32_t family) {
+  return family == KDL_FAMILY_X86_64 || family == KDL_FAMILY_AARCH64 || family == KDL_FAMILY_RISCV;
+}
+
+static bool is_same_family(const kdl_image_rule *image, const kdl_device_rule *device) {
+  return image->family == device->family ||
+         (image->family == KDL_FAMILY_SPIRV && device->family == KDL_FAMILY_INTEL) ||
+         image->form == KDL_FORM_CL;
+}
+
+/* Whether kdl-ld makes images for the family out of bitcode. */
+static bool is_linked(uint32_t family) {
+  return is_host(family) || family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN;
+}
+
+void kdl_device_take_bitcode(kdl_device_rule *rule) {
+  if (is_linked(rule->family))
+    kdl_feature_remove(&rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE);
+}
+
+/* Whether a bit of [first, last] is set. */
+static bool has_any(kdl_feature_set set, unsigned first, unsigned last) {
+  for (unsigned bit = first; bit <= last; ++bit) {
+    if (kdl_feature_has(set, bit))
+      return true;
+  }
+  return false;
+}
+
+static uint64_t nvptx_arch(const kdl_image_rule *image, uint32_t arch) {
+  bool other_major = arch >> 8 != image->arch_lo >> 8;
+  if (image->suffix == 'a')
+    return KDL_REASON(ARCH_SPECIFIC_EXACT);
+  if (image->suffix == 'f' && other_major)
+    return KDL_REASON(FAMILY_MISMATCH);
+  if (image->form != KDL_FORM_CUBIN && image->suffix != 'f')
+    return KDL_REASON(PTX_TOO_NEW_ARCH);
+  if (other_major)
+    return KDL_REASON(OTHER_MAJOR);
+  return arch < image->arch_lo ? KDL_REASON(NEWER_MINOR) : KDL_REASON(TEGRA_EXACT);
+}
+
+static uint64_t nvptx_reasons(const kdl_image_rule *image, const kdl_device_rule *device,
+                              bool in_range, kdl_feature_set missing) {
+  uint64_t reasons = 0;
+  if (!in_range || kdl_feature_has(missing, KDL_NEED_DESKTOP))
+    reasons |= nvptx_arch(image, device->arch);
+  if (has_any(missing, KDL_NEED_PTX, KDL_NEED_PTX_LAST))
+    reasons |= KDL_REASON(PTX_ISA_UNKNOWN);
+  if (device->arch < image->min_lo)
+    reasons |= KDL_REASON(MIN_SM);
+  return reasons;
+}
+
+static uint64_t amdgcn_reasons(const kdl_image_rule *image, const kdl_device_rule *device,
+                               bool in_range, kdl_feature_set missing) {
+  uint64_t reasons = 0;
+  if (has_any(missing, KDL_NEED_GENERIC, KDL_NEED_XNACK_ON - 1))
+    reasons |= KDL_REASON(NOT_IN_GENERIC);
+  if (!in_range)
+    reasons |= KDL_REASON(WRONG_ARCH);
+  if (!reasons) { /* the settings and versions of another processor say nothing */
+    if (has_any(missing, KDL_NEED_XNACK_ON, KDL_NEED_XNACK_OFF))
+      reasons |= KDL_REASON(XNACK_MISMATCH);
+    if (has_any(missing, KDL_NEED_SRAMECC_ON, KDL_NEED_SRAMECC_OFF))
+      reasons |= KDL_REASON(SRAMECC_MISMATCH);
+    if (has_any(missing, KDL_NEED_GENERIC_VERSION, KDL_NEED_GENERIC_LOADER - 1))
+      reasons |= KDL_REASON(GENERIC_VERSION_OLD);
+  }
+  if (has_any(missing, KDL_NEED_GENERIC_LOADER, KDL_NEED_SPIRV_COMPILER))
+    reasons |= KDL_REASON(DRIVER_TOO_OLD);
+  if (device->arch >> 20 != image->min_lo >> 20 && image->min_lo)
+    reasons |= KDL_REASON(MIN_GFX_FAMILY);
+  else if (device->arch < image->min_lo)
+    reasons |= KDL_REASON(MIN_GFX_OLDER);
+  return reasons;
+}
+
+static uint64_t spirv_reasons(bool in_range, kdl_feature_set missing) {
+  uint64_t reasons = in_range ? 0 : KDL_REASON(IP_VERSION);
+  if (has_any(missing, KDL_NEED_SPIRV, KDL_NEED_ADDRESS_32 - 1))
+    reasons |= KDL_REASON(SPIRV_VERSION);
+  if (has_any(missing, KDL_NEED_ADDRESS_32, KDL_NEED_SHADER))
+    reasons |= KDL_REASON(SPIRV_ENVIRONMENT);
+  return reasons;
+}
+
+static bool takes_spirv(uint32_t family) {
+  return family == KDL_FAMILY_SPIRV || family == KDL_FAMILY_INTEL;
+}
+
+kdl_feature_set kdl_missing_tokens(const kdl_image_rule *image, const kdl_device_rule *device) {
+  kdl_feature_set missing = kdl_feature_common(image->needs, device->lacks);
+  if (takes_spirv(device->family))
+    missing.word[0] |=
+        (missing.word[1] & kdl_capabilities(UINT64_MAX).word[1]) >> (KDL_NEED_CAPABILITY - 64);
+  return kdl_feature_tokens(kdl_family_class((kdl_target_family)device->family), missing);
+}
+
+static uint64_t token_reasons(const kdl_device_rule *device, kdl_feature_set tokens) {
+  kdl_feature_set off = kdl_feature_common(tokens, device->os_off);
+  kdl_feature_set refused = kdl_feature_common(tokens, device->refused);
+  uint64_t reasons = 0;
+  if (kdl_feature_any(off))
+    reasons |= KDL_REASON(OS_DISABLED);
+  if (kdl_feature_any(refused))
+    reasons |= KDL_REASON(AMX_PERMISSION);
+  for (int i = 0; i < 2; ++i) {
+    if (tokens.word[i] & ~off.word[i] & ~refused.word[i])
+      reasons |= KDL_REASON(MISSING_FEATURES);
+  }
+  return reasons;
+}
+
+uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *device) {
+  uint64_t reasons = image->faults;
+  if (image->family == KDL_FAMILY_NONE)
+    return reasons;
+  /* Source has no vendor: whether it runs is whether the driver has a compiler for it. */
+  if (image->form == KDL_FORM_CL && kdl_feature_has(device->lacks, KDL_NEED_KIND + KDL_IMAGE_CL))
+    return reasons | KDL_REASON(KIND_NOT_LOADABLE);
+  if (!is_same_family(image, device))
+    return reasons | (is_host(image->family) && is_host(device->family) ? KDL_REASON(WRONG_ARCH)
+                                                                        : KDL_REASON(WRONG_VENDOR));
+  /* Where the arch cannot be read there is nothing to compare. */
+  if (image->form == KDL_FORM_NONE)
+    return reasons;
+  bool in_range = device->arch >= image->arch_lo && device->arch <= image->arch_hi;
+  kdl_feature_set missing = kdl_feature_common(image->needs, device->lacks);
+  switch ((kdl_target_family)device->family) {
+  case KDL_FAMILY_NVPTX:
+    reasons |= nvptx_reasons(image, device, in_range, missing);
+    break;
+  case KDL_FAMILY_AMDGCN:
+    reasons |= amdgcn_reasons(image, device, in_range, missing);
+    break;
+  case KDL_FAMILY_SPIRV:
+  case KDL_FAMILY_INTEL:
+    reasons |= spirv_reasons(in_range, missing);
+    break;
+  default:
+    break;
+  }
+  if (has_any(missing, KDL_NEED_KIND, KDL_NEED_KIND + KDL_IMAGE_KIND_COUNT - 1))
+    reasons |= image->kind == KDL_IMAGE_BITCODE && is_linked(device->family)
+                   ? KDL_REASON(LINKER_MISSING)
+                   : KDL_REASON(KIND_NOT_LOADABLE);
+  return reasons | token_reasons(device, kdl_missing_tokens(image, device));
+}
+
+const char *kdl_match_fit(const kdl_image_rule *image, const kdl_device_rule *device) {
+  switch (kdl_rank_tier(image->rank)) {
+  case KDL_TIER_ARCH_SPECIFIC:
+    return "arch-specific";
+  case KDL_TIER_FAMILY:
+    return "family";
+  case KDL_TIER_NATIVE:
+    return device->arch == image->arch_lo ? "exact" : "lower minor";
+  case KDL_TIER_GENERIC:
+    return "generic";
+  case KDL_TIER_DRIVER_IR:
+    return "driver IR";
+  case KDL_TIER_PORTABLE_IR:
+    return "portable IR";
+  case KDL_TIER_SOURCE:
+    return "source";
+  case KDL_TIER_HOST:
+    return "host";
+  case KDL_TIER_BITCODE:
+    return "bitcode";
+  case KDL_TIER_NONE:
+    break;
+  }
+  return "none";
+}

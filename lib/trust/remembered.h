@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Images whose signatures were found right, by all that was signed of them, byte for byte: no hash
+ * that could be met by another. The last 256 are kept, of at most 64 KiB each. */
+#ifndef KDL_TRUST_REMEMBERED_H
+#define KDL_TRUST_REMEMBERED_H
+
+#include "lib/trust/message.h"
+
+#include <stdbool.h>
+
+/* `beside` is the text of a signature that is not among the pairs; empty where there is none. */
+bool kdl_remembered_has(kdl_string beside, const kdl_signed_image *images, size_t count);
+void kdl_remembered_add(kdl_string beside, const kdl_signed_image *images, size_t count);
+
+#endif

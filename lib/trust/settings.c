@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/trust/settings.h"
+
+#include "support/base/cancel.h"
+#include "support/system/environment.h"
+#include "support/system/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static kdl_trust_settings settings;
+
+static const char *const names[] = {
+    [KDL_TRUST_OFF] = "off", [KDL_TRUST_WARN] = "warn", [KDL_TRUST_REQUIRE] = "require"};
+
+const char *kdl_trust_policy_name(kdl_trust_policy policy) {
+  return names[policy];
+}
+
+static void note_problem(const char *where, const char *found, const char *expected) {
+  if (!*settings.problem)
+    snprintf(settings.problem, sizeof settings.problem, "%s: found %s, expected %s", where, found,
+             expected);
+  kdl_plain(settings.problem, sizeof settings.problem);
+}
+
+/* What the operating system has refused. */
+static void note_refusal(const char *where, const char *expected) {
+  settings.is_short |= !*settings.problem && errno == ENOMEM;
+  note_problem(where, strerror(errno), expected);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+bool kdl_trust_read_file(int fd, char text[KDL_TRUST_LIMIT_FILE], kdl_string *out_text) {
+  size_t size = 0;
+  bool is_read = kdl_fd_read(fd, text, KDL_TRUST_LIMIT_FILE, &size) && size < KDL_TRUST_LIMIT_FILE;
+  *out_text = (kdl_string){text, size};
+  return is_read;
+}
+
+/* Of what is open, wherever links have led to: whether others than root and this user may change
+ * it; what was found otherwise. */
+static bool is_own(int fd, char out_found[64]) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) {
+    snprintf(out_found, 64, "that it cannot be looked at");
+    return false;
+  }
+  if (info.st_uid != 0 && info.st_uid != geteuid())
+    snprintf(out_found, 64, "that it is of user %u", (unsigned)info.st_uid);
+  else
+    snprintf(out_found, 64, "mode %04o", (unsigned)info.st_mode & 07777);
+  return (info.st_uid == 0 || info.st_uid == geteuid()) && !(info.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static const char ours_alone[] =
+    "that it is of root or this user, and that no other may write to it (chmod go-w)";
+
+/* A folder or file of the settings; -1 where it is not there, or cannot count. */
+static int open_own(int folder, const char *name, int flags, const char *path) {
+  char found[64];
+  int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+  if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
+    note_refusal(path, "to read it");
+  if (fd >= 0 && !is_own(fd, found)) {
+    note_problem(path, found, ours_alone);
+    close(fd);
+    fd = -1;
+  }
+  return fd;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What is loaded                                                                               */
+
+static bool parse_policy(kdl_string word, kdl_trust_policy *out_policy) {
+  while (word.length && strchr(" \t\r\n", word.data[word.length - 1]))
+    --word.length;
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (kdl_text_is(word, names[i])) {
+      *out_policy = (kdl_trust_policy)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static void note_word(const char *where, kdl_string word) {
+  char found[72];
+  snprintf(found, sizeof found, "\"%.*s\"", (int)(word.length < 60 ? word.length : 60), word.data);
+  note_problem(where, found, "require, warn or off");
+}
+
+/* Where there is no such file nothing is said; one that cannot be read may say anything. */
+static void read_system(int folder, char text[KDL_TRUST_LIMIT_FILE]) {
+  char path[PATH_MAX + 16];
+  kdl_string word;
+  snprintf(path, sizeof path, "%s/trust", settings.folder);
+  int fd = open_own(folder, "trust", 0, path);
+  if (fd < 0)
+    return;
+  if (!kdl_trust_read_file(fd, text, &word))
+    note_problem(path, "what cannot be read", "require, warn or off");
+  else if (!parse_policy(word, &settings.policy))
+    note_word(path, word);
+  close(fd);
+}
+
+kdl_trust_policy kdl_trust_decide(kdl_trust_policy of_system, kdl_trust_policy of_user,
+                                  bool is_privileged) {
+  if (is_privileged && of_user < of_system)
+    return of_system;
+  return of_user;
+}
+
+static void read_user(void) {
+  const char *text = getenv("KDL_TRUST");
+  kdl_trust_policy policy = KDL_TRUST_OFF;
+  if (!text || !*text)
+    return;
+  if (!kdl_is_privileged())
+    *settings.problem = '\0',
+    settings.is_short = false; /* the user's word counts, whatever the system's is */
+  if (!parse_policy(kdl_text_of(text), &policy))
+    note_word("KDL_TRUST", kdl_text_of(text));
+  else
+    settings.policy = kdl_trust_decide(settings.policy, policy, kdl_is_privileged());
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Keys                                                                                         */
+
+static int compare_keys(const void *left, const void *right) {
+  return memcmp(left, right, sizeof(kdl_public_key));
+}
+
+/* A file that is no key is left out: of what others signed, none is then trusted more. */
+static void read_key(int folder, const char *name, char text[KDL_TRUST_LIMIT_FILE]) {
+  char path[PATH_MAX + 256], found[64] = "no public key of minisign's";
+  kdl_string content;
+  kdl_public_key key;
+  snprintf(path, sizeof path, "%s/%s", settings.folder, name);
+  int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (settings.key_count >= KDL_TRUST_LIMIT_KEYS)
+    fprintf(stderr, "kdl: warning: %s: is left out: found more than %d keys\n", path,
+            KDL_TRUST_LIMIT_KEYS);
+  else if (fd >= 0 && !is_own(fd, found))
+    fprintf(stderr, "kdl: warning: %s: is left out: found %s, expected %s\n", path, found,
+            ours_alone);
+  else if (fd < 0 || !kdl_trust_read_file(fd, text, &content) ||
+           kdl_public_key_read(path, content, &key) != KDL_OK)
+    fprintf(stderr, "kdl: warning: %s: found no public key of minisign's\n", path);
+  else
+    settings.keys[settings.key_count++] = key;
+  if (fd >= 0)
+    close(fd);
+}
+
+static void read_keys(int folder, char text[KDL_TRUST_LIMIT_FILE]) {
+  const struct dirent *entry;
+  int fd = open_own(folder, "keys.d", O_DIRECTORY, settings.folder);
+  DIR *keys = fd >= 0 ? fdopendir(fd) : NULL;
+  if (!keys && fd >= 0) {
+    note_refusal(settings.folder, "to list it");
+    close(fd);
+  }
+  while (keys && (entry = readdir(keys))) {
+    size_t length = strlen(entry->d_name);
+    if (length > 4 && strcmp(entry->d_name + length - 4, ".pub") == 0)
+      read_key(fd, entry->d_name, text);
+  }
+  if (keys)
+    closedir(keys);
+  qsort(settings.keys, settings.key_count, sizeof *settings.keys, compare_keys);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static int open_folder(void) {
+  return open_own(AT_FDCWD, settings.folder, O_DIRECTORY, settings.folder);
+}
+
+/* A folder in the place of /etc/kdl is for tests and for users' own keys. */
+static void read_all(void) {
+  KDL_NOT_CANCELLED;
+  char text[KDL_TRUST_LIMIT_FILE];
+  const char *place = kdl_environment("KDL_TRUST_DIR");
+  const int length = PATH_MAX - 16;
+  place = place ? place : "/etc/kdl";
+  snprintf(settings.folder, sizeof settings.folder, "%.*s", length, place);
+  int folder = open_folder();
+  if (folder >= 0)
+    read_system(folder, text);
+  read_user();
+  if (settings.policy != KDL_TRUST_OFF && folder < 0)
+    folder = open_folder(); /* why there are no keys */
+  snprintf(settings.folder, sizeof settings.folder, "%.*s/keys.d", length, place);
+  if (settings.policy != KDL_TRUST_OFF && folder >= 0)
+    read_keys(folder, text);
+  if (folder >= 0)
+    close(folder);
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void read_nothing(void) {}
+
+void kdl_trust_leave(void) {
+  pthread_once(&once, read_nothing);
+}
+
+const kdl_trust_settings *kdl_trust_settings_read(void) {
+  pthread_once(&once, read_all);
+  return &settings;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One file: whether its first bytes are worth a look, and what is in it. */
+#include "lib/image/image.h"
+#include "lib/library/library.h"
+#include "pack/check/check.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was found                                                                               */
+
+void *check_room(check *c, size_t size) {
+  pthread_mutex_lock(&c->lock);
+  void *room = xarena_alloc(&c->arena, size);
+  pthread_mutex_unlock(&c->lock);
+  return room;
+}
+
+const char *check_keep_part(check *c, const char *text, size_t length) {
+  char *copy = check_room(c, length + 1);
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  return copy;
+}
+
+const char *check_keep(check *c, const char *text) {
+  return check_keep_part(c, text, strlen(text));
+}
+
+/* Adds an item to one of the check's lists. */
+static void append(check *c, void **items, size_t *count, size_t *capacity, const void *item,
+                   size_t size) {
+  pthread_mutex_lock(&c->lock);
+  *items = xgrow(*items, *count, capacity, 64, size);
+  memcpy((char *)*items + (*count)++ * size, item, size);
+  pthread_mutex_unlock(&c->lock);
+}
+
+static void set_incomplete(check *c) {
+  pthread_mutex_lock(&c->lock);
+  c->is_incomplete = true;
+  pthread_mutex_unlock(&c->lock);
+}
+
+static _Thread_local bool had_error; /* with the file that this thread reads */
+
+void check_add_error(check *c, const char *path, const char *message) {
+  had_error = true;
+  if (cli_guard_was_hit()) /* then the whole file is at fault: check_read_file says so */
+    return;
+  kdl_status status = message ? KDL_OK : kdl_error_status();
+  if (status == KDL_NO_MEMORY || status == KDL_IO) /* it is not the file that is at fault */
+    set_incomplete(c);
+  check_error error = {check_keep(c, path), check_keep(c, message ? message : kdl_error_message())};
+  append(c, (void **)&c->errors, &c->error_count, &c->error_capacity, &error, sizeof error);
+}
+
+void check_add_refusal(check *c, const char *path, int reason) {
+  if (reason == ENOMEM)
+    set_incomplete(c);
+  check_add_error(c, path, strerror(reason));
+}
+
+void check_add_record(check *c, const char *path) {
+  path = check_keep(c, path);
+  append(c, (void **)&c->records, &c->record_count, &c->record_capacity, &path, sizeof path);
+}
+
+void check_add_library(check *c, const check_library *library) {
+  append(c, (void **)&c->libraries, &c->library_count, &c->library_capacity, library,
+         sizeof *library);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kinds of file                                                                                */
+
+bool check_is_code(const void *head, size_t size) {
+  kdl_image_kind kind;
+  kdl_file_kind file = kdl_file_sniff(head, size, &kind);
+  return file != KDL_FILE_UNKNOWN && file != KDL_FILE_ZIP;
+}
+
+bool check_is_loose(const void *head, size_t size) {
+  kdl_image_kind kind = kdl_image_sniff(head, size);
+  return kind != KDL_IMAGE_UNKNOWN && kind != KDL_IMAGE_OBJECT;
+}
+
+static bool ends_with_any(const char *path, const char *const *ends) {
+  while (*ends && !kdl_text_ends(kdl_text_of(path), kdl_text_of(*ends)))
+    ++ends;
+  return *ends != NULL;
+}
+
+/* In folders archives are told by their names too. */
+static bool may_be_archive(const check_file *file) {
+  static const char *const names[] = {".whl", ".zip", ".pt2", ".egg", ".tar", NULL};
+  return file->is_operand || ends_with_any(file->path, names);
+}
+
+static bool is_zip(const uint8_t *head, size_t size) {
+  kdl_image_kind kind;
+  return kdl_file_sniff(head, size, &kind) == KDL_FILE_ZIP;
+}
+
+static bool is_tar(const uint8_t *head, size_t size) {
+  return size >= 262 && memcmp(head + 257, "ustar", 5) == 0;
+}
+
+/* The program that unpacks it, or NULL. */
+static const char *tar_unpacker(const check_file *file, const uint8_t *head, size_t size) {
+  static const char *const names[] = {".tar.gz",  ".tgz",     ".tar.xz", ".txz",
+                                      ".tar.zst", ".tar.bz2", ".tbz2",   NULL};
+  return ends_with_any(file->path, names) ? check_unpacker_of(head, size) : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading                                                                                      */
+
+/* Programs of Windows are searched like others, and most have no device code. */
+bool check_has_none(kdl_status status) {
+  return status == KDL_BAD_FILE && kdl_error_code() == ENODATA;
+}
+
+const char *check_open_path(const check_file *file, char room[CHECK_OPEN_PATH]) {
+  snprintf(room, CHECK_OPEN_PATH, "/proc/self/fd/%d", file->fd);
+  return access(room, F_OK) == 0 ? room : file->path;
+}
+
+int check_make_file(void) {
+  const char *folder = getenv("TMPDIR");
+  int fd = open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+static void read_library(check *c, const check_file *file) {
+  char room[CHECK_OPEN_PATH];
+  kdl_library *lib;
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = file->path};
+  kdl_status status = kdl_open(check_open_path(file, room), &opts, &lib);
+  if (status == KDL_OK)
+    status = check_judge(c, lib, file, NULL, NULL);
+  if (status != KDL_OK && !check_has_none(status))
+    check_add_error(c, file->path, NULL);
+}
+
+void check_read_part(check *c, const check_file *file, const char *member, const char *package,
+                     uint64_t offset, uint64_t size) {
+  char room[CHECK_OPEN_PATH];
+  kdl_library *lib;
+  char *name = xasprintf("%s!%s", file->path, member);
+  check_file part = *file;
+  part.part_offset = offset;
+  part.part_size = size;
+  kdl_status status = kdl_library_open_part(check_open_path(file, room), name, offset, size, &lib);
+  if (status == KDL_OK)
+    status = check_judge(c, lib, &part, member, package);
+  if (status != KDL_OK && !check_has_none(status))
+    check_add_error(c, name, NULL);
+  free(name);
+}
+
+void check_read_member(check *c, const check_file *file, const char *name, const char *package,
+                       uint64_t offset, uint64_t size) {
+  uint8_t head[KDL_SNIFF_SIZE];
+  size_t look = size < sizeof head ? (size_t)size : sizeof head;
+  if (pread(file->fd, head, look, (off_t)offset) != (ssize_t)look || !check_is_code(head, look))
+    return;
+  check_file member = *file;
+  member.is_loose = check_is_loose(head, look);
+  check_read_part(c, &member, name, package, offset, size);
+}
+
+bool check_was_changed(const check_file *file) {
+  struct stat now;
+  return cli_guard_was_hit() || fstat(file->fd, &now) != 0 || now.st_size != file->info.st_size ||
+         now.st_mtim.tv_sec != file->info.st_mtim.tv_sec ||
+         now.st_mtim.tv_nsec != file->info.st_mtim.tv_nsec;
+}
+
+static void read_opened(check *c, check_file *file) {
+  enum { head_size = 512 };
+  uint8_t head[head_size];
+  if (!S_ISREG(file->info.st_mode)) {
+    check_add_error(c, file->path, "is no longer a file");
+    return;
+  }
+  if (file->number && (file->info.st_ino != file->number || file->info.st_dev != file->device)) {
+    check_add_error(c, file->path, "was replaced since the program mapped it");
+    return;
+  }
+  ssize_t got = pread(file->fd, head, sizeof head, 0);
+  size_t size = got > 0 ? (size_t)got : 0;
+  const char *unpacker = tar_unpacker(file, head, size);
+  if (got < 0) {
+    check_add_refusal(c, file->path, errno);
+  } else if (may_be_archive(file) && is_zip(head, size)) {
+    check_read_zip(c, file);
+  } else if (may_be_archive(file) && is_tar(head, size)) {
+    check_read_tar(c, file);
+  } else if (unpacker) {
+    check_read_packed_tar(c, file, unpacker);
+  } else if (size >= 4 && memcmp(head, "KPAK", 4) == 0) {
+    check_read_kpack(c, file);
+  } else if (check_is_code(head, size)) {
+    file->is_loose = check_is_loose(head, size);
+    read_library(c, file);
+  }
+}
+
+/* What is found in a file that changed meanwhile is not kept; the others are read all the same. */
+static void read_file(check *c, const check_file *file) {
+  check_file opened = *file;
+  int links = file->is_operand || file->from ? 0 : O_NOFOLLOW;
+  opened.fd = open(file->from ? file->from : file->path,
+                   O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | links);
+  if (opened.fd < 0 || fstat(opened.fd, &opened.info) != 0) {
+    check_add_refusal(c, file->path, errno);
+    if (opened.fd >= 0)
+      close(opened.fd);
+    return;
+  }
+  cli_guard_begin();
+  read_opened(c, &opened);
+  bool was_changed = check_was_changed(&opened);
+  cli_guard_end();
+  close(opened.fd);
+  if (was_changed) {
+    check_add_error(c, file->path, "was changed or became unreadable while it was read");
+    set_incomplete(c);
+  }
+}
+
+void check_read_file(check *c, const check_file *file) {
+  had_error = false;
+  read_file(c, file);
+  if (had_error && file->is_operand)
+    set_incomplete(c);
+  pthread_mutex_lock(&c->lock);
+  ++c->files;
+  c->bytes_done += (uint64_t)file->info.st_size;
+  check_progress_step(c);
+  pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which package a file came with: Python's dist-info folders and dpkg's lists of files say. Both
+ * list every file of a package; here each line is looked up among the libraries that were found. */
+#include "pack/check/check.h"
+#include "support/base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A library under its real path. */
+typedef struct {
+  char *real;
+  check_library *library;
+} place;
+
+typedef struct {
+  check *c;
+  place *places; /* in order */
+  size_t count;
+} places;
+
+static int compare_places(const void *left, const void *right) {
+  const place *a = left;
+  const place *b = right;
+  return strcmp(a->real, b->real);
+}
+
+/* What is below an operand is below its real path. */
+static char *real_path(const check *c, const check_library *library) {
+  const check_operand *operand = &c->operands[library->operand];
+  const char *rest = library->path + strlen(operand->shown);
+  while (*rest == '/')
+    ++rest;
+  const char *base = operand->real ? operand->real : operand->shown;
+  bool is_root = strcmp(base, "/") == 0;
+  return xasprintf("%s%s%s", is_root ? "" : base, *rest ? "/" : "", rest);
+}
+
+static places sort_places(check *c) {
+  places known = {.c = c, .places = xcalloc(c->library_count, sizeof(place))};
+  for (size_t i = 0; i < c->library_count; ++i) {
+    if (!c->libraries[i].package)
+      known.places[known.count++] = (place){real_path(c, &c->libraries[i]), &c->libraries[i]};
+  }
+  qsort(known.places, known.count, sizeof(place), compare_places);
+  return known;
+}
+
+/* Several libraries may be members of one file. */
+static void claim(const places *known, const char *path, const char *package) {
+  size_t low = 0, high = known->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (strcmp(known->places[middle].real, path) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (; low < known->count && strcmp(known->places[low].real, path) == 0; ++low) {
+    check_library *library = known->places[low].library;
+    if (!library->package)
+      library->package = check_keep(known->c, package);
+  }
+}
+
+/* Calls `visit` for each line of a regular file: a pipe would keep the command waiting, and a
+ * device need not end. A list that is not there is none. */
+typedef void visit_line(const places *known, const char *folder, char *line, const char *package);
+
+static void read_lines(const places *known, const char *path, visit_line *visit, const char *folder,
+                       const char *package) {
+  struct stat info;
+  char *line = NULL;
+  size_t capacity = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    FILE *list = cli_must(fdopen(fd, "r"));
+    while (errno = 0, getline(&line, &capacity, list) > 0)
+      visit(known, folder, line, package);
+    if (errno == ENOMEM)
+      cli_out_of_memory();
+    free(line);
+    fclose(list);
+  } else {
+    close(fd);
+  }
+}
+
+/* Calls `visit` for each name in a folder that ends so. */
+typedef void visit_name(const places *known, const char *folder, const char *name);
+
+static void read_folder(const places *known, const char *path, const char *end, visit_name *visit) {
+  DIR *folder = opendir(path);
+  const struct dirent *entry;
+  if (!folder && errno == ENOMEM)
+    cli_out_of_memory();
+  while (folder && (entry = readdir(folder))) {
+    if (kdl_text_ends(kdl_text_of(entry->d_name), kdl_text_of(end)))
+      visit(known, path, entry->d_name);
+  }
+  if (folder)
+    closedir(folder);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Python                                                                                       */
+
+/* The path at the start of a line of RECORD, which is CSV: quoted where it has a comma or a quote.
+ * Cuts the line. */
+static char *record_path(char *line) {
+  if (*line != '"') {
+    line[strcspn(line, ",\r\n")] = '\0';
+    return line;
+  }
+  char *to = line;
+  for (const char *from = line + 1; *from && (*from != '"' || from[1] == '"'); ++from) {
+    *to++ = *from;
+    from += *from == '"';
+  }
+  *to = '\0';
+  return line;
+}
+
+/* `folder` and a path that may begin with "../"; both without other dots. */
+static bool resolve(const char *folder, const char *path, char out[PATH_MAX]) {
+  size_t length = strlen(folder);
+  while (strncmp(path, "../", 3) == 0) {
+    path += 3;
+    while (length && folder[length - 1] != '/')
+      --length;
+    length -= length != 0;
+  }
+  int made = snprintf(out, PATH_MAX, "%.*s/%s", (int)length, folder, path);
+  return made > 0 && made < PATH_MAX;
+}
+
+static void claim_recorded(const places *known, const char *folder, char *line,
+                           const char *package) {
+  char path[PATH_MAX];
+  if (resolve(folder, record_path(line), path))
+    claim(known, path, package);
+}
+
+static void read_record(const places *known, const char *shown) {
+  char folder[PATH_MAX], path[PATH_MAX], package[NAME_MAX + 1];
+  if (!realpath(shown, folder) || snprintf(path, sizeof path, "%s/RECORD", folder) >= PATH_MAX)
+    return;
+  char *name = strrchr(folder, '/');
+  snprintf(package, sizeof package, "%.*s", (int)(strlen(name + 1) - strlen(".dist-info")),
+           name + 1);
+  *name = '\0';
+  char *dash = strchr(package, '-');
+  if (dash)
+    *dash = ' ';
+  read_lines(known, path, claim_recorded, folder, package);
+}
+
+static void read_record_in(const places *known, const char *folder, const char *name) {
+  char path[PATH_MAX];
+  if (snprintf(path, sizeof path, "%s/%s", folder, name) < PATH_MAX)
+    read_record(known, path);
+}
+
+/* A library whose path was given has its package's record further up. */
+static void read_sites(const places *known) {
+  static const char *const names[] = {"/site-packages/", "/dist-packages/"};
+  char done[PATH_MAX] = "";
+  for (size_t i = 0; i < known->count; ++i) {
+    const char *found = NULL;
+    for (size_t k = 0; k < sizeof names / sizeof *names && !found; ++k)
+      found = strstr(known->places[i].real, names[k]);
+    if (known->places[i].library->package || !found)
+      continue;
+    size_t length = (size_t)(strchr(found + 1, '/') - known->places[i].real);
+    /* They are in order: those of one folder follow one another. */
+    if (length >= sizeof done ||
+        (strncmp(done, known->places[i].real, length) == 0 && !done[length]))
+      continue;
+    snprintf(done, sizeof done, "%.*s", (int)length, known->places[i].real);
+    read_folder(known, done, ".dist-info", read_record_in);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Debian                                                                                       */
+
+/* Since /lib is /usr/lib, a list may have a file under either. */
+static void claim_listed(const places *known, const char *root, char *line, const char *package) {
+  char path[PATH_MAX];
+  line[strcspn(line, "\n")] = '\0';
+  if (snprintf(path, sizeof path, "%s%s", root, line) < PATH_MAX)
+    claim(known, path, package);
+  if (kdl_starts_with(line, "/lib") &&
+      snprintf(path, sizeof path, "%s/usr%s", root, line) < PATH_MAX)
+    claim(known, path, package);
+}
+
+static const char lists_folder[] = "/var/lib/dpkg/info";
+
+static void read_list(const places *known, const char *folder, const char *name) {
+  char path[PATH_MAX], root[PATH_MAX], package[NAME_MAX + 1];
+  if (snprintf(path, sizeof path, "%s/%s", folder, name) >= PATH_MAX)
+    return;
+  snprintf(root, sizeof root, "%.*s", (int)(strlen(folder) - strlen(lists_folder)), folder);
+  size_t length = strlen(name) - strlen(".list"), colon = strcspn(name, ":");
+  snprintf(package, sizeof package, "%.*s", (int)(colon < length ? colon : length), name);
+  read_lines(known, path, claim_listed, root, package);
+}
+
+/* `root` is "" or a folder that has a system in it. */
+static void read_lists(const places *known, const char *root) {
+  char folder[PATH_MAX];
+  if (snprintf(folder, sizeof folder, "%s%s", root, lists_folder) < PATH_MAX)
+    read_folder(known, folder, ".list", read_list);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static bool all_are_claimed(const places *known) {
+  for (size_t i = 0; i < known->count; ++i) {
+    if (!known->places[i].library->package)
+      return false;
+  }
+  return true;
+}
+
+void check_find_packages(check *c) {
+  places known = sort_places(c);
+  for (size_t i = 0; i < c->record_count && known.count; ++i)
+    read_record(&known, c->records[i]);
+  read_sites(&known);
+  for (size_t i = 0; i < c->operand_count && !all_are_claimed(&known); ++i) {
+    if (c->operands[i].real && strcmp(c->operands[i].real, "/") != 0)
+      read_lists(&known, c->operands[i].real);
+  }
+  if (c->is_elsewhere)
+    read_lists(&known, c->mapped_root);
+  if (!all_are_claimed(&known))
+    read_lists(&known, "");
+  for (size_t i = 0; i < known.count; ++i)
+    free(known.places[i].real);
+  free(known.places);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* For people: whether each package runs on each device, why not, and what to do about it. */
+#include "pack/check/check.h"
+#include "support/base/text.h"
+#include "tools/common/output.h"
+#include "tools/common/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reasons for users                                                                            */
+
+typedef enum { OF_ARCH, OF_VENDOR, OF_DRIVER, OF_RUNTIME, OF_SETTINGS, OF_LIMITS, OF_CODE } cause;
+
+static cause cause_of(const char *code) {
+  static const struct {
+    const char *code;
+    cause of;
+  } rows[] = {
+      {"wrong_vendor", OF_VENDOR},
+      {"runtime_too_new", OF_RUNTIME},
+      {"ptx_isa_unknown_to_driver", OF_DRIVER},
+      {"driver_too_old", OF_DRIVER},
+      {"spirv_version", OF_DRIVER},
+      {"generic_version_old", OF_DRIVER},
+      {"code_object_version", OF_DRIVER},
+      {"xnack_mismatch", OF_SETTINGS},
+      {"sramecc_mismatch", OF_SETTINGS},
+      {"os_disabled", OF_SETTINGS},
+      {"amx_permission", OF_SETTINGS},
+      {"missing_features", OF_LIMITS},
+      {"block_too_large", OF_LIMITS},
+      {"shared_too_large", OF_LIMITS},
+      {"no_cooperative_launch", OF_LIMITS},
+      {"no_clusters", OF_LIMITS},
+      {"subgroup_size", OF_LIMITS},
+      {"too_little_memory", OF_LIMITS},
+      {"container", OF_CODE},
+      {"sequence", OF_CODE},
+      {"unknown_arch", OF_CODE},
+      {"kind_mismatch", OF_CODE},
+      {"relocatable", OF_CODE},
+      {"malformed_key", OF_CODE},
+      {"unknown_feature", OF_CODE},
+      {"kind_not_loadable", OF_CODE},
+      {"linker_missing", OF_CODE},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (strcmp(code, rows[i].code) == 0)
+      return rows[i].of;
+  }
+  return OF_ARCH;
+}
+
+static const char *words_of(cause of) {
+  static const char *const words[] = {
+      [OF_ARCH] = "built for other architectures",
+      [OF_VENDOR] = "built for other vendors",
+      [OF_DRIVER] = "the driver is too old",
+      [OF_RUNTIME] = "needs a newer CUDA driver",
+      [OF_SETTINGS] = "built for other settings",
+      [OF_LIMITS] = "needs what the device lacks",
+      [OF_CODE] = "no driver loads it",
+  };
+  return words[of];
+}
+
+static const char *vendor_of(const char *backend) {
+  return strcmp(backend, "cuda") == 0         ? "CUDA"
+         : strcmp(backend, "hip") == 0        ? "ROCm"
+         : strcmp(backend, "level_zero") == 0 ? "Intel GPUs"
+         : strcmp(backend, "opencl") == 0     ? "OpenCL"
+                                              : "this CPU";
+}
+
+void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t device) {
+  kdl_device_info about = {.size = sizeof about};
+  if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
+    return;
+  const char *label = "try", *advice = "";
+  switch (cause_of(gap->code)) {
+  case OF_ARCH:
+    advice = xarena_format(&c->arena, "a build with code for %.*s; the nearest here is for %s",
+                           (int)strcspn(about.arch, ":+"), about.arch,
+                           gap->arch && *gap->arch ? gap->arch : "another");
+    break;
+  case OF_VENDOR:
+    advice = xarena_format(&c->arena, "a build for %s", vendor_of(about.backend));
+    break;
+  case OF_LIMITS:
+  case OF_CODE:
+    return;
+  case OF_DRIVER:
+  case OF_RUNTIME:
+  case OF_SETTINGS:
+    label = "fix";
+    advice = gap->fix;
+  }
+  if (*advice)
+    cli_table_add_line(table, label, kdl_text_of(advice));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Packages                                                                                     */
+
+/* Without a package: the archive, or what lies in the path that was given. */
+static const char *name_group(check *c, const check_library *library) {
+  if (library->package)
+    return library->package;
+  const char *path = library->path;
+  const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+  if (library->member)
+    return base;
+  size_t below = strlen(c->operands[library->operand].shown);
+  if (below >= strlen(path)) /* the file itself was given */
+    return base;
+  while (path[below] == '/')
+    ++below;
+  size_t end = below + strcspn(path + below, "/");
+  if (!path[end] || !below) /* it lies in the folder; or is a process's */
+    end = (size_t)(base - path);
+  while (end > 1 && path[end - 1] == '/')
+    --end;
+  return end ? check_keep_part(c, path, end) : base;
+}
+
+void check_name_groups(check *c) {
+  for (size_t i = 0; i < c->library_count; ++i)
+    c->libraries[i].group = name_group(c, &c->libraries[i]);
+}
+
+/* What the libraries of a package come to on a device, and the reason that most kernels have. */
+typedef struct {
+  size_t libraries, failing;
+  bool runs, is_compiled;
+  bool is_empty;          /* a library without kernels is among those left out */
+  bool is_blind;          /* what kernels one has cannot be read: modules count */
+  bool is_unsure;         /* CUDA's runtime is linked in, and takes a driver that is not known */
+  bool is_for_other_host; /* a library is for CPUs that the device does not come with */
+  const check_gap *gap;
+} tally;
+
+typedef struct {
+  const char *name;
+  tally *tallies; /* one for each device */
+} group;
+
+typedef struct {
+  group *items;
+  size_t count;
+} groups;
+
+static void count_library(const check *c, const check_library *library, size_t device, tally *all) {
+  const check_verdict *verdict = &library->verdicts[device];
+  if (check_is_left_out(c, library, device)) {
+    all->is_empty |= !check_has_kernels(verdict);
+    return;
+  }
+  bool fails = check_fails(c, library, device);
+  ++all->libraries;
+  all->failing += fails;
+  all->runs |= !fails || verdict->outcome == CHECK_PARTLY;
+  all->is_blind |= !verdict->coverage.kernels;
+  all->is_for_other_host |= verdict->is_for_other_host;
+  all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
+  for (size_t i = 0; i < library->need_count && verdict->runtime == CHECK_FIT_UNKNOWN; ++i)
+    all->is_unsure |= !library->needs[i].version;
+  for (size_t i = 0; fails && i < verdict->gap_count; ++i) {
+    const check_gap *gap = &verdict->gaps[i];
+    if (!all->gap || gap->kernels + gap->modules > all->gap->kernels + all->gap->modules)
+      all->gap = gap;
+  }
+}
+
+typedef enum { RUNS, PARTLY, DOES_NOT, IS_OTHER, IS_EMPTY } answer;
+
+static answer answer_of(const tally *all) {
+  if (!all->libraries)
+    return all->is_empty ? IS_EMPTY : IS_OTHER;
+  return !all->failing ? RUNS : all->runs ? PARTLY : DOES_NOT;
+}
+
+/* Packages first, as the libraries are. */
+static int compare_groups(const void *left, const void *right) {
+  const check_library *a = *(const check_library *const *)left;
+  const check_library *b = *(const check_library *const *)right;
+  return !a->package != !b->package ? (a->package ? -1 : 1) : strcmp(a->group, b->group);
+}
+
+static groups list_groups(check *c) {
+  size_t count = c->library_count;
+  const check_library **sorted = xcalloc(count, sizeof *sorted);
+  groups all = {.items = xcalloc(count, sizeof *all.items)};
+  for (size_t i = 0; i < count; ++i)
+    sorted[i] = &c->libraries[i];
+  qsort(sorted, count, sizeof *sorted, compare_groups);
+  for (size_t i = 0; i < count; ++i) {
+    if (i == 0 || compare_groups(&sorted[i - 1], &sorted[i]) != 0) {
+      size_t size = c->devices.count * sizeof(tally);
+      all.items[all.count++] =
+          (group){sorted[i]->group, memset(xarena_alloc(&c->arena, size + 1), 0, size)};
+    }
+    for (size_t device = 0; device < c->devices.count; ++device)
+      count_library(c, sorted[i], device, &all.items[all.count - 1].tallies[device]);
+  }
+  free(sorted);
+  return all;
+}
+
+/* Another version of the package, among those that were looked at, that runs. They are in order, so
+ * that those of one name follow one another. */
+static const char *find_instead(const groups *all, const group *of, size_t device) {
+  size_t name = strcspn(of->name, " ") + 1; /* with the blank before the version */
+  const group *other = of;
+  if (!of->name[name - 1])
+    return NULL;
+  while (other > all->items && strncmp(other[-1].name, of->name, name) == 0)
+    --other;
+  for (; other < all->items + all->count && strncmp(other->name, of->name, name) == 0; ++other) {
+    if (answer_of(&other->tallies[device]) == RUNS)
+      return other->name;
+  }
+  return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+/* As it was asked for, or where only its number was, by name. */
+static const char *device_name(check *c, size_t device, const kdl_device_info *about) {
+  const char *asked = c->devices.items[device].name;
+  const char *name = about->name[0] ? about->name : about->label;
+  bool is_number = asked[strspn(asked, "0123456789")] == '\0';
+  if (!is_number)
+    return strlen(asked) <= 32 ? asked : name;
+  return c->devices.count > 1 && *asked ? xarena_format(&c->arena, "%s: %s", asked, name) : name;
+}
+
+static void add_row(check *c, cli_table *table, const groups *all, const group *of, size_t device) {
+  static const char *const names[] = {"yes", "partly", "no", "other", ""};
+  kdl_device_info about = {.size = sizeof about};
+  if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
+    return;
+  const tally *counted = &of->tallies[device];
+  answer runs = answer_of(counted);
+  char libraries[48];
+  snprintf(libraries, sizeof libraries, "%zu of %zu", counted->libraries - counted->failing,
+           counted->libraries);
+  const char *why =
+      counted->gap ? words_of(cause_of(counted->gap->code)) : "its code cannot be read";
+  if (runs == IS_OTHER)
+    why = "for other devices";
+  else if (runs == IS_EMPTY)
+    why = "has no kernels";
+  else if (runs == RUNS)
+    why = counted->is_for_other_host ? "its CPU code is for x86-64"
+          : counted->is_unsure       ? "its CUDA runtime is unknown"
+          : counted->is_blind        ? "its kernels cannot be read"
+          : counted->is_compiled     ? "compiled when it is loaded"
+                                     : "";
+  cli_table_add(table, kdl_text_of(of->name));
+  cli_table_add(table, kdl_text_of(device_name(c, device, &about)));
+  cli_table_add(table, kdl_text_of(names[runs]));
+  cli_table_add(table, kdl_text_of(counted->libraries ? libraries : ""));
+  cli_table_add(table, kdl_text_of(why));
+  if (runs != PARTLY && runs != DOES_NOT)
+    return;
+  const char *instead = find_instead(all, of, device);
+  if (instead)
+    cli_table_add_line(table, "instead", kdl_text_of(instead));
+  else if (counted->gap)
+    check_add_advice(c, table, counted->gap, device);
+}
+
+kdl_status check_print_summary(check *c) {
+  static const cli_column columns[] = {
+      {.title = "PACKAGE", .shrinks = 3, .keeps = 16, .middle = true, .tint = "36"},
+      {.title = "DEVICE", .shrinks = 1, .keeps = 24},
+      {.title = "RUNS"},
+      {.title = "LIBRARIES"},
+      {.title = "WHY", .shrinks = 2},
+  };
+  groups all = list_groups(c);
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  for (size_t i = 0; i < all.count; ++i) {
+    for (size_t device = 0; device < c->devices.count; ++device)
+      add_row(c, table, &all, &all.items[i], device);
+  }
+  free(all.items);
+  return cli_table_finish(table);
+}

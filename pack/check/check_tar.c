@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Members of tar archives, read where they lie. One that is compressed is unpacked first, by the
+ * system's own programs (xz, zstd, gzip, bzip2), into a file without a name. */
+#include "pack/check/check.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/system/file.h"
+#include "support/system/subprocess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { block_size = 512, longest_name = 64 * 1024, longest_ms = 30 * 60 * 1000 };
+
+/* docs/cli.md has these. */
+#define UNPACKED_BASE ((uint64_t)64 << 20)
+#define UNPACKED_RATIO 128
+
+typedef struct {
+  check *c;
+  const check_file *file;
+  uint64_t size;
+  char *long_name; /* for the next member, or NULL */
+} tar;
+
+static bool read_at(const tar *t, uint64_t offset, void *out, size_t size) {
+  return kdl_in_range(offset, size, t->size) &&
+         pread(t->file->fd, out, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* Octal digits, or where the first bit is set the rest as one number. */
+static bool read_number(const uint8_t *field, size_t size, uint64_t *out_number) {
+  uint64_t number = 0;
+  size_t at = 0;
+  if (field[0] & 0x80) {
+    for (at = 1; at < size; ++at) {
+      if (number >> 55)
+        return false;
+      number = number << 8 | field[at];
+    }
+    *out_number = number;
+    return true;
+  }
+  while (at < size && field[at] == ' ')
+    ++at;
+  for (; at < size && field[at] >= '0' && field[at] <= '7'; ++at)
+    number = number << 3 | (uint64_t)(field[at] - '0');
+  *out_number = number;
+  return at == size || field[at] == '\0' || field[at] == ' ';
+}
+
+static bool has_its_sum(const uint8_t *header) {
+  enum { from = 148, to = 156 };
+  uint64_t said, sum = 0;
+  for (size_t i = 0; i < block_size; ++i)
+    sum += i >= from && i < to ? ' ' : header[i];
+  return read_number(header + from, to - from, &said) && said == sum;
+}
+
+static char *name_of(const uint8_t *header) {
+  const char *prefix = (const char *)header + 345;
+  bool has_prefix = memcmp(header + 257, "ustar\0", 6) == 0 && *prefix;
+  return xasprintf("%.*s%s%.*s", has_prefix ? 155 : 0, prefix, has_prefix ? "/" : "", 100,
+                   (const char *)header);
+}
+
+/* The path of a pax header: "LENGTH path=VALUE\n" among others; NULL where it has none. */
+static char *pax_path(const char *text, size_t size) {
+  for (size_t at = 0; at < size;) {
+    kdl_string rest = {text + at, size - at};
+    size_t digits = 0;
+    uint32_t length;
+    if (!kdl_text_number(rest, &digits, &length) || length <= digits || length > rest.length)
+      return NULL;
+    if (kdl_text_starts(kdl_text_from(rest, digits), " path=") && length >= digits + 7)
+      return xstrndup(rest.data + digits + 6, length - digits - 7);
+    at += length;
+  }
+  return NULL;
+}
+
+static void read_long_name(tar *t, uint64_t offset, uint64_t size, bool is_pax) {
+  if (size > longest_name)
+    return;
+  char *text = xmalloc((size_t)size);
+  if (read_at(t, offset, text, (size_t)size)) {
+    free(t->long_name);
+    t->long_name = is_pax ? pax_path(text, (size_t)size) : xstrndup(text, (size_t)size);
+  }
+  free(text);
+}
+
+static void read_member(tar *t, const uint8_t *header, uint64_t offset, uint64_t size) {
+  char type = (char)header[156];
+  if (type == 'L' || type == 'x') {
+    read_long_name(t, offset, size, type == 'x');
+    return;
+  }
+  char *name = t->long_name ? t->long_name : name_of(header);
+  t->long_name = NULL;
+  if ((type == '0' || type == '\0' || type == '7') && size)
+    check_read_member(t->c, t->file, kdl_starts_with(name, "./") ? name + 2 : name, NULL, offset,
+                      size);
+  free(name);
+}
+
+void check_read_tar(check *c, const check_file *file) {
+  tar t = {.c = c, .file = file, .size = (uint64_t)file->info.st_size};
+  static const uint8_t zeros[block_size];
+  uint8_t header[block_size];
+  uint64_t at = 0, length;
+  while (read_at(&t, at, header, block_size) && memcmp(header, zeros, block_size) != 0) {
+    if (!has_its_sum(header) || !read_number(header + 124, 12, &length) ||
+        !kdl_in_range(at + block_size, length, t.size)) {
+      char message[80];
+      snprintf(message, sizeof message, "tar: found a damaged header at offset 0x%" PRIx64, at);
+      check_add_error(c, file->path, message);
+      break;
+    }
+    read_member(&t, header, at + block_size, length);
+    at += block_size + (length + block_size - 1) / block_size * block_size;
+  }
+  free(t.long_name);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Compressed                                                                                   */
+
+const char *check_unpacker_of(const void *head, size_t size) {
+  static const struct {
+    const char *magic;
+    size_t size;
+    const char *program;
+  } rows[] = {
+      {"\x1f\x8b", 2, "gzip"},
+      {"\xfd\x37zXZ\0", 6, "xz"},
+      {"\x28\xb5\x2f\xfd", 4, "zstd"},
+      {"BZh", 3, "bzip2"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (size >= rows[i].size && memcmp(head, rows[i].magic, rows[i].size) == 0)
+      return rows[i].program;
+  }
+  return NULL;
+}
+
+/* Programs have words of their own for a disk that is full, and other ones in other languages. It
+ * still is. */
+static kdl_status cannot_unpack(const char *program, const char *words, int to) {
+  static const char zeros[1 << 16];
+  if (!kdl_fd_write(to, zeros, sizeof zeros))
+    return kdl_fail(KDL_IO, "cannot write what %s unpacks: %s", program, strerror(errno));
+  words += strspn(words, "\n"); /* gzip begins with an empty line */
+  return kdl_fail(KDL_BAD_FILE, "%s cannot unpack it: %.*s", program, (int)strcspn(words, "\n"),
+                  words);
+}
+
+static kdl_status unpack(const char *program, int from, int to, uint64_t most) {
+  char command[64];
+  snprintf(command, sizeof command, "exec %s -dc <&3 >&4", program);
+  const char *words[] = {"sh", "-c", command, NULL};
+  const int files[] = {from, to};
+  const kdl_subprocess run = {.path = "/bin/sh",
+                              .arguments = words,
+                              .environment = (const char *const *)environ,
+                              .files = files,
+                              .file_count = 2,
+                              .milliseconds = longest_ms,
+                              .largest_file = most};
+  kdl_subprocess_outcome outcome;
+  KDL_TRY(kdl_subprocess_run(&run, &outcome));
+  if (outcome.end == KDL_SUBPROCESS_KILLED)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s was ended by signal %d (%s); what it unpacks may have %" PRIu64 " bytes",
+                    program, outcome.code, strsignal(outcome.code), most);
+  if (outcome.end != KDL_SUBPROCESS_EXITED)
+    return kdl_fail(KDL_IO, "%s did not end", program);
+  return outcome.code ? cannot_unpack(program, outcome.words, to) : KDL_OK;
+}
+
+void check_read_packed_tar(check *c, const check_file *file, const char *program) {
+  char room[CHECK_OPEN_PATH];
+  check_file inner = *file;
+  int from = open(check_open_path(file, room), O_RDONLY | O_CLOEXEC);
+  inner.fd = check_make_file();
+  kdl_status status =
+      from < 0 || inner.fd < 0
+          ? kdl_fail(kdl_status_of(errno), "cannot make a temporary file: %s", strerror(errno))
+          : unpack(program, from, inner.fd,
+                   UNPACKED_BASE + (uint64_t)file->info.st_size * UNPACKED_RATIO);
+  if (status == KDL_OK && fstat(inner.fd, &inner.info) != 0)
+    status =
+        kdl_fail(kdl_status_of(errno), "cannot look at the temporary file: %s", strerror(errno));
+  if (status == KDL_OK)
+    check_read_tar(c, &inner);
+  else
+    check_add_error(c, file->path, NULL);
+  if (from >= 0)
+    close(from);
+  if (inner.fd >= 0)
+    close(inner.fd);
+}

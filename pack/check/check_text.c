@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* For people: each package in a line, what could not be read, and where it is wanted, for each
+ * device what runs, what does not and why. */
+#include "pack/check/check.h"
+#include "support/base/cxx_name.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/output.h"
+#include "tools/common/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool check_fails(const check *c, const check_library *library, size_t device) {
+  const check_verdict *verdict = &library->verdicts[device];
+  if (!check_has_kernels(verdict))
+    return false;
+  switch (verdict->outcome) {
+  case CHECK_NATIVE:
+  case CHECK_JIT:
+    return false;
+  case CHECK_PARTLY:
+    return c->is_strict || !check_is_built_for(verdict);
+  case CHECK_NONE:
+    return c->is_strict || !verdict->is_served;
+  case CHECK_OTHER:
+    break;
+  }
+  return !library->has_sibling && !check_is_for(c, library);
+}
+
+bool check_has_kernels(const check_verdict *verdict) {
+  return verdict->coverage.kernels || verdict->coverage.unreadable;
+}
+
+bool check_is_left_out(const check *c, const check_library *library, size_t device) {
+  check_outcome outcome = library->verdicts[device].outcome;
+  return (outcome == CHECK_OTHER || outcome == CHECK_NONE) && !check_fails(c, library, device);
+}
+
+bool check_is_built_for(const check_verdict *verdict) {
+  const kdl_coverage *coverage = &verdict->coverage;
+  return verdict->outcome <= CHECK_PARTLY &&
+         (coverage->kernels_native || (!coverage->kernels && coverage->modules_run));
+}
+
+bool check_is_for(const check *c, const check_library *library) {
+  for (size_t i = 0; i < c->devices.count; ++i) {
+    if (library->verdicts[i].outcome != CHECK_OTHER)
+      return true;
+  }
+  return false;
+}
+
+const char *check_outcome_name(check_outcome outcome) {
+  static const char *const names[] = {"native", "jit", "partly", "none", "other"};
+  return names[outcome];
+}
+
+const char *check_shown(check *c, const check_library *library) {
+  return library->member ? xarena_format(&c->arena, "%s!%s", library->path, library->member)
+                         : library->path;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* One device                                                                                   */
+
+typedef struct {
+  size_t libraries, whole, in_part, other, empty;
+  size_t kernels, native, jit;
+} sums;
+
+static sums sum_up(const check *c, size_t device) {
+  sums all = {0};
+  for (size_t i = 0; i < c->library_count; ++i) {
+    const check_verdict *verdict = &c->libraries[i].verdicts[device];
+    if (check_is_left_out(c, &c->libraries[i], device)) {
+      ++*(check_has_kernels(verdict) ? &all.other : &all.empty);
+      continue;
+    }
+    ++all.libraries;
+    all.whole += verdict->outcome <= CHECK_JIT;
+    all.in_part += verdict->outcome == CHECK_PARTLY && !check_fails(c, &c->libraries[i], device);
+    all.kernels += verdict->coverage.kernels;
+    all.native += verdict->coverage.kernels_native;
+    all.jit += verdict->coverage.kernels_run - verdict->coverage.kernels_native;
+  }
+  return all;
+}
+
+/* "1 library is for other devices, 2 libraries have no kernels" */
+static void print_left_out(const sums *all, const char *one, const char *several) {
+  if (all->other)
+    printf("%zu %s %s for other devices", all->other, all->other == 1 ? one : several,
+           all->other == 1 ? "is" : "are");
+  if (all->empty)
+    printf("%s%zu %s %s no kernels", all->other ? ", " : "", all->empty,
+           all->empty == 1 ? one : several, all->empty == 1 ? "has" : "have");
+}
+
+/* "k, l and 3 more", and where all are named, "_Z1kv (k), _Z1lv (l)", which other tools find */
+static void add_names(const check *c, cli_table *table, const check_gap *gap) {
+  char *text;
+  size_t size;
+  if (!gap->name_count)
+    return;
+  FILE *stream = xtext_stream(&text, &size);
+  for (size_t i = 0; i < gap->name_count; ++i) {
+    char plain[128];
+    kdl_string name = cli_demangle(c->demangler, gap->names[i]);
+    bool is_cxx = kdl_cxx_name(name, plain, sizeof plain);
+    if (is_cxx && !c->all_names)
+      name = kdl_text_of(plain);
+    fprintf(stream, "%s%.*s%s", i ? ", " : "", name.length < 160 ? (int)name.length : 160,
+            name.data, name.length < 160 ? "" : "...");
+    if (is_cxx && c->all_names)
+      fprintf(stream, " (%s)", plain);
+  }
+  if (gap->kernels > gap->name_count)
+    fprintf(stream, " and %zu more", gap->kernels - gap->name_count);
+  xtext_close(stream);
+  cli_table_add_line(table, "missing", (kdl_string){text, size});
+  free(text);
+}
+
+static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_other,
+                    size_t device) {
+  size_t count = gap->kernels ? gap->kernels : gap->modules;
+  const char *label =
+      xarena_format(&c->arena, "%zu %s%s: %s:", count, gap->kernels ? "kernel" : "module",
+                    count == 1 ? "" : "s", gap->code);
+  cli_table_add_line(table, label, kdl_text_of(gap->words));
+  if (!is_other)
+    add_names(c, table, gap);
+  check_add_advice(c, table, gap, device);
+}
+
+static void add_library(check *c, cli_table *table, const check_library *library, size_t device) {
+  const check_verdict *verdict = &library->verdicts[device];
+  const kdl_coverage *coverage = &verdict->coverage;
+  cli_table_add(table, kdl_text_of(verdict->outcome == CHECK_NATIVE   ? "*"
+                                   : verdict->outcome == CHECK_JIT    ? "+"
+                                   : !check_fails(c, library, device) ? "~"
+                                                                      : "."));
+  cli_table_add(table, kdl_text_of(library->group));
+  cli_table_add(table, kdl_text_of(check_shown(c, library)));
+  cli_table_add(table, kdl_text_of(check_outcome_name(verdict->outcome)));
+  cli_table_add_number(table, coverage->kernels_native);
+  cli_table_add_number(table, coverage->kernels_run - coverage->kernels_native);
+  cli_table_add_number(table, coverage->kernels - coverage->kernels_run);
+  if (verdict->is_for_other_host)
+    cli_table_add_line(
+        table, "host",
+        KDL_TEXT("its CPU code is for x86-64, and the device comes with AArch64 processors alone"));
+  for (size_t i = 0; i < library->need_count && verdict->runtime == CHECK_FIT_UNKNOWN; ++i) {
+    if (!library->needs[i].version)
+      cli_table_add_line(table, "runtime",
+                         KDL_TEXT("CUDA's is linked into it; which driver it takes is not known"));
+  }
+  for (size_t i = 0; i < verdict->gap_count; ++i)
+    add_gap(c, table, &verdict->gaps[i], verdict->outcome == CHECK_OTHER, device);
+}
+
+static kdl_status print_device(check *c, size_t device) {
+  static const cli_column columns[] = {
+      {.title = "", .right = true, .tint = "1;32"},
+      {.title = "PACKAGE", .shrinks = 2},
+      {.title = "LIBRARY", .shrinks = 1, .middle = true, .tint = "36"},
+      {.title = "RUNS"},
+      {.title = "NATIVE", .right = true},
+      {.title = "JIT", .right = true},
+      {.title = "NOT", .right = true},
+  };
+  kdl_device_info about = {.size = sizeof about};
+  KDL_TRY(kdl_device_get(c->devices.items[device].device, &about));
+  sums all = sum_up(c, device);
+  printf("device  ");
+  cli_text_print(kdl_text_of(about.label), "  ");
+  cli_text_print(kdl_text_of(about.name), "\n");
+  if (!all.libraries) {
+    printf("runs    nothing: ");
+    print_left_out(&all, "library", "libraries");
+    putchar('\n');
+    return KDL_OK;
+  }
+  printf("runs    %zu of %zu libraries whole, ", all.whole, all.libraries);
+  if (all.in_part)
+    printf("%zu in part, ", all.in_part);
+  printf("%zu of %zu kernels (%zu native, %zu jit)", all.native + all.jit, all.kernels, all.native,
+         all.jit);
+  if (all.other || all.empty)
+    printf("; ");
+  print_left_out(&all, "more", "more");
+  puts("\n");
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  for (size_t i = 0; i < c->library_count; ++i) {
+    const check_library *library = &c->libraries[i];
+    if (!check_is_left_out(c, library, device))
+      add_library(c, table, library, device);
+  }
+  return cli_table_finish(table);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+kdl_status check_print_text(check *c) {
+  printf("%zu file%s, %zu with device code", c->files, c->files == 1 ? "" : "s", c->library_count);
+  if (c->error_count)
+    printf(", %zu not readable", c->error_count);
+  puts("");
+  if (c->library_count && c->devices.count) {
+    putchar('\n');
+    KDL_TRY(check_print_summary(c));
+  }
+  for (size_t i = 0; i < c->devices.count && c->library_count && c->is_verbose; ++i) {
+    putchar('\n');
+    KDL_TRY(print_device(c, i));
+  }
+  if (!c->is_verbose && check_any_fails(c))
+    puts("\n-v names the libraries and why they do not run, -k every kernel of them");
+  if (c->error_count)
+    puts("\nnot readable:");
+  for (size_t i = 0; i < c->error_count; ++i) {
+    const check_error *error = &c->errors[i];
+    printf("  ");
+    if (!kdl_starts_with(error->message, error->path))
+      cli_text_print(kdl_text_of(error->path), ": ");
+    cli_text_print(kdl_text_of(error->message), "\n");
+  }
+  return cli_output_flush();
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Folders and what is in them. Links are not followed but where the user names one: what they lead
+ * to is found where it lies, or is outside. A file with several names is read once, and nothing is
+ * opened but folders and regular files. */
+#include "pack/check/check.h"
+#include "support/base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files on their way to the threads that read them                                             */
+
+/* The walk runs ahead, so that it is known soon what there is to do. */
+enum { queue_size = 4096 };
+
+typedef struct {
+  check_file file;
+  char *path, *from; /* its strings, which its reader frees */
+} queued;
+
+typedef struct {
+  check *c;
+  pthread_mutex_t lock;
+  pthread_cond_t has_room, has_files;
+  queued files[queue_size];
+  size_t first, count;
+  bool is_over;
+} queue;
+
+static void put(queue *q, queued file) {
+  pthread_mutex_lock(&q->c->lock);
+  q->c->bytes_found += (uint64_t)file.file.info.st_size;
+  pthread_mutex_unlock(&q->c->lock);
+  pthread_mutex_lock(&q->lock);
+  while (q->count == queue_size)
+    pthread_cond_wait(&q->has_room, &q->lock);
+  q->files[(q->first + q->count++) % queue_size] = file;
+  pthread_cond_signal(&q->has_files);
+  pthread_mutex_unlock(&q->lock);
+}
+
+static bool take(queue *q, queued *out_file) {
+  pthread_mutex_lock(&q->lock);
+  while (!q->count && !q->is_over)
+    pthread_cond_wait(&q->has_files, &q->lock);
+  bool found = q->count != 0;
+  if (found) {
+    *out_file = q->files[q->first];
+    q->first = (q->first + 1) % queue_size;
+    --q->count;
+    pthread_cond_signal(&q->has_room);
+  }
+  pthread_mutex_unlock(&q->lock);
+  return found;
+}
+
+static void *work(void *user) {
+  queue *q = user;
+  queued file;
+  while (take(q, &file)) {
+    check_read_file(q->c, &file.file);
+    free(file.path);
+    free(file.from);
+  }
+  return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was seen already                                                                        */
+
+typedef struct {
+  dev_t device;
+  ino_t number;
+} inode;
+
+typedef struct {
+  inode *slots; /* of a hash table; number 0 is none */
+  size_t count, capacity;
+} inodes;
+
+static size_t slot_of(const inodes *set, inode item) {
+  size_t at = (size_t)((uint64_t)(item.number ^ item.device << 20) * 0x9e3779b97f4a7c15 >> 20);
+  at &= set->capacity - 1;
+  while (set->slots[at].number &&
+         (set->slots[at].number != item.number || set->slots[at].device != item.device))
+    at = (at + 1) & (set->capacity - 1);
+  return at;
+}
+
+static void grow(inodes *set) {
+  inodes larger = {.capacity = set->capacity ? set->capacity * 2 : 256, .count = set->count};
+  larger.slots = xcalloc(larger.capacity, sizeof *larger.slots);
+  for (size_t i = 0; i < set->capacity; ++i) {
+    if (set->slots[i].number)
+      larger.slots[slot_of(&larger, set->slots[i])] = set->slots[i];
+  }
+  free(set->slots);
+  *set = larger;
+}
+
+/* True the first time. */
+static bool is_new(inodes *set, const struct stat *info) {
+  inode item = {info->st_dev, info->st_ino};
+  if (!item.number)
+    return true;
+  if ((set->count + 1) * 2 > set->capacity)
+    grow(set);
+  size_t at = slot_of(set, item);
+  if (set->slots[at].number)
+    return false;
+  set->slots[at] = item;
+  ++set->count;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Folders                                                                                      */
+
+typedef struct {
+  char *path;
+  dev_t device; /* of the folder it is in */
+} folder;
+
+typedef struct {
+  check *c;
+  queue *q;
+  inodes seen;
+  folder *folders; /* still to be looked into */
+  size_t folder_count, folder_capacity;
+  size_t operand;
+} walker;
+
+static void fail_at(check *c, const char *path) {
+  check_add_refusal(c, path, errno);
+}
+
+/* File systems that hold no files but a view of the kernel. */
+static bool is_kernels_own(const char *path) {
+  static const long types[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEVPTS_SUPER_MAGIC,
+                               CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
+                               TRACEFS_MAGIC,      SECURITYFS_MAGIC,    BPF_FS_MAGIC,
+                               EFIVARFS_MAGIC,     PSTOREFS_MAGIC};
+  struct statfs about;
+  if (statfs(path, &about) != 0)
+    return false;
+  for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+    if ((long)about.f_type == types[i])
+      return true;
+  }
+  return false;
+}
+
+static void push_folder(walker *w, char *path, dev_t device) {
+  w->folders = xgrow(w->folders, w->folder_count, &w->folder_capacity, 64, sizeof *w->folders);
+  w->folders[w->folder_count++] = (folder){path, device};
+}
+
+static void visit_entry(walker *w, int at, const folder *in, dev_t device, const char *name) {
+  struct stat info;
+  kdl_string above = kdl_text_of(in->path);
+  char *path = xasprintf("%s%s%s", in->path, kdl_text_ends(above, KDL_TEXT("/")) ? "" : "/", name);
+  if (fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    fail_at(w->c, path);
+  } else if (S_ISDIR(info.st_mode)) {
+    if (kdl_text_ends(kdl_text_of(name), KDL_TEXT(".dist-info")))
+      check_add_record(w->c, path);
+    push_folder(w, path, device);
+    return;
+  } else if (S_ISREG(info.st_mode) && is_new(&w->seen, &info)) {
+    put(w->q, (queued){{.path = path, .operand = w->operand, .info = info}, path, NULL});
+    return;
+  }
+  free(path);
+}
+
+static void visit_folder(walker *w, const folder *in) {
+  struct stat info;
+  DIR *open_folder = opendir(in->path);
+  int fd = open_folder ? dirfd(open_folder) : -1;
+  if (fd < 0 || fstat(fd, &info) != 0) {
+    fail_at(w->c, in->path);
+  } else if (is_new(&w->seen, &info) && (info.st_dev == in->device || !is_kernels_own(in->path))) {
+    const struct dirent *entry;
+    while ((errno = 0, entry = readdir(open_folder))) {
+      if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+        visit_entry(w, fd, in, info.st_dev, entry->d_name);
+    }
+    if (errno)
+      fail_at(w->c, in->path);
+  }
+  if (open_folder)
+    closedir(open_folder);
+}
+
+static void visit_operand(walker *w, const char *path, bool *out_failed) {
+  struct stat info;
+  if (stat(path, &info) != 0) {
+    fail_at(w->c, path);
+    *out_failed = true;
+  } else if (S_ISDIR(info.st_mode)) {
+    push_folder(w, xstrdup(path), 0);
+  } else if (!S_ISREG(info.st_mode)) {
+    check_add_error(w->c, path, "found a device, pipe or socket, expected a file or a folder");
+    *out_failed = true;
+  } else if (is_new(&w->seen, &info)) {
+    char *copy = xstrdup(path);
+    put(w->q, (queued){{.path = copy, .operand = w->operand, .is_operand = true, .info = info},
+                       copy,
+                       NULL});
+  }
+  while (w->folder_count) {
+    folder next = w->folders[--w->folder_count];
+    visit_folder(w, &next);
+    free(next.path);
+  }
+}
+
+/* A file that a process has mapped. */
+static void take_mapped(void *user, const check_file *file) {
+  walker *w = user;
+  struct stat info = {.st_dev = file->device, .st_ino = file->number};
+  if (!is_new(&w->seen, &info))
+    return;
+  queued next = {*file, xstrdup(file->path), file->from ? xstrdup(file->from) : NULL};
+  next.file.path = next.path;
+  next.file.from = next.from;
+  put(w->q, next);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+/* As many as there are CPUs to run on, and as there are descriptors for: each opens a file up to
+ * four times.
+ */
+static size_t worker_count(const check *c) {
+  enum { each = 4, others = 12 };
+  struct rlimit limit;
+  cpu_set_t set;
+  int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : CHECK_WORKERS;
+  size_t count = cpus > CHECK_WORKERS ? CHECK_WORKERS : (size_t)cpus;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    size_t taken = others + c->kept_count;
+    size_t most = limit.rlim_cur > taken ? (size_t)(limit.rlim_cur - taken) / each : 0;
+    count = count < most ? count : most;
+  }
+  return count ? count : 1;
+}
+
+void check_walk(check *c, bool *out_failed) {
+  queue *q = xcalloc(1, sizeof *q);
+  walker w = {.c = c, .q = q};
+  pthread_t workers[CHECK_WORKERS];
+  size_t started = 0, wanted = worker_count(c);
+  *out_failed = false;
+  q->c = c;
+  pthread_mutex_init(&q->lock, NULL);
+  pthread_cond_init(&q->has_room, NULL);
+  pthread_cond_init(&q->has_files, NULL);
+  while (started < wanted && pthread_create(&workers[started], NULL, work, q) == 0)
+    ++started;
+  if (!started)
+    cli_out_of_memory();
+  for (; w.operand < c->operand_count; ++w.operand)
+    visit_operand(&w, c->operands[w.operand].shown, out_failed);
+  check_queue_mapped(c, take_mapped, &w);
+  pthread_mutex_lock(&c->lock);
+  c->is_walked = true;
+  pthread_mutex_unlock(&c->lock);
+  pthread_mutex_lock(&q->lock);
+  q->is_over = true;
+  pthread_cond_broadcast(&q->has_files);
+  pthread_mutex_unlock(&q->lock);
+  for (size_t i = 0; i < started; ++i)
+    pthread_join(workers[i], NULL);
+  free(w.seen.slots);
+  free(w.folders);
+  free(q);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Members of zip archives, wheels among them. Stored members are read where they lie; a deflated
+ * one whose first bytes are those of device code is inflated into a file without a name. */
+#include "lib/container/codec/codec.h"
+#include "lib/image/image.h"
+#include "pack/check/check.h"
+#include "pack/zip/directory.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/system/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* docs/cli.md has this. */
+#define LARGEST_DIRECTORY ((uint64_t)256 << 20)
+typedef struct {
+  check *c;
+  const check_file *file;
+  zip_source source;
+  uint8_t *directory;
+  uint64_t directory_size;
+  uint64_t packed;   /* bytes of the members so far: more than the file has are there twice */
+  uint64_t inflated; /* of them, into files */
+  char *package;
+} zip;
+
+typedef struct {
+  zip_entry in; /* the directory */
+  char *name;
+} entry;
+
+static void add_error(const zip *z, const char *member, const char *message) {
+  char *path = xasprintf("%s%s%s", z->file->path, *member ? "!" : "", member);
+  check_add_error(z->c, path, message);
+  free(path);
+}
+
+__attribute__((format(printf, 3, 4))) static void damaged(const zip *z, const char *member,
+                                                          const char *format, ...) {
+  char message[160];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  add_error(z, member, message);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The directory at the end                                                                     */
+
+static bool read_directory(zip *z) {
+  zip_end end;
+  if (zip_find_end(&z->source, false, &end) != ZIP_END_FOUND) {
+    damaged(z, "", "zip: found no end of the directory in %" PRIu64 " bytes", z->source.size);
+    return false;
+  }
+  uint64_t size = end.directory_size;
+  if (!kdl_in_range(end.directory, size, z->source.size) || size > LARGEST_DIRECTORY) {
+    damaged(z, "", "zip: found a directory of %" PRIu64 " bytes, expected it in the file", size);
+    return false;
+  }
+  z->directory = xmalloc((size_t)size);
+  z->directory_size = size;
+  if (zip_source_read(&z->source, end.directory, z->directory, (size_t)size))
+    return true;
+  damaged(z, "", "zip: cannot read the directory of %" PRIu64 " bytes", size);
+  return false;
+}
+
+/* The entry at *at, which moves behind it; false at the end, and where it is damaged. */
+static bool next_entry(const zip *z, size_t *at, entry *out_entry) {
+  if (zip_read_entry(z->directory + *at, (size_t)z->directory_size - *at, &out_entry->in))
+    return false;
+  out_entry->name = xstrndup(out_entry->in.name.data, out_entry->in.name.length);
+  *at += out_entry->in.size;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Members                                                                                      */
+
+/* "torch-2.11.0.dist-info/RECORD": torch 2.11.0 */
+static void find_package(zip *z) {
+  entry e;
+  for (size_t at = 0; !z->package && next_entry(z, &at, &e); free(e.name)) {
+    const char *end = strstr(e.name, ".dist-info/RECORD");
+    if (!end || strchr(e.name, '/') != end + strlen(".dist-info"))
+      continue;
+    z->package = xstrndup(e.name, (size_t)(end - e.name));
+    char *dash = strchr(z->package, '-');
+    if (dash)
+      *dash = ' ';
+  }
+}
+
+static kdl_status write_inflated(int fd, const void *bytes, size_t size) {
+  return kdl_fd_write(fd, bytes, size)
+             ? KDL_OK
+             : kdl_fail(kdl_status_of(errno), "cannot write the inflated member: %s",
+                        strerror(errno));
+}
+
+static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t head_size,
+                             uint64_t size, int fd) {
+  enum { step = 1 << 16 };
+  uint8_t room[step];
+  size_t count;
+  KDL_TRY(write_inflated(fd, head, head_size));
+  for (uint64_t left = size - head_size; left; left -= count) {
+    size_t want = left < step ? (size_t)left : step;
+    KDL_TRY(kdl_inflater_read(inflater, room, want, want, &count));
+    KDL_TRY(write_inflated(fd, room, count));
+  }
+  return kdl_inflater_finish(inflater);
+}
+
+/* The archive is not read any more: what is looked at, and must not change, is the member. */
+static kdl_status judge_inflated(const zip *z, const entry *e, int fd, bool is_loose) {
+  char room[CHECK_OPEN_PATH];
+  kdl_library *lib;
+  check_file file = *z->file;
+  file.fd = fd;
+  file.is_loose = is_loose;
+  if (check_was_changed(z->file))
+    return KDL_OK; /* check_read_file has it named */
+  if (fstat(fd, &file.info) != 0)
+    return kdl_fail(kdl_status_of(errno), "cannot look at the temporary file: %s", strerror(errno));
+  char *name = xasprintf("%s!%s", z->file->path, e->name);
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = name};
+  kdl_status status = kdl_open(check_open_path(&file, room), &opts, &lib);
+  if (status == KDL_OK)
+    status = check_judge(z->c, lib, &file, e->name, z->package);
+  free(name);
+  return status;
+}
+
+static kdl_status inflate_and_judge(zip *z, const entry *e, kdl_inflater *inflater,
+                                    const uint8_t *head, size_t head_size) {
+  const uint64_t limit = ZIP_INFLATED_BASE + z->source.size * ZIP_INFLATED_RATIO - z->inflated;
+  KDL_TRY(zip_check_inflated(&e->in, limit));
+  z->inflated += e->in.inflated;
+  int fd = check_make_file();
+  if (fd < 0)
+    return kdl_fail(kdl_status_of(errno), "cannot make a temporary file: %s", strerror(errno));
+  kdl_status status = inflate_to(inflater, head, head_size, e->in.inflated, fd);
+  if (status == KDL_OK)
+    status = judge_inflated(z, e, fd, check_is_loose(head, head_size));
+  close(fd);
+  return status;
+}
+
+static kdl_status read_deflated(zip *z, const entry *e, const uint8_t *packed) {
+  uint8_t head[KDL_SNIFF_SIZE];
+  size_t want = e->in.inflated < sizeof head ? (size_t)e->in.inflated : sizeof head, count = 0;
+  kdl_inflater *inflater;
+  KDL_TRY(kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)e->in.packed, &inflater));
+  kdl_status status = kdl_inflater_read(inflater, head, want, want, &count);
+  if (status == KDL_OK && check_is_code(head, count))
+    status = inflate_and_judge(z, e, inflater, head, count);
+  kdl_inflater_destroy(inflater);
+  return status;
+}
+
+/* Maps the packed bytes; they are read from the file as they are needed. Where it shrinks meanwhile
+ * the guard of check_read_file holds. */
+static void read_packed(zip *z, const entry *e, uint64_t offset) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset - offset % page;
+  size_t size = (size_t)(offset - start + e->in.packed);
+  void *mapping = mmap(NULL, size, PROT_READ, MAP_PRIVATE, z->file->fd, (off_t)start);
+  if (mapping == MAP_FAILED) {
+    (void)kdl_fail(kdl_status_of(errno), "cannot map %" PRIu64 " bytes: %s", e->in.packed,
+                   strerror(errno));
+    add_error(z, e->name, NULL);
+    return;
+  }
+  kdl_status status = read_deflated(z, e, (const uint8_t *)mapping + (offset - start));
+  munmap(mapping, size);
+  if (status != KDL_OK && !check_has_none(status))
+    add_error(z, e->name, NULL);
+}
+
+static void read_member(zip *z, const entry *e) {
+  uint64_t offset;
+  if (!e->in.packed || !e->in.inflated)
+    return;
+  if (e->in.flags & ZIP_ENCRYPTED)
+    add_error(z, e->name, "it is encrypted");
+  else if (e->in.packed > z->source.size - z->packed)
+    damaged(z, e->name, "zip: found %" PRIu64 " bytes that other members have too", e->in.packed);
+  else if (zip_find_data(&z->source, z->source.size, &e->in, &offset))
+    damaged(z, e->name, "zip: found no member at offset 0x%" PRIx64, e->in.header);
+  else if (e->in.method == ZIP_DEFLATED)
+    read_packed(z, e, offset);
+  else if (e->in.method != ZIP_STORED)
+    damaged(z, e->name, "zip: found method %u, expected 0 (stored) or 8 (deflated)", e->in.method);
+  else if (e->in.packed != e->in.inflated)
+    damaged(z, e->name, "zip: found a stored member of %" PRIu64 " bytes with another size",
+            e->in.packed);
+  else
+    check_read_member(z->c, z->file, e->name, z->package, offset, e->in.packed);
+  z->packed +=
+      e->in.packed < z->source.size - z->packed ? e->in.packed : z->source.size - z->packed;
+}
+
+void check_read_zip(check *c, const check_file *file) {
+  zip z = {.c = c, .file = file, .source = {.fd = file->fd, .size = (uint64_t)file->info.st_size}};
+  if (read_directory(&z)) {
+    entry e;
+    size_t at = 0;
+    find_package(&z);
+    for (; next_entry(&z, &at, &e); free(e.name))
+      read_member(&z, &e);
+    if (at != z.directory_size)
+      damaged(&z, "", "zip: found a damaged directory at its byte %zu", at);
+  }
+  free(z.directory);
+  free(z.package);
+}

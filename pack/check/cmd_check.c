@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl check: what of the libraries below some paths runs on a device. */
+#include "pack/check/check.h"
+#include "support/base/error.h"
+#include "support/system/environment.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static kdl_status list_devices(const cli_args *args, cli_devices *out_devices) {
+  if (cli_args_has(args, "device"))
+    return cli_devices_given(args, "device", '\0', out_devices);
+  const char *set = kdl_environment("KDL_DEVICE");
+  if (set)
+    return cli_devices_one(set, out_devices);
+  cli_devices_here(out_devices);
+  return KDL_OK;
+}
+
+static void list_operands(const cli_args *args, check *c) {
+  c->operands = xcalloc(args->plain_count + 1, sizeof *c->operands);
+  c->operand_count = args->plain_count;
+  for (size_t i = 0; i < args->plain_count; ++i) {
+    char real[PATH_MAX];
+    const char *shown = args->operands[i];
+    c->operands[i] = (check_operand){shown, realpath(shown, real) ? check_keep(c, real) : NULL};
+  }
+  /* what processes map is not below any */
+  c->operands[c->operand_count] = (check_operand){"", c->mapped_root};
+}
+
+static int compare_texts(const char *a, const char *b) {
+  if (!a || !b)
+    return !b - !a;
+  return strcmp(a, b);
+}
+
+/* By package; those without one last. */
+static int compare_libraries(const void *left, const void *right) {
+  const check_library *a = left;
+  const check_library *b = right;
+  int order = compare_texts(a->package, b->package);
+  if (!a->package != !b->package)
+    order = a->package ? -1 : 1;
+  if (!order)
+    order = strcmp(a->path, b->path);
+  return order ? order : compare_texts(a->member, b->member);
+}
+
+static int compare_errors(const void *left, const void *right) {
+  const check_error *a = left;
+  const check_error *b = right;
+  int order = strcmp(a->path, b->path);
+  return order ? order : strcmp(a->message, b->message);
+}
+
+static bool are_siblings(const check_library *a, const check_library *b) {
+  if (a->package || b->package)
+    return a->package && b->package && strcmp(a->package, b->package) == 0;
+  return a->member && b->member && strcmp(a->path, b->path) == 0;
+}
+
+/* The libraries are in order: those of a package, and those of an archive, follow one another. */
+static void find_siblings(check *c) {
+  for (size_t from = 0, to; from < c->library_count; from = to) {
+    bool found = false;
+    for (to = from; to < c->library_count &&
+                    (to == from || are_siblings(&c->libraries[from], &c->libraries[to]));
+         ++to)
+      found |= check_is_for(c, &c->libraries[to]);
+    for (size_t i = from; i < to; ++i)
+      c->libraries[i].has_sibling = found;
+  }
+}
+
+static bool lie_together(const check_library *a, const check_library *b) {
+  if (a->set || b->set)
+    return a->set && b->set && strcmp(a->set, b->set) == 0 && strcmp(a->path, b->path) == 0;
+  if (a->package || b->package)
+    return a->package && b->package && strcmp(a->package, b->package) == 0;
+  size_t folder = (size_t)(strrchr(a->path, '/') ? strrchr(a->path, '/') - a->path : 0);
+  if (a->member || b->member)
+    return a->member && b->member && strcmp(a->path, b->path) == 0;
+  return strncmp(a->path, b->path, folder) == 0 && (folder == 0 || b->path[folder] == '/') &&
+         !strchr(b->path + folder + (folder != 0), '/');
+}
+
+/* Code objects of a package, an archive or a folder, which are for one architecture each: those
+ * that are for others count for nothing where one runs. */
+static void find_served(check *c) {
+  for (size_t from = 0, to; from < c->library_count; from = to) {
+    for (to = from; to < c->library_count &&
+                    (to == from || lie_together(&c->libraries[from], &c->libraries[to]));
+         ++to)
+      continue;
+    for (size_t device = 0; device < c->devices.count; ++device) {
+      bool found = false;
+      for (size_t i = from; i < to; ++i)
+        found |=
+            c->libraries[i].is_loose && c->libraries[i].verdicts[device].outcome <= CHECK_PARTLY;
+      for (size_t i = from; i < to; ++i)
+        c->libraries[i].verdicts[device].is_served = found && c->libraries[i].is_loose;
+    }
+  }
+}
+
+bool check_any_fails(const check *c) {
+  for (size_t i = 0; i < c->library_count; ++i) {
+    for (size_t device = 0; device < c->devices.count; ++device) {
+      if (check_fails(c, &c->libraries[i], device))
+        return true;
+    }
+  }
+  return false;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Processes                                                                                    */
+
+static kdl_status look_at_processes(const cli_args *args, check *c) {
+  size_t cursor = 0;
+  const char *number;
+  c->mapped_root = "";
+  while ((number = cli_args_next(args, "process", &cursor))) {
+    KDL_TRY(check_look_at_process(c, number));
+    if (c->is_elsewhere && !*c->mapped_root)
+      c->mapped_root = xarena_format(&c->arena, "/proc/%s/root", number);
+  }
+  return KDL_OK;
+}
+
+static bool has_program(const cli_args *args) {
+  return args->operand_count > args->plain_count;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static kdl_status find_all(const cli_args *args, check *c, bool *out_failed) {
+  if (cli_args_has(args, "demangle"))
+    KDL_TRY(cli_demangler_start(&c->demangler));
+  list_operands(args, c);
+  check_progress_begin(c);
+  check_walk(c, out_failed);
+  check_progress_end(c);
+  check_find_packages(c);
+  if (c->library_count)
+    qsort(c->libraries, c->library_count, sizeof *c->libraries, compare_libraries);
+  find_siblings(c);
+  find_served(c);
+  check_name_groups(c);
+  if (c->error_count)
+    qsort(c->errors, c->error_count, sizeof *c->errors, compare_errors);
+  return KDL_OK;
+}
+
+static kdl_status print_all(void *user) {
+  check *c = user;
+  return c->as_json ? check_print_json(c) : check_print_text(c);
+}
+
+/* The program has standard output for itself: what is found goes to standard error, or a file. */
+static kdl_status print(const cli_args *args, check *c) {
+  const char *path = cli_args_value(args, "output");
+  if (path && strcmp(path, "-") != 0)
+    return cli_output_capture(path, print_all, c);
+  if (!path && has_program(args) && (fflush(stdout) != 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
+    return kdl_fail(kdl_status_of(errno), "<stdout>: cannot write: %s", strerror(errno));
+  return print_all(c);
+}
+
+static kdl_status run(const cli_args *args, check *c, int *out_code) {
+  bool failed = false;
+  if (!args->operand_count && !cli_args_has(args, "process"))
+    return kdl_fail(KDL_BAD_CALL,
+                    "found no PATH, --process or program, expected at least one; usage: "
+                    "kdl check PATH... | --process=PID | -- PROGRAM [ARG...]");
+  KDL_TRY(cli_choose_opts(args, &c->opts));
+  KDL_TRY(list_devices(args, &c->devices));
+  KDL_TRY(look_at_processes(args, c));
+  if (has_program(args))
+    KDL_TRY(check_run_program(c, args->operands + args->plain_count, out_code));
+  int code = *out_code;
+  *out_code = CLI_EXIT_SUCCESS;
+  if (c->is_denied)
+    cli_warning("the program or one of its children must not be looked at: it has other rights");
+  KDL_TRY(find_all(args, c, &failed));
+  KDL_TRY(print(args, c));
+  *out_code = code                         ? code
+              : check_any_fails(c)         ? CLI_EXIT_NO_MATCH
+              : failed || c->is_incomplete ? CLI_EXIT_BAD_INPUT
+                                           : CLI_EXIT_SUCCESS;
+  return KDL_OK;
+}
+
+int cli_run_check(const cli_args *args) {
+  check c = {.all_names = cli_args_has(args, "kernels"),
+             .as_json = cli_args_has(args, "json"),
+             .is_strict = cli_args_has(args, "strict"),
+             .is_verbose = cli_args_has(args, "verbose") || cli_args_has(args, "kernels"),
+             .lock = PTHREAD_MUTEX_INITIALIZER};
+  int code = CLI_EXIT_SUCCESS;
+  kdl_status status = run(args, &c, &code);
+  if (status != KDL_OK) {
+    int failure = cli_finish(status);
+    code = code ? code : failure; /* that of a program that cannot be run */
+  }
+  cli_demangler_stop(c.demangler);
+  cli_devices_free(&c.devices);
+  free(c.operands);
+  free(c.libraries);
+  free(c.errors);
+  free(c.records);
+  check_free_mapped(&c);
+  kdl_arena_free(&c.arena);
+  return code;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl pull: the images that devices choose, or all, of a bundle in a folder or a registry. */
+#include "lib/container/container.h"
+#include "lib/container/writer.h"
+#include "pack/oci/choice.h"
+#include "pack/oci/layout.h"
+#include "pack/oci/remote.h"
+#include "pack/oci/store.h"
+#include "support/base/error.h"
+#include "support/system/file.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct {
+  const cli_args *args;
+  oci_reference from;
+  const char *output;
+  const char *folder; /* where blobs are */
+  cli_bytes text;     /* of the manifest */
+  oci_manifest manifest;
+  bool *fetched; /* for each layer */
+  size_t count;
+  cli_bytes *blobs;
+  kdl_arena arena;
+} pulling;
+
+/* ------------------------------------------------------------------------------------------ */
+/* The file                                                                                     */
+
+static kdl_status add_images(pulling *pull, kdl_writer *writer) {
+  for (size_t i = 0; i < pull->manifest.layer_count; ++i) {
+    const oci_layer *layer = &pull->manifest.layers[i];
+    if (!pull->fetched[i])
+      continue;
+    KDL_TRY(oci_layout_map(pull->folder, layer->digest, layer->size, &pull->blobs[i]));
+    const kdl_writer_image image =
+        oci_record_image(&layer->image, pull->blobs[i].data, pull->blobs[i].size);
+    kdl_status status = kdl_writer_add(writer, &image);
+    if (status == KDL_BAD_CALL) {
+      kdl_error_prefix("%s", pull->from.text);
+      return KDL_BAD_FILE;
+    }
+    KDL_TRY(status);
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The check of a file that was written, before it gets its name                                */
+
+static kdl_status check_image(const cli_bytes *file, const kdl_image *image, const char *folder,
+                              const oci_layer *layer) {
+  char found[OCI_DIGEST_TEXT], path[PATH_MAX];
+  oci_digest_of((const char *)file->data + image->offset, (size_t)image->size, found);
+  if (strcmp(found, layer->digest) == 0)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s, expected %s",
+                  oci_layout_path(folder, layer->digest, path) ? path : folder, found,
+                  layer->digest);
+}
+
+/* Images that are in no other are in the order of the layers. */
+static kdl_status check_images(const cli_bytes *file, const kdl_container *container,
+                               const pulling *pull) {
+  uint32_t next = 0;
+  for (size_t i = 0; i < pull->manifest.layer_count; ++i) {
+    if (!pull->fetched[i])
+      continue;
+    while (next < container->count && container->images[next].parent != KDL_PARENT_NONE)
+      ++next;
+    if (next == container->count)
+      return kdl_fail(KDL_BAD_FILE, "%s: found fewer images in the file than were written",
+                      pull->from.text);
+    KDL_TRY(check_image(file, &container->images[next++], pull->folder, &pull->manifest.layers[i]));
+  }
+  return KDL_OK;
+}
+
+static kdl_status check_whole(const cli_bytes *file, const char *name,
+                              const oci_manifest *manifest) {
+  char found[OCI_DIGEST_TEXT];
+  oci_digest_of(file->data, file->size, found);
+  if (strcmp(found, manifest->whole) == 0)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_FILE,
+                  "%s: found images that make a file with the digest %s, expected %s, which "
+                  "the manifest says",
+                  name, found, manifest->whole);
+}
+
+/* Whether the images of the file are the blobs of FOLDER that were fetched, by their digests; where
+ * these are all, and the manifest has a digest of the whole, whether the file has that. What blobs
+ * held a moment before they were copied is no proof. */
+static kdl_status check_written(int fd, const pulling *pull) {
+  const char *name = pull->from.text;
+  const oci_manifest *manifest = &pull->manifest;
+  char path[32];
+  cli_bytes file;
+  kdl_container *container = NULL;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  KDL_TRY(cli_bytes_read_file(path, &file));
+  kdl_status status = kdl_container_open_memory(file.data, file.size, name, &container);
+  if (status == KDL_OK)
+    status = check_images(&file, container, pull);
+  if (status == KDL_OK && manifest->whole[0] && pull->count == manifest->layer_count)
+    status = check_whole(&file, name, manifest);
+  kdl_container_close(container);
+  cli_bytes_free(&file);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
+typedef struct {
+  const pulling *pull;
+  kdl_writer *writer;
+} writing;
+
+static kdl_status write_checked(const writing *what, int fd) {
+  KDL_TRY(kdl_writer_write(what->writer, fd, what->pull->output));
+  return check_written(fd, what->pull);
+}
+
+static kdl_status copy_file(int from, int to, const char *name) {
+  char piece[1 << 16];
+  size_t size = 0;
+  if (lseek(from, 0, SEEK_SET) != 0)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", name, strerror(errno));
+  do {
+    if (!kdl_fd_read(from, piece, sizeof piece, &size))
+      return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", name, strerror(errno));
+    if (!kdl_fd_write(to, piece, size))
+      return kdl_fd_write_failed(name);
+  } while (size == sizeof piece);
+  return KDL_OK;
+}
+
+/* A draft is checked where it is. A pipe or a device is given nothing that was not checked. */
+static kdl_status write_output(void *user, int fd) {
+  const writing *what = user;
+  struct stat info;
+  bool is_stdout = strcmp(what->pull->output, "-") == 0;
+  if (!is_stdout && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+    return write_checked(what, fd);
+  int checked;
+  KDL_TRY(oci_store_make_file(&checked));
+  kdl_status status = write_checked(what, checked);
+  if (status == KDL_OK)
+    status = copy_file(checked, fd, is_stdout ? "<stdout>" : what->pull->output);
+  close(checked);
+  return status;
+}
+
+static kdl_status assemble(pulling *pull) {
+  kdl_writer *writer;
+  KDL_TRY(kdl_writer_create(pull->manifest.format, &writer));
+  pull->blobs = xcalloc(pull->manifest.layer_count, sizeof *pull->blobs);
+  kdl_status status = add_images(pull, writer);
+  if (status == KDL_OK)
+    status = cli_output_save_by(pull->output, write_output, &(writing){pull, writer});
+  kdl_writer_destroy(writer);
+  for (size_t i = 0; i < pull->manifest.layer_count; ++i)
+    cli_bytes_free(&pull->blobs[i]);
+  free(pull->blobs);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The choice                                                                                   */
+
+static kdl_status choose(pulling *pull) {
+  const oci_manifest *manifest = &pull->manifest;
+  pull->fetched = xcalloc(manifest->layer_count, sizeof *pull->fetched);
+  KDL_TRY(oci_choose(pull->args, manifest, pull->from.text, pull->fetched));
+  for (size_t i = 0; i < manifest->layer_count; ++i)
+    pull->count += pull->fetched[i];
+  return pull->count
+             ? KDL_OK
+             : kdl_fail(KDL_NO_MATCH, "%s: no image is for a device of --for", pull->from.text);
+}
+
+static kdl_status print_sum(const pulling *pull) {
+  uint64_t bytes = 0, all = 0;
+  for (size_t i = 0; i < pull->manifest.layer_count; ++i) {
+    all += pull->manifest.layers[i].size;
+    bytes += pull->fetched[i] ? pull->manifest.layers[i].size : 0;
+  }
+  FILE *to = strcmp(pull->output, "-") == 0 ? stderr : stdout;
+  fprintf(to, "%s: %zu of %zu images, %" PRIu64 " of %" PRIu64 " bytes\n", pull->output,
+          pull->count, pull->manifest.layer_count, bytes, all);
+  return cli_output_flush();
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* From a folder, from a registry                                                               */
+
+static kdl_status read_manifest(pulling *pull) {
+  KDL_TRY(oci_manifest_read(pull->from.text, pull->text.data, pull->text.size, &pull->manifest));
+  return choose(pull);
+}
+
+static kdl_status from_folder(pulling *pull, bool is_dry) {
+  char digest[OCI_DIGEST_TEXT];
+  uint64_t size = 0;
+  pull->folder = pull->from.folder;
+  KDL_TRY(oci_layout_find(&pull->from, digest, &size));
+  if (size > OCI_LIMIT_MANIFEST)
+    return kdl_fail(KDL_BAD_FILE, "%s: found a manifest of %" PRIu64 " bytes, expected at most %d",
+                    pull->from.text, size, OCI_LIMIT_MANIFEST);
+  KDL_TRY(oci_layout_copy(pull->folder, digest, size, &pull->text));
+  KDL_TRY(read_manifest(pull));
+  return is_dry ? KDL_OK : assemble(pull);
+}
+
+static kdl_status from_store(pulling *pull, const oci_store *store, bool is_dry) {
+  pull->folder = store->folder;
+  KDL_TRY(oci_remote_manifest(pull->args, &pull->from, &pull->text));
+  KDL_TRY(read_manifest(pull));
+  if (is_dry)
+    return KDL_OK;
+  KDL_TRY(oci_remote_fetch(pull->args, &pull->from, store->folder, &pull->manifest, pull->fetched));
+  KDL_TRY(assemble(pull));
+  oci_store_drop(store, &pull->manifest, pull->fetched);
+  return KDL_OK;
+}
+
+static kdl_status from_registry(pulling *pull, bool is_dry) {
+  oci_store store;
+  KDL_TRY(oci_remote_check(pull->args, &pull->from));
+  KDL_TRY(oci_store_open(&store));
+  kdl_status status = from_store(pull, &store, is_dry);
+  oci_store_close(&store);
+  return status;
+}
+
+static kdl_status run(pulling *pull) {
+  bool is_dry = cli_args_has(pull->args, "dry-run");
+  KDL_TRY(oci_reference_parse(&pull->arena, pull->args->operands[0], &pull->from));
+  pull->output = cli_args_value(pull->args, "output");
+  if (!pull->output)
+    pull->output = xarena_format(&pull->arena, "%s.offload", oci_reference_base(&pull->from));
+  if (!is_dry && strcmp(pull->output, "-") != 0)
+    KDL_TRY(cli_output_check(pull->output));
+  KDL_TRY(pull->from.folder ? from_folder(pull, is_dry) : from_registry(pull, is_dry));
+  return print_sum(pull);
+}
+
+int cli_run_pull(const cli_args *args) {
+  pulling pull = {.args = args};
+  kdl_status status = run(&pull);
+  oci_manifest_free(&pull.manifest);
+  cli_bytes_free(&pull.text);
+  free(pull.fetched);
+  kdl_arena_free(&pull.arena);
+  return cli_finish(status);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What registries call their blobs: "sha256:" and 64 hexadecimal digits. */
+#ifndef KDL_TOOL_OCI_DIGEST_H
+#define KDL_TOOL_OCI_DIGEST_H
+
+#include "support/base/arena.h"
+#include "support/json/reader.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define OCI_DIGEST_METHOD "sha256:"
+
+enum { OCI_DIGEST_HEX = 64, OCI_DIGEST_TEXT = sizeof OCI_DIGEST_METHOD + OCI_DIGEST_HEX };
+
+void oci_digest_of(const void *data, size_t size, char out_digest[OCI_DIGEST_TEXT]);
+
+/* Of all that is in a file, whether the descriptor can read or not. */
+kdl_status oci_digest_of_file(int fd, char out_digest[OCI_DIGEST_TEXT]);
+
+/* No other method is read, so that what is read may be a part of a path. */
+bool oci_digest_is_valid(const char *text);
+kdl_status oci_json_digest(kdl_json *json, char out_digest[OCI_DIGEST_TEXT]);
+
+/* A string of JSON in the arena, whatever its length. */
+kdl_status oci_json_text(kdl_json *json, kdl_arena *arena, kdl_string *out_text);
+
+#endif

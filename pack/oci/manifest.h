@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A bundle as an OCI artifact: an image manifest (OCI image-spec 1.1) with an artifactType, the
+ * empty config, and a layer for each image that is in no other, in their order. A layer is the
+ * image's bytes as they are. What the library knows of the image without its bytes is in the
+ * layer's annotations, so that devices choose by the manifest alone: docs/registries.md.
+ */
+#ifndef KDL_TOOL_OCI_MANIFEST_H
+#define KDL_TOOL_OCI_MANIFEST_H
+
+#include "pack/oci/digest.h"
+#include "pack/oci/record.h"
+
+#include <kdl/kdl.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define OCI_MANIFEST_TYPE "application/vnd.oci.image.manifest.v1+json"
+#define OCI_BUNDLE_TYPE "application/vnd.kdl.bundle.v1"
+#define OCI_IMAGE_TYPE "application/vnd.kdl.image.v1"
+#define OCI_EMPTY_TYPE "application/vnd.oci.empty.v1+json"
+#define OCI_EMPTY_DATA "{}"
+#define OCI_EMPTY_DIGEST "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+
+/* The annotations of a manifest and of its layers. */
+#define OCI_KEY_TITLE "org.opencontainers.image.title"
+#define OCI_KEY_FORMAT "vnd.kdl.format"
+#define OCI_KEY_WHOLE "vnd.kdl.digest"
+#define OCI_KEY_IMAGE "vnd.kdl.image"
+#define OCI_KEY_CHOICE "vnd.kdl.choice"
+#define OCI_CHOICE_ANY_TEXT "any"
+#define OCI_CHOICE_UNKNOWN_TEXT "unknown"
+
+enum {
+  OCI_LIMIT_MANIFEST = 4 << 20, /* bytes: what the distribution specification has registries take */
+  OCI_LIMIT_LAYERS = 16384,
+};
+
+/* Who is to have a layer. */
+typedef enum oci_choice {
+  OCI_CHOICE_DEVICES, /* devices choose by its candidates */
+  OCI_CHOICE_ANY,     /* every device: a recorded sequence */
+  OCI_CHOICE_UNKNOWN, /* the manifest cannot tell: it is fetched always */
+} oci_choice;
+
+typedef struct oci_layer {
+  char digest[OCI_DIGEST_TEXT];
+  uint64_t size;
+  oci_record image;
+  oci_choice choice;
+  /* What is chosen among: the image itself, with what its bytes say where its metadata does not,
+   * or the images that are in it. */
+  const oci_record *candidates;
+  size_t candidate_count;
+} oci_layer;
+
+typedef struct oci_manifest {
+  const char *title;           /* what the file was called; written, and not read */
+  int format;                  /* of the OffloadBinary: 1 or 2 */
+  char whole[OCI_DIGEST_TEXT]; /* of the file that all images make; "" where it was another */
+  oci_layer *layers;
+  size_t layer_count;
+  kdl_arena arena;
+} oci_manifest;
+
+/* malloc'ed text. KDL_UNSUPPORTED where it is larger than registries take. */
+kdl_status oci_manifest_write(const oci_manifest *manifest, const char *name, char **out_text,
+                              size_t *out_size);
+
+/* `name` is for messages. The caller frees *out_manifest, also after a failure. */
+kdl_status oci_manifest_read(const char *name, const void *data, size_t size,
+                             oci_manifest *out_manifest);
+void oci_manifest_free(oci_manifest *manifest);
+
+#endif

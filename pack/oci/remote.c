@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "pack/oci/remote.h"
+
+#include "support/base/error.h"
+#include "support/base/size.h"
+#include "support/base/text.h"
+#include "support/base/words.h"
+#include "support/system/environment.h"
+#include "support/system/file.h"
+#include "support/system/subprocess.h"
+#include "tools/common/beside.h"
+#include "tools/common/memory.h"
+#include "tools/common/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* It watches over each transfer itself; this is for a program that hangs. */
+#define LONGEST_RUN ((int64_t)24 * 60 * 60 * 1000)
+#define DEFAULT_LIMIT ((uint64_t)16 << 30)
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running it                                                                                   */
+
+static kdl_status read_limit(uint64_t *out_limit) {
+  const char *text = kdl_environment("KDL_REGISTRY_LIMIT");
+  *out_limit = DEFAULT_LIMIT;
+  if (!text || kdl_size_parse(text, out_limit) == KDL_OK)
+    return KDL_OK;
+  kdl_error_prefix("KDL_REGISTRY_LIMIT");
+  return KDL_BAD_CALL;
+}
+
+/* Its errors become ours, the rest is passed on. */
+static void sort_words(char *words, kdl_out *errors) {
+  static const char mark[] = "kdl-registry: error: ";
+  for (char *line = strtok(words, "\n"); line; line = strtok(NULL, "\n")) {
+    if (kdl_starts_with(line, mark))
+      kdl_out_format(errors, "%s%s", errors->used ? "\n  " : "", line + sizeof mark - 1);
+    else
+      fprintf(stderr, "%s\n", line);
+  }
+}
+
+static kdl_status judge(kdl_subprocess_outcome *outcome, const char *path) {
+  static const kdl_status statuses[] = {
+      [CLI_EXIT_BAD_INPUT] = KDL_BAD_FILE,
+      [CLI_EXIT_USAGE_ERROR] = KDL_BAD_CALL,
+      [CLI_EXIT_NO_MATCH] = KDL_NO_MATCH,
+  };
+  char message[2048] = "";
+  kdl_out errors = {message, sizeof message, 0};
+  sort_words(outcome->words, &errors);
+  bool exited = outcome->end == KDL_SUBPROCESS_EXITED;
+  if (exited && outcome->code == CLI_EXIT_SUCCESS)
+    return KDL_OK;
+  if (exited && message[0] && (size_t)outcome->code < sizeof statuses / sizeof *statuses)
+    return kdl_fail(statuses[outcome->code], "%s", message);
+  return kdl_fail(KDL_IO, "%s died of %s %d%s%s", path, exited ? "status" : "signal", outcome->code,
+                  message[0] ? ": " : "", message);
+}
+
+static kdl_status run(const kdl_words *line, int fd, uint64_t limit) {
+  char path[PATH_MAX];
+  if (line->failed)
+    cli_out_of_memory();
+  if (!cli_beside("kdl-registry", path) || access(path, X_OK) != 0)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "kdl-registry not found, expected it beside this program: it speaks to "
+                    "registries, and is built where libcurl is (Debian: libcurl4-openssl-dev); "
+                    "folders, as oci:DIR, need none");
+  const kdl_subprocess subprocess = {.path = path,
+                                     .arguments = line->items,
+                                     .environment = (const char *const *)environ,
+                                     .files = &fd,
+                                     .file_count = 1,
+                                     .milliseconds = LONGEST_RUN,
+                                     .largest_file = limit};
+  kdl_subprocess_outcome outcome;
+  KDL_TRY(kdl_subprocess_run(&subprocess, &outcome));
+  return judge(&outcome, path);
+}
+
+kdl_status oci_remote_check(const cli_args *args, const oci_reference *reference) {
+  return cli_args_has(args, "plain-http") && kdl_starts_with(reference->text, "https://")
+             ? kdl_fail(KDL_BAD_CALL, "%s: found https:// and --plain-http, expected one of them",
+                        reference->text)
+             : KDL_OK;
+}
+
+static void begin_line(const cli_args *args, const oci_reference *reference, const char *work,
+                       kdl_words *line) {
+  bool is_secure = reference->is_secure && !cli_args_has(args, "plain-http");
+  kdl_words_add(line, "kdl-registry");
+  kdl_words_add(line, "--protocol=1");
+  kdl_words_format(line, "--parent=%d", (int)getpid());
+  kdl_words_format(line, "--work=%s", work);
+  kdl_words_format(line, "--scheme=%s", is_secure ? "https" : "http");
+  kdl_words_format(line, "--host=%s", reference->host);
+  kdl_words_format(line, "--name=%s", reference->name);
+  if (cli_args_has(args, "plain-http"))
+    kdl_words_add(line, "--plain-http");
+}
+
+/* Of a line that was given a file, or -1 for none. */
+static void end_line(kdl_words *line, int fd) {
+  if (fd >= 0)
+    close(fd);
+  kdl_arena_free(line->arena);
+}
+
+static kdl_status make_file(const char *name, const void *data, size_t size, int *out_fd) {
+  *out_fd = kdl_memory_file_make(name, KDL_MEMORY_FILE_INHERITED, data, size);
+  return *out_fd >= 0
+             ? KDL_OK
+             : kdl_fail(kdl_status_of(errno), "cannot make a file in memory: %s", strerror(errno));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Manifests                                                                                    */
+
+kdl_status oci_remote_manifest(const cli_args *args, const oci_reference *from,
+                               cli_bytes *out_bytes) {
+  kdl_arena arena = {.blocks = NULL};
+  kdl_words line = {.arena = &arena};
+  int fd = -1;
+  void *data = NULL;
+  size_t size = 0;
+  begin_line(args, from, "manifest", &line);
+  kdl_words_format(&line, "--reference=%s",
+                   *from->digest ? from->digest
+                   : *from->tag  ? from->tag
+                                 : OCI_DEFAULT_TAG);
+  kdl_words_add(&line, "--file=/proc/self/fd/3");
+  kdl_status status = make_file("kdl-manifest", "", 0, &fd);
+  if (status == KDL_OK)
+    status = run(&line, fd, OCI_LIMIT_MANIFEST);
+  if (status == KDL_OK)
+    status = kdl_memory_file_read(fd, "kdl-registry", OCI_LIMIT_MANIFEST, &data, &size);
+  if (status == KDL_OK)
+    *out_bytes = (cli_bytes){.data = data, .size = size, .owned = data};
+  end_line(&line, fd);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Blobs                                                                                        */
+
+/* "DIGEST SIZE" for each layer that is wanted; where `wanted` is NULL for all, and the config. */
+static kdl_status list_layers(const oci_manifest *manifest, const bool *wanted, uint64_t limit,
+                              const char *name, int *out_fd) {
+  char *text;
+  size_t size;
+  uint64_t sum = 0;
+  FILE *file = xtext_stream(&text, &size);
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < manifest->layer_count && status == KDL_OK; ++i) {
+    const oci_layer *layer = &manifest->layers[i];
+    if (wanted && !wanted[i])
+      continue;
+    if (layer->size > limit - sum)
+      status = kdl_fail(KDL_BAD_FILE,
+                        "%s: found images of more than %" PRIu64
+                        " bytes, expected at most that many: KDL_REGISTRY_LIMIT allows more",
+                        name, limit);
+    else
+      sum += layer->size;
+    fprintf(file, "%s %" PRIu64 "\n", layer->digest, layer->size);
+  }
+  if (!wanted)
+    fprintf(file, "%s %zu\n", OCI_EMPTY_DIGEST, strlen(OCI_EMPTY_DATA));
+  xtext_close(file);
+  if (status == KDL_OK)
+    status = make_file("kdl-blobs", text, size, out_fd);
+  free(text);
+  return status;
+}
+
+kdl_status oci_remote_fetch(const cli_args *args, const oci_reference *from, const char *folder,
+                            const oci_manifest *manifest, const bool *fetched) {
+  kdl_arena arena = {.blocks = NULL};
+  kdl_words line = {.arena = &arena};
+  uint64_t limit = 0;
+  int fd = -1;
+  begin_line(args, from, "fetch", &line);
+  kdl_words_format(&line, "--folder=%s", folder);
+  kdl_words_add(&line, "--list=/proc/self/fd/3");
+  kdl_status status = read_limit(&limit);
+  if (status == KDL_OK)
+    status = list_layers(manifest, fetched, limit, from->text, &fd);
+  if (status == KDL_OK)
+    status = run(&line, fd, limit);
+  end_line(&line, fd);
+  return status;
+}
+
+kdl_status oci_remote_push(const cli_args *args, const oci_reference *to, const char *folder,
+                           const oci_manifest *manifest, const char *digest, uint64_t size) {
+  kdl_arena arena = {.blocks = NULL};
+  kdl_words line = {.arena = &arena};
+  int fd = -1;
+  begin_line(args, to, "push", &line);
+  kdl_words_format(&line, "--reference=%s", *to->tag ? to->tag : OCI_DEFAULT_TAG);
+  kdl_words_format(&line, "--folder=%s", folder);
+  kdl_words_add(&line, "--list=/proc/self/fd/3");
+  kdl_words_format(&line, "--manifest=%s", digest);
+  kdl_words_format(&line, "--size=%" PRIu64, size);
+  kdl_status status = list_layers(manifest, NULL, UINT64_MAX, to->text, &fd);
+  if (status == KDL_OK)
+    status = run(&line, fd, UINT32_MAX);
+  end_line(&line, fd);
+  return status;
+}

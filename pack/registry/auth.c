@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Logging in: Basic, or a token of the service that the registry names. */
+#include "pack/registry/login.h"
+#include "pack/registry/session.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/json/reader.h"
+#include "tools/common/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { largest_answer = 2 * SESSION_LONGEST_TOKEN };
+
+/* It becomes a part of a header. */
+static bool is_token(const char *text) {
+  for (const char *at = text; *at; ++at) {
+    if (*at <= ' ' || *at > '~')
+      return false;
+  }
+  return *text;
+}
+
+static kdl_status read_token_key(kdl_json *json, const char *key, void *user) {
+  char *token = user;
+  bool is_it = strcmp(key, "token") == 0 || (strcmp(key, "access_token") == 0 && !token[0]);
+  return is_it ? kdl_json_string(json, token, SESSION_LONGEST_TOKEN) : kdl_json_skip(json);
+}
+
+static kdl_status read_token(const http_text *answer, char *token) {
+  kdl_json json;
+  token[0] = '\0';
+  kdl_json_start(&json, answer->from, answer->text, answer->used);
+  KDL_TRY(kdl_json_members(&json, read_token_key, token));
+  if (!is_token(token))
+    return kdl_fail(KDL_BAD_FILE, "%s: found no token, expected one", answer->from);
+  return KDL_OK;
+}
+
+static kdl_status make_url(const registry_session *session, const challenge *asked, char *out_url) {
+  char scope[1024];
+  snprintf(out_url, HTTP_LONGEST_URL, "%s", asked->realm);
+  http_normalize(NULL, out_url);
+  KDL_TRY(session_check_address(session, out_url, "token service"));
+  snprintf(scope, sizeof scope, "repository:%s:%s", session->name,
+           session->sends ? "pull,push" : "pull");
+  bool fits = (!asked->service[0] || http_add_query(out_url, "service", asked->service)) &&
+              http_add_query(out_url, "scope", asked->scope[0] ? asked->scope : scope);
+  return fits ? KDL_OK
+              : kdl_fail(KDL_BAD_FILE, "%s: token service: the address is too long", session->host);
+}
+
+/* Asks the service that the registry names for a token. */
+static kdl_status ask_token(registry_session *session, const challenge *asked, http_text *answer,
+                            char *token) {
+  char url[HTTP_LONGEST_URL], basic[CREDENTIALS_SIZE + 8];
+  const http_sink sink = http_text_sink(answer);
+  const http_request request = {.method = HTTP_GET, .is_small = true, .sink = &sink};
+  http_answer found;
+  snprintf(basic, sizeof basic, "Basic %s", session->login.basic);
+  KDL_TRY(make_url(session, asked, url));
+  KDL_TRY(
+      http_send(session->client, url, session->login.basic[0] ? basic : NULL, &request, &found));
+  if (found.code != 200)
+    return session_refused(session, "a token of the service that it names", &found);
+  return read_token(answer, token);
+}
+
+kdl_status session_log_in(registry_session *session, const char *text) {
+  challenge asked;
+  if (!challenge_read(text, &asked))
+    return kdl_fail(
+        KDL_BAD_FILE,
+        "%s: WWW-Authenticate: found \"%.200s\", expected Basic, or Bearer with a realm",
+        session->host, text);
+  if (!asked.is_bearer) {
+    if (session->login.basic[0])
+      session->authorization = xasprintf("Basic %s", session->login.basic);
+    return KDL_OK;
+  }
+  char from[sizeof asked.realm], *token = xmalloc(SESSION_LONGEST_TOKEN);
+  snprintf(from, sizeof from, "%.*s", http_shown(asked.realm), asked.realm);
+  http_text answer = {from, "token", xmalloc(largest_answer), largest_answer, 0};
+  kdl_status status = ask_token(session, &asked, &answer, token);
+  if (status == KDL_OK)
+    session->authorization = xasprintf("Bearer %s", token);
+  free(token);
+  free(answer.text);
+  return status;
+}

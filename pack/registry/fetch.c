@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "pack/oci/layout.h"
+#include "pack/oci/manifest.h"
+#include "pack/registry/transfer.h"
+#include "support/base/error.h"
+#include "support/system/file.h"
+#include "tools/common/input.h"
+#include "tools/common/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often a transfer that breaks off is begun again: without a byte more, and in all. */
+enum { most_idle = 3, most_attempts = 20, first_pause = 100 /* ms */ };
+
+static kdl_status failed(const char *path, const char *step) {
+  return kdl_fail(KDL_IO, "%s: cannot %s: %s", path, step, strerror(errno));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Manifests                                                                                    */
+
+static kdl_status check_manifest(const http_text *body, const http_answer *answer,
+                                 const char *reference) {
+  char found[OCI_DIGEST_TEXT];
+  const char *expected = oci_digest_is_valid(reference) ? reference : answer->digest;
+  oci_digest_of(body->text, body->used, found);
+  return !*expected || strcmp(found, expected) == 0
+             ? KDL_OK
+             : kdl_fail(KDL_BAD_FILE,
+                        "%s: found a manifest with the digest %s, expected %s, which the %s says",
+                        body->from, found, expected,
+                        expected == reference ? "reference" : "registry itself");
+}
+
+static kdl_status ask_manifest(registry_session *session, const char *reference, const char *path,
+                               http_text *body) {
+  char where[256];
+  http_answer answer;
+  const http_sink sink = http_text_sink(body);
+  const http_request request = {.method = HTTP_GET,
+                                .accept =
+                                    OCI_MANIFEST_TYPE ", application/vnd.oci.image.index.v1+json",
+                                .is_small = true,
+                                .sink = &sink};
+  snprintf(where, sizeof where, "manifests/%s", reference);
+  KDL_TRY(session_ask(session, where, &request, &answer));
+  if (answer.code != 200)
+    return session_refused(session, where, &answer);
+  KDL_TRY(check_manifest(body, &answer, reference));
+  int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  kdl_status status =
+      fd >= 0 && kdl_fd_write(fd, body->text, body->used) ? KDL_OK : failed(path, "write");
+  if (fd >= 0)
+    close(fd);
+  return status;
+}
+
+kdl_status fetch_manifest(registry_session *session, const char *reference, const char *path) {
+  char what[1024];
+  snprintf(what, sizeof what, "%s/%s:%s", session->host, session->name, reference);
+  http_text body = {what, "manifest", xmalloc(OCI_LIMIT_MANIFEST), OCI_LIMIT_MANIFEST, 0};
+  kdl_status status = ask_manifest(session, reference, path, &body);
+  free(body.text);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Blobs                                                                                        */
+
+typedef struct {
+  registry_session *session;
+  const blob_line *blob;
+  const char *part; /* the path of what there is so far */
+  char what[512];
+  int fd;
+  uint64_t have;
+  bool is_refused;     /* asking again would not help */
+  bool is_other_range; /* but without a range it may */
+} download;
+
+static kdl_status start_over(download *work) {
+  work->have = 0;
+  return ftruncate(work->fd, 0) == 0 && lseek(work->fd, 0, SEEK_SET) == 0
+             ? KDL_OK
+             : failed(work->part, "truncate");
+}
+
+static kdl_status begin_blob(void *user, const http_answer *answer) {
+  download *work = user;
+  kdl_status status = KDL_OK;
+  work->is_refused = true;
+  if (answer->code == 200 && work->have)
+    status = start_over(work); /* it knows no ranges */
+  else if (answer->code == 206 && (!answer->has_begin || answer->begin != work->have)) {
+    work->is_other_range = work->have > 0;
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s: Content-Range: found %s%" PRIu64 ", expected bytes from %" PRIu64 " on",
+                      work->what, answer->has_begin ? "" : "none, ", answer->begin, work->have);
+  }
+  uint64_t left = work->blob->size - work->have;
+  if (status == KDL_OK && answer->has_length && answer->length != left)
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s: Content-Length: found %" PRIu64 ", expected %" PRIu64
+                      ", as the manifest says",
+                      work->what, answer->length, left);
+  work->is_refused = status != KDL_OK;
+  return status;
+}
+
+static kdl_status put_blob(void *user, const void *data, size_t size) {
+  download *work = user;
+  if (size > work->blob->size - work->have) {
+    work->is_refused = true;
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found more than %" PRIu64 " bytes, expected as many, as the manifest says",
+                    work->what, work->blob->size);
+  }
+  if (!kdl_fd_write(work->fd, data, size)) {
+    work->is_refused = true;
+    return kdl_fd_write_failed(work->part);
+  }
+  work->have += size;
+  return KDL_OK;
+}
+
+static kdl_status ask_rest(download *work) {
+  char where[128];
+  http_answer answer;
+  const http_sink sink = {begin_blob, put_blob, work};
+  const http_request request = {.method = HTTP_GET, .from = work->have, .sink = &sink};
+  snprintf(where, sizeof where, "blobs/%s", work->blob->digest);
+  work->is_refused = work->is_other_range = false;
+  kdl_status status = session_ask(work->session, where, &request, &answer);
+  work->is_refused |= status != KDL_OK && status != KDL_IO;
+  KDL_TRY(status);
+  if (answer.code == 416 && work->have)
+    return start_over(work);
+  if (answer.code != 200 && answer.code != 206) {
+    work->is_refused = answer.code < 500 && answer.code != 429;
+    return session_refused(work->session, where, &answer);
+  }
+  return work->have == work->blob->size
+             ? KDL_OK
+             : kdl_fail(KDL_BAD_FILE, "%s: found %" PRIu64 " bytes, expected %" PRIu64, work->what,
+                        work->have, work->blob->size);
+}
+
+static void wait_before(unsigned idle) {
+  const long ms = (long)first_pause << idle;
+  nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* Until all is there. What breaks off goes on, as long as something comes. */
+static kdl_status fill(download *work) {
+  unsigned idle = 0;
+  bool has_begun_anew = false;
+  kdl_status status = KDL_OK;
+  for (unsigned attempt = 0; work->have < work->blob->size && attempt < most_attempts; ++attempt) {
+    uint64_t before = work->have;
+    status = ask_rest(work);
+    if (status != KDL_OK && work->is_other_range && !has_begun_anew) {
+      has_begun_anew = true;
+      status = start_over(work);
+      if (status == KDL_OK)
+        continue;
+    }
+    if (status != KDL_OK && work->is_refused)
+      return status;
+    idle = work->have > before ? 0 : idle + 1;
+    if (idle > most_idle)
+      break;
+    if (idle)
+      wait_before(idle);
+  }
+  if (work->have == work->blob->size)
+    return KDL_OK;
+  return status != KDL_OK ? status
+                          : kdl_fail(KDL_BAD_FILE, "%s: found %" PRIu64 " bytes, expected %" PRIu64,
+                                     work->what, work->have, work->blob->size);
+}
+
+static kdl_status fill_and_check(download *work, bool *out_same) {
+  char found[OCI_DIGEST_TEXT];
+  KDL_TRY(fill(work));
+  KDL_TRY(oci_digest_of_file(work->fd, found));
+  *out_same = strcmp(found, work->blob->digest) == 0;
+  return *out_same
+             ? KDL_OK
+             : kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s", work->what, found);
+}
+
+/* What was there before may have been damaged: without it, once. */
+static kdl_status complete(download *work) {
+  bool is_same = false, is_old = work->have > 0;
+  kdl_status status = fill_and_check(work, &is_same);
+  if (status == KDL_BAD_FILE && work->have == work->blob->size && is_old) {
+    status = start_over(work);
+    if (status == KDL_OK)
+      status = fill_and_check(work, &is_same);
+  }
+  /* Nothing of what has another digest is kept. */
+  if (work->have == work->blob->size && !is_same)
+    unlink(work->part);
+  return status;
+}
+
+static bool is_there(const char *folder, const blob_line *blob) {
+  cli_bytes bytes;
+  if (oci_layout_read(folder, blob->digest, blob->size, &bytes) != KDL_OK)
+    return false;
+  cli_bytes_free(&bytes);
+  return true;
+}
+
+/* The lock is of a file, not of a name: what was renamed or removed meanwhile is not the one. */
+static kdl_status lock_part(download *work, struct stat *out_info) {
+  struct stat named;
+  for (;;) {
+    work->fd = open(work->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (work->fd < 0 || flock(work->fd, LOCK_EX) != 0 || fstat(work->fd, out_info) != 0)
+      return failed(work->part, "open");
+    if (lstat(work->part, &named) == 0 && named.st_ino == out_info->st_ino &&
+        named.st_dev == out_info->st_dev)
+      return KDL_OK;
+    close(work->fd);
+  }
+}
+
+static kdl_status open_part(download *work) {
+  struct stat info;
+  KDL_TRY(lock_part(work, &info));
+  work->have = (uint64_t)info.st_size;
+  if (work->have > work->blob->size)
+    return start_over(work);
+  return lseek(work->fd, 0, SEEK_END) >= 0 ? KDL_OK : failed(work->part, "open");
+}
+
+static kdl_status fetch_blob(registry_session *session, const blob_line *blob, const char *folder) {
+  char path[PATH_MAX], part[PATH_MAX];
+  download work = {.session = session, .blob = blob, .part = part, .fd = -1};
+  if (is_there(folder, blob))
+    return KDL_OK;
+  if (!oci_layout_path(folder, blob->digest, path) ||
+      snprintf(part, sizeof part, "%.*s.partial", PATH_MAX - 16, path) >= PATH_MAX)
+    return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", folder);
+  snprintf(work.what, sizeof work.what, "%.255s/%.80s: %s", session->host, session->name,
+           blob->digest);
+  kdl_status status = open_part(&work);
+  if (status == KDL_OK && is_there(folder, blob)) { /* made while this one waited for the lock */
+    unlink(part);
+  } else if (status == KDL_OK) {
+    status = complete(&work);
+    if (status == KDL_OK && rename(part, path) != 0)
+      status = failed(path, "rename");
+  }
+  if (work.fd >= 0)
+    close(work.fd);
+  return status;
+}
+
+kdl_status fetch_blobs(registry_session *session, const char *list, const char *folder) {
+  return blob_list_walk(list, fetch_blob, session, folder);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What kdl-registry does: manifests and blobs, from a registry and to it. */
+#ifndef KDL_REGISTRY_TRANSFER_H
+#define KDL_REGISTRY_TRANSFER_H
+
+#include "pack/registry/session.h"
+
+#include <kdl/kdl.h>
+
+#include <stdint.h>
+
+/* A manifest, into a file that is open already. */
+kdl_status fetch_manifest(registry_session *session, const char *reference, const char *path);
+
+/* Blobs of a list, "DIGEST SIZE" a line, into FOLDER/blobs/sha256. What was begun there goes on. */
+kdl_status fetch_blobs(registry_session *session, const char *list, const char *folder);
+
+/* Blobs of a list that the registry lacks, and then a manifest, from a layout. */
+kdl_status send_all(registry_session *session, const char *list, const char *folder,
+                    const char *reference, const char *digest, uint64_t size);
+
+/* A line of a list. */
+typedef struct blob_line {
+  char digest[80];
+  uint64_t size;
+} blob_line;
+typedef kdl_status blob_visit(registry_session *session, const blob_line *blob, const char *folder);
+
+/* Calls `visit` for each line, until one fails. */
+kdl_status blob_list_walk(const char *list, blob_visit *visit, registry_session *session,
+                          const char *folder);
+
+#endif

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What `kdl split` wrote, put together again: all of it, or some architectures. */
+#include "pack/split/split.h"
+#include "support/base/array.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+typedef struct {
+  const char *path;   /* of the manifest */
+  const char *folder; /* that it is in */
+  split_manifest manifest;
+  uint8_t *data; /* the file as it becomes whole: a private mapping of the host part */
+  size_t size;
+  const char **paths; /* of the parts that are taken, else NULL */
+  size_t taken_count;
+  split_refill *refills; /* by their place, once the skeleton was read */
+  size_t refill_count, refill_capacity;
+  uint64_t refill_bytes; /* inflated, all of them */
+  bool has_refills;      /* all that there are */
+  kdl_arena arena;
+} merging;
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool is_manifest(const char *name) {
+  return kdl_text_ends(kdl_text_of(name), KDL_TEXT(SPLIT_MANIFEST_SUFFIX));
+}
+
+bool split_is_result(const char *operand) {
+  return is_folder(operand) || is_manifest(operand);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The manifest and the host part                                                               */
+
+static kdl_status find_manifest(kdl_arena *arena, const char *folder, const char **out_path) {
+  DIR *dir = opendir(folder);
+  struct dirent *entry;
+  *out_path = NULL;
+  if (!dir)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot open the folder: %s", folder,
+                    strerror(errno));
+  kdl_status status = KDL_OK;
+  while (status == KDL_OK && (entry = readdir(dir))) {
+    if (!is_manifest(entry->d_name))
+      continue;
+    if (*out_path)
+      status = kdl_fail(KDL_BAD_CALL,
+                        "%s: found several manifests (*" SPLIT_MANIFEST_SUFFIX
+                        "), expected one: name the one you want",
+                        folder);
+    else
+      *out_path = xarena_format(arena, "%s/%s", folder, entry->d_name);
+  }
+  closedir(dir);
+  if (status == KDL_OK && !*out_path)
+    status = kdl_fail(KDL_NO_MATCH,
+                      "%s: found no manifest (*" SPLIT_MANIFEST_SUFFIX
+                      "), expected what 'kdl split' wrote",
+                      folder);
+  return status;
+}
+
+static kdl_status check_host(const merging *work, const char *path, const cli_bytes *bytes) {
+  kdl_digest digest = kdl_digest_of(bytes->data, bytes->size);
+  if (bytes->size != work->manifest.size)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found %zu bytes, expected %" PRIu64 ", as %s says of the host part", path,
+                    bytes->size, work->manifest.size, work->path);
+  if (memcmp(&digest, &work->manifest.host_digest, sizeof digest) != 0)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found another digest than %s says of the host part: it was altered, or "
+                    "is of another split",
+                    path, work->path);
+  /* A copy of its pages where images are put, and no others. */
+  if (!bytes->mapped || mprotect(bytes->owned, bytes->size, PROT_READ | PROT_WRITE) != 0)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot map: %s", path, strerror(errno));
+  return KDL_OK;
+}
+
+static kdl_status map_host(merging *work) {
+  const char *path = xarena_format(&work->arena, "%s/%s", work->folder, work->manifest.host);
+  cli_bytes bytes;
+  KDL_TRY(cli_bytes_read(path, &bytes));
+  kdl_status status = check_host(work, path, &bytes);
+  if (status == KDL_OK) {
+    work->data = bytes.owned;
+    work->size = bytes.size;
+  } else {
+    cli_bytes_free(&bytes);
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Parts                                                                                        */
+
+static kdl_status read_number(const kdl_image_info *image, const char *key, const char *path,
+                              uint64_t otherwise, uint64_t *out_number) {
+  const kdl_string *value = kdl_find_value(image->pairs, image->pair_count, key);
+  *out_number = otherwise;
+  if (!value)
+    return otherwise == UINT64_MAX
+               ? kdl_fail(KDL_BAD_FILE,
+                          "%s: image %zu: found no key %s, expected a part of a split", path,
+                          image->index, key)
+               : KDL_OK;
+  uint64_t number = 0;
+  for (size_t i = 0; i < value->length; ++i) {
+    unsigned digit = (unsigned)(value->data[i] - '0');
+    if (digit > 9 || number > (UINT64_MAX - 9) / 10)
+      return kdl_fail(KDL_BAD_FILE, "%s: image %zu: %s: found \"%.32s\", expected a number", path,
+                      image->index, key, value->data);
+    number = number * 10 + digit;
+  }
+  *out_number = number;
+  return KDL_OK;
+}
+
+static kdl_status put_image(merging *work, kdl_library *lib, const kdl_image_info *image,
+                            const char *path) {
+  uint64_t at, head;
+  const void *data;
+  size_t size;
+  kdl_status status = KDL_OK;
+  KDL_TRY(read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at));
+  KDL_TRY(read_number(image, SPLIT_KEY_HEAD, path, 0, &head));
+  KDL_TRY(kdl_library_hold(lib, image->index, &data, &size));
+  if (head > size || at > work->size || size - head > work->size - at)
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s: image %zu: found %zu bytes for 0x%" PRIx64
+                      ", expected them in the file of %zu bytes",
+                      path, image->index, size, at, work->size);
+  else
+    memcpy(work->data + at, (const uint8_t *)data + head, size - (size_t)head);
+  kdl_library_release(lib, image->index);
+  return status;
+}
+
+static split_refill *find_refill(const merging *work, uint64_t at) {
+  size_t first = kdl_array_first(work->refills, work->refill_count, sizeof *work->refills,
+                                 offsetof(split_refill, at), at);
+  return first < work->refill_count && work->refills[first].at == at ? &work->refills[first] : NULL;
+}
+
+static int compare_refills(const void *left, const void *right) {
+  const split_refill *a = left, *b = right;
+  return (a->at > b->at) - (a->at < b->at);
+}
+
+/* Bundles lie apart: one that was there many times would be compressed as often. */
+static kdl_status sort_refills(merging *work) {
+  if (work->refill_count)
+    qsort(work->refills, work->refill_count, sizeof *work->refills, compare_refills);
+  for (size_t i = 1; i < work->refill_count; ++i) {
+    const split_refill *before = &work->refills[i - 1], *refill = &work->refills[i];
+    if (refill->at - before->at < before->room)
+      return kdl_fail(KDL_BAD_FILE,
+                      "%s: found compressed bundles at 0x%" PRIx64 ", of %" PRIu64
+                      " bytes, and at 0x%" PRIx64 ", expected them apart",
+                      work->path, before->at, before->room, refill->at);
+  }
+  work->has_refills = true;
+  return KDL_OK;
+}
+
+/* Whether sizes are such as the reader of such bundles takes, and all together in proportion to the
+ * file: each is compressed. */
+static bool fits(const merging *work, const split_refill *refill, size_t size) {
+  uint64_t most = KDL_INFLATED_BASE + (uint64_t)work->size * SPLIT_REFILL_RATIO;
+  return refill->at <= work->size && refill->room <= work->size - refill->at &&
+         size <= refill->inflated &&
+         refill->inflated <= KDL_INFLATED_BASE + refill->room * KDL_INFLATED_RATIO &&
+         refill->inflated <= most - work->refill_bytes;
+}
+
+/* What lies between the images of a compressed bundle. */
+static kdl_status begin_refill(merging *work, kdl_library *lib, const kdl_image_info *image,
+                               uint64_t in, const char *path) {
+  split_refill refill = {.at = in};
+  const void *data;
+  size_t size;
+  KDL_TRY(read_number(image, SPLIT_KEY_ROOM, path, UINT64_MAX, &refill.room));
+  KDL_TRY(read_number(image, SPLIT_KEY_INFLATED, path, UINT64_MAX, &refill.inflated));
+  KDL_TRY(kdl_library_hold(lib, image->index, &data, &size));
+  bool is_right = fits(work, &refill, size);
+  if (is_right) {
+    work->refills =
+        xgrow(work->refills, work->refill_count, &work->refill_capacity, 16, sizeof *work->refills);
+    refill.data = xcalloc(1, (size_t)refill.inflated + 1);
+    memcpy(refill.data, data, size);
+    work->refills[work->refill_count++] = refill;
+    work->refill_bytes += refill.inflated;
+  }
+  kdl_library_release(lib, image->index);
+  if (!is_right)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: image %zu: found %zu bytes of a bundle that inflates from %" PRIu64
+                    " to %" PRIu64 " bytes, expected sizes that fit, and all of them to inflate to "
+                    "64 MiB and %d times the file at most",
+                    path, image->index, size, refill.room, refill.inflated, SPLIT_REFILL_RATIO);
+  return KDL_OK;
+}
+
+/* An image of one that has begun. */
+static kdl_status refill_image(merging *work, kdl_library *lib, const kdl_image_info *image,
+                               uint64_t in, const char *path) {
+  uint64_t at;
+  const void *data;
+  size_t size;
+  bool begins = kdl_find_value(image->pairs, image->pair_count, SPLIT_KEY_INFLATED) != NULL;
+  if (begins && !work->has_refills)
+    return begin_refill(work, lib, image, in, path);
+  if (begins || !work->has_refills)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: image %zu: found %s, expected that in the part '" SPLIT_SKELETON
+                    "', and nothing else there",
+                    path, image->index,
+                    begins ? "what lies between the images of a bundle" : "an image of a bundle");
+  split_refill *refill = find_refill(work, in);
+  kdl_status status = KDL_OK;
+  KDL_TRY(read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at));
+  if (!refill)
+    return KDL_OK; /* the bundle is there as it was */
+  KDL_TRY(kdl_library_hold(lib, image->index, &data, &size));
+  bool fits = at <= refill->inflated && size <= refill->inflated - at;
+  if (fits)
+    memcpy(refill->data + at, data, size);
+  else
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s: image %zu: found %zu bytes for 0x%" PRIx64
+                      ", expected them in the %" PRIu64 " bytes of the bundle",
+                      path, image->index, size, at, refill->inflated);
+  kdl_library_release(lib, image->index);
+  return status;
+}
+
+static kdl_status put_part(merging *work, const char *path) {
+  kdl_library *lib;
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = path};
+  kdl_status status = KDL_OK;
+  KDL_TRY(kdl_open(path, &opts, &lib));
+  for (size_t i = 0; status == KDL_OK && cli_outer_next(lib, &i); ++i) {
+    kdl_image_info image = cli_image_at(lib, i);
+    uint64_t in;
+    bool is_inflated = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_IN) != NULL;
+    status = read_number(&image, SPLIT_KEY_IN, path, 0, &in);
+    if (status == KDL_OK)
+      status = is_inflated ? refill_image(work, lib, &image, in, path)
+                           : put_image(work, lib, &image, path);
+  }
+  kdl_close(lib);
+  return status;
+}
+
+/* Why a file is none of the manifest's parts. */
+static kdl_status refuse(const merging *work, const char *path) {
+  kdl_library *lib;
+  char of[KDL_DIGEST_TEXT];
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = path};
+  kdl_status status;
+  kdl_digest_print(&work->manifest.digest, of);
+  KDL_TRY(kdl_open(path, &opts, &lib));
+  kdl_image_info image = cli_image_at(lib, 0); /* without pairs where there is none */
+  const kdl_string *value = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_OF);
+  if (!value)
+    status = kdl_fail(KDL_BAD_CALL, "%s: found no part of a split, expected one of %s", path,
+                      work->path);
+  else if (!kdl_text_is(*value, of))
+    status = kdl_fail(KDL_BAD_CALL, "%s: found a part of another file, expected one of %s (%s)",
+                      path, work->manifest.file, work->path);
+  else
+    status = kdl_fail(KDL_BAD_FILE, "%s: found another digest than %s says: the part was altered",
+                      path, work->path);
+  kdl_close(lib);
+  return status;
+}
+
+/* Finds out which part a file is, and takes it. */
+static kdl_status take(merging *work, const char *path, size_t expected) {
+  cli_bytes bytes;
+  KDL_TRY(cli_bytes_read(path, &bytes));
+  kdl_digest digest = kdl_digest_of(bytes.data, bytes.size);
+  cli_bytes_free(&bytes);
+  size_t i = 0;
+  if (expected != SIZE_MAX && /* as it nearly always is: parts may be many */
+      memcmp(&digest, &work->manifest.parts[expected].digest, sizeof digest) == 0)
+    i = expected;
+  while (i < work->manifest.part_count &&
+         memcmp(&digest, &work->manifest.parts[i].digest, sizeof digest) != 0)
+    ++i;
+  if (i == work->manifest.part_count)
+    return refuse(work, path);
+  if (expected != SIZE_MAX && i != expected)
+    return kdl_fail(KDL_BAD_FILE, "%s: found the part for %s, expected that for %s", path,
+                    work->manifest.parts[i].arch, work->manifest.parts[expected].arch);
+  if (work->paths[i])
+    return kdl_fail(KDL_BAD_CALL, "%s: found the part for %s twice, expected it once", path,
+                    work->manifest.parts[i].arch);
+  work->paths[i] = path;
+  ++work->taken_count;
+  return KDL_OK;
+}
+
+/* Every part of the manifest that is in its folder. */
+static kdl_status take_all(merging *work, bool partial) {
+  for (size_t i = 0; i < work->manifest.part_count; ++i) {
+    const split_part *part = &work->manifest.parts[i];
+    const char *path = xarena_format(&work->arena, "%s/%s", work->folder, part->file);
+    struct stat info;
+    if (stat(path, &info) == 0 || errno != ENOENT)
+      KDL_TRY(take(work, path, i));
+    else if (!partial)
+      return kdl_fail(KDL_NO_MATCH,
+                      "%s: found no such file, expected the part for %s; --partial does without",
+                      path, part->arch);
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The file                                                                                     */
+
+static kdl_status save_whole(const merging *work, const char *output) {
+  kdl_digest digest = kdl_digest_of(work->data, work->size);
+  if (memcmp(&digest, &work->manifest.digest, sizeof digest) != 0)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found parts that make another file than the one that was split: its "
+                    "digest differs",
+                    work->path);
+  return cli_output_save(output, work->data, work->size);
+}
+
+static bool is_skeleton(const split_part *part) {
+  return part->is_mixed && strcmp(part->arch, SPLIT_SKELETON) == 0;
+}
+
+/* Whether compressed bundles are there as they were: those who have them need no skeleton. */
+static bool has_bundles(const merging *work) {
+  for (size_t i = 0; i < work->manifest.part_count; ++i) {
+    const split_part *part = &work->manifest.parts[i];
+    if (part->is_mixed && !is_skeleton(part) && work->paths[i])
+      return true;
+  }
+  return false;
+}
+
+static kdl_status check_needed(const merging *work, bool bundles) {
+  for (size_t i = 0; i < work->manifest.part_count; ++i) {
+    const split_part *part = &work->manifest.parts[i];
+    if (part->is_needed && !work->paths[i] && !(bundles && is_skeleton(part)))
+      return kdl_fail(KDL_NO_MATCH,
+                      "%s: found no part '%s' (%s), expected it: images of several architectures "
+                      "are compressed together",
+                      work->path, part->arch, part->file);
+  }
+  if (work->taken_count == 0)
+    return kdl_fail(KDL_NO_MATCH, "%s: found none of its parts, expected at least one", work->path);
+  return KDL_OK;
+}
+
+/* Puts the images of all parts where they lay, skeletons first. */
+static kdl_status put_parts(merging *work) {
+  bool bundles = has_bundles(work);
+  KDL_TRY(check_needed(work, bundles));
+  for (int pass = 0; pass < 2; ++pass) {
+    for (size_t i = 0; i < work->manifest.part_count; ++i) {
+      bool first = is_skeleton(&work->manifest.parts[i]);
+      if (work->paths[i] && first == (pass == 0) && !(first && bundles))
+        KDL_TRY(put_part(work, work->paths[i]));
+    }
+    if (pass == 0)
+      KDL_TRY(sort_refills(work));
+  }
+  for (size_t i = 0; i < work->refill_count; ++i)
+    KDL_TRY(split_refill_pack(&work->refills[i], work->data, work->size, work->path));
+  return KDL_OK;
+}
+
+static kdl_status save(const merging *work, const char *output) {
+  KDL_TRY(work->taken_count == work->manifest.part_count
+              ? save_whole(work, output)
+              : split_save_thinned(work->data, work->size, work->manifest.file, output));
+  if (strcmp(output, "-") != 0 && chmod(output, work->manifest.mode) != 0)
+    return kdl_fail(kdl_status_of(errno), "%s: cannot set its mode: %s", output, strerror(errno));
+  return KDL_OK;
+}
+
+static kdl_status merge(merging *work, const cli_args *args, const char *output) {
+  if (is_folder(work->path))
+    KDL_TRY(find_manifest(&work->arena, work->path, &work->path));
+  const char *slash = strrchr(work->path, '/');
+  work->folder =
+      slash ? xarena_string(&work->arena, work->path, (size_t)(slash - work->path)).data : ".";
+  KDL_TRY(split_manifest_read(work->path, &work->manifest));
+  size_t room = (work->manifest.part_count + 1) * sizeof *work->paths;
+  work->paths = memset(xarena_alloc(&work->arena, room), 0, room);
+  KDL_TRY(map_host(work));
+  for (size_t i = 1; i < args->operand_count; ++i)
+    KDL_TRY(take(work, args->operands[i], SIZE_MAX));
+  if (args->operand_count == 1)
+    KDL_TRY(take_all(work, cli_args_has(args, "partial")));
+  KDL_TRY(put_parts(work));
+  return save(work, output);
+}
+
+kdl_status split_merge(const cli_args *args, const char *output) {
+  merging work = {.path = args->operands[0]};
+  if (cli_args_has(args, "format"))
+    return kdl_fail(KDL_BAD_CALL, "found --format with what 'kdl split' wrote, expected none: the "
+                                  "file becomes what it was");
+  kdl_status status = merge(&work, args, output);
+  if (work.data)
+    munmap(work.data, work.size);
+  for (size_t i = 0; i < work.refill_count; ++i)
+    free(work.refills[i].data);
+  free(work.refills);
+  split_manifest_free(&work.manifest);
+  kdl_arena_free(&work.arena);
+  return status;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A file of which some parts are missing: what they held is taken out of it. */
+#include "lib/container/container.h"
+#include "pack/split/split.h"
+#include "pack/thin/kinds.h"
+#include "support/base/error.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of images that are compressed together, those that are missing are zeros too. */
+static kdl_status look_inside(kdl_library *lib, uint32_t index, bool *out_there) {
+  const void *data;
+  size_t size;
+  KDL_TRY(kdl_library_hold(lib, index, &data, &size));
+  *out_there = !split_is_zero(data, size);
+  kdl_library_release(lib, index);
+  return KDL_OK;
+}
+
+/* What stays: images with bytes, and what holds one. */
+static kdl_status choose(kdl_library *lib, const uint8_t *data, size_t size,
+                         thin_choice *out_choice) {
+  const kdl_container *container = lib->container;
+  *out_choice = (thin_choice){.lib = lib,
+                              .count = container->count,
+                              .kept = xcalloc(container->count, sizeof(bool)),
+                              .why = xcalloc(container->count, sizeof(char *))};
+  for (uint32_t i = container->count; i-- > 0;) {
+    const kdl_image *image = &container->images[i];
+    bool is_packed = image->source->codec != KDL_CODEC_NONE;
+    bool is_there = is_packed || image->stored_size > size - image->offset ||
+                    !split_is_zero(data + image->offset, image->stored_size);
+    if (is_packed)
+      KDL_TRY(look_inside(lib, i, &is_there));
+    if (!is_there)
+      continue;
+    out_choice->kept[i] = true;
+    if (image->parent != KDL_PARENT_NONE)
+      out_choice->kept[image->parent] = true;
+  }
+  return KDL_OK;
+}
+
+typedef struct {
+  const thin_output *out;
+  const thin_input *input;
+  const char *path;
+} writing;
+
+static kdl_status write_file(void *user, int fd) {
+  const writing *w = user;
+  thin_mapped from = {w->input->data, w->input->size, -1};
+  return thin_output_write(w->out, &from, fd, false, w->path);
+}
+
+kdl_status split_save_thinned(const uint8_t *data, size_t size, const char *name,
+                              const char *output) {
+  thin_input input = {.data = data, .size = size, .name = name, .fd = -1};
+  kdl_open_opts opts = {.size = sizeof opts, .name = name};
+  KDL_TRY(kdl_open_memory(data, size, &opts, &input.lib));
+  thin_choice choice;
+  thin_report report = {.went = NULL};
+  thin_output out = {.count = 0};
+  kdl_status status = choose(input.lib, data, size, &choice);
+  if (status == KDL_OK)
+    status = thin_file(&input, &choice, &(thin_shape){.sparse = false}, &report, &out);
+  if (status == KDL_OK)
+    status = cli_output_save_by(output, write_file, &(writing){&out, &input, output});
+  thin_output_free(&out);
+  free(report.went);
+  thin_choice_free(&choice);
+  kdl_close(input.lib);
+  return status;
+}

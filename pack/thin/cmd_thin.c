@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl thin: only the images one wants. */
+#include "pack/thin/command.h"
+#include "pack/thin/kinds.h"
+#include "support/base/error.h"
+#include "tools/common/report.h"
+#include "tools/kdl/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Options of files that stay what they are. */
+static const char *const own_options[] = {"keep-ptx", "strip-to", "sparse", "compress"};
+
+/* Where to write; NULL for a dry run. */
+static kdl_status read_output(const cli_args *args, const char **out_output) {
+  bool in_place = cli_args_has(args, "in-place"), is_dry = cli_args_has(args, "dry-run");
+  const char *output = cli_args_value(args, "output");
+  if (in_place + (output != NULL) > 1)
+    return kdl_fail(KDL_BAD_CALL, "found -o OUT and --in-place, expected one of them");
+  if (!in_place && !output && !is_dry)
+    return kdl_fail(KDL_BAD_CALL, "found no -o OUT, --in-place or --dry-run, expected where to "
+                                  "write");
+  if (!cli_args_has(args, "keep") && !cli_args_has(args, "for") && !cli_args_has(args, "strip-to"))
+    return kdl_fail(KDL_BAD_CALL, "found no --keep=SELECT, --strip-to=SELECT or --for=DEVICE, "
+                                  "expected which images to keep");
+  if (in_place && strcmp(args->operands[0], "-") == 0)
+    return kdl_fail(KDL_BAD_CALL, "found --in-place with standard input, expected a file");
+  if (cli_args_has(args, "json") && output && !is_dry && strcmp(output, "-") == 0)
+    return kdl_fail(KDL_BAD_CALL, "found --json with -o -, expected one of them: both "
+                                  "write to standard output");
+  *out_output = is_dry ? NULL : in_place ? args->operands[0] : output;
+  return KDL_OK;
+}
+
+static kdl_status refuse_own_options(const cli_args *args) {
+  for (size_t i = 0; i < sizeof own_options / sizeof *own_options; ++i) {
+    if (cli_args_has(args, own_options[i]))
+      return kdl_fail(KDL_BAD_CALL,
+                      "%s: found --%s for a file that is written as an OffloadBinary, expected "
+                      "another kind of file, without --format",
+                      args->operands[0], own_options[i]);
+  }
+  return KDL_OK;
+}
+
+/* By the kind of the file: it stays what it is, or becomes an OffloadBinary. */
+static kdl_status thin_opened(const cli_args *args, thin_source *source, const char *output) {
+  thin_kind kind = thin_sniff(source->bytes.data, source->bytes.size);
+  bool has_format = cli_args_has(args, "format");
+  if (!has_format && kind == THIN_KIND_ZIP)
+    return thin_zip_in_place(args, source, output);
+  if (!has_format && kind != THIN_KIND_OTHER && kind != THIN_KIND_OFFLOAD)
+    return thin_in_place(args, source, output);
+  if (cli_args_has(args, "in-place") && kind != THIN_KIND_OFFLOAD)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: found a kind of file that is not rewritten in place, expected an ELF "
+                    "file, an archive, a zip archive, a fatbin, a Clang offload bundle or an "
+                    "OffloadBinary",
+                    source->name);
+  KDL_TRY(refuse_own_options(args));
+  return thin_repack(args, source, output);
+}
+
+/* Where another file takes the name of one that is thinned in place, as by a second process that
+ * does the same, that one is thinned. */
+static kdl_status thin_again(const cli_args *args, const char *output) {
+  enum { most_tries = 100 };
+  bool is_gone = true;
+  kdl_status status = KDL_OK;
+  for (int tries = 0; is_gone && tries < most_tries; ++tries) {
+    thin_source source;
+    KDL_TRY(thin_source_open(args->operands[0], &source));
+    status = thin_opened(args, &source, output);
+    is_gone =
+        status == KDL_IO && cli_args_has(args, "in-place") && thin_source_is_replaced(&source);
+    thin_source_close(&source);
+  }
+  return status;
+}
+
+/* In a folder, the file has the name that it had. *out_path is NULL for other outputs. */
+static kdl_status read_folder(const cli_args *args, const char *output, char **out_path) {
+  size_t length = output ? strlen(output) : 0;
+  const char *input = args->operands[0], *slash = strrchr(input, '/');
+  const char *name = slash ? slash + 1 : input;
+  *out_path = NULL;
+  if (!length || output[length - 1] != '/' || cli_args_has(args, "in-place"))
+    return KDL_OK;
+  if (strcmp(input, "-") == 0)
+    return kdl_fail(KDL_BAD_CALL,
+                    "found the folder '%s' for standard input, expected a file's name", output);
+  *out_path = xasprintf("%s%s", output, name);
+  return KDL_OK;
+}
+
+static kdl_status thin(const cli_args *args) {
+  const char *output;
+  char *in_folder;
+  KDL_TRY(read_output(args, &output));
+  if (cli_args_has(args, "in-place") && cli_args_has(args, "format"))
+    return kdl_fail(KDL_BAD_CALL, "found --in-place and --format, expected one of them: a file "
+                                  "stays what it is in place");
+  KDL_TRY(read_folder(args, output, &in_folder));
+  kdl_status status = thin_again(args, in_folder ? in_folder : output);
+  free(in_folder);
+  return status;
+}
+
+int cli_run_thin(const cli_args *args) {
+  return cli_finish(thin(args));
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "pack/thin/containers.h"
+
+#include "lib/library/library.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+#include "support/base/magic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { fatbin_header = 16, fatbin_entry = 64, bundle_entry = 24 };
+static const char bundle_magic[] = KDL_MAGIC_BUNDLE;
+enum { bundle_magic_size = sizeof bundle_magic - 1, bundle_header = bundle_magic_size + 8 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* Fatbins                                                                                      */
+
+static uint64_t entry_size(const uint8_t *entry) {
+  return kdl_load_u32(entry + 4) + kdl_load_u64(entry + 8);
+}
+
+/* Whether the images are the entries of a fatbin, one by one, from its header to its end. The
+ * reader has checked each entry; nothing else of the library is relied on here. */
+static bool measure_fatbin(const thin_input *input, const kdl_image *images, size_t count,
+                           thin_container *out) {
+  uint64_t first = images[0].header_offset;
+  if (first < fatbin_header || !kdl_in_range(first, 0, input->size))
+    return false;
+  uint64_t start = first - fatbin_header;
+  const uint8_t *header = input->data + start;
+  if (kdl_load_u32(header) != KDL_MAGIC_FATBIN || kdl_load_u16(header + 6) != fatbin_header)
+    return false;
+  uint64_t end = first, body = kdl_load_u64(header + 8);
+  for (size_t i = 0; i < count; ++i) {
+    if (images[i].header_offset != end || !kdl_in_range(end, fatbin_entry, input->size))
+      return false;
+    uint64_t size = entry_size(input->data + end);
+    if (!kdl_in_range(end, size, input->size))
+      return false;
+    end += size;
+  }
+  if (body != end - first)
+    return false;
+  out->kind = images[0].is_link_input ? THIN_RELOCATABLE_FATBIN : THIN_FATBIN;
+  out->offset = start;
+  out->size = end - start;
+  return true;
+}
+
+static kdl_status rewrite_fatbin(const thin_input *input, const thin_choice *choice,
+                                 const bool *kept, const kdl_image *images,
+                                 const thin_container *container, thin_output *out) {
+  uint8_t *header = thin_output_add_room(out, fatbin_header);
+  uint64_t start = out->size;
+  for (size_t i = 0; i < container->count; ++i) {
+    const uint8_t *entry = input->data + images[i].header_offset;
+    if (kept[i] && thin_entry_packs(choice, container, entry))
+      KDL_TRY(thin_entry_pack(input, choice, entry, out));
+    else if (kept[i])
+      thin_output_add(out, entry, entry_size(entry));
+  }
+  memcpy(header, input->data + container->offset, fatbin_header);
+  kdl_store_u64(header + 8, out->size - start);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Bundles                                                                                      */
+
+static bool measure_bundle(const thin_input *input, const kdl_image *images, size_t count,
+                           thin_container *out) {
+  uint64_t at = images[0].header_offset;
+  if (!kdl_in_range(at, bundle_entry, input->size))
+    return false;
+  uint64_t relative = kdl_load_u64(input->data + at);
+  if (images[0].stored_size == 0 || relative > images[0].offset)
+    return false;
+  uint64_t start = images[0].offset - relative;
+  if (!kdl_in_range(start, bundle_header, input->size) || start >= at ||
+      memcmp(input->data + start, bundle_magic, bundle_magic_size) != 0)
+    return false;
+  uint64_t entries = kdl_load_u64(input->data + start + bundle_magic_size);
+  uint64_t table = start + bundle_header, end = table;
+  size_t seen = 0;
+  for (uint64_t i = 0; i < entries; ++i) {
+    if (!kdl_in_range(table, bundle_entry, input->size))
+      return false;
+    const uint8_t *entry = input->data + table;
+    uint64_t offset = kdl_load_u64(entry), size = kdl_load_u64(entry + 8);
+    uint64_t id = kdl_load_u64(entry + 16);
+    if (!kdl_in_range(table + bundle_entry, id, input->size) ||
+        !kdl_in_range(offset, size, input->size - start))
+      return false;
+    seen += seen < count && images[seen].header_offset == table;
+    table += bundle_entry + id;
+    if (size && start + offset + size > end)
+      end = start + offset + size;
+  }
+  if (seen != count)
+    return false;
+  out->kind = THIN_BUNDLE;
+  out->offset = start;
+  out->size = (end > table ? end : table) - start;
+  return true;
+}
+
+/* What every code object's offset is a multiple of: runtimes map some of them where they lie. */
+static uint64_t bundle_alignment(const uint8_t *bundle, uint64_t entries) {
+  uint64_t all = 4096;
+  const uint8_t *entry = bundle + bundle_header;
+  for (uint64_t i = 0; i < entries; ++i) {
+    if (kdl_load_u64(entry + 8))
+      all |= kdl_load_u64(entry);
+    entry += bundle_entry + kdl_load_u64(entry + 16);
+  }
+  return all & -all;
+}
+
+/* Through the entries that stay. The host's entry is no image. */
+typedef struct {
+  const thin_input *input;
+  const bool *kept;
+  const kdl_image *images;
+  size_t count, image;
+  const uint8_t *entry;
+  uint64_t left;
+} bundle_walk;
+
+static uint64_t entry_length(const uint8_t *entry) {
+  return bundle_entry + kdl_load_u64(entry + 16);
+}
+
+static bool next_kept(bundle_walk *w, const uint8_t **out_entry) {
+  bool stays = false;
+  for (; w->left > 0 && !stays; --w->left) {
+    bool is_image =
+        w->image < w->count && w->input->data + w->images[w->image].header_offset == w->entry;
+    stays = !is_image || w->kept[w->image];
+    w->image += is_image;
+    *out_entry = w->entry;
+    w->entry += entry_length(w->entry);
+  }
+  return stays;
+}
+
+void thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
+                         size_t count, const thin_container *container, thin_output *out) {
+  const uint8_t *bundle = input->data + container->offset;
+  const uint8_t *entry = bundle;
+  uint64_t entries = kdl_load_u64(bundle + bundle_magic_size);
+  uint64_t alignment = bundle_alignment(bundle, entries);
+  const bundle_walk start_of_all = {input, kept, images, count, 0, bundle + bundle_header, entries};
+  uint64_t table = bundle_header, stay = 0;
+  bundle_walk walk = start_of_all;
+  for (; next_kept(&walk, &entry); ++stay)
+    table += entry_length(entry);
+  uint8_t *to = thin_output_add_room(out, (size_t)table);
+  memcpy(to, bundle, bundle_magic_size);
+  kdl_store_u64(to + bundle_magic_size, stay);
+  to += bundle_header;
+  uint64_t end = table;
+  for (walk = start_of_all; next_kept(&walk, &entry);) {
+    uint64_t offset = kdl_load_u64(entry), size = kdl_load_u64(entry + 8);
+    uint64_t start = size ? (end + alignment - 1) & -alignment : offset ? end : 0;
+    memcpy(to, entry, entry_length(entry));
+    kdl_store_u64(to, start);
+    to += entry_length(entry);
+    if (!size)
+      continue;
+    thin_output_add_zeros(out, start - end);
+    thin_output_add(out, bundle + offset, size);
+    end = start + size;
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All of them                                                                                  */
+
+/* Whether an image's bytes lie in the file as it is. */
+static bool lies_plain(const thin_input *input, const kdl_image *image) {
+  return image->parent == KDL_PARENT_NONE && image->source->codec == KDL_CODEC_NONE &&
+         image->source->size == input->size && !image->problem;
+}
+
+void thin_containers_sort(thin_container_list *list) {
+  kdl_array_sort(list->items, list->count, sizeof *list->items, offsetof(thin_container, offset));
+}
+
+void thin_containers_add(thin_container_list *list, const thin_container *found) {
+  list->items = xgrow(list->items, list->count, &list->capacity, 64, sizeof *list->items);
+  list->items[list->count++] = *found;
+}
+
+kdl_status thin_containers_find(const thin_input *input, const thin_choice *choice,
+                                thin_container_list *out_list) {
+  const kdl_image *images = input->lib->container->images;
+  *out_list = (thin_container_list){.count = 0};
+  for (size_t i = 0, end; i < choice->count; i = end) {
+    thin_container found = {.first = i};
+    bool is_plain = lies_plain(input, &images[i]);
+    for (end = i; end < choice->count && images[end].module == images[i].module; ++end) {
+      is_plain = is_plain && lies_plain(input, &images[end]);
+      found.kept += choice->kept[end];
+    }
+    found.count = end - i;
+    bool is_found = is_plain ? measure_fatbin(input, &images[i], end - i, &found) ||
+                                   measure_bundle(input, &images[i], end - i, &found)
+                             : thin_packed_measure(input, &images[i], end - i, &found);
+    if (!is_found)
+      continue;
+    KDL_TRY(thin_packs(input, choice, &found, &found.packs));
+    thin_containers_add(out_list, &found);
+  }
+  thin_containers_sort(out_list);
+  return KDL_OK;
+}
+
+void thin_containers_free(thin_container_list *list) {
+  free(list->items);
+}
+
+void thin_container_keeps(const thin_input *input, const thin_choice *choice,
+                          const thin_container *container, bool *out_kept) {
+  const kdl_image *images = input->lib->container->images + container->first;
+  memcpy(out_kept, choice->kept + container->first, container->count);
+  bool is_bundle = container->kind == THIN_BUNDLE || container->kind == THIN_PACKED_BUNDLE;
+  if (container->kept || !(is_bundle || container->keeps_one))
+    return;
+  size_t smallest = 0;
+  for (size_t i = 1; i < container->count; ++i)
+    smallest = images[i].stored_size < images[smallest].stored_size ? i : smallest;
+  out_kept[smallest] = true;
+}
+
+bool thin_container_changes(const thin_container *container) {
+  return container->kept != container->count || container->packs;
+}
+
+static kdl_status rewrite_bundle(const thin_input *input, const thin_choice *choice,
+                                 const bool *kept, const kdl_image *images,
+                                 const thin_container *container, thin_output *out) {
+  thin_output plain = {.count = 0};
+  thin_bundle_rewrite(input, kept, images, container->count, container,
+                      container->packs ? &plain : out);
+  kdl_status status =
+      container->packs ? thin_bundle_pack(input, choice, container, &plain, out) : KDL_OK;
+  thin_output_free(&plain);
+  return status;
+}
+
+kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *choice,
+                                  const thin_container *container, thin_output *out) {
+  const kdl_image *images = input->lib->container->images + container->first;
+  bool *kept = xmalloc(container->count);
+  thin_container_keeps(input, choice, container, kept);
+  kdl_status status =
+      container->kind == THIN_BUNDLE ? rewrite_bundle(input, choice, kept, images, container, out)
+      : container->kind == THIN_PACKED_BUNDLE
+          ? thin_packed_rewrite(input, kept, images, container->count, container, out)
+          : rewrite_fatbin(input, choice, kept, images, container, out);
+  free(kept);
+  return status;
+}

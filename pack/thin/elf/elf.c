@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/library/library.h"
+#include "pack/thin/elf/elf_plan.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+#include "support/base/magic.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address) {
+  size_t low = 0, high = plan->unit_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (plan->units[middle].address <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low ? &plan->units[low - 1] : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Units                                                                                        */
+
+/* The section with all of those bytes that may be laid out again, or 0: not code, and not SYCL's
+ * table of images, which is read from its start to its end. */
+static size_t section_of(const elf_image *image, uint64_t offset, uint64_t size) {
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const kdl_elf_section *section = &image->sections[i];
+    bool may_hold = section->type == SHT_PROGBITS || section->type == KDL_SHT_LLVM_OFFLOADING;
+    if (may_hold && section->flags & SHF_ALLOC && !(section->flags & SHF_EXECINSTR) &&
+        offset >= section->offset && kdl_in_range(offset - section->offset, size, section->size))
+      return strcmp(elf_image_section_name(image, section), ".tgtimg") == 0 ? 0 : i;
+  }
+  return 0;
+}
+
+static void add_unit(elf_plan *plan, const thin_container *container, uint64_t address,
+                     size_t section) {
+  plan->units =
+      xgrow(plan->units, plan->unit_count, &plan->unit_capacity, 256, sizeof *plan->units);
+  plan->units[plan->unit_count++] =
+      (elf_unit){.container = *container,
+                 .address = address,
+                 .size = container->size,
+                 .section = section,
+                 .hold = container->is_fixed ? ELF_FROZEN : ELF_MOVES};
+}
+
+/* Fatbins without an image, as an earlier thinning leaves them, in bytes of a section that are in
+ * no container: they move like others. */
+static void add_empty_units(elf_plan *plan, size_t section, uint64_t start, uint64_t end) {
+  enum { size = 16 };
+  const kdl_elf_section *header = &plan->image.sections[section];
+  for (uint64_t at = (start + 7) & ~(uint64_t)7; at + size <= end; at += 8) {
+    const uint8_t *bytes = plan->image.data + header->offset + (at - header->address);
+    if (kdl_load_u64(bytes) != KDL_MAGIC_FATBIN_HEADER || kdl_load_u64(bytes + 8) != 0)
+      continue;
+    thin_container empty = {
+        .kind = THIN_FATBIN, .offset = (uint64_t)(bytes - plan->image.data), .size = size};
+    add_unit(plan, &empty, at, section);
+    at += size - 8;
+  }
+}
+
+static kdl_status collect_units(elf_plan *plan, const thin_container_list *list) {
+  size_t section = 0;
+  uint64_t seen = 0;
+  for (size_t i = 0; i < list->count; ++i) {
+    const thin_container *container = &list->items[i];
+    size_t last = section;
+    const kdl_elf_section *header = &plan->image.sections[section];
+    uint64_t address;
+    if (!section || container->offset < header->offset ||
+        !kdl_in_range(container->offset - header->offset, container->size, header->size))
+      section = section_of(&plan->image, container->offset, container->size);
+    if (last && section != last)
+      add_empty_units(plan, last, seen, header->address + header->size);
+    header = &plan->image.sections[section];
+    if (!section || !elf_image_address(&plan->image, container->offset, container->size, &address))
+      continue;
+    if (section != last)
+      seen = header->address;
+    if (address < seen)
+      return kdl_fail(KDL_BAD_FILE,
+                      "%s: found containers on top of one another at address 0x%" PRIx64,
+                      plan->input->name, address);
+    add_empty_units(plan, section, seen, address);
+    add_unit(plan, container, address, section);
+    seen = address + container->size;
+  }
+  const kdl_elf_section *header = &plan->image.sections[section];
+  if (section)
+    add_empty_units(plan, section, seen, header->address + header->size);
+  return KDL_OK;
+}
+
+/* Nothing else may claim bytes of a section that is laid out again; that sections and headers lie
+ * apart was seen. */
+static kdl_status check_alone(const elf_plan *plan, const kdl_elf_section *section) {
+  const elf_image *image = &plan->image;
+  bool is_shared = elf_image_has_table_in(image, section->offset, section->size);
+  for (size_t i = 0; i < image->segment_count; ++i) {
+    const kdl_elf_segment *other = &image->segments[i];
+    is_shared |= other->type != PT_LOAD && other->file_size &&
+                 elf_overlap(section->offset, section->size, other->offset, other->file_size);
+  }
+  return is_shared
+             ? kdl_fail(KDL_BAD_FILE,
+                        "%s: found section '%s' on top of relocations, names or what a program "
+                        "header describes, expected it alone",
+                        plan->input->name, elf_image_section_name(image, section))
+             : KDL_OK;
+}
+
+static kdl_status check_sections(const elf_plan *plan) {
+  size_t last = 0;
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    if (plan->units[i].section != last)
+      KDL_TRY(check_alone(plan, &plan->image.sections[plan->units[i].section]));
+    last = plan->units[i].section;
+  }
+  return KDL_OK;
+}
+
+static kdl_status make_contents(elf_plan *plan) {
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    elf_unit *unit = &plan->units[i];
+    unit->content = plan->contents.size;
+    bool is_gone = unit->container.kind == THIN_OFFLOAD && !unit->container.kept;
+    if (is_gone && unit->hold != ELF_FROZEN)
+      continue;
+    if (unit->hold == ELF_FROZEN || !thin_container_changes(&unit->container))
+      thin_output_add(&plan->contents, plan->input->data + unit->container.offset, unit->size);
+    else if (unit->container.kind == THIN_SYCL)
+      KDL_TRY(thin_sycl_rewrite(plan->input, plan->choice, &unit->container, &plan->contents,
+                                &unit->listed_size));
+    else
+      KDL_TRY(thin_container_rewrite(plan->input, plan->choice, &unit->container, &plan->contents));
+    unit->new_size = plan->contents.size - unit->content;
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All of it                                                                                    */
+
+static bool has_less(const elf_plan *plan) {
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    if (plan->units[i].new_size < plan->units[i].size)
+      return true;
+  }
+  return false;
+}
+
+static void mark_gone(const elf_plan *plan, bool *went) {
+  bool *kept = xmalloc(plan->choice->count);
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    const elf_unit *unit = &plan->units[i];
+    if (unit->new_size == unit->size)
+      continue;
+    thin_container_keeps(plan->input, plan->choice, &unit->container, kept);
+    for (size_t k = 0; k < unit->container.count; ++k)
+      went[unit->container.first + k] = !kept[k];
+  }
+  free(kept);
+}
+
+/* Why each image stays that nothing asked for; its unit is the one with it, or NULL. */
+static thin_left_why why_left(const elf_unit *unit, const kdl_image *image) {
+  bool is_sycl = image->offload_kind == KDL_OFFLOAD_SYCL ||
+                 strstr(image->label, " in " KDL_MAGIC_BUNDLE "sycl");
+  bool is_offload = strncmp(image->label, "offload-binary", 14) == 0;
+  bool is_packed = image->source->codec != KDL_CODEC_NONE;
+  if (!unit)
+    return is_offload  ? THIN_LEFT_OFFLOAD
+           : is_sycl   ? THIN_LEFT_SYCL
+           : is_packed ? THIN_LEFT_PACKED
+                       : THIN_LEFT_BARE;
+  if (unit->hold != ELF_FROZEN)
+    return THIN_LEFT_LAST;
+  return unit->container.kind == THIN_SYCL      ? THIN_LEFT_SYCL
+         : unit->container.kind == THIN_OFFLOAD ? THIN_LEFT_OFFLOAD
+                                                : THIN_LEFT_POINTERS;
+}
+
+static void note_left(const elf_plan *plan, thin_report *report) {
+  const kdl_image *images = plan->input->lib->container->images;
+  const elf_unit **unit_of = xcalloc(plan->choice->count, sizeof *unit_of);
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    const thin_container *container = &plan->units[i].container;
+    for (size_t k = 0; k < container->count; ++k)
+      unit_of[container->first + k] = &plan->units[i];
+  }
+  for (size_t i = 0; i < plan->choice->count; ++i) {
+    if (images[i].parent == KDL_PARENT_NONE && !report->went[i] && !plan->choice->kept[i])
+      thin_report_left(report, plan->input, i, why_left(unit_of[i], &images[i]));
+  }
+  free(unit_of);
+}
+
+static void make_report(const elf_plan *plan, size_t containers, const thin_output *out,
+                        bool is_changed, thin_report *out_report) {
+  uint64_t less = 0;
+  *out_report = (thin_report){.is_changed = is_changed,
+                              .old_size = plan->input->size,
+                              .new_size = out->size,
+                              .mappings = plan->mappings,
+                              .containers = containers,
+                              .went = xcalloc(plan->choice->count, sizeof *out_report->went)};
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    const elf_unit *unit = &plan->units[i];
+    less += unit->size - unit->new_size;
+    out_report->moved += is_changed && unit->new_address != unit->address;
+    out_report->stayed += unit->hold != ELF_MOVES;
+  }
+  uint64_t gone = plan->input->size > out->size ? plan->input->size - out->size : 0;
+  out_report->zeroed_bytes = less > gone ? less - gone : 0;
+  mark_gone(plan, out_report->went);
+  note_left(plan, out_report);
+}
+
+kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output *out,
+                         bool *out_changed) {
+  const thin_input *input = plan->input;
+  *out_changed = false;
+  KDL_TRY(elf_image_read(input->data, input->size, input->name, &plan->image));
+  KDL_TRY(thin_containers_find(input, plan->choice, list));
+  elf_offload_find(plan, list);
+  KDL_TRY(elf_sycl_find(plan, list));
+  KDL_TRY(collect_units(plan, list));
+  KDL_TRY(check_sections(plan));
+  if (plan->unit_count)
+    KDL_TRY(elf_plan_find_references(plan));
+  KDL_TRY(make_contents(plan));
+  if (!has_less(plan)) {
+    thin_output_add(out, input->data, input->size);
+    return KDL_OK;
+  }
+  *out_changed = true;
+  elf_plan_lay_out(plan);
+  KDL_TRY(elf_plan_segments(plan));
+  return elf_plan_write(plan, out);
+}
+
+void elf_plan_free(elf_plan *plan) {
+  elf_image_free(&plan->image);
+  thin_output_free(&plan->contents);
+  kdl_arena_free(&plan->arena);
+  free(plan->units);
+  free(plan->records);
+  free(plan->used);
+  free(plan->sycl);
+  free(plan->pairs);
+  free(plan->zones);
+  free(plan->items);
+  free(plan->holes);
+  free(plan->segments);
+  free(plan->patches);
+}
+
+kdl_status thin_elf(const thin_input *input, const thin_choice *choice, const thin_shape *shape,
+                    thin_report *out_report, thin_output *out) {
+  elf_plan plan = {.input = input, .choice = choice, .shape = *shape};
+  thin_container_list list = {.count = 0};
+  bool is_changed;
+  kdl_status status = elf_plan_make(&plan, &list, out, &is_changed);
+  if (status == KDL_OK && is_changed)
+    status = elf_plan_check(&plan, out);
+  if (status == KDL_OK) {
+    make_report(&plan, list.count, out, is_changed, out_report);
+    thin_output_adopt(out, &plan.arena); /* what was made stays with the output */
+    thin_output_adopt(out, &plan.contents.arena);
+  }
+  thin_containers_free(&list);
+  elf_plan_free(&plan);
+  return status;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * OffloadBinaries that LLVM's linker wrapper left in a linked file, in the section
+ * .llvm.offloading. OpenMP's runtime finds them by records in data: a pointer to the start of the
+ * image inside the binary, and behind it one to the image's end.
+ *
+ *     data       | start, end, ... | start, end, ... |
+ *                    |      |          |      |
+ *     section    | header image     | header image     |
+ *
+ * A binary is a unit that stays as it is or goes. Those that stay lie together from the start of
+ * the section, as LLVM's tools read them; the record of one that goes describes no bytes, at the
+ * start of the section, which the runtime passes over. That takes all records to be known: where
+ * something else points into such a section, all of it stays.
+ */
+#include "lib/library/library.h"
+#include "pack/thin/elf/elf_plan.h"
+#include "pack/thin/kinds.h"
+#include "support/base/array.h"
+#include "support/base/bytes.h"
+#include "support/base/error.h"
+
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Binaries                                                                                     */
+
+static bool is_described_in(const elf_plan *plan, size_t index, const thin_container *binary) {
+  const kdl_container *container = plan->input->lib->container;
+  const kdl_image *image = index < container->count ? &container->images[index] : NULL;
+  return image && image->source->size == plan->input->size &&
+         image->source->codec == KDL_CODEC_NONE && image->header_offset >= binary->offset &&
+         image->header_offset - binary->offset < binary->size;
+}
+
+/* The one image of a binary, which is listed at *next or later, with none inside it; false where
+ * it is otherwise. Images of a section are listed in their order. */
+static bool find_image(const elf_plan *plan, thin_container *binary, size_t *next) {
+  const kdl_container *container = plan->input->lib->container;
+  while (*next < container->count && !is_described_in(plan, *next, binary))
+    ++*next;
+  size_t first = (*next)++;
+  if (first >= container->count || is_described_in(plan, *next, binary))
+    return false;
+  const kdl_image *image = &container->images[first];
+  binary->first = first;
+  binary->count = 1;
+  binary->kept = plan->choice->kept[first];
+  return image->parent == KDL_PARENT_NONE && !image->problem && image->stored_size &&
+         image->offset >= binary->offset &&
+         kdl_in_range(image->offset - binary->offset, image->stored_size, binary->size) &&
+         !(*next < container->count && container->images[*next].parent == first);
+}
+
+/* All that is in the section, or nothing of it. */
+static void find_binaries(const elf_plan *plan, const kdl_elf_section *section,
+                          thin_container_list *list) {
+  size_t before = list->count, next = 0;
+  uint64_t end = section->offset + section->size;
+  for (uint64_t at = section->offset; at < end;) {
+    const uint8_t *data = plan->image.data + at;
+    thin_container binary = {.kind = THIN_OFFLOAD, .offset = at};
+    if (thin_sniff(data, end - at) == THIN_KIND_OFFLOAD)
+      binary.size = kdl_load_u64(data + 8);
+    if (binary.size == 0 || binary.size % 8 || binary.size > end - at ||
+        !find_image(plan, &binary, &next)) {
+      list->count = before;
+      return;
+    }
+    thin_containers_add(list, &binary);
+    at += binary.size;
+  }
+}
+
+void elf_offload_find(const elf_plan *plan, thin_container_list *list) {
+  for (size_t i = 1; i < plan->image.section_count; ++i) {
+    const kdl_elf_section *section = &plan->image.sections[i];
+    if (section->type == KDL_SHT_LLVM_OFFLOADING && section->flags & SHF_ALLOC)
+      find_binaries(plan, section, list);
+  }
+  thin_containers_sort(list);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Records                                                                                      */
+
+static bool is_binary(const elf_unit *unit) {
+  return unit->container.kind == THIN_OFFLOAD;
+}
+
+static uint64_t image_start(const elf_plan *plan, const elf_unit *unit) {
+  const kdl_image *image = &plan->input->lib->container->images[unit->container.first];
+  return unit->address + (image->offset - unit->container.offset);
+}
+
+static uint64_t image_end(const elf_plan *plan, const elf_unit *unit) {
+  return image_start(plan, unit) +
+         plan->input->lib->container->images[unit->container.first].stored_size;
+}
+
+void elf_records_add(elf_plan *plan, const elf_record *record) {
+  plan->records =
+      xgrow(plan->records, plan->record_count, &plan->record_capacity, 64, sizeof *plan->records);
+  plan->records[plan->record_count++] = *record;
+}
+
+void elf_records_sort(elf_plan *plan) {
+  kdl_array_sort(plan->records, plan->record_count, sizeof *plan->records,
+                 offsetof(elf_record, place));
+}
+
+elf_record *elf_record_at(const elf_plan *plan, uint64_t place) {
+  size_t at = kdl_array_first(plan->records, plan->record_count, sizeof *plan->records,
+                              offsetof(elf_record, place), place);
+  return at < plan->record_count && plan->records[at].place == place ? &plan->records[at] : NULL;
+}
+
+static void record_start(void *user, const elf_pointer *pointer) {
+  elf_plan *plan = user;
+  const elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
+  if (unit && is_binary(unit) && pointer->target == image_start(plan, unit))
+    elf_records_add(plan,
+                    &(elf_record){.place = pointer->place, .unit = (size_t)(unit - plan->units)});
+}
+
+static void record_end(void *user, const elf_pointer *pointer) {
+  const elf_plan *plan = user;
+  elf_record *record = elf_record_at(plan, pointer->place - 8);
+  const elf_unit *unit = record ? &plan->units[record->unit] : NULL;
+  if (unit && is_binary(unit) && pointer->target == image_end(plan, unit))
+    record->has_end = true;
+}
+
+/* A pointer into a binary that belongs to no record. One to the start of a section leads there
+ * whatever lies in it: it belongs to what went before. */
+static void freeze_at_stray(void *user, const elf_pointer *pointer) {
+  const elf_plan *plan = user;
+  elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
+  const elf_record *before = elf_record_at(plan, pointer->place - 8);
+  if (!unit || !is_binary(unit) || pointer->target - unit->address >= unit->size ||
+      pointer->target == plan->image.sections[unit->section].address ||
+      elf_record_at(plan, pointer->place) || (before && before->has_end))
+    return;
+  unit->hold = ELF_FROZEN;
+}
+
+kdl_status elf_offload_find_records(elf_plan *plan) {
+  const elf_image *image = &plan->image;
+  bool any = false;
+  for (size_t i = 0; i < plan->unit_count; ++i)
+    any |= is_binary(&plan->units[i]);
+  if (!any)
+    return KDL_OK;
+  KDL_TRY(elf_image_relocations(image, record_start, NULL, plan));
+  elf_records_sort(plan);
+  KDL_TRY(elf_image_relocations(image, record_end, NULL, plan));
+  KDL_TRY(elf_image_relocations(image, freeze_at_stray, NULL, plan));
+  for (size_t i = 0; i < plan->record_count; ++i) {
+    elf_unit *unit = &plan->units[plan->records[i].unit];
+    if (!is_binary(unit))
+      continue;
+    unit->is_referenced = true;
+    if (!plan->records[i].has_end)
+      unit->hold = ELF_FROZEN;
+  }
+  return KDL_OK;
+}
+
+void elf_offload_settle(elf_plan *plan) {
+  for (size_t first = 0, end; first < plan->unit_count; first = end) {
+    bool stays = false;
+    for (end = first;
+         end < plan->unit_count && plan->units[end].section == plan->units[first].section; ++end)
+      stays |= plan->units[end].hold != ELF_MOVES || !plan->units[end].is_referenced;
+    for (size_t i = first; i < end && stays; ++i) {
+      if (is_binary(&plan->units[i]))
+        plan->units[i].hold = ELF_FROZEN;
+    }
+  }
+}
+
+uint64_t elf_plan_pointer(const elf_plan *plan, uint64_t place, uint64_t target) {
+  const elf_record *record = elf_record_at(plan, place);
+  bool is_end = !record;
+  if (is_end) {
+    record = elf_record_at(plan, place - 8);
+    if (!record || !record->has_end) {
+      const elf_unit *unit = elf_plan_unit_before(plan, target);
+      return unit && is_binary(unit) ? target : elf_plan_moved(plan, target);
+    }
+  }
+  const elf_unit *unit = &plan->units[record->unit];
+  if (!is_binary(unit))
+    return unit->new_address + (is_end && !record->is_empty ? unit->new_size : 0);
+  if (unit->new_size == 0)
+    return plan->image.sections[unit->section].address;
+  return target + (unit->new_address - unit->address);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A file that stays what it is, with fewer images. It is written beside the old one, read again,
+ * and only then renamed. */
+#include "lib/library/library.h"
+#include "pack/thin/command.h"
+#include "pack/thin/kinds.h"
+#include "support/base/error.h"
+#include "tools/common/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading again                                                                                */
+
+static bool is_like(bool is_packed, const kdl_image *left, const kdl_image *right) {
+  return left->kind == right->kind && (is_packed || left->stored_size == right->stored_size) &&
+         left->size == right->size && left->arch.length == right->arch.length &&
+         memcmp(left->arch.data, right->arch.data, left->arch.length) == 0;
+}
+
+static int compare_places(const void *left, const void *right) {
+  const kdl_image *a = *(const kdl_image *const *)left, *b = *(const kdl_image *const *)right;
+  uint64_t x = thin_image_place(a), y = thin_image_place(b);
+  return x != y ? (x > y) - (x < y) : (a > b) - (a < b);
+}
+
+/* The images that did not go, in the order of the file. */
+static const kdl_image **list_images(const kdl_library *lib, const bool *went, size_t *out_count) {
+  const kdl_container *container = lib->container;
+  const kdl_image **list = xcalloc(container->count, sizeof *list);
+  *out_count = 0;
+  for (uint32_t i = 0; i < container->count; ++i) {
+    if (!went || !went[i])
+      list[(*out_count)++] = &container->images[i];
+  }
+  qsort(list, *out_count, sizeof *list, compare_places);
+  return list;
+}
+
+kdl_status thin_compare_images(const thin_input *input, const thin_report *report, bool is_packed,
+                               const kdl_library *lib, const char *name) {
+  size_t old_count, new_count, same = 0;
+  const kdl_image **old = list_images(input->lib, report->went, &old_count);
+  const kdl_image **now = list_images(lib, NULL, &new_count);
+  kdl_status status = KDL_OK;
+  while (same < old_count && same < new_count && is_like(is_packed, old[same], now[same]))
+    ++same;
+  if (same != old_count || same != new_count)
+    status = kdl_fail(KDL_UNSUPPORTED,
+                      "%s: found other images in what was written (%zu of %zu are as they were), "
+                      "nothing was kept of it; this is a bug",
+                      name, same, old_count);
+  free(old);
+  free(now);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
+typedef struct {
+  const cli_args *args;
+  const thin_source *source;
+  const thin_input *input;
+  const thin_output *out;
+  const thin_report *report;
+  const char *path;
+} saving;
+
+static kdl_status read_again(const saving *s, int fd) {
+  char path[64];
+  kdl_library *lib;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  kdl_open_opts opts = {.size = sizeof opts, .name = s->path, .flags = KDL_OPEN_FILE};
+  kdl_status status = kdl_open(path, &opts, &lib);
+  if (status != KDL_OK) {
+    kdl_error_prefix("%s: what was written cannot be read", s->path);
+    return status;
+  }
+  status =
+      thin_compare_images(s->input, s->report, cli_args_has(s->args, "compress"), lib, s->path);
+  kdl_close(lib);
+  return status;
+}
+
+static kdl_status write_file(void *user, int fd) {
+  const saving *s = user;
+  struct stat info;
+  thin_mapped from = {s->input->data, s->input->size, s->input->fd};
+  KDL_TRY(thin_output_write(s->out, &from, fd, cli_args_has(s->args, "sparse"), s->path));
+  bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  if (is_file && s->input->lib)
+    KDL_TRY(read_again(s, fd));
+  KDL_TRY(thin_source_check(s->source, cli_args_has(s->args, "in-place")));
+  if (is_file)
+    thin_source_give(s->source, fd, s->path);
+  return KDL_OK;
+}
+
+kdl_status thin_save(const cli_args *args, const thin_source *source, const thin_input *input,
+                     const thin_output *out, const thin_report *report, const char *output) {
+  bool is_in_place = cli_args_has(args, "in-place");
+  if (!output || (is_in_place && !report->is_changed))
+    return KDL_OK;
+  if (is_in_place)
+    thin_source_note_links(source);
+  return cli_output_save_by(output, write_file,
+                            &(saving){args, source, input, out, report, output});
+}
+
+static kdl_status thin(const cli_args *args, const thin_source *source, const thin_input *input,
+                       const thin_choice *choice, const char *output) {
+  thin_report report = {.went = NULL};
+  thin_output out = {.count = 0};
+  kdl_status status = thin_file(
+      input, choice, &(thin_shape){.sparse = cli_args_has(args, "sparse")}, &report, &out);
+  if (status == KDL_OK)
+    status = thin_save(args, source, input, &out, &report, output);
+  if (status == KDL_OK)
+    status = thin_print(args, input, choice, &report, output);
+  thin_output_free(&out);
+  free(report.went);
+  return status;
+}
+
+static thin_choice keep_all(const thin_input *input) {
+  size_t count = kdl_image_count(input->lib);
+  thin_choice choice = {.lib = input->lib,
+                        .count = count,
+                        .kept = xmalloc(count),
+                        .why = xcalloc(count, sizeof *choice.why)};
+  memset(choice.kept, true, count);
+  return choice;
+}
+
+kdl_status thin_in_place(const cli_args *args, const thin_source *source, const char *output) {
+  const cli_bytes *bytes = &source->bytes;
+  cli_devices devices = {.count = 0};
+  thin_choice choice = {.count = 0};
+  kdl_open_opts opts = {.size = sizeof opts, .name = source->name};
+  thin_input input = {
+      .data = bytes->data, .size = bytes->size, .name = source->name, .fd = source->fd};
+  KDL_TRY(kdl_open_memory(bytes->data, bytes->size, &opts, &input.lib));
+  kdl_status status = cli_devices_given(args, "for", ',', &devices);
+  thin_rules rules = {.devices = &devices,
+                      .args = args,
+                      .keep_ptx = cli_args_has(args, "keep-ptx"),
+                      .compress = cli_args_has(args, "compress"),
+                      .explain = cli_args_has(args, "verbose") || cli_args_has(args, "json")};
+  if (status == KDL_OK && thin_has_device_code(&input))
+    status = thin_choose(&rules, input.lib, source->name, &choice);
+  else if (status == KDL_OK)
+    choice = keep_all(&input);
+  if (status == KDL_OK)
+    status = thin(args, source, &input, &choice, output);
+  thin_choice_free(&choice);
+  cli_devices_free(&devices);
+  kdl_close(input.lib);
+  return status;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "pack/thin/kinds.h"
+
+#include "lib/image/image.h"
+#include "lib/library/library.h"
+#include "pack/zip/directory.h"
+#include "support/base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void thin_report_left(thin_report *report, const thin_input *input, size_t index,
+                      thin_left_why why) {
+  const kdl_image *image = &input->lib->container->images[index];
+  const kdl_source *source = image->source;
+  uint64_t bytes = image->stored_size;
+  if (source->codec != KDL_CODEC_NONE && source->size) /* its share of what is compressed */
+    bytes = (uint64_t)((double)source->packed.size * (double)bytes / (double)source->size);
+  ++report->left[why].images;
+  report->left[why].bytes += bytes;
+}
+
+thin_left thin_report_all_left(const thin_report *report) {
+  thin_left all = {.images = 0};
+  for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
+    all.images += report->left[i].images;
+    all.bytes += report->left[i].bytes;
+  }
+  return all;
+}
+
+thin_kind thin_sniff(const uint8_t *data, uint64_t size) {
+  enum { container_header = 16, offload_header = 32 };
+  _Static_assert((int)THIN_SNIFF_SIZE == (int)KDL_SNIFF_SIZE, "as libkdl");
+  kdl_image_kind kind;
+  switch (kdl_file_sniff(data, size < THIN_SNIFF_SIZE ? (size_t)size : THIN_SNIFF_SIZE, &kind)) {
+  case KDL_FILE_LINKED:
+    return THIN_KIND_LINKED;
+  case KDL_FILE_OBJECT:
+    return THIN_KIND_OBJECT;
+  case KDL_FILE_ARCHIVE:
+  case KDL_FILE_THIN_ARCHIVE:
+    return THIN_KIND_ARCHIVE;
+  case KDL_FILE_ZIP:
+    return size >= ZIP_END_SIZE ? THIN_KIND_ZIP : THIN_KIND_OTHER;
+  default:
+    break;
+  }
+  if (kind == KDL_IMAGE_OFFLOAD && size >= offload_header)
+    return THIN_KIND_OFFLOAD;
+  bool is_container = kind == KDL_IMAGE_FATBIN || kind == KDL_IMAGE_BUNDLE;
+  return is_container && size >= container_header ? THIN_KIND_CONTAINER : THIN_KIND_OTHER;
+}
+
+uint64_t thin_image_place(const kdl_image *image) {
+  const kdl_source *source = image->source;
+  uint64_t at = image->header_offset;
+  for (; source->codec != KDL_CODEC_NONE; source = source->packed.source)
+    at = source->packed.base;
+  return at;
+}
+
+bool thin_has_device_code(const thin_input *input) {
+  const kdl_container *container = input->lib->container;
+  return container->count != 1 || container->images[0].offset != 0 ||
+         container->images[0].stored_size != input->size;
+}
+
+static bool is_same(const thin_input *input, const thin_output *out) {
+  if (out->size != input->size)
+    return false;
+  static const uint8_t zeros[4096];
+  for (size_t i = 0; i < out->count; ++i) {
+    const thin_piece *piece = &out->pieces[i];
+    const uint8_t *old = input->data + piece->at;
+    if (piece->bytes == old)
+      continue;
+    for (uint64_t at = 0, step; at < piece->size; at += step) {
+      step = piece->size - at < sizeof zeros ? piece->size - at : sizeof zeros;
+      if (memcmp(old + at, piece->bytes ? piece->bytes + at : zeros, (size_t)step) != 0)
+        return false;
+    }
+  }
+  return true;
+}
+
+static thin_left_why why_left(const thin_work *work, uint32_t index) {
+  const thin_container_list *list = &work->containers;
+  if (work->report->stayed)
+    return THIN_LEFT_OBJECT;
+  for (size_t i = 0; i < list->count; ++i) {
+    if (index - list->items[i].first < list->items[i].count)
+      return THIN_LEFT_LAST;
+  }
+  bool is_packed = work->input->lib->container->images[index].source->codec != KDL_CODEC_NONE;
+  return is_packed ? THIN_LEFT_PACKED : THIN_LEFT_BARE;
+}
+
+/* What lies in an image goes with it; what stays though nothing asks for it is counted. */
+static void note_nested(const thin_work *work, const thin_choice *choice, thin_report *report) {
+  const kdl_container *container = work->input->lib->container;
+  for (uint32_t i = 0; i < container->count; ++i) {
+    const kdl_image *image = &container->images[i];
+    if (image->parent != KDL_PARENT_NONE)
+      report->went[i] = report->went[image->parent];
+    if (choice->kept[i] || report->went[i])
+      continue;
+    thin_report_left(report, work->input, i, why_left(work, i));
+  }
+}
+
+static kdl_status thin_unmapped(const thin_input *input, const thin_choice *choice,
+                                thin_report *report, thin_output *out) {
+  thin_work work;
+  thin_range all = {0, input->size};
+  thin_kind kind = thin_sniff(input->data, input->size);
+  kdl_status status = thin_work_begin(input, choice, report, &work);
+  report->containers = work.containers.count;
+  if (status != KDL_OK)
+    goto end;
+  if (kind == THIN_KIND_OBJECT)
+    status = thin_object(&work, all, out);
+  else if (kind == THIN_KIND_ARCHIVE)
+    status = thin_archive(&work, out);
+  else if (kind == THIN_KIND_OFFLOAD)
+    status = thin_offload_binaries(&work, all, NULL, out);
+  else if (kind == THIN_KIND_CONTAINER)
+    status = thin_sequence(&work, all, NULL, out);
+  else
+    status = kdl_fail(KDL_UNSUPPORTED,
+                      "%s: found a kind of file that is not rewritten, expected an ELF file, a "
+                      "static archive, a fatbin, a Clang offload bundle or an OffloadBinary",
+                      input->name);
+  if (kind != THIN_KIND_OBJECT && kind != THIN_KIND_ARCHIVE)
+    thin_note_gone(&work, all);
+  note_nested(&work, choice, report);
+end:
+  thin_work_end(&work);
+  return status;
+}
+
+kdl_status thin_file(const thin_input *input, const thin_choice *choice, const thin_shape *shape,
+                     thin_report *out_report, thin_output *out) {
+  if (thin_sniff(input->data, input->size) == THIN_KIND_LINKED)
+    return thin_elf(input, choice, shape, out_report, out);
+  if (shape->sparse)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: found --sparse with a file that nothing maps, expected a shared object or "
+                    "executable: others become shorter without it",
+                    input->name);
+  *out_report = (thin_report){.old_size = input->size,
+                              .went = xcalloc(choice->count, sizeof *out_report->went)};
+  kdl_status status = thin_unmapped(input, choice, out_report, out);
+  out_report->new_size = out->size;
+  out_report->is_changed = status == KDL_OK && !is_same(input, out);
+  return status;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "pack/thin/command.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/json.h"
+#include "tools/common/output.h"
+#include "tools/common/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void thin_note_image(const kdl_image_info *image, bool is_kept, const char *why) {
+  char room[CLI_IMAGE_KIND_ROOM];
+  cli_note("image %zu (%s%s%.64s): %s: %s", image->index, cli_image_kind_name(image, room),
+           image->arch.length ? " " : "", image->arch.data, is_kept ? "kept" : "dropped", why);
+}
+
+static void note_images(const thin_choice *choice, const thin_report *report) {
+  for (size_t i = 0; i < choice->count; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(choice->lib, i, &image);
+    bool is_kept = !report->went[i];
+    if (!cli_image_kind_is_container(image.kind))
+      thin_note_image(&image, is_kept,
+                      is_kept && !choice->kept[i] ? "it cannot be taken out"
+                      : choice->why[i]            ? choice->why[i]
+                                                  : "");
+  }
+}
+
+static void put_image(cli_json *json, const thin_choice *choice, const thin_report *report,
+                      size_t index) {
+  kdl_image_info image = {.size = sizeof image};
+  kdl_image_get(choice->lib, index, &image);
+  cli_json_begin_object(json);
+  cli_json_put_number(json, "index", index);
+  cli_json_put_number(json, "module", image.module);
+  cli_json_put_text(json, "image_kind", kdl_image_kind_name(image.kind));
+  cli_json_put_bytes(json, "arch", image.arch);
+  cli_json_put_number(json, "size", image.byte_count);
+  cli_json_put_number(json, "stored_size", image.stored_count);
+  cli_json_put_bool(json, "kept", !report->went[index]);
+  if (choice->why[index])
+    cli_json_put_text(json, "why", choice->why[index]);
+  cli_json_end_object(json);
+}
+
+void thin_put_file(cli_json *json, const thin_input *input, const thin_report *report,
+                   const char *output) {
+  cli_json_begin_object(json);
+  cli_json_put_text(json, "file", input->name);
+  cli_json_put_text(json, "output", output);
+  cli_json_put_number(json, "old_size", report->old_size);
+  cli_json_put_number(json, "new_size", report->new_size);
+  cli_json_put_bool(json, "changed", report->is_changed);
+}
+
+static kdl_status print_json(const thin_input *input, const thin_choice *choice,
+                             const thin_report *report, const char *output) {
+  cli_json json = {.file = stdout};
+  thin_put_file(&json, input, report, output);
+  cli_json_put_number(&json, "containers", report->containers);
+  cli_json_put_number(&json, "containers_moved", report->moved);
+  cli_json_put_number(&json, "containers_held", report->stayed);
+  cli_json_put_number(&json, "mappings_added", report->mappings);
+  cli_json_put_number(&json, "zeroed", report->zeroed_bytes);
+  thin_left left = thin_report_all_left(report);
+  cli_json_put_number(&json, "untouched_images", left.images);
+  cli_json_put_number(&json, "untouched_bytes", left.bytes);
+  cli_json_put_array(&json, "images");
+  for (size_t i = 0; i < choice->count; ++i)
+    put_image(&json, choice, report, i);
+  cli_json_end_array(&json);
+  cli_json_end_object(&json);
+  return cli_output_flush();
+}
+
+/* Bytes with one digit behind the point, in the unit that fits. */
+static const char *show(uint64_t bytes, char room[32]) {
+  static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
+  double value = (double)bytes;
+  size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < sizeof units / sizeof *units; ++unit)
+    value /= 1000;
+  snprintf(room, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+  return room;
+}
+
+static const char *const left_words[THIN_LEFT_WHYS] = {
+    [THIN_LEFT_POINTERS] = "something points into their containers",
+    [THIN_LEFT_SYCL] = "SYCL's table describes them, and not all pointers to them are known",
+    [THIN_LEFT_OFFLOAD] = "not all pointers into their OffloadBinaries are known",
+    [THIN_LEFT_OBJECT] = "not all pointers into their sections are known",
+    [THIN_LEFT_LAST] = "a runtime must find one in each container",
+    [THIN_LEFT_PACKED] = "they are compressed with others",
+    [THIN_LEFT_BARE] = "they are in no container, and others know where they lie",
+};
+
+/* Why bytes that went are still in the file; NULL where they are no more than what rounding holes
+ * to pages leaves. */
+static const char *why_zeros(const thin_report *report, bool is_sparse) {
+  enum { worth_saying = 64 * 1024 };
+  if (report->zeroed_bytes < worth_saying || is_sparse)
+    return NULL;
+  return report->stayed ? "not all pointers to their containers are known, which cannot move"
+                        : "the holes are too small or too many for segments of their own";
+}
+
+/* To memory that is there: the file was written, and nothing may fail any more. */
+static size_t format_left(char *to, size_t room, const thin_report *report, size_t why) {
+  const thin_left *left = &report->left[why];
+  bool is_one = left->images == 1;
+  char bytes[32];
+  return (size_t)snprintf(to, room, "%zu image%s that nothing asked for stay%s (%s): %s",
+                          left->images, is_one ? "" : "s", is_one ? "s" : "",
+                          show(left->bytes, bytes), left_words[why]);
+}
+
+void thin_note_left(const thin_input *input, const thin_report *report, bool is_sparse) {
+  char line[1024] = "", bytes[32];
+  size_t used = 0;
+  const char *zeros = why_zeros(report, is_sparse);
+  for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
+    if (!report->left[i].images)
+      continue;
+    used += (size_t)snprintf(line + used, sizeof line - used, "%s", used ? "; " : "");
+    used += format_left(line + used, sizeof line - used, report, i);
+  }
+  if (zeros)
+    used += (size_t)snprintf(line + used, sizeof line - used, "%s%s that went stay as zeros: %s",
+                             used ? "; " : "", show(report->zeroed_bytes, bytes), zeros);
+  if (used)
+    cli_note("%s: %s", input->name, line);
+}
+
+static kdl_status print_text(const thin_input *input, const thin_choice *choice,
+                             const thin_report *report, bool is_sparse) {
+  char before[32], after[32], more[32];
+  size_t went = 0;
+  for (size_t i = 0; i < choice->count; ++i)
+    went += report->went[i];
+  if (!report->is_changed) {
+    printf("%s: %s, nothing to take out\n", input->name, show(report->old_size, before));
+  } else {
+    printf("%s: %s -> %s, %zu images go, %zu stay\n", input->name, show(report->old_size, before),
+           show(report->new_size, after), went, choice->count - went);
+    printf("  %zu containers: %zu moved, %zu must stay where they are; %zu mappings more\n",
+           report->containers, report->moved, report->stayed, report->mappings);
+  }
+  const char *zeros = why_zeros(report, is_sparse);
+  if (report->zeroed_bytes)
+    printf("  %s that went are zeros in the file%s%s\n", show(report->zeroed_bytes, more),
+           zeros ? ": " : "", zeros ? zeros : "");
+  for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
+    char line[256];
+    if (report->left[i].images && format_left(line, sizeof line, report, i))
+      printf("  %s\n", line);
+  }
+  return cli_output_flush();
+}
+
+kdl_status thin_print(const cli_args *args, const thin_input *input, const thin_choice *choice,
+                      const thin_report *report, const char *output) {
+  if (cli_args_has(args, "verbose"))
+    note_images(choice, report);
+  if (cli_args_has(args, "json"))
+    return print_json(input, choice, report, output);
+  bool is_quiet = output && !cli_args_has(args, "verbose");
+  bool is_sparse = cli_args_has(args, "sparse");
+  if (is_quiet)
+    thin_note_left(input, report, is_sparse);
+  return is_quiet ? KDL_OK : print_text(input, choice, report, is_sparse);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The images that one wants, in a new OffloadBinary. */
+#include "lib/library/library.h"
+#include "pack/thin/command.h"
+#include "support/base/error.h"
+#include "tools/common/images/keep_for.h"
+#include "tools/common/images/rewrite.h"
+#include "tools/common/images/select.h"
+#include "tools/common/input.h"
+#include "tools/common/json.h"
+#include "tools/common/memory.h"
+#include "tools/common/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What is to stay, and what there is to say of it. */
+typedef struct {
+  const cli_input *input;
+  bool *chosen;
+  char **why; /* of each image, NULL where nothing is said; NULL where it is not wanted */
+  bool verbose;
+} thinning;
+
+/* An outermost image stays where it fits, or where one inside it does. */
+static void keep_outermost(const kdl_library *lib, bool *chosen) {
+  for (size_t i = kdl_image_count(lib); i-- > 0;) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(lib, i, &image);
+    if (!chosen[i] || image.parent == KDL_NO_PARENT)
+      continue;
+    chosen[image.parent] = true; /* comes before i, so it is still to be seen */
+    chosen[i] = false;
+  }
+}
+
+static kdl_status write_chosen(const cli_input *input, const bool *chosen, int format,
+                               const char *output) {
+  kdl_writer *writer;
+  KDL_TRY(kdl_writer_create(format, &writer));
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
+    if (chosen[i])
+      status = cli_image_copy_digested(input, i, format, writer);
+  }
+  if (status == KDL_OK)
+    status = cli_output_save_writer(output, writer);
+  kdl_writer_destroy(writer);
+  return status;
+}
+
+static void take_why(void *user, size_t index, const char *why) {
+  thinning *work = user;
+  kdl_image_info image = {.size = sizeof image};
+  if (work->why)
+    work->why[index] = xstrdup(why);
+  if (work->verbose && kdl_image_get(work->input->lib, index, &image) == KDL_OK)
+    thin_note_image(&image, work->chosen[index], why);
+}
+
+/* May be for any device. */
+static kdl_status keep_unknown(const cli_input *input, bool *kept) {
+  kdl_catalog *catalog;
+  KDL_TRY(kdl_library_catalog(input->lib, &catalog));
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i)
+    kept[i] |= kdl_catalog_rule(catalog, i)->faults & KDL_REASONS_UNKNOWN;
+  return KDL_OK;
+}
+
+/* What --keep names and what --for needs, both where both are given. */
+static kdl_status choose(const cli_args *args, thinning *work) {
+  const cli_input *input = work->input;
+  if (cli_args_has(args, "keep")) {
+    KDL_TRY(cli_select_images(args, "keep", input->lib, input->name, &work->chosen));
+  } else {
+    work->chosen = xcalloc(kdl_image_count(input->lib), sizeof *work->chosen);
+  }
+  if (!cli_args_has(args, "for"))
+    return KDL_OK;
+  KDL_TRY(keep_unknown(input, work->chosen));
+  return cli_keep_for(args, input, work->verbose || work->why ? take_why : NULL, work,
+                      work->chosen);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* JSON                                                                                         */
+
+static void put_image(cli_json *json, const thinning *work, size_t index) {
+  kdl_image_info image = {.size = sizeof image}, outer = image;
+  kdl_image_get(work->input->lib, index, &image);
+  for (outer = image; outer.parent != KDL_NO_PARENT;)
+    kdl_image_get(work->input->lib, outer.parent, &outer);
+  cli_json_begin_object(json);
+  cli_json_put_number(json, "index", index);
+  cli_json_put_text(json, "image_kind", kdl_image_kind_name(image.kind));
+  cli_json_put_bytes(json, "arch", image.arch);
+  cli_json_put_number(json, "size", image.byte_count);
+  cli_json_put_bool(json, "kept", work->chosen[outer.index]);
+  if (work->why[index])
+    cli_json_put_text(json, "why", work->why[index]);
+  cli_json_end_object(json);
+}
+
+static kdl_status print_json(const thinning *work, const char *output) {
+  cli_json json = {.file = stdout};
+  cli_json_begin_object(&json);
+  cli_json_put_text(&json, "file", work->input->name);
+  cli_json_put_text(&json, "output", output);
+  cli_json_put_array(&json, "images");
+  for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i)
+    put_image(&json, work, i);
+  cli_json_end_array(&json);
+  cli_json_end_object(&json);
+  return cli_output_flush();
+}
+
+/* For a dry run. */
+static kdl_status print_counts(const thinning *work) {
+  size_t kept = 0, all = 0;
+  for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(work->input->lib, i, &image);
+    all += image.parent == KDL_NO_PARENT;
+    kept += image.parent == KDL_NO_PARENT && work->chosen[i];
+  }
+  printf("%s: %zu images go, %zu stay\n", work->input->name, all - kept, kept);
+  return cli_output_flush();
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static kdl_status thin(const cli_args *args, const cli_input *input, const char *output) {
+  int format;
+  bool as_json = cli_args_has(args, "json");
+  size_t count = kdl_image_count(input->lib);
+  thinning work = {.input = input, .verbose = cli_args_has(args, "verbose")};
+  kdl_status status =
+      cli_format_parse(cli_args_value(args, "format"), cli_library_format(input->lib), &format);
+  work.why = as_json ? xcalloc(count, sizeof *work.why) : NULL;
+  if (status == KDL_OK)
+    status = choose(args, &work);
+  if (status == KDL_OK) {
+    keep_outermost(input->lib, work.chosen);
+    status = output ? write_chosen(input, work.chosen, format, output) : KDL_OK;
+  }
+  if (status == KDL_OK && as_json)
+    status = print_json(&work, output);
+  else if (status == KDL_OK && !output)
+    status = print_counts(&work);
+  for (size_t i = 0; work.why && i < count; ++i)
+    free(work.why[i]);
+  free(work.why);
+  free(work.chosen);
+  return status;
+}
+
+kdl_status thin_repack(const cli_args *args, thin_source *source, const char *output) {
+  cli_input input;
+  KDL_TRY(source->fd >= 0 ? cli_input_open(source->path, &input)
+                          : cli_input_take(source->path, &source->bytes, &input));
+  kdl_status status = thin(args, &input, output);
+  cli_input_close(&input);
+  return status;
+}

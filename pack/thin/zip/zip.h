@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Zip archives, wheels among them: members that hold device code are thinned, the others stay as
+ * they are packed. The order, times, attributes and methods of members stay, and a wheel's RECORD
+ * tells the new digests and sizes.
+ */
+#ifndef KDL_TOOL_THIN_ZIP_H
+#define KDL_TOOL_THIN_ZIP_H
+
+#include "pack/thin/kinds.h"
+#include "pack/zip/directory.h"
+
+/* A member, as the directory and its own header tell it. */
+typedef struct zip_member {
+  zip_entry entry;
+  uint64_t data; /* offset of its bytes */
+  uint64_t end;  /* of all that belongs to it: where the next one or the directory begins */
+
+  /* What it becomes: */
+  bool is_changed, is_dropped;
+  const uint8_t *new_data; /* packed, in the output's arena */
+  uint64_t new_packed, new_inflated;
+  uint32_t new_crc;
+  uint8_t digest[32]; /* SHA-256 of the inflated bytes */
+  uint64_t new_header;
+} zip_member;
+
+typedef struct zip_archive {
+  const uint8_t *data;
+  uint64_t size;
+  const char *name;
+  zip_member *members; /* in the order of the directory */
+  size_t count;
+  zip_member **order; /* by their place in the file */
+  uint64_t directory, directory_size;
+  const uint8_t *comment;
+  size_t comment_size;
+  bool is_wide; /* has the records of zip64 */
+} zip_archive;
+
+/* Reads the directory and every member's header. Members with the same name, that share bytes, or
+ * whose names lead out of the folder that they are unpacked in, are refused. */
+kdl_status zip_read(const uint8_t *data, uint64_t size, const char *name, zip_archive *out_archive);
+void zip_free(zip_archive *archive);
+
+/* The inflated bytes of a member, in a mapping of a file without a name or in the archive itself.
+ * zip_release gives them back. */
+typedef struct zip_bytes {
+  const uint8_t *data;
+  size_t size;
+  void *mapping;
+} zip_bytes;
+kdl_status zip_inflate(const zip_archive *archive, const zip_member *member, zip_bytes *out_bytes);
+void zip_release(zip_bytes *bytes);
+
+/* The first bytes, as many as there are and fit. */
+kdl_status zip_peek(const zip_archive *archive, const zip_member *member, uint8_t *head,
+                    size_t room, size_t *out_size);
+
+/* Gives a member other bytes, packed as it was. */
+kdl_status zip_replace(const zip_archive *archive, zip_member *member, const void *data,
+                       size_t size, kdl_arena *arena);
+
+/* The whole archive with what was replaced and dropped. */
+kdl_status zip_write(zip_archive *archive, thin_output *out);
+
+/* Rewrites a wheel's RECORD, and drops signatures of it: after members were changed. */
+kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena);
+
+/* Called for each member with device code: what became of it, or in `left` why it stays. */
+typedef void thin_zip_visit(void *user, const char *member, const thin_choice *choice,
+                            const thin_report *report, const char *left);
+
+/* Thins every member. `input` has no library. */
+kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_visit *visit,
+                    void *user, thin_report *out_report, thin_output *out);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The RECORD of a wheel: lines of CSV with the path, digest and size of each file. Those of files
+ * that were thinned are written anew, all others stay as they are. A signature of the RECORD holds
+ * no longer and is dropped.
+ */
+#include "pack/thin/zip/zip.h"
+#include "support/base/error.h"
+#include "tools/common/digests/sha256.h"
+#include "tools/common/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Past "./" and "/" at the start of a component of a path, which mean nothing there; but the "/" of
+ * an absolute path stays. */
+static size_t next_part(kdl_string path, size_t at) {
+  for (;;) {
+    size_t dot = at < path.length && path.data[at] == '.';
+    if (at + dot >= path.length || path.data[at + dot] != '/' || at + dot == 0)
+      return at;
+    at += dot + 1;
+  }
+}
+
+/* "torch-2.11.0.dist-info/RECORD": a file of that name in the folder of the wheel's metadata. */
+static bool is_metadata(kdl_string name, const char *file) {
+  static const char suffix[] = ".dist-info";
+  size_t start = next_part(name, 0);
+  name = (kdl_string){name.data + start, name.length - start};
+  const char *slash = memchr(name.data, '/', name.length);
+  size_t folder = slash ? (size_t)(slash - name.data) : 0, end = sizeof suffix - 1;
+  return folder > end && memcmp(slash - end, suffix, end) == 0 &&
+         name.length - folder - 1 == strlen(file) && memcmp(slash + 1, file, strlen(file)) == 0;
+}
+
+static int by_name(const void *a, const void *b) {
+  kdl_string x = (*(zip_member *const *)a)->entry.name, y = (*(zip_member *const *)b)->entry.name;
+  for (size_t i = next_part(x, 0), k = next_part(y, 0); i < x.length || k < y.length;) {
+    if (i == x.length || k == y.length || x.data[i] != y.data[k])
+      return k == y.length || (i < x.length && (uint8_t)x.data[i] > (uint8_t)y.data[k]) ? 1 : -1;
+    bool ends = x.data[i] == '/';
+    i = ends ? next_part(x, i + 1) : i + 1;
+    k = ends ? next_part(y, k + 1) : k + 1;
+  }
+  return 0;
+}
+
+typedef struct {
+  zip_member **changed; /* by name; those that were dropped too */
+  size_t count;
+  FILE *to;
+} recorder;
+
+/* Where a field that begins with a quote has its last one, or the end of all. */
+static size_t closing_quote(const char *field, size_t length) {
+  size_t at = 1;
+  while (at < length && (field[at] != '"' || (at + 1 < length && field[at + 1] == '"')))
+    at += field[at] == '"' ? 2 : 1;
+  return at < length ? at : length;
+}
+
+/* The first field of a line: where it ends, and what it says without quotes. */
+static size_t read_path(const char *line, size_t length, char *path, size_t *out_size) {
+  bool is_quoted = length && line[0] == '"';
+  const char *comma = is_quoted || !length ? NULL : memchr(line, ',', length);
+  size_t end = is_quoted ? closing_quote(line, length) : comma ? (size_t)(comma - line) : length;
+  size_t used = 0;
+  for (size_t at = is_quoted; at < end; at += is_quoted && line[at] == '"' ? 2 : 1)
+    path[used++] = line[at];
+  *out_size = used;
+  return is_quoted && end < length ? end + 1 : end;
+}
+
+/* A line with its end. A path in quotes may have line breaks. */
+static size_t line_length(const char *line, size_t left) {
+  size_t at = line[0] == '"' ? closing_quote(line, left) : 0;
+  const char *newline = memchr(line + at, '\n', left - at);
+  return newline ? (size_t)(newline - line) + 1 : left;
+}
+
+static const zip_member *find_changed(const recorder *r, const char *path, size_t length) {
+  zip_member key = {.entry.name = {path, length}}, *wanted = &key;
+  zip_member **found =
+      r->count ? bsearch(&wanted, r->changed, r->count, sizeof *r->changed, by_name) : NULL;
+  return found ? *found : NULL;
+}
+
+static void put_line(const recorder *r, const char *line, size_t length, char *path) {
+  size_t name_size, end = length;
+  while (end && (line[end - 1] == '\n' || line[end - 1] == '\r'))
+    --end;
+  size_t field = read_path(line, end, path, &name_size);
+  const zip_member *member = find_changed(r, path, name_size);
+  if (!member) {
+    fwrite(line, 1, length, r->to);
+    return;
+  }
+  if (member->is_dropped)
+    return;
+  char digest[SHA256_RECORD];
+  sha256_record(member->digest, digest);
+  fwrite(line, 1, field, r->to);
+  fprintf(r->to, ",sha256=%s,%" PRIu64, digest, member->new_inflated);
+  fwrite(line + end, 1, length - end, r->to);
+}
+
+static kdl_status rewrite(zip_archive *archive, zip_member *record, const recorder *from,
+                          kdl_arena *arena) {
+  zip_bytes old;
+  KDL_TRY(zip_inflate(archive, record, &old));
+  static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors put it first */
+  const char *data = (const char *)old.data;
+  char *text, *path = xmalloc(old.size);
+  size_t size, start = old.size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;
+  recorder r = *from;
+  r.to = xtext_stream(&text, &size);
+  fwrite(data, 1, start, r.to);
+  for (size_t at = start; at < old.size;) {
+    size_t length = line_length(data + at, old.size - at);
+    put_line(&r, data + at, length, path);
+    at += length;
+  }
+  if (ferror(r.to))
+    cli_out_of_memory();
+  xtext_close(r.to);
+  kdl_status status = zip_replace(archive, record, text, size, arena);
+  free(path);
+  free(text);
+  zip_release(&old);
+  return status;
+}
+
+kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena) {
+  recorder r = {.changed = xcalloc(archive->count, sizeof *r.changed)};
+  for (size_t i = 0; i < archive->count; ++i) {
+    zip_member *m = &archive->members[i];
+    if (is_metadata(m->entry.name, "RECORD.jws") || is_metadata(m->entry.name, "RECORD.p7s")) {
+      m->is_dropped = true;
+      cli_warning("%s: the signature %.*s does not hold for what is left: it is dropped",
+                  archive->name, (int)m->entry.name.length, m->entry.name.data);
+    }
+    if (m->is_changed || m->is_dropped)
+      r.changed[r.count++] = m;
+  }
+  qsort(r.changed, r.count, sizeof *r.changed, by_name);
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < archive->count && status == KDL_OK; ++i) {
+    if (is_metadata(archive->members[i].entry.name, "RECORD"))
+      status = rewrite(archive, &archive->members[i], &r, arena);
+  }
+  free(r.changed);
+  return status;
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "support/system/file.h"
+
+#include "support/base/error.h"
+#include "support/system/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+static kdl_status failed(const char *path, const char *step) {
+  return kdl_fail(kdl_status_of(errno), "%s: cannot %s: %s", path, step, strerror(errno));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Links                                                                                        */
+
+static kdl_status take_end(kdl_status status, kdl_walked *walked, char out_end[PATH_MAX]) {
+  if (status == KDL_OK) {
+    memcpy(out_end, walked->end, PATH_MAX);
+    kdl_walked_end(walked);
+  }
+  return status;
+}
+
+kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]) {
+  kdl_walked walked;
+  return take_end(kdl_walk(path, &walked), &walked, out_end);
+}
+
+kdl_status kdl_folder_follow(const char *path, const char *step, char out_end[PATH_MAX]) {
+  char name[PATH_MAX];
+  kdl_walked walked;
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/')
+    --length;
+  if (length >= sizeof name) {
+    errno = ENAMETOOLONG;
+    return failed(path, step);
+  }
+  *(char *)mempcpy(name, path, length) = '\0';
+  return take_end(kdl_walk_to(name, path, step, &walked), &walked, out_end);
+}
+
+static bool is_there(const kdl_walked *walked) {
+  struct stat info;
+  return fstatat(walked->folder, walked->name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+kdl_status kdl_file_open(const char *path, int flags, int *out_fd) {
+  enum { mode = 0666 };
+  kdl_walked walked;
+  kdl_status status = kdl_walk(path, &walked);
+  if (status != KDL_OK)
+    return status;
+  bool is_named = !walked.has_links || is_there(&walked);
+  int fd = is_named ? openat(walked.folder, walked.name, flags | O_CLOEXEC | O_NOFOLLOW, mode)
+                    : open(path, flags | O_CLOEXEC, mode);
+  if (fd < 0)
+    status = failed(path, "open");
+  else
+    *out_fd = fd;
+  kdl_walked_end(&walked);
+  return status;
+}
+
+/* A link to nowhere: writing "through" it would surprise. */
+static kdl_status walk_to_target(const char *path, kdl_walked *out_walked) {
+  kdl_status status = kdl_walk(path, out_walked);
+  if (status == KDL_OK && out_walked->has_links && !is_there(out_walked)) {
+    status = failed(path, "write there");
+    kdl_walked_end(out_walked);
+  }
+  return status;
+}
+
+kdl_status kdl_file_target(const char *path, char **out_target) {
+  kdl_walked walked;
+  KDL_TRY(walk_to_target(path, &walked));
+  kdl_walked_end(&walked);
+  char *target = strdup(walked.end);
+  if (!target)
+    return failed(path, "write there");
+  *out_target = target;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Inputs                                                                                       */
+
+/* Whether a pipe has data or someone who may write some, which looking does not take. */
+static bool has_writer(int fd, const int copy[2]) {
+  ssize_t there = tee(fd, copy[1], 1, SPLICE_F_NONBLOCK);
+  return there > 0 || (there < 0 && errno == EAGAIN);
+}
+
+/* Who writes may come a little later than who reads. */
+static kdl_status wait_for_writer(int fd, const char *shown) {
+  enum { patience = 100 };
+  const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+  int copy[2];
+  if (pipe2(copy, O_CLOEXEC) != 0)
+    return failed(shown, "open");
+  bool is_there = has_writer(fd, copy);
+  for (int i = 0; i < patience && !is_there; ++i) {
+    nanosleep(&pause, NULL);
+    is_there = has_writer(fd, copy);
+  }
+  close(copy[0]);
+  close(copy[1]);
+  return is_there ? KDL_OK
+                  : kdl_fail(KDL_BAD_FILE,
+                             "%s: found a pipe that nothing writes to, expected a file, or a pipe "
+                             "that something does",
+                             shown);
+}
+
+kdl_status kdl_input_check(int fd, const char *shown) {
+  struct stat info;
+  if (fstat(fd, &info) != 0)
+    return failed(shown, "look at it");
+  bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
+  if (S_ISCHR(info.st_mode) && !is_null && !isatty(fd))
+    return kdl_fail(KDL_BAD_FILE, "%s: found a device, which need not end, expected a file or pipe",
+                    shown);
+  return KDL_OK;
+}
+
+kdl_status kdl_input_open(const char *path, int *out_fd) {
+  struct stat info;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return failed(path, "open");
+  kdl_status status = kdl_input_check(fd, path);
+  bool is_file = fstat(fd, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode));
+  if (status == KDL_OK && S_ISFIFO(info.st_mode))
+    status = wait_for_writer(fd, path);
+  if (status == KDL_OK && !is_file && fcntl(fd, F_SETFL, O_RDONLY) != 0) /* reading waits */
+    status = failed(path, "open");
+  if (status == KDL_OK)
+    *out_fd = fd;
+  else
+    close(fd);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Descriptors                                                                                  */
+
+/* Whether a write would raise SIGXFSZ, whose default is to kill. */
+static bool is_over_limit(int fd, size_t size) {
+  struct rlimit limit;
+  off_t at = lseek(fd, 0, SEEK_CUR);
+  return at >= 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         (uint64_t)at + size > limit.rlim_cur;
+}
+
+bool kdl_fd_write(int fd, const void *data, size_t size) {
+  const char *at = data;
+  if (is_over_limit(fd, size)) {
+    errno = EFBIG;
+    return false;
+  }
+  while (size) {
+    ssize_t put = write(fd, at, size < SSIZE_MAX ? size : SSIZE_MAX);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return false;
+    at += put;
+    size -= (size_t)put;
+  }
+  return true;
+}
+
+kdl_status kdl_fd_write_failed(const char *path) {
+  if (errno == EFAULT)
+    return kdl_fail(KDL_IO, "a file was truncated or became unreadable while being read");
+  return failed(path, "write");
+}
+
+bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
+  size_t used = 0;
+  while (used < size) {
+    ssize_t got = read(fd, (char *)data + used, size - used < SSIZE_MAX ? size - used : SSIZE_MAX);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return false;
+    if (got == 0)
+      break;
+    used += (size_t)got;
+  }
+  *out_size = used;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Drafts                                                                                       */
+
+/* A name that nothing has, malloc'ed; NULL with errno. Where `name` is of the longest sort, the new
+ * one has the beginning of it. */
+static char *unique_beside(const char *name) {
+  enum { suffix = 1 + 16 + 4 };
+  size_t length = strlen(name);
+  uint64_t salt;
+  char *made;
+  if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
+    return NULL;
+  if (length > NAME_MAX - suffix)
+    length = NAME_MAX - suffix;
+  if (asprintf(&made, "%.*s.%016" PRIx64 ".tmp", (int)length, name, salt) < 0)
+    return NULL;
+  return made;
+}
+
+/* Calls `make` with such names until one is free: what it returned, and the name; -1 with errno. */
+static int make_beside(int folder, const char *name,
+                       int (*make)(int folder, const char *name, int fd), int fd, char **out_name) {
+  int made = -1;
+  for (int tries = 0; made < 0 && tries < 100; ++tries) {
+    char *unique = unique_beside(name);
+    if (!unique)
+      return -1;
+    made = make(folder, unique, fd);
+    if (made >= 0) {
+      *out_name = unique;
+      return made;
+    }
+    int reason = errno;
+    free(unique);
+    errno = reason;
+    if (reason != EEXIST)
+      break;
+  }
+  return made;
+}
+
+static int create(int folder, const char *name, int unused) {
+  (void)unused;
+  return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+/* By its entry in /proc: the other way takes a capability. */
+static int name_file(int folder, const char *name, int fd) {
+  char entry[32];
+  snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
+  return linkat(AT_FDCWD, entry, folder, name, AT_SYMLINK_FOLLOW);
+}
+
+/* A file without a name, so that nothing is left whatever ends the process; -1 where the file
+ * system has none, or it could not be named later. */
+static int create_nameless(int folder) {
+  char entry[32];
+  int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
+  if (fd >= 0 && access(entry, F_OK) != 0) {
+    close(fd);
+    fd = -1;
+  }
+  return fd;
+}
+
+/* Set-id bits are not kept: they were given to what the file held. An ordinary user cannot give a
+ * file away; the group alone is then worth a try. */
+static void copy_ownership(int fd, const struct stat *old) {
+  if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0)
+    errno = 0;
+  fchmod(fd, old->st_mode & 0777);
+}
+
+/* The draft takes the folder. */
+static kdl_status begin_draft(kdl_walked *walked, const char *shown, kdl_file_draft *out_draft) {
+  kdl_file_draft draft = {
+      .fd = create_nameless(walked->folder), .folder = walked->folder, .shown = shown};
+  if (draft.fd < 0)
+    draft.fd = make_beside(draft.folder, walked->name, create, -1, &draft.name);
+  if (draft.fd < 0) {
+    kdl_status status = failed(shown, "create a file there");
+    kdl_walked_end(walked);
+    return status;
+  }
+  *out_draft = draft;
+  return KDL_OK;
+}
+
+kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_draft *out_draft) {
+  kdl_walked walked;
+  kdl_status status = kdl_walk(target, &walked);
+  return status == KDL_OK ? begin_draft(&walked, shown, out_draft) : status;
+}
+
+static void end_draft(kdl_file_draft *draft, bool removes) {
+  if (removes && draft->name)
+    unlinkat(draft->folder, draft->name, 0);
+  free(draft->name);
+  close(draft->folder);
+}
+
+void kdl_file_draft_drop(kdl_file_draft *draft) {
+  close(draft->fd);
+  end_draft(draft, true);
+}
+
+/* Has the names in a folder outlast a power failure; true also where its file system cannot. False
+ * with errno. */
+static bool flush_folder(int folder) {
+  int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return true;
+  bool is_lost = fsync(fd) != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT);
+  close(fd);
+  return !is_lost;
+}
+
+kdl_status kdl_file_flush_name(const char *path) {
+  kdl_walked walked;
+  kdl_status status = kdl_walk(path, &walked);
+  if (status != KDL_OK)
+    return status;
+  if (!flush_folder(walked.folder))
+    status = failed(path, "flush its folder, in which it is now");
+  kdl_walked_end(&walked);
+  return status;
+}
+
+kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  kdl_status status = fsync(draft->fd) == 0 ? KDL_OK : failed(draft->shown, "flush");
+  if (status == KDL_OK && !draft->name &&
+      make_beside(draft->folder, name, name_file, draft->fd, &draft->name) != 0)
+    status = failed(draft->shown, "create a file there");
+  if (close(draft->fd) != 0 && status == KDL_OK)
+    status = failed(draft->shown, "close");
+  if (status == KDL_OK && renameat(draft->folder, draft->name, draft->folder, name) != 0)
+    status = failed(draft->shown, "rename into place");
+  bool removes = status != KDL_OK;
+  if (status == KDL_OK && !flush_folder(draft->folder))
+    status = failed(draft->shown, "flush its folder, in which it is now");
+  end_draft(draft, removes);
+  return status;
+}
+
+kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, int fd), void *user) {
+  kdl_walked walked;
+  KDL_TRY(walk_to_target(path, &walked));
+  struct stat old;
+  bool replaces = fstatat(walked.folder, walked.name, &old, AT_SYMLINK_NOFOLLOW) == 0;
+  if (replaces && !S_ISREG(old.st_mode)) {
+    kdl_walked_end(&walked);
+    return kdl_fail(KDL_IO,
+                    "%s: cannot write: found a directory, device, pipe or socket, expected a "
+                    "regular file",
+                    path);
+  }
+  kdl_file_draft draft;
+  KDL_TRY(begin_draft(&walked, path, &draft));
+  if (replaces && kdl_walked_is_own(draft.folder, &old)) /* what others planted is not theirs */
+    copy_ownership(draft.fd, &old);
+  kdl_status status = write(user, draft.fd);
+  if (status == KDL_OK)
+    return kdl_file_draft_keep(&draft, walked.name);
+  kdl_file_draft_drop(&draft);
+  return status;
+}
+
+typedef struct {
+  const char *path;
+  const void *data;
+  size_t size;
+} whole_file;
+
+static kdl_status write_whole(void *user, int fd) {
+  const whole_file *file = user;
+  return kdl_fd_write(fd, file->data, file->size) ? KDL_OK : kdl_fd_write_failed(file->path);
+}
+
+kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
+  return kdl_file_save_by(path, write_whole, &(whole_file){path, data, size});
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files in memory                                                                              */
+
+/* Since Linux 6.3 a system can refuse memory files that do not say whether they are code. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
+int kdl_memory_file_make(const char *name, kdl_memory_file_use use, const void *data, size_t size) {
+  static const unsigned flags[] = {
+      [KDL_MEMORY_FILE_DATA] = MFD_CLOEXEC | MFD_NOEXEC_SEAL,
+      [KDL_MEMORY_FILE_CODE] = MFD_CLOEXEC | MFD_EXEC,
+      [KDL_MEMORY_FILE_INHERITED] = 0,
+  };
+  int fd = memfd_create(name, flags[use]);
+  if (fd < 0 && errno == EINVAL) /* an older kernel */
+    fd = memfd_create(name, flags[use] & MFD_CLOEXEC);
+  if (fd < 0 || kdl_fd_write(fd, data, size))
+    return fd;
+  int reason = errno;
+  close(fd);
+  errno = reason;
+  return -1;
+}
+
+kdl_status kdl_memory_file_read(int fd, const char *writer, uint64_t most, void **out_data,
+                                size_t *out_size) {
+  struct stat info;
+  if (fstat(fd, &info) != 0)
+    return kdl_fail_code(kdl_status_of(errno), errno, "cannot read what %s wrote: %s", writer,
+                         strerror(errno));
+  if ((uint64_t)info.st_size > most)
+    return kdl_fail_code(KDL_NO_MEMORY, EFBIG, "%s wrote more than %" PRIu64 " bytes", writer,
+                         most);
+  size_t size = (size_t)info.st_size;
+  size_t have = 0;
+  char *data = malloc(size + 1);
+  if (!data)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the %zu bytes that %s wrote", size, writer);
+  if (lseek(fd, 0, SEEK_SET) != 0 || !kdl_fd_read(fd, data, size, &have) || have < size) {
+    free(data);
+    return kdl_fail(KDL_IO, "cannot read the %zu bytes that %s wrote", size, writer);
+  }
+  data[size] = '\0';
+  *out_data = data;
+  *out_size = size;
+  return KDL_OK;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "support/system/local_process.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* By launcher: the variables of the rank and of the number of processes on this machine. Those of
+ * an MPI come before those of a batch system, in which it may run. */
+static const struct {
+  const char *rank;
+  const char *count;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"}, /* Open MPI, PRRTE */
+    {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},                       /* MPICH's Hydra, Intel MPI */
+    {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},   /* MVAPICH */
+    {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},                     /* HPE Cray */
+    {"FLUX_TASK_LOCAL_ID", "FLUX_JOB_LOCAL_SIZE"},
+    {"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"},
+};
+
+/* A whole number, with nothing behind it. */
+static bool read_number(const char *name, uint32_t *out_number) {
+  const char *text = secure_getenv(name);
+  char *end;
+  if (!text || text[0] < '0' || text[0] > '9')
+    return false;
+  unsigned long number = strtoul(text, &end, 10);
+  if (*end || number > INT32_MAX)
+    return false;
+  *out_number = (uint32_t)number;
+  return true;
+}
+
+kdl_local_process kdl_local_process_here(void) {
+  for (size_t i = 0; i < sizeof launchers / sizeof *launchers; ++i) {
+    kdl_local_process self = {0, 0};
+    if (!read_number(launchers[i].rank, &self.rank))
+      continue;
+    if (!read_number(launchers[i].count, &self.count) || self.count <= self.rank)
+      self.count = 0;
+    return self;
+  }
+  return (kdl_local_process){0, 1};
+}

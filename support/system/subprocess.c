@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "support/system/subprocess.h"
+
+#include "support/base/error.h"
+#include "support/system/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  step_ms = 10,          /* how often the end is asked for, where it cannot be waited for */
+  drained = 64,          /* reads of what was said last; a descendant may never stop */
+  patience_ms = 5 * 1000 /* for the kernel to end what was killed */
+};
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Starting                                                                                     */
+
+/* From outside, since posix_spawn has no place for limits and a fork of a large process is slow.
+ * The program is still being loaded then, and has not seen its input. */
+static bool set_limits(const kdl_subprocess *subprocess, pid_t child) {
+  rlim_t seconds = (rlim_t)(subprocess->milliseconds / 1000 + 1);
+  const struct {
+    __rlimit_resource_t resource;
+    rlim_t most;
+  } limits[] = {
+      {RLIMIT_CPU, seconds},
+      {RLIMIT_AS, subprocess->memory ? subprocess->memory : RLIM_INFINITY},
+      {RLIMIT_FSIZE, subprocess->largest_file},
+      {RLIMIT_CORE, 0},
+  };
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; ++i) {
+    struct rlimit now;
+    if (prlimit(child, limits[i].resource, NULL, &now) != 0)
+      return errno == ESRCH;
+    if (limits[i].most < now.rlim_max)
+      now.rlim_max = limits[i].most;
+    if (now.rlim_cur > now.rlim_max)
+      now.rlim_cur = now.rlim_max;
+    if (prlimit(child, limits[i].resource, &now, NULL) != 0)
+      return errno == ESRCH;
+  }
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Waiting                                                                                      */
+
+/* Takes what is there: what read() returns. What does not fit is dropped. */
+static ssize_t take_words(int from, kdl_subprocess_outcome *outcome) {
+  char scrap[4096];
+  size_t room = sizeof outcome->words - 1 - outcome->used;
+  ssize_t got =
+      room ? read(from, outcome->words + outcome->used, room) : read(from, scrap, sizeof scrap);
+  if (room && got > 0)
+    outcome->used += (size_t)got;
+  return got;
+}
+
+/* Leaves it unreaped, so that its number, which is its group's too, stays taken. */
+static bool has_ended(pid_t child, kdl_subprocess_outcome *outcome) {
+  siginfo_t info = {.si_pid = 0};
+  if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    outcome->end = KDL_SUBPROCESS_UNKNOWN;
+    return errno != EINTR;
+  }
+  if (info.si_pid == 0)
+    return false;
+  outcome->end = info.si_code == CLD_EXITED ? KDL_SUBPROCESS_EXITED : KDL_SUBPROCESS_KILLED;
+  outcome->code = info.si_status;
+  return true;
+}
+
+/* A descriptor that can be read when the child ends; -1 where the system has none: before Linux
+ * 5.3, in some sandboxes, and when there is no descriptor left. */
+static int open_child(pid_t child) {
+  return (int)syscall(SYS_pidfd_open, child, 0);
+}
+
+/* Until there are words, the child ends, or the time is over. -1 stands for what is not open. */
+static void wait_step(int words, int ending, int64_t milliseconds) {
+  struct pollfd from[] = {{.fd = words, .events = POLLIN}, {.fd = ending, .events = POLLIN}};
+  if (ending < 0 && milliseconds > step_ms)
+    milliseconds = step_ms;
+  poll(from, 2, milliseconds < INT_MAX ? (int)milliseconds : INT_MAX);
+}
+
+/* Until it ends or its time is up. */
+static void watch(pid_t child, int ending, int words, int64_t until,
+                  kdl_subprocess_outcome *outcome) {
+  bool is_open = true;
+  while (!has_ended(child, outcome)) {
+    int64_t left = until - now_ms();
+    if (left <= 0) {
+      outcome->end = KDL_SUBPROCESS_OVERRAN;
+      return;
+    }
+    wait_step(is_open ? words : -1, ending, left);
+    ssize_t got = is_open ? take_words(words, outcome) : 0;
+    is_open = got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
+  }
+  for (int last = 0; last < drained && is_open; ++last)
+    is_open = take_words(words, outcome) > 0;
+}
+
+/* With everything that it started. What the kernel cannot end is left behind. */
+static void kill_group(pid_t child, int ending) {
+  kill(-child, SIGKILL);
+  int64_t until = now_ms() + patience_ms, left = patience_ms;
+  while (waitpid(child, NULL, WNOHANG) == 0 && left > 0) {
+    wait_step(-1, ending, ending < 0 ? 1 : left);
+    left = until - now_ms();
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+/* `input` are the ends of a pipe, or -1. */
+static kdl_status run_with(const kdl_subprocess *subprocess, const int input[2], int words,
+                           int errors, kdl_subprocess_outcome *out_outcome) {
+  pid_t child;
+  kdl_process process = {.path = subprocess->path,
+                         .arguments = subprocess->arguments,
+                         .environment = subprocess->environment,
+                         .standard = {input[0], errors, errors},
+                         .files = subprocess->files,
+                         .file_count = subprocess->file_count,
+                         .is_apart = true};
+  int problem = kdl_process_start(&process, &child);
+  if (problem)
+    return kdl_fail_code(kdl_status_of(problem), problem, "%s: cannot be started: %s",
+                         subprocess->path, strerror(problem));
+  int ending = open_child(child);
+  kdl_status status = KDL_OK;
+  if (set_limits(subprocess, child)) {
+    if (input[1] >= 0)
+      (void)!write(input[1], "", 1); /* we hold both ends: it does not fail */
+    watch(child, ending, words, now_ms() + subprocess->milliseconds, out_outcome);
+    /* Else the number may be another process's by now. */
+    if (out_outcome->end != KDL_SUBPROCESS_UNKNOWN)
+      kill_group(child, ending);
+    out_outcome->words[out_outcome->used] = '\0';
+  } else {
+    int reason = errno;
+    kill_group(child, ending);
+    status = kdl_fail_code(KDL_IO, reason, "%s: its limits cannot be set: %s", subprocess->path,
+                           strerror(reason));
+  }
+  if (ending >= 0)
+    close(ending);
+  return status;
+}
+
+static kdl_status fail_start(const kdl_subprocess *subprocess, const char *what) {
+  return kdl_fail_code(kdl_status_of(errno), errno, "%s: cannot be started: %s%s", subprocess->path,
+                       what, strerror(errno));
+}
+
+kdl_status kdl_subprocess_run(const kdl_subprocess *subprocess,
+                              kdl_subprocess_outcome *out_outcome) {
+  int ends[2], input[2] = {-1, -1};
+  out_outcome->used = 0;
+  out_outcome->code = 0;
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return fail_start(subprocess, "pipe: ");
+  kdl_status status;
+  if (subprocess->awaits_limits && pipe2(input, O_CLOEXEC) != 0)
+    status = fail_start(subprocess, "pipe: ");
+  else if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
+    status = fail_start(subprocess, "");
+  else
+    status = run_with(subprocess, input, ends[0], ends[1], out_outcome);
+  for (int i = 0; i < 2; ++i) {
+    close(ends[i]);
+    if (input[i] >= 0)
+      close(input[i]);
+  }
+  return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A subcommand: a row of data, and one function. */
+#ifndef KDL_TOOL_COMMAND_H
+#define KDL_TOOL_COMMAND_H
+
+#include "support/base/words.h"
+#include "tools/common/options.h"
+
+typedef struct cli_command {
+  const char *name;
+  const char *usage;   /* what follows "usage: "; a line for each form */
+  const char *summary; /* one line, for `kdl --help` */
+  const char *details; /* for `kdl NAME --help`, a line for each paragraph; may be NULL */
+  const char *actions; /* the words that the first operand may be, or NULL */
+  const cli_option *options;
+  size_t min_operands;
+  size_t max_operands;              /* CLI_ANY for no limit */
+  int (*run)(const cli_args *args); /* returns the exit code; NULL: kdl-NAME is a program */
+  /* Words that are read in the place of those that were given, in the arena; NULL for none. */
+  kdl_status (*rewrite)(kdl_arena *arena, int count, char **words, kdl_words *out_words);
+} cli_command;
+
+#define CLI_ANY SIZE_MAX
+
+/* A program of its own, kdl-bench, which both programs describe. */
+extern const cli_command cli_command_bench;
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "tools/common/images/keep_for.h"
+
+#include "lib/library/selection.h"
+#include "lib/registry/device.h"
+#include "lib/target/families/x86.h"
+#include "support/base/error.h"
+#include "tools/common/images/choose_for.h"
+#include "tools/common/images/holdings.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/memory.h"
+#include "tools/common/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the devices make of an image, the best of it last. */
+typedef enum { refused, not_known, passed_over, fallback, chosen } standing;
+
+typedef struct {
+  standing standing;
+  const char *device; /* who makes that of it */
+  size_t preferred;   /* the first image of its form */
+  char refusal[256];  /* of an image that is refused */
+} account;
+
+enum { form_count = 32 };
+
+typedef struct {
+  const cli_input *input;
+  kdl_catalog *catalog;
+  const cli_device *device;
+  cli_holdings holdings;
+  account *accounts;
+  bool *kept;
+  /* of the ranking at hand: */
+  size_t fitting;
+  bool is_served;        /* the device: an image that it takes has kernels */
+  bool link_inputs_only; /* kept for the device that they will be linked for */
+  uint32_t forms;        /* seen so far */
+  size_t first[form_count];
+} keeper;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Keeping                                                                                      */
+
+static unsigned form_of(const keeper *k, const kdl_verdict *verdict) {
+  const kdl_image_rule *rule = kdl_catalog_rule(k->catalog, verdict->image);
+  bool asks = rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs);
+  return ((unsigned)kdl_rank_tier(rule->rank) * 2 + asks) % form_count;
+}
+
+static bool has_link_inputs_only(const kdl_catalog *catalog) {
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    if (!kdl_catalog_image(catalog, i)->is_link_input)
+      return false;
+  }
+  return true;
+}
+
+static int keep(void *user, const kdl_verdict *verdict) {
+  keeper *k = user;
+  if (!verdict->eligible && !k->link_inputs_only)
+    return 1; /* the eligible ones come first */
+  bool fits_once_linked =
+      verdict->reason_count == 1 && strcmp(verdict->reasons[0].code, "relocatable") == 0;
+  if (!verdict->eligible && !fits_once_linked)
+    return 0;
+  unsigned form = form_of(k, verdict);
+  bool is_first = !(k->forms >> form & 1);
+  if (is_first) {
+    k->forms |= 1u << form;
+    k->first[form] = verdict->image;
+    k->kept[verdict->image] = true;
+  }
+  standing now = !is_first ? passed_over : k->fitting ? fallback : chosen;
+  account *entry = &k->accounts[verdict->image];
+  if (now > entry->standing)
+    *entry = (account){.standing = now, .device = k->device->name, .preferred = k->first[form]};
+  ++k->fitting;
+  k->is_served = k->is_served || cli_may_hold_kernels(k->catalog, verdict->image);
+  return 0;
+}
+
+/* Only the images that hold the kernel, or all where it is NULL. */
+static kdl_status rank(keeper *k, const cli_held *kernel) {
+  k->forms = 0;
+  k->fitting = 0;
+  return kdl_library_explain(k->input->lib, k->device->device, kernel ? kernel->kernel.data : NULL,
+                             NULL, kernel ? kernel->images : NULL, kernel ? kernel->count : 0, keep,
+                             k);
+}
+
+static kdl_status keep_for_kernels(keeper *k) {
+  size_t missing = 0;
+  const char *example = "";
+  for (size_t i = 0; i < k->holdings.count; ++i) {
+    KDL_TRY(rank(k, &k->holdings.kernels[i]));
+    if (k->fitting == 0 && missing++ == 0)
+      example = k->holdings.kernels[i].kernel.data;
+  }
+  if (missing)
+    cli_warning("%s: %s takes no image for %zu of %zu kernels, such as '%s'", k->input->name,
+                k->device->name, missing, k->holdings.count, example);
+  return KDL_OK;
+}
+
+/* Code for a CPU of this kind, which may or may not run on this one. */
+static void keep_not_known(keeper *k) {
+  uint32_t family = kdl_device_route(k->device->device, 0)->rule.family;
+  for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
+    const kdl_image_rule *rule = kdl_catalog_rule(k->catalog, i);
+    if (rule->family != family || rule->faults != KDL_REASON(UNKNOWN_LEVEL))
+      continue;
+    k->kept[i] = true;
+    k->accounts[i] = (account){.standing = not_known, .device = k->device->name};
+  }
+}
+
+static kdl_status keep_for_device(keeper *k) {
+  k->is_served = false;
+  KDL_TRY(rank(k, NULL));
+  const char *kernel = k->holdings.count ? k->holdings.kernels[0].kernel.data : NULL;
+  if (k->fitting == 0 || (kernel && !k->is_served))
+    return cli_fail_unserved(k->input->lib, k->device, k->fitting ? kernel : NULL, k->input->name);
+  keep_not_known(k);
+  return keep_for_kernels(k);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Telling                                                                                      */
+
+static int note_refusal(void *user, const kdl_verdict *verdict) {
+  keeper *k = user;
+  account *entry = &k->accounts[verdict->image];
+  if (!verdict->eligible && entry->standing == refused && !entry->refusal[0])
+    snprintf(entry->refusal, sizeof entry->refusal, "%s", verdict->reasons[0].words);
+  return 0;
+}
+
+static void say_why(const keeper *k, size_t index, kdl_out *out) {
+  const account *entry = &k->accounts[index];
+  if (entry->standing == chosen)
+    kdl_out_format(out, "%s chooses it", entry->device);
+  else if (entry->standing == fallback)
+    kdl_out_format(out, "%s may fall back on it", entry->device);
+  else if (entry->standing == not_known)
+    kdl_out_format(out, "it is not known whether %s runs it", entry->device);
+  else if (kdl_catalog_image(k->catalog, index)->kind == KDL_IMAGE_SEQUENCE)
+    kdl_out_format(out, "it is a recorded sequence, for any device");
+  else if (kdl_catalog_rule(k->catalog, index)->faults & KDL_REASONS_UNKNOWN)
+    kdl_out_format(out, "%s", entry->refusal);
+  else if (k->kept[index])
+    kdl_out_format(out, "--keep asks for it");
+  else if (entry->standing == passed_over)
+    kdl_out_format(out, "%s prefers image %zu, of the same form", entry->device, entry->preferred);
+  else
+    kdl_out_format(out, "nothing asked for takes it: %s", entry->refusal);
+}
+
+static kdl_status report_all(keeper *k, const cli_devices *devices, cli_keep_tell *tell,
+                             void *user) {
+  for (size_t i = 0; i < devices->count; ++i)
+    KDL_TRY(kdl_explain(k->input->lib, devices->items[i].device, NULL, NULL, note_refusal, k));
+  for (size_t i = 0; i < kdl_image_count(k->input->lib); ++i) {
+    kdl_image_info image = cli_image_at(k->input->lib, i);
+    if (cli_image_kind_is_container(image.kind))
+      continue;
+    char why[512] = "";
+    say_why(k, i, &(kdl_out){why, sizeof why, 0});
+    tell(user, i, why);
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All of it                                                                                    */
+
+/* Images that do not tell their kernels take part where none is asked for; but those that could not
+ * for want of memory would let others be kept in their place. */
+static void collect_kernels(keeper *k) {
+  for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
+    size_t count;
+    const kdl_string *names = kdl_catalog_kernels(k->catalog, i, &count);
+    for (size_t n = 0; n < count; ++n)
+      cli_holdings_add(&k->holdings, names[n], i);
+    /* A sequence is for every device. */
+    k->kept[i] |= kdl_catalog_image(k->catalog, i)->kind == KDL_IMAGE_SEQUENCE;
+  }
+  if (kdl_catalog_shortages(k->catalog))
+    cli_out_of_memory();
+  cli_holdings_finish(&k->holdings);
+}
+
+static kdl_status keep_for_all(keeper *k, const cli_devices *devices) {
+  size_t served = 0;
+  for (size_t i = 0; i < devices->count; ++i) {
+    k->device = &devices->items[i];
+    kdl_status status = keep_for_device(k);
+    served += status == KDL_OK;
+    if (status != KDL_NO_MATCH || !cli_devices_may_pass(devices, i, served))
+      KDL_TRY(status);
+  }
+  return KDL_OK;
+}
+
+static kdl_status keep_images(keeper *k, const cli_args *args, cli_devices *devices,
+                              cli_keep_tell *tell, void *user) {
+  KDL_TRY(kdl_library_catalog(k->input->lib, &k->catalog));
+  k->link_inputs_only = has_link_inputs_only(k->catalog);
+  KDL_TRY(cli_devices_given(args, "for", ',', devices));
+  collect_kernels(k);
+  KDL_TRY(keep_for_all(k, devices));
+  return tell ? report_all(k, devices, tell, user) : KDL_OK;
+}
+
+kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_tell *tell,
+                        void *user, bool *kept) {
+  keeper k = {.input = input,
+              .kept = kept,
+              .accounts = xcalloc(kdl_image_count(input->lib), sizeof *k.accounts)};
+  cli_devices devices = {.count = 0};
+  kdl_status status = keep_images(&k, args, &devices, tell, user);
+  cli_devices_free(&devices);
+  cli_holdings_free(&k.holdings);
+  free(k.accounts);
+  return status;
+}
+
+kdl_status cli_choose_for(const cli_args *args, const cli_input *input, const char *kernel,
+                          size_t *out_index) {
+  cli_devices devices;
+  kdl_choice choice = {.size = sizeof choice};
+  kdl_status status = cli_devices_given(args, "for", '\0', &devices);
+  if (status == KDL_OK) {
+    status = kdl_select(input->lib, devices.items[0].device, kernel, NULL, &choice);
+    if (status != KDL_OK)
+      kdl_error_prefix("%s", input->name);
+  }
+  if (status == KDL_OK)
+    *out_index = choice.image;
+  cli_devices_free(&devices);
+  return status;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "tools/common/images/kinds.h"
+
+#include "lib/image/image.h"
+#include "support/base/bytes.h"
+#include "support/base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+const char cli_offload_kind_names[] = "none, openmp, cuda, hip, sycl or a number";
+const char cli_image_kind_names[] =
+    "object, bitcode, cubin, ptx, ltoir, hsaco, spirv, zebin, fatbin, bundle, offload, cl, "
+    "sequence, unknown, or LLVM's o, bc, s, spv";
+
+static const struct {
+  const char *name;
+  uint16_t kind;
+} offload_kinds[] = {
+    {"none", KDL_OFFLOAD_NONE}, {"openmp", KDL_OFFLOAD_OPENMP}, {"cuda", KDL_OFFLOAD_CUDA},
+    {"hip", KDL_OFFLOAD_HIP},   {"sycl", KDL_OFFLOAD_SYCL},
+};
+
+static const struct {
+  kdl_image_kind kind;
+  const char *extension;
+} image_kinds[] = {
+    {KDL_IMAGE_UNKNOWN, "bin"},   {KDL_IMAGE_OBJECT, "o"},          {KDL_IMAGE_BITCODE, "bc"},
+    {KDL_IMAGE_CUBIN, "cubin"},   {KDL_IMAGE_PTX, "ptx"},           {KDL_IMAGE_LTOIR, "ltoir"},
+    {KDL_IMAGE_HSACO, "hsaco"},   {KDL_IMAGE_SPIRV, "spv"},         {KDL_IMAGE_ZEBIN, "zebin"},
+    {KDL_IMAGE_FATBIN, "fatbin"}, {KDL_IMAGE_BUNDLE, "hipfb"},      {KDL_IMAGE_OFFLOAD, "offload"},
+    {KDL_IMAGE_CL, "cl"},         {KDL_IMAGE_SEQUENCE, "sequence"},
+};
+
+/* LLVM's names for its ImageKind numbers, which are also the extensions its packager knows. It does
+ * not know the one that PTX usually has. */
+static const struct {
+  const char *name;
+  kdl_image_kind kind;
+  uint16_t number;
+} llvm_kinds[] = {
+    {"o", KDL_IMAGE_OBJECT, 1},      {"bc", KDL_IMAGE_BITCODE, 2}, {"cubin", KDL_IMAGE_CUBIN, 3},
+    {"fatbin", KDL_IMAGE_FATBIN, 4}, {"s", KDL_IMAGE_PTX, 5},      {"spv", KDL_IMAGE_SPIRV, 6},
+    {"ptx", KDL_IMAGE_PTX, 5},
+};
+
+const char *cli_offload_kind_name(uint16_t kind, char room[CLI_KIND_ROOM]) {
+  for (size_t i = 0; i < COUNT(offload_kinds); ++i) {
+    if (offload_kinds[i].kind == kind)
+      return offload_kinds[i].name;
+  }
+  snprintf(room, CLI_KIND_ROOM, "0x%x", kind);
+  return room;
+}
+
+const char *cli_image_kind_name(const kdl_image_info *image, char room[CLI_IMAGE_KIND_ROOM]) {
+  for (size_t i = 0; image->kind == KDL_IMAGE_UNKNOWN && i < image->pair_count; ++i) {
+    if (kdl_text_is(image->pairs[i].key, "kdl.kind")) {
+      snprintf(room, CLI_IMAGE_KIND_ROOM, "kind %s", image->pairs[i].value.data);
+      return room;
+    }
+  }
+  if (image->kind == KDL_IMAGE_UNKNOWN && *cli_declared_kind_name(image->declared_kind) == '\0' &&
+      image->declared_kind) {
+    snprintf(room, CLI_IMAGE_KIND_ROOM, "kind 0x%x", image->declared_kind);
+    return room;
+  }
+  return kdl_image_kind_name(image->kind);
+}
+
+bool cli_number_parse(const char *text, uint16_t *out_number) {
+  char *end;
+  errno = 0;
+  unsigned long number = strtoul(text, &end, 0);
+  if (text[0] < '0' || text[0] > '9' || *end || errno || number > UINT16_MAX)
+    return false;
+  *out_number = (uint16_t)number;
+  return true;
+}
+
+bool cli_offload_kind_parse(const char *text, uint16_t *out_kind) {
+  for (size_t i = 0; i < COUNT(offload_kinds); ++i) {
+    if (strcmp(offload_kinds[i].name, text) == 0) {
+      *out_kind = offload_kinds[i].kind;
+      return true;
+    }
+  }
+  return cli_number_parse(text, out_kind);
+}
+
+uint16_t cli_offload_kind_as_llvm(const char *text) {
+  uint16_t number;
+  uint16_t kind = KDL_OFFLOAD_NONE;
+  if (!cli_number_parse(text, &number))
+    (void)cli_offload_kind_parse(text, &kind);
+  return kind;
+}
+
+bool cli_image_kind_parse(const char *text, kdl_image_kind *out_kind) {
+  for (size_t i = 0; i < COUNT(image_kinds); ++i) {
+    if (strcmp(kdl_image_kind_name(image_kinds[i].kind), text) == 0) {
+      *out_kind = image_kinds[i].kind;
+      return true;
+    }
+  }
+  for (size_t i = 0; i < COUNT(llvm_kinds); ++i) {
+    if (strcmp(llvm_kinds[i].name, text) == 0) {
+      *out_kind = llvm_kinds[i].kind;
+      return true;
+    }
+  }
+  return false;
+}
+
+uint16_t cli_declared_kind(const char *path, const void *data, size_t size) {
+  if (kdl_image_sniff(data, size) == KDL_IMAGE_BITCODE)
+    return kdl_llvm_image_kind(KDL_IMAGE_BITCODE);
+  const char *slash = strrchr(path, '/');
+  const char *dot = strrchr(slash ? slash + 1 : path, '.');
+  for (size_t i = 0; dot && i < COUNT(llvm_kinds); ++i) {
+    if (strcmp(llvm_kinds[i].name, dot + 1) == 0)
+      return llvm_kinds[i].number;
+  }
+  return 0;
+}
+
+const char *cli_declared_kind_name(uint16_t number) {
+  for (size_t i = 0; i < COUNT(llvm_kinds); ++i) {
+    if (llvm_kinds[i].number == number)
+      return llvm_kinds[i].name;
+  }
+  return "";
+}
+
+const char *cli_image_kind_extension(kdl_image_kind kind) {
+  for (size_t i = 0; i < COUNT(image_kinds); ++i) {
+    if (image_kinds[i].kind == kind)
+      return image_kinds[i].extension;
+  }
+  return "bin";
+}
+
+bool cli_image_kind_is_container(kdl_image_kind kind) {
+  return kind == KDL_IMAGE_FATBIN || kind == KDL_IMAGE_BUNDLE || kind == KDL_IMAGE_OFFLOAD;
+}
+
+kdl_image_kind cli_image_kind_seen(kdl_image_kind known, const void *data, size_t size) {
+  return known == KDL_IMAGE_CL
+             ? known
+             : kdl_image_sniff(data, size < KDL_SNIFF_SIZE ? size : KDL_SNIFF_SIZE);
+}

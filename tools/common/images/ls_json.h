@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* `kdl ls --json`. Its form is a promise: docs/cli.md. */
+#ifndef KDL_TOOL_LS_JSON_H
+#define KDL_TOOL_LS_JSON_H
+
+#include "tools/common/demangle.h"
+#include "tools/common/json.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+
+/* {"file": ..., "images": [...]} */
+kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, bool kernels,
+                            cli_demangler *demangler);
+
+/* {"file": ..., "error": ...}, for a file that cannot be opened */
+void cli_ls_json_error(cli_json *json, const char *path, const char *message);
+
+#endif

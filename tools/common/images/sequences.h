@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The recorded sequences in a file. */
+#ifndef KDL_TOOL_SEQUENCES_H
+#define KDL_TOOL_SEQUENCES_H
+
+#include "lib/sequence/file/saved.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cli_sequence {
+  size_t image;
+  kdl_string name;
+  kdl_saved saved;
+} cli_sequence;
+
+/* The next image that is one, from *image on, which then stands there; false where none is left. */
+bool cli_sequence_next(const kdl_library *lib, size_t *image);
+
+/* Reads the one that image is. The caller frees *out_sequence. */
+kdl_status cli_sequence_read(kdl_library *lib, size_t image, cli_sequence *out_sequence);
+void cli_sequence_free(cli_sequence *sequence);
+
+/* "x", or "#3" where it has no name. What would end a quoted string, or a line, is shown as <22>.
+ */
+enum { CLI_SLOT_ROOM = KDL_SAVED_SLOT_NAME * 4 + 1 };
+const char *cli_slot_name(const kdl_saved *saved, kdl_slot slot, char room[CLI_SLOT_ROOM]);
+
+#endif

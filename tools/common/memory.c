@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "tools/common/memory.h"
+
+#include "tools/common/own_folder.h"
+#include "tools/common/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Noreturn void cli_end_program(const char *reason) {
+  const char *const parts[] = {cli_report_name(), ": error: ", reason, "\n"};
+  bool is_written = true;
+  own_folder_end();
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && is_written; ++i)
+    is_written = write(STDERR_FILENO, parts[i], strlen(parts[i])) >= 0;
+  _exit(CLI_EXIT_BAD_INPUT);
+}
+
+_Noreturn void cli_out_of_memory(void) {
+  cli_end_program("out of memory");
+}
+
+void *xmalloc(size_t size) {
+  return cli_must(malloc(size ? size : 1));
+}
+
+void *xcalloc(size_t count, size_t size) {
+  return cli_must(count && size ? calloc(count, size) : calloc(1, 1));
+}
+
+void *xrealloc(void *memory, size_t size) {
+  return cli_must(realloc(memory, size ? size : 1));
+}
+
+void *xreallocarray(void *memory, size_t count, size_t size) {
+  return cli_must(count && size ? reallocarray(memory, count, size) : realloc(memory, 1));
+}
+
+char *xstrdup(const char *text) {
+  return cli_must(strdup(text));
+}
+
+char *xstrndup(const char *text, size_t length) {
+  size_t used = strnlen(text, length); /* ASan's strndup wants a NUL behind them */
+  char *copy = xmalloc(used + 1);
+  memcpy(copy, text, used);
+  copy[used] = '\0';
+  return copy;
+}
+
+char *xasprintf(const char *format, ...) {
+  char *text;
+  va_list args;
+  va_start(args, format);
+  int length = vasprintf(&text, format, args);
+  va_end(args);
+  return cli_must(length < 0 ? NULL : text);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Memory for programs. The library returns KDL_NO_MEMORY, because its caller may go on; a program
+ * ends with one message and exit code 1. Files stay whole, as when the process is killed: what a
+ * command writes gets its name when it is complete (support/system/file.h). The temporary folder of
+ * this run is removed (tools/common/own_folder.h).
+ */
+#ifndef KDL_TOOL_CLI_MEMORY_H
+#define KDL_TOOL_CLI_MEMORY_H
+
+#include "support/base/arena.h"
+#include "support/base/array.h"
+#include "support/base/text_stream.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* "NAME: error: REASON", and exit code 1. Other threads may be at work: nothing that they use is
+ * freed, and no handler of exit runs. Signal handlers may call it. */
+_Noreturn void cli_end_program(const char *reason);
+_Noreturn void cli_out_of_memory(void);
+
+/* The pointer, which is not NULL. */
+static inline void *cli_must(void *memory) {
+  if (!memory)
+    cli_out_of_memory();
+  return memory;
+}
+
+void *xmalloc(size_t size) __attribute__((__malloc__, returns_nonnull));
+void *xcalloc(size_t count, size_t size) __attribute__((__malloc__, returns_nonnull));
+void *xrealloc(void *memory, size_t size) __attribute__((returns_nonnull));
+void *xreallocarray(void *memory, size_t count, size_t size) __attribute__((returns_nonnull));
+char *xstrdup(const char *text) __attribute__((__malloc__, returns_nonnull));
+char *xstrndup(const char *text, size_t length) __attribute__((__malloc__, returns_nonnull));
+char *xasprintf(const char *format, ...)
+    __attribute__((__malloc__, returns_nonnull, format(printf, 1, 2)));
+
+/* kdl_array_grow */
+static inline void *xgrow(void *items, size_t count, size_t *capacity, size_t first, size_t size) {
+  return cli_must(kdl_array_grow(items, count, capacity, first, size));
+}
+
+/* kdl_arena_alloc, kdl_arena_string and kdl_arena_format, of arenas without a limit. */
+static inline void *xarena_alloc(kdl_arena *arena, size_t size) {
+  return cli_must(kdl_arena_alloc(arena, size));
+}
+
+static inline kdl_string xarena_string(kdl_arena *arena, const void *data, size_t length) {
+  kdl_string copy = kdl_arena_string(arena, data, length);
+  cli_must((void *)(uintptr_t)copy.data);
+  return copy;
+}
+
+#define xarena_format(arena, ...)                                                                  \
+  ((const char *)cli_must((void *)(uintptr_t)kdl_arena_format(arena, __VA_ARGS__)))
+
+/* kdl_text_stream, and fclose of such a stream: the text is there afterwards. */
+static inline FILE *xtext_stream(char **out_text, size_t *out_length) {
+  return cli_must(kdl_text_stream(out_text, out_length));
+}
+
+static inline void xtext_close(FILE *stream) {
+  if (fclose(stream) != 0)
+    cli_out_of_memory();
+}
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "tools/common/options.h"
+
+#include "support/base/error.h"
+#include "support/base/nearest.h"
+#include "support/base/words.h"
+#include "tools/common/command.h"
+#include "tools/common/memory.h"
+#include "tools/common/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Parsing                                                                                      */
+
+static const cli_option *find_option(const cli_command *command, const char *name, size_t length) {
+  for (const cli_option *option = command->options; option->name; ++option) {
+    bool is_letter = length == 1 && option->letter == name[0];
+    if (is_letter || (strlen(option->name) == length && memcmp(option->name, name, length) == 0))
+      return option;
+  }
+  return NULL;
+}
+
+static kdl_status unknown_option(const cli_command *command, const char *word) {
+  const char *name = word + strspn(word, "-");
+  kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strcspn(name, "=")});
+  for (const cli_option *option = command->options; option->name; ++option)
+    kdl_nearest_offer(&nearest, option->name);
+  return kdl_fail(KDL_BAD_CALL, "unknown option '%s'%s%s%s (see '%s --help')", word,
+                  nearest.best ? "; did you mean '--" : "", nearest.best ? nearest.best : "",
+                  nearest.best ? "'?" : "", cli_report_name());
+}
+
+static kdl_status add_setting(cli_args *args, const cli_option *option, const char *value) {
+  if (option->arity == CLI_ONCE && cli_args_has(args, option->name))
+    return kdl_fail(KDL_BAD_CALL, "--%s is given twice: give it once", option->name);
+  args->settings[args->setting_count++] = (cli_setting){option, value};
+  return KDL_OK;
+}
+
+/* Adds `-lk` as -l -k where every letter is a flag. */
+static bool add_flags(const cli_command *command, const char *letters, cli_args *args) {
+  size_t count = strlen(letters);
+  for (size_t i = 0; i < count; ++i) {
+    const cli_option *option = find_option(command, letters + i, 1);
+    if (!option || option->arity != CLI_FLAG)
+      return false;
+  }
+  for (size_t i = 0; i < count; ++i)
+    args->settings[args->setting_count++] =
+        (cli_setting){find_option(command, letters + i, 1), NULL};
+  return true;
+}
+
+/* `word` starts with a dash and is more than one; *next is the word after it, consumed if needed.
+ */
+static kdl_status parse_option(const cli_command *command, const char *word, char ***next,
+                               cli_args *args) {
+  const char *name = word + (word[1] == '-' ? 2 : 1);
+  size_t length = strcspn(name, "=");
+  const char *value = name[length] ? name + length + 1 : NULL;
+  const cli_option *option = find_option(command, name, length);
+  if (!option && word[1] != '-') {
+    if (add_flags(command, name, args))
+      return KDL_OK;
+    option = find_option(command, name, 1); /* -oFILE */
+    if (option && option->arity == CLI_FLAG)
+      option = NULL;
+    value = name + 1;
+  }
+  if (!option)
+    return unknown_option(command, word);
+  if (option->arity == CLI_FLAG && value)
+    return kdl_fail(KDL_BAD_CALL, "--%s takes no value: leave out '=%s'", option->name, value);
+  if (option->arity != CLI_FLAG && !value) {
+    if (!**next)
+      return kdl_fail(KDL_BAD_CALL, "missing value: use %s%c%s", word, word[1] == '-' ? '=' : ' ',
+                      option->value);
+    value = *(*next)++;
+  }
+  return add_setting(args, option, value);
+}
+
+static bool asks_for_help(const char *word) {
+  return strcmp(word, "--help") == 0 || strcmp(word, "-help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static kdl_status check_operands(const cli_command *command, const cli_args *args) {
+  int first_form = (int)strcspn(command->usage, "\n");
+  if (args->operand_count < command->min_operands)
+    return kdl_fail(KDL_BAD_CALL, "missing operand; usage: %.*s", first_form, command->usage);
+  if (args->operand_count > command->max_operands)
+    return kdl_fail(KDL_BAD_CALL, "unexpected operand '%s'; usage: %.*s",
+                    args->operands[command->max_operands], first_form, command->usage);
+  return KDL_OK;
+}
+
+kdl_status cli_args_parse(const cli_command *command, int count, char **words, cli_args *out_args) {
+  size_t room = 1; /* a word holds at most as many options as letters */
+  for (int i = 0; i < count; ++i)
+    room += strlen(words[i]);
+  *out_args = (cli_args){.settings = xcalloc(room, sizeof *out_args->settings),
+                         .operands = xcalloc((size_t)count + 1, sizeof *out_args->operands)};
+  bool only_operands = false;
+  for (char **next = words; *next;) {
+    const char *word = *next++;
+    if (only_operands || word[0] != '-' || !word[1]) {
+      out_args->operands[out_args->operand_count++] = word;
+      out_args->plain_count += !only_operands;
+    } else if (strcmp(word, "--") == 0) {
+      only_operands = true;
+    } else if (asks_for_help(word)) {
+      out_args->help = true;
+      return KDL_OK;
+    } else {
+      KDL_TRY(parse_option(command, word, &next, out_args));
+    }
+  }
+  return check_operands(command, out_args);
+}
+
+void cli_args_free(cli_args *args) {
+  free(args->settings);
+  free(args->operands);
+}
+
+const char *cli_args_next(const cli_args *args, const char *name, size_t *cursor) {
+  for (size_t i = *cursor; i < args->setting_count; ++i) {
+    if (strcmp(args->settings[i].option->name, name) != 0)
+      continue;
+    *cursor = i + 1;
+    return args->settings[i].value;
+  }
+  return NULL;
+}
+
+const char *cli_args_value(const cli_args *args, const char *name) {
+  size_t cursor = 0;
+  return cli_args_next(args, name, &cursor);
+}
+
+bool cli_args_has(const cli_args *args, const char *name) {
+  for (size_t i = 0; i < args->setting_count; ++i) {
+    if (strcmp(args->settings[i].option->name, name) == 0)
+      return true;
+  }
+  return false;
+}
+
+char *cli_args_line(const cli_args *args) {
+  char *line = NULL;
+  size_t size = 0;
+  FILE *out = xtext_stream(&line, &size);
+  fputs(cli_report_name(), out);
+  for (size_t i = 0; i < args->operand_count; ++i) {
+    putc(' ', out);
+    kdl_shell_write(out, args->operands[i]);
+  }
+  for (size_t i = 0; i < args->setting_count; ++i) {
+    fprintf(out, " --%s%s", args->settings[i].option->name, args->settings[i].value ? "=" : "");
+    if (args->settings[i].value)
+      kdl_shell_write(out, args->settings[i].value);
+  }
+  xtext_close(out);
+  return line;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Help                                                                                         */
+
+enum { help_width = 80, help_indent = 24, usage_indent = sizeof "usage: " - 1 };
+
+/* In lines of at most help_width columns; the first starts at column `at`. */
+static void print_wrapped(const char *text, size_t length, size_t at, size_t indent) {
+  const char *end = text + length;
+  for (bool is_first = true; text < end; is_first = false) {
+    size_t word = strcspn(text, " \n");
+    if (!is_first && at + 1 + word > help_width) {
+      printf("\n%*s", (int)indent, "");
+      at = indent;
+    } else if (!is_first) {
+      putchar(' ');
+      ++at;
+    }
+    printf("%.*s", (int)word, text);
+    at += word;
+    text += word;
+    text += strspn(text, " ");
+  }
+  putchar('\n');
+}
+
+const char *cli_option_dashes(const cli_option *option) {
+  return option->name[0] >= 'A' && option->name[0] <= 'Z' ? "-" : "--";
+}
+
+static void print_option(const cli_option *option) {
+  char left[64];
+  int used = option->letter ? snprintf(left, sizeof left, "  -%c, ", option->letter)
+                            : snprintf(left, sizeof left, "      ");
+  snprintf(left + used, sizeof left - (size_t)used, "%s%s%s%s", cli_option_dashes(option),
+           option->name, option->value ? "=" : "", option->value ? option->value : "");
+  printf("%-*s", help_indent, left);
+  if (strlen(left) >= help_indent)
+    printf("\n%*s", help_indent, "");
+  print_wrapped(option->help, strlen(option->help), help_indent, help_indent);
+}
+
+static const char *next_line(const char *line) {
+  line += strcspn(line, "\n");
+  return line + (*line == '\n');
+}
+
+void cli_command_print_usage(const cli_command *command) {
+  for (const char *form = command->usage; *form; form = next_line(form)) {
+    printf("%-*s", usage_indent, form == command->usage ? "usage:" : "");
+    print_wrapped(form, strcspn(form, "\n"), usage_indent, usage_indent + 4);
+  }
+}
+
+void cli_command_print_options(const cli_command *command) {
+  static const cli_option help = {"help", 'h', CLI_FLAG, NULL, "print this text"};
+  printf("options:\n");
+  for (const cli_option *option = command->options; option->name; ++option)
+    print_option(option);
+  print_option(&help);
+}
+
+void cli_command_help(const cli_command *command) {
+  cli_command_print_usage(command);
+  putchar('\n');
+  print_wrapped(command->summary, strlen(command->summary), 0, 0);
+  putchar('\n');
+  cli_command_print_options(command);
+  for (const char *part = command->details; part && *part; part = next_line(part)) {
+    putchar('\n');
+    print_wrapped(part, strcspn(part, "\n"), 0, 0);
+  }
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What `kdl` and the programs that it starts have in common: how they begin, messages on standard
+ * error, and exit codes. */
+#ifndef KDL_TOOL_REPORT_H
+#define KDL_TOOL_REPORT_H
+
+#include "tools/common/command.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* commands.h has their names in words. */
+enum {
+  CLI_EXIT_SUCCESS = 0,
+  CLI_EXIT_BAD_INPUT = 1, /* also: the operating system refused, or this build cannot read it */
+  CLI_EXIT_USAGE_ERROR = 2,
+  CLI_EXIT_NO_MATCH = 3,
+  CLI_EXIT_DEVICE_ERROR = 4,
+};
+
+/* "kdl", "kdl ls", "llvm-offload-binary": what messages start with. */
+void cli_report_set_name(const char *program, const char *command);
+const char *cli_report_name(void);
+
+/* Whether a stream is a terminal that wants colours: NO_COLOR is empty or unset, TERM is not
+ * "dumb". */
+bool cli_stream_has_colour(FILE *stream);
+
+/* One line each, "NAME: warning: ..."; control characters are shown, not sent. */
+void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints the message of a failure; returns its exit code. Prints nothing where status is KDL_OK. */
+int cli_finish(kdl_status status);
+
+/* ------------------------------------------------------------------------------------------ */
+/* The program from its start to its end                                                        */
+
+/* To be called first in main. */
+void cli_program_begin(void);
+
+/* Reads the words after the command's name and runs it; returns the exit code. */
+int cli_program_run(const cli_command *command, int count, char **words);
+
+/* The exit code of the program, given that of the command: standard output may still fail. */
+int cli_program_end(int code);
+
+#endif

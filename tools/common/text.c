@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "tools/common/text.h"
+
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/memory.h"
+#include "tools/common/report.h"
+
+#include <inttypes.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+enum { longest_printable = 4 * 4 + 1 }; /* of one character: four bytes, each as \xNN */
+
+/* The character at `*at`, which is left behind, as it is printed; returns its length. */
+static size_t next_printable(kdl_string text, size_t *at, char out[longest_printable]) {
+  uint32_t code = 0;
+  size_t length = kdl_utf8_decode(text.data + *at, text.length - *at, &code);
+  char *end = out;
+  if (length && !kdl_utf8_is_control(code) && wcwidth((wchar_t)code) > 0) {
+    memcpy(out, text.data + *at, length);
+    *at += length;
+    return length;
+  }
+  for (size_t bytes = length ? length : 1; bytes; --bytes, ++*at)
+    end += sprintf(end, "\\x%02x", (unsigned)(uint8_t)text.data[*at]);
+  return (size_t)(end - out);
+}
+
+char *cli_text_printable(kdl_string text) {
+  char *out = xmalloc(text.length * 4 + 1);
+  char *end = out;
+  for (size_t at = 0; at < text.length;) {
+    char shown[longest_printable];
+    size_t length = next_printable(text, &at, shown);
+    memcpy(end, shown, length);
+    end += length;
+  }
+  *end = '\0';
+  return out;
+}
+
+void cli_text_put(FILE *file, kdl_string text) {
+  for (size_t at = 0; at < text.length;) {
+    char shown[longest_printable];
+    size_t length = next_printable(text, &at, shown);
+    fwrite(shown, 1, length, file);
+  }
+}
+
+void cli_text_print(kdl_string text, const char *end) {
+  cli_text_put(stdout, text);
+  fputs(end, stdout);
+}
+
+kdl_string cli_text_short(kdl_string joined, char room[CLI_SHORT + 1]) {
+  enum { most_more = sizeof "+4095 more" - 1 };
+  if (joined.length <= CLI_SHORT || !memchr(joined.data, '+', joined.length))
+    return joined;
+  size_t kept = kdl_text_find(joined, 0, "+");
+  for (size_t end; (end = kdl_text_find(joined, kept + 1, "+")) <= CLI_SHORT - most_more;)
+    kept = end;
+  size_t more = 0;
+  for (size_t at = kept; at < joined.length; ++at)
+    more += joined.data[at] == '+';
+  if (kept > CLI_SHORT - most_more || more > 4095)
+    return joined;
+  int length = snprintf(room, CLI_SHORT + 1, "%.*s+%zu more", (int)kept, joined.data, more);
+  return (kdl_string){room, (size_t)length};
+}
+
+/* The longest start of a printable text that takes at most `columns`, in bytes. */
+static size_t fit(const char *printable, size_t columns) {
+  size_t size = strlen(printable);
+  size_t at = 0;
+  while (at < size) {
+    uint32_t code = 0;
+    size_t length = kdl_utf8_decode(printable + at, size - at, &code);
+    size_t width = (size_t)wcwidth((wchar_t)code);
+    if (width > columns)
+      break;
+    columns -= width;
+    at += length;
+  }
+  return at;
+}
+
+/* Columns that a printable text takes. */
+static size_t width_of(const char *printable) {
+  size_t size = strlen(printable);
+  size_t width = 0;
+  for (size_t at = 0; at < size;) {
+    uint32_t code = 0;
+    at += kdl_utf8_decode(printable + at, size - at, &code);
+    width += (size_t)wcwidth((wchar_t)code);
+  }
+  return width;
+}
+
+/* Where the longest end of it that takes at most `columns` begins. */
+static const char *fit_end(const char *printable, size_t columns) {
+  const char *at = printable;
+  for (size_t width = width_of(printable); width > columns;) {
+    uint32_t code = 0;
+    at += kdl_utf8_decode(at, strlen(at), &code);
+    width -= (size_t)wcwidth((wchar_t)code);
+  }
+  return at;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Columns                                                                                      */
+
+enum { gap = 2, narrowest = 4 };
+
+/* A cell, or a line of its own below a row (column SIZE_MAX). */
+typedef struct {
+  char *text;
+  const char *label;
+  size_t column;
+} item;
+
+struct cli_table {
+  const cli_column *columns;
+  size_t column_count;
+  item *items;
+  size_t count;
+  size_t capacity;
+  size_t next_column;
+  size_t *widths; /* while it is printed */
+  size_t limit;
+  bool coloured;
+};
+
+cli_table *cli_table_create(const cli_column *columns, size_t count) {
+  cli_table *table = xcalloc(1, sizeof *table);
+  table->columns = columns;
+  table->column_count = count;
+  return table;
+}
+
+void cli_table_destroy(cli_table *table) {
+  if (!table)
+    return;
+  for (size_t i = 0; i < table->count; ++i)
+    free(table->items[i].text);
+  free(table->items);
+  free(table);
+}
+
+static void add_item(cli_table *table, kdl_string text, const char *label, size_t column) {
+  table->items = xgrow(table->items, table->count, &table->capacity, 64, sizeof *table->items);
+  table->items[table->count++] = (item){cli_text_printable(text), label, column};
+}
+
+void cli_table_add(cli_table *table, kdl_string text) {
+  add_item(table, text.length ? text : (kdl_string){"-", 1}, NULL, table->next_column);
+  table->next_column = (table->next_column + 1) % table->column_count;
+}
+
+void cli_table_add_number(cli_table *table, uint64_t number) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRIu64, number);
+  cli_table_add(table, kdl_text_of(digits));
+}
+
+void cli_table_add_failed(cli_table *table) {
+  (void)table;
+  cli_out_of_memory();
+}
+
+void cli_table_add_line(cli_table *table, const char *label, kdl_string text) {
+  if (!label)
+    cli_out_of_memory();
+  add_item(table, text, label, SIZE_MAX);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Printing                                                                                     */
+
+size_t cli_terminal_width(void) {
+  if (!isatty(STDOUT_FILENO))
+    return 0;
+  const char *columns = getenv("COLUMNS");
+  long asked = columns ? strtol(columns, NULL, 10) : 0;
+  if (asked > 0 && asked < 10000)
+    return (size_t)asked;
+  struct winsize size;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+    return size.ws_col;
+  return 80;
+}
+
+static void measure(const cli_table *table, size_t *widths) {
+  for (size_t i = 0; i < table->column_count; ++i)
+    widths[i] = strlen(table->columns[i].title);
+  for (size_t i = 0; i < table->count; ++i) {
+    const item *cell = &table->items[i];
+    if (cell->column == SIZE_MAX)
+      continue;
+    size_t width = width_of(cell->text);
+    if (width > widths[cell->column])
+      widths[cell->column] = width;
+  }
+}
+
+size_t cli_table_width(const cli_table *table) {
+  size_t total = (table->column_count - 1) * gap;
+  size_t *widths = xcalloc(table->column_count, sizeof *widths);
+  measure(table, widths);
+  for (size_t i = 0; i < table->column_count; ++i)
+    total += widths[i];
+  free(widths);
+  return total;
+}
+
+/* Cuts the columns of one rank until the table fits. */
+static void shrink_rank(const cli_table *table, size_t *widths, int rank, bool keeps, size_t limit,
+                        size_t *total) {
+  for (size_t i = 0; i < table->column_count && *total > limit; ++i) {
+    const cli_column *column = &table->columns[i];
+    size_t title = strlen(column->title);
+    size_t least = title > narrowest ? title : narrowest;
+    if (keeps && column->keeps > least)
+      least = column->keeps;
+    if (column->shrinks != rank || widths[i] <= least)
+      continue;
+    size_t cut = widths[i] - least < *total - limit ? widths[i] - least : *total - limit;
+    widths[i] -= cut;
+    *total -= cut;
+  }
+}
+
+static void shrink(const cli_table *table, size_t *widths, size_t limit) {
+  size_t total = (table->column_count - 1) * gap;
+  int most = 0;
+  for (size_t i = 0; i < table->column_count; ++i) {
+    total += widths[i];
+    if (table->columns[i].shrinks > most)
+      most = table->columns[i].shrinks;
+  }
+  for (int keeps = 1; keeps >= 0; --keeps) {
+    for (int rank = most; rank > 0; --rank)
+      shrink_rank(table, widths, rank, keeps, limit, &total);
+  }
+}
+
+static void pad(size_t columns) {
+  printf("%*s", (int)columns, "");
+}
+
+/* The last column is not padded, so that no line ends in blanks. */
+static void print_cell(const char *text, size_t room, const cli_column *column, bool last,
+                       const char *tint) {
+  bool right = column->right;
+  size_t width = width_of(text);
+  bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+  const char *mark = width <= room ? "" : utf8 ? "…" : "~";
+  size_t head = width <= room ? room : column->middle ? (room - 1) / 3 : room - 1;
+  size_t bytes = fit(text, head);
+  const char *tail = width > room && column->middle ? fit_end(text, room - 1 - head) : "";
+  size_t shown = width <= room ? width : room;
+  if (right)
+    pad(room - shown);
+  printf("%s%s%s%.*s%s%s%s", tint ? "\033[" : "", tint ? tint : "", tint ? "m" : "", (int)bytes,
+         text, mark, tail, tint ? "\033[0m" : "");
+  if (!right && !last)
+    pad(room - shown);
+  fputs(last ? "\n" : "  ", stdout);
+}
+
+/* The words of `text` from column `at` on; those that end beyond `limit` start a new line. */
+static void print_words(const char *text, size_t at, size_t indent, size_t limit) {
+  for (bool first = true; *text; first = false) {
+    size_t length = strcspn(text, " ");
+    bool wraps = !first && limit && at + 1 + length > limit;
+    if (wraps) {
+      putchar('\n');
+      pad(indent);
+      at = indent;
+    } else if (!first) {
+      putchar(' ');
+      ++at;
+    }
+    printf("%.*s", (int)length, text);
+    at += length;
+    text += length;
+    text += *text == ' ';
+  }
+  putchar('\n');
+}
+
+static void print_line(const cli_table *table, const char *label, const char *text) {
+  size_t indent = (table->columns[0].right ? table->widths[0] : 0) + gap;
+  pad(indent);
+  printf("%s%s%s ", table->coloured ? "\033[2m" : "", label, table->coloured ? "\033[0m" : "");
+  print_words(text, indent + strlen(label) + 1, indent + gap, table->limit);
+}
+
+kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text) {
+  char *printable = cli_text_printable(text);
+  print_line(table, label, printable);
+  free(printable);
+  return KDL_OK;
+}
+
+static kdl_status print_items(cli_table *table, cli_table_below *below, void *user) {
+  size_t row = 0;
+  for (size_t i = 0; i < table->count; ++i) {
+    const item *cell = &table->items[i];
+    if (cell->column == SIZE_MAX) {
+      print_line(table, cell->label, cell->text);
+      continue;
+    }
+    const cli_column *column = &table->columns[cell->column];
+    bool is_last = cell->column + 1 == table->column_count;
+    print_cell(cell->text, table->widths[cell->column], column, is_last,
+               table->coloured ? column->tint : NULL);
+    if (is_last && below)
+      KDL_TRY(below(user, table, row++));
+  }
+  return KDL_OK;
+}
+
+kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user) {
+  table->widths = xcalloc(table->column_count, sizeof *table->widths);
+  table->coloured = cli_stream_has_colour(stdout);
+  table->limit = cli_terminal_width();
+  measure(table, table->widths);
+  if (table->limit)
+    shrink(table, table->widths, table->limit);
+  for (size_t i = 0; i < table->column_count; ++i)
+    print_cell(table->columns[i].title, table->widths[i], &table->columns[i],
+               i + 1 == table->column_count, table->coloured ? "1" : NULL);
+  kdl_status status = print_items(table, below, user);
+  free(table->widths);
+  table->widths = NULL;
+  return status;
+}
+
+kdl_status cli_table_print(cli_table *table) {
+  return cli_table_print_with(table, NULL, NULL);
+}
+
+kdl_status cli_table_finish(cli_table *table) {
+  kdl_status status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
+}

@@ -29,14 +29,15 @@ LEFT = "scripts/includes-left.txt"
 INSPECT = "lib/inspect"
 MOST_FUNCTIONS = 25
 
-# The components, by folder; bench's peers belong to what they call.
+# The components, by folder. Peers call drivers and others as the library does, and belong to it.
 COMPONENTS = ("include", "support", "lib", "ext/jit", "ext/trace", "ld", "tools/common", "tools/kdl", "pack", "cc", "matmul", "mlir",
               "python", "bench", "examples")
-OTHERWISE = {"bench/null": "lib", "bench/peers": "lib"}
+OTHERWISE = {"bench/null": "peers", "bench/peers": "peers", "mlir/bench": "bench"}
 
 # The components that one stands on, besides support and the inspect headers.
 USES = {"ext/jit": {"lib/hooks.h"}, "ext/trace": {"lib/hooks.h"}, "tools/kdl": {"tools/common", "pack", "cc"}, "pack": {"tools/common"},
-        "cc": {"tools/common"}, "ld": {"tools/common", "cc"}, "bench": {"tools/common"}, "mlir": {"matmul"}, "python": {"matmul"}}
+        "cc": {"tools/common"}, "ld": {"tools/common", "cc"}, "bench": {"tools/common", "peers"},
+        "peers": {"lib", "bench"}, "mlir": {"matmul"}, "python": {"matmul"}}
 
 
 def component_of(path):

@@ -21,7 +21,7 @@ ctest = scripts/ctest.sh $(1) --parallel $(shell echo $$(($(JOBS) + ($(JOBS) + 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help docs setup build build-asan build-tsan build-fuzz test test-long demo bench lint format install uninstall wheel clean \
+.PHONY: help docs setup build build-asan build-core build-tsan build-fuzz test test-long demo bench lint format install uninstall wheel clean \
         build-kdl build-product begin packages packages-bench packages-demo packages-lint fetched
 
 help:  ## show this list
@@ -38,7 +38,7 @@ setup:  ## install what building and testing need (Debian 12 and 13; elsewhere i
 build:  ## build/bin/kdl, build/lib/libkdl.so, build/lib/libkdl.a, the tests and benchmarks
 	@$(call compile,default)
 
-test: begin packages fetched build build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
+test: begin packages fetched build build-core build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
 	@code=0; $(timed) tests $(call ctest,build/ci) -L '^ci$$' || code=1; $(timed) --show; exit $$code
 
 test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzing per target
@@ -85,7 +85,7 @@ build-kdl:
 build-product:
 	@$(call compile,default,product)
 
-build-asan build-tsan: build-%:
+build-asan build-core build-tsan: build-%:
 	@$(call compile,$*)
 
 build-fuzz:

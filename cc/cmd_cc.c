@@ -5,7 +5,7 @@
 #include "tools/common/images/rewrite.h"
 #include "tools/common/own_folder.h"
 #include "tools/common/report.h"
-#include "tools/kdl/commands.h"
+#include "cc/command.h"
 
 #include <signal.h>
 #include <stdio.h>

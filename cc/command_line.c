@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What Clang alone knows of the command line is given to it. */
+#include "cc/command.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/memory.h"
 #include "tools/common/response.h"
-#include "tools/kdl/commands.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ static bool begins_as_joined(const char *word) {
 /* An option of the command's own, which one dash may begin too: -format=2. */
 static bool is_own(const char *word) {
   size_t length = strcspn(word + 1, "=");
-  for (const cli_option *option = cli_command_find("cc")->options; option->name; ++option) {
+  for (const cli_option *option = cli_command_cc.options; option->name; ++option) {
     if (strlen(option->name) == length && strncmp(option->name, word + 1, length) == 0)
       return true;
   }

@@ -13,23 +13,32 @@ include(${CMAKE_CURRENT_LIST_DIR}/kdlUkernels.cmake)
 # The same names in this build as for those who find the package.
 add_library(kdl::kdl ALIAS kdl_shared)
 add_library(kdl::kdl_static ALIAS kdl_static)
-add_library(kdl::kdl_matmul ALIAS kdl_matmul_shared)
-add_library(kdl::kdl_matmul_static ALIAS kdl_matmul_static)
-add_executable(kdl::tool ALIAS kdl)
-set_target_properties(kdl PROPERTIES EXPORT_NAME tool)
+set(targets kdl_shared kdl_static)
+if(KDL_WITH_MATMUL)
+  add_library(kdl::kdl_matmul ALIAS kdl_matmul_shared)
+  add_library(kdl::kdl_matmul_static ALIAS kdl_matmul_static)
+  list(APPEND targets kdl_matmul_shared kdl_matmul_static)
+endif()
+if(KDL_WITH_TOOLS)
+  add_executable(kdl::tool ALIAS kdl)
+  set_target_properties(kdl PROPERTIES EXPORT_NAME tool)
+  list(APPEND targets kdl)
+endif()
 
-install(TARGETS kdl_shared kdl_static kdl_matmul_shared kdl_matmul_static kdl EXPORT kdl
+install(TARGETS ${targets} EXPORT kdl
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/kdl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
-install(FILES ${PROJECT_BINARY_DIR}/share/kdl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES ${PROJECT_BINARY_DIR}/share/kdl.bash RENAME kdl
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${PROJECT_BINARY_DIR}/share/_kdl
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+if(KDL_WITH_TOOLS)
+  install(FILES ${PROJECT_BINARY_DIR}/share/kdl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${PROJECT_BINARY_DIR}/share/kdl.bash RENAME kdl
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${PROJECT_BINARY_DIR}/share/_kdl
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kdl)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/kdlConfig.cmake.in
@@ -47,8 +56,11 @@ install(FILES ${PROJECT_BINARY_DIR}/package/kdlConfig.cmake
 
 # Relative to the file itself, so that `cmake --install --prefix` and a moved tree stay right.
 file(RELATIVE_PATH KDL_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-foreach(name IN ITEMS libkdl libkdl_matmul)
+set(names libkdl)
+if(KDL_WITH_MATMUL)
+  list(APPEND names libkdl_matmul)
+endif()
+foreach(name IN LISTS names)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/package/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
-install(FILES ${PROJECT_BINARY_DIR}/package/libkdl.pc ${PROJECT_BINARY_DIR}/package/libkdl_matmul.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -76,6 +76,24 @@ set(KDL_LEVELS_LONG "^(example[.]matmul|examples[.](host|transformer_host)|mlir[
 # What `make install` gives: the test install.prefix makes it, once for all tests that are INSTALLED.
 set(KDL_INSTALLED ${CMAKE_BINARY_DIR}/tests/product/prefix)
 
+# The component that a test is of, by its name: a label of the test, as ctest -L core takes it. The first row that matches.
+set(KDL_COMPONENT_TESTS
+    "mlir:^(mlir|docs[.]mlir|bench[.]mlir)" "python:^(python|memory[.]python|example[.]pytorch)" "matmul:^ukernels|matmul|^example[.]mpi"
+    "cc:^(language|examples|tools[.](cc|barriers)|install[.]kernels)" "bench:^(bench[.]|tools[.]bench|unit[.]bench)"
+    "pack:^(tools[.](thin|check|split|oci|registry|pull|push|merge|docker)|unit[.](thin|oci|split|login)|corpus[.](thin|oci|split|login)|fuzz[.](thin|oci|split|login)|memory[.]one[.](thin|wheel|oci|check|archives|parts))"
+    "jit:^(tools[.](ld|link|cache)|unit[.](bitcode|cache|ld)|bitcode|cache|memory[.][a-z]+[.](ld|link|cache))" "trace:^(trace|tools[.]trace|unit[.]trace|corpus[.]trace|fuzz[.]trace)"
+    "core:^(unit|conformance|corpus|fuzz|growth|soak)[.]" "tools:.")
+function(kdl_component_of name out_component)
+  foreach(row IN LISTS KDL_COMPONENT_TESTS)
+    string(REGEX MATCH "^([a-z]+):(.*)$" row "${row}")
+    set(component ${CMAKE_MATCH_1})
+    if(name MATCHES "${CMAKE_MATCH_2}")
+      set(${out_component} ${component} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
 # kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL] [INSTALLED]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
 # A test that cannot run here says why and returns 77: ctest then reports it as skipped.
@@ -103,7 +121,8 @@ function(kdl_add_test)
   list(PREPEND arg_ENVIRONMENT KDL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache)
   set(name ${KDL_TEST_PREFIX}${arg_NAME})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} COMMAND_EXPAND_LISTS)
-  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
+  kdl_component_of(${arg_NAME} component)
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL};${component}" TIMEOUT ${arg_TIMEOUT}
                                           SKIP_RETURN_CODE 77)
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}"
                        ENVIRONMENT_MODIFICATION "PATH=path_list_append:${KDL_TEST_PATH}")
@@ -140,7 +159,8 @@ function(add_levels test command)
       endif()
     endforeach()
     if(test MATCHES "${KDL_LEVELS_LONG}")
-      set_tests_properties(${name} PROPERTIES LABELS long)
+      kdl_component_of(${test} component)
+      set_tests_properties(${name} PROPERTIES LABELS "long;${component}")
     endif()
   endforeach()
 endfunction()

@@ -10,6 +10,9 @@
 
 #include <kdl/backend.h>
 
+/* ------------------------------------------------------------------------------------------ */
+/* ext/trace                                                                                    */
+
 /* What the records of one kernel, or of one sequence, are about. */
 typedef struct kdl_trace_subject kdl_trace_subject;
 
@@ -21,7 +24,7 @@ typedef struct kdl_trace_mark {
   struct kdl_trace_pair *events;
 } kdl_trace_mark;
 
-/* ext/trace. Launches record by these; the phases of a first launch are marked in
+/* Launches record by these; the phases of a first launch are marked in
  * support/base/layer.h. */
 typedef struct kdl_trace_hooks {
   /* Called once for a device that was opened with `table`. Returns the table to use it through,
@@ -46,7 +49,40 @@ typedef struct kdl_trace_hooks {
 } kdl_trace_hooks;
 
 /* NULL where the process is not traced. Set before any device is opened, and constant then. Defined
- * in ext/trace, so that a program that links libkdl.a has it. */
+ * in ext/trace, so that a program that links libkdl.a has it, or in lib/without_trace.c. */
 extern const kdl_trace_hooks *kdl_tracing;
+
+/* ------------------------------------------------------------------------------------------ */
+/* ext/jit                                                                                      */
+
+struct kdl_runtime;
+
+/* One image of bitcode for one device. */
+typedef struct kdl_link_task {
+  kdl_library *lib;
+  uint32_t image;
+  const struct kdl_runtime *runtime;
+  const char *kernel;    /* the one to keep; NULL: all */
+  const char *constants; /* what print_constants gave; NULL: none */
+} kdl_link_task;
+
+/* Loads an image that was linked, for the caller of `load`. */
+typedef kdl_status kdl_linked_load(void *user, kdl_image_kind kind, const void *data, size_t size);
+
+typedef struct kdl_jit_hooks {
+  /* Specialisation constants as one text, which is the same for the same constants. *out_text is
+   * malloc'ed; NULL where there are none. */
+  kdl_status (*print_constants)(const kdl_constant *constants, size_t count, char **out_text);
+
+  /* Links the bitcode, or takes it from the cache, and calls `load` with the image. What loads is
+   * kept in the cache; an image of the cache that does not load is linked again. *out_memory holds
+   * the image and is freed with free() when the module is unloaded. `about` describes the task in
+   * traces. */
+  kdl_status (*load)(const kdl_link_task *task, const kdl_layer_about *about, kdl_linked_load *load,
+                     void *user, void **out_memory);
+} kdl_jit_hooks;
+
+/* NULL where the library was built without ext/jit. */
+extern const kdl_jit_hooks *const kdl_jit;
 
 #endif

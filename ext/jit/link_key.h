@@ -8,19 +8,11 @@
 #define KDL_BITCODE_LINK_KEY_H
 
 #include "ext/jit/ukernels.h"
+#include "lib/hooks.h"
 #include "lib/library/library.h"
 #include "lib/registry/runtime.h"
 
 #include <limits.h>
-
-/* One image of bitcode for one device. */
-typedef struct kdl_link_task {
-  kdl_library *lib;
-  uint32_t image;
-  const kdl_runtime *runtime;
-  const char *kernel;    /* the one to keep; NULL: all */
-  const char *constants; /* ext/jit/constants.h; NULL: none */
-} kdl_link_task;
 
 typedef struct kdl_link_key {
   char *text;

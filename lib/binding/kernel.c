@@ -2,8 +2,8 @@
 /* Handles: found by their key, made where there is none, freed with their library. */
 #include "lib/binding/kernel.h"
 
-#include "ext/jit/constants.h"
 #include "lib/device/spec.h"
+#include "lib/hooks.h"
 #include "lib/library/scope.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
@@ -18,7 +18,7 @@ typedef struct {
   kdl_device *device;
   const char *name;
   const kdl_select_opts *opts;
-  const char *constants; /* ext/jit/constants.h; NULL: none */
+  const char *constants; /* as kdl_jit prints them; NULL: none */
 } handle_key;
 
 /* What the libraries that are in scope say, on one route of the device. */
@@ -193,8 +193,10 @@ kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
     status = kdl_runtime_check_here(device);
   if (status == KDL_OK)
     status = kdl_select_opts_read(opts, &whole);
-  if (status == KDL_OK)
-    status = kdl_constants_print(whole.constants, whole.constant_count, &constants);
+  if (status == KDL_OK && whole.constant_count)
+    status = kdl_jit ? kdl_jit->print_constants(whole.constants, whole.constant_count, &constants)
+                     : kdl_fail(KDL_UNSUPPORTED, "kdl_sym: found constants, expected none: libkdl "
+                                                 "was built without ext/jit, which binds them");
   if (status == KDL_OK) {
     const handle_key asked = {device, name, opts, constants};
     status = find_handle(lib, &asked, out_kernel);

@@ -67,7 +67,7 @@ struct kdl_kernel {
   kdl_library *lib;
   const kdl_runtime *runtime;
   const char *name;
-  const char *constants; /* ext/jit/constants.h; NULL: none */
+  const char *constants; /* as kdl_jit prints them; NULL: none */
   const kdl_ranking *ranking;
 
   /* The answer: written once, by the thread whose work it is, before `binding`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/binding/module.h"
 
-#include "ext/jit/bitcode.h"
+#include "lib/hooks.h"
 #include "lib/image/image.h"
 #include "lib/library/image_name.h"
 #include "support/base/error.h"
@@ -68,52 +68,41 @@ static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
   return status;
 }
 
-/* Only what loads is kept; what was kept and no longer loads is made anew, once. */
-static kdl_status load_linked(kdl_library *lib, kdl_module *module, kdl_link_from from,
-                              kdl_backend_image image, bool *out_was_cached) {
-  kdl_link_task task = {.lib = lib,
-                        .image = module->image,
-                        .runtime = module->runtime,
-                        .kernel = module->special.kernel,
-                        .constants = module->special.constants};
-  kdl_linked *linked = malloc(sizeof *linked);
-  if (!linked)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
-  kdl_layer_enter(KDL_LAYER_LINK);
-  kdl_status status = kdl_bitcode_link(&task, from, linked);
-  kdl_layer_leave(KDL_LAYER_LINK, &(kdl_layer_about){.library = lib->container->name,
-                                                     .kernel = module->special.kernel,
-                                                     .device = module->runtime->name,
-                                                     .target = image.arch,
-                                                     .has_image = true,
-                                                     .image = module->image,
-                                                     .bytes = status == KDL_OK ? linked->size : 0,
-                                                     .failed = status != KDL_OK});
-  *out_was_cached = status == KDL_OK && linked->is_cached;
-  if (status == KDL_OK) {
-    image.kind = linked->kind;
-    image.data = linked->image;
-    image.data_size = linked->size;
-    status = hand_over(lib, module, &image);
-    if (status == KDL_OK) {
-      (void)kdl_linked_keep(linked);
-      module->linked = kdl_linked_take(linked);
-    } else if (*out_was_cached && status != KDL_NO_MEMORY) {
-      kdl_linked_drop(linked);
-    }
-  }
-  kdl_linked_free(linked);
-  free(linked);
-  return status;
+/* What ext/jit calls with an image that it linked. */
+typedef struct linked_load {
+  kdl_library *lib;
+  kdl_module *module;
+  kdl_backend_image image; /* of the bitcode */
+} linked_load;
+
+static kdl_status load_linked(void *user, kdl_image_kind kind, const void *data, size_t size) {
+  const linked_load *load = user;
+  kdl_backend_image image = load->image;
+  image.kind = kind;
+  image.data = data;
+  image.data_size = size;
+  return hand_over(load->lib, load->module, &image);
 }
 
 static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
                                const kdl_backend_image *image) {
-  bool was_cached = false;
-  kdl_status status = load_linked(lib, module, KDL_LINK_FROM_CACHE, *image, &was_cached);
-  if (status != KDL_OK && status != KDL_NO_MEMORY && was_cached)
-    status = load_linked(lib, module, KDL_LINK_ANEW, *image, &was_cached);
-  return status;
+  if (!kdl_jit)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: found bitcode, expected another image: libkdl was built without ext/jit",
+                    image->name);
+  linked_load load = {lib, module, *image};
+  const kdl_link_task task = {.lib = lib,
+                              .image = module->image,
+                              .runtime = module->runtime,
+                              .kernel = module->special.kernel,
+                              .constants = module->special.constants};
+  const kdl_layer_about about = {.library = lib->container->name,
+                                 .kernel = task.kernel,
+                                 .device = module->runtime->name,
+                                 .target = image->arch,
+                                 .has_image = true,
+                                 .image = module->image};
+  return kdl_jit->load(&task, &about, load_linked, &load, &module->linked);
 }
 
 /* An indexed image was not looked at before. */

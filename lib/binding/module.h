@@ -26,7 +26,7 @@ bool kdl_failed_of_shortage(kdl_status status);
  * whole: for any kernel, with no constants or of a kind that has none. */
 typedef struct kdl_specialisation {
   const char *kernel;
-  const char *constants; /* ext/jit/constants.h */
+  const char *constants; /* as kdl_jit prints them */
 } kdl_specialisation;
 
 typedef struct kdl_module {

@@ -5,7 +5,7 @@
 #include "support/system/environment.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
-#include "tools/kdl/commands.h"
+#include "pack/commands.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -12,7 +12,7 @@
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
-#include "tools/kdl/commands.h"
+#include "pack/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>

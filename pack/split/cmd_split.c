@@ -13,7 +13,7 @@
 #include "tools/common/output.h"
 #include "tools/common/own_folder.h"
 #include "tools/common/report.h"
-#include "tools/kdl/commands.h"
+#include "pack/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "pack/thin/kinds.h"
 #include "support/base/error.h"
 #include "tools/common/report.h"
-#include "tools/kdl/commands.h"
+#include "pack/commands.h"
 
 #include <stdlib.h>
 #include <string.h>

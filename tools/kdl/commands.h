@@ -6,38 +6,68 @@
 #ifndef KDL_TOOL_COMMANDS_H
 #define KDL_TOOL_COMMANDS_H
 
+#include "cc/command.h"
+#include "pack/commands.h"
 #include "tools/common/command.h"
 
-/* In the order of `kdl --help`, with bench behind them. commands_files.c and commands_devices.c
- * have the rows; each cli_run_NAME is in a file of its own. */
+/* A component that was left out of the build has no rows. */
+#if KDL_WITH_PACK
+#define CLI_PACK(X, name) X(name)
+#else
+#define CLI_PACK(X, name)
+#endif
+#if KDL_WITH_CC
+#define CLI_CC(X, name) X(name)
+#else
+#define CLI_CC(X, name)
+#endif
+
+/* In the order of `kdl --help`; bench is last. The rows are in commands_files.c,
+ * commands_devices.c, pack/commands.c and cc/command.c; each cli_run_NAME is in a file of its own.
+ */
 #define CLI_COMMANDS(X)                                                                            \
   X(ls)                                                                                            \
   X(pack)                                                                                          \
   X(extract)                                                                                       \
   X(annotate)                                                                                      \
-  X(merge)                                                                                         \
-  X(thin)                                                                                          \
-  X(split)                                                                                         \
+  CLI_PACK(X, merge)                                                                               \
+  CLI_PACK(X, thin)                                                                                \
+  CLI_PACK(X, split)                                                                               \
   X(link)                                                                                          \
   X(verify)                                                                                        \
   X(sign)                                                                                          \
-  X(push)                                                                                          \
-  X(pull)                                                                                          \
+  CLI_PACK(X, push)                                                                                \
+  CLI_PACK(X, pull)                                                                                \
   X(embed)                                                                                         \
   X(devices)                                                                                       \
   X(doctor)                                                                                        \
   X(explain)                                                                                       \
   X(which)                                                                                         \
-  X(check)                                                                                         \
+  CLI_PACK(X, check)                                                                               \
   X(run)                                                                                           \
-  X(cc)                                                                                            \
+  CLI_CC(X, cc)                                                                                    \
   X(cache)                                                                                         \
   X(trace)
 
-#define CLI_DECLARE_COMMAND(name)                                                                  \
-  int cli_run_##name(const cli_args *args);                                                        \
-  extern const cli_command cli_command_##name;
-CLI_COMMANDS(CLI_DECLARE_COMMAND)
+int cli_run_ls(const cli_args *args);
+int cli_run_pack(const cli_args *args);
+int cli_run_extract(const cli_args *args);
+int cli_run_annotate(const cli_args *args);
+int cli_run_link(const cli_args *args);
+int cli_run_verify(const cli_args *args);
+int cli_run_sign(const cli_args *args);
+int cli_run_embed(const cli_args *args);
+int cli_run_devices(const cli_args *args);
+int cli_run_doctor(const cli_args *args);
+int cli_run_explain(const cli_args *args);
+int cli_run_which(const cli_args *args);
+int cli_run_run(const cli_args *args);
+int cli_run_cache(const cli_args *args);
+int cli_run_trace(const cli_args *args);
+extern const cli_command cli_command_ls, cli_command_pack, cli_command_extract,
+    cli_command_annotate, cli_command_link, cli_command_verify, cli_command_sign, cli_command_embed,
+    cli_command_devices, cli_command_doctor, cli_command_explain, cli_command_which,
+    cli_command_run, cli_command_cache, cli_command_trace;
 
 extern const cli_command *const cli_commands[]; /* NULL behind the last */
 
@@ -51,10 +81,6 @@ typedef struct cli_exit_code {
 } cli_exit_code;
 enum { CLI_EXIT_CODES = 5 };
 extern const cli_exit_code cli_exit_codes[CLI_EXIT_CODES];
-
-/* The command line of `kdl cc` as compilers' drivers have it: response files, and the options of
- * Clang that have no name here, which become --flag=WORD. Words lie in the arena. */
-kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_words *out_words);
 
 /* Not in the table: what the program is when it is called by LLVM's name. */
 extern const cli_command cli_command_llvm_offload_binary;

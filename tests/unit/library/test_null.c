@@ -530,6 +530,10 @@ static void constants_without_names_are_told(void **state) {
                "kdl_sym: found NULL for opts->constants, expected a pointer");
   kdl_constant constant = {NULL, "1"};
   opts.constants = &constant;
+  if (!KDL_WITH_JIT) {
+    assert_int_equal(kdl_sym(lib, device, name, &opts, &bound), KDL_UNSUPPORTED);
+    return;
+  }
   assert_int_equal(kdl_sym(lib, device, name, &opts, &bound), KDL_BAD_CALL);
   constant = (kdl_constant){"N", NULL};
   assert_int_equal(kdl_sym(lib, device, name, &opts, &bound), KDL_BAD_CALL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl merge: the images of several files in one OffloadBinary. */
+#include "pack/commands.h"
 #include "pack/split/split.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"
@@ -9,7 +10,6 @@
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
-#include "tools/kdl/commands.h"
 
 #include <stdlib.h>
 

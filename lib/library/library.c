@@ -137,22 +137,29 @@ kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
   return KDL_OK;
 }
 
+static kdl_attachment *find_attachment(kdl_attachment *at,
+                                       void (*end)(kdl_attachment *own, kdl_library *lib)) {
+  while (at && at->end != end)
+    at = at->next;
+  return at;
+}
+
+/* The list that is searched is the one that the exchange then finds unchanged. */
 kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
                                    void (*end)(kdl_attachment *own, kdl_library *lib)) {
-  kdl_attachment *known = kdl_library_attached(lib, end);
-  kdl_attachment *made = known ? NULL : kdl_container_alloc(lib->container, size);
+  kdl_attachment *made = kdl_container_alloc(lib->container, size);
   if (!made)
-    return known;
+    return NULL;
   memset(made, 0, size);
   made->end = end;
   made->next = atomic_load_explicit(&lib->attachments, memory_order_acquire);
-  while (!atomic_compare_exchange_weak_explicit(&lib->attachments, &made->next, made,
-                                                memory_order_acq_rel, memory_order_acquire)) {
-    known = kdl_library_attached(lib, end);
-    if (known)
-      return known;
-  }
-  return made;
+  kdl_attachment *known;
+  do
+    known = find_attachment(made->next, end);
+  while (!known &&
+         !atomic_compare_exchange_weak_explicit(&lib->attachments, &made->next, made,
+                                                memory_order_acq_rel, memory_order_acquire));
+  return known ? known : made;
 }
 
 size_t kdl_image_count(const kdl_library *lib) {

@@ -15,7 +15,7 @@ unpack() {
   local tar=$work/src/$1.orig.tar.xz top
   top=$(xz -dc "$tar" 2>/dev/null | tar -t 2>/dev/null | head -1 | cut -d/ -f1) || true
   mkdir -p "$2"
-  nice -n 10 tar -xJf "$tar" -C "$2" --strip-components=1 --exclude='*/offload/test/*' "${subtrees[@]/#/$top/}"
+  nice -n 10 tar -xJf "$tar" -C "$2" --strip-components=1 "${subtrees[@]/#/$top/}"
 }
 
 # overlay TREE PACKAGED: replaces files of TREE by those of the same name below PACKAGED.

@@ -32,6 +32,6 @@ in_root() {
   unshare --mount sh -c '
     root=$1; shift
     mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" || exit 77
-    exec chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/usr/sbin:/bin LC_ALL=C.UTF-8 \
+    exec chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/usr/sbin:/bin LC_ALL=C \
       CCACHE_DIR=/ccache JOBS="${JOBS:-2}" "$@"' sh "$work/root" "$@"
 }

@@ -7,31 +7,31 @@ set -uo pipefail
 series=$1 BASE=$2
 upstream=$(dirname "$0")
 SRC=/build/$series/$BASE/src BUILD=/build/$series/$BASE/out LLVM=/usr/lib/llvm-$BASE
-INCLUDE=/usr/include/llvm-$BASE
+INCLUDE=$LLVM/include
 JOBS=${JOBS:-2}
 logs=/build/$series/$BASE/logs
 table=/build/$series/$BASE/table
 export SRC BUILD LLVM BASE JOBS INCLUDE CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime
-export PATH=/usr/lib/ccache:$PATH
 
 # For the series: what they may use.
 skip_patch() { exit 77; }
 # cxx ARGUMENT...: compiles as LLVM does.
-cxx() { nice -n 10 c++ -std=c++17 -O1 -fno-rtti -fno-exceptions -Wall -Wextra -Werror -Wno-unused-parameter -Wno-dangling-reference -D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS "$@"; }
+cxx() { nice -n 10 ccache c++ -std=c++17 -O1 -fno-rtti -fno-exceptions -Wall -Wextra -Werror -Wno-unused-parameter -Wno-dangling-reference -D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS "$@"; }
 # gtest OUTPUT SOURCE... -- ARGUMENT...: a unit test with LLVM's copy of googletest, against libLLVM.
 gtest() {
   local output=$1 sources=() unit=$SRC/third-party/unittest
   shift
   while [ $# -gt 0 ] && [ "$1" != -- ]; do sources+=("$1") && shift; done
   [ $# -gt 0 ] && shift
-  if [ ! -f "$BUILD/gtest-all.o" ]; then
+  if [ ! -f "$BUILD/Error.o" ]; then
     cxx -w -I"$unit/googletest" -I"$unit/googletest/include" -I"$INCLUDE" -c "$unit/googletest/src/gtest-all.cc" -o "$BUILD/gtest-all.o" &&
       cxx -w -I"$unit/googlemock" -I"$unit/googlemock/include" -I"$unit/googletest/include" -I"$INCLUDE" \
         -c "$unit/googlemock/src/gmock-all.cc" -o "$BUILD/gmock-all.o" &&
-      cxx -w -I"$unit/googlemock/include" -I"$unit/googletest/include" -I"$INCLUDE" -c "$unit/UnitTestMain/TestMain.cpp" -o "$BUILD/TestMain.o" || return
+      cxx -w -I"$unit/googlemock/include" -I"$unit/googletest/include" -I"$INCLUDE" -c "$unit/UnitTestMain/TestMain.cpp" -o "$BUILD/TestMain.o" &&
+      cxx -w -I"$unit/googlemock/include" -I"$unit/googletest/include" -I"$INCLUDE" -c "$SRC/llvm/lib/Testing/Support/Error.cpp" -o "$BUILD/Error.o" || return
   fi
   cxx -I"$SRC/llvm/include" "$@" -isystem "$INCLUDE" -isystem "$unit/googletest/include" -isystem "$unit/googlemock/include" \
-    "${sources[@]}" "$BUILD/TestMain.o" "$BUILD/gtest-all.o" "$BUILD/gmock-all.o" -L"$LLVM/lib" -lLLVM-$BASE -o "$output"
+    "${sources[@]}" "$BUILD/TestMain.o" "$BUILD/Error.o" "$BUILD/gtest-all.o" "$BUILD/gmock-all.o" -L"$LLVM/lib" -lLLVM-$BASE -o "$output"
 }
 # lit TEST...: LLVM's test runner over files or folders; tools come from $BUILD/bin, then from Debian's LLVM.
 lit() { python3 "$SRC/llvm/utils/lit/lit.py" -sv -j "$JOBS" --param "build=$BUILD" --param "base=$BASE" --config-prefix upstream "$@"; }
@@ -88,7 +88,7 @@ for patch in "$upstream/$series"/[0-9]*.patch; do
   fi
   format=clean
   git -C "$SRC" diff -U0 --no-color HEAD~ -- '*.h' '*.cpp' ':!*/test/*' ':!clang/lib/Headers' |
-    python3 /usr/share/clang/clang-format-24/clang-format-diff.py -p1 -style=LLVM -binary /usr/lib/llvm-24/bin/clang-format >"$logs/$number-format.log" 2>&1
+    (cd "$SRC" && python3 /usr/share/clang/clang-format-24/clang-format-diff.py -p1 -style=LLVM -binary /usr/lib/llvm-24/bin/clang-format) >"$logs/$number-format.log" 2>&1
   [ -s "$logs/$number-format.log" ] && format="not clean" && status=1
   after=$(attempt after "$number")
   echo "$series|$number|$BASE|$subject|applies|${before%|*}|${before#*|}|${after%|*}|${after#*|}|$format" >>"$table"

@@ -16,7 +16,7 @@ export SRC BUILD LLVM BASE JOBS INCLUDE CCACHE_SLOPPINESS=time_macros,include_fi
 # For the series: what they may use.
 skip_patch() { exit 77; }
 # cxx ARGUMENT...: compiles as LLVM does.
-cxx() { nice -n 10 ccache c++ -std=c++17 -O1 -fno-rtti -fno-exceptions -Wall -Wextra -Werror -Wno-unused-parameter -Wno-dangling-reference -D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS "$@"; }
+cxx() { nice -n 10 ccache c++ -std=c++17 -O1 -fno-rtti -fno-exceptions -Wall -Wextra -Werror -Wno-unused-parameter -Wno-dangling-reference -Wno-redundant-move -D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS "$@"; }
 # gtest OUTPUT SOURCE... -- ARGUMENT...: a unit test with LLVM's copy of googletest, against libLLVM.
 gtest() {
   local output=$1 sources=() unit=$SRC/third-party/unittest
@@ -55,10 +55,13 @@ since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.1f", (b - a) / 1e9 }'; 
 attempt() {
   local start result=passes
   start=$(now)
-  if ! (set -e; "build_$2") >"$logs/$2-$1-build.log" 2>&1; then
+  # Bash has no `set -e` in conditions.
+  (set -e && "build_$2") >"$logs/$2-$1-build.log" 2>&1
+  if [ $? != 0 ]; then
     result="does not build"
-  elif ! (set -e; "test_$2") >"$logs/$2-$1-test.log" 2>&1; then
-    result=fails
+  else
+    (set -e && "test_$2") >"$logs/$2-$1-test.log" 2>&1
+    [ $? = 0 ] || result=fails
   fi
   echo "$result|$(since "$start")"
 }

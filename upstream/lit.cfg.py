@@ -15,7 +15,7 @@ config.environment["PATH"] = os.pathsep.join([f"{build}/bin", f"{llvm}/bin", "/u
 config.available_features.update(["x86-registered-target", "amdgpu-registered-target", "nvptx-registered-target", "spirv-registered-target", "zlib", "zstd", "system-linux"])
 clang = f"{build}/bin/clang" if os.path.exists(f"{build}/bin/clang") else f"{llvm}/bin/clang"
 config.substitutions += [
-    ("%clang_cc1", f"{clang} -cc1 -internal-isystem {config.test_source_root or ''}"),
+    ("%clang_cc1", f"{clang} -cc1 -nostdsysteminc"),
     ("%clang", clang),
     ("%llc", "llc"),
     ("%python", "/usr/bin/python3"),

@@ -16,7 +16,7 @@ export SRC BUILD LLVM BASE JOBS INCLUDE CCACHE_SLOPPINESS=time_macros,include_fi
 # For the series: what they may use.
 skip_patch() { exit 77; }
 # cxx ARGUMENT...: compiles as LLVM does.
-cxx() { nice -n 10 ccache c++ -std=c++17 -O1 -fno-rtti -fno-exceptions -Wall -Wextra -Werror -Wno-unused-parameter -Wno-dangling-reference -Wno-redundant-move -D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS "$@"; }
+cxx() { nice -n 10 ccache c++ -std=c++17 -O1 -fno-rtti -fno-exceptions -Wall -Wextra -Werror -Wno-unused-parameter -Wno-dangling-reference -Wno-redundant-move -Wno-comment -D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS "$@"; }
 # gtest OUTPUT SOURCE... -- ARGUMENT...: a unit test with LLVM's copy of googletest, against libLLVM.
 gtest() {
   local output=$1 sources=() unit=$SRC/third-party/unittest

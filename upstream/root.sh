@@ -39,6 +39,9 @@ get_packages() {
   mapfile -t packages < <(lines "$here/packages" | tr ' ' '\n')
   apt apt-get --yes --target-release experimental --download-only install "${packages[@]}" >"$work/apt/install.log" 2>&1 ||
     fail "packages are not to be had ($work/apt/install.log)"
+  # Of two versions of this one apt installs one; unpacked they do not meet.
+  (cd "$work/apt/var/cache/apt/archives" && apt apt-get download libmlir-23-dev) >>"$work/apt/install.log" 2>&1 ||
+    fail "libmlir-23-dev is not to be had ($work/apt/install.log)"
 }
 
 # The sources of the pinned version, or what the archive has of them. A source that the archive does not give is

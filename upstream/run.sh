@@ -30,8 +30,8 @@ gtest() {
       cxx -w -I"$unit/googlemock/include" -I"$unit/googletest/include" -I"$INCLUDE" -c "$unit/UnitTestMain/TestMain.cpp" -o "$BUILD/TestMain.o" &&
       cxx -w -I"$unit/googlemock/include" -I"$unit/googletest/include" -I"$INCLUDE" -c "$SRC/llvm/lib/Testing/Support/Error.cpp" -o "$BUILD/Error.o" || return
   fi
-  cxx -I"$SRC/llvm/include" "$@" -isystem "$INCLUDE" -isystem "$unit/googletest/include" -isystem "$unit/googlemock/include" \
-    "${sources[@]}" "$BUILD/TestMain.o" "$BUILD/Error.o" "$BUILD/gtest-all.o" "$BUILD/gmock-all.o" -L"$LLVM/lib" -lLLVM-$BASE -o "$output"
+  cxx -I"$SRC/llvm/include" -isystem "$INCLUDE" -isystem "$unit/googletest/include" -isystem "$unit/googlemock/include" \
+    "${sources[@]}" "$BUILD/TestMain.o" "$BUILD/Error.o" "$BUILD/gtest-all.o" "$BUILD/gmock-all.o" "$@" -L"$LLVM/lib" -lLLVM-$BASE -o "$output"
 }
 # lit TEST...: LLVM's test runner over files or folders; tools come from $BUILD/bin, then from Debian's LLVM.
 lit() { python3 "$SRC/llvm/utils/lit/lit.py" -sv -j "$JOBS" --param "build=$BUILD" --param "base=$BASE" --config-prefix upstream "$@"; }

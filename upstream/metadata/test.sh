@@ -9,8 +9,19 @@ test_0001() { "$BUILD/OffloadingTest"; }
 
 # By 24's target parsers, which 23 does not have.
 only_0002() { [ "$BASE" = 24 ]; }
-build_0002() { gtest "$BUILD/OffloadMetadataTest" "$SRC/$unit/OffloadMetadataTest.cpp" "$SRC/$object/OffloadMetadata.cpp"; }
-test_0002() { "$BUILD/OffloadMetadataTest"; }
+build_0002() {
+  gtest "$BUILD/OffloadMetadataTest" "$SRC/$unit/OffloadMetadataTest.cpp" "$SRC/$object/OffloadMetadata.cpp"
+  if [ -f /kdl/libkdl.a ]; then
+    cxx -w -I/kdl -I"$SRC/llvm/include" -isystem "$INCLUDE" "$upstream/$series/verdicts.cpp" "$SRC/$object/OffloadMetadata.cpp" \
+      /kdl/librfc_kdl_reference.a /kdl/libkdl.a -L"$LLVM/lib" -lLLVM-$BASE -lm -ldl -lpthread -o "$BUILD/verdicts"
+  fi
+}
+test_0002() {
+  "$BUILD/OffloadMetadataTest"
+  if [ -f /kdl/libkdl.a ]; then
+    "$BUILD/verdicts" | tee "$BUILD/verdicts.md"
+  fi
+}
 
 # Of llvm-objdump the file that the patch touches, with a program around it that opens files as llvm-objdump does.
 build_0003() {
@@ -65,7 +76,10 @@ build_offload_test() {
 }
 
 only_0005() { [ "$BASE" = 24 ]; }
-build_0005() { build_offload_test; }
+build_0005() {
+  rm -rf "$BUILD/first-wins"
+  build_offload_test
+}
 test_0005() { "$BUILD/offloadBinary" --gtest_brief=1; }
 
 only_0006() { [ "$BASE" = 24 ]; }

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of the scripts that source it
 # Shared by the scripts of this folder: sourced, never run.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

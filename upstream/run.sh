@@ -37,6 +37,7 @@ gtest() {
 lit() { python3 "$SRC/llvm/utils/lit/lit.py" -sv -j "$JOBS" --param "build=$BUILD" --param "base=$BASE" --config-prefix upstream "$@"; }
 
 BASES="23 24"
+# shellcheck source=/dev/null
 . "$upstream/$series/test.sh"
 case " $BASES " in *" $BASE "*) ;; *) exit 77 ;; esac
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of the scripts that source it
 # Clang's <gpuintrin.h>: headers alone, compiled by Debian's Clang.
 build_0001() { :; }
 test_0001() {

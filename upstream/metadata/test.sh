@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of the scripts that source it
 # Metadata of offload images in LLVM's libraries and tools.
 
 unit=llvm/unittests/Object

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of the scripts that source it
 # The SPIR-V backend: the file that the patch touches, linked with Debian's archives into an llc. It includes private headers of
 # the backend, so that the sources and the archives must be of one version.
 BASES="23"

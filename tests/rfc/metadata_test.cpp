@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The check that docs/rfc/0001-offload-metadata.patch adds to LLVM, against a table written from
+// The check that tests/rfc/five-keys.patch adds to LLVM, against a table written from
 // docs/metadata.md, and against libkdl: both must judge every binary alike. Binaries are written by
 // LLVM's own OffloadBinary::write. With --time: what the check costs, beside parsing the binary.
 #include "kdl_reference.h"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# patch.sh SOURCE LLVM_CONFIG CXX WORK ARGUMENT...: applies docs/rfc/0001-offload-metadata.patch to a
+# patch.sh SOURCE LLVM_CONFIG CXX WORK ARGUMENT...: applies tests/rfc/five-keys.patch to a
 # copy of LLVM 22's headers, compiles tests/rfc/metadata_test.cpp against it, with the ARGUMENTs
 # (archives and flags) for the compiler, and runs it.
 set -euo pipefail
 source=$1 llvm_config=$2 cxx=$3 work=$4
 shift 4
-patch=$source/docs/rfc/0001-offload-metadata.patch
+patch=$source/tests/rfc/five-keys.patch
 header=llvm/Object/OffloadBinary.h
 
 skip() {

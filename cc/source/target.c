@@ -3,12 +3,8 @@
 
 #include "lib/device/cpu.h"
 #include "lib/device/named.h"
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/cpu.h"
-#include "lib/target/families/nvptx.h"
-#include "lib/target/families/riscv.h"
-#include "lib/target/families/x86.h"
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 

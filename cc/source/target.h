@@ -16,7 +16,7 @@
 #define KDL_TOOL_CC_TARGET_H
 
 #include "lib/device/spec.h"
-#include "lib/target/features/feature.h"
+#include "lib/inspect/targets.h"
 
 #include <kdl/kdl.h>
 

@@ -2,9 +2,8 @@
 #include "lib/device/spec.h"
 
 #include "lib/device/spec_values.h"
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/x86.h"
+#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/cpu.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/base/text.h"

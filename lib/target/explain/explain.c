@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/explain/explain.h"
 
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "lib/target/explain/explain_parts.h"
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/intel.h"
-#include "lib/target/families/nvptx.h"
-#include "lib/target/families/riscv.h"
-#include "lib/target/families/x86.h"
 #include "lib/target/requirements.h"
 #include "lib/target/rules/metadata.h"
 

@@ -7,7 +7,7 @@
 #ifndef KDL_TARGET_RULES_METADATA_H
 #define KDL_TARGET_RULES_METADATA_H
 
-#include "lib/target/families/amdgcn.h"
+#include "lib/inspect/gpu_targets.h"
 #include "lib/target/features/feature.h"
 #include "lib/target/target.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/keep_for.h"
 
+#include "lib/inspect/targets.h"
 #include "lib/library/selection.h"
 #include "lib/registry/device.h"
-#include "lib/target/families/x86.h"
 #include "support/base/error.h"
 #include "tools/common/images/choose_for.h"
 #include "tools/common/images/holdings.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl devices: what this machine can run kernels on, and why not on more. */
+#include "lib/inspect/gpu_targets.h"
 #include "lib/registry/discover.h"
-#include "lib/target/families/intel.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/report.h"

@@ -3,11 +3,9 @@
 #include "tools/kdl/commands/devices_runs.h"
 
 #include "lib/device/named.h"
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "lib/registry/discover.h"
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/intel.h"
-#include "lib/target/families/nvptx.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/json.h"

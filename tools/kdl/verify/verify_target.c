@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Does the metadata claim more than the image can keep? */
-#include "lib/target/families/amdgcn.h"
+#include "lib/inspect/gpu_targets.h"
 #include "lib/target/target.h"
 #include "support/base/text.h"
 #include "support/base/triple.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/source/target.h"
 
-#include "lib/device/cpu.h"
-#include "lib/device/named.h"
+#include "lib/inspect/devices.h"
 #include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"

@@ -207,6 +207,15 @@ kdl_status kdl_device_spec_compile(const kdl_device_spec *spec, kdl_device_rule 
                   message);
 }
 
+bool kdl_device_spec_features(const kdl_device_spec *spec, kdl_feature_set *out_tokens) {
+  kdl_device_rule rule;
+  if (kdl_device_spec_compile(spec, &rule) != KDL_OK)
+    return false;
+  *out_tokens = kdl_feature_tokens(kdl_family_class(kdl_device_spec_family(spec)),
+                                   (kdl_feature_set){{~rule.lacks.word[0], ~rule.lacks.word[1]}});
+  return true;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Printing                                                                                     */
 

@@ -45,8 +45,8 @@ bool kdl_metadata_check(kdl_key key, kdl_string value, kdl_parse_error *out_erro
 /* Kernels                                                                                      */
 
 /*
- * The per-kernel key: kdl.kernel.NAME says that the image holds the kernel NAME, what its parameters
- * are and how it wants to be launched.
+ * The per-kernel key: kdl.kernel.NAME says that the image holds the kernel NAME, what its
+ * parameters are and how it wants to be launched.
  *
  *     kdl.kernel.saxpy = "sig=f32 ptr<f32> ptr<f32> u32; block=256x1x1; tile=256x1x1; rev=1"
  *

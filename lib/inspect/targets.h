@@ -24,6 +24,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Features                                                                                     */
 
+struct kdl_device_spec;
+
 typedef struct kdl_feature_set {
   uint64_t word[2];
 } kdl_feature_set;
@@ -133,6 +135,13 @@ kdl_feature_class kdl_family_class(kdl_target_family family);
 
 /* The family a triple names; KDL_FAMILY_NONE for what this library does not run. */
 kdl_target_family kdl_family_of_triple(kdl_string triple);
+
+/* The family whose rules apply to a device of lib/inspect/devices.h; KDL_FAMILY_NONE where its arch
+ * names none. */
+kdl_target_family kdl_device_spec_family(const struct kdl_device_spec *spec);
+
+/* The tokens that such a device has; false where its arch or its tokens are wrong. */
+bool kdl_device_spec_features(const struct kdl_device_spec *spec, kdl_feature_set *out_tokens);
 
 /* Version numbers of drivers and languages, for comparing. 0 = not known. */
 #define KDL_VERSION_OF(major, minor) ((uint32_t)(major) << 16 | (uint32_t)(minor))

@@ -55,13 +55,12 @@ extern const kdl_trace_hooks *kdl_tracing;
 /* ------------------------------------------------------------------------------------------ */
 /* ext/jit                                                                                      */
 
-struct kdl_runtime;
-
 /* One image of bitcode for one device. */
 typedef struct kdl_link_task {
   kdl_library *lib;
   uint32_t image;
-  const struct kdl_runtime *runtime;
+  kdl_device *device;
+  size_t route;          /* of the device */
   const char *kernel;    /* the one to keep; NULL: all */
   const char *constants; /* what print_constants gave; NULL: none */
 } kdl_link_task;

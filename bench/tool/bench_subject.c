@@ -3,7 +3,7 @@
 #include "bench.h"
 #include "support/base/text.h"
 
-#include "lib/target/kernel_key.h"
+#include "lib/inspect/metadata.h"
 #include "support/base/error.h"
 #include "tools/common/extent.h"
 #include "tools/common/memory.h"

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/source/target.h"
 
-#include "lib/device/cpu.h"
-#include "lib/device/named.h"
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/cpu.h"
-#include "lib/target/families/nvptx.h"
-#include "lib/target/families/riscv.h"
-#include "lib/target/families/x86.h"
+#include "lib/inspect/devices.h"
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 

@@ -15,8 +15,8 @@
 #ifndef KDL_TOOL_CC_TARGET_H
 #define KDL_TOOL_CC_TARGET_H
 
-#include "lib/device/spec.h"
-#include "lib/target/features/feature.h"
+#include "lib/inspect/devices.h"
+#include "lib/inspect/targets.h"
 
 #include <kdl/kdl.h>
 

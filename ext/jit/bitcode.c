@@ -6,7 +6,6 @@
 #include "ext/jit/portable.h"
 #include "lib/image/image.h"
 #include "lib/library/image_name.h"
-#include "lib/registry/permission.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
 
@@ -138,7 +137,7 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
   kdl_image_name(task->lib, task->image, image, sizeof image);
   snprintf(linked->name, sizeof linked->name, "%.300s: %s", task->lib->container->name, image);
   /* What is linked may use all that the device has. */
-  kdl_device_permit_all(task->runtime->device, task->runtime->route);
+  kdl_device_permit_all(task->device, task->route);
   KDL_TRY(kdl_link_limits_read(&limits));
   KDL_TRY(kdl_link_key_make(task, &linked->key));
   open_cache(linked);

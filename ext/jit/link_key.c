@@ -3,6 +3,7 @@
 
 #include "build_id.h"
 #include "ext/jit/identity.h"
+#include "lib/inspect/targets.h"
 #include "support/base/blake2b.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -21,8 +22,8 @@
 /* The device                                                                                   */
 
 /* What the rules read of a spec; not its name, its number or its caches. */
-static void print_device(const kdl_runtime *runtime, char out_line[KDL_SPEC_LINE]) {
-  const kdl_device_spec *whole = &kdl_device_route(runtime->device, runtime->route)->spec;
+static void print_device(const kdl_link_task *task, char out_line[KDL_SPEC_LINE]) {
+  const kdl_device_spec *whole = kdl_device_route_spec(task->device, task->route);
   kdl_device_spec spec = {.backend = whole->backend, .il = whole->il, .ptx = whole->ptx};
   memcpy(spec.arch, whole->arch, sizeof spec.arch);
   memcpy(spec.features, whole->features, sizeof spec.features);
@@ -46,10 +47,11 @@ typedef struct {
 static bool is_included(const void *user, uint32_t image) {
   const choice *from = user;
   const kdl_image_rule *rule = kdl_catalog_rule(from->catalog, image);
-  const kdl_runtime *runtime = from->task->runtime;
-  uint32_t family = kdl_device_route(runtime->device, runtime->route)->rule.family;
-  return image != from->task->image && rule->kind == KDL_IMAGE_BITCODE && rule->family == family &&
-         kdl_ukernels_may_hold(&from->task->lib->container->images[image]);
+  const kdl_link_task *task = from->task;
+  kdl_target_family family =
+      kdl_device_spec_family(kdl_device_route_spec(task->device, task->route));
+  return image != task->image && rule->kind == KDL_IMAGE_BITCODE && rule->family == family &&
+         kdl_ukernels_may_hold(&task->lib->container->images[image]);
 }
 
 static kdl_status add_library(const kdl_link_task *task, kdl_ukernels *ukernels) {
@@ -100,13 +102,11 @@ static kdl_status print_library(FILE *out, const kdl_link_task *task, which_byte
   kdl_blake2b hash;
   kdl_catalog *catalog;
   bool has_any = false;
-  const kdl_runtime *runtime = task->runtime;
-  const kdl_device_rule *device = &kdl_device_route(runtime->device, runtime->route)->rule;
   kdl_status status = kdl_library_catalog(task->lib, &catalog);
   kdl_blake2b_start(&hash);
   for (uint32_t i = 0; status == KDL_OK && i < task->lib->container->count; ++i) {
     if (!is_included(&(choice){task, catalog}, i) ||
-        !kdl_match_admits(kdl_catalog_rule(catalog, i), device))
+        !kdl_device_route_admits(task->device, task->route, kdl_catalog_rule(catalog, i)))
       continue;
     has_any = true;
     status = add_image(&hash, task->lib->container, i, which);
@@ -241,7 +241,7 @@ kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
     KDL_TRY(add_library(task, &key->ukernels));
     KDL_TRY(kdl_ukernels_add_path(&key->ukernels));
   }
-  print_device(task->runtime, key->device);
+  print_device(task, key->device);
   return print_text(task, key, bytes_there, &key->text, &key->length);
 }
 

@@ -9,8 +9,8 @@
 
 #include "ext/jit/ukernels.h"
 #include "lib/hooks.h"
+#include "lib/inspect/devices.h"
 #include "lib/library/library.h"
-#include "lib/registry/runtime.h"
 
 #include <limits.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/request.h"
 
-#include "lib/device/named.h"
-#include "lib/device/spec.h"
+#include "lib/inspect/devices.h"
 #include "support/base/error.h"
 #include "tools/common/memory.h"
 

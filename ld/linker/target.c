@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/target.h"
 
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/nvptx.h"
-#include "lib/target/families/x86.h"
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "support/base/error.h"
 
 #include <llvm-c/Target.h>

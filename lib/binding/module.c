@@ -93,7 +93,8 @@ static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
   linked_load load = {lib, module, *image};
   const kdl_link_task task = {.lib = lib,
                               .image = module->image,
-                              .runtime = module->runtime,
+                              .device = module->runtime->device,
+                              .route = module->runtime->route,
                               .kernel = module->special.kernel,
                               .constants = module->special.constants};
   const kdl_layer_about about = {.library = lib->container->name,

@@ -8,9 +8,7 @@
  */
 #include "lib/device/cpu.h"
 
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/riscv.h"
-#include "lib/target/families/x86.h"
+#include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
 

@@ -5,11 +5,6 @@
 
 #include "lib/device/spec.h"
 
-/* Fills what is known of it, lowered to KDL_CPU where that is set. KDL_UNSUPPORTED where there are
- * no images for its architecture, KDL_BAD_CALL where KDL_CPU is no CPU that this one can stand for.
- */
-kdl_status kdl_cpu_describe(kdl_device_spec *spec);
-
 /* Fails where KDL_CPU is set and cannot be obeyed. */
 kdl_status kdl_cpu_check_setting(void);
 

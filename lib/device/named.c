@@ -87,6 +87,14 @@ const kdl_named_device *kdl_named_device_at(size_t index) {
   return index < device_count ? &devices[index] : NULL;
 }
 
+const char *kdl_typical_device_at(size_t index) {
+  for (size_t i = 0; i < device_count; ++i) {
+    if (devices[i].is_typical && index-- == 0)
+      return devices[i].name;
+  }
+  return NULL;
+}
+
 bool kdl_named_device_is_like(const kdl_named_device *a, const kdl_named_device *b) {
   return kinds[a->kind].backend == kinds[b->kind].backend && strcmp(a->arch, b->arch) == 0;
 }

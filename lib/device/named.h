@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Devices people know by name, and whatever else a user may write for a device. */
+/* Devices people know by name (lib/inspect/devices.h): what they are, and what a name means. */
 #ifndef KDL_DEVICE_NAMED_H
 #define KDL_DEVICE_NAMED_H
 
@@ -28,22 +28,10 @@ bool kdl_named_device_is_like(const kdl_named_device *a, const kdl_named_device 
 
 /* The device that a name means: the row's own name, the name of the product, or a part of that with
  * a number or several words in it ("a770", "Whiskey Lake") where all that have it are of one
- * architecture. Case, blanks and
- * dashes make no difference, and neither do the words that drivers add ("NVIDIA A100-SXM4-80GB").
+ * architecture. Case, blanks and dashes make no difference, and neither do the words that drivers
+ * add ("NVIDIA A100-SXM4-80GB").
  * KDL_BAD_CALL with the names that were meant where there are several, or one that differs by a
  * slip of letters; a name that may be of another architecture is never suggested. */
 kdl_status kdl_named_device_find(kdl_string name, const kdl_named_device **out_row);
-
-/* The one name that a misspelt one can have meant, or NULL. */
-const char *kdl_named_device_meant(kdl_string name);
-
-/* Reads what a user wrote for a device: specs, of which the first needs no backend where its
- * architecture has but one ("sm_90"), `NAME [KEY=VALUE]... [| spec]...` where keys and routes
- * replace what the named device has, or `@FILE` or `@FILE#INDEX` for a file that `kdl devices
- * --json` wrote. No driver is loaded. What is in *out_routes after a failure has no meaning. */
-kdl_status kdl_device_routes_resolve(const char *text, kdl_device_routes *out_routes);
-
-/* The preferred route alone. */
-kdl_status kdl_device_spec_resolve(const char *text, kdl_device_spec *out_spec);
 
 #endif

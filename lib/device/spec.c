@@ -2,9 +2,8 @@
 #include "lib/device/spec.h"
 
 #include "lib/device/spec_values.h"
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/x86.h"
+#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/cpu.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/base/text.h"
@@ -206,6 +205,15 @@ kdl_status kdl_device_spec_compile(const kdl_device_spec *spec, kdl_device_rule 
   kdl_out_parse_error(&out, error.text, error.parse);
   return kdl_fail(KDL_BAD_CALL, "%s device, %s: %s", kdl_backend_name(spec->backend), error.field,
                   message);
+}
+
+bool kdl_device_spec_features(const kdl_device_spec *spec, kdl_feature_set *out_tokens) {
+  kdl_device_rule rule;
+  if (kdl_device_spec_compile(spec, &rule) != KDL_OK)
+    return false;
+  *out_tokens = kdl_feature_tokens(kdl_family_class(kdl_device_spec_family(spec)),
+                                   (kdl_feature_set){{~rule.lacks.word[0], ~rule.lacks.word[1]}});
+  return true;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -49,6 +49,18 @@ kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device 
   return KDL_OK;
 }
 
+const kdl_device_spec *kdl_device_route_spec(const kdl_device *device, size_t route) {
+  return &kdl_device_route(device, route)->spec;
+}
+
+const char *kdl_device_route_line(const kdl_device *device, size_t route) {
+  return device->lines[route];
+}
+
+bool kdl_device_route_admits(const kdl_device *device, size_t route, const kdl_image_rule *rule) {
+  return kdl_match_admits(rule, &kdl_device_route(device, route)->rule);
+}
+
 kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec) {
   size_t count = atomic_load_explicit(&device->route_count, memory_order_relaxed);
   if (count == KDL_LIMIT_ROUTES)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/registry/permission.h"
 
-#include "lib/target/families/x86.h"
+#include "lib/inspect/targets.h"
 #include "support/system/environment.h"
 #include "support/system/lock.h"
 

@@ -15,10 +15,6 @@
  * and the caller chooses anew. */
 bool kdl_device_permit(kdl_device *device, size_t route, const kdl_candidate *candidate);
 
-/* Asks for everything that the device has and that needs to be asked for, on behalf of code that is
- * yet to be compiled for it. kdl_device_route then gives what was granted. */
-void kdl_device_permit_all(kdl_device *device, size_t route);
-
 /* Asks for the permission to use AMX tiles; true where it is granted. Tests put their own here. */
 extern bool (*kdl_ask_for_amx)(void);
 

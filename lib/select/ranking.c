@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/select/ranking.h"
 
+#include "lib/inspect/targets.h"
 #include "lib/select/holders.h"
-#include "lib/target/families/x86.h"
 #include "support/base/array.h"
 #include "support/base/error.h"
 #include "support/base/layer.h"

@@ -34,28 +34,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who runs the image. SPIR-V images run on the third and the fourth, which is why they are
- * neighbours: the family is the highest byte of an architecture, and a range may span two. */
-typedef enum kdl_target_family {
-  KDL_FAMILY_NONE = 0,
-  KDL_FAMILY_NVPTX,
-  KDL_FAMILY_AMDGCN,
-  KDL_FAMILY_SPIRV, /* a driver that takes SPIR-V, whatever the hardware */
-  KDL_FAMILY_INTEL, /* one that takes zebin as well */
-  KDL_FAMILY_X86_64,
-  KDL_FAMILY_AARCH64,
-  KDL_FAMILY_RISCV,
-  KDL_FAMILY_COUNT,
-} kdl_target_family;
-
-/* "NVIDIA GPU", "x86-64 CPU", ... */
-const char *kdl_family_name(kdl_target_family family);
-
-kdl_feature_class kdl_family_class(kdl_target_family family);
-
-/* The family a triple names; KDL_FAMILY_NONE for what this library does not run. */
-kdl_target_family kdl_family_of_triple(kdl_string triple);
-
 enum { KDL_IMAGE_KIND_COUNT = KDL_IMAGE_SEQUENCE + 1 };
 
 /* Which rule an image falls under. */
@@ -90,9 +68,6 @@ typedef struct kdl_image_desc {
   bool is_other_kind;      /* of one that is not known here: the key kdl.kind names it, or ... */
   uint16_t kind_number;    /* ... this does */
 } kdl_image_desc;
-
-/* Version numbers of drivers and languages, for comparing. 0 = not known. */
-#define KDL_VERSION_OF(major, minor) ((uint32_t)(major) << 16 | (uint32_t)(minor))
 
 /* What is known of a device. Nothing is copied. */
 typedef struct kdl_device_desc {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/choice.h"
 
+#include "lib/inspect/targets.h"
 #include "lib/library/library.h"
 #include "lib/registry/device.h"
 #include "lib/select/explain.h"
-#include "lib/target/families/x86.h"
 #include "pack/thin/containers.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"

@@ -4,12 +4,9 @@
  * versions as characters, its triple, its arch, then the device's family as a character, its arch,
  * features, what the system has off and what it refused.
  */
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "lib/target/explain/explain.h"
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/intel.h"
-#include "lib/target/families/nvptx.h"
-#include "lib/target/families/x86.h"
 
 #include <stdlib.h>
 

@@ -31,29 +31,6 @@ typedef struct kdl_driver_resolver {
   void *(*loaded)(void *user, const char *library);
 } kdl_driver_resolver;
 
-typedef enum kdl_driver_state {
-  KDL_DRIVER_USABLE,
-  KDL_DRIVER_MISSING,    /* not installed                                  */
-  KDL_DRIVER_BROKEN,     /* there, but the system cannot load it           */
-  KDL_DRIVER_INCOMPLETE, /* loaded, but too old: it lacks an entry point   */
-  KDL_DRIVER_FAILED,     /* it did not initialise                          */
-  KDL_DRIVER_NO_DEVICE,  /* it works and sees no device                    */
-  KDL_DRIVER_SILENT,     /* it did not answer in time                      */
-} kdl_driver_state;
-
-/* "usable", "missing", "broken", "incomplete", "failed", "no_device", "silent" */
-const char *kdl_driver_state_name(kdl_driver_state state);
-
-/* What became of one driver. */
-typedef struct kdl_driver_report {
-  kdl_backend backend;
-  kdl_driver_state state;
-  char library[64]; /* the one that was opened, or the first that was tried; "" for the host */
-  char words[320];  /* why it is not usable, or what is to be known of it; may be "" */
-  char limits[160]; /* the vendor's variables in force, as "CUDA_VISIBLE_DEVICES=0" */
-  size_t device_count;
-} kdl_driver_report;
-
 /* Sets the state and the words behind it. */
 void kdl_driver_say(kdl_driver_report *report, kdl_driver_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -2,7 +2,7 @@
 /* Intel GPUs, through the Level Zero loader. Devices of other sorts that it may show (NPUs) take no
  * kernels of ours and are passed over. */
 #include "lib/backends/level_zero/driver.h"
-#include "lib/target/families/intel.h"
+#include "lib/inspect/gpu_targets.h"
 
 #include <stdio.h>
 

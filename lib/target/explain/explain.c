@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/explain/explain.h"
 
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/match.h"
+#include "lib/inspect/targets.h"
 #include "lib/target/explain/explain_parts.h"
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/intel.h"
-#include "lib/target/families/nvptx.h"
-#include "lib/target/families/riscv.h"
-#include "lib/target/families/x86.h"
 #include "lib/target/requirements.h"
 #include "lib/target/rules/metadata.h"
 
@@ -457,4 +454,18 @@ size_t kdl_reason_words(const kdl_mismatch *mismatch, unsigned reason, char *buf
   const char *plain = reason < KDL_REASON_COUNT ? kdl_reason_get(reason)->words : "";
   return kdl_reason_write(mismatch, reason < KDL_REASON_COUNT ? words[reason] : NULL, plain, buffer,
                           size);
+}
+
+bool kdl_image_fault_words(const kdl_image_desc *image, const kdl_image_rule *rule, char *buffer,
+                           size_t size) {
+  kdl_device_desc device = {.family = (kdl_target_family)rule->family, .arch = image->arch};
+  kdl_device_rule none = {.family = rule->family};
+  kdl_mismatch mismatch = {image, rule, &device, &none};
+  unsigned bit = 0;
+  while (bit < KDL_REASON_COUNT && !(rule->faults >> bit & 1))
+    ++bit;
+  if (bit == KDL_REASON_COUNT)
+    return false;
+  kdl_reason_words(&mismatch, bit, buffer, size);
+  return true;
 }

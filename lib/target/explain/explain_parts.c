@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/explain/explain_parts.h"
 
-#include "lib/target/families/nvptx.h"
+#include "lib/inspect/gpu_targets.h"
 #include "lib/target/requirements.h"
 
 void kdl_say(kdl_out *out, kdl_string text) {

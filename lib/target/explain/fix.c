@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What would make an image run that does not. */
+#include "lib/inspect/gpu_targets.h"
 #include "lib/target/explain/explain_parts.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/nvptx.h"
-#include "lib/target/families/x86.h"
+#include "lib/target/families/cpu.h"
 #include "lib/target/requirements.h"
 
 typedef const kdl_mismatch *in;

@@ -5,7 +5,7 @@
  * Language Extensions; with the bits in that order, that is a comparison of numbers. Sources:
  * docs/targets.md, section AArch64.
  */
-#include "lib/target/families/aarch64.h"
+#include "lib/inspect/targets.h"
 
 #include "lib/target/families/cpu.h"
 #include "lib/target/requirements.h"

@@ -6,9 +6,6 @@
 
 #include "lib/target/target.h"
 
-/* Reads an arch into a set: kdl_x86_parse, kdl_aarch64_parse. */
-typedef bool kdl_cpu_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
-
 /* What a name stands for. */
 typedef struct kdl_cpu_base {
   const char *name;
@@ -35,5 +32,16 @@ void kdl_cpu_image(const kdl_image_desc *desc, kdl_target_family family, kdl_cpu
 
 bool kdl_cpu_device(const kdl_device_desc *desc, kdl_target_family family, kdl_cpu_parse *parse,
                     kdl_device_rule *rule, kdl_feature_set *has, kdl_parse_error *out_error);
+
+/* x86-64's levels */
+
+/* The highest level whose members are all there: 1 to 4, or 0. */
+unsigned kdl_x86_level(kdl_feature_set set);
+
+/* The members of a level, those of lower levels included. */
+kdl_feature_set kdl_x86_level_set(unsigned level);
+
+/* All CPU names, NULL behind the last: for tests and listings. */
+const char *kdl_x86_cpu_at(size_t index);
 
 #endif

@@ -4,7 +4,7 @@
  * ocloc can build one binary for several products; what such a binary promises is not documented,
  * so nothing is assumed of it. Sources: docs/targets.md, section Intel.
  */
-#include "lib/target/families/intel.h"
+#include "lib/inspect/gpu_targets.h"
 
 #include "lib/target/requirements.h"
 

@@ -4,7 +4,7 @@
  * kernel reports every extension beyond it that the image was built with. Sources: docs/targets.md,
  * section RISC-V.
  */
-#include "lib/target/families/riscv.h"
+#include "lib/inspect/targets.h"
 
 #include "lib/target/families/cpu.h"
 #include "lib/target/requirements.h"

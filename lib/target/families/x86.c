@@ -4,7 +4,7 @@
  * built with. A level needs all its members: a CPU with AVX2 and without BMI is not level v3.
  * Sources: docs/targets.md, section x86-64.
  */
-#include "lib/target/families/x86.h"
+#include "lib/inspect/targets.h"
 
 #include "lib/target/families/cpu.h"
 #include "lib/target/requirements.h"

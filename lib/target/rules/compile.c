@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* From descriptions to rules: finds the family, lets it read the arch, and adds the metadata. */
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/intel.h"
-#include "lib/target/families/nvptx.h"
-#include "lib/target/families/x86.h"
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "lib/target/requirements.h"
 #include "lib/target/rules/metadata.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Of the images that do not run on a device, which is nearest to it. */
-#include "lib/target/families/amdgcn.h"
+#include "lib/inspect/gpu_targets.h"
 #include "lib/target/requirements.h"
 
 enum { reason_shift = 32 };

@@ -5,7 +5,7 @@
 
 #include "lib/image/amd/limits.h"
 #include "lib/image/image.h"
-#include "lib/target/families/amdgcn.h"
+#include "lib/inspect/gpu_targets.h"
 #include "support/base/bytes.h"
 
 #include <elf.h>

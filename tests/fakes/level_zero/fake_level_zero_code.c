@@ -3,7 +3,7 @@
 #include "fake_level_zero_state.h"
 
 #include "lib/image/image.h"
-#include "lib/target/families/intel.h"
+#include "lib/inspect/gpu_targets.h"
 
 #include <elf.h>
 #include <stdio.h>

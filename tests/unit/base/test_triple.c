@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/target/families/amdgcn.h"
+#include "lib/inspect/gpu_targets.h"
 #include "support.h"
 #include "support/base/text.h"
 #include "support/base/triple.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AArch64: versions, CPU names, named features, and ACLE's order among images. */
-#include "lib/target/families/aarch64.h"
+#include "lib/inspect/targets.h"
 
 #include "target_case.h"
 

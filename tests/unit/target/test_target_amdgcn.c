@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AMD: every processor, target IDs, minima, and the order among images. */
-#include "lib/target/families/amdgcn.h"
+#include "lib/inspect/gpu_targets.h"
 #include "lib/target/requirements.h"
 
 #include "target_case.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Intel GPUs and SPIR-V: IP versions, products, and the order among images. */
-#include "lib/target/families/intel.h"
+#include "lib/inspect/gpu_targets.h"
 
 #include "target_case.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* RISC-V: extensions, profiles, what CPUs tell of themselves, and which of two images is better. */
-#include "lib/target/families/riscv.h"
+#include "lib/inspect/targets.h"
 
 #include "lib/device/cpu.h"
 #include "target_case.h"

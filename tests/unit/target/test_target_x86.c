@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* x86-64: levels, CPU names, named features, and the order among images. */
-#include "lib/target/families/x86.h"
+#include "lib/target/families/cpu.h"
 
 #include "target_case.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/choose_for.h"
 
-#include "lib/device/named.h"
+#include "lib/inspect/devices.h"
 #include "lib/select/ranking.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
@@ -142,12 +142,10 @@ void cli_devices_here(cli_devices *out_devices) {
 }
 
 kdl_status cli_devices_named(cli_devices *out_devices) {
-  const kdl_named_device *named;
+  const char *name;
   *out_devices = (cli_devices){.count = 0};
-  for (size_t i = 0; (named = kdl_named_device_at(i)); ++i) {
-    if (named->is_typical)
-      KDL_TRY(add_found(out_devices, named->name));
-  }
+  for (size_t i = 0; (name = kdl_typical_device_at(i)); ++i)
+    KDL_TRY(add_found(out_devices, name));
   return KDL_OK;
 }
 

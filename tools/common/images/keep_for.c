@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/keep_for.h"
 
+#include "lib/inspect/devices.h"
+#include "lib/inspect/targets.h"
 #include "lib/library/selection.h"
-#include "lib/registry/device.h"
-#include "lib/target/families/x86.h"
 #include "support/base/error.h"
 #include "tools/common/images/choose_for.h"
 #include "tools/common/images/holdings.h"
@@ -108,7 +108,7 @@ static kdl_status keep_for_kernels(keeper *k) {
 
 /* Code for a CPU of this kind, which may or may not run on this one. */
 static void keep_not_known(keeper *k) {
-  uint32_t family = kdl_device_route(k->device->device, 0)->rule.family;
+  kdl_target_family family = kdl_device_spec_family(kdl_device_route_spec(k->device->device, 0));
   for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
     const kdl_image_rule *rule = kdl_catalog_rule(k->catalog, i);
     if (rule->family != family || rule->faults != KDL_REASON(UNKNOWN_LEVEL))

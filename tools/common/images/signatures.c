@@ -2,7 +2,7 @@
 #include "tools/common/images/signatures.h"
 
 #include "lib/image/params.h"
-#include "lib/target/kernel_key.h"
+#include "lib/inspect/metadata.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/variants.h"
 
-#include "lib/target/kernel_key.h"
+#include "lib/inspect/metadata.h"
 #include "support/base/error.h"
 #include "tools/common/memory.h"
 

@@ -2,8 +2,7 @@
 #include "tools/common/images/vocabulary.h"
 
 #include "lib/container/digest.h"
-#include "lib/target/kernel_key.h"
-#include "lib/target/rules/metadata.h"
+#include "lib/inspect/metadata.h"
 #include "support/base/nearest.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_VOCABULARY_H
 #define KDL_TOOL_VOCABULARY_H
 
-#include "lib/target/features/feature.h"
+#include "lib/inspect/targets.h"
 #include "support/base/text.h"
 
 #include <kdl/kdl.h>

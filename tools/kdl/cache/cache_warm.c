@@ -21,8 +21,7 @@ typedef struct {
 /* The device need not be here: nothing is loaded. */
 static kdl_status warm_image(const cli_input *input, const cli_device *device, size_t image,
                              counts *count) {
-  kdl_runtime runtime = {.device = device->device};
-  kdl_link_task task = {.lib = input->lib, .image = (uint32_t)image, .runtime = &runtime};
+  kdl_link_task task = {.lib = input->lib, .image = (uint32_t)image, .device = device->device};
   kdl_linked *linked = xmalloc(sizeof *linked);
   kdl_status status = kdl_bitcode_link(&task, KDL_LINK_FROM_CACHE, linked);
   if (status == KDL_OK)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl devices: what this machine can run kernels on, and why not on more. */
-#include "lib/registry/discover.h"
-#include "lib/target/families/intel.h"
+#include "lib/inspect/devices.h"
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/report.h"
@@ -59,14 +60,12 @@ static void add_arch(cli_table *table, const kdl_device_spec *spec, bool narrow)
 
 /* Of a CPU, what it has beyond its level; of a GPU, everything it is known to have. */
 static void list_features(const kdl_device_spec *spec, kdl_out *out) {
-  kdl_device_rule rule;
+  kdl_feature_set has;
   if (spec->backend == KDL_BACKEND_HOST) {
     const char *plus = strchr(spec->arch, '+');
     kdl_out_format(out, "%s", plus ? plus + 1 : "");
-  } else if (kdl_device_spec_compile(spec, &rule) == KDL_OK) {
-    kdl_feature_set has = {{~rule.lacks.word[0], ~rule.lacks.word[1]}};
-    kdl_feature_class which = kdl_family_class(kdl_device_spec_family(spec));
-    kdl_out_features(out, which, kdl_feature_tokens(which, has));
+  } else if (kdl_device_spec_features(spec, &has)) {
+    kdl_out_features(out, kdl_family_class(kdl_device_spec_family(spec)), has);
   }
 }
 

@@ -2,12 +2,10 @@
 /* Every architecture with a name is compiled as an image of that kind would be, and matched. */
 #include "tools/kdl/commands/devices_runs.h"
 
-#include "lib/device/named.h"
-#include "lib/registry/discover.h"
-#include "lib/target/families/aarch64.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/families/intel.h"
-#include "lib/target/families/nvptx.h"
+#include "lib/inspect/devices.h"
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/match.h"
+#include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/json.h"
@@ -22,11 +20,10 @@
 /* An architecture, as images for it call themselves, and how one of them runs on a device. */
 typedef struct {
   char arch[32];
-  uint32_t version; /* of SPIR-V, as KDL_VERSION_OF; 0 where there is none to tell */
-  kdl_image_rule rule;
-  const char *backend; /* of the route that takes it, NULL where none does */
-  const char *fit;     /* where it runs */
-  const char *reason;  /* where it does not: a code of `kdl explain` */
+  uint32_t version; /* of SPIR-V, as KDL_VERSION_OF; 0 where it is not printed */
+  kdl_image_claim claim;
+  const char *backend;   /* of the route that takes it, NULL where none does */
+  kdl_claim_match match; /* through that route; where none takes it, through the first */
 } known;
 
 enum { known_room = 512 };
@@ -45,12 +42,7 @@ static void add(known_list *list, kdl_image_kind kind, const char *triple, const
     return;
   known *item = &list->items[list->count++];
   snprintf(item->arch, sizeof item->arch, "%s", arch);
-  kdl_image_desc desc = {.kind = kind,
-                         .triple = kdl_text_of(triple),
-                         .arch = kdl_text_of(arch),
-                         .version_major = (uint16_t)(version >> 16),
-                         .version_minor = (uint16_t)version};
-  kdl_image_compile(&desc, &item->rule);
+  item->claim = (kdl_image_claim){.kind = kind, .triple = kdl_text_of(triple), .version = version};
   item->version = kind == KDL_IMAGE_SPIRV ? version : 0;
 }
 
@@ -103,25 +95,17 @@ static void add_cpus(known_list *list) {
 
 /* The routes of one device: the first that takes an image counts. */
 static kdl_status match(known_list *list, const kdl_device_spec *routes, size_t count) {
-  for (size_t i = 0; i < list->count; ++i)
-    list->items[i].backend = list->items[i].fit = list->items[i].reason = NULL;
-  for (size_t r = 0; r < count; ++r) {
-    kdl_device_rule device;
-    KDL_TRY(kdl_device_spec_compile(&routes[r], &device));
-    for (size_t i = 0; i < list->count; ++i) {
-      known *item = &list->items[i];
-      if (item->backend)
-        continue;
-      uint64_t reasons = kdl_match(&item->rule, &device).reasons;
-      if (!reasons) {
+  for (size_t i = 0; i < list->count; ++i) {
+    known *item = &list->items[i];
+    item->claim.arch = kdl_text_of(item->arch); /* items move when they are sorted */
+    item->backend = NULL;
+    for (size_t r = 0; r < count && !item->backend; ++r) {
+      kdl_claim_match match;
+      KDL_TRY(kdl_claim_fit(&item->claim, &routes[r], &match));
+      if (match.fit)
         item->backend = kdl_backend_name(routes[r].backend);
-        item->fit = kdl_match_fit(&item->rule, &device);
-      } else if (!item->reason) {
-        unsigned bit = 0;
-        while (!(reasons >> bit & 1))
-          ++bit;
-        item->reason = kdl_reason_get(bit)->code;
-      }
+      if (match.fit || r == 0)
+        item->match = match;
     }
   }
   return KDL_OK;
@@ -132,8 +116,8 @@ static int by_rank(const void *a, const void *b) {
   const known *x = a, *y = b;
   if (!x->backend != !y->backend)
     return x->backend ? -1 : 1;
-  if (x->rule.rank != y->rule.rank)
-    return x->rule.rank > y->rule.rank ? -1 : 1;
+  if (x->match.rank != y->match.rank)
+    return x->match.rank > y->match.rank ? -1 : 1;
   return strcmp(x->arch, y->arch);
 }
 
@@ -151,7 +135,7 @@ static void print_json(cli_json *json, const known *item) {
   char version[16];
   cli_json_begin_object(json);
   cli_json_put_text(json, "arch", item->arch);
-  cli_json_put_text(json, "image_kind", kdl_image_kind_name((kdl_image_kind)item->rule.kind));
+  cli_json_put_text(json, "image_kind", kdl_image_kind_name(item->match.kind));
   if (item->version) {
     snprintf(version, sizeof version, "%u.%u", item->version >> 16, item->version & 0xffff);
     cli_json_put_text(json, "version", version);
@@ -159,9 +143,9 @@ static void print_json(cli_json *json, const known *item) {
   cli_json_put_bool(json, "runs", item->backend != NULL);
   if (item->backend) {
     cli_json_put_text(json, "backend", item->backend);
-    cli_json_put_text(json, "fit", item->fit);
+    cli_json_put_text(json, "fit", item->match.fit);
   } else {
-    cli_json_put_text(json, "reason", item->reason);
+    cli_json_put_text(json, "reason", item->match.reason);
   }
   cli_json_end_object(json);
 }
@@ -172,9 +156,9 @@ static void print_row(cli_table *table, const char *device, const known *item) {
            item->version & 0xffff);
   cli_table_add(table, kdl_text_of(device));
   cli_table_add(table, kdl_text_of(arch));
-  cli_table_add(table, kdl_text_of(kdl_image_kind_name((kdl_image_kind)item->rule.kind)));
+  cli_table_add(table, kdl_text_of(kdl_image_kind_name(item->match.kind)));
   cli_table_add(table, kdl_text_of(item->backend ? item->backend : ""));
-  cli_table_add(table, kdl_text_of(item->backend ? item->fit : item->reason));
+  cli_table_add(table, kdl_text_of(item->backend ? item->match.fit : item->match.reason));
 }
 
 static kdl_status print_device(const printer *to, const kdl_device_spec *routes, size_t count) {

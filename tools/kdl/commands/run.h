@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_RUN_H
 #define KDL_TOOL_RUN_H
 
-#include "lib/target/kernel_key.h"
+#include "lib/inspect/metadata.h"
 #include "support/base/arena.h"
 #include "tools/common/options.h"
 #include "tools/common/run_args.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A recorded sequence for people: its slots, its kernels, and its steps in their order. */
-#include "lib/target/kernel_key.h"
+#include "lib/inspect/metadata.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/text.h"

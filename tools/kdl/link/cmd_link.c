@@ -2,7 +2,7 @@
 /* kdl link: bitcode images become native ones, for the devices that are named. */
 #include "lib/container/digest.h"
 #include "lib/image/image.h"
-#include "lib/registry/device.h"
+#include "lib/inspect/devices.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/base/text.h"
@@ -103,8 +103,8 @@ static void note_linked(const work *w, const linked *item) {
 static kdl_status link_all(work *w) {
   for (size_t i = 0; i < w->count; ++i) {
     linked *item = &w->items[i];
-    kdl_status status =
-        cli_link_run(&w->job, item->image, item->device->device->lines[0], &item->result);
+    kdl_status status = cli_link_run(&w->job, item->image,
+                                     kdl_device_route_line(item->device->device, 0), &item->result);
     if (status != KDL_OK)
       kdl_error_prefix("for %s", item->device->name);
     KDL_TRY(status);

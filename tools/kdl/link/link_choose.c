@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/device/spec.h"
+#include "lib/inspect/devices.h"
 #include "lib/library/library.h"
-#include "lib/registry/device.h"
 #include "lib/select/explain.h"
 #include "support/base/error.h"
 #include "tools/common/images/names.h"
@@ -12,7 +11,7 @@
 
 /* The device as the linker sees it: one that takes bitcode. */
 static kdl_status describe(kdl_device *device, kdl_select_device *out_device) {
-  KDL_TRY(kdl_select_device_init(&kdl_device_route(device, 0)->spec, out_device));
+  KDL_TRY(kdl_select_device_init(kdl_device_route_spec(device, 0), out_device));
   kdl_device_take_bitcode(&out_device->rule);
   return KDL_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/container/digest.h"
-#include "lib/target/target.h"
+#include "lib/inspect/targets.h"
 #include "support/base/text.h"
 #include "tools/kdl/link/link.h"
 

@@ -2,10 +2,10 @@
 /*
  * What choosing will make of the images: the same rules, asked of every device there could be.
  */
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/match.h"
+#include "lib/inspect/metadata.h"
 #include "lib/library/library.h"
-#include "lib/target/explain/explain.h"
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/kernel_key.h"
 #include "support/base/error.h"
 #include "tools/common/images/holdings.h"
 #include "tools/common/images/kinds.h"
@@ -114,19 +114,9 @@ static void say_contradiction(const examination *e, size_t index, kdl_out *out) 
 }
 
 static void say_impossible(const examination *e, size_t index, char *text, size_t room) {
-  const kdl_image_rule *rule = rule_of(e, index);
   kdl_image_desc image = kdl_catalog_desc(e->catalog, index);
-  kdl_device_desc device = {.family = (kdl_target_family)rule->family, .arch = image.arch};
-  kdl_device_rule none = {.family = rule->family};
-  kdl_mismatch mismatch = {&image, rule, &device, &none};
-  kdl_out out = {text, room, 0};
-  for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit) {
-    if (rule->faults >> bit & 1) {
-      kdl_reason_words(&mismatch, bit, text, room);
-      return;
-    }
-  }
-  say_contradiction(e, index, &out);
+  if (!kdl_image_fault_words(&image, rule_of(e, index), text, room))
+    say_contradiction(e, index, &(kdl_out){text, room, 0});
 }
 
 /* False where it was found impossible, here or before. */

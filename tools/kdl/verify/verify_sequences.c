@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Recorded sequences: whether they can be read, and whether the file has what they launch. */
-#include "lib/target/kernel_key.h"
+#include "lib/inspect/metadata.h"
 #include "support/base/text.h"
 #include "tools/common/images/names.h"
 #include "tools/common/images/sequences.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Signatures: against what the image shows, and against those of other images. */
-#include "lib/target/kernel_key.h"
+#include "lib/inspect/metadata.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/images/signatures.h"
 #include "tools/common/images/variants.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Does the metadata claim more than the image can keep? */
-#include "lib/target/families/amdgcn.h"
-#include "lib/target/target.h"
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/match.h"
 #include "support/base/text.h"
 #include "support/base/triple.h"
 #include "tools/kdl/verify/verify.h"
@@ -116,24 +116,15 @@ static bool arch_contradicts(kdl_image_kind kind, const char *claimed, const cha
 
 /* Whether code for a CPU needs features that the metadata does not say. */
 static bool cpu_contradicts(const kdl_image_info *claim, const kdl_image_target *image) {
-  kdl_image_desc said = {.kind = KDL_IMAGE_OBJECT,
-                         .triple = claim->triple,
-                         .arch = claim->arch,
-                         .pairs = claim->pairs,
-                         .pair_count = claim->pair_count};
-  kdl_image_desc is = {.kind = KDL_IMAGE_OBJECT,
-                       .triple = kdl_text_of(image->triple),
-                       .arch = kdl_text_of(image->arch)};
-  kdl_image_rule promised, needed;
-  kdl_image_compile(&said, &promised);
-  kdl_image_compile(&is, &needed);
-  if (promised.faults || needed.faults || promised.family != needed.family)
-    return false;
-  kdl_feature_class which = kdl_family_class((kdl_target_family)needed.family);
-  kdl_feature_set missing = kdl_feature_tokens(
-      which, (kdl_feature_set){{needed.needs.word[0] & ~promised.needs.word[0],
-                                needed.needs.word[1] & ~promised.needs.word[1]}});
-  return kdl_feature_any(missing);
+  kdl_image_claim said = {.kind = KDL_IMAGE_OBJECT,
+                          .triple = claim->triple,
+                          .arch = claim->arch,
+                          .pairs = claim->pairs,
+                          .pair_count = claim->pair_count};
+  kdl_image_claim is = {.kind = KDL_IMAGE_OBJECT,
+                        .triple = kdl_text_of(image->triple),
+                        .arch = kdl_text_of(image->arch)};
+  return kdl_claim_lacks_features(&said, &is);
 }
 
 bool cli_target_contradicts(kdl_image_kind kind, const kdl_image_info *claim,

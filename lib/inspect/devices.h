@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Devices as plain values: specs, devices that are known by name, this CPU, and what is found on
+ * this machine.
+ *
+ * A spec is what is known of a device, as a value and as one line of text:
+ *
+ *     cuda:sm_90 driver=13.0 memory=141GB
+ *     hip:gfx90a:sramecc+:xnack-
+ *     level_zero:ip=12.60.7
+ *     opencl:spirv64 il=1.4 features=fp64+subgroups
+ *     host:x86-64-v4+avx512_bf16+avx512_vnni name="AMD EPYC 9654"
+ *
+ * Discovery makes specs, selection takes them, so a question about a device that is not here is
+ * asked in the same way. Printing a spec and parsing the line gives the same spec. The grammar and
+ * every key are in docs/devices.md.
+ */
+#ifndef KDL_INSPECT_DEVICES_H
+#define KDL_INSPECT_DEVICES_H
+
+#include "support/base/text.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct kdl_image_rule;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Specs                                                                                        */
+
+typedef enum kdl_backend {
+#define KDL_BACKEND_ROW(id, name, driver, example) KDL_BACKEND_##id,
+#include "lib/device/backends.def"
+#undef KDL_BACKEND_ROW
+  KDL_BACKEND_COUNT,
+} kdl_backend;
+
+/* "cuda"; "?" for values outside the enum. */
+const char *kdl_backend_name(kdl_backend backend);
+
+typedef struct kdl_spec_ordinal {
+  bool known;
+  uint32_t value;
+} kdl_spec_ordinal;
+
+typedef struct kdl_spec_uuid {
+  bool known;
+  uint8_t bytes[16];
+} kdl_spec_uuid;
+
+typedef struct kdl_spec_pci {
+  bool known;
+  uint32_t domain;
+  uint8_t bus;
+  uint8_t device;
+  uint8_t function;
+} kdl_spec_pci;
+
+enum { KDL_SPEC_ARCH = 1024, KDL_SPEC_TOKENS = 512, KDL_SPEC_NAME = 128, KDL_SPEC_DRIVER = 64 };
+
+/* No pointers, no heap: copy it as you like. Text is UTF-8 without control characters. A number
+ * that is 0 and a text that is "" are not known, unless said otherwise. */
+typedef struct kdl_device_spec {
+  kdl_backend backend;
+  char arch[KDL_SPEC_ARCH];       /* "sm_90", "gfx90a:xnack-", "12.60.7", "x86-64-v4+avx512_bf16" */
+  char features[KDL_SPEC_TOKENS]; /* what it has beyond what the arch implies, joined by '+' */
+  char os_off[KDL_SPEC_TOKENS];   /* what the CPU has and the operating system does not enable */
+  char refused[KDL_SPEC_TOKENS];  /* what the system refused permission for (AMX) */
+  char name[KDL_SPEC_NAME];
+  char platform[KDL_SPEC_NAME]; /* OpenCL: the platform it belongs to */
+  char driver[KDL_SPEC_DRIVER]; /* CUDA and HIP: a version, "13.0"; else whatever the driver says */
+  kdl_device_class device_class;
+  kdl_spec_ordinal ordinal; /* its number in its backend */
+  kdl_spec_uuid uuid;
+  kdl_spec_pci pci;
+  uint64_t memory;
+  uint32_t units;        /* multiprocessors, compute units, cores this process may run on */
+  uint32_t il;           /* newest SPIR-V version, as KDL_VERSION_OF; OpenCL: 0 = takes none */
+  uint32_t ptx;          /* newest PTX ISA version; 0 = what the driver's version implies */
+  uint32_t subgroups;    /* the sizes, added up: they are powers of two */
+  uint32_t max_block;    /* work-items in a group */
+  uint64_t shared;       /* bytes a group may use without asking ... */
+  uint64_t shared_optin; /* ... and with asking */
+  bool cooperative;      /* false = no, or not known */
+  uint32_t cluster;      /* groups in a cluster that every launch may count on */
+  uint64_t l1d, l2, l3;  /* bytes; of one core for l1d and l2 of a CPU */
+} kdl_device_spec;
+
+/* Longest line that is parsed or printed. */
+enum { KDL_SPEC_LINE = 4096 };
+
+/* A device has few routes: its vendor's own driver, and a platform or two of OpenCL. */
+enum { KDL_LIMIT_ROUTES = 8 };
+
+/* A device through every driver that shows it, the preferred one first. */
+typedef struct kdl_device_routes {
+  size_t count; /* at least 1 */
+  kdl_device_spec specs[KDL_LIMIT_ROUTES];
+} kdl_device_routes;
+
+/* Prints the line; always fits in KDL_SPEC_LINE. */
+void kdl_device_spec_print(const kdl_device_spec *spec, kdl_out *out);
+
+/* The driver's version as KDL_VERSION_OF, for CUDA and HIP; 0 where it is not known. */
+uint32_t kdl_device_spec_driver(const kdl_device_spec *spec);
+
+/* A device in a few words, for messages: a spec's full line is for programs. This is
+ * "cuda:sm_90", "hip:gfx90a:sramecc+:xnack-", "host:x86-64-v4": the backend, and the arch without
+ * the features that a CPU's has behind it. */
+void kdl_device_spec_place(const kdl_device_spec *spec, kdl_out *out);
+
+/* The same with the name, where it is known: "cuda:sm_90 (NVIDIA H200)". */
+void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices as users write them                                                                  */
+
+/* The names of the few devices that stand for their architectures, NULL behind the last. */
+const char *kdl_typical_device_at(size_t index);
+
+/* The one name that a misspelt one can have meant, or NULL. */
+const char *kdl_named_device_meant(kdl_string name);
+
+/* Reads what a user wrote for a device: specs, of which the first needs no backend where its
+ * architecture has but one ("sm_90"), `NAME [KEY=VALUE]... [| spec]...` where keys and routes
+ * replace what the named device has, or `@FILE` or `@FILE#INDEX` for a file that `kdl devices
+ * --json` wrote. No driver is loaded. What is in *out_routes after a failure has no meaning. */
+kdl_status kdl_device_routes_resolve(const char *text, kdl_device_routes *out_routes);
+
+/* The preferred route alone. */
+kdl_status kdl_device_spec_resolve(const char *text, kdl_device_spec *out_spec);
+
+/* ------------------------------------------------------------------------------------------ */
+/* This CPU                                                                                     */
+
+/* Fills what is known of it, lowered to KDL_CPU where that is set. KDL_UNSUPPORTED where there are
+ * no images for its architecture, KDL_BAD_CALL where KDL_CPU is no CPU that this one can stand for.
+ */
+kdl_status kdl_cpu_describe(kdl_device_spec *spec);
+
+/* ------------------------------------------------------------------------------------------ */
+/* This machine                                                                                 */
+
+/*
+ * What is here: the CPU, and what each driver shows.
+ *
+ *     kdl_discovery *found;
+ *     if (kdl_discover(NULL, &found) == KDL_OK) {
+ *       for (size_t i = 0; i < found->device_count; ++i)
+ *         puts(found->routes[found->devices[i].first].name);
+ *       kdl_discovery_free(found);
+ *     }
+ *
+ * A driver that is missing, too old, broken, failing, without devices or not answering is a line in
+ * the reports; it is never an error and keeps no other from being found. No context is created and
+ * no permission requested. Vendors' own variables (CUDA_VISIBLE_DEVICES and the like) are obeyed by
+ * their drivers; the reports name those that are set.
+ */
+
+typedef enum kdl_driver_state {
+  KDL_DRIVER_USABLE,
+  KDL_DRIVER_MISSING,    /* not installed                                  */
+  KDL_DRIVER_BROKEN,     /* there, but the system cannot load it           */
+  KDL_DRIVER_INCOMPLETE, /* loaded, but too old: it lacks an entry point   */
+  KDL_DRIVER_FAILED,     /* it did not initialise                          */
+  KDL_DRIVER_NO_DEVICE,  /* it works and sees no device                    */
+  KDL_DRIVER_SILENT,     /* it did not answer in time                      */
+} kdl_driver_state;
+
+/* "usable", "missing", "broken", "incomplete", "failed", "no_device", "silent" */
+const char *kdl_driver_state_name(kdl_driver_state state);
+
+/* What became of one driver. */
+typedef struct kdl_driver_report {
+  kdl_backend backend;
+  kdl_driver_state state;
+  char library[64]; /* the one that was opened, or the first that was tried; "" for the host */
+  char words[320];  /* why it is not usable, or what is to be known of it; may be "" */
+  char limits[160]; /* the vendor's variables in force, as "CUDA_VISIBLE_DEVICES=0" */
+  size_t device_count;
+} kdl_driver_report;
+
+/* One device: `count` routes from `first` on, the vendor's own driver before OpenCL. */
+typedef struct kdl_found_device {
+  size_t first;
+  size_t count;
+} kdl_found_device;
+
+typedef struct kdl_discovery {
+  kdl_device_spec *routes; /* those of one device together, or, alone, as drivers gave them */
+  size_t route_count;
+  kdl_found_device *devices; /* in the default order: discrete GPUs, integrated ones, CPUs */
+  size_t device_count;
+  kdl_driver_report reports[KDL_BACKEND_COUNT]; /* one for each backend that was asked */
+  size_t report_count;
+} kdl_discovery;
+
+typedef struct kdl_discover_opts kdl_discover_opts; /* lib/registry/discover.h */
+
+/* Opens the drivers' libraries in the calling thread, asks the drivers at the same time, each in a
+ * thread of its own, and does the same with OpenCL behind the others; a driver that does not answer
+ * within the timeout, by default KDL_DISCOVER_TIMEOUT_MS, is left behind in its thread. One driver
+ * without a timeout is asked by the calling thread. `opts` may be NULL. Fails only when out of
+ * memory. */
+kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found);
+
+/* NULL is allowed. */
+void kdl_discovery_free(kdl_discovery *found);
+
+/* The document of `kdl devices --json`; docs/devices.md specifies it. */
+void kdl_discovery_write_json(const kdl_discovery *found, FILE *file);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Routes of a kdl_device                                                                       */
+
+/* The spec of a route as it is now: once AMX was refused, without it. */
+const kdl_device_spec *kdl_device_route_spec(const kdl_device *device, size_t route);
+
+/* The route's spec as text, as it was found or described. */
+const char *kdl_device_route_line(const kdl_device *device, size_t route);
+
+/* Whether the device takes an image of that rule (lib/target/target.h) through the route. */
+bool kdl_device_route_admits(const kdl_device *device, size_t route,
+                             const struct kdl_image_rule *rule);
+
+/* Asks for everything that the device has and that needs to be asked for, on behalf of code that is
+ * yet to be compiled for it. kdl_device_route_spec then gives what was granted. */
+void kdl_device_permit_all(kdl_device *device, size_t route);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Architectures of GPUs by name: AMD's, NVIDIA's and Intel's. */
+#ifndef KDL_INSPECT_GPU_TARGETS_H
+#define KDL_INSPECT_GPU_TARGETS_H
+
+#include "support/base/text.h"
+
+/* ------------------------------------------------------------------------------------------ */
+/* AMD's processors and target IDs: processor(:feature(+|-))*, as gfx90a:sramecc+:xnack-        */
+
+enum { KDL_AMDGCN_NO_GENERIC = 0xff };
+
+typedef struct kdl_amdgcn_processor {
+  const char *name;
+  uint16_t version; /* gfx90a is 0x90a, gfx1100 is 0xb00; 0 for generic processors */
+  uint8_t mach;     /* EF_AMDGPU_MACH in e_flags */
+  bool has_xnack;
+  bool has_sramecc;
+  char line[5];            /* "gcn", "cdna", "rdna": minima are compared within one; "" for none */
+  uint8_t generation;      /* 2 for cdna2; 0 where the line has none */
+  uint8_t generic;         /* the generic processor it belongs to, or is: a row number */
+  uint8_t generic_version; /* the first version of it that covers this processor */
+  uint64_t tokens;
+} kdl_amdgcn_processor;
+
+/* NULL where there is none of that name. */
+const kdl_amdgcn_processor *kdl_amdgcn_find(kdl_string name);
+
+/* All of them, generic processors last: for tests and listings. NULL behind the last. */
+const kdl_amdgcn_processor *kdl_amdgcn_at(size_t index);
+
+/* The generic processor of that row number; NULL for KDL_AMDGCN_NO_GENERIC. */
+const kdl_amdgcn_processor *kdl_amdgcn_generic(uint8_t generic);
+
+static inline bool kdl_amdgcn_is_generic(const kdl_amdgcn_processor *processor) {
+  return processor->version == 0;
+}
+
+typedef enum kdl_amdgcn_setting {
+  KDL_AMDGCN_ANY = 0, /* not said: an image that works either way */
+  KDL_AMDGCN_OFF,
+  KDL_AMDGCN_ON,
+} kdl_amdgcn_setting;
+
+typedef struct kdl_amdgcn_id {
+  const kdl_amdgcn_processor *processor;
+  kdl_amdgcn_setting sramecc;
+  kdl_amdgcn_setting xnack;
+} kdl_amdgcn_id;
+
+/* Features may stand in any order, each once, and only where the processor has them. An HSA name
+ * ("amdgcn-amd-amdhsa--gfx90a:xnack+") is taken as well. */
+bool kdl_amdgcn_parse(kdl_string text, kdl_amdgcn_id *out_id, kdl_parse_error *out_error);
+
+/* The canonical form: features in alphabetical order. */
+void kdl_out_amdgcn(kdl_out *out, const kdl_amdgcn_id *id);
+
+/* As a number: the line, then the version, so that neighbours are near. Not for generics. */
+uint32_t kdl_amdgcn_arch(const kdl_amdgcn_processor *processor);
+
+/* min_gfx: a processor, and its family tag behind a colon: gfx90a:cdna2. The tag may be left out;
+ * if it is there it must be the processor's own. */
+bool kdl_amdgcn_parse_min(kdl_string text, const kdl_amdgcn_processor **out_processor,
+                          kdl_parse_error *out_error);
+
+/* The architectures from the processor to the end of its line: what satisfies it as a minimum. */
+void kdl_amdgcn_min_range(const kdl_amdgcn_processor *processor, uint32_t *out_lo,
+                          uint32_t *out_hi);
+
+/* ------------------------------------------------------------------------------------------ */
+/* NVIDIA's architectures and PTX versions                                                      */
+
+typedef struct kdl_nvptx_arch {
+  uint16_t number; /* as spelled: 90 for sm_90a */
+  uint8_t major;   /* the compute capability: sm_101 is 11.0, see the table of renamed parts */
+  uint8_t minor;
+  char suffix;     /* 'a', 'f' or 0 */
+  bool is_virtual; /* compute_90 */
+  bool is_tegra;
+} kdl_nvptx_arch;
+
+bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error *out_error);
+
+/* 90 is 9.0, 121 is 12.1; false over 2559. Renamed parts get their present number. */
+bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_minor);
+
+/* Whether a cubin for that arch is for the device's major version, or does not say. */
+bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch);
+
+/* Whether binary compatibility stops at this part: it runs cubins built for it and no others. */
+bool kdl_nvptx_is_tegra(unsigned major, unsigned minor);
+
+/* The CUDA version from which a Tegra part's driver takes cubins of desktop parts too, or 0. The
+ * capability as 0x0807. */
+uint32_t kdl_nvptx_desktop_driver(uint32_t capability);
+
+/* The first PTX ISA version that knows the target; 0 where none is known. Versions as
+ * KDL_VERSION_OF of lib/inspect/targets.h. */
+uint32_t kdl_nvptx_first_ptx(const kdl_nvptx_arch *arch);
+
+/* The numbers of all parts with a suffix of 'a', 'f' or none (0), 0 behind the last: for tests and
+ * listings. Renamed parts are there under their present number alone. */
+uint16_t kdl_nvptx_number_at(char suffix, size_t index);
+
+/* The newest PTX ISA version a driver of that CUDA version knows. A CUDA version later than the
+ * table's last row knows at least what that row says. */
+uint32_t kdl_nvptx_ptx_of_cuda(uint32_t cuda);
+
+/* The first CUDA version that knows the PTX ISA version; 0 where none is known. */
+uint32_t kdl_nvptx_cuda_of_ptx(uint32_t ptx);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Intel's IP versions: architecture.release.revision, as 12.60.7, and ocloc's acronyms         */
+
+typedef struct kdl_intel_ip {
+  uint8_t architecture;
+  uint8_t release;
+  uint8_t revision; /* of at most 63 */
+} kdl_intel_ip;
+
+/* "12.60.7", "pvc", "intel_gpu_pvc", "0x030f0007". */
+bool kdl_intel_parse(kdl_string text, kdl_intel_ip *out_ip, kdl_parse_error *out_error);
+
+/* The number drivers report: architecture << 22 | release << 14 | revision. */
+uint32_t kdl_intel_number(kdl_intel_ip ip);
+
+/* An acronym for it, or NULL. */
+const char *kdl_intel_acronym(kdl_intel_ip ip);
+
+/* All acronyms, one for each IP version, NULL behind the last: for tests and listings. */
+const char *kdl_intel_acronym_at(size_t index);
+
+/* "12.60.7 (pvc)" */
+void kdl_out_intel(kdl_out *out, kdl_intel_ip ip);
+
+#endif

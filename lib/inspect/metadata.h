@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The keys of an image's metadata (docs/metadata.md): their names, and what their values say. */
+#ifndef KDL_INSPECT_METADATA_H
+#define KDL_INSPECT_METADATA_H
+
+#include "support/base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Images                                                                                       */
+
+/*
+ * Keys that say more of an image than its triple and arch. All are optional; an absent key is no
+ * constraint. A must-check key whose value cannot be read makes the image ineligible; a may-use key
+ * whose value cannot be read is as good as absent.
+ */
+
+typedef enum kdl_key {
+  KDL_KEY_MIN_SM,
+  KDL_KEY_MIN_GFX,
+  KDL_KEY_REQUIRES_FEATURES,
+  KDL_KEY_VARIANT_PRIORITY,
+  KDL_KEY_VARIANT_TAG,
+  KDL_KEY_COUNT,
+} kdl_key;
+
+typedef struct kdl_key_row {
+  kdl_string name;
+  const char *grammar;
+  bool must_check;
+} kdl_key_row;
+
+const kdl_key_row *kdl_key_get(kdl_key key);
+
+/* KDL_KEY_COUNT where the name is none of them. */
+kdl_key kdl_key_find(kdl_string name);
+
+/* One value by itself, for tools that write or verify it. The position is in the value. */
+bool kdl_metadata_check(kdl_key key, kdl_string value, kdl_parse_error *out_error);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+/*
+ * The per-kernel key: kdl.kernel.NAME says that the image holds the kernel NAME, what its
+ * parameters are and how it wants to be launched.
+ *
+ *     kdl.kernel.saxpy = "sig=f32 ptr<f32> ptr<f32> u32; block=256x1x1; tile=256x1x1; rev=1"
+ *
+ * Fields are separated by ';', may be left out, and come in any order. Fields this version does not
+ * know are kept and ignored.
+ */
+
+typedef enum kdl_kernel_field {
+  KDL_KERNEL_SIG,        /* parameters, in order                                             */
+  KDL_KERNEL_BLOCK,      /* work-items in a group: the image works with this size only       */
+  KDL_KERNEL_TILE,       /* work-items of the problem that one group covers                  */
+  KDL_KERNEL_SHARED,     /* bytes of dynamic shared memory                                   */
+  KDL_KERNEL_HIDDEN,     /* scratch pointers the launcher appends                            */
+  KDL_KERNEL_COOP,       /* 1: the groups synchronise with one another                       */
+  KDL_KERNEL_CLUSTER,    /* groups in a cluster                                              */
+  KDL_KERNEL_SUBGROUP,   /* work-items in a subgroup                                         */
+  KDL_KERNEL_MIN_MEMORY, /* bytes the device must have                                       */
+  KDL_KERNEL_REV,        /* revision of what the kernel computes                             */
+  KDL_KERNEL_CONST,      /* pointers through which the kernel does not write                 */
+  KDL_KERNEL_FIELD_COUNT,
+} kdl_kernel_field;
+
+/* What was read; strings lie in the parsed text. Fields that are absent hold what their absence
+ * means: 0, or 1x1x1 for extents. */
+typedef struct kdl_kernel_key {
+  kdl_string text;
+  unsigned present; /* 1 << kdl_kernel_field */
+  kdl_string sig;
+  uint32_t param_count;
+  uint32_t block[3];
+  uint32_t tile[3];
+  uint32_t cluster[3];
+  uint64_t shared;
+  uint64_t min_memory;
+  uint32_t hidden;
+  uint32_t coop;
+  uint32_t subgroup;
+  uint32_t rev;
+  kdl_string constants; /* numbers of parameters, from 0 */
+} kdl_kernel_key;
+
+static inline bool kdl_kernel_has(const kdl_kernel_key *key, kdl_kernel_field field) {
+  return key->present >> field & 1;
+}
+
+bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error *out_error);
+
+typedef enum kdl_param_kind {
+  KDL_PARAM_INT,   /* i8 to i128 */
+  KDL_PARAM_UINT,  /* u8 to u128 */
+  KDL_PARAM_FLOAT, /* f8 to f64, bf16 */
+  KDL_PARAM_PTR,   /* ptr<T> */
+  KDL_PARAM_BYTES, /* bytes<N:align>: a structure passed by value */
+} kdl_param_kind;
+
+typedef struct kdl_param {
+  kdl_param_kind kind;
+  uint32_t size;  /* bytes; 0 for pointers, whose size is the target's */
+  uint32_t align; /* likewise */
+  kdl_string text;
+} kdl_param;
+
+/* Steps through a signature: *at starts at 0. False at its end, and where it is malformed; then
+ * *at is not the signature's length, and `out_error` says what is wrong. */
+bool kdl_signature_next(kdl_string sig, size_t *at, kdl_param *out_param,
+                        kdl_parse_error *out_error);
+
+/* Whether two images may hold variants of one kernel: the parameters and the revision agree, as far
+ * as both say them. */
+bool kdl_kernel_is_variant(const kdl_kernel_key *a, const kdl_kernel_key *b);
+
+#endif

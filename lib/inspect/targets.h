@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Targets by name: the families of devices, the features that a device has and an image may need,
+ * and the architectures of CPUs. lib/inspect/gpu_targets.h has those of GPUs.
+ *
+ * Features are a set of at most 128 things, which has a meaning only together with the class of its
+ * owner: the same bit is one thing on a GPU and another on an x86-64 CPU, and sets of different
+ * classes are never compared. The tokens are data: lib/target/features has gpu_features.def,
+ * x86_features.def, aarch64_features.def, riscv_features.def.
+ *
+ * Bits 0 to 63 are tokens. Of the second word, bits 0 to 47 are tokens too on CPUs, and on GPUs
+ * belong to the rules of the family (lib/target/requirements.h); bits 48 to 63 belong to the rules
+ * everywhere.
+ */
+#ifndef KDL_INSPECT_TARGETS_H
+#define KDL_INSPECT_TARGETS_H
+
+#include "support/base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Features                                                                                     */
+
+struct kdl_device_spec;
+
+typedef struct kdl_feature_set {
+  uint64_t word[2];
+} kdl_feature_set;
+
+typedef enum kdl_feature_class {
+  KDL_CLASS_GPU,
+  KDL_CLASS_X86,
+  KDL_CLASS_AARCH64,
+  KDL_CLASS_RISCV,
+  KDL_CLASS_COUNT,
+} kdl_feature_class;
+
+enum kdl_gpu_feature {
+#define KDL_GPU_FEATURE(id, name, meaning) KDL_GPU_##id,
+#include "lib/target/features/gpu_features.def"
+#undef KDL_GPU_FEATURE
+  KDL_GPU_FEATURE_COUNT,
+};
+
+enum kdl_x86_feature {
+#define KDL_X86_FEATURE(id, name, leaf, subleaf, reg, bit, xcr0) KDL_X86_##id,
+#define KDL_X86_SECOND_BLOCK KDL_X86_FIRST_BLOCK_END, KDL_X86_SECOND_BLOCK_BASE = 63,
+#include "lib/target/features/x86_features.def"
+#undef KDL_X86_FEATURE
+#undef KDL_X86_SECOND_BLOCK
+};
+
+enum kdl_aarch64_feature {
+#define KDL_AARCH64_FEATURE(id, name, hwcap, bit) KDL_AARCH64_##id,
+#define KDL_AARCH64_SECOND_BLOCK KDL_AARCH64_FIRST_BLOCK_END, KDL_AARCH64_SECOND_BLOCK_BASE = 63,
+#include "lib/target/features/aarch64_features.def"
+#undef KDL_AARCH64_FEATURE
+#undef KDL_AARCH64_SECOND_BLOCK
+};
+
+enum kdl_riscv_feature {
+#define KDL_RISCV_FEATURE(id, name, bit) KDL_RISCV_##id,
+#include "lib/target/features/riscv_features.def"
+#undef KDL_RISCV_FEATURE
+  KDL_RISCV_FEATURE_COUNT,
+};
+
+static inline bool kdl_feature_has(kdl_feature_set set, unsigned bit) {
+  return set.word[bit / 64] >> (bit % 64) & 1;
+}
+
+static inline void kdl_feature_add(kdl_feature_set *set, unsigned bit) {
+  set->word[bit / 64] |= (uint64_t)1 << (bit % 64);
+}
+
+static inline void kdl_feature_remove(kdl_feature_set *set, unsigned bit) {
+  set->word[bit / 64] &= ~((uint64_t)1 << (bit % 64));
+}
+
+static inline void kdl_feature_join(kdl_feature_set *set, kdl_feature_set other) {
+  set->word[0] |= other.word[0];
+  set->word[1] |= other.word[1];
+}
+
+static inline bool kdl_feature_any(kdl_feature_set set) {
+  return set.word[0] | set.word[1];
+}
+
+/* The bits of a set that are tokens, not rules. */
+kdl_feature_set kdl_feature_tokens(kdl_feature_class which, kdl_feature_set set);
+
+/* The bit of a token, or -1. The separators '-', '_' and '.' are not compared, so that LLVM's
+ * "avx512bf16" and "amx-tile" and Linux's "avx512_bf16" all are what they look like. Some names are
+ * other names for a token: "bf16" on x86-64 is avx512_bf16. */
+int kdl_feature_bit(kdl_feature_class which, kdl_string name);
+
+/* Whether any class knows the token. */
+bool kdl_feature_is_known(kdl_string name);
+
+/* The name of a token; NULL where the bit is none. */
+const char *kdl_feature_name(kdl_feature_class which, unsigned bit);
+
+/* Tokens joined by '+', or by ',' as other tools write them; "" is the empty set. On failure
+ * `out_error` stands at the token that the class does not know. The result is not closed. */
+bool kdl_feature_parse(kdl_feature_class which, kdl_string list, kdl_feature_set *out_set,
+                       kdl_parse_error *out_error);
+
+/* "avx2+fma", in bit order; nothing for the empty set. */
+void kdl_out_features(kdl_out *out, kdl_feature_class which, kdl_feature_set set);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Families                                                                                     */
+
+/* Who runs the image. SPIR-V images run on the third and the fourth, which is why they are
+ * neighbours: the family is the highest byte of an architecture, and a range may span two. */
+typedef enum kdl_target_family {
+  KDL_FAMILY_NONE = 0,
+  KDL_FAMILY_NVPTX,
+  KDL_FAMILY_AMDGCN,
+  KDL_FAMILY_SPIRV, /* a driver that takes SPIR-V, whatever the hardware */
+  KDL_FAMILY_INTEL, /* one that takes zebin as well */
+  KDL_FAMILY_X86_64,
+  KDL_FAMILY_AARCH64,
+  KDL_FAMILY_RISCV,
+  KDL_FAMILY_COUNT,
+} kdl_target_family;
+
+/* "NVIDIA GPU", "x86-64 CPU", ... */
+const char *kdl_family_name(kdl_target_family family);
+
+kdl_feature_class kdl_family_class(kdl_target_family family);
+
+/* The family a triple names; KDL_FAMILY_NONE for what this library does not run. */
+kdl_target_family kdl_family_of_triple(kdl_string triple);
+
+/* The family whose rules apply to a device of lib/inspect/devices.h; KDL_FAMILY_NONE where its arch
+ * names none. */
+kdl_target_family kdl_device_spec_family(const struct kdl_device_spec *spec);
+
+/* The tokens that such a device has; false where its arch or its tokens are wrong. */
+bool kdl_device_spec_features(const struct kdl_device_spec *spec, kdl_feature_set *out_tokens);
+
+/* Version numbers of drivers and languages, for comparing. 0 = not known. */
+#define KDL_VERSION_OF(major, minor) ((uint32_t)(major) << 16 | (uint32_t)(minor))
+
+/* ------------------------------------------------------------------------------------------ */
+/* CPUs                                                                                         */
+
+/* Reads an arch into a set: kdl_x86_parse, kdl_aarch64_parse. */
+typedef bool kdl_cpu_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
+
+/* x86-64 by psABI level, CPU name and named features: x86-64-v3+avx_vnni, znver4. */
+
+/* base(+feature)*; the base is a level, a CPU, or "generic" (level v1, as is ""). The set is what
+ * such a CPU has and what code built for it may use. */
+bool kdl_x86_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
+
+/* "x86-64-v3+avx_vnni": the level and what is there beyond it. */
+void kdl_out_x86(kdl_out *out, kdl_feature_set set);
+
+/* Whether the set has a part of AMX, whose use needs the kernel's permission. */
+bool kdl_x86_needs_amx(kdl_feature_set set);
+
+/* AArch64 by architecture version, CPU name and named features: armv8.2-a+sve, neoverse-v1. */
+
+/* base(+feature)*, as -march and -mcpu take it; the base may also be "aarch64" or "generic", which
+ * are armv8-a, as is "". The set is what such a CPU has and what code built for it may use. */
+bool kdl_aarch64_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
+
+/* "armv8-a+lse+dotprod": the base and what is there beyond it. */
+void kdl_out_aarch64(kdl_out *out, kdl_feature_set set);
+
+/* All architecture and CPU names, NULL behind the last: for tests and listings. */
+const char *kdl_aarch64_base_at(size_t index);
+
+/* 64-bit RISC-V by extensions or profile: rv64gc, rv64gcv_zba_zbb, rva22u64+rvv. */
+
+/* "rv64gc" or "rv64gcv" and extensions as -march takes them, or a profile, then (+feature)*;
+ * "riscv64", "generic" and "" are rv64gc. The set is what such a CPU has beyond rv64gc. */
+bool kdl_riscv_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
+
+/* "rv64gcv_zba_zbb", as -march takes it. */
+void kdl_out_riscv(kdl_out *out, kdl_feature_set set);
+
+#endif

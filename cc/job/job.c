@@ -8,7 +8,7 @@
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
 #include "cc/source/wrapper.h"
-#include "lib/image/opencl_c.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 #include "support/system/loader.h"
 

@@ -4,7 +4,7 @@
 #include "cc/job/math.h"
 #include "cc/source/text.h"
 #include "cc/source/wrapper.h"
-#include "lib/image/opencl_c.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 
 #include <errno.h>

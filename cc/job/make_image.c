@@ -4,9 +4,8 @@
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
 #include "cc/source/wrapper.h"
-#include "lib/image/amd/limits.h"
-#include "lib/image/host/host_note.h"
-#include "lib/image/host/host_object.h"
+#include "lib/inspect/host_objects.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 
 static void write_names(FILE *out, const cc_job *job) {
@@ -139,7 +138,7 @@ static kdl_status make_spirv(cc_job *job) {
 /* What the image needs, for those who have the image without its metadata. */
 static void write_note(FILE *out, const cc_job *job) {
   const cc_target *target = job->target;
-  char features[KDL_TARGET_ARCH - CC_TARGET_ROOM] = "", text[KDL_HOST_NOTE_ROOM];
+  char features[KDL_HOST_NOTE_TEXT - CC_TARGET_ROOM] = "", text[KDL_HOST_NOTE_ROOM];
   kdl_out_features(&(kdl_out){features, sizeof features, 0}, target->features,
                    kdl_feature_tokens(target->features, job->needs));
   kdl_out_host_note(&(kdl_out){text, sizeof text, 0}, target->arch, features);

@@ -8,7 +8,7 @@
 #include "cc/job/job_steps.h"
 #include "cc/opencl/opencl_c.h"
 #include "lib/image/image.h"
-#include "lib/image/opencl_c.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 
 /* Whether the flags keep products and sums apart; the last one counts. */

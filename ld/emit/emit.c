@@ -2,7 +2,7 @@
 #include "ld/emit/emit.h"
 
 #include "ext/jit/ukernel_passes.h"
-#include "lib/image/host/host_note.h"
+#include "lib/inspect/host_objects.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
 #include "tools/common/memory.h"

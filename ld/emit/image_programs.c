@@ -2,7 +2,7 @@
 #include "ld/emit/emit.h"
 
 #include "ld/emit/program.h"
-#include "lib/image/host/host_object.h"
+#include "lib/inspect/host_objects.h"
 #include "support/base/elf_file.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"

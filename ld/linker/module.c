@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/module.h"
 
-#include "lib/image/llvm/bitstream.h"
+#include "lib/inspect/formats.h"
 #include "support/base/error.h"
 
 #include <llvm-c/Analysis.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/linker.h"
-#include "lib/image/host/host_imports.h"
+#include "lib/inspect/host_objects.h"
 
 static const char *const nvidia[] = {
 #define LD_RUNTIME_NVIDIA(name) name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a kernel takes: from its signature in the metadata, from the image itself, or both. */
 #include "lib/binding/kernel.h"
-#include "lib/image/params.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #define KDL_BINDING_GEOMETRY_H
 
 #include "lib/binding/kernel.h"
-#include "lib/image/geometry.h"
+#include "lib/inspect/kernels.h"
 
 /* What the key of an image says of the kernel, by its place in the ranking; nothing is present
  * where there is none. */

@@ -5,7 +5,7 @@
  * at the outermost level, whatever conditional it is in. Where a macro hides the word, the text
  * does not tell, and keys must. A NUL ends the text, as in PTX.
  */
-#include "lib/image/opencl_c.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/text.h"
 
 #include "lib/image/readers.h"

@@ -3,9 +3,8 @@
 #ifndef KDL_IMAGE_READERS_H
 #define KDL_IMAGE_READERS_H
 
-#include "lib/image/geometry.h"
 #include "lib/image/image.h"
-#include "lib/image/params.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "fake_code.h"
 
 #include "lib/image/image.h"
-#include "lib/image/params.h"
+#include "lib/inspect/kernels.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* SPIR-V as a driver for OpenCL's flavour of it looks at a module, and its variables. */
 #include "fake_code.h"
 
-#include "lib/image/spirv/spirv_module.h"
+#include "lib/inspect/formats.h"
 
 #include <stdio.h>
 

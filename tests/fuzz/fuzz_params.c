@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parameters, limits and geometry of every kernel of one image, of the kind that the first byte
  * picks. */
-#include "lib/image/amd/limits.h"
-#include "lib/image/geometry.h"
 #include "lib/image/image.h"
-#include "lib/image/params.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/elf_file.h"
 
 #include <stdlib.h>

@@ -6,9 +6,8 @@
  *     kernel NAME BLOCK_X BLOCK_Y BLOCK_Z
  *     param INDEX KIND SIZE OFFSET          (of the kernel before; "-" for no offset)
  */
-#include "lib/image/geometry.h"
 #include "lib/image/image.h"
-#include "lib/image/params.h"
+#include "lib/inspect/kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "lib/backends/common/hand_over.h"
 #include "lib/backends/hip/objects.h"
 
-#include "lib/image/amd/limits.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 #include "support/base/error.h"

@@ -7,7 +7,7 @@
 #include "lib/backends/common/arguments/params.h"
 #include "lib/backends/common/launch.h"
 #include "lib/backends/hip/driver.h"
-#include "lib/image/amd/limits.h"
+#include "lib/inspect/kernels.h"
 
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
  * handle is of; the definition takes a handle and makes that of it. */

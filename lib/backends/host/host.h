@@ -10,7 +10,7 @@
 #define KDL_BACKENDS_HOST_HOST_H
 
 #include "lib/backends/common/services.h"
-#include "lib/image/host/host_object.h"
+#include "lib/inspect/host_objects.h"
 
 #include <kdl/host_abi.h>
 

@@ -2,7 +2,7 @@
 /*
  * Shared objects out of memory, mapped here and not by the C library's loader, which trusts what it
  * maps: docs/decisions/0008-host-loader.md. Everything that is used was checked before
- * (lib/image/host/host_object.h).
+ * (lib/inspect/host_objects.h).
  *
  * Segments that are not written are mapped from a memory file, so that no memory was ever both
  * writable and executable, and tools show where code comes from; the rest is copied. A reference to
@@ -11,7 +11,7 @@
  */
 #include "lib/backends/host/host.h"
 
-#include "lib/image/host/host_imports.h"
+#include "lib/inspect/host_objects.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/system/file.h"

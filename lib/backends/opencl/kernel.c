@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Kernels, ready to be launched. */
 #include "lib/backends/opencl/objects.h"
-#include "lib/image/opencl_c.h"
-#include "lib/image/params.h"
+#include "lib/inspect/kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

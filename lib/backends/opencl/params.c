@@ -5,7 +5,7 @@
  * image does, else the signature in the metadata.
  */
 #include "lib/backends/opencl/objects.h"
-#include "lib/image/opencl_c.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/text.h"
 
 #include <string.h>

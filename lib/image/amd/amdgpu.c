@@ -3,8 +3,8 @@
  * AMD code objects: ELF whose e_flags name the processor and its features (LLVM's "User Guide for
  * AMDGPU Backend", "ELF Code Object"). Their kernels are in image/amdgpu_metadata.c.
  */
-#include "lib/image/amd/limits.h"
 #include "lib/image/readers.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 

@@ -4,9 +4,9 @@
  * symbols (LLVM's "User Guide for AMDGPU Backend", "Code Object Metadata"). There is a note for
  * each object that was linked: those of rocBLAS have one for each kernel.
  */
-#include "lib/image/amd/limits.h"
-#include "lib/image/amd/msgpack.h"
 #include "lib/image/readers.h"
+#include "lib/inspect/formats.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/elf_file.h"
 
 #include <inttypes.h>

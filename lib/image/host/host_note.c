@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/image/host/host_note.h"
+#include "lib/inspect/host_objects.h"
+
+#include "lib/image/image.h"
 
 #include <kdl/host_abi.h>
+
+_Static_assert((int)KDL_HOST_NOTE_TEXT == (int)KDL_TARGET_ARCH, "a reader takes every text");
 
 void kdl_out_host_note(kdl_out *out, const char *arch, const char *features) {
   const char *plus = *features ? "+" : "";

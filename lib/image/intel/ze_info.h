@@ -19,7 +19,7 @@
 #ifndef KDL_IMAGE_INTEL_ZE_INFO_H
 #define KDL_IMAGE_INTEL_ZE_INFO_H
 
-#include "lib/image/params.h"
+#include "lib/inspect/kernels.h"
 
 #include <stdbool.h>
 

@@ -5,9 +5,9 @@
  * before the format's version 1.33 there was none, and the arch stays unknown. Other sections that
  * call themselves notes hold bytes of Intel's own making.
  */
-#include "lib/image/geometry.h"
 #include "lib/image/intel/ze_info.h"
 #include "lib/image/readers.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 

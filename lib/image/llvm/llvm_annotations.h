@@ -6,7 +6,7 @@
 #ifndef KDL_IMAGE_LLVM_LLVM_ANNOTATIONS_H
 #define KDL_IMAGE_LLVM_LLVM_ANNOTATIONS_H
 
-#include "lib/image/llvm/bitstream.h"
+#include "lib/inspect/formats.h"
 
 /* How much of a module's metadata is kept at once; a module with more cannot be read. */
 enum { KDL_LIMIT_METADATA_VALUES = 4096, KDL_LIMIT_GLOBALS = 1 << 16 };

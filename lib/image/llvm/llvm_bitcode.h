@@ -3,7 +3,7 @@
 #ifndef KDL_IMAGE_LLVM_LLVM_BITCODE_H
 #define KDL_IMAGE_LLVM_LLVM_BITCODE_H
 
-#include "lib/image/llvm/bitstream.h"
+#include "lib/inspect/formats.h"
 
 enum {
   KDL_BITCODE_MODULE_BLOCK = 8,

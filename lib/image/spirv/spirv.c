@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* SPIR-V. What is read here stands before the first function, so that the code is never walked. */
 #include "lib/image/readers.h"
-#include "lib/image/spirv/spirv_module.h"
+#include "lib/inspect/formats.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"
 #include "support/base/text.h"

@@ -9,7 +9,7 @@
  * is made to be slow is refused instead.
  */
 #include "lib/image/readers.h"
-#include "lib/image/spirv/spirv_module.h"
+#include "lib/inspect/formats.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 

@@ -20,7 +20,7 @@
 #include <kdl/kdl.h>
 
 extern "C" {
-#include "lib/image/host/host_imports.h"
+#include "lib/inspect/host_objects.h"
 }
 
 using namespace mlir;

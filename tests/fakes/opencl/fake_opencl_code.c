@@ -5,8 +5,8 @@
 #include "fake_code.h"
 
 #include "lib/image/image.h"
-#include "lib/image/params.h"
-#include "lib/image/spirv/spirv_module.h"
+#include "lib/inspect/formats.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/text.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* What is wrong with a host image, and in which words it is told. */
 #include "support.h"
 
-#include "lib/image/host/host_object.h"
+#include "lib/inspect/host_objects.h"
 #include "support/base/bytes.h"
 
 #include <elf.h>

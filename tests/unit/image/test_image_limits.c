@@ -2,7 +2,7 @@
 /* What AMD code objects say of how their kernels can be launched, and whether they are whole. */
 #include "support.h"
 
-#include "lib/image/amd/limits.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/elf_file.h"
 #include "support/base/text.h"
 

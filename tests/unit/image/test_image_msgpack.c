@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/image/amd/msgpack.h"
+#include "lib/inspect/formats.h"
 #include "support.h"
 
 static kdl_msgpack reader_of(const char *bytes, size_t size) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/image/params.h"
+#include "lib/inspect/kernels.h"
 
 #include "elf_builder.h"
 #include "image_support.h"

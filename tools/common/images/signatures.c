@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/signatures.h"
 
-#include "lib/image/params.h"
+#include "lib/inspect/kernels.h"
 #include "lib/inspect/metadata.h"
+#include "lib/target/kernel_key.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/kdl/commands/run.h"
 
-#include "lib/image/geometry.h"
-#include "lib/image/host/host_object.h"
+#include "lib/inspect/host_objects.h"
+#include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

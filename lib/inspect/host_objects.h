@@ -8,10 +8,11 @@
  * KDL_BAD_FILE where the object contradicts itself, KDL_UNSUPPORTED where it is well-formed and
  * asks for something that host images do not have (<kdl/host_abi.h> lists it).
  */
-#ifndef KDL_IMAGE_HOST_HOST_OBJECT_H
-#define KDL_IMAGE_HOST_HOST_OBJECT_H
+#ifndef KDL_INSPECT_HOST_OBJECTS_H
+#define KDL_INSPECT_HOST_OBJECTS_H
 
 #include "support/base/elf_file.h"
+#include "support/base/text.h"
 
 #include <kdl/host_abi.h>
 #include <kdl/kdl.h>
@@ -129,5 +130,30 @@ bool kdl_host_object_is_image(const void *data, size_t size);
 
 /* Part of kdl_host_object_open, in a file of its own. */
 kdl_status kdl_host_object_check_relocations(const kdl_host_object *object);
+
+/* ------------------------------------------------------------------------------------------ */
+/* What an image may leave to the process that loads it                                         */
+
+typedef enum kdl_host_import {
+  KDL_HOST_IMPORT_NONE, /* not one of them */
+  KDL_HOST_IMPORT_LIBC,
+  KDL_HOST_IMPORT_LIBM,
+} kdl_host_import;
+
+/* No name of one is as long. */
+enum { KDL_HOST_LIMIT_IMPORT = 64 };
+
+kdl_host_import kdl_host_import_of(kdl_string name);
+
+/* ------------------------------------------------------------------------------------------ */
+/* The note of <kdl/host_abi.h>, for those who compile images                                   */
+
+/* Assembly that puts the note into an object, in lines. Linkers keep it: it is loaded along with
+ * the code, and none drops a note's section for not being used. `features` are tokens that the code
+ * needs beyond the arch, joined by '+'; "" for none. */
+void kdl_out_host_note(kdl_out *out, const char *arch, const char *features);
+
+/* The longest text that a reader takes, with the NUL, and room for the assembly of one. */
+enum { KDL_HOST_NOTE_TEXT = 2048, KDL_HOST_NOTE_ROOM = KDL_HOST_NOTE_TEXT + 256 };
 
 #endif

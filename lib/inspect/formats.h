@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The formats that images are written in, read forward without allocating: SPIR-V's instructions,
+ * LLVM's bitstream, MessagePack. */
+#ifndef KDL_INSPECT_FORMATS_H
+#define KDL_INSPECT_FORMATS_H
+
+#include "support/base/bytes.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* SPIR-V                                                                                       */
+
+/* A walk over the instructions of a SPIR-V module: 32-bit words in the byte order that the magic
+ * number shows. */
+
+enum {
+  KDL_SPIRV_OP_MEMORY_MODEL = 14,
+  KDL_SPIRV_OP_ENTRY_POINT = 15,
+  KDL_SPIRV_OP_CAPABILITY = 17,
+  KDL_SPIRV_OP_FUNCTION = 54,
+
+  KDL_SPIRV_HEADER_WORDS = 5,
+};
+
+typedef struct kdl_spirv {
+  const uint8_t *data;
+  uint64_t word_count;
+  bool is_big_endian;
+  uint64_t at; /* the word after the current instruction */
+  uint64_t start;
+  uint32_t opcode;
+  uint32_t length; /* words, the first one included */
+} kdl_spirv;
+
+static inline uint32_t kdl_spirv_word(const kdl_spirv *m, uint64_t index) {
+  const uint8_t *b = m->data + index * 4;
+  if (!m->is_big_endian)
+    return kdl_load_u32(b);
+  return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+/* Operand `index` of the current instruction, from 1 on; the caller has checked the length. */
+static inline uint32_t kdl_spirv_operand(const kdl_spirv *m, uint32_t index) {
+  return kdl_spirv_word(m, m->start + index);
+}
+
+/* Stands before the first instruction. */
+kdl_status kdl_spirv_open(const uint8_t *data, size_t size, kdl_spirv *out_module);
+
+/* Steps to the next instruction; false at the end, or on failure. */
+bool kdl_spirv_next(kdl_spirv *m, kdl_status *status);
+
+/* The same, but the end is the first function: what declares stands before it (SPIR-V
+ * specification, "Logical Layout of a Module"). */
+bool kdl_spirv_next_declaration(kdl_spirv *m, kdl_status *status);
+
+/* Fails where the current instruction has less than `least` words. */
+kdl_status kdl_spirv_expect(const kdl_spirv *m, const char *instruction, unsigned least);
+
+/* Steps to the next OpEntryPoint of a kernel; *out_name.data is NULL after the last. */
+kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name);
+
+/* ------------------------------------------------------------------------------------------ */
+/* LLVM's bitstream                                                                             */
+
+/*
+ * LLVM's bitstream container format, read forward ("LLVM Bitcode File Format"). Blocks are skipped
+ * unless entered, records are read operand by operand, and abbreviations are kept as the places of
+ * their definitions, so that nothing is allocated.
+ *
+ *     kdl_bitstream stream;
+ *     kdl_bitblock top, module;
+ *     kdl_bitentry entry;
+ *     status = kdl_bitstream_open(data, size, &stream, &top);
+ *     while (status == KDL_OK) {
+ *       status = kdl_bitstream_next(&stream, &top, &entry);
+ *       ... entry.kind says: a block, which kdl_bitstream_enter opens, a record, or the end
+ *     }
+ */
+
+/* LLVM 22 defines 12 abbreviations in its busiest block and 25 in BLOCKINFO. */
+enum { KDL_BITS_LIMIT_ABBREVS = 64, KDL_BITS_LIMIT_BLOCKINFO = 128 };
+
+typedef enum kdl_bitencoding {
+  KDL_BITS_LITERAL = 0,
+  KDL_BITS_FIXED = 1,
+  KDL_BITS_VBR = 2,
+  KDL_BITS_ARRAY = 3,
+  KDL_BITS_CHAR6 = 4,
+  KDL_BITS_BLOB = 5,
+} kdl_bitencoding;
+
+typedef struct kdl_bitoperand {
+  kdl_bitencoding encoding;
+  uint64_t value; /* of a literal, else the width in bits */
+} kdl_bitoperand;
+
+typedef struct kdl_bitstream {
+  const uint8_t *data; /* from the stream's magic on */
+  uint64_t base;       /* where that lies in the image, for messages */
+  uint64_t end;        /* in bits, as `at` */
+  uint64_t at;
+  bool overrun; /* a read went beyond the end; everything after it reads as nothing */
+
+  /* The record under way: operands of its abbreviation not reached yet, and what is left of the
+   * one that is. A scalar is an array of one. */
+  uint64_t operands_at;
+  uint64_t operands_left;
+  kdl_bitoperand element;
+  uint64_t elements_left;
+  bool pads_after;
+
+  uint32_t info_count;
+  struct {
+    uint64_t block;
+    uint64_t abbrev;
+  } info[KDL_BITS_LIMIT_BLOCKINFO];
+} kdl_bitstream;
+
+typedef struct kdl_bitblock {
+  uint64_t id;
+  uint32_t width; /* of abbreviation numbers */
+  uint32_t abbrev_count;
+  uint64_t end;
+  uint64_t subject; /* in BLOCKINFO: the block that definitions are for */
+  uint64_t abbrevs[KDL_BITS_LIMIT_ABBREVS];
+} kdl_bitblock;
+
+typedef struct kdl_bitentry {
+  enum { KDL_BITS_END, KDL_BITS_BLOCK, KDL_BITS_RECORD } kind;
+  uint64_t id; /* of a block, or the code of a record */
+  uint32_t width;
+  uint64_t start; /* of a block's contents */
+  uint64_t end;
+} kdl_bitentry;
+
+/* Opens the stream behind an optional wrapper header; *out_top is the level of its outer blocks. */
+kdl_status kdl_bitstream_open(const uint8_t *data, size_t size, kdl_bitstream *out_stream,
+                              kdl_bitblock *out_top);
+
+/* The next block or record of `block`; what is left of the record before is skipped. Definitions of
+ * abbreviations and BLOCKINFO are taken in on the way. */
+kdl_status kdl_bitstream_next(kdl_bitstream *stream, kdl_bitblock *block, kdl_bitentry *out_entry);
+
+/* Opens the block an entry stands for. It is walked to its end, or left. */
+kdl_status kdl_bitstream_enter(kdl_bitstream *stream, const kdl_bitentry *entry,
+                               kdl_bitblock *out_block);
+void kdl_bitstream_leave(kdl_bitstream *stream, const kdl_bitblock *block);
+
+/* The record's next operand, or false after the last. */
+bool kdl_bitstream_value(kdl_bitstream *stream, uint64_t *out_value);
+
+/* How many operands certainly follow: those of the array or blob that is next. */
+uint64_t kdl_bitstream_left(kdl_bitstream *stream);
+
+/* The next operands as bytes; false where there are fewer, or one does not fit into a byte. */
+bool kdl_bitstream_bytes(kdl_bitstream *stream, uint8_t *out, uint64_t count);
+
+/* The blob that is next, in place; NULL where the next operand is none. */
+const uint8_t *kdl_bitstream_blob(kdl_bitstream *stream, uint64_t *out_size);
+
+/* ------------------------------------------------------------------------------------------ */
+/* MessagePack                                                                                  */
+
+/*
+ * MessagePack, read forward one item at a time: an array or map gives its count, and its elements
+ * follow as items of their own. No recursion, no allocation.
+ *
+ *     kdl_msgpack reader = {data, size, 0, 0};
+ *     kdl_msgpack_item item;
+ *     status = kdl_msgpack_next(&reader, &item);
+ */
+
+typedef enum kdl_msgpack_type {
+  KDL_MSGPACK_SCALAR, /* nil, a boolean or a number */
+  KDL_MSGPACK_STRING,
+  KDL_MSGPACK_BINARY, /* also extension types */
+  KDL_MSGPACK_ARRAY,  /* `count` items follow */
+  KDL_MSGPACK_MAP,    /* `count` pairs of items follow */
+} kdl_msgpack_type;
+
+typedef struct kdl_msgpack {
+  const uint8_t *data;
+  size_t size;
+  size_t at;
+  uint64_t base; /* where `data` lies in the image, for messages */
+} kdl_msgpack;
+
+typedef struct kdl_msgpack_item {
+  kdl_msgpack_type type;
+  uint64_t count;   /* elements, or bytes of a string or binary */
+  const char *text; /* of a string or binary */
+  uint64_t offset;  /* in the image */
+  bool is_unsigned; /* a number of an unsigned format, whose value is ... */
+  uint64_t value;
+} kdl_msgpack_item;
+
+/* Reads one item. A count that cannot fit into the bytes left is refused, since every element takes
+ * at least one. */
+kdl_status kdl_msgpack_next(kdl_msgpack *reader, kdl_msgpack_item *out_item);
+
+/* Skips one item with everything in it. */
+kdl_status kdl_msgpack_skip(kdl_msgpack *reader);
+
+bool kdl_msgpack_is(const kdl_msgpack_item *item, const char *text);
+
+#endif

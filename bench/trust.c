@@ -2,7 +2,7 @@
 /* trust COUNT: how long it takes to see that an image is one whose signature was found right
  * before, as when its file is opened again, and to check a signature; in nanoseconds, of COUNT
  * times. */
-#include "lib/trust/trust.h"
+#include "lib/inspect/trust.h"
 
 #include <stdio.h>
 #include <stdlib.h>

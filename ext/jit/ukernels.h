@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Libraries of microkernels as bytes for kdl-ld. Where signatures are looked at
- * (lib/trust/trust.h), kdl-ld is given all of them in this way, each image checked before, and
+ * (lib/inspect/trust.h), kdl-ld is given all of them in this way, each image checked before, and
  * opens no file by itself: what it parses and links is what was checked, and the link key is made
  * of the same bytes.
  */
@@ -10,7 +10,7 @@
 
 #include "ext/jit/linker.h"
 #include "lib/container/container.h"
-#include "lib/trust/trust.h"
+#include "lib/inspect/trust.h"
 
 #include <limits.h>
 

@@ -3,7 +3,7 @@
  * sees: those that were checked, and no others that a file may hold by then. */
 #include "lib/container/container.h"
 #include "lib/container/digest.h"
-#include "lib/trust/trust.h"
+#include "lib/inspect/trust.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

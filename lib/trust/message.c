@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/trust/message.h"
+#include "lib/inspect/trust.h"
 
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/trust/minisign.h"
+#include "lib/inspect/trust.h"
 
+#include "lib/trust/sodium.h"
 #include "support/base/error.h"
 
 #include <stdio.h>

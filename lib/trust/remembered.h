@@ -4,7 +4,7 @@
 #ifndef KDL_TRUST_REMEMBERED_H
 #define KDL_TRUST_REMEMBERED_H
 
-#include "lib/trust/message.h"
+#include "lib/inspect/trust.h"
 
 #include <stdbool.h>
 

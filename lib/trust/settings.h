@@ -4,15 +4,9 @@
 #ifndef KDL_TRUST_SETTINGS_H
 #define KDL_TRUST_SETTINGS_H
 
-#include "lib/trust/minisign.h"
+#include "lib/inspect/trust.h"
 
 #include <limits.h>
-
-typedef enum kdl_trust_policy {
-  KDL_TRUST_OFF,
-  KDL_TRUST_WARN,
-  KDL_TRUST_REQUIRE,
-} kdl_trust_policy;
 
 enum { KDL_TRUST_LIMIT_KEYS = 64, KDL_TRUST_LIMIT_FILE = 4096 };
 
@@ -27,16 +21,10 @@ typedef struct kdl_trust_settings {
 
 const kdl_trust_settings *kdl_trust_settings_read(void);
 
-/* For a program that is given what another one has checked: nothing is read, and nothing looked at.
- * Called before the first of the other calls. */
-void kdl_trust_leave(void);
-
 /* What counts of what the system and the user say: the user's, but where the program has more
  * rights than its user it cannot be less strict than the system's. */
 kdl_trust_policy kdl_trust_decide(kdl_trust_policy of_system, kdl_trust_policy of_user,
                                   bool is_privileged);
-
-const char *kdl_trust_policy_name(kdl_trust_policy policy);
 
 /* A file of less than KDL_TRUST_LIMIT_FILE bytes, as keys and signatures are. */
 bool kdl_trust_read_file(int fd, char text[KDL_TRUST_LIMIT_FILE], kdl_string *out_text);

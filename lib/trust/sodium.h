@@ -4,23 +4,11 @@
 #ifndef KDL_TRUST_SODIUM_H
 #define KDL_TRUST_SODIUM_H
 
-#include <kdl/kdl.h>
+#include "lib/inspect/trust.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+enum { KDL_BLAKE2B_512 = 64 };
 
-enum {
-  KDL_ED25519_PUBLIC = 32,
-  KDL_ED25519_SECRET = 64,
-  KDL_ED25519_SIGNATURE = 64,
-  KDL_BLAKE2B_512 = 64,
-};
-
-/* KDL_UNSUPPORTED with the library's name where it is not there. */
-kdl_status kdl_sodium_open(void);
-
-/* These behind it. */
+/* kdl_sodium_open() comes first. */
 bool kdl_sodium_verify(const uint8_t signature[KDL_ED25519_SIGNATURE], const void *data,
                        size_t size, const uint8_t key[KDL_ED25519_PUBLIC]);
 void kdl_sodium_sign(const void *data, size_t size, const uint8_t key[KDL_ED25519_SECRET],

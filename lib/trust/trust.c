@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/trust/trust.h"
+#include "lib/inspect/trust.h"
 
 #include "lib/trust/remembered.h"
+#include "lib/trust/settings.h"
 #include "support/base/error.h"
 
 #include <fcntl.h>

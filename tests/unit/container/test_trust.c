@@ -3,6 +3,8 @@
  * longer where a bit of it, of its metadata or of its signature has changed. */
 #include "trust_support.h"
 
+#include "lib/trust/settings.h"
+
 static uint8_t *file;
 static size_t file_size;
 static char line[KDL_SIGNATURE_LINE];

@@ -5,7 +5,7 @@
 
 #include "launch_support.h"
 
-#include "lib/trust/trust.h"
+#include "lib/inspect/trust.h"
 #include "support/base/blake2b.h"
 
 #include <sys/stat.h>

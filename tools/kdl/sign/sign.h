@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_SIGN_H
 #define KDL_TOOL_SIGN_H
 
-#include "lib/trust/trust.h"
+#include "lib/inspect/trust.h"
 #include "tools/common/input.h"
 
 /* Keys that are files of minisign's. */

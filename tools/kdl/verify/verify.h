@@ -4,7 +4,7 @@
 #define KDL_TOOL_VERIFY_H
 
 #include "lib/image/image.h"
-#include "lib/trust/minisign.h"
+#include "lib/inspect/trust.h"
 #include "tools/common/images/names.h"
 #include "tools/common/input.h"
 #include "tools/common/json.h"

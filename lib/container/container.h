@@ -164,7 +164,7 @@ kdl_status kdl_container_own_bytes(kdl_container *container, uint32_t index, con
                                    size_t *out_size);
 
 /* The same for all who run them, or hand them to who does: KDL_BAD_FILE where the image's signature
- * is not one that is trusted (lib/inspect/trust.h), or where it has another digest than its metadata
+ * is not one that is trusted (lib/trust/trust.h), or where it has another digest than its metadata
  * says. Where either is looked at, these are the very bytes that were. The first call for an image
  * looks. */
 kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,

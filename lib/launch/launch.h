@@ -4,10 +4,7 @@
 #define KDL_LAUNCH_LAUNCH_H
 
 #include "lib/binding/kernel.h"
-
-/* kdl_launch_items with dynamic group memory of the caller's; 0: as the image asks. */
-kdl_status kdl_launch_items_shared(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
-                                   uint32_t shared, const kdl_args *args);
+#include "lib/inspect/sequences.h"
 
 /* Whether a bound kernel may be launched so, with a grid of the caller's. */
 kdl_status kdl_launch_check_grid(const kdl_kernel *kernel, const kdl_launch_desc *desc);

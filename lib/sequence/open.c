@@ -2,7 +2,7 @@
 /* A sequence out of a file: its kernels are found and bound as kdl_sym does, and its calls made
  * again for the images that were chosen. */
 #include "lib/container/digest.h"
-#include "lib/sequence/file/saved.h"
+#include "lib/inspect/sequences.h"
 #include "lib/sequence/sequence.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"

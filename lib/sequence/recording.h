@@ -22,7 +22,7 @@
 #define KDL_SEQUENCE_RECORDING_H
 
 #include "lib/binding/kernel.h"
-#include "lib/sequence/file/limits.h"
+#include "lib/inspect/sequences.h"
 #include "support/base/arena.h"
 
 #include <kdl/backend.h>

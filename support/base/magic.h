@@ -24,7 +24,7 @@
 #define KDL_MAGIC_SPIRV UINT32_C(0x07230203)
 #define KDL_MAGIC_SPIRV_BIG_ENDIAN UINT32_C(0x03022307)
 
-/* Recorded sequences: lib/sequence/file/saved.h. */
+/* Recorded sequences: lib/inspect/sequences.h. */
 #define KDL_MAGIC_SEQUENCE UINT32_C(0x51534bf7)
 
 /* zstd: a frame, and the first of the 16 that decoders skip. */

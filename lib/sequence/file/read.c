@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/sequence/file/saved.h"
+#include "lib/inspect/sequences.h"
 #include "lib/target/kernel_key.h"
 #include "support/base/array.h"
 #include "support/base/bytes.h"

@@ -2,7 +2,7 @@
 /* Sequences that are saved and opened again: what is carried, what is bound anew, what is refused.
  */
 #include "launch_support.h"
-#include "lib/sequence/file/saved.h"
+#include "lib/inspect/sequences.h"
 #include "lib/sequence/sequence.h"
 
 /* Variants with other tiles, of which the second fits better. */

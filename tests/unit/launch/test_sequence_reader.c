@@ -2,7 +2,7 @@
 /* The reader of saved sequences: every field, files cut at every byte, thousands of mutations,
  * counts and depths beyond what is sensible. */
 #include "launch_support.h"
-#include "lib/sequence/file/saved.h"
+#include "lib/inspect/sequences.h"
 #include "support/base/bytes.h"
 
 /* ------------------------------------------------------------------------------------------ */

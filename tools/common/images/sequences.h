@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_SEQUENCES_H
 #define KDL_TOOL_SEQUENCES_H
 
-#include "lib/sequence/file/saved.h"
+#include "lib/inspect/sequences.h"
 
 #include <kdl/kdl.h>
 

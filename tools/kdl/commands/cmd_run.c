@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl run: launch a kernel from the shell. */
-#include "lib/launch/launch.h"
+#include "lib/inspect/sequences.h"
 #include "lib/library/library.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -6,17 +6,26 @@
  * Calls, and not nodes with edges: whatever order and loops they make is what the recorder makes of
  * them, so that a file cannot say anything that a program could not have recorded.
  *
- * read.c checks every field, write.c lays them out. save.c and open.c, a folder above, make one of
- * a recording and a sequence of one.
+ * lib/sequence/file reads and writes one; save.c and open.c, a folder above, make one of a
+ * recording and a sequence of one.
  */
-#ifndef KDL_SEQUENCE_FILE_SAVED_H
-#define KDL_SEQUENCE_FILE_SAVED_H
+#ifndef KDL_INSPECT_SEQUENCES_H
+#define KDL_INSPECT_SEQUENCES_H
 
-#include "lib/sequence/file/limits.h"
 #include "support/base/arena.h"
 #include "support/base/magic.h"
 
 #include <kdl/kdl.h>
+
+/* How much a sequence can have, recorded or read (docs/sequences.md#limits). */
+enum {
+  KDL_LIMIT_NODES = 1 << 20,
+  KDL_LIMIT_MARKS = 1 << 22,
+  KDL_LIMIT_SLOTS = 1 << 12,
+  KDL_LIMIT_SCALAR = 4096,
+  KDL_LIMIT_FORKS = 64,
+  KDL_LIMIT_LOOPS = 8,
+};
 
 /* docs/formats.md#limits */
 enum {
@@ -113,5 +122,12 @@ void kdl_saved_free(kdl_saved *saved);
 
 /* What it is called: the value of its key, or "" where it has none. */
 kdl_string kdl_saved_name(const kdl_pair *pairs, size_t count);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launches                                                                                     */
+
+/* kdl_launch_items with dynamic group memory of the caller's; 0: as the image asks. */
+kdl_status kdl_launch_items_shared(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
+                                   uint32_t shared, const kdl_args *args);
 
 #endif

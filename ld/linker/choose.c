@@ -53,7 +53,7 @@ static const ld_candidate *collect(ld_libraries *libraries, ld_context *context,
   for (size_t i = 0; i < libraries->count; ++i) {
     ld_library *library = &libraries->items[i];
     for (size_t place = 0; place < library->container->count; ++place) {
-      const kdl_candidate *ranked = &library->ranking->candidates[place];
+      const kdl_candidate *ranked = kdl_ranking_at(library->ranking, place);
       if (!ld_library_has(libraries, library, ranked->image, choice->symbol, context))
         continue;
       ld_candidate *candidate = &choice->candidates[choice->count++];

@@ -5,7 +5,7 @@
 
 #include "ld/linker/library.h"
 #include "ld/linker/request.h"
-#include "lib/select/explain.h"
+#include "lib/inspect/ranking.h"
 
 /* One image that has the symbol. Without reasons it would do. */
 typedef struct ld_candidate {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The best device for a kernel: the first in the default order that a backend serves and an image
  * fits. Drivers are asked one after the other, and only as far as the answer depends on them. */
+#include "lib/inspect/ranking.h"
 #include "lib/library/selection.h"
 #include "lib/registry/backend.h"
 #include "lib/registry/registry.h"
-#include "lib/select/explain.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -43,9 +43,6 @@ kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
 kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
                                  kdl_library **out_lib);
 
-/* The library's catalog with every rule, for those who explain. */
-kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
-
 /* An image's bytes for a while: kdl_image_bytes for those who read many and keep none. One release
  * for each hold that succeeded. */
 kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,

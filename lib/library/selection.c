@@ -4,10 +4,10 @@
  */
 #include "lib/library/selection.h"
 #include "lib/device/spec.h"
+#include "lib/inspect/ranking.h"
 #include "lib/library/library.h"
 #include "lib/registry/device.h"
 #include "lib/registry/permission.h"
-#include "lib/select/explain.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/base/sized.h"
@@ -377,6 +377,11 @@ kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
     }
   }
   return KDL_OK;
+}
+
+kdl_status kdl_device_shortfalls(kdl_device *device, size_t route, const kdl_inventory *inventory,
+                                 kdl_visit_shortfall *visit, void *user) {
+  return kdl_inventory_shortfalls(inventory, kdl_device_route(device, route), visit, user);
 }
 
 kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,

@@ -16,16 +16,6 @@ kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *o
 kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, const char *kernel,
                             const kdl_select_opts *opts, const kdl_ranking **out_ranking);
 
-/* kdl_explain among these images alone, or all of them where `among` is NULL. */
-kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char *kernel,
-                               const kdl_select_opts *opts, const uint32_t *among,
-                               size_t among_count,
-                               int (*visit)(void *user, const kdl_verdict *verdict), void *user);
-
-/* What runs of a library, through the first route of the device that runs something. */
-kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
-                            kdl_coverage *out_coverage, size_t *out_route);
-
 /* Records why no image of the library fits the route, and returns KDL_NO_MATCH. */
 kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, size_t route,
                                 const char *kernel, const kdl_select_opts *opts);

@@ -12,6 +12,7 @@
 #define KDL_SELECT_CATALOG_H
 
 #include "lib/container/container.h"
+#include "lib/inspect/ranking.h"
 #include "lib/target/target.h"
 #include "support/base/trie.h"
 #include "support/system/lock.h"
@@ -29,7 +30,7 @@ typedef struct kdl_catalog_entry {
   kdl_work reading;
 } kdl_catalog_entry;
 
-typedef struct kdl_catalog {
+struct kdl_catalog {
   kdl_container *container;
   kdl_trie rankings;               /* lib/select/ranking.h: those that are remembered */
   _Atomic(kdl_image_rule *) rules; /* of every image; NULL: not compiled yet */
@@ -39,7 +40,7 @@ typedef struct kdl_catalog {
   atomic_size_t looked;                  /* how many images kdl_catalog_any_holds looked at */
   _Atomic(struct kdl_holders *) holders; /* NULL: these were few */
   kdl_catalog_entry images[];
-} kdl_catalog;
+};
 
 /* Lies in the container's arena; made before another thread has the container. */
 kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog);
@@ -74,27 +75,11 @@ bool kdl_catalog_is_plain(const kdl_image *image);
 /* The description a rule was compiled from, for explanations. */
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index);
 
-typedef enum kdl_presence {
-  KDL_KERNEL_HELD,
-  KDL_KERNEL_ABSENT,
-  KDL_KERNEL_UNREADABLE, /* the image does not tell, or is damaged; kdl_catalog_trouble says which
-                          */
-} kdl_presence;
-
-/* Whether an image holds a kernel, and the value of its `kdl.kernel.NAME` key, with NULL for `data`
- * where it has none. Any thread. */
-kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
-                              kdl_string *out_key);
-
 static inline kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index,
                                              kdl_string kernel) {
   kdl_string key;
   return kdl_catalog_find(catalog, index, kernel, &key);
 }
-
-/* From now on only images whose flag is set hold kernels. The flags, one for each image, outlive
- * the catalog; to be called before anything else is asked of it. */
-void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
 
 /* Whether any image holds it. Images are read until one does; who asks often has all of them read,
  * once. */
@@ -103,21 +88,6 @@ bool kdl_catalog_any_holds(kdl_catalog *catalog, kdl_string kernel);
 /* The families that the images are for which may hold the kernel, as 1 << KDL_FAMILY_x: what an
  * index rules out is left out, and no image is read. `kernel.data` may be NULL: any. */
 uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel);
-
-/* Why the kernels of an image cannot be read; "" where they can. */
-const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
-
-/* Whether an image uses what must be linked to it first; read along with its kernels' names. Where
- * an index spares that, it is taken for whole. */
-bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
-
-/* How often memory was short when kernels were to be read. The image passes for unreadable that
- * time, and is read when it is next asked for: what was made of a catalog whose count has grown
- * meanwhile may be wrong. */
-size_t kdl_catalog_shortages(const kdl_catalog *catalog);
-
-/* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
-const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
 
 /* The key alone; `data` is NULL where there is none. */
 static inline kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index,

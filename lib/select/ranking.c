@@ -276,6 +276,14 @@ kdl_status kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_ranking **
   return KDL_OK;
 }
 
+size_t kdl_ranking_count(const kdl_ranking *ranking) {
+  return ranking->count;
+}
+
+const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t place) {
+  return &ranking->candidates[place];
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Those that are remembered                                                                    */
 

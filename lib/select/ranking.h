@@ -17,6 +17,7 @@
 #define KDL_SELECT_RANKING_H
 
 #include "lib/device/spec.h"
+#include "lib/inspect/ranking.h"
 #include "lib/select/catalog.h"
 #include "lib/target/kernel_key.h"
 #include "support/base/hash.h"
@@ -24,58 +25,17 @@
 
 #include <stdbool.h>
 
-enum { KDL_POLICY_COUNT = KDL_POLICY_CAPABILITY + 1 };
-
-/* "best", "first", "capability" */
-const char *kdl_policy_name(kdl_policy policy);
-
-/* False where no policy has that name. */
-bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
-
 /* A device as selection sees it. */
-typedef struct kdl_select_device {
+struct kdl_select_device {
   kdl_device_spec spec;
   kdl_device_rule rule;
   kdl_device_limits limits;
-} kdl_select_device;
+};
 
 /* From a spec that was parsed or discovered. */
 kdl_status kdl_select_device_init(const kdl_device_spec *spec, kdl_select_device *out_device);
 
-/* Which images a ranking has, and which of them are read for the names of their kernels where their
- * metadata does not have them. */
-typedef enum kdl_rank_scope {
-  KDL_RANK_ELIGIBLE,  /* those that may run and hold the kernel; images that may run are read */
-  KDL_RANK_ALL,       /* all; the same are read */
-  KDL_RANK_ALL_NAMES, /* all; all are read, to know which hold the kernel */
-  KDL_RANK_RULES,     /* all; none is read */
-} kdl_rank_scope;
-
-typedef struct kdl_query {
-  const kdl_select_device *device;
-  kdl_policy policy;
-  kdl_rank_scope scope;
-  kdl_string kernel;      /* data NULL: any; images need not hold it */
-  kdl_string variant_tag; /* images with this tag go before all others; data NULL: none does */
-  const uint32_t *among;  /* images that take part; NULL: all */
-  size_t among_count;
-} kdl_query;
-
-/* One image of a ranking. */
-typedef struct kdl_candidate {
-  uint32_t image;
-  uint8_t kind;      /* kdl_image_kind, by its rule */
-  uint8_t presence;  /* kdl_presence of the kernel */
-  bool eligible;     /* may run, and holds the kernel */
-  bool needs_amx;    /* lib/registry/permission.h */
-  uint64_t order[2]; /* larger goes before */
-  uint64_t reasons;  /* KDL_REASON bits; 0 = may run */
-  uint64_t distance; /* how far from running; 0 = may run */
-  kdl_string key;    /* the value of its key for the kernel; `data` is NULL where it has none */
-  const char *fit;   /* "exact", "lower minor", ...; "" where its rule refuses the device */
-} kdl_candidate;
-
-typedef struct kdl_ranking {
+struct kdl_ranking {
   kdl_trie_node node; /* of the catalog's */
   kdl_catalog *catalog;
   kdl_query query;
@@ -90,12 +50,7 @@ typedef struct kdl_ranking {
   atomic_uint kernels_ranked;
   _Atomic(const struct kdl_holders *) holders;
   kdl_candidate candidates[];
-} kdl_ranking;
-
-/* Ranks: the eligible first, best first; then the others, those that hold the kernel before those
- * that do not, and the nearest to running first. The caller frees the ranking, whose query has the
- * caller's text. */
-kdl_status kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_ranking **out_ranking);
+};
 
 /* The same, remembered: of the scope KDL_RANK_ELIGIBLE and among all images. It lives as long as
  * the container. Any thread; takes no lock where it is known. The device must outlive the catalog.

@@ -9,7 +9,7 @@
 #ifndef KDL_TOOL_CHECK_H
 #define KDL_TOOL_CHECK_H
 
-#include "lib/select/coverage.h"
+#include "lib/inspect/ranking.h"
 #include "tools/common/demangle.h"
 #include "tools/common/images/choose_for.h"
 #include "tools/common/memory.h"
@@ -60,8 +60,8 @@ typedef enum check_runtime { CHECK_CUDA, CHECK_HIP, CHECK_SYCL } check_runtime;
 typedef struct check_need {
   const char *library; /* "libcudart.so.13" */
   check_runtime runtime;
-  uint32_t version; /* of the runtime, as KDL_VERSION_OF; for CUDA also the oldest driver's; 0 where
-                     * it is not known */
+  uint32_t version; /* of the runtime, major << 16 | minor; for CUDA also the oldest driver's; 0
+                     * where it is not known */
 } check_need;
 
 /* Whether the driver of a device has what a library's runtime takes. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What of one library runs on the devices, and why the rest does not. */
 #include "lib/library/library.h"
-#include "lib/library/selection.h"
 #include "pack/check/check.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -161,14 +160,13 @@ static kdl_status judge_on(check *c, kdl_library *lib, const kdl_inventory *inve
   if (out_verdict->outcome < CHECK_PARTLY)
     return KDL_OK;
   gap_finder finder = {c, lib, device, out_verdict, KDL_OK};
-  KDL_TRY(kdl_inventory_shortfalls(inventory, kdl_device_route(device, route), visit_shortfall,
-                                   &finder));
+  KDL_TRY(kdl_device_shortfalls(device, route, inventory, visit_shortfall, &finder));
   return finder.status;
 }
 
 /* A program or a library of the CPU alone is one image, the file itself. */
 static bool has_device_code(const kdl_library *lib, const kdl_catalog *catalog) {
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
     bool is_gpu = rule->family >= KDL_FAMILY_NVPTX && rule->family <= KDL_FAMILY_INTEL;
     if (is_gpu || !kdl_starts_with(lib->container->images[i].label, "bare image"))
@@ -179,11 +177,12 @@ static bool has_device_code(const kdl_library *lib, const kdl_catalog *catalog) 
 
 /* Bitcode without kernels is for others to link, as libdevice is, and so is code that lacks a
  * function, as that of libcudadevrt.a does: where the user names it, the reason says so. */
-static bool is_for_linking(kdl_catalog *catalog, const kdl_inventory *inventory, bool is_named) {
+static bool is_for_linking(const kdl_library *lib, kdl_catalog *catalog,
+                           const kdl_inventory *inventory, bool is_named) {
   const kdl_string *names;
   bool has_kernels = kdl_inventory_kernels(inventory, &names) != 0;
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
-    bool is_bitcode = kdl_catalog_image(catalog, i)->kind == KDL_IMAGE_BITCODE;
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    bool is_bitcode = cli_image_at(lib, i).kind == KDL_IMAGE_BITCODE;
     if (is_bitcode ? has_kernels : is_named || !kdl_catalog_unresolved(catalog, i))
       return false;
   }
@@ -221,7 +220,7 @@ static kdl_status judge_open(check *c, kdl_library *lib, const check_file *file,
   if (!has_device_code(lib, catalog))
     return KDL_OK;
   KDL_TRY(kdl_inventory_create(catalog, &inventory));
-  kdl_status status = is_for_linking(catalog, inventory, file->is_operand)
+  kdl_status status = is_for_linking(lib, catalog, inventory, file->is_operand)
                           ? KDL_OK
                           : judge(c, lib, inventory, file, member, package);
   kdl_inventory_destroy(inventory);

@@ -12,6 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+static uint32_t join_version(unsigned long major, unsigned long minor) {
+  return (uint32_t)major << 16 | (uint32_t)minor;
+}
+
 /* "libcudart.so.12", or as auditwheel renames its copies "libcudart-5a077122.so.12.0.107". Since
  * CUDA 11, a runtime takes any driver of its major version or a later one (CUDA Compatibility,
  * "Minor Version Compatibility"). */
@@ -121,9 +125,7 @@ static uint32_t version_in(const char *text, bool has_minor) {
   unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
   if (!has_minor || major >= 11)
     minor = 0;
-  return major && major < 0x7fff && minor < 0x7fff
-             ? KDL_VERSION_OF((uint32_t)major, (uint32_t)minor)
-             : 0;
+  return major && major < 0x7fff && minor < 0x7fff ? join_version(major, minor) : 0;
 }
 
 /* The version in a library's file name; NULL where it is another library's. */
@@ -242,7 +244,7 @@ check_runtime_fit check_fit_needs(const check_library *library, kdl_device *devi
   char *end;
   unsigned long major = strtoul(info.driver, &end, 10);
   unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-  *out_driver = KDL_VERSION_OF((uint32_t)major, (uint32_t)minor);
+  *out_driver = join_version(major, minor);
   for (size_t i = 0; i < library->need_count; ++i) {
     const check_need *need = &library->needs[i];
     if (need->runtime != CHECK_CUDA)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/choice.h"
 
+#include "lib/inspect/ranking.h"
 #include "lib/inspect/targets.h"
 #include "lib/library/library.h"
 #include "lib/registry/device.h"
-#include "lib/select/explain.h"
 #include "pack/thin/containers.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"
@@ -124,9 +124,10 @@ static kdl_status choose_on_route(chooser *c, const kdl_select_device *device, b
   const kdl_query query = {.device = device, .scope = KDL_RANK_RULES};
   kdl_ranking *ranking;
   KDL_TRY(kdl_rank(c->catalog, &query, &ranking));
-  for (size_t place = 0; place < ranking->count; ++place) {
-    uint32_t index = ranking->candidates[place].image;
-    uint64_t reasons = ranking->candidates[place].reasons;
+  for (size_t place = 0; place < kdl_ranking_count(ranking); ++place) {
+    const kdl_candidate *candidate = kdl_ranking_at(ranking, place);
+    uint32_t index = candidate->image;
+    uint64_t reasons = candidate->reasons;
     module_state *module = &c->modules[c->module_of[index]];
     bool is_linked = reasons && is_for_linker(kdl_catalog_image(c->catalog, index), reasons);
     if (!reasons || is_linked) {
@@ -143,7 +144,7 @@ static kdl_status choose_on_route(chooser *c, const kdl_select_device *device, b
              KDL_REASON(UNKNOWN_LEVEL)) /* for a CPU of this kind, perhaps not this one */
       settle(c, index, kept_level, 0);
     else
-      note_refusal(c, ranking, &ranking->candidates[place]);
+      note_refusal(c, ranking, candidate);
   }
   free(ranking);
   return KDL_OK;
@@ -158,7 +159,7 @@ static kdl_status choose_for_device(chooser *c, size_t module_count) {
     memset(c->modules, 0, module_count * sizeof *c->modules);
     KDL_TRY(choose_on_route(c, kdl_device_route(c->device->device, i), &takes_any));
   }
-  const char *kernel = c->is_served ? NULL : cli_any_kernel(c->catalog);
+  const char *kernel = c->is_served ? NULL : cli_any_kernel(c->choice->lib);
   if (c->is_served || (takes_any && !kernel))
     return KDL_OK;
   return cli_fail_unserved(c->choice->lib, c->device, takes_any ? kernel : NULL, c->name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/choose_for.h"
 
+#include "lib/device/named.h"
 #include "lib/inspect/devices.h"
 #include "lib/select/ranking.h"
 #include "support/base/error.h"
@@ -113,10 +114,13 @@ bool cli_may_hold_kernels(kdl_catalog *catalog, size_t image) {
   return kdl_catalog_kernels(catalog, image, &count) || kdl_catalog_trouble(catalog, image)[0];
 }
 
-const char *cli_any_kernel(kdl_catalog *catalog) {
+const char *cli_any_kernel(kdl_library *lib) {
+  kdl_catalog *catalog;
   const kdl_string *names = NULL;
   size_t count;
-  for (size_t i = 0; i < kdl_catalog_count(catalog) && !names; ++i)
+  if (kdl_library_catalog(lib, &catalog) != KDL_OK)
+    return NULL;
+  for (size_t i = 0; i < kdl_image_count(lib) && !names; ++i)
     names = kdl_catalog_kernels(catalog, i, &count);
   return names ? names[0].data : NULL;
 }

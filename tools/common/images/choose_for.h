@@ -4,7 +4,7 @@
 #ifndef KDL_TOOL_CHOOSE_FOR_H
 #define KDL_TOOL_CHOOSE_FOR_H
 
-#include "lib/select/catalog.h"
+#include "lib/inspect/ranking.h"
 #include "support/base/arena.h"
 #include "tools/common/options.h"
 
@@ -45,7 +45,7 @@ bool cli_devices_may_pass(const cli_devices *devices, size_t index, size_t serve
 bool cli_may_hold_kernels(kdl_catalog *catalog, size_t image);
 
 /* A kernel of the file; NULL where it has none that can be read. */
-const char *cli_any_kernel(kdl_catalog *catalog);
+const char *cli_any_kernel(kdl_library *lib);
 
 /* The error where a device takes no image, or none but such as have no kernels: then `kernel` is
  * one of those that it lacks. */

@@ -4,7 +4,7 @@
 #ifndef KDL_TOOL_EXPLAIN_H
 #define KDL_TOOL_EXPLAIN_H
 
-#include "lib/select/coverage.h"
+#include "lib/inspect/ranking.h"
 #include "tools/common/images/choose_for.h"
 #include "tools/common/images/sequences.h"
 #include "tools/common/input.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/select/ranking.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"
 #include "tools/kdl/explain/explain.h"

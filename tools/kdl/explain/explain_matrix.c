@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices down, images across: there are more devices than fit across a terminal, and most files
  * have few images. Where they are too many all the same, the table goes on below itself. */
-#include "lib/library/selection.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/library/library.h"
-#include "lib/library/selection.h"
-#include "lib/select/explain.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/kdl/explain/explain.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/select/ranking.h"
 #include "support/base/cxx_name.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

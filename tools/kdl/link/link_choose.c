@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/device/spec.h"
 #include "lib/inspect/devices.h"
+#include "lib/inspect/ranking.h"
 #include "lib/library/library.h"
-#include "lib/select/explain.h"
+#include "lib/registry/device.h"
 #include "support/base/error.h"
 #include "tools/common/images/names.h"
 #include "tools/kdl/link/link.h"
@@ -35,10 +37,10 @@ static kdl_status list_kernels(kdl_catalog *catalog, cli_names *kernels) {
              : kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
 }
 
-static const kdl_candidate *first_bitcode(const kdl_ranking *ranking) {
-  for (size_t i = 0; i < ranking->count; ++i) {
-    if (is_bitcode(ranking->catalog, ranking->candidates[i].image))
-      return &ranking->candidates[i];
+static const kdl_candidate *first_bitcode(const kdl_catalog *catalog, const kdl_ranking *ranking) {
+  for (size_t i = 0; i < kdl_ranking_count(ranking); ++i) {
+    if (is_bitcode(catalog, kdl_ranking_at(ranking, i)->image))
+      return kdl_ranking_at(ranking, i);
   }
   return NULL;
 }
@@ -50,7 +52,7 @@ static kdl_status refuse(kdl_catalog *catalog, kdl_query query, const cli_names 
   query.kernel = (kdl_string){NULL, 0};
   KDL_TRY(kdl_rank(catalog, &query, &ranking));
   kdl_explanation nearest;
-  const kdl_candidate *candidate = first_bitcode(ranking);
+  const kdl_candidate *candidate = first_bitcode(catalog, ranking);
   kdl_explain_candidate(ranking, candidate, &nearest);
   char label[KDL_SPEC_ARCH + KDL_SPEC_NAME];
   kdl_out out = {label, sizeof label, 0};
@@ -80,7 +82,7 @@ kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *cho
     status = kdl_rank(catalog, &query, &ranking);
     if (status != KDL_OK)
       break;
-    const kdl_candidate *best = first_bitcode(ranking);
+    const kdl_candidate *best = first_bitcode(catalog, ranking);
     if (best && best->eligible)
       found = chosen[best->image] = true;
     free(ranking);

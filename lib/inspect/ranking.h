@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Which images of a library a device takes, in which order, and why not the others.
+ *
+ * Every choice is a ranking: the images that a device would take for a kernel, best first, and
+ * where asked for those that it refuses behind them, with reasons.
+ *
+ *     kdl_query query = {.device = device, .kernel = KDL_TEXT("saxpy")};
+ *     kdl_ranking *ranking;
+ *     KDL_TRY(kdl_library_catalog(lib, &catalog));
+ *     KDL_TRY(kdl_rank(catalog, &query, &ranking));
+ *     if (kdl_ranking_count(ranking))
+ *       use(kdl_ranking_at(ranking, 0)->image);
+ *     free(ranking);
+ */
+#ifndef KDL_INSPECT_RANKING_H
+#define KDL_INSPECT_RANKING_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct kdl_catalog kdl_catalog; /* a library's images, to choose from */
+typedef struct kdl_ranking kdl_ranking;
+typedef struct kdl_inventory kdl_inventory;         /* a library's kernels and modules */
+typedef struct kdl_select_device kdl_select_device; /* a device as selection sees it */
+
+/* ------------------------------------------------------------------------------------------ */
+/* Policies                                                                                     */
+
+enum { KDL_POLICY_COUNT = KDL_POLICY_CAPABILITY + 1 };
+
+/* "best", "first", "capability" */
+const char *kdl_policy_name(kdl_policy policy);
+
+/* False where no policy has that name. */
+bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
+
+/* ------------------------------------------------------------------------------------------ */
+/* The images and kernels of a library                                                          */
+
+/* The library's catalog with every rule, for those who explain. */
+kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
+
+typedef enum kdl_presence {
+  KDL_KERNEL_HELD,
+  KDL_KERNEL_ABSENT,
+  KDL_KERNEL_UNREADABLE, /* the image does not tell, or is damaged; kdl_catalog_trouble says which
+                          */
+} kdl_presence;
+
+/* Whether an image holds a kernel, and the value of its `kdl.kernel.NAME` key, with NULL for `data`
+ * where it has none. Any thread. */
+kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
+                              kdl_string *out_key);
+
+/* From now on only images whose flag is set hold kernels. The flags, one for each image, outlive
+ * the catalog; to be called before anything else is asked of it. */
+void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
+
+/* Why the kernels of an image cannot be read; "" where they can. */
+const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
+
+/* Whether an image uses what must be linked to it first; read along with its kernels' names. Where
+ * an index spares that, it is taken for whole. */
+bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
+
+/* How often memory was short when kernels were to be read. The image passes for unreadable that
+ * time, and is read when it is next asked for: what was made of a catalog whose count has grown
+ * meanwhile may be wrong. */
+size_t kdl_catalog_shortages(const kdl_catalog *catalog);
+
+/* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
+const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
+
+/* KDL_NO_MATCH with near names where no image holds the kernel; KDL_OK where one does, or does not
+ * tell. Reads the kernels of every image until it is found. */
+kdl_status kdl_kernel_absent(kdl_catalog *catalog, kdl_string kernel);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Rankings                                                                                     */
+
+/* Which images a ranking has, and which of them are read for the names of their kernels where their
+ * metadata does not have them. */
+typedef enum kdl_rank_scope {
+  KDL_RANK_ELIGIBLE,  /* those that may run and hold the kernel; images that may run are read */
+  KDL_RANK_ALL,       /* all; the same are read */
+  KDL_RANK_ALL_NAMES, /* all; all are read, to know which hold the kernel */
+  KDL_RANK_RULES,     /* all; none is read */
+} kdl_rank_scope;
+
+typedef struct kdl_query {
+  const kdl_select_device *device;
+  kdl_policy policy;
+  kdl_rank_scope scope;
+  kdl_string kernel;      /* data NULL: any; images need not hold it */
+  kdl_string variant_tag; /* images with this tag go before all others; data NULL: none does */
+  const uint32_t *among;  /* images that take part; NULL: all */
+  size_t among_count;
+} kdl_query;
+
+/* One image of a ranking. */
+typedef struct kdl_candidate {
+  uint32_t image;
+  uint8_t kind;      /* kdl_image_kind, by its rule */
+  uint8_t presence;  /* kdl_presence of the kernel */
+  bool eligible;     /* may run, and holds the kernel */
+  bool needs_amx;    /* lib/registry/permission.h */
+  uint64_t order[2]; /* larger goes before */
+  uint64_t reasons;  /* KDL_REASON bits; 0 = may run */
+  uint64_t distance; /* how far from running; 0 = may run */
+  kdl_string key;    /* the value of its key for the kernel; `data` is NULL where it has none */
+  const char *fit;   /* "exact", "lower minor", ...; "" where its rule refuses the device */
+} kdl_candidate;
+
+/* Ranks: the eligible first, best first; then the others, those that hold the kernel before those
+ * that do not, and the nearest to running first. The caller frees the ranking, whose query has the
+ * caller's text. */
+kdl_status kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_ranking **out_ranking);
+
+size_t kdl_ranking_count(const kdl_ranking *ranking);
+const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t place);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Why an image is where it is in a ranking                                                     */
+
+enum { KDL_EXPLAIN_REASONS = 8, KDL_EXPLAIN_TEXT = 320 };
+
+typedef struct kdl_explained_reason {
+  const char *code; /* "xnack_mismatch": stable, for programs */
+  char words[KDL_EXPLAIN_TEXT];
+  char fix[KDL_EXPLAIN_TEXT]; /* "" where nothing short of another image or device would help */
+} kdl_explained_reason;
+
+typedef struct kdl_explanation {
+  const char *fit; /* "exact", "lower minor", "PTX", ...; "" where the image may not run */
+  kdl_explained_reason reasons[KDL_EXPLAIN_REASONS];
+  size_t reason_count;
+} kdl_explanation;
+
+/* An eligible image has a fit and no reasons; any other has at least one reason. The candidate is
+ * one of a ranking that kdl_rank made. */
+void kdl_explain_candidate(const kdl_ranking *ranking, const kdl_candidate *candidate,
+                           kdl_explanation *out_explanation);
+
+/* kdl_explain among these images alone, or all of them where `among` is NULL. */
+kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char *kernel,
+                               const kdl_select_opts *opts, const uint32_t *among,
+                               size_t among_count,
+                               int (*visit)(void *user, const kdl_verdict *verdict), void *user);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Coverage                                                                                     */
+
+/*
+ * What of a whole library runs on a device. A library may hold thousands of modules, of each of
+ * which a device takes one image, or none: the verdict is how many modules and how many kernels
+ * run.
+ *
+ * The inventory is made once, in time linear in the library, and reads the names of every image; a
+ * verdict on one device is then linear in the number of names.
+ */
+
+/* The catalog must outlive the inventory. */
+kdl_status kdl_inventory_create(kdl_catalog *catalog, kdl_inventory **out_inventory);
+void kdl_inventory_destroy(kdl_inventory *inventory);
+
+/* The distinct names of kernels, in the order in which they are first found. */
+size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **out_names);
+
+typedef struct kdl_coverage {
+  size_t modules; /* that are there to run: objects for a device linker only where all are */
+  size_t modules_run;
+  size_t kernels; /* distinct names in those modules */
+  size_t kernels_run;
+  size_t kernels_native; /* of those that run: machine code, with nothing left to compile */
+  size_t unreadable;     /* images of those modules whose kernels cannot be read */
+  kdl_string missing;    /* a kernel that does not run; `data` NULL where all do */
+  bool is_complete;
+  bool is_foreign; /* every image whose target is known is for other vendors' devices */
+} kdl_coverage;
+
+/* What runs of a library, through the first route of the device that runs something.
+ *
+ * A module runs where one of its images does, a kernel where an image that holds it does. All is
+ * complete where every kernel runs: a module may be there for other devices, and the same kernels
+ * in another for this one. Modules count where their kernels cannot be told, or there are none. */
+kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
+                            kdl_coverage *out_coverage, size_t *out_route);
+
+/* What does not run, and why. */
+typedef struct kdl_shortfall {
+  kdl_string kernel; /* `data` NULL: a module whose kernels cannot be told, or that has none */
+  size_t image;      /* of those that hold it, the nearest to running */
+  uint64_t reasons;  /* why that one does not: KDL_REASON bits, never 0 */
+} kdl_shortfall;
+
+/* Calls `visit` for what does not run through one route of a device: each kernel, and each module
+ * without a readable kernel that keeps the library from being complete; non-zero stops. */
+typedef int kdl_visit_shortfall(void *user, const kdl_shortfall *shortfall);
+kdl_status kdl_device_shortfalls(kdl_device *device, size_t route, const kdl_inventory *inventory,
+                                 kdl_visit_shortfall *visit, void *user);
+
+#endif

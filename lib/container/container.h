@@ -10,8 +10,8 @@
 #ifndef KDL_CONTAINER_CONTAINER_H
 #define KDL_CONTAINER_CONTAINER_H
 
-#include "lib/container/codec/codec.h"
 #include "lib/container/source.h"
+#include "lib/inspect/codec.h"
 #include "support/base/arena.h"
 
 #include <kdl/kdl.h>

@@ -6,9 +6,9 @@
  * down to the padding.
  */
 #include "lib/container/writer.h"
-#include "lib/container/codec/deflate.h"
 #include "lib/container/container.h"
 #include "lib/container/string_table.h"
+#include "lib/inspect/codec.h"
 #include "support/base/bytes.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"

@@ -11,7 +11,7 @@
  */
 #include "pack/thin/containers.h"
 
-#include "lib/container/codec/deflate.h"
+#include "lib/inspect/codec.h"
 #include "lib/library/library.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"

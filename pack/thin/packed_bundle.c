@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Clang's compressed bundles ("CCOB", docs/formats.md): inflated, written with fewer images, and
  * compressed again as they were. */
-#include "lib/container/codec/deflate.h"
+#include "lib/inspect/codec.h"
 #include "lib/library/library.h"
 #include "pack/thin/containers.h"
 #include "support/base/bytes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/containers.h"
 
-#include "lib/container/codec/deflate.h"
+#include "lib/inspect/codec.h"
 #include "lib/library/library.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"

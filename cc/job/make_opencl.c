@@ -7,8 +7,8 @@
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
 #include "cc/opencl/opencl_c.h"
-#include "lib/image/image.h"
 #include "lib/image/opencl_c.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 
 /* Whether the flags keep products and sums apart; the last one counts. */

@@ -5,7 +5,7 @@
 #include "ld/confine/landlock.h"
 #include "ld/confine/worker.h"
 #include "ld/emit/program.h"
-#include "lib/library/search.h"
+#include "lib/inspect/containers.h"
 #include "lib/trust/trust.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"

@@ -2,7 +2,7 @@
 #include "lib/container/container.h"
 
 #include "lib/container/digest.h"
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

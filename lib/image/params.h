@@ -21,7 +21,7 @@
  *
  * Host code, LLVM and NVIDIA bitcode do not tell, or not in a form that is read here.
  *
- * Pure functions over memory, as in lib/image/image.h: no allocation, no I/O, no trust in any
+ * Pure functions over memory, as in lib/inspect/images.h: no allocation, no I/O, no trust in any
  * length.
  */
 #ifndef KDL_IMAGE_PARAMS_H

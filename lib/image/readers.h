@@ -4,8 +4,8 @@
 #define KDL_IMAGE_READERS_H
 
 #include "lib/image/geometry.h"
-#include "lib/image/image.h"
 #include "lib/image/params.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/choice.h"
 
+#include "lib/inspect/images.h"
 #include "lib/inspect/targets.h"
-#include "lib/library/library.h"
 #include "lib/registry/device.h"
 #include "lib/select/explain.h"
 #include "pack/thin/containers.h"
@@ -312,11 +312,11 @@ static kdl_status by_selects(const thin_rules *rules, const char *option, const 
 /* A SELECT that names a container names what is in it; a container stays where an image in it does.
  * Both come after the container in the list. */
 static void settle_containers(thin_choice *choice) {
-  const kdl_image *images = choice->lib->container->images;
+  const kdl_stored_image *images = cli_stored_images(choice->lib);
   for (size_t i = 0; i < choice->count; ++i)
-    choice->kept[i] |= images[i].parent != KDL_PARENT_NONE && choice->kept[images[i].parent];
+    choice->kept[i] |= images[i].parent != KDL_NO_PARENT && choice->kept[images[i].parent];
   for (size_t i = choice->count; i-- > 0;) {
-    if (choice->kept[i] && images[i].parent != KDL_PARENT_NONE)
+    if (choice->kept[i] && images[i].parent != KDL_NO_PARENT)
       choice->kept[images[i].parent] = true;
   }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "fake_code.h"
 
-#include "lib/image/image.h"
 #include "lib/image/params.h"
+#include "lib/inspect/images.h"
 
 #include <elf.h>
 #include <stdio.h>

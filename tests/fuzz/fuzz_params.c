@@ -3,8 +3,8 @@
  * picks. */
 #include "lib/image/amd/limits.h"
 #include "lib/image/geometry.h"
-#include "lib/image/image.h"
 #include "lib/image/params.h"
+#include "lib/inspect/images.h"
 #include "support/base/elf_file.h"
 
 #include <stdlib.h>

@@ -4,9 +4,9 @@
  * and the required block, parameters. comgr also disassembles the code, where it knows the
  * processor: an older one reads the metadata of newer code objects all the same. */
 #include "lib/image/amd/limits.h"
-#include "lib/image/image.h"
 #include "lib/image/params.h"
 #include "lib/image/readers.h"
+#include "lib/inspect/images.h"
 #include "support/base/text.h"
 
 #include <amd_comgr.h>

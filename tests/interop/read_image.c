@@ -7,8 +7,8 @@
  *     param INDEX KIND SIZE OFFSET          (of the kernel before; "-" for no offset)
  */
 #include "lib/image/geometry.h"
-#include "lib/image/image.h"
 #include "lib/image/params.h"
+#include "lib/inspect/images.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef KDL_IMAGE_HOST_HOST_NOTE_H
 #define KDL_IMAGE_HOST_HOST_NOTE_H
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "support/base/text.h"
 
 /* Assembly that puts the note into an object, in lines. Linkers keep it: it is loaded along with

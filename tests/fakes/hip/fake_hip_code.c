@@ -4,8 +4,8 @@
 #include "fake_hip_state.h"
 
 #include "lib/image/amd/limits.h"
-#include "lib/image/image.h"
 #include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 
 #include <elf.h>

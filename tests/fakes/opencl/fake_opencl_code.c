@@ -4,9 +4,9 @@
 
 #include "fake_code.h"
 
-#include "lib/image/image.h"
 #include "lib/image/params.h"
 #include "lib/image/spirv/spirv_module.h"
+#include "lib/inspect/images.h"
 #include "support/base/text.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "tools/kdl/commands/pack.h"
 
 #include "lib/container/digest.h"
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

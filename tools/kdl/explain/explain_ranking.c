@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/library/library.h"
+#include "lib/inspect/containers.h"
+#include "lib/inspect/images.h"
 #include "lib/library/selection.h"
 #include "lib/select/explain.h"
 #include "support/base/error.h"
@@ -79,7 +80,7 @@ bool cli_verdict_lacks_kernel(const kdl_verdict *verdict) {
 kdl_status cli_query_open(cli_query *query) {
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(query->input->lib, &catalog));
-  query->module_count = query->input->lib->container->module_count;
+  query->module_count = kdl_container_module_count(kdl_library_container(query->input->lib));
   return query->kernel ? KDL_OK : kdl_inventory_create(catalog, &query->inventory);
 }
 

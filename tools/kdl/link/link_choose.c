@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/inspect/devices.h"
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "lib/select/explain.h"
 #include "support/base/error.h"
 #include "tools/common/images/names.h"

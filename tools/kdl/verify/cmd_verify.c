@@ -3,7 +3,7 @@
 #include "lib/container/digest.h"
 #include "lib/image/amd/limits.h"
 #include "lib/image/host/host_object.h"
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

@@ -2,7 +2,7 @@
 /* What is checked of an image before anything that runs it sees its bytes, and which bytes that
  * sees: those that were checked, and no others that a file may hold by then. */
 #include "lib/container/container.h"
-#include "lib/container/digest.h"
+#include "lib/inspect/write.h"
 #include "lib/trust/trust.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl pull: the images that devices choose, or all, of a bundle in a folder or a registry. */
-#include "lib/container/writer.h"
+#include "lib/inspect/write.h"
 #include "pack/oci/choice.h"
 #include "pack/oci/layout.h"
 #include "pack/oci/remote.h"

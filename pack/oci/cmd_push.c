@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl push: a bundle as an OCI artifact, in a folder or a registry. */
-#include "lib/container/writer.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/write.h"
 #include "pack/oci/choice.h"
 #include "pack/oci/layout.h"
 #include "pack/oci/remote.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl split: a file as a host part and one bundle for each architecture. */
-#include "lib/container/digest.h"
-#include "lib/container/writer.h"
 #include "lib/inspect/containers.h"
+#include "lib/inspect/write.h"
 #include "pack/split/split.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/rewrite.h"
 
-#include "lib/container/digest.h"
 #include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/report.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl verify: what can be checked without a device, beyond what opening checks. */
-#include "lib/container/digest.h"
 #include "lib/image/amd/limits.h"
 #include "lib/image/host/host_object.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl pull: the images that devices choose, or all, of a bundle in a folder or a registry. */
 #include "lib/inspect/write.h"
+#include "pack/commands.h"
 #include "pack/oci/choice.h"
 #include "pack/oci/layout.h"
 #include "pack/oci/remote.h"
@@ -12,7 +13,6 @@
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
-#include "pack/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 /* kdl split: a file as a host part and one bundle for each architecture. */
 #include "lib/inspect/containers.h"
 #include "lib/inspect/write.h"
+#include "pack/commands.h"
 #include "pack/split/split.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
@@ -14,7 +15,6 @@
 #include "tools/common/output.h"
 #include "tools/common/own_folder.h"
 #include "tools/common/report.h"
-#include "pack/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/parts.h"
-#include "lib/container/digest.h"
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
+#include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "tools/common/images/variants.h"
 #include "tools/common/output.h"

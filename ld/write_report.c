@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/report.h"
+
+#include "lib/inspect/containers.h"
 #include "tools/common/json.h"
 #include "tools/common/memory.h"
 
@@ -22,16 +24,15 @@ static void linker_itself(cli_json *json) {
 }
 
 static void candidate(cli_json *json, const ld_candidate *its) {
-  const kdl_image *image = kdl_catalog_image(its->library->catalog, its->image);
-  const kdl_string *features =
-      kdl_find_value(kdl_image_pairs(image), image->pair_count, "requires_features");
-  const kdl_string *tag = kdl_find_value(kdl_image_pairs(image), image->pair_count, "variant_tag");
+  kdl_image_info image = kdl_container_image(its->library->container, its->image);
+  const kdl_string *features = kdl_find_value(image.pairs, image.pair_count, "requires_features");
+  const kdl_string *tag = kdl_find_value(image.pairs, image.pair_count, "variant_tag");
   const kdl_string none = {"", 0};
   cli_json_begin_object(json);
   cli_json_put_text(json, "library", its->library->name);
   cli_json_put_number(json, "image", its->image);
-  cli_json_put_bytes(json, "triple", image->triple);
-  cli_json_put_bytes(json, "arch", image->arch);
+  cli_json_put_bytes(json, "triple", image.triple);
+  cli_json_put_bytes(json, "arch", image.arch);
   cli_json_put_bytes(json, "features", features ? *features : none);
   cli_json_put_bytes(json, "tag", tag ? *tag : none);
   cli_json_put_bool(json, "chosen", its->is_chosen);

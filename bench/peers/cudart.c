@@ -8,7 +8,7 @@
 #include "peer.h"
 
 #include "lib/backends/common/driver.h"
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include "cc/ir/ir_text.h"
 #include "cc/job/math.h"
-#include "lib/image/image.h"
 #include "lib/inspect/formats.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "tools/common/images/names.h"
 #include "tools/common/images/signatures.h"

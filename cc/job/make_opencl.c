@@ -7,7 +7,7 @@
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
 #include "cc/opencl/opencl_c.h"
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 

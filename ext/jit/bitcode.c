@@ -4,8 +4,8 @@
 #include "ext/jit/identity.h"
 #include "ext/jit/link_run.h"
 #include "ext/jit/portable.h"
-#include "lib/image/image.h"
-#include "lib/library/image_name.h"
+#include "lib/inspect/containers.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
 
@@ -135,7 +135,8 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
   char image[128];
   *linked = (kdl_linked){.claim = {.folder = -1}};
   kdl_image_name(task->lib, task->image, image, sizeof image);
-  snprintf(linked->name, sizeof linked->name, "%.300s: %s", task->lib->container->name, image);
+  snprintf(linked->name, sizeof linked->name, "%.300s: %s",
+           kdl_container_name(kdl_library_container(task->lib)), image);
   /* What is linked may use all that the device has. */
   kdl_device_permit_all(task->device, task->route);
   KDL_TRY(kdl_link_limits_read(&limits));

@@ -3,7 +3,10 @@
 
 #include "build_id.h"
 #include "ext/jit/identity.h"
+#include "lib/inspect/containers.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/targets.h"
+#include "lib/select/catalog.h"
 #include "support/base/blake2b.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -50,17 +53,19 @@ static bool is_included(const void *user, uint32_t image) {
   const kdl_link_task *task = from->task;
   kdl_target_family family =
       kdl_device_spec_family(kdl_device_route_spec(task->device, task->route));
-  return image != task->image && rule->kind == KDL_IMAGE_BITCODE && rule->family == family &&
-         kdl_ukernels_may_hold(&task->lib->container->images[image]);
+  if (image == task->image || rule->kind != KDL_IMAGE_BITCODE || rule->family != family)
+    return false;
+  kdl_image_info info = kdl_container_image(kdl_library_container(task->lib), image);
+  return kdl_ukernels_may_hold(&info);
 }
 
 static kdl_status add_library(const kdl_link_task *task, kdl_ukernels *ukernels) {
   char name[512];
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(task->lib, &catalog));
-  snprintf(name, sizeof name, "the bitcode of %.400s", task->lib->container->name);
-  return kdl_ukernels_add(ukernels, task->lib->container, name, is_included,
-                          &(choice){task, catalog});
+  kdl_container *container = kdl_library_container(task->lib);
+  snprintf(name, sizeof name, "the bitcode of %.400s", kdl_container_name(container));
+  return kdl_ukernels_add(ukernels, container, name, is_included, &(choice){task, catalog});
 }
 
 /* Whose bytes a key is made of: as they lie in the file, at no cost, or those that were taken. */
@@ -74,16 +79,16 @@ static void add_string(kdl_blake2b *hash, const void *data, size_t size) {
 
 static kdl_status add_image(kdl_blake2b *hash, kdl_container *container, uint32_t index,
                             which_bytes which) {
-  const kdl_image *image = &container->images[index];
+  kdl_image_info image = kdl_container_image(container, index);
   const void *data;
   size_t size;
   KDL_TRY(which == bytes_taken ? kdl_container_own_bytes(container, index, &data, &size)
                                : kdl_container_bytes(container, index, &data, &size));
-  uint64_t numbers[] = {image->offload_kind, image->flags, image->pair_count};
+  uint64_t numbers[] = {image.offload_kind, image.flags, image.pair_count};
   kdl_blake2b_add(hash, numbers, sizeof numbers);
-  for (uint32_t i = 0; i < image->pair_count; ++i) {
-    add_string(hash, kdl_image_pairs(image)[i].key.data, kdl_image_pairs(image)[i].key.length);
-    add_string(hash, kdl_image_pairs(image)[i].value.data, kdl_image_pairs(image)[i].value.length);
+  for (size_t i = 0; i < image.pair_count; ++i) {
+    add_string(hash, image.pairs[i].key.data, image.pairs[i].key.length);
+    add_string(hash, image.pairs[i].value.data, image.pairs[i].value.length);
   }
   add_string(hash, data, size);
   return KDL_OK;
@@ -102,14 +107,15 @@ static kdl_status print_library(FILE *out, const kdl_link_task *task, which_byte
   kdl_blake2b hash;
   kdl_catalog *catalog;
   bool has_any = false;
+  kdl_container *container = kdl_library_container(task->lib);
   kdl_status status = kdl_library_catalog(task->lib, &catalog);
   kdl_blake2b_start(&hash);
-  for (uint32_t i = 0; status == KDL_OK && i < task->lib->container->count; ++i) {
+  for (uint32_t i = 0; status == KDL_OK && i < kdl_container_count(container); ++i) {
     if (!is_included(&(choice){task, catalog}, i) ||
         !kdl_device_route_admits(task->device, task->route, kdl_catalog_rule(catalog, i)))
       continue;
     has_any = true;
-    status = add_image(&hash, task->lib->container, i, which);
+    status = add_image(&hash, container, i, which);
   }
   if (status == KDL_OK && has_any)
     print_digest(out, "library", kdl_blake2b_finish(&hash));
@@ -235,7 +241,7 @@ kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
   KDL_TRY(kdl_ukernels_begin(&key->ukernels));
   if (!kdl_linker_path(key->linker))
     return kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
-  KDL_TRY(kdl_container_bytes_to_run(task->lib->container, task->image, &key->caller,
+  KDL_TRY(kdl_container_bytes_to_run(kdl_library_container(task->lib), task->image, &key->caller,
                                      &key->caller_size));
   if (key->ukernels.policy != KDL_TRUST_OFF) {
     KDL_TRY(add_library(task, &key->ukernels));
@@ -246,10 +252,8 @@ kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
 }
 
 kdl_status kdl_link_key_settle(const kdl_link_task *task, kdl_link_key *key) {
-  kdl_container *container = task->lib->container;
-  bool is_checked = atomic_load_explicit(&container->images[task->image].checked,
-                                         memory_order_relaxed) != NULL; /* then it is settled */
-  KDL_TRY(is_checked
+  kdl_container *container = kdl_library_container(task->lib);
+  KDL_TRY(kdl_container_is_checked(container, task->image) /* then it is settled */
               ? KDL_OK
               : kdl_container_own_bytes(container, task->image, &key->caller, &key->caller_size));
   if (key->ukernels.policy == KDL_TRUST_OFF)

@@ -10,7 +10,6 @@
 #include "ext/jit/ukernels.h"
 #include "lib/hooks.h"
 #include "lib/inspect/devices.h"
-#include "lib/library/library.h"
 
 #include <limits.h>
 

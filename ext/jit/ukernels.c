@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/jit/ukernels.h"
 
-#include "lib/image/image.h"
-#include "lib/library/search.h"
+#include "lib/inspect/containers.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"
@@ -26,13 +25,13 @@ void kdl_ukernels_free(kdl_ukernels *ukernels) {
   ukernels->count = 0;
 }
 
-bool kdl_ukernels_may_hold(const kdl_image *image) {
+bool kdl_ukernels_may_hold(const kdl_image_info *image) {
   bool is_indexed = false;
   kdl_string name;
-  for (uint32_t i = 0; i < image->pair_count; ++i) {
-    if (kdl_text_starts(kdl_image_pairs(image)[i].key, "kdl.ukernel."))
+  for (size_t i = 0; i < image->pair_count; ++i) {
+    if (kdl_text_starts(image->pairs[i].key, "kdl.ukernel."))
       return true;
-    is_indexed |= kdl_kernel_name(kdl_image_pairs(image)[i].key, &name);
+    is_indexed |= kdl_kernel_name(image->pairs[i].key, &name);
   }
   return !is_indexed;
 }
@@ -43,7 +42,7 @@ bool kdl_ukernels_may_hold(const kdl_image *image) {
 static void leave_out(kdl_ukernels *ukernels, const kdl_container *container, uint32_t index) {
   char reason[sizeof ukernels->left_out];
   snprintf(reason, sizeof reason, "; %.200s: image %" PRIu32 " is left out: %.200s",
-           container->name, index, kdl_error_message());
+           kdl_container_name(container), index, kdl_error_message());
   kdl_debug(KDL_DEBUG_LINK, "%s", reason + 2);
   if (!ukernels->left_out[0])
     memcpy(ukernels->left_out, reason, sizeof reason);
@@ -51,10 +50,10 @@ static void leave_out(kdl_ukernels *ukernels, const kdl_container *container, ui
 
 /* Version 1 has no NUL in values. */
 static int format_for(const kdl_container *container) {
-  for (uint32_t i = 0; i < container->count; ++i) {
-    const kdl_image *image = &container->images[i];
-    for (uint32_t k = 0; image->kind == KDL_IMAGE_BITCODE && k < image->pair_count; ++k) {
-      kdl_string value = kdl_image_pairs(image)[k].value;
+  for (uint32_t i = 0; i < kdl_container_count(container); ++i) {
+    kdl_image_info image = kdl_container_image(container, i);
+    for (size_t k = 0; image.kind == KDL_IMAGE_BITCODE && k < image.pair_count; ++k) {
+      kdl_string value = image.pairs[k].value;
       if (memchr(value.data, 0, value.length))
         return KDL_FORMAT_V2;
     }
@@ -66,12 +65,12 @@ static int format_for(const kdl_container *container) {
  * it, and not the same in every version. */
 static kdl_status pack_image(kdl_ukernels *ukernels, kdl_container *container, uint32_t index,
                              kdl_writer *writer, size_t *count) {
-  const kdl_image *image = &container->images[index];
+  kdl_image_info image = kdl_container_image(container, index);
   kdl_writer_image packed = {.size = sizeof packed,
                              .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_BITCODE),
-                             .offload_kind = image->offload_kind,
-                             .pairs = kdl_image_pairs(image),
-                             .pair_count = image->pair_count};
+                             .offload_kind = image.offload_kind,
+                             .pairs = image.pairs,
+                             .pair_count = image.pair_count};
   bool is_off = ukernels->policy == KDL_TRUST_OFF;
   kdl_status status =
       is_off ? kdl_container_own_bytes(container, index, &packed.data, &packed.data_size)
@@ -109,9 +108,9 @@ kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_container *container, co
   kdl_status status = kdl_writer_create(format_for(container), &writer);
   if (status != KDL_OK)
     return status;
-  for (uint32_t i = 0; i < container->count && status == KDL_OK; ++i) {
-    const kdl_image *image = &container->images[i];
-    if (image->kind == KDL_IMAGE_BITCODE && kdl_ukernels_may_hold(image) &&
+  for (uint32_t i = 0; i < kdl_container_count(container) && status == KDL_OK; ++i) {
+    kdl_image_info image = kdl_container_image(container, i);
+    if (image.kind == KDL_IMAGE_BITCODE && kdl_ukernels_may_hold(&image) &&
         (!wants || wants(user, i)))
       status = pack_image(ukernels, container, i, writer, &count);
   }

@@ -10,6 +10,7 @@
 
 #include "ext/jit/linker.h"
 #include "lib/container/container.h"
+#include "lib/inspect/containers.h"
 #include "lib/inspect/trust.h"
 
 #include <limits.h>
@@ -27,7 +28,7 @@ void kdl_ukernels_free(kdl_ukernels *ukernels);
 
 /* Whether bitcode may hold microkernels: an image that lists its kernels, and no microkernels, has
  * none. */
-bool kdl_ukernels_may_hold(const kdl_image *image);
+bool kdl_ukernels_may_hold(const kdl_image_info *image);
 
 /* Adds the bitcode of a container that may hold microkernels, and that `wants`, if it is there,
  * answers yes for, as one library. What is not trusted is left out. `name` is for people. */

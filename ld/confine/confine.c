@@ -5,6 +5,7 @@
 #include "ld/confine/landlock.h"
 #include "ld/confine/worker.h"
 #include "ld/emit/program.h"
+#include "lib/inspect/containers.h"
 #include "lib/inspect/trust.h"
 #include "lib/library/search.h"
 #include "support/base/error.h"

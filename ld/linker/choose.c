@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/choose.h"
 
+#include "lib/inspect/containers.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/system/environment.h"
@@ -9,25 +10,24 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static kdl_string value_of(const kdl_image *image, const char *key) {
-  const kdl_string *value = kdl_find_value(kdl_image_pairs(image), image->pair_count, key);
+static kdl_string value_of(const kdl_image_info *image, const char *key) {
+  const kdl_string *value = kdl_find_value(image->pairs, image->pair_count, key);
   return value ? *value : (kdl_string){"", 0};
 }
 
 void ld_candidate_label(const ld_candidate *candidate, char *buffer, size_t size) {
-  const kdl_image *image = kdl_catalog_image(candidate->library->catalog, candidate->image);
-  kdl_string tag = value_of(image, "variant_tag");
+  kdl_image_info image = kdl_container_image(candidate->library->container, candidate->image);
+  kdl_string tag = value_of(&image, "variant_tag");
   kdl_out out = {buffer, size, 0};
   kdl_out_format(&out, "image %" PRIu32 " (%.64s%s%.64s)", candidate->image,
-                 image->arch.length ? image->arch.data : "no arch", tag.length ? ", " : "",
-                 tag.data);
+                 image.arch.length ? image.arch.data : "no arch", tag.length ? ", " : "", tag.data);
 }
 
 static size_t count_holders(ld_libraries *libraries, kdl_string symbol, ld_context *context) {
   size_t count = 0;
   for (size_t i = 0; i < libraries->count; ++i) {
     ld_library *library = &libraries->items[i];
-    for (uint32_t image = 0; image < library->container->count; ++image)
+    for (uint32_t image = 0; image < kdl_container_count(library->container); ++image)
       count += ld_library_has(libraries, library, image, symbol, context);
   }
   return count;
@@ -52,7 +52,7 @@ static const ld_candidate *collect(ld_libraries *libraries, ld_context *context,
   const ld_candidate *chosen = NULL;
   for (size_t i = 0; i < libraries->count; ++i) {
     ld_library *library = &libraries->items[i];
-    for (size_t place = 0; place < library->container->count; ++place) {
+    for (size_t place = 0; place < kdl_container_count(library->container); ++place) {
       const kdl_candidate *ranked = kdl_ranking_at(library->ranking, place);
       if (!ld_library_has(libraries, library, ranked->image, choice->symbol, context))
         continue;
@@ -85,7 +85,7 @@ const ld_candidate *ld_choose(ld_libraries *libraries, kdl_string symbol, ld_con
 static void offer_names(const ld_libraries *libraries, kdl_nearest *nearest) {
   for (size_t i = 0; i < libraries->count; ++i) {
     const ld_library *library = &libraries->items[i];
-    for (uint32_t image = 0; image < library->container->count; ++image) {
+    for (uint32_t image = 0; image < kdl_container_count(library->container); ++image) {
       for (size_t name = 0; name < library->symbols[image].count; ++name)
         kdl_nearest_offer(nearest, library->symbols[image].names[name].data);
     }
@@ -96,7 +96,7 @@ static void list_places(const ld_libraries *libraries, kdl_out *out) {
   for (size_t i = 0; i < libraries->count; ++i) {
     const ld_library *library = &libraries->items[i];
     kdl_out_format(out, "%s%s", i ? ", " : "; looked in ", library->name);
-    for (uint32_t image = 0; image < library->container->count; ++image) {
+    for (uint32_t image = 0; image < kdl_container_count(library->container); ++image) {
       if (library->symbols[image].error)
         kdl_out_format(out, " (image %" PRIu32 " is left out: %.160s)", image,
                        library->symbols[image].error);

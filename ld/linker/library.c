@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/library.h"
 
-#include "lib/library/search.h"
+#include "lib/inspect/containers.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"
@@ -21,7 +21,7 @@ static kdl_status open_library(const char *path, const kdl_select_device *device
   library->name = path;
   KDL_TRY(kdl_search_open(path, path, &library->container));
   KDL_TRY(kdl_catalog_create(library->container, &library->catalog));
-  size_t images = library->container->count;
+  size_t images = kdl_container_count(library->container);
   library->symbols = xcalloc(images + 1, sizeof *library->symbols);
   kdl_query query = {.device = device, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
   KDL_TRY(kdl_rank(library->catalog, &query, &library->ranking));
@@ -39,7 +39,8 @@ kdl_status ld_libraries_open(const ld_request *request, const char *builtin,
     ld_library *library = &out_libraries->items[out_libraries->count++];
     KDL_TRY(
         open_library(i < count ? request->libraries.items[i] : builtin, &request->device, library));
-    library->container->is_installed = i == count;
+    if (i == count)
+      kdl_container_set_installed(library->container);
   }
   return KDL_OK;
 }
@@ -50,8 +51,7 @@ void ld_libraries_free(ld_libraries *libraries) {
     free(library->symbols);
     free(library->ranking);
     kdl_catalog_destroy(library->catalog);
-    if (library->container)
-      kdl_container_close(library->container);
+    kdl_container_close(library->container);
   }
 }
 
@@ -61,12 +61,13 @@ void ld_libraries_free(ld_libraries *libraries) {
 #define UKERNEL_PREFIX "kdl.ukernel."
 
 /* From the metadata: its microkernels, or its kernels alone. False where it names neither. */
-static bool list_indexed(ld_libraries *libraries, const kdl_image *image, ld_symbols *symbols) {
+static bool list_indexed(ld_libraries *libraries, const kdl_image_info *image,
+                         ld_symbols *symbols) {
   bool is_indexed = false;
   kdl_string *names = xarena_alloc(libraries->arena, image->pair_count * sizeof *names + 1);
-  for (uint32_t i = 0; i < image->pair_count; ++i) {
+  for (size_t i = 0; i < image->pair_count; ++i) {
     kdl_string kernel;
-    kdl_string key = kdl_image_pairs(image)[i].key;
+    kdl_string key = image->pairs[i].key;
     if (kdl_text_starts(key, UKERNEL_PREFIX))
       names[symbols->count++] = kdl_text_from(key, sizeof UKERNEL_PREFIX - 1);
     is_indexed |= symbols->count > 0 || kdl_kernel_name(key, &kernel);
@@ -109,11 +110,11 @@ static void list_defined(ld_libraries *libraries, LLVMModuleRef module, ld_symbo
 static kdl_status read_symbols(ld_libraries *libraries, ld_library *library, uint32_t index,
                                ld_context *context) {
   ld_symbols *symbols = &library->symbols[index];
-  const kdl_image *image = &library->container->images[index];
+  kdl_image_info image = kdl_container_image(library->container, index);
   const void *data;
   size_t size;
   LLVMModuleRef module;
-  if (image->kind != KDL_IMAGE_BITCODE || list_indexed(libraries, image, symbols))
+  if (image.kind != KDL_IMAGE_BITCODE || list_indexed(libraries, &image, symbols))
     return KDL_OK;
   KDL_TRY(kdl_container_bytes_to_run(library->container, index, &data, &size));
   KDL_TRY(ld_module_read(context, data, size, library->name, &module));

@@ -4,7 +4,7 @@
  * failed of is kept for the message, should none be left.
  */
 #include "lib/binding/geometry.h"
-#include "lib/library/image_name.h"
+#include "lib/inspect/images.h"
 #include "lib/registry/permission.h"
 #include "support/base/error.h"
 #include "support/base/layer.h"

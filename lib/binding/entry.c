@@ -3,7 +3,7 @@
 #include "lib/binding/capture.h"
 #include "lib/binding/kernel.h"
 #include "lib/hooks.h"
-#include "lib/library/image_name.h"
+#include "lib/inspect/images.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"

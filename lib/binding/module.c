@@ -2,8 +2,7 @@
 #include "lib/binding/module.h"
 
 #include "lib/hooks.h"
-#include "lib/image/image.h"
-#include "lib/library/image_name.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/base/layer.h"
 #include "support/system/environment.h"

@@ -2,8 +2,8 @@
 /* What is checked of an image before anything that runs it sees its bytes, and which bytes that
  * sees: those that were checked, and no others that a file may hold by then. */
 #include "lib/container/container.h"
-#include "lib/container/digest.h"
 #include "lib/inspect/trust.h"
+#include "lib/inspect/write.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

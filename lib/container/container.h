@@ -10,8 +10,9 @@
 #ifndef KDL_CONTAINER_CONTAINER_H
 #define KDL_CONTAINER_CONTAINER_H
 
-#include "lib/container/codec/codec.h"
 #include "lib/container/source.h"
+#include "lib/inspect/codec.h"
+#include "lib/inspect/containers.h"
 #include "support/base/arena.h"
 
 #include <kdl/kdl.h>
@@ -20,27 +21,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Documented limits for untrusted input: docs/formats.md. */
-enum {
-  KDL_LIMIT_IMAGES = 1 << 20,
-  KDL_LIMIT_PAIRS = 1 << 16,              /* per image */
-  KDL_LIMIT_KEY = 4096,                   /* bytes */
-  KDL_LIMIT_VALUE = 1 << 20,              /* bytes */
-  KDL_LIMIT_METADATA = 256 * 1024 * 1024, /* bytes, whole container */
-  KDL_LIMIT_DEPTH = 4,                    /* containers within containers */
-};
-#define KDL_LIMIT_INFLATED ((uint64_t)1 << 36)
-
-/* What a file may cost beyond its own size. Compressed parts may inflate, each from its packed
- * bytes and all together from the file's, to so many bytes and so many times as much; metadata may
- * take so many, within its limit above. */
-enum {
-  KDL_INFLATED_BASE = 64 * 1024 * 1024,
-  KDL_INFLATED_RATIO = 1024,
-  KDL_METADATA_BASE = 16 * 1024 * 1024,
-  KDL_METADATA_RATIO = 64,
-};
 
 #define KDL_PARENT_NONE UINT32_MAX
 #define KDL_MODULE_NONE UINT32_MAX
@@ -133,7 +113,6 @@ kdl_status kdl_container_open_part(const char *path, const char *name, uint64_t 
                                    uint64_t size, kdl_container **out_container);
 kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
                                      kdl_container **out_container);
-void kdl_container_close(kdl_container *container);
 
 /* For a container that is open and that other threads are about to have: from here on memory that
  * lives as long as it does is handed out by the next function alone. */
@@ -153,29 +132,12 @@ static inline void *kdl_container_alloc(kdl_container *container, size_t size) {
   return kdl_container_alloc_more(container, size);
 }
 
-/* The image's bytes, inflated where needed, for as long as the container is open; see
- * kdl_image_bytes. */
-kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
-                               size_t *out_size);
-
-/* The same in memory that nothing outside of the process can change, nor cut off: what lies in a
- * file as it is, is copied. */
-kdl_status kdl_container_own_bytes(kdl_container *container, uint32_t index, const void **out_data,
-                                   size_t *out_size);
-
-/* The same for all who run them, or hand them to who does: KDL_BAD_FILE where the image's signature
- * is not one that is trusted (lib/trust/trust.h), or where it has another digest than its metadata
- * says. Where either is looked at, these are the very bytes that were. The first call for an image
- * looks. */
-kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
-                                      const void **out_data, size_t *out_size);
-
-/* For closing: what that keeps. */
+/* For closing: what kdl_container_bytes_to_run keeps. */
 void kdl_container_forget_insides(kdl_container *container);
 
-/* The same for readers that are done soon: the bytes are valid until kdl_container_release, which
- * is called once for each hold that succeeded. Of what was inflated and is held no more, a little
- * is kept for the next reader; the rest is given back. */
+/* kdl_container_bytes for readers that are done soon: the bytes are valid until
+ * kdl_container_release, which is called once for each hold that succeeded. Of what was inflated
+ * and is held no more, a little is kept for the next reader; the rest is given back. */
 kdl_status kdl_container_hold(kdl_container *container, uint32_t index, const void **out_data,
                               size_t *out_size);
 void kdl_container_release(kdl_container *container, uint32_t index);
@@ -202,9 +164,6 @@ static inline const kdl_pair *kdl_image_pairs(const kdl_image *image) {
 bool kdl_image_find_kernel(const kdl_image *image, kdl_string kernel, kdl_string *out_value);
 bool kdl_offload_binary_find_kernel(const kdl_image *image, const uint8_t *head, kdl_string kernel,
                                     kdl_string *out_value);
-
-/* The last pair with that key, or NULL. */
-const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key);
 
 /* ------------------------------------------------------------------------------------------ */
 /* For parsers                                                                                  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/container/digest.h"
-#include "support/base/text.h"
+#include "lib/inspect/write.h"
 
 #include "lib/container/container.h"
 #include "support/base/error.h"
+#include "support/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

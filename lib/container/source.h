@@ -12,7 +12,7 @@
 #ifndef KDL_CONTAINER_SOURCE_H
 #define KDL_CONTAINER_SOURCE_H
 
-#include "lib/container/codec/codec.h"
+#include "lib/inspect/codec.h"
 #include "support/base/arena.h"
 #include "support/base/error.h"
 #include "support/system/lock.h"

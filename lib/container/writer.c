@@ -5,10 +5,10 @@
  * header, and everything after it compressed where that is asked for. The layout is LLVM's own,
  * down to the padding.
  */
-#include "lib/container/writer.h"
-#include "lib/container/codec/deflate.h"
 #include "lib/container/container.h"
 #include "lib/container/string_table.h"
+#include "lib/inspect/codec.h"
+#include "lib/inspect/write.h"
 #include "support/base/bytes.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"

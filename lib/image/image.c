@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 
 #include "lib/image/readers.h"
 #include "support/base/bytes.h"

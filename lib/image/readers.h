@@ -3,7 +3,7 @@
 #ifndef KDL_IMAGE_READERS_H
 #define KDL_IMAGE_READERS_H
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 

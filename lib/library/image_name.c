@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/library/image_name.h"
-
+#include "lib/library/library.h"
 #include "support/base/text.h"
 
 /* Every load writes one, for messages that are seldom needed: snprintf would cost ten times as

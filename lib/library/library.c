@@ -2,7 +2,6 @@
 /* The public face of a container. */
 #include "lib/library/library.h"
 
-#include "lib/image/image.h"
 #include "lib/library/caller.h"
 #include "lib/library/scope.h"
 #include "lib/library/search.h"
@@ -179,26 +178,7 @@ kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *o
   const kdl_sized what = {"kdl_image_get", "info", offsetof(kdl_image_info, module),
                           sizeof *out_info};
   KDL_TRY(kdl_sized_check(what, out_info));
-  const kdl_image *image = &lib->container->images[index];
-  const kdl_image_info info = {
-      .index = index,
-      .parent = image->parent == KDL_PARENT_NONE ? KDL_NO_PARENT : image->parent,
-      .kind = image->kind,
-      .offload_kind = image->offload_kind,
-      .declared_kind = image->declared_kind,
-      .flags = image->flags,
-      .triple = image->triple,
-      .arch = image->arch,
-      .container = {image->label, strlen(image->label)},
-      .header_offset = image->header_offset,
-      .byte_count = image->size,
-      .stored_count = image->stored_size,
-      .pairs = kdl_image_pairs(image),
-      .pair_count = image->pair_count,
-      .module = image->module,
-      .problem = image->problem ? (kdl_string){image->problem, strlen(image->problem)}
-                                : (kdl_string){"", 0},
-  };
+  const kdl_image_info info = kdl_container_image(lib->container, index);
   kdl_sized_write(what, &info, out_info);
   return KDL_OK;
 }

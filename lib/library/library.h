@@ -4,6 +4,7 @@
 #define KDL_LIBRARY_LIBRARY_H
 
 #include "lib/container/container.h"
+#include "lib/inspect/images.h"
 #include "lib/select/ranking.h"
 
 #include <kdl/kdl.h>
@@ -23,6 +24,7 @@ struct kdl_library {
   kdl_library *next_global; /* lib/library/scope.h */
   kdl_catalog *catalog;     /* its images' rules, kernels and rankings */
   _Atomic(kdl_attachment *) attachments;
+  _Atomic(kdl_stored_image *) stored_images; /* NULL until asked for */
 };
 
 /* The one that ends so, or NULL. */
@@ -38,15 +40,5 @@ kdl_library_attached(const kdl_library *lib, void (*end)(kdl_attachment *own, kd
  * for that. Where another thread was first, its stays. NULL when out of memory. */
 kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
                                    void (*end)(kdl_attachment *own, kdl_library *lib));
-
-/* A library that is a part of a file. */
-kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
-                                 kdl_library **out_lib);
-
-/* An image's bytes for a while: kdl_image_bytes for those who read many and keep none. One release
- * for each hold that succeeded. */
-kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,
-                            size_t *out_size);
-void kdl_library_release(kdl_library *lib, size_t index);
 
 #endif

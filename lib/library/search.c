@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/library/search.h"
 
+#include "lib/container/container.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/select/catalog.h"
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "lib/select/holders.h"
 #include "support/base/array.h"
 #include "support/base/error.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A sequence out of a file: its kernels are found and bound as kdl_sym does, and its calls made
  * again for the images that were chosen. */
-#include "lib/container/digest.h"
 #include "lib/inspect/sequences.h"
+#include "lib/inspect/write.h"
 #include "lib/sequence/sequence.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"

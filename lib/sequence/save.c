@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A finished sequence as a file: what its recording says, and the images of its kernels. */
-#include "lib/container/digest.h"
 #include "lib/inspect/sequences.h"
+#include "lib/inspect/write.h"
 #include "lib/sequence/sequence.h"
 #include "support/base/array.h"
 #include "support/base/cancel.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One file: whether its first bytes are worth a look, and what is in it. */
-#include "lib/image/image.h"
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "pack/check/check.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What of one library runs on the devices, and why the rest does not. */
+#include "lib/inspect/images.h"
 #include "lib/library/library.h"
+#include "lib/library/selection.h"
 #include "pack/check/check.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -169,7 +171,7 @@ static bool has_device_code(const kdl_library *lib, const kdl_catalog *catalog) 
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
     bool is_gpu = rule->family >= KDL_FAMILY_NVPTX && rule->family <= KDL_FAMILY_INTEL;
-    if (is_gpu || !kdl_starts_with(lib->container->images[i].label, "bare image"))
+    if (is_gpu || !kdl_text_starts(cli_image_at(lib, i).container, "bare image"))
       return true;
   }
   return false;

@@ -2,7 +2,7 @@
 /* Archives of rocm-kpack, into which AMD's libraries are split: "KPAK", a version, where the table
  * is, code objects as they are or each a frame of zstd, and a table in MessagePack that has for
  * each library and each architecture the number of its code object. docs/formats.md has more. */
-#include "lib/container/codec/codec.h"
+#include "lib/inspect/codec.h"
 #include "lib/inspect/formats.h"
 #include "pack/check/check.h"
 #include "support/base/bytes.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Members of zip archives, wheels among them. Stored members are read where they lie; a deflated
  * one whose first bytes are those of device code is inflated into a file without a name. */
-#include "lib/container/codec/codec.h"
-#include "lib/image/image.h"
+#include "lib/inspect/codec.h"
+#include "lib/inspect/images.h"
 #include "pack/check/check.h"
 #include "pack/zip/directory.h"
 #include "support/base/bytes.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl pull: the images that devices choose, or all, of a bundle in a folder or a registry. */
-#include "lib/container/container.h"
-#include "lib/container/writer.h"
+#include "lib/inspect/write.h"
+#include "pack/commands.h"
 #include "pack/oci/choice.h"
 #include "pack/oci/layout.h"
 #include "pack/oci/remote.h"
 #include "pack/oci/store.h"
 #include "support/base/error.h"
 #include "support/system/file.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
-#include "pack/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -59,10 +59,13 @@ static kdl_status add_images(pulling *pull, kdl_writer *writer) {
 /* ------------------------------------------------------------------------------------------ */
 /* The check of a file that was written, before it gets its name                                */
 
-static kdl_status check_image(const cli_bytes *file, const kdl_image *image, const char *folder,
+static kdl_status check_image(kdl_library *lib, size_t index, const char *folder,
                               const oci_layer *layer) {
   char found[OCI_DIGEST_TEXT], path[PATH_MAX];
-  oci_digest_of((const char *)file->data + image->offset, (size_t)image->size, found);
+  const void *data;
+  size_t size;
+  KDL_TRY(kdl_image_bytes(lib, index, &data, &size));
+  oci_digest_of(data, size, found);
   if (strcmp(found, layer->digest) == 0)
     return KDL_OK;
   return kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s, expected %s",
@@ -71,18 +74,15 @@ static kdl_status check_image(const cli_bytes *file, const kdl_image *image, con
 }
 
 /* Images that are in no other are in the order of the layers. */
-static kdl_status check_images(const cli_bytes *file, const kdl_container *container,
-                               const pulling *pull) {
-  uint32_t next = 0;
+static kdl_status check_images(kdl_library *lib, const pulling *pull) {
+  size_t next = 0;
   for (size_t i = 0; i < pull->manifest.layer_count; ++i) {
     if (!pull->fetched[i])
       continue;
-    while (next < container->count && container->images[next].parent != KDL_PARENT_NONE)
-      ++next;
-    if (next == container->count)
+    if (!cli_outer_next(lib, &next))
       return kdl_fail(KDL_BAD_FILE, "%s: found fewer images in the file than were written",
                       pull->from.text);
-    KDL_TRY(check_image(file, &container->images[next++], pull->folder, &pull->manifest.layers[i]));
+    KDL_TRY(check_image(lib, next++, pull->folder, &pull->manifest.layers[i]));
   }
   return KDL_OK;
 }
@@ -107,15 +107,16 @@ static kdl_status check_written(int fd, const pulling *pull) {
   const oci_manifest *manifest = &pull->manifest;
   char path[32];
   cli_bytes file;
-  kdl_container *container = NULL;
+  kdl_library *lib = NULL;
+  kdl_open_opts opts = {.size = sizeof opts, .name = name};
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   KDL_TRY(cli_bytes_read_file(path, &file));
-  kdl_status status = kdl_container_open_memory(file.data, file.size, name, &container);
+  kdl_status status = kdl_open_memory(file.data, file.size, &opts, &lib);
   if (status == KDL_OK)
-    status = check_images(&file, container, pull);
+    status = check_images(lib, pull);
   if (status == KDL_OK && manifest->whole[0] && pull->count == manifest->layer_count)
     status = check_whole(&file, name, manifest);
-  kdl_container_close(container);
+  kdl_close(lib);
   cli_bytes_free(&file);
   return status;
 }

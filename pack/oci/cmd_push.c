@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl push: a bundle as an OCI artifact, in a folder or a registry. */
-#include "lib/container/writer.h"
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
+#include "lib/inspect/write.h"
+#include "pack/commands.h"
 #include "pack/oci/choice.h"
 #include "pack/oci/layout.h"
 #include "pack/oci/remote.h"
@@ -13,7 +14,6 @@
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
-#include "pack/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>

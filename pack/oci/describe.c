@@ -2,8 +2,11 @@
 /* What a manifest says of images, so that devices choose as they would with the file before them.
  * It is tried before it is written: a layer whose candidates are not taken for what the images are
  * is fetched always. */
+#include "lib/inspect/containers.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
 #include "lib/library/library.h"
+#include "lib/select/catalog.h"
 #include "pack/oci/choice.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

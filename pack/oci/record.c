@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/oci/record.h"
 
-#include "lib/container/container.h"
+#include "lib/inspect/containers.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/memory.h"

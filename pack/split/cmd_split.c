@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl split: a file as a host part and one bundle for each architecture. */
-#include "lib/container/digest.h"
-#include "lib/container/writer.h"
+#include "lib/inspect/containers.h"
+#include "lib/inspect/write.h"
+#include "pack/commands.h"
 #include "pack/split/split.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"
 #include "support/base/text.h"
 #include "support/system/file.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/json.h"
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/own_folder.h"
 #include "tools/common/report.h"
-#include "pack/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -67,12 +68,12 @@ static kdl_pair digest_pair(const splitting *work, kdl_arena *arena) {
 /* The image's own pairs, without those that would not hold any more, and its place. */
 static void make_pairs(const splitting *work, const split_unit *unit, kdl_arena *arena,
                        kdl_writer_image *image) {
-  const kdl_image *from = &work->lib->container->images[unit->image];
-  const kdl_pair *own = kdl_image_pairs(from);
-  kdl_pair *pairs = xarena_alloc(arena, (from->pair_count + more_pairs) * sizeof *pairs);
+  const kdl_image_info from = cli_image_at(work->lib, unit->image);
+  const kdl_pair *own = from.pairs;
+  kdl_pair *pairs = xarena_alloc(arena, (from.pair_count + more_pairs) * sizeof *pairs);
   bool is_single = !work->plan.parts[unit->part].is_mixed;
   size_t count = 0;
-  for (uint32_t i = 0; is_single && i < from->pair_count; ++i) {
+  for (size_t i = 0; is_single && i < from.pair_count; ++i) {
     bool is_digest = unit->head && kdl_text_is(own[i].key, KDL_DIGEST_KEY);
     if (!kdl_text_starts(own[i].key, "kdl.split.") && !is_digest)
       pairs[count++] = own[i];
@@ -83,9 +84,8 @@ static void make_pairs(const splitting *work, const split_unit *unit, kdl_arena 
     pairs[count++] = pair_of(arena, SPLIT_KEY_HEAD, fatbin_header + unit->head);
   image->pairs = pairs;
   image->pair_count = count;
-  image->offload_kind = from->offload_kind;
-  image->declared_kind =
-      from->declared_kind ? from->declared_kind : kdl_llvm_image_kind(from->kind);
+  image->offload_kind = from.offload_kind;
+  image->declared_kind = from.declared_kind ? from.declared_kind : kdl_llvm_image_kind(from.kind);
 }
 
 static kdl_status add_unit(const splitting *work, const split_unit *unit, kdl_arena *arena,
@@ -104,14 +104,14 @@ static kdl_status add_unit(const splitting *work, const split_unit *unit, kdl_ar
 /* An image that was compressed with others, inflated. */
 static kdl_status add_copy(const splitting *work, const split_copy *copy, kdl_arena *arena,
                            kdl_writer *writer) {
-  kdl_container *container = work->lib->container;
-  const kdl_image *from = &container->images[copy->image];
+  const kdl_stored_image *from = &cli_stored_images(work->lib)[copy->image];
   kdl_writer_image image = {.size = sizeof image, .data_size = (size_t)from->size};
   split_unit unit = {.at = from->offset, .image = copy->image, .part = copy->part};
   make_pairs(work, &unit, arena, &image);
   ((kdl_pair *)(uintptr_t)image.pairs)[image.pair_count++] =
       pair_of(arena, SPLIT_KEY_IN, work->plan.streams[copy->stream].at);
-  return kdl_writer_add_lent(writer, &image, (kdl_lender){container, copy->image});
+  return kdl_writer_add_lent(writer, &image,
+                             (kdl_lender){kdl_library_container(work->lib), copy->image});
 }
 
 static kdl_status add_skeleton(const splitting *work, const split_stream *stream, kdl_arena *arena,

@@ -12,7 +12,7 @@
 #ifndef KDL_TOOL_SPLIT_H
 #define KDL_TOOL_SPLIT_H
 
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "support/base/arena.h"
 #include "support/base/blake2b.h"
 #include "tools/common/input.h"
@@ -93,7 +93,7 @@ void split_plan_free(split_plan *plan);
 /* For the plan: the part of an architecture, made where there is none, and the streams. */
 kdl_status split_plan_part(split_plan *plan, const char *file, const char *arch,
                            uint32_t *out_part);
-const char *split_arch_of(const kdl_image *image);
+const char *split_arch_of(const kdl_stored_image *image);
 kdl_status split_plan_streams(split_plan *plan, kdl_library *lib, const cli_bytes *bytes,
                               const char *file);
 

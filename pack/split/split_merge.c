@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What `kdl split` wrote, put together again: all of it, or some architectures. */
+#include "lib/inspect/containers.h"
 #include "pack/split/split.h"
 #include "support/base/array.h"
 #include "support/base/error.h"

@@ -2,9 +2,11 @@
 /* What is cut out of a file, and into which bundle it goes. */
 #include "pack/split/split.h"
 
-#include "lib/container/container.h"
+#include "lib/inspect/codec.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/memory.h"
 
 #include <string.h>
@@ -12,25 +14,24 @@
 static const char several[] = "several";
 
 /* Where the bytes of an image lie in the file: its own, or those of what it is compressed in. */
-static void find_place(const kdl_image *image, uint64_t *out_at, uint64_t *out_size,
+static void find_place(const kdl_stored_image *image, uint64_t *out_at, uint64_t *out_size,
                        bool *out_packed) {
-  const kdl_source *source = image->source;
+  kdl_source_info source = kdl_source_read(image->source);
   *out_at = image->offset;
   *out_size = image->stored_size;
-  *out_packed = source->codec != KDL_CODEC_NONE;
-  while (source->codec != KDL_CODEC_NONE) {
-    *out_at = source->packed.base;
-    *out_size = source->packed.size;
-    source = source->packed.source;
+  *out_packed = image->is_packed;
+  for (; source.outer; source = kdl_source_read(source.outer)) {
+    *out_at = source.packed_offset;
+    *out_size = source.packed_size;
   }
 }
 
 /* The header of a compressed entry of a fatbin, and its payload with the padding: what makes a
  * fatbin of its own. False where the image is none such. */
-static bool find_entry(const kdl_image *image, const cli_bytes *bytes, split_unit *unit) {
+static bool find_entry(const kdl_stored_image *image, const cli_bytes *bytes, split_unit *unit) {
   enum { entry_size = 64 };
   const uint8_t *data = bytes->data;
-  if (image->codec == KDL_CODEC_NONE || image->source->codec != KDL_CODEC_NONE ||
+  if (image->codec == KDL_CODEC_NONE || image->is_packed ||
       strncmp(image->label, "cuda-fatbin", strlen("cuda-fatbin")) != 0 ||
       !kdl_in_range(image->header_offset, entry_size, bytes->size))
     return false;
@@ -117,7 +118,7 @@ kdl_status split_plan_part(split_plan *plan, const char *file, const char *arch,
 /* ------------------------------------------------------------------------------------------ */
 /* Units                                                                                        */
 
-const char *split_arch_of(const kdl_image *image) {
+const char *split_arch_of(const kdl_stored_image *image) {
   return image->arch.length ? image->arch.data : kdl_image_kind_name(image->kind);
 }
 
@@ -130,18 +131,19 @@ static int by_place(const void *a, const void *b) {
   return x->image < y->image ? -1 : x->image > y->image;
 }
 
-static void collect(split_plan *plan, const kdl_container *container, const cli_bytes *bytes) {
-  bool *is_parent = xcalloc(container->count, sizeof *is_parent);
-  plan->units = xcalloc(container->count, sizeof *plan->units);
+static void collect(split_plan *plan, kdl_library *lib, const cli_bytes *bytes) {
+  const kdl_stored_image *images = cli_stored_images(lib);
+  size_t count = kdl_image_count(lib);
+  bool *is_parent = xcalloc(count, sizeof *is_parent);
+  plan->units = xcalloc(count, sizeof *plan->units);
   /* What holds others is not cut out, unless they are compressed in it. */
-  for (uint32_t i = 0; i < container->count; ++i) {
-    const kdl_image *image = &container->images[i];
-    if (image->parent != KDL_PARENT_NONE &&
-        image->source == container->images[image->parent].source)
+  for (uint32_t i = 0; i < count; ++i) {
+    const kdl_stored_image *image = &images[i];
+    if (image->parent != KDL_NO_PARENT && image->source == images[image->parent].source)
       is_parent[image->parent] = true;
   }
-  for (uint32_t i = 0; i < container->count; ++i) {
-    const kdl_image *image = &container->images[i];
+  for (uint32_t i = 0; i < count; ++i) {
+    const kdl_stored_image *image = &images[i];
     split_unit unit = {.image = i};
     bool is_packed;
     find_place(image, &unit.at, &unit.size, &is_packed);
@@ -154,12 +156,12 @@ static void collect(split_plan *plan, const kdl_container *container, const cli_
 }
 
 /* Units that share bytes become one; where they are for several architectures it says so. */
-static kdl_status join(split_plan *plan, const kdl_container *container, const char *file) {
+static kdl_status join(split_plan *plan, const kdl_stored_image *images, const char *file) {
   size_t kept = 0;
   qsort(plan->units, plan->unit_count, sizeof *plan->units, by_place);
   for (size_t i = 0; i < plan->unit_count;) {
     split_unit unit = plan->units[i];
-    const char *arch = split_arch_of(&container->images[unit.image]);
+    const char *arch = split_arch_of(&images[unit.image]);
     size_t next = i + 1;
     for (; next < plan->unit_count && plan->units[next].at < unit.at + unit.size; ++next) {
       const split_unit *other = &plan->units[next];
@@ -168,7 +170,7 @@ static kdl_status join(split_plan *plan, const kdl_container *container, const c
         unit.size = end - unit.at;
         unit.head = 0;
       }
-      if (strcmp(arch, split_arch_of(&container->images[other->image])) != 0)
+      if (strcmp(arch, split_arch_of(&images[other->image])) != 0)
         arch = several;
     }
     KDL_TRY(split_plan_part(plan, file, arch, &unit.part));
@@ -186,8 +188,8 @@ static kdl_status join(split_plan *plan, const kdl_container *container, const c
 kdl_status split_plan_make(kdl_library *lib, const cli_bytes *bytes, const char *file,
                            split_plan *out_plan) {
   *out_plan = (split_plan){.slots = xcalloc(slot_count, sizeof *out_plan->slots)};
-  collect(out_plan, lib->container, bytes);
-  kdl_status status = join(out_plan, lib->container, file);
+  collect(out_plan, lib, bytes);
+  kdl_status status = join(out_plan, cli_stored_images(lib), file);
   if (status == KDL_OK)
     status = split_plan_streams(out_plan, lib, bytes, file);
   free(out_plan->slots);

@@ -2,10 +2,11 @@
 /* Compressed bundles with images for several architectures, as ROCm's compilers write them. */
 #include "pack/split/split.h"
 
-#include "lib/container/container.h"
+#include "lib/inspect/images.h"
 #include "pack/thin/containers.h"
 #include "support/base/array.h"
 #include "support/base/error.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/memory.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ bool split_is_zero(const uint8_t *data, uint64_t size) {
 
 /* Whether there is nothing but zeros behind the table and between the images, which come in order;
  * *out_table is where the first begins. */
-static bool is_regular(const uint8_t *inflated, uint64_t size, const kdl_image *images,
+static bool is_regular(const uint8_t *inflated, uint64_t size, const kdl_stored_image *images,
                        size_t count, uint64_t *out_table) {
   uint64_t end = 0;
   bool any = false;
@@ -42,17 +43,17 @@ static bool is_regular(const uint8_t *inflated, uint64_t size, const kdl_image *
   return any && end <= size && split_is_zero(inflated + end, size - end);
 }
 
-static kdl_status add_stream(split_plan *plan, const kdl_image *images, size_t count,
+static kdl_status add_stream(split_plan *plan, const kdl_stored_image *images, size_t count,
                              uint32_t first, const uint8_t *inflated, uint64_t table,
                              const char *file) {
-  const kdl_source *source = images[0].source;
+  kdl_source_info source = kdl_source_read(images[0].source);
   uint8_t *copy = xarena_alloc(&plan->arena, (size_t)table + 1);
   memcpy(copy, inflated, (size_t)table);
   plan->streams =
       xgrow(plan->streams, plan->stream_count, &plan->stream_capacity, 16, sizeof *plan->streams);
   uint32_t number = (uint32_t)plan->stream_count++, skeleton;
   plan->streams[number] =
-      (split_stream){source->packed.base, source->packed.size, source->size, copy, (size_t)table};
+      (split_stream){source.packed_offset, source.packed_size, source.size, copy, (size_t)table};
   KDL_TRY(split_plan_part(plan, file, SPLIT_SKELETON, &skeleton));
   plan->parts[skeleton].is_needed = plan->parts[skeleton].is_mixed = true;
   for (size_t i = 0; i < count; ++i) {
@@ -67,14 +68,14 @@ static kdl_status add_stream(split_plan *plan, const kdl_image *images, size_t c
   return KDL_OK;
 }
 
-static kdl_status try_stream(split_plan *plan, const kdl_image *images, size_t count,
+static kdl_status try_stream(split_plan *plan, const kdl_stored_image *images, size_t count,
                              uint32_t first, const thin_input *input, bool *out_taken) {
-  const kdl_source *source = images[0].source;
-  uint8_t *inflated = xmalloc((size_t)source->size);
+  kdl_source_info source = kdl_source_read(images[0].source);
+  uint8_t *inflated = xmalloc((size_t)source.size);
   uint64_t table = 0;
-  kdl_status status = kdl_inflate(source->codec, input->data + source->packed.base,
-                                  (size_t)source->packed.size, inflated, (size_t)source->size);
-  if (status == KDL_OK && is_regular(inflated, source->size, images, count, &table)) {
+  kdl_status status = kdl_inflate(source.codec, input->data + source.packed_offset,
+                                  (size_t)source.packed_size, inflated, (size_t)source.size);
+  if (status == KDL_OK && is_regular(inflated, source.size, images, count, &table)) {
     status = add_stream(plan, images, count, first, inflated, table, input->name);
     *out_taken = status == KDL_OK;
   }
@@ -84,21 +85,21 @@ static kdl_status try_stream(split_plan *plan, const kdl_image *images, size_t c
 
 kdl_status split_plan_streams(split_plan *plan, kdl_library *lib, const cli_bytes *bytes,
                               const char *file) {
-  const kdl_container *container = lib->container;
+  const kdl_stored_image *all = cli_stored_images(lib);
+  size_t count = kdl_image_count(lib);
   thin_input input = {.data = bytes->data, .size = bytes->size, .name = file, .fd = -1};
   size_t mixed = 0, taken = 0;
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < plan->unit_count; ++i)
     mixed += plan->parts[plan->units[i].part].is_mixed;
-  for (uint32_t i = 0, end; i < container->count && status == KDL_OK; i = end) {
-    const kdl_image *images = &container->images[i];
+  for (uint32_t i = 0, end; i < count && status == KDL_OK; i = end) {
+    const kdl_stored_image *images = &all[i];
     thin_container found;
-    for (end = i + 1; end < container->count && container->images[end].source == images->source;)
+    for (end = i + 1; end < count && all[end].source == images->source;)
       ++end;
-    if (images->source->codec == KDL_CODEC_NONE ||
-        !thin_packed_measure(&input, images, end - i, &found))
+    if (!images->is_packed || !thin_packed_measure(&input, images, end - i, &found))
       continue;
-    const split_unit *unit = find_unit(plan, images->source->packed.base);
+    const split_unit *unit = find_unit(plan, kdl_source_read(images->source).packed_offset);
     bool is_taken = false;
     if (unit && plan->parts[unit->part].is_mixed)
       status = try_stream(plan, images, end - i, i, &input, &is_taken);

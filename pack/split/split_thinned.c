@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A file of which some parts are missing: what they held is taken out of it. */
-#include "lib/container/container.h"
+#include "lib/inspect/images.h"
 #include "pack/split/split.h"
 #include "pack/thin/kinds.h"
 #include "support/base/error.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 
 /* Of images that are compressed together, those that are missing are zeros too. */
-static kdl_status look_inside(kdl_library *lib, uint32_t index, bool *out_there) {
+static kdl_status look_inside(kdl_library *lib, size_t index, bool *out_there) {
   const void *data;
   size_t size;
   KDL_TRY(kdl_library_hold(lib, index, &data, &size));
@@ -23,22 +24,22 @@ static kdl_status look_inside(kdl_library *lib, uint32_t index, bool *out_there)
 /* What stays: images with bytes, and what holds one. */
 static kdl_status choose(kdl_library *lib, const uint8_t *data, size_t size,
                          thin_choice *out_choice) {
-  const kdl_container *container = lib->container;
+  const kdl_stored_image *images = cli_stored_images(lib);
+  size_t count = kdl_image_count(lib);
   *out_choice = (thin_choice){.lib = lib,
-                              .count = container->count,
-                              .kept = xcalloc(container->count, sizeof(bool)),
-                              .why = xcalloc(container->count, sizeof(char *))};
-  for (uint32_t i = container->count; i-- > 0;) {
-    const kdl_image *image = &container->images[i];
-    bool is_packed = image->source->codec != KDL_CODEC_NONE;
-    bool is_there = is_packed || image->stored_size > size - image->offset ||
+                              .count = count,
+                              .kept = xcalloc(count, sizeof(bool)),
+                              .why = xcalloc(count, sizeof(char *))};
+  for (size_t i = count; i-- > 0;) {
+    const kdl_stored_image *image = &images[i];
+    bool is_there = image->is_packed || image->stored_size > size - image->offset ||
                     !split_is_zero(data + image->offset, image->stored_size);
-    if (is_packed)
+    if (image->is_packed)
       KDL_TRY(look_inside(lib, i, &is_there));
     if (!is_there)
       continue;
     out_choice->kept[i] = true;
-    if (image->parent != KDL_PARENT_NONE)
+    if (image->parent != KDL_NO_PARENT)
       out_choice->kept[image->parent] = true;
   }
   return KDL_OK;

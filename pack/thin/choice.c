@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/choice.h"
 
+#include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
 #include "lib/inspect/targets.h"
-#include "lib/library/library.h"
 #include "lib/registry/device.h"
 #include "pack/thin/containers.h"
 #include "support/base/error.h"
@@ -39,6 +39,7 @@ typedef struct {
   const char *name;
   thin_choice *choice;
   kdl_catalog *catalog;
+  const kdl_stored_image *images;
   const cli_device *device;
   module_state *modules;
   uint32_t *module_of; /* each image's */
@@ -57,7 +58,7 @@ static unsigned form_of(const kdl_image_rule *rule) {
 }
 
 /* Whether nothing but a linker stands between the image and the device. */
-static bool is_for_linker(const kdl_image *image, uint64_t reasons) {
+static bool is_for_linker(const kdl_stored_image *image, uint64_t reasons) {
   const uint64_t linkers = KDL_REASON(RELOCATABLE) | KDL_REASON(KIND_NOT_LOADABLE);
   return (image->is_link_input || image->kind == KDL_IMAGE_LTOIR) && !(reasons & ~linkers);
 }
@@ -129,7 +130,7 @@ static kdl_status choose_on_route(chooser *c, const kdl_select_device *device, b
     uint32_t index = candidate->image;
     uint64_t reasons = candidate->reasons;
     module_state *module = &c->modules[c->module_of[index]];
-    bool is_linked = reasons && is_for_linker(kdl_catalog_image(c->catalog, index), reasons);
+    bool is_linked = reasons && is_for_linker(&c->images[index], reasons);
     if (!reasons || is_linked) {
       *takes_any = true;
       c->is_served = c->is_served || cli_may_hold_kernels(c->catalog, index);
@@ -202,7 +203,7 @@ static void keep_lone_kernels(chooser *c) {
 /* Recorded sequences are for every device, and what is not known may be for any. */
 static void keep_for_any(const chooser *c) {
   for (size_t i = 0; i < c->choice->count; ++i)
-    c->choice->kept[i] |= kdl_catalog_image(c->catalog, i)->kind == KDL_IMAGE_SEQUENCE ||
+    c->choice->kept[i] |= c->images[i].kind == KDL_IMAGE_SEQUENCE ||
                           kdl_catalog_rule(c->catalog, i)->faults & KDL_REASONS_UNKNOWN;
 }
 
@@ -232,12 +233,13 @@ static void keep_newest_ptx(chooser *c, size_t module_count) {
 static kdl_status by_devices(chooser *c) {
   size_t count = c->choice->count, module_count = 0;
   KDL_TRY(kdl_library_catalog(c->choice->lib, &c->catalog));
+  c->images = cli_stored_images(c->choice->lib);
   c->module_of = xcalloc(count, sizeof *c->module_of);
   c->standings = xcalloc(count, sizeof *c->standings);
   c->better = xcalloc(count, sizeof *c->better);
   c->devices = xcalloc(count, sizeof *c->devices);
   for (size_t i = 0; i < count; ++i) {
-    c->module_of[i] = kdl_catalog_image(c->catalog, i)->module;
+    c->module_of[i] = (uint32_t)c->images[i].module;
     if (c->module_of[i] >= module_count)
       module_count = (size_t)c->module_of[i] + 1;
   }
@@ -260,7 +262,7 @@ static kdl_status by_devices(chooser *c) {
 
 static const char *explain_choice(const chooser *c, size_t i) {
   kdl_arena *arena = &c->choice->arena;
-  if (kdl_catalog_image(c->catalog, i)->kind == KDL_IMAGE_SEQUENCE)
+  if (c->images[i].kind == KDL_IMAGE_SEQUENCE)
     return "it is a recorded sequence, for any device";
   switch ((standing)c->standings[i]) {
   case chosen:
@@ -313,11 +315,11 @@ static kdl_status by_selects(const thin_rules *rules, const char *option, const 
 /* A SELECT that names a container names what is in it; a container stays where an image in it does.
  * Both come after the container in the list. */
 static void settle_containers(thin_choice *choice) {
-  const kdl_image *images = choice->lib->container->images;
+  const kdl_stored_image *images = cli_stored_images(choice->lib);
   for (size_t i = 0; i < choice->count; ++i)
-    choice->kept[i] |= images[i].parent != KDL_PARENT_NONE && choice->kept[images[i].parent];
+    choice->kept[i] |= images[i].parent != KDL_NO_PARENT && choice->kept[images[i].parent];
   for (size_t i = choice->count; i-- > 0;) {
-    if (choice->kept[i] && images[i].parent != KDL_PARENT_NONE)
+    if (choice->kept[i] && images[i].parent != KDL_NO_PARENT)
       choice->kept[images[i].parent] = true;
   }
 }

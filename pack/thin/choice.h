@@ -17,7 +17,7 @@
 #ifndef KDL_TOOL_THIN_CHOICE_H
 #define KDL_TOOL_THIN_CHOICE_H
 
-#include "lib/container/codec/codec.h"
+#include "lib/inspect/codec.h"
 #include "tools/common/images/choose_for.h"
 #include "tools/common/memory.h"
 #include "tools/common/options.h"

@@ -11,11 +11,12 @@
  */
 #include "pack/thin/containers.h"
 
-#include "lib/container/codec/deflate.h"
-#include "lib/library/library.h"
+#include "lib/inspect/codec.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"
+#include "tools/common/images/kinds.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -141,7 +142,7 @@ kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
 
 kdl_status thin_packs(const thin_input *input, const thin_choice *choice,
                       const thin_container *container, bool *out_packs) {
-  const kdl_image *images = input->lib->container->images + container->first;
+  const kdl_stored_image *images = cli_stored_images(input->lib) + container->first;
   *out_packs = false;
   if (!choice->is_packed || container->kept == 0)
     return KDL_OK;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/containers.h"
 
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"
+#include "tools/common/images/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static uint64_t entry_size(const uint8_t *entry) {
 
 /* Whether the images are the entries of a fatbin, one by one, from its header to its end. The
  * reader has checked each entry; nothing else of the library is relied on here. */
-static bool measure_fatbin(const thin_input *input, const kdl_image *images, size_t count,
+static bool measure_fatbin(const thin_input *input, const kdl_stored_image *images, size_t count,
                            thin_container *out) {
   uint64_t first = images[0].header_offset;
   if (first < fatbin_header || !kdl_in_range(first, 0, input->size))
@@ -49,7 +50,7 @@ static bool measure_fatbin(const thin_input *input, const kdl_image *images, siz
 }
 
 static kdl_status rewrite_fatbin(const thin_input *input, const thin_choice *choice,
-                                 const bool *kept, const kdl_image *images,
+                                 const bool *kept, const kdl_stored_image *images,
                                  const thin_container *container, thin_output *out) {
   uint8_t *header = thin_output_add_room(out, fatbin_header);
   uint64_t start = out->size;
@@ -68,7 +69,7 @@ static kdl_status rewrite_fatbin(const thin_input *input, const thin_choice *cho
 /* ------------------------------------------------------------------------------------------ */
 /* Bundles                                                                                      */
 
-static bool measure_bundle(const thin_input *input, const kdl_image *images, size_t count,
+static bool measure_bundle(const thin_input *input, const kdl_stored_image *images, size_t count,
                            thin_container *out) {
   uint64_t at = images[0].header_offset;
   if (!kdl_in_range(at, bundle_entry, input->size))
@@ -121,7 +122,7 @@ static uint64_t bundle_alignment(const uint8_t *bundle, uint64_t entries) {
 typedef struct {
   const thin_input *input;
   const bool *kept;
-  const kdl_image *images;
+  const kdl_stored_image *images;
   size_t count, image;
   const uint8_t *entry;
   uint64_t left;
@@ -144,7 +145,7 @@ static bool next_kept(bundle_walk *w, const uint8_t **out_entry) {
   return stays;
 }
 
-void thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
+void thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_stored_image *images,
                          size_t count, const thin_container *container, thin_output *out) {
   const uint8_t *bundle = input->data + container->offset;
   const uint8_t *entry = bundle;
@@ -178,9 +179,9 @@ void thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_im
 /* All of them                                                                                  */
 
 /* Whether an image's bytes lie in the file as it is. */
-static bool lies_plain(const thin_input *input, const kdl_image *image) {
-  return image->parent == KDL_PARENT_NONE && image->source->codec == KDL_CODEC_NONE &&
-         image->source->size == input->size && !image->problem;
+static bool lies_plain(const thin_input *input, const kdl_stored_image *image) {
+  return image->parent == KDL_NO_PARENT && !image->is_packed &&
+         kdl_source_read(image->source).size == input->size && !image->problem;
 }
 
 void thin_containers_sort(thin_container_list *list) {
@@ -194,7 +195,7 @@ void thin_containers_add(thin_container_list *list, const thin_container *found)
 
 kdl_status thin_containers_find(const thin_input *input, const thin_choice *choice,
                                 thin_container_list *out_list) {
-  const kdl_image *images = input->lib->container->images;
+  const kdl_stored_image *images = cli_stored_images(input->lib);
   *out_list = (thin_container_list){.count = 0};
   for (size_t i = 0, end; i < choice->count; i = end) {
     thin_container found = {.first = i};
@@ -222,7 +223,7 @@ void thin_containers_free(thin_container_list *list) {
 
 void thin_container_keeps(const thin_input *input, const thin_choice *choice,
                           const thin_container *container, bool *out_kept) {
-  const kdl_image *images = input->lib->container->images + container->first;
+  const kdl_stored_image *images = cli_stored_images(input->lib) + container->first;
   memcpy(out_kept, choice->kept + container->first, container->count);
   bool is_bundle = container->kind == THIN_BUNDLE || container->kind == THIN_PACKED_BUNDLE;
   if (container->kept || !(is_bundle || container->keeps_one))
@@ -238,7 +239,7 @@ bool thin_container_changes(const thin_container *container) {
 }
 
 static kdl_status rewrite_bundle(const thin_input *input, const thin_choice *choice,
-                                 const bool *kept, const kdl_image *images,
+                                 const bool *kept, const kdl_stored_image *images,
                                  const thin_container *container, thin_output *out) {
   thin_output plain = {.count = 0};
   thin_bundle_rewrite(input, kept, images, container->count, container,
@@ -251,7 +252,7 @@ static kdl_status rewrite_bundle(const thin_input *input, const thin_choice *cho
 
 kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *choice,
                                   const thin_container *container, thin_output *out) {
-  const kdl_image *images = input->lib->container->images + container->first;
+  const kdl_stored_image *images = cli_stored_images(input->lib) + container->first;
   bool *kept = xmalloc(container->count);
   thin_container_keeps(input, choice, container, kept);
   kdl_status status =

@@ -67,9 +67,10 @@ kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *ch
                                   const thin_container *container, thin_output *out);
 
 /* Bundles: plain ones, and compressed ones as a kind of container of their own. */
-struct kdl_image;
-void thin_bundle_rewrite(const thin_input *input, const bool *kept, const struct kdl_image *images,
-                         size_t count, const thin_container *container, thin_output *out);
+struct kdl_stored_image;
+void thin_bundle_rewrite(const thin_input *input, const bool *kept,
+                         const struct kdl_stored_image *images, size_t count,
+                         const thin_container *container, thin_output *out);
 /* Adds a bundle that was compressed, with a header of the version that `header` has, and its codec.
  */
 void thin_packed_add(thin_output *out, const uint8_t *header, const uint8_t *bundle, size_t size,
@@ -77,10 +78,10 @@ void thin_packed_add(thin_output *out, const uint8_t *header, const uint8_t *bun
 /* Compresses a bundle into the room that one had, behind its header. */
 kdl_status thin_packed_refill(const thin_input *input, uint8_t *file, uint64_t at, uint64_t room,
                               const uint8_t *bundle, size_t size);
-bool thin_packed_measure(const thin_input *input, const struct kdl_image *images, size_t count,
-                         thin_container *out);
+bool thin_packed_measure(const thin_input *input, const struct kdl_stored_image *images,
+                         size_t count, thin_container *out);
 kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept,
-                               const struct kdl_image *images, size_t count,
+                               const struct kdl_stored_image *images, size_t count,
                                const thin_container *container, thin_output *out);
 
 /* ------------------------------------------------------------------------------------------ */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A file that stays what it is, with fewer images. It is written beside the old one, read again,
  * and only then renamed. */
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "pack/thin/command.h"
 #include "pack/thin/kinds.h"
 #include "support/base/error.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/output.h"
 
 #include <stdio.h>
@@ -15,36 +16,38 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Reading again                                                                                */
 
-static bool is_like(bool is_packed, const kdl_image *left, const kdl_image *right) {
+static bool is_like(bool is_packed, const kdl_stored_image *left, const kdl_stored_image *right) {
   return left->kind == right->kind && (is_packed || left->stored_size == right->stored_size) &&
          left->size == right->size && left->arch.length == right->arch.length &&
          memcmp(left->arch.data, right->arch.data, left->arch.length) == 0;
 }
 
 static int compare_places(const void *left, const void *right) {
-  const kdl_image *a = *(const kdl_image *const *)left, *b = *(const kdl_image *const *)right;
+  const kdl_stored_image *a = *(const kdl_stored_image *const *)left,
+                         *b = *(const kdl_stored_image *const *)right;
   uint64_t x = thin_image_place(a), y = thin_image_place(b);
   return x != y ? (x > y) - (x < y) : (a > b) - (a < b);
 }
 
 /* The images that did not go, in the order of the file. */
-static const kdl_image **list_images(const kdl_library *lib, const bool *went, size_t *out_count) {
-  const kdl_container *container = lib->container;
-  const kdl_image **list = xcalloc(container->count, sizeof *list);
+static const kdl_stored_image **list_images(kdl_library *lib, const bool *went, size_t *out_count) {
+  const kdl_stored_image *images = cli_stored_images(lib);
+  size_t count = kdl_image_count(lib);
+  const kdl_stored_image **list = xcalloc(count, sizeof *list);
   *out_count = 0;
-  for (uint32_t i = 0; i < container->count; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if (!went || !went[i])
-      list[(*out_count)++] = &container->images[i];
+      list[(*out_count)++] = &images[i];
   }
   qsort(list, *out_count, sizeof *list, compare_places);
   return list;
 }
 
 kdl_status thin_compare_images(const thin_input *input, const thin_report *report, bool is_packed,
-                               const kdl_library *lib, const char *name) {
+                               kdl_library *lib, const char *name) {
   size_t old_count, new_count, same = 0;
-  const kdl_image **old = list_images(input->lib, report->went, &old_count);
-  const kdl_image **now = list_images(lib, NULL, &new_count);
+  const kdl_stored_image **old = list_images(input->lib, report->went, &old_count);
+  const kdl_stored_image **now = list_images(lib, NULL, &new_count);
   kdl_status status = KDL_OK;
   while (same < old_count && same < new_count && is_like(is_packed, old[same], now[same]))
     ++same;

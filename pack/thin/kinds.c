@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/kinds.h"
 
-#include "lib/image/image.h"
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "pack/zip/directory.h"
 #include "support/base/error.h"
+#include "tools/common/images/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 void thin_report_left(thin_report *report, const thin_input *input, size_t index,
                       thin_left_why why) {
-  const kdl_image *image = &input->lib->container->images[index];
-  const kdl_source *source = image->source;
+  const kdl_stored_image *image = &cli_stored_images(input->lib)[index];
+  kdl_source_info source = kdl_source_read(image->source);
   uint64_t bytes = image->stored_size;
-  if (source->codec != KDL_CODEC_NONE && source->size) /* its share of what is compressed */
-    bytes = (uint64_t)((double)source->packed.size * (double)bytes / (double)source->size);
+  if (image->is_packed && source.size) /* its share of what is compressed */
+    bytes = (uint64_t)((double)source.packed_size * (double)bytes / (double)source.size);
   ++report->left[why].images;
   report->left[why].bytes += bytes;
 }
@@ -52,18 +52,18 @@ thin_kind thin_sniff(const uint8_t *data, uint64_t size) {
   return is_container && size >= container_header ? THIN_KIND_CONTAINER : THIN_KIND_OTHER;
 }
 
-uint64_t thin_image_place(const kdl_image *image) {
-  const kdl_source *source = image->source;
+uint64_t thin_image_place(const kdl_stored_image *image) {
   uint64_t at = image->header_offset;
-  for (; source->codec != KDL_CODEC_NONE; source = source->packed.source)
-    at = source->packed.base;
+  kdl_source_info source = kdl_source_read(image->source);
+  for (; source.outer; source = kdl_source_read(source.outer))
+    at = source.packed_offset;
   return at;
 }
 
 bool thin_has_device_code(const thin_input *input) {
-  const kdl_container *container = input->lib->container;
-  return container->count != 1 || container->images[0].offset != 0 ||
-         container->images[0].stored_size != input->size;
+  const kdl_stored_image *images = cli_stored_images(input->lib);
+  return kdl_image_count(input->lib) != 1 || images[0].offset != 0 ||
+         images[0].stored_size != input->size;
 }
 
 static bool is_same(const thin_input *input, const thin_output *out) {
@@ -92,17 +92,15 @@ static thin_left_why why_left(const thin_work *work, uint32_t index) {
     if (index - list->items[i].first < list->items[i].count)
       return THIN_LEFT_LAST;
   }
-  bool is_packed = work->input->lib->container->images[index].source->codec != KDL_CODEC_NONE;
-  return is_packed ? THIN_LEFT_PACKED : THIN_LEFT_BARE;
+  return cli_stored_images(work->input->lib)[index].is_packed ? THIN_LEFT_PACKED : THIN_LEFT_BARE;
 }
 
 /* What lies in an image goes with it; what stays though nothing asks for it is counted. */
 static void note_nested(const thin_work *work, const thin_choice *choice, thin_report *report) {
-  const kdl_container *container = work->input->lib->container;
-  for (uint32_t i = 0; i < container->count; ++i) {
-    const kdl_image *image = &container->images[i];
-    if (image->parent != KDL_PARENT_NONE)
-      report->went[i] = report->went[image->parent];
+  const kdl_stored_image *images = cli_stored_images(work->input->lib);
+  for (uint32_t i = 0; i < kdl_image_count(work->input->lib); ++i) {
+    if (images[i].parent != KDL_NO_PARENT)
+      report->went[i] = report->went[images[i].parent];
     if (choice->kept[i] || report->went[i])
       continue;
     thin_report_left(report, work->input, i, why_left(work, i));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Clang's compressed bundles ("CCOB", docs/formats.md): inflated, written with fewer images, and
  * compressed again as they were. */
-#include "lib/container/codec/deflate.h"
-#include "lib/library/library.h"
+#include "lib/inspect/codec.h"
+#include "lib/inspect/images.h"
 #include "pack/thin/containers.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
@@ -34,20 +34,23 @@ static unsigned version_before(const uint8_t *data, uint64_t body) {
   return 0;
 }
 
-bool thin_packed_measure(const thin_input *input, const kdl_image *images, size_t count,
+bool thin_packed_measure(const thin_input *input, const kdl_stored_image *images, size_t count,
                          thin_container *out) {
-  const kdl_source *stream = images[0].source;
-  if (stream->codec == KDL_CODEC_NONE || stream->packed.source->codec != KDL_CODEC_NONE ||
-      stream->packed.source->size != input->size)
+  kdl_source_info stream = kdl_source_read(images[0].source);
+  if (!stream.outer)
+    return false;
+  kdl_source_info outer = kdl_source_read(stream.outer);
+  if (outer.outer || outer.size != input->size)
     return false;
   for (size_t i = 0; i < count; ++i) {
-    if (images[i].source != stream || images[i].parent != KDL_PARENT_NONE || images[i].problem)
+    if (images[i].source != images[0].source || images[i].parent != KDL_NO_PARENT ||
+        images[i].problem)
       return false;
   }
-  unsigned version = version_before(input->data, stream->packed.base);
+  unsigned version = version_before(input->data, stream.packed_offset);
   out->kind = THIN_PACKED_BUNDLE;
-  out->offset = stream->packed.base - versions[version].header_size;
-  out->size = versions[version].header_size + stream->packed.size;
+  out->offset = stream.packed_offset - versions[version].header_size;
+  out->size = versions[version].header_size + stream.packed_size;
   return version != 0;
 }
 
@@ -73,21 +76,22 @@ void thin_packed_add(thin_output *out, const uint8_t *header, const uint8_t *bun
   memcpy(made + header_size, packed, packed_size);
 }
 
-kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
-                               size_t count, const thin_container *container, thin_output *out) {
-  const kdl_source *stream = images[0].source;
-  uint8_t *inflated = xmalloc((size_t)stream->size);
-  kdl_status status = kdl_inflate(stream->codec, input->data + stream->packed.base,
-                                  (size_t)stream->packed.size, inflated, (size_t)stream->size);
+kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept,
+                               const kdl_stored_image *images, size_t count,
+                               const thin_container *container, thin_output *out) {
+  kdl_source_info stream = kdl_source_read(images[0].source);
+  uint8_t *inflated = xmalloc((size_t)stream.size);
+  kdl_status status = kdl_inflate(stream.codec, input->data + stream.packed_offset,
+                                  (size_t)stream.packed_size, inflated, (size_t)stream.size);
   if (status == KDL_OK) {
-    thin_input inner = {.data = inflated, .size = stream->size, .name = input->name, .fd = -1};
-    thin_container whole = {.kind = THIN_BUNDLE, .size = stream->size, .count = count};
+    thin_input inner = {.data = inflated, .size = stream.size, .name = input->name, .fd = -1};
+    thin_container whole = {.kind = THIN_BUNDLE, .size = stream.size, .count = count};
     thin_output plain = {.count = 0};
     thin_bundle_rewrite(&inner, kept, images, count, &whole, &plain);
     uint8_t *bundle = thin_output_bytes(&plain);
     void *packed;
     size_t packed_size;
-    status = kdl_deflate(stream->codec, bundle, (size_t)plain.size, &packed, &packed_size);
+    status = kdl_deflate(stream.codec, bundle, (size_t)plain.size, &packed, &packed_size);
     if (status == KDL_OK) {
       thin_packed_add(out, input->data + container->offset, bundle, (size_t)plain.size, packed,
                       packed_size);

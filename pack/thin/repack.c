@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The images that one wants, in a new OffloadBinary. */
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
+#include "lib/select/catalog.h"
 #include "pack/thin/command.h"
 #include "support/base/error.h"
 #include "tools/common/images/keep_for.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/containers.h"
 
-#include "lib/container/codec/deflate.h"
-#include "lib/library/library.h"
+#include "lib/inspect/codec.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"
+#include "tools/common/images/kinds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,13 +40,13 @@ static bool is_packed(const thin_input *input, const thin_container *container) 
 
 static kdl_status read_content(const thin_input *input, const thin_container *container,
                                content *out) {
-  const kdl_image *image = &input->lib->container->images[container->first];
+  const kdl_stored_image *image = &cli_stored_images(input->lib)[container->first];
   const uint8_t *bytes = input->data + container->offset;
   *out = (content){.data = bytes, .size = container->size, .base = container->offset};
   if (!is_packed(input, container))
     return KDL_OK;
   /* One that is itself compressed, or the first of those in a stream. */
-  out->size = image->source->codec == KDL_CODEC_NONE ? image->size : image->source->size;
+  out->size = image->is_packed ? kdl_source_read(image->source).size : image->size;
   out->base = 0;
   out->data = out->own = xmalloc((size_t)out->size);
   return kdl_inflate(KDL_CODEC_ZSTD, bytes, (size_t)container->size, out->own, (size_t)out->size);
@@ -83,7 +84,7 @@ static bool is_padding(const content *archive, const member *m) {
 }
 
 /* The listed image that is the member, or `count`. */
-static size_t image_of(const kdl_image *images, size_t count, const content *archive,
+static size_t image_of(const kdl_stored_image *images, size_t count, const content *archive,
                        const member *m) {
   size_t i = 0;
   while (i < count && images[i].offset - archive->base != m->data)
@@ -92,7 +93,7 @@ static size_t image_of(const kdl_image *images, size_t count, const content *arc
 }
 
 /* Members by short names, padding before what it aligns, each listed image one of them. */
-static bool is_known_archive(const kdl_image *images, size_t count, const content *archive,
+static bool is_known_archive(const kdl_stored_image *images, size_t count, const content *archive,
                              bool *out_has_others) {
   size_t listed = 0;
   member m;
@@ -129,7 +130,7 @@ static uint8_t *put_padding(const uint8_t *start, uint8_t *to, const content *ar
 
 /* Writes the members that stay to `to`, which has room for the archive and for padding; returns the
  * size. */
-static uint64_t write_archive(const kdl_image *images, const bool *kept, size_t count,
+static uint64_t write_archive(const kdl_stored_image *images, const bool *kept, size_t count,
                               const content *archive, uint8_t *start) {
   uint8_t *to = put_bytes(start, archive->data, archive_magic_size);
   member m, padding = {.size = 0};
@@ -156,17 +157,16 @@ static uint64_t write_archive(const kdl_image *images, const bool *kept, size_t 
 /* ------------------------------------------------------------------------------------------ */
 
 /* Whether the image is all that the bytes hold. */
-static bool is_alone(const kdl_image *image, const thin_container *container) {
-  const kdl_source *source = image->source;
-  bool is_all = source->codec == KDL_CODEC_NONE
-                    ? image->offset == container->offset
-                    : image->offset == 0 && image->stored_size == source->size;
+static bool is_alone(const kdl_stored_image *image, const thin_container *container) {
+  uint64_t source_size = kdl_source_read(image->source).size;
+  bool is_all = image->is_packed ? image->offset == 0 && image->stored_size == source_size
+                                 : image->offset == container->offset;
   return container->count == 1 && is_all;
 }
 
 bool thin_sycl_measure(const thin_input *input, uint64_t listed_size,
                        const thin_container *container, bool *out_keeps_one) {
-  const kdl_image *images = &input->lib->container->images[container->first];
+  const kdl_stored_image *images = &cli_stored_images(input->lib)[container->first];
   content image;
   *out_keeps_one = false;
   if (is_alone(&images[0], container))
@@ -183,7 +183,7 @@ bool thin_sycl_measure(const thin_input *input, uint64_t listed_size,
 static kdl_status put_archive(const thin_input *input, const thin_container *container,
                               const bool *kept, const content *archive, thin_output *out,
                               uint64_t *out_listed_size) {
-  const kdl_image *images = &input->lib->container->images[container->first];
+  const kdl_stored_image *images = &cli_stored_images(input->lib)[container->first];
   /* Padding is at most as long as the longest. */
   size_t room = (size_t)archive->size + data_alignment * (container->count + 2) * 2;
   uint8_t *made = xmalloc(room);

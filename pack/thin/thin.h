@@ -59,8 +59,8 @@ thin_left thin_report_all_left(const thin_report *report);
 
 /* Where an image lies in the file, or the stream that it is in: by its header, since one without
  * bytes may stand at the end of its container. */
-struct kdl_image;
-uint64_t thin_image_place(const struct kdl_image *image);
+struct kdl_stored_image;
+uint64_t thin_image_place(const struct kdl_stored_image *image);
 
 /* Whether there is more than one image, the file itself, as which a file without device code is
  * listed. */
@@ -69,7 +69,7 @@ bool thin_has_device_code(const thin_input *input);
 /* Whether what libkdl finds in the new file is what was to stay, image by image. KDL_UNSUPPORTED
  * where it is not. `is_packed`: sizes as stored may differ. */
 kdl_status thin_compare_images(const thin_input *input, const thin_report *report, bool is_packed,
-                               const kdl_library *lib, const char *name);
+                               kdl_library *lib, const char *name);
 
 /* A shared object or executable: what stays in memory lies where it lay, but for containers whose
  * every reference is a relocation. The output was checked against the input as a loader maps both.

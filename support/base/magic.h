@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The first bytes of the formats that are read and written: as text where they are text, else as
- * the word that kdl_load_u32 loads. kdl_file_sniff (lib/image/image.h) recognises files by them. */
+ * the word that kdl_load_u32 loads. kdl_file_sniff (lib/inspect/images.h) recognises files by them.
+ */
 #ifndef KDL_BASE_MAGIC_H
 #define KDL_BASE_MAGIC_H
 

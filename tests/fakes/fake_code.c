@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "fake_code.h"
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
 
 #include <elf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One image of the kind that the first byte picks. */
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "support/base/elf_file.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The writer, from a script of images and pairs: whatever it accepts must read back the same. */
 #include "fuzz_support.h"
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 
 enum { most_images = 8, most_pairs = 12 };
 

@@ -6,7 +6,7 @@
  *     kernel NAME BLOCK_X BLOCK_Y BLOCK_Z
  *     param INDEX KIND SIZE OFFSET          (of the kernel before; "-" for no offset)
  */
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
 
 #include <stdio.h>

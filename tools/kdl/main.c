@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/container/codec/codec.h"
+#include "lib/inspect/codec.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "tools/common/beside.h"

@@ -3,7 +3,7 @@
  * for another would end the process at an instruction that this one does not have. */
 #include "lib/backends/host/host.h"
 #include "lib/device/cpu.h"
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "lib/target/target.h"
 
 #include <pthread.h>

@@ -5,7 +5,7 @@
  * passed over, as LLVM does.
  */
 #include "lib/container/container.h"
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"

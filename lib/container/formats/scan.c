@@ -10,7 +10,7 @@
  * proportion to the section, so that no section can be made to take more than linear time.
  */
 #include "lib/container/formats/scan.h"
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 #include "support/base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/inspect/host_objects.h"
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 
 #include <kdl/host_abi.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "pack/thin/elf/elf_plan.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"
+#include "tools/common/images/kinds.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -169,16 +170,15 @@ static void mark_gone(const elf_plan *plan, bool *went) {
 }
 
 /* Why each image stays that nothing asked for; its unit is the one with it, or NULL. */
-static thin_left_why why_left(const elf_unit *unit, const kdl_image *image) {
+static thin_left_why why_left(const elf_unit *unit, const kdl_stored_image *image) {
   bool is_sycl = image->offload_kind == KDL_OFFLOAD_SYCL ||
                  strstr(image->label, " in " KDL_MAGIC_BUNDLE "sycl");
   bool is_offload = strncmp(image->label, "offload-binary", 14) == 0;
-  bool is_packed = image->source->codec != KDL_CODEC_NONE;
   if (!unit)
-    return is_offload  ? THIN_LEFT_OFFLOAD
-           : is_sycl   ? THIN_LEFT_SYCL
-           : is_packed ? THIN_LEFT_PACKED
-                       : THIN_LEFT_BARE;
+    return is_offload         ? THIN_LEFT_OFFLOAD
+           : is_sycl          ? THIN_LEFT_SYCL
+           : image->is_packed ? THIN_LEFT_PACKED
+                              : THIN_LEFT_BARE;
   if (unit->hold != ELF_FROZEN)
     return THIN_LEFT_LAST;
   return unit->container.kind == THIN_SYCL      ? THIN_LEFT_SYCL
@@ -187,7 +187,7 @@ static thin_left_why why_left(const elf_unit *unit, const kdl_image *image) {
 }
 
 static void note_left(const elf_plan *plan, thin_report *report) {
-  const kdl_image *images = plan->input->lib->container->images;
+  const kdl_stored_image *images = cli_stored_images(plan->input->lib);
   const elf_unit **unit_of = xcalloc(plan->choice->count, sizeof *unit_of);
   for (size_t i = 0; i < plan->unit_count; ++i) {
     const thin_container *container = &plan->units[i].container;
@@ -195,7 +195,7 @@ static void note_left(const elf_plan *plan, thin_report *report) {
       unit_of[container->first + k] = &plan->units[i];
   }
   for (size_t i = 0; i < plan->choice->count; ++i) {
-    if (images[i].parent == KDL_PARENT_NONE && !report->went[i] && !plan->choice->kept[i])
+    if (images[i].parent == KDL_NO_PARENT && !report->went[i] && !plan->choice->kept[i])
       thin_report_left(report, plan->input, i, why_left(unit_of[i], &images[i]));
   }
   free(unit_of);

@@ -13,12 +13,13 @@
  * start of the section, which the runtime passes over. That takes all records to be known: where
  * something else points into such a section, all of it stays.
  */
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "pack/thin/elf/elf_plan.h"
 #include "pack/thin/kinds.h"
 #include "support/base/array.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
+#include "tools/common/images/kinds.h"
 
 #include <stdlib.h>
 
@@ -26,30 +27,32 @@
 /* Binaries                                                                                     */
 
 static bool is_described_in(const elf_plan *plan, size_t index, const thin_container *binary) {
-  const kdl_container *container = plan->input->lib->container;
-  const kdl_image *image = index < container->count ? &container->images[index] : NULL;
-  return image && image->source->size == plan->input->size &&
-         image->source->codec == KDL_CODEC_NONE && image->header_offset >= binary->offset &&
+  kdl_library *lib = plan->input->lib;
+  const kdl_stored_image *image =
+      index < kdl_image_count(lib) ? &cli_stored_images(lib)[index] : NULL;
+  return image && kdl_source_read(image->source).size == plan->input->size && !image->is_packed &&
+         image->header_offset >= binary->offset &&
          image->header_offset - binary->offset < binary->size;
 }
 
 /* The one image of a binary, which is listed at *next or later, with none inside it; false where
  * it is otherwise. Images of a section are listed in their order. */
 static bool find_image(const elf_plan *plan, thin_container *binary, size_t *next) {
-  const kdl_container *container = plan->input->lib->container;
-  while (*next < container->count && !is_described_in(plan, *next, binary))
+  const kdl_stored_image *images = cli_stored_images(plan->input->lib);
+  size_t count = kdl_image_count(plan->input->lib);
+  while (*next < count && !is_described_in(plan, *next, binary))
     ++*next;
   size_t first = (*next)++;
-  if (first >= container->count || is_described_in(plan, *next, binary))
+  if (first >= count || is_described_in(plan, *next, binary))
     return false;
-  const kdl_image *image = &container->images[first];
+  const kdl_stored_image *image = &images[first];
   binary->first = first;
   binary->count = 1;
   binary->kept = plan->choice->kept[first];
-  return image->parent == KDL_PARENT_NONE && !image->problem && image->stored_size &&
+  return image->parent == KDL_NO_PARENT && !image->problem && image->stored_size &&
          image->offset >= binary->offset &&
          kdl_in_range(image->offset - binary->offset, image->stored_size, binary->size) &&
-         !(*next < container->count && container->images[*next].parent == first);
+         !(*next < count && images[*next].parent == first);
 }
 
 /* All that is in the section, or nothing of it. */
@@ -89,13 +92,13 @@ static bool is_binary(const elf_unit *unit) {
 }
 
 static uint64_t image_start(const elf_plan *plan, const elf_unit *unit) {
-  const kdl_image *image = &plan->input->lib->container->images[unit->container.first];
+  const kdl_stored_image *image = &cli_stored_images(plan->input->lib)[unit->container.first];
   return unit->address + (image->offset - unit->container.offset);
 }
 
 static uint64_t image_end(const elf_plan *plan, const elf_unit *unit) {
   return image_start(plan, unit) +
-         plan->input->lib->container->images[unit->container.first].stored_size;
+         cli_stored_images(plan->input->lib)[unit->container.first].stored_size;
 }
 
 void elf_records_add(elf_plan *plan, const elf_record *record) {

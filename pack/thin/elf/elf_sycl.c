@@ -16,11 +16,12 @@
  * The steps: read the table (entries), find the pairs, list the images that libkdl found in each
  * entry, add a unit for each.
  */
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "pack/thin/elf/elf_plan.h"
 #include "support/base/array.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
+#include "tools/common/images/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -159,14 +160,13 @@ static kdl_status find_pairs(sycl_finder *f) {
 
 /* Notes for each entry the images that libkdl lists in it, which must follow one another. */
 static void assign_images(const elf_plan *plan) {
-  const kdl_container *container = plan->input->lib->container;
-  for (uint32_t i = 0; i < container->count; ++i) {
-    const kdl_image *image = &container->images[i];
-    const kdl_source *source = image->source;
-    bool is_plain = source->codec == KDL_CODEC_NONE;
-    const kdl_source *file = is_plain ? source : source->packed.source;
-    uint64_t offset = is_plain ? image->offset : source->packed.base, address;
-    if (file->codec != KDL_CODEC_NONE || file->size != plan->input->size ||
+  const kdl_stored_image *images = cli_stored_images(plan->input->lib);
+  for (uint32_t i = 0; i < kdl_image_count(plan->input->lib); ++i) {
+    const kdl_stored_image *image = &images[i];
+    kdl_source_info source = kdl_source_read(image->source);
+    kdl_source_info file = source.outer ? kdl_source_read(source.outer) : source;
+    uint64_t offset = source.outer ? source.packed_offset : image->offset, address;
+    if (file.outer || file.size != plan->input->size ||
         !elf_image_address(&plan->image, offset, 1, &address))
       continue;
     size_t next = kdl_array_first(plan->sycl, plan->sycl_count, sizeof *plan->sycl,
@@ -177,8 +177,7 @@ static void assign_images(const elf_plan *plan) {
     if (!entry->count)
       entry->first = i;
     entry->is_odd |= entry->first + entry->count != i || image->problem ||
-                     image->parent != KDL_PARENT_NONE ||
-                     image->module != container->images[entry->first].module;
+                     image->parent != KDL_NO_PARENT || image->module != images[entry->first].module;
     ++entry->count;
   }
 }

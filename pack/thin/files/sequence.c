@@ -7,11 +7,12 @@
  * Each container is copied, or written with fewer images. Zeros between two are padding, which is
  * made anew; other bytes between them are copied. The caller may ask where each part went (moves).
  */
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "pack/thin/kinds.h"
 #include "support/base/array.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
+#include "tools/common/images/kinds.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,15 +28,15 @@ static int compare_places(const void *left, const void *right) {
 
 kdl_status thin_work_begin(const thin_input *input, const thin_choice *choice, thin_report *report,
                            thin_work *out_work) {
-  const kdl_container *container = input->lib->container;
+  const kdl_stored_image *images = cli_stored_images(input->lib);
+  size_t count = kdl_image_count(input->lib);
   *out_work = (thin_work){.input = input,
                           .choice = choice,
                           .report = report,
-                          .places = xcalloc(container->count, sizeof *out_work->places)};
-  for (uint32_t i = 0; i < container->count; ++i) {
-    const kdl_image *image = &container->images[i];
-    if (image->parent == KDL_PARENT_NONE)
-      out_work->places[out_work->place_count++] = (thin_place){thin_image_place(image), i};
+                          .places = xcalloc(count, sizeof *out_work->places)};
+  for (uint32_t i = 0; i < count; ++i) {
+    if (images[i].parent == KDL_NO_PARENT)
+      out_work->places[out_work->place_count++] = (thin_place){thin_image_place(&images[i]), i};
   }
   qsort(out_work->places, out_work->place_count, sizeof *out_work->places, compare_places);
   return thin_containers_find(input, choice, &out_work->containers);
@@ -198,9 +199,9 @@ kdl_status thin_sequence(const thin_work *work, thin_range range, thin_moves *mo
 /* OffloadBinaries                                                                              */
 
 /* The writer for a binary like the one at `at`: its version, and the compression of its images. */
-static kdl_status create_writer(const thin_work *work, uint64_t at, const kdl_image *image,
+static kdl_status create_writer(const thin_work *work, uint64_t at, const kdl_stored_image *image,
                                 kdl_writer **out_writer) {
-  kdl_codec codec = image->source->codec;
+  uint8_t codec = kdl_source_read(image->source).codec;
   int packed = codec == KDL_CODEC_ZSTD   ? KDL_FORMAT_ZSTD
                : codec == KDL_CODEC_ZLIB ? KDL_FORMAT_ZLIB
                                          : 0;
@@ -235,7 +236,7 @@ static kdl_status rewrite_binary(const thin_work *work, thin_range binary, thin_
     if (!work->choice->kept[index])
       continue;
     if (!writer)
-      status = create_writer(work, binary.at, &lib->container->images[index], &writer);
+      status = create_writer(work, binary.at, &cli_stored_images(lib)[index], &writer);
     if (status == KDL_OK)
       status = add_to_writer(lib, index, writer);
   }

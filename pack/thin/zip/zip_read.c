@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The directory of a zip archive, checked against the members, and their bytes. */
-#include "lib/container/codec/codec.h"
+#include "lib/inspect/codec.h"
 #include "pack/check/check.h"
 #include "pack/thin/zip/zip.h"
 #include "support/base/bytes.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The members of an archive that hold device code, each thinned as a file by itself would be. */
-#include "lib/library/library.h"
 #include "pack/check/check.h"
 #include "pack/thin/zip/zip.h"
 #include "support/base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* An archive with other bytes for some members. */
-#include "lib/container/codec/deflate.h"
+#include "lib/inspect/codec.h"
 #include "pack/thin/zip/zip.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"

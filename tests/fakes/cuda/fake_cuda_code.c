@@ -3,7 +3,7 @@
  * is no cubin and no PTX is refused. */
 #include "fake_cuda_state.h"
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Clang's bundles with SPIR-V in them. */
 #include "fake_hip_state.h"
 
-#include "lib/image/image.h"
 #include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/bytes.h"
 

@@ -4,8 +4,8 @@
 
 #include "fake_code.h"
 
-#include "lib/image/image.h"
 #include "lib/inspect/formats.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/text.h"
 

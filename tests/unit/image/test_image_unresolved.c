@@ -2,7 +2,7 @@
 /* Which images use what must be linked to them first. */
 #include "support.h"
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 
 static bool unresolved(kdl_image_kind kind, const void *data, size_t size) {
   bool found = false;

@@ -3,7 +3,7 @@
 #ifndef KDL_TESTS_UNIT_IMAGE_SUPPORT_H
 #define KDL_TESTS_UNIT_IMAGE_SUPPORT_H
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "support.h"
 
 /* The names of all kernels, each followed by a blank. */

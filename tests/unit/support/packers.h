@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-#include "lib/container/codec/codec.h"
+#include "lib/inspect/codec.h"
 #include "support/base/bytes.h"
 
 #include <dlfcn.h>

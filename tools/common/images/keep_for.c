@@ -2,6 +2,7 @@
 #include "tools/common/images/keep_for.h"
 
 #include "lib/inspect/devices.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
 #include "lib/inspect/targets.h"
 #include "lib/library/selection.h"
@@ -53,9 +54,10 @@ static unsigned form_of(const keeper *k, const kdl_verdict *verdict) {
   return ((unsigned)kdl_rank_tier(rule->rank) * 2 + asks) % form_count;
 }
 
-static bool has_link_inputs_only(const kdl_catalog *catalog) {
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
-    if (!kdl_catalog_image(catalog, i)->is_link_input)
+static bool has_link_inputs_only(kdl_library *lib) {
+  const kdl_stored_image *images = cli_stored_images(lib);
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    if (!images[i].is_link_input)
       return false;
   }
   return true;
@@ -149,7 +151,7 @@ static void say_why(const keeper *k, size_t index, kdl_out *out) {
     kdl_out_format(out, "%s may fall back on it", entry->device);
   else if (entry->standing == not_known)
     kdl_out_format(out, "it is not known whether %s runs it", entry->device);
-  else if (kdl_catalog_image(k->catalog, index)->kind == KDL_IMAGE_SEQUENCE)
+  else if (cli_image_at(k->input->lib, index).kind == KDL_IMAGE_SEQUENCE)
     kdl_out_format(out, "it is a recorded sequence, for any device");
   else if (kdl_catalog_rule(k->catalog, index)->faults & KDL_REASONS_UNKNOWN)
     kdl_out_format(out, "%s", entry->refusal);
@@ -188,7 +190,7 @@ static void collect_kernels(keeper *k) {
     for (size_t n = 0; n < count; ++n)
       cli_holdings_add(&k->holdings, names[n], i);
     /* A sequence is for every device. */
-    k->kept[i] |= kdl_catalog_image(k->catalog, i)->kind == KDL_IMAGE_SEQUENCE;
+    k->kept[i] |= cli_image_at(k->input->lib, i).kind == KDL_IMAGE_SEQUENCE;
   }
   if (kdl_catalog_shortages(k->catalog))
     cli_out_of_memory();
@@ -210,7 +212,7 @@ static kdl_status keep_for_all(keeper *k, const cli_devices *devices) {
 static kdl_status keep_images(keeper *k, const cli_args *args, cli_devices *devices,
                               cli_keep_tell *tell, void *user) {
   KDL_TRY(kdl_library_catalog(k->input->lib, &k->catalog));
-  k->link_inputs_only = has_link_inputs_only(k->catalog);
+  k->link_inputs_only = has_link_inputs_only(k->input->lib);
   KDL_TRY(cli_devices_given(args, "for", ',', devices));
   collect_kernels(k);
   KDL_TRY(keep_for_all(k, devices));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/kinds.h"
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/text.h"
+#include "tools/common/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -142,6 +143,13 @@ const char *cli_image_kind_extension(kdl_image_kind kind) {
       return image_kinds[i].extension;
   }
   return "bin";
+}
+
+const kdl_stored_image *cli_stored_images(kdl_library *lib) {
+  const kdl_stored_image *images = kdl_stored_images(lib);
+  if (!images)
+    cli_out_of_memory();
+  return images;
 }
 
 bool cli_image_kind_is_container(kdl_image_kind kind) {

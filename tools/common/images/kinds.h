@@ -16,6 +16,10 @@ static inline kdl_image_info cli_image_at(const kdl_library *lib, size_t index) 
   return image;
 }
 
+/* kdl_stored_images, which is not NULL. */
+struct kdl_stored_image;
+const struct kdl_stored_image *cli_stored_images(kdl_library *lib);
+
 /* The next image that is in no other, from *index on, which then stands there; false where none is
  * left. */
 static inline bool cli_outer_next(const kdl_library *lib, size_t *index) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/rewrite.h"
 
-#include "lib/container/digest.h"
-#include "lib/library/library.h"
+#include "lib/inspect/containers.h"
+#include "lib/inspect/images.h"
+#include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/report.h"
@@ -82,7 +83,7 @@ kdl_writer_image cli_image_describe(const cli_input *input, size_t index, int fo
 
 kdl_status cli_image_add(const cli_input *input, size_t index, const kdl_writer_image *image,
                          bool digest, kdl_writer *writer) {
-  kdl_lender lender = {input->lib->container, (uint32_t)index};
+  kdl_lender lender = {kdl_library_container(input->lib), (uint32_t)index};
   kdl_status status = digest ? kdl_writer_add_lent_digested(writer, image, lender)
                              : kdl_writer_add_lent(writer, image, lender);
   if (status == KDL_BAD_CALL)

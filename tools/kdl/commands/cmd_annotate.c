@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl annotate: metadata of images in an OffloadBinary. */
-#include "lib/container/digest.h"
+#include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

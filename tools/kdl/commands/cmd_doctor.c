@@ -3,9 +3,9 @@
  * it promises: above all the rights of the program that it hands bitcode to. */
 #include "ext/jit/cache/inspect.h"
 #include "ext/jit/linker.h"
-#include "lib/container/codec/codec.h"
+#include "lib/inspect/codec.h"
+#include "lib/inspect/containers.h"
 #include "lib/inspect/devices.h"
-#include "lib/library/search.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl extract: images out into files of their own. */
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/system/file.h"
 #include "tools/common/images/keep_for.h"

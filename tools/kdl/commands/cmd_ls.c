@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl ls: what a file holds. */
-#include "lib/container/digest.h"
+#include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/demangle.h"

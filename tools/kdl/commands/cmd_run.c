@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl run: launch a kernel from the shell. */
+#include "lib/inspect/images.h"
 #include "lib/inspect/sequences.h"
+#include "lib/launch/launch.h"
 #include "lib/library/library.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -239,7 +241,9 @@ static kdl_status restrict_images(job *asked, const cli_input *input) {
   if (!cli_args_has(asked->args, "image"))
     return KDL_OK;
   KDL_TRY(cli_select_images(asked->args, "image", input->lib, input->name, &asked->images));
-  kdl_catalog_restrict(input->lib->catalog, asked->images);
+  kdl_catalog *catalog;
+  KDL_TRY(kdl_library_catalog(input->lib, &catalog));
+  kdl_catalog_restrict(catalog, asked->images);
   return KDL_OK;
 }
 

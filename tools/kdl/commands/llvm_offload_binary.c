@@ -4,7 +4,7 @@
  * extracts, in the words and with the file names of LLVM 22's tool. Nothing is read from the images
  * that the command line does not say, so that the bytes are LLVM's.
  */
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

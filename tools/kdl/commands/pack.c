@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/kdl/commands/pack.h"
 
-#include "lib/container/digest.h"
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
+#include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

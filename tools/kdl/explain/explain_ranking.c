@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/inspect/containers.h"
+#include "lib/inspect/images.h"
 #include "lib/library/library.h"
+#include "lib/library/selection.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/kdl/explain/explain.h"
@@ -77,7 +80,7 @@ bool cli_verdict_lacks_kernel(const kdl_verdict *verdict) {
 kdl_status cli_query_open(cli_query *query) {
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(query->input->lib, &catalog));
-  query->module_count = query->input->lib->container->module_count;
+  query->module_count = kdl_container_module_count(kdl_library_container(query->input->lib));
   return query->kernel ? KDL_OK : kdl_inventory_create(catalog, &query->inventory);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl link: bitcode images become native ones, for the devices that are named. */
-#include "lib/container/digest.h"
-#include "lib/image/image.h"
 #include "lib/inspect/devices.h"
+#include "lib/inspect/images.h"
+#include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/base/text.h"

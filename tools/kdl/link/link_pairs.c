@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/container/digest.h"
 #include "lib/inspect/targets.h"
+#include "lib/inspect/write.h"
 #include "support/base/text.h"
 #include "tools/kdl/link/link.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/library/library.h"
+#include "lib/inspect/containers.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/loader.h"
@@ -43,7 +43,8 @@ static kdl_status gather(const cli_link_job *job, kdl_ukernels *ukernels) {
   KDL_TRY(kdl_ukernels_begin(ukernels));
   if (ukernels->policy == KDL_TRUST_OFF)
     return KDL_OK;
-  KDL_TRY(kdl_ukernels_add(ukernels, job->input->lib->container, job->input->name, NULL, NULL));
+  KDL_TRY(kdl_ukernels_add(ukernels, kdl_library_container(job->input->lib), job->input->name, NULL,
+                           NULL));
   for (const char *place; (place = cli_args_next(job->args, "ukernels", &cursor));)
     KDL_TRY(kdl_ukernels_add_place(ukernels, place));
   return kdl_ukernels_add_path(ukernels);
@@ -160,8 +161,8 @@ kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *devic
     return kdl_fail(KDL_UNSUPPORTED,
                     "kdl-ld not found, expected it beside this program or in KDL_LD: it links "
                     "bitcode; " KDL_LINKER_HOW);
-  kdl_status status = kdl_container_bytes_to_run(job->input->lib->container, (uint32_t)image,
-                                                 &what.caller, &what.caller_size);
+  kdl_status status = kdl_container_bytes_to_run(kdl_library_container(job->input->lib),
+                                                 (uint32_t)image, &what.caller, &what.caller_size);
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s: image %zu", job->input->name, image);
   if (status != KDL_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl sign: signatures of images, in the file or beside it. */
-#include "lib/container/digest.h"
-#include "lib/library/library.h"
+#include "lib/inspect/images.h"
+#include "lib/inspect/write.h"
 #include "support/base/blake2b.h"
 #include "support/base/error.h"
 #include "support/system/file.h"

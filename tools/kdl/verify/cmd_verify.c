@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl verify: what can be checked without a device, beyond what opening checks. */
-#include "lib/container/digest.h"
 #include "lib/inspect/host_objects.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
+#include "lib/inspect/write.h"
 #include "lib/library/library.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_VERIFY_H
 #define KDL_TOOL_VERIFY_H
 
-#include "lib/image/image.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/trust.h"
 #include "tools/common/images/names.h"
 #include "tools/common/input.h"

@@ -3,9 +3,10 @@
  * What choosing will make of the images: the same rules, asked of every device there could be.
  */
 #include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/match.h"
 #include "lib/inspect/metadata.h"
-#include "lib/library/library.h"
+#include "lib/select/catalog.h"
 #include "support/base/error.h"
 #include "tools/common/images/holdings.h"
 #include "tools/common/images/kinds.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images that nothing but their order tells apart. */
-#include "lib/container/container.h"
+#include "lib/inspect/containers.h"
 #include "tools/common/images/rewrite.h"
 #include "tools/kdl/verify/verify.h"
 

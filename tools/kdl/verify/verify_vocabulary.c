@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/container/digest.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/metadata.h"
 #include "lib/inspect/targets.h"
-#include "lib/library/library.h"
+#include "lib/inspect/write.h"
+#include "lib/select/catalog.h"
 #include "tools/common/images/vocabulary.h"
 #include "tools/kdl/verify/verify.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Decompression for containers that need it. Each codec's library is opened at run time on first
- * use, so that libkdl itself needs libc alone; a build without the codec (KDL_WITH_ZSTD=OFF and
- * the like), or a machine without its library, gives KDL_UNSUPPORTED with the name of what is
- * missing.
+ * Inflating and deflating, for containers that need it. Each codec's library is opened at run time
+ * on first use, so that libkdl itself needs libc alone; a build without the codec
+ * (KDL_WITH_ZSTD=OFF and the like), or a machine without its library, gives KDL_UNSUPPORTED with
+ * the name of what is missing.
  */
-#ifndef KDL_CONTAINER_CODEC_CODEC_H
-#define KDL_CONTAINER_CODEC_CODEC_H
+#ifndef KDL_INSPECT_CODEC_H
+#define KDL_INSPECT_CODEC_H
 
 #include <kdl/kdl.h>
 
@@ -51,5 +51,11 @@ kdl_status kdl_inflater_read(kdl_inflater *inflater, void *out, size_t want, siz
 
 /* KDL_OK if the stream ends here: no output is left, and no input but zero padding. */
 kdl_status kdl_inflater_finish(kdl_inflater *inflater);
+
+/* Packs `size` bytes into memory that the caller frees: one zstd frame or one zlib stream, at the
+ * levels that LLVM uses, or one block of LZ4. KDL_UNSUPPORTED where the codec's library is not
+ * there, or can only inflate. */
+kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **out_packed,
+                       size_t *out_size);
 
 #endif

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What one device image says of itself: its kind from the first bytes, its target and its kernels
- * from the whole. Pure functions over memory: no allocation, no I/O, no trust in any length or
- * offset. Image bytes need no alignment.
+ * Images, beyond what <kdl/kdl.h> tells of them.
+ *
+ * First what one image is: its kind from the first bytes, its target and its kernels from the
+ * whole. These are pure functions over memory: no allocation, no I/O, no trust in any length or
+ * offset. Image bytes need no alignment. Then the images of a library: their bytes for a while,
+ * their names in messages, and how their file stores them.
  */
-#ifndef KDL_IMAGE_IMAGE_H
-#define KDL_IMAGE_IMAGE_H
+#ifndef KDL_INSPECT_IMAGES_H
+#define KDL_INSPECT_IMAGES_H
 
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+typedef struct kdl_catalog kdl_catalog;
+typedef struct kdl_source kdl_source;
 
 /* How many first bytes kdl_image_sniff needs: what decides is in the first 24, but for PTX, which
  * may begin with a comment. The longest that a compiler writes is nvcc's, of 154 bytes. */
@@ -68,5 +74,64 @@ kdl_status kdl_image_read_unresolved(kdl_image_kind kind, const void *data, size
 typedef int kdl_visit_name(void *user, const char *name, size_t length);
 kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t size,
                                   kdl_visit_name *visit, void *user);
+
+/* ------------------------------------------------------------------------------------------ */
+/* The images of a library                                                                      */
+
+/* A library that is a part of a file. */
+kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
+                                 kdl_library **out_lib);
+
+/* The library's catalog with every rule, for those who explain. */
+kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
+
+/* An image's bytes for a while: kdl_image_bytes for those who read many and keep none. One release
+ * for each hold that succeeded. */
+kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,
+                            size_t *out_size);
+void kdl_library_release(kdl_library *lib, size_t index);
+
+/* "image 2 (cubin sm_90)" */
+void kdl_image_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
+
+/* "saxpy.offload: image 2 (cubin sm_90)" */
+void kdl_image_name_in_library(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
+
+/* The image's variant_tag, or NULL. */
+const char *kdl_image_variant_tag(const kdl_library *lib, uint32_t image);
+
+/* An image as its file stores it, for programs that write the file anew. Offsets are those in its
+ * source. */
+typedef struct kdl_stored_image {
+  kdl_image_kind kind;
+  uint16_t offload_kind;
+  bool is_link_input; /* by the section it lies in: relocatable code that nothing loads */
+  bool is_packed;     /* its source is a compressed part of the file, maybe with other images */
+  uint8_t codec;      /* kdl_codec, of the image by itself */
+  uint64_t header_offset;
+  uint64_t offset;
+  uint64_t stored_size;
+  uint64_t size;       /* once inflated */
+  size_t parent;       /* index, or KDL_NO_PARENT */
+  size_t module;       /* images of one module are variants of the same code */
+  kdl_string arch;     /* "" where unknown */
+  const char *label;   /* format and place, for people */
+  const char *problem; /* why what lies in it cannot be listed; NULL where it can */
+  const kdl_source *source;
+} kdl_stored_image;
+
+/* All images, for as long as the library is open; NULL when out of memory. */
+const kdl_stored_image *kdl_stored_images(kdl_library *lib);
+
+/* What images lie in: a file, or a compressed part of another source, once inflated. */
+typedef struct kdl_source_info {
+  uint64_t size;
+  uint8_t codec;           /* kdl_codec; of a file KDL_CODEC_NONE, and what follows is 0 */
+  const kdl_source *outer; /* has the compressed bytes, ... */
+  uint64_t packed_offset;  /* ... here, ... */
+  uint64_t packed_size;    /* ... and so many */
+} kdl_source_info;
+
+kdl_source_info kdl_source_read(const kdl_source *source);
 
 #endif

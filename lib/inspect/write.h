@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Writing OffloadBinaries whose images are not all in memory: each is held while it is written. And
+ * the key kdl.digest: what an image's bytes were when it was written (docs/metadata.md).
+ */
+#ifndef KDL_INSPECT_WRITE_H
+#define KDL_INSPECT_WRITE_H
+
+#include "support/base/blake2b.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct kdl_container kdl_container;
+
+/* The bytes of an image in another file, which must stay open until the writer is destroyed. */
+typedef struct kdl_lender {
+  kdl_container *container; /* NULL: the image's bytes are at its `data` */
+  uint32_t index;
+} kdl_lender;
+
+/* The image as this version knows it, where what it points to is given. */
+kdl_status kdl_writer_image_read(const char *call, const kdl_writer_image *image,
+                                 kdl_writer_image *out_image);
+
+/* kdl_writer_add for an image whose bytes are lent: `data` is not looked at. */
+kdl_status kdl_writer_add_lent(kdl_writer *writer, const kdl_writer_image *image,
+                               kdl_lender lender);
+
+/* Writes what kdl_writer_finish lays out, image by image; compressed formats all the same at once.
+ * `shown` is what messages call the file. */
+kdl_status kdl_writer_write(kdl_writer *writer, int fd, const char *shown);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Digests                                                                                      */
+
+#define KDL_DIGEST_KEY "kdl.digest"
+#define KDL_DIGEST_METHOD "blake2b-256:"
+
+/* "blake2b-256:" and 64 hexadecimal digits, with a NUL. */
+enum { KDL_DIGEST_VALUE = sizeof KDL_DIGEST_METHOD - 1 + KDL_DIGEST_TEXT };
+
+/* Whether a value can be read; else the position of what is wrong. */
+bool kdl_digest_is_readable(kdl_string value, size_t *out_position);
+
+/* KDL_BAD_FILE with the key, what was found and what was expected, where the pairs have a digest
+ * that the bytes do not have. */
+kdl_status kdl_digest_check(const kdl_pair *pairs, size_t count, const void *data, size_t size);
+
+/* kdl_writer_add_digested for bytes that are lent. */
+kdl_status kdl_writer_add_lent_digested(kdl_writer *writer, const kdl_writer_image *image,
+                                        kdl_lender lender);
+
+#endif

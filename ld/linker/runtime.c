@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/linker.h"
+#include "lib/inspect/host_imports.h"
 #include "lib/inspect/host_objects.h"
 
 static const char *const nvidia[] = {

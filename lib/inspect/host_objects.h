@@ -132,21 +132,7 @@ bool kdl_host_object_is_image(const void *data, size_t size);
 kdl_status kdl_host_object_check_relocations(const kdl_host_object *object);
 
 /* ------------------------------------------------------------------------------------------ */
-/* What an image may leave to the process that loads it                                         */
-
-typedef enum kdl_host_import {
-  KDL_HOST_IMPORT_NONE, /* not one of them */
-  KDL_HOST_IMPORT_LIBC,
-  KDL_HOST_IMPORT_LIBM,
-} kdl_host_import;
-
-/* No name of one is as long. */
-enum { KDL_HOST_LIMIT_IMPORT = 64 };
-
-kdl_host_import kdl_host_import_of(kdl_string name);
-
-/* ------------------------------------------------------------------------------------------ */
-/* The note of <kdl/host_abi.h>, for those who compile images                                   */
+/* The note of the CPU that an object needs                                                     */
 
 /* Assembly that puts the note into an object, in lines. Linkers keep it: it is loaded along with
  * the code, and none drops a note's section for not being used. `features` are tokens that the code

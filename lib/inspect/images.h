@@ -82,9 +82,6 @@ kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t 
 kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
                                  kdl_library **out_lib);
 
-/* The library's catalog with every rule, for those who explain. */
-kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
-
 /* An image's bytes for a while: kdl_image_bytes for those who read many and keep none. One release
  * for each hold that succeeded. */
 kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,

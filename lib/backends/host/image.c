@@ -11,6 +11,7 @@
  */
 #include "lib/backends/host/host.h"
 
+#include "lib/inspect/host_imports.h"
 #include "lib/inspect/host_objects.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"

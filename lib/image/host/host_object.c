@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/inspect/host_imports.h"
 #include "lib/inspect/host_objects.h"
 #include "support/base/text.h"
 

@@ -20,7 +20,7 @@
 #include <kdl/kdl.h>
 
 extern "C" {
-#include "lib/inspect/host_objects.h"
+#include "lib/inspect/host_imports.h"
 }
 
 using namespace mlir;

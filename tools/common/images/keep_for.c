@@ -6,7 +6,6 @@
 #include "lib/inspect/ranking.h"
 #include "lib/inspect/targets.h"
 #include "lib/library/selection.h"
-#include "lib/registry/device.h"
 #include "support/base/error.h"
 #include "tools/common/images/choose_for.h"
 #include "tools/common/images/holdings.h"

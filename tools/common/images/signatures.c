@@ -3,7 +3,6 @@
 
 #include "lib/inspect/kernels.h"
 #include "lib/inspect/metadata.h"
-#include "lib/target/kernel_key.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/device/spec.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
 #include "lib/library/library.h"
-#include "lib/registry/device.h"
 #include "support/base/error.h"
 #include "tools/common/images/names.h"
 #include "tools/kdl/link/link.h"

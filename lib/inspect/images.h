@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct kdl_catalog kdl_catalog;
 typedef struct kdl_source kdl_source;
 
 /* How many first bytes kdl_image_sniff needs: what decides is in the first 24, but for PTX, which
@@ -81,9 +80,6 @@ kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t 
 /* A library that is a part of a file. */
 kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
                                  kdl_library **out_lib);
-
-/* The library's catalog with every rule, for those who explain. */
-kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
 
 /* An image's bytes for a while: kdl_image_bytes for those who read many and keep none. One release
  * for each hold that succeeded. */

@@ -3,7 +3,6 @@
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
-#include "lib/library/library.h"
 #include "lib/registry/device.h"
 #include "support/base/error.h"
 #include "tools/common/images/names.h"

@@ -9,7 +9,6 @@
 #define KDL_BITCODE_UKERNELS_H
 
 #include "ext/jit/linker.h"
-#include "lib/container/container.h"
 #include "lib/inspect/containers.h"
 #include "lib/inspect/trust.h"
 

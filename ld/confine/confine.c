@@ -7,7 +7,6 @@
 #include "ld/emit/program.h"
 #include "lib/inspect/containers.h"
 #include "lib/inspect/trust.h"
-#include "lib/library/search.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
 #include "support/system/file.h"

@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct kdl_catalog kdl_catalog;
 typedef struct kdl_source kdl_source;
 
 /* How many first bytes kdl_image_sniff needs: what decides is in the first 24, but for PTX, which

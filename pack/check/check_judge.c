@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What of one library runs on the devices, and why the rest does not. */
 #include "lib/inspect/images.h"
-#include "lib/library/library.h"
-#include "lib/library/selection.h"
+#include "lib/select/catalog.h"
 #include "pack/check/check.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -5,7 +5,6 @@
 #include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
-#include "lib/library/library.h"
 #include "lib/select/catalog.h"
 #include "pack/oci/choice.h"
 #include "support/base/error.h"

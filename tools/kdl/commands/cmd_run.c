@@ -2,8 +2,6 @@
 /* kdl run: launch a kernel from the shell. */
 #include "lib/inspect/images.h"
 #include "lib/inspect/sequences.h"
-#include "lib/launch/launch.h"
-#include "lib/library/library.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/extent.h"

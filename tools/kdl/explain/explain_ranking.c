@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
-#include "lib/library/library.h"
-#include "lib/library/selection.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/kdl/explain/explain.h"

@@ -3,6 +3,7 @@
 #include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
 #include "lib/library/library.h"
+#include "lib/registry/device.h"
 #include "support/base/error.h"
 #include "tools/common/images/names.h"
 #include "tools/kdl/link/link.h"

@@ -4,7 +4,6 @@
 #include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
 #include "lib/inspect/write.h"
-#include "lib/library/library.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

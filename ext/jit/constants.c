@@ -54,8 +54,6 @@ kdl_status kdl_constants_print(const kdl_constant *constants, size_t count, char
     *out_text = NULL;
     return KDL_OK;
   }
-  if (!constants)
-    return kdl_fail_null("kdl_sym", "opts->constants");
   if (count > limit_constants)
     return kdl_fail(KDL_BAD_CALL, "constants: found %zu, expected at most %d", count,
                     limit_constants);

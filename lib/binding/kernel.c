@@ -193,6 +193,8 @@ kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
     status = kdl_runtime_check_here(device);
   if (status == KDL_OK)
     status = kdl_select_opts_read(opts, &whole);
+  if (status == KDL_OK && whole.constant_count && !whole.constants)
+    status = kdl_fail_null("kdl_sym", "opts->constants");
   if (status == KDL_OK && whole.constant_count)
     status = kdl_jit ? kdl_jit->print_constants(whole.constants, whole.constant_count, &constants)
                      : kdl_fail(KDL_UNSUPPORTED, "kdl_sym: found constants, expected none: libkdl "

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl cc: one C file, compiled for every kind of device, in one OffloadBinary. */
+#include "cc/command.h"
 #include "cc/parts.h"
 #include "support/base/error.h"
 #include "tools/common/images/rewrite.h"
 #include "tools/common/own_folder.h"
 #include "tools/common/report.h"
-#include "cc/command.h"
 
 #include <signal.h>
 #include <stdio.h>

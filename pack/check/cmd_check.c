@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl check: what of the libraries below some paths runs on a device. */
 #include "pack/check/check.h"
+#include "pack/commands.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
-#include "pack/commands.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl thin: only the images one wants. */
+#include "pack/commands.h"
 #include "pack/thin/command.h"
 #include "pack/thin/kinds.h"
 #include "support/base/error.h"
 #include "tools/common/report.h"
-#include "pack/commands.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -53,18 +53,21 @@ endif()
 #   ukernels.matmul.f32_*.avx512               ukernels.matmul.f32_bf16.avx512bf16, ukernels.mma.f32_*_avx512
 #   tools.bench-matmul, -slowed, -interrupt    unit.bench_results, tools.bench, what they measure apart: timing decides in none
 #   tools.bench-page                           unit.bench_results; needs a browser (300 MB)
+#   bench.mlir_mmt4d, bench.mlir_linalg        mlir.mmt4d-numbers, mlir.lower-linalg-f32, -bf16; what they measure apart: timing decides in neither
 #   setup.order                                none: it configures six times; fails only by cmake/compiler.cmake and configure.sh
 set(KDL_LONG
-    "^examples[.]transformer_(opencl|intel)$|^language[.](x86-64-v[24]|intel-opencl-c|intel-spirv64|gfx11-generic)$|^setup[.]order$"
+    "^bench[.]mlir_mmt4d$|^bench[.]mlir_linalg$|^examples[.]transformer_(opencl|intel)$|^language[.](x86-64-v[24]|intel-opencl-c|intel-spirv64|gfx11-generic)$|^setup[.]order$"
     "|^mlir[.]lower-linalg-(f16|i8|sizes-(16|i8))$|^tools[.]bench-(interrupt|matmul|page|slowed)"
     "|^ukernels[.]matmul[.]((watched|blocks)[.](f32_f16|f32_f32|s32_s8)|f32_(bf16|f16|f32)[.]avx512)$")
 string(CONCAT KDL_LONG ${KDL_LONG})
 # Under a sanitizer besides: the commands' tests, which are more of compilers, linkers and FileCheck than of kdl, other
 # programs' work, and commands whose allocations fail, as they do in the plain build too. The fuzzers run the commands
 # sanitized on damaged files; what of the commands' tests is about such files stays.
-set(KDL_LONG_WHEN_SANITIZED "^(examples|language|rfc|tools)[.]|^unit[.](bitcode_(cache|load)|fork|opencl_sequence|target_ptxas|trust_driver)|^interop[.]llvm"
+set(KDL_LONG_WHEN_SANITIZED "^(examples|language|rfc|tools)[.]|^unit[.](bitcode_(cache|load)|fork|opencl_sequence|target_ptxas|trust_driver)|^interop[.](cuda_libraries|llvm|random_v1)"
     "|^memory[.]places[.](archives|check|ld|link|oci|parts|signed|thin|trace)$")
 string(CONCAT KDL_LONG_WHEN_SANITIZED ${KDL_LONG_WHEN_SANITIZED})
+# In a build without components, tests that take seconds and know of none: the plain build has them.
+set(KDL_LONG_WITHOUT_COMPONENTS "^unit[.](image_bitcode|device_faults|target_ptxas|device_real_.*_valgrind)$")
 set(KDL_SHORT_WHEN_SANITIZED
     "^tools[.](cc|check-hostile|compressed|damaged-nested|explain-bad-input|forged-lines|ld-errors|ls|run-refused|sign|split|thin-(elf|kinds)|verify)$")
 
@@ -106,6 +109,9 @@ function(kdl_add_test)
     set(arg_TIMEOUT 60)
   endif()
   if(arg_NAME MATCHES "${KDL_LONG}")
+    set(arg_LABEL long)
+  endif()
+  if(NOT KDL_COMPONENTS AND arg_NAME MATCHES "${KDL_LONG_WITHOUT_COMPONENTS}")
     set(arg_LABEL long)
   endif()
   if(KDL_SANITIZE)

@@ -4,6 +4,7 @@
 # the program, and the folder of the drivers it uses.
 program=${1:?$usage}
 fakes=${2:-}
+unset KDL_CPU # valgrind's CPU is a lesser one
 command -v valgrind >/dev/null || { echo 'skipped: valgrind not found'; exit 77; }
 out=$(mktemp)
 trap 'rm -f "$out" "$out".*' EXIT

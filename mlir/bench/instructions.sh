@@ -5,6 +5,7 @@
 set -eu
 program=${1:?usage: instructions.sh build/bin/bench_mlir_launch build/lib/libnull_backend.so}
 backend=${2:?}
+unset KDL_CPU # valgrind's CPU is a lesser one
 command -v valgrind >/dev/null || { echo 'skipped: valgrind not found'; exit 77; }
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT

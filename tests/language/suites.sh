@@ -11,4 +11,8 @@ mkdir -p "$work"
 for suite in rodinia polybench; do
   "$kdl" cc "$source/tests/language/suites/${suite}_kernels.c" --targets="$target" -Wall -Wextra -Werror -o "$work/$suite.offload"
 done
+if [ "$route" = host ] && ! "$kdl" which "$work/rodinia.offload" hotspot --device=host >/dev/null 2>&1; then
+  echo "skipped: this CPU, or the one that it is taken for, does not run $target"
+  exit 77
+fi
 [ "$route" = none ] || "$program" "$route" "$work/rodinia.offload" "$work/polybench.offload"

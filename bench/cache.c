@@ -8,10 +8,10 @@
  *
  * The large subject is linked by the tests' fake kdl-ld, which hands out an image as it is told.
  */
-#include "ext/jit/cache/inspect.h"
 #include "measure/harness.h"
 #include "measure/must.h"
 #include "support/system/loader.h"
+#include "tools/common/own_folder.h"
 
 #include <kdl/kdl.h>
 
@@ -195,14 +195,8 @@ static void prepare(void) {
 }
 
 static void clean_up(const char *folder) {
-  kdl_cache_settings settings;
-  kdl_cache_totals gone;
-  if (kdl_cache_settings_read(&settings) == KDL_OK)
-    kdl_cache_clear(&settings, &gone);
+  own_folder_remove_files(folder, 0);
   for (size_t i = 0; i < subject_count; ++i) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s.so", folder, subjects[i].name);
-    unlink(path);
     free(subjects[i].libraries[0]);
     free(subjects[i].libraries[1]);
   }

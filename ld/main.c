@@ -185,6 +185,7 @@ static int run(const cli_args *args) {
   if (status == KDL_OK)
     status = work_apart(&of, &code);
   cli_finish(status);
+  free(of.request.device);
   kdl_arena_free(&arena);
   return status == KDL_OK ? code : exit_refused;
 }

@@ -109,7 +109,7 @@ char *ld_report_make(const ld_linker *linker, const ld_output *output, const cha
   char *text, device[KDL_SPEC_LINE];
   cli_json json = {.file = xtext_stream(&text, out_size)};
   kdl_out out = {device, sizeof device, 0};
-  kdl_device_spec_print(&linker->request->device.spec, &out);
+  kdl_device_spec_print(&linker->request->spec, &out);
   cli_json_begin_object(&json);
   cli_json_put_number(&json, "report", 1);
   linker_itself(&json);

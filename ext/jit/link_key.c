@@ -3,10 +3,10 @@
 
 #include "build_id.h"
 #include "ext/jit/identity.h"
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/targets.h"
-#include "lib/select/catalog.h"
 #include "support/base/blake2b.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -49,11 +49,11 @@ typedef struct {
 /* Whether an image of the caller's library is one to look for microkernels in. */
 static bool is_included(const void *user, uint32_t image) {
   const choice *from = user;
-  const kdl_image_rule *rule = kdl_catalog_rule(from->catalog, image);
+  const kdl_image_traits traits = kdl_catalog_traits(from->catalog, image);
   const kdl_link_task *task = from->task;
   kdl_target_family family =
       kdl_device_spec_family(kdl_device_route_spec(task->device, task->route));
-  if (image == task->image || rule->kind != KDL_IMAGE_BITCODE || rule->family != family)
+  if (image == task->image || traits.kind != KDL_IMAGE_BITCODE || traits.family != family)
     return false;
   kdl_image_info info = kdl_container_image(kdl_library_container(task->lib), image);
   return kdl_ukernels_may_hold(&info);
@@ -112,7 +112,7 @@ static kdl_status print_library(FILE *out, const kdl_link_task *task, which_byte
   kdl_blake2b_start(&hash);
   for (uint32_t i = 0; status == KDL_OK && i < kdl_container_count(container); ++i) {
     if (!is_included(&(choice){task, catalog}, i) ||
-        !kdl_device_route_admits(task->device, task->route, kdl_catalog_rule(catalog, i)))
+        !kdl_device_route_admits(task->device, task->route, catalog, i))
       continue;
     has_any = true;
     status = add_image(&hash, container, i, which);

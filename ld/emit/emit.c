@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/emit/emit.h"
 
-#include "ext/jit/ukernel_passes.h"
 #include "lib/inspect/host_objects.h"
+#include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
 #include "tools/common/memory.h"

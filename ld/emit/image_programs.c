@@ -168,7 +168,7 @@ static uint32_t version_of(const ld_program *ptxas) {
 
 /* A driver loads what its own CUDA major version makes, or an earlier one. */
 static bool is_usable(const ld_linker *linker, const ld_program *ptxas) {
-  uint32_t driver = linker->request->device.rule.driver;
+  uint32_t driver = linker->request->traits.driver;
   if (!driver || version_of(ptxas) >> 16 <= driver >> 16)
     return true;
   kdl_debug(KDL_DEBUG_LINK, "%s makes cubins for later drivers than the device's: PTX stays",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/library.h"
 
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/containers.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -26,7 +27,7 @@ static kdl_status open_library(const char *path, const kdl_select_device *device
   kdl_query query = {.device = device, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
   KDL_TRY(kdl_rank(library->catalog, &query, &library->ranking));
   kdl_debug(KDL_DEBUG_LINK, "%s: images: %zu, for this device: %zu", path, images,
-            library->ranking->eligible);
+            kdl_ranking_eligible(library->ranking));
   return KDL_OK;
 }
 
@@ -38,7 +39,7 @@ kdl_status ld_libraries_open(const ld_request *request, const char *builtin,
   for (size_t i = 0; i < count + (builtin != NULL); ++i) {
     ld_library *library = &out_libraries->items[out_libraries->count++];
     KDL_TRY(
-        open_library(i < count ? request->libraries.items[i] : builtin, &request->device, library));
+        open_library(i < count ? request->libraries.items[i] : builtin, request->device, library));
     if (i == count)
       kdl_container_set_installed(library->container);
   }

@@ -6,6 +6,8 @@
 
 #include "ld/linker/module.h"
 #include "ld/linker/request.h"
+#include "lib/inspect/catalog.h"
+#include "lib/inspect/containers.h"
 
 typedef struct ld_symbols {
   const kdl_string *names;

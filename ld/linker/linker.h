@@ -7,6 +7,7 @@
 #include "ld/linker/constants.h"
 #include "ld/linker/stages.h"
 #include "ld/linker/target.h"
+#include "lib/inspect/targets.h"
 
 typedef struct ld_linker {
   const ld_request *request;

@@ -59,14 +59,12 @@ static kdl_status check_constants(const kdl_words *constants) {
   return KDL_OK;
 }
 
-/* The device's rule, with bitcode among the kinds of image that it takes: from here. */
 static kdl_status read_device(const char *text, ld_request *request) {
-  kdl_device_spec spec;
-  KDL_TRY(kdl_device_spec_resolve(text, &spec));
-  KDL_TRY(kdl_select_device_init(&spec, &request->device));
-  kdl_device_take_bitcode(&request->device.rule);
+  KDL_TRY(kdl_device_spec_resolve(text, &request->spec));
+  KDL_TRY(kdl_select_device_create(&request->spec, &request->device));
+  request->traits = kdl_select_device_traits(request->device);
   kdl_out label = {request->device_label, sizeof request->device_label, 0};
-  kdl_device_spec_label(&spec, &label);
+  kdl_device_spec_label(&request->spec, &label);
   return KDL_OK;
 }
 

@@ -3,7 +3,9 @@
 #ifndef KDL_LD_REQUEST_H
 #define KDL_LD_REQUEST_H
 
-#include "lib/select/ranking.h"
+#include "lib/inspect/devices.h"
+#include "lib/inspect/ranking.h"
+#include "support/base/arena.h"
 #include "support/base/words.h"
 #include "tools/common/options.h"
 
@@ -23,7 +25,9 @@ typedef struct ld_request {
   kdl_arena *arena;
   const char *path;   /* of the caller's bitcode */
   const char *caller; /* what messages call it */
-  kdl_select_device device;
+  kdl_device_spec spec;
+  kdl_select_device *device; /* of that spec */
+  kdl_device_traits traits;
   char device_label[KDL_SPEC_ARCH + KDL_SPEC_NAME]; /* for messages */
   kdl_words kernels;                                /* none: all that the caller has */
   kdl_words libraries;
@@ -36,7 +40,8 @@ typedef struct ld_request {
   const char *report; /* or NULL */
 } ld_request;
 
-/* What it points to belongs to `args` and to the arena, which serves the whole of the work. */
+/* What it points to belongs to `args` and to the arena, which serves the whole of the work, but for
+ * the device: the caller frees that, also after a failure. */
 kdl_status ld_request_read(const cli_args *args, kdl_arena *arena, ld_request *out_request);
 
 /* Adds a copy of a word. */

@@ -79,8 +79,8 @@ static void add_feature(kdl_out *out, size_t row, unsigned bit) {
 
 /* What the device has: what it does not lack. */
 static kdl_feature_set device_features(const ld_request *request, kdl_feature_class which) {
-  const kdl_feature_set *lacks = &request->device.rule.lacks;
-  return kdl_feature_tokens(which, (kdl_feature_set){{~lacks->word[0], ~lacks->word[1]}});
+  const uint64_t *lacks = request->traits.lacks;
+  return kdl_feature_tokens(which, (kdl_feature_set){{~lacks[0], ~lacks[1]}});
 }
 
 static void describe_cpu(ld_target *target, const ld_request *request) {
@@ -101,10 +101,10 @@ static void describe_cpu(ld_target *target, const ld_request *request) {
   if (is_x86)
     kdl_out_x86(&arch, device_features(request, which));
   else
-    kdl_out_format(&arch, "%s%s%s", request->device.spec.arch,
-                   *request->device.spec.features ? "+" : "", request->device.spec.features);
+    kdl_out_format(&arch, "%s%s%s", request->spec.arch, *request->spec.features ? "+" : "",
+                   request->spec.features);
   /* The spec may name a CPU, and then it is known what to tune for. */
-  const char *name = request->device.spec.arch;
+  const char *name = request->spec.arch;
   size_t length = strcspn(name, "+");
   bool is_named = strncmp(name, cpus[row].levels, strlen(cpus[row].levels)) != 0;
   if (is_named && length < sizeof target->tune)
@@ -132,7 +132,7 @@ static void list_lacking(const ld_request *request, kdl_feature_class which, kdl
 
 static void describe_amd(ld_target *target, const ld_request *request) {
   kdl_amdgcn_id id;
-  if (!kdl_amdgcn_parse(kdl_text_of(request->device.spec.arch), &id, NULL))
+  if (!kdl_amdgcn_parse(kdl_text_of(request->spec.arch), &id, NULL))
     return;
   snprintf(target->cpu, sizeof target->cpu, "%s", id.processor->name);
   kdl_out out = {target->features, sizeof target->features, 0};
@@ -156,7 +156,7 @@ static void describe_amd(ld_target *target, const ld_request *request) {
  * itself. */
 static void describe_nvidia(ld_target *target, const ld_request *request) {
   kdl_nvptx_arch arch;
-  if (!kdl_nvptx_parse(kdl_text_of(request->device.spec.arch), &arch, NULL))
+  if (!kdl_nvptx_parse(kdl_text_of(request->spec.arch), &arch, NULL))
     return;
   arch.suffix = target->suffix;
   int length = snprintf(target->cpu, sizeof target->cpu, "sm_%u", arch.number);
@@ -164,10 +164,9 @@ static void describe_nvidia(ld_target *target, const ld_request *request) {
     snprintf(target->cpu + length, sizeof target->cpu - (size_t)length, "%c", target->suffix);
   snprintf(target->arch, sizeof target->arch, "%s", target->cpu);
   uint32_t ptx = target->ptx;
-  uint32_t newest = request->device.rule.ptx ? request->device.rule.ptx
-                    : request->device.rule.driver
-                        ? kdl_nvptx_ptx_of_cuda(request->device.rule.driver)
-                        : UINT32_MAX;
+  uint32_t newest = request->traits.ptx      ? request->traits.ptx
+                    : request->traits.driver ? kdl_nvptx_ptx_of_cuda(request->traits.driver)
+                                             : UINT32_MAX;
   if (ptx > newest)
     ptx = newest;
   if (ptx < kdl_nvptx_first_ptx(&arch))
@@ -210,7 +209,7 @@ static kdl_status admit_nvidia(ld_target *target, const ld_request *request, con
   kdl_string cpu = attribute(function, "target-cpu");
   kdl_nvptx_arch device, arch;
   if (!kdl_nvptx_parse(cpu, &arch, NULL) ||
-      !kdl_nvptx_parse(kdl_text_of(request->device.spec.arch), &device, NULL))
+      !kdl_nvptx_parse(kdl_text_of(request->spec.arch), &device, NULL))
     return KDL_OK;
   bool runs = arch.suffix == 'a'   ? arch.major == device.major && arch.minor == device.minor
               : arch.suffix == 'f' ? arch.major == device.major && arch.minor <= device.minor
@@ -306,7 +305,7 @@ static const struct {
 };
 
 kdl_status ld_target_init(const ld_request *request, ld_target *out_target) {
-  kdl_target_family family = (kdl_target_family)request->device.rule.family;
+  kdl_target_family family = (kdl_target_family)request->traits.family;
   for (size_t i = 0; i < COUNT(triples); ++i) {
     if (triples[i].family != family)
       continue;

@@ -5,6 +5,7 @@
 
 #include "ld/linker/module.h"
 #include "ld/linker/request.h"
+#include "lib/inspect/targets.h"
 
 typedef struct ld_target {
   kdl_target_family family;

@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct kdl_image_rule;
+struct kdl_catalog;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Specs                                                                                        */
@@ -223,9 +223,11 @@ const kdl_device_spec *kdl_device_route_spec(const kdl_device *device, size_t ro
 /* The route's spec as text, as it was found or described. */
 const char *kdl_device_route_line(const kdl_device *device, size_t route);
 
-/* Whether the device takes an image of that rule (lib/target/target.h) through the route. */
+size_t kdl_device_route_count(const kdl_device *device);
+
+/* Whether the device takes an image of a catalog (lib/inspect/catalog.h) through the route. */
 bool kdl_device_route_admits(const kdl_device *device, size_t route,
-                             const struct kdl_image_rule *rule);
+                             const struct kdl_catalog *catalog, size_t image);
 
 /* Asks for everything that the device has and that needs to be asked for, on behalf of code that is
  * yet to be compiled for it. kdl_device_route_spec then gives what was granted. */

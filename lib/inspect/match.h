@@ -12,8 +12,6 @@
 #include <stdint.h>
 
 struct kdl_device_spec;
-struct kdl_image_desc;
-struct kdl_image_rule;
 
 /* What an image's metadata says of it. Nothing is copied. */
 typedef struct kdl_image_claim {
@@ -39,9 +37,5 @@ kdl_status kdl_claim_fit(const kdl_image_claim *image, const struct kdl_device_s
 /* Whether code for a CPU needs features that its claim does not have. False where one of them
  * cannot be read, and where they are of different families. */
 bool kdl_claim_lacks_features(const kdl_image_claim *claim, const kdl_image_claim *needed);
-
-/* Why the image runs on no device, in words; false where its rule has no such fault. */
-bool kdl_image_fault_words(const struct kdl_image_desc *image, const struct kdl_image_rule *rule,
-                           char *buffer, size_t size);
 
 #endif

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct kdl_catalog kdl_catalog; /* a library's images, to choose from */
+typedef struct kdl_catalog kdl_catalog; /* lib/inspect/catalog.h */
 typedef struct kdl_ranking kdl_ranking;
 typedef struct kdl_inventory kdl_inventory;         /* a library's kernels and modules */
 typedef struct kdl_select_device kdl_select_device; /* a device as selection sees it */
@@ -39,45 +39,22 @@ const char *kdl_policy_name(kdl_policy policy);
 bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
 
 /* ------------------------------------------------------------------------------------------ */
-/* The images and kernels of a library                                                          */
+/* Devices                                                                                      */
 
-/* The library's catalog with every rule, for those who explain. */
-kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
+struct kdl_device_spec;
 
-typedef enum kdl_presence {
-  KDL_KERNEL_HELD,
-  KDL_KERNEL_ABSENT,
-  KDL_KERNEL_UNREADABLE, /* the image does not tell, or is damaged; kdl_catalog_trouble says which
-                          */
-} kdl_presence;
+/* A device as the linker sees it: one that takes bitcode. free() it. */
+kdl_status kdl_select_device_create(const struct kdl_device_spec *spec,
+                                    kdl_select_device **out_device);
 
-/* Whether an image holds a kernel, and the value of its `kdl.kernel.NAME` key, with NULL for `data`
- * where it has none. Any thread. */
-kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
-                              kdl_string *out_key);
+typedef struct kdl_device_traits {
+  uint32_t family;   /* kdl_target_family */
+  uint32_t driver;   /* NVIDIA: CUDA version; AMD: ROCm version; as KDL_VERSION_OF */
+  uint32_t ptx;      /* newest PTX ISA; 0: as the driver implies */
+  uint64_t lacks[2]; /* kdl_feature_set */
+} kdl_device_traits;
 
-/* From now on only images whose flag is set hold kernels. The flags, one for each image, outlive
- * the catalog; to be called before anything else is asked of it. */
-void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
-
-/* Why the kernels of an image cannot be read; "" where they can. */
-const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
-
-/* Whether an image uses what must be linked to it first; read along with its kernels' names. Where
- * an index spares that, it is taken for whole. */
-bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
-
-/* How often memory was short when kernels were to be read. The image passes for unreadable that
- * time, and is read when it is next asked for: what was made of a catalog whose count has grown
- * meanwhile may be wrong. */
-size_t kdl_catalog_shortages(const kdl_catalog *catalog);
-
-/* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
-const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
-
-/* KDL_NO_MATCH with near names where no image holds the kernel; KDL_OK where one does, or does not
- * tell. Reads the kernels of every image until it is found. */
-kdl_status kdl_kernel_absent(kdl_catalog *catalog, kdl_string kernel);
+kdl_device_traits kdl_select_device_traits(const kdl_select_device *device);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Rankings                                                                                     */
@@ -120,7 +97,12 @@ typedef struct kdl_candidate {
  * caller's text. */
 kdl_status kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_ranking **out_ranking);
 
+/* The same on one route of a device, which takes the place of the query's. */
+kdl_status kdl_rank_on_route(kdl_catalog *catalog, const kdl_device *device, size_t route,
+                             const kdl_query *query, kdl_ranking **out_ranking);
+
 size_t kdl_ranking_count(const kdl_ranking *ranking);
+size_t kdl_ranking_eligible(const kdl_ranking *ranking); /* of these */
 const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t place);
 
 /* ------------------------------------------------------------------------------------------ */

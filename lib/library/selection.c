@@ -379,6 +379,13 @@ kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
   return KDL_OK;
 }
 
+kdl_status kdl_rank_on_route(kdl_catalog *catalog, const kdl_device *device, size_t route,
+                             const kdl_query *query, kdl_ranking **out_ranking) {
+  kdl_query its = *query;
+  its.device = kdl_device_route(device, route);
+  return kdl_rank(catalog, &its, out_ranking);
+}
+
 kdl_status kdl_device_shortfalls(kdl_device *device, size_t route, const kdl_inventory *inventory,
                                  kdl_visit_shortfall *visit, void *user) {
   return kdl_inventory_shortfalls(inventory, kdl_device_route(device, route), visit, user);

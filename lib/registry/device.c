@@ -57,8 +57,13 @@ const char *kdl_device_route_line(const kdl_device *device, size_t route) {
   return device->lines[route];
 }
 
-bool kdl_device_route_admits(const kdl_device *device, size_t route, const kdl_image_rule *rule) {
-  return kdl_match_admits(rule, &kdl_device_route(device, route)->rule);
+bool kdl_device_route_admits(const kdl_device *device, size_t route, const kdl_catalog *catalog,
+                             size_t image) {
+  return kdl_match_admits(kdl_catalog_rule(catalog, image), &kdl_device_route(device, route)->rule);
+}
+
+size_t kdl_device_route_count(const kdl_device *device) {
+  return atomic_load_explicit(&device->route_count, memory_order_acquire);
 }
 
 kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec) {

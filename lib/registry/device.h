@@ -3,6 +3,7 @@
 #ifndef KDL_REGISTRY_DEVICE_H
 #define KDL_REGISTRY_DEVICE_H
 
+#include "lib/inspect/devices.h"
 #include "lib/select/ranking.h"
 #include "support/system/lock.h"
 
@@ -61,10 +62,6 @@ static inline bool kdl_device_is_gone(const kdl_device *device) {
 static inline bool kdl_device_is_route(const kdl_device *device) {
   const kdl_device *whole = atomic_load_explicit(&device->whole, memory_order_acquire);
   return whole && !kdl_device_is_gone(whole);
-}
-
-static inline size_t kdl_device_route_count(const kdl_device *device) {
-  return atomic_load_explicit(&device->route_count, memory_order_acquire);
 }
 
 /* A route as it is now. */

@@ -100,6 +100,10 @@ bool kdl_catalog_is_plain(const kdl_image *image) {
   return !(image->says & more) && !image->is_link_input && !is_read;
 }
 
+size_t kdl_catalog_count(const kdl_catalog *catalog) {
+  return catalog->container->count;
+}
+
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
   const kdl_image *image = &catalog->container->images[index];
   image_version version = {0};
@@ -351,6 +355,18 @@ kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string ker
                         : list->count && bsearch(&kernel, list->names, list->count, sizeof kernel,
                                                  compare_names);
   return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
+}
+
+kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel) {
+  kdl_string key;
+  return kdl_catalog_find(catalog, index, kernel, &key);
+}
+
+kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel) {
+  kdl_string key = {NULL, 0};
+  if (kdl_catalog_image(catalog, index)->says & KDL_SAYS_KERNELS)
+    kdl_catalog_find(catalog, index, kernel, &key);
+  return key;
 }
 
 void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images) {

@@ -12,6 +12,7 @@
 #define KDL_SELECT_CATALOG_H
 
 #include "lib/container/container.h"
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/ranking.h"
 #include "lib/target/target.h"
 #include "support/base/trie.h"
@@ -42,16 +43,8 @@ struct kdl_catalog {
   kdl_catalog_entry images[];
 };
 
-/* Lies in the container's arena; made before another thread has the container. */
-kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog);
-void kdl_catalog_destroy(kdl_catalog *catalog);
-
 static inline kdl_container *kdl_catalog_container(const kdl_catalog *catalog) {
   return catalog->container;
-}
-
-static inline size_t kdl_catalog_count(const kdl_catalog *catalog) {
-  return catalog->container->count;
 }
 
 static inline const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index) {
@@ -75,12 +68,6 @@ bool kdl_catalog_is_plain(const kdl_image *image);
 /* The description a rule was compiled from, for explanations. */
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index);
 
-static inline kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index,
-                                             kdl_string kernel) {
-  kdl_string key;
-  return kdl_catalog_find(catalog, index, kernel, &key);
-}
-
 /* Whether any image holds it. Images are read until one does; who asks often has all of them read,
  * once. */
 bool kdl_catalog_any_holds(kdl_catalog *catalog, kdl_string kernel);
@@ -88,14 +75,5 @@ bool kdl_catalog_any_holds(kdl_catalog *catalog, kdl_string kernel);
 /* The families that the images are for which may hold the kernel, as 1 << KDL_FAMILY_x: what an
  * index rules out is left out, and no image is read. `kernel.data` may be NULL: any. */
 uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel);
-
-/* The key alone; `data` is NULL where there is none. */
-static inline kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index,
-                                                kdl_string kernel) {
-  kdl_string key = {NULL, 0};
-  if (kdl_catalog_image(catalog, index)->says & KDL_SAYS_KERNELS)
-    kdl_catalog_find(catalog, index, kernel, &key);
-  return key;
-}
 
 #endif

@@ -25,8 +25,9 @@
 #ifndef KDL_TARGET_TARGET_H
 #define KDL_TARGET_TARGET_H
 
+#include "lib/inspect/catalog.h"
+#include "lib/inspect/reasons.h"
 #include "lib/target/features/feature.h"
-#include "lib/target/reasons.h"
 
 #include <kdl/kdl.h>
 
@@ -169,19 +170,6 @@ static inline kdl_match_result kdl_match(const kdl_image_rule *image,
  * images that run on one, the nearest is the one for the highest architecture, for one that is
  * higher than the device would not run. So images are put in order once, not once per device.
  */
-typedef enum kdl_tier {
-  KDL_TIER_NONE = 0,
-  KDL_TIER_BITCODE,       /* needs a linker and a compiler                      */
-  KDL_TIER_HOST,          /* machine code of a CPU                              */
-  KDL_TIER_SOURCE,        /* OpenCL C                                           */
-  KDL_TIER_PORTABLE_IR,   /* SPIR-V                                             */
-  KDL_TIER_DRIVER_IR,     /* PTX, amdgcnspirv                                   */
-  KDL_TIER_GENERIC,       /* machine code of a group of processors              */
-  KDL_TIER_NATIVE,        /* machine code of one, or of an earlier minor of it  */
-  KDL_TIER_FAMILY,        /* NVIDIA 'f'                                         */
-  KDL_TIER_ARCH_SPECIFIC, /* NVIDIA 'a'                                         */
-} kdl_tier;
-
 enum { KDL_TIER_SHIFT = 49 };
 
 static inline kdl_tier kdl_rank_tier(uint64_t rank) {

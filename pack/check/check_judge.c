@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What of one library runs on the devices, and why the rest does not. */
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
-#include "lib/select/catalog.h"
+#include "lib/inspect/targets.h"
 #include "pack/check/check.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -168,8 +169,8 @@ static kdl_status judge_on(check *c, kdl_library *lib, const kdl_inventory *inve
 /* A program or a library of the CPU alone is one image, the file itself. */
 static bool has_device_code(const kdl_library *lib, const kdl_catalog *catalog) {
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
-    const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
-    bool is_gpu = rule->family >= KDL_FAMILY_NVPTX && rule->family <= KDL_FAMILY_INTEL;
+    uint8_t family = kdl_catalog_traits(catalog, i).family;
+    bool is_gpu = family >= KDL_FAMILY_NVPTX && family <= KDL_FAMILY_INTEL;
     if (is_gpu || !kdl_text_starts(cli_image_at(lib, i).container, "bare image"))
       return true;
   }

@@ -2,10 +2,11 @@
 /* What a manifest says of images, so that devices choose as they would with the file before them.
  * It is tried before it is written: a layer whose candidates are not taken for what the images are
  * is fetched always. */
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
-#include "lib/select/catalog.h"
+#include "lib/inspect/targets.h"
 #include "pack/oci/choice.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -47,7 +48,7 @@ static oci_record describe_image(describer *d, const kdl_image_info *image) {
   size_t kernels = 0, count = image->pair_count;
   const kdl_string *names =
       is_indexed(image) ? NULL : kdl_catalog_kernels(d->catalog, image->index, &kernels);
-  kdl_image_desc desc = kdl_catalog_desc(d->catalog, image->index);
+  const kdl_image_traits traits = kdl_catalog_traits(d->catalog, image->index);
   kdl_pair *pairs = xarena_alloc(arena, (count + kernels + 3) * sizeof *pairs);
   if (count)
     memcpy(pairs, image->pairs, count * sizeof *pairs);
@@ -55,15 +56,15 @@ static oci_record describe_image(describer *d, const kdl_image_info *image) {
     pairs[count++] =
         (kdl_pair){kdl_text_of(xarena_format(arena, KDL_KERNEL_PREFIX "%s", names[i].data)),
                    KDL_TEXT("rev=1")};
-  if (kernels && desc.version_major)
+  if (kernels && traits.version[0])
     pairs[count++] = (kdl_pair){
         KDL_TEXT("kdl.version"),
-        kdl_text_of(xarena_format(arena, "%u.%u", desc.version_major, desc.version_minor))};
+        kdl_text_of(xarena_format(arena, "%u.%u", traits.version[0], traits.version[1]))};
   char features[256] = "";
   kdl_out_features(&(kdl_out){features, sizeof features, 0}, KDL_CLASS_GPU,
-                   (kdl_feature_set){{desc.capabilities, 0}});
+                   (kdl_feature_set){{traits.capabilities, 0}});
   bool is_said = kdl_find_value(image->pairs, image->pair_count, "requires_features");
-  if (kernels && desc.capabilities && !is_said)
+  if (kernels && traits.capabilities && !is_said)
     pairs[count++] =
         (kdl_pair){KDL_TEXT("requires_features"), xarena_string(arena, features, strlen(features))};
   return (oci_record){kdl_llvm_image_kind(image->kind), image->offload_kind, 0, pairs, count};
@@ -119,12 +120,14 @@ static bool same_kernels(kdl_catalog *a, size_t i, kdl_catalog *b, size_t k) {
   return kdl_catalog_unresolved(a, i) == kdl_catalog_unresolved(b, k);
 }
 
-static bool same_image(kdl_catalog *a, size_t i, kdl_catalog *b, size_t k) {
-  kdl_image_desc one = kdl_catalog_desc(a, i), other = kdl_catalog_desc(b, k);
-  return one.kind == other.kind && kdl_text_equal(one.triple, other.triple) &&
-         kdl_text_equal(one.arch, other.arch) && one.version_major == other.version_major &&
-         one.version_minor == other.version_minor && one.generic_version == other.generic_version &&
-         one.is_link_input == other.is_link_input && same_kernels(a, i, b, k);
+static bool same_image(const describer *d, size_t i, const cli_input *other, kdl_catalog *catalog,
+                       size_t k) {
+  const kdl_image_traits a = kdl_catalog_traits(d->catalog, i), b = kdl_catalog_traits(catalog, k);
+  const kdl_image_info one = cli_image_at(d->input->lib, i), two = cli_image_at(other->lib, k);
+  return one.kind == two.kind && kdl_text_equal(one.triple, two.triple) &&
+         kdl_text_equal(one.arch, two.arch) && a.version[0] == b.version[0] &&
+         a.version[1] == b.version[1] && a.generic_version == b.generic_version &&
+         a.is_link_input == b.is_link_input && same_kernels(d->catalog, i, catalog, k);
 }
 
 static kdl_status try_candidates(const describer *d) {
@@ -134,7 +137,7 @@ static kdl_status try_candidates(const describer *d) {
   if (status == KDL_OK && candidates.input.lib)
     status = kdl_library_catalog(candidates.input.lib, &catalog);
   for (size_t i = 0; catalog && i < kdl_catalog_count(catalog) && status == KDL_OK; ++i) {
-    if (!same_image(d->catalog, d->image_of[i], catalog, i))
+    if (!same_image(d, d->image_of[i], &candidates.input, catalog, i))
       d->manifest->layers[candidates.layer_of[i]].choice = OCI_CHOICE_UNKNOWN;
   }
   if (status == KDL_OK &&

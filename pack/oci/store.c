@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/oci/store.h"
 
-#include "ext/jit/cache/folder.h"
-#include "ext/jit/cache/settings.h"
 #include "pack/oci/layout.h"
 #include "support/base/error.h"
+#include "support/system/cache_folder.h"
+#include "support/system/cache_settings.h"
 #include "tools/common/own_folder.h"
 
 #include <errno.h>

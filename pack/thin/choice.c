@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/choice.h"
 
+#include "lib/inspect/catalog.h"
+#include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
+#include "lib/inspect/reasons.h"
 #include "lib/inspect/targets.h"
-#include "lib/registry/device.h"
 #include "pack/thin/containers.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"
@@ -52,9 +54,8 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* One device                                                                                   */
 
-static unsigned form_of(const kdl_image_rule *rule) {
-  bool asks = rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs);
-  return ((unsigned)kdl_rank_tier(rule->rank) * 2 + asks) % 32;
+static unsigned form_of(kdl_image_traits traits) {
+  return (traits.tier * 2u + traits.needs_amx) % 32;
 }
 
 /* Whether nothing but a linker stands between the image and the device. */
@@ -74,9 +75,9 @@ static void settle(chooser *c, size_t image, standing now, uint32_t better) {
 }
 
 static void take_runner(chooser *c, size_t index, module_state *module) {
-  const kdl_image_rule *rule = kdl_catalog_rule(c->catalog, index);
-  kdl_tier tier = kdl_rank_tier(rule->rank);
-  uint32_t form = (uint32_t)1 << form_of(rule);
+  const kdl_image_traits traits = kdl_catalog_traits(c->catalog, index);
+  uint8_t tier = traits.tier;
+  uint32_t form = (uint32_t)1 << form_of(traits);
   bool is_code = tier >= KDL_TIER_GENERIC;
   bool is_first = !module->forms;
   bool is_best = !(module->forms & form);
@@ -96,7 +97,7 @@ static void take_runner(chooser *c, size_t index, module_state *module) {
 /* One that does not run as it is: the first of its form stays, for the reason `kept`. */
 static void take_first_of_form(chooser *c, size_t index, uint32_t *seen, standing kept,
                                uint32_t better) {
-  uint32_t form = (uint32_t)1 << form_of(kdl_catalog_rule(c->catalog, index));
+  uint32_t form = (uint32_t)1 << form_of(kdl_catalog_traits(c->catalog, index));
   settle(c, index, *seen & form ? behind : kept, better);
   *seen |= form;
 }
@@ -121,10 +122,10 @@ static void note_refusal(chooser *c, const kdl_ranking *ranking, const kdl_candi
 
 /* Images are read until one that the device takes has kernels. *takes_any is set where it takes
  * one. */
-static kdl_status choose_on_route(chooser *c, const kdl_select_device *device, bool *takes_any) {
-  const kdl_query query = {.device = device, .scope = KDL_RANK_RULES};
+static kdl_status choose_on_route(chooser *c, size_t route, bool *takes_any) {
+  const kdl_query query = {.scope = KDL_RANK_RULES};
   kdl_ranking *ranking;
-  KDL_TRY(kdl_rank(c->catalog, &query, &ranking));
+  KDL_TRY(kdl_rank_on_route(c->catalog, c->device->device, route, &query, &ranking));
   for (size_t place = 0; place < kdl_ranking_count(ranking); ++place) {
     const kdl_candidate *candidate = kdl_ranking_at(ranking, place);
     uint32_t index = candidate->image;
@@ -158,7 +159,7 @@ static kdl_status choose_for_device(chooser *c, size_t module_count) {
   c->is_served = false;
   for (size_t i = 0; i < kdl_device_route_count(c->device->device) && !c->is_served; ++i) {
     memset(c->modules, 0, module_count * sizeof *c->modules);
-    KDL_TRY(choose_on_route(c, kdl_device_route(c->device->device, i), &takes_any));
+    KDL_TRY(choose_on_route(c, i, &takes_any));
   }
   const char *kernel = c->is_served ? NULL : cli_any_kernel(c->choice->lib);
   if (c->is_served || (takes_any && !kernel))
@@ -204,7 +205,7 @@ static void keep_lone_kernels(chooser *c) {
 static void keep_for_any(const chooser *c) {
   for (size_t i = 0; i < c->choice->count; ++i)
     c->choice->kept[i] |= c->images[i].kind == KDL_IMAGE_SEQUENCE ||
-                          kdl_catalog_rule(c->catalog, i)->faults & KDL_REASONS_UNKNOWN;
+                          kdl_catalog_traits(c->catalog, i).faults & KDL_REASONS_UNKNOWN;
 }
 
 /* The newest PTX of each module, for devices to come. */
@@ -212,12 +213,12 @@ static void keep_newest_ptx(chooser *c, size_t module_count) {
   memset(c->modules, 0, module_count * sizeof *c->modules);
   for (int pass = 0; pass < 2; ++pass) {
     for (size_t i = 0; i < c->choice->count; ++i) {
-      const kdl_image_rule *rule = kdl_catalog_rule(c->catalog, i);
+      const kdl_image_traits traits = kdl_catalog_traits(c->catalog, i);
       module_state *module = &c->modules[c->module_of[i]];
-      if (rule->kind != KDL_IMAGE_PTX || rule->suffix)
+      if (traits.kind != KDL_IMAGE_PTX || traits.suffix)
         continue;
       bool is_newer =
-          !module->has_code || rule->rank > kdl_catalog_rule(c->catalog, module->first)->rank;
+          !module->has_code || traits.rank > kdl_catalog_traits(c->catalog, module->first).rank;
       if (pass == 0 && is_newer) {
         module->has_code = true;
         module->first = (uint32_t)i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The images that one wants, in a new OffloadBinary. */
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
-#include "lib/select/catalog.h"
+#include "lib/inspect/reasons.h"
 #include "pack/thin/command.h"
 #include "support/base/error.h"
 #include "tools/common/images/keep_for.h"
@@ -64,7 +65,7 @@ static kdl_status keep_unknown(const cli_input *input, bool *kept) {
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(input->lib, &catalog));
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i)
-    kept[i] |= kdl_catalog_rule(catalog, i)->faults & KDL_REASONS_UNKNOWN;
+    kept[i] |= kdl_catalog_traits(catalog, i).faults & KDL_REASONS_UNKNOWN;
   return KDL_OK;
 }
 

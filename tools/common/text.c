@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 #include <langinfo.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +58,16 @@ void cli_text_put(FILE *file, kdl_string text) {
 void cli_text_print(kdl_string text, const char *end) {
   cli_text_put(stdout, text);
   fputs(end, stdout);
+}
+
+void cli_print_row(const char *label, const char *format, ...) {
+  char line[PATH_MAX + 512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  printf("%-10s  ", label);
+  cli_text_print(kdl_text_of(line), "\n");
 }
 
 kdl_string cli_text_short(kdl_string joined, char room[CLI_SHORT + 1]) {

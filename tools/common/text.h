@@ -21,6 +21,10 @@ void cli_text_put(FILE *file, kdl_string text);
 /* Writes it, and `end`, on standard output. */
 void cli_text_print(kdl_string text, const char *end);
 
+/* One line, "LABEL       TEXT". */
+void cli_print_row(const char *label, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Words joined by '+', as the arch of a CPU with its features, in at most CLI_SHORT columns: those
  * that there is room for, and how many more there are. JSON has all of them. */
 enum { CLI_SHORT = 48 };

@@ -7,10 +7,16 @@
 #define KDL_TOOL_COMMANDS_H
 
 #include "cc/command.h"
+#include "ext/jit/commands/commands.h"
 #include "pack/commands.h"
 #include "tools/common/command.h"
 
 /* A component that was left out of the build has no rows. */
+#if KDL_WITH_JIT
+#define CLI_JIT(X, name) X(name)
+#else
+#define CLI_JIT(X, name)
+#endif
 #if KDL_WITH_PACK
 #define CLI_PACK(X, name) X(name)
 #else
@@ -23,8 +29,8 @@
 #endif
 
 /* In the order of `kdl --help`; bench is last. The rows are in commands_files.c,
- * commands_devices.c, pack/commands.c and cc/command.c; each cli_run_NAME is in a file of its own.
- */
+ * commands_devices.c, ext/jit/commands/commands.c, pack/commands.c and cc/command.c; each
+ * cli_run_NAME is in a file of its own. */
 #define CLI_COMMANDS(X)                                                                            \
   X(ls)                                                                                            \
   X(pack)                                                                                          \
@@ -33,7 +39,7 @@
   CLI_PACK(X, merge)                                                                               \
   CLI_PACK(X, thin)                                                                                \
   CLI_PACK(X, split)                                                                               \
-  X(link)                                                                                          \
+  CLI_JIT(X, link)                                                                                 \
   X(verify)                                                                                        \
   X(sign)                                                                                          \
   CLI_PACK(X, push)                                                                                \
@@ -46,14 +52,13 @@
   CLI_PACK(X, check)                                                                               \
   X(run)                                                                                           \
   CLI_CC(X, cc)                                                                                    \
-  X(cache)                                                                                         \
+  CLI_JIT(X, cache)                                                                                \
   X(trace)
 
 int cli_run_ls(const cli_args *args);
 int cli_run_pack(const cli_args *args);
 int cli_run_extract(const cli_args *args);
 int cli_run_annotate(const cli_args *args);
-int cli_run_link(const cli_args *args);
 int cli_run_verify(const cli_args *args);
 int cli_run_sign(const cli_args *args);
 int cli_run_embed(const cli_args *args);
@@ -62,12 +67,11 @@ int cli_run_doctor(const cli_args *args);
 int cli_run_explain(const cli_args *args);
 int cli_run_which(const cli_args *args);
 int cli_run_run(const cli_args *args);
-int cli_run_cache(const cli_args *args);
 int cli_run_trace(const cli_args *args);
 extern const cli_command cli_command_ls, cli_command_pack, cli_command_extract,
-    cli_command_annotate, cli_command_link, cli_command_verify, cli_command_sign, cli_command_embed,
+    cli_command_annotate, cli_command_verify, cli_command_sign, cli_command_embed,
     cli_command_devices, cli_command_doctor, cli_command_explain, cli_command_which,
-    cli_command_run, cli_command_cache, cli_command_trace;
+    cli_command_run, cli_command_trace;
 
 extern const cli_command *const cli_commands[]; /* NULL behind the last */
 

@@ -160,37 +160,6 @@ const cli_command cli_command_run = {
     .run = cli_run_run,
 };
 
-const cli_command cli_command_cache = {
-    .name = "cache",
-    .usage = "kdl cache [ls|stat|clear|verify] [--json] [--long]\n"
-             "kdl cache warm FILE --for=DEVICE,... [--into=FOLDER]\n"
-             "kdl cache export|import FOLDER",
-    .summary = "show, check, fill, copy or empty the cache of linked images",
-    .details =
-        "Entries are images that were linked from bitcode. ls lists them, the least recently used "
-        "first; stat, which is also the default, prints where the cache lies, whether it is used, "
-        "and how much it and each folder behind it holds; clear removes every entry; verify reads "
-        "every entry and checks it, and the exit code is 1 where one is damaged: it is made anew "
-        "when it is needed. warm links FILE's bitcode in advance, for devices of any machine: a "
-        "device is named as everywhere, or by its line of kdl devices on its machine; native is "
-        "every device of this one. export writes the entries into a folder in which they mean the "
-        "same on every machine, as --into does; import takes them from there. KDL_CACHE_DIR, "
-        "KDL_CACHE and KDL_CACHE_SIZE set where the cache lies, whether it is used (on, ro, off), "
-        "which folders are behind it, and how large it may become.",
-    .actions = "ls stat clear verify warm export import",
-    .options =
-        (const cli_option[]){
-            {"json", 0, CLI_FLAG, NULL, "ls and stat: print JSON"},
-            {"long", 'l', CLI_FLAG, NULL, "ls: also show everything that an image depends on"},
-            {"for", 0, CLI_MANY, "DEVICE,...", "warm: the devices to link for"},
-            {"into", 0, CLI_ONCE, "FOLDER", "warm: a folder for other machines"},
-            {.name = NULL},
-        },
-    .min_operands = 0,
-    .max_operands = 2,
-    .run = cli_run_cache,
-};
-
 const cli_command cli_command_trace = {
     .name = "trace",
     .usage = "kdl trace [-o FILE] [--gpu-time] [--size=BYTES] -- PROGRAM [ARG...]\n"

@@ -110,43 +110,6 @@ const cli_command cli_command_annotate = {
     .run = cli_run_annotate,
 };
 
-const cli_command cli_command_link = {
-    .name = "link",
-    .usage = "kdl link FILE --for=DEVICE,... -o OUT [--const=NAME=VALUE]... [--ukernels=PATH]... "
-             "[--no-builtin] [--image=SELECT]... [--emit=ir|bitcode|asm] [--keep-bitcode] "
-             "[--format=VERSION] [--verbose]",
-    .summary = "link bitcode with microkernels into native images, ahead of time",
-    .details =
-        "For each device and each kernel, the bitcode image that the device would take is linked "
-        "with the microkernels it calls, from FILE itself, --ukernels, KDL_UKERNEL_PATH and the "
-        "built-in set, and compiled for that device: OUT needs no linker where it is used. Native "
-        "images of FILE are kept as they are. Runs kdl-ld, which needs LLVM; KDL_LD names it. "
-        "KDL_DEBUG=link logs each step.",
-    .options =
-        (const cli_option[]){
-            {"for", 0, CLI_MANY, "DEVICE,...", "the devices to link for; may be repeated"},
-            {"output", 'o', CLI_ONCE, "OUT", "where to write"},
-            {"const", 0, CLI_MANY, "NAME=VALUE", "the value of a constant; may be repeated"},
-            {"ukernels", 0, CLI_MANY, "PATH",
-             "a fat binary, bitcode file or folder with microkernels, asked after FILE itself and "
-             "before KDL_UKERNEL_PATH; may be repeated"},
-            {"no-builtin", 0, CLI_FLAG, NULL, "do without the built-in microkernels"},
-            {"image", 0, CLI_MANY, "SELECT", "link these bitcode images only; may be repeated"},
-            {"emit", 0, CLI_ONCE, "ir|bitcode|asm",
-             "write this stage of one image for one device instead of a library"},
-            {"keep-bitcode", 0, CLI_FLAG, NULL,
-             "keep the bitcode too, for devices that were not linked for"},
-            {"format", 0, CLI_ONCE, "VERSION",
-             "the OffloadBinary version; default: that of the input, v1 for other containers"},
-            {"verbose", 'v', CLI_FLAG, NULL,
-             "print which microkernels were linked, and why no others"},
-            {.name = NULL},
-        },
-    .min_operands = 1,
-    .max_operands = 1,
-    .run = cli_run_link,
-};
-
 const cli_command cli_command_verify = {
     .name = "verify",
     .usage = "kdl verify [--key=PUBKEY [--signature=SIG]] [--verbose] [--json] FILE...",

@@ -9,8 +9,8 @@
 #ifndef KDL_CACHE_CLAIM_H
 #define KDL_CACHE_CLAIM_H
 
-#include "ext/jit/cache/folder.h"
-#include "ext/jit/cache/settings.h"
+#include "ext/jit/cache/files.h"
+#include "support/system/cache_settings.h"
 
 #include <stdbool.h>
 

@@ -22,7 +22,7 @@ static kdl_status list(const kdl_cache_settings *settings, listing *out_listing)
     if (status == KDL_NO_MATCH)
       status = KDL_OK;
   } else {
-    status = kdl_cache_folder_list(made.folder, &made.files, &made.count);
+    status = kdl_cache_files_list(made.folder, &made.files, &made.count);
     if (status != KDL_OK) {
       kdl_error_prefix("%s", settings->dir);
       close(made.folder);

@@ -11,7 +11,7 @@
 #ifndef KDL_CACHE_LEASE_H
 #define KDL_CACHE_LEASE_H
 
-#include "ext/jit/cache/folder.h"
+#include "ext/jit/cache/files.h"
 
 enum { KDL_CACHE_LEASE_MS = 10000, KDL_CACHE_LEASE_WORD = 128 };
 

@@ -213,7 +213,7 @@ static void evict(int folder, uint64_t limit, const char *newest) {
   size_t count;
   struct timespec now;
   uint64_t total = 0;
-  if (kdl_cache_folder_list(folder, &files, &count) != KDL_OK)
+  if (kdl_cache_files_list(folder, &files, &count) != KDL_OK)
     return;
   clock_gettime(CLOCK_REALTIME, &now);
   for (size_t i = 0; i < count; ++i)

@@ -15,8 +15,8 @@
 #define KDL_CACHE_STORE_H
 
 #include "ext/jit/cache/entry.h"
-#include "ext/jit/cache/folder.h"
-#include "ext/jit/cache/settings.h"
+#include "ext/jit/cache/files.h"
+#include "support/system/cache_settings.h"
 
 typedef struct kdl_cache_found {
   kdl_cache_entry entry; /* in `data`, which a NUL follows that nothing counts */

@@ -22,4 +22,8 @@ size_t kdl_reason_words(const kdl_mismatch *mismatch, unsigned reason, char *buf
  * another device would help. */
 size_t kdl_reason_fix(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size);
 
+/* Why the image runs on no device, in words; false where its rule has no such fault. */
+bool kdl_image_fault_words(const kdl_image_desc *image, const kdl_image_rule *rule, char *buffer,
+                           size_t size);
+
 #endif

@@ -14,7 +14,7 @@
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
-#include "ext/jit/ukernel_passes.h"
+#include "lib/inspect/ukernel_passes.h"
 
 #include <kdl/ukernel.h>
 

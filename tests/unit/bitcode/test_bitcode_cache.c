@@ -360,7 +360,7 @@ static void unloadable_entry_is_replaced(void **state) {
   int folder = kdl_cache_folder_open(settings.dir, KDL_CACHE_PRIVATE);
   kdl_cache_file *files;
   size_t count;
-  assert_ok(kdl_cache_folder_list(folder, &files, &count));
+  assert_ok(kdl_cache_files_list(folder, &files, &count));
   assert_int_equal(count, 1);
   kdl_cache_found found;
   assert_ok(kdl_cache_read(folder, KDL_CACHE_PRIVATE, files[0].name, &found));

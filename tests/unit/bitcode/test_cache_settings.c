@@ -2,7 +2,7 @@
 /* What the environment says of the cache. */
 #include "support.h"
 
-#include "ext/jit/cache/settings.h"
+#include "support/system/cache_settings.h"
 
 static void set(const char *name, const char *value) {
   if (value)

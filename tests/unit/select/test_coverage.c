@@ -3,6 +3,8 @@
 #include "library_builder.h"
 
 #include "elf_builder.h"
+#include "lib/inspect/catalog.h"
+#include "lib/inspect/reasons.h"
 #include "lib/library/selection.h"
 
 enum { progbits = 1, alloc = 2 };

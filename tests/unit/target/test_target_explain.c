@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reasons in words, with the values of the case, and what would help. */
+#include "lib/inspect/reasons.h"
 #include "target_case.h"
 
 static const struct {

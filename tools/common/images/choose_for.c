@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/choose_for.h"
 
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"

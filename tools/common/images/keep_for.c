@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/keep_for.h"
 
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
+#include "lib/inspect/reasons.h"
 #include "lib/inspect/targets.h"
-#include "lib/library/selection.h"
 #include "support/base/error.h"
 #include "tools/common/images/choose_for.h"
 #include "tools/common/images/holdings.h"
@@ -48,9 +49,8 @@ typedef struct {
 /* Keeping                                                                                      */
 
 static unsigned form_of(const keeper *k, const kdl_verdict *verdict) {
-  const kdl_image_rule *rule = kdl_catalog_rule(k->catalog, verdict->image);
-  bool asks = rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs);
-  return ((unsigned)kdl_rank_tier(rule->rank) * 2 + asks) % form_count;
+  const kdl_image_traits traits = kdl_catalog_traits(k->catalog, verdict->image);
+  return (traits.tier * 2u + traits.needs_amx) % form_count;
 }
 
 static bool has_link_inputs_only(kdl_library *lib) {
@@ -113,8 +113,8 @@ static kdl_status keep_for_kernels(keeper *k) {
 static void keep_not_known(keeper *k) {
   kdl_target_family family = kdl_device_spec_family(kdl_device_route_spec(k->device->device, 0));
   for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
-    const kdl_image_rule *rule = kdl_catalog_rule(k->catalog, i);
-    if (rule->family != family || rule->faults != KDL_REASON(UNKNOWN_LEVEL))
+    const kdl_image_traits traits = kdl_catalog_traits(k->catalog, i);
+    if (traits.family != family || traits.faults != KDL_REASON(UNKNOWN_LEVEL))
       continue;
     k->kept[i] = true;
     k->accounts[i] = (account){.standing = not_known, .device = k->device->name};
@@ -152,7 +152,7 @@ static void say_why(const keeper *k, size_t index, kdl_out *out) {
     kdl_out_format(out, "it is not known whether %s runs it", entry->device);
   else if (cli_image_at(k->input->lib, index).kind == KDL_IMAGE_SEQUENCE)
     kdl_out_format(out, "it is a recorded sequence, for any device");
-  else if (kdl_catalog_rule(k->catalog, index)->faults & KDL_REASONS_UNKNOWN)
+  else if (kdl_catalog_traits(k->catalog, index).faults & KDL_REASONS_UNKNOWN)
     kdl_out_format(out, "%s", entry->refusal);
   else if (k->kept[index])
     kdl_out_format(out, "--keep asks for it");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl run: launch a kernel from the shell. */
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/sequences.h"
 #include "support/base/error.h"

@@ -70,8 +70,20 @@ void cli_explain_json(cli_json *json, const cli_query *query, const cli_ranking 
 
 /* Where the chosen image is bitcode: the microkernels it would be linked with, and the others with
  * their reasons; nothing otherwise. Runs kdl-ld. The second adds a member to the object at hand. */
+#if KDL_WITH_JIT
 kdl_status cli_explain_link(const cli_query *query, const cli_ranking *ranking);
 void cli_explain_link_json(cli_json *json, const cli_query *query, const cli_ranking *ranking);
+#else
+static inline kdl_status cli_explain_link(const cli_query *query, const cli_ranking *ranking) {
+  (void)query, (void)ranking;
+  return KDL_OK;
+}
+
+static inline void cli_explain_link_json(cli_json *json, const cli_query *query,
+                                         const cli_ranking *ranking) {
+  (void)json, (void)query, (void)ranking;
+}
+#endif
 
 /* Devices by images. *out_fits says whether one of the devices takes something. */
 kdl_status cli_explain_matrix(const cli_query *query, const cli_devices *devices, bool *out_fits);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Bitcode that is chosen is linked before it runs: with which microkernels, and why not the others.
  */
+#include "ext/jit/commands/link.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/text.h"
 #include "tools/kdl/explain/explain.h"
-#include "tools/kdl/link/link.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
 #include "support/base/error.h"

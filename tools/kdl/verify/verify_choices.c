@@ -2,11 +2,13 @@
 /*
  * What choosing will make of the images: the same rules, asked of every device there could be.
  */
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/match.h"
 #include "lib/inspect/metadata.h"
-#include "lib/select/catalog.h"
+#include "lib/inspect/reasons.h"
+#include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "tools/common/images/holdings.h"
 #include "tools/common/images/kinds.h"
@@ -23,15 +25,14 @@ enum { most_compared = 1000 };
 typedef struct {
   cli_verification *verify;
   kdl_catalog *catalog;
-  kdl_device_rule *devices; /* every NVIDIA and AMD device there could be */
-  size_t device_count;
+  kdl_any_device *devices;
   cli_holdings holdings;
   size_t natives[most_compared];
   size_t native_count;
 } examination;
 
-static const kdl_image_rule *rule_of(const examination *e, size_t index) {
-  return kdl_catalog_rule(e->catalog, index);
+static kdl_image_traits traits_of(const examination *e, size_t index) {
+  return kdl_catalog_traits(e->catalog, index);
 }
 
 /* "cubin sm_90" */
@@ -44,51 +45,6 @@ static void name_image(const examination *e, size_t index, char *out, size_t roo
 /* ------------------------------------------------------------------------------------------ */
 /* Images no device could take                                                                  */
 
-enum { most_devices = 4096, last_capability = 2559 };
-
-static void add_device(examination *e, kdl_target_family family, const char *arch) {
-  kdl_device_desc desc = {
-      .family = family, .arch = kdl_text_of(arch), .loads = (1u << KDL_IMAGE_KIND_COUNT) - 1};
-  if (e->device_count < most_devices &&
-      kdl_device_compile(&desc, &e->devices[e->device_count], NULL))
-    ++e->device_count;
-}
-
-/* Any compute capability, made or not, with a driver that knows everything; every AMD processor
- * with every setting. SPIR-V drivers and CPUs may have any features, and are not listed. */
-static void list_devices(examination *e) {
-  static const char *const settings[] = {"",
-                                         ":xnack+",
-                                         ":sramecc+",
-                                         ":xnack-",
-                                         ":sramecc-",
-                                         ":sramecc+:xnack+",
-                                         ":sramecc+:xnack-",
-                                         ":sramecc-:xnack+",
-                                         ":sramecc-:xnack-"};
-  char arch[64];
-  e->devices = xcalloc(most_devices, sizeof *e->devices);
-  for (int number = 10; number <= last_capability; ++number) {
-    snprintf(arch, sizeof arch, "sm_%d", number);
-    add_device(e, KDL_FAMILY_NVPTX, arch);
-  }
-  const kdl_amdgcn_processor *processor;
-  for (size_t i = 0; (processor = kdl_amdgcn_at(i)) && !kdl_amdgcn_is_generic(processor); ++i) {
-    for (size_t k = 0; k < sizeof settings / sizeof *settings; ++k) {
-      snprintf(arch, sizeof arch, "%s%s", processor->name, settings[k]);
-      add_device(e, KDL_FAMILY_AMDGCN, arch);
-    }
-  }
-}
-
-static bool some_device_takes(const examination *e, const kdl_image_rule *rule) {
-  for (size_t i = 0; i < e->device_count; ++i) {
-    if (kdl_match_admits(rule, &e->devices[i]))
-      return true;
-  }
-  return rule->family != KDL_FAMILY_NVPTX && rule->family != KDL_FAMILY_AMDGCN;
-}
-
 /* Faults that other checks report, and what is there to be linked and not to run. */
 static const uint64_t said_elsewhere =
     KDL_REASON(MALFORMED_KEY) | KDL_REASON(UNKNOWN_FEATURE) | KDL_REASON(RELOCATABLE);
@@ -97,7 +53,7 @@ static const uint64_t said_elsewhere =
 static void say_contradiction(const examination *e, size_t index, kdl_out *out) {
   static const char *const keys[] = {"arch", "min_sm", "min_gfx", "requires_features"};
   const char *other_minimum =
-      rule_of(e, index)->family == KDL_FAMILY_NVPTX ? "min_gfx" : "min_sm"; /* says nothing */
+      traits_of(e, index).family == KDL_FAMILY_NVPTX ? "min_gfx" : "min_sm"; /* says nothing */
   const char *claims[sizeof keys / sizeof *keys];
   size_t count = 0;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
@@ -115,18 +71,17 @@ static void say_contradiction(const examination *e, size_t index, kdl_out *out) 
 }
 
 static void say_impossible(const examination *e, size_t index, char *text, size_t room) {
-  kdl_image_desc image = kdl_catalog_desc(e->catalog, index);
-  if (!kdl_image_fault_words(&image, rule_of(e, index), text, room))
+  if (!kdl_catalog_fault_words(e->catalog, index, text, room))
     say_contradiction(e, index, &(kdl_out){text, room, 0});
 }
 
 /* False where it was found impossible, here or before. */
 static bool check_possible(examination *e, size_t index) {
-  const kdl_image_rule *rule = rule_of(e, index);
+  const uint64_t faults = traits_of(e, index).faults;
   bool has_triple = e->verify->images[index].info.triple.length;
-  if ((rule->faults & said_elsewhere) || (rule->faults & KDL_REASON(UNKNOWN_ARCH) && !has_triple))
+  if ((faults & said_elsewhere) || (faults & KDL_REASON(UNKNOWN_ARCH) && !has_triple))
     return false;
-  if (!rule->faults && some_device_takes(e, rule))
+  if (!faults && kdl_any_device_admits(e->devices, e->catalog, index))
     return true;
   char why[256];
   say_impossible(e, index, why, sizeof why);
@@ -137,19 +92,12 @@ static bool check_possible(examination *e, size_t index) {
 /* ------------------------------------------------------------------------------------------ */
 /* Images always passed over                                                                    */
 
-/* Whether every device that takes `b` takes `a`. */
-static bool admits_all_of(const kdl_image_rule *a, const kdl_image_rule *b) {
-  return a->lo <= b->lo && (uint64_t)a->lo + a->span >= (uint64_t)b->lo + b->span &&
-         !(a->needs.word[0] & ~b->needs.word[0]) && !(a->needs.word[1] & ~b->needs.word[1]);
-}
-
 /* Whether `a` goes before `b` under the default policy. */
 static bool goes_before(const examination *e, size_t a, size_t b) {
-  const kdl_image_rule *left = rule_of(e, a);
-  const kdl_image_rule *right = rule_of(e, b);
-  if (left->priority != right->priority)
-    return left->priority > right->priority;
-  return left->rank != right->rank ? left->rank > right->rank : a < b;
+  const kdl_image_traits left = traits_of(e, a), right = traits_of(e, b);
+  if (left.priority != right.priority)
+    return left.priority > right.priority;
+  return left.rank != right.rank ? left.rank > right.rank : a < b;
 }
 
 /* A tag can be asked for, and then its image goes first. */
@@ -199,8 +147,7 @@ static cli_held possible_rivals(const examination *e, const cli_subject *image) 
 }
 
 static bool shadows(const examination *e, size_t i, size_t index) {
-  const kdl_image_rule *rule = rule_of(e, index);
-  return i != index && !rule_of(e, i)->faults && admits_all_of(rule_of(e, i), rule) &&
+  return i != index && !traits_of(e, i).faults && kdl_catalog_covers(e->catalog, i, index) &&
          goes_before(e, i, index) && cli_verify_is_rival(&e->verify->images[i]) &&
          tag_is_covered(e, i, index) && kernels_are_covered(e, i, index);
 }
@@ -228,14 +175,8 @@ static void check_shadowed(examination *e, size_t index) {
 /* ------------------------------------------------------------------------------------------ */
 /* IR before machine code                                                                       */
 
-static bool is_ir(kdl_tier tier) {
+static bool is_ir(unsigned tier) {
   return tier == KDL_TIER_BITCODE || tier == KDL_TIER_PORTABLE_IR || tier == KDL_TIER_DRIVER_IR;
-}
-
-static bool may_meet(const kdl_image_rule *a, const kdl_image_rule *b) {
-  uint64_t a_end = (uint64_t)a->lo + a->span;
-  uint64_t b_end = (uint64_t)b->lo + b->span;
-  return a->lo <= b_end && b->lo <= a_end;
 }
 
 static bool share_a_kernel(const cli_subject *a, const cli_subject *b) {
@@ -247,12 +188,13 @@ static bool share_a_kernel(const cli_subject *a, const cli_subject *b) {
 }
 
 static void check_priority(examination *e, size_t index) {
-  const kdl_image_rule *rule = rule_of(e, index);
-  if (!rule->priority || rule->faults || !is_ir(kdl_rank_tier(rule->rank)))
+  const kdl_image_traits traits = traits_of(e, index);
+  if (!traits.priority || traits.faults || !is_ir(traits.tier))
     return;
   for (size_t at = 0; at < e->native_count; ++at) {
     size_t i = e->natives[at];
-    if (rule_of(e, i)->priority >= rule->priority || !may_meet(rule, rule_of(e, i)) ||
+    if (traits_of(e, i).priority >= traits.priority ||
+        !kdl_catalog_overlaps(e->catalog, index, i) ||
         !share_a_kernel(&e->verify->images[index], &e->verify->images[i]))
       continue;
     char name[128];
@@ -260,7 +202,7 @@ static void check_priority(examination *e, size_t index) {
     cli_verify_report(e->verify, CLI_LEVEL_WARNING, index,
                       "variant_priority=%u puts this %s before image %zu (%s), which is machine "
                       "code",
-                      rule->priority, kdl_image_kind_name((kdl_image_kind)rule->kind), i, name);
+                      traits.priority, kdl_image_kind_name((kdl_image_kind)traits.kind), i, name);
     return;
   }
 }
@@ -268,7 +210,9 @@ static void check_priority(examination *e, size_t index) {
 kdl_status cli_verify_choices(cli_verification *verify) {
   examination e = {.verify = verify};
   KDL_TRY(kdl_library_catalog(verify->input->lib, &e.catalog));
-  list_devices(&e);
+  e.devices = kdl_any_device_create();
+  if (!e.devices)
+    cli_out_of_memory();
   for (size_t i = 0; i < verify->count; ++i) {
     const cli_names *kernels = &verify->images[i].kernels;
     for (size_t n = 0; n < kernels->count; ++n)
@@ -277,7 +221,7 @@ kdl_status cli_verify_choices(cli_verification *verify) {
   cli_holdings_finish(&e.holdings);
   /* Machine code, for check_priority: of files with much of it the first alone. */
   for (size_t i = 0; i < verify->count && e.native_count < most_compared; ++i) {
-    if (!rule_of(&e, i)->faults && !is_ir(kdl_rank_tier(rule_of(&e, i)->rank)))
+    if (!traits_of(&e, i).faults && !is_ir(traits_of(&e, i).tier))
       e.natives[e.native_count++] = i;
   }
   for (size_t i = 0; i < verify->count; ++i) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/metadata.h"
 #include "lib/inspect/targets.h"
 #include "lib/inspect/write.h"
-#include "lib/select/catalog.h"
 #include "tools/common/images/vocabulary.h"
 #include "tools/kdl/verify/verify.h"
 
@@ -47,7 +47,7 @@ static kdl_feature_class class_of(const cli_verification *verify, size_t index) 
   kdl_catalog *catalog;
   if (kdl_library_catalog(verify->input->lib, &catalog) != KDL_OK)
     return KDL_CLASS_COUNT;
-  kdl_target_family family = (kdl_target_family)kdl_catalog_rule(catalog, index)->family;
+  kdl_target_family family = (kdl_target_family)kdl_catalog_traits(catalog, index).family;
   return family == KDL_FAMILY_NONE ? KDL_CLASS_COUNT : kdl_family_class(family);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/jit/bitcode.h"
+#include "ext/jit/commands/cache.h"
+#include "ext/jit/commands/link.h"
 #include "support/base/error.h"
 #include "tools/common/images/choose_for.h"
 #include "tools/common/input.h"
 #include "tools/common/report.h"
-#include "tools/kdl/cache/cache.h"
-#include "tools/kdl/link/link.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/jit/cache/inspect.h"
+#include "ext/jit/commands/cache.h"
 #include "ext/jit/identity.h"
 #include "ext/jit/portable.h"
 #include "support/base/error.h"
 #include "tools/common/report.h"
-#include "tools/kdl/cache/cache.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/jit/commands/link.h"
 #include "lib/inspect/containers.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/loader.h"
 #include "tools/common/text.h"
-#include "tools/kdl/link/link.h"
 
 #include <inttypes.h>
 #include <limits.h>

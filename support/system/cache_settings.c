@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "ext/jit/cache/settings.h"
+#include "support/system/cache_settings.h"
 
 #include "support/base/error.h"
 #include "support/base/size.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "ext/jit/cache/folder.h"
+#include "ext/jit/cache/files.h"
 
 #include "support/base/array.h"
 #include "support/base/error.h"
@@ -13,69 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ------------------------------------------------------------------------------------------ */
-/* Opening                                                                                      */
-
-bool kdl_cache_owner_is_trusted(kdl_cache_sharing sharing, uid_t owner) {
-  return owner == geteuid() || (sharing == KDL_CACHE_LOWER && owner == 0);
-}
-
-static kdl_status check_owner(int folder, const char *path, kdl_cache_sharing sharing) {
-  struct stat info;
-  if (fstat(folder, &info) != 0)
-    return kdl_fail(kdl_status_of(errno), "%s: %s", path, strerror(errno));
-  if (!kdl_cache_owner_is_trusted(sharing, info.st_uid))
-    return kdl_fail(KDL_IO, "%s: found a folder of user %u, expected one of user %u", path,
-                    (unsigned)info.st_uid, (unsigned)geteuid());
-  if (info.st_mode & (S_IWGRP | S_IWOTH))
-    return kdl_fail(KDL_IO,
-                    "%s: found mode %04o, expected a folder that no other user may write to; fix: "
-                    "chmod 700",
-                    path, (unsigned)info.st_mode & 07777);
-  return KDL_OK;
-}
-
-int kdl_cache_folder_open(const char *path, kdl_cache_sharing sharing) {
-  int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) {
-    (void)kdl_fail(errno == ENOENT ? KDL_NO_MATCH : KDL_IO, "%s: %s", path, strerror(errno));
-    return -1;
-  }
-  if (check_owner(folder, path, sharing) != KDL_OK) {
-    close(folder);
-    return -1;
-  }
-  return folder;
-}
-
-/* As the XDG base directory specification asks: 0700 for each that is not there. */
-static bool make_folders(const char *path) {
-  char part[PATH_MAX];
-  size_t length = strlen(path);
-  if (length >= sizeof part)
-    return false;
-  for (size_t end = 1; end <= length; ++end) {
-    if (path[end] != '/' && path[end] != '\0')
-      continue;
-    memcpy(part, path, end);
-    part[end] = '\0';
-    if (mkdir(part, 0700) != 0 && errno != EEXIST)
-      return false;
-  }
-  return true;
-}
-
-int kdl_cache_folder_make(const char *path, kdl_cache_sharing sharing) {
-  int folder = kdl_cache_folder_open(path, sharing);
-  if (folder >= 0 || kdl_error_status() != KDL_NO_MATCH)
-    return folder;
-  if (!make_folders(path)) {
-    (void)kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", path, strerror(errno));
-    return -1;
-  }
-  return kdl_cache_folder_open(path, sharing);
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Names                                                                                        */
@@ -141,7 +78,7 @@ static int compare_use(const void *left, const void *right) {
   return strcmp(a->name, b->name);
 }
 
-kdl_status kdl_cache_folder_list(int folder, kdl_cache_file **out_files, size_t *out_count) {
+kdl_status kdl_cache_files_list(int folder, kdl_cache_file **out_files, size_t *out_count) {
   int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *stream = own >= 0 ? fdopendir(own) : NULL;
   if (!stream) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the environment says of the cache: KDL_CACHE, KDL_CACHE_DIR, KDL_CACHE_SIZE. */
-#ifndef KDL_CACHE_SETTINGS_H
-#define KDL_CACHE_SETTINGS_H
+#ifndef KDL_SYSTEM_CACHE_SETTINGS_H
+#define KDL_SYSTEM_CACHE_SETTINGS_H
 
 #include <kdl/kdl.h>
 

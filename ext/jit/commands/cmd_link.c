@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl link: bitcode images become native ones, for the devices that are named. */
+#include "ext/jit/commands/commands.h"
+#include "ext/jit/commands/link.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/write.h"
@@ -12,8 +14,6 @@
 #include "tools/common/images/select.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
-#include "tools/kdl/commands.h"
-#include "tools/kdl/link/link.h"
 
 #include <stdio.h>
 #include <stdlib.h>

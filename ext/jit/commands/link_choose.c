@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/jit/commands/link.h"
+#include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
-#include "lib/library/library.h"
-#include "lib/registry/device.h"
 #include "support/base/error.h"
 #include "tools/common/images/names.h"
-#include "tools/kdl/link/link.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The device as the linker sees it: one that takes bitcode. */
-static kdl_status describe(kdl_device *device, kdl_select_device *out_device) {
-  KDL_TRY(kdl_select_device_init(kdl_device_route_spec(device, 0), out_device));
-  kdl_device_take_bitcode(&out_device->rule);
-  return KDL_OK;
-}
-
 static bool is_bitcode(const kdl_catalog *catalog, size_t image) {
-  return kdl_catalog_image(catalog, image)->kind == KDL_IMAGE_BITCODE;
+  return kdl_catalog_traits(catalog, image).kind == KDL_IMAGE_BITCODE;
 }
 
 /* Images that hold kernels are callers; the others hold microkernels. */
@@ -45,7 +37,8 @@ static const kdl_candidate *first_bitcode(const kdl_catalog *catalog, const kdl_
   return NULL;
 }
 
-static kdl_status refuse(kdl_catalog *catalog, kdl_query query, const cli_names *kernels) {
+static kdl_status refuse(kdl_catalog *catalog, kdl_device *device, kdl_query query,
+                         const cli_names *kernels) {
   kdl_ranking *ranking;
   if (!kernels->count)
     return kdl_fail(KDL_NO_MATCH, "found no bitcode with kernels, expected some to link");
@@ -56,7 +49,7 @@ static kdl_status refuse(kdl_catalog *catalog, kdl_query query, const cli_names 
   kdl_explain_candidate(ranking, candidate, &nearest);
   char label[KDL_SPEC_ARCH + KDL_SPEC_NAME];
   kdl_out out = {label, sizeof label, 0};
-  kdl_device_spec_label(&query.device->spec, &out);
+  kdl_device_spec_label(kdl_device_route_spec(device, 0), &out);
   kdl_status status =
       kdl_fail(KDL_NO_MATCH, "no bitcode of it is for %s; the nearest is image %u: %s", label,
                candidate->image,
@@ -67,15 +60,15 @@ static kdl_status refuse(kdl_catalog *catalog, kdl_query query, const cli_names 
 
 kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *chosen) {
   kdl_catalog *catalog;
-  kdl_select_device described;
+  kdl_select_device *described = NULL;
   cli_names kernels = {.count = 0};
   kdl_status status = kdl_library_catalog(input->lib, &catalog);
   if (status == KDL_OK)
-    status = describe(device, &described);
+    status = kdl_select_device_create(kdl_device_route_spec(device, 0), &described);
   if (status == KDL_OK)
     status = list_kernels(catalog, &kernels);
   bool found = false;
-  kdl_query query = {.device = &described, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
+  kdl_query query = {.device = described, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
   for (size_t i = 0; i < kernels.count && status == KDL_OK; ++i) {
     kdl_ranking *ranking;
     query.kernel = kernels.items[i];
@@ -88,8 +81,9 @@ kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *cho
     free(ranking);
   }
   if (status == KDL_OK && !found)
-    status = refuse(catalog, query, &kernels);
+    status = refuse(catalog, device, query, &kernels);
   cli_names_free(&kernels);
+  free(described);
   if (status != KDL_OK)
     kdl_error_prefix("%s", input->name);
   return status;

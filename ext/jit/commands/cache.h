@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_CACHE_H
 #define KDL_TOOL_CACHE_H
 
-#include "ext/jit/cache/settings.h"
+#include "support/system/cache_settings.h"
 #include "tools/common/options.h"
 
 /* Writes every entry that holds here into a folder, with portable keys. */

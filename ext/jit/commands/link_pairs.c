@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/jit/commands/link.h"
 #include "lib/inspect/targets.h"
 #include "lib/inspect/write.h"
 #include "support/base/text.h"
-#include "tools/kdl/link/link.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl cache stat: the folders of the cache, the machine's own and those behind it. */
-#include "tools/kdl/cache/cache.h"
+#include "ext/jit/commands/cache.h"
 
 #include "ext/jit/cache/inspect.h"
 #include "support/base/error.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl cache: what linked images are kept on disk. */
 #include "ext/jit/cache/inspect.h"
+#include "ext/jit/commands/cache.h"
+#include "ext/jit/commands/commands.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/json.h"
 #include "tools/common/report.h"
 #include "tools/common/text.h"
-#include "tools/kdl/cache/cache.h"
-#include "tools/kdl/commands.h"
 
 #include <inttypes.h>
 #include <stdio.h>

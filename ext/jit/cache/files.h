@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The files in a folder of the cache (support/system/cache_folder.h):
+ *
+ *     KEY.kdl          an entry
+ *     KEY.SALT.tmp     one that is being written, or that a killed process left
+ *     KEY.lock         held while a process makes that entry: ext/jit/cache/claim.h
+ *     KEY.lease        the same among machines: ext/jit/cache/lease.h
+ *
+ * Files of any other name are not touched.
+ */
+#ifndef KDL_CACHE_FILES_H
+#define KDL_CACHE_FILES_H
+
+#include "support/base/blake2b.h"
+
+#include "support/system/cache_folder.h"
+
+#include <kdl/kdl.h>
+
+#include <time.h>
+
+enum { KDL_CACHE_NAME = KDL_DIGEST_TEXT + 32 };
+
+typedef enum kdl_cache_file_kind {
+  KDL_CACHE_FILE_OTHER,
+  KDL_CACHE_FILE_ENTRY,
+  KDL_CACHE_FILE_TEMPORARY,
+  KDL_CACHE_FILE_LOCK,
+} kdl_cache_file_kind;
+
+typedef struct kdl_cache_file {
+  char name[KDL_CACHE_NAME];
+  kdl_cache_file_kind kind;
+  uint64_t size;
+  struct timespec used; /* when it was last used, or written */
+} kdl_cache_file;
+
+/* The cache's files in the folder, the least recently used first. The caller frees *out_files. */
+kdl_status kdl_cache_files_list(int folder, kdl_cache_file **out_files, size_t *out_count);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The images of a library as selection sees them: the rule of each, and which kernels it holds.
+ *
+ *     kdl_catalog *catalog;
+ *     KDL_TRY(kdl_library_catalog(lib, &catalog));
+ *     for (size_t i = 0; i < kdl_catalog_count(catalog); ++i)
+ *       if (kdl_catalog_holds(catalog, i, KDL_TEXT("saxpy")) == KDL_KERNEL_HELD)
+ *         use(i, kdl_catalog_traits(catalog, i));
+ */
+#ifndef KDL_INSPECT_CATALOG_H
+#define KDL_INSPECT_CATALOG_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct kdl_catalog kdl_catalog;
+typedef struct kdl_any_device kdl_any_device;
+
+struct kdl_container;
+
+/* The library's catalog with every rule compiled. It lives as long as the library. */
+kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
+
+/* The same of a container; it lies in the container's arena. To be made before another thread has
+ * the container, and destroyed before that is closed. */
+kdl_status kdl_catalog_create(struct kdl_container *container, kdl_catalog **out_catalog);
+void kdl_catalog_destroy(kdl_catalog *catalog);
+
+size_t kdl_catalog_count(const kdl_catalog *catalog);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Rules                                                                                        */
+
+/* What has to be done before an image runs, the most work first; a rank (lib/target/target.h) is a
+ * tier and a number within it. */
+typedef enum kdl_tier {
+  KDL_TIER_NONE = 0,
+  KDL_TIER_BITCODE,       /* needs a linker and a compiler                      */
+  KDL_TIER_HOST,          /* machine code of a CPU                              */
+  KDL_TIER_SOURCE,        /* OpenCL C                                           */
+  KDL_TIER_PORTABLE_IR,   /* SPIR-V                                             */
+  KDL_TIER_DRIVER_IR,     /* PTX, amdgcnspirv                                   */
+  KDL_TIER_GENERIC,       /* machine code of a group of processors              */
+  KDL_TIER_NATIVE,        /* machine code of one, or of an earlier minor of it  */
+  KDL_TIER_FAMILY,        /* NVIDIA 'f'                                         */
+  KDL_TIER_ARCH_SPECIFIC, /* NVIDIA 'a'                                         */
+} kdl_tier;
+
+/* What an image's rule says of it. */
+typedef struct kdl_image_traits {
+  uint64_t rank;           /* of the images that run on a device, the highest goes first */
+  uint64_t faults;         /* KDL_REASON bits that hold on every device */
+  uint32_t priority;       /* variant_priority; 0 where absent */
+  uint32_t capabilities;   /* of a SPIR-V module, as bits of GPU tokens; 0: not read */
+  uint16_t version[2];     /* of PTX, SPIR-V or AMD's code object, major and minor; 0.0: not read */
+  uint8_t generic_version; /* of an AMD generic code object; 0: not read */
+  uint8_t family;          /* kdl_target_family */
+  uint8_t kind;       /* kdl_image_kind, made precise by the triple: an AMD "object" is HSACO */
+  uint8_t tier;       /* kdl_tier */
+  char suffix;        /* NVIDIA: 'a', 'f' or 0 */
+  bool needs_amx;     /* whose use needs the kernel's permission */
+  bool is_link_input; /* relocatable code, there to be linked into another image */
+} kdl_image_traits;
+
+kdl_image_traits kdl_catalog_traits(const kdl_catalog *catalog, size_t index);
+
+/* Whether every device that takes image `b` takes image `a`; launch limits aside. */
+bool kdl_catalog_covers(const kdl_catalog *catalog, size_t a, size_t b);
+
+/* Whether a device may be of an architecture that both images are for. */
+bool kdl_catalog_overlaps(const kdl_catalog *catalog, size_t a, size_t b);
+
+/* Why no device takes an image, in words; false where its rule has no fault. */
+bool kdl_catalog_fault_words(const kdl_catalog *catalog, size_t index, char *buffer, size_t size);
+
+/* Every NVIDIA and AMD device that there could be: any compute capability, every AMD processor with
+ * every setting, each with a driver that knows everything. NULL where memory is out; free() it. */
+kdl_any_device *kdl_any_device_create(void);
+
+/* Whether one of them takes the image. True of images for SPIR-V drivers and CPUs, which may have
+ * any features. */
+bool kdl_any_device_admits(const kdl_any_device *devices, const kdl_catalog *catalog, size_t index);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+typedef enum kdl_presence {
+  KDL_KERNEL_HELD,
+  KDL_KERNEL_ABSENT,
+  KDL_KERNEL_UNREADABLE, /* the image does not tell, or is damaged; kdl_catalog_trouble says which
+                          */
+} kdl_presence;
+
+/* Whether an image holds a kernel, and the value of its `kdl.kernel.NAME` key, with NULL for `data`
+ * where it has none. Any thread. */
+kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
+                              kdl_string *out_key);
+
+/* The first of them alone. */
+kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel);
+
+/* The second alone. */
+kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel);
+
+/* From now on only images whose flag is set hold kernels. The flags, one for each image, outlive
+ * the catalog; to be called before anything else is asked of it. */
+void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
+
+/* Why the kernels of an image cannot be read; "" where they can. */
+const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
+
+/* Whether an image uses what must be linked to it first; read along with its kernels' names. Where
+ * an index spares that, it is taken for whole. */
+bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
+
+/* How often memory was short when kernels were to be read. The image passes for unreadable that
+ * time, and is read when it is next asked for: what was made of a catalog whose count has grown
+ * meanwhile may be wrong. */
+size_t kdl_catalog_shortages(const kdl_catalog *catalog);
+
+/* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
+const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
+
+/* KDL_NO_MATCH with near names where no image holds the kernel; KDL_OK where one does, or does not
+ * tell. Reads the kernels of every image until it is found. */
+kdl_status kdl_kernel_absent(kdl_catalog *catalog, kdl_string kernel);
+
+#endif

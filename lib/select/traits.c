@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What programs around the library ask of rules, without knowing how these are stored. */
+#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
+#include "lib/select/catalog.h"
+#include "lib/target/explain/explain.h"
+#include "lib/target/target.h"
+#include "support/base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+kdl_image_traits kdl_catalog_traits(const kdl_catalog *catalog, size_t index) {
+  const kdl_image_rule *rule = kdl_catalog_rule(catalog, index);
+  const kdl_image_desc desc = kdl_catalog_desc(catalog, index);
+  return (kdl_image_traits){
+      .rank = rule->rank,
+      .faults = rule->faults,
+      .priority = rule->priority,
+      .capabilities = desc.capabilities,
+      .version = {desc.version_major, desc.version_minor},
+      .generic_version = desc.generic_version,
+      .family = rule->family,
+      .kind = rule->kind,
+      .tier = (uint8_t)kdl_rank_tier(rule->rank),
+      .suffix = rule->suffix,
+      .needs_amx = rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs),
+      .is_link_input = desc.is_link_input,
+  };
+}
+
+bool kdl_catalog_covers(const kdl_catalog *catalog, size_t a, size_t b) {
+  const kdl_image_rule *left = kdl_catalog_rule(catalog, a), *right = kdl_catalog_rule(catalog, b);
+  return left->lo <= right->lo &&
+         (uint64_t)left->lo + left->span >= (uint64_t)right->lo + right->span &&
+         !(left->needs.word[0] & ~right->needs.word[0]) &&
+         !(left->needs.word[1] & ~right->needs.word[1]);
+}
+
+bool kdl_catalog_overlaps(const kdl_catalog *catalog, size_t a, size_t b) {
+  const kdl_image_rule *left = kdl_catalog_rule(catalog, a), *right = kdl_catalog_rule(catalog, b);
+  return left->lo <= (uint64_t)right->lo + right->span &&
+         right->lo <= (uint64_t)left->lo + left->span;
+}
+
+bool kdl_catalog_fault_words(const kdl_catalog *catalog, size_t index, char *buffer, size_t size) {
+  const kdl_image_desc desc = kdl_catalog_desc(catalog, index);
+  return kdl_image_fault_words(&desc, kdl_catalog_rule(catalog, index), buffer, size);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Any device                                                                                   */
+
+enum { most_devices = 4096, last_capability = 2559 };
+
+struct kdl_any_device {
+  size_t count;
+  kdl_device_rule rules[most_devices];
+};
+
+static void add_possible_device(kdl_any_device *devices, kdl_target_family family,
+                                const char *arch) {
+  kdl_device_desc desc = {
+      .family = family, .arch = kdl_text_of(arch), .loads = (1u << KDL_IMAGE_KIND_COUNT) - 1};
+  if (devices->count < most_devices &&
+      kdl_device_compile(&desc, &devices->rules[devices->count], NULL))
+    ++devices->count;
+}
+
+kdl_any_device *kdl_any_device_create(void) {
+  static const char *const settings[] = {"",
+                                         ":xnack+",
+                                         ":sramecc+",
+                                         ":xnack-",
+                                         ":sramecc-",
+                                         ":sramecc+:xnack+",
+                                         ":sramecc+:xnack-",
+                                         ":sramecc-:xnack+",
+                                         ":sramecc-:xnack-"};
+  char arch[64];
+  kdl_any_device *devices = malloc(sizeof *devices);
+  if (!devices)
+    return NULL;
+  devices->count = 0;
+  for (int number = 10; number <= last_capability; ++number) {
+    snprintf(arch, sizeof arch, "sm_%d", number);
+    add_possible_device(devices, KDL_FAMILY_NVPTX, arch);
+  }
+  const kdl_amdgcn_processor *processor;
+  for (size_t i = 0; (processor = kdl_amdgcn_at(i)) && !kdl_amdgcn_is_generic(processor); ++i) {
+    for (size_t k = 0; k < sizeof settings / sizeof *settings; ++k) {
+      snprintf(arch, sizeof arch, "%s%s", processor->name, settings[k]);
+      add_possible_device(devices, KDL_FAMILY_AMDGCN, arch);
+    }
+  }
+  return devices;
+}
+
+bool kdl_any_device_admits(const kdl_any_device *devices, const kdl_catalog *catalog,
+                           size_t index) {
+  const kdl_image_rule *rule = kdl_catalog_rule(catalog, index);
+  for (size_t i = 0; i < devices->count; ++i) {
+    if (kdl_match_admits(rule, &devices->rules[i]))
+      return true;
+  }
+  return rule->family != KDL_FAMILY_NVPTX && rule->family != KDL_FAMILY_AMDGCN;
+}

@@ -11,7 +11,7 @@
 #include "measure/harness.h"
 #include "measure/must.h"
 #include "support/system/loader.h"
-#include "tools/common/own_folder.h"
+#include "tools/common/temp_folder.h"
 
 #include <kdl/kdl.h>
 
@@ -65,33 +65,33 @@ static uint8_t *read_padded(const char *path, size_t least, size_t *out_size) {
   return data;
 }
 
-static kdl_string text(const char *data) {
+static kdl_string to_kdl_string(const char *data) {
   return (kdl_string){data, strlen(data)};
 }
 
-static void add(kdl_writer *writer, kdl_image_kind kind, const char *key, const void *data,
-                size_t size) {
-  const kdl_pair pairs[] = {{text("triple"), text("x86_64-unknown-linux-gnu")},
-                            {text("arch"), text("x86-64-v2")},
-                            {text(key), text("rev=1")}};
+static void add_cache_image(kdl_writer *writer, kdl_image_kind kind, const char *key,
+                            const void *data, size_t size) {
+  const kdl_pair pairs[] = {{to_kdl_string("triple"), to_kdl_string("x86_64-unknown-linux-gnu")},
+                            {to_kdl_string("arch"), to_kdl_string("x86-64-v2")},
+                            {to_kdl_string(key), to_kdl_string("rev=1")}};
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = kdl_llvm_image_kind(kind),
                             .pairs = pairs,
                             .pair_count = 3,
                             .data = data,
                             .data_size = size};
-  bench_must(kdl_writer_add(writer, &image), "pack");
+  bench_require(kdl_writer_add(writer, &image), "pack");
 }
 
-static void pack(subject *its, way which, const uint8_t *data, size_t size) {
+static void write_subject_library(subject *its, way which, const uint8_t *data, size_t size) {
   kdl_writer *writer;
   uint8_t *ukernel = calloc(1, its->ukernel_size + 1);
-  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "pack");
-  add(writer, which == way_ready ? KDL_IMAGE_OBJECT : KDL_IMAGE_BITCODE, "kdl.kernel.mark", data,
-      size);
+  bench_require(kdl_writer_create(KDL_FORMAT_V1, &writer), "pack");
+  add_cache_image(writer, which == way_ready ? KDL_IMAGE_OBJECT : KDL_IMAGE_BITCODE,
+                  "kdl.kernel.mark", data, size);
   for (int i = 0; its->ukernel_size && i < ukernel_count; ++i)
-    add(writer, KDL_IMAGE_BITCODE, "kdl.ukernel.some", ukernel, its->ukernel_size);
-  bench_must(kdl_writer_finish(writer, &its->libraries[which], &its->sizes[which]), "pack");
+    add_cache_image(writer, KDL_IMAGE_BITCODE, "kdl.ukernel.some", ukernel, its->ukernel_size);
+  bench_require(kdl_writer_finish(writer, &its->libraries[which], &its->sizes[which]), "pack");
   kdl_writer_destroy(writer);
   free(ukernel);
 }
@@ -105,12 +105,12 @@ static double use_once(const subject *its, way which) {
   kdl_library *lib;
   kdl_kernel *kernel;
   kdl_device *device;
-  bench_must(kdl_device_find("host", &device), "device");
-  bench_must(kdl_open_memory(its->libraries[library], its->sizes[library], NULL, &lib), "open");
+  bench_require(kdl_device_find("host", &device), "device");
+  bench_require(kdl_open_memory(its->libraries[library], its->sizes[library], NULL, &lib), "open");
   setenv("KDL_CACHE", which == way_linked ? "off" : "on", 1);
   double start = bench_now_ns();
-  bench_must(kdl_sym(lib, device, "mark", NULL, &kernel), "kdl_sym");
-  bench_must(kdl_prefetch(kernel), "kdl_prefetch");
+  bench_require(kdl_sym(lib, device, "mark", NULL, &kernel), "kdl_sym");
+  bench_require(kdl_prefetch(kernel), "kdl_prefetch");
   double took = bench_now_ns() - start;
   kdl_close(lib);
   return took;
@@ -138,12 +138,12 @@ static void print_row(const char *what, bench_summary summary) {
          summary.p5 / 1000, summary.p95 / 1000);
 }
 
-static void print_more(bench_interval more) {
+static void print_difference(bench_interval more) {
   printf("  %-44s %9.1f us   %9.1f .. %9.1f (95%% interval)\n", "the cache's own part",
          more.median / 1000, more.low / 1000, more.high / 1000);
 }
 
-static void measure(const char *self, const subject *its, size_t blocks) {
+static void measure_subject(const char *self, const subject *its, size_t blocks) {
   static bench_run run;
   choose_linker(its);
   run.cases = 2;
@@ -156,7 +156,7 @@ static void measure(const char *self, const subject *its, size_t blocks) {
          its->ukernel_size ? ukernel_count : 0, its->ukernel_size);
   print_row("ready-made image", bench_summarise(&run, way_ready));
   print_row("from the cache", bench_summarise(&run, way_cached));
-  print_more(bench_difference(&run, way_cached, way_ready));
+  print_difference(bench_difference(&run, way_cached, way_ready));
   run.blocks = processes;
   for (size_t i = 0; i < processes; ++i) {
     run.ns[way_cached][i] = use_in_process(self, its, "cached");
@@ -164,7 +164,7 @@ static void measure(const char *self, const subject *its, size_t blocks) {
   }
   print_row("ready-made image, first use in a process", bench_summarise(&run, way_ready));
   print_row("from the cache, first use in a process", bench_summarise(&run, way_cached));
-  print_more(bench_difference(&run, way_cached, way_ready));
+  print_difference(bench_difference(&run, way_cached, way_ready));
   run.blocks = linkings;
   for (size_t i = 0; i < linkings && !its->is_fake; ++i)
     run.ns[way_cached][i] = use_once(its, way_linked);
@@ -174,7 +174,7 @@ static void measure(const char *self, const subject *its, size_t blocks) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static void prepare(void) {
+static void prepare_subjects(void) {
   for (size_t i = 0; i < subject_count; ++i) {
     subject *its = &subjects[i];
     size_t image_size;
@@ -187,15 +187,15 @@ static void prepare(void) {
       bench_die(path);
     if (its->is_fake)
       setenv("KDL_FAKE_LD_IMAGE", path, 1);
-    pack(its, way_cached, caller, its->caller_size);
-    pack(its, way_ready, image, image_size);
+    write_subject_library(its, way_cached, caller, its->caller_size);
+    write_subject_library(its, way_ready, image, image_size);
     free(caller);
     free(image);
   }
 }
 
 static void clean_up(const char *folder) {
-  own_folder_remove_files(folder, 0);
+  temp_folder_remove_files(folder, 0);
   for (size_t i = 0; i < subject_count; ++i) {
     free(subjects[i].libraries[0]);
     free(subjects[i].libraries[1]);
@@ -218,7 +218,7 @@ int main(int argc, char **argv) {
     bench_die("set-up");
   if (!is_child)
     setenv("KDL_CACHE_DIR", folder, 1);
-  prepare();
+  prepare_subjects();
   if (is_child)
     return run_once(argv[2], argv[3]);
   char linker[PATH_MAX];
@@ -229,7 +229,7 @@ int main(int argc, char **argv) {
     blocks = KDL_BENCH_LIMIT_BLOCKS;
   for (size_t i = 0; i < subject_count; ++i) {
     if (subjects[i].is_fake || has_linker)
-      measure(self, &subjects[i], blocks);
+      measure_subject(self, &subjects[i], blocks);
     else
       printf("%s: not measured: kdl-ld is not built\n", subjects[i].name);
   }

@@ -20,11 +20,11 @@
 #endif
 
 STEP step_find(const char *name, kdl_device **out_device) {
-  bench_must(kdl_device_find(name, out_device), "kdl_device_find");
+  bench_require(kdl_device_find(name, out_device), "kdl_device_find");
 }
 
 STEP step_queue(kdl_device *device, kdl_queue **out_queue) {
-  bench_must(kdl_queue_create(device, NULL, out_queue), "kdl_queue_create");
+  bench_require(kdl_queue_create(device, NULL, out_queue), "kdl_queue_create");
 }
 
 int main(int argc, char **argv) {

@@ -44,14 +44,14 @@ CASE launch_direct(void *context) {
   uint32_t n = 5;
   void *params[] = {&n};
   int code = (*at->direct)(at->function, 16, 1, 1, 128, 1, 1, 0, at->queue, params, NULL);
-  bench_keep((const void *)(uintptr_t)code);
+  bench_do_not_optimize((const void *)(uintptr_t)code);
 }
 
 CASE launch_kdl(void *context) {
   const subject *at = context;
   uint32_t n = 5;
   kdl_status status = kdl_launch(at->kernel, at->queue, &at->desc, KDL_ARGS(&n));
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 CASE launch_anew(void *context) {
@@ -60,14 +60,14 @@ CASE launch_anew(void *context) {
   kdl_launch_desc desc = kdl_grid(16, 1, 1);
   desc.block[0] = 128, desc.block[1] = 1, desc.block[2] = 1;
   kdl_status status = kdl_launch(at->kernel, at->queue, &desc, KDL_ARGS(&n));
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 CASE launch_default_queue(void *context) {
   const subject *at = context;
   uint32_t n = 5;
   kdl_status status = kdl_launch(at->kernel, NULL, &at->desc, KDL_ARGS(&n));
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 CASE launch_call(void *context) {
@@ -75,14 +75,14 @@ CASE launch_call(void *context) {
   uint32_t n = 5;
   kdl_args args = KDL_ARGS(&n);
   kdl_status status = kdl_launch_call(at->kernel, at->queue, &at->desc, &args);
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 CASE launch_items(void *context) {
   const subject *at = context;
   uint32_t n = 5;
   kdl_status status = kdl_launch_items(at->kernel, at->queue, kdl_extent1(2000), KDL_ARGS(&n));
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 CASE host_plain(void *context) {
@@ -97,19 +97,19 @@ CASE host_launch(void *context) {
   const subject *at = context;
   uint32_t n = 5;
   kdl_status status = kdl_launch(at->kernel, at->queue, &at->desc, KDL_ARGS(&n));
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 /* What ld.so offers for functions that come in several versions: the resolver runs when the program
  * is loaded, a call is one indirect jump. */
 static void ifunc_baseline(const kdl_host_group *group, const void *const *args) {
-  bench_keep(group);
-  bench_keep(args);
+  bench_do_not_optimize(group);
+  bench_do_not_optimize(args);
 }
 
 static void ifunc_newer(const kdl_host_group *group, const void *const *args) {
-  bench_keep(args);
-  bench_keep(group);
+  bench_do_not_optimize(args);
+  bench_do_not_optimize(group);
 }
 
 /* Runs before anything else, a sanitizer's own start included. */
@@ -138,10 +138,10 @@ typedef struct {
   const peer *what;
   peer_job job;
   _Alignas(16) char state[PEER_STATE_LIMIT];
-} guest;
+} peer_instance;
 
 CASE host_omp(void *context) {
-  guest *at = context;
+  peer_instance *at = context;
   if (!at->what->launch(at->state))
     bench_die(peer_error());
 }
@@ -149,7 +149,7 @@ CASE host_omp(void *context) {
 /* ------------------------------------------------------------------------------------------ */
 /* Set-up                                                                                       */
 
-static kdl_string text(const char *words) {
+static kdl_string to_kdl_string(const char *words) {
   return (kdl_string){words, strlen(words)};
 }
 
@@ -159,30 +159,30 @@ static kdl_library *null_library(void) {
   size_t size;
   kdl_writer *writer;
   kdl_library *lib;
-  kdl_pair pairs[] = {{text("triple"), text("nvptx64-nvidia-cuda")},
-                      {text("arch"), text("sm_90")},
-                      {text("kdl.kernel.k"), text("sig=u32; block=128x1x1")}};
+  kdl_pair pairs[] = {{to_kdl_string("triple"), to_kdl_string("nvptx64-nvidia-cuda")},
+                      {to_kdl_string("arch"), to_kdl_string("sm_90")},
+                      {to_kdl_string("kdl.kernel.k"), to_kdl_string("sig=u32; block=128x1x1")}};
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = 3,
                             .pairs = pairs,
                             .pair_count = 3,
                             .data = "image",
                             .data_size = 5};
-  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
-  bench_must(kdl_writer_add(writer, &image), "writer");
-  bench_must(kdl_writer_finish(writer, &data, &size), "writer");
+  bench_require(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  bench_require(kdl_writer_add(writer, &image), "writer");
+  bench_require(kdl_writer_finish(writer, &data, &size), "writer");
   kdl_writer_destroy(writer);
-  bench_must(kdl_open_memory(data, size, NULL, &lib), "open");
+  bench_require(kdl_open_memory(data, size, NULL, &lib), "open");
   return lib;
 }
 
 static subject null_subject(void) {
   subject made = {.desc = kdl_grid(16, 1, 1)};
   kdl_device *device = kdl_device_at(0);
-  bench_must(kdl_queue_create(device, NULL, &made.queue), "queue");
-  bench_must(kdl_sym(null_library(), device, "k", NULL, &made.kernel), "kernel");
-  bench_must(kdl_prefetch(made.kernel), "load");
-  bench_must(kdl_kernel_native(made.kernel, &made.function), "native");
+  bench_require(kdl_queue_create(device, NULL, &made.queue), "queue");
+  bench_require(kdl_sym(null_library(), device, "k", NULL, &made.kernel), "kernel");
+  bench_require(kdl_prefetch(made.kernel), "load");
+  bench_require(kdl_kernel_native(made.kernel, &made.function), "native");
   made.direct = dlsym(dlopen(KDL_NULL_BACKEND, RTLD_NOW), "null_launch");
   if (!made.direct)
     bench_die("null_launch");
@@ -194,17 +194,17 @@ static subject host_subject(void) {
   kdl_library *lib;
   kdl_device *device;
   void *function;
-  bench_must(kdl_open(KDL_HOST_IMAGE, NULL, &lib), "open");
-  bench_must(kdl_device_find("host", &device), "host");
-  bench_must(kdl_queue_create(device, NULL, &made.queue), "queue");
-  bench_must(kdl_sym(lib, device, "nothing", NULL, &made.kernel), "kernel");
-  bench_must(kdl_kernel_native(made.kernel, &function), "native");
+  bench_require(kdl_open(KDL_HOST_IMAGE, NULL, &lib), "open");
+  bench_require(kdl_device_find("host", &device), "host");
+  bench_require(kdl_queue_create(device, NULL, &made.queue), "queue");
+  bench_require(kdl_sym(lib, device, "nothing", NULL, &made.kernel), "kernel");
+  bench_require(kdl_kernel_native(made.kernel, &function), "native");
   memcpy(&made.plain, &function, sizeof made.plain);
   return made;
 }
 
 /* False where the parts are missing, which is printed. */
-static bool open_omp(guest *at) {
+static bool open_omp(peer_instance *at) {
   if (!*KDL_PEER_OMP)
     return peer_fail("built without clang-22, libomp-22-dev or liboffload-22-dev");
   at->what = peer_open(KDL_PEER_OMP);
@@ -212,7 +212,7 @@ static bool open_omp(guest *at) {
          peer_run_steps(at->what->start, at->state) && peer_run_steps(at->what->load, at->state);
 }
 
-static void report(const char *title, const bench_case *cases, size_t count, size_t blocks) {
+static void report_cases(const char *title, const bench_case *cases, size_t count, size_t blocks) {
   static bench_run run;
   bench_measure(cases, count, blocks, 2, &run);
   printf("%s\n", title);
@@ -226,7 +226,7 @@ static void report(const char *title, const bench_case *cases, size_t count, siz
   }
 }
 
-static int run_count(const subject *at, long count, const char *which) {
+static int run_launch_count(const subject *at, long count, const char *which) {
   static const bench_case named[] = {
       {"direct", launch_direct, NULL}, {"launch", launch_kdl, NULL},
       {"anew", launch_anew, NULL},     {"default", launch_default_queue, NULL},
@@ -246,7 +246,7 @@ int main(int argc, char **argv) {
   setenv("KDL_BACKEND_PATH", KDL_NULL_BACKEND, 1);
   subject null = null_subject();
   if (argc > 3 && strcmp(argv[1], "--count") == 0)
-    return run_count(&null, strtol(argv[2], NULL, 10), argv[3]);
+    return run_launch_count(&null, strtol(argv[2], NULL, 10), argv[3]);
   size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
   printf("kdl bench launch, libkdl %s: %zu interleaved blocks\n\n", kdl_version(), blocks);
   bench_case on_null[] = {{"the driver's function pointer", launch_direct, &null},
@@ -255,15 +255,15 @@ int main(int argc, char **argv) {
                           {"kdl_launch, descriptor made each time", launch_anew, &null},
                           {"kdl_launch_call", launch_call, &null},
                           {"kdl_launch_items", launch_items, &null}};
-  report("a driver that does nothing", on_null, sizeof on_null / sizeof *on_null, blocks);
+  report_cases("a driver that does nothing", on_null, sizeof on_null / sizeof *on_null, blocks);
   subject host = host_subject();
-  static guest omp;
+  static peer_instance omp;
   bench_case on_host[] = {{"a plain call", host_plain, &host},
                           {"a call through an IFUNC", host_ifunc, &host},
                           {"kdl_launch", host_launch, &host},
                           {"omp target", host_omp, &omp}};
   bool with_omp = open_omp(&omp);
-  report("an empty kernel on the host, one group", on_host, with_omp ? 4 : 3, blocks);
+  report_cases("an empty kernel on the host, one group", on_host, with_omp ? 4 : 3, blocks);
   if (!with_omp)
     printf("  %-38s skipped: %s\n", "omp target", peer_error());
   return 0;

@@ -15,15 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static kdl_string text_of(const char *words) {
+static kdl_string to_kdl_string(const char *words) {
   return (kdl_string){words, strlen(words)};
 }
 
 /* One image with an index, as kdl cc writes them. */
-static void pack(const void *image, size_t image_size, void **out_data, size_t *out_size) {
-  kdl_pair pairs[] = {{text_of("triple"), text_of("nvptx64-nvidia-cuda")},
-                      {text_of("arch"), text_of("sm_90a")},
-                      {text_of("kdl.kernel.saxpy"), text_of("block=256x1x1")}};
+static void write_one_image_library(const void *image, size_t image_size, void **out_data,
+                                    size_t *out_size) {
+  kdl_pair pairs[] = {{to_kdl_string("triple"), to_kdl_string("nvptx64-nvidia-cuda")},
+                      {to_kdl_string("arch"), to_kdl_string("sm_90a")},
+                      {to_kdl_string("kdl.kernel.saxpy"), to_kdl_string("block=256x1x1")}};
   kdl_writer_image row = {.size = sizeof row,
                           .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_CUBIN),
                           .offload_kind = 2,
@@ -32,9 +33,9 @@ static void pack(const void *image, size_t image_size, void **out_data, size_t *
                           .data = image,
                           .data_size = image_size};
   kdl_writer *writer;
-  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "kdl_writer_create");
-  bench_must(kdl_writer_add(writer, &row), "kdl_writer_add");
-  bench_must(kdl_writer_finish(writer, out_data, out_size), "kdl_writer_finish");
+  bench_require(kdl_writer_create(KDL_FORMAT_V1, &writer), "kdl_writer_create");
+  bench_require(kdl_writer_add(writer, &row), "kdl_writer_add");
+  bench_require(kdl_writer_finish(writer, out_data, out_size), "kdl_writer_finish");
   kdl_writer_destroy(writer);
 }
 
@@ -46,15 +47,15 @@ static void pack(const void *image, size_t image_size, void **out_data, size_t *
 #endif
 
 STEP step_open(const void *data, size_t size, kdl_library **out_lib) {
-  bench_must(kdl_open_memory(data, size, NULL, out_lib), "kdl_open_memory");
+  bench_require(kdl_open_memory(data, size, NULL, out_lib), "kdl_open_memory");
 }
 
 STEP step_select(kdl_library *lib, kdl_device *device, const char *name, kdl_kernel **out_kernel) {
-  bench_must(kdl_sym(lib, device, name, NULL, out_kernel), "kdl_sym");
+  bench_require(kdl_sym(lib, device, name, NULL, out_kernel), "kdl_sym");
 }
 
 STEP step_load(kdl_kernel *kernel) {
-  bench_must(kdl_prefetch(kernel), "kdl_prefetch");
+  bench_require(kdl_prefetch(kernel), "kdl_prefetch");
 }
 
 STEP step_close(kdl_library *lib) {
@@ -82,11 +83,11 @@ int main(int argc, char **argv) {
   if (is_library)
     size = file_size;
   else
-    pack(file, file_size, &packed, &size);
+    write_one_image_library(file, file_size, &packed, &size);
   kdl_device *device;
   kdl_queue *queue; /* opens the device */
-  bench_must(kdl_device_find("cuda", &device), "kdl_device_find");
-  bench_must(kdl_queue_create(device, NULL, &queue), "kdl_queue_create");
+  bench_require(kdl_device_find("cuda", &device), "kdl_device_find");
+  bench_require(kdl_queue_create(device, NULL, &queue), "kdl_queue_create");
   for (long left = argc > 1 ? strtol(argv[1], NULL, 10) : 1; left > 0; --left) {
     kdl_library *lib;
     kdl_kernel *kernel;

@@ -44,43 +44,44 @@ void *__wrap_realloc(void *memory, size_t size) {
 
 /* Not inlined: callgrind counts by function. */
 static __attribute__((noinline, used)) size_t llvm_open_and_match(const llvm_peer *llvm,
-                                                                  const problem *asked) {
-  return llvm->create_and_match(asked->data, asked->size, asked->device_triple, asked->device_arch);
+                                                                  const select_problem *problem) {
+  return llvm->create_and_match(problem->data, problem->size, problem->device_triple,
+                                problem->device_arch);
 }
 
 static __attribute__((noinline, used)) size_t llvm_match(const llvm_peer *llvm,
-                                                         const problem *asked) {
-  return llvm->first_compatible(asked->triples, asked->archs, asked->count, asked->device_triple,
-                                asked->device_arch);
+                                                         const select_problem *problem) {
+  return llvm->first_compatible(problem->triples, problem->archs, problem->count,
+                                problem->device_triple, problem->device_arch);
 }
 
-static int run_llvm(const problem *asked, long count) {
+static int run_llvm(const select_problem *problem, long count) {
   const llvm_peer *llvm = suite_llvm();
   if (!llvm) {
     fprintf(stderr, "bench_select: %s\n", peer_error());
     return 77;
   }
   for (long i = 0; i < count; ++i) {
-    if (llvm_open_and_match(llvm, asked) != asked->count - 1 ||
-        llvm_match(llvm, asked) != asked->count - 1)
+    if (llvm_open_and_match(llvm, problem) != problem->count - 1 ||
+        llvm_match(llvm, problem) != problem->count - 1)
       return 1;
   }
   return 0;
 }
 
-static int run_kdl(const problem *asked, long count) {
+static int run_kdl(const select_problem *problem, long count) {
   for (long i = 0; i < count; ++i) {
-    kdl_library *lib = problem_open(asked);
-    problem_select_first(asked, lib);
-    problem_close(lib);
+    kdl_library *lib = select_problem_open(problem);
+    select_problem_first(problem, lib);
+    select_problem_close(lib);
   }
-  kdl_library *lib = problem_open(asked);
-  problem_select_first(asked, lib);
+  kdl_library *lib = select_problem_open(problem);
+  select_problem_first(problem, lib);
   size_t before = allocations;
   for (long i = 0; i < count; ++i)
-    problem_select_again(asked, lib);
+    select_problem_again(problem, lib);
   size_t used = allocations - before;
-  problem_close(lib);
+  select_problem_close(lib);
   printf("allocations in %ld choices that are remembered: %zu\n", count, used);
   return used != 0 || allocations == 0;
 }
@@ -88,12 +89,12 @@ static int run_kdl(const problem *asked, long count) {
 int main(int argc, char **argv) {
   long count = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
   long images = argc > 2 ? strtol(argv[2], NULL, 10) : 3;
-  problem asked;
-  if (images < 1 || problem_make((size_t)images, &asked) != KDL_OK) {
+  select_problem problem;
+  if (images < 1 || select_problem_make((size_t)images, &problem) != KDL_OK) {
     fprintf(stderr, "bench_select: %s\n", kdl_error_message());
     return 1;
   }
-  int code = argc > 3 ? run_llvm(&asked, count) : run_kdl(&asked, count);
-  problem_free(&asked);
+  int code = argc > 3 ? run_llvm(&problem, count) : run_kdl(&problem, count);
+  select_problem_free(&problem);
   return code;
 }

@@ -47,23 +47,24 @@ typedef struct {
   kdl_launch_desc desc;
 } work;
 
-static void must(kdl_status status, const char *what) {
+static void require(kdl_status status, const char *what) {
   if (status == KDL_OK)
     return;
   fprintf(stderr, "bench trace: %s: %s\n", what, kdl_error_message());
   _exit(1);
 }
 
-static void run_one(work *at, unsigned operation) {
+static void run_operation(work *at, unsigned operation) {
   uint32_t word = 7;
   if (operation == 0)
-    must(kdl_launch(at->kernel, at->queue, &at->desc, KDL_ARGS(&at->address)), "launch");
+    require(kdl_launch(at->kernel, at->queue, &at->desc, KDL_ARGS(&at->address)), "launch");
   else if (operation == 1)
-    must(kdl_launch_items(at->kernel, at->queue, kdl_extent1(1), KDL_ARGS(&at->address)), "items");
+    require(kdl_launch_items(at->kernel, at->queue, kdl_extent1(1), KDL_ARGS(&at->address)),
+            "items");
   else if (operation == 2)
-    must(kdl_write(at->queue, &at->buffer, 0, &word, sizeof word), "write");
+    require(kdl_write(at->queue, &at->buffer, 0, &word, sizeof word), "write");
   else
-    must(kdl_sync(at->queue), "sync");
+    require(kdl_sync(at->queue), "sync");
 }
 
 /* Of launches the waits are not counted: what a device does in them is its own. */
@@ -72,26 +73,26 @@ static double time_block(work *at, const subject *what, unsigned operation) {
   for (unsigned done = 0; done < what->launches; done += what->queued) {
     double begin = bench_now_ns();
     for (unsigned i = 0; i < what->queued; ++i)
-      run_one(at, operation);
+      run_operation(at, operation);
     sum += bench_now_ns() - begin;
-    must(kdl_sync(at->queue), "sync");
+    require(kdl_sync(at->queue), "sync");
   }
   return sum / what->launches;
 }
 
 /* Ends without its trace, which would be as long as the measurement. */
-static _Noreturn void be_worker(const subject *what) {
+static _Noreturn void worker_main(const subject *what) {
   kdl_library *lib;
   kdl_device *device;
   work at = {.desc = kdl_grid(1, 1, 1)};
   unsigned char operation;
   at.desc.block[0] = at.desc.block[1] = at.desc.block[2] = 1;
-  must(kdl_open(what->library, NULL, &lib), "open");
-  must(kdl_device_find(what->device, &device), "device");
-  must(kdl_queue_create(device, NULL, &at.queue), "queue");
-  must(kdl_alloc(device, 64, &at.buffer), "alloc");
-  must(kdl_sym(lib, device, what->kernel, NULL, &at.kernel), "kernel");
-  must(kdl_prefetch(at.kernel), "load");
+  require(kdl_open(what->library, NULL, &lib), "open");
+  require(kdl_device_find(what->device, &device), "device");
+  require(kdl_queue_create(device, NULL, &at.queue), "queue");
+  require(kdl_alloc(device, 64, &at.buffer), "alloc");
+  require(kdl_sym(lib, device, what->kernel, NULL, &at.kernel), "kernel");
+  require(kdl_prefetch(at.kernel), "load");
   at.address = at.buffer.address;
   while (read(STDIN_FILENO, &operation, 1) == 1) {
     double ns = time_block(&at, what, operation);
@@ -109,7 +110,7 @@ typedef struct {
   int ask, answer;
 } worker;
 
-static void set(const char *name, const char *value) {
+static void set_environment(const char *name, const char *value) {
   if (value)
     setenv(name, value, 1);
   else
@@ -127,10 +128,10 @@ static worker start_worker(const subject *what, unsigned mode, char *index) {
   if (process == 0) {
     dup2(ask[0], STDIN_FILENO);
     dup2(answer[1], STDOUT_FILENO);
-    set("KDL_BACKEND_PATH", what->backend);
-    set("KDL_TRACE", modes[mode].trace ? path : NULL);
-    set("KDL_TRACE_GPU", modes[mode].gpu);
-    set("KDL_TRACE_SIZE", NULL);
+    set_environment("KDL_BACKEND_PATH", what->backend);
+    set_environment("KDL_TRACE", modes[mode].trace ? path : NULL);
+    set_environment("KDL_TRACE_GPU", modes[mode].gpu);
+    set_environment("KDL_TRACE_SIZE", NULL);
     execl("/proc/self/exe", "bench_trace", "--worker", index, what->device, what->library,
           what->kernel, (char *)NULL);
     _exit(127);
@@ -151,14 +152,14 @@ static double ask_worker(const worker *who, unsigned operation) {
 }
 
 /* Memory for events comes in large pieces, of which the median block sees none. */
-static double mean_more(const bench_run *run, unsigned mode) {
+static double mean_difference(const bench_run *run, unsigned mode) {
   double sum = 0;
   for (size_t i = 0; i < run->blocks; ++i)
     sum += run->ns[mode][i] - run->ns[0][i];
   return sum / (double)run->blocks;
 }
 
-static void report(const bench_run *run, unsigned operation) {
+static void report_operation(const bench_run *run, unsigned operation) {
   printf("  %s\n", operations[operation]);
   for (unsigned mode = 0; mode < mode_count; ++mode) {
     bench_summary each = bench_summarise(run, mode);
@@ -166,7 +167,7 @@ static void report(const bench_run *run, unsigned operation) {
     if (mode) {
       bench_interval more = bench_difference(run, mode, 0);
       printf("  %+8.2f ns  %+8.2f .. %+8.2f (95%% interval), mean %+8.2f", more.median, more.low,
-             more.high, mean_more(run, mode));
+             more.high, mean_difference(run, mode));
     }
     putchar('\n');
   }
@@ -191,7 +192,7 @@ static void end_workers(worker workers[mode_count]) {
 
 /* Processes are few blocks old, so that their events fit in the memory that traces have by
  * themselves. */
-static void measure(const subject *what, char *index, size_t blocks) {
+static void measure_modes(const subject *what, char *index, size_t blocks) {
   static bench_run runs[operation_count];
   enum { blocks_each = 20 };
   worker workers[mode_count];
@@ -213,7 +214,7 @@ static void measure(const subject *what, char *index, size_t blocks) {
   }
   printf("%s: %s, %u operations a block\n", what->title, what->device, what->launches);
   for (unsigned operation = 0; operation < operation_count; ++operation)
-    report(&runs[operation], operation);
+    report_operation(&runs[operation], operation);
 }
 
 int main(int argc, char **argv) {
@@ -227,7 +228,7 @@ int main(int argc, char **argv) {
   if (argc > 5 && strcmp(argv[1], "--worker") == 0) {
     subject what = subjects[strtoul(argv[2], NULL, 10) % 3];
     what.device = argv[3], what.library = argv[4], what.kernel = argv[5];
-    be_worker(&what);
+    worker_main(&what);
   }
   size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 200;
   bench_machine machine = {.pinned = -1};
@@ -242,10 +243,10 @@ int main(int argc, char **argv) {
          kdl_version(), machine.date, machine.cpu, machine.kernel, machine.pinned, machine.load,
          blocks);
   if (argc == 5) {
-    measure(&subjects[2], "2", blocks);
+    measure_modes(&subjects[2], "2", blocks);
   } else {
-    measure(&subjects[0], "0", blocks);
-    measure(&subjects[1], "1", blocks);
+    measure_modes(&subjects[0], "0", blocks);
+    measure_modes(&subjects[1], "1", blocks);
   }
   return 0;
 }

@@ -20,7 +20,7 @@ static const uint8_t secret[KDL_ED25519_SECRET] = {
 static const char public_key[] = "untrusted comment: a test's\n"
                                  "RWQxMjM0NTY3ONdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea\n";
 
-static double now(void) {
+static double now_ns(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
@@ -75,24 +75,24 @@ int main(int argc, char **argv) {
   image.pair_count = 5;
   if (trust_key(&image) != 0)
     return 1;
-  double start = now();
+  double start = now_ns();
   for (size_t i = 0; i < count; ++i) {
     if (kdl_trust_check("bench", 0, &image) != KDL_OK)
       return 1;
   }
-  printf("remembered: %.0f ns\n", (now() - start) / (double)count);
+  printf("remembered: %.0f ns\n", (now_ns() - start) / (double)count);
   kdl_public_key reader;
   bool fits = false;
   size_t few = count / 100 + 1;
   if (kdl_public_key_read("key", (kdl_string){public_key, sizeof public_key - 1}, &reader) !=
       KDL_OK)
     return 1;
-  start = now();
+  start = now_ns();
   for (size_t i = 0; i < few; ++i) {
     if (kdl_signature_check(&signature, &reader, message, &fits) != KDL_OK || !fits)
       return 1;
   }
-  printf("checked: %.0f ns\n", (now() - start) / (double)few);
+  printf("checked: %.0f ns\n", (now_ns() - start) / (double)few);
   free((char *)message.data);
   return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/parts.h"
+#include "cc/driver.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/write.h"
 #include "support/base/error.h"
@@ -24,27 +24,27 @@ typedef struct {
   size_t done;
   bool shows_progress;
   pthread_mutex_t lock;
-} work;
+} job_pool;
 
 static volatile sig_atomic_t stopped_by;
 
 static void on_stop(int number) {
   stopped_by = number;
-  cc_run_stop();
+  cc_kill_processes();
 }
 
-int cc_build_stopped(void) {
+int cc_build_stop_signal(void) {
   return stopped_by;
 }
 
 /* Called with the lock held. */
-static void show_progress(const work *w, const cc_job *job) {
+static void show_progress(const job_pool *w, const cc_job *job) {
   if (w->shows_progress)
     fprintf(stderr, "\r\033[K[%zu/%zu] %s", w->done, w->count, job->label);
 }
 
-static void *serve(void *user) {
-  work *w = user;
+static void *run_next_jobs(void *user) {
+  job_pool *w = user;
   pthread_mutex_lock(&w->lock);
   while (w->next < w->count && !stopped_by) {
     cc_job *job = &w->jobs[w->next++];
@@ -64,18 +64,18 @@ kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
   enum { signal_count = sizeof signals / sizeof *signals, most_threads = 256 };
   struct sigaction before[signal_count];
   struct sigaction action = {.sa_handler = on_stop};
-  work w = {.jobs = jobs,
-            .count = count,
-            .shows_progress = isatty(STDERR_FILENO) && !jobs[0].plan->verbose,
-            .lock = PTHREAD_MUTEX_INITIALIZER};
+  job_pool w = {.jobs = jobs,
+                .count = count,
+                .shows_progress = isatty(STDERR_FILENO) && !jobs[0].plan->verbose,
+                .lock = PTHREAD_MUTEX_INITIALIZER};
   pthread_t workers[most_threads];
   unsigned worker_count = 0;
   for (int i = 0; i < signal_count; ++i)
     sigaction(signals[i], &action, &before[i]);
   while (worker_count + 1 < threads && worker_count + 1 < count && worker_count < most_threads &&
-         pthread_create(&workers[worker_count], NULL, serve, &w) == 0)
+         pthread_create(&workers[worker_count], NULL, run_next_jobs, &w) == 0)
     ++worker_count;
-  serve(&w);
+  run_next_jobs(&w);
   for (unsigned i = 0; i < worker_count; ++i)
     pthread_join(workers[i], NULL);
   for (int i = 0; i < signal_count; ++i)
@@ -114,7 +114,7 @@ static void out_constants(kdl_out *out, const cc_kernel *kernel) {
 }
 
 /* "sig=f32 ptr<f32>; block=256x1x1; tile=256x1x1; rev=1; const=1" */
-static const char *kernel_value(kdl_arena *arena, const cc_kernel *kernel) {
+static const char *format_kernel_value(kdl_arena *arena, const cc_kernel *kernel) {
   enum { longest_number = 21 };
   size_t room = strlen(kernel->sig) + 256 + kernel->param_count * longest_number;
   char *text = xarena_alloc(arena, room);
@@ -170,7 +170,7 @@ static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
     add_pair(&pairs, "variant_tag", job->source->tag);
   for (size_t i = 0; i < kernels->count; ++i)
     add_pair(&pairs, xarena_format(arena, KDL_KERNEL_PREFIX "%s", kernels->items[i].name),
-             kernel_value(arena, &kernels->items[i]));
+             format_kernel_value(arena, &kernels->items[i]));
   for (size_t i = 0; job->plan->bitcode && i < kernels->microkernel_count; ++i)
     add_pair(&pairs, xarena_format(arena, "kdl.ukernel.%s", kernels->microkernels[i]),
              job->source->path);
@@ -187,7 +187,7 @@ static kdl_status pack_image(const cc_job *job, kdl_arena *arena, cli_variants *
                             .pair_count = pairs.count,
                             .data = job->image.data,
                             .data_size = job->image.length};
-  KDL_TRY(kdl_writer_add_digested(writer, &image));
+  KDL_TRY(kdl_writer_add_with_digest(writer, &image));
   cli_variants_add(variants, job->label, job->number, pairs.items, pairs.count);
   return KDL_OK;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl cc: one C file, compiled for every kind of device, in one OffloadBinary. */
 #include "cc/command.h"
-#include "cc/parts.h"
+#include "cc/driver.h"
 #include "support/base/error.h"
 #include "tools/common/images/rewrite.h"
-#include "tools/common/own_folder.h"
 #include "tools/common/report.h"
+#include "tools/common/temp_folder.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -26,13 +26,13 @@ typedef struct {
   unsigned threads;
   int format;
   cc_depfile depfile;
-} call;
+} cc_invocation;
 
 /* ------------------------------------------------------------------------------------------ */
 /* The command line                                                                             */
 
 /* Options that Clang gets as they are, in the order in which they were given. */
-static void read_flags(call *c) {
+static void parse_flags(cc_invocation *c) {
   static const struct {
     const char *option, *prefix;
   } passed[] = {{"define", "-D"}, {"include", "-I"}, {"warning", "-W"}, {"flag", ""}};
@@ -48,7 +48,7 @@ static void read_flags(call *c) {
   c->plan.flags = flags;
 }
 
-static kdl_status read_threads(call *c) {
+static kdl_status parse_threads(cc_invocation *c) {
   const char *text = cli_args_value(c->args, "jobs");
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   char *end = NULL;
@@ -60,7 +60,7 @@ static kdl_status read_threads(call *c) {
 }
 
 /* -MD and the like, as of compilers. */
-static kdl_status read_depfile(call *c) {
+static kdl_status parse_depfile_options(cc_invocation *c) {
   static const char *const details[] = {"MF", "MT", "MQ", "MP"};
   const char *quoted = cli_args_value(c->args, "MQ");
   const char *target = cli_args_value(c->args, "MT");
@@ -81,7 +81,7 @@ static kdl_status read_depfile(call *c) {
   return KDL_OK;
 }
 
-static kdl_status read_call(call *c) {
+static kdl_status parse_invocation(cc_invocation *c) {
   static const char *const levels[] = {"0", "1", "2", "3", "s", "z", "g", "fast"};
   const char *emit = cli_args_value(c->args, "emit");
   const char *level = NULL;
@@ -101,19 +101,19 @@ static kdl_status read_call(call *c) {
   c->plan.verbose = cli_args_has(c->args, "verbose");
   c->plan.colour = cli_stream_has_colour(stderr);
   KDL_TRY(cli_format_parse(cli_args_value(c->args, "format"), KDL_FORMAT_V1, &c->format));
-  KDL_TRY(read_threads(c));
-  KDL_TRY(read_depfile(c));
-  read_flags(c);
-  KDL_TRY(cc_sources_read(&c->arena, c->args, &c->sources, &c->source_count));
-  KDL_TRY(cc_targets_read(&c->arena, c->args, &c->targets, &c->target_count));
-  return cc_jobs_make(&c->arena, &c->plan, c->sources, c->source_count, c->targets, c->target_count,
-                      &c->jobs, &c->job_count);
+  KDL_TRY(parse_threads(c));
+  KDL_TRY(parse_depfile_options(c));
+  parse_flags(c);
+  KDL_TRY(cc_sources_parse(&c->arena, c->args, &c->sources, &c->source_count));
+  KDL_TRY(cc_targets_parse(&c->arena, c->args, &c->targets, &c->target_count));
+  return cc_jobs_create(&c->arena, &c->plan, c->sources, c->source_count, c->targets,
+                        c->target_count, &c->jobs, &c->job_count);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Messages                                                                                     */
 
-static void warn_of_tools(const call *c) {
+static void warn_of_missing_tools(const cc_invocation *c) {
   bool wants_ptxas = false;
   bool wants_validator = false;
   for (size_t i = 0; i < c->target_count && !c->plan.bitcode; ++i) {
@@ -128,15 +128,15 @@ static void warn_of_tools(const call *c) {
     cli_note("no spirv-val was found: SPIR-V is not validated (Debian: spirv-tools)");
 }
 
-static void warn_of_ptxas(const call *c) {
+static void warn_of_old_ptxas(const cc_invocation *c) {
   for (size_t i = 0; i < c->job_count; ++i) {
-    if (c->jobs[i].is_beyond_ptxas)
+    if (c->jobs[i].is_unknown_to_ptxas)
       cli_note("%s: %s does not know it: the image is PTX, which the driver compiles",
                c->jobs[i].label, c->plan.tools.ptxas);
   }
 }
 
-static void describe_images(const call *c) {
+static void print_images(const cc_invocation *c) {
   for (size_t i = 0; i < c->job_count; ++i) {
     const cc_job *job = &c->jobs[i];
     if (job->status == KDL_OK)
@@ -146,7 +146,7 @@ static void describe_images(const call *c) {
 }
 
 /* What became of the targets; KDL_BAD_FILE where one failed. */
-static kdl_status sum_up(const call *c, size_t *out_good) {
+static kdl_status summarize_jobs(const cc_invocation *c, size_t *out_good) {
   size_t used = 0;
   char names[512] = "";
   *out_good = 0;
@@ -172,43 +172,43 @@ static kdl_status sum_up(const call *c, size_t *out_good) {
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
-static kdl_status build(call *c) {
+static kdl_status build_images(cc_invocation *c) {
   const char *output = cli_args_value(c->args, "output");
   size_t good = 0;
   KDL_TRY(cc_build_run(c->jobs, c->job_count, c->threads));
   cc_messages_print(c->jobs, c->job_count);
-  warn_of_ptxas(c);
-  if (sum_up(c, &good) == KDL_OK || (good && cli_args_has(c->args, "keep-going"))) {
+  warn_of_old_ptxas(c);
+  if (summarize_jobs(c, &good) == KDL_OK || (good && cli_args_has(c->args, "keep-going"))) {
     KDL_TRY(cc_build_save(c->jobs, c->job_count, c->format, output));
     if (c->plan.depends)
       KDL_TRY(cc_depfile_write(&c->arena, c->jobs, c->job_count, &c->depfile, output));
     if (c->plan.verbose)
-      describe_images(c);
+      print_images(c);
   }
-  return sum_up(c, &good);
+  return summarize_jobs(c, &good);
 }
 
-static kdl_status run(call *c) {
+static kdl_status run_invocation(cc_invocation *c) {
   bool keeps = cli_args_has(c->args, "save-temps");
-  KDL_TRY(read_call(c));
+  KDL_TRY(parse_invocation(c));
   KDL_TRY(cc_folder_create(&c->arena, keeps ? cli_args_value(c->args, "output") : NULL,
                            &c->plan.folder));
   KDL_TRY(cc_toolchain_find(&c->arena, cli_args_value(c->args, "clang"), c->targets,
                             c->target_count, &c->plan.tools));
-  warn_of_tools(c);
-  return build(c);
+  warn_of_missing_tools(c);
+  return build_images(c);
 }
 
 int cli_run_cc(const cli_args *args) {
-  call c = {.args = args};
-  int code = cli_finish(run(&c));
+  cc_invocation c = {.args = args};
+  int code = cli_report_status(run_invocation(&c));
   for (size_t i = 0; i < c.job_count; ++i)
     kdl_arena_free(&c.jobs[i].arena);
-  own_folder_end();
+  temp_folder_remove();
   kdl_arena_free(&c.arena);
-  if (cc_build_stopped()) { /* the parent process is to know */
-    signal(cc_build_stopped(), SIG_DFL);
-    raise(cc_build_stopped());
+  if (cc_build_stop_signal()) { /* the parent process is to know */
+    signal(cc_build_stop_signal(), SIG_DFL);
+    raise(cc_build_stop_signal());
   }
   return code;
 }

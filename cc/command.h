@@ -11,6 +11,6 @@ extern const cli_command cli_command_cc;
 
 /* The command line of `kdl cc` as compilers' drivers have it: response files, and the options of
  * Clang that have no name here, which become --flag=WORD. Words lie in the arena. */
-kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_words *out_words);
+kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_string_list *out_words);
 
 #endif

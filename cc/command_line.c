@@ -4,28 +4,28 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/memory.h"
-#include "tools/common/response.h"
+#include "tools/common/response_file.h"
 
 #include <string.h>
 
 /* Options of Clang whose value may be the next word, ... */
-static const char *const separate[] = {"-include",   "-imacros", "-isystem", "-iquote",
-                                       "-idirafter", "-U",       "-Xclang",  "-mllvm"};
+static const char *const separate_options[] = {"-include",   "-imacros", "-isystem", "-iquote",
+                                               "-idirafter", "-U",       "-Xclang",  "-mllvm"};
 /* ... and those that are one word, or begin so. */
-static const char *const joined[] = {"-f",       "-g",      "-m",         "-std=", "-pedantic",
-                                     "-isystem", "-iquote", "-idirafter", "-U"};
-static const char *const whole[] = {"-w", "-ansi", "-nogpulib", "-nogpuinc"};
+static const char *const joined_options[] = {
+    "-f", "-g", "-m", "-std=", "-pedantic", "-isystem", "-iquote", "-idirafter", "-U"};
+static const char *const exact_options[] = {"-w", "-ansi", "-nogpulib", "-nogpuinc"};
 
 static bool begins_as_joined(const char *word) {
-  for (size_t i = 0; i < sizeof joined / sizeof *joined; ++i) {
-    if (kdl_starts_with(word, joined[i]))
+  for (size_t i = 0; i < sizeof joined_options / sizeof *joined_options; ++i) {
+    if (kdl_starts_with(word, joined_options[i]))
       return true;
   }
   return false;
 }
 
 /* An option of the command's own, which one dash may begin too: -format=2. */
-static bool is_own(const char *word) {
+static bool is_command_option(const char *word) {
   size_t length = strcspn(word + 1, "=");
   for (const cli_option *option = cli_command_cc.options; option->name; ++option) {
     if (strlen(option->name) == length && strncmp(option->name, word + 1, length) == 0)
@@ -36,42 +36,43 @@ static bool is_own(const char *word) {
 
 /* Adds the words that stand for next[0], and perhaps for the one behind it; NULL where one is
  * missing. */
-static char **rewrite(char **next, kdl_words *out) {
+static char **rewrite_option(char **next, kdl_string_list *out) {
   const char *word = next[0];
-  if (KDL_TEXT_AMONG(kdl_text_of(word), separate)) {
-    kdl_words_format(out, "--flag=%s", word);
+  if (KDL_TEXT_AMONG(kdl_text_of(word), separate_options)) {
+    kdl_string_list_append_format(out, "--flag=%s", word);
     if (next[1])
-      kdl_words_format(out, "--flag=%s", next[1]);
+      kdl_string_list_append_format(out, "--flag=%s", next[1]);
     return next[1] ? next + 2 : NULL;
   }
   if (strcmp(word, "-O") == 0)
-    kdl_words_add(out, "-O1"); /* as of Clang */
-  else if (!is_own(word) && (KDL_TEXT_AMONG(kdl_text_of(word), whole) || begins_as_joined(word)))
-    kdl_words_format(out, "--flag=%s", word);
+    kdl_string_list_append(out, "-O1"); /* as of Clang */
+  else if (!is_command_option(word) &&
+           (KDL_TEXT_AMONG(kdl_text_of(word), exact_options) || begins_as_joined(word)))
+    kdl_string_list_append_format(out, "--flag=%s", word);
   else
-    kdl_words_add(out, word);
+    kdl_string_list_append(out, word);
   return next + 1;
 }
 
-kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_words *out_words) {
-  cli_words expanded;
-  *out_words = (kdl_words){.arena = arena};
-  kdl_status status = cli_words_expand(count, words, &expanded);
+kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_string_list *out_words) {
+  cli_expanded_args expanded;
+  *out_words = (kdl_string_list){.arena = arena};
+  kdl_status status = cli_expanded_args_read(count, words, &expanded);
   bool only_operands = false;
   for (char **next = expanded.items; status == KDL_OK && *next;) {
     const char *word = *next;
     only_operands |= strcmp(word, "--") == 0;
     if (only_operands || word[0] != '-' || word[1] == '-') {
-      kdl_words_add(out_words, *next++);
+      kdl_string_list_append(out_words, *next++);
       continue;
     }
-    next = rewrite(next, out_words);
+    next = rewrite_option(next, out_words);
     if (!next)
       status =
           kdl_fail(KDL_BAD_CALL, "found '%s' without its value, expected a word after it", word);
   }
   if (out_words->failed)
     cli_out_of_memory();
-  cli_words_free(&expanded);
+  cli_expanded_args_free(&expanded);
   return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Clang writes a file for each job, "image: saxpy.c \\\n  kernel.h", with blanks of names as "\ ".
  */
-#include "cc/parts.h"
+#include "cc/driver.h"
 #include "support/base/error.h"
 #include "tools/common/output.h"
 
@@ -15,14 +15,14 @@ static size_t end_of_name(kdl_string text, size_t at) {
 }
 
 /* Names stay as Clang wrote them. */
-static void note_files(kdl_string rule, kdl_words *files) {
+static void add_dependencies(kdl_string rule, kdl_string_list *files) {
   size_t at = kdl_text_find(rule, 0, ":") + 1;
   for (size_t end; at < rule.length; at = end + 1) {
     end = end_of_name(rule, at);
     kdl_string name = {rule.data + at, end - at};
     bool is_name = name.length && !kdl_text_is(name, "\\");
-    if (is_name && !kdl_text_among(name, files->items, files->count))
-      kdl_words_format(files, "%.*s", CC_SHOWN(name));
+    if (is_name && !kdl_text_is_one_of(name, files->items, files->count))
+      kdl_string_list_append_format(files, "%.*s", CC_STRING_ARGS(name));
   }
 }
 
@@ -32,7 +32,7 @@ static void write_quoted(FILE *out, const char *name) {
     fprintf(out, *name == ' ' || *name == '#' ? "\\%c" : *name == '$' ? "$%c" : "%c", *name);
 }
 
-static void write_rule(FILE *out, const cc_depfile *file, const kdl_words *files) {
+static void write_rule(FILE *out, const cc_depfile *file, const kdl_string_list *files) {
   if (file->is_quoted)
     write_quoted(out, file->target);
   else
@@ -53,12 +53,12 @@ static const char *default_path(kdl_arena *arena, const char *output) {
 
 kdl_status cc_depfile_write(kdl_arena *arena, const cc_job *jobs, size_t count,
                             const cc_depfile *file, const char *output) {
-  kdl_words files = {.arena = arena};
+  kdl_string_list files = {.arena = arena};
   for (size_t i = 0; i < count; ++i) {
     kdl_string rule;
-    KDL_TRY(cc_text_read(
+    KDL_TRY(cc_read_text_file(
         arena, xarena_format(arena, "%s/%zu.d", jobs[i].plan->folder, jobs[i].number), &rule));
-    note_files(rule, &files);
+    add_dependencies(rule, &files);
   }
   if (files.failed)
     cli_out_of_memory();
@@ -66,7 +66,7 @@ kdl_status cc_depfile_write(kdl_arena *arena, const cc_job *jobs, size_t count,
   size_t size;
   FILE *out = xtext_stream(&text, &size);
   write_rule(out, file, &files);
-  kdl_string rules = cc_text_end(arena, out, &text, &size);
+  kdl_string rules = cc_text_close(arena, out, &text, &size);
   return cli_output_save(file->path ? file->path : default_path(arena, output), rules.data,
                          rules.length);
 }

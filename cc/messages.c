@@ -4,23 +4,23 @@
  * lines "In file included from" before it, and goes on with its notes and pictures of the source.
  * The targets are put behind the first line, where Clang puts the name of a warning.
  */
-#include "cc/parts.h"
+#include "cc/driver.h"
 #include "tools/common/report.h"
 
 typedef struct {
   kdl_string text;
-  bool is_own; /* kdl's, not a compiler's */
-  bool *jobs;  /* whose */
+  bool is_from_kdl; /* kdl's, not a compiler's */
+  bool *jobs;       /* whose */
 } message;
 
 typedef struct {
   message *items;
   size_t count, capacity;
   size_t job_count;
-} list;
+} message_list;
 
 /* "saxpy.c:8:19: error: ", where the text begins with that; else empty. */
-static kdl_string place_of(kdl_string text) {
+static kdl_string location_prefix(kdl_string text) {
   static const char mark[] = ": error: ";
   kdl_string line = {text.data, kdl_text_find(text, 0, "\n")};
   const char *found = memmem(line.data, line.length, mark, sizeof mark - 1);
@@ -30,19 +30,19 @@ static kdl_string place_of(kdl_string text) {
 
 /* What is wrong at a place is said once, though targets may have other words for it; but two
  * messages of one target about a place are two. */
-static bool is_noted(const message *m, kdl_string text, size_t job) {
-  kdl_string place = place_of(text);
+static bool is_duplicate(const message *m, kdl_string text, size_t job) {
+  kdl_string location = location_prefix(text);
   return kdl_text_equal(m->text, text) ||
-         (place.length && kdl_text_equal(place_of(m->text), place) && !m->jobs[job]);
+         (location.length && kdl_text_equal(location_prefix(m->text), location) && !m->jobs[job]);
 }
 
-static void note(list *all, kdl_string text, bool is_own, size_t job) {
+static void message_list_add(message_list *all, kdl_string text, bool is_from_kdl, size_t job) {
   size_t i = 0;
-  while (i < all->count && !is_noted(&all->items[i], text, job))
+  while (i < all->count && !is_duplicate(&all->items[i], text, job))
     ++i;
   if (i == all->count) {
     all->items = xgrow(all->items, i, &all->capacity, 16, sizeof *all->items);
-    all->items[all->count++] = (message){text, is_own, xcalloc(all->job_count, sizeof(bool))};
+    all->items[all->count++] = (message){text, is_from_kdl, xcalloc(all->job_count, sizeof(bool))};
   }
   all->items[i].jobs[job] = true;
 }
@@ -68,7 +68,7 @@ static bool is_summary(kdl_string line) {
 }
 
 /* Where a compiler crashed, what follows its message is for its developers. */
-static kdl_string without_dump(kdl_string text) {
+static kdl_string strip_crash_dump(kdl_string text) {
   static const char mark[] = "PLEASE submit a bug report";
   const char *found = memmem(text.data, text.length, mark, sizeof mark - 1);
   return found ? (kdl_string){text.data, (size_t)(found - text.data)} : text;
@@ -76,20 +76,21 @@ static kdl_string without_dump(kdl_string text) {
 
 /* What follows from an error that was said: the code generator met what Clang had refused, or
  * Clang's driver saw it fail, and SPIR-V's calling convention a function that was not declared. */
-static bool is_consequence(kdl_string piece) {
+static bool is_follow_up_error(kdl_string piece) {
   return kdl_text_contains(piece, "fatal error: error in backend: ") ||
          kdl_text_contains(piece, "error: clang frontend command failed ") ||
          kdl_text_contains(piece, "cannot use the spir_function calling convention");
 }
 
-static void add_piece(list *all, kdl_string text, size_t begin, size_t end, size_t job) {
+static void add_split_message(message_list *all, kdl_string text, size_t begin, size_t end,
+                              size_t job) {
   kdl_string piece = {text.data + begin, end - begin};
   bool is_first = !kdl_text_contains((kdl_string){text.data, begin}, "error: ");
-  if (is_first || !is_consequence(piece))
-    note(all, piece, false, job);
+  if (is_first || !is_follow_up_error(piece))
+    message_list_add(all, piece, false, job);
 }
 
-static void cut(list *all, kdl_string text, size_t job) {
+static void split_messages(message_list *all, kdl_string text, size_t job) {
   size_t begin = 0; /* of the message under way */
   bool in_includes = false;
   for (size_t at = 0; at < text.length;) {
@@ -97,14 +98,14 @@ static void cut(list *all, kdl_string text, size_t job) {
     kdl_string line = {text.data + at, end - at};
     bool starts = is_include(line) ? !in_includes : has_severity(line) && !in_includes;
     if ((starts || is_summary(line)) && at > begin)
-      add_piece(all, text, begin, at, job);
+      add_split_message(all, text, begin, at, job);
     if (starts || is_summary(line))
       begin = is_summary(line) ? end + 1 : at;
     in_includes = is_include(line);
     at = end + 1;
   }
   if (begin < text.length)
-    add_piece(all, text, begin, text.length, job);
+    add_split_message(all, text, begin, text.length, job);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -129,7 +130,7 @@ static void print_targets(const message *m, const cc_job *jobs, size_t count) {
 }
 
 static void print_message(const message *m, const cc_job *jobs, size_t count) {
-  if (m->is_own) {
+  if (m->is_from_kdl) {
     bool coloured = cli_stream_has_colour(stderr);
     fprintf(stderr, "%s: %serror:%s ", cli_report_name(), coloured ? "\033[1;31m" : "",
             coloured ? "\033[0m" : "");
@@ -147,13 +148,13 @@ static void print_message(const message *m, const cc_job *jobs, size_t count) {
 }
 
 void cc_messages_print(const cc_job *jobs, size_t count) {
-  list all = {.job_count = count};
+  message_list all = {.job_count = count};
   for (size_t i = 0; i < count; ++i) {
     const kdl_string *messages = jobs[i].messages.items;
     for (size_t k = 0; k < jobs[i].messages.count; ++k)
-      cut(&all, without_dump(messages[k]), i);
+      split_messages(&all, strip_crash_dump(messages[k]), i);
     if (jobs[i].error)
-      note(&all, kdl_text_of(jobs[i].error), !jobs[i].has_place, i);
+      message_list_add(&all, kdl_text_of(jobs[i].error), !jobs[i].has_location, i);
   }
   fflush(stdout);
   for (size_t i = 0; i < all.count; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/parts.h"
+#include "cc/driver.h"
 #include "support/base/error.h"
 #include "tools/common/images/terms.h"
 #include "tools/common/images/vocabulary.h"
@@ -18,14 +18,14 @@ static const char grammar[] =
 /* ------------------------------------------------------------------------------------------ */
 /* --variant                                                                                    */
 
-static kdl_status check_file(const char *path, const char *asked, cc_language *out_language) {
+static kdl_status check_file(const char *path, const char *requested, cc_language *out_language) {
   if (access(path, R_OK) != 0)
     return kdl_fail(KDL_IO, "%s: cannot be read, expected a source file", path);
   struct stat info; /* it is read once for each target */
   if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
     return kdl_fail(KDL_BAD_FILE,
                     "%s: found a directory, device, pipe or socket, expected a source file", path);
-  return cc_language_of(path, asked, out_language);
+  return cc_language_of(path, requested, out_language);
 }
 
 /* The values of keys that go into the metadata are held to its grammar. */
@@ -45,13 +45,14 @@ typedef struct {
   kdl_status status;
 } token_check;
 
-static void refuse_token(void *user, const char *problem) {
+static void report_bad_token(void *user, const char *problem) {
   token_check *check = user;
   if (check->status == KDL_OK)
     check->status = cli_terms_fail(check->terms, check->term->position, "%s", problem);
 }
 
-static kdl_status read_term(const cli_terms *terms, const cli_term *term, cc_source *source) {
+static kdl_status parse_variant_term(const cli_terms *terms, const cli_term *term,
+                                     cc_source *source) {
   const char *value = term->value.data;
   if (kdl_text_is(term->key, "tag")) {
     source->tag = value;
@@ -65,7 +66,7 @@ static kdl_status read_term(const cli_terms *terms, const cli_term *term, cc_sou
     token_check check = {terms, term, check_value(terms, term, "requires_features")};
     source->features = value;
     if (check.status == KDL_OK)
-      cli_tokens_check(term->value, KDL_CLASS_COUNT, refuse_token, &check);
+      cli_tokens_check(term->value, KDL_CLASS_COUNT, report_bad_token, &check);
     return check.status;
   }
   if (kdl_text_is(term->key, "targets")) {
@@ -77,8 +78,8 @@ static kdl_status read_term(const cli_terms *terms, const cli_term *term, cc_sou
 }
 
 /* Values point into the terms, which live as long as the arena. */
-static kdl_status read_variant(kdl_arena *arena, const char *text, const char *asked,
-                               cc_source *source) {
+static kdl_status parse_variant(kdl_arena *arena, const char *text, const char *requested,
+                                cc_source *source) {
   const char *colon = strrchr(text, ':');
   if (!colon || colon == text || !colon[1])
     return kdl_fail(KDL_BAD_CALL, "--variant: found '%s', expected %s", text, grammar);
@@ -89,27 +90,27 @@ static kdl_status read_variant(kdl_arena *arena, const char *text, const char *a
   for (size_t i = 0; i < terms.count && status == KDL_OK; ++i) {
     cli_term term = terms.items[i];
     term.value = xarena_string(arena, term.value.data, term.value.length);
-    status = read_term(&terms, &term, source);
+    status = parse_variant_term(&terms, &term, source);
   }
   cli_terms_free(&terms);
   if (status == KDL_OK)
-    status = check_file(source->path, asked, &source->language);
+    status = check_file(source->path, requested, &source->language);
   if (status == KDL_OK && source->language == CC_OPENCL_C && !source->targets)
     source->targets = "opencl-c";
   source->is_override = !source->tag && !source->priority && !*source->features;
   return status;
 }
 
-kdl_status cc_sources_read(kdl_arena *arena, const cli_args *args, cc_source **out_sources,
-                           size_t *out_count) {
-  const char *asked = cli_args_value(args, "language");
+kdl_status cc_sources_parse(kdl_arena *arena, const cli_args *args, cc_source **out_sources,
+                            size_t *out_count) {
+  const char *requested = cli_args_value(args, "language");
   cc_list list = {.count = 0};
   cc_source *source = cc_list_add(arena, &list, sizeof *source);
   *source = (cc_source){.path = args->operands[0], .features = ""};
-  KDL_TRY(check_file(source->path, asked, &source->language));
+  KDL_TRY(check_file(source->path, requested, &source->language));
   size_t cursor = 0;
   for (const char *text; (text = cli_args_next(args, "variant", &cursor));)
-    KDL_TRY(read_variant(arena, text, asked, cc_list_add(arena, &list, sizeof *source)));
+    KDL_TRY(parse_variant(arena, text, requested, cc_list_add(arena, &list, sizeof *source)));
   *out_sources = list.items;
   *out_count = list.count;
   return KDL_OK;
@@ -125,17 +126,17 @@ static kdl_status add_target(kdl_arena *arena, kdl_string name, cc_list *list) {
   KDL_TRY(cc_target_parse(name, &target));
   for (size_t i = 0; i < list->count; ++i) {
     is_there |= strcmp(others[i].name, target.name) == 0;
-    if (kdl_text_equal(others[i].asked, target.asked))
+    if (kdl_text_equal(others[i].spelling, target.spelling))
       return kdl_fail(KDL_BAD_CALL, "--targets: found %.*s twice, expected each target once",
-                      CC_SHOWN(target.asked));
+                      CC_STRING_ARGS(target.spelling));
   }
   if (!is_there)
     *(cc_target *)cc_list_add(arena, list, sizeof target) = target;
   return KDL_OK;
 }
 
-kdl_status cc_targets_read(kdl_arena *arena, const cli_args *args, cc_target **out_targets,
-                           size_t *out_count) {
+kdl_status cc_targets_parse(kdl_arena *arena, const cli_args *args, cc_target **out_targets,
+                            size_t *out_count) {
   cc_list list = {.count = 0};
   size_t cursor = 0;
   for (const char *at; (at = cli_args_next(args, "targets", &cursor));) {
@@ -154,7 +155,7 @@ kdl_status cc_targets_read(kdl_arena *arena, const cli_args *args, cc_target **o
 
 /* Whether a target may have all the features: a token of another class, or one that ends in another
  * vendor's name, rules it out. */
-static bool may_have(const cc_target *target, const char *features) {
+static bool may_have_features(const cc_target *target, const char *features) {
   static const char *const vendors[] = {"_nv", "_amd", "_intel"};
   kdl_string list = kdl_text_of(features);
   for (size_t at = 0, end; at < list.length; at = end + 1) {
@@ -163,7 +164,8 @@ static bool may_have(const cc_target *target, const char *features) {
     if (kdl_feature_bit(target->features, token) < 0)
       return false;
     for (size_t i = 0; i < sizeof vendors / sizeof *vendors; ++i) {
-      if (kdl_text_ends(token, kdl_text_of(vendors[i])) && strcmp(vendors[i], target->vendor) != 0)
+      if (kdl_text_has_suffix(token, kdl_text_of(vendors[i])) &&
+          strcmp(vendors[i], target->vendor) != 0)
         return false;
     }
   }
@@ -171,8 +173,8 @@ static bool may_have(const cc_target *target, const char *features) {
 }
 
 /* `patterns` are separated by ',', as a key that is given twice collects them. */
-static bool matches(const char *patterns, const char *name) {
-  char pattern[CC_TARGET_ROOM];
+static bool matches_target_pattern(const char *patterns, const char *name) {
+  char pattern[CC_TARGET_NAME_SIZE];
   for (const char *at = patterns; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
     snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(at, ","), at);
     if (fnmatch(pattern, name, 0) == 0)
@@ -181,18 +183,18 @@ static bool matches(const char *patterns, const char *name) {
   return false;
 }
 
-static bool is_for(const cc_source *source, const cc_target *target) {
-  if (source->targets && !matches(source->targets, target->name))
+static bool applies_to_target(const cc_source *source, const cc_target *target) {
+  if (source->targets && !matches_target_pattern(source->targets, target->name))
     return false;
-  return may_have(target, source->features);
+  return may_have_features(target, source->features);
 }
 
-static kdl_status check_use(const cc_source *sources, size_t source_count, const cc_target *targets,
-                            size_t target_count) {
+static kdl_status check_variants_used(const cc_source *sources, size_t source_count,
+                                      const cc_target *targets, size_t target_count) {
   for (size_t i = 1; i < source_count; ++i) {
     bool is_used = false;
     for (size_t k = 0; k < target_count; ++k)
-      is_used |= is_for(&sources[i], &targets[k]);
+      is_used |= applies_to_target(&sources[i], &targets[k]);
     if (!is_used)
       return kdl_fail(KDL_BAD_CALL, "--variant: %s is for none of the targets%s%s%s%s",
                       sources[i].path, sources[i].targets ? ", with targets=" : "",
@@ -203,11 +205,11 @@ static kdl_status check_use(const cc_source *sources, size_t source_count, const
 }
 
 /* The file that a target's plain image is made from. */
-static kdl_status find_base(const cc_source *sources, size_t count, const cc_target *target,
-                            const cc_source **out_base) {
+static kdl_status find_base_source(const cc_source *sources, size_t count, const cc_target *target,
+                                   const cc_source **out_base) {
   *out_base = &sources[0];
   for (size_t i = 1; i < count; ++i) {
-    if (!sources[i].is_override || !is_for(&sources[i], target))
+    if (!sources[i].is_override || !applies_to_target(&sources[i], target))
       continue;
     if (*out_base != &sources[0])
       return kdl_fail(KDL_BAD_CALL,
@@ -219,13 +221,13 @@ static kdl_status find_base(const cc_source *sources, size_t count, const cc_tar
   return KDL_OK;
 }
 
-static const char *label_of(kdl_arena *arena, const cc_source *source, const cc_target *target) {
+static const char *job_label(kdl_arena *arena, const cc_source *source, const cc_target *target) {
   if (source->is_override || (!source->tag && !source->priority && !*source->features))
     return target->name;
   return xarena_format(arena, "%s (%s)", target->name, source->tag ? source->tag : source->path);
 }
 
-static int by_priority(const void *left, const void *right) {
+static int compare_priorities(const void *left, const void *right) {
   const cc_job *a = left;
   const cc_job *b = right;
   if (a->source->priority != b->source->priority)
@@ -233,25 +235,26 @@ static int by_priority(const void *left, const void *right) {
   return (a->source > b->source) - (a->source < b->source);
 }
 
-kdl_status cc_jobs_make(kdl_arena *arena, const cc_plan *plan, const cc_source *sources,
-                        size_t source_count, const cc_target *targets, size_t target_count,
-                        cc_job **out_jobs, size_t *out_count) {
+kdl_status cc_jobs_create(kdl_arena *arena, const cc_plan *plan, const cc_source *sources,
+                          size_t source_count, const cc_target *targets, size_t target_count,
+                          cc_job **out_jobs, size_t *out_count) {
   cc_job *jobs = xarena_alloc(arena, source_count * target_count * sizeof *jobs);
   size_t count = 0;
-  KDL_TRY(check_use(sources, source_count, targets, target_count));
+  KDL_TRY(check_variants_used(sources, source_count, targets, target_count));
   for (size_t t = 0; t < target_count; ++t) {
     const cc_source *base;
     size_t first = count;
-    KDL_TRY(find_base(sources, source_count, &targets[t], &base));
+    KDL_TRY(find_base_source(sources, source_count, &targets[t], &base));
     for (size_t s = 0; s < source_count; ++s) {
-      bool is_variant = s > 0 && !sources[s].is_override && is_for(&sources[s], &targets[t]);
+      bool is_variant =
+          s > 0 && !sources[s].is_override && applies_to_target(&sources[s], &targets[t]);
       if (&sources[s] == base || is_variant)
         jobs[count++] = (cc_job){.plan = plan,
                                  .source = &sources[s],
                                  .target = &targets[t],
-                                 .label = label_of(arena, &sources[s], &targets[t])};
+                                 .label = job_label(arena, &sources[s], &targets[t])};
     }
-    qsort(jobs + first, count - first, sizeof *jobs, by_priority);
+    qsort(jobs + first, count - first, sizeof *jobs, compare_priorities);
   }
   for (size_t i = 0; i < count; ++i)
     jobs[i].number = i;

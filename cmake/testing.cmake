@@ -74,7 +74,7 @@ set(KDL_SHORT_WHEN_SANITIZED
 # What depends on this CPU runs natively, and again as NAME.LEVEL with the CPU taken for one of each level (KDL_CPU). The
 # second list is for make test-long.
 set(KDL_LEVELS "^(conformance[.]host|mlir[.]mmt4d-numbers|tools[.](link-run|run)|unit[.]matmul_call)$")
-set(KDL_LEVELS_LONG "^(example[.]matmul|examples[.](host|transformer_host)|mlir[.](lower-linalg-(bf16|f16|f32|i8|own|sizes.*|stack)|lower-products-(batch|run)|manual-memory|mmt4d|mmt4d-tiles|parallel|propagate-run)|trace[.]conformance_host)$")
+set(KDL_LEVELS_LONG "^(example[.]matmul|examples[.](host|transformer_host)|mlir[.](lower-linalg-(bf16|f16|f32|i8|own|sizes.*|stack)|lower-contractions-(batch|run)|manual-deallocation|mmt4d|mmt4d-tiles|parallel|propagate-run)|trace[.]conformance_host)$")
 
 # What `make install` gives: the test install.prefix makes it, once for all tests that are INSTALLED.
 set(KDL_INSTALLED ${CMAKE_BINARY_DIR}/tests/product/prefix)

@@ -16,13 +16,14 @@
 #include <llvm-c/IRReader.h>
 
 /* NAME=X,Y,Z */
-static kdl_status read_kernel(kdl_arena *arena, const char *text, ld_groups_kernel *out_kernel) {
+static kdl_status parse_groups_kernel(kdl_arena *arena, const char *text,
+                                      ld_groups_kernel *out_kernel) {
   const char *equals = strrchr(text, '=');
   kdl_string sizes = kdl_text_of(equals ? equals + 1 : "");
   size_t at = 0;
   bool is_right = equals && equals > text;
   for (int d = 0; d < 3 && is_right; ++d, ++at)
-    is_right = kdl_text_number(sizes, &at, &out_kernel->block[d]) &&
+    is_right = kdl_text_parse_number(sizes, &at, &out_kernel->block[d]) &&
                (d < 2 ? at < sizes.length && sizes.data[at] == ',' : at == sizes.length);
   if (!is_right)
     return kdl_fail(KDL_BAD_CALL, "--kernel: found '%s', expected NAME=X,Y,Z", text);
@@ -52,8 +53,8 @@ typedef struct {
   bool strips;
 } groups_job;
 
-static kdl_status lower(const groups_job *job, ld_context *context, LLVMModuleRef module) {
-  KDL_TRY(ld_groups_make(module, job->kernels, job->count));
+static kdl_status lower_groups(const groups_job *job, ld_context *context, LLVMModuleRef module) {
+  KDL_TRY(ld_groups_lower(module, job->kernels, job->count));
   KDL_TRY(ld_context_check(context, "barriers"));
   if (job->strips)
     LLVMStripModuleDebugInfo(module);
@@ -75,7 +76,7 @@ static kdl_status confine_and_lower(const groups_job *job) {
   ld_context_init(&context);
   kdl_status status = read_module(&context, &bytes, request->path, &module);
   if (status == KDL_OK)
-    status = lower(job, &context, module);
+    status = lower_groups(job, &context, module);
   if (module)
     LLVMDisposeModule(module);
   ld_context_free(&context);
@@ -83,18 +84,18 @@ static kdl_status confine_and_lower(const groups_job *job) {
   return status;
 }
 
-static int work(void *user) {
+static int groups_worker(void *user) {
   kdl_status status = confine_and_lower(user);
-  cli_finish(status);
+  cli_report_status(status);
   return status == KDL_OK ? 0 : 1;
 }
 
-static kdl_status work_apart(groups_job *job, int *out_code) {
+static kdl_status run_groups_worker(groups_job *job, int *out_code) {
   ld_held_file output;
   bool is_apart;
   KDL_TRY(ld_confine_wanted(&is_apart));
   KDL_TRY(ld_held_file_make(&job->request.output, &output));
-  kdl_status status = ld_worker_run(is_apart, work, job, out_code);
+  kdl_status status = ld_worker_run(is_apart, groups_worker, job, out_code);
   if (status == KDL_OK && *out_code == 0)
     return ld_held_file_save(&output);
   ld_held_file_drop(&output);
@@ -109,17 +110,17 @@ static kdl_status run_groups(const cli_args *args, kdl_arena *arena, int *out_co
   size_t cursor = 0;
   job.kernels = xarena_alloc(arena, (args->setting_count + 1) * sizeof *job.kernels);
   while ((kernel = cli_args_next(args, "kernel", &cursor)))
-    KDL_TRY(read_kernel(arena, kernel, &job.kernels[job.count++]));
+    KDL_TRY(parse_groups_kernel(arena, kernel, &job.kernels[job.count++]));
   if (!job.request.path || !job.request.output || job.count == 0)
     return kdl_fail(KDL_BAD_CALL, "expected --caller, --output and --kernel");
-  return work_apart(&job, out_code);
+  return run_groups_worker(&job, out_code);
 }
 
-static int run(const cli_args *args) {
+static int run_groups_command(const cli_args *args) {
   kdl_arena arena = {.blocks = NULL};
   int code = 1;
   kdl_status status = run_groups(args, &arena, &code);
-  cli_finish(status);
+  cli_report_status(status);
   kdl_arena_free(&arena);
   return status == KDL_OK ? code : 1;
 }
@@ -139,5 +140,5 @@ const cli_command ld_groups_command = {
     .details = "Started by 'kdl cc'.",
     .options = options,
     .max_operands = 0,
-    .run = run,
+    .run = run_groups_command,
 };

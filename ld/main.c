@@ -9,10 +9,10 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"
-#include "tools/common/beside.h"
 #include "tools/common/command.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
+#include "tools/common/program_folder.h"
 #include "tools/common/report.h"
 
 #include <llvm-c/ErrorHandling.h>
@@ -29,7 +29,7 @@
 
 enum { exit_done = 0, exit_refused = 1 };
 
-static void give_up(const char *reason) {
+static void on_llvm_fatal_error(const char *reason) {
   fprintf(stderr, "kdl-ld: error: LLVM: %s\n", reason);
   _exit(exit_refused);
 }
@@ -41,14 +41,14 @@ static void give_up(const char *reason) {
  */
 static void find_builtin(ld_linker *linker) {
   char place[PATH_MAX];
-  if (!linker->request->has_builtin || !cli_beside(LD_BUILTIN, place))
+  if (!linker->request->has_builtin || !cli_program_file(LD_BUILTIN, place))
     return;
   linker->builtin = realpath(place, NULL);
   if (!linker->builtin && errno == ENOMEM)
     cli_out_of_memory();
   if (!linker->builtin)
     kdl_debug(KDL_DEBUG_LINK, "%s: there are no built-in microkernels", place);
-  ld_words_add(&linker->depends, linker->builtin ? linker->builtin : place);
+  ld_string_list_append(&linker->depends, linker->builtin ? linker->builtin : place);
 }
 
 static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
@@ -59,20 +59,20 @@ static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
   KDL_TRY(ld_confine(request, linker->builtin, &confinement));
   KDL_TRY(cli_bytes_read(request->path, caller));
   KDL_TRY(ld_target_init(request, &linker->target));
-  ld_stages_count(&linker->stages, LD_STAGE_START);
+  ld_stages_end(&linker->stages, LD_STAGE_START);
   KDL_TRY(ld_module_read(linker->context, caller->data, caller->size, request->caller,
                          &linker->module));
-  ld_stages_count(&linker->stages, LD_STAGE_PARSE);
+  ld_stages_end(&linker->stages, LD_STAGE_PARSE);
   KDL_TRY(ld_target_admit(&linker->target, request, linker->module, request->caller));
-  KDL_TRY(ld_link_keep(linker));
-  ld_stages_count(&linker->stages, LD_STAGE_LINK);
-  ld_words_add(&linker->depends, ld_version_library());
+  KDL_TRY(ld_link_strip_caller(linker));
+  ld_stages_end(&linker->stages, LD_STAGE_LINK);
+  ld_string_list_append(&linker->depends, ld_version_library());
   KDL_TRY(ld_libraries_open(request, linker->builtin, &linker->libraries));
-  ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
+  ld_stages_end(&linker->stages, LD_STAGE_CHOOSE);
   KDL_TRY(ld_link(linker));
   if (request->emit != LD_EMIT_CHOICE)
-    KDL_TRY(ld_link_close(linker));
-  ld_stages_count(&linker->stages, LD_STAGE_LINK);
+    KDL_TRY(ld_link_finalize(linker));
+  ld_stages_end(&linker->stages, LD_STAGE_LINK);
   return KDL_OK;
 }
 
@@ -81,12 +81,12 @@ static kdl_status link_and_emit(ld_linker *linker, cli_bytes *caller, ld_output 
   if (linker->request->emit == LD_EMIT_CHOICE)
     return KDL_OK;
   KDL_TRY(ld_target_finish(&linker->target, linker->request));
-  ld_stages_count(&linker->stages, LD_STAGE_START);
+  ld_stages_end(&linker->stages, LD_STAGE_START);
   ld_target_apply(&linker->target, linker->module);
   KDL_TRY(ld_emit_optimise(linker));
   KDL_TRY(ld_emit_output(linker, output));
   KDL_TRY(ld_held_file_write(linker->request->output, output->data, output->size));
-  ld_stages_count(&linker->stages, LD_STAGE_WRITE);
+  ld_stages_end(&linker->stages, LD_STAGE_WRITE);
   return KDL_OK;
 }
 
@@ -100,17 +100,17 @@ static void free_linker(ld_linker *linker) {
 }
 
 /* The report is written after a refusal too. */
-static int finish(const ld_linker *linker, const ld_output *output, kdl_status status) {
+static int write_link_report(const ld_linker *linker, const ld_output *output, kdl_status status) {
   char error[2048];
   size_t size;
   snprintf(error, sizeof error, "%s", status == KDL_OK ? "" : kdl_error_message());
-  cli_finish(status);
+  cli_report_status(status);
   if (linker->request->report) {
     bool has_output = status == KDL_OK && linker->request->emit != LD_EMIT_CHOICE;
     char *text =
         ld_report_make(linker, has_output ? output : NULL, status == KDL_OK ? NULL : error, &size);
     kdl_status reported = ld_held_file_write(linker->request->report, text, size);
-    cli_finish(reported);
+    cli_report_status(reported);
     free(text);
     status = status == KDL_OK ? reported : status;
   }
@@ -120,22 +120,22 @@ static int finish(const ld_linker *linker, const ld_output *output, kdl_status s
 typedef struct {
   ld_request request;
   ld_stages stages;
-} job;
+} link_job;
 
-static int work(void *user) {
-  const job *of = user;
-  kdl_arena *arena = of->request.arena;
+static int link_worker(void *user) {
+  const link_job *job = user;
+  kdl_arena *arena = job->request.arena;
   ld_context context;
   cli_bytes caller = {.data = NULL};
   ld_context_init(&context);
-  ld_linker linker = {.request = &of->request,
+  ld_linker linker = {.request = &job->request,
                       .context = &context,
-                      .stages = of->stages,
+                      .stages = job->stages,
                       .kernels = {.arena = arena},
                       .undefined = {.arena = arena},
                       .depends = {.arena = arena}};
   ld_output output = {.kind = ""};
-  int code = finish(&linker, &output, link_and_emit(&linker, &caller, &output));
+  int code = write_link_report(&linker, &output, link_and_emit(&linker, &caller, &output));
   free(output.data);
   free_linker(&linker);
   ld_context_free(&context);
@@ -144,15 +144,15 @@ static int work(void *user) {
 }
 
 /* A report is there after a refusal too. */
-static kdl_status work_apart(job *of, int *out_code) {
+static kdl_status run_link_worker(link_job *job, int *out_code) {
   ld_held_file output = {.path = NULL}, report = {.path = NULL};
   bool is_apart;
   KDL_TRY(ld_confine_wanted(&is_apart));
-  kdl_status status = ld_held_file_make(&of->request.output, &output);
+  kdl_status status = ld_held_file_make(&job->request.output, &output);
   if (status == KDL_OK)
-    status = ld_held_file_make(&of->request.report, &report);
+    status = ld_held_file_make(&job->request.report, &report);
   if (status == KDL_OK)
-    status = ld_worker_run(is_apart, work, of, out_code);
+    status = ld_worker_run(is_apart, link_worker, job, out_code);
   if (status == KDL_OK && *out_code == exit_done)
     status = ld_held_file_save(&output);
   if (status == KDL_OK)
@@ -165,49 +165,49 @@ static kdl_status work_apart(job *of, int *out_code) {
 /* The image is no longer wanted when the parent has died; one that died before that was said sends
  * nothing. It sets limits, which a process that is started before they are set would not have, and
  * then writes a byte. */
-static void begin_for_parent(const char *parent) {
-  char told;
+static void wait_for_parent(const char *parent) {
+  char start_byte;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (!parent)
     return;
   if (strtol(parent, NULL, 10) != (long)getppid())
     _exit(exit_refused);
-  while (read(STDIN_FILENO, &told, 1) < 0 && errno == EINTR)
+  while (read(STDIN_FILENO, &start_byte, 1) < 0 && errno == EINTR)
     continue;
 }
 
-static int run(const cli_args *args) {
-  begin_for_parent(cli_args_value(args, "parent"));
+static int run_link_command(const cli_args *args) {
+  wait_for_parent(cli_args_value(args, "parent"));
   kdl_arena arena = {.blocks = NULL};
-  job of = {.stages = {.since = ld_stages_now()}};
+  link_job job = {.stages = {.since = ld_stages_now()}};
   int code = exit_refused;
-  kdl_status status = ld_request_read(args, &arena, &of.request);
+  kdl_status status = ld_request_read(args, &arena, &job.request);
   if (status == KDL_OK)
-    status = work_apart(&of, &code);
-  cli_finish(status);
-  free(of.request.device);
+    status = run_link_worker(&job, &code);
+  cli_report_status(status);
+  free(job.request.device);
   kdl_arena_free(&arena);
   return status == KDL_OK ? code : exit_refused;
 }
 
-static int show_rights(void *user) {
+static int rights_worker(void *user) {
   kdl_status status = ld_confine_print(user);
-  cli_finish(status);
+  cli_report_status(status);
   return status == KDL_OK ? exit_done : exit_refused;
 }
 
-static int rights(void) {
+static int run_rights(void) {
   char planted[] = "/tmp/kdl-ld-XXXXXX";
   bool is_apart;
   int code = exit_refused, fd = mkostemp(planted, O_CLOEXEC);
   kdl_status status = ld_confine_wanted(&is_apart);
   if (status == KDL_OK)
-    status = ld_worker_run(is_apart, show_rights, planted, &code);
+    status = ld_worker_run(is_apart, rights_worker, planted, &code);
   if (fd >= 0) {
     close(fd);
     unlink(planted);
   }
-  cli_finish(status);
+  cli_report_status(status);
   return status == KDL_OK ? code : exit_refused;
 }
 
@@ -237,7 +237,7 @@ static const cli_command command = {
     .details = "Started by libkdl and by 'kdl link', which is what people use.",
     .options = options,
     .max_operands = 0,
-    .run = run,
+    .run = run_link_command,
 };
 
 /* Reads the words behind the command and runs it; returns the exit code. */
@@ -245,7 +245,7 @@ static int run_command(const cli_command *what, int count, char **words) {
   cli_args args;
   kdl_status status = cli_args_parse(what, count, words, &args);
   int code = status == KDL_OK ? exit_done : exit_refused;
-  cli_finish(status);
+  cli_report_status(status);
   if (status == KDL_OK && args.help)
     cli_command_help(what);
   else if (status == KDL_OK)
@@ -267,10 +267,10 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "--rights") == 0) {
     static const char parent[] = "--parent=";
     bool is_given = argc > 2 && kdl_starts_with(argv[2], parent);
-    begin_for_parent(is_given ? argv[2] + sizeof parent - 1 : NULL);
-    return rights();
+    wait_for_parent(is_given ? argv[2] + sizeof parent - 1 : NULL);
+    return run_rights();
   }
-  LLVMInstallFatalErrorHandler(give_up);
+  LLVMInstallFatalErrorHandler(on_llvm_fatal_error);
   if (argc > 1 && strcmp(argv[1], "--groups") == 0)
     return run_command(&ld_groups_command, argc - 2, argv + 2);
   return run_command(&command, argc - 1, argv + 1);

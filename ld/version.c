@@ -29,7 +29,7 @@ typedef struct {
   size_t size;
 } build_id;
 
-static size_t pad(size_t size) {
+static size_t align_to_4(size_t size) {
   return (size + 3) & ~(size_t)3;
 }
 
@@ -38,19 +38,19 @@ static int read_notes(const char *at, const char *end, build_id *id) {
     ElfW(Nhdr) note;
     memcpy(&note, at, sizeof note);
     const char *owner = at + sizeof note;
-    const uint8_t *data = (const uint8_t *)owner + pad(note.n_namesz);
+    const uint8_t *data = (const uint8_t *)owner + align_to_4(note.n_namesz);
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(owner, "GNU", 4) == 0) {
       for (size_t i = 0; i < note.n_descsz && 2 * i + 2 < id->size; ++i)
         snprintf(id->buffer + 2 * i, 3, "%02x", data[i]);
       return 1;
     }
-    at = (const char *)data + pad(note.n_descsz);
+    at = (const char *)data + align_to_4(note.n_descsz);
   }
   return 0;
 }
 
 /* The program itself comes first. */
-static int read_object(struct dl_phdr_info *info, size_t size, void *user) {
+static int read_loaded_object(struct dl_phdr_info *info, size_t size, void *user) {
   (void)size;
   for (size_t i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -64,5 +64,5 @@ static int read_object(struct dl_phdr_info *info, size_t size, void *user) {
 void ld_version_build(char *buffer, size_t size) {
   build_id id = {buffer, size};
   snprintf(buffer, size, "none");
-  dl_iterate_phdr(read_object, &id);
+  dl_iterate_phdr(read_loaded_object, &id);
 }

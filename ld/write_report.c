@@ -5,14 +5,14 @@
 #include "tools/common/json.h"
 #include "tools/common/memory.h"
 
-static void words(cli_json *json, const char *key, const kdl_words *list) {
+static void put_string_list(cli_json *json, const char *key, const kdl_string_list *list) {
   cli_json_put_array(json, key);
   for (size_t i = 0; i < list->count; ++i)
     cli_json_text(json, list->items[i]);
   cli_json_end_array(json);
 }
 
-static void linker_itself(cli_json *json) {
+static void put_linker(cli_json *json) {
   char llvm[32], build[96];
   ld_version_llvm(llvm, sizeof llvm);
   ld_version_build(build, sizeof build);
@@ -23,7 +23,7 @@ static void linker_itself(cli_json *json) {
   cli_json_end_object(json);
 }
 
-static void candidate(cli_json *json, const ld_candidate *its) {
+static void put_ukernel_candidate(cli_json *json, const ld_candidate *its) {
   kdl_image_info image = kdl_container_image(its->library->container, its->image);
   const kdl_string *features = kdl_find_value(image.pairs, image.pair_count, "requires_features");
   const kdl_string *tag = kdl_find_value(image.pairs, image.pair_count, "variant_tag");
@@ -48,7 +48,7 @@ static void candidate(cli_json *json, const ld_candidate *its) {
   cli_json_end_object(json);
 }
 
-static void microkernels(cli_json *json, const ld_linker *linker) {
+static void put_microkernels(cli_json *json, const ld_linker *linker) {
   cli_json_put_array(json, "microkernels");
   for (size_t i = 0; i < linker->choice_count; ++i) {
     const ld_choice *choice = &linker->choices[i];
@@ -57,7 +57,7 @@ static void microkernels(cli_json *json, const ld_linker *linker) {
     cli_json_put_number(json, "calls", choice->calls);
     cli_json_put_array(json, "candidates");
     for (size_t c = 0; c < choice->count; ++c)
-      candidate(json, &choice->candidates[c]);
+      put_ukernel_candidate(json, &choice->candidates[c]);
     cli_json_end_array(json);
     cli_json_end_object(json);
   }
@@ -68,7 +68,7 @@ static void microkernels(cli_json *json, const ld_linker *linker) {
   cli_json_end_object(json);
 }
 
-static void constants(cli_json *json, const ld_constants *bound) {
+static void put_constants(cli_json *json, const ld_constants *bound) {
   cli_json_put_array(json, "constants");
   for (size_t i = 0; i < bound->count; ++i) {
     cli_json_begin_object(json);
@@ -81,7 +81,7 @@ static void constants(cli_json *json, const ld_constants *bound) {
   cli_json_end_array(json);
 }
 
-static void output_made(cli_json *json, const ld_linker *linker, const ld_output *output) {
+static void put_output(cli_json *json, const ld_linker *linker, const ld_output *output) {
   cli_json_put_object(json, "output");
   cli_json_put_text(json, "kind", output->kind);
   cli_json_put_text(json, "triple", linker->target.triple);
@@ -91,7 +91,7 @@ static void output_made(cli_json *json, const ld_linker *linker, const ld_output
   cli_json_end_object(json);
 }
 
-static void times(cli_json *json, const ld_stages *stages) {
+static void put_stage_times(cli_json *json, const ld_stages *stages) {
   static const char *const names[LD_STAGE_COUNT] = {
       [LD_STAGE_START] = "start",       [LD_STAGE_PARSE] = "parse",
       [LD_STAGE_CHOOSE] = "choose",     [LD_STAGE_LINK] = "link",
@@ -112,19 +112,19 @@ char *ld_report_make(const ld_linker *linker, const ld_output *output, const cha
   kdl_device_spec_print(&linker->request->spec, &out);
   cli_json_begin_object(&json);
   cli_json_put_number(&json, "report", 1);
-  linker_itself(&json);
+  put_linker(&json);
   cli_json_put_text(&json, "caller", linker->request->caller);
   cli_json_put_text(&json, "device", device);
   if (error)
     cli_json_put_text(&json, "error", error);
-  words(&json, "kernels", &linker->kernels);
-  microkernels(&json, linker);
-  constants(&json, &linker->constants);
-  words(&json, "undefined", &linker->undefined);
-  words(&json, "depends", &linker->depends);
+  put_string_list(&json, "kernels", &linker->kernels);
+  put_microkernels(&json, linker);
+  put_constants(&json, &linker->constants);
+  put_string_list(&json, "undefined", &linker->undefined);
+  put_string_list(&json, "depends", &linker->depends);
   if (output)
-    output_made(&json, linker, output);
-  times(&json, &linker->stages);
+    put_output(&json, linker, output);
+  put_stage_times(&json, &linker->stages);
   cli_json_end_object(&json);
   fputc('\n', json.file);
   xtext_close(json.file);

@@ -6,7 +6,7 @@
 #ifndef KDL_HOOKS_H
 #define KDL_HOOKS_H
 
-#include "support/base/layer.h"
+#include "support/base/trace_phase.h"
 
 #include <kdl/backend.h>
 
@@ -21,11 +21,11 @@ typedef struct kdl_trace_mark {
   uint64_t begin; /* ticks */
   uint64_t begin_ns;
   const struct kdl_trace_device *device; /* NULL: the time on the device is not measured */
-  struct kdl_trace_pair *events;
+  struct kdl_trace_event_pair *events;
 } kdl_trace_mark;
 
 /* Launches record by these; the phases of a first launch are marked in
- * support/base/layer.h. */
+ * support/base/trace_phase.h. */
 typedef struct kdl_trace_hooks {
   /* Called once for a device that was opened with `table`. Returns the table to use it through,
    * which records copies, memory and waits. */
@@ -33,7 +33,7 @@ typedef struct kdl_trace_hooks {
                                           const char *name, bool is_host);
 
   /* Never NULL, and never freed. */
-  const kdl_trace_subject *(*subject_of)(const kdl_layer_about *about);
+  const kdl_trace_subject *(*subject_of)(const kdl_trace_phase_info *about);
 
   /* Begins a phase. `device` and `queue` are those of a launch whose time on the device is to be
    * measured; else NULL. */
@@ -77,8 +77,8 @@ typedef struct kdl_jit_hooks {
    * kept in the cache; an image of the cache that does not load is linked again. *out_memory holds
    * the image and is freed with free() when the module is unloaded. `about` describes the task in
    * traces. */
-  kdl_status (*load)(const kdl_link_task *task, const kdl_layer_about *about, kdl_linked_load *load,
-                     void *user, void **out_memory);
+  kdl_status (*load)(const kdl_link_task *task, const kdl_trace_phase_info *about,
+                     kdl_linked_load *load, void *user, void **out_memory);
 } kdl_jit_hooks;
 
 /* NULL where the library was built without ext/jit. */

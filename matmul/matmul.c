@@ -31,9 +31,9 @@ static kdl_status check_mode(kdl_matmul_mode mode) {
   return refuse("matmul: found mode %d, expected KDL_MATMUL_SET (0) or ADD (1)", (int)mode);
 }
 
-static kdl_status check(const kdl_matmul *matmul) {
+static kdl_status check_matmul(const kdl_matmul *matmul) {
   kdl_status status = check_type(matmul->type);
-  if (status != KDL_OK || (matmul->pack && matmul->multiply && matmul->plain))
+  if (status != KDL_OK || (matmul->pack && matmul->multiply && matmul->unpacked))
     return status;
   return refuse("matmul: found no kernels, expected what kdl_matmul_find_call gave");
 }
@@ -63,7 +63,7 @@ kdl_status kdl_matmul_pack_call(const kdl_matmul *matmul, kdl_queue *queue,
                                 const kdl_matmul_matrix *b, void *packed, uint32_t n, uint32_t k) {
   kdl_status status = IS_GIVEN(matmul, b, packed);
   if (status == KDL_OK)
-    status = check(matmul);
+    status = check_matmul(matmul);
   return status == KDL_OK ? kdl_matmul_pack(matmul, queue, *b, packed, n, k) : status;
 }
 
@@ -73,21 +73,22 @@ kdl_status kdl_matmul_run_call(const kdl_matmul *matmul, kdl_queue *queue,
                                kdl_matmul_mode mode) {
   kdl_status status = IS_GIVEN(matmul, a, packed, c);
   if (status == KDL_OK)
-    status = check(matmul);
+    status = check_matmul(matmul);
   if (status == KDL_OK)
     status = check_mode(mode);
   return status == KDL_OK ? kdl_matmul_run(matmul, queue, *a, packed, *c, m, n, k, mode) : status;
 }
 
-kdl_status kdl_matmul_run_plain_call(const kdl_matmul *matmul, kdl_queue *queue,
-                                     const kdl_matmul_matrix *a, const kdl_matmul_matrix *b,
-                                     void *scratch, const kdl_matmul_matrix *c, uint32_t m,
-                                     uint32_t n, uint32_t k, kdl_matmul_mode mode) {
+kdl_status kdl_matmul_run_unpacked_call(const kdl_matmul *matmul, kdl_queue *queue,
+                                        const kdl_matmul_matrix *a, const kdl_matmul_matrix *b,
+                                        void *scratch, const kdl_matmul_matrix *c, uint32_t m,
+                                        uint32_t n, uint32_t k, kdl_matmul_mode mode) {
   kdl_status status = IS_GIVEN(matmul, a, b, scratch, c);
   if (status == KDL_OK)
-    status = check(matmul);
+    status = check_matmul(matmul);
   if (status == KDL_OK)
     status = check_mode(mode);
-  return status == KDL_OK ? kdl_matmul_run_plain(matmul, queue, *a, *b, scratch, *c, m, n, k, mode)
-                          : status;
+  return status == KDL_OK
+             ? kdl_matmul_run_unpacked(matmul, queue, *a, *b, scratch, *c, m, n, k, mode)
+             : status;
 }

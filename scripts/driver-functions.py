@@ -23,7 +23,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PAGE = "docs/driver-functions.md"
 BACKENDS = {"cuda": "CUDA", "hip": "HIP", "level_zero": "Level Zero", "opencl": "OpenCL"}
 NEEDS = {"LIST": "listing", "LIST_OPTIONAL": "listing, where it is there", "REQUIRED": "launching", "OPTIONAL": "launching, where it is there",
-         "LATER": "sequences, where it is there"}
+         "LAZY": "sequences, where it is there"}
 HEADS = ("backend", "column", "library", "machine", "libkdl", "commands")
 FAKE = "fake"
 # Why a function is called on few libraries.
@@ -183,7 +183,7 @@ scripts/driver-functions.py --gather calls hip 'column: ...' 'library: ...' 'mac
 scripts/driver-functions.py
 ```
 With OpenCL and Level Zero, the library is a loader, and the column says what is behind it. What the runtime library for MLIR looks up besides
-(`mlir/runtime/native.c`) is not libkdl's and not listed.
+(`mlir/runtime/driver_calls.c`) is not libkdl's and not listed.
 """]
     for backend, rows in every.items():
         mine = [(h, f) for h, f in files if h["backend"] == backend]

@@ -10,7 +10,7 @@ usage='usage: select.sh build/bin/bench_select'
 # each IMAGES COUNT FUNCTION WORDS MOST: COUNT calls are made, and for the first three functions one more
 each() {
   images=$1 count=$2 calls=$(($2 + 1))
-  [ "$3" != problem_select_again ] || calls=$count
+  [ "$3" != select_problem_again ] || calls=$count
   found=$(instructions "$calls" "$3" "$program" "$count" "$images")
   hold '%-42s' "$images images: $4" "$found" "$5"
 }
@@ -23,15 +23,15 @@ llvm() {
   printf '  %-42s %6d\n' "$1 images: LLVM, match alone" "$found"
 }
 
-each 3 1000 problem_open 'kdl_open_memory' 1900
-each 3 1000 problem_select_first 'first kdl_select' 2650
-each 3 1000 problem_select_again 'kdl_select, remembered' 212
-each 3 1000 problem_close 'kdl_close' 250
-each 1000 5 problem_open 'kdl_open_memory' 450000
-each 1000 5 problem_select_first 'first kdl_select' 145000
+each 3 1000 select_problem_open 'kdl_open_memory' 1900
+each 3 1000 select_problem_first 'first kdl_select' 2650
+each 3 1000 select_problem_again 'kdl_select, remembered' 212
+each 3 1000 select_problem_close 'kdl_close' 250
+each 1000 5 select_problem_open 'kdl_open_memory' 450000
+each 1000 5 select_problem_first 'first kdl_select' 145000
 if [ -n "${KDL_BENCH_LLVM:-}" ]; then
-  each 1000 5 problem_select_again 'kdl_select, remembered' 212
-  each 1000 5 problem_close 'kdl_close' 9500
+  each 1000 5 select_problem_again 'kdl_select, remembered' 212
+  each 1000 5 select_problem_close 'kdl_close' 9500
   llvm 3 1000
   llvm 1000 50
 fi

@@ -52,7 +52,7 @@ typedef struct {
   bool is_run;
 } outcome;
 
-static void stop(const char *what, const char *words) {
+static void exit_with_error(const char *what, const char *words) {
   fprintf(stderr, "ulp: %s: %s\n", what, words);
   exit(2);
 }
@@ -91,7 +91,7 @@ static double sign_of(size_t i) {
   return i & 1 ? -1 : 1;
 }
 
-static void choose(const function *f, const real *type, size_t i, double *x, double *y) {
+static void choose_point(const function *f, const real *type, size_t i, double *x, double *y) {
   int least = type->smallest - type->digits + 1; /* subnormal ones too */
   double wide;
   *y = 0;
@@ -143,7 +143,7 @@ static void make_sweep(const function *f, const real *type, size_t count, sweep 
   mpfr_inits2(precision, x, y, (mpfr_ptr)0);
   out->count = count;
   for (size_t i = 0; i < count; ++i) {
-    choose(f, type, i, &out->x[i], &out->y[i]);
+    choose_point(f, type, i, &out->x[i], &out->y[i]);
     mpfr_set_d(x, out->x[i], MPFR_RNDN);
     mpfr_set_d(y, out->y[i], MPFR_RNDN);
     if (f->one)
@@ -168,8 +168,8 @@ static void to_memory(const real *type, const double *from, size_t count, void *
   }
 }
 
-static kdl_status run(const column *c, const char *kernel_name, bool takes_two, const real *type,
-                      const sweep *s, void *memory) {
+static kdl_status run_math_kernel(const column *c, const char *kernel_name, bool takes_two,
+                                  const real *type, const sweep *s, void *memory) {
   kdl_buffer x, y, out;
   kdl_kernel *kernel;
   size_t bytes = s->count * type->size;
@@ -179,7 +179,7 @@ static kdl_status run(const column *c, const char *kernel_name, bool takes_two, 
     return status;
   if (kdl_alloc(c->device, bytes, &x) != KDL_OK || kdl_alloc(c->device, bytes, &y) != KDL_OK ||
       kdl_alloc(c->device, bytes, &out) != KDL_OK)
-    stop(kernel_name, kdl_error_message());
+    exit_with_error(kernel_name, kdl_error_message());
   to_memory(type, s->x, s->count, memory);
   status = kdl_write(c->queue, &x, 0, memory, bytes);
   if (status == KDL_OK)
@@ -226,8 +226,8 @@ static bool compare_special(double found, mpfr_srcptr exact, double limit, outco
   return true;
 }
 
-static void compare(const real *type, double x, double y, double found, mpfr_srcptr exact,
-                    outcome *out) {
+static void compare_ulp(const real *type, double x, double y, double found, mpfr_srcptr exact,
+                        outcome *out) {
   mpfr_t apart;
   double limit = type->is_double ? DBL_MAX : (double)FLT_MAX;
   if (compare_special(found, exact, limit, out))
@@ -251,20 +251,20 @@ static void compare(const real *type, double x, double y, double found, mpfr_src
   }
 }
 
-static outcome measure(const column *c, const function *f, const real *type, const sweep *s,
-                       void *memory) {
+static outcome measure_function(const column *c, const function *f, const real *type,
+                                const sweep *s, void *memory) {
   char name[64];
   outcome out = {.ulp = 0};
   snprintf(name, sizeof name, "ulp_%s%s", f->name, type->is_double ? "" : "f");
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   if (kdl_select(c->library, c->device, name, NULL, &choice) != KDL_OK)
     return out;
-  if (run(c, name, !f->one, type, s, memory) != KDL_OK)
-    stop(name, kdl_error_message());
+  if (run_math_kernel(c, name, !f->one, type, s, memory) != KDL_OK)
+    exit_with_error(name, kdl_error_message());
   out.is_run = true;
   for (size_t i = 0; i < s->count; ++i) {
     double found = type->is_double ? ((double *)memory)[i] : (double)((float *)memory)[i];
-    compare(type, s->x[i], s->y[i], found, s->exact[i], &out);
+    compare_ulp(type, s->x[i], s->y[i], found, s->exact[i], &out);
   }
   return out;
 }
@@ -288,14 +288,14 @@ static void open_column(char *words, column *out) {
   char *path = route ? strchr(route + 1, '=') : NULL;
   char device[64];
   if (!path)
-    stop(words, "expected LABEL=ROUTE=LIBRARY");
+    exit_with_error(words, "expected LABEL=ROUTE=LIBRARY");
   *route++ = *path++ = '\0';
   snprintf(device, sizeof device, strchr(route, ':') ? "%s" : "%s:0", route);
   *out = (column){.label = words};
   if (kdl_device_find(device, &out->device) != KDL_OK ||
       kdl_queue_create(out->device, NULL, &out->queue) != KDL_OK ||
       kdl_open(path, NULL, &out->library) != KDL_OK)
-    stop(words, kdl_error_message());
+    exit_with_error(words, kdl_error_message());
   fprintf(stderr, "%s: %s\n", words, kdl_device_spec_text(out->device));
 }
 
@@ -304,7 +304,7 @@ int main(int argc, char **argv) {
   column columns[most_columns];
   size_t column_count = (size_t)(argc - 2);
   if (count == 0 || column_count > most_columns)
-    stop("usage", "ulp POINTS LABEL=ROUTE=LIBRARY...");
+    exit_with_error("usage", "ulp POINTS LABEL=ROUTE=LIBRARY...");
   printf("| |");
   for (size_t i = 0; i < column_count; ++i) {
     open_column(argv[i + 2], &columns[i]);
@@ -318,7 +318,7 @@ int main(int argc, char **argv) {
   void *memory = calloc(count, sizeof(double));
   s.exact = calloc(count, sizeof *s.exact);
   if (!s.x || !s.y || !s.exact || !memory)
-    stop("memory", "out of it");
+    exit_with_error("memory", "out of it");
   for (size_t i = 0; i < count; ++i)
     mpfr_init2(s.exact[i], precision);
   for (size_t k = 0; k < function_count; ++k) {
@@ -326,7 +326,7 @@ int main(int argc, char **argv) {
       make_sweep(&functions[k], &types[t], count, &s);
       printf("| `%s%s` |", functions[k].name, t ? "" : "f");
       for (size_t i = 0; i < column_count; ++i) {
-        outcome o = measure(&columns[i], &functions[k], &types[t], &s, memory);
+        outcome o = measure_function(&columns[i], &functions[k], &types[t], &s, memory);
         print_outcome(&o);
       }
       putchar('\n');

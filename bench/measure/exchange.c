@@ -22,7 +22,7 @@ _Static_assert(sizeof(((bench_note *)0)->text) <= BENCH_ERROR_SIZE, "a note fits
 /* ------------------------------------------------------------------------------------------ */
 /* Sending                                                                                      */
 
-static bool put(int to, const void *data, size_t size) {
+static bool write_bytes(int to, const void *data, size_t size) {
   for (const char *at = data; size;) {
     ssize_t written = write(to, at, size);
     if (written < 0 && errno != EINTR)
@@ -33,62 +33,62 @@ static bool put(int to, const void *data, size_t size) {
   return true;
 }
 
-static bool put_message(int to, kind what, const char *name, const char *other, double number) {
+static bool send_message(int to, kind what, const char *name, const char *other, double number) {
   message head = {.kind = what, .number = number};
   snprintf(head.name, sizeof head.name, "%s", name);
   snprintf(head.other, sizeof head.other, "%s", other);
-  return put(to, &head, sizeof head);
+  return write_bytes(to, &head, sizeof head);
 }
 
-static bool put_values(int to, kind what, const char *name, const char *other, double number,
-                       const bench_series *first, const bench_series *second) {
+static bool send_values(int to, kind what, const char *name, const char *other, double number,
+                        const bench_series *first, const bench_series *second) {
   message head = {.kind = what, .number = number, .count = first->count};
   snprintf(head.name, sizeof head.name, "%s", name);
   snprintf(head.other, sizeof head.other, "%s", other);
-  return put(to, &head, sizeof head) &&
-         put(to, first->values, first->count * sizeof *first->values) &&
-         (!second || put(to, second->values, second->count * sizeof *second->values));
+  return write_bytes(to, &head, sizeof head) &&
+         write_bytes(to, first->values, first->count * sizeof *first->values) &&
+         (!second || write_bytes(to, second->values, second->count * sizeof *second->values));
 }
 
-static bool put_curve(int to, const bench_results *results, const bench_curve *curve) {
-  bool well = put_message(to, CURVE, curve->name, curve->parameter, 0);
-  for (size_t i = 0; well && i < curve->count; ++i)
-    well =
-        put_message(to, POINT, curve->name, results->figures[curve->figures[i]].name, curve->at[i]);
-  return well;
+static bool send_curve(int to, const bench_results *results, const bench_curve *curve) {
+  bool ok = send_message(to, CURVE, curve->name, curve->parameter, 0);
+  for (size_t i = 0; ok && i < curve->count; ++i)
+    ok = send_message(to, POINT, curve->name, results->figures[curve->figures[i]].name,
+                      curve->at[i]);
+  return ok;
 }
 
 bool bench_results_send(const bench_results *results, int to) {
-  bool well = put_message(to, PINNED, "", "", results->machine.pinned);
-  for (size_t i = 0; well && i < results->note_count; ++i)
-    well = put_message(to, NOTE, results->notes[i].key, results->notes[i].text, 0);
-  for (size_t i = 0; well && i < results->skip_count; ++i)
-    well = put_message(to, SKIP, results->skips[i].what, results->skips[i].why, 0);
-  for (size_t i = 0; well && i < results->figure_count; ++i) {
+  bool ok = send_message(to, PINNED, "", "", results->machine.pinned);
+  for (size_t i = 0; ok && i < results->note_count; ++i)
+    ok = send_message(to, NOTE, results->notes[i].key, results->notes[i].text, 0);
+  for (size_t i = 0; ok && i < results->skip_count; ++i)
+    ok = send_message(to, SKIP, results->skips[i].what, results->skips[i].why, 0);
+  for (size_t i = 0; ok && i < results->figure_count; ++i) {
     const bench_figure *figure = &results->figures[i];
-    well = put_values(to, FIGURE, figure->name, "", figure->step, &figure->series, NULL);
+    ok = send_values(to, FIGURE, figure->name, "", figure->step, &figure->series, NULL);
   }
-  for (size_t i = 0; well && i < results->comparison_count; ++i) {
+  for (size_t i = 0; ok && i < results->comparison_count; ++i) {
     const bench_comparison *each = &results->comparisons[i];
-    well = put_values(to, COMPARISON, each->of, each->to, 0, &each->ratios, NULL);
+    ok = send_values(to, COMPARISON, each->of, each->to, 0, &each->ratios, NULL);
   }
-  for (size_t i = 0; well && i < results->check_count; ++i) {
+  for (size_t i = 0; ok && i < results->check_count; ++i) {
     const bench_check *check = &results->checks[i];
-    well = put_values(to, CHECK, check->name, "", check->slack, &check->sums, &check->totals);
+    ok = send_values(to, CHECK, check->name, "", check->slack, &check->sums, &check->totals);
   }
-  for (size_t i = 0; well && i < results->curve_count; ++i)
-    well = put_curve(to, results, &results->curves[i]);
-  return well && put_message(to, END, "", "", 0);
+  for (size_t i = 0; ok && i < results->curve_count; ++i)
+    ok = send_curve(to, results, &results->curves[i]);
+  return ok && send_message(to, END, "", "", 0);
 }
 
 bool bench_error_send(const char *words, int to) {
-  return put_message(to, ERROR, "", words, 0);
+  return send_message(to, ERROR, "", words, 0);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Receiving                                                                                    */
 
-static bool get(int from, void *data, size_t size) {
+static bool read_bytes(int from, void *data, size_t size) {
   for (char *at = data; size;) {
     ssize_t more = read(from, at, size);
     if (more == 0 || (more < 0 && errno != EINTR))
@@ -99,14 +99,14 @@ static bool get(int from, void *data, size_t size) {
   return true;
 }
 
-static void take_point(bench_results *results, const message *head) {
+static void add_curve_point(bench_results *results, const message *head) {
   const bench_figure *figure = bench_figure_find(results, head->other);
   size_t curve = bench_curve_add(results, head->name, "");
   if (figure)
     bench_curve_point(results, curve, head->number, (size_t)(figure - results->figures));
 }
 
-static void take(bench_results *results, const message *head, const double *values) {
+static void add_message(bench_results *results, const message *head, const double *values) {
   switch (head->kind) {
   case PINNED:
     results->machine.pinned = (int)head->number;
@@ -130,7 +130,7 @@ static void take(bench_results *results, const message *head, const double *valu
     bench_curve_add(results, head->name, head->other);
     break;
   case POINT:
-    take_point(results, head);
+    add_curve_point(results, head);
     break;
   case END:
   case ERROR:
@@ -141,7 +141,7 @@ static void take(bench_results *results, const message *head, const double *valu
 bench_received bench_results_receive(bench_results *results, int from,
                                      char error[BENCH_ERROR_SIZE]) {
   message head;
-  while (get(from, &head, sizeof head)) {
+  while (read_bytes(from, &head, sizeof head)) {
     if (head.kind == END)
       return BENCH_RECEIVED;
     if (head.kind == ERROR) {
@@ -150,11 +150,11 @@ bench_received bench_results_receive(bench_results *results, int from,
     }
     size_t count = head.kind == CHECK ? 2 * head.count : head.count;
     double *values = calloc(count + 1, sizeof *values);
-    bool well = values && get(from, values, count * sizeof *values);
-    if (well)
-      take(results, &head, values);
+    bool ok = values && read_bytes(from, values, count * sizeof *values);
+    if (ok)
+      add_message(results, &head, values);
     free(values);
-    if (!well)
+    if (!ok)
       break;
   }
   return BENCH_RECEIVED_NOTHING;

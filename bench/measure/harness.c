@@ -21,7 +21,7 @@ static double time_repeats(const bench_case *item, size_t repeats) {
 
 /* How often a case must run to last `target_ns`. Its first run, which may make what the others
  * find, tells nothing. */
-static size_t calibrate(const bench_case *item, double target_ns) {
+static size_t calibrate_repeats(const bench_case *item, double target_ns) {
   size_t repeats = 1;
   item->run(item->context);
   for (;;) {
@@ -34,19 +34,19 @@ static size_t calibrate(const bench_case *item, double target_ns) {
 
 void bench_measure(const bench_case *cases, size_t count, size_t blocks, double milliseconds,
                    bench_run *out_run) {
-  bench_measure_settled(cases, count, blocks, milliseconds, NULL, out_run);
+  bench_measure_with_setup(cases, count, blocks, milliseconds, NULL, out_run);
 }
 
-void bench_measure_settled(const bench_case *cases, size_t count, size_t blocks,
-                           double milliseconds, void (*settle)(const bench_case *next),
-                           bench_run *out_run) {
+void bench_measure_with_setup(const bench_case *cases, size_t count, size_t blocks,
+                              double milliseconds, void (*settle)(const bench_case *next),
+                              bench_run *out_run) {
   size_t repeats[KDL_BENCH_LIMIT_CASES];
   out_run->cases = count < KDL_BENCH_LIMIT_CASES ? count : KDL_BENCH_LIMIT_CASES;
   out_run->blocks = blocks < KDL_BENCH_LIMIT_BLOCKS ? blocks : KDL_BENCH_LIMIT_BLOCKS;
   for (size_t i = 0; i < out_run->cases; ++i)
-    repeats[i] = calibrate(&cases[i], milliseconds * 1e6);
+    repeats[i] = calibrate_repeats(&cases[i], milliseconds * 1e6);
   for (size_t block = 0; block < out_run->blocks; ++block) {
-    if (block && bench_stopped()) {
+    if (block && bench_was_interrupted()) {
       out_run->blocks = block;
       break;
     }
@@ -72,12 +72,12 @@ bench_interval bench_ratio(const bench_run *run, size_t index, size_t peer) {
   double values[KDL_BENCH_LIMIT_BLOCKS];
   for (size_t i = 0; i < run->blocks; ++i)
     values[i] = run->ns[index][i] / run->ns[peer][i];
-  return bench_interval_of(values, run->blocks);
+  return bench_median_interval(values, run->blocks);
 }
 
 bench_interval bench_difference(const bench_run *run, size_t index, size_t peer) {
   double values[KDL_BENCH_LIMIT_BLOCKS];
   for (size_t i = 0; i < run->blocks; ++i)
     values[i] = run->ns[index][i] - run->ns[peer][i];
-  return bench_interval_of(values, run->blocks);
+  return bench_median_interval(values, run->blocks);
 }

@@ -34,9 +34,9 @@ void bench_measure(const bench_case *cases, size_t count, size_t blocks, double 
 
 /* The same, with `settle` called before each block of each case, not timed: for cases that leave
  * something running that would hinder the next. */
-void bench_measure_settled(const bench_case *cases, size_t count, size_t blocks,
-                           double milliseconds, void (*settle)(const bench_case *next),
-                           bench_run *out_run);
+void bench_measure_with_setup(const bench_case *cases, size_t count, size_t blocks,
+                              double milliseconds, void (*settle)(const bench_case *next),
+                              bench_run *out_run);
 
 bench_summary bench_summarise(const bench_run *run, size_t index);
 
@@ -49,7 +49,7 @@ bench_interval bench_difference(const bench_run *run, size_t index, size_t peer)
 double bench_now_ns(void);
 
 /* Keeps the compiler from removing work whose result is not used. */
-static inline void bench_keep(const void *value) {
+static inline void bench_do_not_optimize(const void *value) {
   __asm__ volatile("" : : "g"(value) : "memory");
 }
 

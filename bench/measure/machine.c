@@ -14,21 +14,21 @@
 #include <time.h>
 #include <unistd.h>
 
-static cpu_set_t allowed; /* before anything was pinned */
-static bool known;
+static cpu_set_t allowed_cpus; /* before anything was pinned */
+static bool has_allowed_cpus;
 
-static void learn_allowed(void) {
-  if (!known)
-    known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+static void save_allowed_cpus(void) {
+  if (!has_allowed_cpus)
+    has_allowed_cpus = sched_getaffinity(0, sizeof allowed_cpus, &allowed_cpus) == 0;
 }
 
 bool bench_machine_pin(int cpu, bench_machine *machine) {
-  learn_allowed();
+  save_allowed_cpus();
   machine->pinned = -1;
-  if (cpu == BENCH_PIN_NONE || !known)
+  if (cpu == BENCH_PIN_NONE || !has_allowed_cpus)
     return cpu == BENCH_PIN_NONE;
   for (int i = CPU_SETSIZE - 1; i >= 0 && cpu == BENCH_PIN_ANY; --i) {
-    if (CPU_ISSET((size_t)i, &allowed))
+    if (CPU_ISSET((size_t)i, &allowed_cpus))
       cpu = i;
   }
   cpu_set_t one;
@@ -43,15 +43,15 @@ bool bench_machine_pin(int cpu, bench_machine *machine) {
 }
 
 void bench_machine_unpin(void) {
-  if (known)
-    sched_setaffinity(0, sizeof allowed, &allowed);
+  if (has_allowed_cpus)
+    sched_setaffinity(0, sizeof allowed_cpus, &allowed_cpus);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* What the system tells                                                                        */
 
 /* The first line of a file; "" where there is none. */
-static void read_line(const char *path, char *text, size_t size) {
+static void read_first_line(const char *path, char *text, size_t size) {
   FILE *file = fopen(path, "re");
   if (!file || !fgets(text, (int)size, file))
     text[0] = '\0';
@@ -85,16 +85,16 @@ static void describe_cpu(bench_machine *machine) {
   machine->is_virtual = strstr(text, " hypervisor") != NULL;
   int cpu = machine->pinned < 0 ? 0 : machine->pinned;
   snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", cpu);
-  read_line(path, machine->governor, sizeof machine->governor);
+  read_first_line(path, machine->governor, sizeof machine->governor);
 }
 
 /* Seconds that the CPUs worked for any process, and seconds that went by on all of them; what the
  * hypervisor gave to other machines counts as work. False where the system does not tell. */
-static bool read_work(double *out_work, double *out_all) {
+static bool read_cpu_time(double *out_work, double *out_all) {
   enum { user, nice_user, kernel, idle, wait, irq, softirq, steal, count };
   double ticks[count];
   char line[256];
-  read_line("/proc/stat", line, sizeof line);
+  read_first_line("/proc/stat", line, sizeof line);
   char *at = line + strcspn(line, " ");
   for (size_t i = 0; i < count; ++i) {
     char *from = at;
@@ -113,7 +113,7 @@ static double seconds(struct timeval time) {
 }
 
 /* This process and those it waited for. */
-static double own_work(void) {
+static double own_cpu_time(void) {
   struct rusage own, children;
   getrusage(RUSAGE_SELF, &own);
   getrusage(RUSAGE_CHILDREN, &children);
@@ -122,19 +122,19 @@ static double own_work(void) {
 }
 
 static double work_before, all_before, own_before;
-static bool work_known;
+static bool has_cpu_time;
 
-static void begin_work(void) {
-  work_known = read_work(&work_before, &all_before);
-  own_before = own_work();
+static void save_cpu_time(void) {
+  has_cpu_time = read_cpu_time(&work_before, &all_before);
+  own_before = own_cpu_time();
 }
 
 void bench_machine_finish(bench_machine *machine) {
   double work, all;
   machine->others = -1;
-  if (!work_known || !read_work(&work, &all) || all <= all_before)
+  if (!has_cpu_time || !read_cpu_time(&work, &all) || all <= all_before)
     return;
-  double share = (work - work_before - (own_work() - own_before)) / (all - all_before);
+  double share = (work - work_before - (own_cpu_time() - own_before)) / (all - all_before);
   machine->others = share > 0 ? share : 0;
 }
 
@@ -184,7 +184,7 @@ static double measure_noise(void) {
     double start = bench_now_ns();
     for (size_t k = 0; k < chunk_length; ++k)
       state = state * 6364136223846793005 + 1442695040888963407;
-    bench_keep(&state);
+    bench_do_not_optimize(&state);
     times[i] = bench_now_ns() - start;
   }
   bench_sort(times, chunks);
@@ -192,7 +192,7 @@ static double measure_noise(void) {
 }
 
 void bench_machine_describe(bench_machine *machine) {
-  learn_allowed();
+  save_allowed_cpus();
   struct utsname system;
   if (uname(&system) == 0) {
     snprintf(machine->host, sizeof machine->host, "%.63s", system.nodename);
@@ -202,10 +202,10 @@ void bench_machine_describe(bench_machine *machine) {
   time_t now = time(NULL);
   struct tm utc;
   strftime(machine->date, sizeof machine->date, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now, &utc));
-  machine->cpus = known ? (unsigned)CPU_COUNT(&allowed) : 1;
+  machine->cpus = has_allowed_cpus ? (unsigned)CPU_COUNT(&allowed_cpus) : 1;
   if (getloadavg(&machine->load, 1) != 1)
     machine->load = 0;
-  begin_work();
+  save_cpu_time();
   describe_cpu(machine);
   bench_machine_clock(machine);
   machine->noise = measure_noise();

@@ -15,13 +15,13 @@ static inline _Noreturn void bench_die(const char *what) {
   exit(1);
 }
 
-static inline void bench_must(kdl_status status, const char *what) {
+static inline void bench_require(kdl_status status, const char *what) {
   if (status != KDL_OK)
     bench_die(what);
 }
 
 /* Of a driver that is called directly. */
-static inline void bench_must_call(int error, const char *call) {
+static inline void bench_require_call(int error, const char *call) {
   if (error) {
     fprintf(stderr, "%s: %s: error %d\n", program_invocation_short_name, call, error);
     exit(1);

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number) {
   (void)number;
-  stopped = 1;
+  interrupted = 1;
 }
 
 void bench_catch_interrupts(void) {
@@ -19,8 +19,8 @@ void bench_catch_interrupts(void) {
   sigaction(SIGINT, &action, NULL);
 }
 
-bool bench_stopped(void) {
-  return stopped != 0;
+bool bench_was_interrupted(void) {
+  return interrupted != 0;
 }
 
 static bool shown, hidden;

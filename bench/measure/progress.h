@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From now on an interrupt (Ctrl-C) only sets what bench_stopped tells, so that what was measured
- * can still be printed; a second one ends the program. */
+/* From now on an interrupt (Ctrl-C) only sets what bench_was_interrupted tells, so that what was
+ * measured can still be printed; a second one ends the program. */
 void bench_catch_interrupts(void);
-bool bench_stopped(void);
+bool bench_was_interrupted(void);
 
 /* Shows "cold: 12 of 100" on standard error where that is a terminal, at most ten times a second.
  */

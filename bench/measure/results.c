@@ -26,7 +26,7 @@ void bench_results_free(bench_results *results) {
 }
 
 /* Room for one more at the end of an array; NULL when out of memory, which is remembered. */
-static void *grow(bench_results *results, void *array, size_t *count, size_t size) {
+static void *grow_results(bench_results *results, void *array, size_t *count, size_t size) {
   void **at = array;
   void *larger = realloc(*at, (*count + 1) * size);
   if (!larger) {
@@ -41,7 +41,8 @@ static void *grow(bench_results *results, void *array, size_t *count, size_t siz
 }
 
 #define ADD(results, member)                                                                       \
-  grow(results, &(results)->member##s, &(results)->member##_count, sizeof *(results)->member##s)
+  grow_results(results, &(results)->member##s, &(results)->member##_count,                         \
+               sizeof *(results)->member##s)
 
 void bench_note_add(bench_results *results, const char *key, const char *format, ...) {
   for (size_t i = 0; i < results->note_count; ++i) {
@@ -203,7 +204,7 @@ static void finish_curve(const bench_results *results, bench_curve *curve) {
   for (size_t i = 0; i < curve->count; ++i)
     medians[i] = results->figures[curve->figures[i]].median;
   if (curve->count > 1)
-    curve->growth = bench_fit(curve->at, medians, curve->count);
+    curve->growth = bench_fit_growth(curve->at, medians, curve->count);
 }
 
 void bench_results_finish(bench_results *results) {

@@ -80,7 +80,7 @@ static double draw_median(const piles *from, size_t run, uint64_t *random) {
   return walk_to_middle(from, drawn);
 }
 
-static void rank(const double *values, size_t count, placed *room, piles *into) {
+static void rank_values(const double *values, size_t count, placed *room, piles *into) {
   for (size_t i = 0; i < count; ++i)
     room[i] = (placed){values[i], i};
   qsort(room, count, sizeof *room, compare_placed);
@@ -98,7 +98,7 @@ bench_interval bench_bootstrap(const double *values, const size_t *ends, size_t 
   placed *room = calloc(count, sizeof *room);
   bench_interval found = {NAN, NAN, NAN}; /* where there is no memory to tell */
   if (room && from.sorted && from.ranks && from.counts) {
-    rank(values, count, room, &from);
+    rank_values(values, count, room, &from);
     uint64_t random = 0x9e3779b97f4a7c15;
     for (size_t i = 0; i < draws; ++i)
       medians[i] = draw_median(&from, run, &random);
@@ -116,7 +116,7 @@ bench_interval bench_bootstrap(const double *values, const size_t *ends, size_t 
 
 /* The 95% interval of a median: the order statistics about half of 1.96 standard deviations of a
  * binomial away from the middle. */
-bench_interval bench_interval_of(double *values, size_t count) {
+bench_interval bench_median_interval(double *values, size_t count) {
   bench_sort(values, count);
   double half = 0.98 * sqrt((double)count);
   double low = floor((double)count / 2 - half);
@@ -129,7 +129,7 @@ bench_interval bench_interval_of(double *values, size_t count) {
 /* ------------------------------------------------------------------------------------------ */
 /* Growth                                                                                       */
 
-bench_growth bench_fit(const double *x, const double *y, size_t count) {
+bench_growth bench_fit_growth(const double *x, const double *y, size_t count) {
   double mean_x = 0, mean_y = 0;
   for (size_t i = 0; i < count; ++i) {
     mean_x += log(x[i]) / (double)count;

@@ -22,7 +22,7 @@ typedef struct bench_interval {
 bench_interval bench_bootstrap(const double *values, const size_t *ends, size_t rounds);
 
 /* By order statistics, for values that have nothing to do with each other. Sorts the values. */
-bench_interval bench_interval_of(double *values, size_t count);
+bench_interval bench_median_interval(double *values, size_t count);
 
 typedef struct bench_growth {
   double exponent; /* y grows as x to this power */
@@ -30,6 +30,6 @@ typedef struct bench_growth {
 } bench_growth;
 
 /* Least squares through the logarithms. `count` is at least 2, all values above 0. */
-bench_growth bench_fit(const double *x, const double *y, size_t count);
+bench_growth bench_fit_growth(const double *x, const double *y, size_t count);
 
 #endif

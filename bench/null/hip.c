@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * libamdhip64.so.7 that does nothing: every call succeeds at once, so that what remains is the cost
- * of calling. One device. What need not even tell anything is in hip_rest.c.
+ * of calling. One device. What need not even tell anything is in hip_stubs.c.
  */
 #include "lib/backends/hip/abi.h"
 
@@ -16,10 +16,10 @@
 /* NOLINTBEGIN(misc-unused-parameters): doing nothing takes none of them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static char things[8]; /* handles are addresses in it */
+static char handle_storage[8]; /* handles are addresses in it */
 
-static int made(void **thing) {
-  *thing = things;
+static int return_handle(void **thing) {
+  *thing = handle_storage;
   return KDL_HIP_SUCCESS;
 }
 
@@ -53,15 +53,15 @@ int hipGetDevicePropertiesR0600(void *properties, int device) {
 }
 
 int hipModuleLoadData(void **module, const void *image) {
-  return made(module);
+  return return_handle(module);
 }
 
 int hipModuleGetFunction(void **function, void *module, const char *name) {
-  return made(function);
+  return return_handle(function);
 }
 
 int hipStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
-  return made(stream);
+  return return_handle(stream);
 }
 
 int hipMalloc(void **address, size_t size) {

@@ -2,7 +2,7 @@
 /*
  * libze_loader.so.1 that does nothing: every call succeeds at once, so that what remains is the
  * cost of calling. One device; a kernel takes as many arguments as the number at the end of its
- * name. What need not even tell anything is in level_zero_rest.c.
+ * name. What need not even tell anything is in level_zero_stubs.c.
  */
 #include "lib/backends/level_zero/abi.h"
 
@@ -18,24 +18,24 @@
 /* NOLINTBEGIN(misc-unused-parameters): doing nothing takes none of them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static char things[256]; /* handles are addresses in it; a kernel's tells its arguments */
+static char handle_storage[256]; /* handles are addresses in it; a kernel's tells its arguments */
 
-static int one(uint32_t *count, void **list) {
+static int return_one(uint32_t *count, void **list) {
   *count = 1;
-  return list ? (list[0] = things, KDL_ZE_SUCCESS) : KDL_ZE_SUCCESS;
+  return list ? (list[0] = handle_storage, KDL_ZE_SUCCESS) : KDL_ZE_SUCCESS;
 }
 
-static int made(size_t index, void **thing) {
-  *thing = &things[index];
+static int return_handle(size_t index, void **thing) {
+  *thing = &handle_storage[index];
   return KDL_ZE_SUCCESS;
 }
 
 int zeInitDrivers(uint32_t *count, void **drivers, kdl_ze_init_driver_type *which) {
-  return one(count, drivers);
+  return return_one(count, drivers);
 }
 
 int zeDeviceGet(void *driver, uint32_t *count, void **devices) {
-  return one(count, devices);
+  return return_one(count, devices);
 }
 
 int zeDriverGetApiVersion(void *driver, uint32_t *version) {
@@ -61,26 +61,26 @@ int zeDeviceGetCommandQueueGroupProperties(void *device, uint32_t *count,
 }
 
 int zeContextCreate(void *driver, const kdl_ze_context_desc *desc, void **context) {
-  return made(0, context);
+  return return_handle(0, context);
 }
 
 int zeModuleCreate(void *context, void *device, const kdl_ze_module_desc *desc, void **module,
                    void **log) {
-  return made(0, module);
+  return return_handle(0, module);
 }
 
 int zeKernelCreate(void *module, const kdl_ze_kernel_desc *desc, void **kernel) {
-  return made(strtoul(desc->name + strcspn(desc->name, "0123456789"), NULL, 10), kernel);
+  return return_handle(strtoul(desc->name + strcspn(desc->name, "0123456789"), NULL, 10), kernel);
 }
 
 int zeKernelGetProperties(void *kernel, kdl_ze_kernel_properties *properties) {
-  properties->argument_count = (uint32_t)((char *)kernel - things);
+  properties->argument_count = (uint32_t)((char *)kernel - handle_storage);
   return KDL_ZE_SUCCESS;
 }
 
 int zeCommandListCreateImmediate(void *context, void *device, const kdl_ze_queue_desc *desc,
                                  void **list) {
-  return made(0, list);
+  return return_handle(0, list);
 }
 
 int zeMemAllocDevice(void *context, const kdl_ze_device_mem_desc *desc, size_t size,

@@ -18,9 +18,10 @@
 /* NOLINTBEGIN(misc-unused-parameters): doing nothing takes none of them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static char things[256]; /* handles are addresses in it; a kernel's tells its arguments */
+static char handle_storage[256]; /* handles are addresses in it; a kernel's tells its arguments */
 
-static int32_t give(const void *bytes, size_t length, size_t room, void *value, size_t *size) {
+static int32_t return_info(const void *bytes, size_t length, size_t room, void *value,
+                           size_t *size) {
   if (value && room < length)
     return KDL_CL_INVALID_VALUE;
   if (value)
@@ -30,27 +31,27 @@ static int32_t give(const void *bytes, size_t length, size_t room, void *value, 
   return KDL_CL_SUCCESS;
 }
 
-static void *made(size_t index, int32_t *error) {
+static void *return_handle(size_t index, int32_t *error) {
   *error = KDL_CL_SUCCESS;
-  return &things[index];
+  return &handle_storage[index];
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* What is asked before                                                                         */
 
 int32_t clGetPlatformIDs(uint32_t room, void **platforms, uint32_t *count) {
-  platforms[0] = things;
+  platforms[0] = handle_storage;
   *count = 1;
   return KDL_CL_SUCCESS;
 }
 
 int32_t clGetPlatformInfo(void *platform, uint32_t what, size_t room, void *value, size_t *size) {
-  return give("nothing", 8, room, value, size);
+  return return_info("nothing", 8, room, value, size);
 }
 
 int32_t clGetDeviceIDs(void *platform, uint64_t types, uint32_t room, void **devices,
                        uint32_t *count) {
-  devices[0] = things;
+  devices[0] = handle_storage;
   *count = 1;
   return KDL_CL_SUCCESS;
 }
@@ -63,15 +64,15 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t room, void *value, s
                                                              : 64;
   switch (what) {
   case KDL_CL_DEVICE_VERSION:
-    return give("OpenCL 3.0 nothing", 19, room, value, size);
+    return return_info("OpenCL 3.0 nothing", 19, room, value, size);
   case KDL_CL_DEVICE_NAME:
   case KDL_CL_DEVICE_EXTENSIONS:
   case KDL_CL_DEVICE_IL_VERSION:
   case KDL_CL_DRIVER_VERSION:
   case KDL_CL_DEVICE_PROFILE:
-    return give("", 1, room, value, size);
+    return return_info("", 1, room, value, size);
   default:
-    return give(&number, room < 8 ? 4 : 8, room, value, size);
+    return return_info(&number, room < 8 ? 4 : 8, room, value, size);
   }
 }
 
@@ -80,15 +81,16 @@ void *clGetExtensionFunctionAddressForPlatform(void *platform, const char *name)
 }
 
 int32_t clGetKernelInfo(void *kernel, uint32_t what, size_t room, void *value, size_t *size) {
-  uint32_t count = (uint32_t)((char *)kernel - things);
-  return give(&count, sizeof count, room, value, size);
+  uint32_t count = (uint32_t)((char *)kernel - handle_storage);
+  return return_info(&count, sizeof count, room, value, size);
 }
 
 int32_t clGetKernelWorkGroupInfo(void *kernel, void *device, uint32_t what, size_t room,
                                  void *value, size_t *size) {
   static const size_t none[3];
-  return give(none, what == KDL_CL_KERNEL_COMPILE_WORK_GROUP_SIZE ? sizeof none : sizeof *none,
-              room, value, size);
+  return return_info(none,
+                     what == KDL_CL_KERNEL_COMPILE_WORK_GROUP_SIZE ? sizeof none : sizeof *none,
+                     room, value, size);
 }
 
 int32_t clGetKernelArgInfo(void *kernel, uint32_t index, uint32_t what, size_t room, void *value,
@@ -100,12 +102,12 @@ int32_t clGetKernelArgInfo(void *kernel, uint32_t index, uint32_t what, size_t r
 /* What is made                                                                                 */
 
 void *clCreateKernel(void *program, const char *name, int32_t *error) {
-  return made(strtoul(name + strcspn(name, "0123456789"), NULL, 10), error);
+  return return_handle(strtoul(name + strcspn(name, "0123456789"), NULL, 10), error);
 }
 
 #define MAKES(name, parameters)                                                                    \
   void *name parameters {                                                                          \
-    return made(0, error);                                                                         \
+    return return_handle(0, error);                                                                \
   }
 MAKES(clCreateContext, (const intptr_t *properties, uint32_t count, void *const *devices,
                         kdl_cl_notify *notify, void *user, int32_t *error))

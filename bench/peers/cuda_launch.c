@@ -53,7 +53,7 @@ typedef struct {
   const peer_job *job;
   bool present;
   _Alignas(16) char state[PEER_STATE_LIMIT];
-} guest;
+} peer_instance;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Launching. Not inlined, so that callgrind can tell them apart.                                */
@@ -65,7 +65,7 @@ CASE launch_direct(void *context) {
   uint64_t pointer = 0;
   void *params[] = {&pointer};
   int error = kdl_cuda.launch(at->function, 16, 1, 1, 128, 1, 1, 0, at->stream, params, NULL);
-  bench_keep((const void *)(uintptr_t)error);
+  bench_do_not_optimize((const void *)(uintptr_t)error);
 }
 
 CASE launch_direct_free(void *context) {
@@ -73,21 +73,21 @@ CASE launch_direct_free(void *context) {
   uint64_t pointer = 0;
   void *params[] = {&pointer};
   int error = kdl_cuda.launch(at->free_kernel, 16, 1, 1, 128, 1, 1, 0, at->stream, params, NULL);
-  bench_keep((const void *)(uintptr_t)error);
+  bench_do_not_optimize((const void *)(uintptr_t)error);
 }
 
 CASE launch_kdl(void *context) {
   const subject *at = context;
   uint64_t pointer = 0;
   kdl_status status = kdl_launch(at->kernel, at->queue, &at->desc, KDL_ARGS(&pointer));
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 CASE launch_kdl_null(void *context) {
   const subject *at = context;
   uint64_t pointer = 0;
   kdl_status status = kdl_launch(at->kernel, at->null_queue, &at->desc, KDL_ARGS(&pointer));
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 CASE launch_items(void *context) {
@@ -95,15 +95,15 @@ CASE launch_items(void *context) {
   uint64_t pointer = 0;
   kdl_status status =
       kdl_launch_items(at->kernel, at->queue, kdl_extent1(2048), KDL_ARGS(&pointer));
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 static void sync_raw(const subject *at) {
-  bench_must_call(kdl_cuda.stream_sync(at->stream), "cuStreamSynchronize");
+  bench_require_call(kdl_cuda.stream_sync(at->stream), "cuStreamSynchronize");
 }
 
 static void sync_kdl(const subject *at) {
-  bench_must(kdl_sync(at->queue), "kdl_sync");
+  bench_require(kdl_sync(at->queue), "kdl_sync");
 }
 
 #define QUEUED(name, launch, sync)                                                                 \
@@ -125,54 +125,55 @@ static void queued_null(void *context) {
   const subject *at = context;
   for (int i = 0; i < queued; ++i)
     launch_kdl_null(context);
-  bench_must(kdl_sync(at->null_queue), "kdl_sync");
+  bench_require(kdl_sync(at->null_queue), "kdl_sync");
 }
 
 static void idle_sync(void *context) {
   (void)context;
-  bench_must_call(kdl_cuda.context_sync(), "cuCtxSynchronize");
+  bench_require_call(kdl_cuda.context_sync(), "cuCtxSynchronize");
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Guests                                                                                       */
 
-static void must_peer(bool well, const guest *at) {
-  if (!well) {
+static void require_peer(bool ok, const peer_instance *at) {
+  if (!ok) {
     fprintf(stderr, "bench cuda_launch: %s: %s\n", at->what->name, peer_error());
     exit(1);
   }
 }
 
-static void queued_guest(void *context) {
-  guest *at = context;
-  bool well = true;
+static void queued_peer_launch(void *context) {
+  peer_instance *at = context;
+  bool ok = true;
   for (int i = 0; i < queued; ++i)
-    well &= at->what->arguments(at->state) && at->what->launch(at->state);
-  must_peer(well && at->what->sync(at->state), at);
+    ok &= at->what->arguments(at->state) && at->what->launch(at->state);
+  require_peer(ok && at->what->sync(at->state), at);
 }
 
-static void waited_guest(void *context) {
-  guest *at = context;
-  must_peer(at->what->arguments(at->state) && at->what->launch(at->state) &&
-                at->what->sync(at->state),
-            at);
+static void waited_peer_launch(void *context) {
+  peer_instance *at = context;
+  require_peer(at->what->arguments(at->state) && at->what->launch(at->state) &&
+                   at->what->sync(at->state),
+               at);
 }
 
 /* A second state loads, so that what the first one launches stays. */
-static void load_guest(void *context) {
-  guest at = *(guest *)context;
-  must_peer(peer_run_steps(at.what->load, at.state) && at.what->unload(at.state), &at);
+static void load_peer(void *context) {
+  peer_instance at = *(peer_instance *)context;
+  require_peer(peer_run_steps(at.what->load, at.state) && at.what->unload(at.state), &at);
 }
 
-static void use_guest(void *context) {
-  guest at = *(guest *)context;
-  must_peer(peer_run_steps(at.what->load, at.state) && at.what->arguments(at.state) &&
-                at.what->launch(at.state) && at.what->sync(at.state) && at.what->unload(at.state),
-            &at);
+static void load_and_launch_peer(void *context) {
+  peer_instance at = *(peer_instance *)context;
+  require_peer(peer_run_steps(at.what->load, at.state) && at.what->arguments(at.state) &&
+                   at.what->launch(at.state) && at.what->sync(at.state) &&
+                   at.what->unload(at.state),
+               &at);
 }
 
 /* What a process does that launches once. */
-static bool start_guest(guest *at) {
+static bool start_peer(peer_instance *at) {
   return at->what->open(at->state, at->job) && peer_run_steps(at->what->start, at->state) &&
          peer_run_steps(at->what->load, at->state);
 }
@@ -183,19 +184,20 @@ static bool start_guest(guest *at) {
 static void load_raw(void *context) {
   const subject *at = context;
   void *module, *function;
-  bench_must_call(kdl_cuda.module_load(&module, at->image, 0, NULL, NULL), "cuModuleLoadDataEx");
-  bench_must_call(kdl_cuda.module_function(&function, module, kernel_name), "cuModuleGetFunction");
-  bench_must_call(kdl_cuda.module_unload(module), "cuModuleUnload");
+  bench_require_call(kdl_cuda.module_load(&module, at->image, 0, NULL, NULL), "cuModuleLoadDataEx");
+  bench_require_call(kdl_cuda.module_function(&function, module, kernel_name),
+                     "cuModuleGetFunction");
+  bench_require_call(kdl_cuda.module_unload(module), "cuModuleUnload");
 }
 
 static void load_raw_free(void *context) {
   const subject *at = context;
   void *library, *kernel, *function;
-  bench_must_call(kdl_cuda.library_load(&library, at->image, NULL, NULL, 0, NULL, NULL, 0),
-                  "cuLibraryLoadData");
-  bench_must_call(kdl_cuda.library_kernel(&kernel, library, kernel_name), "cuLibraryGetKernel");
-  bench_must_call(kdl_cuda.kernel_function(&function, kernel), "cuKernelGetFunction");
-  bench_must_call(kdl_cuda.library_unload(library), "cuLibraryUnload");
+  bench_require_call(kdl_cuda.library_load(&library, at->image, NULL, NULL, 0, NULL, NULL, 0),
+                     "cuLibraryLoadData");
+  bench_require_call(kdl_cuda.library_kernel(&kernel, library, kernel_name), "cuLibraryGetKernel");
+  bench_require_call(kdl_cuda.kernel_function(&function, kernel), "cuKernelGetFunction");
+  bench_require_call(kdl_cuda.library_unload(library), "cuLibraryUnload");
 }
 
 /* The backend alone: what the runtime calls. */
@@ -204,9 +206,9 @@ static void load_backend(void *context) {
   static const kdl_backend_table *table;
   static void *device;
   if (!table) {
-    table = kdl_backend_serving(KDL_BACKEND_CUDA);
+    table = kdl_backend_table_for(KDL_BACKEND_CUDA);
     kdl_backend_device desc = {.size = sizeof desc, .spec = "cuda"};
-    bench_must(table->device_open(&desc, &device), "device");
+    bench_require(table->device_open(&desc, &device), "device");
   }
   kdl_backend_image image = {.size = sizeof image,
                              .kind = KDL_IMAGE_CUBIN,
@@ -217,15 +219,15 @@ static void load_backend(void *context) {
   kdl_kernel_request request = {.size = sizeof request, .name = kernel_name, .block = {128, 1, 1}};
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   void *module;
-  bench_must(table->module_load(device, &image, &module), "module_load");
-  bench_must(table->kernel_find(device, module, &request, &kernel), "kernel_find");
+  bench_require(table->module_load(device, &image, &module), "module_load");
+  bench_require(table->kernel_find(device, module, &request, &kernel), "kernel_find");
   table->module_unload(device, module);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Set-up                                                                                       */
 
-static void read_image(subject *at) {
+static void read_cubin(subject *at) {
   const char *path = getenv("KDL_BENCH_CUBIN");
   path = path ? path : KDL_BENCH_DEFAULT_CUBIN;
   FILE *file = fopen(path, "rbe");
@@ -239,15 +241,16 @@ static void read_image(subject *at) {
   fclose(file);
 }
 
-static kdl_string text(const char *words) {
+static kdl_string to_kdl_string(const char *words) {
   return (kdl_string){words, strlen(words)};
 }
 
 static void make_library(subject *at) {
   kdl_writer *writer;
-  kdl_pair pairs[] = {{text("triple"), text("nvptx64-nvidia-cuda")},
-                      {text("arch"), text("sm_90a")},
-                      {text("kdl.kernel.saxpy"), text("sig=ptr<f32>; block=128x1x1")}};
+  kdl_pair pairs[] = {
+      {to_kdl_string("triple"), to_kdl_string("nvptx64-nvidia-cuda")},
+      {to_kdl_string("arch"), to_kdl_string("sm_90a")},
+      {to_kdl_string("kdl.kernel.saxpy"), to_kdl_string("sig=ptr<f32>; block=128x1x1")}};
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_CUBIN),
                             .offload_kind = KDL_OFFLOAD_CUDA,
@@ -255,9 +258,9 @@ static void make_library(subject *at) {
                             .pair_count = 3,
                             .data = at->image,
                             .data_size = at->image_size};
-  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
-  bench_must(kdl_writer_add(writer, &image), "writer");
-  bench_must(kdl_writer_finish(writer, &at->data, &at->data_size), "writer");
+  bench_require(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  bench_require(kdl_writer_add(writer, &image), "writer");
+  bench_require(kdl_writer_finish(writer, &at->data, &at->data_size), "writer");
   kdl_writer_destroy(writer);
 }
 
@@ -285,27 +288,27 @@ static peer_job job_of(const subject *at) {
 
 static void open_kdl(subject *at) {
   at->desc = kdl_grid(16, 1, 1);
-  bench_must(kdl_queue_create(at->device, NULL, &at->queue), "queue");
-  bench_must(kdl_open_memory(at->data, at->data_size, NULL, &at->lib), "open");
-  bench_must(kdl_sym(at->lib, at->device, kernel_name, NULL, &at->kernel), "sym");
-  bench_must(kdl_prefetch(at->kernel), "load");
+  bench_require(kdl_queue_create(at->device, NULL, &at->queue), "queue");
+  bench_require(kdl_open_memory(at->data, at->data_size, NULL, &at->lib), "open");
+  bench_require(kdl_sym(at->lib, at->device, kernel_name, NULL, &at->kernel), "sym");
+  bench_require(kdl_prefetch(at->kernel), "load");
 }
 
 /* The raw side uses the same context and stream. */
-static void open_raw(subject *at) {
+static void open_raw_cuda(subject *at) {
   void *module, *library;
-  bench_must(kdl_queue_adopt(at->device, NULL, &at->null_queue), "adopt");
-  bench_must(kdl_device_native(at->device, KDL_NATIVE_CONTEXT, &at->context), "context");
-  bench_must(kdl_queue_native(at->queue, &at->stream), "stream");
-  bench_must_call(kdl_cuda.context_push(at->context), "cuCtxPushCurrent");
-  bench_must_call(kdl_cuda.module_load(&module, at->image, 0, NULL, NULL), "cuModuleLoadDataEx");
-  bench_must_call(kdl_cuda.module_function(&at->function, module, kernel_name),
-                  "cuModuleGetFunction");
+  bench_require(kdl_queue_adopt(at->device, NULL, &at->null_queue), "adopt");
+  bench_require(kdl_device_native(at->device, KDL_NATIVE_CONTEXT, &at->context), "context");
+  bench_require(kdl_queue_native(at->queue, &at->stream), "stream");
+  bench_require_call(kdl_cuda.context_push(at->context), "cuCtxPushCurrent");
+  bench_require_call(kdl_cuda.module_load(&module, at->image, 0, NULL, NULL), "cuModuleLoadDataEx");
+  bench_require_call(kdl_cuda.module_function(&at->function, module, kernel_name),
+                     "cuModuleGetFunction");
   if (kdl_cuda.library_load) {
-    bench_must_call(kdl_cuda.library_load(&library, at->image, NULL, NULL, 0, NULL, NULL, 0),
-                    "cuLibraryLoadData");
-    bench_must_call(kdl_cuda.library_kernel(&at->free_kernel, library, kernel_name),
-                    "cuLibraryGetKernel");
+    bench_require_call(kdl_cuda.library_load(&library, at->image, NULL, NULL, 0, NULL, NULL, 0),
+                       "cuLibraryLoadData");
+    bench_require_call(kdl_cuda.library_kernel(&at->free_kernel, library, kernel_name),
+                       "cuLibraryGetKernel");
   }
 }
 
@@ -317,16 +320,16 @@ enum { most_modes = 8 };
 /* Its end takes everything with it. */
 static int run_cold(const char *name, const char *library) {
   subject at = {0};
-  guest process = {.what = peer_find(name)};
+  peer_instance process = {.what = peer_find(name)};
   peer_job job = job_of(&at);
-  read_image(&at);
+  read_cubin(&at);
   job.image = at.image;
   job.image_size = at.image_size;
   job.library = library;
   process.job = &job;
-  must_peer(start_guest(&process) && process.what->arguments(process.state) &&
-                process.what->launch(process.state) && peer_result(process.what, process.state),
-            &process);
+  require_peer(start_peer(&process) && process.what->arguments(process.state) &&
+                   process.what->launch(process.state) && peer_result(process.what, process.state),
+               &process);
   return 0;
 }
 
@@ -384,8 +387,8 @@ static void print_rows(const char *title, const bench_run *run, const char *cons
   fflush(stdout);
 }
 
-static void report(const char *title, const bench_case *cases, size_t count, size_t blocks,
-                   double operations) {
+static void report_cases(const char *title, const bench_case *cases, size_t count, size_t blocks,
+                         double operations) {
   static bench_run run;
   const char *names[KDL_BENCH_LIMIT_CASES];
   for (size_t i = 0; i < count; ++i)
@@ -395,8 +398,8 @@ static void report(const char *title, const bench_case *cases, size_t count, siz
 }
 
 /* Directly with the very handles that libkdl has, so that the driver does the same for both. */
-static int run_count(subject *at, long count, const char *which) {
-  bench_must(kdl_kernel_native(at->kernel, &at->free_kernel), "native");
+static int run_launch_count(subject *at, long count, const char *which) {
+  bench_require(kdl_kernel_native(at->kernel, &at->free_kernel), "native");
   static const bench_case named[] = {{"direct", launch_direct_free, NULL},
                                      {"launch", launch_kdl, NULL},
                                      {"null", launch_kdl_null, NULL},
@@ -412,16 +415,16 @@ static int run_count(subject *at, long count, const char *which) {
 }
 
 /* Adds the cases of the guests that are here. */
-static size_t add_guests(bench_case *cases, size_t count, guest *guests, void (*run)(void *),
-                         const char *const *names) {
+static size_t add_peer_cases(bench_case *cases, size_t count, peer_instance *instances,
+                             void (*run)(void *), const char *const *names) {
   for (size_t i = 0; i < guest_count; ++i) {
-    if (guests[i].present)
-      cases[count++] = (bench_case){names[i], run, &guests[i]};
+    if (instances[i].present)
+      cases[count++] = (bench_case){names[i], run, &instances[i]};
   }
   return count;
 }
 
-static void run_launches(subject *at, guest *guests, size_t blocks) {
+static void run_launches(subject *at, peer_instance *instances, size_t blocks) {
   static const char *const on_queue_names[] = {"olLaunchKernel", "cudaLaunchKernel",
                                                "kdl_launch, a queue of its own",
                                                "cuLaunchKernel, a stream of its own"};
@@ -440,14 +443,15 @@ static void run_launches(subject *at, guest *guests, size_t blocks) {
       {"kdl_launch_items, kdl_sync", waited_items, at},
       {"cuLaunchKernel of a CUkernel, likewise", waited_raw_free, at}};
   size_t with_free = at->free_kernel ? 1 : 0;
-  size_t count = add_guests(on_queue, 4 + with_free, guests, queued_guest, on_queue_names);
-  report("100 launches of an empty kernel, then a sync: per launch", on_queue, count, blocks,
-         queued);
-  count = add_guests(waited, 3 + with_free, guests, waited_guest, waited_names);
-  report("one launch, then a sync", waited, count, blocks, 1);
+  size_t count =
+      add_peer_cases(on_queue, 4 + with_free, instances, queued_peer_launch, on_queue_names);
+  report_cases("100 launches of an empty kernel, then a sync: per launch", on_queue, count, blocks,
+               queued);
+  count = add_peer_cases(waited, 3 + with_free, instances, waited_peer_launch, waited_names);
+  report_cases("one launch, then a sync", waited, count, blocks, 1);
 }
 
-static void run_loads(subject *at, guest *guests, size_t blocks) {
+static void run_loads(subject *at, peer_instance *instances, size_t blocks) {
   static const char *const load_names[] = {"olCreateProgram, olGetSymbol, olDestroyProgram",
                                            "__cudaRegisterFatBinary, cudaFuncGetAttributes",
                                            "kdl_open_memory, kdl_sym, kdl_prefetch, kdl_close",
@@ -460,22 +464,23 @@ static void run_loads(subject *at, guest *guests, size_t blocks) {
       {"cuCtxSynchronize, idle", idle_sync, at},
       {"cuLibraryLoadData, GetKernel, GetFunction, Unload", load_raw_free, at}};
   size_t with_free = at->free_kernel ? 1 : 0;
-  size_t count = add_guests(loads, 3 + with_free, guests, load_guest, load_names);
-  report("a cubin of two kernels, loaded and unloaded", loads, count, blocks, 1);
-  bench_case uses[KDL_BENCH_LIMIT_CASES] = {{"the driver, modules", use_guest, &guests[raw_guest]}};
-  count = add_guests(uses, 1, guests, use_guest, use_names);
-  report("the same with one launch and its sync in between", uses, count - 1, blocks, 1);
+  size_t count = add_peer_cases(loads, 3 + with_free, instances, load_peer, load_names);
+  report_cases("a cubin of two kernels, loaded and unloaded", loads, count, blocks, 1);
+  bench_case uses[KDL_BENCH_LIMIT_CASES] = {
+      {"the driver, modules", load_and_launch_peer, &instances[raw_guest]}};
+  count = add_peer_cases(uses, 1, instances, load_and_launch_peer, use_names);
+  report_cases("the same with one launch and its sync in between", uses, count - 1, blocks, 1);
 }
 
-static void run_cold_processes(const subject *at, const guest *guests, size_t rounds) {
+static void run_cold_processes(const subject *at, const peer_instance *instances, size_t rounds) {
   static bench_run cold;
   const char *names[most_modes] = {"driver", "kdl"};
   const char *words[most_modes] = {"the driver alone", "libkdl, device named"};
   size_t count = 2;
   for (size_t i = 0; i < raw_guest; ++i) {
-    if (guests[i].present && guests[i].what != &peer_kdl) {
-      words[count] = guests[i].what->what;
-      names[count++] = guests[i].what->name;
+    if (instances[i].present && instances[i].what != &peer_kdl) {
+      words[count] = instances[i].what->what;
+      names[count++] = instances[i].what->name;
     }
   }
   if (at->free_kernel) {
@@ -486,14 +491,14 @@ static void run_cold_processes(const subject *at, const guest *guests, size_t ro
   print_rows("a process from start to end, with one launch and its result", &cold, words, count, 1);
 }
 
-static void open_guests(guest *guests, const peer_job *job) {
+static void open_peers(peer_instance *instances, const peer_job *job) {
   static const peer *const all[guest_count] = {&peer_liboffload, &peer_cudart, &peer_kdl,
                                                &peer_driver};
   for (size_t i = 0; i < guest_count; ++i) {
-    guests[i].what = all[i];
-    guests[i].job = job;
-    guests[i].present = start_guest(&guests[i]);
-    if (!guests[i].present)
+    instances[i].what = all[i];
+    instances[i].job = job;
+    instances[i].present = start_peer(&instances[i]);
+    if (!instances[i].present)
       printf("left out: %s: %s\n", all[i]->name, peer_error());
   }
 }
@@ -502,16 +507,16 @@ int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "--cold") == 0)
     return run_cold(argv[2], argv[3]);
   subject at = {0};
-  read_image(&at);
+  read_cubin(&at);
   make_library(&at);
   if (kdl_device_find("cuda:0", &at.device) != KDL_OK) {
     printf("skipped: %s\n", kdl_error_message());
     return 77;
   }
   open_kdl(&at);
-  open_raw(&at);
+  open_raw_cuda(&at);
   if (argc > 3 && strcmp(argv[1], "--count") == 0)
-    return run_count(&at, strtol(argv[2], NULL, 10), argv[3]);
+    return run_launch_count(&at, strtol(argv[2], NULL, 10), argv[3]);
   size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
   size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : least_pairs;
   if (blocks < least_blocks || blocks > KDL_BENCH_LIMIT_BLOCKS || rounds > KDL_BENCH_LIMIT_BLOCKS) {
@@ -521,12 +526,12 @@ int main(int argc, char **argv) {
   }
   printf("kdl bench cuda_launch, libkdl %s: %zu interleaved blocks, %zu rounds of processes\n%s\n",
          kdl_version(), blocks, rounds, kdl_device_spec_text(at.device));
-  static guest guests[guest_count];
+  static peer_instance instances[guest_count];
   peer_job job = job_of(&at);
-  open_guests(guests, &job);
+  open_peers(instances, &job);
   putchar('\n');
-  run_launches(&at, guests, blocks);
-  run_loads(&at, guests, blocks);
-  run_cold_processes(&at, guests, rounds);
+  run_launches(&at, instances, blocks);
+  run_loads(&at, instances, blocks);
+  run_cold_processes(&at, instances, rounds);
   return 0;
 }

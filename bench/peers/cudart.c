@@ -47,7 +47,7 @@ typedef struct {
 } runtime_api;
 
 #define NEEDED(field, name) {name, offsetof(runtime_api, field), KDL_DRIVER_REQUIRED}
-static const kdl_driver_symbol symbols[] = {
+static const kdl_driver_symbol cudart_symbols[] = {
     NEEDED(error_text, "cudaGetErrorString"),
     NEEDED(device_count, "cudaGetDeviceCount"),
     NEEDED(set_device, "cudaSetDevice"),
@@ -76,7 +76,7 @@ typedef struct {
 } runtime_state;
 _Static_assert(sizeof(runtime_state) <= PEER_STATE_LIMIT, "fits");
 
-static bool done(const runtime_state *at, int error, const char *call) {
+static bool cudart_check(const runtime_state *at, int error, const char *call) {
   return error == 0 || peer_fail("%s: error %d: %s", call, error, at->cuda.error_text(error));
 }
 
@@ -95,7 +95,7 @@ static void put64(uint8_t *at, uint64_t value) {
 
 /* One entry, stored as it is. Flags 0x11: 64 bits, Linux; 0x100000 marks code for one generation
  * alone, as sm_90a. */
-static bool wrap(runtime_state *at, const peer_job *job) {
+static bool cudart_wrap_image(runtime_state *at, const peer_job *job) {
   kdl_image_target target;
   kdl_image_kind kind = kdl_image_sniff(job->image, job->image_size);
   if ((kind != KDL_IMAGE_CUBIN && kind != KDL_IMAGE_PTX) ||
@@ -122,12 +122,12 @@ static bool wrap(runtime_state *at, const peer_job *job) {
   return true;
 }
 
-static bool open(void *state, const peer_job *job) {
+static bool cudart_open(void *state, const peer_job *job) {
   runtime_state *at = state;
-  return peer_open_head(state, job) && wrap(at, job);
+  return peer_open_head(state, job) && cudart_wrap_image(at, job);
 }
 
-static void close_state(void *state) {
+static void cudart_close(void *state) {
   const runtime_state *at = state;
   free(at->fat);
 }
@@ -135,38 +135,41 @@ static void close_state(void *state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Start                                                                                        */
 
-static bool load_runtime(void *state) {
+static bool cudart_load_runtime(void *state) {
   runtime_state *at = state;
   static const char *const libraries[] = {"libcudart.so.13", "libcudart.so.12", NULL};
-  return peer_load_library(libraries, symbols, sizeof symbols / sizeof *symbols, &at->cuda);
+  return peer_load_library(libraries, cudart_symbols,
+                           sizeof cudart_symbols / sizeof *cudart_symbols, &at->cuda);
 }
 
 /* The first call opens libcuda and initialises it. */
-static bool init(void *state) {
+static bool cudart_init(void *state) {
   runtime_state *at = state;
   int count;
-  return done(at, at->cuda.device_count(&count), "cudaGetDeviceCount");
+  return cudart_check(at, at->cuda.device_count(&count), "cudaGetDeviceCount");
 }
 
-static bool get_context(void *state) {
+static bool cudart_get_context(void *state) {
   runtime_state *at = state;
   const peer_job *job = at->head.job;
   enum { non_blocking = 1 };
-  if (!done(at, at->cuda.set_device((int)peer_ordinal(job->device)), "cudaSetDevice") ||
-      !done(at, at->cuda.stream_create(&at->stream, non_blocking), "cudaStreamCreateWithFlags") ||
-      (job->buffer_size && !done(at, at->cuda.alloc(&at->buffer, job->buffer_size), "cudaMalloc")))
+  if (!cudart_check(at, at->cuda.set_device((int)peer_ordinal(job->device)), "cudaSetDevice") ||
+      !cudart_check(at, at->cuda.stream_create(&at->stream, non_blocking),
+                    "cudaStreamCreateWithFlags") ||
+      (job->buffer_size &&
+       !cudart_check(at, at->cuda.alloc(&at->buffer, job->buffer_size), "cudaMalloc")))
     return false;
   at->head.buffer = (uintptr_t)at->buffer;
-  return !job->buffer_data ||
-         done(at,
-              at->cuda.copy(at->buffer, job->buffer_data, job->buffer_size, to_device, at->stream),
-              "cudaMemcpyAsync");
+  return !job->buffer_data || cudart_check(at,
+                                           at->cuda.copy(at->buffer, job->buffer_data,
+                                                         job->buffer_size, to_device, at->stream),
+                                           "cudaMemcpyAsync");
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Load                                                                                         */
 
-static bool add_fat_binary(void *state) {
+static bool cudart_register_fat_binary(void *state) {
   runtime_state *at = state;
   at->handle = at->cuda.add(&at->wrapper);
   at->cuda.add_function(at->handle, &at->host_function, (char *)(uintptr_t)at->head.job->kernel,
@@ -176,13 +179,13 @@ static bool add_fat_binary(void *state) {
 }
 
 /* The first question about a kernel makes the runtime choose an image and load it. */
-static bool load(void *state) {
+static bool cudart_load(void *state) {
   runtime_state *at = state;
   char room[1024];
-  return done(at, at->cuda.attributes(room, &at->host_function), "cudaFuncGetAttributes");
+  return cudart_check(at, at->cuda.attributes(room, &at->host_function), "cudaFuncGetAttributes");
 }
 
-static bool unload(void *state) {
+static bool cudart_unload(void *state) {
   runtime_state *at = state;
   at->cuda.remove(at->handle);
   return true;
@@ -195,36 +198,38 @@ static bool launch(void *state) {
   runtime_state *at = state;
   const uint32_t *grid = at->head.job->grid;
   const uint32_t *block = at->head.job->block;
-  return done(at,
-              at->cuda.launch(&at->host_function, (dimensions){grid[0], grid[1], grid[2]},
-                              (dimensions){block[0], block[1], block[2]}, at->head.args.pointers, 0,
-                              at->stream),
-              "cudaLaunchKernel");
+  return cudart_check(at,
+                      at->cuda.launch(&at->host_function, (dimensions){grid[0], grid[1], grid[2]},
+                                      (dimensions){block[0], block[1], block[2]},
+                                      at->head.args.pointers, 0, at->stream),
+                      "cudaLaunchKernel");
 }
 
-static bool sync(void *state) {
+static bool cudart_sync(void *state) {
   runtime_state *at = state;
-  return done(at, at->cuda.stream_sync(at->stream), "cudaStreamSynchronize");
+  return cudart_check(at, at->cuda.stream_sync(at->stream), "cudaStreamSynchronize");
 }
 
-static bool read_back(void *state, void *byte) {
+static bool cudart_read_back(void *state, void *byte) {
   runtime_state *at = state;
-  return done(at, at->cuda.copy(byte, at->buffer, 1, to_host, at->stream), "cudaMemcpyAsync");
+  return cudart_check(at, at->cuda.copy(byte, at->buffer, 1, to_host, at->stream),
+                      "cudaMemcpyAsync");
 }
 
 const peer peer_cudart = {
     .name = "cudart",
     .what = "the CUDA runtime, a registered fat binary",
     .backend = "cuda",
-    .open = open,
-    .close = close_state,
-    .start = {{KDL_LAYER_DLOPEN, load_runtime},
-              {KDL_LAYER_INIT, init},
-              {KDL_LAYER_CONTEXT, get_context}},
-    .load = {{KDL_LAYER_OPEN, add_fat_binary}, {KDL_LAYER_LOAD, load}},
-    .unload = unload,
+    .open = cudart_open,
+    .close = cudart_close,
+    .start = {{KDL_TRACE_PHASE_DLOPEN, cudart_load_runtime},
+              {KDL_TRACE_PHASE_INIT, cudart_init},
+              {KDL_TRACE_PHASE_CONTEXT, cudart_get_context}},
+    .load = {{KDL_TRACE_PHASE_OPEN, cudart_register_fat_binary},
+             {KDL_TRACE_PHASE_LOAD, cudart_load}},
+    .unload = cudart_unload,
     .arguments = peer_fill_arguments,
     .launch = launch,
-    .sync = sync,
-    .read = read_back,
+    .sync = cudart_sync,
+    .read = cudart_read_back,
 };

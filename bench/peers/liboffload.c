@@ -48,7 +48,7 @@ typedef struct {
                          void *from_device, size_t size);
 } offload_api;
 
-static const kdl_driver_symbol symbols[] = {
+static const kdl_driver_symbol offload_symbols[] = {
     {"olInit", offsetof(offload_api, init), KDL_DRIVER_REQUIRED},
     {"olIterateDevices", offsetof(offload_api, iterate), KDL_DRIVER_REQUIRED},
     {"olGetDeviceInfo", offsetof(offload_api, device_info), KDL_DRIVER_REQUIRED},
@@ -77,12 +77,12 @@ typedef struct {
 } offload_state;
 _Static_assert(sizeof(offload_state) <= PEER_STATE_LIMIT, "fits");
 
-static bool done(offload_result result, const char *call) {
+static bool offload_check(offload_result result, const char *call) {
   return !result ||
          peer_fail("%s: error %d: %s", call, result->code, result->details ? result->details : "");
 }
 
-static bool open(void *state, const peer_job *job) {
+static bool offload_open(void *state, const peer_job *job) {
   offload_state *at = state;
   at->skip = peer_ordinal(job->device);
   at->shape = (offload_shape){3,
@@ -95,15 +95,16 @@ static bool open(void *state, const peer_job *job) {
 /* ------------------------------------------------------------------------------------------ */
 /* Start                                                                                        */
 
-static bool load_library(void *state) {
+static bool offload_load_library(void *state) {
   offload_state *at = state;
   static const char *const libraries[] = {"libLLVMOffload.so.22.1", NULL};
-  return peer_load_library(libraries, symbols, sizeof symbols / sizeof *symbols, &at->ol);
+  return peer_load_library(libraries, offload_symbols,
+                           sizeof offload_symbols / sizeof *offload_symbols, &at->ol);
 }
 
 static bool init(void *state) {
   offload_state *at = state;
-  return done(at->ol.init(), "olInit");
+  return offload_check(at->ol.init(), "olInit");
 }
 
 static int backend_of(const offload_state *at, void *device) {
@@ -115,7 +116,7 @@ static int backend_of(const offload_state *at, void *device) {
   return backend;
 }
 
-static bool take_device(void *device, void *user) {
+static bool offload_visit_device(void *device, void *user) {
   offload_state *at = user;
   if (backend_of(at, device) != backend_cuda)
     at->host = device;
@@ -124,46 +125,47 @@ static bool take_device(void *device, void *user) {
   return true;
 }
 
-static bool find_device(void *state) {
+static bool offload_find_device(void *state) {
   offload_state *at = state;
-  if (!done(at->ol.iterate(take_device, at), "olIterateDevices"))
+  if (!offload_check(at->ol.iterate(offload_visit_device, at), "olIterateDevices"))
     return false;
   return at->device || peer_fail("olIterateDevices: found no %s", at->head.job->device);
 }
 
-static bool make_queue(void *state) {
+static bool offload_make_queue(void *state) {
   offload_state *at = state;
   const peer_job *job = at->head.job;
   size_t size = job->buffer_size;
-  if (!done(at->ol.create_queue(at->device, &at->queue), "olCreateQueue") ||
-      (size &&
-       !done(at->ol.alloc(at->device, allocate_on_device, size, &at->buffer), "olMemAlloc")))
+  if (!offload_check(at->ol.create_queue(at->device, &at->queue), "olCreateQueue") ||
+      (size && !offload_check(at->ol.alloc(at->device, allocate_on_device, size, &at->buffer),
+                              "olMemAlloc")))
     return false;
   at->head.buffer = (uintptr_t)at->buffer;
-  return !job->buffer_data ||
-         done(at->ol.copy(at->queue, at->buffer, at->device, job->buffer_data, at->host, size),
-              "olMemcpy");
+  return !job->buffer_data || offload_check(at->ol.copy(at->queue, at->buffer, at->device,
+                                                        job->buffer_data, at->host, size),
+                                            "olMemcpy");
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Load                                                                                         */
 
-static bool load(void *state) {
+static bool offload_load(void *state) {
   offload_state *at = state;
-  return done(at->ol.create_program(at->device, at->head.job->image, at->head.job->image_size,
-                                    &at->program),
-              "olCreateProgram");
+  return offload_check(at->ol.create_program(at->device, at->head.job->image,
+                                             at->head.job->image_size, &at->program),
+                       "olCreateProgram");
 }
 
-static bool find_kernel(void *state) {
+static bool offload_find_kernel(void *state) {
   offload_state *at = state;
-  return done(at->ol.get_symbol(at->program, at->head.job->kernel, symbol_kernel, &at->kernel),
-              "olGetSymbol");
+  return offload_check(
+      at->ol.get_symbol(at->program, at->head.job->kernel, symbol_kernel, &at->kernel),
+      "olGetSymbol");
 }
 
-static bool unload(void *state) {
+static bool offload_unload(void *state) {
   offload_state *at = state;
-  return done(at->ol.destroy_program(at->program), "olDestroyProgram");
+  return offload_check(at->ol.destroy_program(at->program), "olDestroyProgram");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -171,34 +173,35 @@ static bool unload(void *state) {
 
 static bool launch(void *state) {
   offload_state *at = state;
-  return done(at->ol.launch(at->queue, at->device, at->kernel, at->head.args.values,
-                            at->head.job->args_size, &at->shape),
-              "olLaunchKernel");
+  return offload_check(at->ol.launch(at->queue, at->device, at->kernel, at->head.args.values,
+                                     at->head.job->args_size, &at->shape),
+                       "olLaunchKernel");
 }
 
-static bool sync(void *state) {
+static bool offload_sync(void *state) {
   offload_state *at = state;
-  return done(at->ol.sync_queue(at->queue), "olSyncQueue");
+  return offload_check(at->ol.sync_queue(at->queue), "olSyncQueue");
 }
 
-static bool read_back(void *state, void *byte) {
+static bool offload_read_back(void *state, void *byte) {
   offload_state *at = state;
-  return done(at->ol.copy(at->queue, byte, at->host, at->buffer, at->device, 1), "olMemcpy");
+  return offload_check(at->ol.copy(at->queue, byte, at->host, at->buffer, at->device, 1),
+                       "olMemcpy");
 }
 
 const peer peer_liboffload = {
     .name = "liboffload",
     .what = "LLVM 22's liboffload",
     .backend = "cuda",
-    .open = open,
-    .start = {{KDL_LAYER_DLOPEN, load_library},
-              {KDL_LAYER_INIT, init},
-              {KDL_LAYER_ENUMERATE, find_device},
-              {KDL_LAYER_CONTEXT, make_queue}},
-    .load = {{KDL_LAYER_LOAD, load}, {KDL_LAYER_RESOLVE, find_kernel}},
-    .unload = unload,
+    .open = offload_open,
+    .start = {{KDL_TRACE_PHASE_DLOPEN, offload_load_library},
+              {KDL_TRACE_PHASE_INIT, init},
+              {KDL_TRACE_PHASE_ENUMERATE, offload_find_device},
+              {KDL_TRACE_PHASE_CONTEXT, offload_make_queue}},
+    .load = {{KDL_TRACE_PHASE_LOAD, offload_load}, {KDL_TRACE_PHASE_RESOLVE, offload_find_kernel}},
+    .unload = offload_unload,
     .arguments = peer_fill_arguments,
     .launch = launch,
-    .sync = sync,
-    .read = read_back,
+    .sync = offload_sync,
+    .read = offload_read_back,
 };

@@ -23,21 +23,21 @@ typedef struct {
 /* The program's own: this object is opened by it. */
 static bool (*fail)(const char *format, ...);
 
-static bool open(void *state, const peer_job *job) {
+static bool omp_peer_open(void *state, const peer_job *job) {
   omp_state *at = state;
   at->job = job;
   return true;
 }
 
 /* Opens the runtime's plugins. */
-static bool init(void *state) {
+static bool omp_peer_init(void *state) {
   omp_state *at = state;
   at->device = -1;
   return omp_get_num_devices() > 0 || fail("omp_get_num_devices: found no device for this image");
 }
 
 /* The first region on a device loads the image there. */
-static bool load(void *state) {
+static bool omp_peer_load(void *state) {
   omp_state *at = state;
   for (int i = 0; i < omp_get_num_devices() && at->device < 0; ++i) {
     int initial = 1;
@@ -49,12 +49,12 @@ static bool load(void *state) {
   return at->device >= 0 || fail("omp target: every region ran without a device");
 }
 
-static bool succeed(void *state) {
+static bool omp_peer_no_op(void *state) {
   (void)state;
   return true;
 }
 
-static bool launch(void *state) {
+static bool omp_peer_launch(void *state) {
   omp_state *at = state;
   void *pointer = at->buffer;
 #pragma omp target device(at->device) is_device_ptr(pointer)
@@ -62,20 +62,20 @@ static bool launch(void *state) {
   return true;
 }
 
-static const peer made = {
+static const peer omp_peer = {
     .name = "omp",
     .what = "OpenMP target on the host",
     .backend = "host",
-    .open = open,
-    .start = {{KDL_LAYER_INIT, init}},
-    .load = {{KDL_LAYER_LOAD, load}},
-    .arguments = succeed,
-    .launch = launch,
-    .sync = succeed,
+    .open = omp_peer_open,
+    .start = {{KDL_TRACE_PHASE_INIT, omp_peer_init}},
+    .load = {{KDL_TRACE_PHASE_LOAD, omp_peer_load}},
+    .arguments = omp_peer_no_op,
+    .launch = omp_peer_launch,
+    .sync = omp_peer_no_op,
 };
 
 __attribute__((visibility("default"))) const peer *
 kdl_bench_peer(bool (*fail_with)(const char *format, ...)) {
   fail = fail_with;
-  return &made;
+  return &omp_peer;
 }

@@ -40,7 +40,7 @@ typedef struct prepared {
   dnnl_memory_t memory[3];
 } prepared;
 
-static const char *open_library(void) {
+static const char *onednn_open(void) {
   if (dnn.stream)
     return NULL;
   void *library = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_GLOBAL);
@@ -85,7 +85,7 @@ static bool reorder(dnnl_memory_t from, const dnnl_memory_desc_t *from_desc, dnn
   return done;
 }
 
-static void release(void *context) {
+static void onednn_release(void *context) {
   prepared *p = context;
   for (size_t i = 0; i < 3; ++i)
     if (p->memory[i])
@@ -95,7 +95,7 @@ static void release(void *context) {
   free(p);
 }
 
-static bool make(prepared *p, const gemm_problem *problem, bool pack) {
+static bool onednn_make(prepared *p, const gemm_problem *problem, bool pack) {
   dnnl_data_type_t in = operand_type(problem->type);
   dnnl_data_type_t out = problem->type == KDL_MATMUL_S32_S8 ? dnnl_s32 : dnnl_f32;
   dnnl_dims_t a = {problem->m, problem->k}, b = {problem->k, problem->n};
@@ -129,18 +129,18 @@ static bool make(prepared *p, const gemm_problem *problem, bool pack) {
   return made;
 }
 
-static void *prepare(const gemm_problem *problem, uint32_t threads, bool pack) {
+static void *onednn_prepare(const gemm_problem *problem, uint32_t threads, bool pack) {
   prepared *p = calloc(1, sizeof *p);
   if (!p)
     return NULL;
   dnn.omp_set_num_threads((int)threads);
-  if (make(p, problem, pack))
+  if (onednn_make(p, problem, pack))
     return p;
-  release(p);
+  onednn_release(p);
   return NULL;
 }
 
-static void run(void *context) {
+static void onednn_run(void *context) {
   prepared *p = context;
   dnnl_exec_arg_t args[] = {
       {DNNL_ARG_SRC, p->memory[0]}, {DNNL_ARG_WEIGHTS, p->memory[1]}, {DNNL_ARG_DST, p->memory[2]}};
@@ -149,11 +149,12 @@ static void run(void *context) {
     abort();
 }
 
-const gemm_peer gemm_onednn = {"onednn", "oneDNN", open_library, prepare, run, release};
+const gemm_peer gemm_onednn = {"onednn",       "oneDNN",   onednn_open,
+                               onednn_prepare, onednn_run, onednn_release};
 #else
-static const char *open_library(void) {
+static const char *onednn_open(void) {
   return "kdl was built without the headers of oneDNN 2 (Debian: libdnnl-dev)";
 }
 
-const gemm_peer gemm_onednn = {"onednn", "oneDNN", open_library, NULL, NULL, NULL};
+const gemm_peer gemm_onednn = {"onednn", "oneDNN", onednn_open, NULL, NULL, NULL};
 #endif

@@ -13,7 +13,7 @@ static void (*sgemm)(int order, int transpose_a, int transpose_b, int m, int n, 
                      float *c, int c_stride);
 static void (*set_threads)(int);
 
-static const char *open_library(void) {
+static const char *openblas_open(void) {
   void *library = sgemm ? NULL : dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library) {
     *(void **)&set_threads = dlsym(library, "openblas_set_num_threads");
@@ -22,7 +22,7 @@ static const char *open_library(void) {
   return sgemm && set_threads ? NULL : "libopenblas.so.0 not found (Debian: libopenblas0-pthread)";
 }
 
-static void *prepare(const gemm_problem *problem, uint32_t threads, bool pack) {
+static void *openblas_prepare(const gemm_problem *problem, uint32_t threads, bool pack) {
   (void)pack;
   gemm_problem *copy =
       problem->type == KDL_MATMUL_F32_F32 && problem->k ? malloc(sizeof *copy) : NULL;
@@ -33,10 +33,11 @@ static void *prepare(const gemm_problem *problem, uint32_t threads, bool pack) {
   return copy;
 }
 
-static void run(void *context) {
+static void openblas_run(void *context) {
   const gemm_problem *p = context;
   int m = (int)p->m, n = (int)p->n, k = (int)p->k;
   sgemm(row_major, as_it_is, as_it_is, m, n, k, 1, p->a, k, p->b, n, 0, p->c, n);
 }
 
-const gemm_peer gemm_openblas = {"openblas", "OpenBLAS", open_library, prepare, run, free};
+const gemm_peer gemm_openblas = {"openblas",       "OpenBLAS",   openblas_open,
+                                 openblas_prepare, openblas_run, free};

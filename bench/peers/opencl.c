@@ -40,7 +40,7 @@ typedef struct {
                   void *data, uint32_t count, void *const *events, void **event);
 } opencl_api;
 
-static const kdl_driver_symbol symbols[] = {
+static const kdl_driver_symbol opencl_symbols[] = {
     {"clGetPlatformIDs", offsetof(opencl_api, platforms), KDL_DRIVER_REQUIRED},
     {"clGetDeviceIDs", offsetof(opencl_api, devices), KDL_DRIVER_REQUIRED},
     {"clCreateContext", offsetof(opencl_api, context_create), KDL_DRIVER_REQUIRED},
@@ -75,11 +75,11 @@ typedef struct {
 } opencl_state;
 _Static_assert(sizeof(opencl_state) <= PEER_STATE_LIMIT, "fits");
 
-static bool done(int32_t error, const char *call) {
+static bool opencl_check(int32_t error, const char *call) {
   return error == KDL_CL_SUCCESS || peer_fail("%s: OpenCL error %d", call, error);
 }
 
-static bool open(void *state, const peer_job *job) {
+static bool opencl_open(void *state, const peer_job *job) {
   opencl_state *at = state;
   at->ordinal = peer_ordinal(job->device);
   for (size_t i = 0; i < 3; ++i) {
@@ -92,27 +92,28 @@ static bool open(void *state, const peer_job *job) {
 /* ------------------------------------------------------------------------------------------ */
 /* Start                                                                                        */
 
-static bool load_loader(void *state) {
+static bool opencl_load_loader(void *state) {
   opencl_state *at = state;
   static const char *const libraries[] = {"libOpenCL.so.1", NULL};
-  return peer_load_library(libraries, symbols, sizeof symbols / sizeof *symbols, &at->cl);
+  return peer_load_library(libraries, opencl_symbols,
+                           sizeof opencl_symbols / sizeof *opencl_symbols, &at->cl);
 }
 
 /* The first question opens every platform's driver. */
-static bool init(void *state) {
+static bool opencl_init(void *state) {
   opencl_state *at = state;
   uint32_t count;
-  return done(at->cl.platforms(0, NULL, &count), "clGetPlatformIDs");
+  return opencl_check(at->cl.platforms(0, NULL, &count), "clGetPlatformIDs");
 }
 
 /* Numbered as libkdl numbers them: one platform after the other. */
-static bool find_device(void *state) {
+static bool opencl_find_device(void *state) {
   enum { most_platforms = 32, most_devices = 256 };
   const uint64_t types = KDL_CL_TYPE_CPU | KDL_CL_TYPE_GPU | KDL_CL_TYPE_ACCELERATOR;
   opencl_state *at = state;
   void *platforms[most_platforms], *devices[most_devices];
   uint32_t count = 0, first = 0;
-  if (!done(at->cl.platforms(most_platforms, platforms, &count), "clGetPlatformIDs"))
+  if (!opencl_check(at->cl.platforms(most_platforms, platforms, &count), "clGetPlatformIDs"))
     return false;
   for (uint32_t i = 0; i < count && i < most_platforms && !at->device; ++i) {
     uint32_t found = 0;
@@ -139,32 +140,32 @@ static size_t buffer_end(const peer_job *job, uint32_t index) {
   return job->buffer_size;
 }
 
-static bool make_buffer(opencl_state *at, uint32_t index) {
+static bool opencl_make_buffer(opencl_state *at, uint32_t index) {
   const peer_job *job = at->head.job;
   uint64_t place;
   int32_t error;
   memcpy(&place, (const char *)job->args + job->arg_offsets[index], sizeof place);
   size_t size = buffer_end(job, index) - (size_t)place;
   at->buffers[index] = at->cl.buffer_create(at->context, KDL_CL_MEM_READ_WRITE, size, NULL, &error);
-  if (!done(error, "clCreateBuffer") || !job->buffer_data)
+  if (!opencl_check(error, "clCreateBuffer") || !job->buffer_data)
     return error == KDL_CL_SUCCESS;
-  return done(at->cl.write(at->queue, at->buffers[index], KDL_CL_TRUE, 0, size,
-                           (const char *)job->buffer_data + place, 0, NULL, NULL),
-              "clEnqueueWriteBuffer");
+  return opencl_check(at->cl.write(at->queue, at->buffers[index], KDL_CL_TRUE, 0, size,
+                                   (const char *)job->buffer_data + place, 0, NULL, NULL),
+                      "clEnqueueWriteBuffer");
 }
 
-static bool make_context(void *state) {
+static bool opencl_make_context(void *state) {
   opencl_state *at = state;
   int32_t error;
   const intptr_t properties[] = {KDL_CL_CONTEXT_PLATFORM, (intptr_t)at->platform, 0};
   at->context = at->cl.context_create(properties, 1, &at->device, NULL, NULL, &error);
-  if (!done(error, "clCreateContext"))
+  if (!opencl_check(error, "clCreateContext"))
     return false;
   at->queue = at->cl.queue_create(at->context, at->device, 0, &error);
-  bool well = done(error, "clCreateCommandQueue");
-  for (uint32_t i = 0; well && i < at->head.job->arg_count; ++i)
-    well = !at->head.job->arg_is_buffer[i] || make_buffer(at, i);
-  return well;
+  bool ok = opencl_check(error, "clCreateCommandQueue");
+  for (uint32_t i = 0; ok && i < at->head.job->arg_count; ++i)
+    ok = !at->head.job->arg_is_buffer[i] || opencl_make_buffer(at, i);
+  return ok;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -174,7 +175,7 @@ static bool begins_with(const peer_job *job, const void *magic) {
   return job->image_size > 4 && memcmp(job->image, magic, 4) == 0;
 }
 
-static bool load(void *state) {
+static bool opencl_load(void *state) {
   opencl_state *at = state;
   const peer_job *job = at->head.job;
   int32_t error, status;
@@ -189,28 +190,29 @@ static bool load(void *state) {
     at->program = at->cl.program_source(at->context, 1, (const char *[]){job->image},
                                         &job->image_size, &error);
   }
-  return done(error, "clCreateProgram") &&
-         done(at->cl.program_build(at->program, 1, &at->device, "-cl-std=CL1.2", NULL, NULL),
-              "clBuildProgram");
+  return opencl_check(error, "clCreateProgram") &&
+         opencl_check(
+             at->cl.program_build(at->program, 1, &at->device, "-cl-std=CL1.2", NULL, NULL),
+             "clBuildProgram");
 }
 
-static bool find_kernel(void *state) {
+static bool opencl_find_kernel(void *state) {
   opencl_state *at = state;
   int32_t error;
   at->kernel = at->cl.kernel_create(at->program, at->head.job->kernel, &error);
-  return done(error, "clCreateKernel");
+  return opencl_check(error, "clCreateKernel");
 }
 
-static bool unload(void *state) {
+static bool opencl_unload(void *state) {
   opencl_state *at = state;
-  return done(at->cl.kernel_release(at->kernel), "clReleaseKernel") &&
-         done(at->cl.program_release(at->program), "clReleaseProgram");
+  return opencl_check(at->cl.kernel_release(at->kernel), "clReleaseKernel") &&
+         opencl_check(at->cl.program_release(at->program), "clReleaseProgram");
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Launch                                                                                       */
 
-static bool arguments(void *state) {
+static bool opencl_set_arguments(void *state) {
   opencl_state *at = state;
   const peer_job *job = at->head.job;
   int32_t error = KDL_CL_SUCCESS;
@@ -219,43 +221,45 @@ static bool arguments(void *state) {
                                               : (const char *)job->args + job->arg_offsets[i];
     error = at->cl.set_arg(at->kernel, i, job->arg_sizes[i], value);
   }
-  return done(error, "clSetKernelArg");
+  return opencl_check(error, "clSetKernelArg");
 }
 
 static bool launch(void *state) {
   opencl_state *at = state;
-  return done(at->cl.launch(at->queue, at->kernel, 3, NULL, at->global, at->local, 0, NULL, NULL),
-              "clEnqueueNDRangeKernel");
+  return opencl_check(
+      at->cl.launch(at->queue, at->kernel, 3, NULL, at->global, at->local, 0, NULL, NULL),
+      "clEnqueueNDRangeKernel");
 }
 
-static bool sync(void *state) {
+static bool opencl_sync(void *state) {
   opencl_state *at = state;
-  return done(at->cl.finish(at->queue), "clFinish");
+  return opencl_check(at->cl.finish(at->queue), "clFinish");
 }
 
-static bool read_back(void *state, void *byte) {
+static bool opencl_read_back(void *state, void *byte) {
   opencl_state *at = state;
   uint32_t i = 0;
   while (i < at->head.job->arg_count && !at->buffers[i])
     ++i;
   return i == at->head.job->arg_count ||
-         done(at->cl.read(at->queue, at->buffers[i], KDL_CL_FALSE, 0, 1, byte, 0, NULL, NULL),
-              "clEnqueueReadBuffer");
+         opencl_check(
+             at->cl.read(at->queue, at->buffers[i], KDL_CL_FALSE, 0, 1, byte, 0, NULL, NULL),
+             "clEnqueueReadBuffer");
 }
 
 const peer peer_opencl = {
     .name = "opencl",
     .what = "OpenCL itself",
     .backend = "opencl",
-    .open = open,
-    .start = {{KDL_LAYER_DLOPEN, load_loader},
-              {KDL_LAYER_INIT, init},
-              {KDL_LAYER_ENUMERATE, find_device},
-              {KDL_LAYER_CONTEXT, make_context}},
-    .load = {{KDL_LAYER_LOAD, load}, {KDL_LAYER_RESOLVE, find_kernel}},
-    .unload = unload,
-    .arguments = arguments,
+    .open = opencl_open,
+    .start = {{KDL_TRACE_PHASE_DLOPEN, opencl_load_loader},
+              {KDL_TRACE_PHASE_INIT, opencl_init},
+              {KDL_TRACE_PHASE_ENUMERATE, opencl_find_device},
+              {KDL_TRACE_PHASE_CONTEXT, opencl_make_context}},
+    .load = {{KDL_TRACE_PHASE_LOAD, opencl_load}, {KDL_TRACE_PHASE_RESOLVE, opencl_find_kernel}},
+    .unload = opencl_unload,
+    .arguments = opencl_set_arguments,
     .launch = launch,
-    .sync = sync,
-    .read = read_back,
+    .sync = opencl_sync,
+    .read = opencl_read_back,
 };

@@ -44,7 +44,7 @@ CASE launch_direct(void *context) {
   static const size_t global[3] = {group, 1, 1}, local[3] = {group, 1, 1};
   int32_t error =
       kdl_opencl.launch(at->native_queue, at->native_kernel, 3, NULL, global, local, 0, NULL, NULL);
-  bench_keep((const void *)(uintptr_t)error);
+  bench_do_not_optimize((const void *)(uintptr_t)error);
 }
 
 CASE launch_set(void *context) {
@@ -54,26 +54,26 @@ CASE launch_set(void *context) {
   int32_t error = kdl_opencl.set_arg(at->native_kernel, 0, sizeof at->values[0], &at->values[0]);
   error |=
       kdl_opencl.launch(at->native_queue, at->native_kernel, 3, NULL, global, local, 0, NULL, NULL);
-  bench_keep((const void *)(uintptr_t)error);
+  bench_do_not_optimize((const void *)(uintptr_t)error);
 }
 
 CASE launch_kdl(void *context) {
   const subject *at = context;
   kdl_status status = kdl_launch(at->kernel, at->queue, &at->desc, at->args);
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 CASE launch_items(void *context) {
   const subject *at = context;
   kdl_status status = kdl_launch_items(at->kernel, at->queue, kdl_extent1(group), at->args);
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 CASE launch_changed(void *context) {
   subject *at = context;
   ++at->values[0];
   kdl_status status = kdl_launch(at->kernel, at->queue, &at->desc, at->args);
-  bench_keep((const void *)(uintptr_t)status);
+  bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -87,51 +87,53 @@ static void write_source(char *text, size_t size, unsigned count) {
   snprintf(text + used, size - used, ") {}\n");
 }
 
-static kdl_string text_of(const char *words) {
+static kdl_string to_kdl_string(const char *words) {
   return (kdl_string){words, strlen(words)};
 }
 
-static void open_library(subject *at, const char *source, const char *name) {
+static void open_subject_library(subject *at, const char *source, const char *name) {
   kdl_writer *writer;
   void *data;
   size_t size;
   char key[64], value[32];
   snprintf(key, sizeof key, "kdl.kernel.%s", name);
   snprintf(value, sizeof value, "block=%d", group);
-  kdl_pair pairs[] = {{text_of("triple"), text_of("spir64-unknown-unknown")},
-                      {text_of("kdl.kind"), text_of("cl")},
-                      {text_of(key), text_of(value)}};
+  kdl_pair pairs[] = {{to_kdl_string("triple"), to_kdl_string("spir64-unknown-unknown")},
+                      {to_kdl_string("kdl.kind"), to_kdl_string("cl")},
+                      {to_kdl_string(key), to_kdl_string(value)}};
   kdl_writer_image image = {.size = sizeof image,
                             .pairs = pairs,
                             .pair_count = 3,
                             .data = source,
                             .data_size = strlen(source)};
-  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
-  bench_must(kdl_writer_add(writer, &image), "writer");
-  bench_must(kdl_writer_finish(writer, &data, &size), "writer");
+  bench_require(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  bench_require(kdl_writer_add(writer, &image), "writer");
+  bench_require(kdl_writer_finish(writer, &data, &size), "writer");
   kdl_writer_destroy(writer);
-  bench_must(kdl_open_memory(data, size, NULL, &at->lib), "open");
+  bench_require(kdl_open_memory(data, size, NULL, &at->lib), "open");
 }
 
 /* The raw side uses the same context and queue. */
-static void open_raw(subject *at, const char *source, const char *name, unsigned count) {
+static void open_raw_opencl(subject *at, const char *source, const char *name, unsigned count) {
   void *context, *device;
   int32_t error;
-  bench_must(kdl_device_native(at->device, KDL_NATIVE_CONTEXT, &context), "context");
-  bench_must(kdl_device_native(at->device, KDL_NATIVE_DEVICE, &device), "device");
-  bench_must(kdl_queue_native(at->queue, &at->native_queue), "queue");
+  bench_require(kdl_device_native(at->device, KDL_NATIVE_CONTEXT, &context), "context");
+  bench_require(kdl_device_native(at->device, KDL_NATIVE_DEVICE, &device), "device");
+  bench_require(kdl_queue_native(at->queue, &at->native_queue), "queue");
   size_t length = strlen(source);
   void *program = kdl_opencl.program_source(context, 1, &source, &length, &error);
-  bench_must_call(error, "clCreateProgramWithSource");
-  bench_must_call(kdl_opencl.program_build(program, 1, &device, "", NULL, NULL), "clBuildProgram");
+  bench_require_call(error, "clCreateProgramWithSource");
+  bench_require_call(kdl_opencl.program_build(program, 1, &device, "", NULL, NULL),
+                     "clBuildProgram");
   at->native_kernel = kdl_opencl.kernel_create(program, name, &error);
-  bench_must_call(error, "clCreateKernel");
+  bench_require_call(error, "clCreateKernel");
   for (unsigned i = 0; i < count; ++i)
-    bench_must_call(kdl_opencl.set_arg(at->native_kernel, i, sizeof at->values[i], &at->values[i]),
-                    "clSetKernelArg");
+    bench_require_call(
+        kdl_opencl.set_arg(at->native_kernel, i, sizeof at->values[i], &at->values[i]),
+        "clSetKernelArg");
 }
 
-static void open_subject(subject *at, unsigned count) {
+static void open_opencl_subject(subject *at, unsigned count) {
   char source[512], name[16];
   write_source(source, sizeof source, count);
   snprintf(name, sizeof name, "take%u", count);
@@ -139,26 +141,26 @@ static void open_subject(subject *at, unsigned count) {
     at->pointers[i] = &at->values[i];
   at->args = (kdl_args){count, at->pointers, NULL};
   at->desc = kdl_grid(1, 1, 1);
-  bench_must(kdl_queue_create(at->device, NULL, &at->queue), "queue");
-  open_library(at, source, name);
-  bench_must(kdl_sym(at->lib, at->device, name, NULL, &at->kernel), "sym");
-  bench_must(kdl_prefetch(at->kernel), "load");
-  open_raw(at, source, name, count);
+  bench_require(kdl_queue_create(at->device, NULL, &at->queue), "queue");
+  open_subject_library(at, source, name);
+  bench_require(kdl_sym(at->lib, at->device, name, NULL, &at->kernel), "sym");
+  bench_require(kdl_prefetch(at->kernel), "load");
+  open_raw_opencl(at, source, name, count);
   launch_kdl(at);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Times                                                                                        */
 
-static void sync(const subject *at) {
-  bench_must(kdl_sync(at->queue), "kdl_sync");
+static void sync_subject(const subject *at) {
+  bench_require(kdl_sync(at->queue), "kdl_sync");
 }
 
 #define QUEUED(name, launch)                                                                       \
   static void queued_##name(void *context) {                                                       \
     for (int i = 0; i < queued; ++i)                                                               \
       launch(context);                                                                             \
-    sync(context);                                                                                 \
+    sync_subject(context);                                                                         \
   }
 QUEUED(direct, launch_direct)
 QUEUED(kdl, launch_kdl)
@@ -166,7 +168,7 @@ QUEUED(items, launch_items)
 QUEUED(set, launch_set)
 QUEUED(changed, launch_changed)
 
-static void report(const subject *at, unsigned count, size_t blocks) {
+static void report_arguments(const subject *at, unsigned count, size_t blocks) {
   static bench_run run;
   void *context = (void *)(uintptr_t)at;
   const bench_case cases[] = {
@@ -211,8 +213,8 @@ int main(int argc, char **argv) {
          blocks, kdl_device_spec_text(device));
   for (size_t i = 0; i < 3; ++i) {
     subjects[i].device = device;
-    open_subject(&subjects[i], counts[i]);
-    report(&subjects[i], counts[i], blocks);
+    open_opencl_subject(&subjects[i], counts[i]);
+    report_arguments(&subjects[i], counts[i], blocks);
   }
   return 0;
 }

@@ -22,18 +22,18 @@ const peer *peer_find(const char *name) {
   return NULL;
 }
 
-static char words[1024];
+static char error_text[1024];
 
 bool peer_fail(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(words, sizeof words, format, args);
+  vsnprintf(error_text, sizeof error_text, format, args);
   va_end(args);
   return false;
 }
 
 const char *peer_error(void) {
-  return words;
+  return error_text;
 }
 
 void *peer_symbol(const char *path, const char *name) {

@@ -11,7 +11,7 @@
 #ifndef KDL_BENCH_PEERS_PEER_H
 #define KDL_BENCH_PEERS_PEER_H
 
-#include "support/base/layer.h"
+#include "support/base/trace_phase.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ typedef struct peer_job {
 } peer_job;
 
 typedef struct peer_step {
-  kdl_layer layer;
+  kdl_trace_phase phase;
   bool (*run)(void *state);
 } peer_step;
 
@@ -63,10 +63,10 @@ typedef struct peer {
 
 /* Until one fails. */
 static inline bool peer_run_steps(const peer_step *steps, void *state) {
-  bool well = true;
-  for (; well && steps->run; ++steps)
-    well = steps->run(state);
-  return well;
+  bool ok = true;
+  for (; ok && steps->run; ++steps)
+    ok = steps->run(state);
+  return ok;
 }
 
 /* Most that a peer keeps of itself. */

@@ -20,7 +20,7 @@ static struct {
 
 typedef sequence_raw raw_case;
 
-#define MUST(call) bench_must_call(kdl_cuda.call, #call)
+#define MUST(call) bench_require_call(kdl_cuda.call, #call)
 
 static kdl_cuda_kernel_node params_of(const raw_case *at, void **params) {
   return (kdl_cuda_kernel_node){
@@ -30,16 +30,16 @@ static kdl_cuda_kernel_node params_of(const raw_case *at, void **params) {
 /* ------------------------------------------------------------------------------------------ */
 /* Cases                                                                                        */
 
-static void wait(const raw_case *at) {
+static void raw_wait(const raw_case *at) {
   int error = KDL_CUDA_ERROR_NOT_READY;
   for (int i = 0; i < 64 && error == KDL_CUDA_ERROR_NOT_READY; ++i)
     error = kdl_cuda.stream_query(at->stream);
   if (error == KDL_CUDA_ERROR_NOT_READY)
     error = kdl_cuda.stream_sync(at->stream);
-  bench_must_call(error, "cuStreamSynchronize");
+  bench_require_call(error, "cuStreamSynchronize");
 }
 
-static void build(raw_case *at) {
+static void raw_build_graph(raw_case *at) {
   uint64_t address = 0;
   void *params[] = {&address};
   const kdl_cuda_kernel_node node = params_of(at, params);
@@ -49,22 +49,22 @@ static void build(raw_case *at) {
   MUST(graph_instantiate(&at->instance, at->graph, 0));
 }
 
-static void destroy(raw_case *at) {
+static void raw_destroy_graph(raw_case *at) {
   MUST(graph_instance_destroy(at->instance));
   MUST(graph_destroy(at->graph));
 }
 
-static void replay(void *context);
+static void raw_replay(void *context);
 
-static void make(void *context) {
+static void raw_make(void *context) {
   raw_case other = *(raw_case *)context;
   other.nodes += SEQUENCE_RAWS * other.subject->count; /* behind those of the cases */
-  build(&other);
-  replay(&other);
-  destroy(&other);
+  raw_build_graph(&other);
+  raw_replay(&other);
+  raw_destroy_graph(&other);
 }
 
-static void set(raw_case *at, size_t count) {
+static void raw_set_params(raw_case *at, size_t count) {
   uint64_t address = at->subject->buffers[++at->turn % 2].address;
   void *params[] = {&address};
   const kdl_cuda_kernel_node node = params_of(at, params);
@@ -72,21 +72,21 @@ static void set(raw_case *at, size_t count) {
     MUST(graph_kernel_set(at->instance, at->nodes[i], &node));
 }
 
-static void replay(void *context) {
+static void raw_replay(void *context) {
   const raw_case *at = context;
   MUST(graph_launch(at->instance, at->stream));
-  wait(at);
+  raw_wait(at);
 }
 
-static void replay_one(void *context) {
-  set(context, 1);
-  replay(context);
+static void raw_replay_one(void *context) {
+  raw_set_params(context, 1);
+  raw_replay(context);
 }
 
-static void replay_every(void *context) {
+static void raw_replay_every(void *context) {
   raw_case *at = context;
-  set(at, at->subject->count);
-  replay(at);
+  raw_set_params(at, at->subject->count);
+  raw_replay(at);
 }
 
 static void launch_each(raw_case *at) {
@@ -96,23 +96,23 @@ static void launch_each(raw_case *at) {
     MUST(launch(at->function, 1, 1, 1, 1, 1, 1, 0, at->stream, params, NULL));
 }
 
-static void launches(void *context) {
+static void raw_launches(void *context) {
   raw_case *at = context;
   launch_each(at);
-  wait(at);
+  raw_wait(at);
 }
 
 static void capture_again(void *context) {
   raw_case *at = context;
   uint64_t result[8];
   void *graph;
-  bench_must_call(capture.begin_capture(at->stream, KDL_CUDA_CAPTURE_MODE_RELAXED),
-                  "cuStreamBeginCapture");
+  bench_require_call(capture.begin_capture(at->stream, KDL_CUDA_CAPTURE_MODE_RELAXED),
+                     "cuStreamBeginCapture");
   launch_each(at);
-  bench_must_call(capture.end_capture(at->stream, &graph), "cuStreamEndCapture");
-  bench_must_call(capture.update(at->instance, graph, result), "cuGraphExecUpdate");
+  bench_require_call(capture.end_capture(at->stream, &graph), "cuStreamEndCapture");
+  bench_require_call(capture.update(at->instance, graph, result), "cuGraphExecUpdate");
   MUST(graph_destroy(graph));
-  replay(at);
+  raw_replay(at);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -126,7 +126,7 @@ static bool find_capture(void) {
   } wanted[] = {{"cuStreamBeginCapture_v2", &capture.begin_capture},
                 {"cuStreamEndCapture", &capture.end_capture},
                 {"cuGraphExecUpdate_v2", &capture.update}};
-  kdl_driver_later(&kdl_cuda_driver);
+  kdl_driver_load_lazy_symbols(&kdl_cuda_driver);
   bool has_all = library && kdl_cuda.graph_kernel_set;
   for (size_t i = 0; i < 3 && has_all; ++i) {
     void *found = dlsym(library, wanted[i].name);
@@ -137,21 +137,21 @@ static bool find_capture(void) {
 }
 
 /* Each of the driver's has a graph of its own: what sets one slows it down. */
-static void list(sequence_cuda *at) {
+static void list_cases(sequence_cuda *at) {
   sequence_subject *subject = at->subject;
   sequence_raw *raw = at->raw;
   const bench_case cases[SEQUENCE_CASES] = {
       [SEQUENCE_SAME] = {"replay", sequence_replay, subject},
-      [SEQUENCE_RAW_SAME] = {"driver: graph", replay, &raw[0]},
+      [SEQUENCE_RAW_SAME] = {"driver: graph", raw_replay, &raw[0]},
       [SEQUENCE_ONE] = {"replay, one slot bound anew", sequence_replay_one, subject},
-      [SEQUENCE_RAW_ONE] = {"driver: graph, one node set", replay_one, &raw[1]},
+      [SEQUENCE_RAW_ONE] = {"driver: graph, one node set", raw_replay_one, &raw[1]},
       [SEQUENCE_EVERY] = {"replay, every slot bound anew", sequence_replay_every, subject},
-      [SEQUENCE_RAW_EVERY] = {"driver: graph, every node set", replay_every, &raw[2]},
+      [SEQUENCE_RAW_EVERY] = {"driver: graph, every node set", raw_replay_every, &raw[2]},
       [SEQUENCE_RAW_CAPTURED] = {"driver: captured again, graph updated", capture_again, &raw[3]},
       [SEQUENCE_LAUNCHES] = {"launches", sequence_launch, subject},
-      [SEQUENCE_RAW_LAUNCHES] = {"driver: launches", launches, raw},
+      [SEQUENCE_RAW_LAUNCHES] = {"driver: launches", raw_launches, raw},
       [SEQUENCE_MAKE] = {"record, finish, run once and destroy", sequence_make, subject},
-      [SEQUENCE_RAW_MAKE] = {"driver: build, instantiate, run once and destroy", make, raw},
+      [SEQUENCE_RAW_MAKE] = {"driver: build, instantiate, run once and destroy", raw_make, raw},
   };
   memcpy(at->cases, cases, sizeof cases);
 }
@@ -160,7 +160,7 @@ static void build_all(sequence_cuda *at, const raw_case *like) {
   for (size_t i = 0; i < SEQUENCE_RAWS; ++i) {
     at->raw[i] = *like;
     at->raw[i].nodes = at->nodes + i * at->subject->count;
-    build(&at->raw[i]);
+    raw_build_graph(&at->raw[i]);
   }
 }
 
@@ -186,7 +186,7 @@ kdl_status sequence_cuda_begin(sequence_subject *subject, sequence_cuda *out_cas
   status = sequence_begin(subject);
   if (!subject->is_second)
     build_all(out_cases, &raw);
-  list(out_cases);
+  list_cases(out_cases);
   if (status != KDL_OK)
     sequence_cuda_end(out_cases);
   return status;
@@ -196,7 +196,7 @@ void sequence_cuda_end(sequence_cuda *cases) {
   void *context;
   sequence_end(cases->subject);
   for (size_t i = 0; i < SEQUENCE_RAWS; ++i)
-    destroy(&cases->raw[i]);
+    raw_destroy_graph(&cases->raw[i]);
   MUST(stream_destroy(cases->raw[0].stream));
   MUST(context_pop(&context));
   free(cases->nodes);
@@ -210,10 +210,10 @@ void sequence_cuda_end(sequence_cuda *cases) {
 static double time_first_run(sequence_subject *subject) {
   kdl_sequence *sequence = sequence_record(subject);
   double start = bench_now_ns();
-  bench_must(kdl_sequence_run(sequence, subject->queue, subject->bindings[0], subject->count),
-             "kdl_sequence_run");
+  bench_require(kdl_sequence_run(sequence, subject->queue, subject->bindings[0], subject->count),
+                "kdl_sequence_run");
   double ns = bench_now_ns() - start;
-  bench_must(kdl_sync(subject->queue), "kdl_sync");
+  bench_require(kdl_sync(subject->queue), "kdl_sync");
   kdl_sequence_destroy(sequence);
   return ns;
 }
@@ -222,11 +222,11 @@ static double time_first_graph(const raw_case *like) {
   raw_case other = *like;
   other.nodes += SEQUENCE_RAWS * other.subject->count;
   double start = bench_now_ns();
-  build(&other);
+  raw_build_graph(&other);
   MUST(graph_launch(other.instance, other.stream));
   double ns = bench_now_ns() - start;
-  wait(&other);
-  destroy(&other);
+  raw_wait(&other);
+  raw_destroy_graph(&other);
   return ns;
 }
 
@@ -251,7 +251,7 @@ static void measure_first_runs(sequence_cuda *at, const char *prefix, size_t blo
       run.ns[i][block] = bench_quantile(ns[i], repeats, 0.5);
     }
   }
-  cases_record(&what, &run, results);
+  cases_add_figures(&what, &run, results);
   cases_compare(&what, &run, 0, 1, results);
 }
 

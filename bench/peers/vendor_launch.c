@@ -35,7 +35,7 @@ typedef struct {
   void *native_queue;
 } subject;
 
-#define keep(result) bench_keep((const void *)(uintptr_t)(result))
+#define keep(result) bench_do_not_optimize((const void *)(uintptr_t)(result))
 
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
@@ -204,7 +204,7 @@ enum { case_count = sizeof cases / sizeof *cases };
 /* ------------------------------------------------------------------------------------------ */
 /* Libraries                                                                                    */
 
-static kdl_string text_of(const char *words) {
+static kdl_string to_kdl_string(const char *words) {
   return (kdl_string){words, strlen(words)};
 }
 
@@ -213,13 +213,13 @@ static void open_keys(bool is_source, kdl_library **out_lib) {
   static const uint32_t spirv[5] = {0x07230203, 0x00010000, 0, 1, 0};
   static const char source[] = "kernel void take0() {}";
   kdl_pair pairs[] = {
-      {text_of("triple"),
-       text_of(is_source ? "spir64-unknown-unknown" : "spirv64-unknown-unknown")},
-      {text_of("kdl.kernel.take0"), text_of("sig=; block=64")},
-      {text_of("kdl.kernel.take3"), text_of("sig=ptr<u32> ptr<u32> u32; block=64")},
-      {text_of("kdl.kernel.take8"),
-       text_of("sig=ptr<u32> ptr<u32> ptr<u32> ptr<u32> u32 u32 u32 u32; block=64")},
-      {text_of("kdl.kind"), text_of("cl")},
+      {to_kdl_string("triple"),
+       to_kdl_string(is_source ? "spir64-unknown-unknown" : "spirv64-unknown-unknown")},
+      {to_kdl_string("kdl.kernel.take0"), to_kdl_string("sig=; block=64")},
+      {to_kdl_string("kdl.kernel.take3"), to_kdl_string("sig=ptr<u32> ptr<u32> u32; block=64")},
+      {to_kdl_string("kdl.kernel.take8"),
+       to_kdl_string("sig=ptr<u32> ptr<u32> ptr<u32> ptr<u32> u32 u32 u32 u32; block=64")},
+      {to_kdl_string("kdl.kind"), to_kdl_string("cl")},
   };
   kdl_writer_image image = {
       .size = sizeof image,
@@ -232,35 +232,35 @@ static void open_keys(bool is_source, kdl_library **out_lib) {
   kdl_writer *writer;
   void *data;
   size_t size;
-  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "kdl_writer_create");
-  bench_must(kdl_writer_add(writer, &image), "kdl_writer_add");
-  bench_must(kdl_writer_finish(writer, &data, &size), "kdl_writer_finish");
+  bench_require(kdl_writer_create(KDL_FORMAT_V1, &writer), "kdl_writer_create");
+  bench_require(kdl_writer_add(writer, &image), "kdl_writer_add");
+  bench_require(kdl_writer_finish(writer, &data, &size), "kdl_writer_finish");
   kdl_writer_destroy(writer);
-  bench_must(kdl_open_memory(data, size, NULL, out_lib), "kdl_open_memory");
+  bench_require(kdl_open_memory(data, size, NULL, out_lib), "kdl_open_memory");
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
-static void open_subject(subject *at, const char *backend) {
+static void open_vendor_subject(subject *at, const char *backend) {
   static const char *const names[2][kernel_count] = {{"take0", "take3", "take8"},
                                                      {"empty", "weigh", "saxpy"}};
   bool is_hip = strcmp(backend, "hip") == 0;
   kdl_device *device;
   kdl_library *lib;
-  bench_must(kdl_device_find(backend, &device), "kdl_device_find");
+  bench_require(kdl_device_find(backend, &device), "kdl_device_find");
   if (is_hip)
-    bench_must(kdl_open(KDL_BENCH_HSACO, NULL, &lib), "kdl_open");
+    bench_require(kdl_open(KDL_BENCH_HSACO, NULL, &lib), "kdl_open");
   else
     open_keys(strcmp(backend, "opencl") == 0, &lib);
-  bench_must(kdl_queue_create(device, NULL, &at->queue), "kdl_queue_create");
-  bench_must(kdl_queue_native(at->queue, &at->native_queue), "kdl_queue_native");
+  bench_require(kdl_queue_create(device, NULL, &at->queue), "kdl_queue_create");
+  bench_require(kdl_queue_native(at->queue, &at->native_queue), "kdl_queue_native");
   for (int i = 0; i < 4; ++i)
-    bench_must(kdl_alloc(device, 1024, &at->x[i]), "kdl_alloc");
+    bench_require(kdl_alloc(device, 1024, &at->x[i]), "kdl_alloc");
   for (int i = 0; i < kernel_count; ++i) {
-    bench_must(kdl_sym(lib, device, names[is_hip][i], NULL, &at->kernels[i]), "kdl_sym");
-    bench_must(kdl_prefetch(at->kernels[i]), "kdl_prefetch");
-    bench_must(kdl_kernel_native(at->kernels[i], &at->native_kernels[i]), "kdl_kernel_native");
+    bench_require(kdl_sym(lib, device, names[is_hip][i], NULL, &at->kernels[i]), "kdl_sym");
+    bench_require(kdl_prefetch(at->kernels[i]), "kdl_prefetch");
+    bench_require(kdl_kernel_native(at->kernels[i], &at->native_kernels[i]), "kdl_kernel_native");
   }
   at->desc = kdl_grid(1, 1, 1);
   at->desc.block[0] = group;
@@ -274,7 +274,7 @@ typedef struct {
 } work;
 
 /* The first launch gives the arguments, the second finds that memory is libkdl's own. */
-static void *run(void *user) {
+static void *run_launches(void *user) {
   const work *w = user;
   for (int i = 0; i < 3; ++i)
     cases[w->which].warm(w->at);
@@ -295,14 +295,14 @@ int main(int argc, char **argv) {
   if (i == case_count)
     return 2;
   work w = {&at, i, strtol(argv[2], NULL, 10)};
-  open_subject(&at, argv[1]);
+  open_vendor_subject(&at, argv[1]);
   if (argc > 4) { /* from a second thread */
     pthread_t thread;
     warm_launch_3(&at);
-    pthread_create(&thread, NULL, run, &w);
+    pthread_create(&thread, NULL, run_launches, &w);
     pthread_join(thread, NULL);
   } else {
-    run(&w);
+    run_launches(&w);
   }
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static double now(void) {
+static double now_seconds(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
@@ -19,20 +19,20 @@ typedef struct product {
   uint32_t size;
 } product;
 
-static bool multiply(const product *self) {
+static bool multiply_once(const product *self) {
   return kdl_matmul_run(&self->matmul, NULL, self->a, self->packed, self->c, self->size, self->size,
                         self->size, KDL_MATMUL_SET) == KDL_OK;
 }
 
 /* The first one is not timed. */
 static double timed(const product *self, size_t count) {
-  if (!multiply(self))
+  if (!multiply_once(self))
     return -1;
-  double start = now();
+  double start = now_seconds();
   for (size_t i = 0; i < count; ++i)
-    if (!multiply(self))
+    if (!multiply_once(self))
       return -1;
-  return now() - start;
+  return now_seconds() - start;
 }
 
 /* Seconds of `count` products of square matrices, with b packed before; -1 where one fails. */

@@ -19,7 +19,7 @@ typedef struct cases_run {
 void cases_measure(const cases_run *what, bench_results *results, bench_run *out_run);
 
 /* Adds a figure for each case of a run that was measured. */
-void cases_record(const cases_run *what, const bench_run *run, bench_results *results);
+void cases_add_figures(const cases_run *what, const bench_run *run, bench_results *results);
 
 /* How many times as long case `of` took as case `to`. */
 void cases_compare(const cases_run *what, const bench_run *run, size_t of, size_t to,

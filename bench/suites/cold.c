@@ -24,62 +24,62 @@
 typedef struct {
   bool done;
   double begin, end;
-  layer_times times;
+  phase_times times;
   char error[512];
-} told;
+} child_report;
 
 /* ------------------------------------------------------------------------------------------ */
 /* In the process                                                                               */
 
-static bool run_steps(void *state, const peer_step *steps) {
-  bool well = true;
-  for (; well && steps->run; ++steps) {
-    recorder_enter(steps->layer);
-    well = steps->run(state);
-    recorder_leave();
+static bool run_phases(void *state, const peer_step *steps) {
+  bool ok = true;
+  for (; ok && steps->run; ++steps) {
+    recorder_enter(steps->phase);
+    ok = steps->run(state);
+    recorder_exit();
   }
-  return well;
+  return ok;
 }
 
-static bool run_one(void *state, kdl_layer layer, bool (*run)(void *state)) {
-  recorder_enter(layer);
-  bool well = run(state);
-  recorder_leave();
-  return well;
+static bool run_phase(void *state, kdl_trace_phase phase, bool (*run)(void *state)) {
+  recorder_enter(phase);
+  bool ok = run(state);
+  recorder_exit();
+  return ok;
 }
 
 static bool get_result(const peer *what, void *state) {
-  recorder_enter(KDL_LAYER_SYNC);
-  bool well = peer_result(what, state);
-  recorder_leave();
-  return well;
+  recorder_enter(KDL_TRACE_PHASE_SYNC);
+  bool ok = peer_result(what, state);
+  recorder_exit();
+  return ok;
 }
 
-static bool run_all(const peer *what, void *state) {
-  return run_steps(state, what->start) && run_steps(state, what->load) &&
-         run_one(state, KDL_LAYER_ARGUMENTS, what->arguments) &&
-         run_one(state, KDL_LAYER_LAUNCH, what->launch) && get_result(what, state);
+static bool run_cold_launch(const peer *what, void *state) {
+  return run_phases(state, what->start) && run_phases(state, what->load) &&
+         run_phase(state, KDL_TRACE_PHASE_ARGUMENTS, what->arguments) &&
+         run_phase(state, KDL_TRACE_PHASE_LAUNCH, what->launch) && get_result(what, state);
 }
 
 int cold_child(const char *folder, const char *peer_name, const char *mode) {
   static _Alignas(16) char state[PEER_STATE_LIMIT];
-  static told report;
+  static child_report report;
   static peer_job job;
-  int channel = process_channel();
+  int channel = process_result_fd();
   signal(SIGINT, SIG_IGN); /* it is the parent's to end */
-  bool fine = job_load(folder, JOB_IN_A_FILE, &job);
+  bool fine = job_load(folder, JOB_LIBRARY_IN_FILE, &job);
   const peer *what = peer_find(peer_name);
   fine = fine && (!what || what->open(state, &job));
   report.begin = bench_now_ns();
   if (strcmp(mode, "marked") == 0)
     recorder_begin(&report.times);
   if (fine && !what) { /* in a shared object, which brings its runtime with it */
-    recorder_enter(KDL_LAYER_DLOPEN);
+    recorder_enter(KDL_TRACE_PHASE_DLOPEN);
     what = suite_peer_open(peer_name);
-    recorder_leave();
+    recorder_exit();
     fine = what && what->open(state, &job);
   }
-  report.done = fine && run_all(what, state);
+  report.done = fine && run_cold_launch(what, state);
   recorder_end();
   report.end = bench_now_ns();
   if (!report.done)
@@ -93,10 +93,10 @@ int cold_child(const char *folder, const char *peer_name, const char *mode) {
 
 typedef struct {
   double start, end; /* before it was made, and when it was gone */
-  told report;
+  child_report report;
 } trial;
 
-static size_t read_report(int from, told *report) {
+static size_t read_child_report(int from, child_report *report) {
   size_t size = 0;
   ssize_t more;
   while (size < sizeof *report &&
@@ -112,11 +112,11 @@ static bool run_trial(const job_folder *folder, const peer *what, bool marked, t
   out_trial->start = bench_now_ns();
   if (!process_start(words, &child))
     return false;
-  size_t size = read_report(child.from, &out_trial->report);
-  bool well = process_finish(&child);
+  size_t size = read_child_report(child.from, &out_trial->report);
+  bool ok = process_finish(&child);
   out_trial->end = bench_now_ns();
   if (size != sizeof out_trial->report)
-    return well ? peer_fail("its process said nothing") : false;
+    return ok ? peer_fail("its process said nothing") : false;
   return out_trial->report.done || peer_fail("%s", out_trial->report.error);
 }
 
@@ -141,13 +141,13 @@ kdl_status cold_probe(const dispatch_request *request, const job_folder *folder,
 /* ------------------------------------------------------------------------------------------ */
 /* Figures                                                                                      */
 
-enum { start_row = KDL_LAYER_COUNT, end_row, sum_row, wall_row, total_row, row_count };
+enum { start_row = KDL_TRACE_PHASE_COUNT, end_row, sum_row, wall_row, total_row, row_count };
 
 static const char *row_name(size_t row) {
   return row == start_row   ? SUITE_PROCESS_START
          : row == end_row   ? SUITE_PROCESS_END
          : row == total_row ? "total"
-                            : kdl_layer_name((kdl_layer)row);
+                            : kdl_trace_phase_name((kdl_trace_phase)row);
 }
 
 /* Times of all trials of one peer; row by row, so that a row is an array. */
@@ -157,10 +157,10 @@ typedef struct {
   size_t done;
 } samples;
 
-static void take(const trial *marked, const trial *plain, double timer_ns, samples *into) {
+static void collect_trial(const trial *marked, const trial *plain, double timer_ns, samples *into) {
   size_t at = into->done++;
-  const layer_times *times = &marked->report.times;
-  for (size_t i = 0; i < KDL_LAYER_COUNT; ++i) {
+  const phase_times *times = &marked->report.times;
+  for (size_t i = 0; i < KDL_TRACE_PHASE_COUNT; ++i) {
     into->ns[i][at] = times->ns[i] - times->marks[i] * timer_ns;
     into->met[i] |= times->marks[i] > 0;
     into->ns[sum_row][at] += into->ns[i][at];
@@ -173,8 +173,8 @@ static void take(const trial *marked, const trial *plain, double timer_ns, sampl
   into->met[start_row] = into->met[end_row] = into->met[total_row] = true;
 }
 
-static void add_figures(const dispatch_request *request, const peer *what, const samples *from,
-                        bench_results *results) {
+static void add_cold_figures(const dispatch_request *request, const peer *what, const samples *from,
+                             bench_results *results) {
   char name[BENCH_NAME];
   for (size_t i = 0; i < row_count; ++i) {
     if (!from->met[i])
@@ -191,11 +191,11 @@ static bool run_pair(const job_folder *folder, const peer *what, size_t round, d
                      samples *into) {
   trial marked = {.start = 0}, plain = {.start = 0};
   bool marked_first = round % 2 == 0;
-  bool well = run_trial(folder, what, marked_first, marked_first ? &marked : &plain) &&
-              run_trial(folder, what, !marked_first, marked_first ? &plain : &marked);
-  if (well)
-    take(&marked, &plain, timer_ns, into);
-  return well;
+  bool ok = run_trial(folder, what, marked_first, marked_first ? &marked : &plain) &&
+            run_trial(folder, what, !marked_first, marked_first ? &plain : &marked);
+  if (ok)
+    collect_trial(&marked, &plain, timer_ns, into);
+  return ok;
 }
 
 kdl_status cold_measure(const dispatch_request *request, const job_folder *folder,
@@ -208,10 +208,11 @@ kdl_status cold_measure(const dispatch_request *request, const job_folder *folde
     if (!dispatch_rows_make(of[i].ns, row_count, last - first))
       status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu trials", last - first);
   }
-  for (size_t round = first; round < last && status == KDL_OK && !bench_stopped(); ++round) {
+  for (size_t round = first; round < last && status == KDL_OK && !bench_was_interrupted();
+       ++round) {
     for (size_t k = 0; k < peers->count && status == KDL_OK; ++k) {
       size_t i = (round + k) % peers->count; /* none always follows the same other one */
-      if (!run_pair(folder, peers->all[i], round, timer_ns, &of[i]) && !bench_stopped())
+      if (!run_pair(folder, peers->all[i], round, timer_ns, &of[i]) && !bench_was_interrupted())
         status = kdl_fail(KDL_DEVICE, "%s: %s", peers->all[i]->name, peer_error());
     }
   }
@@ -224,7 +225,7 @@ kdl_status cold_measure(const dispatch_request *request, const job_folder *folde
     dispatch_compare(request, "cold", peers, totals, blocks, results);
   for (size_t i = 0; i < peers->count; ++i) {
     if (status == KDL_OK && of[i].done)
-      add_figures(request, peers->all[i], &of[i], results);
+      add_cold_figures(request, peers->all[i], &of[i], results);
     dispatch_rows_free(of[i].ns, row_count);
   }
   return status;

@@ -16,19 +16,19 @@
 static const char peer_names[] = "driver, driver-library, liboffload, cudart, opencl, plain, omp";
 
 /* Those that are not part of the program; what they run on is all that is known of them. */
-static const peer objects[] = {{.name = "omp", .backend = "host"}};
+static const peer object_peers[] = {{.name = "omp", .backend = "host"}};
 
-static const peer *find_object(const char *name) {
-  for (size_t i = 0; i < sizeof objects / sizeof *objects; ++i) {
-    if (strcmp(objects[i].name, name) == 0)
-      return &objects[i];
+static const peer *find_object_peer(const char *name) {
+  for (size_t i = 0; i < sizeof object_peers / sizeof *object_peers; ++i) {
+    if (strcmp(object_peers[i].name, name) == 0)
+      return &object_peers[i];
   }
   return NULL;
 }
 
 const peer *suite_peer_find(const char *name) {
   const peer *found = peer_find(name);
-  found = found ? found : find_object(name);
+  found = found ? found : find_object_peer(name);
   if (!found)
     peer_fail("unknown peer '%s'; expected some of %s", name, peer_names);
   return found;
@@ -76,7 +76,7 @@ static kdl_status measure_warm(const dispatch_request *request, const job_folder
   snprintf(count, sizeof count, "%zu", launches);
   snprintf(pin, sizeof pin, "%d", request->pin);
   const char *words[] = {"warm", folder->path, request->suite, names, modes, count, pin, NULL};
-  return process_results(words, results);
+  return process_collect_results(words, results);
 }
 
 /* "kdl,driver,...", as they were found to work. */
@@ -99,7 +99,7 @@ static kdl_status run_warm(const char *const words[6], bench_results *results) {
   dispatch_request request = {.suite = words[1],
                               .modes = (unsigned)strtoul(words[3], NULL, 10),
                               .pin = (int)strtol(words[5], NULL, 10)};
-  kdl_status status = job_load(words[0], JOB_WHERE_IT_WAS, &request.job)
+  kdl_status status = job_load(words[0], JOB_LIBRARY_AS_GIVEN, &request.job)
                           ? open_peers(words[2], &peers)
                           : kdl_fail(KDL_IO, "%s", peer_error());
   if (status == KDL_OK)
@@ -109,7 +109,7 @@ static kdl_status run_warm(const char *const words[6], bench_results *results) {
 }
 
 static int warm_child(const char *const words[6]) {
-  int channel = process_channel();
+  int channel = process_result_fd();
   bench_results results = {.machine = {.pinned = -1}};
   bench_catch_interrupts();
   bench_progress_hide();
@@ -151,7 +151,7 @@ static kdl_status run_round(const dispatch_request *request, const job_folder *f
   size_t last = ((round + 1) * request->cold + rounds - 1) / rounds;
   if (request->modes & SUITE_COLD && first < last)
     status = cold_measure(request, folder, peers, first, last, results);
-  if (status == KDL_OK && request->modes & warm_modes && !bench_stopped())
+  if (status == KDL_OK && request->modes & warm_modes && !bench_was_interrupted())
     status = measure_warm(request, folder, peers, request->warm / rounds, results);
   return status;
 }
@@ -164,21 +164,21 @@ kdl_status suite_dispatch(const dispatch_request *request, bench_results *result
     return status;
   status = cold_probe(request, &folder, &peers, results);
   size_t rounds = count_rounds(request);
-  for (size_t i = 0; i < rounds && status == KDL_OK && !bench_stopped(); ++i) {
+  for (size_t i = 0; i < rounds && status == KDL_OK && !bench_was_interrupted(); ++i) {
     bench_progress("rounds", i, rounds);
     status = run_round(request, &folder, &peers, i, rounds, results);
   }
   job_remove(&folder);
   bench_progress_end();
-  results->interrupted = bench_stopped();
+  results->interrupted = bench_was_interrupted();
   return status;
 }
 
 bool dispatch_rows_make(double *rows[], size_t count, size_t length) {
-  bool well = true;
+  bool ok = true;
   for (size_t i = 0; i < count; ++i)
-    well &= (rows[i] = calloc(length, sizeof(double))) != NULL;
-  return well;
+    ok &= (rows[i] = calloc(length, sizeof(double))) != NULL;
+  return ok;
 }
 
 void dispatch_rows_free(double *rows[], size_t count) {

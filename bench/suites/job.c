@@ -28,16 +28,16 @@ typedef struct {
   char args[PEER_ARGS_BYTES];
 } saved_job;
 
-static const char *const names[] = {"job", "image", "library.offload", "buffer"};
+static const char *const job_file_names[] = {"job", "image", "library.offload", "buffer"};
 enum { job_file, image_file, library_file, buffer_file, file_count };
 
-static void path_of(const job_folder *folder, int file, char path[PATH_MAX]) {
-  snprintf(path, PATH_MAX, "%s/%s", folder->path, names[file]);
+static void job_file_path(const job_folder *folder, int file, char path[PATH_MAX]) {
+  snprintf(path, PATH_MAX, "%s/%s", folder->path, job_file_names[file]);
 }
 
-static kdl_status save(const job_folder *folder, int file, const void *data, size_t size) {
+static kdl_status save_job_file(const job_folder *folder, int file, const void *data, size_t size) {
   char path[PATH_MAX];
-  path_of(folder, file, path);
+  job_file_path(folder, file, path);
   return kdl_file_save(path, data, size);
 }
 
@@ -57,8 +57,8 @@ kdl_status job_save(const peer_job *job, job_folder *out_folder) {
       status = kdl_fail(KDL_IO, "%s: %s", job->library, strerror(errno));
   } else {
     saved.was_in_memory = true;
-    path_of(out_folder, library_file, saved.library);
-    status = save(out_folder, library_file, job->data, job->data_size);
+    job_file_path(out_folder, library_file, saved.library);
+    status = save_job_file(out_folder, library_file, job->data, job->data_size);
   }
   memcpy(saved.grid, job->grid, sizeof saved.grid);
   memcpy(saved.block, job->block, sizeof saved.block);
@@ -73,11 +73,11 @@ kdl_status job_save(const peer_job *job, job_folder *out_folder) {
   saved.has_buffer_data = job->buffer_data != NULL;
   memcpy(saved.args, job->args, job->args_size);
   if (status == KDL_OK)
-    status = save(out_folder, job_file, &saved, sizeof saved);
+    status = save_job_file(out_folder, job_file, &saved, sizeof saved);
   if (status == KDL_OK)
-    status = save(out_folder, image_file, job->image, job->image_size);
+    status = save_job_file(out_folder, image_file, job->image, job->image_size);
   if (status == KDL_OK && job->buffer_data)
-    status = save(out_folder, buffer_file, job->buffer_data, job->buffer_size);
+    status = save_job_file(out_folder, buffer_file, job->buffer_data, job->buffer_size);
   if (status != KDL_OK)
     job_remove(out_folder);
   return status;
@@ -86,7 +86,7 @@ kdl_status job_save(const peer_job *job, job_folder *out_folder) {
 void job_remove(const job_folder *folder) {
   for (int i = 0; i < file_count; ++i) {
     char path[PATH_MAX];
-    path_of(folder, i, path);
+    job_file_path(folder, i, path);
     unlink(path);
   }
   rmdir(folder->path);
@@ -95,7 +95,7 @@ void job_remove(const job_folder *folder) {
 /* ------------------------------------------------------------------------------------------ */
 /* In the process                                                                               */
 
-static bool read_all(int file, char *data, size_t size) {
+static bool read_exactly(int file, char *data, size_t size) {
   for (size_t done = 0; done < size;) {
     ssize_t more = read(file, data + done, size - done);
     if (more <= 0)
@@ -106,14 +106,14 @@ static bool read_all(int file, char *data, size_t size) {
   return true;
 }
 
-static void *read_whole(const char *path, size_t *out_size) {
+static void *read_job_file(const char *path, size_t *out_size) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   struct stat info;
   if (file < 0)
     return NULL;
   char *data = fstat(file, &info) == 0 ? malloc((size_t)info.st_size + 1) : NULL;
   *out_size = data ? (size_t)info.st_size : 0;
-  if (data && !read_all(file, data, *out_size)) {
+  if (data && !read_exactly(file, data, *out_size)) {
     free(data);
     data = NULL;
   }
@@ -121,14 +121,14 @@ static void *read_whole(const char *path, size_t *out_size) {
   return data;
 }
 
-bool job_load(const char *folder_path, job_place place, peer_job *out_job) {
+bool job_load(const char *folder_path, job_library_source place, peer_job *out_job) {
   job_folder folder;
   char path[PATH_MAX];
   size_t size = 0;
   snprintf(folder.path, sizeof folder.path, "%s", folder_path);
-  path_of(&folder, job_file, path);
+  job_file_path(&folder, job_file, path);
   static saved_job saved;
-  void *bytes = read_whole(path, &size);
+  void *bytes = read_job_file(path, &size);
   if (!bytes || size != sizeof saved) {
     free(bytes);
     return peer_fail("%s: cannot be read", path);
@@ -136,8 +136,8 @@ bool job_load(const char *folder_path, job_place place, peer_job *out_job) {
   memcpy(&saved, bytes, sizeof saved);
   free(bytes);
   *out_job = (peer_job){.device = NULL};
-  path_of(&folder, image_file, path);
-  out_job->image = read_whole(path, &out_job->image_size);
+  job_file_path(&folder, image_file, path);
+  out_job->image = read_job_file(path, &out_job->image_size);
   if (!out_job->image)
     return peer_fail("%s: cannot be read", path);
   static char image_path[PATH_MAX];
@@ -145,8 +145,8 @@ bool job_load(const char *folder_path, job_place place, peer_job *out_job) {
   out_job->image_path = image_path;
   out_job->device = saved.device;
   out_job->library = saved.library;
-  if (saved.was_in_memory && place == JOB_WHERE_IT_WAS) {
-    out_job->data = read_whole(saved.library, &out_job->data_size);
+  if (saved.was_in_memory && place == JOB_LIBRARY_AS_GIVEN) {
+    out_job->data = read_job_file(saved.library, &out_job->data_size);
     out_job->library = NULL;
     if (!out_job->data)
       return peer_fail("%s: cannot be read", saved.library);
@@ -161,10 +161,10 @@ bool job_load(const char *folder_path, job_place place, peer_job *out_job) {
   out_job->args = saved.args;
   out_job->args_size = saved.args_size;
   out_job->buffer_size = saved.buffer_size;
-  path_of(&folder, buffer_file, path);
+  job_file_path(&folder, buffer_file, path);
   if (!saved.has_buffer_data)
     return true;
-  out_job->buffer_data = read_whole(path, &size);
+  out_job->buffer_data = read_job_file(path, &size);
   return out_job->buffer_data || peer_fail("%s: cannot be read", path);
 }
 

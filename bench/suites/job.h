@@ -14,10 +14,10 @@ kdl_status job_save(const peer_job *job, job_folder *out_folder);
 void job_remove(const job_folder *folder);
 
 /* Where the process has the library from. */
-typedef enum job_place { JOB_IN_A_FILE, JOB_WHERE_IT_WAS } job_place;
+typedef enum job_library_source { JOB_LIBRARY_IN_FILE, JOB_LIBRARY_AS_GIVEN } job_library_source;
 
 /* In the process; one job at a time. The caller unloads it, also after a failure. */
-bool job_load(const char *folder, job_place place, peer_job *out_job);
+bool job_load(const char *folder, job_library_source place, peer_job *out_job);
 void job_unload(const peer_job *job);
 
 #endif

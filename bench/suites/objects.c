@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_in(const char *folder, size_t length, const char *below, const char *name,
-                  char out_path[PATH_MAX]) {
+static bool is_object_in(const char *folder, size_t length, const char *below, const char *name,
+                         char out_path[PATH_MAX]) {
   int used =
       snprintf(out_path, PATH_MAX, "%.*s%s/kdl_peer_%s.so", (int)length, folder, below, name);
   return used > 0 && used < PATH_MAX && access(out_path, R_OK) == 0;
@@ -20,7 +20,7 @@ bool suite_object_find(const char *name, char out_path[PATH_MAX]) {
   const char *path = kdl_environment("KDL_BENCH_PEER_PATH");
   while (path && *path) {
     size_t length = strcspn(path, ":");
-    if (is_in(path, length, "", name, out_path))
+    if (is_object_in(path, length, "", name, out_path))
       return true;
     path += length + (path[length] == ':');
   }
@@ -29,7 +29,7 @@ bool suite_object_find(const char *name, char out_path[PATH_MAX]) {
   while (length > 0 && self[length - 1] != '/')
     --length;
   for (size_t i = 0; i < sizeof below / sizeof *below && length > 0; ++i) {
-    if (is_in(self, (size_t)length - 1, below[i], name, out_path))
+    if (is_object_in(self, (size_t)length - 1, below[i], name, out_path))
       return true;
   }
   return peer_fail("found no kdl_peer_%s.so beside the program or along KDL_BENCH_PEER_PATH", name);

@@ -41,7 +41,7 @@ static void touch_memory(void *context) {
   uint64_t sum = 0;
   for (size_t offset = 0; offset < at->size; offset += kdl_load_u64(data + offset + 8))
     sum += data[offset];
-  bench_keep(&sum);
+  bench_do_not_optimize(&sum);
 }
 
 static void touch_mapping(void *context) {
@@ -51,7 +51,7 @@ static void touch_mapping(void *context) {
   uint64_t sum = 0;
   for (size_t offset = 0; offset < at->size; offset += kdl_load_u64(data + offset + 8))
     sum += data[offset];
-  bench_keep(&sum);
+  bench_do_not_optimize(&sum);
   munmap((void *)(uintptr_t)data, at->size);
   close(fd);
 }
@@ -63,7 +63,7 @@ static void touch_pread(void *context) {
   for (size_t offset = 0; offset < at->size; offset += kdl_load_u64(header + 8)) {
     if (pread(fd, header, sizeof header, (off_t)offset) < 32)
       bench_die("pread");
-    bench_keep(header);
+    bench_do_not_optimize(header);
   }
   close(fd);
 }
@@ -107,7 +107,7 @@ static void llvm_extract_file(void *context) {
 
 enum { memory_floor, memory_kdl, file_floor_mmap, file_floor_pread, file_kdl, first_peer };
 
-static void measure(sample *at, size_t image_size, size_t blocks, bench_results *results) {
+static void measure_open(sample *at, size_t image_size, size_t blocks, bench_results *results) {
   bench_case cases[] = {
       {"memory, touch each header", touch_memory, at},
       {"memory, kdl_open_memory and kdl_close", kdl_from_memory, at},
@@ -146,8 +146,8 @@ kdl_status suite_open(const suite_built_in *built_in, size_t blocks, bench_resul
     bench_note_add(results, "LLVM", "%s", llvm->version);
   bench_note_add(results, "figures", "ns for each image");
   kdl_status status = KDL_OK;
-  for (size_t i = 0; i < sizeof shapes / sizeof *shapes && status == KDL_OK && !bench_stopped();
-       ++i) {
+  for (size_t i = 0;
+       i < sizeof shapes / sizeof *shapes && status == KDL_OK && !bench_was_interrupted(); ++i) {
     sample at = {.images = shapes[i].images, .llvm = llvm};
     peer_temporary("open", at.path);
     int file = mkstemp(at.path); /* its name is ours from here on */
@@ -158,7 +158,7 @@ kdl_status suite_open(const suite_built_in *built_in, size_t blocks, bench_resul
     if (status == KDL_OK)
       status = kdl_file_save(at.path, at.data, at.size);
     if (status == KDL_OK)
-      measure(&at, shapes[i].bytes, blocks, results);
+      measure_open(&at, shapes[i].bytes, blocks, results);
     unlink(at.path);
     free(at.data);
   }

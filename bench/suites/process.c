@@ -15,19 +15,20 @@
 
 enum { most_words = 12 };
 
-static char **kept; /* NULL: the environment as it is */
+static char **saved_environment; /* NULL: the environment as it is */
 
-void process_keep_environment(void) {
+void process_save_environment(void) {
   size_t count = 0;
   while (environ[count])
     ++count;
-  kept = kept ? kept : calloc(count + 1, sizeof *kept);
-  for (size_t i = 0; kept && i < count && !kept[i]; ++i)
-    kept[i] = strdup(environ[i]);
+  saved_environment =
+      saved_environment ? saved_environment : calloc(count + 1, sizeof *saved_environment);
+  for (size_t i = 0; saved_environment && i < count && !saved_environment[i]; ++i)
+    saved_environment[i] = strdup(environ[i]);
 }
 
-static bool start(const char *const words[], const char *const *environment, int input,
-                  process *out_process) {
+static bool spawn_child(const char *const words[], const char *const *environment, int input,
+                        process *out_process) {
   const char *all[most_words + 4] = {"kdl-bench", "--", "child"}; /* a word may begin with a dash */
   for (size_t i = 0; i < most_words && words[i]; ++i)
     all[i + 3] = words[i];
@@ -50,10 +51,10 @@ static bool start(const char *const words[], const char *const *environment, int
 }
 
 bool process_start(const char *const words[], process *out_process) {
-  return start(words, (const char *const *)kept, -1, out_process);
+  return spawn_child(words, (const char *const *)saved_environment, -1, out_process);
 }
 
-static bool is_set(const char *const settings[], const char *variable) {
+static bool is_overridden(const char *const settings[], const char *variable) {
   size_t length = strcspn(variable, "=");
   for (; *settings; ++settings) {
     if (strncmp(*settings, variable, length) == 0 && (*settings)[length] == '=')
@@ -62,9 +63,9 @@ static bool is_set(const char *const settings[], const char *variable) {
   return false;
 }
 
-bool process_start_talking(const char *const words[], const char *const settings[],
-                           process *out_process) {
-  char **old = kept ? kept : environ;
+bool process_start_interactive(const char *const words[], const char *const settings[],
+                               process *out_process) {
+  char **old = saved_environment ? saved_environment : environ;
   size_t count = 0, old_count = 0;
   while (old[old_count])
     ++old_count;
@@ -78,10 +79,10 @@ bool process_start_talking(const char *const words[], const char *const settings
   }
   memcpy(environment, settings, count * sizeof *environment);
   for (size_t i = 0; i < old_count; ++i) {
-    if (!is_set(settings, old[i]))
+    if (!is_overridden(settings, old[i]))
       environment[count++] = old[i];
   }
-  bool started = start(words, environment, ends[0], out_process);
+  bool started = spawn_child(words, environment, ends[0], out_process);
   free(environment);
   close(ends[0]);
   if (started)
@@ -103,19 +104,19 @@ bool process_finish(process *what) {
   return WEXITSTATUS(status) == 0 || peer_fail("its process ended with %d", WEXITSTATUS(status));
 }
 
-kdl_status process_results(const char *const words[], bench_results *results) {
+kdl_status process_collect_results(const char *const words[], bench_results *results) {
   process child = {.from = -1, .to = -1};
   char error[BENCH_ERROR_SIZE] = "";
   if (!process_start(words, &child))
     return kdl_fail(KDL_IO, "%s", peer_error());
   bench_received received = bench_results_receive(results, child.from, error);
-  bool well = process_finish(&child);
+  bool ok = process_finish(&child);
   if (received == BENCH_RECEIVED_ERROR)
     return kdl_fail(KDL_DEVICE, "%s", error);
-  return received == BENCH_RECEIVED && well ? KDL_OK : kdl_fail(KDL_DEVICE, "%s", peer_error());
+  return received == BENCH_RECEIVED && ok ? KDL_OK : kdl_fail(KDL_DEVICE, "%s", peer_error());
 }
 
-int process_channel(void) {
+int process_result_fd(void) {
   int channel = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (channel >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     close(channel);

@@ -18,7 +18,7 @@ typedef struct process {
 
 /* Before any driver was opened: processes start with the environment as it is now, as from a shell,
  * and not with what drivers put into it. */
-void process_keep_environment(void);
+void process_save_environment(void);
 
 /* Starts `kdl bench child WORDS...`, NULL behind the last. False, with peer_error(), where that
  * fails. */
@@ -26,16 +26,16 @@ bool process_start(const char *const words[], process *out_process);
 
 /* The same with settings ("NAME=value", NULL behind the last) before those of the environment, and
  * with an input. */
-bool process_start_talking(const char *const words[], const char *const settings[],
-                           process *out_process);
+bool process_start_interactive(const char *const words[], const char *const settings[],
+                               process *out_process);
 
 /* Waits for its end. False, with peer_error(), where it died. */
 bool process_finish(process *what);
 
 /* Likewise, and adds the results that it sends. */
-kdl_status process_results(const char *const words[], bench_results *results);
+kdl_status process_collect_results(const char *const words[], bench_results *results);
 
 /* In the process: where to tell. What libraries print goes to standard error from then on. */
-int process_channel(void);
+int process_result_fd(void);
 
 #endif

@@ -5,74 +5,74 @@
 
 #include <pthread.h>
 
-enum { most_nested = 16, outside = KDL_LAYER_COUNT };
+enum { most_nested = 16, outside = KDL_TRACE_PHASE_COUNT };
 
 /* A driver may be spoken to by a thread of its own while the caller waits for it: the layers of
  * both are one stack. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static layer_times *times;
+static pthread_mutex_t recorder_lock = PTHREAD_MUTEX_INITIALIZER;
+static phase_times *recorded_times;
 static int stack[most_nested];
-static unsigned depth;
-static double last;
-static const kdl_layer_listener *before; /* who listened: KDL_TRACE */
+static unsigned nesting_depth;
+static double last_mark;
+static const kdl_trace_listener *previous_listener; /* who listened: KDL_TRACE */
 
 /* What passed since the last mark belongs to the layer that was innermost. */
 static void account(double now) {
-  int layer = depth ? stack[depth - 1] : outside;
-  if (layer != outside) {
-    times->ns[layer] += now - last;
-    ++times->marks[layer];
+  int phase = nesting_depth ? stack[nesting_depth - 1] : outside;
+  if (phase != outside) {
+    recorded_times->ns[phase] += now - last_mark;
+    ++recorded_times->marks[phase];
   }
 }
 
-static void enter(kdl_layer layer) {
-  pthread_mutex_lock(&lock);
-  if (times && depth < most_nested) {
+static void enter_phase(kdl_trace_phase phase) {
+  pthread_mutex_lock(&recorder_lock);
+  if (recorded_times && nesting_depth < most_nested) {
     account(bench_now_ns());
-    stack[depth++] = (int)layer;
-    last = bench_now_ns();
+    stack[nesting_depth++] = (int)phase;
+    last_mark = bench_now_ns();
   }
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&recorder_lock);
 }
 
-static void leave(void) {
+static void exit_phase(void) {
   double now = bench_now_ns();
-  pthread_mutex_lock(&lock);
-  if (times && depth) {
+  pthread_mutex_lock(&recorder_lock);
+  if (recorded_times && nesting_depth) {
     account(now);
-    --depth;
-    last = bench_now_ns();
+    --nesting_depth;
+    last_mark = bench_now_ns();
   }
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&recorder_lock);
 }
 
-static void on_enter(kdl_layer layer) {
-  enter(layer);
+static void on_enter(kdl_trace_phase phase) {
+  enter_phase(phase);
 }
 
-static void on_leave(kdl_layer layer, const kdl_layer_about *about) {
-  (void)layer, (void)about;
-  leave();
+static void on_leave(kdl_trace_phase phase, const kdl_trace_phase_info *about) {
+  (void)phase, (void)about;
+  exit_phase();
 }
 
-static const kdl_layer_listener listener = {on_enter, on_leave};
+static const kdl_trace_listener listener = {on_enter, on_leave};
 
-void recorder_begin(layer_times *out_times) {
-  *out_times = (layer_times){{0}, {0}};
-  times = out_times;
-  depth = 0;
-  before = atomic_exchange(&kdl_layer_listening, &listener);
+void recorder_begin(phase_times *out_times) {
+  *out_times = (phase_times){{0}, {0}};
+  recorded_times = out_times;
+  nesting_depth = 0;
+  previous_listener = atomic_exchange(&kdl_trace_active_listener, &listener);
 }
 
 void recorder_end(void) {
-  atomic_store(&kdl_layer_listening, before);
-  times = NULL;
+  atomic_store(&kdl_trace_active_listener, previous_listener);
+  recorded_times = NULL;
 }
 
-void recorder_enter(kdl_layer layer) {
-  enter(layer);
+void recorder_enter(kdl_trace_phase phase) {
+  enter_phase(phase);
 }
 
-void recorder_leave(void) {
-  leave();
+void recorder_exit(void) {
+  exit_phase();
 }

@@ -19,8 +19,8 @@ static uint8_t *make_image(size_t size) {
   return bytes;
 }
 
-static kdl_status add(kdl_writer *writer, const kdl_pair *pairs, size_t pair_count,
-                      const uint8_t *bytes, size_t size) {
+static kdl_status add_sample_image(kdl_writer *writer, const kdl_pair *pairs, size_t pair_count,
+                                   const uint8_t *bytes, size_t size) {
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = 3,
                             .offload_kind = KDL_OFFLOAD_CUDA,
@@ -42,7 +42,7 @@ kdl_status samples_images(size_t images, size_t image_size, void **out_data, siz
     const char *arch = archs[i % (sizeof archs / sizeof *archs)];
     kdl_pair pairs[] = {{{"triple", 6}, {"nvptx64-nvidia-cuda", 19}},
                         {{"arch", 4}, {arch, strlen(arch)}}};
-    status = add(writer, pairs, 2, bytes, image_size);
+    status = add_sample_image(writer, pairs, 2, bytes, image_size);
   }
   if (status == KDL_OK)
     status = kdl_writer_finish(writer, out_data, out_size);
@@ -68,7 +68,7 @@ kdl_status samples_kernels(size_t kernels, void **out_data, size_t *out_size) {
       size_t length = (size_t)snprintf(names[i], name_size, "kdl.kernel.k%zu", i);
       pairs[i + 2] = (kdl_pair){{names[i], length}, {"rev=1", 5}};
     }
-    status = add(writer, pairs, kernels + 2, bytes, image_size);
+    status = add_sample_image(writer, pairs, kernels + 2, bytes, image_size);
   }
   if (status == KDL_OK)
     status = kdl_writer_finish(writer, out_data, out_size);

@@ -56,43 +56,44 @@ typedef struct {
   char kernel[32];
 } library_case;
 
-static void open_library(void *context) {
+static void open_scale_library(void *context) {
   library_case *at = context;
   kdl_library *lib;
-  bench_must(kdl_open_memory(at->data, at->size, NULL, &lib), "kdl_open_memory");
+  bench_require(kdl_open_memory(at->data, at->size, NULL, &lib), "kdl_open_memory");
   kdl_close(lib);
 }
 
 /* Opening, then the first choice, which compiles every image into its rule. */
-static void choose_first(void *context) {
+static void select_first(void *context) {
   library_case *at = context;
   kdl_library *lib;
-  kdl_choice choice = {.size = sizeof choice};
-  bench_must(kdl_open_memory(at->data, at->size, NULL, &lib), "kdl_open_memory");
-  bench_must(kdl_select(lib, at->device, at->kernel[0] ? at->kernel : NULL, NULL, &choice),
-             "kdl_select");
+  kdl_selection choice = {.size = sizeof choice};
+  bench_require(kdl_open_memory(at->data, at->size, NULL, &lib), "kdl_open_memory");
+  bench_require(kdl_select(lib, at->device, at->kernel[0] ? at->kernel : NULL, NULL, &choice),
+                "kdl_select");
   kdl_close(lib);
 }
 
-static void choose_again(void *context) {
+static void select_remembered(void *context) {
   library_case *at = context;
-  kdl_choice choice = {.size = sizeof choice};
-  bench_must(kdl_select(at->lib, at->device, at->kernel[0] ? at->kernel : NULL, NULL, &choice),
-             "kdl_select");
-  bench_keep(&choice);
+  kdl_selection choice = {.size = sizeof choice};
+  bench_require(kdl_select(at->lib, at->device, at->kernel[0] ? at->kernel : NULL, NULL, &choice),
+                "kdl_select");
+  bench_do_not_optimize(&choice);
 }
 
-static const bench_case library_cases[] = {{"open", open_library, NULL},
-                                           {"open and choose", choose_first, NULL},
-                                           {"choose again", choose_again, NULL}};
+static const bench_case library_cases[] = {{"open", open_scale_library, NULL},
+                                           {"open and choose", select_first, NULL},
+                                           {"choose again", select_remembered, NULL}};
 
 static void measure_library(const axis *along, size_t at, library_case *subject) {
   bench_case cases[3];
   memcpy(cases, library_cases, sizeof cases);
   for (size_t i = 0; i < 3; ++i)
     cases[i].context = subject;
-  bench_must(kdl_open_memory(subject->data, subject->size, NULL, &subject->lib), "kdl_open_memory");
-  choose_again(subject);
+  bench_require(kdl_open_memory(subject->data, subject->size, NULL, &subject->lib),
+                "kdl_open_memory");
+  select_remembered(subject);
   add_point(along, at, cases, 3, 1);
   kdl_close(subject->lib);
   free(subject->data);
@@ -102,7 +103,7 @@ static kdl_status measure_images(size_t blocks, bench_results *results) {
   axis along = {.parameter = "images", .results = results, .blocks = blocks};
   library_case subject = {.kernel = ""};
   kdl_status status = kdl_device_find("cuda:sm_90 driver=13.0", &subject.device);
-  for (size_t at = 1; at <= 4096 && status == KDL_OK && !bench_stopped(); at *= 4) {
+  for (size_t at = 1; at <= 4096 && status == KDL_OK && !bench_was_interrupted(); at *= 4) {
     /* With fewer than five there is none for sm_90. */
     size_t images = at < 5 ? 5 : at;
     status = at == 1 ? samples_kernels(1, &subject.data, &subject.size)
@@ -118,8 +119,8 @@ static kdl_status measure_kernels(size_t blocks, bench_results *results) {
   static const size_t counts[] = {1, 10, 100, 1000};
   library_case subject;
   kdl_status status = kdl_device_find("cuda:sm_90 driver=13.0", &subject.device);
-  for (size_t i = 0; i < sizeof counts / sizeof *counts && status == KDL_OK && !bench_stopped();
-       ++i) {
+  for (size_t i = 0;
+       i < sizeof counts / sizeof *counts && status == KDL_OK && !bench_was_interrupted(); ++i) {
     snprintf(subject.kernel, sizeof subject.kernel, "k%zu", counts[i] - 1);
     status = samples_kernels(counts[i], &subject.data, &subject.size);
     if (status == KDL_OK)
@@ -139,12 +140,12 @@ typedef struct {
   size_t count;
 } devices_case;
 
-static void choose_for_all(void *context) {
+static void select_for_all_devices(void *context) {
   devices_case *at = context;
   for (size_t i = 0; i < at->count; ++i) {
-    kdl_choice choice = {.size = sizeof choice};
-    bench_must(kdl_select(at->lib, at->devices[i], NULL, NULL, &choice), "kdl_select");
-    bench_keep(&choice);
+    kdl_selection choice = {.size = sizeof choice};
+    bench_require(kdl_select(at->lib, at->devices[i], NULL, NULL, &choice), "kdl_select");
+    bench_do_not_optimize(&choice);
   }
 }
 
@@ -161,10 +162,10 @@ static kdl_status measure_devices(size_t blocks, bench_results *results) {
     snprintf(spec, sizeof spec, "cuda:sm_90 driver=13.0 ordinal=%zu", i);
     status = kdl_device_find(spec, &subject.devices[i]);
   }
-  bench_case cases[] = {{"choose for each", choose_for_all, &subject}};
-  for (size_t at = 1; at <= most_devices && status == KDL_OK && !bench_stopped(); at *= 2) {
+  bench_case cases[] = {{"choose for each", select_for_all_devices, &subject}};
+  for (size_t at = 1; at <= most_devices && status == KDL_OK && !bench_was_interrupted(); at *= 2) {
     subject.count = at;
-    choose_for_all(&subject);
+    select_for_all_devices(&subject);
     add_point(&along, at, cases, 1, 1);
   }
   if (subject.lib)
@@ -183,12 +184,12 @@ typedef struct {
   size_t count;
 } threads_case;
 
-static void *launch_many(void *context) {
+static void *launch_repeatedly(void *context) {
   const threads_case *at = context;
   kdl_launch_desc desc = kdl_grid(1, 1, 1);
   void *pointer = NULL;
   for (size_t i = 0; i < launches; ++i)
-    bench_must(kdl_launch(at->kernel, NULL, &desc, KDL_ARGS(&pointer)), "kdl_launch");
+    bench_require(kdl_launch(at->kernel, NULL, &desc, KDL_ARGS(&pointer)), "kdl_launch");
   return NULL;
 }
 
@@ -197,10 +198,10 @@ static void launch_together(void *context) {
   threads_case *at = context;
   pthread_t threads[most_threads] = {0};
   for (size_t i = 1; i < at->count; ++i) {
-    if (pthread_create(&threads[i], NULL, launch_many, at) != 0)
+    if (pthread_create(&threads[i], NULL, launch_repeatedly, at) != 0)
       bench_die("pthread_create");
   }
-  launch_many(at);
+  launch_repeatedly(at);
   for (size_t i = 1; i < at->count; ++i)
     pthread_join(threads[i], NULL);
 }
@@ -220,7 +221,7 @@ static kdl_status measure_threads(const suite_built_in *built_in, size_t blocks,
     status = kdl_prefetch(subject.kernel);
   bench_case cases[] = {{"launch on the host, elapsed for each", launch_together, &subject}};
   bench_machine_unpin(); /* one CPU would show the scheduler, not the launches */
-  for (size_t at = 1; at <= most_threads && status == KDL_OK && !bench_stopped(); at *= 4) {
+  for (size_t at = 1; at <= most_threads && status == KDL_OK && !bench_was_interrupted(); at *= 4) {
     subject.count = at;
     add_point(&along, at, cases, 1, (double)(at * launches));
   }
@@ -231,11 +232,11 @@ static kdl_status measure_threads(const suite_built_in *built_in, size_t blocks,
 
 kdl_status suite_scale(const suite_built_in *built_in, size_t blocks, bench_results *results) {
   kdl_status status = measure_images(blocks, results);
-  if (status == KDL_OK && !bench_stopped())
+  if (status == KDL_OK && !bench_was_interrupted())
     status = measure_kernels(blocks, results);
-  if (status == KDL_OK && !bench_stopped())
+  if (status == KDL_OK && !bench_was_interrupted())
     status = measure_devices(blocks, results);
-  if (status == KDL_OK && !bench_stopped())
+  if (status == KDL_OK && !bench_was_interrupted())
     status = measure_threads(built_in, blocks, results);
   return status;
 }

@@ -13,46 +13,47 @@
 #include <stdio.h>
 
 typedef struct {
-  problem asked;
+  select_problem problem;
   kdl_library *lib; /* in which the choice is remembered */
   const llvm_peer *llvm;
 } choice;
 
 /* What measuring itself takes: an indirect call. */
-static void nothing(void *context) {
-  bench_keep(context);
+static void call_nothing(void *context) {
+  bench_do_not_optimize(context);
 }
 
 static void open_alone(void *context) {
   const choice *at = context;
-  problem_close(problem_open(&at->asked));
+  select_problem_close(select_problem_open(&at->problem));
 }
 
 static void open_and_select(void *context) {
   const choice *at = context;
-  kdl_library *lib = problem_open(&at->asked);
-  problem_select_first(&at->asked, lib);
-  problem_close(lib);
+  kdl_library *lib = select_problem_open(&at->problem);
+  select_problem_first(&at->problem, lib);
+  select_problem_close(lib);
 }
 
 static void select_again(void *context) {
   const choice *at = context;
-  problem_select_again(&at->asked, at->lib);
+  select_problem_again(&at->problem, at->lib);
 }
 
 static void llvm_open_and_match(void *context) {
   const choice *at = context;
-  const problem *asked = &at->asked;
-  if (at->llvm->create_and_match(asked->data, asked->size, asked->device_triple,
-                                 asked->device_arch) != asked->count - 1)
+  const select_problem *problem = &at->problem;
+  if (at->llvm->create_and_match(problem->data, problem->size, problem->device_triple,
+                                 problem->device_arch) != problem->count - 1)
     bench_die("OffloadBinary::create and areTargetsCompatible");
 }
 
 static void llvm_match(void *context) {
   const choice *at = context;
-  const problem *asked = &at->asked;
-  if (at->llvm->first_compatible(asked->triples, asked->archs, asked->count, asked->device_triple,
-                                 asked->device_arch) != asked->count - 1)
+  const select_problem *problem = &at->problem;
+  if (at->llvm->first_compatible(problem->triples, problem->archs, problem->count,
+                                 problem->device_triple,
+                                 problem->device_arch) != problem->count - 1)
     bench_die("areTargetsCompatible");
 }
 
@@ -62,14 +63,14 @@ static kdl_status measure_choice(size_t images, size_t blocks, const llvm_peer *
                                  bench_results *results) {
   static bench_run run;
   choice at = {.llvm = llvm};
-  kdl_status status = problem_make(images, &at.asked);
+  kdl_status status = select_problem_make(images, &at.problem);
   if (status == KDL_OK) {
     char prefix[48];
     snprintf(prefix, sizeof prefix, "select/%zu images", images);
-    at.lib = problem_open(&at.asked);
-    problem_select_first(&at.asked, at.lib);
+    at.lib = select_problem_open(&at.problem);
+    select_problem_first(&at.problem, at.lib);
     bench_case cases[] = {
-        {"an empty call", nothing, NULL},
+        {"an empty call", call_nothing, NULL},
         {"kdl_open_memory and kdl_close", open_alone, &at},
         {"kdl_open_memory, first kdl_select, kdl_close", open_and_select, &at},
         {"kdl_select, remembered", select_again, &at},
@@ -85,9 +86,9 @@ static kdl_status measure_choice(size_t images, size_t blocks, const llvm_peer *
     cases_measure(&what, results, &run);
     if (llvm)
       cases_compare(&what, &run, first, first_of_llvm, results);
-    problem_close(at.lib);
+    select_problem_close(at.lib);
   }
-  problem_free(&at.asked);
+  select_problem_free(&at.problem);
   return status;
 }
 
@@ -99,7 +100,7 @@ kdl_status suite_select(const suite_built_in *built_in, size_t blocks, bench_res
   else
     bench_note_add(results, "LLVM", "%s", llvm->version);
   kdl_status status = measure_choice(3, blocks, llvm, results);
-  if (status == KDL_OK && !bench_stopped())
+  if (status == KDL_OK && !bench_was_interrupted())
     status = measure_choice(1000, blocks, llvm, results);
   return status;
 }

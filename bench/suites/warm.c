@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum { block_count = 5, queue_length = 100 };
-enum { sum_row = KDL_LAYER_COUNT, total_row, row_count };
+enum { sum_row = KDL_TRACE_PHASE_COUNT, total_row, row_count };
 
 /* A launch that is shorter than so many readings of the clock is not timed by itself: each of its
  * layers is repeated a thousand times. */
@@ -28,7 +28,7 @@ typedef struct {
   double timer_ns; /* to be subtracted */
   size_t repeats;  /* of a launch in one run */
   _Alignas(16) char state[PEER_STATE_LIMIT];
-} guest;
+} peer_instance;
 
 /* ------------------------------------------------------------------------------------------ */
 /* One run. `marked` fills the layers' times; `plain` returns the time of all of it, in ns.       */
@@ -36,78 +36,78 @@ typedef struct {
 typedef struct {
   unsigned flag;
   const char *name;
-  bool (*marked)(guest *at, layer_times *times); /* NULL: only as a whole */
-  double (*plain)(guest *at, bool *well);
+  bool (*marked)(peer_instance *at, phase_times *times); /* NULL: only as a whole */
+  double (*plain)(peer_instance *at, bool *ok);
   size_t share;      /* of the launches that were asked for, one in so many */
   size_t least_runs; /* in a block */
 } mode;
 
-static bool marked_load(guest *at, layer_times *times) {
-  bool well = true;
+static bool marked_load(peer_instance *at, phase_times *times) {
+  bool ok = true;
   recorder_begin(times);
-  for (const peer_step *step = at->what->load; well && step->run; ++step) {
-    recorder_enter(step->layer);
-    well = step->run(at->state);
-    recorder_leave();
+  for (const peer_step *step = at->what->load; ok && step->run; ++step) {
+    recorder_enter(step->phase);
+    ok = step->run(at->state);
+    recorder_exit();
   }
   recorder_end();
-  return well && at->what->unload(at->state);
+  return ok && at->what->unload(at->state);
 }
 
-static double plain_load(guest *at, bool *well) {
+static double plain_load(peer_instance *at, bool *ok) {
   double start = bench_now_ns();
-  *well = peer_run_steps(at->what->load, at->state);
+  *ok = peer_run_steps(at->what->load, at->state);
   double end = bench_now_ns();
-  *well = *well && at->what->unload(at->state);
+  *ok = *ok && at->what->unload(at->state);
   return end - start - at->timer_ns;
 }
 
 /* Not through the recorder, whose lock costs as much as some launches. */
-static double run_part(guest *at, bool (*part)(void *state), bool *well) {
+static double run_part(peer_instance *at, bool (*part)(void *state), bool *ok) {
   double start = bench_now_ns();
   for (size_t i = 0; i < at->repeats; ++i)
-    *well &= part(at->state);
+    *ok &= part(at->state);
   return (bench_now_ns() - start) / (double)at->repeats;
 }
 
-static bool marked_launch(guest *at, layer_times *times) {
+static bool marked_launch(peer_instance *at, phase_times *times) {
   const peer *what = at->what;
-  bool well = true;
-  times->ns[KDL_LAYER_ARGUMENTS] = run_part(at, what->arguments, &well);
-  times->ns[KDL_LAYER_LAUNCH] = run_part(at, what->launch, &well);
-  times->ns[KDL_LAYER_SYNC] = run_part(at, what->sync, &well);
-  times->marks[KDL_LAYER_ARGUMENTS] = times->marks[KDL_LAYER_LAUNCH] =
-      times->marks[KDL_LAYER_SYNC] = 1 / (double)at->repeats;
-  return well;
+  bool ok = true;
+  times->ns[KDL_TRACE_PHASE_ARGUMENTS] = run_part(at, what->arguments, &ok);
+  times->ns[KDL_TRACE_PHASE_LAUNCH] = run_part(at, what->launch, &ok);
+  times->ns[KDL_TRACE_PHASE_SYNC] = run_part(at, what->sync, &ok);
+  times->marks[KDL_TRACE_PHASE_ARGUMENTS] = times->marks[KDL_TRACE_PHASE_LAUNCH] =
+      times->marks[KDL_TRACE_PHASE_SYNC] = 1 / (double)at->repeats;
+  return ok;
 }
 
-static double plain_launch(guest *at, bool *well) {
+static double plain_launch(peer_instance *at, bool *ok) {
   const peer *what = at->what;
-  *well = true;
+  *ok = true;
   double start = bench_now_ns();
   for (size_t i = 0; i < at->repeats; ++i)
-    *well &= what->arguments(at->state) && what->launch(at->state) && what->sync(at->state);
+    *ok &= what->arguments(at->state) && what->launch(at->state) && what->sync(at->state);
   return (bench_now_ns() - start - at->timer_ns) / (double)at->repeats;
 }
 
-static double plain_queue(guest *at, bool *well) {
+static double plain_queue(peer_instance *at, bool *ok) {
   const peer *what = at->what;
-  *well = true;
+  *ok = true;
   double start = bench_now_ns();
   for (int i = 0; i < queue_length; ++i)
-    *well &= what->arguments(at->state) && what->launch(at->state);
-  *well = *well && what->sync(at->state);
+    *ok &= what->arguments(at->state) && what->launch(at->state);
+  *ok = *ok && what->sync(at->state);
   return (bench_now_ns() - start - at->timer_ns) / (double)queue_length;
 }
 
 /* How often a launch is repeated in one run. */
-static void choose_repeats(guest *at) {
+static void choose_repeats(peer_instance *at) {
   enum { tries = 101 };
   double times[tries];
-  bool well;
+  bool ok;
   at->repeats = 1;
   for (size_t i = 0; i < tries; ++i)
-    times[i] = plain_launch(at, &well);
+    times[i] = plain_launch(at, &ok);
   bench_sort(times, tries);
   if (times[tries / 2] < (double)short_in_readings * at->timer_ns)
     at->repeats = repeats;
@@ -139,7 +139,7 @@ static double median_of(const double *values, size_t count, double *room) {
 
 typedef struct {
   const mode *mode;
-  guest *guests;
+  peer_instance *instances;
   size_t guest_count;
   size_t runs; /* in a block */
   samples of[SUITE_PEER_LIMIT];
@@ -149,11 +149,11 @@ typedef struct {
 static bool run_marked(session *at, size_t which, size_t first) {
   samples *into = &at->of[which];
   for (size_t i = first; i < first + at->runs; ++i) {
-    layer_times times = {{0}, {0}};
-    if (!at->mode->marked(&at->guests[which], &times))
+    phase_times times = {{0}, {0}};
+    if (!at->mode->marked(&at->instances[which], &times))
       return false;
-    for (size_t k = 0; k < KDL_LAYER_COUNT; ++k) {
-      into->ns[k][i] = times.ns[k] - times.marks[k] * at->guests[which].timer_ns;
+    for (size_t k = 0; k < KDL_TRACE_PHASE_COUNT; ++k) {
+      into->ns[k][i] = times.ns[k] - times.marks[k] * at->instances[which].timer_ns;
       into->met[k] |= times.marks[k] > 0;
       into->ns[sum_row][i] += into->ns[k][i];
     }
@@ -161,52 +161,52 @@ static bool run_marked(session *at, size_t which, size_t first) {
   return true;
 }
 
-static bool run_plain(session *at, size_t which, size_t first) {
+static bool run_unmarked(session *at, size_t which, size_t first) {
   samples *into = &at->of[which];
-  bool well = true;
-  for (size_t i = first; well && i < first + at->runs; ++i)
-    into->ns[total_row][i] = at->mode->plain(&at->guests[which], &well);
+  bool ok = true;
+  for (size_t i = first; ok && i < first + at->runs; ++i)
+    into->ns[total_row][i] = at->mode->plain(&at->instances[which], &ok);
   into->met[total_row] = true;
-  return well;
+  return ok;
 }
 
 static bool run_block(session *at, size_t which, size_t block) {
   size_t first = block * at->runs;
   bool marked_first = block % 2 == 0;
   bool has_marks = at->mode->marked != NULL;
-  bool well = (!has_marks || !marked_first || run_marked(at, which, first)) &&
-              run_plain(at, which, first) &&
-              (!has_marks || marked_first || run_marked(at, which, first));
-  if (well)
+  bool ok = (!has_marks || !marked_first || run_marked(at, which, first)) &&
+            run_unmarked(at, which, first) &&
+            (!has_marks || marked_first || run_marked(at, which, first));
+  if (ok)
     at->of[which].totals[block] =
         median_of(at->of[which].ns[total_row] + first, at->runs, at->room);
-  return well;
+  return ok;
 }
 
 /* Clocks of processors and GPUs rise when there is work, and take their time. */
-static bool warm_up(guest *at, const mode *what) {
+static bool warm_up(peer_instance *at, const mode *what) {
   static const double least_ns = 50e6;
-  bool well = true;
+  bool ok = true;
   double start = bench_now_ns();
-  while (well && bench_now_ns() - start < least_ns)
-    what->plain(at, &well);
-  return well;
+  while (ok && bench_now_ns() - start < least_ns)
+    what->plain(at, &ok);
+  return ok;
 }
 
 /* Returns how many blocks were finished. */
 static size_t run_blocks(session *at, kdl_status *status) {
   size_t block = 0;
   for (size_t i = 0; i < at->guest_count; ++i) {
-    if (warm_up(&at->guests[i], at->mode))
+    if (warm_up(&at->instances[i], at->mode))
       continue;
-    *status = kdl_fail(KDL_DEVICE, "%s: %s", at->guests[i].what->name, peer_error());
+    *status = kdl_fail(KDL_DEVICE, "%s: %s", at->instances[i].what->name, peer_error());
     return 0;
   }
-  for (; block < block_count && !bench_stopped(); ++block) {
+  for (; block < block_count && !bench_was_interrupted(); ++block) {
     for (size_t k = 0; k < at->guest_count; ++k) {
       size_t which = (k + block) % at->guest_count; /* none always follows the same other one */
       if (!run_block(at, which, block)) {
-        *status = kdl_fail(KDL_DEVICE, "%s: %s", at->guests[which].what->name, peer_error());
+        *status = kdl_fail(KDL_DEVICE, "%s: %s", at->instances[which].what->name, peer_error());
         return 0;
       }
     }
@@ -219,15 +219,15 @@ static size_t run_blocks(session *at, kdl_status *status) {
 
 /* A processor runs ahead. What a reading of the clock separates overlaps by up to its cost; what is
  * repeated by itself overlaps with its neighbours otherwise than in its place, by some ns. */
-static double slack_of(const guest *at, size_t layers) {
+static double slack_of(const peer_instance *at, size_t layers) {
   static const double overlap_ns = 3;
   return (double)(layers + 1) * (at->repeats > 1 ? overlap_ns : at->timer_ns);
 }
 
-static void add_figures(const dispatch_request *request, const session *at, size_t which,
-                        size_t runs, bench_results *results) {
+static void add_mode_figures(const dispatch_request *request, const session *at, size_t which,
+                             size_t runs, bench_results *results) {
   const samples *from = &at->of[which];
-  const guest *who = &at->guests[which];
+  const peer_instance *who = &at->instances[which];
   char name[BENCH_NAME];
   size_t layers = 0;
   double step = results->machine.step_ns / (double)(at->mode->marked ? who->repeats : queue_length);
@@ -235,7 +235,7 @@ static void add_figures(const dispatch_request *request, const session *at, size
     if (!from->met[i])
       continue;
     snprintf(name, sizeof name, "%s/%s/%s/%s", request->suite, at->mode->name, who->what->name,
-             i == total_row ? "total" : kdl_layer_name((kdl_layer)i));
+             i == total_row ? "total" : kdl_trace_phase_name((kdl_trace_phase)i));
     bench_figure_add(results, name, from->ns[i], runs, step);
     layers += i != total_row;
   }
@@ -245,19 +245,20 @@ static void add_figures(const dispatch_request *request, const session *at, size
                     slack_of(who, layers));
 }
 
-static kdl_status measure_mode(const dispatch_request *request, const mode *what, guest *guests,
-                               const peer_list *peers, size_t launches, bench_results *results) {
-  session at = {.mode = what, .guests = guests, .guest_count = peers->count};
+static kdl_status measure_mode(const dispatch_request *request, const mode *what,
+                               peer_instance *instances, const peer_list *peers, size_t launches,
+                               bench_results *results) {
+  session at = {.mode = what, .instances = instances, .guest_count = peers->count};
   at.runs = launches / what->share / block_count;
   at.runs = at.runs < what->least_runs ? what->least_runs : at.runs;
   at.room = calloc(at.runs, sizeof *at.room);
   kdl_status status = KDL_OK;
-  bool well = at.room != NULL;
+  bool ok = at.room != NULL;
   for (size_t i = 0; i < peers->count; ++i)
-    well &= dispatch_rows_make(at.of[i].ns, row_count, block_count * at.runs);
-  if (!well)
+    ok &= dispatch_rows_make(at.of[i].ns, row_count, block_count * at.runs);
+  if (!ok)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu runs", block_count * at.runs);
-  size_t blocks = well ? run_blocks(&at, &status) : 0;
+  size_t blocks = ok ? run_blocks(&at, &status) : 0;
   const double *totals[SUITE_PEER_LIMIT];
   for (size_t i = 0; i < peers->count; ++i)
     totals[i] = at.of[i].totals;
@@ -265,7 +266,7 @@ static kdl_status measure_mode(const dispatch_request *request, const mode *what
     dispatch_compare(request, what->name, peers, totals, blocks, results);
   for (size_t i = 0; i < peers->count; ++i) {
     if (blocks)
-      add_figures(request, &at, i, blocks * at.runs, results);
+      add_mode_figures(request, &at, i, blocks * at.runs, results);
     dispatch_rows_free(at.of[i].ns, row_count);
   }
   free(at.room);
@@ -275,25 +276,25 @@ static kdl_status measure_mode(const dispatch_request *request, const mode *what
 /* ------------------------------------------------------------------------------------------ */
 /* All of it                                                                                    */
 
-static bool load_and_launch(guest *at) {
-  bool well = peer_run_steps(at->what->load, at->state) && at->what->arguments(at->state) &&
-              at->what->launch(at->state) && peer_result(at->what, at->state);
-  if (well)
+static bool load_and_launch(peer_instance *at) {
+  bool ok = peer_run_steps(at->what->load, at->state) && at->what->arguments(at->state) &&
+            at->what->launch(at->state) && peer_result(at->what, at->state);
+  if (ok)
     choose_repeats(at);
-  return well;
+  return ok;
 }
 
 /* Loading is measured while nothing is loaded: an image that is loaded twice may be loaded once. */
-static kdl_status measure_loads(const dispatch_request *request, guest *guests,
+static kdl_status measure_loads(const dispatch_request *request, peer_instance *instances,
                                 const peer_list *peers, size_t launches, bench_results *results) {
-  guest *able = calloc(SUITE_PEER_LIMIT, sizeof *able);
+  peer_instance *able = calloc(SUITE_PEER_LIMIT, sizeof *able);
   if (!able)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu peers", peers->count);
   peer_list who = {.count = 0};
   for (size_t i = 0; i < peers->count; ++i) {
     if (!peers->all[i]->unload)
       continue;
-    able[who.count] = guests[i];
+    able[who.count] = instances[i];
     able[who.count].repeats = 1;
     who.all[who.count++] = peers->all[i];
   }
@@ -304,14 +305,14 @@ static kdl_status measure_loads(const dispatch_request *request, guest *guests,
 
 kdl_status warm_measure(const dispatch_request *request, const peer_list *peers, size_t launches,
                         bench_results *results) {
-  guest *guests = calloc(SUITE_PEER_LIMIT, sizeof *guests);
-  if (!guests)
+  peer_instance *instances = calloc(SUITE_PEER_LIMIT, sizeof *instances);
+  if (!instances)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu peers", peers->count);
   kdl_status status = KDL_OK;
   size_t started = 0;
   bench_machine_clock(&results->machine);
   for (; started < peers->count && status == KDL_OK; ++started) {
-    guest *at = &guests[started];
+    peer_instance *at = &instances[started];
     at->what = peers->all[started];
     at->timer_ns = results->machine.timer_ns;
     if (!at->what->open(at->state, &request->job) || !peer_run_steps(at->what->start, at->state))
@@ -321,19 +322,19 @@ kdl_status warm_measure(const dispatch_request *request, const peer_list *peers,
   if (!bench_machine_pin(request->pin, &results->machine))
     bench_skip_add(results, "pinning", "the system does not allow it");
   if (status == KDL_OK && request->modes & SUITE_LOAD)
-    status = measure_loads(request, guests, peers, launches, results);
+    status = measure_loads(request, instances, peers, launches, results);
   for (size_t i = 0; i < peers->count && status == KDL_OK; ++i) {
-    if (!load_and_launch(&guests[i]))
-      status = kdl_fail(KDL_DEVICE, "%s: %s", guests[i].what->name, peer_error());
+    if (!load_and_launch(&instances[i]))
+      status = kdl_fail(KDL_DEVICE, "%s: %s", instances[i].what->name, peer_error());
   }
   for (size_t i = 1; i < sizeof modes / sizeof *modes && status == KDL_OK; ++i) {
-    if (request->modes & modes[i].flag && !bench_stopped())
-      status = measure_mode(request, &modes[i], guests, peers, launches, results);
+    if (request->modes & modes[i].flag && !bench_was_interrupted())
+      status = measure_mode(request, &modes[i], instances, peers, launches, results);
   }
   for (size_t i = 0; i < started; ++i) {
-    if (guests[i].what->close)
-      guests[i].what->close(guests[i].state);
+    if (instances[i].what->close)
+      instances[i].what->close(instances[i].state);
   }
-  free(guests);
+  free(instances);
   return status;
 }

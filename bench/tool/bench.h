@@ -81,8 +81,8 @@ const bench_comparison *cli_bench_ratio_to(const bench_results *results, const b
 bool cli_bench_next_word(const char **list, char *word, size_t size);
 
 /* "1,all", by default that. */
-kdl_status cli_bench_take_threads(const char *list, unsigned cpus, uint32_t *threads, size_t limit,
-                                  size_t *out_count);
+kdl_status cli_bench_parse_threads(const char *list, unsigned cpus, uint32_t *threads, size_t limit,
+                                   size_t *out_count);
 
 /* kdl bench page RESULTS... --html=F; returns the exit code. */
 int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t count);
@@ -91,10 +91,11 @@ int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t c
 int cli_bench_compare(const cli_args *args, const char *old_path, const char *new_path);
 
 /* "1.23 us": a time with a unit that keeps it short. */
-void cli_bench_time(double ns, char *out, size_t size);
+void cli_bench_format_time(double ns, char *out, size_t size);
 
 /* The next cell of a table. */
-void cli_bench_add(cli_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void cli_bench_add_time(cli_table *table, double ns);
+void cli_bench_add_cell(cli_table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void cli_bench_add_time_cell(cli_table *table, double ns);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* What is a part of a measured whole, or was measured by itself; the wholes are left out, since a
  * stack's parts add up to it. */
-static bool is_whole(const bench_results *results, const bench_figure *figure) {
+static bool is_measured_total(const bench_results *results, const bench_figure *figure) {
   const char *last = strrchr(figure->name, '/');
   if (!last || strcmp(last, "/total") != 0)
     return false;
@@ -26,7 +26,7 @@ void cli_bench_write_folded(const bench_results *results, const char *command, F
   (void)command;
   for (size_t i = 0; i < results->figure_count; ++i) {
     const bench_figure *figure = &results->figures[i];
-    if (is_whole(results, figure) || figure->median < 0.5)
+    if (is_measured_total(results, figure) || figure->median < 0.5)
       continue;
     for (const char *c = figure->name; *c; ++c)
       putc(*c == '/' ? ';' : *c, file);
@@ -81,15 +81,15 @@ static bool is_start(const bench_figure *figure) {
   return strcmp(strrchr(figure->name, '/') + 1, SUITE_PROCESS_START) == 0;
 }
 
-static double add_row(cli_json *json, const bench_results *results, size_t first, unsigned row,
-                      bool starts, double at) {
+static double add_trace_row(cli_json *json, const bench_results *results, size_t first,
+                            unsigned row, bool starts, double at) {
   size_t length = stem(results->figures[first].name);
   for (size_t i = first; i < results->figure_count; ++i) {
     const bench_figure *figure = &results->figures[i];
     if (stem(figure->name) != length ||
         memcmp(figure->name, results->figures[first].name, length) != 0)
       break;
-    if (is_whole(results, figure) || is_start(figure) != starts)
+    if (is_measured_total(results, figure) || is_start(figure) != starts)
       continue;
     add_span(json, row, figure, at);
     at += figure->median > 0 ? figure->median : 0;
@@ -113,7 +113,7 @@ void cli_bench_write_trace(const bench_results *results, const char *command, FI
         memcmp(results->figures[i - 1].name, name, length) == 0)
       continue;
     name_row(&json, ++row, name, length);
-    add_row(&json, results, i, row, false, add_row(&json, results, i, row, true, 0));
+    add_trace_row(&json, results, i, row, false, add_trace_row(&json, results, i, row, true, 0));
   }
   cli_json_end_array(&json);
   cli_json_end_object(&json);

@@ -17,19 +17,19 @@ static const char schema[] = "kdl-bench-1";
 /* Writing                                                                                      */
 
 /* Texts that the system may not tell. */
-static void put_known(cli_json *json, const char *key, const char *text) {
+static void put_optional_text(cli_json *json, const char *key, const char *text) {
   cli_json_put_text(json, key, *text ? text : NULL);
 }
 
 static void write_machine(cli_json *json, const bench_machine *machine) {
   cli_json_put_object(json, "machine");
   cli_json_put_text(json, "host", machine->host);
-  put_known(json, "cpu", machine->cpu);
+  put_optional_text(json, "cpu", machine->cpu);
   cli_json_put_number(json, "cpus", machine->cpus);
   cli_json_put_bool(json, "virtual", machine->is_virtual);
   cli_json_put_text(json, "kernel", machine->kernel);
   cli_json_put_known(json, "pinned", machine->pinned >= 0, (uint64_t)machine->pinned);
-  put_known(json, "governor", machine->governor);
+  put_optional_text(json, "governor", machine->governor);
   cli_json_put_real(json, "mhz", machine->mhz, 0);
   cli_json_put_real(json, "load", machine->load, 2);
   cli_json_put_real(json, "noise", machine->noise, 4);
@@ -142,7 +142,7 @@ void cli_bench_write_json(const bench_results *results, const char *command, FIL
 /* ------------------------------------------------------------------------------------------ */
 /* Reading: what compare needs                                                                  */
 
-static kdl_status read_member(kdl_json *json, const char *key, void *user) {
+static kdl_status read_figure_member(kdl_json *json, const char *key, void *user) {
   bench_figure *figure = user;
   if (strcmp(key, "name") == 0)
     return kdl_json_string(json, figure->name, sizeof figure->name);
@@ -158,7 +158,7 @@ typedef struct {
   char schema[32];
 } reader;
 
-static kdl_status read_key(kdl_json *json, const char *key, void *user) {
+static kdl_status read_results_key(kdl_json *json, const char *key, void *user) {
   reader *to = user;
   bool more = true;
   if (strcmp(key, "schema") == 0)
@@ -171,7 +171,7 @@ static kdl_status read_key(kdl_json *json, const char *key, void *user) {
     KDL_TRY(kdl_json_next_item(json, &more));
     if (!more)
       return KDL_OK;
-    KDL_TRY(kdl_json_members(json, read_member, &figure));
+    KDL_TRY(kdl_json_members(json, read_figure_member, &figure));
     size_t index = bench_figure_add(to->results, figure.name, NULL, 0, 0);
     if (to->results->no_memory)
       cli_out_of_memory();
@@ -186,7 +186,7 @@ kdl_status cli_bench_read_json(const char *path, bench_results *out_results) {
   *out_results = (bench_results){.note_count = 0};
   KDL_TRY(cli_bytes_read(path, &bytes));
   kdl_json_start(&json, path, bytes.data, bytes.size);
-  kdl_status status = kdl_json_members(&json, read_key, &to);
+  kdl_status status = kdl_json_members(&json, read_results_key, &to);
   if (status == KDL_OK)
     status = kdl_json_finish(&json);
   cli_bytes_free(&bytes);

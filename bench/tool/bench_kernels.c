@@ -4,7 +4,7 @@
 
 #include "suites/kernels/kernels.h"
 #include "support/base/error.h"
-#include "tools/common/beside.h"
+#include "tools/common/program_folder.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 enum { table_parts = 3 }; /* of kernels/1 thread/large/saxpy/kdl */
 
 /* Bits of those of `names` that the list has; all of `all` where there is no list. */
-static kdl_status take_names(const char *option, const char *list, const char *const names[],
-                             size_t count, unsigned all, unsigned *out_bits) {
+static kdl_status parse_names(const char *option, const char *list, const char *const names[],
+                              size_t count, unsigned all, unsigned *out_bits) {
   char word[32], known[512] = "";
   size_t used = 0;
   bool given = list != NULL;
@@ -33,7 +33,7 @@ static kdl_status take_names(const char *option, const char *list, const char *c
              : kdl_fail(KDL_BAD_CALL, "--%s: found none", option);
 }
 
-static kdl_status take_device(const cli_args *args, kernels_request *request) {
+static kdl_status parse_device(const cli_args *args, kernels_request *request) {
   const char *device = cli_args_value(args, "device");
   request->device = device ? device : "host";
   request->on_gpu = strncmp(request->device, "cuda", 4) == 0;
@@ -45,7 +45,7 @@ static kdl_status take_device(const cli_args *args, kernels_request *request) {
 }
 
 /* Those of the device; of those that were named, one that runs elsewhere is a mistake. */
-static kdl_status take_peers(const char *list, kernels_request *request) {
+static kdl_status parse_kernel_peers(const char *list, kernels_request *request) {
   const char *names[KERNELS_PEERS];
   unsigned here = 0;
   for (size_t i = 0; i < KERNELS_PEERS; ++i) {
@@ -54,7 +54,7 @@ static kdl_status take_peers(const char *list, kernels_request *request) {
       here |= 1u << i;
   }
   request->required = list != NULL;
-  KDL_TRY(take_names("peers", list, names, KERNELS_PEERS, here, &request->peers));
+  KDL_TRY(parse_names("peers", list, names, KERNELS_PEERS, here, &request->peers));
   for (size_t i = 0; i < KERNELS_PEERS; ++i) {
     if (request->peers & ~here & 1u << i)
       return kdl_fail(KDL_BAD_CALL, "--peers: '%s' runs on %s, found %s", names[i],
@@ -63,11 +63,11 @@ static kdl_status take_peers(const char *list, kernels_request *request) {
   return KDL_OK;
 }
 
-static kdl_status take_kernels(const char *list, kernels_request *request) {
+static kdl_status parse_kernels(const char *list, kernels_request *request) {
   const char *names[32];
   for (size_t i = 0; i < kernels_case_count; ++i)
     names[i] = kernels_cases[i].name;
-  return take_names("kernels", list, names, kernels_case_count, ~0u, &request->kernels);
+  return parse_names("kernels", list, names, kernels_case_count, ~0u, &request->kernels);
 }
 
 kdl_status cli_bench_kernels(const cli_args *args, size_t blocks, int pin, bench_results *results) {
@@ -79,14 +79,14 @@ kdl_status cli_bench_kernels(const cli_args *args, size_t blocks, int pin, bench
   request.program = program;
   snprintf(path, sizeof path, "%.*s/../bench/kernels", PATH_MAX - 32, program);
   request.folder = args->operand_count > 1 ? args->operands[1] : path;
-  KDL_TRY(take_device(args, &request));
-  KDL_TRY(take_names("sizes", cli_args_value(args, "sizes"), kernels_sizes, KERNELS_SIZES, usual,
-                     &request.sizes));
-  KDL_TRY(take_kernels(cli_args_value(args, "kernels"), &request));
-  KDL_TRY(take_peers(cli_args_value(args, "peers"), &request));
-  KDL_TRY(cli_bench_take_threads(request.on_gpu ? "1" : cli_args_value(args, "threads"),
-                                 results->machine.cpus, request.threads, KERNELS_THREADS,
-                                 &request.thread_count));
+  KDL_TRY(parse_device(args, &request));
+  KDL_TRY(parse_names("sizes", cli_args_value(args, "sizes"), kernels_sizes, KERNELS_SIZES, usual,
+                      &request.sizes));
+  KDL_TRY(parse_kernels(cli_args_value(args, "kernels"), &request));
+  KDL_TRY(parse_kernel_peers(cli_args_value(args, "peers"), &request));
+  KDL_TRY(cli_bench_parse_threads(request.on_gpu ? "1" : cli_args_value(args, "threads"),
+                                  results->machine.cpus, request.threads, KERNELS_THREADS,
+                                  &request.thread_count));
   if (request.sizes == 1u) /* tiny: whether it works, and not how long it takes */
     request.milliseconds = 1;
   int used = snprintf(file, sizeof file, "%s/saxpy.offload", request.folder);
@@ -100,8 +100,8 @@ kdl_status cli_bench_kernels(const cli_args *args, size_t blocks, int pin, bench
 static void add_spread(cli_table *table, const bench_results *results, const bench_figure *ours,
                        const char *row) {
   (void)results, (void)row;
-  cli_bench_add_time(table, ours->p5);
-  cli_bench_add_time(table, ours->p95);
+  cli_bench_add_time_cell(table, ours->p5);
+  cli_bench_add_time_cell(table, ours->p95);
 }
 
 kdl_status cli_bench_print_kernels(const bench_results *results) {

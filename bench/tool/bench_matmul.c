@@ -4,7 +4,7 @@
 
 #include "suites/matmul/matmul.h"
 #include "support/base/error.h"
-#include "tools/common/beside.h"
+#include "tools/common/program_folder.h"
 #include "tools/common/text.h"
 
 #include <limits.h>
@@ -22,8 +22,8 @@ enum { most_extent = 1 << 20 };
 /* What was asked                                                                               */
 
 /* Bits of those of `names` that the list has; all where there is no list. */
-static kdl_status take_bits(const char *option, const char *list, const char *const *names,
-                            size_t count, const char *expected, unsigned *out_bits) {
+static kdl_status parse_bits(const char *option, const char *list, const char *const *names,
+                             size_t count, const char *expected, unsigned *out_bits) {
   char word[32];
   *out_bits = list ? 0 : (1u << count) - 1;
   while (cli_bench_next_word(&list, word, sizeof word)) {
@@ -48,7 +48,7 @@ static bool read_extent(const char **text, char end, uint32_t *out_extent) {
   return valid && *after == end;
 }
 
-static kdl_status take_shapes(const char *list, matmul_request *request) {
+static kdl_status parse_shapes(const char *list, matmul_request *request) {
   char word[64];
   list = list ? list : default_shapes;
   while (cli_bench_next_word(&list, word, sizeof word)) {
@@ -68,7 +68,8 @@ static kdl_status take_shapes(const char *list, matmul_request *request) {
 }
 
 /* Those that were named, which must be here; or all that are. */
-static kdl_status take_peers(const char *list, matmul_request *request, bench_results *results) {
+static kdl_status parse_matmul_peers(const char *list, matmul_request *request,
+                                     bench_results *results) {
   bool wanted[MATMUL_PEERS] = {false};
   char word[32];
   const char *rest = list;
@@ -96,14 +97,14 @@ static kdl_status take_peers(const char *list, matmul_request *request, bench_re
 static kdl_status read_request(const cli_args *args, matmul_request *request,
                                bench_results *results) {
   static const char *const weights[] = {"packed", "plain"}; /* MATMUL_PACKED, MATMUL_PLAIN */
-  KDL_TRY(take_bits("types", cli_args_value(args, "types"), matmul_type_names, MATMUL_TYPES,
-                    "some of bf16, s8, f32, f16", &request->types));
-  KDL_TRY(take_bits("weights", cli_args_value(args, "weights"), weights, 2,
-                    "packed, plain or packed,plain", &request->weights));
-  KDL_TRY(take_shapes(cli_args_value(args, "shapes"), request));
-  KDL_TRY(cli_bench_take_threads(cli_args_value(args, "threads"), results->machine.cpus,
-                                 request->threads, MATMUL_THREADS, &request->thread_count));
-  return take_peers(cli_args_value(args, "peers"), request, results);
+  KDL_TRY(parse_bits("types", cli_args_value(args, "types"), matmul_type_names, MATMUL_TYPES,
+                     "some of bf16, s8, f32, f16", &request->types));
+  KDL_TRY(parse_bits("weights", cli_args_value(args, "weights"), weights, 2,
+                     "packed, plain or packed,plain", &request->weights));
+  KDL_TRY(parse_shapes(cli_args_value(args, "shapes"), request));
+  KDL_TRY(cli_bench_parse_threads(cli_args_value(args, "threads"), results->machine.cpus,
+                                  request->threads, MATMUL_THREADS, &request->thread_count));
+  return parse_matmul_peers(cli_args_value(args, "peers"), request, results);
 }
 
 kdl_status cli_bench_matmul(const cli_args *args, size_t blocks, int pin, bench_results *results) {
@@ -113,7 +114,7 @@ kdl_status cli_bench_matmul(const cli_args *args, size_t blocks, int pin, bench_
   const kdl_open_opts as_it_stands = {.size = sizeof as_it_stands, .flags = KDL_OPEN_FILE};
   KDL_TRY(read_request(args, &request, results));
   /* The library that comes with libkdl, from where the program is. */
-  if (library == path && !cli_beside(CLI_MATMUL_LIBRARY, path))
+  if (library == path && !cli_program_file(CLI_MATMUL_LIBRARY, path))
     return kdl_fail(KDL_IO, "cannot tell where kdl is: give kdl-matmul.offload as FILE");
   KDL_TRY(kdl_open(library, &as_it_stands, &request.library));
   kdl_status status = kdl_device_find("host", &request.host);
@@ -136,12 +137,12 @@ static double operations_of(const char *shape) {
   return valid ? 2.0 * m * n * k : 0;
 }
 
-static void add_own(cli_table *table, const bench_results *results, const bench_figure *ours,
-                    const char *shape) {
+static void add_throughput_cells(cli_table *table, const bench_results *results,
+                                 const bench_figure *ours, const char *shape) {
   const bench_comparison *peak = cli_bench_ratio_to(results, ours, "peak");
-  cli_bench_add(table, "%.1f", operations_of(shape) / ours->median);
+  cli_bench_add_cell(table, "%.1f", operations_of(shape) / ours->median);
   if (peak)
-    cli_bench_add(table, "%.1f%%", 100 * peak->ratio.median);
+    cli_bench_add_cell(table, "%.1f%%", 100 * peak->ratio.median);
   else
     cli_table_add(table, (kdl_string){"", 0});
 }
@@ -156,7 +157,7 @@ kdl_status cli_bench_print_matmul(const bench_results *results) {
                                                              .table_parts = 4,
                                                              .own = own,
                                                              .own_count = 2,
-                                                             .add_own = add_own,
+                                                             .add_own = add_throughput_cells,
                                                              .peers = titles,
                                                              .peer_count = MATMUL_PEERS});
 }

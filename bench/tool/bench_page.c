@@ -54,7 +54,7 @@ kdl_status cli_bench_save_page(const char *path, const char *json, size_t size) 
 }
 
 /* Adds a file that was read through, and is one of ours. */
-static kdl_status append(const char *path, FILE *json) {
+static kdl_status append_results_file(const char *path, FILE *json) {
   bench_results results;
   cli_bytes bytes;
   KDL_TRY(cli_bench_read_json(path, &results));
@@ -68,7 +68,7 @@ static kdl_status append(const char *path, FILE *json) {
 int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t count) {
   const char *path = cli_args_value(args, "html");
   if (!path)
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --html, expected the file to write"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no --html, expected the file to write"));
   char *json = NULL;
   size_t size = 0;
   FILE *file = xtext_stream(&json, &size);
@@ -76,7 +76,7 @@ int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t c
   for (size_t i = 0; i < count && status == KDL_OK; ++i) {
     if (count > 1)
       putc(i ? ',' : '[', file);
-    status = append(paths[i], file);
+    status = append_results_file(paths[i], file);
   }
   if (count > 1)
     putc(']', file);
@@ -84,5 +84,5 @@ int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t c
   if (status == KDL_OK)
     status = cli_bench_save_page(path, json, size);
   free(json);
-  return cli_finish(status);
+  return cli_report_status(status);
 }

@@ -37,11 +37,12 @@ typedef struct {
   size_t count;
 } peer_list;
 
-static void add_row(cli_table *table, const bench_results *results, const cli_bench_ratios *form,
-                    const peer_list *peers, const bench_figure *ours) {
+static void add_ratio_row(cli_table *table, const bench_results *results,
+                          const cli_bench_ratios *form, const peer_list *peers,
+                          const bench_figure *ours) {
   const char *row = ours->name + parts_length(ours->name, form->table_parts) + 1;
   cli_table_add(table, (kdl_string){row, strcspn(row, "/")});
-  cli_bench_add_time(table, ours->median);
+  cli_bench_add_time_cell(table, ours->median);
   if (form->add_own)
     form->add_own(table, results, ours, row);
   for (size_t i = 0; i < peers->count; ++i) {
@@ -50,14 +51,14 @@ static void add_row(cli_table *table, const bench_results *results, const cli_be
                              found ? found->ratio.high : 0};
     for (size_t k = 0; k < sizeof values / sizeof *values; ++k) {
       if (found)
-        cli_bench_add(table, "%.3f", values[k]);
+        cli_bench_add_cell(table, "%.3f", values[k]);
       else
         cli_table_add(table, (kdl_string){"", 0});
     }
   }
 }
 
-static bool is_of(const char *table, const char *name, const char *who) {
+static bool is_figure_of(const char *table, const char *name, const char *who) {
   size_t length = strlen(table);
   return strncmp(name, table, length) == 0 && name[length] == '/' && strcmp(who_of(name), who) == 0;
 }
@@ -69,7 +70,7 @@ static void print_summary(const bench_results *results, const char *table, const
   size_t count = 0;
   for (size_t i = 0; i < results->comparison_count; ++i) {
     const bench_comparison *found = &results->comparisons[i];
-    if (!is_of(table, found->of, who))
+    if (!is_figure_of(table, found->of, who))
       continue;
     logarithms += log(found->ratio.median);
     ++count;
@@ -89,7 +90,7 @@ static peer_list peers_of(const bench_results *results, const cli_bench_ratios *
   for (size_t i = 0; i < form->peer_count; ++i) {
     size_t k = 0;
     while (k < results->comparison_count &&
-           !is_of(table, results->comparisons[k].of, form->peers[i]))
+           !is_figure_of(table, results->comparisons[k].of, form->peers[i]))
       ++k;
     if (k < results->comparison_count)
       list.names[list.count++] = form->peers[i];
@@ -97,8 +98,8 @@ static peer_list peers_of(const bench_results *results, const cli_bench_ratios *
   return list;
 }
 
-static kdl_status print_table(const bench_results *results, const cli_bench_ratios *form,
-                              const char *name) {
+static kdl_status print_ratio_table(const bench_results *results, const cli_bench_ratios *form,
+                                    const char *name) {
   cli_column columns[most_columns] = {{.title = form->row}, {.title = "KDL", .right = true}};
   size_t count = 2;
   peer_list peers = peers_of(results, form, name);
@@ -112,8 +113,8 @@ static kdl_status print_table(const bench_results *results, const cli_bench_rati
   cli_table *table = cli_table_create(columns, count);
   for (size_t i = 0; i < results->figure_count; ++i) {
     const bench_figure *figure = &results->figures[i];
-    if (is_of(name, figure->name, "kdl"))
-      add_row(table, results, form, &peers, figure);
+    if (is_figure_of(name, figure->name, "kdl"))
+      add_ratio_row(table, results, form, &peers, figure);
   }
   printf("\n%s\n", strchr(name, '/') + 1);
   kdl_status status = cli_table_finish(table);
@@ -132,7 +133,7 @@ kdl_status cli_bench_print_ratios(const bench_results *results, const cli_bench_
     if (strncmp(last, name, length) == 0 && !last[length])
       continue;
     snprintf(last, sizeof last, "%.*s", (int)length, name);
-    status = print_table(results, form, last);
+    status = print_ratio_table(results, form, last);
   }
   return status;
 }

@@ -92,7 +92,7 @@ kdl_status cli_bench_built_in(void **out_data, size_t *out_size) {
 /* ------------------------------------------------------------------------------------------ */
 /* The device and the image                                                                     */
 
-static kdl_status find_device(const cli_args *args, cli_bench_subject *subject) {
+static kdl_status find_subject_device(const cli_args *args, cli_bench_subject *subject) {
   const char *wanted = cli_args_value(args, "device");
   kdl_device_info *about = &subject->about;
   *about = (kdl_device_info){.size = sizeof *about};
@@ -108,7 +108,8 @@ static kdl_status find_device(const cli_args *args, cli_bench_subject *subject) 
 }
 
 /* What the image's metadata says of the kernel; false where it says nothing. */
-static bool read_key(const cli_bench_subject *subject, size_t image, kdl_kernel_key *out_key) {
+static bool read_kernel_key(const cli_bench_subject *subject, size_t image,
+                            kdl_kernel_key *out_key) {
   kdl_image_info info = {.size = sizeof info};
   char name[600];
   snprintf(name, sizeof name, "kdl.kernel.%s", subject->job.kernel);
@@ -126,8 +127,8 @@ static bool read_key(const cli_bench_subject *subject, size_t image, kdl_kernel_
 /* ------------------------------------------------------------------------------------------ */
 /* Shape and arguments                                                                          */
 
-static kdl_status take_shape(const cli_args *args, const kdl_kernel_key *key,
-                             cli_bench_subject *subject) {
+static kdl_status parse_launch_shape(const cli_args *args, const kdl_kernel_key *key,
+                                     cli_bench_subject *subject) {
   static const uint32_t one[3] = {1, 1, 1};
   peer_job *job = &subject->job;
   memcpy(job->grid, one, sizeof job->grid);
@@ -192,7 +193,7 @@ static kdl_status check_args(const cli_bench_subject *subject, const kdl_kernel_
   return KDL_OK;
 }
 
-static kdl_status take_arg(const char *words, cli_bench_subject *subject) {
+static kdl_status parse_arg(const char *words, cli_bench_subject *subject) {
   cli_run_arg arg;
   kdl_status status = cli_run_arg_parse(words, &arg);
   if (status == KDL_OK)
@@ -201,21 +202,21 @@ static kdl_status take_arg(const char *words, cli_bench_subject *subject) {
   return status;
 }
 
-static kdl_status take_args(const cli_args *args, cli_bench_subject *subject) {
+static kdl_status parse_args(const cli_args *args, cli_bench_subject *subject) {
   size_t cursor = 0;
   for (const char *words; (words = cli_args_next(args, "arg", &cursor));) {
     if (subject->job.arg_count == PEER_ARGS_LIMIT)
       return kdl_fail(KDL_BAD_CALL, "--arg: found more than %d", PEER_ARGS_LIMIT);
-    KDL_TRY(take_arg(words, subject));
+    KDL_TRY(parse_arg(words, subject));
   }
   /* The kernel that does nothing takes a pointer. */
-  return subject->built_in && !subject->job.arg_count ? take_arg("buf:u8[8]", subject) : KDL_OK;
+  return subject->built_in && !subject->job.arg_count ? parse_arg("buf:u8[8]", subject) : KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* All of it                                                                                    */
 
-static kdl_status open_file(const cli_args *args, cli_bench_subject *subject) {
+static kdl_status open_subject_file(const cli_args *args, cli_bench_subject *subject) {
   if (args->operand_count == 1) {
     subject->job.kernel = cli_bench_built_in_kernel;
     KDL_TRY(cli_bench_built_in(&subject->built_in, &subject->job.data_size));
@@ -232,8 +233,8 @@ static kdl_status open_file(const cli_args *args, cli_bench_subject *subject) {
   return kdl_open(subject->job.library, &opts, &subject->lib);
 }
 
-static void note(const cli_bench_subject *subject, const kdl_choice *choice,
-                 bench_results *results) {
+static void note_subject(const cli_bench_subject *subject, const kdl_selection *choice,
+                         bench_results *results) {
   const peer_job *job = &subject->job;
   const kdl_device_info *about = &subject->about;
   bool is_named = *about->name;
@@ -257,18 +258,18 @@ kdl_status cli_bench_subject_open(const cli_args *args, cli_bench_subject *out_s
   job->arg_offsets = subject->arg_offsets;
   job->arg_is_buffer = subject->arg_is_buffer;
   job->args = subject->args;
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   kdl_kernel_key key;
-  KDL_TRY(open_file(args, subject));
-  KDL_TRY(find_device(args, subject));
+  KDL_TRY(open_subject_file(args, subject));
+  KDL_TRY(find_subject_device(args, subject));
   KDL_TRY(kdl_select(subject->lib, subject->device, job->kernel, NULL, &choice));
-  KDL_TRY(take_args(args, subject));
-  bool has_key = read_key(subject, choice.image, &key);
+  KDL_TRY(parse_args(args, subject));
+  bool has_key = read_kernel_key(subject, choice.image, &key);
   job->image = choice.data;
   job->image_size = choice.data_size;
-  KDL_TRY(take_shape(args, has_key ? &key : NULL, subject));
+  KDL_TRY(parse_launch_shape(args, has_key ? &key : NULL, subject));
   KDL_TRY(check_args(subject, has_key ? &key : NULL));
-  note(subject, &choice, results);
+  note_subject(subject, &choice, results);
   return KDL_OK;
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void cli_bench_time(double ns, char *out, size_t size) {
+void cli_bench_format_time(double ns, char *out, size_t size) {
   if (ns < 1e3 && ns > -1e3)
     snprintf(out, size, "%.1f ns", ns);
   else if (ns < 1e6 && ns > -1e6)
@@ -20,7 +20,7 @@ void cli_bench_time(double ns, char *out, size_t size) {
     snprintf(out, size, "%.2f s", ns / 1e9);
 }
 
-void cli_bench_add(cli_table *table, const char *format, ...) {
+void cli_bench_add_cell(cli_table *table, const char *format, ...) {
   char text[BENCH_NAME + 32];
   va_list args;
   va_start(args, format);
@@ -29,10 +29,10 @@ void cli_bench_add(cli_table *table, const char *format, ...) {
   cli_table_add(table, (kdl_string){text, strlen(text)});
 }
 
-void cli_bench_add_time(cli_table *table, double ns) {
+void cli_bench_add_time_cell(cli_table *table, double ns) {
   char words[32];
-  cli_bench_time(ns, words, sizeof words);
-  cli_bench_add(table, "%s", words);
+  cli_bench_format_time(ns, words, sizeof words);
+  cli_bench_add_cell(table, "%s", words);
 }
 
 /* A figure's name without its suite. */
@@ -47,8 +47,8 @@ static const char *short_name(const char *name) {
 static void print_machine(const bench_results *results) {
   const bench_machine *machine = &results->machine;
   char timer[32], step[32];
-  cli_bench_time(machine->timer_ns, timer, sizeof timer);
-  cli_bench_time(machine->step_ns, step, sizeof step);
+  cli_bench_format_time(machine->timer_ns, timer, sizeof timer);
+  cli_bench_format_time(machine->step_ns, step, sizeof step);
   printf("kdl bench %s, libkdl %s, %s UTC\n", results->suite, kdl_version(), machine->date);
   for (size_t i = 0; i < results->note_count; ++i) {
     if (strcmp(results->notes[i].key, "spec") != 0) /* for programs */
@@ -89,13 +89,13 @@ static size_t index_of(const words *list, const char *text) {
   return at;
 }
 
-static void offer(words *list, const char *text) {
+static void add_unique(words *list, const char *text) {
   if (index_of(list, text) == list->count && list->count < most_rows)
     snprintf(list->texts[list->count++], part_size, "%s", text);
 }
 
 /* The n-th part of a name; "" where it has fewer. */
-static void part_of(const char *name, size_t n, char part[part_size]) {
+static void name_component(const char *name, size_t n, char part[part_size]) {
   for (; n && name; --n) {
     name = strchr(name, '/');
     name = name ? name + 1 : NULL;
@@ -103,8 +103,8 @@ static void part_of(const char *name, size_t n, char part[part_size]) {
   snprintf(part, part_size, "%.*s", name ? (int)strcspn(name, "/") : 0, name ? name : "");
 }
 
-static const bench_figure *find(const bench_results *results, const char *mode, const char *who,
-                                const char *row) {
+static const bench_figure *find_mode_figure(const bench_results *results, const char *mode,
+                                            const char *who, const char *row) {
   char name[BENCH_NAME];
   snprintf(name, sizeof name, "%s/%s/%s/%s", results->suite, mode, who, row);
   return bench_figure_find(results, name);
@@ -113,17 +113,17 @@ static const bench_figure *find(const bench_results *results, const char *mode, 
 /* Rows in the order of a dispatch, whichever peer has them. */
 static void list_rows(const bench_results *results, const char *mode, const words *peers,
                       words *rows) {
-  const char *order[KDL_LAYER_COUNT + 3];
+  const char *order[KDL_TRACE_PHASE_COUNT + 3];
   size_t count = 0;
   order[count++] = SUITE_PROCESS_START;
-  for (int i = 0; i < KDL_LAYER_COUNT; ++i)
-    order[count++] = kdl_layer_name((kdl_layer)i);
+  for (int i = 0; i < KDL_TRACE_PHASE_COUNT; ++i)
+    order[count++] = kdl_trace_phase_name((kdl_trace_phase)i);
   order[count++] = SUITE_PROCESS_END;
   order[count++] = "total";
   for (size_t i = 0; i < count; ++i) {
     for (size_t k = 0; k < peers->count; ++k) {
-      if (find(results, mode, peers->texts[k], order[i]))
-        offer(rows, order[i]);
+      if (find_mode_figure(results, mode, peers->texts[k], order[i]))
+        add_unique(rows, order[i]);
     }
   }
 }
@@ -152,15 +152,15 @@ static const struct {
                {"  p95", offsetof(bench_figure, p95)},
                {"  p99", offsetof(bench_figure, p99)}};
 
-static void add_row(cli_table *table, const bench_results *results, const char *mode,
-                    const words *peers, const char *row, const char *title, size_t offset) {
-  cli_bench_add(table, "%s", title);
+static void add_layer_row(cli_table *table, const bench_results *results, const char *mode,
+                          const words *peers, const char *row, const char *title, size_t offset) {
+  cli_bench_add_cell(table, "%s", title);
   for (size_t i = 0; i < peers->count; ++i) {
-    const bench_figure *figure = find(results, mode, peers->texts[i], row);
+    const bench_figure *figure = find_mode_figure(results, mode, peers->texts[i], row);
     if (figure)
-      cli_bench_add_time(table, *(const double *)((const char *)figure + offset));
+      cli_bench_add_time_cell(table, *(const double *)((const char *)figure + offset));
     else
-      cli_bench_add(table, "%s", "");
+      cli_bench_add_cell(table, "%s", "");
   }
 }
 
@@ -173,10 +173,10 @@ static kdl_status print_mode(const bench_results *results, const char *mode, con
   printf("\n%s\n", title_of(mode));
   cli_table *table = cli_table_create(columns, peers->count + 1);
   for (size_t i = 0; i < rows.count; ++i)
-    add_row(table, results, mode, peers, rows.texts[i], rows.texts[i],
-            offsetof(bench_figure, median));
+    add_layer_row(table, results, mode, peers, rows.texts[i], rows.texts[i],
+                  offsetof(bench_figure, median));
   for (size_t i = 0; i < sizeof spreads / sizeof *spreads; ++i)
-    add_row(table, results, mode, peers, "total", spreads[i].name, spreads[i].offset);
+    add_layer_row(table, results, mode, peers, "total", spreads[i].name, spreads[i].offset);
   return cli_table_finish(table);
 }
 
@@ -184,10 +184,10 @@ static kdl_status print_layers(const bench_results *results) {
   words modes = {.count = 0}, peers = {.count = 0};
   for (size_t i = 0; i < results->figure_count; ++i) {
     char part[part_size];
-    part_of(results->figures[i].name, 1, part);
-    offer(&modes, part);
-    part_of(results->figures[i].name, 2, part);
-    offer(&peers, part);
+    name_component(results->figures[i].name, 1, part);
+    add_unique(&modes, part);
+    name_component(results->figures[i].name, 2, part);
+    add_unique(&peers, part);
   }
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < modes.count && status == KDL_OK; ++i)
@@ -209,9 +209,9 @@ static kdl_status print_figures(const bench_results *results) {
     const bench_figure *figure = &results->figures[i];
     const double values[] = {figure->median, figure->low, figure->high,
                              figure->p5,     figure->p95, figure->p99};
-    cli_bench_add(table, "%s", short_name(figure->name));
+    cli_bench_add_cell(table, "%s", short_name(figure->name));
     for (size_t k = 0; k < sizeof values / sizeof *values; ++k)
-      cli_bench_add_time(table, values[k]);
+      cli_bench_add_time_cell(table, values[k]);
   }
   putchar('\n');
   return cli_table_finish(table);
@@ -228,11 +228,11 @@ static kdl_status print_curves(const bench_results *results) {
     const bench_curve *curve = &results->curves[i];
     if (!curve->count)
       continue;
-    cli_bench_add(table, "%s", short_name(curve->name));
-    cli_bench_add(table, "%.0f", curve->at[0]);
-    cli_bench_add(table, "%.0f", curve->at[curve->count - 1]);
-    cli_bench_add(table, "%s", curve->parameter);
-    cli_bench_add(table, "n^%.2f", curve->growth.exponent);
+    cli_bench_add_cell(table, "%s", short_name(curve->name));
+    cli_bench_add_cell(table, "%.0f", curve->at[0]);
+    cli_bench_add_cell(table, "%.0f", curve->at[curve->count - 1]);
+    cli_bench_add_cell(table, "%s", curve->parameter);
+    cli_bench_add_cell(table, "n^%.2f", curve->growth.exponent);
   }
   putchar('\n');
   return cli_table_finish(table);
@@ -250,13 +250,13 @@ static kdl_status print_comparisons(const bench_results *results) {
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < results->comparison_count; ++i) {
     const bench_comparison *comparison = &results->comparisons[i];
-    cli_bench_add(table, "%s", short_name(comparison->of));
-    cli_bench_add(table, "%s", short_name(comparison->to));
-    cli_bench_add(table, "%.4f", comparison->ratio.median);
-    cli_bench_add(table, "%.4f", comparison->ratio.low);
-    cli_bench_add(table, "%.4f", comparison->ratio.high);
-    cli_bench_add(table, "%zu", comparison->blocks);
-    cli_bench_add(table, "%zu", comparison->rounds);
+    cli_bench_add_cell(table, "%s", short_name(comparison->of));
+    cli_bench_add_cell(table, "%s", short_name(comparison->to));
+    cli_bench_add_cell(table, "%.4f", comparison->ratio.median);
+    cli_bench_add_cell(table, "%.4f", comparison->ratio.low);
+    cli_bench_add_cell(table, "%.4f", comparison->ratio.high);
+    cli_bench_add_cell(table, "%zu", comparison->blocks);
+    cli_bench_add_cell(table, "%zu", comparison->rounds);
   }
   printf("\nblock by block, with the 95%% interval of the ratio\n");
   return cli_table_finish(table);
@@ -268,8 +268,8 @@ static void print_checks(const bench_results *results) {
   for (size_t i = 0; i < results->check_count; ++i) {
     const bench_check *check = &results->checks[i];
     char sum[32], total[32];
-    cli_bench_time(check->sum, sum, sizeof sum);
-    cli_bench_time(check->total, total, sizeof total);
+    cli_bench_format_time(check->sum, sum, sizeof sum);
+    cli_bench_format_time(check->total, total, sizeof total);
     double percent = check->total > 0 ? (check->sum / check->total - 1) * 100 : 0;
     const char *verdict = check->holds ? "ok" : check->noisy ? "noisy" : "OFF";
     const char *advice = check->holds   ? ""

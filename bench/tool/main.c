@@ -51,11 +51,11 @@ static const suite *find_suite(const char *name) {
 static kdl_status unknown_suite(const char *name) {
   kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strlen(name)});
   for (size_t i = 0; i < sizeof suites / sizeof *suites; ++i)
-    kdl_nearest_offer(&nearest, suites[i].name);
-  kdl_nearest_offer(&nearest, matmul.name);
-  kdl_nearest_offer(&nearest, kernels.name);
-  kdl_nearest_offer(&nearest, "compare");
-  kdl_nearest_offer(&nearest, "page");
+    kdl_nearest_add(&nearest, suites[i].name);
+  kdl_nearest_add(&nearest, matmul.name);
+  kdl_nearest_add(&nearest, kernels.name);
+  kdl_nearest_add(&nearest, "compare");
+  kdl_nearest_add(&nearest, "page");
   return kdl_fail(KDL_BAD_CALL, "unknown suite '%s'%s%s%s; expected " SUITE_NAMES, name,
                   nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
                   nearest.best ? "'?" : "");
@@ -64,8 +64,8 @@ static kdl_status unknown_suite(const char *name) {
 /* ------------------------------------------------------------------------------------------ */
 /* What was asked                                                                               */
 
-static kdl_status take_number(const cli_args *args, const char *option, size_t most,
-                              size_t default_value, size_t *out_number) {
+static kdl_status parse_number_option(const cli_args *args, const char *option, size_t most,
+                                      size_t default_value, size_t *out_number) {
   const char *words = cli_args_value(args, option);
   *out_number = default_value;
   if (!words)
@@ -78,7 +78,7 @@ static kdl_status take_number(const cli_args *args, const char *option, size_t m
   return KDL_OK;
 }
 
-static kdl_status take_pin(const cli_args *args, int *out_pin) {
+static kdl_status parse_pin(const cli_args *args, int *out_pin) {
   const char *words = cli_args_value(args, "pin");
   *out_pin = BENCH_PIN_ANY;
   if (!words)
@@ -127,8 +127,8 @@ static kdl_status add_peer(const char *name, size_t length, dispatch_request *re
 }
 
 /* Those that were named, or all that run on the device; of the latter, what is missing is noted. */
-static kdl_status take_peers(const cli_args *args, dispatch_request *request,
-                             bench_results *results) {
+static kdl_status parse_dispatch_peers(const cli_args *args, dispatch_request *request,
+                                       bench_results *results) {
   static const char *const all[] = {"driver", "driver-library", "liboffload", "cudart",
                                     "opencl", "plain",          "omp"};
   const char *words = cli_args_value(args, "peers");
@@ -174,7 +174,7 @@ static kdl_status check_outputs(const cli_args *args, const char **out_on_stdout
 }
 
 static kdl_status write_forms(const cli_args *args, const bench_results *results) {
-  char *command = cli_must(cli_args_line(args));
+  char *command = cli_check_alloc(cli_args_line(args));
   kdl_status status = KDL_OK;
   for (const struct form *form = forms; form->option && status == KDL_OK; ++form) {
     const char *path = cli_args_value(args, form->option);
@@ -197,8 +197,8 @@ static kdl_status write_forms(const cli_args *args, const bench_results *results
 /* Running                                                                                      */
 
 /* `others` ends with NULL. */
-static kdl_status refuse(const cli_args *args, const suite *what, const char *const others[],
-                         size_t operands) {
+static kdl_status reject_options(const cli_args *args, const suite *what,
+                                 const char *const others[], size_t operands) {
   for (; *others; ++others) {
     if (cli_args_has(args, *others))
       return kdl_fail(KDL_BAD_CALL, "found --%s, which bench %s does not take", *others,
@@ -215,14 +215,14 @@ static kdl_status run_dispatch(const cli_args *args, const suite *what, bench_re
   dispatch_request request = {.suite = what->name, .modes = what->modes};
   static const char *const others[] = {"blocks",  "types", "weights", "shapes",
                                        "threads", "sizes", "kernels", NULL};
-  KDL_TRY(refuse(args, what, others, 3));
-  KDL_TRY(take_number(args, "cold", most_cold, default_cold, &request.cold));
-  KDL_TRY(take_number(args, "warm", most_warm, default_warm, &request.warm));
-  KDL_TRY(take_pin(args, &request.pin));
+  KDL_TRY(reject_options(args, what, others, 3));
+  KDL_TRY(parse_number_option(args, "cold", most_cold, default_cold, &request.cold));
+  KDL_TRY(parse_number_option(args, "warm", most_warm, default_warm, &request.warm));
+  KDL_TRY(parse_pin(args, &request.pin));
   kdl_status status = cli_bench_subject_open(args, &subject, results);
   request.job = subject.job;
   if (status == KDL_OK)
-    status = take_peers(args, &request, results);
+    status = parse_dispatch_peers(args, &request, results);
   if (status == KDL_OK)
     status = suite_dispatch(&request, results);
   cli_bench_subject_free(&subject);
@@ -235,37 +235,38 @@ static kdl_status run_beside(const cli_args *args, const suite *what, bench_resu
   static const char *const not_kernels[] = {"types", "weights", "shapes", NULL};
   size_t blocks = 0;
   int pin = BENCH_PIN_ANY;
-  KDL_TRY(refuse(args, what, others, 2));
-  KDL_TRY(refuse(args, what, what == &matmul ? not_matmul : not_kernels, 2));
-  KDL_TRY(take_number(args, "blocks", most_blocks, default_beside_blocks, &blocks));
-  KDL_TRY(take_pin(args, &pin));
+  KDL_TRY(reject_options(args, what, others, 2));
+  KDL_TRY(reject_options(args, what, what == &matmul ? not_matmul : not_kernels, 2));
+  KDL_TRY(parse_number_option(args, "blocks", most_blocks, default_beside_blocks, &blocks));
+  KDL_TRY(parse_pin(args, &pin));
   kdl_status status =
       (what == &matmul ? cli_bench_matmul : cli_bench_kernels)(args, blocks, pin, results);
   bench_progress_end();
-  results->interrupted = bench_stopped();
+  results->interrupted = bench_was_interrupted();
   return status;
 }
 
-static kdl_status run_plain(const cli_args *args, const suite *what, bench_results *results) {
+static kdl_status run_plain_suite(const cli_args *args, const suite *what, bench_results *results) {
   static const char *const others[] = {"device",  "peers", "cold",    "warm",    "grid",
                                        "block",   "arg",   "types",   "weights", "shapes",
                                        "threads", "sizes", "kernels", NULL};
   size_t blocks = 0;
   int pin = BENCH_PIN_ANY;
   kdl_status status = KDL_OK;
-  KDL_TRY(refuse(args, what, others, 1));
-  KDL_TRY(take_number(args, "blocks", most_blocks, default_blocks, &blocks));
-  KDL_TRY(take_pin(args, &pin));
+  KDL_TRY(reject_options(args, what, others, 1));
+  KDL_TRY(parse_number_option(args, "blocks", most_blocks, default_blocks, &blocks));
+  KDL_TRY(parse_pin(args, &pin));
   size_t processes = blocks / 3 > most_processes ? most_processes : (blocks + 2) / 3;
-  for (size_t i = 0; i < processes && status == KDL_OK && !bench_stopped(); ++i) {
+  for (size_t i = 0; i < processes && status == KDL_OK && !bench_was_interrupted(); ++i) {
     char count[24], cpu[16];
     snprintf(count, sizeof count, "%zu", (i + 1) * blocks / processes - i * blocks / processes);
     snprintf(cpu, sizeof cpu, "%d", pin);
     bench_progress(what->name, i, processes);
-    status = process_results((const char *[]){"suite", what->name, count, cpu, NULL}, results);
+    status =
+        process_collect_results((const char *[]){"suite", what->name, count, cpu, NULL}, results);
   }
   bench_progress_end();
-  results->interrupted = bench_stopped();
+  results->interrupted = bench_was_interrupted();
   return status;
 }
 
@@ -291,7 +292,7 @@ static int run_child(const cli_args *args) {
   const suite *what = count == 4 && strcmp(words[0], "suite") == 0 ? find_suite(words[1]) : NULL;
   if (!what || !what->run)
     return suite_child(words, count);
-  int channel = process_channel();
+  int channel = process_result_fd();
   bench_results results = {.machine = {.pinned = -1}};
   bench_catch_interrupts();
   bench_progress_hide();
@@ -303,15 +304,15 @@ static int run_child(const cli_args *args) {
   return told ? CLI_EXIT_SUCCESS : 1;
 }
 
-static kdl_status measure(const cli_args *args, const suite *what, bench_results *results) {
+static kdl_status measure_suite(const cli_args *args, const suite *what, bench_results *results) {
   const char *on_stdout = NULL;
   KDL_TRY(check_outputs(args, &on_stdout));
   bench_catch_interrupts();
-  process_keep_environment();
+  process_save_environment();
   results->machine.pinned = -1;
   bench_machine_describe(&results->machine);
   KDL_TRY((what == &matmul || what == &kernels ? run_beside
-           : what->run                         ? run_plain
+           : what->run                         ? run_plain_suite
                                                : run_dispatch)(args, what, results));
   bench_machine_finish(&results->machine);
   bench_results_finish(results);
@@ -325,35 +326,35 @@ static kdl_status measure(const cli_args *args, const suite *what, bench_results
 static int run_suite(const cli_args *args, const suite *what) {
   bench_results results = {.note_count = 0};
   snprintf(results.suite, sizeof results.suite, "%s", what->name);
-  kdl_status status = measure(args, what, &results);
+  kdl_status status = measure_suite(args, what, &results);
   bool interrupted = results.interrupted;
   bench_results_free(&results);
-  return status == KDL_OK && interrupted ? exit_interrupted : cli_finish(status);
+  return status == KDL_OK && interrupted ? exit_interrupted : cli_report_status(status);
 }
 
-static int run(const cli_args *args) {
+static int run_bench(const cli_args *args) {
   const char *name = args->operands[0];
   if (strcmp(name, "child") == 0)
     return run_child(args);
   if (strcmp(name, "compare") == 0) {
     if (args->operand_count != 3)
-      return cli_finish(kdl_fail(KDL_BAD_CALL, "found %zu files, expected OLD.json NEW.json",
-                                 args->operand_count - 1));
+      return cli_report_status(kdl_fail(KDL_BAD_CALL, "found %zu files, expected OLD.json NEW.json",
+                                        args->operand_count - 1));
     return cli_bench_compare(args, args->operands[1], args->operands[2]);
   }
   if (strcmp(name, "page") == 0) {
     if (args->operand_count < 2)
-      return cli_finish(kdl_fail(KDL_BAD_CALL, "found no file, expected RESULTS.json..."));
+      return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no file, expected RESULTS.json..."));
     return cli_bench_make_page(args, (const char *const *)args->operands + 1,
                                args->operand_count - 1);
   }
   const suite *what = find_suite(name);
-  return what ? run_suite(args, what) : cli_finish(unknown_suite(name));
+  return what ? run_suite(args, what) : cli_report_status(unknown_suite(name));
 }
 
 int main(int argc, char **argv) {
   cli_command bench = cli_command_bench;
-  bench.run = run;
+  bench.run = run_bench;
   cli_program_begin();
   cli_report_set_name("kdl", bench.name);
   return cli_program_end(cli_program_run(&bench, argc ? argc - 1 : 0, argv + 1));

@@ -14,11 +14,11 @@
 cc_kernels cc_ast_kernels(kdl_arena *arena, kdl_string dump);
 
 typedef struct cc_node {
-  unsigned level;    /* children follow, one level lower */
-  kdl_string kind;   /* "BinaryOperator" */
-  kdl_string type;   /* without typedefs; empty where it has none */
-  kdl_string rest;   /* behind the type: " '+'", " <FloatingCast>", " static cinit" */
-  size_t begin, end; /* in the text; the same where it has no place there */
+  unsigned level;     /* children follow, one level lower */
+  kdl_string kind;    /* "BinaryOperator" */
+  kdl_string type;    /* without typedefs; empty where it has none */
+  kdl_string details; /* behind the type: " '+'", " <FloatingCast>", " static cinit" */
+  size_t begin, end;  /* in the text; the same where it has no place there */
 } cc_node;
 
 typedef struct cc_nodes {

@@ -5,16 +5,16 @@
 
 #include "cc/source/kernels.h"
 
-typedef struct cc_dump_places {
-  cc_place name;         /* where the node's name stands, or else where it begins */
-  cc_place first, final; /* where its first token begins, and its last */
-} cc_dump_places;
+typedef struct cc_dump_locations {
+  cc_location name;         /* where the node's name stands, or else where it begins */
+  cc_location first, final; /* where its first token begins, and its last */
+} cc_dump_locations;
 
 /* The level of a node, from its indentation; *line is then the line from the node's kind on. */
 unsigned cc_dump_level(kdl_string *line);
 
 /* The places of a node, from its kind on; line 0 where it has none. The dump leaves out what is as
  * before: `last` is the place that was printed last, and has to see every node. */
-cc_dump_places cc_dump_read_places(kdl_string node, cc_place *last);
+cc_dump_locations cc_dump_read_locations(kdl_string node, cc_location *last);
 
 #endif

@@ -7,18 +7,18 @@
 #include "cc/groups/flow.h"
 
 static bool is_on_group_memory(LLVMValueRef pointer) {
-  LLVMValueRef root = ld_flow_root(pointer);
-  return LLVMIsAInstruction(root) && ld_flow_is_local(root);
+  LLVMValueRef root = ld_flow_underlying_object(pointer);
+  return LLVMIsAInstruction(root) && ld_flow_is_group_address(root);
 }
 
-static LLVMValueRef pick(LLVMBuilderRef builder, LLVMIntPredicate predicate, LLVMValueRef a,
-                         LLVMValueRef b) {
+static LLVMValueRef build_select(LLVMBuilderRef builder, LLVMIntPredicate predicate, LLVMValueRef a,
+                                 LLVMValueRef b) {
   return LLVMBuildSelect(builder, LLVMBuildICmp(builder, predicate, a, b, ""), a, b, "");
 }
 
 /* NULL for an operation that is not known here. */
-static LLVMValueRef compute(LLVMBuilderRef builder, LLVMAtomicRMWBinOp operation, LLVMValueRef old,
-                            LLVMValueRef with) {
+static LLVMValueRef build_operation(LLVMBuilderRef builder, LLVMAtomicRMWBinOp operation,
+                                    LLVMValueRef old, LLVMValueRef with) {
   switch (operation) {
   case LLVMAtomicRMWBinOpXchg:
     return with;
@@ -33,13 +33,13 @@ static LLVMValueRef compute(LLVMBuilderRef builder, LLVMAtomicRMWBinOp operation
   case LLVMAtomicRMWBinOpXor:
     return LLVMBuildXor(builder, old, with, "");
   case LLVMAtomicRMWBinOpMax:
-    return pick(builder, LLVMIntSGT, old, with);
+    return build_select(builder, LLVMIntSGT, old, with);
   case LLVMAtomicRMWBinOpMin:
-    return pick(builder, LLVMIntSLT, old, with);
+    return build_select(builder, LLVMIntSLT, old, with);
   case LLVMAtomicRMWBinOpUMax:
-    return pick(builder, LLVMIntUGT, old, with);
+    return build_select(builder, LLVMIntUGT, old, with);
   case LLVMAtomicRMWBinOpUMin:
-    return pick(builder, LLVMIntULT, old, with);
+    return build_select(builder, LLVMIntULT, old, with);
   case LLVMAtomicRMWBinOpFAdd:
     return LLVMBuildFAdd(builder, old, with, "");
   default:
@@ -47,8 +47,8 @@ static LLVMValueRef compute(LLVMBuilderRef builder, LLVMAtomicRMWBinOp operation
   }
 }
 
-static LLVMValueRef load(LLVMBuilderRef builder, LLVMTypeRef type, LLVMValueRef pointer,
-                         unsigned align) {
+static LLVMValueRef build_atomic_load(LLVMBuilderRef builder, LLVMTypeRef type,
+                                      LLVMValueRef pointer, unsigned align) {
   LLVMValueRef value = LLVMBuildLoad2(builder, type, pointer, "");
   LLVMSetAlignment(value, align);
   return value;
@@ -58,8 +58,8 @@ static void replace_operation(LLVMBuilderRef builder, LLVMValueRef atomic) {
   LLVMValueRef pointer = LLVMGetOperand(atomic, 0), with = LLVMGetOperand(atomic, 1);
   unsigned align = LLVMGetAlignment(atomic);
   LLVMPositionBuilderBefore(builder, atomic);
-  LLVMValueRef found = load(builder, LLVMTypeOf(with), pointer, align);
-  LLVMValueRef made = compute(builder, LLVMGetAtomicRMWBinOp(atomic), found, with);
+  LLVMValueRef found = build_atomic_load(builder, LLVMTypeOf(with), pointer, align);
+  LLVMValueRef made = build_operation(builder, LLVMGetAtomicRMWBinOp(atomic), found, with);
   if (!made) {
     LLVMInstructionEraseFromParent(found);
     return;
@@ -73,7 +73,7 @@ static void replace_exchange(LLVMBuilderRef builder, LLVMValueRef atomic) {
   LLVMValueRef pointer = LLVMGetOperand(atomic, 0), expected = LLVMGetOperand(atomic, 1);
   unsigned align = LLVMGetAlignment(atomic);
   LLVMPositionBuilderBefore(builder, atomic);
-  LLVMValueRef old = load(builder, LLVMTypeOf(expected), pointer, align);
+  LLVMValueRef old = build_atomic_load(builder, LLVMTypeOf(expected), pointer, align);
   LLVMValueRef is_same = LLVMBuildICmp(builder, LLVMIntEQ, old, expected, "");
   LLVMValueRef made = LLVMBuildSelect(builder, is_same, LLVMGetOperand(atomic, 2), old, "");
   LLVMSetAlignment(LLVMBuildStore(builder, made, pointer), align);
@@ -87,7 +87,7 @@ static bool is_relaxed(LLVMAtomicOrdering ordering) {
   return ordering == LLVMAtomicOrderingMonotonic || ordering == LLVMAtomicOrderingUnordered;
 }
 
-void ld_groups_relax(ld_flow *flow) {
+void ld_groups_relax_atomics(ld_flow *flow) {
   LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;
        b = LLVMGetNextBasicBlock(b)) {

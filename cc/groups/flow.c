@@ -7,7 +7,7 @@
 
 #include <llvm-c/DebugInfo.h>
 
-void *ld_flow_take(kdl_arena *arena, size_t count, size_t size) {
+void *ld_zeroed_alloc(kdl_arena *arena, size_t count, size_t size) {
   return memset(xarena_alloc(arena, count * size + 1), 0, count * size + 1);
 }
 
@@ -22,22 +22,22 @@ bool ld_flow_returns(const ld_block *block) {
   return LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(block->ref)) == LLVMRet;
 }
 
-kdl_string ld_flow_name(LLVMValueRef value) {
+kdl_string ld_flow_value_name(LLVMValueRef value) {
   kdl_string name;
   name.data = LLVMGetValueName2(value, &name.length);
   return name;
 }
 
-bool ld_flow_is_local(LLVMValueRef instruction) {
+bool ld_flow_is_group_address(LLVMValueRef instruction) {
   return LLVMIsACallInst(instruction) &&
-         kdl_text_starts(ld_flow_name(LLVMGetCalledValue(instruction)), "kdl.local.");
+         kdl_text_starts(ld_flow_value_name(LLVMGetCalledValue(instruction)), "kdl.local.");
 }
 
 /* memory(none) */
 static bool touches_no_memory(LLVMValueRef function) {
   LLVMAttributeRef attribute =
       LLVMIsAFunction(function)
-          ? LLVMGetEnumAttributeAtIndex(function, LD_OF_FUNCTION,
+          ? LLVMGetEnumAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES,
                                         LLVMGetEnumAttributeKindForName("memory", 6))
           : NULL;
   return attribute && LLVMGetEnumAttributeValue(attribute) == 0;
@@ -46,7 +46,8 @@ static bool touches_no_memory(LLVMValueRef function) {
 bool ld_flow_is_pure(LLVMValueRef instruction) {
   switch (LLVMGetInstructionOpcode(instruction)) {
   case LLVMCall:
-    return touches_no_memory(LLVMGetCalledValue(instruction)) || ld_flow_is_local(instruction);
+    return touches_no_memory(LLVMGetCalledValue(instruction)) ||
+           ld_flow_is_group_address(instruction);
   case LLVMPHI:
   case LLVMLoad:
   case LLVMStore:
@@ -61,7 +62,7 @@ bool ld_flow_is_pure(LLVMValueRef instruction) {
   }
 }
 
-const char *ld_flow_line(const ld_flow *flow, LLVMValueRef instruction) {
+const char *ld_flow_location(const ld_flow *flow, LLVMValueRef instruction) {
   LLVMValueRef found = instruction;
   while (found && LLVMGetDebugLocLine(found) == 0)
     found = LLVMGetPreviousInstruction(found);
@@ -104,7 +105,7 @@ ld_variable *ld_flow_stored(const ld_flow *flow, LLVMValueRef instruction) {
                                        : NULL;
 }
 
-static void read_uses(ld_variable *v) {
+static void read_variable_uses(ld_variable *v) {
   v->is_simple = true;
   for (LLVMUseRef use = LLVMGetFirstUse(v->alloca); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -133,11 +134,11 @@ static kdl_status read_variables(ld_flow *flow) {
         return kdl_fail(KDL_BAD_FILE,
                         "%s: kernel %s waits for its group (__gpu_sync_threads), and has an array "
                         "of variable length here, which it cannot have on the CPU",
-                        ld_flow_line(flow, i), flow->kernel->name);
+                        ld_flow_location(flow, i), flow->kernel->name);
       ++count;
     }
   }
-  flow->variables = ld_flow_take(flow->arena, count, sizeof *flow->variables);
+  flow->variables = ld_zeroed_alloc(flow->arena, count, sizeof *flow->variables);
   for (LLVMValueRef i = LLVMGetFirstInstruction(entry); i; i = LLVMGetNextInstruction(i)) {
     if (!LLVMIsAAllocaInst(i))
       continue;
@@ -148,12 +149,12 @@ static kdl_status read_variables(ld_flow *flow) {
     LLVMValueRef length = LLVMGetOperand(i, 0);
     if (LLVMConstIntGetZExtValue(length) != 1)
       v->type = LLVMArrayType2(v->type, LLVMConstIntGetZExtValue(length));
-    read_uses(v);
+    read_variable_uses(v);
   }
   return KDL_OK;
 }
 
-LLVMValueRef ld_flow_only_value(LLVMValueRef load) {
+LLVMValueRef ld_flow_single_stored_value(LLVMValueRef load) {
   LLVMValueRef place = LLVMGetOperand(load, 0), found = NULL;
   if (!LLVMIsAAllocaInst(place))
     return NULL;
@@ -168,10 +169,10 @@ LLVMValueRef ld_flow_only_value(LLVMValueRef load) {
   return found;
 }
 
-LLVMValueRef ld_flow_root(LLVMValueRef pointer) {
+LLVMValueRef ld_flow_underlying_object(LLVMValueRef pointer) {
   enum { deepest = 32 };
   for (int depth = 0; depth < deepest; ++depth) {
-    LLVMValueRef held = LLVMIsALoadInst(pointer) ? ld_flow_only_value(pointer) : NULL;
+    LLVMValueRef held = LLVMIsALoadInst(pointer) ? ld_flow_single_stored_value(pointer) : NULL;
     if (LLVMIsAGetElementPtrInst(pointer))
       pointer = LLVMGetOperand(pointer, 0);
     else if (held)
@@ -185,7 +186,7 @@ LLVMValueRef ld_flow_root(LLVMValueRef pointer) {
 /* ------------------------------------------------------------------------------------------ */
 /* Blocks                                                                                       */
 
-static void add_once(uint32_t *list, uint32_t *count, uint32_t number) {
+static void add_unique(uint32_t *list, uint32_t *count, uint32_t number) {
   for (uint32_t i = 0; i < *count; ++i) {
     if (list[i] == number)
       return;
@@ -195,13 +196,13 @@ static void add_once(uint32_t *list, uint32_t *count, uint32_t number) {
 
 static kdl_status read_blocks(ld_flow *flow) {
   uint32_t count = LLVMCountBasicBlocks(flow->function);
-  flow->blocks = ld_flow_take(flow->arena, count, sizeof *flow->blocks);
+  flow->blocks = ld_zeroed_alloc(flow->arena, count, sizeof *flow->blocks);
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;
        b = LLVMGetNextBasicBlock(b)) {
     ld_map_set(&flow->block_numbers, b, flow->block_count);
     flow->blocks[flow->block_count++].ref = b;
   }
-  uint32_t *before = ld_flow_take(flow->arena, count, sizeof *before);
+  uint32_t *before = ld_zeroed_alloc(flow->arena, count, sizeof *before);
   for (uint32_t b = 0; b < count; ++b) {
     ld_block *block = &flow->blocks[b];
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ref);
@@ -211,25 +212,25 @@ static kdl_status read_blocks(ld_flow *flow) {
       return kdl_fail(KDL_BAD_FILE,
                       "%s: kernel %s waits for its group (__gpu_sync_threads), and jumps here to a "
                       "computed label, which it cannot on the CPU",
-                      ld_flow_line(flow, end), flow->kernel->name);
-    block->next = ld_flow_take(flow->arena, successors, sizeof *block->next);
+                      ld_flow_location(flow, end), flow->kernel->name);
+    block->successors = ld_zeroed_alloc(flow->arena, successors, sizeof *block->successors);
     for (unsigned i = 0; i < successors; ++i) {
       uint32_t number = 0;
       ld_map_get(&flow->block_numbers, LLVMGetSuccessor(end, i), &number);
-      add_once(block->next, &block->next_count, number);
+      add_unique(block->successors, &block->successor_count, number);
     }
-    if (block->next_count > 1)
-      block->decides = LLVMGetOperand(end, 0);
-    for (uint32_t i = 0; i < block->next_count; ++i)
-      ++before[block->next[i]];
+    if (block->successor_count > 1)
+      block->condition = LLVMGetOperand(end, 0);
+    for (uint32_t i = 0; i < block->successor_count; ++i)
+      ++before[block->successors[i]];
     block->is_barrier = ld_flow_calls(LLVMGetFirstInstruction(block->ref), flow->barrier);
   }
   for (uint32_t b = 0; b < count; ++b)
-    flow->blocks[b].before = ld_flow_take(flow->arena, before[b], sizeof *before);
+    flow->blocks[b].predecessors = ld_zeroed_alloc(flow->arena, before[b], sizeof *before);
   for (uint32_t b = 0; b < count; ++b) {
-    for (uint32_t i = 0; i < flow->blocks[b].next_count; ++i) {
-      ld_block *next = &flow->blocks[flow->blocks[b].next[i]];
-      next->before[next->before_count++] = b;
+    for (uint32_t i = 0; i < flow->blocks[b].successor_count; ++i) {
+      ld_block *next = &flow->blocks[flow->blocks[b].successors[i]];
+      next->predecessors[next->predecessor_count++] = b;
     }
   }
   return KDL_OK;
@@ -244,9 +245,10 @@ typedef struct {
   uint32_t *order;  /* blocks, the end's side last */
   uint32_t *number; /* by block: its place in the order */
   uint32_t count;
-} joins;
+} post_dominators;
 
-static void visit(const ld_flow *flow, joins *j, uint32_t block, uint32_t *stack) {
+static void visit_post_order(const ld_flow *flow, post_dominators *j, uint32_t block,
+                             uint32_t *stack) {
   uint32_t depth = 0;
   if (j->number[block])
     return;
@@ -256,8 +258,8 @@ static void visit(const ld_flow *flow, joins *j, uint32_t block, uint32_t *stack
   j->number[block] = 1;
   for (;;) {
     const ld_block *b = &flow->blocks[stack[depth]];
-    if (at[depth] < b->before_count) {
-      uint32_t before = b->before[at[depth]++];
+    if (at[depth] < b->predecessor_count) {
+      uint32_t before = b->predecessors[at[depth]++];
       if (j->number[before])
         continue;
       j->number[before] = 1;
@@ -271,35 +273,36 @@ static void visit(const ld_flow *flow, joins *j, uint32_t block, uint32_t *stack
   }
 }
 
-static uint32_t common(const ld_flow *flow, const joins *j, uint32_t a, uint32_t b) {
+static uint32_t common_post_dominator(const ld_flow *flow, const post_dominators *j, uint32_t a,
+                                      uint32_t b) {
   while (a != b) {
     if (a == LD_FLOW_END || b == LD_FLOW_END)
       return LD_FLOW_END;
     if (j->number[a] < j->number[b])
-      a = flow->blocks[a].join;
+      a = flow->blocks[a].post_dominator;
     else
-      b = flow->blocks[b].join;
+      b = flow->blocks[b].post_dominator;
   }
   return a;
 }
 
-static void find_joins(ld_flow *flow) {
-  joins j = {.order = ld_flow_take(flow->arena, flow->block_count, sizeof(uint32_t)),
-             .number = ld_flow_take(flow->arena, flow->block_count, sizeof(uint32_t))};
-  uint32_t *stack = ld_flow_take(flow->arena, 2 * (size_t)flow->block_count, sizeof(uint32_t));
-  bool *ends = ld_flow_take(flow->arena, flow->block_count, sizeof(bool));
+static void find_post_dominators(ld_flow *flow) {
+  post_dominators j = {.order = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof(uint32_t)),
+                       .number = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof(uint32_t))};
+  uint32_t *stack = ld_zeroed_alloc(flow->arena, 2 * (size_t)flow->block_count, sizeof(uint32_t));
+  bool *ends = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof(bool));
   for (uint32_t b = 0; b < flow->block_count; ++b) {
-    ends[b] = flow->blocks[b].next_count == 0;
+    ends[b] = flow->blocks[b].successor_count == 0;
     if (ends[b])
-      visit(flow, &j, b, stack);
+      visit_post_order(flow, &j, b, stack);
   }
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     if (!j.number[b]) { /* no way out */
       ends[b] = true;
-      visit(flow, &j, b, stack);
+      visit_post_order(flow, &j, b, stack);
     }
   }
-  bool *known = ld_flow_take(flow->arena, flow->block_count, sizeof(bool));
+  bool *known = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof(bool));
   for (uint32_t i = 0; i < j.count; ++i)
     j.number[j.order[i]] = i;
   for (bool changed = true; changed;) {
@@ -308,50 +311,51 @@ static void find_joins(ld_flow *flow) {
       ld_block *block = &flow->blocks[j.order[i]];
       bool has = ends[j.order[i]];
       uint32_t join = LD_FLOW_END;
-      for (uint32_t k = 0; k < block->next_count; ++k) {
-        if (!known[block->next[k]])
+      for (uint32_t k = 0; k < block->successor_count; ++k) {
+        if (!known[block->successors[k]])
           continue;
-        join = has ? common(flow, &j, join, block->next[k]) : block->next[k];
+        join = has ? common_post_dominator(flow, &j, join, block->successors[k])
+                   : block->successors[k];
         has = true;
       }
-      if (has && (!known[j.order[i]] || block->join != join)) {
+      if (has && (!known[j.order[i]] || block->post_dominator != join)) {
         known[j.order[i]] = changed = true;
-        block->join = join;
+        block->post_dominator = join;
       }
     }
   }
 }
 
-static void find_decided(ld_flow *flow) {
-  uint32_t *stack = ld_flow_take(flow->arena, flow->block_count, sizeof *stack);
+static void find_control_dependents(ld_flow *flow) {
+  uint32_t *stack = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *stack);
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     ld_block *block = &flow->blocks[b];
-    if (!block->decides)
+    if (!block->condition)
       continue;
-    block->decided = ld_flow_take(flow->arena, flow->block_count, sizeof(bool));
+    block->control_dependents = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof(bool));
     uint32_t depth = 0;
     stack[depth++] = b;
     while (depth) {
       const ld_block *from = &flow->blocks[stack[--depth]];
-      for (uint32_t i = 0; i < from->next_count; ++i) {
-        uint32_t to = from->next[i];
-        if (to == block->join || block->decided[to])
+      for (uint32_t i = 0; i < from->successor_count; ++i) {
+        uint32_t to = from->successors[i];
+        if (to == block->post_dominator || block->control_dependents[to])
           continue;
-        block->decided[to] = true;
-        block->decides_barrier |= flow->blocks[to].is_barrier;
+        block->control_dependents[to] = true;
+        block->controls_barrier |= flow->blocks[to].is_barrier;
         stack[depth++] = to;
       }
     }
   }
 }
 
-void ld_flow_mark_behind(const ld_flow *flow, uint32_t block, uint32_t mark, uint32_t *marks) {
-  uint32_t *stack = ld_flow_take(flow->arena, flow->block_count, sizeof *stack), depth = 0;
+void ld_flow_mark_reachable(const ld_flow *flow, uint32_t block, uint32_t mark, uint32_t *marks) {
+  uint32_t *stack = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *stack), depth = 0;
   stack[depth++] = block;
   while (depth) {
     const ld_block *from = &flow->blocks[stack[--depth]];
-    for (uint32_t i = 0; i < from->next_count && !from->is_shared; ++i) {
-      uint32_t to = from->next[i];
+    for (uint32_t i = 0; i < from->successor_count && !from->is_uniform_exit; ++i) {
+      uint32_t to = from->successors[i];
       if (flow->blocks[to].region != from->region || marks[to])
         continue;
       marks[to] = mark;
@@ -360,14 +364,14 @@ void ld_flow_mark_behind(const ld_flow *flow, uint32_t block, uint32_t mark, uin
   }
 }
 
-void ld_flow_find_before_barrier(const ld_flow *flow, uint32_t block, bool *out_set) {
-  uint32_t *stack = ld_flow_take(flow->arena, flow->block_count, sizeof *stack), depth = 0;
-  uint32_t join = flow->blocks[block].join;
+void ld_flow_find_reachable_before_barrier(const ld_flow *flow, uint32_t block, bool *out_set) {
+  uint32_t *stack = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *stack), depth = 0;
+  uint32_t join = flow->blocks[block].post_dominator;
   stack[depth++] = block;
   while (depth) {
     const ld_block *from = &flow->blocks[stack[--depth]];
-    for (uint32_t i = 0; i < from->next_count; ++i) {
-      uint32_t to = from->next[i];
+    for (uint32_t i = 0; i < from->successor_count; ++i) {
+      uint32_t to = from->successors[i];
       if (to == join || out_set[to] || flow->blocks[to].is_barrier)
         continue;
       out_set[to] = true;
@@ -379,7 +383,7 @@ void ld_flow_find_before_barrier(const ld_flow *flow, uint32_t block, bool *out_
 kdl_status ld_flow_read(ld_flow *flow) {
   KDL_TRY(read_blocks(flow));
   KDL_TRY(read_variables(flow));
-  find_joins(flow);
-  find_decided(flow);
+  find_post_dominators(flow);
+  find_control_dependents(flow);
   return KDL_OK;
 }

@@ -10,32 +10,32 @@ static bool has_one_item(const ld_groups_kernel *kernel) {
   return kernel->block[0] == 1 && kernel->block[1] == 1 && kernel->block[2] == 1;
 }
 
-static kdl_status make_group(ld_flow *flow) {
+static kdl_status lower_to_group(ld_flow *flow) {
   ld_group_memory *memory = NULL;
   size_t count = 0;
   KDL_TRY(ld_groups_simplify(flow, &memory, &count));
   KDL_TRY(ld_flow_read(flow));
   ld_flow_find_varying(flow);
   ld_flow_find_regions(flow);
-  ld_flow_find_places(flow);
+  ld_flow_assign_storage(flow);
   KDL_TRY(ld_flow_write_loops(flow));
-  ld_groups_relax(flow);
-  ld_groups_restore(flow, memory, count);
+  ld_groups_relax_atomics(flow);
+  ld_groups_restore_memory(flow, memory, count);
   return KDL_OK;
 }
 
 /* There is nothing to wait for, and what is atomic in group memory need not be. */
-static kdl_status make_alone(ld_flow *flow) {
+static kdl_status lower_single_item(ld_flow *flow) {
   ld_group_memory *memory = NULL;
   size_t count = 0;
-  KDL_TRY(ld_groups_hide(flow, &memory, &count));
-  ld_groups_relax(flow);
-  ld_groups_restore(flow, memory, count);
+  KDL_TRY(ld_groups_hide_memory(flow, &memory, &count));
+  ld_groups_relax_atomics(flow);
+  ld_groups_restore_memory(flow, memory, count);
   return KDL_OK;
 }
 
-static kdl_status make_kernel(kdl_arena *arena, LLVMModuleRef module,
-                              const ld_groups_kernel *kernel) {
+static kdl_status lower_kernel(kdl_arena *arena, LLVMModuleRef module,
+                               const ld_groups_kernel *kernel) {
   ld_flow flow = {.arena = arena,
                   .context = LLVMGetModuleContext(module),
                   .module = module,
@@ -49,7 +49,7 @@ static kdl_status make_kernel(kdl_arena *arena, LLVMModuleRef module,
                   .hoisted = {.arena = arena}};
   if (!flow.function || LLVMIsDeclaration(flow.function))
     return kdl_fail(KDL_BAD_FILE, "--kernel: found no function '%s', expected one", kernel->name);
-  return has_one_item(kernel) ? make_alone(&flow) : make_group(&flow);
+  return has_one_item(kernel) ? lower_single_item(&flow) : lower_to_group(&flow);
 }
 
 /* What was inlined everywhere is not needed any more. Functions that wait and that no kernel calls
@@ -71,11 +71,11 @@ static void drop_unused(LLVMModuleRef module) {
   }
 }
 
-kdl_status ld_groups_make(LLVMModuleRef module, const ld_groups_kernel *kernels, size_t count) {
+kdl_status ld_groups_lower(LLVMModuleRef module, const ld_groups_kernel *kernels, size_t count) {
   kdl_arena arena = {.blocks = NULL};
   kdl_status status = ld_groups_inline(&arena, module, kernels, count);
   for (size_t i = 0; i < count && status == KDL_OK; ++i)
-    status = make_kernel(&arena, module, &kernels[i]);
+    status = lower_kernel(&arena, module, &kernels[i]);
   kdl_arena_free(&arena);
   if (status != KDL_OK)
     return status;

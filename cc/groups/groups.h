@@ -39,6 +39,6 @@ typedef struct ld_groups_kernel {
 /* KDL_BAD_FILE with a line of the source where a kernel cannot be made one for groups. What LLVM
  * complains of goes to the handler of the module's context, which the caller looks at afterwards.
  */
-kdl_status ld_groups_make(LLVMModuleRef module, const ld_groups_kernel *kernels, size_t count);
+kdl_status ld_groups_lower(LLVMModuleRef module, const ld_groups_kernel *kernels, size_t count);
 
 #endif

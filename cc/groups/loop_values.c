@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/groups/loops.h"
 
-static uint32_t number_of(const ld_loops *loops, const ld_variable *variable) {
+static uint32_t variable_index(const ld_loops *loops, const ld_variable *variable) {
   return (uint32_t)(variable - loops->flow->variables);
 }
 
@@ -26,7 +26,8 @@ uint64_t ld_loops_bytes_per_item(const ld_loops *loops) {
   const ld_flow *flow = loops->flow;
   uint64_t sum = 0;
   for (uint32_t v = 0; v < flow->variable_count; ++v)
-    sum += flow->variables[v].place == LD_PLACE_ITEM ? stride_of(loops, &flow->variables[v]) : 0;
+    sum +=
+        flow->variables[v].storage == LD_STORAGE_ITEM ? stride_of(loops, &flow->variables[v]) : 0;
   return sum;
 }
 
@@ -34,7 +35,7 @@ void ld_loops_allocate(ld_loops *loops) {
   ld_flow *flow = loops->flow;
   for (uint32_t v = 0; v < flow->variable_count; ++v) {
     ld_variable *variable = &flow->variables[v];
-    if (variable->place != LD_PLACE_ITEM)
+    if (variable->storage != LD_STORAGE_ITEM)
       continue;
     uint64_t stride = stride_of(loops, variable);
     unsigned align = LLVMGetAlignment(variable->alloca);
@@ -50,17 +51,17 @@ void ld_loops_allocate(ld_loops *loops) {
 }
 
 /* The address of this work-item's own, in the body of a region's loop. */
-static LLVMValueRef own_memory(ld_loops *loops, ld_loop *loop, uint32_t number) {
+static LLVMValueRef item_address(ld_loops *loops, ld_loop *loop, uint32_t number) {
   const ld_variable *variable = &loops->flow->variables[number];
-  if (!loop->own[number]) {
+  if (!loop->item_addresses[number]) {
     LLVMPositionBuilderBefore(loops->builder, loop->body_end);
     LLVMValueRef offset =
         LLVMBuildNUWMul(loops->builder, loop->index,
                         LLVMConstInt(loops->i64, stride_of(loops, variable), false), "");
-    loop->own[number] =
+    loop->item_addresses[number] =
         LLVMBuildInBoundsGEP2(loops->builder, loops->i8, variable->memory, &offset, 1, "");
   }
-  return loop->own[number];
+  return loop->item_addresses[number];
 }
 
 /* A whole load or store of a variable of work-items. */
@@ -91,32 +92,34 @@ static void rewrite_access(ld_loops *loops, LLVMValueRef instruction, const ld_v
 /* ------------------------------------------------------------------------------------------ */
 /* Variables of the group                                                                       */
 
-static LLVMValueRef value_at_start(ld_loops *loops, ld_loop *loop, uint32_t number) {
-  if (!loop->start[number]) {
+static LLVMValueRef group_value_at_entry(ld_loops *loops, ld_loop *loop, uint32_t number) {
+  if (!loop->entry_values[number]) {
     const ld_variable *variable = &loops->flow->variables[number];
-    LLVMPositionBuilderAtEnd(loops->builder, loop->before);
-    loop->start[number] = LLVMBuildLoad2(loops->builder, variable->type, variable->alloca, "");
+    LLVMPositionBuilderAtEnd(loops->builder, loop->preheader);
+    loop->entry_values[number] =
+        LLVMBuildLoad2(loops->builder, variable->type, variable->alloca, "");
   }
-  return loop->start[number];
+  return loop->entry_values[number];
 }
 
-static LLVMValueRef value_now(ld_loops *loops, ld_loop *loop, uint32_t number) {
-  return loop->now[number] ? loop->now[number] : value_at_start(loops, loop, number);
+static LLVMValueRef group_value(ld_loops *loops, ld_loop *loop, uint32_t number) {
+  return loop->current_values[number] ? loop->current_values[number]
+                                      : group_value_at_entry(loops, loop, number);
 }
 
 static void replace_group_loads(ld_loops *loops, ld_loop *loop, LLVMBasicBlockRef block) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
     next = LLVMGetNextInstruction(i);
     ld_variable *loaded = ld_flow_loaded(loops->flow, i);
-    if (!loaded || loaded->place != LD_PLACE_GROUP)
+    if (!loaded || loaded->storage != LD_STORAGE_GROUP)
       continue;
-    LLVMReplaceAllUsesWith(i, value_now(loops, loop, number_of(loops, loaded)));
+    LLVMReplaceAllUsesWith(i, group_value(loops, loop, variable_index(loops, loaded)));
     LLVMInstructionEraseFromParent(i);
   }
 }
 
-static ld_kept *find_kept(const ld_loops *loops, LLVMValueRef value) {
-  ld_kept *kept = loops->kept;
+static ld_saved_value *find_saved_value(const ld_loops *loops, LLVMValueRef value) {
+  ld_saved_value *kept = loops->saved_values;
   while (kept && kept->value != value)
     kept = kept->next;
   return kept;
@@ -127,149 +130,153 @@ static void hoist_block(ld_loops *loops, ld_loop *loop, LLVMBasicBlockRef block)
     next = LLVMGetNextInstruction(i);
     ld_variable *loaded = ld_flow_loaded(loops->flow, i);
     ld_variable *stored = ld_flow_stored(loops->flow, i);
-    if (loaded && loaded->place == LD_PLACE_GROUP) {
-      LLVMReplaceAllUsesWith(i, value_now(loops, loop, number_of(loops, loaded)));
+    if (loaded && loaded->storage == LD_STORAGE_GROUP) {
+      LLVMReplaceAllUsesWith(i, group_value(loops, loop, variable_index(loops, loaded)));
       LLVMInstructionEraseFromParent(i);
-    } else if (stored && stored->place == LD_PLACE_GROUP) {
-      loop->now[number_of(loops, stored)] = LLVMGetOperand(i, 0);
+    } else if (stored && stored->storage == LD_STORAGE_GROUP) {
+      loop->current_values[variable_index(loops, stored)] = LLVMGetOperand(i, 0);
       LLVMInstructionEraseFromParent(i);
     } else if (ld_flow_can_hoist(loops->flow, i)) {
       LLVMInstructionRemoveFromParent(i);
-      LLVMPositionBuilderAtEnd(loops->builder, loop->before);
+      LLVMPositionBuilderAtEnd(loops->builder, loop->preheader);
       LLVMInsertIntoBuilder(loops->builder, i);
-      const ld_kept *kept = find_kept(loops, i);
+      const ld_saved_value *kept = find_saved_value(loops, i);
       if (kept)
-        LLVMBuildStore(loops->builder, i, kept->place);
+        LLVMBuildStore(loops->builder, i, kept->storage);
     }
   }
 }
 
 /* Behind which of the blocks that are always run another one comes: 0 for none, else its place + 1.
  */
-static uint32_t *find_turns(const ld_loops *loops, const ld_region *region) {
+static uint32_t *find_preceding_blocks(const ld_loops *loops, const ld_region *region) {
   const ld_flow *flow = loops->flow;
-  uint32_t *turns = ld_flow_take(flow->arena, flow->block_count, sizeof *turns);
-  for (uint32_t k = 0; k < region->always_count; ++k)
-    turns[region->always[k]] = k + 1;
-  for (uint32_t k = 0; k < region->always_count; ++k)
-    ld_flow_mark_behind(flow, region->always[k], k + 1, turns);
+  uint32_t *turns = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *turns);
+  for (uint32_t k = 0; k < region->unconditional_count; ++k)
+    turns[region->unconditional_blocks[k]] = k + 1;
+  for (uint32_t k = 0; k < region->unconditional_count; ++k)
+    ld_flow_mark_reachable(flow, region->unconditional_blocks[k], k + 1, turns);
   return turns;
 }
 
-static void hoist(ld_loops *loops, ld_loop *loop, const ld_region *region) {
+static void hoist_region(ld_loops *loops, ld_loop *loop, const ld_region *region) {
   const ld_flow *flow = loops->flow;
-  const uint32_t *turns = find_turns(loops, region);
-  for (uint32_t turn = 0; turn <= region->always_count; ++turn) {
+  const uint32_t *turns = find_preceding_blocks(loops, region);
+  for (uint32_t turn = 0; turn <= region->unconditional_count; ++turn) {
     if (turn)
-      hoist_block(loops, loop, flow->blocks[region->always[turn - 1]].ref);
+      hoist_block(loops, loop, flow->blocks[region->unconditional_blocks[turn - 1]].ref);
     for (uint32_t k = 0; k < region->block_count; ++k) {
       uint32_t b = region->blocks[k];
-      if (turns[b] == turn && (turn == 0 || b != region->always[turn - 1]))
+      if (turns[b] == turn && (turn == 0 || b != region->unconditional_blocks[turn - 1]))
         replace_group_loads(loops, loop, flow->blocks[b].ref);
     }
   }
 }
 
-static void keep_group_values(ld_loops *loops, ld_loop *loop) {
-  LLVMPositionBuilderAtEnd(loops->builder, loop->before);
+static void save_group_values(ld_loops *loops, ld_loop *loop) {
+  LLVMPositionBuilderAtEnd(loops->builder, loop->preheader);
   for (uint32_t v = 0; v < loops->flow->variable_count; ++v) {
-    if (loop->now[v])
-      LLVMBuildStore(loops->builder, loop->now[v], loops->flow->variables[v].alloca);
+    if (loop->current_values[v])
+      LLVMBuildStore(loops->builder, loop->current_values[v], loops->flow->variables[v].alloca);
   }
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Values computed again                                                                        */
 
-static LLVMValueRef use_kept(ld_loops *loops, ld_loop *loop, LLVMValueRef value) {
+static LLVMValueRef load_saved_value(ld_loops *loops, ld_loop *loop, LLVMValueRef value) {
   const ld_flow *flow = loops->flow;
-  ld_kept *kept = find_kept(loops, value);
+  ld_saved_value *kept = find_saved_value(loops, value);
   if (!kept) {
-    kept = ld_flow_take(flow->arena, 1, sizeof *kept);
+    kept = ld_zeroed_alloc(flow->arena, 1, sizeof *kept);
     LLVMPositionBuilderBefore(loops->builder, LLVMGetFirstInstruction(loops->entry));
-    *kept = (ld_kept){.value = value,
-                      .place = LLVMBuildAlloca(loops->builder, LLVMTypeOf(value), ""),
-                      .at = ld_flow_take(flow->arena, flow->region_count, sizeof *kept->at),
-                      .next = loops->kept};
-    loops->kept = kept;
+    *kept =
+        (ld_saved_value){.value = value,
+                         .storage = LLVMBuildAlloca(loops->builder, LLVMTypeOf(value), ""),
+                         .at = ld_zeroed_alloc(flow->arena, flow->region_count, sizeof *kept->at),
+                         .next = loops->saved_values};
+    loops->saved_values = kept;
   }
   LLVMValueRef *at = &kept->at[loop - loops->loops];
   if (!*at) {
-    LLVMPositionBuilderAtEnd(loops->builder, loop->before);
-    *at = LLVMBuildLoad2(loops->builder, LLVMTypeOf(value), kept->place, "");
+    LLVMPositionBuilderAtEnd(loops->builder, loop->preheader);
+    *at = LLVMBuildLoad2(loops->builder, LLVMTypeOf(value), kept->storage, "");
   }
   return *at;
 }
 
-static LLVMValueRef remake(ld_loops *loops, ld_loop *loop, LLVMValueRef value);
+static LLVMValueRef rematerialize_value(ld_loops *loops, ld_loop *loop, LLVMValueRef value);
 
-static LLVMValueRef remake_variable(ld_loops *loops, ld_loop *loop, const ld_variable *variable) {
-  uint32_t number = number_of(loops, variable);
-  if (variable->place == LD_PLACE_GROUP)
-    return value_at_start(loops, loop, number);
-  if (!loop->remade[number])
-    loop->remade[number] = remake(loops, loop, LLVMGetOperand(variable->only_store, 0));
-  return loop->remade[number];
+static LLVMValueRef rematerialize_variable(ld_loops *loops, ld_loop *loop,
+                                           const ld_variable *variable) {
+  uint32_t number = variable_index(loops, variable);
+  if (variable->storage == LD_STORAGE_GROUP)
+    return group_value_at_entry(loops, loop, number);
+  if (!loop->rematerialized[number])
+    loop->rematerialized[number] =
+        rematerialize_value(loops, loop, LLVMGetOperand(variable->only_store, 0));
+  return loop->rematerialized[number];
 }
 
-static LLVMValueRef remake(ld_loops *loops, ld_loop *loop, LLVMValueRef value) {
+static LLVMValueRef rematerialize_value(ld_loops *loops, ld_loop *loop, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value))
     return value;
   if (ld_flow_calls(value, loops->flow->thread))
     return loop->thread[LLVMConstIntGetZExtValue(LLVMGetOperand(value, 0)) % 3];
   const ld_variable *loaded = ld_flow_loaded(loops->flow, value);
   if (loaded)
-    return remake_variable(loops, loop, loaded);
+    return rematerialize_variable(loops, loop, loaded);
   if (ld_flow_can_hoist(loops->flow, value))
-    return use_kept(loops, loop, value);
+    return load_saved_value(loops, loop, value);
   unsigned count = (unsigned)LLVMGetNumOperands(value);
   LLVMValueRef clone = LLVMInstructionClone(value);
   for (unsigned i = 0; i < count; ++i)
-    LLVMSetOperand(clone, i, remake(loops, loop, LLVMGetOperand(value, i)));
+    LLVMSetOperand(clone, i, rematerialize_value(loops, loop, LLVMGetOperand(value, i)));
   LLVMPositionBuilderBefore(loops->builder, loop->body_end);
   LLVMInsertIntoBuilder(loops->builder, clone);
   return clone;
 }
 
 /* Whether a load is one of those that places.c leaves to this. */
-static const ld_variable *remade_variable(const ld_flow *flow, LLVMValueRef load) {
+static const ld_variable *rematerialized_variable(const ld_flow *flow, LLVMValueRef load) {
   const ld_variable *variable = ld_flow_loaded(flow, load);
-  if (!variable || variable->place == LD_PLACE_GROUP || variable->remaking <= 0)
+  if (!variable || variable->storage == LD_STORAGE_GROUP || variable->rematerialization_cost <= 0)
     return NULL;
   uint32_t here = flow->blocks[ld_flow_block_of(flow, load)].region;
   uint32_t there = flow->blocks[ld_flow_block_of(flow, variable->only_store)].region;
   return here != there ? variable : NULL;
 }
 
-static void each_load(ld_loops *loops, void (*visit)(ld_loops *loops, ld_loop *loop,
-                                                     LLVMValueRef load, const ld_variable *)) {
+static void for_each_rematerialized_load(ld_loops *loops,
+                                         void (*visit)(ld_loops *loops, ld_loop *loop,
+                                                       LLVMValueRef load, const ld_variable *)) {
   const ld_flow *flow = loops->flow;
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].ref), next; i; i = next) {
       next = LLVMGetNextInstruction(i);
-      const ld_variable *variable = remade_variable(flow, i);
+      const ld_variable *variable = rematerialized_variable(flow, i);
       if (variable)
         visit(loops, &loops->loops[flow->blocks[b].region], i, variable);
     }
   }
 }
 
-static void make_again(ld_loops *loops, ld_loop *loop, LLVMValueRef load,
-                       const ld_variable *variable) {
+static void rematerialize_load(ld_loops *loops, ld_loop *loop, LLVMValueRef load,
+                               const ld_variable *variable) {
   (void)load;
-  remake_variable(loops, loop, variable);
+  rematerialize_variable(loops, loop, variable);
 }
 
-static void use_remade(ld_loops *loops, ld_loop *loop, LLVMValueRef load,
-                       const ld_variable *variable) {
-  LLVMReplaceAllUsesWith(load, loop->remade[number_of(loops, variable)]);
+static void replace_load(ld_loops *loops, ld_loop *loop, LLVMValueRef load,
+                         const ld_variable *variable) {
+  LLVMReplaceAllUsesWith(load, loop->rematerialized[variable_index(loops, variable)]);
   LLVMInstructionEraseFromParent(load);
 }
 
 /* All are made before one is used: they are made from the function as it was. */
-void ld_loops_remake(ld_loops *loops) {
-  each_load(loops, make_again);
-  each_load(loops, use_remade);
+void ld_loops_rematerialize(ld_loops *loops) {
+  for_each_rematerialized_load(loops, rematerialize_load);
+  for_each_rematerialized_load(loops, replace_load);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -293,8 +300,9 @@ static void replace_addresses(ld_loops *loops, ld_loop *loop, LLVMValueRef instr
   for (int k = 0; k < LLVMGetNumOperands(instruction); ++k) {
     const ld_variable *variable =
         ld_flow_variable(loops->flow, LLVMGetOperand(instruction, (unsigned)k));
-    if (variable && variable->place == LD_PLACE_ITEM)
-      LLVMSetOperand(instruction, (unsigned)k, own_memory(loops, loop, number_of(loops, variable)));
+    if (variable && variable->storage == LD_STORAGE_ITEM)
+      LLVMSetOperand(instruction, (unsigned)k,
+                     item_address(loops, loop, variable_index(loops, variable)));
   }
 }
 
@@ -313,29 +321,29 @@ static void mark_access(ld_loops *loops, LLVMValueRef instruction) {
                   loops->access_group);
 }
 
-void ld_loops_place(ld_loops *loops, uint32_t number) {
+void ld_loops_rewrite_values(ld_loops *loops, uint32_t number) {
   const ld_flow *flow = loops->flow;
   const ld_region *region = &flow->regions[number];
   ld_loop *loop = &loops->loops[number];
-  hoist(loops, loop, region);
+  hoist_region(loops, loop, region);
   for (uint32_t k = 0; k < region->block_count; ++k) {
     LLVMBasicBlockRef block = flow->blocks[region->blocks[k]].ref;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
       next = LLVMGetNextInstruction(i);
       const ld_variable *loaded = ld_flow_loaded(flow, i), *stored = ld_flow_stored(flow, i);
       const ld_variable *whole = loaded ? loaded : stored;
-      if (whole && whole->place == LD_PLACE_ITEM)
-        rewrite_access(loops, i, whole, own_memory(loops, loop, number_of(loops, whole)));
+      if (whole && whole->storage == LD_STORAGE_ITEM)
+        rewrite_access(loops, i, whole, item_address(loops, loop, variable_index(loops, whole)));
       else if (ld_flow_calls(i, flow->thread))
         replace_thread(loops, loop, i);
       else
         replace_addresses(loops, loop, i);
     }
   }
-  keep_group_values(loops, loop);
+  save_group_values(loops, loop);
 }
 
-void ld_loops_mark(ld_loops *loops, uint32_t number) {
+void ld_loops_mark_accesses(ld_loops *loops, uint32_t number) {
   const ld_region *region = &loops->flow->regions[number];
   for (uint32_t k = 0; k < region->block_count; ++k) {
     LLVMBasicBlockRef block = loops->flow->blocks[region->blocks[k]].ref;

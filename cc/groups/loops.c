@@ -20,9 +20,9 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { most_on_stack = 256 << 10 };
+enum { max_stack_bytes = 256 << 10 };
 
-LLVMValueRef ld_loops_word(const ld_loops *loops, uint64_t value) {
+LLVMValueRef ld_loops_const_i32(const ld_loops *loops, uint64_t value) {
   return LLVMConstInt(loops->i32, value, false);
 }
 
@@ -49,7 +49,7 @@ static void move_variables(ld_loops *loops) {
   }
 }
 
-static void begin(ld_loops *loops) {
+static void emit_entry(ld_loops *loops) {
   const ld_flow *flow = loops->flow;
   const uint32_t *block = flow->kernel->block;
   loops->entry = LLVMInsertBasicBlockInContext(loops->context, flow->blocks[0].ref, "kdl.begin");
@@ -57,7 +57,7 @@ static void begin(ld_loops *loops) {
   move_variables(loops);
   for (unsigned d = 0; d < 3; ++d)
     loops->extent[d] =
-        block[0] ? ld_loops_word(loops, block[d])
+        block[0] ? ld_loops_const_i32(loops, block[d])
                  : ld_loops_load_field(loops, loops->i32,
                                        offsetof(kdl_host_group, block) + 4 * (size_t)d, 4);
   loops->count = LLVMConstInt(loops->i64, 1, false);
@@ -74,12 +74,12 @@ LLVMBasicBlockRef ld_loops_add_block(const ld_loops *loops, const char *name) {
   return LLVMAppendBasicBlockInContext(loops->context, loops->flow->function, name);
 }
 
-static LLVMValueRef text(const ld_loops *loops, const char *words) {
+static LLVMValueRef metadata_string(const ld_loops *loops, const char *words) {
   return LLVMMetadataAsValue(loops->context,
                              LLVMMDStringInContext2(loops->context, words, strlen(words)));
 }
 
-static LLVMMetadataRef node(const ld_loops *loops, LLVMMetadataRef *items, size_t count) {
+static LLVMMetadataRef metadata_node(const ld_loops *loops, LLVMMetadataRef *items, size_t count) {
   return LLVMMDNodeInContext2(loops->context, items, count);
 }
 
@@ -87,12 +87,15 @@ static LLVMMetadataRef node(const ld_loops *loops, LLVMMetadataRef *items, size_
  * innermost, is kept whole for the vectoriser: LLVM would unroll a short one first, and make
  * vectors of the loop around it, whose work-items are a row apart. */
 static void mark_loop(const ld_loops *loops, LLVMValueRef branch, bool is_row) {
-  LLVMMetadataRef parallel[] = {LLVMValueAsMetadata(text(loops, "llvm.loop.parallel_accesses")),
-                                LLVMValueAsMetadata(loops->access_group)};
-  LLVMMetadataRef as_it_is = LLVMValueAsMetadata(text(loops, "llvm.loop.unroll.disable"));
+  LLVMMetadataRef parallel[] = {
+      LLVMValueAsMetadata(metadata_string(loops, "llvm.loop.parallel_accesses")),
+      LLVMValueAsMetadata(loops->access_group)};
+  LLVMMetadataRef as_it_is =
+      LLVMValueAsMetadata(metadata_string(loops, "llvm.loop.unroll.disable"));
   LLVMMetadataRef self = LLVMTemporaryMDNode(loops->context, NULL, 0);
-  LLVMMetadataRef items[] = {self, node(loops, parallel, 2), node(loops, &as_it_is, 1)};
-  LLVMMetadataRef whole = node(loops, items, is_row ? 3 : 2);
+  LLVMMetadataRef items[] = {self, metadata_node(loops, parallel, 2),
+                             metadata_node(loops, &as_it_is, 1)};
+  LLVMMetadataRef whole = metadata_node(loops, items, is_row ? 3 : 2);
   LLVMMetadataReplaceAllUsesWith(self, whole);
   LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(loops->context, "llvm.loop", 9),
                   LLVMMetadataAsValue(loops->context, whole));
@@ -105,38 +108,39 @@ static bool is_single(LLVMValueRef extent) {
 }
 
 /* One direction, from where the builder is. */
-static void begin_turn(ld_loops *loops, ld_loop *loop, unsigned d) {
+static void begin_loop(ld_loops *loops, ld_loop *loop, unsigned d) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(loops->builder);
-  LLVMValueRef none = ld_loops_word(loops, 0);
+  LLVMValueRef none = ld_loops_const_i32(loops, 0);
   loop->thread[d] = none;
   if (is_single(loops->extent[d]))
     return;
-  loop->turns[d] = ld_loops_add_block(loops, "kdl.item");
-  LLVMBuildBr(loops->builder, loop->turns[d]);
-  LLVMPositionBuilderAtEnd(loops->builder, loop->turns[d]);
+  loop->headers[d] = ld_loops_add_block(loops, "kdl.item");
+  LLVMBuildBr(loops->builder, loop->headers[d]);
+  LLVMPositionBuilderAtEnd(loops->builder, loop->headers[d]);
   loop->thread[d] = LLVMBuildPhi(loops->builder, loops->i32, "");
   LLVMAddIncoming(loop->thread[d], &none, &before, 1);
 }
 
-static void end_turn(ld_loops *loops, ld_loop *loop, unsigned d) {
+static void end_loop(ld_loops *loops, ld_loop *loop, unsigned d) {
   if (is_single(loops->extent[d]))
     return;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(loops->builder);
   LLVMBasicBlockRef after = ld_loops_add_block(loops, "kdl.row");
-  LLVMValueRef next = LLVMBuildNUWAdd(loops->builder, loop->thread[d], ld_loops_word(loops, 1), "");
+  LLVMValueRef next =
+      LLVMBuildNUWAdd(loops->builder, loop->thread[d], ld_loops_const_i32(loops, 1), "");
   LLVMAddIncoming(loop->thread[d], &next, &here, 1);
   LLVMValueRef more = LLVMBuildICmp(loops->builder, LLVMIntULT, next, loops->extent[d], "");
-  loop->ends[d] = LLVMBuildCondBr(loops->builder, more, loop->turns[d], after);
+  loop->latch_branches[d] = LLVMBuildCondBr(loops->builder, more, loop->headers[d], after);
   LLVMPositionBuilderAtEnd(loops->builder, after);
 }
 
-static LLVMValueRef wide(ld_loops *loops, LLVMValueRef value) {
+static LLVMValueRef extend_to_i64(ld_loops *loops, LLVMValueRef value) {
   return LLVMBuildZExt(loops->builder, value, loops->i64, "");
 }
 
 /* The end of the block that begins the body: where there are several entries, the group says which
  * one it takes. */
-static LLVMValueRef enter(ld_loops *loops, ld_loop *loop, const ld_region *region) {
+static LLVMValueRef emit_entry_switch(ld_loops *loops, ld_loop *loop, const ld_region *region) {
   const ld_flow *flow = loops->flow;
   LLVMBasicBlockRef first = flow->blocks[region->entries[0]].ref;
   if (region->entry_count == 1)
@@ -144,18 +148,18 @@ static LLVMValueRef enter(ld_loops *loops, ld_loop *loop, const ld_region *regio
   LLVMBasicBlockRef body = LLVMGetInsertBlock(loops->builder);
   LLVMPositionBuilderBefore(loops->builder, LLVMGetFirstInstruction(loops->entry));
   LLVMValueRef way = LLVMBuildAlloca(loops->builder, loops->i32, "kdl.way");
-  LLVMPositionBuilderAtEnd(loops->builder, loop->before);
+  LLVMPositionBuilderAtEnd(loops->builder, loop->preheader);
   LLVMValueRef taken = LLVMBuildLoad2(loops->builder, loops->i32, way, "");
   LLVMPositionBuilderAtEnd(loops->builder, body);
   LLVMValueRef end = LLVMBuildSwitch(loops->builder, taken, first, region->entry_count - 1);
-  loop->ways = ld_flow_take(flow->arena, region->entry_count, sizeof(LLVMBasicBlockRef));
+  loop->entry_blocks = ld_zeroed_alloc(flow->arena, region->entry_count, sizeof(LLVMBasicBlockRef));
   for (uint32_t i = 0; i < region->entry_count; ++i) {
     if (i)
-      LLVMAddCase(end, ld_loops_word(loops, i), flow->blocks[region->entries[i]].ref);
-    loop->ways[i] = ld_loops_add_block(loops, "kdl.way");
-    LLVMPositionBuilderAtEnd(loops->builder, loop->ways[i]);
-    LLVMBuildStore(loops->builder, ld_loops_word(loops, i), way);
-    LLVMBuildBr(loops->builder, loop->before);
+      LLVMAddCase(end, ld_loops_const_i32(loops, i), flow->blocks[region->entries[i]].ref);
+    loop->entry_blocks[i] = ld_loops_add_block(loops, "kdl.way");
+    LLVMPositionBuilderAtEnd(loops->builder, loop->entry_blocks[i]);
+    LLVMBuildStore(loops->builder, ld_loops_const_i32(loops, i), way);
+    LLVMBuildBr(loops->builder, loop->preheader);
   }
   return end;
 }
@@ -164,60 +168,61 @@ static void make_blocks(ld_loops *loops, uint32_t number) {
   const ld_flow *flow = loops->flow;
   ld_loop *loop = &loops->loops[number];
   size_t variables = flow->variable_count;
-  LLVMValueRef *values = ld_flow_take(flow->arena, 4 * variables, sizeof *values);
-  *loop = (ld_loop){.before = ld_loops_add_block(loops, "kdl.before"),
+  LLVMValueRef *values = ld_zeroed_alloc(flow->arena, 4 * variables, sizeof *values);
+  *loop = (ld_loop){.preheader = ld_loops_add_block(loops, "kdl.before"),
                     .latch = ld_loops_add_block(loops, "kdl.done"),
                     .after = ld_loops_add_block(loops, "kdl.after"),
                     .first = ld_loops_add_block(loops, "kdl.items"),
-                    .start = values,
-                    .now = values + variables,
-                    .own = values + 2 * variables,
-                    .remade = values + 3 * variables};
+                    .entry_values = values,
+                    .current_values = values + variables,
+                    .item_addresses = values + 2 * variables,
+                    .rematerialized = values + 3 * variables};
   LLVMPositionBuilderAtEnd(loops->builder, loop->first);
   loop->index = LLVMConstInt(loops->i64, 0, false);
   for (unsigned d = 3; d-- > 0;) {
-    begin_turn(loops, loop, d);
+    begin_loop(loops, loop, d);
     LLVMValueRef row =
-        LLVMBuildNUWMul(loops->builder, loop->index, wide(loops, loops->extent[d]), "");
-    loop->index = LLVMBuildNUWAdd(loops->builder, row, wide(loops, loop->thread[d]), "");
+        LLVMBuildNUWMul(loops->builder, loop->index, extend_to_i64(loops, loops->extent[d]), "");
+    loop->index = LLVMBuildNUWAdd(loops->builder, row, extend_to_i64(loops, loop->thread[d]), "");
   }
-  loop->body_end = enter(loops, loop, &flow->regions[number]);
+  loop->body_end = emit_entry_switch(loops, loop, &flow->regions[number]);
   LLVMPositionBuilderAtEnd(loops->builder, loop->latch);
   for (unsigned d = 0; d < 3; ++d)
-    end_turn(loops, loop, d);
+    end_loop(loops, loop, d);
   LLVMBuildBr(loops->builder, loop->after);
 }
 
 /* The same where the kernel says how many work-items there are. */
-static kdl_status check_block(const ld_loops *loops) {
+static kdl_status check_block_size(const ld_loops *loops) {
   const ld_flow *flow = loops->flow;
   const uint32_t *block = flow->kernel->block;
   uint64_t each = ld_loops_bytes_per_item(loops), count = (uint64_t)block[0] * block[1] * block[2];
-  if (!each || count <= most_on_stack / each)
+  if (!each || count <= max_stack_bytes / each)
     return KDL_OK;
   return kdl_fail(KDL_BAD_FILE,
                   "%s: kernel %s: its %" PRIu64 " work-items keep %" PRIu64
                   " bytes each across barriers; expected at most %d bytes for a group",
-                  ld_flow_line(flow, LLVMGetBasicBlockTerminator(flow->blocks[0].ref)),
-                  flow->kernel->name, count, each, (int)most_on_stack);
+                  ld_flow_location(flow, LLVMGetBasicBlockTerminator(flow->blocks[0].ref)),
+                  flow->kernel->name, count, each, (int)max_stack_bytes);
 }
 
 /* The stack has room for the variables of so many work-items, where the launch says how many. */
-static void check_count(ld_loops *loops) {
+static void emit_stack_check(ld_loops *loops) {
   uint64_t each = ld_loops_bytes_per_item(loops);
   if (each == 0 || LLVMIsConstant(loops->count))
     return;
-  LLVMValueRef most = LLVMConstInt(loops->i64, most_on_stack / each, false);
+  LLVMValueRef most = LLVMConstInt(loops->i64, max_stack_bytes / each, false);
   LLVMValueRef fits = LLVMBuildICmp(loops->builder, LLVMIntULE, loops->count, most, "");
   LLVMBasicBlockRef on = ld_loops_add_block(loops, "kdl.memory"),
                     large = ld_loops_add_block(loops, "kdl.large");
   LLVMBuildCondBr(loops->builder, fits, on, large);
   LLVMPositionBuilderAtEnd(loops->builder, large);
-  ld_loops_stop(loops, xarena_format(loops->flow->arena,
-                                     "kernel %s: found a group of more than %" PRIu64
-                                     " work-items, which keep %" PRIu64
-                                     " bytes each across barriers; expected at most as many",
-                                     loops->flow->kernel->name, most_on_stack / each, each));
+  ld_loops_emit_abort(loops,
+                      xarena_format(loops->flow->arena,
+                                    "kernel %s: found a group of more than %" PRIu64
+                                    " work-items, which keep %" PRIu64
+                                    " bytes each across barriers; expected at most as many",
+                                    loops->flow->kernel->name, max_stack_bytes / each, each));
   LLVMPositionBuilderAtEnd(loops->builder, on);
 }
 
@@ -231,14 +236,14 @@ static LLVMValueRef make_access_group(LLVMContextRef context) {
   LLVMMemoryBufferRef buffer =
       LLVMCreateMemoryBufferWithMemoryRangeCopy(words, sizeof words - 1, "group");
   char *problem = NULL;
-  LLVMValueRef node = NULL;
+  LLVMValueRef metadata_node = NULL;
   if (!LLVMParseIRInContext2(context, buffer, &module, &problem)) {
-    LLVMGetNamedMetadataOperands(module, "kdl", &node);
+    LLVMGetNamedMetadataOperands(module, "kdl", &metadata_node);
     LLVMDisposeModule(module);
   }
   LLVMDisposeMemoryBuffer(buffer); /* reading does not take it */
   LLVMDisposeMessage(problem);
-  return node;
+  return metadata_node;
 }
 
 kdl_status ld_flow_write_loops(ld_flow *flow) {
@@ -250,15 +255,15 @@ kdl_status ld_flow_write_loops(ld_flow *flow) {
                     .i8 = LLVMInt8TypeInContext(context),
                     .i32 = LLVMInt32TypeInContext(context),
                     .i64 = LLVMInt64TypeInContext(context),
-                    .loops = ld_flow_take(flow->arena, flow->region_count, sizeof(ld_loop)),
+                    .loops = ld_zeroed_alloc(flow->arena, flow->region_count, sizeof(ld_loop)),
                     .access_group = make_access_group(context)};
-  kdl_status status = check_block(&loops);
+  kdl_status status = check_block_size(&loops);
   if (status != KDL_OK) {
     LLVMDisposeBuilder(loops.builder);
     return status;
   }
-  begin(&loops);
-  check_count(&loops);
+  emit_entry(&loops);
+  emit_stack_check(&loops);
   ld_loops_allocate(&loops);
   LLVMBasicBlockRef begun = LLVMGetInsertBlock(loops.builder);
   for (uint32_t r = 0; r < flow->region_count; ++r) {
@@ -266,21 +271,22 @@ kdl_status ld_flow_write_loops(ld_flow *flow) {
       make_blocks(&loops, r);
   }
   LLVMPositionBuilderAtEnd(loops.builder, begun);
-  LLVMBuildBr(loops.builder, ld_loops_way_into(&loops, flow->blocks[0].ref));
-  ld_loops_remake(&loops);
+  LLVMBuildBr(loops.builder, ld_loops_entry_of(&loops, flow->blocks[0].ref));
+  ld_loops_rematerialize(&loops);
   for (uint32_t r = 0; r < flow->region_count; ++r) {
     if (!flow->regions[r].is_barrier)
-      ld_loops_place(&loops, r);
+      ld_loops_rewrite_values(&loops, r);
   }
   for (uint32_t r = 0; r < flow->region_count; ++r)
-    ld_loops_end(&loops, r);
+    ld_loops_emit_exits(&loops, r);
   for (uint32_t r = 0; r < flow->region_count; ++r) {
-    if (flow->regions[r].is_barrier || !ld_loops_may_mark(&loops, r))
+    if (flow->regions[r].is_barrier || !ld_loops_is_parallel(&loops, r))
       continue;
-    ld_loops_mark(&loops, r);
+    ld_loops_mark_accesses(&loops, r);
     for (unsigned d = 0; d < 3; ++d) {
-      if (loops.loops[r].ends[d])
-        mark_loop(&loops, loops.loops[r].ends[d], d == 0 && loops.loops[r].ends[1]);
+      if (loops.loops[r].latch_branches[d])
+        mark_loop(&loops, loops.loops[r].latch_branches[d],
+                  d == 0 && loops.loops[r].latch_branches[1]);
     }
   }
   LLVMDisposeBuilder(loops.builder);

@@ -16,20 +16,20 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Attributes                                                                                   */
 
-static unsigned kind_of(const char *attribute) {
+static unsigned attribute_kind(const char *attribute) {
   return LLVMGetEnumAttributeKindForName(attribute, strlen(attribute));
 }
 
 static void add_attribute(LLVMValueRef function, const char *name) {
   LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
-  LLVMAddAttributeAtIndex(function, LD_OF_FUNCTION,
-                          LLVMCreateEnumAttribute(context, kind_of(name), 0));
+  LLVMAddAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES,
+                          LLVMCreateEnumAttribute(context, attribute_kind(name), 0));
 }
 
 /* Optimising is asked of this function, whatever the source wants of the rest. */
 static void allow_inlining(LLVMValueRef function) {
-  LLVMRemoveEnumAttributeAtIndex(function, LD_OF_FUNCTION, kind_of("optnone"));
-  LLVMRemoveEnumAttributeAtIndex(function, LD_OF_FUNCTION, kind_of("noinline"));
+  LLVMRemoveEnumAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attribute_kind("optnone"));
+  LLVMRemoveEnumAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attribute_kind("noinline"));
 }
 
 static void set_pure(LLVMValueRef function) {
@@ -42,7 +42,7 @@ static void set_pure(LLVMValueRef function) {
 /* Inlining                                                                                     */
 
 static bool is_kernel(LLVMValueRef function, const ld_groups_kernel *kernels, size_t count) {
-  kdl_string name = ld_flow_name(function);
+  kdl_string name = ld_flow_value_name(function);
   for (size_t i = 0; i < count; ++i) {
     if (kdl_text_is(name, kernels[i].name))
       return true;
@@ -51,13 +51,13 @@ static bool is_kernel(LLVMValueRef function, const ld_groups_kernel *kernels, si
 }
 
 /* As the source has it. */
-static kdl_string shown(LLVMValueRef function) {
+static kdl_string source_name(LLVMValueRef function) {
   static const char prefix[] = "kdl_cc_item_";
-  kdl_string name = ld_flow_name(function);
-  return kdl_text_starts(name, prefix) ? kdl_text_from(name, sizeof prefix - 1) : name;
+  kdl_string name = ld_flow_value_name(function);
+  return kdl_text_starts(name, prefix) ? kdl_text_substr(name, sizeof prefix - 1) : name;
 }
 
-static const char *line_of(LLVMValueRef instruction, char *buffer, size_t size) {
+static const char *location_text(LLVMValueRef instruction, char *buffer, size_t size) {
   unsigned length = 0;
   const char *file = LLVMGetDebugLocFilename(instruction, &length);
   unsigned line = LLVMGetDebugLocLine(instruction);
@@ -76,11 +76,11 @@ static kdl_status inline_callers(LLVMValueRef function, const ld_groups_kernel *
   for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
     if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != function) {
-      kdl_string name = shown(function);
+      kdl_string name = source_name(function);
       return kdl_fail(KDL_BAD_FILE,
                       "%sthe function %.*s waits for the group (__gpu_sync_threads) and is used "
                       "through a pointer: on the CPU such a function is called by its name",
-                      LLVMIsAInstruction(user) ? line_of(user, line, sizeof line) : "",
+                      LLVMIsAInstruction(user) ? location_text(user, line, sizeof line) : "",
                       (int)name.length, name.data);
     }
     LLVMValueRef caller = LLVMGetBasicBlockParent(LLVMGetInstructionParent(user));
@@ -95,12 +95,12 @@ static kdl_status inline_callers(LLVMValueRef function, const ld_groups_kernel *
 }
 
 /* What asks for the work-item's index is better inlined, so that the index is a value. */
-static void inline_askers(LLVMModuleRef module) {
+static void inline_index_callers(LLVMModuleRef module) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     unsigned last = LLVMCountParams(f);
     if (LLVMIsDeclaration(f) || last == 0 ||
-        !kdl_text_starts(ld_flow_name(LLVMGetParam(f, last - 1)), "kdl.group.") ||
-        LLVMGetEnumAttributeAtIndex(f, LD_OF_FUNCTION, kind_of("noinline")))
+        !kdl_text_starts(ld_flow_value_name(LLVMGetParam(f, last - 1)), "kdl.group.") ||
+        LLVMGetEnumAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES, attribute_kind("noinline")))
       continue;
     add_attribute(f, "alwaysinline");
   }
@@ -127,7 +127,7 @@ static kdl_status check_inlined(LLVMValueRef barrier, const ld_groups_kernel *ke
   for (LLVMUseRef use = LLVMGetFirstUse(barrier); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
     LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(user));
-    kdl_string name = shown(function);
+    kdl_string name = source_name(function);
     for (LLVMUseRef call = LLVMGetFirstUse(function); !is_kernel(function, kernels, count) && call;
          call = LLVMGetNextUse(call)) {
       LLVMValueRef caller = LLVMGetBasicBlockParent(LLVMGetInstructionParent(LLVMGetUser(call)));
@@ -135,7 +135,7 @@ static kdl_status check_inlined(LLVMValueRef barrier, const ld_groups_kernel *ke
         return kdl_fail(KDL_BAD_FILE,
                         "%sthe function %.*s waits for the group (__gpu_sync_threads) and calls "
                         "itself, which it cannot on the CPU",
-                        line_of(user, line, sizeof line), (int)name.length, name.data);
+                        location_text(user, line, sizeof line), (int)name.length, name.data);
     }
   }
   return KDL_OK;
@@ -153,7 +153,7 @@ kdl_status ld_groups_inline(kdl_arena *arena, LLVMModuleRef module, const ld_gro
   add_attribute(barrier, "noduplicate");
   add_attribute(barrier, "nomerge");
   KDL_TRY(inline_callers(barrier, kernels, count, &(ld_map){.arena = arena}));
-  inline_askers(module);
+  inline_index_callers(module);
   KDL_TRY(run_passes(module, NULL, "always-inline"));
   return check_inlined(barrier, kernels, count);
 }
@@ -162,7 +162,8 @@ kdl_status ld_groups_inline(kdl_arena *arena, LLVMModuleRef module, const ld_gro
 /* Group memory                                                                                 */
 
 static bool is_group_memory(LLVMValueRef instruction) {
-  if (!LLVMIsAAllocaInst(instruction) || !kdl_text_starts(ld_flow_name(instruction), "kdl.group."))
+  if (!LLVMIsAAllocaInst(instruction) ||
+      !kdl_text_starts(ld_flow_value_name(instruction), "kdl.group."))
     return false;
   LLVMTypeRef type = LLVMGetAllocatedType(instruction);
   const char *name = LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMGetStructName(type) : NULL;
@@ -175,7 +176,7 @@ static void hide_memory(ld_flow *flow, LLVMBuilderRef builder, ld_group_memory *
   size_t count = 0;
   for (LLVMValueRef i = LLVMGetFirstInstruction(entry); i; i = LLVMGetNextInstruction(i))
     count += is_group_memory(i);
-  *out_memory = ld_flow_take(flow->arena, count, sizeof **out_memory);
+  *out_memory = ld_zeroed_alloc(flow->arena, count, sizeof **out_memory);
   *out_count = 0;
   LLVMTypeRef pointer = LLVMPointerTypeInContext(flow->context, 0);
   LLVMTypeRef type = LLVMFunctionType(pointer, NULL, 0, false);
@@ -199,7 +200,7 @@ static void hide_memory(ld_flow *flow, LLVMBuilderRef builder, ld_group_memory *
 /* The form                                                                                     */
 
 /* Lifetimes are those of one work-item's variables, and scopes those of its pointers. */
-static void drop_hints(const ld_flow *flow) {
+static void drop_lifetimes_and_scopes(const ld_flow *flow) {
   static const char *const kinds[] = {"alias.scope", "noalias"};
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;
        b = LLVMGetNextBasicBlock(b)) {
@@ -210,7 +211,7 @@ static void drop_hints(const ld_flow *flow) {
             i, LLVMGetMDKindIDInContext(flow->context, kinds[k], (unsigned)strlen(kinds[k])), NULL);
       if (!LLVMIsACallInst(i))
         continue;
-      kdl_string name = ld_flow_name(LLVMGetCalledValue(i));
+      kdl_string name = ld_flow_value_name(LLVMGetCalledValue(i));
       if (kdl_text_starts(name, "llvm.lifetime.") || kdl_text_starts(name, "llvm.assume") ||
           kdl_text_starts(name, "llvm.experimental.noalias."))
         LLVMInstructionEraseFromParent(i);
@@ -218,7 +219,7 @@ static void drop_hints(const ld_flow *flow) {
   }
 }
 
-static void move_rest(LLVMBuilderRef builder, LLVMValueRef from, LLVMBasicBlockRef to) {
+static void move_tail(LLVMBuilderRef builder, LLVMValueRef from, LLVMBasicBlockRef to) {
   for (LLVMValueRef next; from; from = next) {
     next = LLVMGetNextInstruction(from);
     LLVMInstructionRemoveFromParent(from);
@@ -232,8 +233,8 @@ static void split_at(ld_flow *flow, LLVMBuilderRef builder, LLVMValueRef barrier
   LLVMBasicBlockRef before = LLVMGetInstructionParent(barrier);
   LLVMBasicBlockRef waits = LLVMAppendBasicBlockInContext(context, flow->function, "kdl.barrier");
   LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(context, flow->function, "kdl.behind");
-  move_rest(builder, LLVMGetNextInstruction(barrier), behind);
-  move_rest(builder, barrier, waits);
+  move_tail(builder, LLVMGetNextInstruction(barrier), behind);
+  move_tail(builder, barrier, waits);
   LLVMPositionBuilderAtEnd(builder, waits);
   LLVMBuildBr(builder, behind);
   LLVMPositionBuilderAtEnd(builder, before);
@@ -255,7 +256,7 @@ static void split_blocks(ld_flow *flow, LLVMBuilderRef builder) {
   }
 }
 
-kdl_status ld_groups_hide(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
+kdl_status ld_groups_hide_memory(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
   LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
   hide_memory(flow, builder, out_memory, out_count);
   LLVMDisposeBuilder(builder);
@@ -265,8 +266,8 @@ kdl_status ld_groups_hide(ld_flow *flow, ld_group_memory **out_memory, size_t *o
 }
 
 kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
-  KDL_TRY(ld_groups_hide(flow, out_memory, out_count));
-  drop_hints(flow);
+  KDL_TRY(ld_groups_hide_memory(flow, out_memory, out_count));
+  drop_lifetimes_and_scopes(flow);
   KDL_TRY(run_passes(flow->module, flow->function, "reg2mem"));
   LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
   split_blocks(flow, builder);
@@ -274,7 +275,7 @@ kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_
   return run_passes(flow->module, flow->function, "reg2mem");
 }
 
-void ld_groups_restore(ld_flow *flow, const ld_group_memory *memory, size_t count) {
+void ld_groups_restore_memory(ld_flow *flow, const ld_group_memory *memory, size_t count) {
   LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(flow->function);
   for (size_t i = 0; i < count; ++i) {

@@ -21,10 +21,10 @@ static uint32_t only_exit(const ld_flow *flow, uint32_t *parents, uint32_t regio
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     if (root_of(parents, b) != region)
       continue;
-    if (flow->blocks[b].is_shared)
+    if (flow->blocks[b].is_uniform_exit)
       return LD_FLOW_END;
-    for (uint32_t i = 0; i < flow->blocks[b].next_count; ++i) {
-      uint32_t to = flow->blocks[b].next[i];
+    for (uint32_t i = 0; i < flow->blocks[b].successor_count; ++i) {
+      uint32_t to = flow->blocks[b].successors[i];
       if (root_of(parents, to) == region || to == only)
         continue;
       if (only != LD_FLOW_END)
@@ -35,23 +35,23 @@ static uint32_t only_exit(const ld_flow *flow, uint32_t *parents, uint32_t regio
   return only;
 }
 
-static bool comes_from_elsewhere(const ld_flow *flow, uint32_t *parents, uint32_t into,
-                                 uint32_t from) {
+static bool has_other_predecessor(const ld_flow *flow, uint32_t *parents, uint32_t into,
+                                  uint32_t from) {
   uint32_t region = root_of(parents, into);
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     if (root_of(parents, b) != region)
       continue;
-    for (uint32_t i = 0; i < flow->blocks[b].before_count; ++i) {
-      const uint32_t *before = flow->blocks[b].before;
+    for (uint32_t i = 0; i < flow->blocks[b].predecessor_count; ++i) {
+      const uint32_t *before = flow->blocks[b].predecessors;
       uint32_t source = root_of(parents, before[i]);
-      if ((source != region && source != from) || flow->blocks[before[i]].is_shared)
+      if ((source != region && source != from) || flow->blocks[before[i]].is_uniform_exit)
         return true;
     }
   }
   return false;
 }
 
-static void join_followers(const ld_flow *flow, uint32_t *parents) {
+static void merge_regions(const ld_flow *flow, uint32_t *parents) {
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t b = 0; b < flow->block_count; ++b) {
@@ -59,7 +59,7 @@ static void join_followers(const ld_flow *flow, uint32_t *parents) {
         continue;
       uint32_t next = only_exit(flow, parents, b);
       if (next == LD_FLOW_END || next == 0 || flow->blocks[next].is_barrier ||
-          comes_from_elsewhere(flow, parents, next, b))
+          has_other_predecessor(flow, parents, next, b))
         continue;
       parents[root_of(parents, next)] = b;
       changed = true;
@@ -69,9 +69,9 @@ static void join_followers(const ld_flow *flow, uint32_t *parents) {
 
 static bool is_entry(const ld_flow *flow, uint32_t number, uint32_t b) {
   const ld_block *block = &flow->blocks[b];
-  for (uint32_t i = 0; i < block->before_count; ++i) {
-    const ld_block *before = &flow->blocks[block->before[i]];
-    if (before->region != number || before->is_shared)
+  for (uint32_t i = 0; i < block->predecessor_count; ++i) {
+    const ld_block *before = &flow->blocks[block->predecessors[i]];
+    if (before->region != number || before->is_uniform_exit)
       return true;
   }
   return b == 0;
@@ -79,13 +79,13 @@ static bool is_entry(const ld_flow *flow, uint32_t number, uint32_t b) {
 
 static void find_entries(ld_flow *flow, uint32_t number) {
   ld_region *region = &flow->regions[number];
-  region->entries = ld_flow_take(flow->arena, region->block_count, sizeof *region->entries);
+  region->entries = ld_zeroed_alloc(flow->arena, region->block_count, sizeof *region->entries);
   region->last = LD_FLOW_END;
   for (uint32_t k = 0; k < region->block_count; ++k) {
     const ld_block *block = &flow->blocks[region->blocks[k]];
     if (is_entry(flow, number, region->blocks[k]))
       region->entries[region->entry_count++] = region->blocks[k];
-    if (block->is_shared || ld_flow_returns(block))
+    if (block->is_uniform_exit || ld_flow_returns(block))
       region->last = region->blocks[k];
     region->is_barrier |= block->is_barrier;
   }
@@ -96,14 +96,14 @@ static void find_entries(ld_flow *flow, uint32_t number) {
 
 /* What is reached inside a region from the blocks on the stack, not through `without`. True where
  * that leaves the region. */
-static bool reach(const ld_flow *flow, uint32_t number, uint32_t *stack, uint32_t depth,
-                  uint32_t without, bool *seen) {
+static bool reaches_exit(const ld_flow *flow, uint32_t number, uint32_t *stack, uint32_t depth,
+                         uint32_t without, bool *seen) {
   bool leaves = false;
   while (depth) {
     const ld_block *block = &flow->blocks[stack[--depth]];
-    leaves |= ld_flow_returns(block) || block->is_shared;
-    for (uint32_t i = 0; i < block->next_count && !block->is_shared; ++i) {
-      uint32_t to = block->next[i];
+    leaves |= ld_flow_returns(block) || block->is_uniform_exit;
+    for (uint32_t i = 0; i < block->successor_count && !block->is_uniform_exit; ++i) {
+      uint32_t to = block->successors[i];
       bool is_same = flow->blocks[to].region == number;
       leaves |= !is_same;
       if (!is_same || to == without || seen[to])
@@ -118,7 +118,7 @@ static bool reach(const ld_flow *flow, uint32_t number, uint32_t *stack, uint32_
 /* Whether a work-item can leave the region without having come to the block. */
 static bool is_avoidable(const ld_flow *flow, uint32_t number, uint32_t block, uint32_t *stack) {
   const ld_region *region = &flow->regions[number];
-  bool *seen = ld_flow_take(flow->arena, flow->block_count, sizeof *seen);
+  bool *seen = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *seen);
   uint32_t depth = 0;
   for (uint32_t i = 0; i < region->entry_count; ++i) {
     if (region->entries[i] == block)
@@ -126,32 +126,33 @@ static bool is_avoidable(const ld_flow *flow, uint32_t number, uint32_t block, u
     seen[region->entries[i]] = true;
     stack[depth++] = region->entries[i];
   }
-  return reach(flow, number, stack, depth, block, seen);
+  return reaches_exit(flow, number, stack, depth, block, seen);
 }
 
-static void find_always(ld_flow *flow, uint32_t number, uint32_t *stack) {
+static void find_unconditional_blocks(ld_flow *flow, uint32_t number, uint32_t *stack) {
   ld_region *region = &flow->regions[number];
-  region->always = ld_flow_take(flow->arena, region->block_count, sizeof *region->always);
-  uint32_t *reached = ld_flow_take(flow->arena, region->block_count, sizeof *reached);
+  region->unconditional_blocks =
+      ld_zeroed_alloc(flow->arena, region->block_count, sizeof *region->unconditional_blocks);
+  uint32_t *reached = ld_zeroed_alloc(flow->arena, region->block_count, sizeof *reached);
   for (uint32_t k = 0; k < region->block_count; ++k) {
     uint32_t b = region->blocks[k];
     if (is_avoidable(flow, number, b, stack))
       continue;
-    bool *after = ld_flow_take(flow->arena, flow->block_count, sizeof *after);
+    bool *after = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *after);
     stack[0] = b;
-    reach(flow, number, stack, 1, LD_FLOW_END, after);
+    reaches_exit(flow, number, stack, 1, LD_FLOW_END, after);
     if (after[b])
       continue; /* in a loop */
     uint32_t behind = 0;
     for (uint32_t i = 0; i < flow->block_count; ++i)
       behind += after[i];
-    uint32_t at = region->always_count++;
+    uint32_t at = region->unconditional_count++;
     for (; at > 0 && reached[at - 1] < behind; --at) {
       reached[at] = reached[at - 1];
-      region->always[at] = region->always[at - 1];
+      region->unconditional_blocks[at] = region->unconditional_blocks[at - 1];
     }
     reached[at] = behind;
-    region->always[at] = b;
+    region->unconditional_blocks[at] = b;
   }
 }
 
@@ -159,47 +160,47 @@ static void find_always(ld_flow *flow, uint32_t number, uint32_t *stack) {
 /* All of it                                                                                    */
 
 static void number_regions(ld_flow *flow, uint32_t *parents) {
-  uint32_t *numbers = ld_flow_take(flow->arena, flow->block_count, sizeof *numbers);
-  uint32_t *sizes = ld_flow_take(flow->arena, flow->block_count, sizeof *sizes);
+  uint32_t *numbers = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *numbers);
+  uint32_t *sizes = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *sizes);
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     uint32_t root = root_of(parents, b);
     if (sizes[root]++ == 0)
       numbers[root] = flow->region_count++;
     flow->blocks[b].region = numbers[root];
   }
-  flow->regions = ld_flow_take(flow->arena, flow->region_count, sizeof *flow->regions);
+  flow->regions = ld_zeroed_alloc(flow->arena, flow->region_count, sizeof *flow->regions);
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     ld_region *region = &flow->regions[flow->blocks[b].region];
     if (!region->blocks)
       region->blocks =
-          ld_flow_take(flow->arena, sizes[root_of(parents, b)], sizeof *region->blocks);
+          ld_zeroed_alloc(flow->arena, sizes[root_of(parents, b)], sizeof *region->blocks);
     region->blocks[region->block_count++] = b;
   }
 }
 
 void ld_flow_find_regions(ld_flow *flow) {
-  uint32_t *parents = ld_flow_take(flow->arena, flow->block_count, sizeof *parents);
+  uint32_t *parents = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *parents);
   for (uint32_t b = 0; b < flow->block_count; ++b)
     parents[b] = b;
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     const ld_block *block = &flow->blocks[b];
-    if (!block->decides || block->is_shared)
+    if (!block->condition || block->is_uniform_exit)
       continue;
-    bool *with = block->decided;
-    if (block->decides_barrier) {
-      with = ld_flow_take(flow->arena, flow->block_count, sizeof *with);
-      ld_flow_find_before_barrier(flow, b, with);
+    bool *with = block->control_dependents;
+    if (block->controls_barrier) {
+      with = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *with);
+      ld_flow_find_reachable_before_barrier(flow, b, with);
     }
     for (uint32_t to = 0; to < flow->block_count; ++to) {
       if (with[to])
         parents[root_of(parents, to)] = root_of(parents, b);
     }
   }
-  join_followers(flow, parents);
+  merge_regions(flow, parents);
   number_regions(flow, parents);
-  uint32_t *stack = ld_flow_take(flow->arena, flow->block_count + 1, sizeof *stack);
+  uint32_t *stack = ld_zeroed_alloc(flow->arena, flow->block_count + 1, sizeof *stack);
   for (uint32_t r = 0; r < flow->region_count; ++r) {
     find_entries(flow, r);
-    find_always(flow, r, stack);
+    find_unconditional_blocks(flow, r, stack);
   }
 }

@@ -17,7 +17,7 @@ bool cc_ir_has_bf16(kdl_string ir) {
 }
 
 /* To the nearest, ties to even; a NaN stays one. */
-static const char functions[] =
+static const char rounding_functions[] =
     "\ndefine internal float @kdl.bf16.widen(i16 %x) alwaysinline nounwind {\n"
     "  %wide = zext i16 %x to i32\n"
     "  %bits = shl i32 %wide, 16\n"
@@ -40,7 +40,7 @@ static const char functions[] =
 
 /* An odd last bit of the float remembers that it is not exact, so that rounding twice is as good as
  * once. Subnormal and huge numbers are exact enough, or infinite, in any case. */
-static const char functions_of_double[] =
+static const char double_rounding_functions[] =
     "\ndefine internal i16 @kdl.bf16.narrow.double(double %x) alwaysinline nounwind {\n"
     "  %near = fptrunc double %x to float\n"
     "  %back = fpext float %near to double\n"
@@ -68,30 +68,30 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* Words                                                                                        */
 
-static bool is_word(char c) {
+static bool is_ir_word(char c) {
   return cc_is_word(c) || c == '.';
 }
 
 /* Whether `word` stands at `at`, as a word of its own. */
-static bool has_word(kdl_string line, size_t at, const char *word) {
+static bool has_word_at(kdl_string line, size_t at, const char *word) {
   size_t length = strlen(word);
-  return kdl_text_starts(kdl_text_from(line, at), word) &&
-         (at == 0 || !is_word(line.data[at - 1])) &&
-         (at + length == line.length || !is_word(line.data[at + length]));
+  return kdl_text_starts(kdl_text_substr(line, at), word) &&
+         (at == 0 || !is_ir_word(line.data[at - 1])) &&
+         (at + length == line.length || !is_ir_word(line.data[at + length]));
 }
 
 /* The text with the type and its constants replaced, outside of strings. */
-static void write_words(writer *w, kdl_string text) {
+static void write_as_integers(writer *w, kdl_string text) {
   for (size_t at = 0; at < text.length;) {
     if (text.data[at] == '"') {
       size_t end = kdl_text_find(text, at + 1, "\"");
       end = end < text.length ? end + 1 : end;
       fwrite(text.data + at, 1, end - at, w->out);
       at = end;
-    } else if (has_word(text, at, type_name)) {
+    } else if (has_word_at(text, at, type_name)) {
       fputs("i16", w->out);
       at += sizeof type_name - 1;
-    } else if (kdl_text_starts(kdl_text_from(text, at), "0xR") && at + 7 <= text.length) {
+    } else if (kdl_text_starts(kdl_text_substr(text, at), "0xR") && at + 7 <= text.length) {
       char digits[5] = {0};
       memcpy(digits, text.data + at + 3, 4);
       fprintf(w->out, "%lu", strtoul(digits, NULL, 16));
@@ -115,15 +115,15 @@ typedef struct {
 } instruction;
 
 /* Up to the next of `ends`, which *at is then at. */
-static kdl_string take(kdl_string line, size_t *at, const char *ends) {
+static kdl_string take_until(kdl_string line, size_t *at, const char *ends) {
   size_t end = kdl_text_find(line, *at, ends);
   kdl_string text = {line.data + *at, end - *at};
   *at = end;
   return text;
 }
 
-static bool skip(kdl_string line, size_t *at, const char *words) {
-  if (!kdl_text_starts(kdl_text_from(line, *at), words))
+static bool consume_prefix(kdl_string line, size_t *at, const char *words) {
+  if (!kdl_text_starts(kdl_text_substr(line, *at), words))
     return false;
   *at += strlen(words);
   return true;
@@ -133,16 +133,16 @@ static bool skip(kdl_string line, size_t *at, const char *words) {
 static bool read_result(kdl_string line, size_t *at, kdl_string *out_result) {
   while (*at < line.length && line.data[*at] == ' ')
     ++*at;
-  if (!skip(line, at, "%"))
+  if (!consume_prefix(line, at, "%"))
     return false;
-  *out_result = take(line, at, " ");
-  return skip(line, at, " = ");
+  *out_result = take_until(line, at, " ");
+  return consume_prefix(line, at, " = ");
 }
 
 /* Whether one of the words stands at `at`. */
 static bool has_word_among(kdl_string line, size_t at, const char *const *words, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    if (has_word(line, at, words[i]))
+    if (has_word_at(line, at, words[i]))
       return true;
   }
   return false;
@@ -154,16 +154,16 @@ static bool read_arithmetic(kdl_string line, size_t at, instruction *out) {
   if (!has_word_among(line, at, words, sizeof words / sizeof *words))
     return false;
   size_t type = at;
-  while (type < line.length && !has_word(line, type, type_name))
+  while (type < line.length && !has_word_at(line, type, type_name))
     ++type;
   if (type >= line.length || type == at || line.data[type - 1] != ' ')
     return false;
   out->operation = (kdl_string){line.data + at, type - 1 - at};
   at = type + sizeof type_name; /* and a blank */
-  out->operands[out->count++] = take(line, &at, ",");
-  if (!kdl_text_starts(out->operation, "fneg") && skip(line, &at, ", "))
-    out->operands[out->count++] = take(line, &at, ",");
-  out->rest = kdl_text_from(line, at);
+  out->operands[out->count++] = take_until(line, &at, ",");
+  if (!kdl_text_starts(out->operation, "fneg") && consume_prefix(line, &at, ", "))
+    out->operands[out->count++] = take_until(line, &at, ",");
+  out->rest = kdl_text_substr(line, at);
   return true;
 }
 
@@ -172,19 +172,19 @@ static bool read_conversion(kdl_string line, size_t at, instruction *out, bool *
   static const char *const words[] = {"fpext", "fptrunc", "sitofp", "uitofp", "fptosi", "fptoui"};
   if (!has_word_among(line, at, words, sizeof words / sizeof *words))
     return false;
-  kdl_string before = take(line, &at, "%0123456789-"); /* "fpext bfloat ", "sitofp i" */
-  while (at > 0 && line.data[at - 1] != ' ')           /* i32 has digits */
+  kdl_string before = take_until(line, &at, "%0123456789-"); /* "fpext bfloat ", "sitofp i" */
+  while (at > 0 && line.data[at - 1] != ' ')                 /* i32 has digits */
     --at;
   if (line.data[at] == 'i')
     at = kdl_text_find(line, at, " ") + 1;
   const char *start = before.data;
   size_t begin = (size_t)(start - line.data);
   kdl_string head = {start, at - begin}; /* "sitofp nneg i32 " */
-  out->operands[out->count++] = take(line, &at, " ");
-  if (!skip(line, &at, " to "))
+  out->operands[out->count++] = take_until(line, &at, " ");
+  if (!consume_prefix(line, &at, " to "))
     return false;
-  kdl_string to = take(line, &at, ",");
-  out->rest = kdl_text_from(line, at);
+  kdl_string to = take_until(line, &at, ",");
+  out->rest = kdl_text_substr(line, at);
   size_t blank = head.length - 1; /* the last word of the head is the type it is from */
   while (blank > 0 && head.data[blank - 1] != ' ')
     --blank;
@@ -198,67 +198,68 @@ static bool read_conversion(kdl_string line, size_t at, instruction *out, bool *
 /* "call bfloat @llvm.fmuladd.bf16(bfloat %1, bfloat %2, bfloat %3)". */
 static bool read_fmuladd(kdl_string line, size_t at, instruction *out) {
   kdl_string rest;
-  if (!kdl_text_contains(kdl_text_from(line, at), "call ") ||
+  if (!kdl_text_contains(kdl_text_substr(line, at), "call ") ||
       !cc_text_after(line, "@llvm.fmuladd.bf16(", &rest))
     return false;
   at = (size_t)(rest.data - line.data);
-  while (out->count < 3 && skip(line, &at, "bfloat ")) {
-    out->operands[out->count++] = take(line, &at, ",)");
-    skip(line, &at, ", ");
+  while (out->count < 3 && consume_prefix(line, &at, "bfloat ")) {
+    out->operands[out->count++] = take_until(line, &at, ",)");
+    consume_prefix(line, &at, ", ");
   }
-  out->rest = kdl_text_from(line, kdl_text_find(line, at, ")") + 1);
-  out->rest = kdl_text_from(out->rest, kdl_text_find(out->rest, 0, ",!")); /* behind attributes */
+  out->rest = kdl_text_substr(line, kdl_text_find(line, at, ")") + 1);
+  out->rest = kdl_text_substr(out->rest, kdl_text_find(out->rest, 0, ",!")); /* behind attributes */
   return out->count == 3;
 }
 
 static void write_widened(writer *w, const instruction *i, size_t operand) {
-  fprintf(w->out, "  %%kdl.%.*s.%zu = call float @kdl.bf16.widen(i16 ", CC_SHOWN(i->result),
+  fprintf(w->out, "  %%kdl.%.*s.%zu = call float @kdl.bf16.widen(i16 ", CC_STRING_ARGS(i->result),
           operand);
-  write_words(w, i->operands[operand]);
-  fprintf(w->out, ")%.*s\n", CC_SHOWN(i->rest));
+  write_as_integers(w, i->operands[operand]);
+  fprintf(w->out, ")%.*s\n", CC_STRING_ARGS(i->rest));
 }
 
 /* The result, from the float "%kdl.20.f". */
 static void write_narrowed(writer *w, const instruction *i, const char *type) {
   fprintf(w->out, "  %%%.*s = call i16 @kdl.bf16.narrow%s(%s %%kdl.%.*s.f)%.*s\n",
-          CC_SHOWN(i->result), strcmp(type, "double") == 0 ? ".double" : "", type,
-          CC_SHOWN(i->result), CC_SHOWN(i->rest));
+          CC_STRING_ARGS(i->result), strcmp(type, "double") == 0 ? ".double" : "", type,
+          CC_STRING_ARGS(i->result), CC_STRING_ARGS(i->rest));
 }
 
 static void write_arithmetic(writer *w, const instruction *i) {
   if (kdl_text_starts(i->operation, "fneg")) {
-    fprintf(w->out, "  %%%.*s = xor i16 ", CC_SHOWN(i->result));
-    write_words(w, i->operands[0]);
-    fprintf(w->out, ", -32768%.*s\n", CC_SHOWN(i->rest));
+    fprintf(w->out, "  %%%.*s = xor i16 ", CC_STRING_ARGS(i->result));
+    write_as_integers(w, i->operands[0]);
+    fprintf(w->out, ", -32768%.*s\n", CC_STRING_ARGS(i->rest));
     return;
   }
   bool compares = kdl_text_starts(i->operation, "fcmp");
   write_widened(w, i, 0);
   write_widened(w, i, 1);
-  fprintf(w->out, compares ? "  %%%.*s" : "  %%kdl.%.*s.f", CC_SHOWN(i->result));
-  fprintf(w->out, " = %.*s float %%kdl.%.*s.0, %%kdl.%.*s.1%.*s\n", CC_SHOWN(i->operation),
-          CC_SHOWN(i->result), CC_SHOWN(i->result), CC_SHOWN(i->rest));
+  fprintf(w->out, compares ? "  %%%.*s" : "  %%kdl.%.*s.f", CC_STRING_ARGS(i->result));
+  fprintf(w->out, " = %.*s float %%kdl.%.*s.0, %%kdl.%.*s.1%.*s\n", CC_STRING_ARGS(i->operation),
+          CC_STRING_ARGS(i->result), CC_STRING_ARGS(i->result), CC_STRING_ARGS(i->rest));
   if (!compares)
     write_narrowed(w, i, "float");
 }
 
-static void write_from(writer *w, const instruction *i) {
+static void write_conversion_from_bf16(writer *w, const instruction *i) {
   kdl_string operation = kdl_text_is(i->other, "float") ? KDL_TEXT("bitcast") : i->operation;
   write_widened(w, i, 0);
-  fprintf(w->out, "  %%%.*s = %.*s float %%kdl.%.*s.0 to %.*s%.*s\n", CC_SHOWN(i->result),
-          CC_SHOWN(operation), CC_SHOWN(i->result), CC_SHOWN(i->other), CC_SHOWN(i->rest));
+  fprintf(w->out, "  %%%.*s = %.*s float %%kdl.%.*s.0 to %.*s%.*s\n", CC_STRING_ARGS(i->result),
+          CC_STRING_ARGS(operation), CC_STRING_ARGS(i->result), CC_STRING_ARGS(i->other),
+          CC_STRING_ARGS(i->rest));
 }
 
-static void write_to(writer *w, const instruction *i) {
+static void write_conversion_to_bf16(writer *w, const instruction *i) {
   bool is_double = kdl_text_is(i->other, "double");
   const char *type = is_double ? "double" : "float";
   kdl_string operation = is_double || kdl_text_is(i->other, "float") ? KDL_TEXT("bitcast")
                          : kdl_text_is(i->other, "half")             ? KDL_TEXT("fpext")
                                                                      : i->operation;
   w->needs_double |= is_double;
-  fprintf(w->out, "  %%kdl.%.*s.f = %.*s %.*s %.*s to %s%.*s\n", CC_SHOWN(i->result),
-          CC_SHOWN(operation), CC_SHOWN(i->other), CC_SHOWN(i->operands[0]), type,
-          CC_SHOWN(i->rest));
+  fprintf(w->out, "  %%kdl.%.*s.f = %.*s %.*s %.*s to %s%.*s\n", CC_STRING_ARGS(i->result),
+          CC_STRING_ARGS(operation), CC_STRING_ARGS(i->other), CC_STRING_ARGS(i->operands[0]), type,
+          CC_STRING_ARGS(i->rest));
   write_narrowed(w, i, type);
 }
 
@@ -268,8 +269,8 @@ static void write_fmuladd(writer *w, const instruction *i) {
   fprintf(w->out,
           "  %%kdl.%.*s.f = call float @llvm.fmuladd.f32(float %%kdl.%.*s.0, float %%kdl.%.*s.1, "
           "float %%kdl.%.*s.2)%.*s\n",
-          CC_SHOWN(i->result), CC_SHOWN(i->result), CC_SHOWN(i->result), CC_SHOWN(i->result),
-          CC_SHOWN(i->rest));
+          CC_STRING_ARGS(i->result), CC_STRING_ARGS(i->result), CC_STRING_ARGS(i->result),
+          CC_STRING_ARGS(i->result), CC_STRING_ARGS(i->rest));
   write_narrowed(w, i, "float");
   w->needs_fmuladd = true;
 }
@@ -277,7 +278,7 @@ static void write_fmuladd(writer *w, const instruction *i) {
 /* ------------------------------------------------------------------------------------------ */
 /* Modules                                                                                      */
 
-static bool write_integers(writer *w, kdl_string line) {
+static bool write_integer_instruction(writer *w, kdl_string line) {
   instruction arithmetic = {.count = 0};
   bool is_from = false;
   size_t at = 0;
@@ -288,7 +289,7 @@ static bool write_integers(writer *w, kdl_string line) {
   if (read_arithmetic(line, at, &arithmetic))
     write_arithmetic(w, &arithmetic);
   else if (read_conversion(line, at, &conversion, &is_from))
-    (is_from ? write_from : write_to)(w, &conversion);
+    (is_from ? write_conversion_from_bf16 : write_conversion_to_bf16)(w, &conversion);
   else if (read_fmuladd(line, at, &fmuladd))
     write_fmuladd(w, &fmuladd);
   else
@@ -297,31 +298,31 @@ static bool write_integers(writer *w, kdl_string line) {
 }
 
 /* Where there is the type: its bits are rounded, and become a number of it. */
-static bool write_rounded(writer *w, kdl_string line) {
+static bool write_rounded_truncation(writer *w, kdl_string line) {
   instruction i = {.count = 0};
   bool is_from = false;
   size_t at = 0;
-  if (!read_result(line, &at, &i.result) || !has_word(line, at, "fptrunc") ||
+  if (!read_result(line, &at, &i.result) || !has_word_at(line, at, "fptrunc") ||
       !read_conversion(line, at, &i, &is_from) || is_from || !kdl_text_is(i.other, "float"))
     return false;
   fprintf(w->out,
           "  %%kdl.%.*s.i = call i16 @kdl.bf16.narrow(float %.*s)%.*s\n"
           "  %%%.*s = bitcast i16 %%kdl.%.*s.i to bfloat%.*s\n",
-          CC_SHOWN(i.result), CC_SHOWN(i.operands[0]), CC_SHOWN(i.rest), CC_SHOWN(i.result),
-          CC_SHOWN(i.result), CC_SHOWN(i.rest));
+          CC_STRING_ARGS(i.result), CC_STRING_ARGS(i.operands[0]), CC_STRING_ARGS(i.rest),
+          CC_STRING_ARGS(i.result), CC_STRING_ARGS(i.result), CC_STRING_ARGS(i.rest));
   return true;
 }
 
-static void write_line(writer *w, kdl_string line) {
+static void write_lowered_line(writer *w, kdl_string line) {
   w->has_fabs |= kdl_text_starts(line, "declare double @llvm.fabs.f64(");
   w->has_fmuladd |= kdl_text_starts(line, "declare float @llvm.fmuladd.f32(");
   if (kdl_text_starts(line, "declare bfloat @llvm.fmuladd.bf16(") && w->form == CC_BF16_INTEGERS)
     return;
-  if (cc_ir_has_bf16(line) &&
-      (w->form == CC_BF16_INTEGERS ? write_integers(w, line) : write_rounded(w, line)))
+  if (cc_ir_has_bf16(line) && (w->form == CC_BF16_INTEGERS ? write_integer_instruction(w, line)
+                                                           : write_rounded_truncation(w, line)))
     return;
   if (w->form == CC_BF16_INTEGERS)
-    write_words(w, line);
+    write_as_integers(w, line);
   else
     fwrite(line.data, 1, line.length, w->out);
   fputc('\n', w->out);
@@ -329,11 +330,11 @@ static void write_line(writer *w, kdl_string line) {
 
 static void write_functions(writer *w) {
   static const char declared[] = "declare double @llvm.fabs.f64(double)\n";
-  fputs(functions, w->out);
+  fputs(rounding_functions, w->out);
   if (w->needs_double)
     fprintf(w->out, "%.*s",
-            (int)(strlen(functions_of_double) - (w->has_fabs ? strlen(declared) : 0)),
-            functions_of_double);
+            (int)(strlen(double_rounding_functions) - (w->has_fabs ? strlen(declared) : 0)),
+            double_rounding_functions);
   if (w->needs_fmuladd && !w->has_fmuladd)
     fputs("declare float @llvm.fmuladd.f32(float, float, float)\n", w->out);
 }
@@ -344,7 +345,7 @@ kdl_string cc_ir_lower_bf16(kdl_arena *arena, kdl_string ir, cc_bf16_form form) 
   kdl_string line;
   writer w = {.out = xtext_stream(&text, &size), .form = form};
   while (cc_next_line(&ir, &line))
-    write_line(&w, line);
+    write_lowered_line(&w, line);
   write_functions(&w);
-  return cc_text_end(arena, w.out, &text, &size);
+  return cc_text_close(arena, w.out, &text, &size);
 }

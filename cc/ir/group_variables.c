@@ -9,7 +9,7 @@
 #include "support/base/error.h"
 
 static const char group_section[] = ", section \"kdl.group\"";
-static const char address_of[] = "llvm.threadlocal.address.";
+static const char thread_local_address[] = "llvm.threadlocal.address.";
 
 typedef struct {
   kdl_string name;
@@ -50,7 +50,7 @@ static size_t skip_string(kdl_string line, size_t at) {
 }
 
 /* The parenthesis that closes the one at `at`; the line's length where none does. */
-static size_t closing(kdl_string line, size_t at) {
+static size_t closing_parenthesis(kdl_string line, size_t at) {
   int depth = 0;
   for (size_t i = at; i < line.length; ++i) {
     if (line.data[i] == '"')
@@ -73,14 +73,14 @@ static int compare_functions(const void *a, const void *b) {
   return order ? order : (left.length > right.length) - (left.length < right.length);
 }
 
-static function *find_function(const module *m, kdl_string name) {
+static function *module_find_function(const module *m, kdl_string name) {
   function key = {.name = name};
   return m->function_count
              ? bsearch(&key, m->functions, m->function_count, sizeof key, compare_functions)
              : NULL;
 }
 
-static size_t find_variable(const module *m, kdl_string name) {
+static size_t module_find_variable(const module *m, kdl_string name) {
   size_t i = 0;
   while (i < m->variable_count && !kdl_text_equal(m->variables[i].name, name))
     ++i;
@@ -92,7 +92,7 @@ static bool is_thread_local(kdl_string line) {
   size_t global = equals;
   /* Before the kind and the type, so that no string of the initialiser is looked at. */
   for (; global < line.length; ++global) {
-    kdl_string rest = kdl_text_from(line, global);
+    kdl_string rest = kdl_text_substr(line, global);
     if (kdl_text_starts(rest, " global ") || kdl_text_starts(rest, " constant ") ||
         kdl_text_starts(rest, " alias ") || kdl_text_starts(rest, " ifunc "))
       break;
@@ -101,9 +101,9 @@ static bool is_thread_local(kdl_string line) {
 }
 
 /* As the source has it: see wrapper.h. */
-static kdl_string shown(kdl_string name) {
+static kdl_string source_name(kdl_string name) {
   static const char prefix[] = "kdl_cc_item_";
-  return kdl_text_starts(name, prefix) ? kdl_text_from(name, sizeof prefix - 1) : name;
+  return kdl_text_starts(name, prefix) ? kdl_text_substr(name, sizeof prefix - 1) : name;
 }
 
 /* Zero in any type, as LLVM prints it: 0, 0.000000e+00, 0xH0000, null, zeroinitializer. */
@@ -123,7 +123,7 @@ static kdl_status read_variable(kdl_string line, variable *out) {
     return kdl_fail(KDL_BAD_FILE,
                     "the variable %.*s is _Thread_local, which an image for the CPU cannot have: "
                     "work-items run in any thread; KDL_LOCAL declares memory of the group",
-                    CC_SHOWN(shown(out->name)));
+                    CC_STRING_ARGS(source_name(out->name)));
   const char *type = memmem(line.data, line.length, kind, sizeof kind - 1);
   const char *value = section;
   while (type && value > type && value[-1] != ' ')
@@ -133,31 +133,31 @@ static kdl_status read_variable(kdl_string line, variable *out) {
     return kdl_fail(KDL_BAD_FILE,
                     "the variable %.*s of the group has a value from the start, which memory of a "
                     "group cannot have",
-                    CC_SHOWN(shown(out->name)));
-  kdl_string rest = kdl_text_from(line, (size_t)(section - line.data) + sizeof group_section - 1);
+                    CC_STRING_ARGS(source_name(out->name)));
+  kdl_string rest = kdl_text_substr(line, (size_t)(section - line.data) + sizeof group_section - 1);
   if (kdl_text_starts(rest, comdat)) /* of an inline function of C++ */
-    rest = kdl_text_from(rest, kdl_text_find(rest, sizeof comdat - 1, ","));
+    rest = kdl_text_substr(rest, kdl_text_find(rest, sizeof comdat - 1, ","));
   if (!kdl_text_starts(rest, align))
     return kdl_fail(KDL_BAD_FILE, "the variable %.*s of the group has no alignment",
-                    CC_SHOWN(shown(out->name)));
-  rest = kdl_text_from(rest, sizeof align - 1);
+                    CC_STRING_ARGS(source_name(out->name)));
+  rest = kdl_text_substr(rest, sizeof align - 1);
   type += sizeof kind - 1;
   out->type = (kdl_string){type, (size_t)(value - 1 - type)};
   out->align = (kdl_string){rest.data, kdl_text_find(rest, 0, ",")};
   return KDL_OK;
 }
 
-static int digit_of(char c) {
+static int hex_digit(char c) {
   return kdl_is_digit(c) ? c - '0' : c - 'A' + 10;
 }
 
 /* "\C3\A9" is the name of a function that C calls by that letter. */
-static bool is_named(kdl_string name, const char *plain) {
+static bool has_name(kdl_string name, const char *plain) {
   if (name.length == 0 || name.data[0] != '"')
     return kdl_text_is(name, plain);
   for (size_t i = 1; i + 1 < name.length; ++plain) {
     bool is_escaped = name.data[i] == '\\' && i + 3 < name.length;
-    int c = is_escaped ? digit_of(name.data[i + 1]) << 4 | digit_of(name.data[i + 2])
+    int c = is_escaped ? hex_digit(name.data[i + 1]) << 4 | hex_digit(name.data[i + 2])
                        : (unsigned char)name.data[i];
     if (c != (unsigned char)*plain)
       return false;
@@ -170,10 +170,10 @@ static function read_function(const module *m, kdl_string line) {
   function read = {.kernel = NULL};
   size_t at = 0;
   cc_ir_next_name(line, &at, &read.name);
-  size_t end = closing(line, at);
+  size_t end = closing_parenthesis(line, at);
   read.is_variadic = end >= 3 && memcmp(line.data + end - 3, "...", 3) == 0;
   for (size_t i = 0; i < m->kernels->count && !read.kernel; ++i) {
-    if (is_named(read.name, m->kernels->items[i].name))
+    if (has_name(read.name, m->kernels->items[i].name))
       read.kernel = &m->kernels->items[i];
   }
   return read;
@@ -223,17 +223,17 @@ static bool is_label_address(kdl_string line, kdl_string name) {
          memcmp(name.data - (sizeof mark - 1), mark, sizeof mark - 1) == 0;
 }
 
-static void read_line(module *m, kdl_string line, function *in) {
+static void read_body_line(module *m, kdl_string line, function *in) {
   kdl_string name;
   for (size_t at = 0; cc_ir_next_name(line, &at, &name);) {
-    if (kdl_text_starts(name, address_of))
+    if (kdl_text_starts(name, thread_local_address))
       continue; /* the variable's name follows */
-    size_t number = find_variable(m, name);
+    size_t number = module_find_variable(m, name);
     if (number < m->variable_count && in) {
       in->needs[number] = true;
       continue;
     }
-    function *used = find_function(m, name);
+    function *used = module_find_function(m, name);
     if (!used || is_label_address(line, name))
       continue;
     if (!in || !is_plain_call(line, name, at)) {
@@ -246,11 +246,11 @@ static void read_line(module *m, kdl_string line, function *in) {
 }
 
 /* Tables that keep functions from being removed use none. */
-static bool is_keeping(kdl_string line) {
+static bool is_used_list(kdl_string line) {
   return kdl_text_starts(line, "@llvm.used") || kdl_text_starts(line, "@llvm.compiler.used");
 }
 
-static void read_uses(module *m, kdl_string ir) {
+static void read_module_uses(module *m, kdl_string ir) {
   function *in = NULL;
   kdl_string line;
   for (kdl_string rest = ir; cc_next_line(&rest, &line);) {
@@ -258,16 +258,17 @@ static void read_uses(module *m, kdl_string ir) {
       kdl_string name;
       size_t at = 0;
       cc_ir_next_name(line, &at, &name);
-      in = find_function(m, name);
+      in = module_find_function(m, name);
     } else if (kdl_text_is(line, "}")) {
       in = NULL;
-    } else if (in || (kdl_text_starts(line, "@") && !is_thread_local(line) && !is_keeping(line))) {
-      read_line(m, line, in);
+    } else if (in ||
+               (kdl_text_starts(line, "@") && !is_thread_local(line) && !is_used_list(line))) {
+      read_body_line(m, line, in);
     }
   }
 }
 
-static void spread_needs(module *m) {
+static void propagate_needs(module *m) {
   const call *calls = m->calls.items;
   for (bool changed = true; changed;) {
     changed = false;
@@ -294,8 +295,8 @@ static kdl_status check_functions(const module *m) {
   for (size_t i = 0; i < m->function_count; ++i) {
     const function *f = &m->functions[i];
     *m->cause = f->name;
-    size_t item = find_variable(m, KDL_TEXT("kdl_item"));
-    if (f->kernel && f->kernel->does_group && item < m->variable_count && f->needs[item])
+    size_t item = module_find_variable(m, KDL_TEXT("kdl_item"));
+    if (f->kernel && f->kernel->is_group_function && item < m->variable_count && f->needs[item])
       return kdl_fail(KDL_BAD_FILE,
                       "kernel %s does a whole group in one call (KDL_KERNEL), where there is no "
                       "work-item: found a call of __gpu_thread_id, __gpu_block_id or their kind, "
@@ -306,7 +307,7 @@ static kdl_status check_functions(const module *m) {
                       "the function %.*s asks which work-item runs, or has memory of the group, "
                       "and %s: on the CPU such a function is called by its name, with the "
                       "parameters that it declares",
-                      CC_SHOWN(shown(f->name)),
+                      CC_STRING_ARGS(source_name(f->name)),
                       f->is_variadic ? "takes a variable number of arguments"
                                      : "is used through a pointer");
   }
@@ -316,12 +317,12 @@ static kdl_status check_functions(const module *m) {
 /* ------------------------------------------------------------------------------------------ */
 /* Writing                                                                                      */
 
-static void print(FILE *out, kdl_string text) {
+static void print_text(FILE *out, kdl_string text) {
   fwrite(text.data, 1, text.length, out);
 }
 
 /* What follows the last parameter or argument. */
-static void print_needed(const module *m, const function *f, bool is_first, FILE *out) {
+static void print_group_arguments(const module *m, const function *f, bool is_first, FILE *out) {
   for (size_t v = 0; v < m->variable_count; ++v) {
     if (!f->needs[v])
       continue;
@@ -341,7 +342,7 @@ static kdl_string print_linkage(kdl_string line, FILE *out) {
     size_t end = kdl_text_find(line, 0, " ");
     if (end == line.length || !KDL_TEXT_AMONG(((kdl_string){line.data, end}), dropped))
       break;
-    line = kdl_text_from(line, end + 1);
+    line = kdl_text_substr(line, end + 1);
   }
   fputs(" ", out);
   return line;
@@ -351,52 +352,52 @@ static void print_definition(const module *m, kdl_string line, FILE *out) {
   kdl_string name;
   size_t at = 0;
   cc_ir_next_name(line, &at, &name);
-  const function *f = find_function(m, name);
+  const function *f = module_find_function(m, name);
   if (f->kernel || !needs_any(m, f)) {
-    print(out, line);
+    print_text(out, line);
     return;
   }
   line = print_linkage(line, out);
   at = 0;
   cc_ir_next_name(line, &at, &name);
-  size_t end = closing(line, at);
-  print(out, (kdl_string){line.data, end});
-  print_needed(m, f, line.data[end - 1] == '(', out);
-  print(out, kdl_text_from(line, end));
+  size_t end = closing_parenthesis(line, at);
+  print_text(out, (kdl_string){line.data, end});
+  print_group_arguments(m, f, line.data[end - 1] == '(', out);
+  print_text(out, kdl_text_substr(line, end));
 }
 
 static void print_locals(const module *m, const function *f, FILE *out) {
   for (size_t v = 0; v < m->variable_count; ++v) {
     const variable *one = &m->variables[v];
     if (f->needs[v])
-      fprintf(out, "  %%kdl.group.%zu = alloca %.*s, align %.*s\n", v, CC_SHOWN(one->type),
-              CC_SHOWN(one->align));
+      fprintf(out, "  %%kdl.group.%zu = alloca %.*s, align %.*s\n", v, CC_STRING_ARGS(one->type),
+              CC_STRING_ARGS(one->align));
   }
 }
 
 /* A line of a function: addresses of variables, and calls of functions that need some. */
-static void print_body(const module *m, kdl_string line, FILE *out) {
+static void print_body_line(const module *m, kdl_string line, FILE *out) {
   kdl_string name;
   size_t printed = 0;
   for (size_t at = 0; cc_ir_next_name(line, &at, &name);) {
-    if (kdl_text_starts(name, address_of) && cc_ir_next_name(line, &at, &name)) {
-      size_t number = find_variable(m, name);
+    if (kdl_text_starts(name, thread_local_address) && cc_ir_next_name(line, &at, &name)) {
+      size_t number = module_find_variable(m, name);
       const char *equals = memmem(line.data, line.length, " = ", 3);
       if (number == m->variable_count || !equals)
         continue;
-      print(out, (kdl_string){line.data, (size_t)(equals - line.data) + 3});
+      print_text(out, (kdl_string){line.data, (size_t)(equals - line.data) + 3});
       fprintf(out, "getelementptr i8, ptr %%kdl.group.%zu, i64 0\n", number);
       return;
     }
-    const function *used = find_function(m, name);
+    const function *used = module_find_function(m, name);
     if (!used || used->kernel || !needs_any(m, used) || is_label_address(line, name))
       continue;
-    size_t end = closing(line, at);
-    print(out, (kdl_string){line.data + printed, end - printed});
-    print_needed(m, used, line.data[end - 1] == '(', out);
+    size_t end = closing_parenthesis(line, at);
+    print_text(out, (kdl_string){line.data + printed, end - printed});
+    print_group_arguments(m, used, line.data[end - 1] == '(', out);
     printed = at = end;
   }
-  print(out, kdl_text_from(line, printed));
+  print_text(out, kdl_text_substr(line, printed));
   fputs("\n", out);
 }
 
@@ -405,10 +406,10 @@ static void print_attributes(kdl_string line, FILE *out) {
   static const char word[] = "memory(none) ";
   kdl_string rest;
   if (cc_text_after(line, word, &rest)) {
-    print(out, (kdl_string){line.data, (size_t)(rest.data - line.data) - (sizeof word - 1)});
+    print_text(out, (kdl_string){line.data, (size_t)(rest.data - line.data) - (sizeof word - 1)});
     line = rest;
   }
-  print(out, line);
+  print_text(out, line);
 }
 
 static bool is_label(kdl_string line) {
@@ -435,19 +436,19 @@ static void write_module(const module *m, kdl_string ir, FILE *out) {
       kdl_string name;
       size_t at = 0;
       cc_ir_next_name(line, &at, &name);
-      begun = find_function(m, name);
+      begun = module_find_function(m, name);
       begun = begun->kernel ? begun : NULL;
       is_body = true;
       print_definition(m, line, out);
     } else if (is_body && !kdl_text_is(line, "}")) {
-      print_body(m, line, out);
+      print_body_line(m, line, out);
       continue;
     } else {
       is_body = false;
       if (kdl_text_starts(line, "attributes #"))
         print_attributes(line, out);
       else
-        print(out, line);
+        print_text(out, line);
     }
     fputs("\n", out);
   }
@@ -458,11 +459,11 @@ kdl_status cc_ir_write_group_variables(kdl_arena *arena, kdl_string ir, const cc
   module m = {.arena = arena, .kernels = kernels, .cause = out_cause};
   KDL_TRY(read_definitions(&m, ir));
   if (m.variable_count == 0) {
-    print(out, ir);
+    print_text(out, ir);
     return KDL_OK;
   }
-  read_uses(&m, ir);
-  spread_needs(&m);
+  read_module_uses(&m, ir);
+  propagate_needs(&m);
   KDL_TRY(check_functions(&m));
   write_module(&m, ir, out);
   return KDL_OK;

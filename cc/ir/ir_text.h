@@ -43,22 +43,22 @@ bool cc_ir_next_declared(kdl_string *rest, kdl_string *out_name);
 /* For CPUs: sets `waits` of kernels that call kdl_cc_barrier (<kdl/kernel/host.h>), or a function
  * that does, and `has_atomics`. In C++ what waits may be a member, a lambda or an instance of a
  * template. */
-void cc_ir_read_waiting(kdl_arena *arena, kdl_string ir, cc_kernels *kernels);
+void cc_ir_find_barriers(kdl_arena *arena, kdl_string ir, cc_kernels *kernels);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Reading: places in the source, by line tables (places.c). They lie in the IR                 */
 
 /* Where the first call of a function is, or else its first use. */
-cc_place cc_ir_place_of_use(kdl_string ir, kdl_string function);
+cc_location cc_ir_location_of_use(kdl_string ir, kdl_string function);
 
 /* Where a line of the IR comes from. */
-cc_place cc_ir_place_of_line(kdl_string ir, kdl_string line);
+cc_location cc_ir_location_of_line(kdl_string ir, kdl_string line);
 
 /* Where a type is first used. */
-cc_place cc_ir_place_of_type(kdl_string ir, const char *type);
+cc_location cc_ir_location_of_type(kdl_string ir, const char *type);
 
 /* Where a function is defined, or a variable first used. */
-cc_place cc_ir_place_of_symbol(kdl_string ir, kdl_string name);
+cc_location cc_ir_location_of_symbol(kdl_string ir, kdl_string name);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Editing: variables of a group (group_variables.c)                                            */
@@ -104,9 +104,9 @@ kdl_string cc_ir_lower_bf16(kdl_arena *arena, kdl_string ir, cc_bf16_form form);
 
 /* Whether IR for SPIR-V, optimised or not, may have addresses that LLVM's backend takes wrongly:
  * atomics, and variables of a group. */
-bool cc_ir_may_have_atomic_places(kdl_string ir);
+bool cc_ir_may_have_atomic_addresses(kdl_string ir);
 
 /* Gives each such address an instruction; in the arena. */
-kdl_string cc_ir_lower_atomic_places(kdl_arena *arena, kdl_string ir);
+kdl_string cc_ir_lower_atomic_addresses(kdl_arena *arena, kdl_string ir);
 
 #endif

@@ -31,7 +31,7 @@ bool cc_ir_next_declared(kdl_string *rest, kdl_string *out_name) {
   size_t name = kdl_text_find(*rest, 0, "@\n") + 1;
   if (name >= rest->length)
     return false;
-  *out_name = cc_text_until(kdl_text_from(*rest, name), "(\n");
+  *out_name = cc_text_until(kdl_text_substr(*rest, name), "(\n");
   return true;
 }
 

@@ -11,37 +11,37 @@
 typedef struct {
   const cc_ir_uses *uses;
   size_t *callees; /* of each use: a function's index; SIZE_MAX where it calls none defined here */
-  bool *leaves;    /* of each function: it calls itself in no way */
+  bool *is_nonrecursive; /* of each function: it calls itself in no way */
 } call_graph;
 
-static bool calls_circle(const call_graph *g, size_t use) {
-  return g->callees[use] != SIZE_MAX && !g->leaves[g->callees[use]];
+static bool calls_recursive_function(const call_graph *g, size_t use) {
+  return g->callees[use] != SIZE_MAX && !g->is_nonrecursive[g->callees[use]];
 }
 
 /* Functions that call none but such as leave. What is left over calls itself, or calls one that
  * does. */
-static void find_leaving(call_graph *g, bool *stays) {
+static void find_nonrecursive(call_graph *g, bool *stays) {
   for (bool changed = true; changed;) {
     changed = false;
     memset(stays, 0, g->uses->function_count);
     for (size_t i = 0; i < g->uses->count; ++i)
-      stays[g->uses->items[i].user] |= calls_circle(g, i);
+      stays[g->uses->items[i].user] |= calls_recursive_function(g, i);
     for (size_t i = 0; i < g->uses->function_count; ++i) {
-      changed |= !stays[i] && !g->leaves[i];
-      g->leaves[i] |= !stays[i];
+      changed |= !stays[i] && !g->is_nonrecursive[i];
+      g->is_nonrecursive[i] |= !stays[i];
     }
   }
 }
 
 /* Follows calls among those that are left over, until it must go round. */
-static const cc_ir_use *find_circle(const call_graph *g) {
+static const cc_ir_use *find_cycle(const call_graph *g) {
   const cc_ir_use *last = NULL;
   size_t from = 0, count = g->uses->function_count;
-  while (from < count && g->leaves[from])
+  while (from < count && g->is_nonrecursive[from])
     ++from;
   for (size_t steps = 0; from < count && steps <= count; ++steps) {
     size_t k = 0;
-    while (g->uses->items[k].user != from || !calls_circle(g, k))
+    while (g->uses->items[k].user != from || !calls_recursive_function(g, k))
       ++k;
     last = &g->uses->items[k];
     from = g->callees[k];
@@ -64,12 +64,12 @@ static kdl_status check_recursion(cc_job *job, kdl_string ir, const cc_ir_uses *
       ++callee;
     g.callees[i] = uses->items[i].is_call && callee < count ? callee : SIZE_MAX;
   }
-  find_leaving(&g, leaves + count);
-  const cc_ir_use *again = find_circle(&g);
-  return again ? cc_refuse_at(job, cc_ir_place_of_line(ir, again->line),
-                              "%.*s is called by itself, or by what it calls: OpenCL has no "
-                              "recursion",
-                              CC_SHOWN(again->name))
+  find_nonrecursive(&g, leaves + count);
+  const cc_ir_use *again = find_cycle(&g);
+  return again ? cc_error_at(job, cc_ir_location_of_line(ir, again->line),
+                             "%.*s is called by itself, or by what it calls: OpenCL has no "
+                             "recursion",
+                             CC_STRING_ARGS(again->name))
                : KDL_OK;
 }
 
@@ -80,7 +80,7 @@ static kdl_status check_recursion(cc_job *job, kdl_string ir, const cc_ir_uses *
 static bool is_kernel(const cc_job *job, kdl_string name) {
   static const char code[] = "__clang_ocl_kern_imp_";
   if (kdl_text_starts(name, code))
-    name = kdl_text_from(name, sizeof code - 1);
+    name = kdl_text_substr(name, sizeof code - 1);
   for (size_t i = 0; i < job->kernels.count; ++i) {
     if (kdl_text_is(name, job->kernels.items[i].function))
       return true;
@@ -94,11 +94,11 @@ static kdl_status check_dynamic(cc_job *job, kdl_string ir, const cc_ir_uses *us
     const cc_ir_use *use = &uses->items[i];
     kdl_string user = uses->functions[use->user];
     if (use->is_call && kdl_text_is(use->name, "kdl_local_dynamic") && !is_kernel(job, user))
-      return cc_refuse_at(
-          job, cc_ir_place_of_line(ir, use->line),
+      return cc_error_at(
+          job, cc_ir_location_of_line(ir, use->line),
           "KDL_LOCAL_DYNAMIC stands in %.*s, which is no kernel; expected it in the kernel, which "
           "hands the pointer on",
-          CC_SHOWN(user));
+          CC_STRING_ARGS(user));
   }
   return KDL_OK;
 }
@@ -110,64 +110,65 @@ static kdl_status check_defined(cc_job *job, kdl_string ir) {
   kdl_string name = cc_examine_undefined(ir, job->target);
   if (name.length == 0)
     return KDL_OK;
-  cc_place place = cc_ir_place_of_use(ir, name);
+  cc_location location = cc_ir_location_of_use(ir, name);
   if (kdl_text_is(name, "printf"))
-    return cc_refuse_at(
-        job, place,
+    return cc_error_at(
+        job, location,
         "printf writes nowhere here: of kernels, those of opencl-c and of CUDA files "
         "have it, from their drivers");
   if (KDL_TEXT_AMONG(name, allocators))
-    return cc_refuse_at(
-        job, place,
-        "%s allocates nothing here: a kernel has the memory that its launch gives, "
-        "KDL_LOCAL, and variables",
-        kdl_text_starts(name, "_Z") ? "new" : xarena_format(&job->arena, "%.*s", CC_SHOWN(name)));
-  return cc_refuse_at(job, place,
-                      "%.*s is called and not defined; --emit=bitcode leaves it to a later link",
-                      CC_SHOWN(name));
+    return cc_error_at(job, location,
+                       "%s allocates nothing here: a kernel has the memory that its launch gives, "
+                       "KDL_LOCAL, and variables",
+                       kdl_text_starts(name, "_Z")
+                           ? "new"
+                           : xarena_format(&job->arena, "%.*s", CC_STRING_ARGS(name)));
+  return cc_error_at(job, location,
+                     "%.*s is called and not defined; --emit=bitcode leaves it to a later link",
+                     CC_STRING_ARGS(name));
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Variables                                                                                    */
 
 /* The name of the first global variable whose line has `mark`; empty where there is none. */
-static kdl_string find_variable(kdl_string ir, const char *mark) {
+static kdl_string find_global(kdl_string ir, const char *mark) {
   kdl_string line;
   while (cc_next_line(&ir, &line)) {
     if (kdl_text_starts(line, "@") && kdl_text_contains(line, mark))
-      return cc_text_until(kdl_text_from(line, 1), "(, )");
+      return cc_text_until(kdl_text_substr(line, 1), "(, )");
   }
   return (kdl_string){"", 0};
 }
 
 /* Clang refuses them on some targets, and kdl's group variables on CPUs (group_variables.h). */
-static kdl_status check_threads(cc_job *job, kdl_string ir) {
-  kdl_string name = find_variable(ir, " thread_local ");
+static kdl_status check_thread_locals(cc_job *job, kdl_string ir) {
+  kdl_string name = find_global(ir, " thread_local ");
   if (job->target->family == CC_HOST || name.length == 0)
     return KDL_OK;
-  return cc_refuse_at(job, cc_ir_place_of_use(ir, name),
-                      "the variable %.*s is _Thread_local, which no device has; KDL_LOCAL declares "
-                      "memory of the group",
-                      CC_SHOWN(name));
+  return cc_error_at(job, cc_ir_location_of_use(ir, name),
+                     "the variable %.*s is _Thread_local, which no device has; KDL_LOCAL declares "
+                     "memory of the group",
+                     CC_STRING_ARGS(name));
 }
 
 /* C++: a static variable of a function whose initialiser runs when the first comes by. */
 static kdl_status check_statics(cc_job *job, kdl_string ir) {
-  kdl_string guard = find_variable(ir, "@_ZGV");
+  kdl_string guard = find_global(ir, "@_ZGV");
   if (guard.length == 0)
     return KDL_OK;
-  return cc_refuse_at(job, cc_ir_place_of_use(ir, guard),
-                      "a static variable has an initialiser that runs: work-items would race for "
-                      "it; expected a constant, or a variable that is not static");
+  return cc_error_at(job, cc_ir_location_of_use(ir, guard),
+                     "a static variable has an initialiser that runs: work-items would race for "
+                     "it; expected a constant, or a variable that is not static");
 }
 
 /* 1ull is one, and so is a comparison with it. */
-static kdl_status check_wide(cc_job *job, kdl_string ir) {
-  cc_place place = cc_ir_place_of_type(ir, " i128");
-  if (job->target->family != CC_OPENCL || !place.line)
+static kdl_status check_int64(cc_job *job, kdl_string ir) {
+  cc_location location = cc_ir_location_of_type(ir, " i128");
+  if (job->target->family != CC_OPENCL || !location.line)
     return KDL_OK;
-  return cc_refuse_at(
-      job, place,
+  return cc_error_at(
+      job, location,
       "long long has 128 bits in OpenCL C, which no driver has; expected uint64_t or "
       "int64_t, and numbers without LL behind them");
 }
@@ -176,9 +177,9 @@ kdl_status cc_check_code(cc_job *job, kdl_string ir) {
   kdl_string assembly; /* "%2 = call i32 asm sideeffect "rdtsc", ... !dbg !15" */
   cc_ir_uses uses = cc_ir_read_uses(&job->arena, ir);
   cc_text_after(ir, " asm ", &assembly);
-  job->assembly = cc_ir_place_of_line(ir, cc_text_until(assembly, "\n"));
-  KDL_TRY(check_threads(job, ir));
-  KDL_TRY(check_wide(job, ir));
+  job->assembly = cc_ir_location_of_line(ir, cc_text_until(assembly, "\n"));
+  KDL_TRY(check_thread_locals(job, ir));
+  KDL_TRY(check_int64(job, ir));
   KDL_TRY(check_statics(job, ir));
   KDL_TRY(check_dynamic(job, ir, &uses));
   KDL_TRY(check_recursion(job, ir, &uses));

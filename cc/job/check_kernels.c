@@ -9,28 +9,28 @@ static kdl_status check_pointers(cc_job *job, const cc_kernel *kernel) {
     const cc_param *param = &kernel->params[i];
     if (!param->is_pointer || param->is_global)
       continue;
-    if (strstr(param->is, "__gpu_local") || strstr(param->is, "__local"))
-      return cc_refuse_at(
-          job, param->place,
+    if (strstr(param->canonical_type, "__gpu_local") || strstr(param->canonical_type, "__local"))
+      return cc_error_at(
+          job, param->location,
           "kernel %s: parameter %zu (%s) is a pointer to group memory, which no launch can give; "
           "declare the memory in the kernel: KDL_LOCAL(float, name[256]), or "
           "KDL_LOCAL_DYNAMIC(float, name)",
           kernel->name, i, param->name);
-    if (strchr(param->is, '*') != strrchr(param->is, '*'))
-      return cc_refuse_at(job, param->place,
-                          "kernel %s: parameter %zu (%s) is a pointer to pointers, '%s'; expected "
-                          "__gpu_global memory of numbers or structures: OpenCL has no other",
-                          kernel->name, i, param->name, param->type);
-    if (strstr(param->is, "__gpu_constant"))
-      return cc_refuse_at(job, param->place,
-                          "kernel %s: parameter %zu (%s) is a pointer to constant memory, '%s'; "
-                          "expected const __gpu_global, which all targets have",
-                          kernel->name, i, param->name, param->type);
-    return cc_refuse_at(job, param->place,
-                        "kernel %s: parameter %zu (%s) is a plain pointer, '%s'; expected "
-                        "__gpu_global before what it points to: OpenCL forbids others, and to "
-                        "SPIR-V a plain one is a pointer into the function's own memory",
-                        kernel->name, i, param->name, param->type);
+    if (strchr(param->canonical_type, '*') != strrchr(param->canonical_type, '*'))
+      return cc_error_at(job, param->location,
+                         "kernel %s: parameter %zu (%s) is a pointer to pointers, '%s'; expected "
+                         "__gpu_global memory of numbers or structures: OpenCL has no other",
+                         kernel->name, i, param->name, param->type);
+    if (strstr(param->canonical_type, "__gpu_constant"))
+      return cc_error_at(job, param->location,
+                         "kernel %s: parameter %zu (%s) is a pointer to constant memory, '%s'; "
+                         "expected const __gpu_global, which all targets have",
+                         kernel->name, i, param->name, param->type);
+    return cc_error_at(job, param->location,
+                       "kernel %s: parameter %zu (%s) is a plain pointer, '%s'; expected "
+                       "__gpu_global before what it points to: OpenCL forbids others, and to "
+                       "SPIR-V a plain one is a pointer into the function's own memory",
+                       kernel->name, i, param->name, param->type);
   }
   return KDL_OK;
 }
@@ -39,35 +39,35 @@ static kdl_status check_pointers(cc_job *job, const cc_kernel *kernel) {
 static kdl_status check_on_cpu(cc_job *job, const cc_kernel *kernel) {
   static const char *const names[] = {"memcpy", "memmove", "memset"};
   if (KDL_TEXT_AMONG(kdl_text_of(kernel->name), names))
-    return cc_refuse_name(job, kernel);
-  if (!kernel->does_group || !cc_kernel_waits(kernel))
+    return cc_error_reserved_name(job, kernel);
+  if (!kernel->is_group_function || !cc_kernel_has_barrier(kernel))
     return KDL_OK;
-  return cc_refuse_at(job, kernel->place,
-                      "kernel %s does a whole group in one call (KDL_KERNEL), where no work-item "
-                      "waits for another: found a call of __gpu_sync_threads, expected none",
-                      kernel->name);
+  return cc_error_at(job, kernel->location,
+                     "kernel %s does a whole group in one call (KDL_KERNEL), where no work-item "
+                     "waits for another: found a call of __gpu_sync_threads, expected none",
+                     kernel->name);
 }
 
 /* C++ has names for types in a function's symbol, which no launch would give. */
 static kdl_status check_linkage(cc_job *job, const cc_kernel *kernel) {
   if (job->source->language == CC_C || job->source->language == CC_OPENCL_C || kernel->has_c_name ||
-      kernel->does_group)
+      kernel->is_group_function)
     return KDL_OK;
-  return cc_refuse_at(job, kernel->place,
-                      "kernel %s has C++'s linkage, and no name that a launch could give; expected "
-                      "extern \"C\" before it, or the __gpu_kernel of <kdl/kernel.h>",
-                      kernel->name);
+  return cc_error_at(job, kernel->location,
+                     "kernel %s has C++'s linkage, and no name that a launch could give; expected "
+                     "extern \"C\" before it, or the __gpu_kernel of <kdl/kernel.h>",
+                     kernel->name);
 }
 
 /* A launch gives values. */
 static kdl_status check_references(cc_job *job, const cc_kernel *kernel) {
   for (size_t k = 0; k < kernel->param_count; ++k) {
     const cc_param *param = &kernel->params[k];
-    if (*param->is && param->is[strlen(param->is) - 1] == '&')
-      return cc_refuse_at(job, param->place,
-                          "kernel %s: parameter %zu (%s) is a reference, '%s', which no launch "
-                          "can give; expected a value, or a pointer",
-                          kernel->name, k, param->name, param->type);
+    if (*param->canonical_type && param->canonical_type[strlen(param->canonical_type) - 1] == '&')
+      return cc_error_at(job, param->location,
+                         "kernel %s: parameter %zu (%s) is a reference, '%s', which no launch "
+                         "can give; expected a value, or a pointer",
+                         kernel->name, k, param->name, param->type);
   }
   return KDL_OK;
 }
@@ -75,19 +75,19 @@ static kdl_status check_references(cc_job *job, const cc_kernel *kernel) {
 /* Some targets' Clang knows that it is a kernel, and has words of its own for these. */
 static kdl_status check_function(cc_job *job, const cc_kernel *kernel) {
   if (kernel->returns.length && !kdl_text_is(kernel->returns, "void"))
-    return cc_refuse_at(job, kernel->place,
-                        "kernel %s returns '%.*s', which no launch could take; expected void",
-                        kernel->name, CC_SHOWN(kernel->returns));
-  if (kernel->is_static && !kernel->does_group)
-    return cc_refuse_at(job, kernel->place,
-                        "kernel %s is static, and no name that a launch could give; expected a "
-                        "function that others see",
-                        kernel->name);
+    return cc_error_at(job, kernel->location,
+                       "kernel %s returns '%.*s', which no launch could take; expected void",
+                       kernel->name, CC_STRING_ARGS(kernel->returns));
+  if (kernel->is_static && !kernel->is_group_function)
+    return cc_error_at(job, kernel->location,
+                       "kernel %s is static, and no name that a launch could give; expected a "
+                       "function that others see",
+                       kernel->name);
   return KDL_OK;
 }
 
 /* What KDL_BLOCK and its sisters say. */
-static kdl_status check_said(cc_job *job, const cc_kernel *kernel) {
+static kdl_status check_annotations(cc_job *job, const cc_kernel *kernel) {
   static const struct {
     cc_field field;
     const char *name;
@@ -97,13 +97,13 @@ static kdl_status check_said(cc_job *job, const cc_kernel *kernel) {
     bool is_one = rows[i].field == CC_SUBGROUP;
     if (!(cc_kernel_has(kernel, rows[i].field)))
       continue;
-    if (kernel->overfull >> rows[i].field & 1)
-      return cc_refuse_at(job, kernel->place,
-                          "kernel %s: %s has more than three numbers; expected x, y and z",
-                          kernel->name, rows[i].name);
+    if (kernel->excess_fields >> rows[i].field & 1)
+      return cc_error_at(job, kernel->location,
+                         "kernel %s: %s has more than three numbers; expected x, y and z",
+                         kernel->name, rows[i].name);
     if (!values[0] || (!is_one && (!values[1] || !values[2])))
-      return cc_refuse_at(job, kernel->place, "kernel %s: %s has a 0; expected at least 1",
-                          kernel->name, rows[i].name);
+      return cc_error_at(job, kernel->location, "kernel %s: %s has a 0; expected at least 1",
+                         kernel->name, rows[i].name);
   }
   return KDL_OK;
 }
@@ -112,7 +112,7 @@ kdl_status cc_check_declarations(cc_job *job) {
   for (size_t i = 0; i < job->kernels.count; ++i) {
     const cc_kernel *kernel = &job->kernels.items[i];
     KDL_TRY(check_function(job, kernel));
-    KDL_TRY(check_said(job, kernel));
+    KDL_TRY(check_annotations(job, kernel));
     KDL_TRY(check_references(job, kernel));
   }
   return KDL_OK;
@@ -123,26 +123,26 @@ kdl_status cc_check_kernels(cc_job *job) {
   for (size_t i = 0; i < job->kernels.count; ++i) {
     const cc_kernel *kernel = &job->kernels.items[i];
     KDL_TRY(check_linkage(job, kernel));
-    KDL_TRY(is_host             ? check_on_cpu(job, kernel)
-            : cc_vendor_is(job) ? KDL_OK /* whose pointers are plain */
-                                : check_pointers(job, kernel));
+    KDL_TRY(is_host                      ? check_on_cpu(job, kernel)
+            : cc_is_vendor_language(job) ? KDL_OK /* whose pointers are plain */
+                                         : check_pointers(job, kernel));
   }
   return KDL_OK;
 }
 
 /* OpenCL C's names are of ASCII; other images may have any. */
-static kdl_status check_letters(cc_job *job, const cc_kernel *kernel) {
+static kdl_status check_ascii_name(cc_job *job, const cc_kernel *kernel) {
   for (const char *c = kernel->name; job->target->family == CC_OPENCL && *c; ++c) {
     if ((unsigned char)*c >= 0x80)
-      return cc_refuse_at(job, kernel->place,
-                          "kernel %s: OpenCL C's names have letters of ASCII, digits and '_'",
-                          kernel->name);
+      return cc_error_at(job, kernel->location,
+                         "kernel %s: OpenCL C's names have letters of ASCII, digits and '_'",
+                         kernel->name);
   }
   return KDL_OK;
 }
 
 kdl_status cc_check_image(cc_job *job) {
   for (size_t i = 0; i < job->kernels.count; ++i)
-    KDL_TRY(check_letters(job, &job->kernels.items[i]));
+    KDL_TRY(check_ascii_name(job, &job->kernels.items[i]));
   return cc_examine_kernels(job->kind, job->image, &job->kernels);
 }

@@ -6,7 +6,7 @@
 #include "lib/inspect/formats.h"
 #include "lib/inspect/images.h"
 #include "support/base/error.h"
-#include "tools/common/images/names.h"
+#include "tools/common/images/name_set.h"
 #include "tools/common/images/signatures.h"
 
 /* ------------------------------------------------------------------------------------------ */
@@ -55,7 +55,7 @@ kdl_status cc_examine_blocks(kdl_string module, cc_kernels *kernels) {
 
 /* Intrinsics are the backend's, mangled names OpenCL's own functions; the barrier is an instruction
  * of SPIR-V (<kdl/kernel/gpu.h>); those for the CPU are in the wrapper. */
-static bool is_given(kdl_string name, const cc_target *target) {
+static bool is_provided(kdl_string name, const cc_target *target) {
   static const char *const memory[] = {"memcpy", "memmove", "memset"};
   if (kdl_text_starts(name, "llvm.") || cc_math_has(target, name))
     return true;
@@ -71,7 +71,7 @@ static bool is_given(kdl_string name, const cc_target *target) {
 kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target) {
   kdl_string declared;
   for (kdl_string rest = ir; cc_ir_next_declared(&rest, &declared);) {
-    if (!is_given(declared, target))
+    if (!is_provided(declared, target))
       return declared;
   }
   return (kdl_string){"", 0};
@@ -89,7 +89,7 @@ bool cc_examine_math(kdl_string ir, const cc_target *target, bool *out_calls_lib
 }
 
 /* "target-features"="+avx2,-avx512f,+cx8" */
-static void add_listed(kdl_string list, kdl_feature_class which, kdl_feature_set *set) {
+static void add_listed_features(kdl_string list, kdl_feature_class which, kdl_feature_set *set) {
   for (size_t at = 0, end; at < list.length; at = end + 1) {
     end = kdl_text_find(list, at, ",");
     int bit = list.data[at] == '+'
@@ -103,7 +103,7 @@ static void add_listed(kdl_string list, kdl_feature_class which, kdl_feature_set
 static kdl_feature_set features_in(kdl_string attributes, kdl_feature_class which) {
   kdl_feature_set set = {{0, 0}};
   while (cc_text_after(attributes, "\"target-features\"=\"", &attributes))
-    add_listed(cc_text_until(attributes, "\""), which, &set);
+    add_listed_features(cc_text_until(attributes, "\""), which, &set);
   return set;
 }
 
@@ -111,16 +111,16 @@ void cc_examine_functions(kdl_string ir, const cc_target *target, kdl_feature_se
   kdl_feature_set used = features_in(ir, target->features);
   if (target->features == KDL_CLASS_AARCH64) /* hints, which other CPUs pass over */
     kdl_feature_remove(&used, KDL_AARCH64_BTI);
-  needs->word[0] |= used.word[0] & ~target->has.word[0];
-  needs->word[1] |= used.word[1] & ~target->has.word[1];
+  needs->word[0] |= used.word[0] & ~target->available_features.word[0];
+  needs->word[1] |= used.word[1] & ~target->available_features.word[1];
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
-static kdl_status compare_names(const cli_names *shown, const cc_kernels *kernels) {
+static kdl_status compare_names(const cli_name_set *shown, const cc_kernels *kernels) {
   for (size_t i = 0; i < kernels->count; ++i) {
-    if (!cli_names_has(shown, kdl_text_of(kernels->items[i].name)))
+    if (!cli_name_set_has(shown, kdl_text_of(kernels->items[i].name)))
       return kdl_fail(KDL_BAD_FILE, "the source defines the kernel %s, and the image lacks it",
                       kernels->items[i].name);
   }
@@ -128,11 +128,11 @@ static kdl_status compare_names(const cli_names *shown, const cc_kernels *kernel
 }
 
 kdl_status cc_examine_kernels(kdl_image_kind kind, kdl_string image, const cc_kernels *kernels) {
-  cli_names shown = {.count = 0};
-  kdl_status status = cli_names_read_kernels(kind, image.data, image.length, &shown);
+  cli_name_set shown = {.count = 0};
+  kdl_status status = cli_name_set_read_kernels(kind, image.data, image.length, &shown);
   if (status == KDL_OK)
     status = compare_names(&shown, kernels);
-  cli_names_free(&shown);
+  cli_name_set_free(&shown);
   char problem[192];
   for (size_t i = 0; i < kernels->count && status == KDL_OK; ++i) {
     const cc_kernel *kernel = &kernels->items[i];

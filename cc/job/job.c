@@ -16,28 +16,29 @@
 /* The kernels                                                                                  */
 
 static void write_queries(FILE *out, const cc_job *job) {
-  cc_signature_ask(out, job->target, job->source->language, &job->kernels);
+  cc_signature_write_queries(out, job->target, job->source->language, &job->kernels);
 }
 
-static bool last_has(const cc_job *job, const char *words) {
+static bool last_message_contains(const cc_job *job, const char *words) {
   return kdl_text_contains(cc_last_message(job), words);
 }
 
 /* What a file lacks that was written for another compiler. */
-static kdl_status hint(cc_job *job, kdl_status status) {
+static kdl_status add_hint(cc_job *job, kdl_status status) {
   kdl_string text = {"", 0};
-  if (status != KDL_BAD_FILE || cc_vendor_is(job) || job->source->language == CC_OPENCL_C ||
-      cc_text_read(&job->arena, job->source->path, &text) != KDL_OK)
+  if (status != KDL_BAD_FILE || cc_is_vendor_language(job) ||
+      job->source->language == CC_OPENCL_C ||
+      cc_read_text_file(&job->arena, job->source->path, &text) != KDL_OK)
     return status;
-  if (last_has(job, "' file not found"))
+  if (last_message_contains(job, "' file not found"))
     cc_add_message(job,
                    "%s: note: kernels have no C or C++ library: <stdint.h>, <stddef.h> and the "
                    "like are there, <kdl/kernel.h>, <kdl/math.h>, and what -I names",
                    job->source->path);
   else if (!kdl_text_contains(text, "kdl/kernel.h") && !kdl_text_contains(text, "gpuintrin.h") &&
            !kdl_text_contains(text, "#include \"") && /* which may include it */
-           (last_has(job, "KDL_") || last_has(job, "__gpu_") || last_has(job, "__kernel") ||
-            last_has(job, "__global")))
+           (last_message_contains(job, "KDL_") || last_message_contains(job, "__gpu_") ||
+            last_message_contains(job, "__kernel") || last_message_contains(job, "__global")))
     cc_add_message(job,
                    "%s: note: found no #include of <kdl/kernel.h> or <gpuintrin.h>; -x says what "
                    "language a file is in that is not C for kernels",
@@ -48,12 +49,13 @@ static kdl_status hint(cc_job *job, kdl_status status) {
 /* Whether OpenCL C 1.2 lacks what opencl/rewrite.h has words for. */
 static bool may_be_relaxed(const cc_job *job) {
   return job->target->family == CC_OPENCL && job->source->language == CC_C && !job->is_relaxed &&
-         (last_has(job, "program scope variable must reside in constant address space") ||
-          last_has(job, "variables in function scope cannot be declared static"));
+         (last_message_contains(job,
+                                "program scope variable must reside in constant address space") ||
+          last_message_contains(job, "variables in function scope cannot be declared static"));
 }
 
 /* OpenCL C has no kernel of that name: job_steps.c compiles it under another. */
-static void name_main(cc_kernels *kernels) {
+static void restore_main_name(cc_kernels *kernels) {
   for (size_t i = 0; i < kernels->count; ++i) {
     cc_kernel *kernel = &kernels->items[i];
     if (strcmp(kernel->name, KDL_OPENCL_C_PREFIX "main") == 0)
@@ -63,8 +65,8 @@ static void name_main(cc_kernels *kernels) {
 
 /* Clang's dump of the source, which is C of a later OpenCL where that helps. */
 static kdl_status dump_source(cc_job *job, kdl_string *out_dump) {
-  const char *path = cc_file_of(job, "ast");
-  kdl_words words = cc_start_clang(job, job->source->path);
+  const char *path = cc_temp_path(job, "ast");
+  kdl_string_list words = cc_clang_command(job, job->source->path);
   /* -fno-color-diagnostics: or the dump has colours. */
   cc_add_words(&words, CC_WORDS("-DKDL_CC_READS", "-fno-color-diagnostics", "-fsyntax-only",
                                 "-Xclang", "-ast-dump"));
@@ -72,9 +74,9 @@ static kdl_status dump_source(cc_job *job, kdl_string *out_dump) {
     const char *rule = xarena_format(&job->arena, "%s/%zu.d", job->plan->folder, job->number);
     cc_add_words(&words, CC_WORDS(job->plan->depends, "-MF", rule, "-MT", "image"));
   }
-  kdl_status status = cc_step(job, &words, path);
+  kdl_status status = cc_run_step(job, &words, path);
   if (status == KDL_BAD_FILE && may_be_relaxed(job)) {
-    cc_take_message(job);
+    cc_remove_last_message(job);
     job->is_relaxed = true;
     return dump_source(job, out_dump);
   }
@@ -86,21 +88,21 @@ static kdl_status read_kernels(cc_job *job) {
   KDL_TRY(dump_source(job, &dump));
   job->kernels = cc_ast_kernels(&job->arena, dump);
   if (job->target->family == CC_OPENCL)
-    name_main(&job->kernels);
+    restore_main_name(&job->kernels);
   if (job->kernels.count)
     return KDL_OK;
   if (!job->plan->bitcode)
-    return cc_refuse_at(job, (cc_place){.line = 0},
-                        "found no kernel, expected a function with __gpu_kernel");
+    return cc_error_at(job, (cc_location){.line = 0},
+                       "found no kernel, expected a function with __gpu_kernel");
   if (job->kernels.microkernel_count == 0)
-    return cc_refuse_at(job, (cc_place){.line = 0},
-                        "found no kernel and no microkernel, expected a function with __gpu_kernel "
-                        "or KDL_UKERNEL");
+    return cc_error_at(job, (cc_location){.line = 0},
+                       "found no kernel and no microkernel, expected a function with __gpu_kernel "
+                       "or KDL_UKERNEL");
   return KDL_OK;
 }
 
 static kdl_status read_signatures(cc_job *job) {
-  const char *source = cc_file_of(job, "queries.src");
+  const char *source = cc_temp_path(job, "queries.src");
   char linker[PATH_MAX];
   kdl_string ir;
   if (job->kernels.count == 0) {
@@ -110,20 +112,20 @@ static kdl_status read_signatures(cc_job *job) {
   KDL_TRY(cc_write_file(job, source, true, write_queries));
   KDL_TRY(cc_compile_text(
       job, source, CC_WORDS("-w", "-O0", "-S", "-emit-llvm", "-gline-tables-only", "-DKDL_CC_ASKS"),
-      cc_file_of(job, "answers.ll"), &ir));
-  if (!job->plan->bitcode && !cc_vendor_is(job))
+      cc_temp_path(job, "answers.ll"), &ir));
+  if (!job->plan->bitcode && !cc_is_vendor_language(job))
     KDL_TRY(cc_check_code(job, ir));
   if (job->target->family == CC_HOST) {
-    job->kernels.can_relax = kdl_linker_path(linker);
-    cc_ir_read_waiting(&job->arena, ir, &job->kernels);
+    job->kernels.can_relax_atomics = kdl_linker_path(linker);
+    cc_ir_find_barriers(&job->arena, ir, &job->kernels);
   }
   job->calls_math = cc_examine_math(ir, job->target, &job->calls_libm);
   job->has_bf16 = cc_ir_has_bf16(ir);
-  job->has_group_atomics = cc_ir_may_have_atomic_places(ir);
+  job->has_group_atomics = cc_ir_may_have_atomic_addresses(ir);
   job->has_int64_atomics =
       kdl_text_contains(ir, "@_Z8atom_add") || kdl_text_contains(ir, "@_Z12atom_cmpxchg");
-  job->has_half = cc_ir_place_of_type(ir, " half").line != 0;
-  job->has_double = cc_ir_place_of_type(ir, " double").line != 0;
+  job->has_half = cc_ir_location_of_type(ir, " half").line != 0;
+  job->has_double = cc_ir_location_of_type(ir, " double").line != 0;
   return cc_signature_read(&job->arena, ir, &job->kernels);
 }
 
@@ -132,21 +134,20 @@ static kdl_status check_language(cc_job *job) {
   cc_language language = job->source->language;
   bool is_opencl = job->target->family == CC_OPENCL;
   if (language == CC_CXX && is_opencl)
-    return cc_refuse(
+    return cc_error(
         job,
         "%s: opencl-c is the source itself, for drivers that take C alone; C++ becomes "
         "spirv64 for OpenCL's drivers, or --variant=targets=opencl-c:FILE.c says what to "
         "take in its place",
         job->source->path);
   if (language == CC_OPENCL_C && !is_opencl)
-    return cc_refuse(
-        job,
-        "%s: OpenCL C is for the target opencl-c alone; C that includes <kdl/kernel.h> "
-        "is for all (-x c takes the file as that)",
-        job->source->path);
-  const char *refusal = cc_vendor_is(job) ? cc_vendor_refusal(job) : NULL;
+    return cc_error(job,
+                    "%s: OpenCL C is for the target opencl-c alone; C that includes <kdl/kernel.h> "
+                    "is for all (-x c takes the file as that)",
+                    job->source->path);
+  const char *refusal = cc_is_vendor_language(job) ? cc_vendor_unsupported_reason(job) : NULL;
   if (refusal)
-    return cc_refuse(job, "%s: %s", job->source->path, refusal);
+    return cc_error(job, "%s: %s", job->source->path, refusal);
   return KDL_OK;
 }
 
@@ -154,13 +155,13 @@ static kdl_status check_language(cc_job *job) {
 /* The whole                                                                                    */
 
 static kdl_status find_kernels(cc_job *job) {
-  return hint(job, cc_explain_opencl(job, read_kernels(job)));
+  return add_hint(job, cc_explain_opencl(job, read_kernels(job)));
 }
 
 /* From the source to the image, each where those before it went well. */
 static kdl_status (*const steps[])(cc_job *job) = {
-    check_language,   find_kernels, cc_check_declarations, read_signatures,
-    cc_check_kernels, cc_find_code, cc_make_image,         cc_check_image,
+    check_language,   find_kernels,    cc_check_declarations, read_signatures,
+    cc_check_kernels, cc_prepare_code, cc_make_image,         cc_check_image,
 };
 
 void cc_job_run(cc_job *job) {
@@ -172,7 +173,7 @@ void cc_job_run(cc_job *job) {
   kdl_feature_parse(job->target->features, kdl_text_of(job->source->features), &asked, NULL);
   kdl_feature_join(&job->needs, asked);
   if (status != KDL_OK && !job->error)
-    cc_place_backend_error(job);
+    cc_locate_backend_error(job);
   if (status != KDL_OK && !job->error && !job->is_explained)
     job->error = xarena_format(&job->arena, "%s", kdl_error_message());
   job->status = status;

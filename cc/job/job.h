@@ -51,7 +51,7 @@ typedef struct cc_job {
   kdl_arena arena;   /* of everything below */
   kdl_status status;
   const char *error; /* why it failed, where kdl says so and not the compiler; else NULL */
-  bool has_place;    /* which begins with the place in the source */
+  bool has_location; /* which begins with the place in the source */
   bool is_explained; /* a compiler's messages say why it failed */
   cc_list messages;  /* kdl_string: of the compilers, one for each that had some */
   cc_kernels kernels;
@@ -62,14 +62,14 @@ typedef struct cc_job {
   bool has_int64_atomics;              /* OpenCL C: maybe, until the code is read */
   bool calls_math;                     /* of <kdl/math.h>, and needs its libraries */
   bool calls_libm;                     /* CPUs: what the machine that loads the image has */
-  cc_place assembly;                   /* where there is some; line 0 where there is none */
+  cc_location assembly;                /* where there is some; line 0 where there is none */
   const char *math_constants;          /* AMD: bitcode that ocml needs, once it is made */
   kdl_string preprocessed;             /* OpenCL C */
   bool is_relaxed; /* OpenCL C: taken as a later version, whose variables are as in C */
   kdl_string image;
   kdl_image_kind kind;
-  bool is_beyond_ptxas;  /* NVIDIA: which does not know the architecture; the image is PTX */
-  kdl_feature_set needs; /* tokens that the image needs beyond its architecture */
+  bool is_unknown_to_ptxas; /* NVIDIA: which does not know the architecture; the image is PTX */
+  kdl_feature_set needs;    /* tokens that the image needs beyond its architecture */
 } cc_job;
 
 /* Does it all, in the calling thread. `status` says how it went. */

@@ -18,10 +18,10 @@
 static bool is_source(const cc_job *job, kdl_string file) {
   kdl_string path = kdl_text_of(job->source->path);
   return file.length < path.length && path.data[path.length - file.length - 1] == '/' &&
-         kdl_text_ends(path, file);
+         kdl_text_has_suffix(path, file);
 }
 
-kdl_status cc_refuse(cc_job *job, const char *format, ...) {
+kdl_status cc_error(cc_job *job, const char *format, ...) {
   va_list args;
   va_start(args, format);
   kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
@@ -30,32 +30,32 @@ kdl_status cc_refuse(cc_job *job, const char *format, ...) {
   return status;
 }
 
-kdl_status cc_refuse_at(cc_job *job, cc_place place, const char *format, ...) {
+kdl_status cc_error_at(cc_job *job, cc_location location, const char *format, ...) {
   char numbers[32] = "";
   va_list args;
   va_start(args, format);
   kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
   va_end(args);
-  if (place.file.length == 0 || is_source(job, place.file))
-    place.file = kdl_text_of(job->source->path);
-  if (place.column)
-    snprintf(numbers, sizeof numbers, ":%u:%u", place.line, place.column);
-  else if (place.line)
-    snprintf(numbers, sizeof numbers, ":%u", place.line);
-  job->has_place = true;
-  job->error = xarena_format(&job->arena, "%.*s%s: error: %s", CC_SHOWN(place.file), numbers,
-                             kdl_error_message());
+  if (location.file.length == 0 || is_source(job, location.file))
+    location.file = kdl_text_of(job->source->path);
+  if (location.column)
+    snprintf(numbers, sizeof numbers, ":%u:%u", location.line, location.column);
+  else if (location.line)
+    snprintf(numbers, sizeof numbers, ":%u", location.line);
+  job->has_location = true;
+  job->error = xarena_format(&job->arena, "%.*s%s: error: %s", CC_STRING_ARGS(location.file),
+                             numbers, kdl_error_message());
   return status;
 }
 
-kdl_status cc_refuse_name(cc_job *job, const cc_kernel *kernel) {
-  return cc_refuse_at(job, kernel->place,
-                      "kernel %s has the name of a function that its own code calls, and would "
-                      "call it; expected another name on the CPU",
-                      kernel->name);
+kdl_status cc_error_reserved_name(cc_job *job, const cc_kernel *kernel) {
+  return cc_error_at(job, kernel->location,
+                     "kernel %s has the name of a function that its own code calls, and would "
+                     "call it; expected another name on the CPU",
+                     kernel->name);
 }
 
-static void add_message(cc_job *job, kdl_string text) {
+static void append_message(cc_job *job, kdl_string text) {
   *(kdl_string *)cc_list_add(&job->arena, &job->messages, sizeof text) = text;
 }
 
@@ -65,7 +65,7 @@ void cc_add_message(cc_job *job, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  add_message(job, xarena_string(&job->arena, text, strlen(text)));
+  append_message(job, xarena_string(&job->arena, text, strlen(text)));
 }
 
 kdl_string cc_last_message(const cc_job *job) {
@@ -73,7 +73,7 @@ kdl_string cc_last_message(const cc_job *job) {
   return job->messages.count ? messages[job->messages.count - 1] : (kdl_string){"", 0};
 }
 
-kdl_string cc_take_message(cc_job *job) {
+kdl_string cc_remove_last_message(cc_job *job) {
   kdl_string last = cc_last_message(job);
   --job->messages.count;
   job->is_explained = false;
@@ -83,17 +83,17 @@ kdl_string cc_take_message(cc_job *job) {
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
-const char *cc_file_of(cc_job *job, const char *extension) {
+const char *cc_temp_path(cc_job *job, const char *extension) {
   return xarena_format(&job->arena, "%s/%zu.%s", job->plan->folder, job->number, extension);
 }
 
 kdl_status cc_write_text(const char *path, kdl_string text) {
   FILE *out = fopen(path, "we");
   if (!out)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot open: %s", path, strerror(errno));
   bool is_short = fwrite(text.data, 1, text.length, out) < text.length;
   if (fclose(out) != 0 || is_short)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot write: %s", path, strerror(errno));
   return KDL_OK;
 }
 
@@ -112,39 +112,39 @@ kdl_status cc_write_file(const cc_job *job, const char *path, bool copies,
 }
 
 kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text) {
-  return cc_text_read(&job->arena, path, out_text);
+  return cc_read_text_file(&job->arena, path, out_text);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Clang's words                                                                                */
 
-kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path) {
-  cc_ended ended;
-  char end[CC_END_ROOM];
+kdl_status cc_run_step(cc_job *job, const kdl_string_list *words, const char *out_path) {
+  cc_process_result ended;
+  char end[CC_EXIT_TEXT_SIZE];
   if (job->plan->verbose) {
-    char *shell = cli_must(kdl_words_shell(words));
+    char *shell = cli_check_alloc(kdl_string_list_shell_command(words));
     fprintf(stderr, "%s%s%s\n", shell, out_path ? " > " : "", out_path ? out_path : "");
     free(shell);
   }
-  KDL_TRY(cc_run(&job->arena, words, out_path, &ended));
+  KDL_TRY(cc_run_process(&job->arena, words, out_path, &ended));
   if (ended.messages.length)
-    add_message(job, ended.messages);
+    append_message(job, ended.messages);
   if (ended.code == 0)
     return KDL_OK;
   job->is_explained = job->messages.count > 0;
   if (!job->is_explained || ended.code > 256)
-    return cc_refuse(job, "%s ended with %s", words->items[0], cc_end_words(ended.code, end));
+    return cc_error(job, "%s ended with %s", words->items[0], cc_format_exit(ended.code, end));
   return kdl_fail(KDL_BAD_FILE, "%s failed", words->items[0]);
 }
 
-void cc_add_words(kdl_words *words, const char *const *more) {
+void cc_add_words(kdl_string_list *words, const char *const *more) {
   for (; *more; ++more)
-    kdl_words_add(words, *more);
+    kdl_string_list_append(words, *more);
 }
 
-static void add_features(kdl_words *words, const cc_job *job) {
+static void add_features(kdl_string_list *words, const cc_job *job) {
   const cc_target *target = job->target;
-  kdl_feature_set set = target->plus;
+  kdl_feature_set set = target->extra_features;
   kdl_feature_set asked = {{0, 0}};
   kdl_feature_parse(target->features, kdl_text_of(job->source->features), &asked, NULL);
   kdl_feature_join(&set, asked);
@@ -156,22 +156,22 @@ static void add_features(kdl_words *words, const cc_job *job) {
     if (!*name)
       continue;
     cc_add_words(words, CC_WORDS("-Xclang", "-target-feature", "-Xclang"));
-    kdl_words_format(words, "+%s", name);
+    kdl_string_list_append_format(words, "+%s", name);
   }
 }
 
-static void add_target(kdl_words *words, const cc_job *job) {
+static void add_target(kdl_string_list *words, const cc_job *job) {
   const cc_target *target = job->target;
-  kdl_words_format(words, "--target=%s", target->triple);
+  kdl_string_list_append_format(words, "--target=%s", target->triple);
   switch (target->family) {
   case CC_NVIDIA:
-    kdl_words_format(words, "-march=%s", target->cpu);
+    kdl_string_list_append_format(words, "-march=%s", target->cpu);
     /* Otherwise it is that of the CUDA installed here, or one too old for the architecture. */
-    kdl_words_format(words, "--cuda-feature=+ptx%u", target->ptx);
+    kdl_string_list_append_format(words, "--cuda-feature=+ptx%u", target->ptx);
     cc_add_words(words, CC_WORDS("-Wno-unknown-cuda-version", "-nogpulib"));
     break;
   case CC_AMD:
-    kdl_words_format(words, "-mcpu=%s", target->cpu);
+    kdl_string_list_append_format(words, "-mcpu=%s", target->cpu);
     /* Version 6 introduced generic processors; drivers that know no other part of it know 5. */
     cc_add_words(
         words, CC_WORDS(target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5",
@@ -179,7 +179,7 @@ static void add_target(kdl_words *words, const cc_job *job) {
     break;
   case CC_HOST:
     /* Clang for AArch64 takes versions of the architecture by one name, and CPUs by the other. */
-    kdl_words_format(words, "%s=%s", target->is_cpu ? "-mcpu" : "-march", target->cpu);
+    kdl_string_list_append_format(words, "%s=%s", target->is_cpu ? "-mcpu" : "-march", target->cpu);
     /* KDL_LOCAL lies on the stack; what outlines atomics is a library. */
     cc_add_words(words,
                  CC_WORDS("-fPIC", "-fvisibility=hidden", "-fstack-clash-protection",
@@ -195,11 +195,11 @@ static void add_target(kdl_words *words, const cc_job *job) {
 
 /* NVPTX's part of <gpuintrin.h> is no older C than 17. What C++ would leave to a program that
  * starts and ends is not there. */
-static void add_standard(kdl_words *words, const cc_job *job) {
+static void add_standard(kdl_string_list *words, const cc_job *job) {
   if (job->target->family == CC_OPENCL) {
-    kdl_words_add(words, "-xcl");
+    kdl_string_list_append(words, "-xcl");
     if (job->source->language == CC_C) /* which OpenCL C lets no kernel have */
-      kdl_words_add(words, "-Dmain=" KDL_OPENCL_C_PREFIX "main");
+      kdl_string_list_append(words, "-Dmain=" KDL_OPENCL_C_PREFIX "main");
     /* A later version has variables outside of functions and plain pointers to them. */
     cc_add_words(words, job->is_relaxed
                             ? CC_WORDS("-cl-std=CL3.0", "-Xclang",
@@ -232,108 +232,110 @@ static bool is_for_language(const char *flag, const cc_job *job) {
 }
 
 /* What the user says, and what says what is compiled for. */
-static void add_words(kdl_words *words, const cc_job *job) {
+static void add_user_flags(kdl_string_list *words, const cc_job *job) {
   const cc_plan *plan = job->plan;
-  kdl_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
-  kdl_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
+  kdl_string_list_append_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
+  kdl_string_list_append_format(words, "-DKDL_TAG=\"%s\"",
+                                job->source->tag ? job->source->tag : "");
   for (size_t i = 0; i < plan->flag_count; ++i) {
     if (is_for_language(plan->flags[i], job))
-      kdl_words_add(words, plan->flags[i]);
+      kdl_string_list_append(words, plan->flags[i]);
   }
 }
 
-static void add_language(kdl_words *words, const cc_job *job) {
+static void add_language(kdl_string_list *words, const cc_job *job) {
   const cc_plan *plan = job->plan;
   bool is_opencl = job->target->family == CC_OPENCL;
   add_standard(words, job);
-  kdl_words_add(words, "-nostdlibinc");
+  kdl_string_list_append(words, "-nostdlibinc");
   if (job->names) /* before anything that the user includes */
     cc_add_words(words, CC_WORDS("-include", job->names));
   if (job->target->family == CC_HOST)
-    kdl_words_add(words, "-DKDL_CC"); /* group_variables.h */
+    kdl_string_list_append(words, "-DKDL_CC"); /* group_variables.h */
   cc_math_define(words, job);
   if (is_opencl && job->has_half) /* <kdl/kernel/opencl.h> */
-    kdl_words_add(words, "-DKDL_OPENCL_HALF");
+    kdl_string_list_append(words, "-DKDL_OPENCL_HALF");
   if (is_opencl && job->has_double) /* <kdl/math/opencl.h> */
-    kdl_words_add(words, "-DKDL_OPENCL_DOUBLE");
+    kdl_string_list_append(words, "-DKDL_OPENCL_DOUBLE");
   if (is_opencl && job->has_int64_atomics) /* <kdl/kernel/opencl.h> */
-    kdl_words_add(words, "-DKDL_OPENCL_INT64_ATOMICS");
-  add_words(words, job);
+    kdl_string_list_append(words, "-DKDL_OPENCL_INT64_ATOMICS");
+  add_user_flags(words, job);
   /* Where Clang has no <gpuintrin.h>, and OpenCL no <stdint.h>, <kdl/kernel.h> stands in. */
   if (is_opencl || job->target->family == CC_HOST)
-    kdl_words_format(words, "-isystem%s/kdl/stand_in", plan->tools.include);
+    kdl_string_list_append_format(words, "-isystem%s/kdl/wrappers", plan->tools.include);
   if (is_opencl)
-    kdl_words_format(words, "-isystem%s/kdl/stand_in/opencl", plan->tools.include);
-  kdl_words_format(words, "-isystem%s/kdl/stand_in/c", plan->tools.include);
-  kdl_words_format(words, "-isystem%s", plan->tools.include);
+    kdl_string_list_append_format(words, "-isystem%s/kdl/wrappers/opencl", plan->tools.include);
+  kdl_string_list_append_format(words, "-isystem%s/kdl/wrappers/c", plan->tools.include);
+  kdl_string_list_append_format(words, "-isystem%s", plan->tools.include);
 }
 
-kdl_words cc_start_clang(cc_job *job, const char *path) {
+kdl_string_list cc_clang_command(cc_job *job, const char *path) {
   const cc_plan *plan = job->plan;
   const char *slash = strrchr(job->source->path, '/');
-  kdl_words words = {.arena = &job->arena};
-  kdl_words_add(&words, plan->tools.clang);
-  if (cc_vendor_is(job)) {
-    cc_vendor_add(&words, job);
-    add_words(&words, job);
-    kdl_words_format(&words, "-isystem%s", plan->tools.include);
+  kdl_string_list words = {.arena = &job->arena};
+  kdl_string_list_append(&words, plan->tools.clang);
+  if (cc_is_vendor_language(job)) {
+    cc_vendor_add_flags(&words, job);
+    add_user_flags(&words, job);
+    kdl_string_list_append_format(&words, "-isystem%s", plan->tools.include);
   } else {
     add_target(&words, job);
     add_language(&words, job);
   }
-  kdl_words_format(&words, "-O%s", plan->optimization);
-  kdl_words_add(&words, "-fno-crash-diagnostics"); /* which are files that stay */
+  kdl_string_list_append_format(&words, "-O%s", plan->optimization);
+  kdl_string_list_append(&words, "-fno-crash-diagnostics"); /* which are files that stay */
   if (plan->colour)
-    kdl_words_add(&words, "-fcolor-diagnostics");
+    kdl_string_list_append(&words, "-fcolor-diagnostics");
   if (path != job->source->path) /* a copy, whose includes are the source's */
-    kdl_words_format(&words, "-iquote%.*s", slash ? (int)(slash - job->source->path) + 1 : 1,
-                     slash ? job->source->path : ".");
+    kdl_string_list_append_format(&words, "-iquote%.*s",
+                                  slash ? (int)(slash - job->source->path) + 1 : 1,
+                                  slash ? job->source->path : ".");
   if (path != job->source->path) /* and whose own name is nothing to a debugger */
-    kdl_words_format(&words, "-ffile-prefix-map=%s=%s", path, job->source->path);
-  kdl_words_add(&words, path);
+    kdl_string_list_append_format(&words, "-ffile-prefix-map=%s=%s", path, job->source->path);
+  kdl_string_list_append(&words, path);
   return words;
 }
 
-kdl_words cc_start_compiling(cc_job *job, const char *path) {
-  kdl_words words = cc_start_clang(job, path);
-  kdl_words_add(&words, "-Wno-unused-const-variable");
+kdl_string_list cc_compile_command(cc_job *job, const char *path) {
+  kdl_string_list words = cc_clang_command(job, path);
+  kdl_string_list_append(&words, "-Wno-unused-const-variable");
   return words;
 }
 
-static kdl_status compile(cc_job *job, kdl_words *words, const char *const *more,
-                          const char *out_path) {
+static kdl_status run_compile_step(cc_job *job, kdl_string_list *words, const char *const *more,
+                                   const char *out_path) {
   cc_add_words(words, more);
   cc_add_words(words, CC_WORDS("-o", out_path));
-  return cc_step(job, words, NULL);
+  return cc_run_step(job, words, NULL);
 }
 
 kdl_status cc_compile(cc_job *job, const char *path, const char *const *more,
                       const char *out_path) {
-  kdl_words words = cc_start_compiling(job, path);
-  return compile(job, &words, more, out_path);
+  kdl_string_list words = cc_compile_command(job, path);
+  return run_compile_step(job, &words, more, out_path);
 }
 
 kdl_status cc_compile_with_math(cc_job *job, const char *path, const char *const *more,
                                 const char *out_path) {
   KDL_TRY(cc_math_prepare(job));
-  kdl_words words = cc_start_compiling(job, path);
+  kdl_string_list words = cc_compile_command(job, path);
   cc_math_link(&words, job);
-  return compile(job, &words, more, out_path);
+  return run_compile_step(job, &words, more, out_path);
 }
 
 /* The options of the source's own count here too: some are those of the passes. */
 kdl_status cc_compile_ir(cc_job *job, const char *path, const char *const *more,
                          const char *out_path) {
-  kdl_words words = {.arena = &job->arena};
-  kdl_words_add(&words, job->plan->tools.clang);
+  kdl_string_list words = {.arena = &job->arena};
+  kdl_string_list_append(&words, job->plan->tools.clang);
   add_target(&words, job);
-  kdl_words_format(&words, "-O%s", job->plan->optimization);
+  kdl_string_list_append_format(&words, "-O%s", job->plan->optimization);
   for (size_t i = 0; i < job->plan->flag_count; ++i)
-    kdl_words_add(&words, job->plan->flags[i]);
+    kdl_string_list_append(&words, job->plan->flags[i]);
   cc_add_words(&words, CC_WORDS("-Qunused-arguments", "-fno-crash-diagnostics"));
   cc_math_link(&words, job);
   cc_add_words(&words, more);
-  return compile(job, &words, CC_WORDS("-xir", path), out_path);
+  return run_compile_step(job, &words, CC_WORDS("-xir", path), out_path);
 }
 
 kdl_status cc_compile_text(cc_job *job, const char *path, const char *const *more,

@@ -8,7 +8,7 @@
 #include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 
-static void write_names(FILE *out, const cc_job *job) {
+static void write_renames(FILE *out, const cc_job *job) {
   cc_wrapper_rename(out, &job->kernels);
 }
 
@@ -22,50 +22,51 @@ static void write_bitcode_wrapper(FILE *out, const cc_job *job) {
   cc_wrapper_write(out, job->source->language, &job->kernels);
 }
 
-static kdl_status keep_image(cc_job *job, const char *path, kdl_image_kind kind) {
+static kdl_status read_image(cc_job *job, const char *path, kdl_image_kind kind) {
   job->kind = kind;
   return cc_read_file(job, path, &job->image);
 }
 
 /* Optimising is the linker's, which knows the device and what is called (docs/linking.md). */
 static kdl_status make_bitcode(cc_job *job) {
-  const char *image = cc_file_of(job, "bc");
+  const char *image = cc_temp_path(job, "bc");
   KDL_TRY(cc_compile_with_math(
       job, job->code, CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image));
-  return keep_image(job, image, KDL_IMAGE_BITCODE);
+  return read_image(job, image, KDL_IMAGE_BITCODE);
 }
 
 static kdl_status make_cubin(cc_job *job, const char *ptx) {
-  const char *image = cc_file_of(job, "cubin");
-  kdl_words words = {.arena = &job->arena};
-  kdl_words_add(&words, job->plan->tools.ptxas);
-  kdl_words_format(&words, "-arch=%s", job->target->cpu);
+  const char *image = cc_temp_path(job, "cubin");
+  kdl_string_list words = {.arena = &job->arena};
+  kdl_string_list_append(&words, job->plan->tools.ptxas);
+  kdl_string_list_append_format(&words, "-arch=%s", job->target->cpu);
   cc_add_words(&words, CC_WORDS(ptx, "-o", image));
-  KDL_TRY(cc_step(job, &words, NULL));
-  return keep_image(job, image, KDL_IMAGE_CUBIN);
+  KDL_TRY(cc_run_step(job, &words, NULL));
+  return read_image(job, image, KDL_IMAGE_CUBIN);
 }
 
 static kdl_status make_nvidia(cc_job *job) {
-  const char *ptx = cc_file_of(job, "ptx");
+  const char *ptx = cc_temp_path(job, "ptx");
   KDL_TRY(cc_compile_with_math(job, job->source->path, CC_WORDS("-S"), ptx));
-  KDL_TRY(keep_image(job, ptx, KDL_IMAGE_PTX));
+  KDL_TRY(read_image(job, ptx, KDL_IMAGE_PTX));
   if (!job->plan->tools.ptxas || job->target->is_virtual)
     return KDL_OK;
   kdl_status status = make_cubin(job, ptx);
-  job->is_beyond_ptxas =
+  job->is_unknown_to_ptxas =
       status != KDL_OK && job->is_explained &&
       kdl_text_contains(cc_last_message(job), "is not defined for option 'gpu-name'");
-  if (!job->is_beyond_ptxas)
+  if (!job->is_unknown_to_ptxas)
     return status;
-  cc_take_message(job);
+  cc_remove_last_message(job);
   return KDL_OK;
 }
 
 static kdl_status make_amd(cc_job *job) {
-  const char *image = cc_file_of(job, "hsaco");
+  const char *image = cc_temp_path(job, "hsaco");
   KDL_TRY(cc_compile_with_math(job, job->source->path,
-                               CC_WORDS(cc_vendor_is(job) ? "-fno-gpu-rdc" : "-nostdlib"), image));
-  KDL_TRY(keep_image(job, image, KDL_IMAGE_HSACO));
+                               CC_WORDS(cc_is_vendor_language(job) ? "-fno-gpu-rdc" : "-nostdlib"),
+                               image));
+  KDL_TRY(read_image(job, image, KDL_IMAGE_HSACO));
   kdl_status status = kdl_amdgpu_check_symbols(job->image.data, job->image.length);
   if (status != KDL_OK) /* flags of the user's stripped it */
     kdl_error_prefix("%s", job->source->path);
@@ -76,19 +77,19 @@ static kdl_status make_amd(cc_job *job) {
  * atomics of 64 bits are extensions of OpenCL's, which the validator cannot be told of. */
 static kdl_status validate_spirv(cc_job *job, const char *module) {
   char minor = strlen(job->target->triple) > 10 ? job->target->triple[10] : '2';
-  kdl_words words = {.arena = &job->arena};
+  kdl_string_list words = {.arena = &job->arena};
   if (!job->plan->tools.spirv_val)
     return KDL_OK;
-  kdl_words_add(&words, job->plan->tools.spirv_val);
-  kdl_words_add(&words, "--target-env");
+  kdl_string_list_append(&words, job->plan->tools.spirv_val);
+  kdl_string_list_append(&words, "--target-env");
   bool has_extension = kdl_feature_has(job->needs, KDL_GPU_FP16) ||
                        kdl_feature_has(job->needs, KDL_GPU_INT64_ATOMICS);
   if (minor <= '2' && !has_extension)
-    kdl_words_add(&words, minor == '0' ? "opencl2.1" : "opencl2.2");
+    kdl_string_list_append(&words, minor == '0' ? "opencl2.1" : "opencl2.2");
   else
-    kdl_words_format(&words, "spv1.%c", minor);
-  kdl_words_add(&words, module);
-  return cc_step(job, &words, NULL);
+    kdl_string_list_append_format(&words, "spv1.%c", minor);
+  kdl_string_list_append(&words, module);
+  return cc_run_step(job, &words, NULL);
 }
 
 /* LLVM does not say what it is that the version lacks. */
@@ -96,20 +97,20 @@ static kdl_status hint_at_version(cc_job *job, kdl_status status) {
   if (!job->is_explained ||
       !kdl_text_contains(cc_last_message(job), "Unable to meet SPIR-V requirements"))
     return status;
-  cc_take_message(job);
-  return cc_refuse_at(job,
-                      job->kernels.count == 1 ? job->kernels.items[0].place : (cc_place){.line = 0},
-                      "it needs a later version of SPIR-V: subgroup functions need spirv64v1.3");
+  cc_remove_last_message(job);
+  return cc_error_at(
+      job, job->kernels.count == 1 ? job->kernels.items[0].location : (cc_location){.line = 0},
+      "it needs a later version of SPIR-V: subgroup functions need spirv64v1.3");
 }
 
 static kdl_status compile_spirv(cc_job *job, const char *image) {
-  const char *lowered = NULL, *places = cc_file_of(job, "places.ll");
+  const char *lowered = NULL, *places = cc_temp_path(job, "places.ll");
   kdl_string ir;
   if (job->has_bf16) { /* which goes before the passes, and becomes what they know */
-    lowered = cc_file_of(job, "ll");
+    lowered = cc_temp_path(job, "ll");
     KDL_TRY(cc_compile_text(job, job->code,
                             CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"),
-                            cc_file_of(job, "plain.ll"), &ir));
+                            cc_temp_path(job, "plain.ll"), &ir));
     KDL_TRY(cc_write_text(lowered, cc_ir_lower_bf16(&job->arena, ir, CC_BF16_INTEGERS)));
   }
   kdl_status (*compile)(cc_job *, const char *, const char *const *, const char *) =
@@ -118,27 +119,27 @@ static kdl_status compile_spirv(cc_job *job, const char *image) {
   if (!job->has_group_atomics)
     return compile(job, code, CC_WORDS("-c"), image);
   /* Addresses are lowered behind the passes, which would undo it. */
-  const char *optimised = cc_file_of(job, "optimised.ll");
+  const char *optimised = cc_temp_path(job, "optimised.ll");
   KDL_TRY(compile(job, code, CC_WORDS("-S", "-emit-llvm"), optimised));
   KDL_TRY(cc_read_file(job, optimised, &ir));
-  KDL_TRY(cc_write_text(places, cc_ir_lower_atomic_places(&job->arena, ir)));
+  KDL_TRY(cc_write_text(places, cc_ir_lower_atomic_addresses(&job->arena, ir)));
   return cc_compile_ir(job, places, CC_WORDS("-c", "-Xclang", "-disable-llvm-passes"), image);
 }
 
 static kdl_status make_spirv(cc_job *job) {
-  const char *image = cc_file_of(job, "spv");
+  const char *image = cc_temp_path(job, "spv");
   kdl_status status = compile_spirv(job, image);
   if (status != KDL_OK)
     return hint_at_version(job, status);
-  KDL_TRY(keep_image(job, image, KDL_IMAGE_SPIRV));
+  KDL_TRY(read_image(job, image, KDL_IMAGE_SPIRV));
   KDL_TRY(cc_examine_capabilities(job->image, &job->needs));
   return validate_spirv(job, image);
 }
 
 /* What the image needs, for those who have the image without its metadata. */
-static void write_note(FILE *out, const cc_job *job) {
+static void write_host_note(FILE *out, const cc_job *job) {
   const cc_target *target = job->target;
-  char features[KDL_HOST_NOTE_TEXT - CC_TARGET_ROOM] = "", text[KDL_HOST_NOTE_ROOM];
+  char features[KDL_HOST_NOTE_TEXT - CC_TARGET_NAME_SIZE] = "", text[KDL_HOST_NOTE_ROOM];
   kdl_out_features(&(kdl_out){features, sizeof features, 0}, target->features,
                    kdl_feature_tokens(target->features, job->needs));
   kdl_out_host_note(&(kdl_out){text, sizeof text, 0}, target->arch, features);
@@ -159,11 +160,11 @@ static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
   FILE *out = xtext_stream(&text, &length);
   kdl_status status = cc_ir_write_group_variables(&job->arena, ir, &job->kernels, out, &cause);
   if (!job->plan->bitcode) /* for which the linker writes it */
-    write_note(out, job);
-  kdl_string written = cc_text_end(&job->arena, out, &text, &length);
+    write_host_note(out, job);
+  kdl_string written = cc_text_close(&job->arena, out, &text, &length);
   if (status == KDL_BAD_FILE)
-    return cc_refuse_at(job, cc_ir_place_of_symbol(ir, cause), "%s",
-                        xarena_format(&job->arena, "%s", kdl_error_message()));
+    return cc_error_at(job, cc_ir_location_of_symbol(ir, cause), "%s",
+                       xarena_format(&job->arena, "%s", kdl_error_message()));
   return cc_write_text(path, written);
 }
 
@@ -173,7 +174,7 @@ static kdl_status check_calls(cc_job *job, kdl_string ir) {
     const char *name = job->kernels.items[i].name;
     const char *mark = xarena_format(&job->arena, "@llvm.%s.", name);
     if (memmem(ir.data, ir.length, mark, strlen(mark)))
-      return cc_refuse_name(job, &job->kernels.items[i]);
+      return cc_error_reserved_name(job, &job->kernels.items[i]);
   }
   return KDL_OK;
 }
@@ -193,7 +194,7 @@ static bool rounds_bf16_itself(const cc_job *job) {
     return false;
   for (size_t i = 0; i < sizeof there / sizeof *there; ++i) {
     int bit = kdl_feature_bit(job->target->features, kdl_text_of(there[i]));
-    if (bit >= 0 && kdl_feature_has(job->target->has, (unsigned)bit))
+    if (bit >= 0 && kdl_feature_has(job->target->available_features, (unsigned)bit))
       return false;
   }
   return true;
@@ -218,23 +219,23 @@ static kdl_string without_folder(cc_job *job, kdl_string ir) {
  * when it is linked. */
 static kdl_status make_host_ir(cc_job *job, const char *source,
                                void (*write)(FILE *out, const cc_job *job), const char *out_path) {
-  bool waits = cc_kernels_wait(&job->kernels);
+  bool waits = cc_kernels_need_group_lowering(&job->kernels);
   bool has_lines = (!job->plan->bitcode || waits) && !asks_for_debugging(job->plan);
-  const char *items = waits ? cc_file_of(job, "items.ll") : out_path;
+  const char *items = waits ? cc_temp_path(job, "items.ll") : out_path;
   kdl_string ir;
   KDL_TRY(cc_write_file(job, source, true, write));
   KDL_TRY(cc_compile_text(job, source,
                           CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes",
                                    has_lines ? "-gline-tables-only" : NULL,
                                    "-fdebug-compilation-dir=."),
-                          cc_file_of(job, "plain.ll"), &ir));
+                          cc_temp_path(job, "plain.ll"), &ir));
   ir = without_folder(job, ir);
   if (rounds_bf16_itself(job))
     ir = cc_ir_lower_bf16(&job->arena, ir, CC_BF16_ROUNDING);
   KDL_TRY(check_calls(job, ir));
   cc_examine_functions(ir, job->target, &job->needs); /* which features they may use */
   KDL_TRY(write_ir(job, ir, items));
-  return waits ? cc_make_groups(job, items, out_path) : KDL_OK;
+  return waits ? cc_lower_groups(job, items, out_path) : KDL_OK;
 }
 
 /* References to what the image itself defines are bound while it is linked. Indices of 32 bits stay
@@ -242,17 +243,17 @@ static kdl_status make_host_ir(cc_job *job, const char *source,
  * beside each vector of floats. */
 static kdl_status make_host(cc_job *job) {
   bool is_bitcode = job->plan->bitcode;
-  const char *code = cc_file_of(job, is_bitcode ? "bitcode.ll" : "ll");
-  const char *image = cc_file_of(job, is_bitcode ? "bc" : "so");
+  const char *code = cc_temp_path(job, is_bitcode ? "bitcode.ll" : "ll");
+  const char *image = cc_temp_path(job, is_bitcode ? "bc" : "so");
   kdl_host_object object;
-  job->names = cc_file_of(job, "names.h");
-  KDL_TRY(cc_write_file(job, job->names, false, write_names));
-  KDL_TRY(make_host_ir(job, cc_file_of(job, is_bitcode ? "bitcode.src" : "host.src"),
+  job->names = cc_temp_path(job, "names.h");
+  KDL_TRY(cc_write_file(job, job->names, false, write_renames));
+  KDL_TRY(make_host_ir(job, cc_temp_path(job, is_bitcode ? "bitcode.src" : "host.src"),
                        is_bitcode ? write_bitcode_wrapper : write_wrapper, code));
   if (is_bitcode) {
     KDL_TRY(cc_compile_ir(job, code,
                           CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image));
-    return keep_image(job, image, KDL_IMAGE_BITCODE);
+    return read_image(job, image, KDL_IMAGE_BITCODE);
   }
   KDL_TRY(cc_compile_ir(job, code,
                         CC_WORDS("-mllvm", "-indvars-widen-indvars=false", "-ffunction-sections",
@@ -261,13 +262,13 @@ static kdl_status make_host(cc_job *job) {
                                  "-Wl,--gc-sections", "-Wl,-Bsymbolic",
                                  asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
                         image));
-  KDL_TRY(keep_image(job, image, KDL_IMAGE_OBJECT));
+  KDL_TRY(read_image(job, image, KDL_IMAGE_OBJECT));
   return kdl_host_object_open(job->image.data, job->image.length, &object);
 }
 
 kdl_status cc_make_image(cc_job *job) {
   if (job->plan->bitcode && job->target->family == CC_OPENCL)
-    return cc_refuse(job, "opencl-c has no bitcode: leave out the target, or --emit=bitcode");
+    return cc_error(job, "opencl-c has no bitcode: leave out the target, or --emit=bitcode");
   if (job->plan->bitcode && job->target->family != CC_HOST)
     return make_bitcode(job);
   switch (job->target->family) {

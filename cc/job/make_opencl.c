@@ -12,7 +12,7 @@
 #include "support/base/error.h"
 
 /* Whether the flags keep products and sums apart; the last one counts. */
-static bool keeps_apart(const cc_plan *plan) {
+static bool disables_fp_contract(const cc_plan *plan) {
   bool is_off = false;
   for (size_t i = 0; i < plan->flag_count; ++i) {
     const char *flag = plan->flags[i];
@@ -25,7 +25,7 @@ static bool keeps_apart(const cc_plan *plan) {
 }
 
 static void write_marked(FILE *out, const cc_job *job) {
-  if (keeps_apart(job->plan))
+  if (disables_fp_contract(job->plan))
     fputs("#pragma OPENCL FP_CONTRACT OFF\n", out);
   cc_line_marks_write(out, job->preprocessed);
 }
@@ -64,7 +64,7 @@ static void rename_kernels(cc_job *job) {
   kdl_status status =
       kdl_image_read_kernels(KDL_IMAGE_CL, text.data, text.length, rename_builtin, &to);
   fwrite(to.written, 1, text.length - (size_t)(to.written - text.data), to.out);
-  text = cc_text_end(&job->arena, to.out, &renamed, &length);
+  text = cc_text_close(&job->arena, to.out, &renamed, &length);
   if (status == KDL_OK)
     job->preprocessed = text;
 }
@@ -75,11 +75,11 @@ static void rename_functions(cc_job *job) {
   size_t length;
   FILE *out = xtext_stream(&renamed, &length);
   cc_opencl_rename(job->preprocessed, KDL_OPENCL_C_PREFIX, &job->kernels, out);
-  job->preprocessed = cc_text_end(&job->arena, out, &renamed, &length);
+  job->preprocessed = cc_text_close(&job->arena, out, &renamed, &length);
 }
 
 static kdl_status preprocess(cc_job *job) {
-  return cc_compile_text(job, job->code, CC_WORDS("-E", "-cl-no-stdinc"), cc_file_of(job, "i"),
+  return cc_compile_text(job, job->code, CC_WORDS("-E", "-cl-no-stdinc"), cc_temp_path(job, "i"),
                          &job->preprocessed);
 }
 
@@ -90,49 +90,50 @@ kdl_status cc_explain_opencl(cc_job *job, kdl_status status) {
       job->error)
     return status;
   kdl_status read = cc_compile_text(job, job->source->path, CC_WORDS("-w", "-E", "-cl-no-stdinc"),
-                                    cc_file_of(job, "failed.i"), &text);
+                                    cc_temp_path(job, "failed.i"), &text);
   job->messages.count = messages;
   if (read != KDL_OK || !cc_opencl_find_keyword(text, &keyword))
     return status;
-  cc_take_message(job);
-  cc_place place = cc_line_marks_place(text, (size_t)(keyword.data - text.data));
-  place.column = 0; /* macros before it may be longer */
-  return cc_refuse_at(job, place, "'%.*s' is a keyword of OpenCL C; expected another name",
-                      CC_SHOWN(keyword));
+  cc_remove_last_message(job);
+  cc_location location = cc_line_marks_location(text, (size_t)(keyword.data - text.data));
+  location.column = 0; /* macros before it may be longer */
+  return cc_error_at(job, location, "'%.*s' is a keyword of OpenCL C; expected another name",
+                     CC_STRING_ARGS(keyword));
 }
 
 static kdl_status read_nodes(cc_job *job, cc_nodes *out_nodes) {
-  const char *path = cc_file_of(job, "unmarked.cl"), *dump_path = cc_file_of(job, "tree");
+  const char *path = cc_temp_path(job, "unmarked.cl"), *dump_path = cc_temp_path(job, "tree");
   kdl_string dump;
   KDL_TRY(cc_write_file(job, path, false, write_unmarked));
-  kdl_words words = cc_start_compiling(job, path);
+  kdl_string_list words = cc_compile_command(job, path);
   cc_add_words(&words,
                CC_WORDS("-w", "-fno-color-diagnostics", "-fsyntax-only", "-Xclang", "-ast-dump"));
-  KDL_TRY(cc_step(job, &words, dump_path));
+  KDL_TRY(cc_run_step(job, &words, dump_path));
   KDL_TRY(cc_read_file(job, dump_path, &dump));
   *out_nodes = cc_ast_nodes(&job->arena, dump, path, job->preprocessed);
   return KDL_OK;
 }
 
 /* Sets `code` to a text in OpenCL C 1.2. */
-static kdl_status rewrite(cc_job *job) {
+static kdl_status rewrite_as_opencl12(cc_job *job) {
   cc_nodes nodes;
   char *text;
   size_t length;
   KDL_TRY(read_nodes(job, &nodes));
   FILE *out = xtext_stream(&text, &length);
-  cc_rewrite_refusal refusal = cc_rewrite_write(&job->arena, job->preprocessed, &nodes, out);
-  kdl_string written = cc_text_end(&job->arena, out, &text, &length);
+  cc_rewrite_error refusal = cc_rewrite_as_opencl12(&job->arena, job->preprocessed, &nodes, out);
+  kdl_string written = cc_text_close(&job->arena, out, &text, &length);
   if (refusal.why)
-    return cc_refuse_at(job, cc_line_marks_place(job->preprocessed, refusal.at), "%s", refusal.why);
-  job->code = cc_file_of(job, "rewritten.cl");
+    return cc_error_at(job, cc_line_marks_location(job->preprocessed, refusal.at), "%s",
+                       refusal.why);
+  job->code = cc_temp_path(job, "rewritten.cl");
   job->is_relaxed = false;
   return cc_write_text(job->code, written);
 }
 
 static kdl_status find_needs(cc_job *job) {
   kdl_string code;
-  KDL_TRY(cc_compile_text(job, job->code, CC_WORDS("-c"), cc_file_of(job, "spv"), &code));
+  KDL_TRY(cc_compile_text(job, job->code, CC_WORDS("-c"), cc_temp_path(job, "spv"), &code));
   KDL_TRY(cc_examine_capabilities(code, &job->needs));
   KDL_TRY(cc_examine_blocks(code, &job->kernels));
   /* Addresses are 64 bits wide in what was compiled here, which asks nothing of the source. */
@@ -143,12 +144,12 @@ static kdl_status find_needs(cc_job *job) {
 }
 
 kdl_status cc_make_opencl(cc_job *job) {
-  const char *image = cc_file_of(job, "cl");
+  const char *image = cc_temp_path(job, "cl");
   bool is_c = job->source->language == CC_C;
   job->kind = KDL_IMAGE_CL;
   KDL_TRY(preprocess(job));
   if (is_c && (job->is_relaxed || cc_rewrite_has_bf16(job->preprocessed))) {
-    KDL_TRY(rewrite(job));
+    KDL_TRY(rewrite_as_opencl12(job));
     KDL_TRY(preprocess(job));
   }
   KDL_TRY(find_needs(job));

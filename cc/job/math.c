@@ -3,8 +3,8 @@
 
 #include "cc/job/job_steps.h"
 #include "support/base/error.h"
-#include "tools/common/beside.h"
 #include "tools/common/memory.h"
+#include "tools/common/program_folder.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static const char *find_ocml(kdl_arena *arena) {
 void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_libraries) {
   char own[PATH_MAX]; /* from the program's folder */
   *out_libraries = (cc_math_libraries){
-      .folder = cli_beside(CC_MATH_FOLDER, own) ? xarena_format(arena, "%s", own) : NULL,
+      .folder = cli_program_file(CC_MATH_FOLDER, own) ? xarena_format(arena, "%s", own) : NULL,
       .libdevice = find_libdevice(arena, ptxas),
       .ocml = find_ocml(arena)};
 }
@@ -72,7 +72,7 @@ void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_li
 /* For a target                                                                                 */
 
 /* libclc's functions for it; NULL where there are none. */
-static const char *clc_of(const cc_job *job, kdl_arena *arena) {
+static const char *libclc_path(const cc_job *job, kdl_arena *arena) {
   const cc_target *target = job->target;
   const char *folder = job->plan->tools.math.folder;
   char file[64];
@@ -82,14 +82,14 @@ static const char *clc_of(const cc_job *job, kdl_arena *arena) {
   return find_file(arena, folder, file);
 }
 
-void cc_math_define(kdl_words *words, const cc_job *job) {
+void cc_math_define(kdl_string_list *words, const cc_job *job) {
   const cc_math_libraries *libraries = &job->plan->tools.math;
-  if (clc_of(job, words->arena))
-    kdl_words_add(words, "-DKDL_MATH_CLC");
+  if (libclc_path(job, words->arena))
+    kdl_string_list_append(words, "-DKDL_MATH_CLC");
   if (job->target->family == CC_NVIDIA && libraries->libdevice)
-    kdl_words_add(words, "-DKDL_MATH_LIBDEVICE");
+    kdl_string_list_append(words, "-DKDL_MATH_LIBDEVICE");
   if (job->target->family == CC_AMD && libraries->ocml)
-    kdl_words_add(words, "-DKDL_MATH_OCML");
+    kdl_string_list_append(words, "-DKDL_MATH_OCML");
 }
 
 bool cc_math_is_libm(kdl_string name) {
@@ -116,34 +116,34 @@ bool cc_math_has(const cc_target *target, kdl_string name) {
 /* ------------------------------------------------------------------------------------------ */
 /* Linking                                                                                      */
 
-static unsigned digit_of(char c) {
+static unsigned hex_digit(char c) {
   return kdl_is_digit(c) ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;
 }
 
 /* ocml's number of a processor: gfx90a is 9010, gfx1030 is 10300, gfx11-generic 11000. */
-static unsigned isa_of(const cc_target *target) {
+static unsigned ocml_isa_version(const cc_target *target) {
   const char *digits = target->cpu + strlen("gfx");
   size_t length = strcspn(digits, ":-");
   char *end;
   if (target->is_generic) {
     unsigned long major = strtoul(digits, &end, 10);
     return (unsigned)(major * 1000 +
-                      (kdl_is_digit(end[0] ? end[1] : '\0') ? digit_of(end[1]) * 100 : 0));
+                      (kdl_is_digit(end[0] ? end[1] : '\0') ? hex_digit(end[1]) * 100 : 0));
   }
   if (length < 3)
     return 0;
   unsigned major = 0;
   for (size_t i = 0; i + 2 < length; ++i)
-    major = major * 10 + digit_of(digits[i]);
-  return major * 1000 + digit_of(digits[length - 2]) * 100 + digit_of(digits[length - 1]);
+    major = major * 10 + hex_digit(digits[i]);
+  return major * 1000 + hex_digit(digits[length - 2]) * 100 + hex_digit(digits[length - 1]);
 }
 
 kdl_status cc_math_prepare(cc_job *job) {
   if (job->target->family != CC_AMD || !job->calls_math || !job->plan->tools.math.ocml)
     return KDL_OK;
   const char *source = xarena_format(&job->arena, "%s/kdl/math/oclc.h", job->plan->tools.include);
-  unsigned isa = isa_of(job->target);
-  job->math_constants = cc_file_of(job, "oclc.bc");
+  unsigned isa = ocml_isa_version(job->target);
+  job->math_constants = cc_temp_path(job, "oclc.bc");
   return cc_compile(job, source,
                     CC_WORDS(xarena_format(&job->arena, "-DKDL_OCLC_ISA=%u", isa),
                              isa < 10000 ? "-DKDL_OCLC_WAVE64=1" : "-DKDL_OCLC_WAVE64=0", "-c",
@@ -151,13 +151,13 @@ kdl_status cc_math_prepare(cc_job *job) {
                     job->math_constants);
 }
 
-static void add_library(kdl_words *words, const char *path) {
+static void add_library(kdl_string_list *words, const char *path) {
   if (!path)
     return;
   cc_add_words(words, CC_WORDS("-Xclang", "-mlink-builtin-bitcode", "-Xclang", path));
 }
 
-void cc_math_link(kdl_words *words, const cc_job *job) {
+void cc_math_link(kdl_string_list *words, const cc_job *job) {
   const cc_math_libraries *libraries = &job->plan->tools.math;
   if (!job->calls_math)
     return;
@@ -167,5 +167,5 @@ void cc_math_link(kdl_words *words, const cc_job *job) {
   }
   if (job->target->family == CC_NVIDIA)
     add_library(words, libraries->libdevice);
-  add_library(words, clc_of(job, words->arena));
+  add_library(words, libclc_path(job, words->arena));
 }

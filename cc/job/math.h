@@ -18,7 +18,7 @@
 void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_libraries);
 
 /* Words for every compilation. */
-void cc_math_define(kdl_words *words, const cc_job *job);
+void cc_math_define(kdl_string_list *words, const cc_job *job);
 
 /* Whether a function that IR declares is one of these libraries'. */
 bool cc_math_has(const cc_target *target, kdl_string name);
@@ -30,6 +30,6 @@ bool cc_math_is_libm(kdl_string name);
 kdl_status cc_math_prepare(cc_job *job);
 
 /* Words for the compilation that is to have the functions. */
-void cc_math_link(kdl_words *words, const cc_job *job);
+void cc_math_link(kdl_string_list *words, const cc_job *job);
 
 #endif

@@ -5,7 +5,7 @@
 #include "support/system/process.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
-#include "tools/common/own_folder.h"
+#include "tools/common/temp_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,42 +22,42 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
-enum { most_running = 512 };
+enum { max_running = 512 };
 
 /* Those that are running; 0 for none. A number leaves before its program is reaped, so that it is
  * no other's while it is here. */
-static _Atomic(pid_t) running[most_running];
+static _Atomic(pid_t) running[max_running];
 
-static void enter(pid_t child) {
-  for (size_t i = 0; i < most_running; ++i) {
+static void register_child(pid_t child) {
+  for (size_t i = 0; i < max_running; ++i) {
     pid_t none = 0;
     if (atomic_compare_exchange_strong(&running[i], &none, child))
       return;
   }
 }
 
-static void leave(pid_t child) {
-  for (size_t i = 0; i < most_running; ++i) {
+static void unregister_child(pid_t child) {
+  for (size_t i = 0; i < max_running; ++i) {
     pid_t number = child;
     if (atomic_compare_exchange_strong(&running[i], &number, 0))
       return;
   }
 }
 
-void cc_run_stop(void) {
-  for (size_t i = 0; i < most_running; ++i) {
+void cc_kill_processes(void) {
+  for (size_t i = 0; i < max_running; ++i) {
     pid_t child = atomic_load(&running[i]);
     if (child)
       kill(child, SIGTERM);
   }
 }
 
-static kdl_status wait_for(pid_t child, const char *program, int *out_code) {
+static kdl_status wait_for_child(pid_t child, const char *program, int *out_code) {
   siginfo_t ended;
   int state;
   while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
     continue;
-  leave(child);
+  unregister_child(child);
   int failure = kdl_process_wait(child, &state);
   if (failure)
     return kdl_fail(KDL_IO, "%s: cannot wait for it: %s", program, strerror(failure));
@@ -82,9 +82,9 @@ static kdl_string read_stream(kdl_arena *arena, int fd) {
   return (kdl_string){text, at};
 }
 
-kdl_status cc_run(kdl_arena *arena, const kdl_words *words, const char *out_path,
-                  cc_ended *out_ended) {
-  *out_ended = (cc_ended){.answer = {"", 0}, .messages = {"", 0}};
+kdl_status cc_run_process(kdl_arena *arena, const kdl_string_list *words, const char *out_path,
+                          cc_process_result *out_result) {
+  *out_result = (cc_process_result){.output = {"", 0}, .messages = {"", 0}};
   if (words->failed)
     cli_out_of_memory();
   pid_t child;
@@ -98,11 +98,11 @@ kdl_status cc_run(kdl_arena *arena, const kdl_words *words, const char *out_path
   if (failure) {
     status = kdl_fail(KDL_IO, "%s: cannot be started: %s", words->items[0], strerror(failure));
   } else {
-    enter(child);
-    status = wait_for(child, words->items[0], &out_ended->code);
+    register_child(child);
+    status = wait_for_child(child, words->items[0], &out_result->code);
     if (!out_path)
-      out_ended->answer = read_stream(arena, *out);
-    out_ended->messages = read_stream(arena, *messages);
+      out_result->output = read_stream(arena, *out);
+    out_result->messages = read_stream(arena, *messages);
   }
   for (int i = STDOUT_FILENO; i <= STDERR_FILENO; ++i) {
     if (process.standard[i] >= 0)
@@ -111,8 +111,8 @@ kdl_status cc_run(kdl_arena *arena, const kdl_words *words, const char *out_path
   return status;
 }
 
-const char *cc_end_words(int code, char room[CC_END_ROOM]) {
-  snprintf(room, CC_END_ROOM, "%s %d", code > 256 ? "signal" : "exit code",
+const char *cc_format_exit(int code, char room[CC_EXIT_TEXT_SIZE]) {
+  snprintf(room, CC_EXIT_TEXT_SIZE, "%s %d", code > 256 ? "signal" : "exit code",
            code > 256 ? code - 256 : code);
   return room;
 }
@@ -154,17 +154,17 @@ kdl_status cc_folder_create(kdl_arena *arena, const char *output, const char **o
   const char *base = getenv("TMPDIR");
   char *path = output ? xasprintf("%s.temps", output)
                       : xasprintf("%s/kdl-cc-XXXXXX", base && *base ? base : "/tmp");
-  bool is_made = output ? mkdir(path, 0777) == 0 || errno == EEXIST : own_folder_begin(path);
+  bool is_made = output ? mkdir(path, 0777) == 0 || errno == EEXIST : temp_folder_create(path);
   kdl_status status =
       is_made ? KDL_OK
-              : kdl_fail(output ? KDL_IO : kdl_status_of(errno),
+              : kdl_fail(output ? KDL_IO : kdl_status_from_errno(errno),
                          "%s: cannot make a folder for temporary files: %s", path, strerror(errno));
   *out_path = xarena_format(arena, "%s", path);
   free(path);
   return status;
 }
 
-kdl_status cc_text_read(kdl_arena *arena, const char *path, kdl_string *out_text) {
+kdl_status cc_read_text_file(kdl_arena *arena, const char *path, kdl_string *out_text) {
   cli_bytes bytes = {.size = 0};
   if (access(path, F_OK) == 0)
     KDL_TRY(cli_bytes_read(path, &bytes));

@@ -4,46 +4,49 @@
 #include "cc/job/math.h"
 #include "cc/job/process.h"
 #include "support/base/error.h"
-#include "tools/common/beside.h"
 #include "tools/common/memory.h"
+#include "tools/common/program_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { oldest_clang = 22 }; /* device_kernel, <gpuintrin.h> for SPIR-V, generic AMD processors */
+enum {
+  min_clang_version = 22
+}; /* device_kernel, <gpuintrin.h> for SPIR-V, generic AMD processors */
 
 /* ------------------------------------------------------------------------------------------ */
 /* Clang                                                                                        */
 
 /* What the program prints, given one option. */
-static kdl_status ask(kdl_arena *arena, const char *program, const char *option,
-                      kdl_string *out_answer) {
-  kdl_words words = {.arena = arena};
-  cc_ended ended;
-  char end[CC_END_ROOM];
-  kdl_words_add(&words, program);
-  kdl_words_add(&words, option);
-  KDL_TRY(cc_run(arena, &words, NULL, &ended));
-  *out_answer = ended.answer;
+static kdl_status query_program(kdl_arena *arena, const char *program, const char *option,
+                                kdl_string *out_answer) {
+  kdl_string_list words = {.arena = arena};
+  cc_process_result ended;
+  char end[CC_EXIT_TEXT_SIZE];
+  kdl_string_list_append(&words, program);
+  kdl_string_list_append(&words, option);
+  KDL_TRY(cc_run_process(arena, &words, NULL, &ended));
+  *out_answer = ended.output;
   if (ended.code == 0)
     return KDL_OK;
   const char *line = cc_last_line(arena, ended.messages);
   return kdl_fail(KDL_UNSUPPORTED, "%s %s ended with %s%s%s", program, option,
-                  cc_end_words(ended.code, end), *line ? ": " : "", line);
+                  cc_format_exit(ended.code, end), *line ? ": " : "", line);
 }
 
 static kdl_status check_version(kdl_arena *arena, const char *clang) {
   static const char mark[] = "clang version ";
   kdl_string answer = {"", 0};
-  KDL_TRY(ask(arena, clang, "--version", &answer));
+  KDL_TRY(query_program(arena, clang, "--version", &answer));
   const char *version = strstr(answer.data, mark);
   long major = version ? strtol(version + sizeof mark - 1, NULL, 10) : 0;
-  if (major < oldest_clang)
-    return kdl_fail(
-        KDL_UNSUPPORTED, "%s: found %.*s, expected Clang %d or later (Debian: clang-22)", clang,
-        version ? (int)strcspn(version, "\n") : 8, version ? version : "no Clang", oldest_clang);
+  if (major < min_clang_version)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: found %.*s, expected Clang %d or later (Debian: clang-22)", clang,
+                    version ? (int)strcspn(version, "\n") : 8, version ? version : "no Clang",
+                    min_clang_version);
   return KDL_OK;
 }
 
@@ -53,7 +56,7 @@ static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **
   const char *clang = cc_find_program(arena, name ? name : "clang-22");
   if (!clang && name)
     return kdl_fail(KDL_BAD_CALL, "%s: found no program '%s', expected Clang %d or later",
-                    wanted ? "--clang" : "KDL_CLANG", name, oldest_clang);
+                    wanted ? "--clang" : "KDL_CLANG", name, min_clang_version);
   if (!clang)
     clang = cc_find_program(arena, "clang");
   if (!clang)
@@ -67,7 +70,7 @@ static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **
 /* Clang prints the bare name where it has none. */
 static kdl_status check_lld(kdl_arena *arena, const char *clang) {
   kdl_string answer = {"", 0};
-  KDL_TRY(ask(arena, clang, "-print-prog-name=ld.lld", &answer));
+  KDL_TRY(query_program(arena, clang, "-print-prog-name=ld.lld", &answer));
   if (answer.data[0] != '/')
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s finds no ld.lld, which links images for AMD's GPUs and for "
@@ -97,7 +100,7 @@ static const char *find_ptxas(kdl_arena *arena) {
 /* The headers lie beside the program, in an installed tree and in a build's. */
 static kdl_status find_include(kdl_arena *arena, const char **out_folder) {
   char path[PATH_MAX];
-  bool is_found = cli_beside("../include", path);
+  bool is_found = cli_program_file("../include", path);
   const char *header = is_found ? xarena_format(arena, "%s/kdl/kernel.h", path) : "kdl/kernel.h";
   if (!is_found || access(header, R_OK) != 0)
     return kdl_fail(KDL_IO, "%s: found no such file, expected libkdl's headers beside the program",

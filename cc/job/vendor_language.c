@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool cc_vendor_is(const cc_job *job) {
+bool cc_is_vendor_language(const cc_job *job) {
   return job->source->language == CC_CUDA || job->source->language == CC_HIP;
 }
 
-const char *cc_vendor_refusal(const cc_job *job) {
+const char *cc_vendor_unsupported_reason(const cc_job *job) {
   cc_language language = job->source->language;
   if (language == CC_CUDA && job->target->family != CC_NVIDIA)
     return "CUDA is for NVIDIA's targets, as sm_90; C and C++ that include <kdl/kernel.h> are for "
@@ -19,31 +19,31 @@ const char *cc_vendor_refusal(const cc_job *job) {
 }
 
 /* Clang knows CUDA's usual folder, and that of a ptxas on PATH. */
-static void add_cuda(kdl_words *words, const cc_job *job) {
+static void add_cuda(kdl_string_list *words, const cc_job *job) {
   const char *home = getenv("CUDA_HOME");
   if (!home || !*home)
     home = getenv("CUDA_PATH");
-  kdl_words_add(words, "-xcuda");
-  kdl_words_format(words, "--offload-arch=%s", job->target->cpu);
-  kdl_words_add(words, "-Wno-unknown-cuda-version");
+  kdl_string_list_append(words, "-xcuda");
+  kdl_string_list_append_format(words, "--offload-arch=%s", job->target->cpu);
+  kdl_string_list_append(words, "-Wno-unknown-cuda-version");
   if (home && *home)
-    kdl_words_format(words, "--cuda-path=%s", home);
+    kdl_string_list_append_format(words, "--cuda-path=%s", home);
 }
 
 /* Debian has AMD's device libraries where Clang does not look. */
-static void add_hip(kdl_words *words, const cc_job *job) {
+static void add_hip(kdl_string_list *words, const cc_job *job) {
   const char *ocml = job->plan->tools.math.ocml;
   const char *slash = ocml ? strrchr(ocml, '/') : NULL;
-  kdl_words_add(words, "-xhip");
-  kdl_words_format(words, "--offload-arch=%s", job->target->cpu);
-  kdl_words_add(words,
-                job->target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5");
-  kdl_words_add(words, "--no-gpu-bundle-output");
+  kdl_string_list_append(words, "-xhip");
+  kdl_string_list_append_format(words, "--offload-arch=%s", job->target->cpu);
+  kdl_string_list_append(words, job->target->is_generic ? "-mcode-object-version=6"
+                                                        : "-mcode-object-version=5");
+  kdl_string_list_append(words, "--no-gpu-bundle-output");
   if (slash)
-    kdl_words_format(words, "--rocm-device-lib-path=%.*s", (int)(slash - ocml), ocml);
+    kdl_string_list_append_format(words, "--rocm-device-lib-path=%.*s", (int)(slash - ocml), ocml);
 }
 
-void cc_vendor_add(kdl_words *words, const cc_job *job) {
+void cc_vendor_add_flags(kdl_string_list *words, const cc_job *job) {
   if (job->source->language == CC_CUDA)
     add_cuda(words, job);
   else

@@ -16,10 +16,10 @@
 /* What OpenCL C 1.2 lacks (rewrite.c)                                                          */
 
 /* Where the text has what OpenCL C 1.2 cannot express. */
-typedef struct cc_rewrite_refusal {
+typedef struct cc_rewrite_error {
   const char *why; /* NULL where there is none */
   size_t at;       /* in the text */
-} cc_rewrite_refusal;
+} cc_rewrite_error;
 
 /* Whether a text has the type __bf16 anywhere. */
 bool cc_rewrite_has_bf16(kdl_string text);
@@ -33,8 +33,8 @@ bool cc_rewrite_has_bf16(kdl_string text);
  *
  * `nodes` are those of the text, which Clang reads as a later OpenCL C that has all of these.
  */
-cc_rewrite_refusal cc_rewrite_write(kdl_arena *arena, kdl_string text, const cc_nodes *nodes,
-                                    FILE *out);
+cc_rewrite_error cc_rewrite_as_opencl12(kdl_arena *arena, kdl_string text, const cc_nodes *nodes,
+                                        FILE *out);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Names (names.c, functions.c)                                                                 */
@@ -61,6 +61,6 @@ bool cc_opencl_find_keyword(kdl_string text, kdl_string *out_keyword);
 void cc_line_marks_write(FILE *out, kdl_string text);
 
 /* Where the source has what stands at `at` of the text; line 0 where it has no marks. */
-cc_place cc_line_marks_place(kdl_string text, size_t at);
+cc_location cc_line_marks_location(kdl_string text, size_t at);
 
 #endif

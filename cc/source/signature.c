@@ -5,7 +5,16 @@
 
 /* The columns of an answer: the type, more of it, and the type it points to. Where it points to
  * something, `is_signed` is whether that is const. */
-enum { class_of, size_of, is_signed, narrow, align_of, in_global, pointee, column_count = 10 };
+enum {
+  column_class,
+  column_size,
+  column_is_signed,
+  column_narrow,
+  column_align,
+  column_in_global,
+  column_pointee,
+  column_count = 10
+};
 
 /* What a type of 16 bits is: the second and third are structures of <kdl/kernel/half.h>. */
 enum { narrow_bf16 = 1, narrow_kdl_bf16 = 2, narrow_kdl_half = 3 };
@@ -54,7 +63,7 @@ static const char queries[] =
 enum { fast_math = 2 };
 static const char last_answer[] = "#ifdef __FAST_MATH__\n2};\n#else\n1};\n#endif\n";
 
-static void ask_c(FILE *out, bool is_opencl, const cc_kernels *kernels) {
+static void write_c_queries(FILE *out, bool is_opencl, const cc_kernels *kernels) {
   fputs(is_opencl ? "#define KDL_ASK_LONG\n" : "#define KDL_ASK_LONG , long long *: 1\n", out);
   if (is_opencl)
     fputs("#undef __gpu_global\n#define __gpu_global __global\n", out); /* of a .cl file */
@@ -111,11 +120,12 @@ static const char cxx_queries[] =
     "  KDL_ASK_TYPE(kdl_ask_plain<kdl_ask_pointer<__VA_ARGS__>::type>),\n";
 
 /* Types are written as where the kernel stands: in its namespace. */
-static void ask_cxx(FILE *out, bool is_plain, const char *place, const cc_kernels *kernels) {
+static void write_cxx_queries(FILE *out, bool is_plain, const char *place,
+                              const cc_kernels *kernels) {
   fprintf(out, "#define KDL_ASK_IS_PLAIN %d\n%s", is_plain, cxx_queries);
   for (size_t i = 0; i < kernels->count; ++i) {
-    if (*kernels->items[i].space)
-      fprintf(out, "using namespace %s;\n", kernels->items[i].space);
+    if (*kernels->items[i].namespace_name)
+      fprintf(out, "using namespace %s;\n", kernels->items[i].namespace_name);
   }
   fprintf(out,
           "extern \"C\" %sconst unsigned kdl_answers[];\n"
@@ -131,14 +141,14 @@ static void ask_cxx(FILE *out, bool is_plain, const char *place, const cc_kernel
   fputs(last_answer, out);
 }
 
-void cc_signature_ask(FILE *out, const cc_target *target, cc_language language,
-                      const cc_kernels *kernels) {
+void cc_signature_write_queries(FILE *out, const cc_target *target, cc_language language,
+                                const cc_kernels *kernels) {
   if (language == CC_CXX)
-    ask_cxx(out, target->family == CC_HOST, "", kernels);
+    write_cxx_queries(out, target->family == CC_HOST, "", kernels);
   else if (language == CC_CUDA || language == CC_HIP)
-    ask_cxx(out, true, "__attribute__((device, used)) ", kernels);
+    write_cxx_queries(out, true, "__attribute__((device, used)) ", kernels);
   else
-    ask_c(out, target->family == CC_OPENCL, kernels);
+    write_c_queries(out, target->family == CC_OPENCL, kernels);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -155,10 +165,10 @@ static bool find_answers(kdl_string ir, size_t *out_at) {
 
 static bool next_answer(kdl_string ir, size_t *at, uint32_t *out_number) {
   static const char type[] = "i32 ";
-  if (!kdl_text_starts(kdl_text_from(ir, *at), type))
+  if (!kdl_text_starts(kdl_text_substr(ir, *at), type))
     return false;
   *at += sizeof type - 1;
-  if (!kdl_text_number(ir, at, out_number))
+  if (!kdl_text_parse_number(ir, at, out_number))
     return false;
   while (*at < ir.length && (ir.data[*at] == ',' || ir.data[*at] == ' '))
     ++*at;
@@ -167,16 +177,16 @@ static bool next_answer(kdl_string ir, size_t *at, uint32_t *out_number) {
 
 /* What is no number is a structure, a vector, a pointer, ...: `other` says how to write it. */
 static void out_type(kdl_out *out, const uint32_t *type, const char *other) {
-  uint32_t bits = type[size_of] * 8;
-  switch (type[class_of]) {
+  uint32_t bits = type[column_size] * 8;
+  switch (type[column_class]) {
   case class_integer:
   case class_char:
   case class_enum:
   case class_bool:
-    kdl_out_format(out, "%c%u", type[is_signed] ? 'i' : 'u', bits);
+    kdl_out_format(out, "%c%u", type[column_is_signed] ? 'i' : 'u', bits);
     break;
   case class_real:
-    if (type[narrow] == narrow_bf16)
+    if (type[column_narrow] == narrow_bf16)
       kdl_out_format(out, "bf16");
     else
       kdl_out_format(out, "f%u", bits);
@@ -188,18 +198,18 @@ static void out_type(kdl_out *out, const uint32_t *type, const char *other) {
 }
 
 /* Of what a pointer points to, where it is no number. */
-static const char *stored_name(uint32_t kind) {
+static const char *pointee_name(uint32_t kind) {
   return kind == narrow_kdl_bf16 ? "bf16" : kind == narrow_kdl_half ? "f16" : "void";
 }
 
 static void out_param(kdl_out *out, const uint32_t answer[column_count]) {
-  if (answer[class_of] == class_pointer) {
+  if (answer[column_class] == class_pointer) {
     kdl_out_format(out, "ptr<");
-    out_type(out, answer + pointee, stored_name(answer[pointee + narrow]));
+    out_type(out, answer + column_pointee, pointee_name(answer[column_pointee + column_narrow]));
     kdl_out_format(out, ">");
   } else {
     char bytes[32];
-    snprintf(bytes, sizeof bytes, "bytes<%u:%u>", answer[size_of], answer[align_of]);
+    snprintf(bytes, sizeof bytes, "bytes<%u:%u>", answer[column_size], answer[column_align]);
     out_type(out, answer, bytes);
   }
 }
@@ -220,8 +230,8 @@ static kdl_status read_signature(kdl_arena *arena, kdl_string ir, size_t *at, cc
     if (i)
       kdl_out_format(&out, " ");
     out_param(&out, answer);
-    kernel->params[i].is_global = answer[in_global] == 1;
-    kernel->params[i].is_const = answer[class_of] == class_pointer && answer[is_signed];
+    kernel->params[i].is_global = answer[column_in_global] == 1;
+    kernel->params[i].is_const = answer[column_class] == class_pointer && answer[column_is_signed];
   }
   kernel->sig = sig;
   return KDL_OK;

@@ -17,8 +17,8 @@ const char cc_target_names[] = "sm_90, compute_90, gfx942, gfx11-generic, spirv6
 /* ------------------------------------------------------------------------------------------ */
 /* One function per family: false where the name is another's                                   */
 
-static cc_target target_of(cc_family family, kdl_feature_class features, const char *triple,
-                           const char *vendor, uint16_t offload_kind) {
+static cc_target make_target(cc_family family, kdl_feature_class features, const char *triple,
+                             const char *vendor, uint16_t offload_kind) {
   return (cc_target){.family = family,
                      .features = features,
                      .packed_triple = triple,
@@ -30,7 +30,7 @@ static bool parse_nvidia(kdl_string name, cc_target *out, kdl_parse_error *out_e
   kdl_nvptx_arch arch;
   if (!kdl_text_starts(name, "sm_") && !kdl_text_starts(name, "compute_"))
     return false;
-  *out = target_of(CC_NVIDIA, KDL_CLASS_GPU, "nvptx64-nvidia-cuda", "_nv", KDL_OFFLOAD_CUDA);
+  *out = make_target(CC_NVIDIA, KDL_CLASS_GPU, "nvptx64-nvidia-cuda", "_nv", KDL_OFFLOAD_CUDA);
   if (!kdl_nvptx_parse(name, &arch, out_error))
     return true;
   uint32_t first = kdl_nvptx_first_ptx(&arch);
@@ -50,7 +50,7 @@ static bool parse_amd(kdl_string name, cc_target *out, kdl_parse_error *out_erro
   kdl_amdgcn_id id;
   if (!kdl_text_starts(name, "gfx"))
     return false;
-  *out = target_of(CC_AMD, KDL_CLASS_GPU, "amdgcn-amd-amdhsa", "_amd", KDL_OFFLOAD_HIP);
+  *out = make_target(CC_AMD, KDL_CLASS_GPU, "amdgcn-amd-amdhsa", "_amd", KDL_OFFLOAD_HIP);
   if (!kdl_amdgcn_parse(name, &id, out_error))
     return true;
   out->is_generic = kdl_amdgcn_is_generic(id.processor);
@@ -64,7 +64,8 @@ static bool parse_spirv(kdl_string name, cc_target *out, kdl_parse_error *out_er
   if (!kdl_text_starts(name, "spirv64"))
     return false;
   bool is_plain = kdl_text_is(name, "spirv64");
-  *out = target_of(CC_SPIRV, KDL_CLASS_GPU, "spirv64-unknown-unknown", "_intel", KDL_OFFLOAD_SYCL);
+  *out =
+      make_target(CC_SPIRV, KDL_CLASS_GPU, "spirv64-unknown-unknown", "_intel", KDL_OFFLOAD_SYCL);
   snprintf(out->arch, sizeof out->arch, "generic");
   snprintf(out->triple, sizeof out->triple, "%.*s%s-unknown-unknown", (int)name.length, name.data,
            is_plain ? "v1.2" : "");
@@ -78,13 +79,13 @@ static bool parse_spirv(kdl_string name, cc_target *out, kdl_parse_error *out_er
 
 static bool parse_opencl(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   (void)out_error;
-  *out = target_of(CC_OPENCL, KDL_CLASS_GPU, "spir64-unknown-unknown", "", KDL_OFFLOAD_NONE);
+  *out = make_target(CC_OPENCL, KDL_CLASS_GPU, "spir64-unknown-unknown", "", KDL_OFFLOAD_NONE);
   snprintf(out->triple, sizeof out->triple, "spirv64v1.0-unknown-unknown");
   return kdl_text_is(name, "opencl-c");
 }
 
-static cc_target cpu_target(kdl_feature_class features, const char *triple) {
-  return target_of(CC_HOST, features, triple, "", KDL_OFFLOAD_OPENMP);
+static cc_target make_cpu_target(kdl_feature_class features, const char *triple) {
+  return make_target(CC_HOST, features, triple, "", KDL_OFFLOAD_OPENMP);
 }
 
 /* The base of a CPU's name goes to Clang as it is, what follows as features. False where not even
@@ -93,24 +94,24 @@ static bool parse_cpu(kdl_string name, kdl_cpu_parse *parse, cc_target *out,
                       kdl_parse_error *out_error) {
   kdl_parse_error error = {0, NULL};
   bool is_other = kdl_text_is(name, "") || kdl_text_is(name, "generic");
-  if (is_other || (!parse(name, &out->has, &error) && error.position == 0))
+  if (is_other || (!parse(name, &out->available_features, &error) && error.position == 0))
     return false;
   *out_error = error;
   size_t plus = kdl_text_find(name, 0, "+");
   snprintf(out->arch, sizeof out->arch, "%.*s", (int)name.length, name.data);
   snprintf(out->cpu, sizeof out->cpu, "%.*s", (int)plus, name.data);
   if (plus < name.length)
-    kdl_feature_parse(out->features, kdl_text_from(name, plus + 1), &out->plus, NULL);
+    kdl_feature_parse(out->features, kdl_text_substr(name, plus + 1), &out->extra_features, NULL);
   return true;
 }
 
 static bool parse_x86(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
-  *out = cpu_target(KDL_CLASS_X86, "x86_64-unknown-linux-gnu");
+  *out = make_cpu_target(KDL_CLASS_X86, "x86_64-unknown-linux-gnu");
   return parse_cpu(name, kdl_x86_parse, out, out_error);
 }
 
 static bool parse_aarch64(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
-  *out = cpu_target(KDL_CLASS_AARCH64, "aarch64-unknown-linux-gnu");
+  *out = make_cpu_target(KDL_CLASS_AARCH64, "aarch64-unknown-linux-gnu");
   if (!parse_cpu(name, kdl_aarch64_parse, out, out_error))
     return false;
   out->is_cpu = strncmp(out->cpu, "armv", 4) != 0;
@@ -120,13 +121,13 @@ static bool parse_aarch64(kdl_string name, cc_target *out, kdl_parse_error *out_
 }
 
 static bool parse_riscv(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
-  *out = cpu_target(KDL_CLASS_RISCV, "riscv64-unknown-linux-gnu");
+  *out = make_cpu_target(KDL_CLASS_RISCV, "riscv64-unknown-linux-gnu");
   if (!kdl_text_starts(name, "rv64") && !kdl_text_starts(name, "rva2") &&
       !kdl_text_is(name, "riscv64"))
     return false;
-  if (!kdl_riscv_parse(name, &out->has, out_error))
+  if (!kdl_riscv_parse(name, &out->available_features, out_error))
     return true;
-  kdl_out_riscv(&(kdl_out){out->cpu, sizeof out->cpu, 0}, out->has);
+  kdl_out_riscv(&(kdl_out){out->cpu, sizeof out->cpu, 0}, out->available_features);
   snprintf(out->arch, sizeof out->arch, "%s", out->cpu);
   return true;
 }
@@ -160,7 +161,7 @@ static kdl_string arch_of(const kdl_device_spec *spec) {
 }
 
 /* The length of its vectors is no CPU's to compile for: code for SVE suits any. */
-static void drop_lengths(char *arch) {
+static void drop_vector_lengths(char *arch) {
   for (char *at; (at = strstr(arch, "+sve_vl_"));) {
     const char *rest = at + 1 + strcspn(at + 1, "+");
     memmove(at, rest, strlen(rest) + 1);
@@ -168,8 +169,8 @@ static void drop_lengths(char *arch) {
 }
 
 /* A name or a spec of a device, as `kdl explain` takes it, or this CPU. */
-static bool find_device(kdl_string name, kdl_device_spec *out_spec) {
-  char text[CC_TARGET_ROOM];
+static bool find_target_device(kdl_string name, kdl_device_spec *out_spec) {
+  char text[CC_TARGET_NAME_SIZE];
   if (kdl_text_is(name, "native"))
     return kdl_cpu_describe(out_spec) == KDL_OK;
   if (name.length >= sizeof text || name.length == 0 || name.data[0] == '@')
@@ -180,9 +181,9 @@ static bool find_device(kdl_string name, kdl_device_spec *out_spec) {
 
 static bool parse_device(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   kdl_device_spec spec = {.backend = KDL_BACKEND_HOST};
-  if (!find_device(name, &spec))
+  if (!find_target_device(name, &spec))
     return false;
-  drop_lengths(spec.arch);
+  drop_vector_lengths(spec.arch);
   kdl_string arch = arch_of(&spec);
   if (!parse_arch(arch, out, out_error))
     return false;
@@ -191,14 +192,14 @@ static bool parse_device(kdl_string name, cc_target *out, kdl_parse_error *out_e
   return true;
 }
 
-static kdl_status unknown_target(kdl_string name) {
+static kdl_status fail_unknown_target(kdl_string name) {
   static const char *const examples[] = {
       "sm_75",    "sm_80",     "sm_90",     "gfx90a",    "gfx942",  "gfx1100", "spirv64",
       "opencl-c", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a", "native"};
   kdl_nearest nearest = kdl_nearest_to(name);
   for (size_t i = 0; i < sizeof examples / sizeof *examples; ++i)
-    kdl_nearest_offer(&nearest, examples[i]);
-  const char *meant = kdl_named_device_meant(name);
+    kdl_nearest_add(&nearest, examples[i]);
+  const char *meant = kdl_named_device_suggest(name);
   if (!meant)
     meant = nearest.best;
   return kdl_fail(KDL_BAD_CALL, "--targets: found '%.*s'%s%s%s, expected names as %s",
@@ -209,9 +210,9 @@ static kdl_status unknown_target(kdl_string name) {
 kdl_status cc_target_parse(kdl_string name, cc_target *out_target) {
   kdl_parse_error error = {0, NULL};
   cc_target target;
-  if (name.length >= CC_TARGET_ROOM ||
+  if (name.length >= CC_TARGET_NAME_SIZE ||
       (!parse_arch(name, &target, &error) && !parse_device(name, &target, &error)))
-    return kdl_text_is(name, "native") ? kdl_error_status() : unknown_target(name);
+    return kdl_text_is(name, "native") ? kdl_error_status() : fail_unknown_target(name);
   if (error.expected) {
     char words[256];
     kdl_out_parse_error(&(kdl_out){words, sizeof words, 0}, name, error);
@@ -221,7 +222,7 @@ kdl_status cc_target_parse(kdl_string name, cc_target *out_target) {
     snprintf(target.name, sizeof target.name, "%.*s", (int)name.length, name.data);
   if (!target.triple[0])
     snprintf(target.triple, sizeof target.triple, "%s", target.packed_triple);
-  target.asked = name;
+  target.spelling = name;
   *out_target = target;
   return KDL_OK;
 }

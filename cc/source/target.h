@@ -23,30 +23,30 @@
 /* The language of a source file. `asked` is what -x says, or NULL. KDL_BAD_CALL where the file's
  * suffix is none that is known. */
 typedef enum cc_language { CC_C, CC_CXX, CC_OPENCL_C, CC_CUDA, CC_HIP } cc_language;
-kdl_status cc_language_of(const char *path, const char *asked, cc_language *out_language);
+kdl_status cc_language_of(const char *path, const char *requested, cc_language *out_language);
 
 typedef enum cc_family { CC_NVIDIA, CC_AMD, CC_SPIRV, CC_OPENCL, CC_HOST } cc_family;
 
-enum { CC_TARGET_ROOM = KDL_SPEC_ARCH };
+enum { CC_TARGET_NAME_SIZE = KDL_SPEC_ARCH };
 
 typedef struct cc_target {
-  kdl_string asked; /* what the command line says */
+  kdl_string spelling; /* what the command line says */
   cc_family family;
-  kdl_feature_class features; /* what requires_features means there */
-  char name[CC_TARGET_ROOM];  /* sm_90, whatever device was asked for; native stays native */
-  char arch[CC_TARGET_ROOM];  /* for the metadata; "" for none */
-  char cpu[CC_TARGET_ROOM];   /* Clang's -march or -mcpu; "" for none */
-  char triple[64];            /* Clang's --target */
-  const char *packed_triple;  /* for the metadata */
-  const char *vendor;         /* what feature tokens for it end in: "_nv", ...; "" for none */
+  kdl_feature_class features;     /* what requires_features means there */
+  char name[CC_TARGET_NAME_SIZE]; /* sm_90, whatever device was asked for; native stays native */
+  char arch[CC_TARGET_NAME_SIZE]; /* for the metadata; "" for none */
+  char cpu[CC_TARGET_NAME_SIZE];  /* Clang's -march or -mcpu; "" for none */
+  char triple[64];                /* Clang's --target */
+  const char *packed_triple;      /* for the metadata */
+  const char *vendor;             /* what feature tokens for it end in: "_nv", ...; "" for none */
   uint16_t offload_kind;
-  bool is_generic;      /* AMD: a generic processor */
-  bool is_virtual;      /* NVIDIA: PTX was asked for */
-  bool is_cpu;          /* AArch64: a CPU, not a version of the architecture */
-  unsigned ptx;         /* NVIDIA: the first PTX version that knows it: 78 is 7.8 */
-  unsigned capability;  /* NVIDIA: 90 is 9.0 */
-  kdl_feature_set has;  /* CPUs: what code for it may use */
-  kdl_feature_set plus; /* CPUs: what the name adds to its base */
+  bool is_generic;                    /* AMD: a generic processor */
+  bool is_virtual;                    /* NVIDIA: PTX was asked for */
+  bool is_cpu;                        /* AArch64: a CPU, not a version of the architecture */
+  unsigned ptx;                       /* NVIDIA: the first PTX version that knows it: 78 is 7.8 */
+  unsigned capability;                /* NVIDIA: 90 is 9.0 */
+  kdl_feature_set available_features; /* CPUs: what code for it may use */
+  kdl_feature_set extra_features;     /* CPUs: what the name adds to its base */
 } cc_target;
 
 /* KDL_BAD_CALL with what was expected where the name is none. */

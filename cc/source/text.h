@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* The arguments for a "%.*s". */
-#define CC_SHOWN(text) (int)(text).length, (text).data
+#define CC_STRING_ARGS(text) (int)(text).length, (text).data
 
 /* Takes the next line off `rest`, without its end. False where nothing is left. */
 static inline bool cc_next_line(kdl_string *rest, kdl_string *out_line) {
@@ -17,7 +17,7 @@ static inline bool cc_next_line(kdl_string *rest, kdl_string *out_line) {
     return false;
   size_t end = kdl_text_find(*rest, 0, "\n");
   *out_line = (kdl_string){rest->data, end};
-  *rest = kdl_text_from(*rest, end < rest->length ? end + 1 : end);
+  *rest = kdl_text_substr(*rest, end < rest->length ? end + 1 : end);
   return true;
 }
 
@@ -29,8 +29,8 @@ static inline kdl_string cc_text_until(kdl_string text, const char *ends) {
 /* What follows the first `mark` in the text. False where it has none; *out_rest is empty then. */
 static inline bool cc_text_after(kdl_string text, const char *mark, kdl_string *out_rest) {
   const char *found = memmem(text.data, text.length, mark, strlen(mark));
-  *out_rest =
-      found ? kdl_text_from(text, (size_t)(found - text.data) + strlen(mark)) : (kdl_string){"", 0};
+  *out_rest = found ? kdl_text_substr(text, (size_t)(found - text.data) + strlen(mark))
+                    : (kdl_string){"", 0};
   return found != NULL;
 }
 
@@ -50,24 +50,25 @@ static inline bool cc_word_is_at(kdl_string text, size_t at, const char *word) {
 /* Items of one size in an arena. */
 typedef struct cc_list {
   void *items;
-  size_t count, room;
+  size_t count, capacity;
 } cc_list;
 
 /* One more item, at the end. */
 static inline void *cc_list_add(kdl_arena *arena, cc_list *list, size_t size) {
-  if (list->count == list->room) {
-    size_t room = list->room ? list->room * 2 : 16;
+  if (list->count == list->capacity) {
+    size_t room = list->capacity ? list->capacity * 2 : 16;
     void *items = xarena_alloc(arena, room * size);
     if (list->count)
       memcpy(items, list->items, list->count * size);
     list->items = items;
-    list->room = room;
+    list->capacity = room;
   }
   return (char *)list->items + list->count++ * size;
 }
 
 /* Closes a stream of xtext_stream; its text is in the arena then. */
-static inline kdl_string cc_text_end(kdl_arena *arena, FILE *stream, char **text, size_t *length) {
+static inline kdl_string cc_text_close(kdl_arena *arena, FILE *stream, char **text,
+                                       size_t *length) {
   xtext_close(stream);
   kdl_string kept = xarena_string(arena, *text, *length);
   free(*text);

@@ -49,7 +49,7 @@ static const char memory_functions[] =
 
 void cc_wrapper_rename(FILE *out, const cc_kernels *kernels) {
   for (size_t i = 0; i < kernels->count; ++i) {
-    if (!kernels->items[i].does_group)
+    if (!kernels->items[i].is_group_function)
       fprintf(out, "#pragma redefine_extname %s kdl_cc_item_%s\n", kernels->items[i].name,
               kernels->items[i].name);
   }
@@ -70,7 +70,7 @@ static void write_loop(FILE *out, const cc_kernel *kernel, int d) {
   else
     snprintf(length, sizeof length, "group->block[%d]", d);
   fprintf(out, "%skdl_item.block[%d] = %s;\n", indents[d], d, length);
-  if (cc_kernel_waits(kernel))
+  if (cc_kernel_has_barrier(kernel))
     fprintf(out, "%s{\n%s  kdl_item.thread[%d] = kdl_cc_thread(%d);\n", indents[d], indents[d], d,
             d);
   else
@@ -94,14 +94,14 @@ static void write_dynamic_check(FILE *out, const char *name) {
           name);
 }
 
-static void write_function(FILE *out, const cc_kernel *kernel) {
+static void write_group_function(FILE *out, const cc_kernel *kernel) {
   const char *name = kernel->name;
   fprintf(out,
           "KDL_KERNEL_EXPORT void kdl_cc_run_%s(const kdl_host_group *, const void *const *)"
           " __asm__(\"%s\");\n"
           "void kdl_cc_run_%s(const kdl_host_group *group, const void *const *args) {\n",
           name, name, name);
-  if (kernel->is_dynamic)
+  if (kernel->has_dynamic_local)
     write_dynamic_check(out, name);
   for (size_t i = 0; i < kernel->param_count; ++i)
     fprintf(out, "  const __typeof__(%s) p%zu = *(const __typeof__(%s) *)args[%zu];\n",
@@ -140,39 +140,39 @@ static void write_description(FILE *out, const cc_kernel *kernel) {
 }
 
 /* In C++ a namespace's names are found as where the kernel stands. */
-static void open_c(FILE *out, cc_language language, const cc_kernels *kernels) {
+static void open_extern_c(FILE *out, cc_language language, const cc_kernels *kernels) {
   for (size_t i = 0; language == CC_CXX && i < kernels->count; ++i) {
-    if (*kernels->items[i].space)
-      fprintf(out, "using namespace %s;\n", kernels->items[i].space);
+    if (*kernels->items[i].namespace_name)
+      fprintf(out, "using namespace %s;\n", kernels->items[i].namespace_name);
   }
   if (language == CC_CXX)
     fputs("extern \"C\" {\n", out);
 }
 
-static void close_c(FILE *out, cc_language language) {
+static void close_extern_c(FILE *out, cc_language language) {
   if (language == CC_CXX)
     fputs("}\n", out);
 }
 
 void cc_wrapper_write(FILE *out, cc_language language, const cc_kernels *kernels) {
   fputs("#include <kdl/kernel.h>\n", out);
-  open_c(out, language, kernels);
-  fputs(cc_kernels_wait(kernels)
+  open_extern_c(out, language, kernels);
+  fputs(cc_kernels_need_group_lowering(kernels)
             ? "__attribute__((visibility(\"hidden\"))) uint32_t kdl_cc_thread(uint32_t);\n"
             : "__attribute__((always_inline)) void kdl_cc_barrier(void) {}\n",
         out);
   for (size_t i = 0; i < kernels->count; ++i) {
-    if (kernels->items[i].does_group)
+    if (kernels->items[i].is_group_function)
       continue;
-    write_function(out, &kernels->items[i]);
+    write_group_function(out, &kernels->items[i]);
     write_description(out, &kernels->items[i]);
   }
-  close_c(out, language);
+  close_extern_c(out, language);
 }
 
 void cc_wrapper_write_memory(FILE *out, cc_language language) {
   fputs("#include <stddef.h>\n#include <stdint.h>\n", out);
-  open_c(out, language, &(cc_kernels){.count = 0});
+  open_extern_c(out, language, &(cc_kernels){.count = 0});
   fputs(memory_functions, out);
-  close_c(out, language);
+  close_extern_c(out, language);
 }

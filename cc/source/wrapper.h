@@ -31,8 +31,8 @@ void cc_wrapper_write_memory(FILE *out, cc_language language);
 /* What the parameters of kernels are, only the compiler for the target knows: a typedef, an enum,
  * the layout of a structure, an address space. So it is asked to put the answers, as constants,
  * into an array. This writes what follows the source in the file that is compiled to IR. */
-void cc_signature_ask(FILE *out, const cc_target *target, cc_language language,
-                      const cc_kernels *kernels);
+void cc_signature_write_queries(FILE *out, const cc_target *target, cc_language language,
+                                const cc_kernels *kernels);
 
 /* Reads the array from the IR, and sets `sig`, `is_global` and `is_const`. */
 kdl_status cc_signature_read(kdl_arena *arena, kdl_string ir, cc_kernels *kernels);

@@ -40,7 +40,7 @@ void multiplier_open(multiplier *it, const char *panel_library, bool by_panel, f
   *it = (multiplier){.result = result, .m = m, .n = n, .k = k};
   memset(result, 0, bytes(m, n));
   must(kdl_open(panel_library, NULL, &it->lib));
-  must(kdl_device_local(it->lib, "panel", NULL, -1, 0, &it->device));
+  must(kdl_device_for_rank(it->lib, "panel", NULL, -1, 0, &it->device));
   int node = bind_near(it->device);
   must(kdl_queue_create(it->device, NULL, &it->queue));
   kdl_device_info device = {.size = sizeof device};
@@ -52,7 +52,7 @@ void multiplier_open(multiplier *it, const char *panel_library, bool by_panel, f
   } else {
     open_device(it);
   }
-  kdl_kernel *kernel = it->is_host ? it->matmul.plain : it->panel;
+  kdl_kernel *kernel = it->is_host ? it->matmul.unpacked : it->panel;
   kdl_kernel_info info = {.size = sizeof info};
   must(kdl_prefetch(kernel)); /* not in the middle of the first product */
   must(kdl_kernel_get(kernel, &info));
@@ -64,9 +64,9 @@ void multiplier_open(multiplier *it, const char *panel_library, bool by_panel, f
 
 void multiplier_add(multiplier *it, const float *a, const float *b, uint32_t k) {
   if (it->is_host) {
-    must(kdl_matmul_run_plain(&it->matmul, it->queue, kdl_matmul_rows(a, k),
-                              kdl_matmul_rows(b, it->n), it->scratch,
-                              kdl_matmul_rows(it->result, it->n), it->m, it->n, k, KDL_MATMUL_ADD));
+    must(kdl_matmul_run_unpacked(
+        &it->matmul, it->queue, kdl_matmul_rows(a, k), kdl_matmul_rows(b, it->n), it->scratch,
+        kdl_matmul_rows(it->result, it->n), it->m, it->n, k, KDL_MATMUL_ADD));
     return;
   }
   must(kdl_write(it->queue, &it->a, 0, a, bytes(it->m, k)));

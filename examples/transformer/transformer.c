@@ -200,18 +200,18 @@ typedef struct {
 static void record_launch(maker *to, const step *made) {
   recorder *r = (recorder *)to;
   kdl_kernel *kernel;
-  kdl_operand args[8], items = kdl_items(kdl_extent2(made->items[0], made->items[1]));
+  kdl_operand args[8], items = kdl_operand_items(kdl_extent2(made->items[0], made->items[1]));
   size_t count = 0;
   must(kdl_sym(r->lib, r->device, made->kernel, NULL, &kernel));
   if (strcmp(made->kernel, "saxpy") == 0)
     args[count++] = KDL_VALUE(&made->factor);
   for (int i = 0; i < made->from_count; ++i)
-    args[count++] = kdl_at_slot(r->slots[made->from[i]]);
+    args[count++] = kdl_operand_slot(r->slots[made->from[i]]);
   for (int i = 0; i < made->size_count; ++i)
     args[count++] = KDL_VALUE(&made->sizes[i]);
   if (strcmp(made->kernel, "layernorm") == 0) { /* of which something may change from run to run */
-    args[count++] = kdl_at_slot(r->epsilon);
-    items = kdl_at_slot(r->rows);
+    args[count++] = kdl_operand_slot(r->epsilon);
+    items = kdl_operand_slot(r->rows);
   }
   must(kdl_sequence_launch_items(r->sequence, kernel, items, args, count));
 }
@@ -224,15 +224,15 @@ static void record_mark(maker *to, int which) {
 
 static int record(const char *kernels, const char *out, bool alone) {
   recorder r = {.head = {record_launch, record_mark}};
-  kdl_sequence_save_opts opts = {sizeof opts, "block", alone ? KDL_SEQUENCE_ALONE : 0, 0};
+  kdl_sequence_save_opts opts = {sizeof opts, "block", alone ? KDL_SEQUENCE_NO_IMAGES : 0, 0};
   kdl_sequence_info info = {.size = sizeof info};
   must(kdl_open(kernels, NULL, &r.lib));
   must(kdl_device_for(r.lib, "matmul", NULL, &r.device));
   must(kdl_sequence_create(r.device, &r.sequence));
   for (int i = 0; i < matrix_count; ++i)
-    must(kdl_sequence_buffer(r.sequence, matrices[i].name, size_of(i), &r.slots[i]));
-  must(kdl_sequence_scalar(r.sequence, "epsilon", sizeof epsilon, &r.epsilon));
-  must(kdl_sequence_items(r.sequence, "rows", &r.rows));
+    must(kdl_sequence_add_buffer(r.sequence, matrices[i].name, size_of(i), &r.slots[i]));
+  must(kdl_sequence_add_scalar(r.sequence, "epsilon", sizeof epsilon, &r.epsilon));
+  must(kdl_sequence_add_items(r.sequence, "rows", &r.rows));
   make_block(&r.head);
   must(kdl_sequence_finish(r.sequence));
   must(kdl_sequence_save(r.sequence, out, &opts));

@@ -17,11 +17,11 @@
 /* ------------------------------------------------------------------------------------------ */
 /* From the cache                                                                               */
 
-static kdl_string text_of(const kdl_link_key *key) {
+static kdl_string link_key_text(const kdl_link_key *key) {
   return (kdl_string){key->text, key->length};
 }
 
-static void take_entry(kdl_linked *linked, const kdl_cache_found *found) {
+static void use_cache_entry(kdl_linked_image *linked, const kdl_cache_hit *found) {
   linked->is_cached = true;
   linked->data = found->data;
   linked->kind = found->entry.kind;
@@ -31,26 +31,26 @@ static void take_entry(kdl_linked *linked, const kdl_cache_found *found) {
             kdl_image_kind_name(linked->kind), linked->size);
 }
 
-static bool look_up(kdl_linked *linked) {
-  kdl_cache_found found;
-  kdl_status status = kdl_cache_find(&linked->cache, text_of(&linked->key), &found);
+static bool find_cached(kdl_linked_image *linked) {
+  kdl_cache_hit found;
+  kdl_status status = kdl_cache_find(&linked->cache, link_key_text(&linked->key), &found);
   if (status != KDL_OK) {
     if (status != KDL_NO_MATCH)
       kdl_debug(KDL_DEBUG_LINK, "cache: %s", kdl_error_message());
     return false;
   }
   kdl_string file;
-  if (kdl_identity_changed(found.entry.notes, &file)) {
+  if (kdl_identity_find_changed(found.entry.notes, &file)) {
     kdl_debug(KDL_DEBUG_LINK, "%s: the cache's answer is out of date: %.*s is another now",
               linked->name, (int)file.length, file.data);
-    kdl_cache_found_free(&found);
+    kdl_cache_hit_free(&found);
     return false;
   }
-  take_entry(linked, &found);
+  use_cache_entry(linked, &found);
   return true;
 }
 
-static void open_cache(kdl_linked *linked) {
+static void read_cache_settings(kdl_linked_image *linked) {
   if (kdl_cache_settings_read(&linked->cache) == KDL_OK)
     return;
   kdl_debug(KDL_DEBUG_LINK, "cache: not used: %s", kdl_error_message());
@@ -60,27 +60,28 @@ static void open_cache(kdl_linked *linked) {
 /* Lets another process that is making the same finish first, and looks again: it may be there by
  * now. One that did not make it has failed: waiting for the next that tries would put all in a row.
  */
-static bool wait_for_others(kdl_linked *linked, const kdl_link_limits *limits) {
+static bool wait_for_concurrent_link(kdl_linked_image *linked, const kdl_link_limits *limits) {
   bool waited;
-  linked->claim =
-      kdl_cache_claim_take(&linked->cache, text_of(&linked->key), limits->milliseconds, &waited);
-  bool found = look_up(linked);
+  linked->claim = kdl_cache_claim_acquire(&linked->cache, link_key_text(&linked->key),
+                                          limits->milliseconds, &waited);
+  bool found = find_cached(linked);
   if (found || waited)
-    kdl_cache_claim_give_back(&linked->claim);
+    kdl_cache_claim_release(&linked->claim);
   return found;
 }
 
 /* What another machine has linked is this machine's own from now on. */
-static void keep_found(kdl_linked *linked, const kdl_cache_entry *found) {
+static void store_tier_hit(kdl_linked_image *linked, const kdl_cache_entry *found) {
   kdl_cache_entry entry = *found;
   char *notes = NULL;
   size_t length;
-  bool is_young;
+  bool is_recently_modified;
   if (linked->cache.mode != KDL_CACHE_ON)
     return;
-  kdl_status status = kdl_portable_notes_here(found->notes, &notes, &length, &is_young);
-  if (status == KDL_OK && !is_young) {
-    entry.link_key = text_of(&linked->key);
+  kdl_status status =
+      kdl_portable_notes_to_local(found->notes, &notes, &length, &is_recently_modified);
+  if (status == KDL_OK && !is_recently_modified) {
+    entry.link_key = link_key_text(&linked->key);
     entry.notes = (kdl_string){notes, length};
     status = kdl_cache_store(&linked->cache, &entry);
   }
@@ -90,50 +91,51 @@ static void keep_found(kdl_linked *linked, const kdl_cache_entry *found) {
 }
 
 /* Under the portable key: here, in the folders behind, or from the machine that is making it. */
-static bool look_behind(kdl_linked *linked, const kdl_link_limits *limits) {
-  kdl_cache_found found;
-  if (!linked->layers)
+static bool find_in_tiers(kdl_linked_image *linked, const kdl_link_limits *limits) {
+  kdl_cache_hit found;
+  if (!linked->tiered)
     return false;
-  if (!kdl_link_layers_find(linked->layers, &found) &&
-      !kdl_link_layers_wait(linked->layers, limits->milliseconds, &found))
+  if (!kdl_tiered_cache_find(linked->tiered, &found) &&
+      !kdl_tiered_cache_wait(linked->tiered, limits->milliseconds, &found))
     return false;
-  keep_found(linked, &found.entry);
-  take_entry(linked, &found);
-  kdl_cache_claim_give_back(&linked->claim);
+  store_tier_hit(linked, &found.entry);
+  use_cache_entry(linked, &found);
+  kdl_cache_claim_release(&linked->claim);
   return true;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Linking                                                                                      */
 
-static kdl_status take_output(kdl_linked *linked, const kdl_link_result *result) {
+static kdl_status use_link_output(kdl_linked_image *linked, const kdl_link_result *result) {
   linked->data = result->image;
   linked->image = result->image;
   linked->size = result->size;
   linked->kind = kdl_image_sniff(result->image, result->size);
   linked->notes = result->notes;
-  memcpy(linked->doubt, result->doubt, sizeof linked->doubt);
-  linked->is_short = result->is_short;
+  memcpy(linked->uncacheable_reason, result->uncacheable_reason, sizeof linked->uncacheable_reason);
+  linked->out_of_memory = result->out_of_memory;
   if (linked->kind == KDL_IMAGE_UNKNOWN || linked->kind == KDL_IMAGE_BITCODE)
     return kdl_fail(KDL_BAD_FILE, "kdl-ld wrote %zu bytes of %s, expected an image for %s",
                     linked->size, kdl_image_kind_name(linked->kind), linked->key.device);
   return KDL_OK;
 }
 
-static kdl_status link_anew(const kdl_link_task *task, const kdl_link_limits *limits,
-                            kdl_linked *linked) {
+static kdl_status run_link(const kdl_link_task *task, const kdl_link_limits *limits,
+                           kdl_linked_image *linked) {
   kdl_link_result result;
   kdl_debug(KDL_DEBUG_LINK, "%s: linked by %s for %s", linked->name, linked->key.linker,
             linked->key.device);
   kdl_status status = kdl_link_run(task, &linked->key, limits, linked->name, &result);
-  return status == KDL_OK ? take_output(linked, &result) : status;
+  return status == KDL_OK ? use_link_output(linked, &result) : status;
 }
 
-kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_linked *out_linked) {
-  kdl_linked *linked = out_linked;
+kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_cache_use cache_use,
+                            kdl_linked_image *out_linked) {
+  kdl_linked_image *linked = out_linked;
   kdl_link_limits limits;
   char image[128];
-  *linked = (kdl_linked){.claim = {.folder = -1}};
+  *linked = (kdl_linked_image){.claim = {.folder = -1}};
   kdl_image_name(task->lib, task->image, image, sizeof image);
   snprintf(linked->name, sizeof linked->name, "%.300s: %s",
            kdl_container_name(kdl_library_container(task->lib)), image);
@@ -141,36 +143,37 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
   kdl_device_permit_all(task->device, task->route);
   KDL_TRY(kdl_link_limits_read(&limits));
   KDL_TRY(kdl_link_key_make(task, &linked->key));
-  open_cache(linked);
-  bool may_look = from == KDL_LINK_FROM_CACHE && linked->cache.mode != KDL_CACHE_OFF;
-  if (may_look && look_up(linked))
+  read_cache_settings(linked);
+  bool may_look = cache_use == KDL_LINK_USE_CACHE && linked->cache.mode != KDL_CACHE_OFF;
+  if (may_look && find_cached(linked))
     return KDL_OK;
-  if (may_look && linked->cache.mode == KDL_CACHE_ON && wait_for_others(linked, &limits))
+  if (may_look && linked->cache.mode == KDL_CACHE_ON && wait_for_concurrent_link(linked, &limits))
     return KDL_OK;
-  linked->layers = kdl_link_layers_open(&linked->cache, text_of(&linked->key));
-  if (from == KDL_LINK_FROM_CACHE && look_behind(linked, &limits))
+  linked->tiered = kdl_tiered_cache_open(&linked->cache, link_key_text(&linked->key));
+  if (cache_use == KDL_LINK_USE_CACHE && find_in_tiers(linked, &limits))
     return KDL_OK;
-  return link_anew(task, &limits, linked);
+  return run_link(task, &limits, linked);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Afterwards                                                                                   */
 
-kdl_status kdl_linked_keep(kdl_linked *linked) {
-  if (linked->is_cached || (linked->cache.mode != KDL_CACHE_ON && !linked->layers))
+kdl_status kdl_linked_image_store(kdl_linked_image *linked) {
+  if (linked->is_cached || (linked->cache.mode != KDL_CACHE_ON && !linked->tiered))
     return KDL_OK;
-  if (linked->doubt[0]) {
-    kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, linked->doubt);
-    return linked->is_short ? kdl_fail(KDL_NO_MEMORY, "%s", linked->doubt) : KDL_OK;
+  if (linked->uncacheable_reason[0]) {
+    kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, linked->uncacheable_reason);
+    return linked->out_of_memory ? kdl_fail(KDL_NO_MEMORY, "%s", linked->uncacheable_reason)
+                                 : KDL_OK;
   }
   kdl_cache_entry entry = {
-      .link_key = text_of(&linked->key),
+      .link_key = link_key_text(&linked->key),
       .notes = {linked->notes, strlen(linked->notes)},
       .kind = linked->kind,
       .image = linked->image,
       .image_size = linked->size,
   };
-  kdl_status shared = linked->layers ? kdl_link_layers_store(linked->layers, &entry) : KDL_OK;
+  kdl_status shared = linked->tiered ? kdl_tiered_cache_store(linked->tiered, &entry) : KDL_OK;
   if (linked->cache.mode != KDL_CACHE_ON || shared == KDL_NO_MEMORY)
     return shared;
   kdl_status status = kdl_cache_store(&linked->cache, &entry);
@@ -181,23 +184,23 @@ kdl_status kdl_linked_keep(kdl_linked *linked) {
   return status;
 }
 
-void kdl_linked_drop(kdl_linked *linked) {
+void kdl_linked_image_evict(kdl_linked_image *linked) {
   kdl_debug(KDL_DEBUG_LINK, "cache: %s: what was there does not load", linked->name);
   if (linked->cache.mode == KDL_CACHE_ON)
-    kdl_cache_remove(&linked->cache, text_of(&linked->key));
-  if (linked->layers)
-    kdl_link_layers_drop(linked->layers);
+    kdl_cache_remove(&linked->cache, link_key_text(&linked->key));
+  if (linked->tiered)
+    kdl_tiered_cache_evict(linked->tiered);
 }
 
-void *kdl_linked_take(kdl_linked *linked) {
+void *kdl_linked_image_release_data(kdl_linked_image *linked) {
   void *data = linked->data;
   linked->data = NULL;
   return data;
 }
 
-void kdl_linked_free(kdl_linked *linked) {
-  kdl_cache_claim_give_back(&linked->claim);
-  kdl_link_layers_close(linked->layers);
+void kdl_linked_image_free(kdl_linked_image *linked) {
+  kdl_cache_claim_release(&linked->claim);
+  kdl_tiered_cache_close(linked->tiered);
   kdl_link_key_free(&linked->key);
   free(linked->notes);
   free(linked->data);

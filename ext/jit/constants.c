@@ -10,7 +10,7 @@
 
 enum { limit_constants = 256, limit_text = 4096 };
 
-static kdl_status check(const kdl_constant *constant) {
+static kdl_status validate_constant(const kdl_constant *constant) {
   const char *name = constant->name ? constant->name : "";
   const char *value = constant->value ? constant->value : "";
   if (!*name || strpbrk(name, "=\n") || strlen(name) > limit_text)
@@ -23,21 +23,21 @@ static kdl_status check(const kdl_constant *constant) {
   return KDL_OK;
 }
 
-static int compare(const void *left, const void *right) {
+static int compare_constant_names(const void *left, const void *right) {
   const kdl_constant *const *a = left;
   const kdl_constant *const *b = right;
   return strcmp((*a)->name, (*b)->name);
 }
 
-static kdl_status sort(const kdl_constant *constants, size_t count,
-                       const kdl_constant *out_sorted[limit_constants]) {
+static kdl_status sort_constants(const kdl_constant *constants, size_t count,
+                                 const kdl_constant *out_sorted[limit_constants]) {
   for (size_t i = 0; i < count; ++i) {
-    kdl_status status = check(&constants[i]);
+    kdl_status status = validate_constant(&constants[i]);
     if (status != KDL_OK)
       return status;
     out_sorted[i] = &constants[i];
   }
-  qsort(out_sorted, count, sizeof *out_sorted, compare);
+  qsort(out_sorted, count, sizeof *out_sorted, compare_constant_names);
   for (size_t i = 1; i < count; ++i) {
     if (strcmp(out_sorted[i]->name, out_sorted[i - 1]->name) == 0)
       return kdl_fail(KDL_BAD_CALL, "constants: found \"%.128s\" twice, expected each once",
@@ -57,7 +57,7 @@ kdl_status kdl_constants_print(const kdl_constant *constants, size_t count, char
   if (count > limit_constants)
     return kdl_fail(KDL_BAD_CALL, "constants: found %zu, expected at most %d", count,
                     limit_constants);
-  KDL_TRY(sort(constants, count, sorted));
+  KDL_TRY(sort_constants(constants, count, sorted));
   FILE *out = kdl_text_stream(&text, &size);
   for (size_t i = 0; out && i < count; ++i)
     fprintf(out, "const %s=%s\n", sorted[i]->name, sorted[i]->value);

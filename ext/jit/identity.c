@@ -19,9 +19,9 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
-static bool is_young(const struct stat *info) {
-  time_t young = time(NULL) - KDL_IDENTITY_YOUNG;
-  return info->st_mtim.tv_sec >= young || info->st_ctim.tv_sec >= young;
+static bool is_recently_modified(const struct stat *info) {
+  time_t recent = time(NULL) - KDL_IDENTITY_RECENT_SECONDS;
+  return info->st_mtim.tv_sec >= recent || info->st_ctim.tv_sec >= recent;
 }
 
 /* Of the contents, in hexadecimal. */
@@ -58,7 +58,7 @@ bool kdl_identity_is_newer(const char *path, time_t than) {
   return stat(path, &info) == 0 && (info.st_mtim.tv_sec >= than || info.st_ctim.tv_sec >= than);
 }
 
-void kdl_identity_print(FILE *out, const char *path, bool *out_is_young) {
+void kdl_identity_print(FILE *out, const char *path, bool *out_is_recently_modified) {
   struct stat info;
   if (stat(path, &info) != 0) {
     fprintf(out, "absent");
@@ -69,10 +69,10 @@ void kdl_identity_print(FILE *out, const char *path, bool *out_is_young) {
           (intmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec, (intmax_t)info.st_ctim.tv_sec,
           info.st_ctim.tv_nsec);
   print_path(out, path);
-  if (!is_young(&info))
+  if (!is_recently_modified(&info))
     return;
-  if (out_is_young)
-    *out_is_young = true;
+  if (out_is_recently_modified)
+    *out_is_recently_modified = true;
   if (S_ISREG(info.st_mode)) {
     char digest[KDL_DIGEST_TEXT];
     digest_file(path, digest);
@@ -81,7 +81,7 @@ void kdl_identity_print(FILE *out, const char *path, bool *out_is_young) {
 }
 
 /* Without the digest that follows the path of a file which had just been written. */
-static void cut_digest(char *path) {
+static void strip_digest(char *path) {
   struct stat info;
   char *last = strrchr(path, ' ');
   if (last && strlen(last + 1) == KDL_DIGEST_TEXT - 1 && stat(path, &info) != 0)
@@ -89,7 +89,7 @@ static void cut_digest(char *path) {
 }
 
 /* The path behind four numbers, or behind one word. */
-static char *path_of(kdl_string text) {
+static char *parse_identity_path(kdl_string text) {
   static const char absent[] = "absent ";
   size_t at = 0;
   char *path = malloc(text.length + 1);
@@ -115,14 +115,14 @@ static char *path_of(kdl_string text) {
 }
 
 char *kdl_identity_path(kdl_string text) {
-  char *path = path_of(text);
+  char *path = parse_identity_path(text);
   if (path)
-    cut_digest(path);
+    strip_digest(path);
   return path;
 }
 
 /* Whether the identity of a path is that text now. */
-static bool is_now(const char *path, kdl_string text) {
+static bool identity_matches(const char *path, kdl_string text) {
   char *now = NULL;
   size_t length = 0;
   FILE *out = kdl_text_stream(&now, &length);
@@ -134,17 +134,17 @@ static bool is_now(const char *path, kdl_string text) {
   return same;
 }
 
-bool kdl_identity_holds(kdl_string text) {
-  char *path = path_of(text);
-  bool holds = path && is_now(path, text);
+bool kdl_identity_is_current(kdl_string text) {
+  char *path = parse_identity_path(text);
+  bool holds = path && identity_matches(path, text);
   free(path);
   return holds;
 }
 
-bool kdl_identity_is_of_now(kdl_string text) {
+bool kdl_identity_contents_match(kdl_string text) {
   char digest[KDL_DIGEST_TEXT];
   char *path = kdl_identity_path(text);
-  bool is_of_now = path && is_now(path, text);
+  bool is_of_now = path && identity_matches(path, text);
   if (path && !is_of_now && text.length >= sizeof digest &&
       text.data[text.length - sizeof digest] == ' ') {
     digest_file(path, digest);
@@ -155,9 +155,9 @@ bool kdl_identity_is_of_now(kdl_string text) {
   return is_of_now;
 }
 
-bool kdl_identity_changed(kdl_string notes, kdl_string *out_file) {
+bool kdl_identity_find_changed(kdl_string notes, kdl_string *out_file) {
   for (size_t i = 0; kdl_cache_field(notes, "depends", i, out_file); ++i) {
-    if (!kdl_identity_holds(*out_file))
+    if (!kdl_identity_is_current(*out_file))
       return true;
   }
   return false;
@@ -168,13 +168,14 @@ bool kdl_identity_changed(kdl_string notes, kdl_string *out_file) {
 
 enum { limit_segments = 64, limit_notes = 4096, limit_id = 64 };
 
-static bool read_at(int fd, uint64_t offset, void *data, size_t size) {
+static bool pread_exact(int fd, uint64_t offset, void *data, size_t size) {
   ssize_t got = pread(fd, data, size, (off_t)offset);
   return got >= 0 && (size_t)got == size;
 }
 
 /* Notes are three words, a name and a description, both padded to four bytes. */
-static bool find_id(const uint8_t *notes, size_t size, uint8_t out_id[limit_id], size_t *out_size) {
+static bool find_build_id_note(const uint8_t *notes, size_t size, uint8_t out_id[limit_id],
+                               size_t *out_size) {
   for (size_t at = 0; kdl_in_range(at, sizeof(Elf64_Nhdr), size);) {
     uint64_t name_size = kdl_load_u32(notes + at);
     uint64_t id_size = kdl_load_u32(notes + at + 4);
@@ -194,19 +195,19 @@ static bool find_id(const uint8_t *notes, size_t size, uint8_t out_id[limit_id],
   return false;
 }
 
-static bool read_id(int fd, uint8_t out_id[limit_id], size_t *out_size) {
+static bool read_build_id(int fd, uint8_t out_id[limit_id], size_t *out_size) {
   Elf64_Ehdr header;
   Elf64_Phdr segment;
   uint8_t notes[limit_notes];
-  if (!read_at(fd, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+  if (!pread_exact(fd, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
       header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof segment)
     return false;
   for (unsigned i = 0; i < header.e_phnum && i < limit_segments; ++i) {
-    if (!read_at(fd, header.e_phoff + i * sizeof segment, &segment, sizeof segment))
+    if (!pread_exact(fd, header.e_phoff + i * sizeof segment, &segment, sizeof segment))
       return false;
     if (segment.p_type == PT_NOTE && segment.p_filesz <= sizeof notes &&
-        read_at(fd, segment.p_offset, notes, segment.p_filesz) &&
-        find_id(notes, segment.p_filesz, out_id, out_size))
+        pread_exact(fd, segment.p_offset, notes, segment.p_filesz) &&
+        find_build_id_note(notes, segment.p_filesz, out_id, out_size))
       return true;
   }
   return false;
@@ -217,7 +218,7 @@ static bool print_build_id(FILE *out, const char *path) {
   uint8_t id[limit_id];
   size_t size = 0;
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  bool has_id = fd >= 0 && read_id(fd, id, &size);
+  bool has_id = fd >= 0 && read_build_id(fd, id, &size);
   if (fd >= 0)
     close(fd);
   for (size_t i = 0; has_id && i < size; ++i)

@@ -13,10 +13,10 @@
  * which has just been written may change once more without showing it: such a one is followed by
  * the digest of its contents, and *out_is_young, which may be NULL, is set; otherwise it is left
  * alone. */
-void kdl_identity_print(FILE *out, const char *path, bool *out_is_young);
+void kdl_identity_print(FILE *out, const char *path, bool *out_is_recently_modified);
 
 /* For how many seconds a file counts as just written. */
-enum { KDL_IDENTITY_YOUNG = 2 };
+enum { KDL_IDENTITY_RECENT_SECONDS = 2 };
 
 /* Whether it was written, or put there, at that second or later. */
 bool kdl_identity_is_newer(const char *path, time_t than);
@@ -25,14 +25,14 @@ bool kdl_identity_is_newer(const char *path, time_t than);
 void kdl_identity_print_text(FILE *out, const char *text);
 
 /* Whether the file that such a text is about is still as it says. */
-bool kdl_identity_holds(kdl_string text);
+bool kdl_identity_is_current(kdl_string text);
 
 /* The same for a file that had just been written: its contents are what the text says, however old
  * it is by now. */
-bool kdl_identity_is_of_now(kdl_string text);
+bool kdl_identity_contents_match(kdl_string text);
 
 /* The first of the notes' `depends` lines that does not hold; false where all do. */
-bool kdl_identity_changed(kdl_string notes, kdl_string *out_file);
+bool kdl_identity_find_changed(kdl_string notes, kdl_string *out_file);
 
 /* The path that such a text is about, malloc'ed; NULL where memory is out. */
 char *kdl_identity_path(kdl_string text);

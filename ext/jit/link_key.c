@@ -25,7 +25,7 @@
 /* The device                                                                                   */
 
 /* What the rules read of a spec; not its name, its number or its caches. */
-static void print_device(const kdl_link_task *task, char out_line[KDL_SPEC_LINE]) {
+static void print_device_line(const kdl_link_task *task, char out_line[KDL_SPEC_LINE]) {
   const kdl_device_spec *whole = kdl_device_route_spec(task->device, task->route);
   kdl_device_spec spec = {.backend = whole->backend, .il = whole->il, .ptx = whole->ptx};
   memcpy(spec.arch, whole->arch, sizeof spec.arch);
@@ -59,7 +59,7 @@ static bool is_included(const void *user, uint32_t image) {
   return kdl_ukernels_may_hold(&info);
 }
 
-static kdl_status add_library(const kdl_link_task *task, kdl_ukernels *ukernels) {
+static kdl_status add_caller_library(const kdl_link_task *task, kdl_ukernels *ukernels) {
   char name[512];
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(task->lib, &catalog));
@@ -77,12 +77,12 @@ static void add_string(kdl_blake2b *hash, const void *data, size_t size) {
   kdl_blake2b_add(hash, data, size);
 }
 
-static kdl_status add_image(kdl_blake2b *hash, kdl_container *container, uint32_t index,
-                            which_bytes which) {
+static kdl_status hash_image(kdl_blake2b *hash, kdl_container *container, uint32_t index,
+                             which_bytes which) {
   kdl_image_info image = kdl_container_image(container, index);
   const void *data;
   size_t size;
-  KDL_TRY(which == bytes_taken ? kdl_container_own_bytes(container, index, &data, &size)
+  KDL_TRY(which == bytes_taken ? kdl_container_private_bytes(container, index, &data, &size)
                                : kdl_container_bytes(container, index, &data, &size));
   uint64_t numbers[] = {image.offload_kind, image.flags, image.pair_count};
   kdl_blake2b_add(hash, numbers, sizeof numbers);
@@ -115,7 +115,7 @@ static kdl_status print_library(FILE *out, const kdl_link_task *task, which_byte
         !kdl_device_route_admits(task->device, task->route, catalog, i))
       continue;
     has_any = true;
-    status = add_image(&hash, container, i, which);
+    status = hash_image(&hash, container, i, which);
   }
   if (status == KDL_OK && has_any)
     print_digest(out, "library", kdl_blake2b_finish(&hash));
@@ -130,7 +130,7 @@ static int is_ukernel_file(const struct dirent *entry) {
   return entry->d_name[0] != '.' && dot && (!strcmp(dot, ".offload") || !strcmp(dot, ".bc"));
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) {
+static int compare_dirent_names(const struct dirent **a, const struct dirent **b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
@@ -146,13 +146,13 @@ static kdl_status print_member(FILE *out, const char *folder, const char *name) 
 }
 
 /* A file, or a folder with the files in it, which are one library. */
-static kdl_status print_place(FILE *out, const char *path) {
+static kdl_status print_ukernel_library(FILE *out, const char *path) {
   struct dirent **entries;
   kdl_status status = KDL_OK;
   fprintf(out, "ukernels ");
   kdl_identity_print(out, path, NULL);
   fputc('\n', out);
-  int count = scandir(path, &entries, is_ukernel_file, by_name);
+  int count = scandir(path, &entries, is_ukernel_file, compare_dirent_names);
   if (count < 0)
     return errno == ENOMEM ? kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the files in it", path)
                            : KDL_OK;
@@ -165,18 +165,18 @@ static kdl_status print_place(FILE *out, const char *path) {
   return status;
 }
 
-static kdl_status print_ukernels(FILE *out) {
+static kdl_status print_ukernel_path(FILE *out) {
   char path[PATH_MAX];
   const char *list = kdl_environment("KDL_UKERNEL_PATH");
   while (kdl_ukernel_path_next(&list, path))
-    KDL_TRY(print_place(out, path));
+    KDL_TRY(print_ukernel_library(out, path));
   return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
 /* What else tells kdl-ld what to do. */
-static void print_environment(FILE *out) {
+static void print_tool_variables(FILE *out) {
   static const char *const names[] = {"KDL_LLD", "KDL_PTXAS"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     const char *value = kdl_environment(names[i]);
@@ -191,7 +191,7 @@ static void print_environment(FILE *out) {
 /* What was checked, by its bytes. Another policy, or other keys, may have let other code in. */
 static void print_checked(FILE *out, const kdl_ukernels *ukernels) {
   kdl_digest keys;
-  if (kdl_trust_identity(&keys))
+  if (kdl_trust_keys_digest(&keys))
     print_digest(out, "trust", keys);
   else
     fprintf(out, "trust %s\n", kdl_trust_policy_name(ukernels->policy));
@@ -206,30 +206,30 @@ static kdl_status print_microkernels(FILE *out, const kdl_link_task *task, const
     return KDL_OK;
   }
   kdl_status status = print_library(out, task, which);
-  return status == KDL_OK ? print_ukernels(out) : status;
+  return status == KDL_OK ? print_ukernel_path(out) : status;
 }
 
-static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_link_key *key,
-                            which_bytes which) {
+static kdl_status print_key_lines(FILE *out, const kdl_link_task *task, const kdl_link_key *key,
+                                  which_bytes which) {
   fprintf(out, "device %s\n", key->device);
   if (task->kernel)
     fprintf(out, "kernel %s\n", task->kernel);
   fprintf(out, "%s", task->constants ? task->constants : "");
   print_digest(out, "caller", kdl_digest_of(key->caller, key->caller_size));
   kdl_status status = print_microkernels(out, task, key, which);
-  print_environment(out);
+  print_tool_variables(out);
   fprintf(out, "libkdl " KDL_BUILD_ID "\nkdl-ld ");
   kdl_identity_print_program(out, key->linker);
   fputc('\n', out);
   return status;
 }
 
-static kdl_status print_text(const kdl_link_task *task, const kdl_link_key *key, which_bytes which,
-                             char **out_text, size_t *out_length) {
+static kdl_status print_key_text(const kdl_link_task *task, const kdl_link_key *key,
+                                 which_bytes which, char **out_text, size_t *out_length) {
   FILE *out = kdl_text_stream(out_text, out_length);
   if (!out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
-  kdl_status status = print_all(out, task, key, which);
+  kdl_status status = print_key_lines(out, task, key, which);
   if (fclose(out) != 0 && status == KDL_OK)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory");
   return status;
@@ -241,30 +241,31 @@ kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
   KDL_TRY(kdl_ukernels_begin(&key->ukernels));
   if (!kdl_linker_path(key->linker))
     return kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
-  KDL_TRY(kdl_container_bytes_to_run(kdl_library_container(task->lib), task->image, &key->caller,
-                                     &key->caller_size));
+  KDL_TRY(kdl_container_verified_bytes(kdl_library_container(task->lib), task->image, &key->caller,
+                                       &key->caller_size));
   if (key->ukernels.policy != KDL_TRUST_OFF) {
-    KDL_TRY(add_library(task, &key->ukernels));
-    KDL_TRY(kdl_ukernels_add_path(&key->ukernels));
+    KDL_TRY(add_caller_library(task, &key->ukernels));
+    KDL_TRY(kdl_ukernels_add_search_path(&key->ukernels));
   }
-  print_device(task, key->device);
-  return print_text(task, key, bytes_there, &key->text, &key->length);
+  print_device_line(task, key->device);
+  return print_key_text(task, key, bytes_there, &key->text, &key->length);
 }
 
-kdl_status kdl_link_key_settle(const kdl_link_task *task, kdl_link_key *key) {
+kdl_status kdl_link_key_snapshot(const kdl_link_task *task, kdl_link_key *key) {
   kdl_container *container = kdl_library_container(task->lib);
-  KDL_TRY(kdl_container_is_checked(container, task->image) /* then it is settled */
-              ? KDL_OK
-              : kdl_container_own_bytes(container, task->image, &key->caller, &key->caller_size));
+  KDL_TRY(
+      kdl_container_is_verified(container, task->image) /* then it is settled */
+          ? KDL_OK
+          : kdl_container_private_bytes(container, task->image, &key->caller, &key->caller_size));
   if (key->ukernels.policy == KDL_TRUST_OFF)
-    KDL_TRY(add_library(task, &key->ukernels));
+    KDL_TRY(add_caller_library(task, &key->ukernels));
   return KDL_OK;
 }
 
 kdl_status kdl_link_key_check(const kdl_link_task *task, const kdl_link_key *key) {
   char *text = NULL;
   size_t length = 0;
-  kdl_status status = print_text(task, key, bytes_taken, &text, &length);
+  kdl_status status = print_key_text(task, key, bytes_taken, &text, &length);
   if (status == KDL_OK && (length != key->length || memcmp(text, key->text, length) != 0))
     status = kdl_fail(KDL_IO, "what it was linked of was changed meanwhile");
   free(text);

@@ -30,7 +30,7 @@ void kdl_link_key_free(kdl_link_key *key);
 
 /* What is linked may have been written to since: takes the bytes to link into memory of this
  * process, with the microkernels of the caller's library. */
-kdl_status kdl_link_key_settle(const kdl_link_task *task, kdl_link_key *key);
+kdl_status kdl_link_key_snapshot(const kdl_link_task *task, kdl_link_key *key);
 
 /* KDL_OK where the key is that of the bytes that were taken, and of the files beside them as they
  * are now. */

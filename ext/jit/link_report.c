@@ -44,139 +44,139 @@ static kdl_status each_item(reader *r, read_member *read, void **items, size_t *
   return status;
 }
 
-static kdl_status read_text(reader *r, const char **out_text) {
+static kdl_status parse_text(reader *r, const char **out_text) {
   KDL_TRY(kdl_json_string(&r->json, r->room, sizeof r->room));
   *out_text = kdl_arena_string(&r->report->arena, r->room, strlen(r->room)).data;
   return *out_text ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the linker's report");
 }
 
-static bool is(const char *key, const char *name) {
+static bool key_is(const char *key, const char *name) {
   return strcmp(key, name) == 0;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
 /* Of several reasons the first is kept. */
-static kdl_status read_reason(reader *r, const char *key, void *into) {
+static kdl_status parse_reason(reader *r, const char *key, void *into) {
   kdl_link_candidate *candidate = into;
-  if (is(key, "code") && !candidate->code)
-    return read_text(r, &candidate->code);
-  if (is(key, "words") && !candidate->words)
-    return read_text(r, &candidate->words);
+  if (key_is(key, "code") && !candidate->code)
+    return parse_text(r, &candidate->code);
+  if (key_is(key, "words") && !candidate->words)
+    return parse_text(r, &candidate->words);
   return kdl_json_skip(&r->json);
 }
 
-static kdl_status read_reasons(reader *r, kdl_link_candidate *candidate) {
+static kdl_status parse_reasons(reader *r, kdl_link_candidate *candidate) {
   bool more;
   kdl_status status = kdl_json_begin(&r->json, KDL_JSON_ARRAY);
   while (status == KDL_OK && (status = kdl_json_next_item(&r->json, &more)) == KDL_OK && more)
-    status = each_member(r, read_reason, candidate);
+    status = each_member(r, parse_reason, candidate);
   return status;
 }
 
-static kdl_status read_candidate(reader *r, const char *key, void *into) {
+static kdl_status parse_candidate(reader *r, const char *key, void *into) {
   kdl_link_candidate *candidate = into;
-  if (is(key, "library"))
-    return read_text(r, &candidate->library);
-  if (is(key, "image"))
+  if (key_is(key, "library"))
+    return parse_text(r, &candidate->library);
+  if (key_is(key, "image"))
     return kdl_json_number(&r->json, &candidate->image);
-  if (is(key, "triple"))
-    return read_text(r, &candidate->triple);
-  if (is(key, "arch"))
-    return read_text(r, &candidate->arch);
-  if (is(key, "tag"))
-    return read_text(r, &candidate->tag);
-  if (is(key, "chosen"))
+  if (key_is(key, "triple"))
+    return parse_text(r, &candidate->triple);
+  if (key_is(key, "arch"))
+    return parse_text(r, &candidate->arch);
+  if (key_is(key, "tag"))
+    return parse_text(r, &candidate->tag);
+  if (key_is(key, "chosen"))
     return kdl_json_boolean(&r->json, &candidate->chosen);
-  if (is(key, "reasons"))
-    return read_reasons(r, candidate);
+  if (key_is(key, "reasons"))
+    return parse_reasons(r, candidate);
   return kdl_json_skip(&r->json);
 }
 
-static kdl_status read_ukernel(reader *r, const char *key, void *into) {
+static kdl_status parse_ukernel(reader *r, const char *key, void *into) {
   kdl_link_ukernel *ukernel = into;
-  if (is(key, "symbol"))
-    return read_text(r, &ukernel->symbol);
-  if (is(key, "candidates"))
-    return each_item(r, read_candidate, (void **)&ukernel->candidates, &ukernel->count,
+  if (key_is(key, "symbol"))
+    return parse_text(r, &ukernel->symbol);
+  if (key_is(key, "candidates"))
+    return each_item(r, parse_candidate, (void **)&ukernel->candidates, &ukernel->count,
                      sizeof *ukernel->candidates);
   return kdl_json_skip(&r->json);
 }
 
-static kdl_status read_constant(reader *r, const char *key, void *into) {
+static kdl_status parse_constant(reader *r, const char *key, void *into) {
   kdl_link_constant *constant = into;
-  if (is(key, "name"))
-    return read_text(r, &constant->name);
-  if (is(key, "value"))
-    return read_text(r, &constant->value);
-  if (is(key, "given"))
+  if (key_is(key, "name"))
+    return parse_text(r, &constant->name);
+  if (key_is(key, "value"))
+    return parse_text(r, &constant->value);
+  if (key_is(key, "given"))
     return kdl_json_boolean(&r->json, &constant->given);
   return kdl_json_skip(&r->json);
 }
 
-static kdl_status read_depends(reader *r, kdl_words *depends) {
+static kdl_status parse_depends(reader *r, kdl_string_list *depends) {
   bool more;
   kdl_status status = kdl_json_begin(&r->json, KDL_JSON_ARRAY);
   while (status == KDL_OK && (status = kdl_json_next_item(&r->json, &more)) == KDL_OK && more) {
     status = kdl_json_string(&r->json, r->room, sizeof r->room);
     if (status == KDL_OK)
-      kdl_words_add(depends, r->room);
+      kdl_string_list_append(depends, r->room);
   }
   return status == KDL_OK && depends->failed
              ? kdl_fail(KDL_NO_MEMORY, "out of memory for the linker's report")
              : status;
 }
 
-static kdl_status read_output(reader *r, const char *key, void *into) {
+static kdl_status parse_output(reader *r, const char *key, void *into) {
   kdl_link_report *report = into;
-  if (is(key, "bytes")) {
-    report->is_whole = true;
+  if (key_is(key, "bytes")) {
+    report->is_complete = true;
     return kdl_json_number(&r->json, &report->output_size);
   }
-  if (is(key, "kind"))
-    return read_text(r, &report->kind);
-  if (is(key, "triple"))
-    return read_text(r, &report->triple);
-  if (is(key, "arch"))
-    return read_text(r, &report->arch);
+  if (key_is(key, "kind"))
+    return parse_text(r, &report->kind);
+  if (key_is(key, "triple"))
+    return parse_text(r, &report->triple);
+  if (key_is(key, "arch"))
+    return parse_text(r, &report->arch);
   return kdl_json_skip(&r->json);
 }
 
-static kdl_status read_report(reader *r, const char *key, void *into) {
+static kdl_status parse_report(reader *r, const char *key, void *into) {
   kdl_link_report *report = into;
-  if (is(key, "error"))
-    return read_text(r, &report->error);
-  if (is(key, "microkernels"))
-    return each_item(r, read_ukernel, (void **)&report->ukernels, &report->ukernel_count,
+  if (key_is(key, "error"))
+    return parse_text(r, &report->error);
+  if (key_is(key, "microkernels"))
+    return each_item(r, parse_ukernel, (void **)&report->ukernels, &report->ukernel_count,
                      sizeof *report->ukernels);
-  if (is(key, "constants"))
-    return each_item(r, read_constant, (void **)&report->constants, &report->constant_count,
+  if (key_is(key, "constants"))
+    return each_item(r, parse_constant, (void **)&report->constants, &report->constant_count,
                      sizeof *report->constants);
-  if (is(key, "depends"))
-    return read_depends(r, &report->depends);
-  if (is(key, "output"))
-    return each_member(r, read_output, report);
+  if (key_is(key, "depends"))
+    return parse_depends(r, &report->depends);
+  if (key_is(key, "output"))
+    return each_member(r, parse_output, report);
   return kdl_json_skip(&r->json);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
-static void fill(const char **text) {
+static void default_to_empty(const char **text) {
   if (!*text)
     *text = "";
 }
 
-static void fill_gaps(kdl_link_report *report) {
+static void fill_missing_strings(kdl_link_report *report) {
   const char **own[] = {&report->error, &report->kind, &report->triple, &report->arch};
   for (size_t i = 0; i < sizeof own / sizeof *own; ++i)
-    fill(own[i]);
+    default_to_empty(own[i]);
   for (size_t i = 0; i < report->constant_count; ++i) {
-    fill(&report->constants[i].name);
-    fill(&report->constants[i].value);
+    default_to_empty(&report->constants[i].name);
+    default_to_empty(&report->constants[i].value);
   }
   for (size_t i = 0; i < report->ukernel_count; ++i) {
     kdl_link_ukernel *ukernel = &report->ukernels[i];
-    fill(&ukernel->symbol);
+    default_to_empty(&ukernel->symbol);
     for (size_t c = 0; c < ukernel->count; ++c) {
       kdl_link_candidate *its = &ukernel->candidates[c];
       const char **texts[] = {&its->library, &its->triple, &its->arch, &its->tag,
@@ -184,7 +184,7 @@ static void fill_gaps(kdl_link_report *report) {
       if (its->code)
         its->label = kdl_arena_format(&report->arena, "%s:", its->code);
       for (size_t t = 0; t < sizeof texts / sizeof *texts; ++t)
-        fill(texts[t]);
+        default_to_empty(texts[t]);
     }
   }
 }
@@ -197,12 +197,12 @@ kdl_status kdl_link_report_read(const char *text, size_t size, kdl_link_report *
   r->report = out_report;
   out_report->depends.arena = &out_report->arena;
   kdl_json_start(&r->json, "the report of kdl-ld", text, size);
-  kdl_status status = each_member(r, read_report, out_report);
+  kdl_status status = each_member(r, parse_report, out_report);
   if (status == KDL_OK)
     status = kdl_json_finish(&r->json);
   free(r);
   out_report->depends.arena = NULL; /* the report may move */
-  fill_gaps(out_report);
+  fill_missing_strings(out_report);
   return status;
 }
 

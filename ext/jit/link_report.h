@@ -3,7 +3,7 @@
 #ifndef KDL_BITCODE_LINK_REPORT_H
 #define KDL_BITCODE_LINK_REPORT_H
 
-#include "support/base/words.h"
+#include "support/base/string_list.h"
 
 #include <kdl/kdl.h>
 
@@ -43,8 +43,8 @@ typedef struct kdl_link_report {
   size_t ukernel_count;
   kdl_link_constant *constants;
   size_t constant_count;
-  kdl_words depends; /* files that the result depends on and that the call does not name */
-  bool is_whole;     /* it says how large the output is: written when all else is done */
+  kdl_string_list depends; /* files that the result depends on and that the call does not name */
+  bool is_complete;        /* it says how large the output is: written when all else is done */
   uint64_t output_size;
   kdl_arena arena;
 } kdl_link_report;

@@ -21,77 +21,79 @@
 /* ------------------------------------------------------------------------------------------ */
 /* The command line                                                                             */
 
-static void add_constants(kdl_words *options, const char *constants) {
+static void add_constants(kdl_string_list *options, const char *constants) {
   while (constants && *constants) {
     size_t length = strcspn(constants, "\n");
     size_t word = strlen("const ");
-    kdl_words_format(options, "--const=%.*s", (int)(length - word), constants + word);
+    kdl_string_list_append_format(options, "--const=%.*s", (int)(length - word), constants + word);
     constants += length + 1;
   }
 }
 
-static void make_options(const kdl_link_task *task, const kdl_link_key *key, kdl_words *options) {
+static void make_linker_options(const kdl_link_task *task, const kdl_link_key *key,
+                                kdl_string_list *options) {
   if (task->kernel)
-    kdl_words_format(options, "--kernel=%s", task->kernel);
+    kdl_string_list_append_format(options, "--kernel=%s", task->kernel);
   if (key->ukernels.policy == KDL_TRUST_OFF)
-    kdl_linker_add_places(options);
+    kdl_linker_add_search_path(options);
   add_constants(options, task->constants);
 }
 
 /* Ours, but that what it says comes back to us, where there is a listener, and that it has no trace
  * of its own: in ours it is a layer. */
-static void make_environment(kdl_words *list) {
+static void make_environment(kdl_string_list *list) {
   for (char **at = environ; at && *at; ++at) {
     if (!kdl_starts_with(*at, "KDL_DEBUG") && !kdl_starts_with(*at, "KDL_TRACE"))
-      kdl_words_add(list, *at);
+      kdl_string_list_append(list, *at);
   }
-  kdl_words_add(list, kdl_debug_on(KDL_DEBUG_LINK) ? "KDL_DEBUG=link" : "KDL_DEBUG=");
+  kdl_string_list_append(list, kdl_debug_on(KDL_DEBUG_LINK) ? "KDL_DEBUG=link" : "KDL_DEBUG=");
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Its messages                                                                                 */
 
 /* Its errors, or where it called nothing by that name, all it said. */
-static void tell_words(kdl_out *out, const char *said, const kdl_linker_call *call) {
+static void format_linker_errors(kdl_out *out, const char *error_text,
+                                 const kdl_linker_call *call) {
   static const char mark[] = "error: ";
-  bool has_errors = strstr(said, mark) != NULL;
+  bool has_errors = strstr(error_text, mark) != NULL;
   const char *join = ": ";
-  for (const char *at = said; *at;) {
+  for (const char *at = error_text; *at;) {
     kdl_string line = {at, strcspn(at, "\n")};
     at += line.length + (at[line.length] == '\n');
     const char *error = has_errors ? memmem(line.data, line.length, mark, sizeof mark - 1) : NULL;
     if (has_errors && !error)
       continue;
     if (error)
-      line = kdl_text_from(line, (size_t)(error - line.data) + sizeof mark - 1);
+      line = kdl_text_substr(line, (size_t)(error - line.data) + sizeof mark - 1);
     if (!line.length)
       continue;
     kdl_out_format(out, "%s", join);
-    kdl_linker_tell(call, line, out);
+    kdl_linker_format_message(call, line, out);
     join = "; ";
   }
 }
 
-static void say_words(const char *said, const kdl_linker_call *call) {
+static void log_linker_messages(const char *error_text, const kdl_linker_call *call) {
   static const char mark[] = "kdl: link: ";
-  for (const char *at = said; *at && kdl_debug_on(KDL_DEBUG_LINK);) {
+  for (const char *at = error_text; *at && kdl_debug_on(KDL_DEBUG_LINK);) {
     char text[1024];
     kdl_out out = {text, sizeof text, 0};
     kdl_string line = {at, strcspn(at, "\n")};
     at += line.length + (at[line.length] == '\n');
-    kdl_linker_tell(call, kdl_text_starts(line, mark) ? kdl_text_from(line, sizeof mark - 1) : line,
-                    &out);
+    kdl_linker_format_message(
+        call, kdl_text_starts(line, mark) ? kdl_text_substr(line, sizeof mark - 1) : line, &out);
     kdl_debug(KDL_DEBUG_LINK, "  kdl-ld: %s", text);
   }
 }
 
-static kdl_status fail_run(const kdl_link_key *key, const kdl_linker_call *call,
-                           const kdl_subprocess_outcome *outcome) {
-  char how[128], said[1024] = "";
+static kdl_status fail_linker_run(const kdl_link_key *key, const kdl_linker_call *call,
+                                  const kdl_subprocess_outcome *outcome) {
+  char how[128], error_text[1024] = "";
   kdl_status status = KDL_BAD_FILE;
   int64_t code = 0;
-  kdl_out out = {said, sizeof said, 0};
-  tell_words(&out, outcome->words, call);
+  kdl_out out = {error_text, sizeof error_text, 0};
+  format_linker_errors(&out, outcome->words, call);
   if (outcome->end == KDL_SUBPROCESS_OVERRAN) {
     status = KDL_NO_MEMORY;
     code = ETIMEDOUT;
@@ -106,54 +108,56 @@ static kdl_status fail_run(const kdl_link_key *key, const kdl_linker_call *call,
   } else {
     snprintf(how, sizeof how, "died with status %d", outcome->code);
   }
-  return kdl_fail_code(status, code, "kdl-ld %s%s%s", how, said, key->ukernels.left_out);
+  return kdl_fail_code(status, code, "kdl-ld %s%s%s", how, error_text, key->ukernels.skipped);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
 /* A report that cannot be read leaves the image as good as it is. What it depends on is looked at
  * when all is done: where a file came since it was begun, another one may have been used. */
-static void read_report(const kdl_linker_run *run, time_t begun, FILE *notes,
-                        kdl_link_result *result, kdl_link_report *report) {
-  bool is_young = false;
+static void record_dependencies(const kdl_linker_run *run, time_t begun, FILE *notes,
+                                kdl_link_result *result, kdl_link_report *report) {
+  bool is_recently_modified = false;
   kdl_status status = kdl_linker_report(run, report);
   for (size_t i = 0; i < report->depends.count; ++i) {
     fprintf(notes, "depends ");
-    kdl_identity_print(notes, report->depends.items[i], &is_young);
-    is_young |= kdl_identity_is_newer(report->depends.items[i], begun - KDL_IDENTITY_YOUNG);
+    kdl_identity_print(notes, report->depends.items[i], &is_recently_modified);
+    is_recently_modified |=
+        kdl_identity_is_newer(report->depends.items[i], begun - KDL_IDENTITY_RECENT_SECONDS);
     fputc('\n', notes);
   }
-  result->is_short = status == KDL_NO_MEMORY;
+  result->out_of_memory = status == KDL_NO_MEMORY;
   if (status != KDL_OK)
-    snprintf(result->doubt, sizeof result->doubt, "what it depends on is unknown: %s",
-             kdl_error_message());
-  else if (is_young)
-    snprintf(result->doubt, sizeof result->doubt, "what it depends on was just changed");
+    snprintf(result->uncacheable_reason, sizeof result->uncacheable_reason,
+             "what it depends on is unknown: %s", kdl_error_message());
+  else if (is_recently_modified)
+    snprintf(result->uncacheable_reason, sizeof result->uncacheable_reason,
+             "what it depends on was just changed");
 }
 
 /* Where its exit status cannot be known, a report that agrees with the output was written last. */
-static bool is_done(const kdl_subprocess_outcome *outcome, const kdl_link_report *report,
-                    size_t output_size) {
+static bool link_succeeded(const kdl_subprocess_outcome *outcome, const kdl_link_report *report,
+                           size_t output_size) {
   if (outcome->end == KDL_SUBPROCESS_EXITED)
     return outcome->code == 0;
-  return outcome->end == KDL_SUBPROCESS_UNKNOWN && report->is_whole &&
+  return outcome->end == KDL_SUBPROCESS_UNKNOWN && report->is_complete &&
          output_size == report->output_size;
 }
 
-static kdl_status collect(const kdl_link_key *key, const kdl_linker_call *call,
-                          const kdl_linker_run *run, time_t begun, const char *name,
-                          kdl_link_result *result) {
+static kdl_status collect_link_result(const kdl_link_key *key, const kdl_linker_call *call,
+                                      const kdl_linker_run *run, time_t begun, const char *name,
+                                      kdl_link_result *result) {
   size_t notes_size;
   kdl_link_report report;
   FILE *notes = kdl_text_stream(&result->notes, &notes_size);
   if (!notes)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   fprintf(notes, "source %s\n", name);
-  read_report(run, begun, notes, result, &report);
+  record_dependencies(run, begun, notes, result, &report);
   kdl_status status = fclose(notes) == 0 ? kdl_linker_output(run, &result->image, &result->size)
                                          : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  if (status == KDL_OK && !is_done(&run->outcome, &report, result->size))
-    status = fail_run(key, call, &run->outcome);
+  if (status == KDL_OK && !link_succeeded(&run->outcome, &report, result->size))
+    status = fail_linker_run(key, call, &run->outcome);
   kdl_link_report_free(&report);
   return status;
 }
@@ -164,15 +168,15 @@ static int64_t now_us(void) {
   return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static kdl_status run_call(const kdl_link_key *key, const kdl_linker_call *call, const char *name,
-                           kdl_link_result *result) {
+static kdl_status run_linker_call(const kdl_link_key *key, const kdl_linker_call *call,
+                                  const char *name, kdl_link_result *result) {
   kdl_linker_run run;
   int64_t start = now_us();
   time_t begun = time(NULL);
   kdl_status status = kdl_linker_call_run(call, &run);
   if (status == KDL_OK) {
-    say_words(run.outcome.words, call);
-    status = collect(key, call, &run, begun, name, result);
+    log_linker_messages(run.outcome.words, call);
+    status = collect_link_result(key, call, &run, begun, name, result);
   }
   kdl_linker_close(&run);
   if (status == KDL_OK && !result->size)
@@ -186,10 +190,10 @@ static kdl_status run_call(const kdl_link_key *key, const kdl_linker_call *call,
 kdl_status kdl_link_run(const kdl_link_task *task, kdl_link_key *key, const kdl_link_limits *limits,
                         const char *name, kdl_link_result *out_result) {
   kdl_arena arena = {.blocks = NULL};
-  kdl_words options = {.arena = &arena}, environment = {.arena = &arena};
+  kdl_string_list options = {.arena = &arena}, environment = {.arena = &arena};
   kdl_link_result result = {.image = NULL};
-  KDL_TRY(kdl_link_key_settle(task, key));
-  make_options(task, key, &options);
+  KDL_TRY(kdl_link_key_snapshot(task, key));
+  make_linker_options(task, key, &options);
   make_environment(&environment);
   kdl_linker_call call = {.path = key->linker,
                           .limits = *limits,
@@ -202,13 +206,14 @@ kdl_status kdl_link_run(const kdl_link_task *task, kdl_link_key *key, const kdl_
                           .options = &options,
                           .environment = environment.items};
   kdl_status status = environment.failed ? kdl_fail(KDL_NO_MEMORY, "out of memory")
-                                         : run_call(key, &call, name, &result);
+                                         : run_linker_call(key, &call, name, &result);
   kdl_arena_free(&arena);
   kdl_status checked =
-      status == KDL_OK && !result.doubt[0] ? kdl_link_key_check(task, key) : KDL_OK;
+      status == KDL_OK && !result.uncacheable_reason[0] ? kdl_link_key_check(task, key) : KDL_OK;
   if (checked != KDL_OK) {
-    snprintf(result.doubt, sizeof result.doubt, "%s", kdl_error_message());
-    result.is_short = checked == KDL_NO_MEMORY;
+    snprintf(result.uncacheable_reason, sizeof result.uncacheable_reason, "%s",
+             kdl_error_message());
+    result.out_of_memory = checked == KDL_NO_MEMORY;
   }
   if (status == KDL_OK) {
     *out_result = result;

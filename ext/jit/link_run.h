@@ -9,9 +9,9 @@
 typedef struct kdl_link_result {
   void *image; /* malloc'ed, a NUL follows */
   size_t size;
-  char *notes;     /* for the cache; malloc'ed */
-  char doubt[256]; /* why it is not to be kept; "" where it may be */
-  bool is_short;   /* of memory, and that is why */
+  char *notes;                  /* for the cache; malloc'ed */
+  char uncacheable_reason[256]; /* why it is not to be kept; "" where it may be */
+  bool out_of_memory;           /* of memory, and that is why */
 } kdl_link_result;
 
 /* Settles the key, and links what it is of. `name` is what is linked, for people. */

@@ -56,7 +56,7 @@ enum { first_file = 3 };
 const char *kdl_linker_file_name(const kdl_linker_call *call, kdl_string text, size_t *out_length) {
   size_t at = sizeof NAME_OF_FILES - 1;
   uint32_t number;
-  if (!kdl_text_starts(text, NAME_OF_FILES) || !kdl_text_number(text, &at, &number))
+  if (!kdl_text_starts(text, NAME_OF_FILES) || !kdl_text_parse_number(text, &at, &number))
     return NULL;
   *out_length = at;
   if (number == first_file + file_caller)
@@ -67,10 +67,10 @@ const char *kdl_linker_file_name(const kdl_linker_call *call, kdl_string text, s
              : NULL;
 }
 
-void kdl_linker_tell(const kdl_linker_call *call, kdl_string line, kdl_out *out) {
+void kdl_linker_format_message(const kdl_linker_call *call, kdl_string line, kdl_out *out) {
   for (size_t at = 0; at < line.length;) {
     size_t length;
-    const char *name = kdl_linker_file_name(call, kdl_text_from(line, at), &length);
+    const char *name = kdl_linker_file_name(call, kdl_text_substr(line, at), &length);
     if (name) {
       kdl_out_format(out, "%s", name);
       at += length;
@@ -80,55 +80,56 @@ void kdl_linker_tell(const kdl_linker_call *call, kdl_string line, kdl_out *out)
   }
 }
 
-static kdl_status make_file(const char *name, const void *data, size_t size, int *out_fd) {
-  *out_fd = kdl_memory_file_make(name, KDL_MEMORY_FILE_DATA, data, size);
+static kdl_status make_linker_file(const char *name, const void *data, size_t size, int *out_fd) {
+  *out_fd = kdl_memory_file_create(name, KDL_MEMORY_FILE_DATA, data, size);
   return *out_fd >= 0 ? KDL_OK
-                      : kdl_fail_code(kdl_status_of(errno), errno,
+                      : kdl_fail_code(kdl_status_from_errno(errno), errno,
                                       "cannot make a file of %zu bytes in memory: %s", size,
                                       strerror(errno));
 }
 
-static kdl_status make_files(const kdl_linker_call *call, int *files) {
-  KDL_TRY(make_file("kdl-caller", call->caller, call->caller_size, &files[file_caller]));
-  KDL_TRY(make_file("kdl-output", "", 0, &files[file_output]));
-  KDL_TRY(make_file("kdl-report", "", 0, &files[file_report]));
+static kdl_status make_linker_files(const kdl_linker_call *call, int *files) {
+  KDL_TRY(make_linker_file("kdl-caller", call->caller, call->caller_size, &files[file_caller]));
+  KDL_TRY(make_linker_file("kdl-output", "", 0, &files[file_output]));
+  KDL_TRY(make_linker_file("kdl-report", "", 0, &files[file_report]));
   for (size_t i = 0; i < call->library_count; ++i)
-    KDL_TRY(make_file("kdl-library", call->libraries[i].data, call->libraries[i].size,
-                      &files[file_library + i]));
+    KDL_TRY(make_linker_file("kdl-library", call->libraries[i].data, call->libraries[i].size,
+                             &files[file_library + i]));
   return KDL_OK;
 }
 
-void kdl_linker_add_places(kdl_words *options) {
+void kdl_linker_add_search_path(kdl_string_list *options) {
   char path[PATH_MAX];
   const char *list = kdl_environment("KDL_UKERNEL_PATH");
   while (kdl_ukernel_path_next(&list, path))
-    kdl_words_format(options, "--ukernels=%s", path);
+    kdl_string_list_append_format(options, "--ukernels=%s", path);
 }
 
-static void make_line(const kdl_linker_call *call, kdl_words *line) {
-  kdl_words_add(line, "kdl-ld");
-  kdl_words_add(line, "--protocol=1");
-  kdl_words_format(line, "--caller=" NAME_OF_FILES "%d", first_file + file_caller);
-  kdl_words_format(line, "--output=" NAME_OF_FILES "%d", first_file + file_output);
-  kdl_words_format(line, "--report=" NAME_OF_FILES "%d", first_file + file_report);
-  kdl_words_format(line, "--for=%s", call->device);
-  kdl_words_format(line, "--parent=%d", (int)getpid());
-  kdl_words_add(line, "--checked");
+static void make_linker_arguments(const kdl_linker_call *call, kdl_string_list *line) {
+  kdl_string_list_append(line, "kdl-ld");
+  kdl_string_list_append(line, "--protocol=1");
+  kdl_string_list_append_format(line, "--caller=" NAME_OF_FILES "%d", first_file + file_caller);
+  kdl_string_list_append_format(line, "--output=" NAME_OF_FILES "%d", first_file + file_output);
+  kdl_string_list_append_format(line, "--report=" NAME_OF_FILES "%d", first_file + file_report);
+  kdl_string_list_append_format(line, "--for=%s", call->device);
+  kdl_string_list_append_format(line, "--parent=%d", (int)getpid());
+  kdl_string_list_append(line, "--checked");
   for (size_t i = 0; i < call->library_count; ++i)
-    kdl_words_format(line, "--ukernels=" NAME_OF_FILES "%zu", first_file + file_library + i);
+    kdl_string_list_append_format(line, "--ukernels=" NAME_OF_FILES "%zu",
+                                  first_file + file_library + i);
   for (size_t i = 0; i < call->options->count; ++i)
-    kdl_words_add(line, call->options->items[i]);
+    kdl_string_list_append(line, call->options->items[i]);
   line->failed |= call->options->failed;
 }
 
 kdl_status kdl_linker_call_run(const kdl_linker_call *call, kdl_linker_run *out_run) {
   kdl_arena arena = {.blocks = NULL};
-  kdl_words line = {.arena = &arena};
+  kdl_string_list line = {.arena = &arena};
   out_run->largest_output = call->largest_output;
   for (size_t i = 0; i < KDL_LINKER_FILES; ++i)
     out_run->files[i] = -1;
-  kdl_status status = make_files(call, out_run->files);
-  make_line(call, &line);
+  kdl_status status = make_linker_files(call, out_run->files);
+  make_linker_arguments(call, &line);
   if (status == KDL_OK && line.failed)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for the linker's command line");
   kdl_subprocess subprocess = {.path = call->path,

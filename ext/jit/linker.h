@@ -5,8 +5,8 @@
 #define KDL_BITCODE_LINKER_H
 
 #include "ext/jit/link_report.h"
+#include "support/base/string_list.h"
 #include "support/base/text.h"
-#include "support/base/words.h"
 #include "support/system/subprocess.h"
 
 typedef struct kdl_link_limits {
@@ -35,7 +35,7 @@ typedef struct kdl_linker_call {
   size_t caller_size;
   const kdl_linker_library *libraries; /* the first to look into, in their order */
   size_t library_count;                /* KDL_LINKER_LIBRARIES at most */
-  const kdl_words *options;            /* further ones, "--option=value" each */
+  const kdl_string_list *options;      /* further ones, "--option=value" each */
   const char *const *environment;      /* NULL: ours */
 } kdl_linker_call;
 
@@ -48,14 +48,14 @@ typedef struct kdl_linker_run {
 } kdl_linker_run;
 
 /* Adds the places of KDL_UKERNEL_PATH as options. */
-void kdl_linker_add_places(kdl_words *options);
+void kdl_linker_add_search_path(kdl_string_list *options);
 
 /* What people call the file that kdl-ld calls "/proc/self/fd/N": NULL where the text begins with no
  * such name. *out_length is that name's. */
 const char *kdl_linker_file_name(const kdl_linker_call *call, kdl_string text, size_t *out_length);
 
 /* Prints one line of what kdl-ld said, with the files by what people call them. */
-void kdl_linker_tell(const kdl_linker_call *call, kdl_string line, kdl_out *out);
+void kdl_linker_format_message(const kdl_linker_call *call, kdl_string line, kdl_out *out);
 
 /* Returns when it has ended, however that was. The caller closes *out_run, also after a failure. */
 kdl_status kdl_linker_call_run(const kdl_linker_call *call, kdl_linker_run *out_run);

@@ -16,16 +16,16 @@ static const kdl_string ukernels = KDL_TEXT_ROW("ukernels ");
 static const kdl_string member = KDL_TEXT_ROW("member ");
 static const kdl_string linker = KDL_TEXT_ROW("kdl-ld ");
 
-static bool next_line(kdl_string *text, kdl_string *out_line) {
+static bool next_key_line(kdl_string *text, kdl_string *out_line) {
   if (!text->length)
     return false;
   size_t length = kdl_text_find(*text, 0, "\n");
   *out_line = (kdl_string){text->data, length};
-  *text = kdl_text_from(*text, length < text->length ? length + 1 : length);
+  *text = kdl_text_substr(*text, length < text->length ? length + 1 : length);
   return true;
 }
 
-static void print_line(FILE *out, kdl_string line) {
+static void print_key_line(FILE *out, kdl_string line) {
   fwrite(line.data, 1, line.length, out);
   fputc('\n', out);
 }
@@ -47,7 +47,7 @@ static kdl_status print_file(FILE *out, kdl_string word, kdl_string identity) {
   if (is_found)
     fprintf(out, " %s", path);
   fputc('\n', out);
-  kdl_status status = is_found || kdl_identity_is_of_now(identity)
+  kdl_status status = is_found || kdl_identity_contents_match(identity)
                           ? KDL_OK
                           : kdl_fail(KDL_UNSUPPORTED, "%s is another now", path);
   free(path);
@@ -57,14 +57,15 @@ static kdl_status print_file(FILE *out, kdl_string word, kdl_string identity) {
 static kdl_status print_portable(FILE *out, kdl_string line) {
   static const kdl_string *const words[] = {&depends, &ukernels, &member, &linker};
   for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
-    kdl_string rest = kdl_text_from(line, kdl_text_begins(line, *words[i]) ? words[i]->length : 0);
+    kdl_string rest =
+        kdl_text_substr(line, kdl_text_has_prefix(line, *words[i]) ? words[i]->length : 0);
     bool is_file = rest.length < line.length && kdl_text_find(rest, 0, " ") < rest.length;
     if (is_file && memchr(rest.data, '\\', rest.length)) /* a path that is no single line */
       return kdl_fail(KDL_UNSUPPORTED, "found a path that cannot be shared");
     if (is_file)
       return print_file(out, *words[i], rest);
   }
-  print_line(out, line);
+  print_key_line(out, line);
   return KDL_OK;
 }
 
@@ -77,7 +78,7 @@ static kdl_status make_portable(kdl_string first, kdl_string text, char **out_te
   if (!out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   fwrite(first.data, 1, first.length, out);
-  while (status == KDL_OK && next_line(&text, &line))
+  while (status == KDL_OK && next_key_line(&text, &line))
     status = print_portable(out, line);
   if (fclose(out) != 0 && status == KDL_OK)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory");
@@ -93,7 +94,7 @@ kdl_status kdl_portable_key(kdl_string link_key, char **out_text, size_t *out_le
 }
 
 bool kdl_is_portable_key(kdl_string link_key) {
-  return kdl_text_begins(link_key, mark);
+  return kdl_text_has_prefix(link_key, mark);
 }
 
 kdl_status kdl_portable_notes(kdl_string notes, char **out_text, size_t *out_length) {
@@ -102,9 +103,9 @@ kdl_status kdl_portable_notes(kdl_string notes, char **out_text, size_t *out_len
 
 /* "depends CONTENTS PATH" in its parts; the path is malloc'ed. */
 static bool split_depends(kdl_string line, kdl_string *out_contents, char **out_path) {
-  if (!kdl_text_begins(line, depends))
+  if (!kdl_text_has_prefix(line, depends))
     return false;
-  kdl_string rest = kdl_text_from(line, depends.length);
+  kdl_string rest = kdl_text_substr(line, depends.length);
   size_t space = kdl_text_find(rest, 0, " ");
   if (space == rest.length)
     return false;
@@ -124,12 +125,12 @@ static bool has_contents(const char *path, kdl_string contents) {
   return same;
 }
 
-bool kdl_portable_holds(kdl_string notes) {
+bool kdl_portable_notes_are_current(kdl_string notes) {
   kdl_string line, contents;
   char *path;
   bool holds = true;
-  while (holds && next_line(&notes, &line)) {
-    if (!kdl_text_begins(line, depends))
+  while (holds && next_key_line(&notes, &line)) {
+    if (!kdl_text_has_prefix(line, depends))
       continue;
     holds = split_depends(line, &contents, &path);
     if (holds) {
@@ -140,22 +141,22 @@ bool kdl_portable_holds(kdl_string notes) {
   return holds;
 }
 
-kdl_status kdl_portable_notes_here(kdl_string notes, char **out_text, size_t *out_length,
-                                   bool *out_is_young) {
+kdl_status kdl_portable_notes_to_local(kdl_string notes, char **out_text, size_t *out_length,
+                                       bool *out_is_recently_modified) {
   kdl_string line, contents;
   char *path;
   *out_text = NULL;
-  *out_is_young = false;
+  *out_is_recently_modified = false;
   FILE *out = kdl_text_stream(out_text, out_length);
   if (!out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
-  while (next_line(&notes, &line)) {
+  while (next_key_line(&notes, &line)) {
     if (!split_depends(line, &contents, &path)) {
-      print_line(out, line);
+      print_key_line(out, line);
       continue;
     }
     fprintf(out, "depends ");
-    kdl_identity_print(out, path, out_is_young);
+    kdl_identity_print(out, path, out_is_recently_modified);
     fputc('\n', out);
     free(path);
   }

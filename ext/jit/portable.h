@@ -20,11 +20,11 @@ bool kdl_is_portable_key(kdl_string link_key);
 kdl_status kdl_portable_notes(kdl_string notes, char **out_text, size_t *out_length);
 
 /* Whether the files that portable notes name are here as they say. */
-bool kdl_portable_holds(kdl_string notes);
+bool kdl_portable_notes_are_current(kdl_string notes);
 
 /* This machine's own form of notes that hold. *out_is_young where a file has just been written, so
  * that the notes would not tell its next state. */
-kdl_status kdl_portable_notes_here(kdl_string notes, char **out_text, size_t *out_length,
-                                   bool *out_is_young);
+kdl_status kdl_portable_notes_to_local(kdl_string notes, char **out_text, size_t *out_length,
+                                       bool *out_is_recently_modified);
 
 #endif

@@ -13,7 +13,7 @@
 
 kdl_status kdl_ukernels_begin(kdl_ukernels *out_ukernels) {
   out_ukernels->count = 0;
-  out_ukernels->left_out[0] = '\0';
+  out_ukernels->skipped[0] = '\0';
   return kdl_trust_read_policy(&out_ukernels->policy);
 }
 
@@ -39,17 +39,18 @@ bool kdl_ukernels_may_hold(const kdl_image_info *image) {
 /* ------------------------------------------------------------------------------------------ */
 /* One library                                                                                  */
 
-static void leave_out(kdl_ukernels *ukernels, const kdl_container *container, uint32_t index) {
-  char reason[sizeof ukernels->left_out];
+static void skip_untrusted_image(kdl_ukernels *ukernels, const kdl_container *container,
+                                 uint32_t index) {
+  char reason[sizeof ukernels->skipped];
   snprintf(reason, sizeof reason, "; %.200s: image %" PRIu32 " is left out: %.200s",
            kdl_container_name(container), index, kdl_error_message());
   kdl_debug(KDL_DEBUG_LINK, "%s", reason + 2);
-  if (!ukernels->left_out[0])
-    memcpy(ukernels->left_out, reason, sizeof reason);
+  if (!ukernels->skipped[0])
+    memcpy(ukernels->skipped, reason, sizeof reason);
 }
 
 /* Version 1 has no NUL in values. */
-static int format_for(const kdl_container *container) {
+static int offload_format_for(const kdl_container *container) {
   for (uint32_t i = 0; i < kdl_container_count(container); ++i) {
     kdl_image_info image = kdl_container_image(container, i);
     for (size_t k = 0; image.kind == KDL_IMAGE_BITCODE && k < image.pair_count; ++k) {
@@ -63,8 +64,8 @@ static int format_for(const kdl_container *container) {
 
 /* Where nothing is checked here, kdl-ld checks the digests of what it takes. Flags mean nothing to
  * it, and not the same in every version. */
-static kdl_status pack_image(kdl_ukernels *ukernels, kdl_container *container, uint32_t index,
-                             kdl_writer *writer, size_t *count) {
+static kdl_status pack_ukernel_image(kdl_ukernels *ukernels, kdl_container *container,
+                                     uint32_t index, kdl_writer *writer, size_t *count) {
   kdl_image_info image = kdl_container_image(container, index);
   kdl_writer_image packed = {.size = sizeof packed,
                              .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_BITCODE),
@@ -73,10 +74,10 @@ static kdl_status pack_image(kdl_ukernels *ukernels, kdl_container *container, u
                              .pair_count = image.pair_count};
   bool is_off = ukernels->policy == KDL_TRUST_OFF;
   kdl_status status =
-      is_off ? kdl_container_own_bytes(container, index, &packed.data, &packed.data_size)
-             : kdl_container_bytes_to_run(container, index, &packed.data, &packed.data_size);
+      is_off ? kdl_container_private_bytes(container, index, &packed.data, &packed.data_size)
+             : kdl_container_verified_bytes(container, index, &packed.data, &packed.data_size);
   if (status == KDL_BAD_FILE && !is_off) {
-    leave_out(ukernels, container, index);
+    skip_untrusted_image(ukernels, container, index);
     return KDL_OK;
   }
   if (status == KDL_OK)
@@ -85,7 +86,8 @@ static kdl_status pack_image(kdl_ukernels *ukernels, kdl_container *container, u
   return status;
 }
 
-static kdl_status keep(kdl_ukernels *ukernels, const char *name, kdl_writer *writer) {
+static kdl_status append_ukernel_library(kdl_ukernels *ukernels, const char *name,
+                                         kdl_writer *writer) {
   void *data;
   size_t size;
   if (ukernels->count == KDL_LINKER_LIBRARIES)
@@ -105,17 +107,17 @@ kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_container *container, co
                             bool (*wants)(const void *user, uint32_t image), const void *user) {
   kdl_writer *writer;
   size_t count = 0;
-  kdl_status status = kdl_writer_create(format_for(container), &writer);
+  kdl_status status = kdl_writer_create(offload_format_for(container), &writer);
   if (status != KDL_OK)
     return status;
   for (uint32_t i = 0; i < kdl_container_count(container) && status == KDL_OK; ++i) {
     kdl_image_info image = kdl_container_image(container, i);
     if (image.kind == KDL_IMAGE_BITCODE && kdl_ukernels_may_hold(&image) &&
         (!wants || wants(user, i)))
-      status = pack_image(ukernels, container, i, writer, &count);
+      status = pack_ukernel_image(ukernels, container, i, writer, &count);
   }
   if (status == KDL_OK && count)
-    status = keep(ukernels, name, writer);
+    status = append_ukernel_library(ukernels, name, writer);
   kdl_writer_destroy(writer);
   return status;
 }
@@ -123,7 +125,7 @@ kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_container *container, co
 /* ------------------------------------------------------------------------------------------ */
 /* Places                                                                                       */
 
-kdl_status kdl_ukernels_add_place(kdl_ukernels *ukernels, const char *path) {
+kdl_status kdl_ukernels_add_file(kdl_ukernels *ukernels, const char *path) {
   kdl_container *container;
   KDL_TRY(kdl_search_open(path, path, &container));
   kdl_status status = kdl_ukernels_add(ukernels, container, path, NULL, NULL);
@@ -145,10 +147,10 @@ bool kdl_ukernel_path_next(const char **at, char out_path[PATH_MAX]) {
   return false;
 }
 
-kdl_status kdl_ukernels_add_path(kdl_ukernels *ukernels) {
+kdl_status kdl_ukernels_add_search_path(kdl_ukernels *ukernels) {
   char path[PATH_MAX];
   const char *list = kdl_environment("KDL_UKERNEL_PATH");
   while (kdl_ukernel_path_next(&list, path))
-    KDL_TRY(kdl_ukernels_add_place(ukernels, path));
+    KDL_TRY(kdl_ukernels_add_file(ukernels, path));
   return KDL_OK;
 }

@@ -18,7 +18,7 @@ typedef struct kdl_ukernels {
   kdl_trust_policy policy; /* off: kdl-ld opens the places by itself */
   size_t count;
   kdl_linker_library items[KDL_LINKER_LIBRARIES]; /* names and data are malloc'ed */
-  char left_out[512]; /* "; FILE: image N is left out: REASON", of the first; "" where all are in */
+  char skipped[512]; /* "; FILE: image N is left out: REASON", of the first; "" where all are in */
 } kdl_ukernels;
 
 /* By what the process trusts. The caller frees *out_ukernels, also after a failure. */
@@ -35,8 +35,8 @@ kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_container *container, co
                             bool (*wants)(const void *user, uint32_t image), const void *user);
 
 /* Adds a file or folder, and those of KDL_UKERNEL_PATH in their order. */
-kdl_status kdl_ukernels_add_place(kdl_ukernels *ukernels, const char *path);
-kdl_status kdl_ukernels_add_path(kdl_ukernels *ukernels);
+kdl_status kdl_ukernels_add_file(kdl_ukernels *ukernels, const char *path);
+kdl_status kdl_ukernels_add_search_path(kdl_ukernels *ukernels);
 
 /* The next of KDL_UKERNEL_PATH: false at the end. *at starts as the whole of it. */
 bool kdl_ukernel_path_next(const char **at, char out_path[PATH_MAX]);

@@ -19,10 +19,10 @@ static _Atomic(uint32_t) thread_count;
 static char *chunks;
 static size_t chunk_limit;
 static atomic_size_t chunks_used;
-static _Atomic(uint64_t) dropped_by_threads_without; /* a buffer */
+static _Atomic(uint64_t) dropped_without_buffer; /* a buffer */
 
-_Thread_local kdl_trace_buffer *kdl_trace_own;
-static pthread_key_t ending;
+_Thread_local kdl_trace_buffer *kdl_trace_thread_buffer;
+static pthread_key_t thread_exit_key;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Threads                                                                                      */
@@ -35,8 +35,8 @@ static void end_thread(void *value) {
     pthread_getname_np(pthread_self(), thread->name, sizeof thread->name);
     atomic_store_explicit(&thread->has_ended, true, memory_order_release);
   }
-  kdl_trace_own = NULL;
-  atomic_store_explicit(&buffer->is_taken, false, memory_order_release);
+  kdl_trace_thread_buffer = NULL;
+  atomic_store_explicit(&buffer->in_use, false, memory_order_release);
 }
 
 static kdl_trace_thread *add_thread(void) {
@@ -60,7 +60,7 @@ kdl_trace_thread *kdl_trace_threads(void) {
 /* Buffers                                                                                      */
 
 /* The pages are there at once, so that records do not wait for them one by one. */
-static kdl_trace_chunk *add_chunk(void) {
+static kdl_trace_chunk *allocate_chunk(void) {
   size_t index = atomic_fetch_add(&chunks_used, 1);
   if (index >= chunk_limit) {
     atomic_store(&chunks_used, chunk_limit);
@@ -71,24 +71,24 @@ static kdl_trace_chunk *add_chunk(void) {
   return chunk;
 }
 
-static kdl_trace_buffer *take_used(void) {
+static kdl_trace_buffer *reuse_buffer(void) {
   for (kdl_trace_buffer *buffer = kdl_trace_buffers(); buffer; buffer = buffer->next) {
-    bool is_taken = false;
-    if (atomic_compare_exchange_strong(&buffer->is_taken, &is_taken, true))
+    bool in_use = false;
+    if (atomic_compare_exchange_strong(&buffer->in_use, &in_use, true))
       return buffer;
   }
   return NULL;
 }
 
-static kdl_trace_buffer *take_new(void) {
+static kdl_trace_buffer *create_buffer(void) {
   kdl_trace_buffer *buffer = calloc(1, sizeof *buffer);
-  kdl_trace_chunk *chunk = buffer ? add_chunk() : NULL;
+  kdl_trace_chunk *chunk = buffer ? allocate_chunk() : NULL;
   if (!chunk) {
     free(buffer);
     return NULL;
   }
   buffer->first = buffer->last = chunk;
-  atomic_init(&buffer->is_taken, true);
+  atomic_init(&buffer->in_use, true);
   buffer->next = atomic_load(&buffers);
   while (!atomic_compare_exchange_weak(&buffers, &buffer->next, buffer))
     ;
@@ -96,19 +96,19 @@ static kdl_trace_buffer *take_new(void) {
 }
 
 /* A thread whose end would not be noticed keeps no buffer. */
-static kdl_trace_buffer *take(void) {
-  kdl_trace_buffer *buffer = take_used();
+static kdl_trace_buffer *acquire_buffer(void) {
+  kdl_trace_buffer *buffer = reuse_buffer();
   if (!buffer)
-    buffer = take_new();
+    buffer = create_buffer();
   if (!buffer)
     return NULL;
-  if (pthread_setspecific(ending, buffer) != 0) {
-    atomic_store_explicit(&buffer->is_taken, false, memory_order_release);
+  if (pthread_setspecific(thread_exit_key, buffer) != 0) {
+    atomic_store_explicit(&buffer->in_use, false, memory_order_release);
     return NULL;
   }
   buffer->owner = add_thread();
   buffer->thread = buffer->owner ? buffer->owner->index : KDL_TRACE_THREAD_LIMIT;
-  kdl_trace_own = buffer;
+  kdl_trace_thread_buffer = buffer;
   return buffer;
 }
 
@@ -116,7 +116,7 @@ static kdl_trace_chunk *chunk_with_room(kdl_trace_buffer *buffer) {
   kdl_trace_chunk *chunk = buffer->last;
   if (atomic_load_explicit(&chunk->count, memory_order_relaxed) < KDL_TRACE_CHUNK_RECORDS)
     return chunk;
-  kdl_trace_chunk *more = add_chunk();
+  kdl_trace_chunk *more = allocate_chunk();
   if (more) {
     atomic_store_explicit(&chunk->next, more, memory_order_release);
     buffer->last = more;
@@ -124,10 +124,10 @@ static kdl_trace_chunk *chunk_with_room(kdl_trace_buffer *buffer) {
   return more;
 }
 
-__attribute__((noinline, cold)) kdl_trace_record *kdl_trace_make_room(void) {
-  kdl_trace_buffer *buffer = kdl_trace_own ? kdl_trace_own : take();
+__attribute__((noinline, cold)) kdl_trace_record *kdl_trace_reserve_slow(void) {
+  kdl_trace_buffer *buffer = kdl_trace_thread_buffer ? kdl_trace_thread_buffer : acquire_buffer();
   if (!buffer) {
-    atomic_fetch_add_explicit(&dropped_by_threads_without, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&dropped_without_buffer, 1, memory_order_relaxed);
     return NULL;
   }
   kdl_trace_chunk *chunk = chunk_with_room(buffer);
@@ -151,7 +151,7 @@ bool kdl_trace_buffers_start(uint64_t bytes) {
   size_t size = chunk_limit * KDL_TRACE_CHUNK_BYTES;
   void *memory = mmap(NULL, size + large_page, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED || pthread_key_create(&ending, end_thread) != 0)
+  if (memory == MAP_FAILED || pthread_key_create(&thread_exit_key, end_thread) != 0)
     return false;
   uintptr_t aligned = ((uintptr_t)memory + large_page - 1) & ~(uintptr_t)(large_page - 1);
   chunks = (char *)memory + (aligned - (uintptr_t)memory);
@@ -164,7 +164,7 @@ kdl_trace_buffer *kdl_trace_buffers(void) {
 }
 
 uint64_t kdl_trace_dropped(void) {
-  uint64_t sum = atomic_load_explicit(&dropped_by_threads_without, memory_order_relaxed);
+  uint64_t sum = atomic_load_explicit(&dropped_without_buffer, memory_order_relaxed);
   for (kdl_trace_buffer *buffer = kdl_trace_buffers(); buffer; buffer = buffer->next)
     sum += atomic_load_explicit(&buffer->dropped, memory_order_relaxed);
   return sum;
@@ -185,10 +185,10 @@ void kdl_trace_buffers_after_fork(void) {
     free(thread);
     thread = next;
   }
-  kdl_trace_own = NULL;
-  pthread_setspecific(ending, NULL);
+  kdl_trace_thread_buffer = NULL;
+  pthread_setspecific(thread_exit_key, NULL);
   atomic_store(&thread_count, 0);
   madvise(chunks, chunk_limit * KDL_TRACE_CHUNK_BYTES, MADV_DONTNEED); /* empty again */
   atomic_store(&chunks_used, 0);
-  atomic_store(&dropped_by_threads_without, 0);
+  atomic_store(&dropped_without_buffer, 0);
 }

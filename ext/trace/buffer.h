@@ -12,12 +12,12 @@
 #define KDL_TRACE_BUFFER_H
 
 #include "ext/trace/subject.h"
-#include "support/base/layer.h"
+#include "support/base/trace_phase.h"
 
 #include <stdatomic.h>
 
 /* What a record is, beyond the layers. */
-enum { KDL_TRACE_DEVICE_TIME = KDL_LAYER_COUNT };
+enum { KDL_TRACE_DEVICE_TIME = KDL_TRACE_PHASE_COUNT };
 
 typedef struct kdl_trace_record {
   uint64_t begin, end; /* ticks; of KDL_TRACE_DEVICE_TIME, ns of CLOCK_MONOTONIC */
@@ -31,7 +31,7 @@ typedef struct kdl_trace_record {
     };
   };
   uint32_t thread; /* of kdl_trace_threads */
-  uint8_t what;    /* kdl_layer, or KDL_TRACE_DEVICE_TIME */
+  uint8_t what;    /* kdl_trace_phase, or KDL_TRACE_DEVICE_TIME */
   bool failed;
 } kdl_trace_record;
 
@@ -40,7 +40,7 @@ enum { KDL_TRACE_CHUNK_BYTES = 1 << 16, KDL_TRACE_CHUNK_RECORDS = 1023 };
 typedef struct kdl_trace_chunk {
   _Atomic(struct kdl_trace_chunk *) next;
   _Atomic(uint32_t) count;
-  uint32_t counted; /* the part that is being written to a file */
+  uint32_t snapshot_count; /* the part that is being written to a file */
   _Alignas(64) kdl_trace_record records[KDL_TRACE_CHUNK_RECORDS];
 } kdl_trace_chunk;
 _Static_assert(sizeof(kdl_trace_record) == 64, "a cache line");
@@ -63,7 +63,7 @@ typedef struct kdl_trace_buffer {
   kdl_trace_chunk *first, *last;
   kdl_trace_thread *owner; /* NULL beyond the limit */
   uint32_t thread;
-  atomic_bool is_taken;      /* by a thread that lives */
+  atomic_bool in_use;        /* by a thread that lives */
   _Atomic(uint64_t) dropped; /* records that found no room */
 } kdl_trace_buffer;
 
@@ -71,16 +71,16 @@ typedef struct kdl_trace_buffer {
  * with errno. */
 bool kdl_trace_buffers_start(uint64_t bytes);
 
-extern _Thread_local kdl_trace_buffer *kdl_trace_own; /* this thread's; NULL: none yet */
+extern _Thread_local kdl_trace_buffer *kdl_trace_thread_buffer; /* this thread's; NULL: none yet */
 
 /* Where the next record of this thread goes, with its `thread` set; NULL where there is no room,
  * which is counted. */
-kdl_trace_record *kdl_trace_make_room(void);
+kdl_trace_record *kdl_trace_reserve_slow(void);
 
 /* Records are written where they stay: a copy of what was just stored in smaller pieces would wait
  * for the stores. */
-static inline kdl_trace_record *kdl_trace_begin(void) {
-  kdl_trace_buffer *buffer = kdl_trace_own;
+static inline kdl_trace_record *kdl_trace_reserve(void) {
+  kdl_trace_buffer *buffer = kdl_trace_thread_buffer;
   if (buffer) {
     kdl_trace_chunk *chunk = buffer->last;
     uint32_t count = atomic_load_explicit(&chunk->count, memory_order_relaxed);
@@ -89,12 +89,12 @@ static inline kdl_trace_record *kdl_trace_begin(void) {
       return &chunk->records[count];
     }
   }
-  return kdl_trace_make_room();
+  return kdl_trace_reserve_slow();
 }
 
 /* The record is whole. */
-static inline void kdl_trace_end(void) {
-  kdl_trace_chunk *chunk = kdl_trace_own->last;
+static inline void kdl_trace_commit(void) {
+  kdl_trace_chunk *chunk = kdl_trace_thread_buffer->last;
   uint32_t count = atomic_load_explicit(&chunk->count, memory_order_relaxed);
   atomic_store_explicit(&chunk->count, count + 1, memory_order_release);
 }

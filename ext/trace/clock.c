@@ -8,8 +8,8 @@
 #include <cpuid.h>
 #endif
 
-bool kdl_trace_counts;
-static kdl_trace_moment start;
+bool kdl_trace_uses_counter;
+static kdl_trace_timestamp start;
 
 #if defined(__x86_64__)
 /* The counter must run at one speed in every state of power (AMD's and Intel's manuals: "invariant
@@ -39,8 +39,8 @@ static bool is_trusted(void) {
 #endif
 
 /* The narrowest of a few readings, so that an interrupt in between does not count. */
-kdl_trace_moment kdl_trace_now(void) {
-  kdl_trace_moment best = {0, 0};
+kdl_trace_timestamp kdl_trace_now(void) {
+  kdl_trace_timestamp best = {0, 0};
   uint64_t width = UINT64_MAX;
   for (int i = 0; i < 5; ++i) {
     uint64_t before = kdl_trace_ticks();
@@ -48,20 +48,20 @@ kdl_trace_moment kdl_trace_now(void) {
     uint64_t after = kdl_trace_ticks();
     if (after - before < width) {
       width = after - before;
-      best = (kdl_trace_moment){before + width / 2, ns};
+      best = (kdl_trace_timestamp){before + width / 2, ns};
     }
   }
   return best;
 }
 
 void kdl_trace_clock_start(void) {
-  kdl_trace_counts = is_trusted();
+  kdl_trace_uses_counter = is_trusted();
   start = kdl_trace_now();
 }
 
-kdl_trace_scale kdl_trace_scale_at(kdl_trace_moment now) {
+kdl_trace_scale kdl_trace_scale_at(kdl_trace_timestamp now) {
   double ticks = (double)(now.ticks - start.ticks), ns = (double)(now.ns - start.ns);
-  return (kdl_trace_scale){start, kdl_trace_counts && ticks > 0 ? ns / ticks : 1};
+  return (kdl_trace_scale){start, kdl_trace_uses_counter && ticks > 0 ? ns / ticks : 1};
 }
 
 double kdl_trace_scale_ns(const kdl_trace_scale *scale, uint64_t ticks) {

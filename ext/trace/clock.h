@@ -13,7 +13,7 @@
 #include <time.h>
 
 /* Whether the counter is read: settled by kdl_trace_clock_start. */
-extern bool kdl_trace_counts;
+extern bool kdl_trace_uses_counter;
 
 static inline uint64_t kdl_trace_ns(void) {
   struct timespec now;
@@ -34,25 +34,25 @@ static inline uint64_t kdl_trace_counter(void) {
 }
 
 static inline uint64_t kdl_trace_ticks(void) {
-  return kdl_trace_counts ? kdl_trace_counter() : kdl_trace_ns();
+  return kdl_trace_uses_counter ? kdl_trace_counter() : kdl_trace_ns();
 }
 
 /* Both clocks at one moment. */
-typedef struct kdl_trace_moment {
+typedef struct kdl_trace_timestamp {
   uint64_t ticks, ns;
-} kdl_trace_moment;
+} kdl_trace_timestamp;
 
 void kdl_trace_clock_start(void);
 
-kdl_trace_moment kdl_trace_now(void);
+kdl_trace_timestamp kdl_trace_now(void);
 
 /* A scale from ticks to ns, through the start and `now`. */
 typedef struct kdl_trace_scale {
-  kdl_trace_moment start;
+  kdl_trace_timestamp start;
   double ns_per_tick;
 } kdl_trace_scale;
 
-kdl_trace_scale kdl_trace_scale_at(kdl_trace_moment now);
+kdl_trace_scale kdl_trace_scale_at(kdl_trace_timestamp now);
 double kdl_trace_scale_ns(const kdl_trace_scale *scale, uint64_t ticks);
 
 #endif

@@ -15,26 +15,26 @@
 #include <stdlib.h>
 
 /* CUDA tells times in a float of milliseconds: so the anchor moves along. */
-enum { most_pairs = 4096, tries_when_empty = 8 };
+enum { max_pairs = 4096, tries_when_empty = 8 };
 static const double anchor_reach_ns = 1e9;
 
-struct kdl_trace_pair {
-  kdl_trace_pair *next;
+struct kdl_trace_event_pair {
+  kdl_trace_event_pair *next;
   void *start, *end; /* events of the backend */
   const kdl_trace_subject *subject;
   const void *queue;
-  uint64_t given_ns, ended_ns; /* before the first event was recorded, behind the second */
-  uint64_t launched;           /* ticks: when the launch began */
-  double start_ns, length_ns;  /* by the device's clock, from the anchor on */
+  uint64_t submitted_ns, ended_ns; /* before the first event was recorded, behind the second */
+  uint64_t launched;               /* ticks: when the launch began */
+  double start_ns, length_ns;      /* by the device's clock, from the anchor on */
 };
 
 struct kdl_trace_timer {
   const kdl_backend_table *table;
   void *handle;
   pthread_mutex_t lock; /* held while a list changes */
-  kdl_trace_pair *idle;
-  kdl_trace_pair *pending, **pending_end; /* the oldest first */
-  size_t made;
+  kdl_trace_event_pair *idle;
+  kdl_trace_event_pair *pending, **pending_end; /* the oldest first */
+  size_t pair_count;
   pthread_mutex_t clock_lock; /* held while the driver is asked for times */
   void *anchor;
   kdl_trace_correlation clocks; /* from the anchor on */
@@ -63,9 +63,9 @@ kdl_trace_timer *kdl_trace_timer_create(const kdl_backend_table *table, void *ha
 /* ------------------------------------------------------------------------------------------ */
 /* Pairs                                                                                        */
 
-static kdl_trace_pair *make_pair(const kdl_trace_timer *timer) {
+static kdl_trace_event_pair *create_pair(const kdl_trace_timer *timer) {
   const kdl_backend_table *table = timer->table;
-  kdl_trace_pair *pair = calloc(1, sizeof *pair);
+  kdl_trace_event_pair *pair = calloc(1, sizeof *pair);
   if (!pair || table->event_create(timer->handle, &pair->start) != KDL_OK) {
     free(pair);
     return NULL;
@@ -78,25 +78,25 @@ static kdl_trace_pair *make_pair(const kdl_trace_timer *timer) {
   return pair;
 }
 
-static void give_idle(kdl_trace_timer *timer, kdl_trace_pair *pair) {
+static void push_idle(kdl_trace_timer *timer, kdl_trace_event_pair *pair) {
   pthread_mutex_lock(&timer->lock);
   pair->next = timer->idle;
   timer->idle = pair;
   pthread_mutex_unlock(&timer->lock);
 }
 
-static kdl_trace_pair *take_idle(kdl_trace_timer *timer, bool *out_may_make) {
+static kdl_trace_event_pair *pop_idle(kdl_trace_timer *timer, bool *out_may_make) {
   pthread_mutex_lock(&timer->lock);
-  kdl_trace_pair *pair = timer->idle;
+  kdl_trace_event_pair *pair = timer->idle;
   if (pair)
     timer->idle = pair->next;
-  *out_may_make = !pair && timer->made < most_pairs;
-  timer->made += *out_may_make;
+  *out_may_make = !pair && timer->pair_count < max_pairs;
+  timer->pair_count += *out_may_make;
   pthread_mutex_unlock(&timer->lock);
   return pair;
 }
 
-static void give_pending(kdl_trace_timer *timer, kdl_trace_pair *pair) {
+static void push_pending(kdl_trace_timer *timer, kdl_trace_event_pair *pair) {
   pair->next = NULL;
   pthread_mutex_lock(&timer->lock);
   *timer->pending_end = pair;
@@ -105,9 +105,9 @@ static void give_pending(kdl_trace_timer *timer, kdl_trace_pair *pair) {
   atomic_fetch_add(&pending, 1);
 }
 
-static kdl_trace_pair *take_pending(kdl_trace_timer *timer) {
+static kdl_trace_event_pair *pop_pending(kdl_trace_timer *timer) {
   pthread_mutex_lock(&timer->lock);
-  kdl_trace_pair *pair = timer->pending;
+  kdl_trace_event_pair *pair = timer->pending;
   if (pair) {
     timer->pending = pair->next;
     if (!timer->pending)
@@ -139,7 +139,7 @@ static bool set_anchor(kdl_trace_timer *timer, void *queue) {
   return true;
 }
 
-static bool has_anchor(kdl_trace_timer *timer, void *queue) {
+static bool ensure_anchor(kdl_trace_timer *timer, void *queue) {
   pthread_mutex_lock(&timer->clock_lock);
   bool has = timer->anchor || set_anchor(timer, queue);
   pthread_mutex_unlock(&timer->clock_lock);
@@ -147,7 +147,8 @@ static bool has_anchor(kdl_trace_timer *timer, void *queue) {
 }
 
 /* False where the device has not come so far. The clock's lock is held. */
-static bool read_times(kdl_trace_timer *timer, kdl_trace_pair *pair, const kdl_trace_wait *wait) {
+static bool read_times(kdl_trace_timer *timer, kdl_trace_event_pair *pair,
+                       const kdl_trace_wait *wait) {
   const kdl_backend_table *table = timer->table;
   if (table->event_elapsed(timer->handle, pair->start, pair->end, &pair->length_ns) != KDL_OK ||
       table->event_elapsed(timer->handle, timer->anchor, pair->start, &pair->start_ns) != KDL_OK)
@@ -155,7 +156,7 @@ static bool read_times(kdl_trace_timer *timer, kdl_trace_pair *pair, const kdl_t
   /* What was recorded before a wait for its queue was passed when that ended. */
   bool was_waited_for = wait && wait->queue == pair->queue && pair->ended_ns <= wait->begin_ns;
   double seen = (double)(was_waited_for ? wait->end_ns : kdl_trace_ns());
-  kdl_trace_correlation_not_before(&timer->clocks, pair->start_ns, (double)pair->given_ns);
+  kdl_trace_correlation_not_before(&timer->clocks, pair->start_ns, (double)pair->submitted_ns);
   kdl_trace_correlation_not_after(&timer->clocks, pair->start_ns, seen);
   if (pair->length_ns > 0)
     kdl_trace_correlation_not_after(&timer->clocks, pair->start_ns + pair->length_ns, seen);
@@ -164,7 +165,7 @@ static bool read_times(kdl_trace_timer *timer, kdl_trace_pair *pair, const kdl_t
 
 /* The device passes the first event before the kernel begins, and on an idle queue before the
  * kernel is launched: the writer lets none begin before its launch. */
-static void record_times(kdl_trace_timer *timer, kdl_trace_pair *pair) {
+static void record_times(kdl_trace_timer *timer, kdl_trace_event_pair *pair) {
   double length = pair->length_ns > 0 ? pair->length_ns : 0;
   double start = kdl_trace_correlation_host(&timer->clocks, pair->start_ns);
   start = start > 0 ? start : 0;
@@ -173,8 +174,8 @@ static void record_times(kdl_trace_timer *timer, kdl_trace_pair *pair) {
 }
 
 /* Places those that were read, once all that they tell of the clocks is known. */
-static void place(kdl_trace_timer *timer, kdl_trace_pair *done) {
-  kdl_trace_pair *pair, *last = done;
+static void record_pairs(kdl_trace_timer *timer, kdl_trace_event_pair *done) {
+  kdl_trace_event_pair *pair, *last = done;
   for (pair = done; pair; pair = pair->next) {
     record_times(timer, pair);
     last = pair->start_ns > last->start_ns ? pair : last;
@@ -187,41 +188,41 @@ static void place(kdl_trace_timer *timer, kdl_trace_pair *done) {
   }
   while ((pair = done)) {
     done = pair->next;
-    give_idle(timer, pair);
+    push_idle(timer, pair);
   }
 }
 
 /* Asks for at most so many of the oldest. */
-static void collect(kdl_trace_timer *timer, size_t most, const kdl_trace_wait *wait) {
-  kdl_trace_pair *early = NULL, **early_end = &early, *done = NULL, **done_end = &done, *pair;
+static void collect_pending(kdl_trace_timer *timer, size_t most, const kdl_trace_wait *wait) {
+  kdl_trace_event_pair *early = NULL, **early_end = &early, *done = NULL, **done_end = &done, *pair;
   pthread_mutex_lock(&timer->clock_lock);
-  while (most-- && (pair = take_pending(timer))) {
-    kdl_trace_pair ***end = read_times(timer, pair, wait) ? &done_end : &early_end;
+  while (most-- && (pair = pop_pending(timer))) {
+    kdl_trace_event_pair ***end = read_times(timer, pair, wait) ? &done_end : &early_end;
     **end = pair;
     *end = &pair->next;
   }
   *done_end = NULL;
   *early_end = NULL;
-  place(timer, done);
+  record_pairs(timer, done);
   while ((pair = early)) {
     early = pair->next;
-    give_pending(timer, pair);
+    push_pending(timer, pair);
   }
   pthread_mutex_unlock(&timer->clock_lock);
 }
 
 void kdl_trace_timer_collect(kdl_trace_timer *timer, const kdl_trace_wait *wait) {
-  collect(timer, most_pairs, wait);
+  collect_pending(timer, max_pairs, wait);
 }
 
-static kdl_trace_pair *take_pair(kdl_trace_timer *timer) {
+static kdl_trace_event_pair *acquire_pair(kdl_trace_timer *timer) {
   bool may_make;
-  kdl_trace_pair *pair = take_idle(timer, &may_make);
+  kdl_trace_event_pair *pair = pop_idle(timer, &may_make);
   if (!pair && !may_make) {
-    collect(timer, tries_when_empty, NULL);
-    pair = take_idle(timer, &may_make);
+    collect_pending(timer, tries_when_empty, NULL);
+    pair = pop_idle(timer, &may_make);
   }
-  return pair || !may_make ? pair : make_pair(timer);
+  return pair || !may_make ? pair : create_pair(timer);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -234,20 +235,20 @@ static bool is_capturing(const kdl_trace_timer *timer, void *queue) {
          (timer->table->queue_capturing(timer->handle, queue, &capturing) != KDL_OK || capturing);
 }
 
-kdl_trace_pair *kdl_trace_timer_begin(kdl_trace_timer *timer, void *queue) {
-  bool ready = !is_capturing(timer, queue) && has_anchor(timer, queue);
-  kdl_trace_pair *pair = ready ? take_pair(timer) : NULL;
+kdl_trace_event_pair *kdl_trace_timer_begin(kdl_trace_timer *timer, void *queue) {
+  bool ready = !is_capturing(timer, queue) && ensure_anchor(timer, queue);
+  kdl_trace_event_pair *pair = ready ? acquire_pair(timer) : NULL;
   if (pair) {
-    pair->given_ns = kdl_trace_ns();
+    pair->submitted_ns = kdl_trace_ns();
     if (timer->table->event_record(timer->handle, pair->start, queue) != KDL_OK) {
-      give_idle(timer, pair);
+      push_idle(timer, pair);
       pair = NULL;
     }
   }
   return pair;
 }
 
-void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_pair *span,
+void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_event_pair *span,
                          const kdl_trace_subject *subject, void *queue, uint64_t launched,
                          kdl_status status) {
   bool timed = span && status == KDL_OK &&
@@ -257,24 +258,24 @@ void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_pair *span,
     span->queue = queue;
     span->launched = launched;
     span->ended_ns = kdl_trace_ns();
-    give_pending(timer, span);
+    push_pending(timer, span);
     return;
   }
   if (span)
-    give_idle(timer, span);
+    push_idle(timer, span);
   if (status == KDL_OK)
     atomic_fetch_add(&lost, 1);
 }
 
 void kdl_trace_timer_close(kdl_trace_timer *timer) {
   const kdl_backend_table *table = timer->table;
-  kdl_trace_pair *pair;
+  kdl_trace_event_pair *pair;
   bool may_make;
-  while ((pair = take_pending(timer))) {
+  while ((pair = pop_pending(timer))) {
     atomic_fetch_add(&lost, 1);
-    give_idle(timer, pair);
+    push_idle(timer, pair);
   }
-  while ((pair = take_idle(timer, &may_make))) {
+  while ((pair = pop_idle(timer, &may_make))) {
     table->event_destroy(timer->handle, pair->start);
     table->event_destroy(timer->handle, pair->end);
     free(pair);

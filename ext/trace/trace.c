@@ -20,89 +20,89 @@
 #include <unistd.h>
 
 const kdl_trace_hooks *kdl_tracing;
-bool kdl_trace_on;
-bool kdl_trace_times_devices;
+bool kdl_trace_started;
+bool kdl_trace_device_time_enabled;
 
 static char path[PATH_MAX];     /* absolute, so that a program may change its folder */
-static bool is_second;          /* another process has the path: this one adds its number */
+static bool appends_process_id; /* another process has the path: this one adds its number */
 static struct timespec started; /* CLOCK_REALTIME */
 static kdl_trace_header header;
 
 /* ------------------------------------------------------------------------------------------ */
 /* The phases that are marked                                                                   */
 
-enum { most_nested = 16 };
+enum { max_nested = 16 };
 
 static _Thread_local struct {
   unsigned depth;
-  uint64_t begins[most_nested];
+  uint64_t begins[max_nested];
 } nest;
 
-static void enter(kdl_layer layer) {
-  (void)layer;
-  if (nest.depth < most_nested)
+static void on_phase_begin(kdl_trace_phase phase) {
+  (void)phase;
+  if (nest.depth < max_nested)
     nest.begins[nest.depth] = kdl_trace_ticks();
   ++nest.depth;
 }
 
-static void leave(kdl_layer layer, const kdl_layer_about *about) {
+static void on_phase_end(kdl_trace_phase phase, const kdl_trace_phase_info *phase_info) {
   if (nest.depth == 0)
     return;
   --nest.depth;
-  if (nest.depth >= most_nested)
+  if (nest.depth >= max_nested)
     return;
   uint64_t end = kdl_trace_ticks();
-  kdl_trace_add(layer, kdl_trace_subject_of(about), nest.begins[nest.depth], end, NULL,
-                about ? about->bytes : 0, about && about->failed);
+  kdl_trace_add_record(phase, kdl_trace_subject_intern(phase_info), nest.begins[nest.depth], end,
+                       NULL, phase_info ? phase_info->bytes : 0, phase_info && phase_info->failed);
 }
 
-static const kdl_layer_listener listener = {enter, leave};
+static const kdl_trace_listener listener = {on_phase_begin, on_phase_end};
 
 /* ------------------------------------------------------------------------------------------ */
 /* Launches                                                                                     */
 
 /* On the host the device's time is the launch's. */
-static void begin(void *handle, void *queue, kdl_trace_mark *out_mark) {
+static void trace_begin(void *handle, void *queue, kdl_trace_mark *out_mark) {
   const kdl_trace_device *device =
       handle && header.device_time ? kdl_trace_device_of(handle) : NULL;
-  if (device && !device->works_here && !(kdl_trace_times_devices && device->timer))
+  if (device && !device->is_synchronous && !(kdl_trace_device_time_enabled && device->timer))
     device = NULL;
   out_mark->device = device;
-  if (device && device->works_here)
+  if (device && device->is_synchronous)
     out_mark->begin_ns = kdl_trace_ns();
   else if (device)
     out_mark->events = kdl_trace_timer_begin(device->timer, queue);
   out_mark->begin = kdl_trace_ticks();
 }
 
-static void end_launch(const kdl_trace_subject *subject, const kdl_trace_mark *mark,
-                       const uint32_t grid[3], const uint32_t block[3], void *queue,
-                       kdl_status status) {
+static void trace_end_launch(const kdl_trace_subject *subject, const kdl_trace_mark *mark,
+                             const uint32_t grid[3], const uint32_t block[3], void *queue,
+                             kdl_status status) {
   const kdl_trace_device *device = mark->device;
   kdl_trace_launch(subject, mark->begin, grid, block, queue, status);
-  if (device && !device->works_here)
+  if (device && !device->is_synchronous)
     kdl_trace_timer_end(device->timer, mark->events, subject, queue, mark->begin, status);
   else if (device && status == KDL_OK)
     kdl_trace_device_time(subject, mark->begin_ns, kdl_trace_ns(), mark->begin, queue);
 }
 
-static void end_arguments(const kdl_trace_subject *subject, const kdl_trace_mark *mark) {
-  kdl_trace_span(KDL_LAYER_ARGUMENTS, subject, mark->begin, NULL, 0, KDL_OK);
+static void trace_end_arguments(const kdl_trace_subject *subject, const kdl_trace_mark *mark) {
+  kdl_trace_span(KDL_TRACE_PHASE_ARGUMENTS, subject, mark->begin, NULL, 0, KDL_OK);
 }
 
 static const kdl_trace_hooks hooks = {
     .open_device = kdl_trace_device_open,
-    .subject_of = kdl_trace_subject_of,
-    .begin = begin,
-    .end_launch = end_launch,
-    .end_arguments = end_arguments,
+    .subject_of = kdl_trace_subject_intern,
+    .begin = trace_begin,
+    .end_launch = trace_end_launch,
+    .end_arguments = trace_end_arguments,
 };
 
 /* ------------------------------------------------------------------------------------------ */
 /* The file                                                                                     */
 
 /* "%p" is the number of the process. */
-static bool expand(const char *given, char out_name[PATH_MAX]) {
+static bool expand_process_id(const char *given, char out_name[PATH_MAX]) {
   size_t used = 0;
   for (const char *at = given; *at; ++at) {
     int put = 1;
@@ -122,7 +122,7 @@ static bool expand(const char *given, char out_name[PATH_MAX]) {
 
 static kdl_status set_path(const char *given) {
   char name[PATH_MAX];
-  if (!expand(given, name))
+  if (!expand_process_id(given, name))
     return kdl_fail(KDL_IO, "%.40s...: the name is too long", given);
   char *target;
   KDL_TRY(kdl_file_target(name, &target));
@@ -132,7 +132,8 @@ static kdl_status set_path(const char *given) {
       is_whole ? snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", target) : -1;
   free(target);
   if (length < 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot write there: %s", name, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot write there: %s", name,
+                    strerror(errno));
   if ((size_t)length + 32 > sizeof path)
     return kdl_fail(KDL_IO, "%.40s...: the name is too long", path);
   struct stat info;
@@ -143,14 +144,14 @@ static kdl_status set_path(const char *given) {
                     name);
   snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path) + 1, path);
   if (access(folder, W_OK | X_OK) != 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot create a file there: %s", name,
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot create a file there: %s", name,
                     strerror(errno));
   return KDL_OK;
 }
 
 /* Whether a file of that name was written since this process started: by another process that is
  * traced to the same name, or another copy of libkdl in this one. What is older is replaced. */
-static bool is_taken(const char *name) {
+static bool is_newer_than_process(const char *name) {
   struct stat info;
   if (stat(name, &info) != 0)
     return false;
@@ -158,8 +159,8 @@ static bool is_taken(const char *name) {
                                                : info.st_mtim.tv_nsec > started.tv_nsec;
 }
 
-static void choose_name(char out_name[PATH_MAX]) {
-  bool taken = is_second || is_taken(path);
+static void choose_file_name(char out_name[PATH_MAX]) {
+  bool taken = appends_process_id || is_newer_than_process(path);
   snprintf(out_name, PATH_MAX, "%s", path);
   for (unsigned number = 1; taken && number < 1000; ++number) {
     size_t used = strlen(path);
@@ -167,13 +168,13 @@ static void choose_name(char out_name[PATH_MAX]) {
       snprintf(out_name + used, PATH_MAX - used, ".%d", (int)getpid());
     else
       snprintf(out_name + used, PATH_MAX - used, ".%d.%u", (int)getpid(), number);
-    taken = is_taken(out_name);
+    taken = is_newer_than_process(out_name);
   }
 }
 
 /* To the nanosecond: the system dates files by a clock that moves a few hundred times a second,
  * which two processes may share. */
-static void date(int fd) {
+static void set_file_time(int fd) {
   struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = 0}};
   clock_gettime(CLOCK_REALTIME, &times[1]);
   if (futimens(fd, times) != 0)
@@ -181,20 +182,20 @@ static void date(int fd) {
 }
 
 /* The folder is locked from the choice of a name to its use, against processes that end at once. */
-static kdl_status keep(kdl_file_draft *draft, char out_name[PATH_MAX]) {
+static kdl_status keep_trace_file(kdl_temp_file *temp, char out_name[PATH_MAX]) {
   char folder[PATH_MAX];
   snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path) + 1, path);
   FILE *lock = fopen(folder, "re");
   if (lock && flock(fileno(lock), LOCK_EX) != 0)
     errno = 0;
-  choose_name(out_name);
-  kdl_status status = kdl_file_draft_keep(draft, out_name);
+  choose_file_name(out_name);
+  kdl_status status = kdl_temp_file_keep(temp, out_name);
   if (lock)
     fclose(lock);
   return status;
 }
 
-static void tell_losses(const char *name) {
+static void report_dropped_events(const char *name) {
   uint64_t dropped = kdl_trace_dropped();
   if (dropped)
     fprintf(stderr,
@@ -204,32 +205,32 @@ static void tell_losses(const char *name) {
 }
 
 kdl_status kdl_trace_save(void) {
-  kdl_file_draft draft;
+  kdl_temp_file temp;
   char name[PATH_MAX];
-  if (!kdl_trace_on || !kdl_trace_buffers())
+  if (!kdl_trace_started || !kdl_trace_buffers())
     return KDL_OK;
-  kdl_status status = kdl_file_draft_begin(path, path, &draft);
+  kdl_status status = kdl_temp_file_create(path, path, &temp);
   if (status != KDL_OK)
     return status;
-  if (!kdl_trace_write(&header, draft.fd)) {
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
-    kdl_file_draft_drop(&draft);
+  if (!kdl_trace_write(&header, temp.fd)) {
+    status = kdl_fail(kdl_status_from_errno(errno), "%s: cannot write: %s", path, strerror(errno));
+    kdl_temp_file_discard(&temp);
     return status;
   }
-  date(draft.fd);
-  status = keep(&draft, name);
+  set_file_time(temp.fd);
+  status = keep_trace_file(&temp, name);
   if (status == KDL_OK)
-    tell_losses(name);
+    report_dropped_events(name);
   return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The process                                                                                  */
 
-static void after_fork(void) {
-  is_second = true;
+static void reset_after_fork(void) {
+  appends_process_id = true;
   nest.depth = 0;
-  kdl_trace_times_devices = false; /* the drivers are the parent's */
+  kdl_trace_device_time_enabled = false; /* the drivers are the parent's */
   kdl_trace_buffers_after_fork();
 }
 
@@ -242,26 +243,26 @@ kdl_status kdl_trace_start(const kdl_trace_settings *settings) {
                     (unsigned long long)settings->bytes, strerror(errno));
   header = (kdl_trace_header){
       .started = started.tv_sec, .bytes = settings->bytes, .device_time = settings->device_time};
-  kdl_fork_tell(after_fork);
-  kdl_trace_times_devices = settings->device_time;
-  kdl_trace_on = true;
+  kdl_fork_tell(reset_after_fork);
+  kdl_trace_device_time_enabled = settings->device_time;
+  kdl_trace_started = true;
   kdl_tracing = &hooks;
-  atomic_store(&kdl_layer_listening, &listener);
+  atomic_store(&kdl_trace_active_listener, &listener);
   return KDL_OK;
 }
 
-static void say(kdl_status status) {
+static void report_trace_failure(kdl_status status) {
   if (status != KDL_OK)
     fprintf(stderr, "kdl: KDL_TRACE: %s; there is no trace\n", kdl_error_message());
 }
 
 /* `kdl trace` names the process that it started: the file is that one's, whatever others do. */
-static bool is_asked_for(void) {
+static bool is_traced_process(void) {
   const char *process = kdl_environment("KDL_TRACE_PROCESS");
   return !process || strtol(process, NULL, 10) == getpid();
 }
 
-static __attribute__((constructor)) void start(void) {
+static __attribute__((constructor)) void trace_at_load(void) {
   kdl_trace_settings settings = {.path = kdl_environment("KDL_TRACE"),
                                  .bytes = KDL_TRACE_DEFAULT_BYTES};
   const char *size = kdl_environment("KDL_TRACE_SIZE");
@@ -274,11 +275,11 @@ static __attribute__((constructor)) void start(void) {
     status = kdl_error_status();
   }
   settings.device_time = gpu && strcmp(gpu, "0") != 0;
-  is_second = !is_asked_for();
-  say(status == KDL_OK ? kdl_trace_start(&settings) : status);
+  appends_process_id = !is_traced_process();
+  report_trace_failure(status == KDL_OK ? kdl_trace_start(&settings) : status);
 }
 
 /* Runs after everything that the program itself does at its end. */
 static __attribute__((destructor)) void end(void) {
-  say(kdl_trace_save());
+  report_trace_failure(kdl_trace_save());
 }

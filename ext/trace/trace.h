@@ -3,8 +3,8 @@
  * KDL_TRACE=out.json: every phase of every dispatch of the process, written when it ends.
  *
  * Whether a process is traced is settled when the library starts and does not change. Where it is
- * not, nothing here runs: the marks of support/base/layer.h find no listener, kdl_tracing (hooks.h)
- * is NULL. Where it is, devices are used through a table around the backend's
+ * not, nothing here runs: the marks of support/base/trace_phase.h find no listener, kdl_tracing
+ * (hooks.h) is NULL. Where it is, devices are used through a table around the backend's
  * (ext/trace/traced_device.c), and kernels have an interceptor.
  *
  * docs/tracing.md says what becomes of forks, threads that end, and processes that do not end by
@@ -26,8 +26,8 @@ typedef struct kdl_trace_settings {
 
 #define KDL_TRACE_DEFAULT_BYTES ((uint64_t)16 << 20)
 
-extern bool kdl_trace_on;            /* constant once the library has started */
-extern bool kdl_trace_times_devices; /* likewise, but in the child of a fork: not there */
+extern bool kdl_trace_started;             /* constant once the library has started */
+extern bool kdl_trace_device_time_enabled; /* likewise, but in the child of a fork: not there */
 
 /* What the library does when it starts and KDL_TRACE is set; for tests also later, before any
  * device is used. KDL_IO where no file could be made there. */
@@ -38,9 +38,9 @@ kdl_status kdl_trace_start(const kdl_trace_settings *settings);
 kdl_status kdl_trace_save(void);
 
 /* A record with what all have, to be filled and ended; NULL where there is none to be had. */
-static inline kdl_trace_record *kdl_trace_record_of(const kdl_trace_subject *subject,
-                                                    uint64_t begin, const void *queue) {
-  kdl_trace_record *record = kdl_trace_begin();
+static inline kdl_trace_record *kdl_trace_begin_record(const kdl_trace_subject *subject,
+                                                       uint64_t begin, const void *queue) {
+  kdl_trace_record *record = kdl_trace_reserve();
   if (record) {
     record->begin = begin;
     record->subject = subject;
@@ -53,43 +53,46 @@ static inline kdl_trace_record *kdl_trace_record_of(const kdl_trace_subject *sub
 static inline void kdl_trace_launch(const kdl_trace_subject *subject, uint64_t begin,
                                     const uint32_t grid[3], const uint32_t block[3],
                                     const void *queue, kdl_status status) {
-  kdl_trace_record *record = kdl_trace_record_of(subject, begin, queue);
+  kdl_trace_record *record = kdl_trace_begin_record(subject, begin, queue);
   if (!record)
     return;
   for (int i = 0; i < 3; ++i) {
     record->grid[i] = grid[i];
     record->block[i] = block[i];
   }
-  record->what = KDL_LAYER_LAUNCH;
+  record->what = KDL_TRACE_PHASE_LAUNCH;
   record->failed = status != KDL_OK;
   record->end = kdl_trace_ticks();
-  kdl_trace_end();
+  kdl_trace_commit();
 }
 
 /* Anything else, from `begin` to `end`. */
-static inline void kdl_trace_add(unsigned what, const kdl_trace_subject *subject, uint64_t begin,
-                                 uint64_t end, const void *queue, uint64_t bytes, bool failed) {
-  kdl_trace_record *record = kdl_trace_record_of(subject, begin, queue);
+static inline void kdl_trace_add_record(unsigned what, const kdl_trace_subject *subject,
+                                        uint64_t begin, uint64_t end, const void *queue,
+                                        uint64_t bytes, bool failed) {
+  kdl_trace_record *record = kdl_trace_begin_record(subject, begin, queue);
   if (!record)
     return;
   record->end = end;
   record->bytes = bytes;
   record->what = (uint8_t)what;
   record->failed = failed;
-  kdl_trace_end();
+  kdl_trace_commit();
 }
 
 /* A layer that has just ended. */
-static inline void kdl_trace_span(kdl_layer layer, const kdl_trace_subject *subject, uint64_t begin,
-                                  const void *queue, uint64_t bytes, kdl_status status) {
-  kdl_trace_add(layer, subject, begin, kdl_trace_ticks(), queue, bytes, status != KDL_OK);
+static inline void kdl_trace_span(kdl_trace_phase span_phase, const kdl_trace_subject *subject,
+                                  uint64_t begin, const void *queue, uint64_t bytes,
+                                  kdl_status status) {
+  kdl_trace_add_record(span_phase, subject, begin, kdl_trace_ticks(), queue, bytes,
+                       status != KDL_OK);
 }
 
 /* The time that the device took, in ns of CLOCK_MONOTONIC, for a launch that began at `launched`
  * (ticks). */
 static inline void kdl_trace_device_time(const kdl_trace_subject *subject, uint64_t begin_ns,
                                          uint64_t end_ns, uint64_t launched, const void *queue) {
-  kdl_trace_add(KDL_TRACE_DEVICE_TIME, subject, begin_ns, end_ns, queue, launched, false);
+  kdl_trace_add_record(KDL_TRACE_DEVICE_TIME, subject, begin_ns, end_ns, queue, launched, false);
 }
 
 #endif

@@ -15,14 +15,14 @@ typedef struct kdl_trace_device {
   const kdl_backend_table *table; /* the backend's own */
   void *handle;
   const kdl_trace_subject *subject;
-  bool works_here;        /* launches are done when they return: the host */
+  bool is_synchronous;    /* launches are done when they return: the host */
   kdl_trace_timer *timer; /* NULL where device time is not asked for, or is the launch's */
 } kdl_trace_device;
 
 /* For a device that was opened with the backend's own table; `works_here` as above. Returns the
  * table around it, of which each backend has one; `table` when out of memory. */
 const kdl_backend_table *kdl_trace_device_open(const kdl_backend_table *table, void *handle,
-                                               const char *name, bool works_here);
+                                               const char *name, bool is_synchronous);
 
 /* NULL where there was no memory for it. */
 const kdl_trace_device *kdl_trace_device_of(const void *handle);
@@ -35,9 +35,9 @@ kdl_trace_timer *kdl_trace_timer_create(const kdl_backend_table *table, void *ha
 
 /* Before and after a launch of `subject` on a queue of the backend, which began at `launched`
  * (ticks). `span` is what begin returned, which may be NULL: no events were to be had. */
-typedef struct kdl_trace_pair kdl_trace_pair;
-kdl_trace_pair *kdl_trace_timer_begin(kdl_trace_timer *timer, void *queue);
-void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_pair *span,
+typedef struct kdl_trace_event_pair kdl_trace_event_pair;
+kdl_trace_event_pair *kdl_trace_timer_begin(kdl_trace_timer *timer, void *queue);
+void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_event_pair *span,
                          const kdl_trace_subject *subject, void *queue, uint64_t launched,
                          kdl_status status);
 

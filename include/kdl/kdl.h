@@ -298,10 +298,10 @@ KDL_API const char *kdl_device_spec_text(const kdl_device *device);
 
 /* In the default order of preference. */
 typedef enum kdl_device_class {
-  KDL_DEVICE_CLASS_UNSAID = 0, /* not said; kdl_device_get always says one            */
-  KDL_DEVICE_DISCRETE = 1,     /* a GPU with memory of its own                        */
-  KDL_DEVICE_INTEGRATED = 2,   /* a GPU that shares the CPU's memory                  */
-  KDL_DEVICE_ACCELERATOR = 3,  /* neither GPU nor CPU: FPGAs and others behind OpenCL */
+  KDL_DEVICE_CLASS_UNKNOWN = 0, /* not said; kdl_device_get always says one            */
+  KDL_DEVICE_DISCRETE = 1,      /* a GPU with memory of its own                        */
+  KDL_DEVICE_INTEGRATED = 2,    /* a GPU that shares the CPU's memory                  */
+  KDL_DEVICE_ACCELERATOR = 3,   /* neither GPU nor CPU: FPGAs and others behind OpenCL */
   KDL_DEVICE_CPU = 4,
 } kdl_device_class;
 
@@ -376,15 +376,15 @@ typedef struct kdl_select_opts {
 /* Where the options are NULL, KDL_POLICY and KDL_VARIANT_TAG apply. Programs that run with more
  * rights than their user ignore every KDL_ variable. */
 
-typedef struct kdl_choice {
-  size_t size; /* set to sizeof(kdl_choice) before the call */
+typedef struct kdl_selection {
+  size_t size; /* set to sizeof(kdl_selection) before the call */
   size_t image;
   kdl_image_kind kind;
   const char *device; /* spec of the route that takes the image */
   const char *fit;    /* "exact", "family", "PTX", ...: how it fits */
   const void *data;   /* the image, as kdl_image_bytes gives it */
   size_t data_size;
-} kdl_choice;
+} kdl_selection;
 
 /* Chooses an image for a kernel on a device, for programs with a launcher of their own. Bitcode is
  * returned unlinked. `kernel` may be NULL to choose among the variants of one module whatever they
@@ -392,7 +392,7 @@ typedef struct kdl_choice {
  * message names the nearest one that holds the kernel and what would help. KDL_BAD_FILE where the
  * image does not have the digest that its metadata declares (kdl.digest). */
 KDL_API kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
-                              const kdl_select_opts *opts, kdl_choice *out_choice);
+                              const kdl_select_opts *opts, kdl_selection *out_selection);
 
 typedef struct kdl_reason {
   const char *code;  /* "xnack_mismatch": stable, for programs */
@@ -403,7 +403,7 @@ typedef struct kdl_reason {
 typedef struct kdl_verdict {
   size_t size; /* sizeof(kdl_verdict) as the library knows it */
   size_t image;
-  size_t place;       /* 0 is the first in rank order */
+  size_t position;    /* 0 is the first in rank order */
   int chosen;         /* 1 for the one that kdl_select gives; without a kernel, one per module */
   int eligible;       /* 1 where it may run and holds the kernel */
   uint64_t rank;      /* larger fits better; 0 where it may not run */
@@ -433,9 +433,9 @@ KDL_API kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kd
  * neighbouring ranks share a device where there are more ranks than devices. With rank -1, rank and
  * count come from the launcher's environment (Open MPI, MPICH, Slurm, PALS, Flux), or are 0 of 1.
  * Where the launcher already shows each process one device, that one is returned. */
-KDL_API kdl_status kdl_device_local(kdl_library *lib, const char *kernel,
-                                    const kdl_select_opts *opts, int rank, int count,
-                                    kdl_device **out_device);
+KDL_API kdl_status kdl_device_for_rank(kdl_library *lib, const char *kernel,
+                                       const kdl_select_opts *opts, int rank, int count,
+                                       kdl_device **out_device);
 
 /* Calls `visit` with the index of every image that holds the kernel, whatever it runs on, for
  * libraries with tables of their own; a non-zero return stops. */
@@ -480,7 +480,7 @@ KDL_API kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *im
 /* The same with the digest of the image's bytes as the last pair, kdl.digest, in place of one that
  * is there: an image that was damaged since is refused when it is loaded. An image without bytes
  * gets none. */
-KDL_API kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *image);
+KDL_API kdl_status kdl_writer_add_with_digest(kdl_writer *writer, const kdl_writer_image *image);
 
 /* Writes the file to memory that the caller frees with free(). */
 KDL_API kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_size);

@@ -58,18 +58,18 @@
  *     KDL_REVISION(n)     of what the kernel computes; without it 1
  *     KDL_DYNAMIC(n)      bytes of KDL_LOCAL_DYNAMIC, where the launch counts groups itself
  */
-#define KDL_BLOCK(...) KDL_SAY("kdl.block", __VA_ARGS__) KDL_BLOCK_IS(__VA_ARGS__)
-#define KDL_TILE(...) KDL_SAY("kdl.tile", __VA_ARGS__)
-#define KDL_SUBGROUP(n) KDL_SAY("kdl.subgroup", n)
-#define KDL_REVISION(n) KDL_SAY("kdl.rev", n)
-#define KDL_DYNAMIC(n) KDL_SAY("kdl.shared", n)
+#define KDL_BLOCK(...) KDL_ANNOTATE("kdl.block", __VA_ARGS__) KDL_BLOCK_ATTRIBUTE(__VA_ARGS__)
+#define KDL_TILE(...) KDL_ANNOTATE("kdl.tile", __VA_ARGS__)
+#define KDL_SUBGROUP(n) KDL_ANNOTATE("kdl.subgroup", n)
+#define KDL_REVISION(n) KDL_ANNOTATE("kdl.rev", n)
+#define KDL_DYNAMIC(n) KDL_ANNOTATE("kdl.shared", n)
 
 /* `kdl cc` reads these in a pass of their own. In what is compiled they would become strings in the
  * image, and in SPIR-V decorations that OpenCL does not allow. */
 #ifdef KDL_CC_READS
-#define KDL_SAY(...) __attribute__((annotate(__VA_ARGS__)))
+#define KDL_ANNOTATE(...) __attribute__((annotate(__VA_ARGS__)))
 #else
-#define KDL_SAY(...)
+#define KDL_ANNOTATE(...)
 #endif
 
 /* The number of threads that a group of work-items which wait for one another has: as many on a

@@ -81,7 +81,7 @@ typedef struct kdl_kernel_info {
   const char *device;  /* spec of the route */
   const char *fit;     /* how the image fits the device: "exact", "PTX", ... */
   size_t image;        /* index of the image that was loaded */
-  size_t place;        /* in the ranking; above 0 where better ones did not load */
+  size_t position;     /* in the ranking; above 0 where better ones did not load */
   size_t image_count;  /* images in the ranking */
   kdl_image_kind kind;
   uint32_t block[3];                /* work-items in a group; 0 where the caller decides */

@@ -12,7 +12,7 @@
  *                    m, n, k, KDL_MATMUL_SET);
  *
  * Packed weights suit the device they were packed on; they are not to be stored. Weights that are
- * used once need not be packed: kdl_matmul_run_plain. Languages other than C and C++ call the
+ * used once need not be packed: kdl_matmul_run_unpacked. Languages other than C and C++ call the
  * functions at the end, which are not inline.
  */
 #ifndef KDL_MATMUL_H
@@ -47,14 +47,14 @@ static inline kdl_matmul_matrix kdl_matmul_rows(const void *elements, int64_t ro
 typedef struct kdl_matmul {
   kdl_matmul_type type;
   uint32_t threads; /* that a launch is divided among */
-  kdl_kernel *pack, *multiply, *plain;
+  kdl_kernel *pack, *multiply, *unpacked;
 } kdl_matmul;
 
 /* More than any host has: a launch has eight groups for each. */
-enum { KDL_MATMUL_MOST_THREADS = 1 << 16 };
+enum { KDL_MATMUL_MAX_THREADS = 1 << 16 };
 
 /* The kernels for a type. `threads` is how many the host device runs at once; 1 never wakes any,
- * and more than KDL_MATMUL_MOST_THREADS are as many. */
+ * and more than KDL_MATMUL_MAX_THREADS are as many. */
 static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
                                          uint32_t threads, kdl_matmul *out_matmul) {
   static const char *const names[][3] = {
@@ -66,12 +66,12 @@ static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl
   kdl_status status;
   out_matmul->type = type;
   out_matmul->threads = threads ? threads : 1;
-  if (threads > KDL_MATMUL_MOST_THREADS)
-    out_matmul->threads = KDL_MATMUL_MOST_THREADS;
+  if (threads > KDL_MATMUL_MAX_THREADS)
+    out_matmul->threads = KDL_MATMUL_MAX_THREADS;
   status = kdl_sym(lib, host, names[type][0], NULL, &out_matmul->pack);
   if (!status)
     status = kdl_sym(lib, host, names[type][1], NULL, &out_matmul->multiply);
-  return status ? status : kdl_sym(lib, host, names[type][2], NULL, &out_matmul->plain);
+  return status ? status : kdl_sym(lib, host, names[type][2], NULL, &out_matmul->unpacked);
 }
 
 /* Bytes of a packed K by N matrix, on any CPU: columns and words of 4 bytes in lots of 16, and a
@@ -132,8 +132,8 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
  * B, or too few rows for packed ones to be used again. Groups of several threads each pack for
  * themselves. Columns that would fill little of a vector are better packed as rows, which that
  * launch does not. */
-static inline int kdl_matmul_packs_as_it_goes(const kdl_matmul *matmul, uint32_t m, uint32_t n,
-                                              uint32_t k) {
+static inline int kdl_matmul_fuses_packing(const kdl_matmul *matmul, uint32_t m, uint32_t n,
+                                           uint32_t k) {
   size_t most = (size_t)(matmul->threads < 2 ? 512 : 256) << 10;
   uint32_t last = n % 32;
   if (m <= 32)
@@ -142,11 +142,11 @@ static inline int kdl_matmul_packs_as_it_goes(const kdl_matmul *matmul, uint32_t
 }
 
 /* With B as it lies. `scratch` has room for B packed, kdl_matmul_packed_size. */
-static inline kdl_status kdl_matmul_run_plain(const kdl_matmul *matmul, kdl_queue *queue,
-                                              kdl_matmul_matrix a, kdl_matmul_matrix b,
-                                              void *scratch, kdl_matmul_matrix c, uint32_t m,
-                                              uint32_t n, uint32_t k, kdl_matmul_mode mode) {
-  if (!kdl_matmul_packs_as_it_goes(matmul, m, n, k)) {
+static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_queue *queue,
+                                                 kdl_matmul_matrix a, kdl_matmul_matrix b,
+                                                 void *scratch, kdl_matmul_matrix c, uint32_t m,
+                                                 uint32_t n, uint32_t k, kdl_matmul_mode mode) {
+  if (!kdl_matmul_fuses_packing(matmul, m, n, k)) {
     kdl_status status = kdl_matmul_pack(matmul, queue, b, scratch, n, k);
     return status ? status : kdl_matmul_run(matmul, queue, a, scratch, c, m, n, k, mode);
   }
@@ -166,7 +166,7 @@ static inline kdl_status kdl_matmul_run_plain(const kdl_matmul *matmul, kdl_queu
                             &k,
                             &accumulate};
   kdl_args args = {13, pointers, NULL};
-  return kdl_launch_call(matmul->plain, queue, &desc, &args);
+  return kdl_launch_call(matmul->unpacked, queue, &desc, &args);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -193,10 +193,11 @@ KDL_API kdl_status kdl_matmul_run_call(const kdl_matmul *matmul, kdl_queue *queu
                                        const kdl_matmul_matrix *c, uint32_t m, uint32_t n,
                                        uint32_t k, kdl_matmul_mode mode);
 
-KDL_API kdl_status kdl_matmul_run_plain_call(const kdl_matmul *matmul, kdl_queue *queue,
-                                             const kdl_matmul_matrix *a, const kdl_matmul_matrix *b,
-                                             void *scratch, const kdl_matmul_matrix *c, uint32_t m,
-                                             uint32_t n, uint32_t k, kdl_matmul_mode mode);
+KDL_API kdl_status kdl_matmul_run_unpacked_call(const kdl_matmul *matmul, kdl_queue *queue,
+                                                const kdl_matmul_matrix *a,
+                                                const kdl_matmul_matrix *b, void *scratch,
+                                                const kdl_matmul_matrix *c, uint32_t m, uint32_t n,
+                                                uint32_t k, kdl_matmul_mode mode);
 
 #ifdef __cplusplus
 }

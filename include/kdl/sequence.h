@@ -4,10 +4,11 @@
  * and again is recorded once, and run by one call:
  *
  *     kdl_sequence_create(dev, &seq);
- *     kdl_sequence_buffer(seq, "x", n * 4, &x);
- *     kdl_sequence_scalar(seq, "a", sizeof(float), &a);
- *     kdl_operand args[] = {kdl_at_slot(a), kdl_at_slot(x), kdl_at_buffer(y), KDL_VALUE(&n)};
- *     kdl_sequence_launch_items(seq, saxpy, kdl_items(kdl_extent1(n)), args, 4);
+ *     kdl_sequence_add_buffer(seq, "x", n * 4, &x);
+ *     kdl_sequence_add_scalar(seq, "a", sizeof(float), &a);
+ *     kdl_operand args[] = {kdl_operand_slot(a), kdl_operand_slot(x), kdl_operand_buffer(y),
+ * KDL_VALUE(&n)}; kdl_sequence_launch_items(seq, saxpy, kdl_operand_items(kdl_extent1(n)), args,
+ * 4);
  *     ...
  *     kdl_sequence_finish(seq);
  *
@@ -68,30 +69,30 @@ typedef struct kdl_slot_desc {
   uint64_t bytes;
 } kdl_slot_desc;
 
-KDL_API kdl_status kdl_sequence_slot(kdl_sequence *sequence, const kdl_slot_desc *desc,
-                                     kdl_slot *out_slot);
+KDL_API kdl_status kdl_sequence_add_slot(kdl_sequence *sequence, const kdl_slot_desc *desc,
+                                         kdl_slot *out_slot);
 
-static inline kdl_status kdl_sequence_slot_of(kdl_sequence *sequence, kdl_slot_kind kind,
-                                              const char *name, uint64_t bytes,
-                                              kdl_slot *out_slot) {
+static inline kdl_status kdl_sequence_add_slot_of(kdl_sequence *sequence, kdl_slot_kind kind,
+                                                  const char *name, uint64_t bytes,
+                                                  kdl_slot *out_slot) {
   kdl_slot_desc desc = {sizeof(kdl_slot_desc), name, kind, 0, bytes};
-  return kdl_sequence_slot(sequence, &desc, out_slot);
+  return kdl_sequence_add_slot(sequence, &desc, out_slot);
 }
-static inline kdl_status kdl_sequence_buffer(kdl_sequence *sequence, const char *name,
-                                             uint64_t bytes, kdl_slot *out_slot) {
-  return kdl_sequence_slot_of(sequence, KDL_SLOT_BUFFER, name, bytes, out_slot);
+static inline kdl_status kdl_sequence_add_buffer(kdl_sequence *sequence, const char *name,
+                                                 uint64_t bytes, kdl_slot *out_slot) {
+  return kdl_sequence_add_slot_of(sequence, KDL_SLOT_BUFFER, name, bytes, out_slot);
 }
-static inline kdl_status kdl_sequence_scalar(kdl_sequence *sequence, const char *name,
-                                             uint64_t bytes, kdl_slot *out_slot) {
-  return kdl_sequence_slot_of(sequence, KDL_SLOT_SCALAR, name, bytes, out_slot);
+static inline kdl_status kdl_sequence_add_scalar(kdl_sequence *sequence, const char *name,
+                                                 uint64_t bytes, kdl_slot *out_slot) {
+  return kdl_sequence_add_slot_of(sequence, KDL_SLOT_SCALAR, name, bytes, out_slot);
 }
-static inline kdl_status kdl_sequence_items(kdl_sequence *sequence, const char *name,
-                                            kdl_slot *out_slot) {
-  return kdl_sequence_slot_of(sequence, KDL_SLOT_ITEMS, name, 0, out_slot);
+static inline kdl_status kdl_sequence_add_items(kdl_sequence *sequence, const char *name,
+                                                kdl_slot *out_slot) {
+  return kdl_sequence_add_slot_of(sequence, KDL_SLOT_ITEMS, name, 0, out_slot);
 }
-static inline kdl_status kdl_sequence_host(kdl_sequence *sequence, const char *name, uint64_t bytes,
-                                           kdl_slot *out_slot) {
-  return kdl_sequence_slot_of(sequence, KDL_SLOT_HOST, name, bytes, out_slot);
+static inline kdl_status kdl_sequence_add_host(kdl_sequence *sequence, const char *name,
+                                               uint64_t bytes, kdl_slot *out_slot) {
+  return kdl_sequence_add_slot_of(sequence, KDL_SLOT_HOST, name, bytes, out_slot);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -129,39 +130,39 @@ static inline kdl_operand kdl_operand_of(kdl_operand_kind kind) {
   operand.of.items = kdl_extent3(0, 0, 0);
   return operand;
 }
-static inline kdl_operand kdl_value(const void *value, size_t bytes) {
+static inline kdl_operand kdl_operand_value(const void *value, size_t bytes) {
   kdl_operand operand = kdl_operand_of(KDL_OPERAND_VALUE);
   operand.of.value = value;
   operand.bytes = bytes;
   return operand;
 }
 /* KDL_VALUE(&n): a typed pointer. */
-#define KDL_VALUE(pointer) kdl_value((pointer), sizeof *(pointer))
+#define KDL_VALUE(pointer) kdl_operand_value((pointer), sizeof *(pointer))
 
-static inline kdl_operand kdl_at_buffer_offset(kdl_buffer buffer, uint64_t offset) {
+static inline kdl_operand kdl_operand_buffer_offset(kdl_buffer buffer, uint64_t offset) {
   kdl_operand operand = kdl_operand_of(KDL_OPERAND_BUFFER);
   operand.of.buffer = buffer;
   operand.offset = offset;
   return operand;
 }
-static inline kdl_operand kdl_at_buffer(kdl_buffer buffer) {
-  return kdl_at_buffer_offset(buffer, 0);
+static inline kdl_operand kdl_operand_buffer(kdl_buffer buffer) {
+  return kdl_operand_buffer_offset(buffer, 0);
 }
-static inline kdl_operand kdl_at_slot_offset(kdl_slot slot, uint64_t offset) {
+static inline kdl_operand kdl_operand_slot_offset(kdl_slot slot, uint64_t offset) {
   kdl_operand operand = kdl_operand_of(KDL_OPERAND_SLOT);
   operand.slot = slot;
   operand.offset = offset;
   return operand;
 }
-static inline kdl_operand kdl_at_slot(kdl_slot slot) {
-  return kdl_at_slot_offset(slot, 0);
+static inline kdl_operand kdl_operand_slot(kdl_slot slot) {
+  return kdl_operand_slot_offset(slot, 0);
 }
-static inline kdl_operand kdl_at_host(void *host) {
+static inline kdl_operand kdl_operand_host(void *host) {
   kdl_operand operand = kdl_operand_of(KDL_OPERAND_HOST);
   operand.of.host = host;
   return operand;
 }
-static inline kdl_operand kdl_items(kdl_extent items) {
+static inline kdl_operand kdl_operand_items(kdl_extent items) {
   kdl_operand operand = kdl_operand_of(KDL_OPERAND_ITEMS);
   operand.of.items = items;
   return operand;
@@ -173,7 +174,7 @@ static inline kdl_operand kdl_items(kdl_extent items) {
 /* A call that fails records nothing. Kernels are loaded when their launch is recorded, which keeps
  * their library open as long as the sequence, and checks arguments against what the image takes. */
 
-/* As kdl_launch_items; `items` is kdl_items() or an items slot. */
+/* As kdl_launch_items; `items` is kdl_operand_items() or an items slot. */
 KDL_API kdl_status kdl_sequence_launch_items(kdl_sequence *sequence, kdl_kernel *kernel,
                                              kdl_operand items, const kdl_operand *args,
                                              size_t arg_count);
@@ -263,7 +264,8 @@ typedef struct kdl_sequence_save_opts {
 } kdl_sequence_save_opts;
 
 enum {
-  KDL_SEQUENCE_ALONE = 1, /* without the images of its kernels: they come from other libraries */
+  KDL_SEQUENCE_NO_IMAGES =
+      1, /* without the images of its kernels: they come from other libraries */
 };
 
 /* Writes a finished sequence as an OffloadBinary: the recording with the names of its kernels, and
@@ -313,8 +315,8 @@ KDL_API kdl_status kdl_capture_begin(kdl_queue *queue);
 
 /* Makes the buffer a slot of what is being captured: whatever names memory of it from now on is
  * recorded as the slot with an offset. KDL_BAD_CALL where another slot has a part of its memory. */
-KDL_API kdl_status kdl_capture_slot(kdl_queue *queue, const kdl_buffer *buffer, const char *name,
-                                    kdl_slot *out_slot);
+KDL_API kdl_status kdl_capture_add_slot(kdl_queue *queue, const kdl_buffer *buffer,
+                                        const char *name, kdl_slot *out_slot);
 
 /* Ends the capture; the sequence is finished. Where that fails, there is none, and the capture has
  * ended all the same. */

@@ -17,7 +17,7 @@
  * then it has its default. It is read as kdl_const_unroll, in callers and microkernels alike, and
  * all that name it share one value; where defaults differ, the caller's counts.
  *
- *     KDL_CONSTANT_GIVEN(int32_t, depth);
+ *     KDL_CONSTANT_REQUIRED(int32_t, depth);
  *
  * has no default: linking fails where none is given. docs/linking.md has the rules.
  */
@@ -45,10 +45,10 @@
 
 /* Weak, so that no compiler believes in the default before the code is linked. */
 #define KDL_CONSTANT(type, name, value)                                                            \
-  KDL_CONSTANT_GIVEN(type, name);                                                                  \
+  KDL_CONSTANT_REQUIRED(type, name);                                                               \
   __attribute__((weak)) const type kdl_const_##name = (value)
 
-#define KDL_CONSTANT_GIVEN(type, name)                                                             \
+#define KDL_CONSTANT_REQUIRED(type, name)                                                          \
   KDL_UKERNEL_C extern __attribute__((visibility("hidden"))) const type kdl_const_##name
 
 #endif

@@ -249,8 +249,8 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
   KDL_TRY(read_setting(&made.is_off, &is_required));
   kdl_debug_on(KDL_DEBUG_LINK); /* opens its file while that is allowed */
   if (request && request->is_checked)
-    kdl_trust_leave();
-  kdl_trust_prepare(); /* likewise keys and libsodium */
+    kdl_trust_disable();
+  kdl_trust_preload(); /* likewise keys and libsodium */
   made.has_no_new_privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   if (!made.is_off) {
     int version;

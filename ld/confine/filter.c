@@ -131,19 +131,19 @@ typedef struct {
   unsigned short count;
 } filter;
 
-static void add(filter *to, struct sock_filter step) {
+static void filter_append(filter *to, struct sock_filter step) {
   to->steps[to->count++] = step;
 }
 
 /* A call is allowed where this argument of it, an int, is one of the values. */
 static void add_values(filter *to, uint32_t call, unsigned argument, const uint32_t *values,
                        size_t count) {
-  add(to, IF(JEQ, call, 0, (unsigned char)(count + 3)));
-  add(to, LOAD_LOW(argument));
+  filter_append(to, IF(JEQ, call, 0, (unsigned char)(count + 3)));
+  filter_append(to, LOAD_LOW(argument));
   for (size_t i = 0; i < count; ++i)
-    add(to, IF(JEQ, values[i], (unsigned char)(count - i), 0));
-  add(to, REFUSE(EPERM));
-  add(to, ALLOW);
+    filter_append(to, IF(JEQ, values[i], (unsigned char)(count - i), 0));
+  filter_append(to, REFUSE(EPERM));
+  filter_append(to, ALLOW);
 }
 
 #define ADD_VALUES(to, call, argument, values)                                                     \
@@ -151,10 +151,10 @@ static void add_values(filter *to, uint32_t call, unsigned argument, const uint3
 
 static void add_signals(filter *to, ld_filter_signals signals) {
   if (signals == LD_FILTER_SIGNALS_SCOPED) {
-    add(to, IF(JEQ, SYS_kill, 2, 0));
-    add(to, IF(JEQ, SYS_tkill, 1, 0));
-    add(to, IF(JEQ, SYS_tgkill, 0, 1));
-    add(to, ALLOW);
+    filter_append(to, IF(JEQ, SYS_kill, 2, 0));
+    filter_append(to, IF(JEQ, SYS_tkill, 1, 0));
+    filter_append(to, IF(JEQ, SYS_tgkill, 0, 1));
+    filter_append(to, ALLOW);
   } else {
     const uint32_t own[] = {(uint32_t)getpid()};
     ADD_VALUES(to, SYS_tgkill, 0, own);
@@ -164,42 +164,42 @@ static void add_signals(filter *to, ld_filter_signals signals) {
 static void write_filter(filter *to, ld_filter_signals signals) {
   const uint32_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
                               CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-  add(to, LOAD(arch));
-  add(to, IF(JEQ, OWN_ARCHITECTURE, 1, 0));
-  add(to, REFUSE(EPERM));
-  add(to, LOAD(nr));
-  add(to, IF(JGE, foreign_numbers, 0, 1));
-  add(to, REFUSE(EPERM));
+  filter_append(to, LOAD(arch));
+  filter_append(to, IF(JEQ, OWN_ARCHITECTURE, 1, 0));
+  filter_append(to, REFUSE(EPERM));
+  filter_append(to, LOAD(nr));
+  filter_append(to, IF(JGE, foreign_numbers, 0, 1));
+  filter_append(to, REFUSE(EPERM));
   for (size_t i = 0; i < allowed_count; ++i)
-    add(to, IF(JEQ, allowed[i], (unsigned char)(allowed_count - i), 0));
-  add(to, IF(JA, 1, 0, 0));
-  add(to, ALLOW);
-  add(to, IF(JEQ, SYS_clone, 0, 4));
-  add(to, LOAD_LOW(0));
-  add(to, IF(JSET, namespaces, 0, 1));
-  add(to, REFUSE(EPERM));
-  add(to, ALLOW);
+    filter_append(to, IF(JEQ, allowed[i], (unsigned char)(allowed_count - i), 0));
+  filter_append(to, IF(JA, 1, 0, 0));
+  filter_append(to, ALLOW);
+  filter_append(to, IF(JEQ, SYS_clone, 0, 4));
+  filter_append(to, LOAD_LOW(0));
+  filter_append(to, IF(JSET, namespaces, 0, 1));
+  filter_append(to, REFUSE(EPERM));
+  filter_append(to, ALLOW);
   /* Limits can be asked for, of the process itself, and not set: root could raise them. */
-  add(to, IF(JEQ, SYS_prlimit64, 0, 8));
-  add(to, LOAD_LOW(0));
-  add(to, IF(JEQ, 0, 0, 4));
-  add(to, LOAD_LOW(2));
-  add(to, IF(JEQ, 0, 0, 2));
-  add(to, LOAD_HIGH(2));
-  add(to, IF(JEQ, 0, 1, 0));
-  add(to, REFUSE(EPERM));
-  add(to, ALLOW);
+  filter_append(to, IF(JEQ, SYS_prlimit64, 0, 8));
+  filter_append(to, LOAD_LOW(0));
+  filter_append(to, IF(JEQ, 0, 0, 4));
+  filter_append(to, LOAD_LOW(2));
+  filter_append(to, IF(JEQ, 0, 0, 2));
+  filter_append(to, LOAD_HIGH(2));
+  filter_append(to, IF(JEQ, 0, 1, 0));
+  filter_append(to, REFUSE(EPERM));
+  filter_append(to, ALLOW);
   add_signals(to, signals);
   ADD_VALUES(to, SYS_fcntl, 1, file_commands);
   ADD_VALUES(to, SYS_ioctl, 1, device_requests);
   ADD_VALUES(to, SYS_prctl, 0, process_options);
   /* The flags of these lie in memory, out of reach, and of later ones nothing is known: C libraries
    * then take the older call. */
-  add(to, IF(JEQ, number_clone3, 2, 0));
-  add(to, IF(JEQ, number_openat2, 1, 0));
-  add(to, IF(JGT, number_newest, 0, 1));
-  add(to, REFUSE(ENOSYS));
-  add(to, REFUSE(EPERM));
+  filter_append(to, IF(JEQ, number_clone3, 2, 0));
+  filter_append(to, IF(JEQ, number_openat2, 1, 0));
+  filter_append(to, IF(JGT, number_newest, 0, 1));
+  filter_append(to, REFUSE(ENOSYS));
+  filter_append(to, REFUSE(EPERM));
 }
 
 int ld_filter_install(ld_filter_signals signals) {

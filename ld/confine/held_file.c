@@ -18,9 +18,10 @@ kdl_status ld_held_file_make(const char **path, ld_held_file *out_file) {
   out_file->path = NULL;
   if (!*path || kdl_starts_with(*path, "/proc/self/fd/") || kdl_starts_with(*path, "/dev/fd/"))
     return KDL_OK;
-  int fd = kdl_memory_file_make("kdl-ld", KDL_MEMORY_FILE_DATA, "", 0);
+  int fd = kdl_memory_file_create("kdl-ld", KDL_MEMORY_FILE_DATA, "", 0);
   if (fd < 0)
-    return kdl_fail(kdl_status_of(errno), "cannot make a file in memory: %s", strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "cannot make a file in memory: %s",
+                    strerror(errno));
   out_file->path = *path;
   out_file->fd = fd;
   snprintf(out_file->name, sizeof out_file->name, "/proc/self/fd/%d", fd);
@@ -37,9 +38,9 @@ kdl_status ld_held_file_write(const char *name, const void *data, size_t size) {
     is_whole = false;
     problem = errno;
   }
-  return is_whole
-             ? KDL_OK
-             : kdl_fail(kdl_status_of(problem), "%s: cannot write: %s", name, strerror(problem));
+  return is_whole ? KDL_OK
+                  : kdl_fail(kdl_status_from_errno(problem), "%s: cannot write: %s", name,
+                             strerror(problem));
 }
 
 kdl_status ld_held_file_save(ld_held_file *file) {

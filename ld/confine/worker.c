@@ -68,12 +68,12 @@ static void start_second(void) {
   _exit(WIFSIGNALED(state) ? exit_signalled + WTERMSIG(state) : WEXITSTATUS(state));
 }
 
-static kdl_status fail(const char *what, int problem) {
-  return kdl_fail(kdl_status_of(problem), "cannot start a process to work in: %s: %s", what,
+static kdl_status fail_worker_start(const char *what, int problem) {
+  return kdl_fail(kdl_status_from_errno(problem), "cannot start a process to work in: %s: %s", what,
                   strerror(problem));
 }
 
-static int follow(int state) {
+static int exit_like_child(int state) {
   bool is_passed_on = WIFEXITED(state) && here.has_pids && WEXITSTATUS(state) > exit_signalled;
   if (!is_passed_on && !WIFSIGNALED(state))
     return WEXITSTATUS(state);
@@ -86,7 +86,7 @@ static int follow(int state) {
 kdl_status ld_worker_run(bool is_apart, int (*work)(void *user), void *user, int *out_code) {
   int alive[2], state;
   if (pipe2(alive, O_CLOEXEC) != 0)
-    return fail("pipe", errno);
+    return fail_worker_start("pipe", errno);
   fflush(NULL);
   pid_t child = is_apart ? start_apart() : -1;
   if (child < 0)
@@ -104,7 +104,7 @@ kdl_status ld_worker_run(bool is_apart, int (*work)(void *user), void *user, int
     problem = kdl_process_wait(child, &state);
   close(alive[1]);
   if (problem)
-    return fail("fork", problem);
-  *out_code = follow(state);
+    return fail_worker_start("fork", problem);
+  *out_code = exit_like_child(state);
   return KDL_OK;
 }

@@ -28,7 +28,7 @@ static const char *find_directive(const char *text, size_t size) {
   return NULL;
 }
 
-static void check_text(check *checking, const char *text, size_t size) {
+static void check_assembly_text(check *checking, const char *text, size_t size) {
   const char *found = find_directive(text, size);
   if (found)
     checking->status =
@@ -55,7 +55,7 @@ static bool begins_statement(const check *checking, const char *text, size_t at)
  * be a directive. $$ is a dollar, and ${:uid} a number. */
 static void check_template(check *checking, const char *text, size_t size) {
   static const char number[] = "${:uid}";
-  check_text(checking, text, size);
+  check_assembly_text(checking, text, size);
   for (size_t at = 0; at < size && checking->status == KDL_OK; ++at) {
     if (text[at] != '$')
       continue;
@@ -81,7 +81,7 @@ static bool is_call(LLVMValueRef instruction) {
   return code == LLVMCall || code == LLVMInvoke || code == LLVMCallBr;
 }
 
-static void check_function(check *checking, LLVMValueRef function) {
+static void check_function_assembly(check *checking, LLVMValueRef function) {
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
        block = LLVMGetNextBasicBlock(block)) {
     for (LLVMValueRef at = LLVMGetFirstInstruction(block); at && checking->status == KDL_OK;
@@ -102,9 +102,9 @@ kdl_status ld_assembly_check(const ld_linker *linker) {
                     .status = KDL_OK};
   size_t size;
   const char *text = LLVMGetModuleInlineAsm(linker->module, &size);
-  check_text(&checking, text, size);
+  check_assembly_text(&checking, text, size);
   for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f && checking.status == KDL_OK;
        f = LLVMGetNextFunction(f))
-    check_function(&checking, f);
+    check_function_assembly(&checking, f);
   return checking.status;
 }

@@ -24,26 +24,26 @@ kdl_status ld_emit_optimise(ld_linker *linker) {
   KDL_TRY(ld_inline_verify(linker->module));
   KDL_TRY(run_passes(linker, KDL_UKERNEL_OPTIMISE_PASSES));
   linker->calls_after = ld_inline_count_calls(linker->module, NULL);
-  ld_stages_count(&linker->stages, LD_STAGE_OPTIMISE);
+  ld_stages_end(&linker->stages, LD_STAGE_OPTIMISE);
   return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Output                                                                                       */
 
-static void keep_bytes(const void *data, size_t size, const char *kind, ld_output *output) {
+static void set_output_bytes(const void *data, size_t size, const char *kind, ld_output *output) {
   output->kind = kind;
   output->data = memcpy(xmalloc(size), data, size);
   output->size = size;
 }
 
-static void keep_buffer(LLVMMemoryBufferRef buffer, const char *kind, ld_output *output) {
-  keep_bytes(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), kind, output);
+static void set_output_buffer(LLVMMemoryBufferRef buffer, const char *kind, ld_output *output) {
+  set_output_bytes(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), kind, output);
   LLVMDisposeMemoryBuffer(buffer);
 }
 
-static kdl_status compile(ld_linker *linker, LLVMCodeGenFileType type, const char *kind,
-                          ld_output *output) {
+static kdl_status compile_module(ld_linker *linker, LLVMCodeGenFileType type, const char *kind,
+                                 ld_output *output) {
   char *problem = NULL;
   LLVMMemoryBufferRef buffer;
   /* For NVIDIA's GPUs it is passed on as it is: PTX names no files. */
@@ -55,8 +55,8 @@ static kdl_status compile(ld_linker *linker, LLVMCodeGenFileType type, const cha
     LLVMDisposeMessage(problem);
     return status;
   }
-  keep_buffer(buffer, kind, output);
-  ld_stages_count(&linker->stages, LD_STAGE_COMPILE);
+  set_output_buffer(buffer, kind, output);
+  ld_stages_end(&linker->stages, LD_STAGE_COMPILE);
   return ld_context_check(linker->context, linker->request->caller);
 }
 
@@ -73,7 +73,7 @@ static kdl_status refuse_thread_local(const ld_linker *linker) {
   return KDL_OK;
 }
 
-static kdl_status make_image(ld_linker *linker, ld_output *output) {
+static kdl_status emit_image(ld_linker *linker, ld_output *output) {
   bool is_nvidia = linker->target.family == KDL_FAMILY_NVPTX;
   KDL_TRY(refuse_thread_local(linker));
   if (!is_nvidia && linker->target.family != KDL_FAMILY_AMDGCN) {
@@ -83,10 +83,10 @@ static kdl_status make_image(ld_linker *linker, ld_output *output) {
     kdl_out_host_note(&out, linker->target.arch, "");
     LLVMAppendModuleInlineAsm(linker->module, text, out.used);
   }
-  KDL_TRY(is_nvidia ? compile(linker, LLVMAssemblyFile, "ptx", output)
-                    : compile(linker, LLVMObjectFile, "object", output));
+  KDL_TRY(is_nvidia ? compile_module(linker, LLVMAssemblyFile, "ptx", output)
+                    : compile_module(linker, LLVMObjectFile, "object", output));
   KDL_TRY(is_nvidia ? ld_image_from_ptx(linker, output) : ld_image_from_object(linker, output));
-  ld_stages_count(&linker->stages, LD_STAGE_PROGRAM);
+  ld_stages_end(&linker->stages, LD_STAGE_PROGRAM);
   return KDL_OK;
 }
 
@@ -94,18 +94,18 @@ kdl_status ld_emit_output(ld_linker *linker, ld_output *out_output) {
   *out_output = (ld_output){.kind = ""};
   switch (linker->request->emit) {
   case LD_EMIT_IR: {
-    char *text = cli_must(LLVMPrintModuleToString(linker->module));
-    keep_bytes(text, strlen(text), "ir", out_output);
+    char *text = cli_check_alloc(LLVMPrintModuleToString(linker->module));
+    set_output_bytes(text, strlen(text), "ir", out_output);
     LLVMDisposeMessage(text);
     break;
   }
   case LD_EMIT_BITCODE:
-    keep_buffer(LLVMWriteBitcodeToMemoryBuffer(linker->module), "bitcode", out_output);
+    set_output_buffer(LLVMWriteBitcodeToMemoryBuffer(linker->module), "bitcode", out_output);
     break;
   case LD_EMIT_ASM:
-    return compile(linker, LLVMAssemblyFile, "asm", out_output);
+    return compile_module(linker, LLVMAssemblyFile, "asm", out_output);
   case LD_EMIT_IMAGE:
-    return make_image(linker, out_output);
+    return emit_image(linker, out_output);
   case LD_EMIT_CHOICE:
   case LD_EMIT_COUNT:
     break;

@@ -22,11 +22,11 @@ bool ld_program_find_ptxas(ld_program *out_program) {
 }
 
 /* Puts a file that a program made in the place of what the output holds. */
-static kdl_status take_file(ld_linker *linker, const ld_file *file, const ld_program *program,
-                            const char *kind, ld_output *output) {
+static kdl_status set_output_file(ld_linker *linker, const ld_file *file, const ld_program *program,
+                                  const char *kind, ld_output *output) {
   void *data;
   size_t size;
-  ld_words_add(&linker->depends, program->path);
+  ld_string_list_append(&linker->depends, program->path);
   KDL_TRY(ld_file_read(file, &data, &size));
   free(output->data);
   output->kind = kind;
@@ -133,7 +133,7 @@ kdl_status ld_image_from_object(ld_linker *linker, ld_output *output) {
   if (status == KDL_OK)
     status = run_lld(linker, &lld, &object, needs_libm ? &libm : NULL, &image);
   if (status == KDL_OK)
-    status = take_file(linker, &image, &lld, is_amd ? "hsaco" : "object", output);
+    status = set_output_file(linker, &image, &lld, is_amd ? "hsaco" : "object", output);
   ld_file_close(&image);
   ld_file_close(&libm);
   ld_file_close(&object);
@@ -144,7 +144,7 @@ kdl_status ld_image_from_object(ld_linker *linker, ld_output *output) {
 /* Cubins                                                                                       */
 
 /* "Cuda compilation tools, release 13.0, V13.0.88" */
-static uint32_t version_of(const ld_program *ptxas) {
+static uint32_t ptxas_version(const ld_program *ptxas) {
   ld_file words;
   if (ld_file_create("", 0, &words) != KDL_OK)
     return 0;
@@ -167,9 +167,9 @@ static uint32_t version_of(const ld_program *ptxas) {
 }
 
 /* A driver loads what its own CUDA major version makes, or an earlier one. */
-static bool is_usable(const ld_linker *linker, const ld_program *ptxas) {
+static bool ptxas_is_usable(const ld_linker *linker, const ld_program *ptxas) {
   uint32_t driver = linker->request->traits.driver;
-  if (!driver || version_of(ptxas) >> 16 <= driver >> 16)
+  if (!driver || ptxas_version(ptxas) >> 16 <= driver >> 16)
     return true;
   kdl_debug(KDL_DEBUG_LINK, "%s makes cubins for later drivers than the device's: PTX stays",
             ptxas->path);
@@ -179,8 +179,8 @@ static bool is_usable(const ld_linker *linker, const ld_program *ptxas) {
 kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
   ld_program ptxas;
   bool is_found = ld_program_find_ptxas(&ptxas);
-  if (!is_found || !is_usable(linker, &ptxas)) { /* may be another later */
-    ld_words_add(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
+  if (!is_found || !ptxas_is_usable(linker, &ptxas)) { /* may be another later */
+    ld_string_list_append(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
     return KDL_OK;
   }
   ld_file ptx = {.fd = -1}, cubin = {.fd = -1};
@@ -192,7 +192,7 @@ kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
   if (status == KDL_OK)
     status = ld_program_run(&ptxas, arguments, NULL);
   if (status == KDL_OK)
-    status = take_file(linker, &cubin, &ptxas, "cubin", output);
+    status = set_output_file(linker, &cubin, &ptxas, "cubin", output);
   ld_file_close(&cubin);
   ld_file_close(&ptx);
   return status;

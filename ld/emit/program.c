@@ -19,9 +19,10 @@
 /* Files                                                                                        */
 
 kdl_status ld_file_create(const void *data, size_t size, ld_file *out_file) {
-  int fd = kdl_memory_file_make("kdl-ld", KDL_MEMORY_FILE_INHERITED, data, size);
+  int fd = kdl_memory_file_create("kdl-ld", KDL_MEMORY_FILE_INHERITED, data, size);
   if (fd < 0)
-    return kdl_fail(kdl_status_of(errno), "cannot make a file in memory: %s", strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "cannot make a file in memory: %s",
+                    strerror(errno));
   out_file->fd = fd;
   snprintf(out_file->path, sizeof out_file->path, "/proc/self/fd/%d", fd);
   return KDL_OK;
@@ -39,7 +40,7 @@ void ld_file_close(const ld_file *file) {
 /* ------------------------------------------------------------------------------------------ */
 /* Programs                                                                                     */
 
-static bool find_in(const char *places, const char *name, ld_program *program) {
+static bool find_program_in(const char *places, const char *name, ld_program *program) {
   for (const char *at = places; at && *at;) {
     size_t length = strcspn(at, ":");
     int used = snprintf(program->path, sizeof program->path, "%.*s/%s", (int)length, at, name);
@@ -59,14 +60,15 @@ bool ld_program_find(const char *variable, const char *const *names, const char 
     return access(out_program->path, X_OK) == 0;
   }
   for (; *names; ++names) {
-    if (find_in(places, *names, out_program) || find_in(getenv("PATH"), *names, out_program))
+    if (find_program_in(places, *names, out_program) ||
+        find_program_in(getenv("PATH"), *names, out_program))
       return true;
   }
   return false;
 }
 
 /* The first lines that it wrote, each as a further line of ours. */
-static void quote(const char *text, kdl_out *out) {
+static void quote_lines(const char *text, kdl_out *out) {
   for (const char *at = text; *at && out->used < 1024;) {
     size_t length = strcspn(at, "\n");
     if (length)
@@ -75,7 +77,7 @@ static void quote(const char *text, kdl_out *out) {
   }
 }
 
-static kdl_status report_failure(const ld_program *program, int state, const ld_file *words) {
+static kdl_status fail_program(const ld_program *program, int state, const ld_file *words) {
   char how[64];
   if (WIFSIGNALED(state))
     snprintf(how, sizeof how, "died of signal %d", WTERMSIG(state));
@@ -85,7 +87,7 @@ static kdl_status report_failure(const ld_program *program, int state, const ld_
   size_t size;
   char quoted[1536] = "";
   if (ld_file_read(words, &text, &size) == KDL_OK)
-    quote(text, &(kdl_out){quoted, sizeof quoted, 0});
+    quote_lines(text, &(kdl_out){quoted, sizeof quoted, 0});
   kdl_status status =
       kdl_fail(KDL_BAD_FILE, "%s %s%s%s", program->path, how, quoted[0] ? ":" : "", quoted);
   free(text);
@@ -106,7 +108,7 @@ kdl_status ld_program_run(const ld_program *program, const char *const *argument
   if (problem)
     status = kdl_fail(KDL_IO, "%s: cannot run: %s", program->path, strerror(problem));
   else if (kdl_process_wait(child, &state) == 0 && state != 0)
-    status = report_failure(program, state, &words);
+    status = fail_program(program, state, &words);
   ld_file_close(&words);
   return status;
 }

@@ -18,7 +18,7 @@ bool ld_constant_is(LLVMValueRef variable) {
          kdl_text_starts(ld_value_name(variable), LD_CONSTANT_PREFIX);
 }
 
-static const char *name_of(LLVMValueRef variable) {
+static const char *constant_name(LLVMValueRef variable) {
   return ld_value_name(variable).data + sizeof LD_CONSTANT_PREFIX - 1;
 }
 
@@ -34,7 +34,7 @@ kdl_status ld_constants_agree(LLVMModuleRef into, LLVMModuleRef from, const char
     return kdl_fail(KDL_BAD_FILE,
                     "%s: found the constant '%s' as %s, expected %s, as what it is linked with has "
                     "it",
-                    name, name_of(its), there, here);
+                    name, constant_name(its), there, here);
   }
   return KDL_OK;
 }
@@ -42,8 +42,8 @@ kdl_status ld_constants_agree(LLVMModuleRef into, LLVMModuleRef from, const char
 /* ------------------------------------------------------------------------------------------ */
 /* Values                                                                                       */
 
-static kdl_status wrong_value(const char *name, const char *type, const char *text,
-                              const char *expected) {
+static kdl_status fail_constant_value(const char *name, const char *type, const char *text,
+                                      const char *expected) {
   return kdl_fail(KDL_BAD_CALL, "--const: found '%s=%s', expected %s: the constant is %s", name,
                   text, expected, type);
 }
@@ -71,7 +71,7 @@ static kdl_status make_value(const char *name, LLVMTypeRef type, const char *typ
     if (width > 64)
       break;
     if (!read_integer(text, width, &value))
-      return wrong_value(name, type_name, text, "an integer that fits");
+      return fail_constant_value(name, type_name, text, "an integer that fits");
     *out_value = LLVMConstInt(type, value, 0);
     return KDL_OK;
   }
@@ -82,22 +82,23 @@ static kdl_status make_value(const char *name, LLVMTypeRef type, const char *typ
     char *end;
     double value = strtod(text, &end);
     if (*end || end == text || strspn(text, " \t\n"))
-      return wrong_value(name, type_name, text, "a number");
+      return fail_constant_value(name, type_name, text, "a number");
     *out_value = LLVMConstReal(type, value);
     return KDL_OK;
   }
   default:
     break;
   }
-  return wrong_value(name, type_name, text,
-                     "no value at all, since only integers of up to 64 bits and floating-point "
-                     "numbers can be given");
+  return fail_constant_value(
+      name, type_name, text,
+      "no value at all, since only integers of up to 64 bits and floating-point "
+      "numbers can be given");
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Binding                                                                                      */
 
-static const char *find_given(const kdl_words *given, const char *name) {
+static const char *find_requested_value(const kdl_string_list *given, const char *name) {
   size_t length = strlen(name);
   for (size_t i = 0; i < given->count; ++i) {
     if (strncmp(given->items[i], name, length) == 0 && given->items[i][length] == '=')
@@ -106,13 +107,14 @@ static const char *find_given(const kdl_words *given, const char *name) {
   return NULL;
 }
 
-static kdl_status bind(LLVMValueRef variable, const ld_request *request, ld_constant *out) {
-  const char *name = name_of(variable);
+static kdl_status bind_constant(LLVMValueRef variable, const ld_request *request,
+                                ld_constant *out) {
+  const char *name = constant_name(variable);
   LLVMTypeRef type = LLVMGlobalGetValueType(variable);
   *out = (ld_constant){.is_given = false};
   snprintf(out->name, sizeof out->name, "%s", name);
   ld_type_print(type, out->type, sizeof out->type);
-  const char *text = find_given(&request->constants, name);
+  const char *text = find_requested_value(&request->constants, name);
   if (text) {
     LLVMValueRef value;
     KDL_TRY(make_value(name, type, out->type, text, &value));
@@ -147,7 +149,7 @@ static kdl_status check_used(const ld_request *request, const ld_constants *boun
     for (size_t c = 0; c < bound->count && !is_used; ++c) {
       is_used =
           strlen(bound->items[c].name) == length && memcmp(bound->items[c].name, text, length) == 0;
-      kdl_nearest_offer(&nearest, bound->items[c].name);
+      kdl_nearest_add(&nearest, bound->items[c].name);
     }
     if (!is_used)
       return kdl_fail(KDL_BAD_CALL,
@@ -168,7 +170,7 @@ kdl_status ld_constants_bind(LLVMModuleRef module, const ld_request *request,
       .items = xarena_alloc(request->arena, (count + 1) * sizeof *out_constants->items)};
   for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v)) {
     if (ld_constant_is(v))
-      KDL_TRY(bind(v, request, &out_constants->items[out_constants->count++]));
+      KDL_TRY(bind_constant(v, request, &out_constants->items[out_constants->count++]));
   }
   if (!request->ignores_unused)
     KDL_TRY(check_used(request, out_constants));

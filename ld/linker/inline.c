@@ -7,23 +7,24 @@
 #define UKERNEL_ATTRIBUTE "kdl-ukernel"
 
 static LLVMAttributeRef ukernel_attribute(LLVMValueRef function) {
-  return LLVMGetStringAttributeAtIndex(function, LD_OF_FUNCTION, UKERNEL_ATTRIBUTE,
+  return LLVMGetStringAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, UKERNEL_ATTRIBUTE,
                                        sizeof UKERNEL_ATTRIBUTE - 1);
 }
 
 /* The microkernel that defines a function, or NULL. */
-static const char *owner_of(LLVMValueRef function) {
+static const char *ukernel_of_function(LLVMValueRef function) {
   LLVMAttributeRef attribute = ukernel_attribute(function);
   unsigned length;
   return attribute ? LLVMGetStringAttributeValue(attribute, &length) : NULL;
 }
 
-static unsigned kind_of(const char *name) {
+static unsigned attribute_kind(const char *name) {
   return LLVMGetEnumAttributeKindForName(name, strlen(name));
 }
 
 static bool has_attribute(LLVMValueRef function, const char *name) {
-  return LLVMGetEnumAttributeAtIndex(function, LD_OF_FUNCTION, kind_of(name)) != NULL;
+  return LLVMGetEnumAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attribute_kind(name)) !=
+         NULL;
 }
 
 /* The function that an instruction calls by its name, or NULL. */
@@ -36,9 +37,9 @@ static LLVMValueRef callee_of(LLVMValueRef instruction) {
 }
 
 /* Calls `visit` with every instruction until it returns a reason. */
-static const char *each_instruction(LLVMValueRef function,
-                                    const char *(*visit)(LLVMValueRef instruction, void *user),
-                                    void *user) {
+static const char *visit_instructions(LLVMValueRef function,
+                                      const char *(*visit)(LLVMValueRef instruction, void *user),
+                                      void *user) {
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
        block = LLVMGetNextBasicBlock(block)) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
@@ -53,7 +54,7 @@ static const char *each_instruction(LLVMValueRef function,
 /* ------------------------------------------------------------------------------------------ */
 /* Why not                                                                                      */
 
-static const char *judge_instruction(LLVMValueRef instruction, void *user) {
+static const char *instruction_obstacle(LLVMValueRef instruction, void *user) {
   (void)user;
   if (LLVMGetInstructionOpcode(instruction) == LLVMIndirectBr)
     return "it jumps to computed labels (indirectbr)";
@@ -106,7 +107,7 @@ typedef struct {
 
 static bool reaches(LLVMValueRef from, cycle_search *search);
 
-static const char *follow(LLVMValueRef instruction, void *user) {
+static const char *visit_callee(LLVMValueRef instruction, void *user) {
   cycle_search *search = user;
   LLVMValueRef callee = callee_of(instruction);
   if (!callee || LLVMIsDeclaration(callee) || !ukernel_attribute(callee))
@@ -122,10 +123,10 @@ static const char *follow(LLVMValueRef instruction, void *user) {
 }
 
 static bool reaches(LLVMValueRef from, cycle_search *search) {
-  return each_instruction(from, follow, search) != NULL;
+  return visit_instructions(from, visit_callee, search) != NULL;
 }
 
-static const char *judge(LLVMValueRef function, LLVMValueRef *seen) {
+static const char *find_inline_obstacle(LLVMValueRef function, LLVMValueRef *seen) {
   if (has_attribute(function, "optnone"))
     return "it was compiled without optimisation; use -O1 or more, with "
            "-Xclang -disable-llvm-passes to leave the optimising to the linker";
@@ -142,7 +143,7 @@ static const char *judge(LLVMValueRef function, LLVMValueRef *seen) {
   cycle_search search = {.goal = function, .seen = seen};
   if (reaches(function, &search))
     return "it calls itself, directly or through others";
-  return each_instruction(function, judge_instruction, NULL);
+  return visit_instructions(function, instruction_obstacle, NULL);
 }
 
 kdl_status ld_inline_check(LLVMModuleRef module, const char *name) {
@@ -153,8 +154,8 @@ kdl_status ld_inline_check(LLVMModuleRef module, const char *name) {
   kdl_status status = KDL_OK;
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f && status == KDL_OK;
        f = LLVMGetNextFunction(f)) {
-    const char *owner = LLVMIsDeclaration(f) ? NULL : owner_of(f);
-    const char *reason = owner ? judge(f, seen) : NULL;
+    const char *owner = LLVMIsDeclaration(f) ? NULL : ukernel_of_function(f);
+    const char *reason = owner ? find_inline_obstacle(f, seen) : NULL;
     if (!reason)
       continue;
     const char *function = ld_value_name(f).data;
@@ -175,7 +176,7 @@ kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, const char *n
   LLVMContextRef context = LLVMGetModuleContext(module);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     if (!LLVMIsDeclaration(f))
-      LLVMAddAttributeAtIndex(f, LD_OF_FUNCTION,
+      LLVMAddAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES,
                               LLVMCreateStringAttribute(context, UKERNEL_ATTRIBUTE,
                                                         sizeof UKERNEL_ATTRIBUTE - 1, symbol.data,
                                                         (unsigned)symbol.length));
@@ -183,8 +184,8 @@ kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, const char *n
   KDL_TRY(ld_inline_check(module, name));
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     if (!LLVMIsDeclaration(f))
-      LLVMAddAttributeAtIndex(f, LD_OF_FUNCTION,
-                              LLVMCreateEnumAttribute(context, kind_of("alwaysinline"), 0));
+      LLVMAddAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES,
+                              LLVMCreateEnumAttribute(context, attribute_kind("alwaysinline"), 0));
   }
   return KDL_OK;
 }
@@ -206,7 +207,7 @@ static const char *count_call(LLVMValueRef instruction, void *user) {
 size_t ld_inline_count_calls(LLVMModuleRef module, const char *symbol) {
   call_count calls = {.symbol = symbol};
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    each_instruction(f, count_call, &calls);
+    visit_instructions(f, count_call, &calls);
   return calls.count;
 }
 
@@ -216,7 +217,7 @@ static const char *find_call(LLVMValueRef instruction, void *user) {
 
 static const char *caller_of(LLVMModuleRef module, LLVMValueRef callee) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-    if (each_instruction(f, find_call, callee))
+    if (visit_instructions(f, find_call, callee))
       return ld_value_name(f).data;
   }
   return "no function";
@@ -224,7 +225,7 @@ static const char *caller_of(LLVMModuleRef module, LLVMValueRef callee) {
 
 kdl_status ld_inline_verify(LLVMModuleRef module) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-    const char *owner = owner_of(f);
+    const char *owner = ukernel_of_function(f);
     if (owner)
       return kdl_fail(
           KDL_UNSUPPORTED,

@@ -17,8 +17,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-static kdl_status open_library(const char *path, const kdl_select_device *device,
-                               ld_library *library) {
+static kdl_status open_ukernel_library(const char *path, const kdl_select_device *device,
+                                       ld_library *library) {
   library->name = path;
   KDL_TRY(kdl_search_open(path, path, &library->container));
   KDL_TRY(kdl_catalog_create(library->container, &library->catalog));
@@ -38,8 +38,8 @@ kdl_status ld_libraries_open(const ld_request *request, const char *builtin,
                                   .items = memset(xarena_alloc(request->arena, size), 0, size)};
   for (size_t i = 0; i < count + (builtin != NULL); ++i) {
     ld_library *library = &out_libraries->items[out_libraries->count++];
-    KDL_TRY(
-        open_library(i < count ? request->libraries.items[i] : builtin, request->device, library));
+    KDL_TRY(open_ukernel_library(i < count ? request->libraries.items[i] : builtin, request->device,
+                                 library));
     if (i == count)
       kdl_container_set_installed(library->container);
   }
@@ -70,7 +70,7 @@ static bool list_indexed(ld_libraries *libraries, const kdl_image_info *image,
     kdl_string kernel;
     kdl_string key = image->pairs[i].key;
     if (kdl_text_starts(key, UKERNEL_PREFIX))
-      names[symbols->count++] = kdl_text_from(key, sizeof UKERNEL_PREFIX - 1);
+      names[symbols->count++] = kdl_text_substr(key, sizeof UKERNEL_PREFIX - 1);
     is_indexed |= symbols->count > 0 || kdl_kernel_name(key, &kernel);
   }
   symbols->names = names;
@@ -108,8 +108,8 @@ static void list_defined(ld_libraries *libraries, LLVMModuleRef module, ld_symbo
   symbols->count = list.count;
 }
 
-static kdl_status read_symbols(ld_libraries *libraries, ld_library *library, uint32_t index,
-                               ld_context *context) {
+static kdl_status read_library_symbols(ld_libraries *libraries, ld_library *library, uint32_t index,
+                                       ld_context *context) {
   ld_symbols *symbols = &library->symbols[index];
   kdl_image_info image = kdl_container_image(library->container, index);
   const void *data;
@@ -117,19 +117,19 @@ static kdl_status read_symbols(ld_libraries *libraries, ld_library *library, uin
   LLVMModuleRef module;
   if (image.kind != KDL_IMAGE_BITCODE || list_indexed(libraries, &image, symbols))
     return KDL_OK;
-  KDL_TRY(kdl_container_bytes_to_run(library->container, index, &data, &size));
+  KDL_TRY(kdl_container_verified_bytes(library->container, index, &data, &size));
   KDL_TRY(ld_module_read(context, data, size, library->name, &module));
   list_defined(libraries, module, symbols);
   LLVMDisposeModule(module);
   return KDL_OK;
 }
 
-bool ld_library_has(ld_libraries *libraries, ld_library *library, uint32_t image, kdl_string symbol,
-                    ld_context *context) {
+bool ld_library_defines(ld_libraries *libraries, ld_library *library, uint32_t image,
+                        kdl_string symbol, ld_context *context) {
   ld_symbols *symbols = &library->symbols[image];
   if (!symbols->is_read) {
     symbols->is_read = true;
-    if (read_symbols(libraries, library, image, context) != KDL_OK) {
+    if (read_library_symbols(libraries, library, image, context) != KDL_OK) {
       symbols->count = 0;
       symbols->error = xarena_format(libraries->arena, "%s", kdl_error_message());
       kdl_debug(KDL_DEBUG_LINK, "image %" PRIu32 ": %s", image, symbols->error);

@@ -38,7 +38,7 @@ void ld_libraries_free(ld_libraries *libraries);
 
 /* Whether an image is bitcode that defines a function of that name. Reads the image where its
  * metadata does not say. */
-bool ld_library_has(ld_libraries *libraries, ld_library *library, uint32_t image, kdl_string symbol,
-                    ld_context *context);
+bool ld_library_defines(ld_libraries *libraries, ld_library *library, uint32_t image,
+                        kdl_string symbol, ld_context *context);
 
 #endif

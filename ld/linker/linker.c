@@ -14,7 +14,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* What a microkernel must be                                                                   */
 
-static bool passes_alike(LLVMValueRef declared, LLVMValueRef defined) {
+static bool has_same_abi(LLVMValueRef declared, LLVMValueRef defined) {
   static const char *const abi[] = {"byval", "sret", "inalloca", "byref", "preallocated"};
   unsigned count = LLVMCountParams(declared);
   for (size_t i = 0; i < sizeof abi / sizeof *abi; ++i) {
@@ -28,8 +28,8 @@ static bool passes_alike(LLVMValueRef declared, LLVMValueRef defined) {
   return LLVMGetFunctionCallConv(declared) == LLVMGetFunctionCallConv(defined);
 }
 
-static kdl_status check_signature(const ld_linker *linker, LLVMValueRef declared,
-                                  LLVMValueRef defined, const char *name) {
+static kdl_status check_ukernel_signature(const ld_linker *linker, LLVMValueRef declared,
+                                          LLVMValueRef defined, const char *name) {
   LLVMTypeRef wanted = LLVMGlobalGetValueType(declared);
   LLVMTypeRef found = LLVMGlobalGetValueType(defined);
   const char *symbol = ld_value_name(defined).data;
@@ -40,7 +40,7 @@ static kdl_status check_signature(const ld_linker *linker, LLVMValueRef declared
     return kdl_fail(KDL_BAD_FILE, "%s: found '%.128s' as '%s', expected '%s', as %s declares it",
                     name, symbol, there, here, linker->request->caller);
   }
-  if (!passes_alike(declared, defined))
+  if (!has_same_abi(declared, defined))
     return kdl_fail(KDL_BAD_FILE,
                     "%s: '%.128s' takes its arguments by another convention than %s passes them",
                     name, symbol, linker->request->caller);
@@ -67,7 +67,8 @@ static kdl_string layout_of(LLVMValueRef function) {
 }
 
 /* The same parameters may stand for other operands: a mark says how they lie. */
-static kdl_status check_layout(LLVMValueRef declared, LLVMValueRef defined, const char *name) {
+static kdl_status check_ukernel_layout(LLVMValueRef declared, LLVMValueRef defined,
+                                       const char *name) {
   const size_t prefix = sizeof KDL_UKERNEL_LAYOUT_PREFIX - 1;
   kdl_string symbol = ld_value_name(defined);
   kdl_string wanted = layout_of(declared), found = layout_of(defined);
@@ -93,7 +94,7 @@ static kdl_status check_layout(LLVMValueRef declared, LLVMValueRef defined, cons
 
 /* A GPU's group memory is scratch space and its constant memory constant, whatever else is said of
  * a variable there; CPUs have no such address spaces. */
-static bool is_state(LLVMValueRef variable) {
+static bool is_mutable_global(LLVMValueRef variable) {
   enum { group_memory = 3, constant_memory = 4 };
   unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(variable));
   return !LLVMIsDeclaration(variable) && !ld_constant_is(variable) &&
@@ -102,7 +103,8 @@ static bool is_state(LLVMValueRef variable) {
          space != group_memory && space != constant_memory;
 }
 
-static kdl_status check_state(LLVMModuleRef module, kdl_string symbol, const char *name) {
+static kdl_status check_no_mutable_global(LLVMModuleRef module, kdl_string symbol,
+                                          const char *name) {
   for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v)) {
     kdl_string variable = ld_value_name(v);
     if (kdl_text_is(variable, "llvm.global_ctors") || kdl_text_is(variable, "llvm.global_dtors"))
@@ -110,7 +112,7 @@ static kdl_status check_state(LLVMModuleRef module, kdl_string symbol, const cha
                       "%s: found constructors beside '%.128s', expected none in a "
                       "microkernel",
                       name, symbol.data);
-    if (is_state(v))
+    if (is_mutable_global(v))
       return kdl_fail(KDL_UNSUPPORTED,
                       "%s: '%.128s' uses the variable '%.128s', expected no state in a microkernel",
                       name, symbol.data, variable.data);
@@ -121,7 +123,7 @@ static kdl_status check_state(LLVMModuleRef module, kdl_string symbol, const cha
 /* ------------------------------------------------------------------------------------------ */
 /* Extraction                                                                                   */
 
-static void make_private(LLVMValueRef value) {
+static void internalize(LLVMValueRef value) {
   if (!ld_value_is_exported(value))
     return;
   LLVMSetLinkage(value, LLVMInternalLinkage);
@@ -130,14 +132,14 @@ static void make_private(LLVMValueRef value) {
     LLVMSetComdat(value, NULL);
 }
 
-static void hide_unless_wanted(LLVMValueRef value, void *user) {
+static void internalize_unless_wanted(LLVMValueRef value, void *user) {
   const kdl_string *wanted = user;
   kdl_string name = ld_value_name(value);
   bool keeps_alive = kdl_text_is(name, "llvm.used") || kdl_text_is(name, "llvm.compiler.used");
   if (keeps_alive)
     LLVMDeleteGlobal(value);
   else if (!kdl_text_equal(name, *wanted) && !ld_constant_is(value))
-    make_private(value);
+    internalize(value);
 }
 
 /* Its function of that name, or its variable. */
@@ -147,8 +149,8 @@ static LLVMValueRef find_global(LLVMModuleRef module, kdl_string symbol) {
 }
 
 /* Leaves of a module one function or constant and what that needs. */
-static kdl_status extract(LLVMModuleRef module, kdl_string symbol, const char *name) {
-  ld_module_each_global(module, hide_unless_wanted, &symbol);
+static kdl_status extract_symbol(LLVMModuleRef module, kdl_string symbol, const char *name) {
+  ld_module_each_global(module, internalize_unless_wanted, &symbol);
   LLVMValueRef wanted = find_global(module, symbol);
   if (!wanted || !ld_value_is_exported(wanted))
     return kdl_fail(KDL_BAD_FILE, "%s: found no function '%.128s', expected what its key promises",
@@ -169,17 +171,17 @@ static kdl_status read_chosen(ld_linker *linker, const ld_candidate *chosen, con
   const void *data;
   size_t size;
   kdl_status status =
-      kdl_container_bytes_to_run(chosen->library->container, chosen->image, &data, &size);
+      kdl_container_verified_bytes(chosen->library->container, chosen->image, &data, &size);
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s", name);
   if (status == KDL_OK)
     status = ld_module_read(linker->context, data, size, name, out_module);
-  ld_stages_count(&linker->stages, LD_STAGE_PARSE);
+  ld_stages_end(&linker->stages, LD_STAGE_PARSE);
   return status;
 }
 
-static kdl_status check_constant(const ld_linker *linker, LLVMValueRef declared,
-                                 LLVMValueRef defined, const char *name) {
+static kdl_status check_constant_type(const ld_linker *linker, LLVMValueRef declared,
+                                      LLVMValueRef defined, const char *name) {
   const char *symbol = ld_value_name(defined).data;
   if (LLVMIsAFunction(declared) || LLVMIsAFunction(defined))
     return kdl_fail(KDL_BAD_FILE, "%s: '%.128s' is a %s, expected a %s, as %s declares it", name,
@@ -192,18 +194,18 @@ static kdl_status check_constant(const ld_linker *linker, LLVMValueRef declared,
   return KDL_OK;
 }
 
-static kdl_status prepare(ld_linker *linker, LLVMModuleRef module, kdl_string symbol,
-                          const char *name) {
-  KDL_TRY(extract(module, symbol, name));
+static kdl_status prepare_ukernel(ld_linker *linker, LLVMModuleRef module, kdl_string symbol,
+                                  const char *name) {
+  KDL_TRY(extract_symbol(module, symbol, name));
   KDL_TRY(ld_target_admit(&linker->target, linker->request, module, name));
   LLVMValueRef declared = find_global(linker->module, symbol);
   LLVMValueRef defined = find_global(module, symbol);
   bool is_call = LLVMIsAFunction(declared) && LLVMIsAFunction(defined);
-  KDL_TRY(is_call ? check_signature(linker, declared, defined, name)
-                  : check_constant(linker, declared, defined, name));
+  KDL_TRY(is_call ? check_ukernel_signature(linker, declared, defined, name)
+                  : check_constant_type(linker, declared, defined, name));
   if (is_call)
-    KDL_TRY(check_layout(declared, defined, name));
-  KDL_TRY(check_state(module, symbol, name));
+    KDL_TRY(check_ukernel_layout(declared, defined, name));
+  KDL_TRY(check_no_mutable_global(module, symbol, name));
   KDL_TRY(ld_constants_agree(linker->module, module, name));
   if (is_call)
     KDL_TRY(ld_inline_mark(module, symbol, name));
@@ -216,7 +218,7 @@ static kdl_status link_chosen(ld_linker *linker, const ld_candidate *chosen, kdl
   snprintf(name, sizeof name, "%.300s, %s", chosen->library->name, label);
   LLVMModuleRef module;
   KDL_TRY(read_chosen(linker, chosen, name, &module));
-  kdl_status status = prepare(linker, module, symbol, name);
+  kdl_status status = prepare_ukernel(linker, module, symbol, name);
   if (status != KDL_OK) {
     LLVMDisposeModule(module);
     return status;
@@ -227,34 +229,35 @@ static kdl_status link_chosen(ld_linker *linker, const ld_candidate *chosen, kdl
   status = ld_context_check(linker->context, name);
   if (status == KDL_OK && failed)
     status = kdl_fail(KDL_BAD_FILE, "%s: LLVM cannot link it", name);
-  ld_stages_count(&linker->stages, LD_STAGE_LINK);
+  ld_stages_end(&linker->stages, LD_STAGE_LINK);
   return status;
 }
 
-static bool has_word(const kdl_words *words, const char *word) {
-  return kdl_text_among(kdl_text_of(word), words->items, words->count);
+static bool list_contains(const kdl_string_list *words, const char *word) {
+  return kdl_text_is_one_of(kdl_text_of(word), words->items, words->count);
 }
 
-static kdl_status provide(ld_linker *linker, kdl_string symbol) {
+static kdl_status resolve_symbol(ld_linker *linker, kdl_string symbol) {
   linker->choices = xgrow(linker->choices, linker->choice_count, &linker->choice_capacity, 16,
                           sizeof *linker->choices);
   ld_choice *choice = &linker->choices[linker->choice_count];
-  const ld_candidate *chosen = ld_choose(&linker->libraries, symbol, linker->context, choice);
-  ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
+  const ld_candidate *chosen =
+      ld_choose_ukernel(&linker->libraries, symbol, linker->context, choice);
+  ld_stages_end(&linker->stages, LD_STAGE_CHOOSE);
   if (!choice->count && ld_runtime_of(linker->target.family, symbol) != LD_RUNTIME_NONE) {
-    ld_words_add(&linker->undefined, symbol.data);
+    ld_string_list_append(&linker->undefined, symbol.data);
     return KDL_OK;
   }
   ++linker->choice_count;
   return chosen ? link_chosen(linker, chosen, choice->symbol)
-                : ld_choice_fail(&linker->libraries, linker->request, choice);
+                : ld_fail_no_ukernel(&linker->libraries, linker->request, choice);
 }
 
 /* A function or variable that is declared, used, and not known to stay undefined; NULL where there
  * is none. Functions go first, since what they are linked with may use the variables too. */
-static LLVMValueRef find_needed(const ld_linker *linker) {
+static LLVMValueRef find_undefined(const ld_linker *linker) {
   for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
-    if (ld_value_is_needed(f) && !has_word(&linker->undefined, ld_value_name(f).data))
+    if (ld_value_is_needed(f) && !list_contains(&linker->undefined, ld_value_name(f).data))
       return f;
   }
   for (LLVMValueRef v = LLVMGetFirstGlobal(linker->module); v; v = LLVMGetNextGlobal(v)) {
@@ -266,8 +269,8 @@ static LLVMValueRef find_needed(const ld_linker *linker) {
 
 kdl_status ld_link(ld_linker *linker) {
   LLVMValueRef needed;
-  while ((needed = find_needed(linker)))
-    KDL_TRY(provide(linker, ld_value_name(needed)));
+  while ((needed = find_undefined(linker)))
+    KDL_TRY(resolve_symbol(linker, ld_value_name(needed)));
   KDL_TRY(ld_inline_check(linker->module, linker->request->caller));
   for (size_t i = 0; i < linker->choice_count; ++i) {
     ld_choice *choice = &linker->choices[i];
@@ -281,7 +284,7 @@ kdl_status ld_link(ld_linker *linker) {
 /* Kernels                                                                                      */
 
 /* As libkdl lists the kernels of bitcode: by convention on GPUs, by visibility on CPUs. */
-static bool is_kernel(const ld_linker *linker, LLVMValueRef function) {
+static bool is_kernel_function(const ld_linker *linker, LLVMValueRef function) {
   enum { ptx_kernel = 71, amdgpu_kernel = 91 };
   unsigned convention = LLVMGetFunctionCallConv(function);
   if (!ld_value_is_exported(function))
@@ -293,24 +296,24 @@ static bool is_kernel(const ld_linker *linker, LLVMValueRef function) {
   return LLVMGetVisibility(function) != LLVMHiddenVisibility;
 }
 
-static void find_kernels(ld_linker *linker) {
-  const kdl_words *wanted = &linker->request->kernels;
+static void list_caller_kernels(ld_linker *linker) {
+  const kdl_string_list *wanted = &linker->request->kernels;
   for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
     const char *name = ld_value_name(f).data;
-    if (is_kernel(linker, f) && (!wanted->count || has_word(wanted, name)))
-      ld_words_add(&linker->kernels, name);
+    if (is_kernel_function(linker, f) && (!wanted->count || list_contains(wanted, name)))
+      ld_string_list_append(&linker->kernels, name);
   }
 }
 
-static kdl_status check_kernels(const ld_linker *linker) {
-  const kdl_words *wanted = &linker->request->kernels;
+static kdl_status check_requested_kernels(const ld_linker *linker) {
+  const kdl_string_list *wanted = &linker->request->kernels;
   for (size_t i = 0; i < wanted->count; ++i) {
-    if (has_word(&linker->kernels, wanted->items[i]))
+    if (list_contains(&linker->kernels, wanted->items[i]))
       continue;
     kdl_nearest nearest = kdl_nearest_to(kdl_text_of(wanted->items[i]));
     for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
-      if (is_kernel(linker, f))
-        kdl_nearest_offer(&nearest, ld_value_name(f).data);
+      if (is_kernel_function(linker, f))
+        kdl_nearest_add(&nearest, ld_value_name(f).data);
     }
     return kdl_fail(KDL_NO_MATCH, "%s: found no kernel '%.128s'%s%s%s", linker->request->caller,
                     wanted->items[i], nearest.best ? "; did you mean '" : "",
@@ -324,30 +327,30 @@ static kdl_status check_kernels(const ld_linker *linker) {
 
 /* A variable that programs may look up by name stays, but a host kernel's record goes with its
  * kernel. */
-static bool is_kept(const ld_linker *linker, LLVMValueRef value) {
+static bool is_kept_symbol(const ld_linker *linker, LLVMValueRef value) {
   static const char record[] = "kdl_host_kernel_";
   kdl_string name = ld_value_name(value);
   if (LLVMGetValueKind(value) != LLVMGlobalVariableValueKind)
-    return has_word(&linker->kernels, name.data);
+    return list_contains(&linker->kernels, name.data);
   if (kdl_text_starts(name, record))
-    return has_word(&linker->kernels, name.data + sizeof record - 1);
+    return list_contains(&linker->kernels, name.data + sizeof record - 1);
   return LLVMGetVisibility(value) != LLVMHiddenVisibility;
 }
 
-static void hide_unless_kept(LLVMValueRef value, void *user) {
-  if (!is_kept(user, value) && !ld_constant_is(value))
-    make_private(value);
+static void internalize_unless_kept(LLVMValueRef value, void *user) {
+  if (!is_kept_symbol(user, value) && !ld_constant_is(value))
+    internalize(value);
 }
 
-kdl_status ld_link_keep(ld_linker *linker) {
-  find_kernels(linker);
-  KDL_TRY(check_kernels(linker));
-  ld_module_each_global(linker->module, hide_unless_kept, linker);
+kdl_status ld_link_strip_caller(ld_linker *linker) {
+  list_caller_kernels(linker);
+  KDL_TRY(check_requested_kernels(linker));
+  ld_module_each_global(linker->module, internalize_unless_kept, linker);
   return ld_module_run_passes(linker->module, NULL, "globaldce", NULL);
 }
 
-kdl_status ld_link_close(ld_linker *linker) {
+kdl_status ld_link_finalize(ld_linker *linker) {
   KDL_TRY(ld_constants_bind(linker->module, linker->request, &linker->constants));
-  ld_module_each_global(linker->module, hide_unless_kept, linker);
+  ld_module_each_global(linker->module, internalize_unless_kept, linker);
   return KDL_OK;
 }

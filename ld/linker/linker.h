@@ -3,7 +3,7 @@
 #ifndef KDL_LD_LINKER_H
 #define KDL_LD_LINKER_H
 
-#include "ld/linker/choose.h"
+#include "ld/linker/choose_ukernel.h"
 #include "ld/linker/constants.h"
 #include "ld/linker/stages.h"
 #include "ld/linker/target.h"
@@ -16,25 +16,25 @@ typedef struct ld_linker {
   char *builtin; /* the path of the last library, or NULL */
   ld_target target;
   ld_stages stages;
-  LLVMModuleRef module; /* the caller; in the end, all of it */
-  kdl_words kernels;    /* those that are kept */
-  ld_choice *choices;   /* one for each microkernel */
+  LLVMModuleRef module;    /* the caller; in the end, all of it */
+  kdl_string_list kernels; /* those that are kept */
+  ld_choice *choices;      /* one for each microkernel */
   size_t choice_count, choice_capacity;
-  kdl_words undefined; /* what stays so */
-  kdl_words depends;   /* files that the result depends on, beyond those that were given */
+  kdl_string_list undefined; /* what stays so */
+  kdl_string_list depends;   /* files that the result depends on, beyond those that were given */
   ld_constants constants;
   size_t calls_before;
   size_t calls_after;
 } ld_linker;
 
 /* Drops of the caller what the wanted kernels do not need. */
-kdl_status ld_link_keep(ld_linker *linker);
+kdl_status ld_link_strip_caller(ld_linker *linker);
 
 /* Chooses and links every microkernel that is needed; nothing is inlined yet. */
 kdl_status ld_link(ld_linker *linker);
 
 /* Binds constants; everything but kernels and exported variables becomes the module's own. */
-kdl_status ld_link_close(ld_linker *linker);
+kdl_status ld_link_finalize(ld_linker *linker);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Inlining (inline.c). What cannot be inlined is refused before LLVM is asked, with the reason
@@ -58,7 +58,7 @@ kdl_status ld_inline_verify(LLVMModuleRef module);
 
 typedef enum ld_runtime {
   LD_RUNTIME_NONE, /* nothing has it */
-  LD_RUNTIME_THERE,
+  LD_RUNTIME_PROVIDED,
   LD_RUNTIME_LIBM, /* in the library that an image must then name */
 } ld_runtime;
 

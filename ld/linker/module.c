@@ -17,19 +17,19 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Complaints                                                                                   */
 
-static void complain(LLVMDiagnosticInfoRef info, void *user) {
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   ld_context *context = user;
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || context->has_failed)
     return;
   char *text = LLVMGetDiagInfoDescription(info);
-  snprintf(context->complaint, sizeof context->complaint, "%s", text);
+  snprintf(context->diagnostic, sizeof context->diagnostic, "%s", text);
   LLVMDisposeMessage(text);
   context->has_failed = true;
 }
 
 void ld_context_init(ld_context *context) {
   *context = (ld_context){.llvm = LLVMContextCreate()};
-  LLVMContextSetDiagnosticHandler(context->llvm, complain, context);
+  LLVMContextSetDiagnosticHandler(context->llvm, on_diagnostic, context);
 }
 
 void ld_context_free(ld_context *context) {
@@ -40,7 +40,7 @@ kdl_status ld_context_check(ld_context *context, const char *what) {
   if (!context->has_failed)
     return KDL_OK;
   context->has_failed = false;
-  return kdl_fail(KDL_BAD_FILE, "%s: LLVM: %s", what, context->complaint);
+  return kdl_fail(KDL_BAD_FILE, "%s: LLVM: %s", what, context->diagnostic);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -154,21 +154,21 @@ bool ld_value_is_needed(LLVMValueRef value) {
          !(LLVMIsAFunction(value) && LLVMGetIntrinsicID(value));
 }
 
-static void take_message(char *text, char *buffer, size_t size) {
+static void copy_message(char *text, char *buffer, size_t size) {
   snprintf(buffer, size, "%s", text);
   LLVMDisposeMessage(text);
 }
 
 void ld_type_print(LLVMTypeRef type, char *buffer, size_t size) {
-  take_message(LLVMPrintTypeToString(type), buffer, size);
+  copy_message(LLVMPrintTypeToString(type), buffer, size);
 }
 
 void ld_value_print(LLVMValueRef value, char *buffer, size_t size) {
-  take_message(LLVMPrintValueToString(value), buffer, size);
+  copy_message(LLVMPrintValueToString(value), buffer, size);
 }
 
-static void each(LLVMValueRef first, LLVMValueRef (*next)(LLVMValueRef),
-                 void (*visit)(LLVMValueRef value, void *user), void *user) {
+static void visit_values(LLVMValueRef first, LLVMValueRef (*next)(LLVMValueRef),
+                         void (*visit)(LLVMValueRef value, void *user), void *user) {
   for (LLVMValueRef value = first, after; value; value = after) {
     after = next(value);
     visit(value, user);
@@ -177,8 +177,8 @@ static void each(LLVMValueRef first, LLVMValueRef (*next)(LLVMValueRef),
 
 void ld_module_each_global(LLVMModuleRef module, void (*visit)(LLVMValueRef value, void *user),
                            void *user) {
-  each(LLVMGetFirstFunction(module), LLVMGetNextFunction, visit, user);
-  each(LLVMGetFirstGlobal(module), LLVMGetNextGlobal, visit, user);
-  each(LLVMGetFirstGlobalAlias(module), LLVMGetNextGlobalAlias, visit, user);
-  each(LLVMGetFirstGlobalIFunc(module), LLVMGetNextGlobalIFunc, visit, user);
+  visit_values(LLVMGetFirstFunction(module), LLVMGetNextFunction, visit, user);
+  visit_values(LLVMGetFirstGlobal(module), LLVMGetNextGlobal, visit, user);
+  visit_values(LLVMGetFirstGlobalAlias(module), LLVMGetNextGlobalAlias, visit, user);
+  visit_values(LLVMGetFirstGlobalIFunc(module), LLVMGetNextGlobalIFunc, visit, user);
 }

@@ -12,13 +12,13 @@
 
 /* Where a function's own attributes are, among those of its parameters; LLVM's name for it is an
  * int and the index is not. */
-#define LD_OF_FUNCTION ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
+#define LD_FUNCTION_ATTRIBUTES ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
 
 /* One LLVM context, whose complaints become errors of ours. */
 typedef struct ld_context {
   LLVMContextRef llvm;
   bool has_failed;
-  char complaint[1024]; /* the first error since ld_context_check */
+  char diagnostic[1024]; /* the first error since ld_context_check */
 } ld_context;
 
 void ld_context_init(ld_context *context);

@@ -30,21 +30,22 @@ static kdl_status read_unused(const char *text, bool *out_ignores) {
   return KDL_OK;
 }
 
-void ld_words_add(kdl_words *words, const char *word) {
-  kdl_words_add(words, word);
+void ld_string_list_append(kdl_string_list *words, const char *word) {
+  kdl_string_list_append(words, word);
   if (words->failed)
     cli_out_of_memory();
 }
 
-static kdl_words collect(const cli_args *args, kdl_arena *arena, const char *option) {
-  kdl_words words = {.arena = arena};
+static kdl_string_list collect_option_values(const cli_args *args, kdl_arena *arena,
+                                             const char *option) {
+  kdl_string_list words = {.arena = arena};
   size_t cursor = 0;
   for (const char *word; (word = cli_args_next(args, option, &cursor));)
-    ld_words_add(&words, word);
+    ld_string_list_append(&words, word);
   return words;
 }
 
-static kdl_status check_constants(const kdl_words *constants) {
+static kdl_status check_constants(const kdl_string_list *constants) {
   for (size_t i = 0; i < constants->count; ++i) {
     size_t name = strcspn(constants->items[i], "=");
     if (name == 0 || !constants->items[i][name] || !constants->items[i][name + 1])
@@ -59,7 +60,7 @@ static kdl_status check_constants(const kdl_words *constants) {
   return KDL_OK;
 }
 
-static kdl_status read_device(const char *text, ld_request *request) {
+static kdl_status parse_device_option(const char *text, ld_request *request) {
   KDL_TRY(kdl_device_spec_resolve(text, &request->spec));
   KDL_TRY(kdl_select_device_create(&request->spec, &request->device));
   request->traits = kdl_select_device_traits(request->device);
@@ -79,7 +80,7 @@ static kdl_status check_protocol(const char *text) {
   return KDL_OK;
 }
 
-static kdl_status require(const cli_args *args, const char *option, const char **out_value) {
+static kdl_status require_option(const cli_args *args, const char *option, const char **out_value) {
   *out_value = cli_args_value(args, option);
   if (*out_value && **out_value)
     return KDL_OK;
@@ -93,19 +94,19 @@ kdl_status ld_request_read(const cli_args *args, kdl_arena *arena, ld_request *o
                           .has_builtin = !cli_args_has(args, "no-builtin"),
                           .is_checked = cli_args_has(args, "checked"),
                           .report = cli_args_value(args, "report"),
-                          .kernels = collect(args, arena, "kernel"),
-                          .libraries = collect(args, arena, "ukernels"),
-                          .constants = collect(args, arena, "const")};
+                          .kernels = collect_option_values(args, arena, "kernel"),
+                          .libraries = collect_option_values(args, arena, "ukernels"),
+                          .constants = collect_option_values(args, arena, "const")};
   KDL_TRY(check_protocol(cli_args_value(args, "protocol")));
   KDL_TRY(read_emit(cli_args_value(args, "emit"), &request->emit));
   KDL_TRY(read_unused(cli_args_value(args, "unused-constants"), &request->ignores_unused));
-  KDL_TRY(require(args, "caller", &request->path));
-  KDL_TRY(require(args, "for", &device));
+  KDL_TRY(require_option(args, "caller", &request->path));
+  KDL_TRY(require_option(args, "for", &device));
   if (request->emit != LD_EMIT_CHOICE)
-    KDL_TRY(require(args, "output", &request->output));
+    KDL_TRY(require_option(args, "output", &request->output));
   request->caller = cli_args_has(args, "name") ? cli_args_value(args, "name") : request->path;
   KDL_TRY(check_constants(&request->constants));
-  kdl_status status = read_device(device, request);
+  kdl_status status = parse_device_option(device, request);
   if (status != KDL_OK)
     kdl_error_prefix("--for");
   return status;

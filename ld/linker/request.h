@@ -6,7 +6,7 @@
 #include "lib/inspect/devices.h"
 #include "lib/inspect/ranking.h"
 #include "support/base/arena.h"
-#include "support/base/words.h"
+#include "support/base/string_list.h"
 #include "tools/common/options.h"
 
 #include <stdbool.h>
@@ -29,9 +29,9 @@ typedef struct ld_request {
   kdl_select_device *device; /* of that spec */
   kdl_device_traits traits;
   char device_label[KDL_SPEC_ARCH + KDL_SPEC_NAME]; /* for messages */
-  kdl_words kernels;                                /* none: all that the caller has */
-  kdl_words libraries;
-  kdl_words constants; /* NAME=VALUE each, checked for the '=' */
+  kdl_string_list kernels;                          /* none: all that the caller has */
+  kdl_string_list libraries;
+  kdl_string_list constants; /* NAME=VALUE each, checked for the '=' */
   bool has_builtin;
   bool is_checked;     /* nobody's signature is looked at: who calls did */
   bool ignores_unused; /* constants that nothing declares */
@@ -45,6 +45,6 @@ typedef struct ld_request {
 kdl_status ld_request_read(const cli_args *args, kdl_arena *arena, ld_request *out_request);
 
 /* Adds a copy of a word. */
-void ld_words_add(kdl_words *words, const char *word);
+void ld_string_list_append(kdl_string_list *words, const char *word);
 
 #endif

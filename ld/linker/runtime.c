@@ -10,12 +10,12 @@ static const char *const nvidia[] = {
 
 ld_runtime ld_runtime_of(kdl_target_family family, kdl_string name) {
   if (family == KDL_FAMILY_NVPTX)
-    return KDL_TEXT_AMONG(name, nvidia) ? LD_RUNTIME_THERE : LD_RUNTIME_NONE;
+    return KDL_TEXT_AMONG(name, nvidia) ? LD_RUNTIME_PROVIDED : LD_RUNTIME_NONE;
   if (family != KDL_FAMILY_X86_64 && family != KDL_FAMILY_AARCH64 && family != KDL_FAMILY_RISCV)
     return LD_RUNTIME_NONE;
   switch (kdl_host_import_of(name)) {
   case KDL_HOST_IMPORT_LIBC:
-    return LD_RUNTIME_THERE;
+    return LD_RUNTIME_PROVIDED;
   case KDL_HOST_IMPORT_LIBM:
     return LD_RUNTIME_LIBM;
   case KDL_HOST_IMPORT_NONE:

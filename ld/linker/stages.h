@@ -30,7 +30,7 @@ static inline uint64_t ld_stages_now(void) {
 }
 
 /* Counts the time since the last call to a stage. */
-static inline void ld_stages_count(ld_stages *stages, ld_stage stage) {
+static inline void ld_stages_end(ld_stages *stages, ld_stage stage) {
   uint64_t now = ld_stages_now();
   stages->microseconds[stage] += now - stages->since;
   stages->since = now;

@@ -48,7 +48,7 @@ static const struct {
     {KDL_FAMILY_RISCV, riscv_names, COUNT(riscv_names), "generic-rv64", "+m,+a,+f,+d,+c,", "rv"},
 };
 
-static size_t row_of(kdl_target_family family) {
+static size_t cpu_table_row(kdl_target_family family) {
   size_t row = 0;
   while (row + 1 < COUNT(cpus) && cpus[row].family != family)
     ++row;
@@ -86,7 +86,7 @@ static kdl_feature_set device_features(const ld_request *request, kdl_feature_cl
 static void describe_cpu(ld_target *target, const ld_request *request) {
   kdl_feature_class which = kdl_family_class(target->family);
   kdl_feature_set set = device_features(request, which);
-  size_t row = row_of(target->family);
+  size_t row = cpu_table_row(target->family);
   kdl_out out = {target->features, sizeof target->features, 0};
   kdl_out_format(&out, "%s", cpus[row].features);
   for (unsigned bit = 0; bit < 128; ++bit) {
@@ -178,9 +178,9 @@ static void describe_nvidia(ld_target *target, const ld_request *request) {
 /* ------------------------------------------------------------------------------------------ */
 /* What modules were compiled for                                                               */
 
-static kdl_string attribute(LLVMValueRef function, const char *key) {
+static kdl_string function_attribute(LLVMValueRef function, const char *key) {
   LLVMAttributeRef found =
-      LLVMGetStringAttributeAtIndex(function, LD_OF_FUNCTION, key, (unsigned)strlen(key));
+      LLVMGetStringAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, key, (unsigned)strlen(key));
   if (!found)
     return (kdl_string){"", 0};
   unsigned length;
@@ -192,7 +192,7 @@ static kdl_status admit_cpu(const ld_target *target, const ld_request *request, 
                             LLVMValueRef function) {
   kdl_feature_class which = kdl_family_class(target->family);
   kdl_feature_set lacking = {{0, 0}};
-  list_lacking(request, which, attribute(function, "target-features"), &lacking);
+  list_lacking(request, which, function_attribute(function, "target-features"), &lacking);
   if (!kdl_feature_any(lacking))
     return KDL_OK;
   char tokens[256];
@@ -206,7 +206,7 @@ static kdl_status admit_cpu(const ld_target *target, const ld_request *request, 
 
 static kdl_status admit_nvidia(ld_target *target, const ld_request *request, const char *name,
                                LLVMValueRef function) {
-  kdl_string cpu = attribute(function, "target-cpu");
+  kdl_string cpu = function_attribute(function, "target-cpu");
   kdl_nvptx_arch device, arch;
   if (!kdl_nvptx_parse(cpu, &arch, NULL) ||
       !kdl_nvptx_parse(kdl_text_of(request->spec.arch), &device, NULL))
@@ -220,12 +220,12 @@ static kdl_status admit_nvidia(ld_target *target, const ld_request *request, con
                     ld_value_name(function).data, cpu.data, request->device_label);
   if (arch.suffix && target->suffix != 'a')
     target->suffix = arch.suffix;
-  kdl_string features = attribute(function, "target-features");
+  kdl_string features = function_attribute(function, "target-features");
   for (size_t at = 0; at < features.length; at = kdl_text_find(features, at, ",") + 1) {
-    kdl_string rest = kdl_text_from(features, at);
+    kdl_string rest = kdl_text_substr(features, at);
     size_t digits = 4;
     uint32_t number;
-    if (!kdl_text_starts(rest, "+ptx") || !kdl_text_number(rest, &digits, &number))
+    if (!kdl_text_starts(rest, "+ptx") || !kdl_text_parse_number(rest, &digits, &number))
       continue;
     uint32_t ptx = KDL_VERSION_OF(number / 10, number % 10);
     if (ptx > target->ptx)
@@ -236,7 +236,7 @@ static kdl_status admit_nvidia(ld_target *target, const ld_request *request, con
 
 static kdl_status admit_amd(ld_target *target, const ld_request *request, const char *name,
                             LLVMValueRef function) {
-  kdl_string features = attribute(function, "target-features");
+  kdl_string features = function_attribute(function, "target-features");
   uint32_t wavefront = kdl_text_contains(features, "+wavefrontsize32")   ? 32
                        : kdl_text_contains(features, "+wavefrontsize64") ? 64
                                                                          : 0;
@@ -252,7 +252,7 @@ static kdl_status admit_amd(ld_target *target, const ld_request *request, const 
 }
 
 /* Systems whose calling conventions or object files are not those of the images made here. */
-static bool is_foreign(kdl_string triple) {
+static bool is_foreign_system(kdl_string triple) {
   static const char *const systems[] = {"windows", "darwin", "macos", "ios", "cygwin", "uefi"};
   for (size_t i = 0; i < COUNT(systems); ++i) {
     if (kdl_text_contains(triple, systems[i]))
@@ -269,7 +269,7 @@ static kdl_status admit_triple(const ld_target *target, const ld_request *reques
     return kdl_fail(KDL_NO_MATCH, "%s: found bitcode for %s (triple '%.64s'), expected some for %s",
                     name, family == KDL_FAMILY_NONE ? "no known device" : kdl_family_name(family),
                     triple.data, request->device_label);
-  if (is_foreign(triple) || LLVMPointerSize(LLVMGetModuleDataLayout(module)) != 8)
+  if (is_foreign_system(triple) || LLVMPointerSize(LLVMGetModuleDataLayout(module)) != 8)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: found bitcode for '%.64s', expected the 64-bit conventions of '%s'", name,
                     triple.data, target->triple);
@@ -327,7 +327,7 @@ void ld_target_free(ld_target *target) {
   LLVMInitialize##name##TargetInfo(), LLVMInitialize##name##Target(),                              \
       LLVMInitialize##name##TargetMC(), LLVMInitialize##name##AsmPrinter()
 
-static void initialize(kdl_target_family family) {
+static void initialize_llvm_target(kdl_target_family family) {
   switch (family) {
   case KDL_FAMILY_X86_64:
     INITIALIZE(X86), LLVMInitializeX86AsmParser();
@@ -356,7 +356,7 @@ kdl_status ld_target_finish(ld_target *target, const ld_request *request) {
     describe_amd(target, request);
   else
     describe_cpu(target, request);
-  initialize(target->family);
+  initialize_llvm_target(target->family);
   LLVMTargetRef llvm;
   char *problem = NULL;
   if (LLVMGetTargetFromTriple(target->triple, &llvm, &problem)) {
@@ -376,12 +376,12 @@ kdl_status ld_target_finish(ld_target *target, const ld_request *request) {
 /* ------------------------------------------------------------------------------------------ */
 /* Functions                                                                                    */
 
-static void set_attribute(LLVMContextRef context, LLVMValueRef function, const char *key,
-                          const char *value) {
-  LLVMRemoveStringAttributeAtIndex(function, LD_OF_FUNCTION, key, (unsigned)strlen(key));
+static void set_function_attribute(LLVMContextRef context, LLVMValueRef function, const char *key,
+                                   const char *value) {
+  LLVMRemoveStringAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, key, (unsigned)strlen(key));
   if (!value || !*value)
     return;
-  LLVMAddAttributeAtIndex(function, LD_OF_FUNCTION,
+  LLVMAddAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES,
                           LLVMCreateStringAttribute(context, key, (unsigned)strlen(key), value,
                                                     (unsigned)strlen(value)));
 }
@@ -391,10 +391,10 @@ void ld_target_apply(const ld_target *target, LLVMModuleRef module) {
   unsigned vscale = LLVMGetEnumAttributeKindForName("vscale_range", 12);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     bool is_made = !LLVMIsDeclaration(f);
-    set_attribute(context, f, "target-cpu", is_made ? target->cpu : NULL);
-    set_attribute(context, f, "target-features", is_made ? target->features : NULL);
-    set_attribute(context, f, "tune-cpu", is_made ? target->tune : NULL);
-    LLVMRemoveEnumAttributeAtIndex(f, LD_OF_FUNCTION, vscale);
+    set_function_attribute(context, f, "target-cpu", is_made ? target->cpu : NULL);
+    set_function_attribute(context, f, "target-features", is_made ? target->features : NULL);
+    set_function_attribute(context, f, "tune-cpu", is_made ? target->tune : NULL);
+    LLVMRemoveEnumAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES, vscale);
   }
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(target->machine);
   LLVMSetTarget(module, target->triple);

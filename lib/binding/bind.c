@@ -5,10 +5,10 @@
  */
 #include "lib/binding/geometry.h"
 #include "lib/inspect/images.h"
-#include "lib/registry/permission.h"
+#include "lib/registry/amx_permission.h"
 #include "support/base/error.h"
-#include "support/base/layer.h"
 #include "support/base/text.h"
+#include "support/base/trace_phase.h"
 #include "support/system/environment.h"
 
 #include <stdio.h>
@@ -18,15 +18,15 @@
 /* ------------------------------------------------------------------------------------------ */
 /* One image                                                                                    */
 
-static kdl_status try_image(kdl_kernel *kernel, size_t place) {
+static kdl_status try_image(kdl_kernel *kernel, size_t position) {
   const kdl_runtime *runtime = kernel->runtime;
-  uint32_t image = kernel->ranking->candidates[place].image;
-  if (!kdl_device_permit(runtime->device, runtime->route, &kernel->ranking->candidates[place]))
+  uint32_t image = kernel->ranking->candidates[position].image;
+  if (!kdl_device_permit(runtime->device, runtime->route, &kernel->ranking->candidates[position]))
     return kdl_fail(KDL_DEVICE, "it needs AMX, and the system refused permission to use it");
   kdl_specialisation special = {kernel->constants ? kernel->name : NULL, kernel->constants};
   KDL_TRY(kdl_module_load(kernel->lib, runtime, image, special, &kernel->module));
-  if (place) /* the first image's key was read when it was chosen */
-    kdl_geometry_read_key(kernel, place, &kernel->key);
+  if (position) /* the first image's key was read when it was chosen */
+    kdl_geometry_read_key(kernel, position, &kernel->key);
   kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
   kdl_kernel_request request = {.size = sizeof request,
                                 .name = kernel->name,
@@ -37,61 +37,64 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
   memcpy(request.block, key.block, sizeof request.block);
   memcpy(request.tile, key.tile, sizeof request.tile);
   kernel->loaded = (kdl_backend_kernel){.size = sizeof kernel->loaded};
-  kdl_layer_enter(KDL_LAYER_RESOLVE);
+  kdl_trace_phase_begin(KDL_TRACE_PHASE_RESOLVE);
   kdl_status status = runtime->table->kernel_find(runtime->handle, kernel->module->handle, &request,
                                                   &kernel->loaded);
-  kdl_layer_leave(KDL_LAYER_RESOLVE, &(kdl_layer_about){.library = kernel->lib->container->name,
-                                                        .kernel = kernel->name,
-                                                        .device = runtime->name,
-                                                        .has_image = true,
-                                                        .image = image,
-                                                        .failed = status != KDL_OK});
+  kdl_trace_phase_end(KDL_TRACE_PHASE_RESOLVE,
+                      &(kdl_trace_phase_info){.library = kernel->lib->container->name,
+                                              .kernel = kernel->name,
+                                              .device = runtime->name,
+                                              .has_image = true,
+                                              .image = image,
+                                              .failed = status != KDL_OK});
   if (status == KDL_OK)
-    status = kdl_geometry_learn(kernel);
+    status = kdl_geometry_resolve(kernel);
   if (status == KDL_OK)
-    status = kdl_arguments_learn(kernel);
+    status = kdl_kernel_args_resolve(kernel);
   if (status == KDL_OK)
-    kernel->place = place;
+    kernel->position = position;
   return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The chain                                                                                    */
 
-static void say_bound(const kdl_kernel *kernel) {
+static void log_bound(const kdl_kernel *kernel) {
   char name[128];
   if (!kdl_debug_on(KDL_DEBUG_LOAD))
     return;
   kdl_image_name(kernel->lib, kdl_kernel_image(kernel), name, sizeof name);
   kdl_debug(KDL_DEBUG_LOAD, "%s: bound to %s of %s, %s %zu of %zu", kernel->name, name,
-            kernel->lib->container->name, kernel->place ? "fallback: choice" : "choice",
-            kernel->place + 1, kernel->ranking->count);
+            kernel->lib->container->name, kernel->position ? "fallback: choice" : "choice",
+            kernel->position + 1, kernel->ranking->count);
 }
 
 /* For kdl_kernel_get. A failure that there is no memory for is left out. */
-static void keep_failure(kdl_kernel *kernel, size_t place, const char *name, kdl_status status) {
-  size_t most = kernel->ranking->count;
+static void add_failure(kdl_kernel *kernel, size_t position, const char *name, kdl_status status) {
+  size_t max_count = kernel->ranking->count;
   if (!kernel->failures)
-    kernel->failures = kdl_arena_alloc(&kernel->told, most * sizeof *kernel->failures);
-  kdl_load_failure failure = {.image = kernel->ranking->candidates[place].image,
-                              .name = kdl_arena_format(&kernel->told, "%s", name),
-                              .message = kdl_arena_format(&kernel->told, "%s", kdl_error_message()),
-                              .status = status,
-                              .code = kdl_error_code()};
+    kernel->failures =
+        kdl_arena_alloc(&kernel->failure_arena, max_count * sizeof *kernel->failures);
+  kdl_load_failure failure = {
+      .image = kernel->ranking->candidates[position].image,
+      .name = kdl_arena_format(&kernel->failure_arena, "%s", name),
+      .message = kdl_arena_format(&kernel->failure_arena, "%s", kdl_error_message()),
+      .status = status,
+      .code = kdl_error_code()};
   if (kernel->failures && failure.name && failure.message)
     kernel->failures[kernel->failure_count++] = failure;
 }
 
 /* A shortage of memory may be over the next time; what was kept of this time goes. */
-static void forget_failures(kdl_kernel *kernel) {
-  kdl_arena_free(&kernel->told);
+static void clear_failures(kdl_kernel *kernel) {
+  kdl_arena_free(&kernel->failure_arena);
   kernel->failures = NULL;
   kernel->failure_count = 0;
 }
 
 /* The status and code of the whole are those of the image that was wanted most. *out_was_short says
  * whether memory was short for any. */
-static kdl_status try_images(kdl_kernel *kernel, bool *out_was_short) {
+static kdl_status try_images(kdl_kernel *kernel, bool *out_is_transient) {
   const kdl_ranking *ranking = kernel->ranking;
   char tried[1536];
   kdl_out out = {tried, sizeof tried, 0};
@@ -100,17 +103,17 @@ static kdl_status try_images(kdl_kernel *kernel, bool *out_was_short) {
   for (size_t i = 0; i < ranking->count; ++i) {
     kdl_status status = try_image(kernel, i);
     if (status == KDL_OK) {
-      say_bound(kernel);
+      log_bound(kernel);
       return KDL_OK;
     }
-    *out_was_short |= kdl_failed_of_shortage(status);
+    *out_is_transient |= kdl_failure_is_transient(status);
     char name[128];
     kdl_image_name(kernel->lib, ranking->candidates[i].image, name, sizeof name);
     if (i == 0) {
       first_status = status;
       first_code = kdl_error_code();
     }
-    keep_failure(kernel, i, name, status);
+    add_failure(kernel, i, name, status);
     kdl_out_format(&out, "%s%s: %s", i ? "; " : "", name, kdl_error_message());
     kdl_debug(KDL_DEBUG_LOAD, "%s: %s failed: %s%s", kernel->name, name, kdl_error_message(),
               i + 1 < ranking->count ? "; trying the next" : "");
@@ -121,41 +124,41 @@ static kdl_status try_images(kdl_kernel *kernel, bool *out_was_short) {
                        kernel->runtime->table->name, tried);
 }
 
-static void disable(kdl_fork_link *link);
+static void disable_kernel(kdl_fork_link *link);
 
-static kdl_status bind(kdl_kernel *kernel) {
-  bool was_short = false;
-  kdl_status status = try_images(kernel, &was_short);
-  if (status != KDL_OK && was_short) {
-    forget_failures(kernel);
+static kdl_status bind_kernel(kdl_kernel *kernel) {
+  bool is_transient = false;
+  kdl_status status = try_images(kernel, &is_transient);
+  if (status != KDL_OK && is_transient) {
+    clear_failures(kernel);
     return status;
   }
   if (status != KDL_OK) {
-    kdl_remember(status, &kernel->failure);
-    atomic_store_explicit(&kernel->binding, KDL_UNBINDABLE, memory_order_release);
+    kdl_cache_failure(status, &kernel->failure);
+    atomic_store_explicit(&kernel->bind_state, KDL_UNBINDABLE, memory_order_release);
     return status;
   }
-  kernel->disagreement = kdl_geometry_disagreement(kernel);
-  kernel->fork.disable = disable;
+  kernel->geometry_conflict = kdl_geometry_conflict(kernel);
+  kernel->fork.disable = disable_kernel;
   kernel->fork.driver = kernel->runtime->driver;
   kdl_entry_publish(kernel);
   return KDL_OK;
 }
 
 kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
-  kdl_bound_state binding = atomic_load_explicit(&kernel->binding, memory_order_acquire);
+  kdl_bound_state binding = atomic_load_explicit(&kernel->bind_state, memory_order_acquire);
   if (binding == KDL_BOUND)
     return KDL_OK;
   if (binding == KDL_UNBINDABLE)
-    return kdl_fail_again(&kernel->failure);
+    return kdl_fail_cached(&kernel->failure);
   kdl_status status = kdl_runtime_usable(kernel->runtime);
   if (status != KDL_OK || kdl_work_begin(&kernel->work) == KDL_WORK_WAITED)
     return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
-  binding = atomic_load_explicit(&kernel->binding, memory_order_relaxed);
+  binding = atomic_load_explicit(&kernel->bind_state, memory_order_relaxed);
   if (binding == KDL_UNBOUND)
-    status = bind(kernel);
+    status = bind_kernel(kernel);
   else if (binding == KDL_UNBINDABLE)
-    status = kdl_fail_again(&kernel->failure);
+    status = kdl_fail_cached(&kernel->failure);
   kdl_work_end(&kernel->work);
   return status;
 }
@@ -163,7 +166,7 @@ kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
 /* ------------------------------------------------------------------------------------------ */
 /* After a fork, and when the driver has ended                                                  */
 
-static void disable(kdl_fork_link *link) {
+static void disable_kernel(kdl_fork_link *link) {
   kdl_kernel *kernel = (kdl_kernel *)((char *)link - offsetof(kdl_kernel, fork));
   if (!kdl_backend_survives_fork(kernel->runtime->table))
     kdl_entry_disable(kernel);

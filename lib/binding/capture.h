@@ -15,7 +15,7 @@
 typedef struct kdl_capture kdl_capture;
 
 /* Record what the call of that name would have done, which has checked what it was given. */
-typedef struct kdl_capture_calls {
+typedef struct kdl_capture_functions {
   kdl_status (*launch)(kdl_capture *capture, kdl_kernel *kernel, const kdl_launch_desc *desc,
                        const kdl_args *args);
   kdl_status (*launch_items)(kdl_capture *capture, kdl_kernel *kernel, const kdl_extent *items,
@@ -30,13 +30,13 @@ typedef struct kdl_capture_calls {
                      const void *pattern, size_t pattern_size);
   kdl_status (*event_record)(kdl_capture *capture, kdl_event *event);
   kdl_status (*event_wait)(kdl_capture *capture, kdl_event *event);
-  void (*forget)(kdl_capture *capture); /* of a queue that is destroyed */
-} kdl_capture_calls;
+  void (*discard)(kdl_capture *capture); /* of a queue that is destroyed */
+} kdl_capture_functions;
 
 /* What a capture begins with. */
 struct kdl_capture {
   kdl_capture *next;
-  const kdl_capture_calls *calls;
+  const kdl_capture_functions *functions;
   const kdl_runtime *runtime;
   const void *queue; /* the backend's */
 };
@@ -52,14 +52,14 @@ extern _Atomic(kdl_capture *) kdl_captures;
  * is none. */
 kdl_capture *kdl_capture_find(const kdl_runtime *runtime, const void *queue);
 
-static inline kdl_capture *kdl_capture_of(const kdl_runtime *runtime, const void *queue) {
+static inline kdl_capture *kdl_capture_lookup(const kdl_runtime *runtime, const void *queue) {
   return atomic_load_explicit(&kdl_captures, memory_order_relaxed)
              ? kdl_capture_find(runtime, queue)
              : NULL;
 }
 
-static inline kdl_capture *kdl_capture_on(const kdl_queue *queue) {
-  return kdl_capture_of(queue->runtime, queue->head.queue);
+static inline kdl_capture *kdl_queue_capture(const kdl_queue *queue) {
+  return kdl_capture_lookup(queue->runtime, queue->head.queue);
 }
 
 /* The interceptor. */

@@ -57,7 +57,7 @@ static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc
                               const kdl_args *args, void *queue) {
   (void)queue, (void)desc, (void)args;
   const kdl_kernel *kernel = kdl_kernel_of(head);
-  return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->disagreement);
+  return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->geometry_conflict);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -80,7 +80,7 @@ static kdl_status launch_traced(const kdl_kernel_head *head, const kdl_launch_de
   kdl_trace_mark mark;
   kdl_tracing->begin(kernel->runtime->handle, queue, &mark);
   kdl_status status = kdl_launch_next(KDL_INTERCEPT_TRACE, head, desc, args, queue);
-  kdl_tracing->end_launch(kernel->traced, &mark, desc->grid,
+  kdl_tracing->end_launch(kernel->trace_subject, &mark, desc->grid,
                           desc->block[0] ? desc->block : kernel->block, queue, status);
   return status;
 }
@@ -92,8 +92,8 @@ static kdl_status launch_items_traced(kdl_kernel *kernel, kdl_queue *queue, cons
   kdl_launch_desc desc;
   kdl_tracing->begin(NULL, NULL, &mark);
   KDL_TRY(kdl_items_check(kernel, queue, items, args, &desc));
-  kdl_tracing->end_arguments(kernel->traced, &mark);
-  return kdl_items_give(kernel, queue, &desc, args);
+  kdl_tracing->end_arguments(kernel->trace_subject, &mark);
+  return kdl_items_enqueue(kernel, queue, &desc, args);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -116,7 +116,7 @@ static kdl_status launch_debugged(const kdl_kernel_head *head, const kdl_launch_
 
 static kdl_status launch_checked(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                  const kdl_args *args, void *queue) {
-  KDL_TRY(kdl_arguments_check(kdl_kernel_of(head), args));
+  KDL_TRY(kdl_kernel_args_check(kdl_kernel_of(head), args));
   return kdl_launch_next(KDL_INTERCEPT_CHECK, head, desc, args, queue);
 }
 
@@ -149,42 +149,42 @@ static kdl_status launch_declared(const kdl_kernel_head *head, const kdl_launch_
 /* ------------------------------------------------------------------------------------------ */
 /* The chain                                                                                    */
 
-static inline kdl_launch_entry *before(kdl_kernel *kernel, kdl_interceptor_id id,
-                                       kdl_launch_entry *next, kdl_launch_entry *launch) {
+static inline kdl_launch_entry *intercept(kdl_kernel *kernel, kdl_interceptor_id id,
+                                          kdl_launch_entry *next, kdl_launch_entry *launch) {
   atomic_store_explicit(&kernel->interceptors[id].next, next, memory_order_release);
   return launch;
 }
 
-static inline kdl_items_entry *before_items(kdl_kernel *kernel, kdl_interceptor_id id,
-                                            kdl_items_entry *next, kdl_items_entry *launch) {
+static inline kdl_items_entry *intercept_items(kdl_kernel *kernel, kdl_interceptor_id id,
+                                               kdl_items_entry *next, kdl_items_entry *launch) {
   atomic_store_explicit(&kernel->interceptors[id].next_items, next, memory_order_release);
   return launch;
 }
 
 /* From the backend's function outwards. Other threads may launch meanwhile: an entry is stored once
  * all that it goes on to is. */
-static inline void chain(kdl_kernel *kernel) {
+static inline void build_chain(kdl_kernel *kernel) {
   kdl_launch_entry *entry = kernel->loaded.launch;
   kdl_items_entry *items = kdl_items_launch;
   if (kernel->key.hidden || kernel->key.shared)
-    entry = before(kernel, KDL_INTERCEPT_DECLARED, entry, launch_declared);
-  if (kdl_environment_lasting(KDL_LASTING_CHECK))
-    entry = before(kernel, KDL_INTERCEPT_CHECK, entry, launch_checked);
+    entry = intercept(kernel, KDL_INTERCEPT_DECLARED, entry, launch_declared);
+  if (kdl_environment_cached(KDL_CACHED_VARIABLE_CHECK))
+    entry = intercept(kernel, KDL_INTERCEPT_CHECK, entry, launch_checked);
   if (kdl_debug_on(KDL_DEBUG_LAUNCH))
-    entry = before(kernel, KDL_INTERCEPT_DEBUG, entry, launch_debugged);
-  if (kernel->traced) {
-    entry = before(kernel, KDL_INTERCEPT_TRACE, entry, launch_traced);
+    entry = intercept(kernel, KDL_INTERCEPT_DEBUG, entry, launch_debugged);
+  if (kernel->trace_subject) {
+    entry = intercept(kernel, KDL_INTERCEPT_TRACE, entry, launch_traced);
     items = launch_items_traced;
   }
   if (kernel->loaded.launched && !__atomic_load_n(kernel->loaded.launched, __ATOMIC_RELAXED))
-    entry = before(kernel, KDL_INTERCEPT_FIRST, entry, launch_first);
-  atomic_store_explicit(&kernel->shaped_entry, entry, memory_order_release);
+    entry = intercept(kernel, KDL_INTERCEPT_FIRST, entry, launch_first);
+  atomic_store_explicit(&kernel->grid_entry, entry, memory_order_release);
   /* The others are for grids that the caller made, and for items before they are counted. */
-  if (kernel->disagreement)
+  if (kernel->geometry_conflict)
     entry = refuse_grid;
-  if (kdl_capture_of(kernel->runtime, NULL)) {
-    entry = before(kernel, KDL_INTERCEPT_CAPTURE, entry, kdl_capture_launch);
-    items = before_items(kernel, KDL_INTERCEPT_CAPTURE, items, kdl_capture_launch_items);
+  if (kdl_capture_lookup(kernel->runtime, NULL)) {
+    entry = intercept(kernel, KDL_INTERCEPT_CAPTURE, entry, kdl_capture_launch);
+    items = intercept_items(kernel, KDL_INTERCEPT_CAPTURE, items, kdl_capture_launch_items);
   }
   atomic_store_explicit(&kernel->items_entry, items, memory_order_release);
   __atomic_store_n(&kernel->head.entry, entry, __ATOMIC_RELEASE);
@@ -200,43 +200,43 @@ static kdl_status launch_disabled(const kdl_kernel_head *head, const kdl_launch_
 
 void kdl_entry_disable(kdl_kernel *kernel) {
   kernel->is_disabled = true;
-  atomic_store_explicit(&kernel->shaped_entry, launch_disabled, memory_order_release);
+  atomic_store_explicit(&kernel->grid_entry, launch_disabled, memory_order_release);
   __atomic_store_n(&kernel->head.entry, launch_disabled, __ATOMIC_RELEASE);
 }
 
 /* Called with the lock of the links held. */
-static void update(kdl_fork_link *link, void *runtime) {
+static void update_kernel_entries(kdl_fork_link *link, void *runtime) {
   kdl_kernel *kernel = (kdl_kernel *)((char *)link - offsetof(kdl_kernel, fork));
   if (kernel->runtime != runtime || kernel->is_disabled)
     return;
-  chain(kernel);
-  atomic_store_explicit(&kernel->binding, KDL_BOUND, memory_order_release);
+  build_chain(kernel);
+  atomic_store_explicit(&kernel->bind_state, KDL_BOUND, memory_order_release);
 }
 
 void kdl_entry_update(kdl_kernel *kernel) {
-  kdl_fork_add(&kernel->fork, update, (void *)(uintptr_t)kernel->runtime);
+  kdl_fork_add(&kernel->fork, update_kernel_entries, (void *)(uintptr_t)kernel->runtime);
 }
 
 void kdl_entry_update_all(const kdl_runtime *runtime) {
-  kdl_fork_visit(update, (void *)(uintptr_t)runtime);
+  kdl_fork_visit(update_kernel_entries, (void *)(uintptr_t)runtime);
 }
 
-static const kdl_trace_subject *subject_of(const kdl_kernel *kernel) {
+static const kdl_trace_subject *make_trace_subject(const kdl_kernel *kernel) {
   uint32_t image = kdl_kernel_image(kernel);
   return kdl_tracing->subject_of(
-      &(kdl_layer_about){.library = kernel->lib->container->name,
-                         .kernel = kernel->name,
-                         .device = kernel->runtime->name,
-                         .target = kernel->lib->container->images[image].arch.data,
-                         .kind = kdl_image_kind_name(kernel->module->kind),
-                         .variant = kdl_image_variant_tag(kernel->lib, image),
-                         .has_image = true,
-                         .image = image});
+      &(kdl_trace_phase_info){.library = kernel->lib->container->name,
+                              .kernel = kernel->name,
+                              .device = kernel->runtime->name,
+                              .target = kernel->lib->container->images[image].arch.data,
+                              .kind = kdl_image_kind_name(kernel->module->kind),
+                              .variant = kdl_image_variant_tag(kernel->lib, image),
+                              .has_image = true,
+                              .image = image});
 }
 
 void kdl_entry_publish(kdl_kernel *kernel) {
   if (kdl_tracing)
-    kernel->traced = subject_of(kernel);
+    kernel->trace_subject = make_trace_subject(kernel);
   kernel->head.context = kernel->loaded.context;
   __atomic_store_n(&kernel->head.queue, kernel->runtime->queue.head.queue, __ATOMIC_RELAXED);
   kdl_entry_update(kernel);

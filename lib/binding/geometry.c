@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void kdl_geometry_read_key(const kdl_kernel *kernel, size_t place, kdl_kernel_key *out_key) {
-  kdl_string value = kernel->ranking->candidates[place].key;
+void kdl_geometry_read_key(const kdl_kernel *kernel, size_t position, kdl_kernel_key *out_key) {
+  kdl_string value = kernel->ranking->candidates[position].key;
   if (!value.data || !kdl_kernel_parse(value, out_key, NULL))
     *out_key = (kdl_kernel_key){0};
 }
@@ -27,30 +27,31 @@ kdl_image_geometry kdl_geometry_of_key(const kdl_kernel_key *key) {
 /* ------------------------------------------------------------------------------------------ */
 /* Of the image that was loaded                                                                 */
 
-static bool is_set(const uint32_t extent[3]) {
+static bool is_extent_set(const uint32_t extent[3]) {
   return extent[0] != 0;
 }
 
-static kdl_status take_extent(const char *what, const uint32_t key[3], const uint32_t image[3],
-                              uint32_t out[3]) {
-  if (is_set(key) && is_set(image) && memcmp(key, image, 3 * sizeof *key) != 0)
+static kdl_status merge_extents(const char *what, const uint32_t key[3], const uint32_t image[3],
+                                uint32_t out[3]) {
+  if (is_extent_set(key) && is_extent_set(image) && memcmp(key, image, 3 * sizeof *key) != 0)
     return kdl_fail(KDL_BAD_FILE, "metadata says %s=%ux%ux%u, the image itself %ux%ux%u", what,
                     key[0], key[1], key[2], image[0], image[1], image[2]);
-  memcpy(out, is_set(image) ? image : key, 3 * sizeof *out);
+  memcpy(out, is_extent_set(image) ? image : key, 3 * sizeof *out);
   return KDL_OK;
 }
 
-kdl_status kdl_geometry_learn(kdl_kernel *kernel) {
+kdl_status kdl_geometry_resolve(kdl_kernel *kernel) {
   kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
   if (kernel->key.shared > UINT32_MAX)
     return kdl_fail(KDL_BAD_FILE, "metadata says shared=%" PRIu64 ", expected less than 4 GiB",
                     kernel->key.shared);
-  KDL_TRY(take_extent("block", key.block, kernel->loaded.block, kernel->block));
+  KDL_TRY(merge_extents("block", key.block, kernel->loaded.block, kernel->block));
   /* A tile that the key only implies does not contradict one that the image declares. */
-  static const uint32_t unsaid[3] = {0};
-  bool said = kdl_kernel_has(&kernel->key, KDL_KERNEL_TILE);
-  KDL_TRY(take_extent("tile", said ? key.tile : unsaid, kernel->loaded.tile, kernel->tile));
-  if (!is_set(kernel->tile))
+  static const uint32_t unspecified[3] = {0};
+  bool has_tile_key = kdl_kernel_has(&kernel->key, KDL_KERNEL_TILE);
+  KDL_TRY(merge_extents("tile", has_tile_key ? key.tile : unspecified, kernel->loaded.tile,
+                        kernel->tile));
+  if (!is_extent_set(kernel->tile))
     memcpy(kernel->tile, kernel->block, sizeof kernel->tile);
   return KDL_OK;
 }
@@ -59,8 +60,8 @@ kdl_status kdl_geometry_learn(kdl_kernel *kernel) {
 /* Of those that may run                                                                        */
 
 /* What the image itself says is read where its key leaves something open. */
-static kdl_image_geometry own_geometry(const kdl_kernel *kernel, size_t place) {
-  const kdl_candidate *image = &kernel->ranking->candidates[place];
+static kdl_image_geometry read_image_geometry(const kdl_kernel *kernel, size_t position) {
+  const kdl_candidate *image = &kernel->ranking->candidates[position];
   const void *data;
   size_t size;
   if (!kdl_image_has_geometry(image->kind) ||
@@ -69,19 +70,19 @@ static kdl_image_geometry own_geometry(const kdl_kernel *kernel, size_t place) {
   return kdl_image_read_geometry(image->kind, data, size, kdl_text_of(kernel->name));
 }
 
-static kdl_image_geometry geometry_of(const kdl_kernel *kernel, size_t place) {
+static kdl_image_geometry candidate_geometry(const kdl_kernel *kernel, size_t position) {
   kdl_kernel_key key;
-  kdl_geometry_read_key(kernel, place, &key);
+  kdl_geometry_read_key(kernel, position, &key);
   kdl_image_geometry made = kdl_geometry_of_key(&key);
   bool has_block = kdl_kernel_has(&key, KDL_KERNEL_BLOCK);
   bool has_tile = kdl_kernel_has(&key, KDL_KERNEL_TILE);
   if (has_block && has_tile)
     return made;
-  kdl_image_geometry own = own_geometry(kernel, place);
+  kdl_image_geometry own = read_image_geometry(kernel, position);
   if (!has_block)
     memcpy(made.block, own.block, sizeof made.block);
   if (!has_tile)
-    memcpy(made.tile, is_set(own.tile) ? own.tile : made.block, sizeof made.tile);
+    memcpy(made.tile, is_extent_set(own.tile) ? own.tile : made.block, sizeof made.tile);
   return made;
 }
 
@@ -91,7 +92,7 @@ static bool have_same_key(const kdl_candidate *a, const kdl_candidate *b) {
          !kdl_image_has_geometry(a->kind) && !kdl_image_has_geometry(b->kind);
 }
 
-char *kdl_geometry_disagreement(const kdl_kernel *kernel) {
+char *kdl_geometry_conflict(const kdl_kernel *kernel) {
   const kdl_ranking *ranking = kernel->ranking;
   size_t same = 1;
   while (same < ranking->count &&
@@ -99,9 +100,9 @@ char *kdl_geometry_disagreement(const kdl_kernel *kernel) {
     ++same;
   if (same >= ranking->count)
     return NULL;
-  kdl_image_geometry first = geometry_of(kernel, 0);
+  kdl_image_geometry first = candidate_geometry(kernel, 0);
   for (size_t i = same; i < ranking->count; ++i) {
-    kdl_image_geometry other = geometry_of(kernel, i);
+    kdl_image_geometry other = candidate_geometry(kernel, i);
     if (memcmp(&first, &other, sizeof first) == 0)
       continue;
     char *words;

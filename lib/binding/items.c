@@ -23,8 +23,8 @@ static kdl_status count_groups(const kdl_kernel *kernel, const kdl_extent *items
   return KDL_OK;
 }
 
-kdl_status kdl_items_shape(const kdl_kernel *kernel, const kdl_extent *items,
-                           kdl_launch_desc *out_desc) {
+kdl_status kdl_items_to_grid(const kdl_kernel *kernel, const kdl_extent *items,
+                             kdl_launch_desc *out_desc) {
   const uint32_t *suggested =
       kernel->loaded.suggested[0] ? kernel->loaded.suggested : default_block;
   const uint32_t *block = kernel->block[0] ? kernel->block : suggested;
@@ -45,16 +45,16 @@ kdl_status kdl_items_shape(const kdl_kernel *kernel, const kdl_extent *items,
 kdl_status kdl_items_check(const kdl_kernel *kernel, const kdl_queue *queue,
                            const kdl_extent *items, const kdl_args *args,
                            kdl_launch_desc *out_desc) {
-  KDL_TRY(kdl_arguments_check_queue(kernel, queue));
-  KDL_TRY(kdl_arguments_check(kernel, args));
-  return kdl_items_shape(kernel, items, out_desc);
+  KDL_TRY(kdl_kernel_check_queue(kernel, queue));
+  KDL_TRY(kdl_kernel_args_check(kernel, args));
+  return kdl_items_to_grid(kernel, items, out_desc);
 }
 
-kdl_status kdl_items_give(const kdl_kernel *kernel, const kdl_queue *queue,
-                          const kdl_launch_desc *desc, const kdl_args *args) {
+kdl_status kdl_items_enqueue(const kdl_kernel *kernel, const kdl_queue *queue,
+                             const kdl_launch_desc *desc, const kdl_args *args) {
   if (desc->grid[0] == 0 || desc->grid[1] == 0 || desc->grid[2] == 0)
     return KDL_OK;
-  kdl_launch_entry *entry = atomic_load_explicit(&kernel->shaped_entry, memory_order_acquire);
+  kdl_launch_entry *entry = atomic_load_explicit(&kernel->grid_entry, memory_order_acquire);
   return entry(&kernel->head, desc, args, kdl_kernel_queue(kernel, queue));
 }
 
@@ -62,7 +62,7 @@ kdl_status kdl_items_launch(kdl_kernel *kernel, kdl_queue *queue, const kdl_exte
                             const kdl_args *args) {
   kdl_launch_desc desc;
   KDL_TRY(kdl_items_check(kernel, queue, items, args, &desc));
-  return kdl_items_give(kernel, queue, &desc, args);
+  return kdl_items_enqueue(kernel, queue, &desc, args);
 }
 
 /* Without interceptors all of it is in this function, which is as short as it can be. */

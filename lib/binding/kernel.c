@@ -23,24 +23,24 @@ typedef struct {
 
 /* What the libraries that are in scope say, on one route of the device. */
 typedef struct {
-  const handle_key *asked;
+  const handle_key *request;
   size_t route;
   kdl_status status;
   kdl_library *lib; /* the first that has an image; NULL: none */
   const kdl_ranking *ranking;
-} answer;
+} handle_lookup;
 
 /* The handle itself lies in the library's arena. */
 static void free_kernel(kdl_kernel *kernel) {
   free(kernel->failure.message);
-  kdl_arena_free(&kernel->told);
-  kdl_arguments_forget(kernel);
-  free(kernel->disagreement);
+  kdl_arena_free(&kernel->failure_arena);
+  kdl_kernel_args_reset(kernel);
+  free(kernel->geometry_conflict);
 }
 
 /* Kernels lie in modules, so they go first. */
-static void unbind(kdl_attachment *own, kdl_library *lib) {
-  kdl_bound *bound = (kdl_bound *)own;
+static void destroy_bound_objects(kdl_attachment *attachment, kdl_library *lib) {
+  kdl_bound_objects *bound = (kdl_bound_objects *)attachment;
   kdl_kernel *next;
   for (kdl_kernel *kernel = atomic_load(&bound->kernels); kernel; kernel = next) {
     next = kernel->next;
@@ -50,15 +50,17 @@ static void unbind(kdl_attachment *own, kdl_library *lib) {
   kdl_modules_unload(bound, lib);
 }
 
-kdl_bound *kdl_bound_of(kdl_library *lib) {
-  kdl_attachment *known = kdl_library_attached(lib, unbind);
-  return (kdl_bound *)(known ? known : kdl_library_attach(lib, sizeof(kdl_bound), unbind));
+kdl_bound_objects *kdl_bound_objects_of(kdl_library *lib) {
+  kdl_attachment *known = kdl_library_find_attachment(lib, destroy_bound_objects);
+  return (kdl_bound_objects *)(known ? known
+                                     : kdl_library_attach(lib, sizeof(kdl_bound_objects),
+                                                          destroy_bound_objects));
 }
 
 /* Not yet one of the library's. NULL when out of memory. */
-static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
+static kdl_kernel *create_kernel(const handle_lookup *found, const kdl_runtime *runtime) {
   kdl_container *container = found->lib->container;
-  const char *given = found->asked->constants;
+  const char *given = found->request->constants;
   char *constants = NULL;
   if (given) {
     size_t size = strlen(given) + 1;
@@ -82,26 +84,27 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
   return kernel;
 }
 
-static void add(kdl_bound *bound, kdl_kernel *kernel) {
+static void add_kernel(kdl_bound_objects *bound, kdl_kernel *kernel) {
   kernel->next = atomic_load_explicit(&bound->kernels, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&bound->kernels, &kernel->next, kernel,
                                                 memory_order_release, memory_order_relaxed))
     ;
 }
 
-static uint64_t hash_of(const answer *found) {
+static uint64_t lookup_hash(const handle_lookup *found) {
   uint64_t hash = found->ranking->node.hash;
-  return found->asked->constants ? kdl_hash_add(hash, kdl_text_of(found->asked->constants)) : hash;
+  return found->request->constants ? kdl_hash_add(hash, kdl_text_of(found->request->constants))
+                                   : hash;
 }
 
-static kdl_kernel *kernel_of(const kdl_trie_node *node) {
+static kdl_kernel *kernel_of_node(const kdl_trie_node *node) {
   return node ? (kdl_kernel *)((uintptr_t)node - offsetof(kdl_kernel, node)) : NULL;
 }
 
-static inline bool is_answer(const kdl_trie_node *node, const void *key) {
-  const kdl_kernel *kernel = kernel_of(node);
-  const answer *found = key;
-  const char *constants = found->asked->constants;
+static inline bool is_same_handle(const kdl_trie_node *node, const void *key) {
+  const kdl_kernel *kernel = kernel_of_node(node);
+  const handle_lookup *found = key;
+  const char *constants = found->request->constants;
   return kernel->ranking == found->ranking && !kernel->constants == !constants &&
          (!constants || strcmp(kernel->constants, constants) == 0);
 }
@@ -110,25 +113,25 @@ static inline bool is_answer(const kdl_trie_node *node, const void *key) {
  * handle for each set of constants. Unless another thread was first: then that one's stays. A
  * handle is the library's before any caller has it: a fork may come in between, and the library's
  * end in the child has to find it. NULL when out of memory. */
-static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
-  kdl_bound *bound = kdl_bound_of(found->lib);
+static kdl_kernel *get_handle(const handle_lookup *found, const kdl_runtime *runtime) {
+  kdl_bound_objects *bound = kdl_bound_objects_of(found->lib);
   if (!bound)
     return NULL;
-  uint64_t hash = hash_of(found);
-  kdl_kernel *kernel = kernel_of(kdl_trie_find(&bound->handles, hash, is_answer, found));
-  kdl_kernel *made = kernel ? NULL : make(found, runtime);
+  uint64_t hash = lookup_hash(found);
+  kdl_kernel *kernel = kernel_of_node(kdl_trie_find(&bound->handles, hash, is_same_handle, found));
+  kdl_kernel *made = kernel ? NULL : create_kernel(found, runtime);
   if (!made)
     return kernel;
   made->node.hash = hash;
-  add(bound, made);
-  return kernel_of(kdl_trie_add(&bound->handles, &made->node, is_answer, found));
+  add_kernel(bound, made);
+  return kernel_of_node(kdl_trie_add(&bound->handles, &made->node, is_same_handle, found));
 }
 
-static bool ask(void *user, kdl_library *lib) {
-  answer *found = user;
-  const handle_key *asked = found->asked;
-  found->status =
-      kdl_library_rank(lib, asked->device, found->route, asked->name, asked->opts, &found->ranking);
+static bool rank_in_library(void *user, kdl_library *lib) {
+  handle_lookup *found = user;
+  const handle_key *request = found->request;
+  found->status = kdl_library_rank(lib, request->device, found->route, request->name, request->opts,
+                                   &found->ranking);
   if (found->status == KDL_OK && found->ranking)
     found->lib = lib;
   return found->status != KDL_OK || found->lib;
@@ -136,47 +139,50 @@ static bool ask(void *user, kdl_library *lib) {
 
 /* The first route that the device can be used through and an image fits; where none does, the first
  * that it can be used through. */
-static kdl_status find_route(kdl_library *lib, const handle_key *asked, answer *out_found) {
+static kdl_status find_route(kdl_library *lib, const handle_key *request,
+                             handle_lookup *out_found) {
   size_t route;
-  if (!kdl_runtime_next_route(asked->device, 0, &route))
+  if (!kdl_runtime_next_route(request->device, 0, &route))
     return kdl_error_status();
-  *out_found = (answer){.asked = asked, .route = route};
+  *out_found = (handle_lookup){.request = request, .route = route};
   do {
-    answer found = {.asked = asked, .route = route};
-    kdl_status status = kdl_scope_visit(lib, ask, &found);
+    handle_lookup found = {.request = request, .route = route};
+    kdl_status status = kdl_scope_visit(lib, rank_in_library, &found);
     if (status != KDL_OK || found.status != KDL_OK)
       return status != KDL_OK ? status : found.status;
     if (found.lib)
       *out_found = found;
-  } while (!out_found->lib && kdl_runtime_next_route(asked->device, route + 1, &route));
+  } while (!out_found->lib && kdl_runtime_next_route(request->device, route + 1, &route));
   return KDL_OK;
 }
 
-static kdl_status no_image(kdl_library *lib, const answer *found) {
-  const handle_key *asked = found->asked;
+static kdl_status fail_no_image(kdl_library *lib, const handle_lookup *found) {
+  const handle_key *request = found->request;
   if (lib)
-    return kdl_library_tell_why(lib, asked->device, found->route, asked->name, asked->opts);
+    return kdl_library_fail_no_match(lib, request->device, found->route, request->name,
+                                     request->opts);
   char label[192];
-  kdl_device_spec_label(&asked->device->routes[found->route]->spec,
+  kdl_device_spec_label(&request->device->routes[found->route]->spec,
                         &(kdl_out){label, sizeof label, 0});
   return kdl_fail(KDL_NO_MATCH,
                   "%s: no library that was opened with KDL_OPEN_GLOBAL has an image for %s",
-                  asked->name, label);
+                  request->name, label);
 }
 
-static kdl_status find_handle(kdl_library *lib, const handle_key *asked, kdl_kernel **out_kernel) {
+static kdl_status find_handle(kdl_library *lib, const handle_key *request,
+                              kdl_kernel **out_kernel) {
   const kdl_runtime *runtime;
-  answer found = {.asked = asked};
-  KDL_TRY(find_route(lib, asked, &found));
+  handle_lookup found = {.request = request};
+  KDL_TRY(find_route(lib, request, &found));
   if (!found.lib)
-    return no_image(lib, &found);
-  KDL_TRY(kdl_runtime_open_route(asked->device, found.route, &runtime));
+    return fail_no_image(lib, &found);
+  KDL_TRY(kdl_runtime_open_route(request->device, found.route, &runtime));
   /* Another thread was first, through another route, which is now the only one. */
   if (runtime->route != found.route)
-    return find_handle(lib, asked, out_kernel);
-  kdl_kernel *kernel = handle_of(&found, runtime);
+    return find_handle(lib, request, out_kernel);
+  kdl_kernel *kernel = get_handle(&found, runtime);
   if (!kernel)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", asked->name);
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", request->name);
   *out_kernel = kernel;
   return KDL_OK;
 }
@@ -184,24 +190,25 @@ static kdl_status find_handle(kdl_library *lib, const handle_key *asked, kdl_ker
 kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
                    const kdl_select_opts *opts, kdl_kernel **out_kernel) {
   KDL_NOT_CANCELLED;
-  kdl_select_opts whole;
+  kdl_select_opts full_opts;
   char *constants = NULL;
   kdl_status status = KDL_GIVEN(device, name, out_kernel);
   if (status == KDL_OK && !*name)
     status = kdl_fail(KDL_BAD_CALL, "kdl_sym: found no name, expected that of a kernel");
   if (status == KDL_OK)
-    status = kdl_runtime_check_here(device);
+    status = kdl_runtime_check_present(device);
   if (status == KDL_OK)
-    status = kdl_select_opts_read(opts, &whole);
-  if (status == KDL_OK && whole.constant_count && !whole.constants)
+    status = kdl_select_opts_read(opts, &full_opts);
+  if (status == KDL_OK && full_opts.constant_count && !full_opts.constants)
     status = kdl_fail_null("kdl_sym", "opts->constants");
-  if (status == KDL_OK && whole.constant_count)
-    status = kdl_jit ? kdl_jit->print_constants(whole.constants, whole.constant_count, &constants)
+  if (status == KDL_OK && full_opts.constant_count)
+    status = kdl_jit ? kdl_jit->print_constants(full_opts.constants, full_opts.constant_count,
+                                                &constants)
                      : kdl_fail(KDL_UNSUPPORTED, "kdl_sym: found constants, expected none: libkdl "
                                                  "was built without ext/jit, which binds them");
   if (status == KDL_OK) {
-    const handle_key asked = {device, name, opts, constants};
-    status = find_handle(lib, &asked, out_kernel);
+    const handle_key request = {device, name, opts, constants};
+    status = find_handle(lib, &request, out_kernel);
     free(constants);
   }
   return status;
@@ -233,14 +240,14 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
   KDL_TRY(kdl_sized_check(what, out_info));
   KDL_TRY(kdl_kernel_bind(kernel));
   const kdl_runtime *runtime = kernel->runtime;
-  const kdl_candidate *candidate = &kernel->ranking->candidates[kernel->place];
+  const kdl_candidate *candidate = &kernel->ranking->candidates[kernel->position];
   kdl_kernel_info info = {
       .name = kernel->name,
       .library = kernel->lib->container->name,
-      .device = kdl_runtime_line(runtime),
+      .device = kdl_runtime_spec_line(runtime),
       .fit = candidate->fit,
       .image = candidate->image,
-      .place = kernel->place,
+      .position = kernel->position,
       .image_count = kernel->ranking->count,
       .kind = kernel->module->kind,
       .param_count = kernel->param_count,

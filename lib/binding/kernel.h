@@ -59,7 +59,7 @@ typedef struct kdl_interceptor {
 struct kdl_kernel {
   kdl_kernel_head head;
   _Atomic(kdl_items_entry *) items_entry;
-  _Atomic(kdl_launch_entry *) shaped_entry; /* where launches by items go on with their grid */
+  _Atomic(kdl_launch_entry *) grid_entry; /* where launches by items go on with their grid */
 
   /* Its key, which does not change. */
   kdl_trie_node node; /* of the library's handles */
@@ -72,23 +72,23 @@ struct kdl_kernel {
 
   /* The answer: written once, by the thread whose work it is, before `binding`. */
   kdl_work work;
-  _Atomic(kdl_bound_state) binding;
-  kdl_remembered failure;
+  _Atomic(kdl_bound_state) bind_state;
+  kdl_cached_failure failure;
   kdl_load_failure *failures; /* of the images that were tried before it, in `told` */
   size_t failure_count;
-  kdl_arena told;
-  size_t place; /* in the ranking */
+  kdl_arena failure_arena;
+  size_t position; /* in the ranking */
   kdl_module *module;
   kdl_kernel_key key; /* of the loaded image; nothing is present where it has none */
   kdl_backend_kernel loaded;
   uint32_t block[3]; /* for launches that do not say; 0 where it is unknown */
   uint32_t tile[3];
-  int64_t param_count;             /* that the caller gives; -1 where it is unknown */
-  uint32_t *param_sizes;           /* NULL likewise; 0 for one that is not known */
-  uint32_t few_sizes[8];           /* they lie here, where these are enough */
-  uint64_t numbers;                /* bit i: the signature has a number as parameter i */
-  char *disagreement;              /* why explicit grids are refused, or NULL */
-  const kdl_trace_subject *traced; /* NULL: not */
+  int64_t param_count;                    /* that the caller gives; -1 where it is unknown */
+  uint32_t *param_sizes;                  /* NULL likewise; 0 for one that is not known */
+  uint32_t inline_sizes[8];               /* they lie here, where these are enough */
+  uint64_t scalar_params;                 /* bit i: the signature has a number as parameter i */
+  char *geometry_conflict;                /* why explicit grids are refused, or NULL */
+  const kdl_trace_subject *trace_subject; /* NULL: not */
   kdl_fork_link fork;
   bool is_disabled; /* its entries refuse every launch */
   kdl_interceptor interceptors[KDL_INTERCEPTOR_COUNT];
@@ -99,7 +99,7 @@ static inline kdl_kernel *kdl_kernel_of(const kdl_kernel_head *head) {
 }
 
 static inline bool kdl_kernel_is_bound(const kdl_kernel *kernel) {
-  return atomic_load_explicit(&kernel->binding, memory_order_acquire) == KDL_BOUND;
+  return atomic_load_explicit(&kernel->bind_state, memory_order_acquire) == KDL_BOUND;
 }
 
 /* The backend's queue that a launch on `queue`, which may be NULL, goes to. */
@@ -112,7 +112,7 @@ kdl_status kdl_kernel_bind(kdl_kernel *kernel);
 
 /* The image that was loaded. */
 static inline uint32_t kdl_kernel_image(const kdl_kernel *kernel) {
-  return kernel->ranking->candidates[kernel->place].image;
+  return kernel->ranking->candidates[kernel->position].image;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -164,34 +164,33 @@ kdl_items_entry kdl_items_launch;
 kdl_status kdl_items_check(const kdl_kernel *kernel, const kdl_queue *queue,
                            const kdl_extent *items, const kdl_args *args,
                            kdl_launch_desc *out_desc);
-kdl_status kdl_items_give(const kdl_kernel *kernel, const kdl_queue *queue,
-                          const kdl_launch_desc *desc, const kdl_args *args);
+kdl_status kdl_items_enqueue(const kdl_kernel *kernel, const kdl_queue *queue,
+                             const kdl_launch_desc *desc, const kdl_args *args);
 
 /* The launch that covers the items, by the image that is bound; grid[i] is 0 where an item is. */
-kdl_status kdl_items_shape(const kdl_kernel *kernel, const kdl_extent *items,
-                           kdl_launch_desc *out_desc);
+kdl_status kdl_items_to_grid(const kdl_kernel *kernel, const kdl_extent *items,
+                             kdl_launch_desc *out_desc);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Arguments                                                                                    */
 
 /* Finds out, when an image is bound, what the caller has to give; refuses an image whose own
  * parameters contradict its metadata. */
-kdl_status kdl_arguments_learn(kdl_kernel *kernel);
-void kdl_arguments_forget(kdl_kernel *kernel);
+kdl_status kdl_kernel_args_resolve(kdl_kernel *kernel);
+void kdl_kernel_args_reset(kdl_kernel *kernel);
 
 /* Whether a launch is on a queue of the kernel's device. */
-kdl_status kdl_arguments_wrong_queue(const kdl_kernel *kernel, const kdl_queue *queue);
-static inline kdl_status kdl_arguments_check_queue(const kdl_kernel *kernel,
-                                                   const kdl_queue *queue) {
+kdl_status kdl_kernel_fail_wrong_queue(const kdl_kernel *kernel, const kdl_queue *queue);
+static inline kdl_status kdl_kernel_check_queue(const kdl_kernel *kernel, const kdl_queue *queue) {
   bool is_right = !queue || queue->runtime == kernel->runtime;
-  return is_right ? KDL_OK : kdl_arguments_wrong_queue(kernel, queue);
+  return is_right ? KDL_OK : kdl_kernel_fail_wrong_queue(kernel, queue);
 }
 
 /* Whether a launch of the bound kernel is given what it takes. */
-kdl_status kdl_arguments_check(const kdl_kernel *kernel, const kdl_args *args);
+kdl_status kdl_kernel_args_check(const kdl_kernel *kernel, const kdl_args *args);
 
 /* Pointers into a packed buffer. */
-kdl_status kdl_arguments_unpack(const kdl_kernel *kernel, const void *packed, size_t size,
-                                const void *out_pointers[KDL_LIMIT_ARGS], kdl_args *out_args);
+kdl_status kdl_kernel_args_unpack(const kdl_kernel *kernel, const void *packed, size_t size,
+                                  const void *out_pointers[KDL_LIMIT_ARGS], kdl_args *out_args);
 
 #endif

@@ -4,7 +4,7 @@
 #include "lib/hooks.h"
 #include "lib/inspect/images.h"
 #include "support/base/error.h"
-#include "support/base/layer.h"
+#include "support/base/trace_phase.h"
 #include "support/system/environment.h"
 #include "support/system/lock.h"
 
@@ -14,55 +14,56 @@
 #include <string.h>
 #include <time.h>
 
-void kdl_remember(kdl_status status, kdl_remembered *out_failure) {
+void kdl_cache_failure(kdl_status status, kdl_cached_failure *out_failure) {
   out_failure->status = status;
   out_failure->code = kdl_error_code();
   out_failure->message = strdup(kdl_error_message());
 }
 
-kdl_status kdl_fail_again(const kdl_remembered *failure) {
+kdl_status kdl_fail_cached(const kdl_cached_failure *failure) {
   return kdl_fail_code(failure->status, failure->code, "%s",
                        failure->message ? failure->message : "out of memory");
 }
 
-bool kdl_failed_of_shortage(kdl_status status) {
+bool kdl_failure_is_transient(kdl_status status) {
   int64_t code = kdl_error_code();
   return status == KDL_NO_MEMORY && code != ETIMEDOUT && code != EFBIG;
 }
 
-static int64_t now_ns(void) {
+static int64_t module_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* The backend's part. */
-static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
-                            const kdl_backend_image *image) {
+static kdl_status load_on_backend(const kdl_library *lib, kdl_module *module,
+                                  const kdl_backend_image *image) {
   const kdl_runtime *runtime = module->runtime;
-  bool is_told = kdl_debug_on(KDL_DEBUG_LOAD);
-  int64_t start = is_told ? now_ns() : 0;
+  bool is_logged = kdl_debug_on(KDL_DEBUG_LOAD);
+  int64_t start = is_logged ? module_now_ns() : 0;
   module->kind = image->kind;
-  KDL_TRY(kdl_runtime_hold(runtime));
-  kdl_layer_enter(KDL_LAYER_LOAD);
+  KDL_TRY(kdl_runtime_retain(runtime));
+  kdl_trace_phase_begin(KDL_TRACE_PHASE_LOAD);
   kdl_status status = runtime->table->module_load(runtime->handle, image, &module->handle);
   if (status != KDL_OK)
-    kdl_runtime_drop(runtime);
-  if (kdl_layer_is_heard())
-    kdl_layer_leave(KDL_LAYER_LOAD,
-                    &(kdl_layer_about){.library = lib->container->name,
-                                       .device = runtime->name,
-                                       .target = image->arch,
-                                       .kind = kdl_image_kind_name(image->kind),
-                                       .variant = kdl_image_variant_tag(lib, module->image),
-                                       .has_image = true,
-                                       .image = module->image,
-                                       .bytes = image->data_size,
-                                       .failed = status != KDL_OK});
-  if (is_told && status == KDL_OK)
+    kdl_runtime_release(runtime);
+  if (kdl_trace_enabled())
+    kdl_trace_phase_end(
+        KDL_TRACE_PHASE_LOAD,
+        &(kdl_trace_phase_info){.library = lib->container->name,
+                                .device = runtime->name,
+                                .target = image->arch,
+                                .kind = kdl_image_kind_name(image->kind),
+                                .variant = kdl_image_variant_tag(lib, module->image),
+                                .has_image = true,
+                                .image = module->image,
+                                .bytes = image->data_size,
+                                .failed = status != KDL_OK});
+  if (is_logged && status == KDL_OK)
     kdl_debug(KDL_DEBUG_LOAD, "%s: loaded on %s in %.1f us", image->name, runtime->table->name,
-              (double)(now_ns() - start) / 1000);
-  else if (is_told)
+              (double)(module_now_ns() - start) / 1000);
+  else if (is_logged)
     kdl_debug(KDL_DEBUG_LOAD, "%s: not loaded: %s", image->name, kdl_error_message());
   return status;
 }
@@ -75,12 +76,12 @@ typedef struct linked_load {
 } linked_load;
 
 static kdl_status load_linked(void *user, kdl_image_kind kind, const void *data, size_t size) {
-  const linked_load *load = user;
-  kdl_backend_image image = load->image;
+  const linked_load *module_load = user;
+  kdl_backend_image image = module_load->image;
   image.kind = kind;
   image.data = data;
   image.data_size = size;
-  return hand_over(load->lib, load->module, &image);
+  return load_on_backend(module_load->lib, module_load->module, &image);
 }
 
 static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
@@ -89,24 +90,24 @@ static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: found bitcode, expected another image: libkdl was built without ext/jit",
                     image->name);
-  linked_load load = {lib, module, *image};
+  linked_load module_load = {lib, module, *image};
   const kdl_link_task task = {.lib = lib,
                               .image = module->image,
                               .device = module->runtime->device,
                               .route = module->runtime->route,
                               .kernel = module->special.kernel,
                               .constants = module->special.constants};
-  const kdl_layer_about about = {.library = lib->container->name,
-                                 .kernel = task.kernel,
-                                 .device = module->runtime->name,
-                                 .target = image->arch,
-                                 .has_image = true,
-                                 .image = module->image};
-  return kdl_jit->load(&task, &about, load_linked, &load, &module->linked);
+  const kdl_trace_phase_info about = {.library = lib->container->name,
+                                      .kernel = task.kernel,
+                                      .device = module->runtime->name,
+                                      .target = image->arch,
+                                      .has_image = true,
+                                      .image = module->image};
+  return kdl_jit->load(&task, &about, load_linked, &module_load, &module->linked);
 }
 
 /* An indexed image was not looked at before. */
-static kdl_status kind_of(kdl_library *lib, uint32_t index, kdl_image_kind *out_kind) {
+static kdl_status sniff_kind(kdl_library *lib, uint32_t index, kdl_image_kind *out_kind) {
   const void *data;
   size_t size;
   *out_kind = lib->container->images[index].kind;
@@ -117,7 +118,7 @@ static kdl_status kind_of(kdl_library *lib, uint32_t index, kdl_image_kind *out_
   return KDL_OK;
 }
 
-static kdl_status load(kdl_library *lib, kdl_module *module) {
+static kdl_status module_load(kdl_library *lib, kdl_module *module) {
   const kdl_image *source = &lib->container->images[module->image];
   char name[512];
   kdl_image_name_in_library(lib, module->image, name, sizeof name);
@@ -130,12 +131,13 @@ static kdl_status load(kdl_library *lib, kdl_module *module) {
     image.pairs = kdl_image_pairs(source);
     image.pair_count = source->pair_count;
   }
-  KDL_TRY(kdl_container_bytes_to_run(lib->container, module->image, &image.data, &image.data_size));
+  KDL_TRY(
+      kdl_container_verified_bytes(lib->container, module->image, &image.data, &image.data_size));
   image.kind = source->kind;
   if (image.kind == KDL_IMAGE_UNKNOWN) /* an indexed image was not looked at before */
     image.kind = kdl_image_sniff(image.data, image.data_size);
   return image.kind == KDL_IMAGE_BITCODE ? load_bitcode(lib, module, &image)
-                                         : hand_over(lib, module, &image);
+                                         : load_on_backend(lib, module, &image);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -145,8 +147,8 @@ static bool is_same_text(const char *a, const char *b) {
   return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static bool is_same(const kdl_module *module, const kdl_runtime *runtime, uint32_t image,
-                    const kdl_specialisation *special) {
+static bool is_same_module(const kdl_module *module, const kdl_runtime *runtime, uint32_t image,
+                           const kdl_specialisation *special) {
   return module->runtime == runtime && module->image == image &&
          is_same_text(module->special.constants, special->constants) &&
          is_same_text(module->special.kernel, special->kernel);
@@ -159,16 +161,16 @@ static void free_module(kdl_module *module) {
 }
 
 /* A copy that lives as long as the library; NULL of NULL, and when out of memory. */
-static const char *copy_text(kdl_container *container, const char *text) {
+static const char *copy_to_container(kdl_container *container, const char *text) {
   size_t size = text ? strlen(text) + 1 : 0;
   char *copy = text ? kdl_container_alloc(container, size) : NULL;
   return copy ? memcpy(copy, text, size) : NULL;
 }
 
-static kdl_module *make(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
-                        const kdl_specialisation *special) {
-  kdl_specialisation own = {copy_text(lib->container, special->kernel),
-                            copy_text(lib->container, special->constants)};
+static kdl_module *create_module(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
+                                 const kdl_specialisation *special) {
+  kdl_specialisation own = {copy_to_container(lib->container, special->kernel),
+                            copy_to_container(lib->container, special->constants)};
   kdl_module *module = kdl_container_alloc(lib->container, sizeof *module);
   if (!module || !own.kernel != !special->kernel || !own.constants != !special->constants)
     return NULL;
@@ -176,28 +178,28 @@ static kdl_module *make(kdl_library *lib, const kdl_runtime *runtime, uint32_t i
   return module;
 }
 
-static kdl_module *find_among(kdl_module *newest, const kdl_runtime *runtime, uint32_t image,
-                              const kdl_specialisation *special) {
-  while (newest && !is_same(newest, runtime, image, special))
+static kdl_module *find_module(kdl_module *newest, const kdl_runtime *runtime, uint32_t image,
+                               const kdl_specialisation *special) {
+  while (newest && !is_same_module(newest, runtime, image, special))
     newest = newest->next;
   return newest;
 }
 
 /* One that another thread has added meanwhile stays. NULL when out of memory. */
-static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
-                        const kdl_specialisation *special) {
-  kdl_bound *bound = kdl_bound_of(lib);
+static kdl_module *find_or_add_module(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
+                                      const kdl_specialisation *special) {
+  kdl_bound_objects *bound = kdl_bound_objects_of(lib);
   if (!bound)
     return NULL;
   kdl_module *newest = atomic_load_explicit(&bound->modules, memory_order_acquire);
-  kdl_module *known = find_among(newest, runtime, image, special);
-  kdl_module *made = known ? NULL : make(lib, runtime, image, special);
+  kdl_module *known = find_module(newest, runtime, image, special);
+  kdl_module *made = known ? NULL : create_module(lib, runtime, image, special);
   while (made && !known) {
     made->next = newest;
     if (atomic_compare_exchange_weak_explicit(&bound->modules, &newest, made, memory_order_acq_rel,
                                               memory_order_acquire))
       return made;
-    known = find_among(newest, runtime, image, special);
+    known = find_module(newest, runtime, image, special);
   }
   return known;
 }
@@ -206,38 +208,38 @@ kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_
                            kdl_specialisation special, kdl_module **out_module) {
   kdl_image_kind kind = KDL_IMAGE_UNKNOWN;
   if (special.constants) {
-    kdl_status status = kind_of(lib, image, &kind);
+    kdl_status status = sniff_kind(lib, image, &kind);
     if (status != KDL_OK)
       return status;
   }
   if (kind != KDL_IMAGE_BITCODE)
     special = (kdl_specialisation){NULL, NULL};
-  kdl_module *module = find(lib, runtime, image, &special);
+  kdl_module *module = find_or_add_module(lib, runtime, image, &special);
   if (!module)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   while (!atomic_load_explicit(&module->tried, memory_order_acquire)) {
     if (kdl_work_begin(&module->loading) == KDL_WORK_WAITED)
       continue;
     kdl_status status = KDL_OK;
-    bool is_short = false;
+    bool is_transient = false;
     if (!atomic_load_explicit(&module->tried, memory_order_relaxed)) {
-      status = load(lib, module);
-      is_short = status != KDL_OK && kdl_failed_of_shortage(status);
-      if (status != KDL_OK && !is_short)
-        kdl_remember(status, &module->failure);
-      atomic_store_explicit(&module->tried, !is_short, memory_order_release);
+      status = module_load(lib, module);
+      is_transient = status != KDL_OK && kdl_failure_is_transient(status);
+      if (status != KDL_OK && !is_transient)
+        kdl_cache_failure(status, &module->failure);
+      atomic_store_explicit(&module->tried, !is_transient, memory_order_release);
     }
     kdl_work_end(&module->loading);
-    if (is_short)
+    if (is_transient)
       return status;
   }
   if (module->failure.status != KDL_OK)
-    return kdl_fail_again(&module->failure);
+    return kdl_fail_cached(&module->failure);
   *out_module = module;
   return KDL_OK;
 }
 
-void kdl_modules_unload(kdl_bound *bound, const kdl_library *lib) {
+void kdl_modules_unload(kdl_bound_objects *bound, const kdl_library *lib) {
   kdl_module *next;
   for (kdl_module *module = atomic_load(&bound->modules); module; module = next) {
     const kdl_runtime *runtime = module->runtime;
@@ -251,7 +253,7 @@ void kdl_modules_unload(kdl_bound *bound, const kdl_library *lib) {
       }
     }
     if (module->handle)
-      kdl_runtime_drop(runtime);
+      kdl_runtime_release(runtime);
     free_module(module);
   }
 }

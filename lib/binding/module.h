@@ -8,19 +8,19 @@
 #include "lib/registry/runtime.h"
 
 /* A failure that is returned again by each later call. */
-typedef struct kdl_remembered {
+typedef struct kdl_cached_failure {
   kdl_status status;
   int64_t code;
   char *message;
-} kdl_remembered;
+} kdl_cached_failure;
 
 /* Keeps what was last recorded on this thread. */
-void kdl_remember(kdl_status status, kdl_remembered *out_failure);
-kdl_status kdl_fail_again(const kdl_remembered *failure);
+void kdl_cache_failure(kdl_status status, kdl_cached_failure *out_failure);
+kdl_status kdl_fail_cached(const kdl_cached_failure *failure);
 
 /* Whether the failure that was last recorded on this thread is one to try again after: memory was
  * short. A limit that was reached, of time or of size, is reached again. */
-bool kdl_failed_of_shortage(kdl_status status);
+bool kdl_failure_is_transient(kdl_status status);
 
 /* What of a kernel's constants a module was made for; both NULL where the image is loaded as a
  * whole: for any kernel, with no constants or of a kind that has none. */
@@ -36,7 +36,7 @@ typedef struct kdl_module {
   kdl_specialisation special; /* its own copies */
   kdl_work loading;
   atomic_bool tried;
-  kdl_remembered failure;
+  kdl_cached_failure failure;
   kdl_image_kind kind; /* by the image's own bytes; of bitcode, what it was linked to */
   void *linked;        /* holds the image that bitcode was linked to */
   void *handle;        /* the backend's */
@@ -48,17 +48,17 @@ kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_
                            kdl_specialisation special, kdl_module **out_module);
 
 /* What was made of a library, in memory of its container. */
-typedef struct kdl_bound {
+typedef struct kdl_bound_objects {
   kdl_attachment attachment;
   _Atomic(kdl_module *) modules;        /* a list that only grows, the newest first */
   _Atomic(struct kdl_kernel *) kernels; /* likewise */
   kdl_trie handles;                     /* the same, by ranking and constants */
-} kdl_bound;
+} kdl_bound_objects;
 
 /* NULL when out of memory. */
-kdl_bound *kdl_bound_of(kdl_library *lib);
+kdl_bound_objects *kdl_bound_objects_of(kdl_library *lib);
 
 /* For the library's end: the newest first. */
-void kdl_modules_unload(kdl_bound *bound, const kdl_library *lib);
+void kdl_modules_unload(kdl_bound_objects *bound, const kdl_library *lib);
 
 #endif

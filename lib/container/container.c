@@ -36,8 +36,8 @@ static uint64_t inflated_limit(uint64_t packed) {
 }
 
 /* Checks before anything is inflated that no more comes out than went in allows. */
-static kdl_status admit_inflated(kdl_container *container, const kdl_region *packed,
-                                 uint64_t inflated_size) {
+static kdl_status check_inflated_size(kdl_container *container, const kdl_region *packed,
+                                      uint64_t inflated_size) {
   uint64_t limit = inflated_limit(packed->size);
   if (inflated_size > limit)
     return kdl_malformed(packed, 0, "compressed data",
@@ -64,7 +64,7 @@ kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *pac
     return kdl_container_no_memory(container);
   kdl_source *stream;
   KDL_TRY(kdl_codec_check(codec));
-  KDL_TRY(admit_inflated(container, packed, inflated_size));
+  KDL_TRY(check_inflated_size(container, packed, inflated_size));
   KDL_TRY(kdl_source_open_stream(&container->arena, codec, packed, inflated_size, name, &stream));
   kdl_container_adopt(container, stream);
   *out_region = (kdl_region){stream, 0, stream->size};
@@ -81,7 +81,7 @@ const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char
 }
 
 bool kdl_image_find_kernel(const kdl_image *image, kdl_string kernel, kdl_string *out_value) {
-  const uint8_t *head = atomic_load_explicit(&image->unread, memory_order_acquire);
+  const uint8_t *head = atomic_load_explicit(&image->lazy_pairs, memory_order_acquire);
   if (head)
     return kdl_offload_binary_find_kernel(image, head, kernel, out_value);
   for (size_t i = image->pair_count; i-- > 0;) {
@@ -94,8 +94,8 @@ bool kdl_image_find_kernel(const kdl_image *image, kdl_string kernel, kdl_string
   return false;
 }
 
-bool kdl_container_put_pair(kdl_container *container, kdl_pair *pairs, uint32_t *count,
-                            const char *key, const void *value, size_t length) {
+bool kdl_container_append_pair(kdl_container *container, kdl_pair *pairs, uint32_t *count,
+                               const char *key, const void *value, size_t length) {
   if (length == 0)
     return true;
   kdl_string copy = kdl_arena_string(&container->arena, value, length);
@@ -122,8 +122,8 @@ static const kdl_pair *target_pairs(kdl_container *container, const char *triple
     return NULL;
   *out_count = 0;
   bool fits =
-      kdl_container_put_pair(container, pairs, out_count, "triple", triple, strlen(triple)) &&
-      kdl_container_put_pair(container, pairs, out_count, "arch", arch, strlen(arch));
+      kdl_container_append_pair(container, pairs, out_count, "triple", triple, strlen(triple)) &&
+      kdl_container_append_pair(container, pairs, out_count, "arch", arch, strlen(arch));
   return fits ? pairs : NULL;
 }
 
@@ -134,17 +134,17 @@ void kdl_image_read_key(kdl_image *image, kdl_string key, kdl_string value) {
   else if (kdl_text_is(key, "arch"))
     image->arch = value;
   else if (!kdl_text_starts(key, "kdl."))
-    image->says |= KDL_SAYS_RULES;
+    image->metadata_flags |= KDL_METADATA_HAS_RULES;
   else if (kdl_kernel_name(key, &kernel))
-    image->says |= KDL_SAYS_KERNELS;
+    image->metadata_flags |= KDL_METADATA_HAS_KERNELS;
   else if (kdl_text_is(key, "kdl.version") || kdl_text_is(key, "kdl.ptx_isa"))
-    image->says |= KDL_SAYS_VERSION;
+    image->metadata_flags |= KDL_METADATA_HAS_VERSION;
   else if (kdl_text_is(key, KDL_DIGEST_KEY))
-    image->says |= KDL_SAYS_DIGEST;
+    image->metadata_flags |= KDL_METADATA_HAS_DIGEST;
   else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "cl"))
     image->kind = KDL_IMAGE_CL;
   else if (kdl_text_is(key, "kdl.kind"))
-    image->says |= KDL_SAYS_OTHER_KIND;
+    image->metadata_flags |= KDL_METADATA_HAS_UNKNOWN_KIND;
 }
 
 void kdl_image_read_keys(kdl_image *image) {
@@ -155,7 +155,7 @@ void kdl_image_read_keys(kdl_image *image) {
 enum { known_kinds = 7 };
 
 /* What the header's word and the triple say, for images that are not looked at. */
-static kdl_image_kind declared_kind(const kdl_image *image) {
+static kdl_image_kind kind_from_header(const kdl_image *image) {
   static const kdl_image_kind by_number[known_kinds] = {
       KDL_IMAGE_UNKNOWN, KDL_IMAGE_OBJECT, KDL_IMAGE_BITCODE, KDL_IMAGE_CUBIN,
       KDL_IMAGE_FATBIN,  KDL_IMAGE_PTX,    KDL_IMAGE_SPIRV,
@@ -199,16 +199,16 @@ kdl_status kdl_container_grow(kdl_container *container) {
   return KDL_OK;
 }
 
-static kdl_status walk_nested(kdl_container *container, const kdl_parse_context *outer,
-                              uint32_t index) {
+static kdl_status parse_nested(kdl_container *container, const kdl_parse_context *outer,
+                               uint32_t index) {
   const kdl_image *image = &container->images[index];
   kdl_parse_context inner = {index, outer->depth + 1,
                              kdl_arena_format(&container->arena, " in image %" PRIu32, index),
                              image->module, image->is_link_input};
-  if (!inner.place)
+  if (!inner.location)
     return kdl_container_no_memory(container);
   kdl_region region = {image->source, image->offset, image->size};
-  kdl_status status = kdl_container_walk(container, &inner, &region, KDL_UNKNOWN_IS_IGNORED);
+  kdl_status status = kdl_container_parse(container, &inner, &region, KDL_UNKNOWN_IS_IGNORED);
   if (status != KDL_BAD_FILE)
     return status;
   /* What was listed before the damage stays, and the image says what is wrong with it. */
@@ -217,22 +217,22 @@ static kdl_status walk_nested(kdl_container *container, const kdl_parse_context 
 }
 
 /* Whether the image's first bytes can be seen without inflating what lies before them. */
-static bool is_near(const kdl_image *image, size_t look) {
+static bool is_head_available(const kdl_image *image, size_t head_size) {
   return image->source->codec == KDL_CODEC_NONE ||
-         image->offset + look <= image->source->ready_size;
+         image->offset + head_size <= image->source->ready_size;
 }
 
 /* Looks at the image's first bytes where they have to say what it is. */
-static kdl_status look_at_head(kdl_image *image) {
-  size_t look = image->size < KDL_SNIFF_SIZE ? (size_t)image->size : KDL_SNIFF_SIZE;
+static kdl_status sniff_image(kdl_image *image) {
+  size_t head_size = image->size < KDL_SNIFF_SIZE ? (size_t)image->size : KDL_SNIFF_SIZE;
   bool is_plain = image->kind != KDL_IMAGE_UNKNOWN && !is_container(image->kind);
-  if (!look || image->problem || image->codec != KDL_CODEC_NONE ||
-      (is_plain && !is_near(image, look)))
+  if (!head_size || image->problem || image->codec != KDL_CODEC_NONE ||
+      (is_plain && !is_head_available(image, head_size)))
     return KDL_OK;
-  const uint8_t *head = kdl_source_peek(image->source, image->offset, look);
+  const uint8_t *head = kdl_source_peek(image->source, image->offset, head_size);
   if (!head)
     return kdl_error_status();
-  kdl_image_kind seen = kdl_image_sniff(head, look);
+  kdl_image_kind seen = kdl_image_sniff(head, head_size);
   if (seen != KDL_IMAGE_UNKNOWN)
     image->kind = seen;
   else if (is_container(image->kind))
@@ -241,7 +241,7 @@ static kdl_status look_at_head(kdl_image *image) {
 }
 
 /* AMD's triple may name the processor, and then an arch may be missing. */
-static __attribute__((noinline)) bool take_processor(kdl_container *container, kdl_image *image) {
+static __attribute__((noinline)) bool arch_from_triple(kdl_container *container, kdl_image *image) {
   char processor[KDL_TRIPLE_PROCESSOR];
   kdl_triple_processor(image->triple, processor);
   image->arch = kdl_arena_string(&container->arena, processor, strlen(processor));
@@ -249,7 +249,7 @@ static __attribute__((noinline)) bool take_processor(kdl_container *container, k
 }
 
 /* An object that was packed without its arch may name it. */
-static kdl_status read_arch(kdl_container *container, kdl_image *image) {
+static kdl_status arch_from_image(kdl_container *container, kdl_image *image) {
   const void *data;
   kdl_image_target target;
   if (image->kind != KDL_IMAGE_OBJECT || image->arch.length || !image->size || image->problem ||
@@ -264,23 +264,24 @@ static kdl_status read_arch(kdl_container *container, kdl_image *image) {
 }
 
 /* A number that LLVM has come to know since, where the bytes do not say what it is. */
-static void mark_other_kind(kdl_image *image) {
+static void mark_unknown_kind(kdl_image *image) {
   if (image->kind == KDL_IMAGE_UNKNOWN && image->declared_kind >= known_kinds)
-    image->says |= KDL_SAYS_OTHER_KIND;
+    image->metadata_flags |= KDL_METADATA_HAS_UNKNOWN_KIND;
 }
 
 /* The rest of adding an image that has no index: what it is by its own bytes, and what lies in it.
  */
-static __attribute__((noinline)) kdl_status look_into(kdl_container *container,
-                                                      const kdl_parse_context *scope) {
+static __attribute__((noinline)) kdl_status identify_image(kdl_container *container,
+                                                           const kdl_parse_context *scope) {
   kdl_image *image = &container->images[container->count];
-  bool is_said = image->kind == KDL_IMAGE_CL || image->says & KDL_SAYS_OTHER_KIND;
-  KDL_TRY(is_said ? KDL_OK : look_at_head(image));
-  KDL_TRY(read_arch(container, image));
-  mark_other_kind(image);
+  bool is_declared =
+      image->kind == KDL_IMAGE_CL || image->metadata_flags & KDL_METADATA_HAS_UNKNOWN_KIND;
+  KDL_TRY(is_declared ? KDL_OK : sniff_image(image));
+  KDL_TRY(arch_from_image(container, image));
+  mark_unknown_kind(image);
   ++container->count;
   if (!image->problem && image->codec == KDL_CODEC_NONE && is_container(image->kind))
-    KDL_TRY(walk_nested(container, scope, container->count - 1));
+    KDL_TRY(parse_nested(container, scope, container->count - 1));
   return KDL_OK;
 }
 
@@ -291,16 +292,16 @@ kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_con
   image->is_link_input = scope->is_link_input;
   if (image->module == container->module_count)
     ++container->module_count;
-  if (image->says & KDL_SAYS_OTHER_KIND)
+  if (image->metadata_flags & KDL_METADATA_HAS_UNKNOWN_KIND)
     image->kind = KDL_IMAGE_UNKNOWN;
   else if (image->kind == KDL_IMAGE_UNKNOWN)
-    image->kind = declared_kind(image);
+    image->kind = kind_from_header(image);
   if (!image->arch.length && kdl_text_starts(image->triple, "amdgpu") &&
-      !take_processor(container, image))
+      !arch_from_triple(container, image))
     return kdl_container_no_memory(container);
-  if (!(image->says & KDL_SAYS_KERNELS))
-    return look_into(container, scope);
-  mark_other_kind(image);
+  if (!(image->metadata_flags & KDL_METADATA_HAS_KERNELS))
+    return identify_image(container, scope);
+  mark_unknown_kind(image);
   ++container->count;
   return KDL_OK;
 }
@@ -310,7 +311,7 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *
   kdl_image *image;
   if (proto->codec != KDL_CODEC_NONE && proto->codec != KDL_CODEC_VENDOR) {
     kdl_region packed = {proto->source, proto->offset, proto->stored_size};
-    KDL_TRY(admit_inflated(container, &packed, proto->size + proto->trailer));
+    KDL_TRY(check_inflated_size(container, &packed, proto->size + proto->trailer));
   }
   KDL_TRY(kdl_container_begin_image(container, &image));
   *image = *proto;
@@ -332,11 +333,11 @@ static kdl_status add_bare_image(kdl_container *container, const kdl_parse_conte
     kdl_error_prefix("%s", region->source->name);
     return status;
   }
-  kdl_image image = kdl_image_in(region);
+  kdl_image image = kdl_image_of_region(region);
   image.kind = kind;
   image.declared_kind = kdl_llvm_image_kind(kind);
   image.offload_kind = target.offload_kind;
-  image.label = kdl_arena_format(&container->arena, "bare image%s", scope->place);
+  image.label = kdl_arena_format(&container->arena, "bare image%s", scope->location);
   image.pair_list = target_pairs(container, target.triple, target.arch, &image.pair_count);
   if (!image.label || !image.pair_list)
     return kdl_container_no_memory(container);
@@ -354,38 +355,38 @@ const uint8_t *kdl_region_header(const kdl_region *region, uint64_t offset, cons
   return NULL;
 }
 
-kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context *scope,
-                              const kdl_region *region, kdl_unknown what_if_unknown) {
+kdl_status kdl_container_parse(kdl_container *container, const kdl_parse_context *scope,
+                               const kdl_region *region, kdl_on_unknown on_unknown) {
   if (scope->depth >= KDL_LIMIT_DEPTH)
     return kdl_malformed(region, 0, "nesting",
                          "found containers more than %d deep, expected at most that",
                          KDL_LIMIT_DEPTH);
-  size_t look = region->size < KDL_SNIFF_SIZE ? (size_t)region->size : KDL_SNIFF_SIZE;
-  const uint8_t *head = kdl_region_peek(region, 0, look);
+  size_t head_size = region->size < KDL_SNIFF_SIZE ? (size_t)region->size : KDL_SNIFF_SIZE;
+  const uint8_t *head = kdl_region_peek(region, 0, head_size);
   if (!head)
     return kdl_error_status();
   kdl_image_kind kind;
-  kdl_file_kind file = kdl_file_sniff(head, look, &kind);
+  kdl_file_kind file = kdl_file_sniff(head, head_size, &kind);
   if (file == KDL_FILE_ARCHIVE || file == KDL_FILE_THIN_ARCHIVE)
     return kdl_parse_archive(container, scope, region);
-  if (kind == KDL_IMAGE_UNKNOWN && what_if_unknown == KDL_UNKNOWN_IS_ERROR) {
+  if (kind == KDL_IMAGE_UNKNOWN && on_unknown == KDL_UNKNOWN_IS_ERROR) {
     /* Before a user's file is refused, a longer look: PTX may begin with a licence. */
-    look = region->size < longest_comment ? (size_t)region->size : (size_t)longest_comment;
-    head = kdl_region_peek(region, 0, look);
+    head_size = region->size < longest_comment ? (size_t)region->size : (size_t)longest_comment;
+    head = kdl_region_peek(region, 0, head_size);
     if (!head)
       return kdl_error_status();
-    kind = kdl_image_sniff(head, look);
+    kind = kdl_image_sniff(head, head_size);
   }
   bool found = false;
   kdl_status status = KDL_OK;
-  const char *known = look ? "unknown first bytes" : "an empty file";
-  if (look >= 4 && memcmp(head, "HIPK", 4) == 0)
+  const char *known = head_size ? "unknown first bytes" : "an empty file";
+  if (head_size >= 4 && memcmp(head, "HIPK", 4) == 0)
     known = "unknown first bytes (a marker of rocm-kpack: the code is in a .kpack file beside)";
   if (file == KDL_FILE_ZIP)
     known = "a zip archive (kdl check and kdl thin read its members, others take them unpacked)";
-  const bool is_coff = kind == KDL_IMAGE_UNKNOWN && kdl_coff_begins(head, look);
+  const bool is_coff = kind == KDL_IMAGE_UNKNOWN && kdl_coff_begins(head, head_size);
   if (is_coff) {
-    status = kdl_parse_coff(container, scope, region, what_if_unknown, &found);
+    status = kdl_parse_coff(container, scope, region, on_unknown, &found);
     if (status != KDL_OK || found)
       return status;
     known = "a COFF file without device code";
@@ -404,7 +405,7 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
     status = kdl_parse_bitcode(container, scope, region, &found);
     break;
   case KDL_IMAGE_UNKNOWN:
-    if (what_if_unknown == KDL_UNKNOWN_IS_IGNORED)
+    if (on_unknown == KDL_UNKNOWN_IS_IGNORED)
       return KDL_OK;
     status = kdl_malformed(region, 0, "format",
                            "found %s, expected an OffloadBinary, a Clang offload bundle, a CUDA "
@@ -425,64 +426,64 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
 /* Opening and closing                                                                          */
 
 /* The container, and what most of them take, lies in one piece of memory. */
-enum { first_piece = 16 * 1024 };
-_Static_assert(sizeof(kdl_container) < first_piece / 2, "the arena has room");
+enum { container_block_size = 16 * 1024 };
+_Static_assert(sizeof(kdl_container) < container_block_size / 2, "the arena has room");
 
 /* The piece of the container that was closed last is the next one's: its lines are still in the
  * cache, and malloc has no small piece of that size at hand. Where addresses are watched, each has
  * its own, so that use after closing is seen. */
 #if defined(__SANITIZE_ADDRESS__)
-#define KDL_PIECES_ARE_WATCHED 1
+#define KDL_NO_BLOCK_REUSE 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-#define KDL_PIECES_ARE_WATCHED 1
+#define KDL_NO_BLOCK_REUSE 1
 #endif
 #endif
-static _Atomic(void *) last_piece;
+static _Atomic(void *) cached_block;
 
-static void *take_piece(void) {
-  void *piece = NULL;
-  if (atomic_load_explicit(&last_piece, memory_order_relaxed))
-    piece = atomic_exchange_explicit(&last_piece, NULL, memory_order_acquire);
-  return piece ? piece : malloc(first_piece);
+static void *alloc_container_block(void) {
+  void *block = NULL;
+  if (atomic_load_explicit(&cached_block, memory_order_relaxed))
+    block = atomic_exchange_explicit(&cached_block, NULL, memory_order_acquire);
+  return block ? block : malloc(container_block_size);
 }
 
-static void return_piece(void *piece) {
-#ifndef KDL_PIECES_ARE_WATCHED
-  piece = atomic_exchange_explicit(&last_piece, piece, memory_order_acq_rel);
+static void free_container_block(void *block) {
+#ifndef KDL_NO_BLOCK_REUSE
+  block = atomic_exchange_explicit(&cached_block, block, memory_order_acq_rel);
 #endif
-  free(piece);
+  free(block);
 }
 
 static kdl_status new_container(const char *name, kdl_container **out_container) {
-  kdl_container *container = take_piece();
+  kdl_container *container = alloc_container_block();
   if (!container)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
   *container = (kdl_container){.name = name, .lock = PTHREAD_MUTEX_INITIALIZER};
-  kdl_arena_begin(&container->arena, container + 1, first_piece - sizeof *container);
+  kdl_arena_init(&container->arena, container + 1, container_block_size - sizeof *container);
   *out_container = container;
   return KDL_OK;
 }
 
 /* The region is of a source that no container has yet. */
-static kdl_status walk_part(kdl_container *container, const kdl_region *part) {
+static kdl_status parse_part(kdl_container *container, const kdl_region *part) {
   kdl_container_adopt(container, part->source);
   container->stored += part->size;
   container->arena.limit = KDL_LIMIT_METADATA;
   if (container->stored < (KDL_LIMIT_METADATA - KDL_METADATA_BASE) / KDL_METADATA_RATIO)
     container->arena.limit = KDL_METADATA_BASE + container->stored * KDL_METADATA_RATIO;
   kdl_parse_context top = {KDL_PARENT_NONE, 0, "", KDL_MODULE_NONE, false};
-  return kdl_container_walk(container, &top, part, KDL_UNKNOWN_IS_ERROR);
+  return kdl_container_parse(container, &top, part, KDL_UNKNOWN_IS_ERROR);
 }
 
-static kdl_status walk_source(kdl_container *container, kdl_source *source) {
-  return walk_part(container, &(kdl_region){source, 0, source->size});
+static kdl_status parse_source(kdl_container *container, kdl_source *source) {
+  return parse_part(container, &(kdl_region){source, 0, source->size});
 }
 
 /* Hands over a container that was opened well; closes another. The limit was for what files say:
  * from now on the arena is the library's. */
-static kdl_status finish(kdl_container *container, kdl_status status,
-                         kdl_container **out_container) {
+static kdl_status finish_open(kdl_container *container, kdl_status status,
+                              kdl_container **out_container) {
   container->arena.limit = 0;
   if (status == KDL_OK)
     *out_container = container;
@@ -504,36 +505,36 @@ kdl_status kdl_container_open_files(const char *const *paths, size_t count, cons
     kdl_source *source;
     status = kdl_source_open_file(&container->arena, paths[i], paths[i], &source);
     if (status == KDL_OK)
-      status = walk_source(container, source);
+      status = parse_source(container, source);
   }
-  return finish(container, status, out_container);
+  return finish_open(container, status, out_container);
 }
 
-static kdl_status open_only(kdl_container *container, kdl_source *source) {
+static kdl_status open_single_source(kdl_container *container, kdl_source *source) {
   container->name = source->name;
-  return walk_source(container, source);
+  return parse_source(container, source);
 }
 
-static kdl_status open_file(const char *path, const char *name, bool is_own,
-                            kdl_container **out_container) {
+static kdl_status open_container_file(const char *path, const char *name, bool is_self,
+                                      kdl_container **out_container) {
   kdl_container *container;
   kdl_source *source;
   KDL_TRY(new_container(name ? name : path, &container));
-  container->is_own = is_own;
+  container->is_self = is_self;
   kdl_status status = kdl_source_open_file(&container->arena, path, name ? name : path, &source);
   if (status == KDL_OK)
-    status = open_only(container, source);
-  return finish(container, status, out_container);
+    status = open_single_source(container, source);
+  return finish_open(container, status, out_container);
 }
 
 kdl_status kdl_container_open_file(const char *path, const char *name,
                                    kdl_container **out_container) {
-  return open_file(path, name, false, out_container);
+  return open_container_file(path, name, false, out_container);
 }
 
-kdl_status kdl_container_open_own(const char *path, const char *name,
-                                  kdl_container **out_container) {
-  return open_file(path, name, true, out_container);
+kdl_status kdl_container_open_self(const char *path, const char *name,
+                                   kdl_container **out_container) {
+  return open_container_file(path, name, true, out_container);
 }
 
 kdl_status kdl_container_open_part(const char *path, const char *name, uint64_t offset,
@@ -550,9 +551,9 @@ kdl_status kdl_container_open_part(const char *path, const char *name, uint64_t 
     kdl_source_close(source);
   } else if (status == KDL_OK) {
     container->name = source->name;
-    status = walk_part(container, &(kdl_region){source, offset, size});
+    status = parse_part(container, &(kdl_region){source, offset, size});
   }
-  return finish(container, status, out_container);
+  return finish_open(container, status, out_container);
 }
 
 kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
@@ -563,18 +564,18 @@ kdl_status kdl_container_open_memory(const void *data, size_t size, const char *
   KDL_TRY(new_container(shown, &container));
   kdl_status status = kdl_source_open_memory(&container->arena, data, size, shown, &source);
   if (status == KDL_OK)
-    status = open_only(container, source);
-  return finish(container, status, out_container);
+    status = open_single_source(container, source);
+  return finish_open(container, status, out_container);
 }
 
-void kdl_container_share(kdl_container *container) {
+void kdl_container_publish(kdl_container *container) {
   kdl_arena *arena = &container->arena;
-  container->spare = arena->next;
-  container->spare_size = arena->left;
+  container->bump = arena->next;
+  container->bump_size = arena->left;
   arena->left = 0;
 }
 
-void *kdl_container_alloc_more(kdl_container *container, size_t size) {
+void *kdl_container_alloc_slow(kdl_container *container, size_t size) {
   kdl_lock(&container->lock);
   void *memory = kdl_arena_alloc(&container->arena, size);
   kdl_unlock(&container->lock);
@@ -584,10 +585,10 @@ void *kdl_container_alloc_more(kdl_container *container, size_t size) {
 void kdl_container_close(kdl_container *container) {
   if (!container)
     return;
-  if (container->insides)
-    kdl_container_forget_insides(container);
-  if (container->has_loans)
-    kdl_container_forget(container);
+  if (container->nested_containers)
+    kdl_container_close_nested(container);
+  if (container->has_buffers)
+    kdl_container_free_buffers(container);
   while (container->sources) {
     kdl_source *source = container->sources;
     container->sources = source->next;
@@ -597,5 +598,5 @@ void kdl_container_close(kdl_container *container) {
   if (container->capacity > few_images) /* else in the arena */
     free(container->images);
   kdl_arena_free(&container->arena);
-  return_piece(container);
+  free_container_block(container);
 }

@@ -27,12 +27,13 @@
 
 /* What the keys of an image's metadata are about, besides its triple and arch. */
 enum {
-  KDL_SAYS_KERNELS = 1 << 0, /* an index: kdl.kernel.NAME */
-  KDL_SAYS_VERSION = 1 << 1, /* kdl.version, kdl.ptx_isa */
-  KDL_SAYS_DIGEST = 1 << 2,  /* kdl.digest */
-  KDL_SAYS_RULES =
+  KDL_METADATA_HAS_KERNELS = 1 << 0, /* an index: kdl.kernel.NAME */
+  KDL_METADATA_HAS_VERSION = 1 << 1, /* kdl.version, kdl.ptx_isa */
+  KDL_METADATA_HAS_DIGEST = 1 << 2,  /* kdl.digest */
+  KDL_METADATA_HAS_RULES =
       1 << 3, /* what is not libkdl's own: the keys of lib/target/rules/metadata.h, or others */
-  KDL_SAYS_OTHER_KIND = 1 << 4, /* kdl.kind or declared_kind, of one that is not known here */
+  KDL_METADATA_HAS_UNKNOWN_KIND =
+      1 << 4, /* kdl.kind or declared_kind, of one that is not known here */
 };
 
 typedef struct kdl_image {
@@ -44,7 +45,7 @@ typedef struct kdl_image {
                        NUL */
   kdl_codec codec;
   kdl_image_kind kind;
-  uint8_t says;           /* KDL_SAYS_ */
+  uint8_t metadata_flags; /* KDL_METADATA_HAS_ */
   bool is_link_input;     /* by the section it lies in: relocatable code that nothing loads */
   uint16_t declared_kind; /* LLVM's ImageKind number, or 0 */
   uint16_t offload_kind;
@@ -54,57 +55,59 @@ typedef struct kdl_image {
   uint32_t pair_count;
   const kdl_pair *pair_list; /* for kdl_image_pairs */
   /* Where the pairs are still to be read: the OffloadBinary, in memory that stays. */
-  _Atomic(const uint8_t *) unread;
+  _Atomic(const uint8_t *) lazy_pairs;
   kdl_string triple;
   kdl_string arch;
   uint64_t header_offset;
   const char *label;   /* format and place, for people */
   const char *problem; /* why what lies in it cannot be listed; NULL where it can */
-  kdl_loan *loan;      /* of the bytes inflated or copied for this image alone, once asked for */
-  _Atomic(const void *) checked; /* its bytes as they were checked, in memory of this process */
+  kdl_inflated_buffer
+      *buffer; /* of the bytes inflated or copied for this image alone, once asked for */
+  _Atomic(const void *) verified; /* its bytes as they were checked, in memory of this process */
 } kdl_image;
 
 /* Memory that bytes were inflated into and that the next image may use. */
-typedef struct kdl_spare {
+typedef struct kdl_free_buffer {
   uint8_t *memory;
-  uint64_t room;
-} kdl_spare;
+  uint64_t capacity;
+} kdl_free_buffer;
 
-enum { KDL_MOST_SPARES = 16 };
+enum { KDL_LIMIT_FREE_BUFFERS = 16 };
 
 typedef struct kdl_container {
   kdl_arena arena; /* once it is open, for what is made of it */
   /* Once threads share it, the rest of the arena's current piece, for kdl_container_alloc. */
-  uint8_t *spare;
-  size_t spare_size;
-  atomic_size_t spare_used;
+  uint8_t *bump;
+  size_t bump_size;
+  atomic_size_t bump_used;
   kdl_source *sources; /* the first one opened is last */
   kdl_image *images;
   uint32_t count;
   uint32_t capacity;
   uint32_t module_count;
-  bool
-      is_own; /* the calling program's file: sections are read by type and name, none is searched */
+  bool is_self; /* the calling program's file: sections are read by type and name, none is searched
+                 */
   bool is_installed; /* it came with libkdl, and is trusted as that is */
   const char *name;
-  uint64_t stored;            /* bytes of the files */
-  uint64_t inflated;          /* what their compressed parts inflate to, by their own word */
-  pthread_mutex_t lock;       /* guards the arena and the loans once the container is open */
-  struct kdl_inside *insides; /* what lies in images that were checked: lib/container/check.c */
-  kdl_loan *oldest;           /* of the loans that rest */
-  kdl_loan *newest;
-  uint64_t resting;  /* their bytes */
-  bool has_loans;    /* of single images */
-  kdl_spare *spares; /* KDL_MOST_SPARES and one; NULL before the first */
-  size_t spare_count;
+  uint64_t stored;      /* bytes of the files */
+  uint64_t inflated;    /* what their compressed parts inflate to, by their own word */
+  pthread_mutex_t lock; /* guards the arena and the loans once the container is open */
+  struct kdl_nested_container
+      *nested_containers; /* what lies in images that were checked: lib/container/verify.c */
+  kdl_inflated_buffer *lru_oldest; /* of the loans that rest */
+  kdl_inflated_buffer *lru_newest;
+  uint64_t evictable_size;    /* their bytes */
+  bool has_buffers;           /* of single images */
+  kdl_free_buffer *free_list; /* KDL_LIMIT_FREE_BUFFERS and one; NULL before the first */
+  size_t free_count;
 } kdl_container;
 
 kdl_status kdl_container_open_file(const char *path, const char *name,
                                    kdl_container **out_container);
 /* The same for the file of the program that calls: it knows in which sections its libraries are,
  * and its own data is not searched for more. */
-kdl_status kdl_container_open_own(const char *path, const char *name,
-                                  kdl_container **out_container);
+kdl_status kdl_container_open_self(const char *path, const char *name,
+                                   kdl_container **out_container);
 /* Several files as one container, their images in the order of the files. `name` is copied. */
 kdl_status kdl_container_open_files(const char *const *paths, size_t count, const char *name,
                                     kdl_container **out_container);
@@ -116,34 +119,34 @@ kdl_status kdl_container_open_memory(const void *data, size_t size, const char *
 
 /* For a container that is open and that other threads are about to have: from here on memory that
  * lives as long as it does is handed out by the next function alone. */
-void kdl_container_share(kdl_container *container);
+void kdl_container_publish(kdl_container *container);
 
 /* For any thread, and no lock is taken where what opening left is enough. NULL when out of memory.
  */
-void *kdl_container_alloc_more(kdl_container *container, size_t size);
+void *kdl_container_alloc_slow(kdl_container *container, size_t size);
 static inline void *kdl_container_alloc(kdl_container *container, size_t size) {
-  size_t used = atomic_load_explicit(&container->spare_used, memory_order_relaxed);
+  size_t used = atomic_load_explicit(&container->bump_used, memory_order_relaxed);
   size = (size + 7) & ~(size_t)7;
-  while (size <= container->spare_size - used) {
-    if (atomic_compare_exchange_weak_explicit(&container->spare_used, &used, used + size,
+  while (size <= container->bump_size - used) {
+    if (atomic_compare_exchange_weak_explicit(&container->bump_used, &used, used + size,
                                               memory_order_relaxed, memory_order_relaxed))
-      return container->spare + used;
+      return container->bump + used;
   }
-  return kdl_container_alloc_more(container, size);
+  return kdl_container_alloc_slow(container, size);
 }
 
-/* For closing: what kdl_container_bytes_to_run keeps. */
-void kdl_container_forget_insides(kdl_container *container);
+/* For closing: what kdl_container_verified_bytes keeps. */
+void kdl_container_close_nested(kdl_container *container);
 
 /* kdl_container_bytes for readers that are done soon: the bytes are valid until
- * kdl_container_release, which is called once for each hold that succeeded. Of what was inflated
- * and is held no more, a little is kept for the next reader; the rest is given back. */
-kdl_status kdl_container_hold(kdl_container *container, uint32_t index, const void **out_data,
-                              size_t *out_size);
-void kdl_container_release(kdl_container *container, uint32_t index);
+ * kdl_container_release_bytes, which is called once for each hold that succeeded. Of what was
+ * inflated and is held no more, a little is kept for the next reader; the rest is given back. */
+kdl_status kdl_container_acquire_bytes(kdl_container *container, uint32_t index,
+                                       const void **out_data, size_t *out_size);
+void kdl_container_release_bytes(kdl_container *container, uint32_t index);
 
 /* Gives back what was inflated for single images, even while held: for closing. */
-void kdl_container_forget(kdl_container *container);
+void kdl_container_free_buffers(kdl_container *container);
 
 /* Fills in what one of the image's pairs says, or all of them: the triple, the arch, the kind of
  * source code, and `says`. Of equal keys the last counts. */
@@ -154,7 +157,7 @@ void kdl_image_read_keys(kdl_image *image);
  * asked for, by any thread: few images of a library are. */
 const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *shared);
 static inline const kdl_pair *kdl_image_pairs(const kdl_image *image) {
-  return atomic_load_explicit(&image->unread, memory_order_acquire)
+  return atomic_load_explicit(&image->lazy_pairs, memory_order_acquire)
              ? kdl_offload_binary_read_pairs(image)
              : image->pair_list;
 }
@@ -172,9 +175,9 @@ bool kdl_offload_binary_find_kernel(const kdl_image *image, const uint8_t *head,
 typedef struct kdl_parse_context {
   uint32_t parent; /* image index, or KDL_PARENT_NONE */
   uint32_t depth;
-  const char *place;  /* " in a.o .llvm.offloading", or "" at the top of a file */
-  uint32_t module;    /* what the images found are variants of; KDL_MODULE_NONE: not begun */
-  bool is_link_input; /* of the images found, likewise */
+  const char *location; /* " in a.o .llvm.offloading", or "" at the top of a file */
+  uint32_t module;      /* what the images found are variants of; KDL_MODULE_NONE: not begun */
+  bool is_link_input;   /* of the images found, likewise */
 } kdl_parse_context;
 
 /* A scope like `outer` whose images are the next module's. `is_first` says that the caller has
@@ -190,7 +193,7 @@ const uint8_t *kdl_region_header(const kdl_region *region, uint64_t offset, cons
                                  size_t size);
 
 /* An image that is all of a region, stored as it is. */
-static inline kdl_image kdl_image_in(const kdl_region *region) {
+static inline kdl_image kdl_image_of_region(const kdl_region *region) {
   return (kdl_image){.source = region->source,
                      .offset = region->base,
                      .stored_size = region->size,
@@ -224,8 +227,8 @@ kdl_status kdl_container_no_memory(const kdl_container *container);
 
 /* Appends a pair to an array that has room for it. The value is copied; an empty one is left out.
  * `key` must be a literal. False when out of memory. */
-bool kdl_container_put_pair(kdl_container *container, kdl_pair *pairs, uint32_t *count,
-                            const char *key, const void *value, size_t length);
+bool kdl_container_append_pair(kdl_container *container, kdl_pair *pairs, uint32_t *count,
+                               const char *key, const void *value, size_t length);
 
 /* Takes ownership of a source opened by a parser. */
 void kdl_container_adopt(kdl_container *container, kdl_source *source);
@@ -236,9 +239,9 @@ kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *pac
 
 /* Finds out what a region is and walks it. `what_if_unknown` decides for a region that is neither a
  * container nor a known image: an error naming what was expected, or silence. */
-typedef enum kdl_unknown { KDL_UNKNOWN_IS_ERROR, KDL_UNKNOWN_IS_IGNORED } kdl_unknown;
-kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context *scope,
-                              const kdl_region *region, kdl_unknown what_if_unknown);
+typedef enum kdl_on_unknown { KDL_UNKNOWN_IS_ERROR, KDL_UNKNOWN_IS_IGNORED } kdl_on_unknown;
+kdl_status kdl_container_parse(kdl_container *container, const kdl_parse_context *scope,
+                               const kdl_region *region, kdl_on_unknown on_unknown);
 
 /* One parser per format. Each walks its whole region: members that follow one another are taken
  * one by one to its end. */
@@ -246,10 +249,9 @@ kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_parse_co
                                     const kdl_region *region);
 /* The OffloadBinaries from *offset on that are laid out as every writer lays out version 1, and
  * follow one another; *offset then stands behind the last of them. */
-kdl_status kdl_parse_usual_offload_binaries(kdl_container *container,
-                                            const kdl_parse_context *scope,
-                                            const kdl_region *region, const char *label,
-                                            uint64_t *offset);
+kdl_status kdl_parse_offload_binaries_fast(kdl_container *container, const kdl_parse_context *scope,
+                                           const kdl_region *region, const char *label,
+                                           uint64_t *offset);
 kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_parse_context *scope,
                                   const kdl_region *region);
 /* One section of an object that was bundled as -type=o: named by the magic and a bundle ID, it
@@ -257,8 +259,8 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_parse_cont
 kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region, kdl_string id);
 /* Adds the image that a bundle ID names; `image` says where it lies, `id` is in the arena. */
-kdl_status kdl_add_bundled(kdl_container *container, const kdl_parse_context *scope, kdl_string id,
-                           kdl_image *image);
+kdl_status kdl_container_add_bundled(kdl_container *container, const kdl_parse_context *scope,
+                                     kdl_string id, kdl_image *image);
 kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_parse_context *scope,
                                  const kdl_region *region);
 /* The length of the fatbin at the start of `region`, or 0 where what is there only looks like one.
@@ -277,7 +279,7 @@ kdl_status kdl_parse_elf(kdl_container *container, const kdl_parse_context *scop
  * found. */
 bool kdl_coff_begins(const uint8_t *head, size_t size);
 kdl_status kdl_parse_coff(kdl_container *container, const kdl_parse_context *scope,
-                          const kdl_region *region, kdl_unknown what_if_unknown, bool *out_found);
+                          const kdl_region *region, kdl_on_unknown on_unknown, bool *out_found);
 /* A bitcode host module's embedded objects; *out_found likewise. */
 kdl_status kdl_parse_bitcode(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_region *region, bool *out_found);

@@ -10,7 +10,7 @@
 
 enum { method_length = sizeof KDL_DIGEST_METHOD - 1, value_length = KDL_DIGEST_VALUE - 1 };
 
-static void value_of(const void *data, size_t size, char out_value[KDL_DIGEST_VALUE]) {
+static void digest_value(const void *data, size_t size, char out_value[KDL_DIGEST_VALUE]) {
   kdl_digest digest = kdl_digest_of(data, size);
   memcpy(out_value, KDL_DIGEST_METHOD, method_length);
   kdl_digest_print(&digest, out_value + method_length);
@@ -38,7 +38,7 @@ kdl_status kdl_digest_check(const kdl_pair *pairs, size_t count, const void *dat
                                    " and %d hexadecimal digits in lower case",
                     position, expected->data, 2 * KDL_DIGEST_SIZE);
   char found[KDL_DIGEST_VALUE];
-  value_of(data, size, found);
+  digest_value(data, size, found);
   if (memcmp(found, expected->data, value_length) != 0)
     return kdl_fail(KDL_BAD_FILE,
                     KDL_DIGEST_KEY ": found %s, expected %s: the image is not what was written",
@@ -50,8 +50,8 @@ static bool is_digest(kdl_string key) {
   return kdl_text_is(key, KDL_DIGEST_KEY);
 }
 
-static kdl_status add_with(kdl_writer *writer, const kdl_writer_image *image, kdl_lender lender,
-                           const char *value) {
+static kdl_status add_with_digest(kdl_writer *writer, const kdl_writer_image *image,
+                                  kdl_image_ref ref, const char *value) {
   kdl_pair *pairs = calloc(image->pair_count + 1, sizeof *pairs);
   if (!pairs)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for metadata");
@@ -64,32 +64,32 @@ static kdl_status add_with(kdl_writer *writer, const kdl_writer_image *image, kd
   }
   pairs[digested.pair_count++] =
       (kdl_pair){{KDL_DIGEST_KEY, sizeof KDL_DIGEST_KEY - 1}, {value, value_length}};
-  kdl_status status = kdl_writer_add_lent(writer, &digested, lender);
+  kdl_status status = kdl_writer_add_ref(writer, &digested, ref);
   free(pairs);
   return status;
 }
 
-kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *image) {
+kdl_status kdl_writer_add_with_digest(kdl_writer *writer, const kdl_writer_image *image) {
   kdl_writer_image whole;
-  const kdl_lender lender = {NULL, 0};
+  const kdl_image_ref ref = {NULL, 0};
   char value[KDL_DIGEST_VALUE];
   KDL_TRY(KDL_GIVEN(writer, image));
-  KDL_TRY(kdl_writer_image_read("kdl_writer_add_digested", image, &whole));
+  KDL_TRY(kdl_writer_image_read("kdl_writer_add_with_digest", image, &whole));
   if (whole.data_size == 0)
-    return kdl_writer_add_lent(writer, &whole, lender);
-  value_of(whole.data, whole.data_size, value);
-  return add_with(writer, &whole, lender, value);
+    return kdl_writer_add_ref(writer, &whole, ref);
+  digest_value(whole.data, whole.data_size, value);
+  return add_with_digest(writer, &whole, ref, value);
 }
 
-kdl_status kdl_writer_add_lent_digested(kdl_writer *writer, const kdl_writer_image *image,
-                                        kdl_lender lender) {
+kdl_status kdl_writer_add_ref_digested(kdl_writer *writer, const kdl_writer_image *image,
+                                       kdl_image_ref ref) {
   if (image->data_size == 0)
-    return kdl_writer_add_lent(writer, image, lender);
+    return kdl_writer_add_ref(writer, image, ref);
   const void *data;
   size_t size;
   char value[KDL_DIGEST_VALUE];
-  KDL_TRY(kdl_container_hold(lender.container, lender.index, &data, &size));
-  value_of(data, size, value);
-  kdl_container_release(lender.container, lender.index);
-  return add_with(writer, image, lender, value);
+  KDL_TRY(kdl_container_acquire_bytes(ref.container, ref.index, &data, &size));
+  digest_value(data, size, value);
+  kdl_container_release_bytes(ref.container, ref.index);
+  return add_with_digest(writer, image, ref, value);
 }

@@ -17,15 +17,15 @@
 
 /* A far jump reads little, since only a header is wanted there. Where headers follow one another
  * closely, copying what lies between them is cheaper than a system call each. */
-enum { smallest_window = 512, largest_window = 64 * 1024, dense_gap = 8 * 1024 };
+enum { min_window = 512, max_window = 64 * 1024, dense_gap = 8 * 1024 };
 
 /* A file of at most this size is read when it is opened, and its descriptor is closed: a process
  * may have a thousand libraries open, and by default as many descriptors. */
-enum { small_file = 64 * 1024 };
+enum { max_small_file = 64 * 1024 };
 
 /* Pages of a mapped file that were read stay in memory as long as there is room, and count as the
  * process's own. */
-enum { most_mapped = 32 * 1024 * 1024 }; /* of all mapped files of the process together */
+enum { max_mapped = 32 * 1024 * 1024 }; /* of all mapped files of the process together */
 static _Atomic(uint64_t) mapped_count;
 
 static kdl_status new_source(kdl_arena *arena, const char *name, kdl_source **out_source) {
@@ -65,8 +65,8 @@ kdl_status kdl_source_open_owned(kdl_arena *arena, void *data, size_t size, cons
 
 /* Reads up to `want` bytes, fewer where the file ends; that is an error where they are fewer than
  * `length`. */
-static kdl_status read_at(const kdl_source *source, uint64_t offset, size_t want, size_t length,
-                          uint8_t *out_data, uint64_t *out_size) {
+static kdl_status pread_source(const kdl_source *source, uint64_t offset, size_t want,
+                               size_t length, uint8_t *out_data, uint64_t *out_size) {
   uint64_t size = 0;
   while (size < want) {
     ssize_t got = pread(source->fd, out_data + size, want - size, (off_t)(offset + size));
@@ -93,13 +93,13 @@ static kdl_status read_window(kdl_source *source, uint64_t offset, size_t want, 
   source->ready = source->window;
   source->ready_offset = offset;
   source->ready_size = 0;
-  return read_at(source, offset, want, length, source->window, &source->ready_size);
+  return pread_source(source, offset, want, length, source->window, &source->ready_size);
 }
 
 kdl_status kdl_source_copy(const kdl_source *source, uint64_t offset, uint64_t length,
                            uint8_t *out_data) {
   uint64_t size = 0;
-  return read_at(source, offset, (size_t)length, (size_t)length, out_data, &size);
+  return pread_source(source, offset, (size_t)length, (size_t)length, out_data, &size);
 }
 
 static kdl_status grow_window(kdl_source *source, size_t size) {
@@ -117,10 +117,10 @@ static kdl_status grow_window(kdl_source *source, size_t size) {
 /* Reads at least `length` bytes at `offset` into the window. */
 static kdl_status fill_window(kdl_source *source, uint64_t offset, size_t length) {
   uint64_t previous_end = source->ready_offset + source->ready_size;
-  size_t want = smallest_window;
+  size_t want = min_window;
   if (source->window && offset >= source->ready_offset && offset <= previous_end + dense_gap)
-    want = source->ready_size * 4 < largest_window ? (size_t)source->ready_size * 4
-                                                   : (size_t)largest_window;
+    want =
+        source->ready_size * 4 < max_window ? (size_t)source->ready_size * 4 : (size_t)max_window;
   if (want < length)
     want = length;
   if (want > source->size - offset)
@@ -130,7 +130,7 @@ static kdl_status fill_window(kdl_source *source, uint64_t offset, size_t length
 }
 
 /* The whole file in the window: from then on its bytes are memory. */
-static kdl_status read_whole(kdl_source *source) {
+static kdl_status read_whole_file(kdl_source *source) {
   KDL_TRY(grow_window(source, (size_t)source->size));
   KDL_TRY(read_window(source, 0, (size_t)source->size, (size_t)source->size));
   close(source->fd);
@@ -148,15 +148,15 @@ kdl_status kdl_source_open_file(kdl_arena *arena, const char *path, const char *
   source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info;
   if (source->fd < 0 || fstat(source->fd, &info) != 0) {
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", name, strerror(errno));
+    status = kdl_fail(kdl_status_from_errno(errno), "%s: cannot open: %s", name, strerror(errno));
   } else if (!S_ISREG(info.st_mode)) {
     status = kdl_fail(KDL_IO, "%s: found %s, expected a regular file", name,
                       S_ISDIR(info.st_mode) ? "a directory" : "a device, pipe or socket");
   }
   if (status == KDL_OK) {
     source->size = (uint64_t)info.st_size;
-    if (source->size > 0 && source->size <= small_file)
-      status = read_whole(source);
+    if (source->size > 0 && source->size <= max_small_file)
+      status = read_whole_file(source);
   }
   if (status != KDL_OK) {
     kdl_source_close(source);
@@ -186,14 +186,14 @@ void kdl_source_close(kdl_source *source) {
     munmap((void *)(uintptr_t)source->mapping, source->mapping_size);
     atomic_fetch_sub_explicit(&mapped_count, 1, memory_order_relaxed);
   }
-  kdl_source_rest(source);
+  kdl_source_evict(source);
   free(source->window);
   free(source->owned);
-  free(atomic_load_explicit(&source->beside, memory_order_relaxed));
+  free(atomic_load_explicit(&source->detached, memory_order_relaxed));
   pthread_mutex_destroy(&source->lock);
 }
 
-void kdl_source_rest(kdl_source *source) {
+void kdl_source_evict(kdl_source *source) {
   if (source->codec == KDL_CODEC_NONE)
     return;
   kdl_inflater_destroy(source->inflater);
@@ -258,7 +258,7 @@ static kdl_status inflate_up_to(kdl_source *source, uint64_t end) {
   return status;
 }
 
-const uint8_t *kdl_source_fetch(kdl_source *source, uint64_t offset, size_t length) {
+const uint8_t *kdl_source_peek_slow(kdl_source *source, uint64_t offset, size_t length) {
   if (!kdl_in_range(offset, length, source->size)) {
     kdl_fail(KDL_BAD_FILE,
              "%s: %zu bytes at offset 0x%" PRIx64 " end beyond the %" PRIu64
@@ -275,7 +275,7 @@ const uint8_t *kdl_source_fetch(kdl_source *source, uint64_t offset, size_t leng
 }
 
 /* What a thread of the process that forked had begun is left as it is: bytes of it may be lent. */
-static void leave_stream(kdl_source *source) {
+static void abandon_stream(kdl_source *source) {
   source->inflater = NULL;
   source->inflated = NULL;
   source->ready_size = 0;
@@ -284,7 +284,7 @@ static void leave_stream(kdl_source *source) {
 static kdl_status view_stream(kdl_source *source, uint64_t offset, uint64_t length,
                               const void **out_data) {
   if (kdl_work_take(&source->inflating) == KDL_WORK_ABANDONED)
-    leave_stream(source);
+    abandon_stream(source);
   kdl_status status = inflate_up_to(source, offset + length);
   if (status == KDL_OK)
     *out_data = source->inflated + offset;
@@ -294,11 +294,12 @@ static kdl_status view_stream(kdl_source *source, uint64_t offset, uint64_t leng
 
 /* Maps the file once. The size is asked for again each time, so that a truncated file is an error
  * here and not a SIGBUS in the reader. */
-static kdl_status map_file(kdl_source *source, uint64_t offset, uint64_t length,
-                           const void **out_data) {
+static kdl_status map_source_file(kdl_source *source, uint64_t offset, uint64_t length,
+                                  const void **out_data) {
   struct stat info;
   if (fstat(source->fd, &info) != 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot stat: %s", source->name, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot stat: %s", source->name,
+                    strerror(errno));
   if (!kdl_in_range(offset, length, (uint64_t)info.st_size))
     return kdl_fail(KDL_IO,
                     "%s: the file now has %" PRIu64 " bytes, expected %" PRIu64
@@ -307,13 +308,13 @@ static kdl_status map_file(kdl_source *source, uint64_t offset, uint64_t length,
   if (!source->mapping) {
     void *mapping = mmap(NULL, source->size, PROT_READ, MAP_PRIVATE, source->fd, 0);
     if (mapping == MAP_FAILED)
-      return kdl_fail(kdl_status_of(errno), "%s: cannot map %" PRIu64 " bytes: %s", source->name,
-                      source->size, strerror(errno));
+      return kdl_fail(kdl_status_from_errno(errno), "%s: cannot map %" PRIu64 " bytes: %s",
+                      source->name, source->size, strerror(errno));
     source->mapping = mapping;
     atomic_fetch_add_explicit(&mapped_count, 1, memory_order_relaxed);
     source->mapping_size = source->size;
   }
-  source->mapping_seen += length;
+  source->mapping_viewed += length;
   *out_data = source->mapping + offset;
   return KDL_OK;
 }
@@ -321,7 +322,7 @@ static kdl_status map_file(kdl_source *source, uint64_t offset, uint64_t length,
 static kdl_status view_file(kdl_source *source, uint64_t offset, uint64_t length,
                             const void **out_data) {
   kdl_lock(&source->lock);
-  kdl_status status = map_file(source, offset, length, out_data);
+  kdl_status status = map_source_file(source, offset, length, out_data);
   kdl_unlock(&source->lock);
   return status;
 }
@@ -345,15 +346,15 @@ kdl_status kdl_source_view(kdl_source *source, uint64_t offset, uint64_t length,
                          : view_stream(source, offset, length, out_data);
 }
 
-void kdl_source_relax(kdl_source *source) {
+void kdl_source_trim_mapping(kdl_source *source) {
   if (source->fd < 0)
     return;
   uint64_t count = atomic_load_explicit(&mapped_count, memory_order_relaxed);
-  uint64_t share = most_mapped / (count ? count : 1);
+  uint64_t share = max_mapped / (count ? count : 1);
   kdl_lock(&source->lock);
-  if (source->mapping && source->mapping_seen > share) {
+  if (source->mapping && source->mapping_viewed > share) {
     madvise((void *)(uintptr_t)source->mapping, source->mapping_size, MADV_DONTNEED);
-    source->mapping_seen = 0;
+    source->mapping_viewed = 0;
   }
   kdl_unlock(&source->lock);
 }

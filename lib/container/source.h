@@ -36,18 +36,19 @@ typedef struct kdl_region {
 
 /* Inflated bytes that are lent, to readers that hold them or for as long as the container is open:
  * a stream's, or those of one image. */
-typedef struct kdl_loan {
-  struct kdl_loan *older; /* of those without a holder, in the order of their return */
-  struct kdl_loan *newer;
+typedef struct kdl_inflated_buffer {
+  struct kdl_inflated_buffer
+      *lru_older; /* of those without a holder, in the order of their return */
+  struct kdl_inflated_buffer *lru_newer;
   kdl_source *stream; /* NULL: an image's */
   kdl_work inflating; /* an image */
   uint8_t *inflated;  /* an image's, for the thread whose work it is */
-  uint64_t room;      /* of that memory */
+  uint64_t capacity;  /* of that memory */
   uint64_t size;      /* of the memory, while it has no holder */
-  uint32_t holders;
-  bool kept;
-  bool rests;
-} kdl_loan;
+  uint32_t ref_count;
+  bool is_pinned;
+  bool is_evictable;
+} kdl_inflated_buffer;
 
 struct kdl_source {
   kdl_source *next; /* the container's list, for freeing */
@@ -62,23 +63,23 @@ struct kdl_source {
 
   void *owned; /* memory that the source frees, or NULL */
 
-  _Atomic(struct kdl_beside *) beside; /* of a file: lib/container/check.c; malloc'ed */
+  _Atomic(struct kdl_detached_result *) detached; /* of a file: lib/container/verify.c; malloc'ed */
 
   int fd; /* of a file that was not read whole; -1 otherwise */
   uint8_t *window;
   size_t window_capacity;
   const uint8_t *mapping;
   uint64_t mapping_size;
-  uint64_t mapping_seen; /* bytes asked for since the mapping's pages were last given back */
+  uint64_t mapping_viewed; /* bytes asked for since the mapping's pages were last given back */
 
   kdl_codec codec;    /* stream sources; KDL_CODEC_NONE otherwise */
   kdl_status failure; /* of the stream, which is then not tried again */
   kdl_region packed;
-  kdl_inflater *inflater; /* while the stream is inflated in part */
-  uint8_t *inflated;      /* NULL until something is read */
-  pthread_mutex_t lock;   /* of a file: guards the mapping after the container is open */
-  kdl_work inflating;     /* of a stream, likewise its inflater */
-  kdl_loan loan;          /* of a stream; guarded by the container's lock */
+  kdl_inflater *inflater;     /* while the stream is inflated in part */
+  uint8_t *inflated;          /* NULL until something is read */
+  pthread_mutex_t lock;       /* of a file: guards the mapping after the container is open */
+  kdl_work inflating;         /* of a stream, likewise its inflater */
+  kdl_inflated_buffer buffer; /* of a stream; guarded by the container's lock */
 };
 
 /* Sources lie in an arena with a copy of their name; it is freed after them. */
@@ -102,19 +103,19 @@ void kdl_source_close(kdl_source *source);
 /* Gives back what a stream has inflated so far and the codec's own memory; the next read starts
  * over. For parsers that have read a table and leave the images for later: what they have peeked at
  * is gone. */
-void kdl_source_rest(kdl_source *source);
+void kdl_source_evict(kdl_source *source);
 
-/* The memory that kdl_source_rest would give back. */
-static inline uint64_t kdl_source_held(const kdl_source *source) {
+/* The memory that kdl_source_evict would give back. */
+static inline uint64_t kdl_source_evictable_size(const kdl_source *source) {
   return source->inflated ? source->ready_size : 0;
 }
 
 /* Tells that views of a file's bytes are no longer needed: now and then the mapping's pages are
  * given back. Views stay valid; what is read through them again is read from the file again. */
-void kdl_source_relax(kdl_source *source);
+void kdl_source_trim_mapping(kdl_source *source);
 
 /* The slow half of kdl_source_peek. */
-const uint8_t *kdl_source_fetch(kdl_source *source, uint64_t offset, size_t length);
+const uint8_t *kdl_source_peek_slow(kdl_source *source, uint64_t offset, size_t length);
 
 /* `length` bytes at `offset`, valid until the next peek into the same source; NULL, with the error
  * recorded, where the range ends beyond the source or cannot be read. For use while opening, by one
@@ -124,7 +125,7 @@ static inline const uint8_t *kdl_source_peek(kdl_source *source, uint64_t offset
   if (offset >= source->ready_offset && start <= source->ready_size &&
       length <= source->ready_size - start)
     return source->ready + start;
-  return kdl_source_fetch(source, offset, length);
+  return kdl_source_peek_slow(source, offset, length);
 }
 
 /* A lasting view of `length` bytes at `offset`, for any thread. */
@@ -139,7 +140,7 @@ kdl_status kdl_source_copy(const kdl_source *source, uint64_t offset, uint64_t l
 static inline const uint8_t *kdl_region_peek(const kdl_region *region, uint64_t offset,
                                              size_t length) {
   if (offset > region->size || length > region->size - offset)
-    return kdl_source_fetch(region->source, UINT64_MAX, length);
+    return kdl_source_peek_slow(region->source, UINT64_MAX, length);
   return kdl_source_peek(region->source, region->base + offset, length);
 }
 

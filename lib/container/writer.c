@@ -25,7 +25,7 @@ enum { entry_size = 40, version_mask = 0xff };
 struct kdl_writer {
   int format;
   kdl_writer_image *images;
-  kdl_lender *lenders; /* of each */
+  kdl_image_ref *refs; /* of each */
   size_t count;
   size_t capacity;
   size_t bytes; /* of the images */
@@ -36,7 +36,7 @@ struct kdl_writer {
 typedef struct {
   int format;
   const kdl_writer_image *images;
-  const kdl_lender *lenders;
+  const kdl_image_ref *refs;
   size_t count;
   kdl_string_table strings;
   uint64_t table_offset;
@@ -69,7 +69,7 @@ void kdl_writer_destroy(kdl_writer *writer) {
     return;
   kdl_arena_free(&writer->arena);
   free(writer->images);
-  free(writer->lenders);
+  free(writer->refs);
   free(writer);
 }
 
@@ -113,22 +113,23 @@ static kdl_status copy_pairs(kdl_writer *writer, kdl_writer_image *image) {
   return KDL_OK;
 }
 
-static bool reserve(kdl_writer *writer) {
+static bool writer_reserve(kdl_writer *writer) {
   if (writer->count < writer->capacity)
     return true;
   size_t capacity = writer->capacity ? writer->capacity * 2 : 16;
   kdl_writer_image *images = realloc(writer->images, capacity * sizeof *images);
   if (images)
     writer->images = images;
-  kdl_lender *lenders = realloc(writer->lenders, capacity * sizeof *lenders);
-  if (lenders)
-    writer->lenders = lenders;
-  if (images && lenders)
+  kdl_image_ref *refs = realloc(writer->refs, capacity * sizeof *refs);
+  if (refs)
+    writer->refs = refs;
+  if (images && refs)
     writer->capacity = capacity;
-  return images && lenders;
+  return images && refs;
 }
 
-static kdl_status add(kdl_writer *writer, const kdl_writer_image *image, kdl_lender lender) {
+static kdl_status writer_add_image(kdl_writer *writer, const kdl_writer_image *image,
+                                   kdl_image_ref ref) {
   /* What it is written in may end up in memory as a whole, where nothing is larger. */
   if (image->data_size > PTRDIFF_MAX - writer->bytes)
     return kdl_fail(
@@ -136,11 +137,11 @@ static kdl_status add(kdl_writer *writer, const kdl_writer_image *image, kdl_len
         "kdl_writer_add: image.data_size is %zu, expected at most %zu beside the images "
         "before",
         image->data_size, (size_t)PTRDIFF_MAX - writer->bytes);
-  if (!reserve(writer))
+  if (!writer_reserve(writer))
     return kdl_fail(KDL_NO_MEMORY, "kdl_writer_add: out of memory");
   kdl_writer_image *slot = &writer->images[writer->count];
   *slot = *image;
-  writer->lenders[writer->count] = lender;
+  writer->refs[writer->count] = ref;
   KDL_TRY(copy_pairs(writer, slot));
   ++writer->count;
   writer->bytes += image->data_size;
@@ -163,12 +164,12 @@ kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
   kdl_status status = KDL_GIVEN(writer, image);
   if (status == KDL_OK)
     status = kdl_writer_image_read("kdl_writer_add", image, &whole);
-  return status == KDL_OK ? add(writer, &whole, (kdl_lender){NULL, 0}) : status;
+  return status == KDL_OK ? writer_add_image(writer, &whole, (kdl_image_ref){NULL, 0}) : status;
 }
 
-kdl_status kdl_writer_add_lent(kdl_writer *writer, const kdl_writer_image *image,
-                               kdl_lender lender) {
-  return add(writer, image, lender);
+kdl_status kdl_writer_add_ref(kdl_writer *writer, const kdl_writer_image *image,
+                              kdl_image_ref ref) {
+  return writer_add_image(writer, image, ref);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -185,8 +186,7 @@ static uint64_t header_size_of(int format) {
 static kdl_status plan(binary *out, const kdl_writer *writer, size_t first, size_t count) {
   int format = writer->format;
   const kdl_writer_image *images = writer->images + first;
-  *out = (binary){
-      .format = format, .images = images, .lenders = writer->lenders + first, .count = count};
+  *out = (binary){.format = format, .images = images, .refs = writer->refs + first, .count = count};
   uint64_t pairs = 0;
   uint64_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -238,53 +238,53 @@ static void emit_tables(const binary *plan, uint8_t *out) {
   kdl_string_table_write(&plan->strings, out + plan->table_offset);
 }
 
-static kdl_status borrow(const binary *plan, size_t i, const void **out_data) {
-  const kdl_lender *lender = &plan->lenders[i];
+static kdl_status acquire_ref(const binary *plan, size_t i, const void **out_data) {
+  const kdl_image_ref *ref = &plan->refs[i];
   size_t size = plan->images[i].data_size;
   *out_data = plan->images[i].data;
-  if (!lender->container || size == 0)
+  if (!ref->container || size == 0)
     return KDL_OK;
   size_t found;
-  KDL_TRY(kdl_container_hold(lender->container, lender->index, out_data, &found));
+  KDL_TRY(kdl_container_acquire_bytes(ref->container, ref->index, out_data, &found));
   if (found != size) {
-    kdl_container_release(lender->container, lender->index);
+    kdl_container_release_bytes(ref->container, ref->index);
     return kdl_fail(KDL_BAD_CALL, "found %zu bytes lent, expected %zu", found, size);
   }
   return KDL_OK;
 }
 
-static void give_back(const binary *plan, size_t i) {
-  if (plan->lenders[i].container && plan->images[i].data_size)
-    kdl_container_release(plan->lenders[i].container, plan->lenders[i].index);
+static void release_ref(const binary *plan, size_t i) {
+  if (plan->refs[i].container && plan->images[i].data_size)
+    kdl_container_release_bytes(plan->refs[i].container, plan->refs[i].index);
 }
 
 /* `out` holds binary->size zero bytes. */
-static kdl_status emit(const binary *plan, uint8_t *out) {
+static kdl_status emit_binary(const binary *plan, uint8_t *out) {
   uint64_t offset = plan->images_offset;
   kdl_status status = KDL_OK;
   emit_tables(plan, out);
   for (size_t i = 0; i < plan->count && status == KDL_OK; ++i) {
     const void *data;
-    status = borrow(plan, i, &data);
+    status = acquire_ref(plan, i, &data);
     if (status != KDL_OK)
       break;
     if (plan->images[i].data_size)
       memcpy(out + offset, data, plan->images[i].data_size);
-    give_back(plan, i);
+    release_ref(plan, i);
     offset += plan->images[i].data_size;
   }
   return status;
 }
 
-static kdl_status append(const kdl_writer *writer, size_t first, size_t count, uint8_t **data,
-                         size_t *size) {
+static kdl_status append_binary(const kdl_writer *writer, size_t first, size_t count,
+                                uint8_t **data, size_t *size) {
   binary layout;
   kdl_status status = plan(&layout, writer, first, count);
   if (status == KDL_OK) {
     uint8_t *grown = layout.size > SIZE_MAX - *size ? NULL : realloc(*data, *size + layout.size);
     if (grown) {
       memset(grown + *size, 0, layout.size);
-      status = emit(&layout, grown + *size);
+      status = emit_binary(&layout, grown + *size);
       *data = grown;
       *size += layout.size;
     } else {
@@ -298,7 +298,7 @@ static kdl_status append(const kdl_writer *writer, size_t first, size_t count, u
 }
 
 /* Puts everything after the header of the one binary at *data into a stream. */
-static kdl_status compress(kdl_codec codec, int format, uint8_t **data, size_t *size) {
+static kdl_status compress_binary(kdl_codec codec, int format, uint8_t **data, size_t *size) {
   size_t header = (size_t)header_size_of(format);
   void *packed;
   size_t packed_size;
@@ -333,13 +333,13 @@ kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_si
     return kdl_fail(KDL_BAD_CALL, "writing an OffloadBinary: found no image, expected one or more");
   if (writer->format == KDL_FORMAT_V1) {
     for (size_t i = 0; i < writer->count && status == KDL_OK; ++i)
-      status = append(writer, i, 1, &data, &size);
+      status = append_binary(writer, i, 1, &data, &size);
   } else {
-    status = append(writer, 0, writer->count, &data, &size);
+    status = append_binary(writer, 0, writer->count, &data, &size);
   }
   if (status == KDL_OK && writer->format & (KDL_FORMAT_ZSTD | KDL_FORMAT_ZLIB))
-    status = compress(writer->format & KDL_FORMAT_ZSTD ? KDL_CODEC_ZSTD : KDL_CODEC_ZLIB,
-                      writer->format, &data, &size);
+    status = compress_binary(writer->format & KDL_FORMAT_ZSTD ? KDL_CODEC_ZSTD : KDL_CODEC_ZLIB,
+                             writer->format, &data, &size);
   if (status != KDL_OK) {
     free(data);
     return status;
@@ -357,27 +357,28 @@ typedef struct {
   const char *shown;
 } sink;
 
-static kdl_status put(const sink *to, const void *data, size_t size) {
+static kdl_status sink_write(const sink *to, const void *data, size_t size) {
   return kdl_fd_write(to->fd, data, size) ? KDL_OK : kdl_fd_write_failed(to->shown);
 }
 
-static kdl_status put_images(const binary *layout, const sink *to) {
+static kdl_status write_images(const binary *layout, const sink *to) {
   static const uint8_t zeros[8];
   uint64_t end = layout->images_offset;
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < layout->count && status == KDL_OK; ++i) {
     const void *data;
-    status = borrow(layout, i, &data);
+    status = acquire_ref(layout, i, &data);
     if (status != KDL_OK)
       break;
-    status = put(to, data, layout->images[i].data_size);
-    give_back(layout, i);
+    status = sink_write(to, data, layout->images[i].data_size);
+    release_ref(layout, i);
     end += layout->images[i].data_size;
   }
-  return status == KDL_OK ? put(to, zeros, (size_t)(layout->size - end)) : status;
+  return status == KDL_OK ? sink_write(to, zeros, (size_t)(layout->size - end)) : status;
 }
 
-static kdl_status put_binary(const kdl_writer *writer, size_t first, size_t count, const sink *to) {
+static kdl_status write_binary(const kdl_writer *writer, size_t first, size_t count,
+                               const sink *to) {
   binary layout;
   kdl_status status = plan(&layout, writer, first, count);
   uint8_t *tables = status == KDL_OK ? calloc(1, (size_t)layout.images_offset) : NULL;
@@ -385,20 +386,20 @@ static kdl_status put_binary(const kdl_writer *writer, size_t first, size_t coun
     status = kdl_fail(KDL_NO_MEMORY, "writing an OffloadBinary: out of memory");
   if (status == KDL_OK) {
     emit_tables(&layout, tables);
-    status = put(to, tables, (size_t)layout.images_offset);
+    status = sink_write(to, tables, (size_t)layout.images_offset);
   }
   if (status == KDL_OK)
-    status = put_images(&layout, to);
+    status = write_images(&layout, to);
   free(tables);
   kdl_string_table_free(&layout.strings);
   return status;
 }
 
-static kdl_status put_at_once(kdl_writer *writer, const sink *to) {
+static kdl_status write_finished(kdl_writer *writer, const sink *to) {
   void *data;
   size_t size;
   KDL_TRY(kdl_writer_finish(writer, &data, &size));
-  kdl_status status = put(to, data, size);
+  kdl_status status = sink_write(to, data, size);
   free(data);
   return status;
 }
@@ -406,21 +407,21 @@ static kdl_status put_at_once(kdl_writer *writer, const sink *to) {
 kdl_status kdl_writer_write(kdl_writer *writer, int fd, const char *shown) {
   sink to = {fd, shown};
   if (writer->count == 0 || writer->format & (KDL_FORMAT_ZSTD | KDL_FORMAT_ZLIB))
-    return put_at_once(writer, &to);
+    return write_finished(writer, &to);
   if (writer->format != KDL_FORMAT_V1)
-    return put_binary(writer, 0, writer->count, &to);
+    return write_binary(writer, 0, writer->count, &to);
   for (size_t i = 0; i < writer->count; ++i)
-    KDL_TRY(put_binary(writer, i, 1, &to));
+    KDL_TRY(write_binary(writer, i, 1, &to));
   return KDL_OK;
 }
 
 typedef struct {
   kdl_writer *writer;
   const char *path;
-} saving;
+} save_context;
 
 static kdl_status write_draft(void *user, int fd) {
-  const saving *save = user;
+  const save_context *save = user;
   return kdl_writer_write(save->writer, fd, save->path);
 }
 
@@ -428,8 +429,9 @@ kdl_status kdl_writer_save(kdl_writer *writer, const char *path) {
   KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(writer, path);
   if (status == KDL_OK && writer->count == 0) {
-    status = put_at_once(writer, NULL); /* says that there is nothing */
+    status = write_finished(writer, NULL); /* says that there is nothing */
     kdl_error_prefix("%s", path);
   }
-  return status == KDL_OK ? kdl_file_save_by(path, write_draft, &(saving){writer, path}) : status;
+  return status == KDL_OK ? kdl_file_save_by(path, write_draft, &(save_context){writer, path})
+                          : status;
 }

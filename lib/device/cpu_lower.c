@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A CPU taken for a lesser one, so that what runs there can be reproduced here. */
-#include "lib/device/cpu.h"
-#include "lib/device/named.h"
+#include "lib/device/host_cpu.h"
+#include "lib/device/named_devices.h"
 #include "support/base/error.h"
 
-static kdl_status compile(const kdl_device_spec *lesser, const kdl_device_spec *cpu,
-                          kdl_device_rule *out_lesser, kdl_device_rule *out_cpu) {
+static kdl_status compile_pair(const kdl_device_spec *lesser, const kdl_device_spec *cpu,
+                               kdl_device_rule *out_lesser, kdl_device_rule *out_cpu) {
   kdl_status status = kdl_device_spec_compile(lesser, out_lesser);
   return status == KDL_OK ? kdl_device_spec_compile(cpu, out_cpu) : status;
 }
@@ -16,7 +16,7 @@ kdl_status kdl_cpu_lower(const char *setting, kdl_device_spec *spec) {
   kdl_device_rule has;
   kdl_status status = kdl_device_spec_resolve(setting, &lesser);
   if (status == KDL_OK)
-    status = compile(&lesser, spec, &wanted, &has);
+    status = compile_pair(&lesser, spec, &wanted, &has);
   if (status != KDL_OK) {
     kdl_error_prefix("KDL_CPU");
     return status;

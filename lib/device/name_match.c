@@ -3,7 +3,7 @@
  * differ by years (A100 and A1000, RTX 6000 and RTX A6000), so nothing is guessed: a part of a name
  * counts where every product that has it is of one architecture, and a slip where the numbers are
  * right. */
-#include "lib/device/named.h"
+#include "lib/device/named_devices.h"
 
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -16,11 +16,11 @@ typedef struct {
   char text[96];
   size_t length;
   bool starts[96]; /* where a word begins */
-} plain_name;
+} normal_name;
 
 /* Words that vendors and drivers put around the name, or that name how a board is built. A number
  * of gigabytes is one of them too. */
-static bool is_noise(kdl_string word, kdl_string next) {
+static bool is_ignored_word(kdl_string word, kdl_string next) {
   static const char *const words[] = {
       "nvidia",      "geforce",     "tesla",   "amd",       "radeon", "instinct", "intel",
       "corporation", "r",           "tm",      "c",         "gpu",    "laptop",   "generation",
@@ -34,13 +34,13 @@ static bool is_noise(kdl_string word, kdl_string next) {
   size_t digits = 0;
   while (digits < word.length && kdl_is_digit(word.data[digits]))
     ++digits;
-  if (digits && kdl_text_is(kdl_text_from(word, digits), "gb"))
+  if (digits && kdl_text_is(kdl_text_substr(word, digits), "gb"))
     return true;
   return kdl_text_is(word, "maxq") || (kdl_text_is(word, "max") && kdl_text_is(next, "q"));
 }
 
 /* The next word of a name, which is in small letters, and where it ends. */
-static kdl_string next_word(const char *name, size_t length, size_t *at) {
+static kdl_string next_name_word(const char *name, size_t length, size_t *at) {
   while (*at < length && !isalnum((unsigned char)name[*at]))
     ++*at;
   size_t start = *at;
@@ -49,7 +49,7 @@ static kdl_string next_word(const char *name, size_t length, size_t *at) {
   return (kdl_string){name + start, *at - start};
 }
 
-static void add_word(plain_name *name, kdl_string word) {
+static void append_word(normal_name *name, kdl_string word) {
   if (name->length + word.length >= sizeof name->text)
     return;
   name->starts[name->length] = true;
@@ -58,33 +58,33 @@ static void add_word(plain_name *name, kdl_string word) {
 }
 
 /* All of its words, or those that make a device out. */
-static plain_name plain(kdl_string name, bool all_words) {
+static normal_name normalize_name(kdl_string name, bool all_words) {
   char lower[96];
   size_t length = name.length < sizeof lower ? name.length : sizeof lower;
   for (size_t i = 0; i < length; ++i)
     lower[i] = (char)tolower((unsigned char)name.data[i]);
-  plain_name made = {.length = 0};
+  normal_name result = {.length = 0};
   size_t at = 0;
-  for (kdl_string word; (word = next_word(lower, length, &at)).length;) {
+  for (kdl_string word; (word = next_name_word(lower, length, &at)).length;) {
     size_t ahead = at;
-    kdl_string next = next_word(lower, length, &ahead);
-    if (all_words || !is_noise(word, next))
-      add_word(&made, word);
+    kdl_string next = next_name_word(lower, length, &ahead);
+    if (all_words || !is_ignored_word(word, next))
+      append_word(&result, word);
     else if (kdl_text_is(word, "max"))
       at = ahead;
   }
-  made.starts[made.length] = true;
-  return made;
+  result.starts[result.length] = true;
+  return result;
 }
 
-static size_t word_count(const plain_name *name) {
+static size_t word_count(const normal_name *name) {
   size_t count = 0;
   for (size_t i = 0; i < name->length; ++i)
     count += name->starts[i];
   return count;
 }
 
-static bool same(const plain_name *a, const plain_name *b) {
+static bool same_name(const normal_name *a, const normal_name *b) {
   return a->length && a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
@@ -94,7 +94,7 @@ typedef struct {
   char digits[16];
 } number_text;
 
-static number_text number_in(const plain_name *name) {
+static number_text number_in(const normal_name *name) {
   number_text number = {""};
   size_t at = 0, length = 0;
   while (at < name->length && !kdl_is_digit(name->text[at]))
@@ -110,7 +110,7 @@ static number_text number_in(const plain_name *name) {
 typedef enum { IS_NAME, IS_PRODUCT, HAS_WORDS, HAS_START, IS_OTHER } closeness;
 
 /* Whether the words, or with a number the beginning of one as in "mi300", are in the other's. */
-static closeness find_part(const plain_name *whole, const plain_name *part) {
+static closeness find_part(const normal_name *whole, const normal_name *part) {
   closeness best = IS_OTHER;
   for (size_t at = 0; part->length && at + part->length <= whole->length; ++at) {
     size_t end = at + part->length;
@@ -124,13 +124,13 @@ static closeness find_part(const plain_name *whole, const plain_name *part) {
   return best;
 }
 
-static closeness compare(const kdl_named_device *row, const plain_name *asked,
-                         const plain_name *asked_whole) {
-  plain_name name = plain(kdl_text_of(row->name), true);
-  plain_name product = plain(kdl_text_of(row->product), false);
-  if (same(&name, asked) || same(&name, asked_whole))
+static closeness compare_device(const kdl_named_device *row, const normal_name *asked,
+                                const normal_name *asked_whole) {
+  normal_name name = normalize_name(kdl_text_of(row->name), true);
+  normal_name product = normalize_name(kdl_text_of(row->product), false);
+  if (same_name(&name, asked) || same_name(&name, asked_whole))
     return IS_NAME;
-  if (same(&product, asked))
+  if (same_name(&product, asked))
     return IS_PRODUCT;
   closeness by_name = find_part(&name, asked);
   closeness by_product = find_part(&product, asked);
@@ -144,23 +144,23 @@ typedef struct {
   bool is_one; /* all of them are of one architecture */
 } found_row;
 
-static found_row find(kdl_string name) {
+static found_row find_closest(kdl_string name) {
   enum { shortest_part = 3 };
-  plain_name asked = plain(name, false);
-  plain_name whole = plain(name, true);
+  normal_name asked = normalize_name(name, false);
+  normal_name whole = normalize_name(name, true);
   number_text number = number_in(&asked);
   found_row found = {IS_OTHER, NULL, true};
   const kdl_named_device *row;
   for (size_t i = 0; (row = kdl_named_device_at(i)); ++i) {
     if (!strstr(row->name, number.digits) && !strstr(row->product, number.digits))
       continue;
-    closeness how = compare(row, &asked, &whole);
+    closeness how = compare_device(row, &asked, &whole);
     if (how > IS_PRODUCT && asked.length < shortest_part)
       continue;
     if (how < found.how)
       found = (found_row){how, row, true};
     else if (how == found.how && how != IS_OTHER && how != IS_NAME)
-      found.is_one &= kdl_named_device_is_like(found.row, row);
+      found.is_one &= kdl_named_device_same_target(found.row, row);
   }
   /* One word without a number names a series at best. */
   if (found.how > IS_PRODUCT && !number.digits[0] && word_count(&asked) < 2)
@@ -169,18 +169,18 @@ static found_row find(kdl_string name) {
 }
 
 /* Of every architecture that has the name, the first device. */
-static kdl_status refuse_several(kdl_string name, closeness how) {
+static kdl_status fail_ambiguous(kdl_string name, closeness how) {
   enum { most = 8 };
-  plain_name asked = plain(name, false);
+  normal_name asked = normalize_name(name, false);
   const kdl_named_device *listed[most];
   size_t count = 0;
   char names[most * 24] = "";
   kdl_out out = {names, sizeof names, 0};
   const kdl_named_device *row;
   for (size_t i = 0; (row = kdl_named_device_at(i)) && count < most; ++i) {
-    bool is_new = compare(row, &asked, &asked) == how;
+    bool is_new = compare_device(row, &asked, &asked) == how;
     for (size_t k = 0; is_new && k < count; ++k)
-      is_new = !kdl_named_device_is_like(listed[k], row);
+      is_new = !kdl_named_device_same_target(listed[k], row);
     if (!is_new)
       continue;
     listed[count++] = row;
@@ -193,7 +193,7 @@ static kdl_status refuse_several(kdl_string name, closeness how) {
 
 /* Whether one letter more, less or other, or two of them swapped, make one name of the other; never
  * a digit. */
-static bool is_slip(const plain_name *a, const plain_name *b) {
+static bool is_misspelling(const normal_name *a, const normal_name *b) {
   size_t start = 0, end = 0;
   while (start < a->length && start < b->length && a->text[start] == b->text[start])
     ++start;
@@ -215,23 +215,23 @@ static bool is_slip(const plain_name *a, const plain_name *b) {
   return swapped || (left_a <= 1 && left_b <= 1);
 }
 
-const char *kdl_named_device_meant(kdl_string name) {
+const char *kdl_named_device_suggest(kdl_string name) {
   enum { shortest = 5 }; /* in short names a letter makes another product: A40, L40, M40 */
-  plain_name asked = plain(name, true);
+  normal_name asked = normalize_name(name, true);
   number_text number = number_in(&asked);
   const kdl_named_device *row;
-  const kdl_named_device *meant = NULL;
+  const kdl_named_device *suggested = NULL;
   for (size_t i = 0; asked.length >= shortest && (row = kdl_named_device_at(i)); ++i) {
     if (!strstr(row->name, number.digits))
       continue;
-    plain_name other = plain(kdl_text_of(row->name), true);
-    if (other.length < shortest || !is_slip(&asked, &other))
+    normal_name other = normalize_name(kdl_text_of(row->name), true);
+    if (other.length < shortest || !is_misspelling(&asked, &other))
       continue;
-    if (meant && !kdl_named_device_is_like(meant, row))
+    if (suggested && !kdl_named_device_same_target(suggested, row))
       return NULL;
-    meant = meant ? meant : row;
+    suggested = suggested ? suggested : row;
   }
-  return meant ? meant->name : NULL;
+  return suggested ? suggested->name : NULL;
 }
 
 kdl_status kdl_named_device_find(kdl_string name, const kdl_named_device **out_row) {
@@ -241,17 +241,18 @@ kdl_status kdl_named_device_find(kdl_string name, const kdl_named_device **out_r
       return KDL_OK;
     }
   }
-  found_row found = find(name);
+  found_row found = find_closest(name);
   if (found.row && found.is_one) {
     *out_row = found.row;
     return KDL_OK;
   }
   if (found.row)
-    return refuse_several(name, found.how);
-  const char *meant = kdl_named_device_meant(name);
+    return fail_ambiguous(name, found.how);
+  const char *suggested = kdl_named_device_suggest(name);
   return kdl_fail(KDL_BAD_CALL,
                   "device '%.*s': found no device of that name%s%s%s, expected one as 'h200' or "
                   "'rx7900xtx', an architecture as sm_90, BACKEND:ARCH [KEY=VALUE]..., or @FILE",
                   (int)(name.length < 64 ? name.length : 64), name.data,
-                  meant ? " (did you mean '" : "", meant ? meant : "", meant ? "'?)" : "");
+                  suggested ? " (did you mean '" : "", suggested ? suggested : "",
+                  suggested ? "'?)" : "");
 }

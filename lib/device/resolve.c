@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/device/named.h"
+#include "lib/device/named_devices.h"
 
 #include "lib/device/spec_json.h"
 #include "support/base/error.h"
@@ -74,7 +74,7 @@ static kdl_status read_small_file(const char *path, char **out_data, size_t *out
   if (!data)
     status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
   else if (ferror(file))
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot read: %s", path, strerror(errno));
+    status = kdl_fail(kdl_status_from_errno(errno), "%s: cannot read: %s", path, strerror(errno));
   else if (size > largest_file)
     status = kdl_fail(KDL_BAD_FILE, "%s: found more than %d bytes, expected device specs in JSON",
                       path, largest_file);

@@ -92,24 +92,24 @@ unsigned kdl_family_backends(kdl_target_family family) {
 }
 
 kdl_device_class kdl_device_spec_class(const kdl_device_spec *spec) {
-  if (spec->device_class != KDL_DEVICE_CLASS_UNSAID)
+  if (spec->device_class != KDL_DEVICE_CLASS_UNKNOWN)
     return spec->device_class;
   return spec->backend == KDL_BACKEND_HOST ? KDL_DEVICE_CPU : KDL_DEVICE_DISCRETE;
 }
 
-static bool has_version(const kdl_device_spec *spec) {
+static bool has_driver_version(const kdl_device_spec *spec) {
   return spec->backend == KDL_BACKEND_CUDA || spec->backend == KDL_BACKEND_HIP;
 }
 
 /* "13.0", or "6.4.43482" of which the first two count. */
-static bool driver_version(kdl_string text, uint32_t *out_version, size_t *out_at) {
+static bool parse_driver_version(kdl_string text, uint32_t *out_version, size_t *out_at) {
   uint32_t part[2] = {0, 0};
   size_t at = 0;
   for (int i = 0; i < 2 && (i == 0 || at < text.length); ++i) {
     if (i && text.data[at] == '.')
       ++at;
     *out_at = at;
-    if (!kdl_text_number(text, &at, &part[i]) || part[i] > 0xffff)
+    if (!kdl_text_parse_number(text, &at, &part[i]) || part[i] > 0xffff)
       return false;
   }
   *out_version = KDL_VERSION_OF(part[0], part[1]);
@@ -117,7 +117,7 @@ static bool driver_version(kdl_string text, uint32_t *out_version, size_t *out_a
 }
 
 /* What to write for a number of NVIDIA's driver, which is above those of CUDA versions. */
-static const char *expect_cuda(uint32_t branch) {
+static const char *expected_cuda(uint32_t branch) {
 #define KDL_CUDA_EXPECTED "a CUDA version for driver, as in 13.0; "
 #define KDL_NVIDIA_DRIVER(number, cuda)                                                            \
   {number, KDL_CUDA_EXPECTED "that of NVIDIA's driver " #number " is " cuda},
@@ -138,12 +138,13 @@ static const char *expect_cuda(uint32_t branch) {
 uint32_t kdl_device_spec_driver(const kdl_device_spec *spec) {
   uint32_t version;
   size_t at;
-  bool known = has_version(spec) && driver_version(kdl_text_of(spec->driver), &version, &at);
+  bool known =
+      has_driver_version(spec) && parse_driver_version(kdl_text_of(spec->driver), &version, &at);
   return known ? version : 0;
 }
 
 /* The tokens the spec lists, and those that its other keys amount to. */
-static void all_features(const kdl_device_spec *spec, kdl_out *out) {
+static void print_all_features(const kdl_device_spec *spec, kdl_out *out) {
   kdl_out_format(out, "%s", spec->features);
   if (kdl_family_class(kdl_device_spec_family(spec)) != KDL_CLASS_GPU)
     return;
@@ -163,10 +164,10 @@ static void all_features(const kdl_device_spec *spec, kdl_out *out) {
 }
 
 /* The error's texts lie in `room` where its field is "features". */
-static bool compile(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOKENS],
-                    kdl_device_rule *out_rule, kdl_device_error *out_error) {
+static bool compile_spec(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOKENS],
+                         kdl_device_rule *out_rule, kdl_device_error *out_error) {
   kdl_out features = {room, (size_t)2 * KDL_SPEC_TOKENS, 0};
-  all_features(spec, &features);
+  print_all_features(spec, &features);
   kdl_device_desc desc = {
       .family = kdl_device_spec_family(spec),
       .arch = kdl_text_of(spec->arch),
@@ -182,11 +183,11 @@ static bool compile(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOKENS],
   enum { most_cuda = 99 };
   uint32_t version = 0;
   kdl_parse_error parse = {0, "a version for driver, as in 13.0"};
-  bool is_wrong = has_version(spec) && spec->driver[0] &&
-                  !driver_version(kdl_text_of(spec->driver), &version, &parse.position);
+  bool is_wrong = has_driver_version(spec) && spec->driver[0] &&
+                  !parse_driver_version(kdl_text_of(spec->driver), &version, &parse.position);
   if (!is_wrong && spec->backend == KDL_BACKEND_CUDA && version >> 16 > most_cuda) {
     is_wrong = true;
-    parse = (kdl_parse_error){0, expect_cuda(version >> 16)};
+    parse = (kdl_parse_error){0, expected_cuda(version >> 16)};
   }
   if (is_wrong) {
     *out_error = (kdl_device_error){"driver", kdl_text_of(spec->driver), parse};
@@ -198,7 +199,7 @@ static bool compile(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOKENS],
 kdl_status kdl_device_spec_compile(const kdl_device_spec *spec, kdl_device_rule *out_rule) {
   char room[2 * KDL_SPEC_TOKENS];
   kdl_device_error error;
-  if (compile(spec, room, out_rule, &error))
+  if (compile_spec(spec, room, out_rule, &error))
     return KDL_OK;
   char message[512];
   kdl_out out = {message, sizeof message, 0};
@@ -272,22 +273,22 @@ static size_t key_index(const kdl_spec_key *key) {
   return (size_t)(key - kdl_spec_keys(&count));
 }
 
-static bool in_line(const parser *p, const kdl_spec_key *key) {
+static bool has_value(const parser *p, const kdl_spec_key *key) {
   return p->value_at[key_index(key)] != 0;
 }
 
 /* Where the text of a key's value starts, behind the quote if there is one. */
-static size_t text_at(const parser *p, const kdl_spec_key *key) {
+static size_t value_offset(const parser *p, const kdl_spec_key *key) {
   size_t at = p->value_at[key_index(key)];
   return at + (at < p->line.length && p->line.data[at] == '"');
 }
 
-static bool is_blank(char c) {
+static bool is_spec_blank(char c) {
   return c == ' ' || c == '\t';
 }
 
-static void skip_blanks(parser *p) {
-  while (p->at < p->line.length && is_blank(p->line.data[p->at]))
+static void skip_spec_blanks(parser *p) {
+  while (p->at < p->line.length && is_spec_blank(p->line.data[p->at]))
     ++p->at;
 }
 
@@ -297,7 +298,7 @@ static kdl_string word_at(const parser *p, size_t at, const char *stops) {
 }
 
 /* Foreign text between single quotes, since specs hold double ones; unprintable bytes as \xNN. */
-static void show(kdl_out *out, kdl_string text) {
+static void print_quoted(kdl_out *out, kdl_string text) {
   enum { shown = 80 };
   kdl_out_format(out, "'");
   for (size_t i = 0; i < text.length && i < shown; ++i) {
@@ -308,21 +309,21 @@ static void show(kdl_out *out, kdl_string text) {
 }
 
 /* "device spec '...': offset 5: found 'x', expected ...; did you mean 'y'? (grammar)" */
-static kdl_status refuse(const parser *p, size_t at, const char *stops, const char *meant,
-                         const char *expected) {
+static kdl_status fail_at(const parser *p, size_t at, const char *stops, const char *suggestion,
+                          const char *expected) {
   char message[1024];
   kdl_out out = {message, sizeof message, 0};
   kdl_out_format(&out, "device spec ");
-  show(&out, p->line);
+  print_quoted(&out, p->line);
   kdl_out_format(&out, ": offset %zu: found ", at);
   kdl_string found = word_at(p, at, stops);
   if (at >= p->line.length)
     kdl_out_format(&out, "the end");
   else
-    show(&out, found.length ? found : (kdl_string){found.data, 1});
+    print_quoted(&out, found.length ? found : (kdl_string){found.data, 1});
   kdl_out_format(&out, ", expected %s", expected);
-  if (meant)
-    kdl_out_format(&out, "; did you mean '%s'?", meant);
+  if (suggestion)
+    kdl_out_format(&out, "; did you mean '%s'?", suggestion);
   return kdl_fail(KDL_BAD_CALL, "%s (grammar: BACKEND:ARCH [KEY=VALUE]...)", message);
 }
 
@@ -336,21 +337,21 @@ static kdl_status parse_backend(parser *p, kdl_device_spec *spec) {
     return KDL_OK;
   }
   if (known)
-    return refuse(p, p->at, ": \t", NULL, "':' and an arch after the backend");
+    return fail_at(p, p->at, ": \t", NULL, "':' and an arch after the backend");
   kdl_nearest nearest = kdl_nearest_to(name);
   char expected[128];
   kdl_out out = {expected, sizeof expected, 0};
   kdl_out_format(&out, "a backend:");
   for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-    kdl_nearest_offer(&nearest, backends[i].name);
+    kdl_nearest_add(&nearest, backends[i].name);
     kdl_out_format(&out, " %s", backends[i].name);
   }
-  return refuse(p, start, ": \t", nearest.best, expected);
+  return fail_at(p, start, ": \t", nearest.best, expected);
 }
 
 static kdl_status parse_arch(parser *p, kdl_device_spec *spec) {
   if (spec->backend == KDL_BACKEND_LEVEL_ZERO &&
-      kdl_text_starts(kdl_text_from(p->line, p->at), "ip="))
+      kdl_text_starts(kdl_text_substr(p->line, p->at), "ip="))
     p->at += 3;
   p->arch_at = p->at;
   kdl_string arch = word_at(p, p->at, " \t");
@@ -358,7 +359,7 @@ static kdl_status parse_arch(parser *p, kdl_device_spec *spec) {
     char expected[96];
     snprintf(expected, sizeof expected, "an arch of at most %zu bytes, as in %s:%s",
              sizeof spec->arch - 1, backends[spec->backend].name, backends[spec->backend].example);
-    return refuse(p, p->at, " \t", NULL, expected);
+    return fail_at(p, p->at, " \t", NULL, expected);
   }
   memcpy(spec->arch, arch.data, arch.length);
   spec->arch[arch.length] = '\0';
@@ -374,10 +375,10 @@ static kdl_status unknown_key(const parser *p, size_t at) {
   kdl_nearest nearest = kdl_nearest_to(word_at(p, at, "= \t"));
   kdl_out_format(&out, "a key:");
   for (size_t i = 0; i < count; ++i) {
-    kdl_nearest_offer(&nearest, keys[i].name);
+    kdl_nearest_add(&nearest, keys[i].name);
     kdl_out_format(&out, " %s", keys[i].name);
   }
-  return refuse(p, at, "= \t", nearest.best, expected);
+  return fail_at(p, at, "= \t", nearest.best, expected);
 }
 
 /* A quoted value, its escapes resolved; p->at stands on the opening quote. */
@@ -388,14 +389,14 @@ static kdl_status parse_quoted(parser *p, char *room, kdl_string *out_value) {
     bool escaped = p->line.data[p->at] == '\\';
     p->at += escaped;
     if (escaped && (p->at >= p->line.length || !strchr("\"\\", p->line.data[p->at])))
-      return refuse(p, p->at, " \t", NULL, "'\"' or '\\' after a backslash");
+      return fail_at(p, p->at, " \t", NULL, "'\"' or '\\' after a backslash");
     room[used++] = p->line.data[p->at];
   }
   if (p->at >= p->line.length)
-    return refuse(p, start, "", NULL, "'\"' at the end of the value");
+    return fail_at(p, start, "", NULL, "'\"' at the end of the value");
   ++p->at;
-  if (p->at < p->line.length && !is_blank(p->line.data[p->at]))
-    return refuse(p, p->at, " \t", NULL, "a blank after the value");
+  if (p->at < p->line.length && !is_spec_blank(p->line.data[p->at]))
+    return fail_at(p, p->at, " \t", NULL, "a blank after the value");
   *out_value = (kdl_string){room, used};
   return KDL_OK;
 }
@@ -413,16 +414,16 @@ static kdl_status parse_value(parser *p, const kdl_spec_key *key, kdl_device_spe
     p->at += value.length;
     size_t quote = kdl_text_find(value, 0, "\"");
     if (quote < value.length)
-      return refuse(p, start + quote, " \t", NULL, "quotes around the whole value");
+      return fail_at(p, start + quote, " \t", NULL, "quotes around the whole value");
     if (value.length == 0)
-      return refuse(p, start, " \t", NULL, "a value; an empty one is \"\"");
+      return fail_at(p, start, " \t", NULL, "a value; an empty one is \"\"");
   }
   kdl_parse_error error;
   if (kdl_spec_value_parse(spec, key, value, &error))
     return KDL_OK;
   char expected[160];
   snprintf(expected, sizeof expected, "for %s: %s", key->name, error.expected);
-  return refuse(p, start + quoted + error.position, quoted ? "\"" : " \t", NULL, expected);
+  return fail_at(p, start + quoted + error.position, quoted ? "\"" : " \t", NULL, expected);
 }
 
 static kdl_status parse_pair(parser *p, kdl_device_spec *spec) {
@@ -433,9 +434,9 @@ static kdl_status parse_pair(parser *p, kdl_device_spec *spec) {
     return unknown_key(p, start);
   p->at += name.length;
   if (p->at >= p->line.length || p->line.data[p->at] != '=')
-    return refuse(p, p->at, " \t", NULL, "'=' and a value after the key");
-  if (in_line(p, key))
-    return refuse(p, start, "= \t", NULL, "each key once");
+    return fail_at(p, p->at, " \t", NULL, "'=' and a value after the key");
+  if (has_value(p, key))
+    return fail_at(p, start, "= \t", NULL, "each key once");
   p->value_at[key_index(key)] = ++p->at;
   return parse_value(p, key, spec);
 }
@@ -446,7 +447,7 @@ static const char *nearest_token(kdl_feature_class which, kdl_string word) {
   for (unsigned bit = 0; bit < 128; ++bit) {
     const char *name = kdl_feature_name(which, bit);
     if (name)
-      kdl_nearest_offer(&nearest, name);
+      kdl_nearest_add(&nearest, name);
   }
   return nearest.best;
 }
@@ -456,39 +457,40 @@ static const char *nearest_arch(kdl_backend backend, kdl_string word) {
   kdl_nearest nearest = kdl_nearest_to(word);
   if (backend == KDL_BACKEND_HIP) {
     for (size_t i = 0; kdl_amdgcn_at(i); ++i)
-      kdl_nearest_offer(&nearest, kdl_amdgcn_at(i)->name);
+      kdl_nearest_add(&nearest, kdl_amdgcn_at(i)->name);
   } else if (backend == KDL_BACKEND_HOST) {
     for (size_t i = 0; kdl_x86_cpu_at(i); ++i)
-      kdl_nearest_offer(&nearest, kdl_x86_cpu_at(i));
+      kdl_nearest_add(&nearest, kdl_x86_cpu_at(i));
     for (size_t i = 0; kdl_aarch64_base_at(i); ++i)
-      kdl_nearest_offer(&nearest, kdl_aarch64_base_at(i));
+      kdl_nearest_add(&nearest, kdl_aarch64_base_at(i));
   }
   return nearest.best;
 }
 
 /* Tells of a mistake that only the device's family can see, at its place in the line. */
-static kdl_status refuse_meaning(const parser *p, const kdl_device_spec *spec,
-                                 const kdl_device_error *error) {
+static kdl_status fail_compile(const parser *p, const kdl_device_spec *spec,
+                               const kdl_device_error *error) {
   const kdl_spec_key *key = kdl_spec_key_find(kdl_text_of(error->field));
   if (!key && error->parse.position == 0) {
     const char *expected = error->parse.expected;
     if (spec->backend == KDL_BACKEND_HOST)
       expected = "x86-64 to x86-64-v4, armv8-a to armv9.4-a or a CPU, then +features";
-    const char *meant = nearest_arch(spec->backend, word_at(p, p->arch_at, ":+ \t"));
-    return refuse(p, p->arch_at, " \t", meant, expected);
+    const char *suggestion = nearest_arch(spec->backend, word_at(p, p->arch_at, ":+ \t"));
+    return fail_at(p, p->arch_at, " \t", suggestion, expected);
   }
-  size_t at = (key ? text_at(p, key) : p->arch_at) + error->parse.position;
-  const char *meant = NULL;
+  size_t at = (key ? value_offset(p, key) : p->arch_at) + error->parse.position;
+  const char *suggestion = NULL;
   if (!key || key->kind == KDL_SPEC_KIND_TOKENS)
-    meant = nearest_token(kdl_family_class(kdl_device_spec_family(spec)), word_at(p, at, "+ \t\""));
-  return refuse(p, at, "+ \t\"", meant, error->parse.expected);
+    suggestion =
+        nearest_token(kdl_family_class(kdl_device_spec_family(spec)), word_at(p, at, "+ \t\""));
+  return fail_at(p, at, "+ \t\"", suggestion, error->parse.expected);
 }
 
-static kdl_status check_meaning(const parser *p, const kdl_device_spec *spec) {
+static kdl_status check_compiles(const parser *p, const kdl_device_spec *spec) {
   char room[2 * KDL_SPEC_TOKENS];
   kdl_device_rule rule;
   kdl_device_error error;
-  return compile(spec, room, &rule, &error) ? KDL_OK : refuse_meaning(p, spec, &error);
+  return compile_spec(spec, room, &rule, &error) ? KDL_OK : fail_compile(p, spec, &error);
 }
 
 /* Whether the next word is the '|' before a further route. */
@@ -499,14 +501,15 @@ static bool at_route(const parser *p) {
 static kdl_status parse_keys(parser *p, kdl_device_spec *spec) {
   kdl_status status = KDL_OK;
   memset(p->value_at, 0, sizeof p->value_at);
-  for (skip_blanks(p); status == KDL_OK && p->at < p->line.length && !at_route(p); skip_blanks(p))
+  for (skip_spec_blanks(p); status == KDL_OK && p->at < p->line.length && !at_route(p);
+       skip_spec_blanks(p))
     status = parse_pair(p, spec);
-  return status == KDL_OK ? check_meaning(p, spec) : status;
+  return status == KDL_OK ? check_compiles(p, spec) : status;
 }
 
 static kdl_status parse_spec(parser *p, kdl_device_spec *out_spec) {
   *out_spec = (kdl_device_spec){0};
-  skip_blanks(p);
+  skip_spec_blanks(p);
   kdl_status status = parse_backend(p, out_spec);
   if (status == KDL_OK)
     status = parse_arch(p, out_spec);
@@ -514,12 +517,12 @@ static kdl_status parse_spec(parser *p, kdl_device_spec *out_spec) {
 }
 
 /* The specs behind the first, where the line has some. */
-static kdl_status parse_further(parser *p, kdl_device_routes *routes) {
+static kdl_status parse_more_routes(parser *p, kdl_device_routes *routes) {
   if (p->at < p->line.length)
     routes->count = 1;
   while (p->at < p->line.length) {
     if (routes->count == KDL_LIMIT_ROUTES)
-      return refuse(p, p->at, " \t", NULL, "at most 8 routes");
+      return fail_at(p, p->at, " \t", NULL, "at most 8 routes");
     ++p->at;
     KDL_TRY(parse_spec(p, &routes->specs[routes->count++]));
   }
@@ -539,7 +542,7 @@ kdl_status kdl_device_spec_parse(const char *line, kdl_device_spec *out_spec) {
   KDL_TRY(check_length(p.line));
   KDL_TRY(parse_spec(&p, &spec));
   if (p.at < p.line.length)
-    KDL_TRY(refuse(&p, p.at, " \t", NULL, "one route"));
+    KDL_TRY(fail_at(&p, p.at, " \t", NULL, "one route"));
   *out_spec = spec;
   return KDL_OK;
 }
@@ -550,7 +553,7 @@ kdl_status kdl_device_routes_parse(const char *line, kdl_device_routes *out_rout
   if (status == KDL_OK)
     status = parse_spec(&p, &out_routes->specs[0]);
   out_routes->count = 1;
-  return status == KDL_OK ? parse_further(&p, out_routes) : status;
+  return status == KDL_OK ? parse_more_routes(&p, out_routes) : status;
 }
 
 kdl_status kdl_device_routes_parse_keys(const char *line, size_t at, kdl_device_routes *routes) {
@@ -558,26 +561,26 @@ kdl_status kdl_device_routes_parse_keys(const char *line, size_t at, kdl_device_
   kdl_status status = check_length(p.line);
   if (status == KDL_OK)
     status = parse_keys(&p, &routes->specs[0]);
-  return status == KDL_OK ? parse_further(&p, routes) : status;
+  return status == KDL_OK ? parse_more_routes(&p, routes) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* A device in a few words                                                                      */
 
-static void print_arch(const kdl_device_spec *spec, kdl_out *out) {
+static void print_spec_arch(const kdl_device_spec *spec, kdl_out *out) {
   kdl_string arch = kdl_text_of(spec->arch);
   size_t length = spec->backend == KDL_BACKEND_HOST ? kdl_text_find(arch, 0, "+") : arch.length;
   bool is_ip = spec->backend == KDL_BACKEND_LEVEL_ZERO && kdl_is_digit(arch.data[0]);
   kdl_out_format(out, "%s%.*s", is_ip ? "ip=" : "", (int)length, arch.data);
 }
 
-void kdl_device_spec_place(const kdl_device_spec *spec, kdl_out *out) {
+void kdl_device_spec_summary(const kdl_device_spec *spec, kdl_out *out) {
   kdl_out_format(out, "%s:", kdl_backend_name(spec->backend));
-  print_arch(spec, out);
+  print_spec_arch(spec, out);
 }
 
 void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out) {
-  kdl_device_spec_place(spec, out);
+  kdl_device_spec_summary(spec, out);
   if (spec->name[0])
     kdl_out_format(out, " (%s)", spec->name);
 }
@@ -588,7 +591,7 @@ void kdl_device_spec_name(const kdl_device_spec *spec, kdl_out *out) {
     return;
   }
   kdl_out_format(out, "%s:%u ", kdl_backend_name(spec->backend), (unsigned)spec->ordinal.value);
-  print_arch(spec, out);
+  print_spec_arch(spec, out);
   if (spec->name[0])
     kdl_out_format(out, " (%s)", spec->name);
 }

@@ -75,7 +75,7 @@ void kdl_device_spec_write_json(const kdl_device_spec *spec, int indent, FILE *f
 /* Reading                                                                                      */
 
 /* An array of strings, or of whole numbers, as the text that the spec's line would have. */
-static kdl_status read_list(kdl_json *json, bool numbers, kdl_out *out) {
+static kdl_status read_spec_list(kdl_json *json, bool numbers, kdl_out *out) {
   bool more;
   kdl_status status = kdl_json_begin(json, KDL_JSON_ARRAY);
   const char *join = "";
@@ -94,14 +94,14 @@ static kdl_status read_list(kdl_json *json, bool numbers, kdl_out *out) {
 }
 
 /* Reads the value as text, whatever form its kind has in JSON. */
-static kdl_status read_text(kdl_json *json, const kdl_spec_key *key, char *text, size_t room) {
+static kdl_status read_spec_text(kdl_json *json, const kdl_spec_key *key, char *text, size_t room) {
   bool flag;
   kdl_status status;
   switch (key->kind) {
   case KDL_SPEC_KIND_TOKENS:
   case KDL_SPEC_KIND_SIZES:
     text[0] = '\0';
-    return read_list(json, key->kind == KDL_SPEC_KIND_SIZES, &(kdl_out){text, room, 0});
+    return read_spec_list(json, key->kind == KDL_SPEC_KIND_SIZES, &(kdl_out){text, room, 0});
   case KDL_SPEC_KIND_FLAG:
     status = kdl_json_boolean(json, &flag);
     if (status == KDL_OK)
@@ -117,7 +117,7 @@ static bool is_number(const kdl_spec_key *key) {
          key->kind == KDL_SPEC_KIND_COUNT;
 }
 
-static kdl_status read_value(kdl_json *json, const kdl_spec_key *key, kdl_device_spec *spec) {
+static kdl_status read_spec_value(kdl_json *json, const kdl_spec_key *key, kdl_device_spec *spec) {
   kdl_json_kind kind;
   kdl_status status = kdl_json_peek(json, &kind);
   if (status != KDL_OK)
@@ -134,7 +134,7 @@ static kdl_status read_value(kdl_json *json, const kdl_spec_key *key, kdl_device
     return status;
   }
   char text[2 * KDL_SPEC_TOKENS];
-  status = read_text(json, key, text, sizeof text);
+  status = read_spec_text(json, key, text, sizeof text);
   if (status != KDL_OK || (text[0] == '\0' && key->kind != KDL_SPEC_KIND_CLASS))
     return status;
   kdl_parse_error error;
@@ -163,21 +163,21 @@ typedef struct {
   size_t index; /* of the device that is wanted */
   size_t count; /* of those read so far */
   kdl_device_routes *out_routes;
-} wanted;
+} device_query;
 
 /* What an object has shown to be while its members are read: a spec, or a list of them. */
 typedef struct {
   kdl_device_spec *spec;
   kdl_device_routes *routes; /* where its further routes go; NULL: it may have none */
-  wanted *list;              /* for what its "devices" are; NULL: it may have none */
+  device_query *list;        /* for what its "devices" are; NULL: it may have none */
   bool has_backend;
   bool has_devices;
-} reading;
+} spec_reader;
 
 static kdl_status read_routes(kdl_json *json, kdl_device_routes *routes);
-static kdl_status read_devices(kdl_json *json, wanted *want);
+static kdl_status read_devices(kdl_json *json, device_query *want);
 
-static kdl_status read_member(kdl_json *json, const char *name, reading *into) {
+static kdl_status read_spec_member(kdl_json *json, const char *name, spec_reader *into) {
   if (into->list && strcmp(name, "devices") == 0) {
     into->has_devices = true;
     return read_devices(json, into->list);
@@ -191,11 +191,11 @@ static kdl_status read_member(kdl_json *json, const char *name, reading *into) {
   if (strcmp(name, "arch") == 0)
     return kdl_json_string(json, into->spec->arch, sizeof into->spec->arch);
   const kdl_spec_key *key = kdl_spec_key_find(kdl_text_of(name));
-  return key ? read_value(json, key, into->spec) : kdl_json_skip(json);
+  return key ? read_spec_value(json, key, into->spec) : kdl_json_skip(json);
 }
 
 /* A spec that was read whole: both parts that it must have, and a meaning. */
-static kdl_status finish(const kdl_json *json, size_t start, const reading *from) {
+static kdl_status check_spec_complete(const kdl_json *json, size_t start, const spec_reader *from) {
   kdl_device_rule rule;
   if (!from->has_backend || !from->spec->arch[0])
     return kdl_json_fail(json, start, "found a device without \"%s\", expected one with it",
@@ -207,7 +207,7 @@ static kdl_status finish(const kdl_json *json, size_t start, const reading *from
   return kdl_json_fail(json, start, "%s", message);
 }
 
-static kdl_status read_object(kdl_json *json, reading *into) {
+static kdl_status read_spec_object(kdl_json *json, spec_reader *into) {
   kdl_json_kind kind;
   kdl_status status = kdl_json_peek(json, &kind); /* moves over blanks */
   size_t start = json->at;
@@ -218,8 +218,8 @@ static kdl_status read_object(kdl_json *json, reading *into) {
     status = kdl_json_begin(json, KDL_JSON_OBJECT);
   while (status == KDL_OK &&
          (status = kdl_json_next_key(json, name, sizeof name, &more)) == KDL_OK && more)
-    status = read_member(json, name, into);
-  return status == KDL_OK && !into->has_devices ? finish(json, start, into) : status;
+    status = read_spec_member(json, name, into);
+  return status == KDL_OK && !into->has_devices ? check_spec_complete(json, start, into) : status;
 }
 
 /* Behind the first, which the object that has them is. */
@@ -236,17 +236,17 @@ static kdl_status read_routes(kdl_json *json, kdl_device_routes *routes) {
     if (routes->count == KDL_LIMIT_ROUTES)
       return kdl_json_fail(json, json->at, "found more than %d routes, expected no more",
                            KDL_LIMIT_ROUTES);
-    status = read_object(json, &(reading){.spec = &routes->specs[routes->count++]});
+    status = read_spec_object(json, &(spec_reader){.spec = &routes->specs[routes->count++]});
   }
   return status;
 }
 
 /* A device, or where `may_list`, an object with the array "devices". */
-static kdl_status read_device(kdl_json *json, wanted *want, bool may_list) {
+static kdl_status read_device(kdl_json *json, device_query *want, bool may_list) {
   kdl_device_routes routes;
-  reading from = {.spec = &routes.specs[0], .routes = &routes, .list = may_list ? want : NULL};
+  spec_reader from = {.spec = &routes.specs[0], .routes = &routes, .list = may_list ? want : NULL};
   routes.count = 1;
-  kdl_status status = read_object(json, &from);
+  kdl_status status = read_spec_object(json, &from);
   if (status != KDL_OK || from.has_devices)
     return status;
   if (want->count++ == want->index) {
@@ -256,7 +256,7 @@ static kdl_status read_device(kdl_json *json, wanted *want, bool may_list) {
   return KDL_OK;
 }
 
-static kdl_status read_devices(kdl_json *json, wanted *want) {
+static kdl_status read_devices(kdl_json *json, device_query *want) {
   bool more;
   kdl_status status = kdl_json_begin(json, KDL_JSON_ARRAY);
   while (status == KDL_OK && (status = kdl_json_next_item(json, &more)) == KDL_OK && more)
@@ -269,7 +269,7 @@ kdl_status kdl_device_routes_read_json(const char *name, const void *data, size_
                                        size_t *out_count) {
   kdl_json json;
   kdl_json_start(&json, name, data, size);
-  wanted want = {.index = index, .out_routes = out_routes};
+  device_query want = {.index = index, .out_routes = out_routes};
   kdl_json_kind kind;
   KDL_TRY(kdl_json_peek(&json, &kind));
   KDL_TRY(kind == KDL_JSON_ARRAY ? read_devices(&json, &want) : read_device(&json, &want, true));

@@ -16,7 +16,7 @@ static const kdl_spec_key keys[] = {
 enum { key_count = sizeof keys / sizeof *keys };
 
 static const char *const class_names[KDL_DEVICE_CLASS_COUNT] = {
-    [KDL_DEVICE_CLASS_UNSAID] = "",
+    [KDL_DEVICE_CLASS_UNKNOWN] = "",
     [KDL_DEVICE_DISCRETE] = "discrete",
     [KDL_DEVICE_INTEGRATED] = "integrated",
     [KDL_DEVICE_ACCELERATOR] = "accelerator",
@@ -227,7 +227,7 @@ static bool parse_tokens(char *field, size_t size, kdl_string text, kdl_parse_er
 }
 
 static bool parse_class(kdl_device_class *field, kdl_string text, kdl_parse_error *out_error) {
-  for (unsigned i = KDL_DEVICE_CLASS_UNSAID + 1; i < KDL_DEVICE_CLASS_COUNT; ++i) {
+  for (unsigned i = KDL_DEVICE_CLASS_UNKNOWN + 1; i < KDL_DEVICE_CLASS_COUNT; ++i) {
     if (kdl_text_is(text, class_names[i])) {
       *field = (kdl_device_class)i;
       return true;
@@ -303,7 +303,7 @@ static bool parse_bytes(uint64_t *field, kdl_string text, kdl_parse_error *out_e
   }
   if (at == 0)
     return kdl_parse_fail(out_error, 0, grammar);
-  kdl_string unit = kdl_text_from(text, at);
+  kdl_string unit = kdl_text_substr(text, at);
   uint64_t factor = unit.length ? 0 : 1;
   for (size_t i = 0; i < unit_count; ++i) {
     if (kdl_text_is(unit, units[i].name))
@@ -320,7 +320,7 @@ static bool parse_bytes(uint64_t *field, kdl_string text, kdl_parse_error *out_e
 static bool parse_count(uint32_t *field, kdl_string text, kdl_parse_error *out_error) {
   size_t at = 0;
   uint32_t number;
-  if (!kdl_text_number(text, &at, &number) || at != text.length)
+  if (!kdl_text_parse_number(text, &at, &number) || at != text.length)
     return kdl_parse_fail(out_error, at, "a number below 2^32");
   *field = number;
   return true;
@@ -330,13 +330,13 @@ static bool parse_version(uint32_t *field, kdl_string text, kdl_parse_error *out
   static const char grammar[] = "a version, as in 1.4";
   size_t at = 0;
   uint32_t major, minor = 0;
-  if (!kdl_text_number(text, &at, &major) || major > 0xffff)
+  if (!kdl_text_parse_number(text, &at, &major) || major > 0xffff)
     return kdl_parse_fail(out_error, at < text.length ? 0 : at, grammar);
   if (at < text.length) {
     size_t dot = at++;
     if (text.data[dot] != '.')
       return kdl_parse_fail(out_error, dot, grammar);
-    if (!kdl_text_number(text, &at, &minor) || minor > 0xffff || at != text.length)
+    if (!kdl_text_parse_number(text, &at, &minor) || minor > 0xffff || at != text.length)
       return kdl_parse_fail(out_error, at, grammar);
   }
   *field = KDL_VERSION_OF(major, minor);
@@ -348,7 +348,7 @@ static bool parse_sizes(uint32_t *field, kdl_string text, kdl_parse_error *out_e
   for (size_t at = 0;; ++at) {
     size_t start = at;
     uint32_t size;
-    if (!kdl_text_number(text, &at, &size) || size == 0 || (size & (size - 1)) ||
+    if (!kdl_text_parse_number(text, &at, &size) || size == 0 || (size & (size - 1)) ||
         (at < text.length && text.data[at] != '+'))
       return kdl_parse_fail(out_error, start, "powers of two joined by '+', as in 16+32");
     sizes |= size;

@@ -25,7 +25,7 @@ typedef struct {
   const char *no_reader;              /* why the first two are missing */
 } kind_row;
 
-static const char is_container[] = "it is a container: its images tell, not itself";
+static const char container_reason[] = "it is a container: its images tell, not itself";
 
 static const kind_row kinds[] = {
     [KDL_IMAGE_UNKNOWN] = {"unknown", .no_reader = "its format is not known"},
@@ -46,25 +46,25 @@ static const kind_row kinds[] = {
                          kdl_spirv_read_params, kdl_spirv_read_geometry, .no_reader = NULL},
     [KDL_IMAGE_ZEBIN] = {"zebin", 1, kdl_zebin_read_target, kdl_zebin_read_kernels,
                          kdl_zebin_read_params, kdl_zebin_read_geometry, .no_reader = NULL},
-    [KDL_IMAGE_FATBIN] = {"fatbin", 4, .no_reader = is_container},
-    [KDL_IMAGE_BUNDLE] = {"bundle", .no_reader = is_container},
-    [KDL_IMAGE_OFFLOAD] = {"offload", .no_reader = is_container},
+    [KDL_IMAGE_FATBIN] = {"fatbin", 4, .no_reader = container_reason},
+    [KDL_IMAGE_BUNDLE] = {"bundle", .no_reader = container_reason},
+    [KDL_IMAGE_OFFLOAD] = {"offload", .no_reader = container_reason},
     [KDL_IMAGE_CL] = {"cl", 0, kdl_opencl_c_read_target, kdl_opencl_c_read_kernels,
                       kdl_opencl_c_read_params, .no_reader = NULL},
     [KDL_IMAGE_SEQUENCE] = {"sequence", .no_reader = "it is a recorded sequence, which holds none"},
 };
 
-static const kind_row *row_of(kdl_image_kind kind) {
+static const kind_row *kind_info(kdl_image_kind kind) {
   size_t index = (size_t)kind;
   return &kinds[index < sizeof kinds / sizeof *kinds ? index : KDL_IMAGE_UNKNOWN];
 }
 
 const char *kdl_image_kind_name(kdl_image_kind kind) {
-  return row_of(kind)->name;
+  return kind_info(kind)->name;
 }
 
 uint16_t kdl_llvm_image_kind(kdl_image_kind kind) {
-  return row_of(kind)->llvm_number;
+  return kind_info(kind)->llvm_number;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -166,7 +166,7 @@ kdl_status kdl_target_append(char *field, size_t room, const char *what, const c
 
 kdl_status kdl_image_read_target(kdl_image_kind kind, const void *data, size_t size,
                                  kdl_image_target *out_target) {
-  const kind_row *row = row_of(kind);
+  const kind_row *row = kind_info(kind);
   if (!row->read_target)
     return kdl_fail(KDL_UNSUPPORTED, "%s image: its target cannot be read: %s", row->name,
                     row->no_reader);
@@ -199,7 +199,7 @@ static int visit_within_budget(void *user, const char *name, size_t length) {
 
 kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t size,
                                   kdl_visit_name *visit, void *user) {
-  const kind_row *row = row_of(kind);
+  const kind_row *row = kind_info(kind);
   if (!row->read_kernels)
     return kdl_fail(KDL_UNSUPPORTED, "%s image: its kernels cannot be read: %s", row->name,
                     row->no_reader);
@@ -214,14 +214,14 @@ kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t 
 }
 
 bool kdl_image_has_geometry(kdl_image_kind kind) {
-  return row_of(kind)->read_geometry != NULL;
+  return kind_info(kind)->read_geometry != NULL;
 }
 
 kdl_image_geometry kdl_image_read_geometry(kdl_image_kind kind, const void *data, size_t size,
                                            kdl_string kernel) {
   kdl_image_geometry geometry = {{0}, {0}};
   if (kdl_image_has_geometry(kind))
-    row_of(kind)->read_geometry(data, size, kernel, &geometry);
+    kind_info(kind)->read_geometry(data, size, kernel, &geometry);
   return geometry;
 }
 
@@ -230,10 +230,10 @@ typedef struct {
   void *user;
   uint32_t count;
   bool too_many;
-} numbering;
+} param_counter;
 
 static int visit_numbered(void *user, const kdl_image_param *param) {
-  numbering *n = user;
+  param_counter *n = user;
   kdl_image_param numbered = *param;
   numbered.index = n->count++;
   n->too_many = numbered.index == KDL_IMAGE_PARAM_LIMIT;
@@ -252,11 +252,11 @@ kdl_status kdl_no_such_kernel(kdl_string kernel) {
 
 kdl_status kdl_image_read_params(kdl_image_kind kind, const void *data, size_t size,
                                  kdl_string kernel, kdl_visit_param *visit, void *user) {
-  const kind_row *row = row_of(kind);
+  const kind_row *row = kind_info(kind);
   if (!row->read_params)
     return kdl_fail(KDL_UNSUPPORTED, "%s image: it does not tell its kernels' parameters",
                     row->name);
-  numbering n = {.visit = visit, .user = user};
+  param_counter n = {.visit = visit, .user = user};
   kdl_status status = row->read_params(data, size, kernel, visit_numbered, &n);
   return status == KDL_OK && n.too_many ? kdl_too_many_params() : status;
 }

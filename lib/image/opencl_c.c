@@ -28,34 +28,34 @@ typedef struct {
   size_t offset;
 } token;
 
-static scanner scan(const void *data, size_t size) {
+static scanner cl_scan(const void *data, size_t size) {
   const char *end = size ? memchr(data, 0, size) : NULL;
   return (scanner){
       .text = data, .size = end ? (size_t)(end - (const char *)data) : size, .at_line_start = true};
 }
 
-static bool is_word(char c) {
+static bool cl_is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static bool looks_at(const scanner *s, const char *text) {
+static bool cl_starts_with(const scanner *s, const char *text) {
   size_t length = strlen(text);
   return s->size - s->at >= length && memcmp(s->text + s->at, text, length) == 0;
 }
 
 /* Past a comment or a line that continues; false where neither begins here. */
 static bool skip_invisible(scanner *s) {
-  if (looks_at(s, "//")) {
+  if (cl_starts_with(s, "//")) {
     while (s->at < s->size && s->text[s->at] != '\n')
-      s->at += looks_at(s, "\\\n") ? 2 : 1;
+      s->at += cl_starts_with(s, "\\\n") ? 2 : 1;
     return true;
   }
-  if (looks_at(s, "/*")) {
+  if (cl_starts_with(s, "/*")) {
     const char *end = memmem(s->text + s->at + 2, s->size - s->at - 2, "*/", 2);
     s->at = end ? (size_t)(end - s->text) + 2 : s->size;
     return true;
   }
-  if (looks_at(s, "\\\n") || looks_at(s, "\\\r\n")) {
+  if (cl_starts_with(s, "\\\n") || cl_starts_with(s, "\\\r\n")) {
     s->at += s->text[s->at + 1] == '\n' ? 2 : 3;
     return true;
   }
@@ -71,9 +71,9 @@ static void skip_literal(scanner *s) {
     ++s->at;
 }
 
-static size_t skip_word(scanner *s) {
+static size_t cl_skip_word(scanner *s) {
   size_t start = s->at;
-  while (s->at < s->size && is_word(s->text[s->at]))
+  while (s->at < s->size && cl_is_word(s->text[s->at]))
     ++s->at;
   return s->at - start;
 }
@@ -91,9 +91,9 @@ static void skip_directive(scanner *s) {
       continue;
     if (c == '"' || c == '\'') {
       skip_literal(s);
-    } else if (is_word(c)) {
+    } else if (cl_is_word(c)) {
       kdl_string word = {.data = s->text + s->at};
-      word.length = skip_word(s);
+      word.length = cl_skip_word(s);
       is_define |= kdl_text_is(word, "define");
       s->hides_kernels |= is_define && is_kernel_word(word);
     } else {
@@ -102,7 +102,7 @@ static void skip_directive(scanner *s) {
   }
 }
 
-static void skip_blanks(scanner *s) {
+static void cl_skip_blanks(scanner *s) {
   while (s->at < s->size) {
     char c = s->text[s->at];
     if (c == '\n')
@@ -116,33 +116,33 @@ static void skip_blanks(scanner *s) {
   }
 }
 
-static token next(scanner *s) {
-  skip_blanks(s);
+static token cl_next(scanner *s) {
+  cl_skip_blanks(s);
   size_t start = s->at;
   s->at_line_start = false;
   if (s->at < s->size) {
     char c = s->text[s->at];
     if (c == '"' || c == '\'')
       skip_literal(s);
-    else if (!skip_word(s))
+    else if (!cl_skip_word(s))
       ++s->at;
   }
   return (token){s->text + start, s->at - start, start};
 }
 
-static bool is(token t, const char *text) {
+static bool cl_token_is(token t, const char *text) {
   return kdl_text_is((kdl_string){t.text, t.length}, text);
 }
 
-static bool is_name(token t) {
-  return t.length && is_word(t.text[0]) && !(t.text[0] >= '0' && t.text[0] <= '9');
+static bool cl_is_name(token t) {
+  return t.length && cl_is_word(t.text[0]) && !(t.text[0] >= '0' && t.text[0] <= '9');
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The target                                                                                   */
 
 kdl_status kdl_opencl_c_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
-  scanner s = scan(data, size);
+  scanner s = cl_scan(data, size);
   for (size_t at = 0, length; at < s.size; at += length) {
     length = kdl_utf8_length(s.text + at, s.size - at);
     if (length == 0)
@@ -159,19 +159,19 @@ kdl_status kdl_opencl_c_read_target(const uint8_t *data, size_t size, kdl_image_
 /* After an opening parenthesis: past the one that closes it. */
 static void skip_parentheses(scanner *s) {
   size_t depth = 1;
-  for (token t; depth && (t = next(s)).length;)
-    depth = is(t, "(") ? depth + 1 : is(t, ")") ? depth - 1 : depth;
+  for (token t; depth && (t = cl_next(s)).length;)
+    depth = cl_token_is(t, "(") ? depth + 1 : cl_token_is(t, ")") ? depth - 1 : depth;
 }
 
 /* The first token that is no attribute. */
-static token next_plain(scanner *s) {
-  token t = next(s);
-  while (is(t, "__attribute__") || is(t, "__attribute")) {
-    t = next(s);
-    if (!is(t, "("))
+static token cl_next_non_attribute(scanner *s) {
+  token t = cl_next(s);
+  while (cl_token_is(t, "__attribute__") || cl_token_is(t, "__attribute")) {
+    t = cl_next(s);
+    if (!cl_token_is(t, "("))
       return t;
     skip_parentheses(s);
-    t = next(s);
+    t = cl_next(s);
   }
   return t;
 }
@@ -179,17 +179,17 @@ static token next_plain(scanner *s) {
 /* The next kernel that has a body; *out_params is where its list of parameters begins. */
 static bool next_kernel(scanner *s, token *out_name, scanner *out_params) {
   size_t depth = 0;
-  for (token t = next(s); t.length; t = next(s)) {
-    if (is(t, "{"))
+  for (token t = cl_next(s); t.length; t = cl_next(s)) {
+    if (cl_token_is(t, "{"))
       ++depth;
-    else if (is(t, "}"))
+    else if (cl_token_is(t, "}"))
       depth -= depth > 0;
     if (depth || !is_kernel_word((kdl_string){t.text, t.length}))
       continue;
-    if (!is(next_plain(s), "void"))
+    if (!cl_token_is(cl_next_non_attribute(s), "void"))
       continue;
-    *out_name = next_plain(s);
-    if (!is_name(*out_name) || !is(next_plain(s), "("))
+    *out_name = cl_next_non_attribute(s);
+    if (!cl_is_name(*out_name) || !cl_token_is(cl_next_non_attribute(s), "("))
       continue;
     if (kdl_text_starts((kdl_string){out_name->text, out_name->length}, KDL_OPENCL_C_PREFIX)) {
       out_name->text += sizeof KDL_OPENCL_C_PREFIX - 1;
@@ -198,13 +198,13 @@ static bool next_kernel(scanner *s, token *out_name, scanner *out_params) {
     *out_params = *s;
     skip_parentheses(s);
     scanner behind = *s;
-    if (is(next_plain(&behind), "{"))
+    if (cl_token_is(cl_next_non_attribute(&behind), "{"))
       return true;
   }
   return false;
 }
 
-static kdl_status hidden(void) {
+static kdl_status cl_fail_hidden_kernels(void) {
   return kdl_fail(KDL_UNSUPPORTED,
                   "OpenCL C: a macro stands for the word kernel, so that only a compiler knows the "
                   "kernels; kdl.kernel.NAME keys can name them");
@@ -212,12 +212,12 @@ static kdl_status hidden(void) {
 
 kdl_status kdl_opencl_c_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
                                      void *user) {
-  scanner whole = scan(data, size);
-  while (next(&whole).length)
+  scanner whole = cl_scan(data, size);
+  while (cl_next(&whole).length)
     ;
   if (whole.hides_kernels)
-    return hidden();
-  scanner s = scan(data, size);
+    return cl_fail_hidden_kernels();
+  scanner s = cl_scan(data, size);
   token name;
   scanner params;
   while (next_kernel(&s, &name, &params)) {
@@ -258,7 +258,7 @@ static bool is_qualifier(token t) {
       "local",     "__local",     "signed",     "struct",       "union",      "enum",
   };
   for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
-    if (is(t, words[i]))
+    if (cl_token_is(t, words[i]))
       return true;
   }
   return false;
@@ -266,7 +266,7 @@ static bool is_qualifier(token t) {
 
 /* Elements of a vector by the digits behind its type; 0 where they are none. Three take the room of
  * four. */
-static uint32_t vector_room(const char *digits, size_t length) {
+static uint32_t cl_vector_slots(const char *digits, size_t length) {
   static const struct {
     const char *digits;
     uint32_t room;
@@ -278,12 +278,12 @@ static uint32_t vector_room(const char *digits, size_t length) {
   return 0;
 }
 
-static bool read_type(token t, kdl_image_param *out_param) {
+static bool cl_read_type(token t, kdl_image_param *out_param) {
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
     size_t length = strlen(types[i].name);
     if (t.length < length || memcmp(t.text, types[i].name, length) != 0)
       continue;
-    uint32_t room = vector_room(t.text + length, t.length - length);
+    uint32_t room = cl_vector_slots(t.text + length, t.length - length);
     if (t.length != length && (!room || !types[i].size))
       continue;
     out_param->kind = room ? KDL_IMAGE_PARAM_VALUE : types[i].kind;
@@ -295,7 +295,7 @@ static bool read_type(token t, kdl_image_param *out_param) {
 
 bool kdl_opencl_c_type(kdl_string name, kdl_image_param *out_param) {
   *out_param = (kdl_image_param){.offset = KDL_NO_OFFSET};
-  return read_type((token){name.data, name.length, 0}, out_param);
+  return cl_read_type((token){name.data, name.length, 0}, out_param);
 }
 
 typedef struct {
@@ -309,13 +309,14 @@ typedef struct {
 /* Reads up to the comma or parenthesis that ends a parameter, which is returned. */
 static token read_declaration(scanner *s, declaration *d) {
   size_t depth = 0;
-  token t = next_plain(s);
-  for (; t.length && (depth || (!is(t, ",") && !is(t, ")"))); t = next_plain(s)) {
-    depth = is(t, "(") ? depth + 1 : is(t, ")") ? depth - 1 : depth;
-    d->is_pointer |= is(t, "*") || is(t, "[");
-    d->is_local |= is(t, "local") || is(t, "__local");
-    d->is_unsigned |= is(t, "unsigned");
-    if (!is_name(t) || is_qualifier(t) || is(t, "unsigned"))
+  token t = cl_next_non_attribute(s);
+  for (; t.length && (depth || (!cl_token_is(t, ",") && !cl_token_is(t, ")")));
+       t = cl_next_non_attribute(s)) {
+    depth = cl_token_is(t, "(") ? depth + 1 : cl_token_is(t, ")") ? depth - 1 : depth;
+    d->is_pointer |= cl_token_is(t, "*") || cl_token_is(t, "[");
+    d->is_local |= cl_token_is(t, "local") || cl_token_is(t, "__local");
+    d->is_unsigned |= cl_token_is(t, "unsigned");
+    if (!cl_is_name(t) || is_qualifier(t) || cl_token_is(t, "unsigned"))
       continue;
     if (d->words++ == 0)
       d->type = t;
@@ -323,7 +324,7 @@ static token read_declaration(scanner *s, declaration *d) {
   return t;
 }
 
-static kdl_status read_param(const declaration *d, uint32_t index, kdl_image_param *out_param) {
+static kdl_status cl_read_param(const declaration *d, uint32_t index, kdl_image_param *out_param) {
   *out_param = (kdl_image_param){.offset = KDL_NO_OFFSET};
   if (d->is_pointer && d->is_local) {
     out_param->kind = KDL_IMAGE_PARAM_GROUP;
@@ -334,7 +335,7 @@ static kdl_status read_param(const declaration *d, uint32_t index, kdl_image_par
     out_param->size = 8;
     return KDL_OK;
   }
-  if (read_type(d->type, out_param))
+  if (cl_read_type(d->type, out_param))
     return KDL_OK;
   if (d->is_unsigned) {
     out_param->kind = KDL_IMAGE_PARAM_INTEGER;
@@ -346,33 +347,33 @@ static kdl_status read_param(const declaration *d, uint32_t index, kdl_image_par
                   index, d->type.length < 64 ? (int)d->type.length : 64, d->type.text);
 }
 
-static kdl_status visit_params(scanner *s, kdl_visit_param *visit, void *user) {
+static kdl_status cl_visit_params(scanner *s, kdl_visit_param *visit, void *user) {
   token end;
   uint32_t index = 0;
   do {
     declaration d = {.type = {"", 0, 0}};
     end = read_declaration(s, &d);
-    if (is(end, ")") && index == 0 && !d.is_pointer && !d.is_unsigned &&
-        (d.words == 0 || is(d.type, "void")))
+    if (cl_token_is(end, ")") && index == 0 && !d.is_pointer && !d.is_unsigned &&
+        (d.words == 0 || cl_token_is(d.type, "void")))
       return KDL_OK;
     kdl_image_param param;
-    kdl_status status = read_param(&d, index++, &param);
+    kdl_status status = cl_read_param(&d, index++, &param);
     if (status != KDL_OK)
       return status;
     if (visit(user, &param))
       return KDL_OK;
-  } while (is(end, ","));
+  } while (cl_token_is(end, ","));
   return KDL_OK;
 }
 
 kdl_status kdl_opencl_c_read_params(const uint8_t *data, size_t size, kdl_string kernel,
                                     kdl_visit_param *visit, void *user) {
-  scanner s = scan(data, size);
+  scanner s = cl_scan(data, size);
   token name;
   scanner params;
   while (next_kernel(&s, &name, &params)) {
     if (name.length == kernel.length && memcmp(name.text, kernel.data, name.length) == 0)
-      return visit_params(&params, visit, user);
+      return cl_visit_params(&params, visit, user);
   }
-  return s.hides_kernels ? hidden() : kdl_no_such_kernel(kernel);
+  return s.hides_kernels ? cl_fail_hidden_kernels() : kdl_no_such_kernel(kernel);
 }

@@ -59,10 +59,10 @@ kdl_status kdl_no_such_kernel(kdl_string kernel);
 bool kdl_ptx_begins(const void *head, size_t size);
 
 /* Whether PTX declares a function or a variable `.extern` that the driver does not define. */
-bool kdl_ptx_lacks_functions(const void *data, size_t size);
+bool kdl_ptx_has_unresolved(const void *data, size_t size);
 
 /* Whether NVIDIA's driver defines a function of that name for every module. */
-bool kdl_nvidia_supplies(const char *name, size_t length);
+bool kdl_nvidia_driver_defines(const char *name, size_t length);
 
 /* Appends text from the image to a field of the target. The text must be printable, so that a
  * hostile image cannot steer a terminal, and must fit. */

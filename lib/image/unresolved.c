@@ -11,18 +11,18 @@
 #include <string.h>
 
 /* What NVIDIA's driver defines itself; linked cubins leave these open too. */
-static const char *const supplied[] = {"vprintf", "malloc", "free", "__assertfail"};
+static const char *const driver_functions[] = {"vprintf", "malloc", "free", "__assertfail"};
 
-bool kdl_nvidia_supplies(const char *name, size_t length) {
-  return KDL_TEXT_AMONG(((kdl_string){name, length}), supplied);
+bool kdl_nvidia_driver_defines(const char *name, size_t length) {
+  return KDL_TEXT_AMONG(((kdl_string){name, length}), driver_functions);
 }
 
 /* Undefined symbols without a type stand for sections: .nv.constant0.NAME. */
-static bool is_wanted(const kdl_elf_symbol *symbol) {
+static bool is_unresolved(const kdl_elf_symbol *symbol) {
   return !symbol->is_defined && symbol->binding == STB_GLOBAL && symbol->type != STT_NOTYPE;
 }
 
-static kdl_status read_cubin(const uint8_t *data, size_t size, bool *unresolved) {
+static kdl_status cubin_unresolved(const uint8_t *data, size_t size, bool *unresolved) {
   kdl_elf elf;
   kdl_elf_symbols symbols;
   kdl_status status = kdl_elf_open(data, size, &elf);
@@ -33,16 +33,16 @@ static kdl_status read_cubin(const uint8_t *data, size_t size, bool *unresolved)
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
     const char *name;
     size_t length;
-    if (!is_wanted(&symbol))
+    if (!is_unresolved(&symbol))
       continue;
     status = kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length);
-    *unresolved = status == KDL_OK && !kdl_nvidia_supplies(name, length);
+    *unresolved = status == KDL_OK && !kdl_nvidia_driver_defines(name, length);
   }
   return status;
 }
 
 kdl_status kdl_image_read_unresolved(kdl_image_kind kind, const void *data, size_t size,
                                      bool *out_unresolved) {
-  *out_unresolved = kind == KDL_IMAGE_PTX && kdl_ptx_lacks_functions(data, size);
-  return kind == KDL_IMAGE_CUBIN ? read_cubin(data, size, out_unresolved) : KDL_OK;
+  *out_unresolved = kind == KDL_IMAGE_PTX && kdl_ptx_has_unresolved(data, size);
+  return kind == KDL_IMAGE_CUBIN ? cubin_unresolved(data, size, out_unresolved) : KDL_OK;
 }

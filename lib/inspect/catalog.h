@@ -5,7 +5,7 @@
  *     kdl_catalog *catalog;
  *     KDL_TRY(kdl_library_catalog(lib, &catalog));
  *     for (size_t i = 0; i < kdl_catalog_count(catalog); ++i)
- *       if (kdl_catalog_holds(catalog, i, KDL_TEXT("saxpy")) == KDL_KERNEL_HELD)
+ *       if (kdl_catalog_has_kernel(catalog, i, KDL_TEXT("saxpy")) == KDL_KERNEL_PRESENT)
  *         use(i, kdl_catalog_traits(catalog, i));
  */
 #ifndef KDL_INSPECT_CATALOG_H
@@ -89,9 +89,9 @@ bool kdl_any_device_admits(const kdl_any_device *devices, const kdl_catalog *cat
 /* Kernels                                                                                      */
 
 typedef enum kdl_presence {
-  KDL_KERNEL_HELD,
+  KDL_KERNEL_PRESENT,
   KDL_KERNEL_ABSENT,
-  KDL_KERNEL_UNREADABLE, /* the image does not tell, or is damaged; kdl_catalog_trouble says which
+  KDL_KERNEL_UNREADABLE, /* the image does not tell, or is damaged; kdl_catalog_error says which
                           */
 } kdl_presence;
 
@@ -101,7 +101,7 @@ kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string ker
                               kdl_string *out_key);
 
 /* The first of them alone. */
-kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel);
+kdl_presence kdl_catalog_has_kernel(kdl_catalog *catalog, size_t index, kdl_string kernel);
 
 /* The second alone. */
 kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel);
@@ -111,7 +111,7 @@ kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string
 void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
 
 /* Why the kernels of an image cannot be read; "" where they can. */
-const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
+const char *kdl_catalog_error(kdl_catalog *catalog, size_t index);
 
 /* Whether an image uses what must be linked to it first; read along with its kernels' names. Where
  * an index spares that, it is taken for whole. */
@@ -120,13 +120,13 @@ bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
 /* How often memory was short when kernels were to be read. The image passes for unreadable that
  * time, and is read when it is next asked for: what was made of a catalog whose count has grown
  * meanwhile may be wrong. */
-size_t kdl_catalog_shortages(const kdl_catalog *catalog);
+size_t kdl_catalog_memory_failures(const kdl_catalog *catalog);
 
 /* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
 const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
 
 /* KDL_NO_MATCH with near names where no image holds the kernel; KDL_OK where one does, or does not
  * tell. Reads the kernels of every image until it is found. */
-kdl_status kdl_kernel_absent(kdl_catalog *catalog, kdl_string kernel);
+kdl_status kdl_catalog_require_kernel(kdl_catalog *catalog, kdl_string kernel);
 
 #endif

@@ -82,17 +82,17 @@ kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const v
 
 /* The same in memory that nothing outside of the process can change, nor cut off: what lies in a
  * file as it is, is copied. */
-kdl_status kdl_container_own_bytes(kdl_container *container, uint32_t index, const void **out_data,
-                                   size_t *out_size);
+kdl_status kdl_container_private_bytes(kdl_container *container, uint32_t index,
+                                       const void **out_data, size_t *out_size);
 
 /* The same for all who run them, or hand them to who does: KDL_BAD_FILE where the image's signature
  * is not one that is trusted (lib/trust/trust.h), or where it has another digest than its metadata
  * says. Where either is looked at, these are the very bytes that were. The first call for an image
  * looks. */
-kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
-                                      const void **out_data, size_t *out_size);
+kdl_status kdl_container_verified_bytes(kdl_container *container, uint32_t index,
+                                        const void **out_data, size_t *out_size);
 
 /* Whether that copied them, so that they cannot change. */
-bool kdl_container_is_checked(const kdl_container *container, uint32_t index);
+bool kdl_container_is_verified(const kdl_container *container, uint32_t index);
 
 #endif

@@ -111,7 +111,7 @@ uint32_t kdl_device_spec_driver(const kdl_device_spec *spec);
 /* A device in a few words, for messages: a spec's full line is for programs. This is
  * "cuda:sm_90", "hip:gfx90a:sramecc+:xnack-", "host:x86-64-v4": the backend, and the arch without
  * the features that a CPU's has behind it. */
-void kdl_device_spec_place(const kdl_device_spec *spec, kdl_out *out);
+void kdl_device_spec_summary(const kdl_device_spec *spec, kdl_out *out);
 
 /* The same with the name, where it is known: "cuda:sm_90 (NVIDIA H200)". */
 void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out);
@@ -123,7 +123,7 @@ void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out);
 const char *kdl_typical_device_at(size_t index);
 
 /* The one name that a misspelt one can have meant, or NULL. */
-const char *kdl_named_device_meant(kdl_string name);
+const char *kdl_named_device_suggest(kdl_string name);
 
 /* Reads what a user wrote for a device: specs, of which the first needs no backend where its
  * architecture has but one ("sm_90"), `NAME [KEY=VALUE]... [| spec]...` where keys and routes

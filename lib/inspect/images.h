@@ -83,9 +83,9 @@ kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t of
 
 /* An image's bytes for a while: kdl_image_bytes for those who read many and keep none. One release
  * for each hold that succeeded. */
-kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,
-                            size_t *out_size);
-void kdl_library_release(kdl_library *lib, size_t index);
+kdl_status kdl_library_acquire_bytes(kdl_library *lib, size_t index, const void **out_data,
+                                     size_t *out_size);
+void kdl_library_release_bytes(kdl_library *lib, size_t index);
 
 /* "image 2 (cubin sm_90)" */
 void kdl_image_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size);

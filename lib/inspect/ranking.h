@@ -84,7 +84,7 @@ typedef struct kdl_candidate {
   uint8_t kind;      /* kdl_image_kind, by its rule */
   uint8_t presence;  /* kdl_presence of the kernel */
   bool eligible;     /* may run, and holds the kernel */
-  bool needs_amx;    /* lib/registry/permission.h */
+  bool needs_amx;    /* lib/registry/amx_permission.h */
   uint64_t order[2]; /* larger goes before */
   uint64_t reasons;  /* KDL_REASON bits; 0 = may run */
   uint64_t distance; /* how far from running; 0 = may run */
@@ -103,7 +103,7 @@ kdl_status kdl_rank_on_route(kdl_catalog *catalog, const kdl_device *device, siz
 
 size_t kdl_ranking_count(const kdl_ranking *ranking);
 size_t kdl_ranking_eligible(const kdl_ranking *ranking); /* of these */
-const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t place);
+const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t position);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Why an image is where it is in a ranking                                                     */

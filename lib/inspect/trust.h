@@ -111,17 +111,17 @@ const char *kdl_trust_policy_name(kdl_trust_policy policy);
 
 /* For a program that is given what another one has checked: nothing is read, and nothing looked at.
  * Called before the first of the other calls. */
-void kdl_trust_leave(void);
+void kdl_trust_disable(void);
 
 /* KDL_TRUST, else what /etc/kdl/trust says, else off; read once. Where the program has more rights
  * than its user, the stricter of the two. KDL_BAD_CALL where it is none of the words. */
 kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy);
 
 /* Of the keys that images must be signed by; false where they need not be. */
-bool kdl_trust_identity(kdl_digest *out_digest);
+bool kdl_trust_keys_digest(kdl_digest *out_digest);
 
 /* Reads and opens what checking needs, for a program that soon may not. */
-void kdl_trust_prepare(void);
+void kdl_trust_preload(void);
 
 /* Whether an image may be loaded by its own signature; under `warn` what speaks against it goes to
  * standard error, and it may. `file` is named there. */
@@ -129,13 +129,13 @@ kdl_status kdl_trust_check(const char *file, uint32_t index, const kdl_signed_im
 
 /* Whether all the images of a file may be by the signature in FILE.minisig, as it is now. What
  * speaks against it is to be judged for each image that is wanted. */
-kdl_status kdl_trust_check_beside(const char *file, const kdl_signed_image *images, size_t count);
+kdl_status kdl_trust_check_detached(const char *file, const kdl_signed_image *images, size_t count);
 
 /* Under `warn`, what the last error says goes to standard error, and the image may be loaded. */
-kdl_status kdl_trust_judge(kdl_status status, const char *file, uint32_t index);
+kdl_status kdl_trust_apply_policy(kdl_status status, const char *file, uint32_t index);
 
 /* Whether a signature of a message is by one of the keys. `where` says which keys they are. */
-kdl_status kdl_trust_check_by(const kdl_signature *signature, kdl_string message,
-                              const kdl_public_key *keys, size_t count, const char *where);
+kdl_status kdl_trust_check_with_keys(const kdl_signature *signature, kdl_string message,
+                                     const kdl_public_key *keys, size_t count, const char *where);
 
 #endif

@@ -17,18 +17,17 @@
 typedef struct kdl_container kdl_container;
 
 /* The bytes of an image in another file, which must stay open until the writer is destroyed. */
-typedef struct kdl_lender {
+typedef struct kdl_image_ref {
   kdl_container *container; /* NULL: the image's bytes are at its `data` */
   uint32_t index;
-} kdl_lender;
+} kdl_image_ref;
 
 /* The image as this version knows it, where what it points to is given. */
 kdl_status kdl_writer_image_read(const char *call, const kdl_writer_image *image,
                                  kdl_writer_image *out_image);
 
 /* kdl_writer_add for an image whose bytes are lent: `data` is not looked at. */
-kdl_status kdl_writer_add_lent(kdl_writer *writer, const kdl_writer_image *image,
-                               kdl_lender lender);
+kdl_status kdl_writer_add_ref(kdl_writer *writer, const kdl_writer_image *image, kdl_image_ref ref);
 
 /* Writes what kdl_writer_finish lays out, image by image; compressed formats all the same at once.
  * `shown` is what messages call the file. */
@@ -50,8 +49,8 @@ bool kdl_digest_is_readable(kdl_string value, size_t *out_position);
  * that the bytes do not have. */
 kdl_status kdl_digest_check(const kdl_pair *pairs, size_t count, const void *data, size_t size);
 
-/* kdl_writer_add_digested for bytes that are lent. */
-kdl_status kdl_writer_add_lent_digested(kdl_writer *writer, const kdl_writer_image *image,
-                                        kdl_lender lender);
+/* kdl_writer_add_with_digest for bytes that are lent. */
+kdl_status kdl_writer_add_ref_digested(kdl_writer *writer, const kdl_writer_image *image,
+                                       kdl_image_ref ref);
 
 #endif

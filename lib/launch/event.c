@@ -10,7 +10,7 @@ kdl_status kdl_event_create(kdl_device *device, kdl_event **out_event) {
   KDL_NOT_CANCELLED;
   KDL_TRY(KDL_GIVEN(device, out_event));
   const kdl_runtime *runtime;
-  kdl_event *event = kdl_runtime_make(device, "an event", sizeof *event, &runtime);
+  kdl_event *event = kdl_runtime_create_object(device, "an event", sizeof *event, &runtime);
   if (!event)
     return kdl_error_status();
   event->runtime = runtime;
@@ -18,7 +18,7 @@ kdl_status kdl_event_create(kdl_device *device, kdl_event **out_event) {
   if (status == KDL_OK) {
     *out_event = event;
   } else {
-    kdl_runtime_drop(runtime);
+    kdl_runtime_release(runtime);
     free(event);
   }
   return status;
@@ -30,11 +30,11 @@ void kdl_event_destroy(kdl_event *event) {
     return;
   if (kdl_runtime_usable(event->runtime) == KDL_OK)
     event->runtime->table->event_destroy(event->runtime->handle, event->handle);
-  kdl_runtime_drop(event->runtime);
+  kdl_runtime_release(event->runtime);
   free(event);
 }
 
-static kdl_status check_same(const kdl_event *event, const kdl_runtime *other) {
+static kdl_status check_event_runtime(const kdl_event *event, const kdl_runtime *other) {
   if (event->runtime == other)
     return kdl_runtime_usable(other);
   return kdl_fail(KDL_BAD_CALL, "found an event of %s, expected one of %s", event->runtime->label,
@@ -44,10 +44,10 @@ static kdl_status check_same(const kdl_event *event, const kdl_runtime *other) {
 kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue) {
   KDL_NOT_CANCELLED;
   KDL_TRY(KDL_GIVEN(event, queue));
-  KDL_TRY(check_same(event, queue->runtime));
-  kdl_capture *capture = kdl_capture_on(queue);
+  KDL_TRY(check_event_runtime(event, queue->runtime));
+  kdl_capture *capture = kdl_queue_capture(queue);
   if (capture)
-    return capture->calls->event_record(capture, event);
+    return capture->functions->event_record(capture, event);
   const kdl_runtime *runtime = event->runtime;
   return runtime->table->event_record(runtime->handle, event->handle, queue->head.queue);
 }
@@ -80,9 +80,9 @@ kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
   KDL_NOT_CANCELLED;
   KDL_TRY(KDL_GIVEN(event, queue));
   const kdl_runtime *runtime = event->runtime;
-  kdl_capture *capture = kdl_capture_on(queue);
+  kdl_capture *capture = kdl_queue_capture(queue);
   if (capture)
-    return capture->calls->event_wait(capture, event);
+    return capture->functions->event_wait(capture, event);
   if (runtime != queue->runtime)
     return kdl_event_sync(event);
   KDL_TRY(kdl_runtime_usable(runtime));
@@ -92,7 +92,7 @@ kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
 kdl_status kdl_event_elapsed(kdl_event *start, kdl_event *end, double *out_ns) {
   KDL_NOT_CANCELLED;
   KDL_TRY(KDL_GIVEN(start, end, out_ns));
-  KDL_TRY(check_same(end, start->runtime));
+  KDL_TRY(check_event_runtime(end, start->runtime));
   const kdl_runtime *runtime = start->runtime;
   return runtime->table->event_elapsed(runtime->handle, start->handle, end->handle, out_ns);
 }

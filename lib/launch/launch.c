@@ -4,24 +4,24 @@
 
 #include "support/base/error.h"
 
-static inline __attribute__((always_inline)) kdl_status launch(const kdl_kernel *kernel,
-                                                               const kdl_queue *queue,
-                                                               const kdl_launch_desc *desc,
-                                                               const kdl_args *args) {
+static inline __attribute__((always_inline)) kdl_status call_entry(const kdl_kernel *kernel,
+                                                                   const kdl_queue *queue,
+                                                                   const kdl_launch_desc *desc,
+                                                                   const kdl_args *args) {
   kdl_launch_entry *entry = __atomic_load_n(&kernel->head.entry, __ATOMIC_ACQUIRE);
   return entry(&kernel->head, desc, args, kdl_kernel_queue(kernel, queue));
 }
 
 /* Not the way of a launch, so that it stays as short as it can be. */
-static bool are_given(const kdl_kernel *kernel, const void *shape, const kdl_args *args) {
+static bool are_not_null(const kdl_kernel *kernel, const void *shape, const kdl_args *args) {
   return __builtin_expect(kernel && shape && args, true);
 }
 
 kdl_status kdl_launch_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
                            const kdl_args *args) {
-  if (!are_given(kernel, desc, args))
+  if (!are_not_null(kernel, desc, args))
     return KDL_GIVEN(kernel, desc, args);
-  return launch(kernel, queue, desc, args);
+  return call_entry(kernel, queue, desc, args);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -50,38 +50,38 @@ static kdl_status check_desc(const kdl_kernel *kernel, const kdl_launch_desc *de
 }
 
 kdl_status kdl_launch_check_grid(const kdl_kernel *kernel, const kdl_launch_desc *desc) {
-  if (kernel->disagreement)
-    return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->disagreement);
+  if (kernel->geometry_conflict)
+    return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->geometry_conflict);
   return check_desc(kernel, desc);
 }
 
 /* What is checked against is known once the kernel is bound. What libkdl does with the arguments of
  * a kernel that is traced is recorded. */
-static inline kdl_status begin_arguments(kdl_kernel *kernel, const kdl_queue *queue,
-                                         kdl_trace_mark *out_mark) {
+static inline kdl_status begin_argument_phase(kdl_kernel *kernel, const kdl_queue *queue,
+                                              kdl_trace_mark *out_mark) {
   if (!kdl_kernel_is_bound(kernel))
     KDL_TRY(kdl_entry_prepare(kernel, kdl_kernel_queue(kernel, queue)));
-  if (kernel->traced)
+  if (kernel->trace_subject)
     kdl_tracing->begin(NULL, NULL, out_mark);
   return KDL_OK;
 }
 
-static inline void end_arguments(const kdl_kernel *kernel, const kdl_trace_mark *mark) {
-  if (kernel->traced)
-    kdl_tracing->end_arguments(kernel->traced, mark);
+static inline void end_argument_phase(const kdl_kernel *kernel, const kdl_trace_mark *mark) {
+  if (kernel->trace_subject)
+    kdl_tracing->end_arguments(kernel->trace_subject, mark);
 }
 
 kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
                               const kdl_args *args) {
   kdl_trace_mark mark;
-  if (!are_given(kernel, desc, args))
+  if (!are_not_null(kernel, desc, args))
     return KDL_GIVEN(kernel, desc, args);
-  KDL_TRY(kdl_arguments_check_queue(kernel, queue));
-  KDL_TRY(begin_arguments(kernel, queue, &mark));
+  KDL_TRY(kdl_kernel_check_queue(kernel, queue));
+  KDL_TRY(begin_argument_phase(kernel, queue, &mark));
   KDL_TRY(check_desc(kernel, desc));
-  KDL_TRY(kdl_arguments_check(kernel, args));
-  end_arguments(kernel, &mark);
-  return launch(kernel, queue, desc, args);
+  KDL_TRY(kdl_kernel_args_check(kernel, args));
+  end_argument_phase(kernel, &mark);
+  return call_entry(kernel, queue, desc, args);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -91,26 +91,26 @@ kdl_status kdl_launch_items_shared(kdl_kernel *kernel, kdl_queue *queue, const k
                                    uint32_t shared, const kdl_args *args) {
   kdl_trace_mark mark;
   kdl_launch_desc desc;
-  KDL_TRY(begin_arguments(kernel, queue, &mark));
+  KDL_TRY(begin_argument_phase(kernel, queue, &mark));
   KDL_TRY(kdl_items_check(kernel, queue, items, args, &desc));
   if (shared)
     desc.shared = shared;
-  end_arguments(kernel, &mark);
-  return kdl_items_give(kernel, queue, &desc, args);
+  end_argument_phase(kernel, &mark);
+  return kdl_items_enqueue(kernel, queue, &desc, args);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Packed arguments                                                                             */
 
-static kdl_status unpack(const char *call, kdl_kernel *kernel, const kdl_queue *queue,
-                         const void *packed, size_t size, const void *out_pointers[KDL_LIMIT_ARGS],
-                         kdl_args *out_args) {
+static kdl_status unpack_arguments(const char *call, kdl_kernel *kernel, const kdl_queue *queue,
+                                   const void *packed, size_t size,
+                                   const void *out_pointers[KDL_LIMIT_ARGS], kdl_args *out_args) {
   kdl_trace_mark mark;
   if (size && !packed)
     return kdl_fail_null(call, "packed");
-  KDL_TRY(begin_arguments(kernel, queue, &mark));
-  KDL_TRY(kdl_arguments_unpack(kernel, packed, size, out_pointers, out_args));
-  end_arguments(kernel, &mark);
+  KDL_TRY(begin_argument_phase(kernel, queue, &mark));
+  KDL_TRY(kdl_kernel_args_unpack(kernel, packed, size, out_pointers, out_args));
+  end_argument_phase(kernel, &mark);
   return KDL_OK;
 }
 
@@ -120,8 +120,8 @@ kdl_status kdl_launch_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_lau
   kdl_args args;
   kdl_status status = KDL_GIVEN(kernel, desc);
   if (status == KDL_OK)
-    status = unpack(__func__, kernel, queue, packed, size, pointers, &args);
-  return status == KDL_OK ? launch(kernel, queue, desc, &args) : status;
+    status = unpack_arguments(__func__, kernel, queue, packed, size, pointers, &args);
+  return status == KDL_OK ? call_entry(kernel, queue, desc, &args) : status;
 }
 
 kdl_status kdl_launch_items_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
@@ -130,6 +130,6 @@ kdl_status kdl_launch_items_packed(kdl_kernel *kernel, kdl_queue *queue, const k
   kdl_args args;
   kdl_status status = KDL_GIVEN(kernel, items);
   if (status == KDL_OK)
-    status = unpack(__func__, kernel, queue, packed, size, pointers, &args);
+    status = unpack_arguments(__func__, kernel, queue, packed, size, pointers, &args);
   return status == KDL_OK ? kdl_launch_items_call(kernel, queue, items, &args) : status;
 }

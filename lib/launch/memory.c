@@ -11,11 +11,12 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Having                                                                                       */
 
-static kdl_status take(const kdl_runtime *runtime, uint64_t size, uint64_t *out_address) {
-  KDL_TRY(kdl_runtime_hold(runtime));
+static kdl_status alloc_device_memory(const kdl_runtime *runtime, uint64_t size,
+                                      uint64_t *out_address) {
+  KDL_TRY(kdl_runtime_retain(runtime));
   kdl_status status = runtime->table->alloc(runtime->handle, size, out_address);
   if (status != KDL_OK)
-    kdl_runtime_drop(runtime);
+    kdl_runtime_release(runtime);
   return status;
 }
 
@@ -26,7 +27,7 @@ kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer) 
   KDL_TRY(KDL_GIVEN(device, out_buffer));
   kdl_status status = kdl_runtime_open(device, &runtime);
   if (status == KDL_OK && size > 0)
-    status = take(runtime, size, &buffer.address);
+    status = alloc_device_memory(runtime, size, &buffer.address);
   if (status == KDL_OK)
     *out_buffer = buffer;
   else
@@ -35,8 +36,8 @@ kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer) 
 }
 
 /* The device of a buffer that is to be used. */
-static kdl_status open_device(const char *call, const kdl_buffer *buffer,
-                              const kdl_runtime **out_runtime) {
+static kdl_status open_buffer_device(const char *call, const kdl_buffer *buffer,
+                                     const kdl_runtime **out_runtime) {
   if (buffer->device)
     return kdl_runtime_open(buffer->device, out_runtime);
   return kdl_fail(KDL_BAD_CALL, "%s: found a buffer of no device, expected one that kdl_alloc gave",
@@ -50,10 +51,10 @@ kdl_status kdl_free(kdl_buffer *buffer) {
   if (!buffer)
     return KDL_OK;
   if (buffer->address) {
-    status = open_device("kdl_free", buffer, &runtime);
+    status = open_buffer_device("kdl_free", buffer, &runtime);
     if (status == KDL_OK) {
       status = runtime->table->free(runtime->handle, buffer->address);
-      kdl_runtime_drop(runtime);
+      kdl_runtime_release(runtime);
     }
   }
   *buffer = (kdl_buffer){0};
@@ -92,20 +93,20 @@ kdl_status kdl_memory_info(kdl_device *device, uint64_t *out_free, uint64_t *out
 /* ------------------------------------------------------------------------------------------ */
 /* Memory of the host                                                                           */
 
-static kdl_status take_plain(uint64_t size, void **out_data) {
+static kdl_status alloc_pageable(uint64_t size, void **out_data) {
   enum { alignment = 64 }; /* for any vector */
   if (size > PTRDIFF_MAX || posix_memalign(out_data, alignment, (size_t)size) != 0)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   return KDL_OK;
 }
 
-static kdl_status take_host(const kdl_runtime *runtime, uint64_t size, void **out_data) {
+static kdl_status alloc_host_memory(const kdl_runtime *runtime, uint64_t size, void **out_data) {
   const kdl_backend_table *table = runtime->table;
-  KDL_TRY(kdl_runtime_hold(runtime));
+  KDL_TRY(kdl_runtime_retain(runtime));
   kdl_status status = table->alloc_host ? table->alloc_host(runtime->handle, size, out_data)
-                                        : take_plain(size, out_data);
+                                        : alloc_pageable(size, out_data);
   if (status != KDL_OK)
-    kdl_runtime_drop(runtime);
+    kdl_runtime_release(runtime);
   return status;
 }
 
@@ -116,7 +117,7 @@ kdl_status kdl_alloc_host(kdl_device *device, uint64_t size, void **out_data) {
   KDL_TRY(KDL_GIVEN(device, out_data));
   kdl_status status = kdl_runtime_open(device, &runtime);
   if (status == KDL_OK && size > 0)
-    status = take_host(runtime, size, &data);
+    status = alloc_host_memory(runtime, size, &data);
   if (status == KDL_OK)
     *out_data = data;
   else
@@ -137,7 +138,7 @@ kdl_status kdl_free_host(kdl_device *device, void *data) {
     status = runtime->table->free_host(runtime->handle, data);
   else
     free(data);
-  kdl_runtime_drop(runtime);
+  kdl_runtime_release(runtime);
   return status;
 }
 
@@ -154,33 +155,34 @@ static kdl_status check_range(const char *call, const kdl_buffer *buffer, uint64
                   call, size, offset, buffer->size);
 }
 
-static kdl_status check(const char *call, const kdl_queue *queue, const kdl_buffer *buffer,
-                        uint64_t offset, uint64_t size) {
+static kdl_status check_transfer(const char *call, const kdl_queue *queue, const kdl_buffer *buffer,
+                                 uint64_t offset, uint64_t size) {
   const kdl_runtime *runtime = queue->runtime;
   KDL_TRY(kdl_runtime_usable(runtime));
   KDL_TRY(check_range(call, buffer, offset, size));
   if (size && buffer->device != runtime->device)
     return kdl_fail(KDL_BAD_CALL, "%s: found a buffer of %s, expected one of the queue's %s", call,
-                    buffer->device ? buffer->device->lines[0] : "no device", runtime->label);
+                    buffer->device ? buffer->device->spec_lines[0] : "no device", runtime->label);
   return KDL_OK;
 }
 
-static kdl_status check_given(const char *call, const kdl_queue *queue, const kdl_buffer *buffer,
-                              uint64_t offset, const void *data, uint64_t size) {
+static kdl_status check_transfer_args(const char *call, const kdl_queue *queue,
+                                      const kdl_buffer *buffer, uint64_t offset, const void *data,
+                                      uint64_t size) {
   if (!queue || !buffer || (size && !data))
     return kdl_fail_null(call, !queue ? "queue" : !buffer ? "buffer" : "data");
-  return check(call, queue, buffer, offset, size);
+  return check_transfer(call, queue, buffer, offset, size);
 }
 
 kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset, const void *data,
                      uint64_t size) {
   KDL_NOT_CANCELLED;
-  kdl_status status = check_given("kdl_write", queue, buffer, offset, data, size);
+  kdl_status status = check_transfer_args("kdl_write", queue, buffer, offset, data, size);
   if (status != KDL_OK || size == 0)
     return status;
-  kdl_capture *capture = kdl_capture_on(queue);
+  kdl_capture *capture = kdl_queue_capture(queue);
   if (capture)
-    return capture->calls->write(capture, buffer, offset, data, size);
+    return capture->functions->write(capture, buffer, offset, data, size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->write(runtime->handle, queue->head.queue, buffer->address, offset, data,
                                size);
@@ -189,12 +191,12 @@ kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset
 kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint64_t offset,
                     uint64_t size) {
   KDL_NOT_CANCELLED;
-  kdl_status status = check_given("kdl_read", queue, buffer, offset, data, size);
+  kdl_status status = check_transfer_args("kdl_read", queue, buffer, offset, data, size);
   if (status != KDL_OK || size == 0)
     return status;
-  kdl_capture *capture = kdl_capture_on(queue);
+  kdl_capture *capture = kdl_queue_capture(queue);
   if (capture)
-    return capture->calls->read(capture, data, buffer, offset, size);
+    return capture->functions->read(capture, data, buffer, offset, size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->read(runtime->handle, queue->head.queue, data, buffer->address, offset,
                               size);
@@ -207,7 +209,7 @@ kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
   if (status == KDL_OK && size)
     status = KDL_GIVEN(pattern);
   if (status == KDL_OK)
-    status = check("kdl_fill", queue, buffer, offset, size);
+    status = check_transfer("kdl_fill", queue, buffer, offset, size);
   bool is_power = pattern_size && pattern_size <= 16 && !(pattern_size & (pattern_size - 1));
   if (status == KDL_OK && (!is_power || offset % pattern_size || size % pattern_size))
     status = kdl_fail(KDL_BAD_CALL,
@@ -216,9 +218,9 @@ kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
                       pattern_size, size, offset);
   if (status != KDL_OK || size == 0)
     return status;
-  kdl_capture *capture = kdl_capture_on(queue);
+  kdl_capture *capture = kdl_queue_capture(queue);
   if (capture)
-    return capture->calls->fill(capture, buffer, offset, size, pattern, pattern_size);
+    return capture->functions->fill(capture, buffer, offset, size, pattern, pattern_size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->fill(runtime->handle, queue->head.queue, buffer->address, offset, size,
                               pattern, pattern_size);
@@ -228,19 +230,19 @@ kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
 static kdl_status copy_through_host(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
                                     const kdl_runtime *source, const kdl_buffer *from,
                                     uint64_t from_offset, uint64_t size) {
-  void *between = malloc((size_t)size);
-  if (!between)
+  void *staging = malloc((size_t)size);
+  if (!staging)
     return kdl_fail(KDL_NO_MEMORY, "kdl_copy: out of memory for %" PRIu64 " bytes on the way",
                     size);
-  kdl_status status = source->table->read(source->handle, source->queue.head.queue, between,
+  kdl_status status = source->table->read(source->handle, source->queue.head.queue, staging,
                                           from->address, from_offset, size);
   if (status == KDL_OK)
     status = source->table->queue_sync(source->handle, source->queue.head.queue);
   if (status == KDL_OK)
-    status = kdl_write(queue, to, to_offset, between, size);
+    status = kdl_write(queue, to, to_offset, staging, size);
   if (status == KDL_OK)
     status = kdl_sync(queue);
-  free(between);
+  free(staging);
   return status;
 }
 
@@ -250,15 +252,15 @@ kdl_status kdl_copy(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
   const kdl_runtime *source;
   kdl_status status = KDL_GIVEN(queue, to, from);
   if (status == KDL_OK)
-    status = check("kdl_copy", queue, to, to_offset, size);
+    status = check_transfer("kdl_copy", queue, to, to_offset, size);
   if (status == KDL_OK)
     status = check_range("kdl_copy", from, from_offset, size);
   if (status != KDL_OK || size == 0)
     return status;
-  kdl_capture *capture = kdl_capture_on(queue);
+  kdl_capture *capture = kdl_queue_capture(queue);
   if (capture)
-    return capture->calls->copy(capture, to, to_offset, from, from_offset, size);
-  status = open_device("kdl_copy", from, &source);
+    return capture->functions->copy(capture, to, to_offset, from, from_offset, size);
+  status = open_buffer_device("kdl_copy", from, &source);
   if (status != KDL_OK)
     return status;
   const kdl_runtime *runtime = queue->runtime;

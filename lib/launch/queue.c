@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-static kdl_status make(kdl_device *device, kdl_queue **out_queue) {
+static kdl_status alloc_queue(kdl_device *device, kdl_queue **out_queue) {
   const kdl_runtime *runtime;
-  kdl_queue *queue = kdl_runtime_make(device, "a queue", sizeof *queue, &runtime);
+  kdl_queue *queue = kdl_runtime_create_object(device, "a queue", sizeof *queue, &runtime);
   if (!queue)
     return kdl_error_status();
   queue->runtime = runtime;
@@ -18,12 +18,12 @@ static kdl_status make(kdl_device *device, kdl_queue **out_queue) {
 }
 
 /* Keeps the queue where the backend could make its own, frees it where not. */
-static kdl_status finish(kdl_status status, kdl_queue *queue, kdl_queue **out_queue) {
+static kdl_status finish_queue(kdl_status status, kdl_queue *queue, kdl_queue **out_queue) {
   if (status == KDL_OK) {
     *out_queue = queue;
   } else {
     kdl_error_prefix("%s", queue->runtime->label);
-    kdl_runtime_drop(queue->runtime);
+    kdl_runtime_release(queue->runtime);
     free(queue);
   }
   return status;
@@ -32,18 +32,18 @@ static kdl_status finish(kdl_status status, kdl_queue *queue, kdl_queue **out_qu
 kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *opts, kdl_queue **out_queue) {
   KDL_NOT_CANCELLED;
   kdl_queue *queue;
-  kdl_queue_opts whole = {.size = sizeof whole};
-  const kdl_sized what = {"kdl_queue_create", "opts", sizeof whole, sizeof whole};
+  kdl_queue_opts full_opts = {.size = sizeof full_opts};
+  const kdl_sized what = {"kdl_queue_create", "opts", sizeof full_opts, sizeof full_opts};
   kdl_status status = KDL_GIVEN(device, out_queue);
   if (status == KDL_OK && opts)
-    status = kdl_sized_read(what, opts, &whole);
+    status = kdl_sized_read(what, opts, &full_opts);
   if (status == KDL_OK)
-    status = make(device, &queue);
+    status = alloc_queue(device, &queue);
   if (status != KDL_OK)
     return status;
-  status = queue->runtime->table->queue_create(queue->runtime->handle, whole.priority,
+  status = queue->runtime->table->queue_create(queue->runtime->handle, full_opts.priority,
                                                &queue->head.queue);
-  return finish(status, queue, out_queue);
+  return finish_queue(status, queue, out_queue);
 }
 
 kdl_status kdl_queue_adopt(kdl_device *device, void *native, kdl_queue **out_queue) {
@@ -51,12 +51,12 @@ kdl_status kdl_queue_adopt(kdl_device *device, void *native, kdl_queue **out_que
   kdl_queue *queue;
   kdl_status status = KDL_GIVEN(device, out_queue);
   if (status == KDL_OK)
-    status = make(device, &queue);
+    status = alloc_queue(device, &queue);
   if (status != KDL_OK)
     return status;
   queue->is_adopted = true;
   status = queue->runtime->table->queue_adopt(queue->runtime->handle, native, &queue->head.queue);
-  return finish(status, queue, out_queue);
+  return finish_queue(status, queue, out_queue);
 }
 
 kdl_status kdl_device_queue(kdl_device *device, kdl_queue **out_queue) {
@@ -73,15 +73,15 @@ void kdl_queue_destroy(kdl_queue *queue) {
   if (!queue || queue == &queue->runtime->queue)
     return;
   const kdl_runtime *runtime = queue->runtime;
-  kdl_capture *capture = kdl_capture_on(queue);
+  kdl_capture *capture = kdl_queue_capture(queue);
   if (capture)
-    capture->calls->forget(capture);
+    capture->functions->discard(capture);
   if (kdl_runtime_usable(runtime) == KDL_OK) {
     if (!queue->is_adopted)
       (void)runtime->table->queue_sync(runtime->handle, queue->head.queue);
     runtime->table->queue_destroy(runtime->handle, queue->head.queue);
   }
-  kdl_runtime_drop(runtime);
+  kdl_runtime_release(runtime);
   free(queue);
 }
 
@@ -89,7 +89,7 @@ kdl_status kdl_sync(kdl_queue *queue) {
   KDL_TRY(KDL_GIVEN(queue));
   const kdl_runtime *runtime = queue->runtime;
   kdl_status status = kdl_runtime_usable(runtime);
-  if (status == KDL_OK && kdl_capture_on(queue))
+  if (status == KDL_OK && kdl_queue_capture(queue))
     status = kdl_fail(KDL_BAD_CALL,
                       "kdl_sync: found a queue that is being captured: nothing was given to it");
   if (status != KDL_OK)
@@ -105,7 +105,7 @@ kdl_status kdl_queue_native(kdl_queue *queue, void **out_handle) {
   KDL_TRY(KDL_GIVEN(queue, out_handle));
   KDL_TRY(kdl_runtime_usable(queue->runtime));
   if (queue == &queue->runtime->queue)
-    KDL_TRY(kdl_runtime_hold(queue->runtime)); /* for good */
+    KDL_TRY(kdl_runtime_retain(queue->runtime)); /* for good */
   *out_handle = queue->runtime->table->queue_native(queue->runtime->handle, queue->head.queue);
   return KDL_OK;
 }
@@ -117,7 +117,7 @@ kdl_status kdl_device_native(kdl_device *device, kdl_native which, void **out_ha
   KDL_TRY(kdl_runtime_open(device, &runtime));
   if ((unsigned)which > KDL_NATIVE_CONTEXT)
     return kdl_fail(KDL_BAD_CALL, "kdl_device_native: found %d, expected a kdl_native", (int)which);
-  KDL_TRY(kdl_runtime_hold(runtime)); /* for good */
+  KDL_TRY(kdl_runtime_retain(runtime)); /* for good */
   *out_handle = runtime->table->device_native(runtime->handle, which);
   return KDL_OK;
 }

@@ -42,7 +42,7 @@ void kdl_image_name_in_library(const kdl_library *lib, uint32_t image, char *buf
 
 const char *kdl_image_variant_tag(const kdl_library *lib, uint32_t image) {
   const kdl_image *what = &lib->container->images[image];
-  if (!(what->says & KDL_SAYS_RULES))
+  if (!(what->metadata_flags & KDL_METADATA_HAS_RULES))
     return NULL;
   const kdl_string *tag = kdl_find_value(kdl_image_pairs(what), what->pair_count, "variant_tag");
   return tag ? tag->data : NULL;

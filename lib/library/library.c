@@ -2,14 +2,14 @@
 /* The public face of a container. */
 #include "lib/library/library.h"
 
-#include "lib/library/caller.h"
+#include "lib/library/embedded.h"
 #include "lib/library/scope.h"
 #include "lib/library/search.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
-#include "support/base/layer.h"
 #include "support/base/sized.h"
 #include "support/base/text.h"
+#include "support/base/trace_phase.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ const char *kdl_version(void) {
   return VERSION_TEXT(KDL_VERSION_MAJOR, KDL_VERSION_MINOR, KDL_VERSION_PATCH);
 }
 
-static kdl_status read_opts(const kdl_open_opts *opts, kdl_open_opts *out_opts) {
+static kdl_status read_open_opts(const kdl_open_opts *opts, kdl_open_opts *out_opts) {
   const kdl_sized what = {"kdl_open", "opts", offsetof(kdl_open_opts, flags), sizeof *out_opts};
   *out_opts = (kdl_open_opts){.size = sizeof *out_opts};
   KDL_TRY(opts ? kdl_sized_read(what, opts, out_opts) : KDL_OK);
@@ -32,7 +32,8 @@ static kdl_status read_opts(const kdl_open_opts *opts, kdl_open_opts *out_opts) 
   return KDL_OK;
 }
 
-static kdl_status wrap(kdl_container *container, const kdl_open_opts *opts, kdl_library **out_lib) {
+static kdl_status create_library(kdl_container *container, const kdl_open_opts *opts,
+                                 kdl_library **out_lib) {
   kdl_library *lib = kdl_arena_alloc(&container->arena, sizeof *lib);
   kdl_catalog *catalog;
   if (!lib || kdl_catalog_create(container, &catalog) != KDL_OK) {
@@ -41,15 +42,16 @@ static kdl_status wrap(kdl_container *container, const kdl_open_opts *opts, kdl_
   }
   *lib = (kdl_library){
       .container = container, .catalog = catalog, .references = 1, .flags = opts->flags};
-  kdl_container_share(container);
+  kdl_container_publish(container);
   if (lib->flags & KDL_OPEN_GLOBAL)
     kdl_scope_add(lib);
   *out_lib = lib;
   return KDL_OK;
 }
 
-static void leave_open(kdl_status status, const char *name) {
-  kdl_layer_leave(KDL_LAYER_OPEN, &(kdl_layer_about){.library = name, .failed = status != KDL_OK});
+static void end_open_phase(kdl_status status, const char *name) {
+  kdl_trace_phase_end(KDL_TRACE_PHASE_OPEN,
+                      &(kdl_trace_phase_info){.library = name, .failed = status != KDL_OK});
 }
 
 kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **out_lib) {
@@ -59,12 +61,12 @@ kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **
   kdl_container *container;
   char *found = NULL;
   KDL_TRY(KDL_GIVEN(out_lib));
-  kdl_layer_enter(KDL_LAYER_OPEN);
-  kdl_status status = read_opts(given, &opts);
+  kdl_trace_phase_begin(KDL_TRACE_PHASE_OPEN);
+  kdl_status status = read_open_opts(given, &opts);
   if (status == KDL_OK && opts.flags & KDL_OPEN_FILE && !path)
     status = kdl_fail(KDL_BAD_CALL, "kdl_open: found no path, expected a file with KDL_OPEN_FILE");
   if (status == KDL_OK && !path) {
-    status = kdl_caller_open(caller, opts.name, &container);
+    status = kdl_embedded_open(caller, opts.name, &container);
   } else if (status == KDL_OK && opts.flags & KDL_OPEN_FILE) {
     status = kdl_search_check(path);
     if (status == KDL_OK)
@@ -74,9 +76,9 @@ kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **
     if (status == KDL_OK)
       status = kdl_search_open(found, opts.name, &container);
   }
-  leave_open(status, status == KDL_OK ? container->name : path);
+  end_open_phase(status, status == KDL_OK ? container->name : path);
   free(found);
-  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
+  return status == KDL_OK ? create_library(container, &opts, out_lib) : status;
 }
 
 kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *given,
@@ -84,22 +86,22 @@ kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *g
   kdl_open_opts opts;
   kdl_container *container;
   KDL_TRY(KDL_GIVEN(data, out_lib));
-  kdl_layer_enter(KDL_LAYER_OPEN);
-  kdl_status status = read_opts(given, &opts);
+  kdl_trace_phase_begin(KDL_TRACE_PHASE_OPEN);
+  kdl_status status = read_open_opts(given, &opts);
   if (status == KDL_OK)
     status = kdl_container_open_memory(data, size, opts.name, &container);
-  leave_open(status, status == KDL_OK ? container->name : NULL);
-  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
+  end_open_phase(status, status == KDL_OK ? container->name : NULL);
+  return status == KDL_OK ? create_library(container, &opts, out_lib) : status;
 }
 
 kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
                                  kdl_library **out_lib) {
   kdl_container *container;
   const kdl_open_opts opts = {.size = sizeof opts};
-  kdl_layer_enter(KDL_LAYER_OPEN);
+  kdl_trace_phase_begin(KDL_TRACE_PHASE_OPEN);
   kdl_status status = kdl_container_open_part(path, name, offset, size, &container);
-  leave_open(status, name);
-  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
+  end_open_phase(status, name);
+  return status == KDL_OK ? create_library(container, &opts, out_lib) : status;
 }
 
 kdl_library *kdl_retain(kdl_library *lib) {
@@ -118,7 +120,7 @@ static void free_library(kdl_library *lib) {
   kdl_attachment *next;
   for (kdl_attachment *at = atomic_load(&lib->attachments); at; at = next) {
     next = at->next;
-    at->end(at, lib);
+    at->destroy(at, lib);
   }
   kdl_catalog_destroy(lib->catalog);
   kdl_container_close(lib->container);
@@ -136,25 +138,25 @@ kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
   return KDL_OK;
 }
 
-static kdl_attachment *find_attachment(kdl_attachment *at,
-                                       void (*end)(kdl_attachment *own, kdl_library *lib)) {
-  while (at && at->end != end)
+static kdl_attachment *
+find_attachment(kdl_attachment *at, void (*destroy)(kdl_attachment *attachment, kdl_library *lib)) {
+  while (at && at->destroy != destroy)
     at = at->next;
   return at;
 }
 
 /* The list that is searched is the one that the exchange then finds unchanged. */
 kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
-                                   void (*end)(kdl_attachment *own, kdl_library *lib)) {
+                                   void (*destroy)(kdl_attachment *attachment, kdl_library *lib)) {
   kdl_attachment *made = kdl_container_alloc(lib->container, size);
   if (!made)
     return NULL;
   memset(made, 0, size);
-  made->end = end;
+  made->destroy = destroy;
   made->next = atomic_load_explicit(&lib->attachments, memory_order_acquire);
   kdl_attachment *known;
   do
-    known = find_attachment(made->next, end);
+    known = find_attachment(made->next, destroy);
   while (!known &&
          !atomic_compare_exchange_weak_explicit(&lib->attachments, &made->next, made,
                                                 memory_order_acq_rel, memory_order_acquire));
@@ -165,7 +167,7 @@ size_t kdl_image_count(const kdl_library *lib) {
   return KDL_GIVEN(lib) == KDL_OK ? lib->container->count : 0;
 }
 
-static kdl_status check_index(const kdl_library *lib, size_t index) {
+static kdl_status check_image_index(const kdl_library *lib, size_t index) {
   if (index < lib->container->count)
     return KDL_OK;
   return kdl_fail(KDL_BAD_CALL, "%s: image %zu does not exist, expected less than %u",
@@ -174,7 +176,7 @@ static kdl_status check_index(const kdl_library *lib, size_t index) {
 
 kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *out_info) {
   KDL_TRY(KDL_GIVEN(lib, out_info));
-  KDL_TRY(check_index(lib, index));
+  KDL_TRY(check_image_index(lib, index));
   const kdl_sized what = {"kdl_image_get", "info", offsetof(kdl_image_info, module),
                           sizeof *out_info};
   KDL_TRY(kdl_sized_check(what, out_info));
@@ -184,7 +186,7 @@ kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *o
 }
 
 const kdl_string *kdl_image_value(const kdl_library *lib, size_t index, const char *key) {
-  if (KDL_GIVEN(lib, key) != KDL_OK || check_index(lib, index) != KDL_OK)
+  if (KDL_GIVEN(lib, key) != KDL_OK || check_image_index(lib, index) != KDL_OK)
     return NULL;
   const kdl_image *image = &lib->container->images[index];
   return kdl_find_value(kdl_image_pairs(image), image->pair_count, key);
@@ -195,20 +197,21 @@ kdl_status kdl_image_bytes(kdl_library *lib, size_t index, const void **out_data
   KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(lib, out_data, out_size);
   if (status == KDL_OK)
-    status = check_index(lib, index);
+    status = check_image_index(lib, index);
   return status == KDL_OK ? kdl_container_bytes(lib->container, (uint32_t)index, out_data, out_size)
                           : status;
 }
 
-kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,
-                            size_t *out_size) {
-  kdl_status status = check_index(lib, index);
-  return status == KDL_OK ? kdl_container_hold(lib->container, (uint32_t)index, out_data, out_size)
-                          : status;
+kdl_status kdl_library_acquire_bytes(kdl_library *lib, size_t index, const void **out_data,
+                                     size_t *out_size) {
+  kdl_status status = check_image_index(lib, index);
+  return status == KDL_OK
+             ? kdl_container_acquire_bytes(lib->container, (uint32_t)index, out_data, out_size)
+             : status;
 }
 
-void kdl_library_release(kdl_library *lib, size_t index) {
-  kdl_container_release(lib->container, (uint32_t)index);
+void kdl_library_release_bytes(kdl_library *lib, size_t index) {
+  kdl_container_release_bytes(lib->container, (uint32_t)index);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -259,7 +262,7 @@ kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
   KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(lib, visit);
   if (status == KDL_OK)
-    status = check_index(lib, index);
+    status = check_image_index(lib, index);
   if (status != KDL_OK)
     return status;
   const kdl_image *image = &lib->container->images[index];
@@ -268,11 +271,11 @@ kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
     return KDL_OK;
   const void *data;
   size_t size;
-  status = kdl_library_hold(lib, index, &data, &size);
+  status = kdl_library_acquire_bytes(lib, index, &data, &size);
   if (status != KDL_OK)
     return status;
   status = kdl_image_read_kernels(image->kind, data, size, visit_raw_name, &visitor);
-  kdl_library_release(lib, index);
+  kdl_library_release_bytes(lib, index);
   free(visitor.buffer);
   if (status == KDL_OK && visitor.out_of_memory)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for a kernel name");

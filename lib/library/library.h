@@ -14,7 +14,7 @@
 /* What others make of a library and have to end before it does. */
 typedef struct kdl_attachment {
   struct kdl_attachment *next;
-  void (*end)(struct kdl_attachment *own, kdl_library *lib);
+  void (*destroy)(struct kdl_attachment *attachment, kdl_library *lib);
 } kdl_attachment;
 
 struct kdl_library {
@@ -29,9 +29,10 @@ struct kdl_library {
 
 /* The one that ends so, or NULL. */
 static inline kdl_attachment *
-kdl_library_attached(const kdl_library *lib, void (*end)(kdl_attachment *own, kdl_library *lib)) {
+kdl_library_find_attachment(const kdl_library *lib,
+                            void (*destroy)(kdl_attachment *attachment, kdl_library *lib)) {
   kdl_attachment *at = atomic_load_explicit(&lib->attachments, memory_order_acquire);
-  while (at && at->end != end)
+  while (at && at->destroy != destroy)
     at = at->next;
   return at;
 }
@@ -39,6 +40,6 @@ kdl_library_attached(const kdl_library *lib, void (*end)(kdl_attachment *own, kd
 /* The same, made where there is none: `size` bytes that begin with a kdl_attachment, of zeros but
  * for that. Where another thread was first, its stays. NULL when out of memory. */
 kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
-                                   void (*end)(kdl_attachment *own, kdl_library *lib));
+                                   void (*destroy)(kdl_attachment *attachment, kdl_library *lib));
 
 #endif

@@ -23,15 +23,15 @@ typedef struct {
   char *found;
   char tried[1024];
   kdl_out out; /* over `tried` */
-} hunt;
+} library_search;
 
-static bool is_there(const char *path, bool must_be_folder) {
+static bool path_exists(const char *path, bool must_be_folder) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode) == must_be_folder;
 }
 
 /* Whether a folder has the library, by one of its three names. */
-static bool look_in(hunt *hunting, const char *folder, size_t length) {
+static bool search_one_folder(library_search *state, const char *folder, size_t length) {
   static const struct {
     const char *ending;
     bool is_folder;
@@ -40,22 +40,22 @@ static bool look_in(hunt *hunting, const char *folder, size_t length) {
     return false;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
     char path[PATH_MAX];
-    int used = snprintf(path, sizeof path, "%.*s/%s%s", (int)length, folder, hunting->name,
-                        forms[i].ending);
-    if (used < 0 || (size_t)used >= sizeof path || !is_there(path, forms[i].is_folder))
+    int used =
+        snprintf(path, sizeof path, "%.*s/%s%s", (int)length, folder, state->name, forms[i].ending);
+    if (used < 0 || (size_t)used >= sizeof path || !path_exists(path, forms[i].is_folder))
       continue;
-    kdl_debug(KDL_DEBUG_FILES, "%s: found %s", hunting->name, path);
-    hunting->found = strdup(path);
+    kdl_debug(KDL_DEBUG_FILES, "%s: found %s", state->name, path);
+    state->found = strdup(path);
     return true;
   }
-  kdl_debug(KDL_DEBUG_FILES, "%s: not in %.*s", hunting->name, (int)length, folder);
-  kdl_out_format(&hunting->out, "%s%.*s", hunting->out.used ? ", " : "", (int)length, folder);
+  kdl_debug(KDL_DEBUG_FILES, "%s: not in %.*s", state->name, (int)length, folder);
+  kdl_out_format(&state->out, "%s%.*s", state->out.used ? ", " : "", (int)length, folder);
   return false;
 }
 
-static bool look_along(hunt *hunting, const char *list) {
+static bool search_folder_list(library_search *state, const char *list) {
   for (const char *at = list; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
-    if (look_in(hunting, at, strcspn(at, ":")))
+    if (search_one_folder(state, at, strcspn(at, ":")))
       return true;
   }
   return false;
@@ -77,16 +77,16 @@ void kdl_search_system(bool is_privileged, kdl_search_folders *out_folders) {
   snprintf(out_folders->paths[out_folders->count++], PATH_MAX, "%s", installed);
 }
 
-static bool look_in_system(hunt *hunting, bool is_privileged) {
+static bool search_system_folders(library_search *state, bool is_privileged) {
   kdl_search_folders folders;
   bool found = false;
   kdl_search_system(is_privileged, &folders);
   for (size_t i = 0; i < folders.count && !found; ++i)
-    found = look_in(hunting, folders.paths[i], strlen(folders.paths[i]));
+    found = search_one_folder(state, folders.paths[i], strlen(folders.paths[i]));
   return found;
 }
 
-static kdl_status no_memory(void) {
+static kdl_status search_no_memory(void) {
   return kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
 }
 
@@ -106,24 +106,25 @@ kdl_status kdl_search(const char *name, const void *caller, char **out_path) {
     if (status != KDL_OK)
       return status;
     *out_path = strdup(name);
-    return *out_path ? KDL_OK : no_memory();
+    return *out_path ? KDL_OK : search_no_memory();
   }
-  hunt hunting = {.name = name};
-  hunting.out = (kdl_out){hunting.tried, sizeof hunting.tried, 0};
-  char beside[PATH_MAX] = "";
+  library_search state = {.name = name};
+  state.out = (kdl_out){state.tried, sizeof state.tried, 0};
+  char caller_folder[PATH_MAX] = "";
   if (!is_privileged)
-    kdl_loaded_object_folder(caller, beside, sizeof beside);
-  if (look_along(&hunting, kdl_environment("KDL_LIBRARY_PATH")) ||
-      look_in(&hunting, beside, strlen(beside)) || look_in_system(&hunting, is_privileged)) {
-    *out_path = hunting.found;
-    return hunting.found ? KDL_OK : no_memory();
+    kdl_loaded_object_folder(caller, caller_folder, sizeof caller_folder);
+  if (search_folder_list(&state, kdl_environment("KDL_LIBRARY_PATH")) ||
+      search_one_folder(&state, caller_folder, strlen(caller_folder)) ||
+      search_system_folders(&state, is_privileged)) {
+    *out_path = state.found;
+    return state.found ? KDL_OK : search_no_memory();
   }
   /* Where it lies in the current folder, what is missing is the word that it is meant. */
-  bool is_here = !is_privileged && (is_there(name, false) || is_there(name, true));
+  bool is_here = !is_privileged && (path_exists(name, false) || path_exists(name, true));
   return kdl_fail(KDL_IO,
                   "%s: cannot open: found neither %s, %s.offload nor %s.d in %s; KDL_LIBRARY_PATH "
                   "adds folders%s%s%s",
-                  name, name, name, name, hunting.tried,
+                  name, name, name, name, state.tried,
                   is_here ? "; the one in the current folder is './" : "", is_here ? name : "",
                   is_here ? "'" : "");
 }
@@ -131,7 +132,7 @@ kdl_status kdl_search(const char *name, const void *caller, char **out_path) {
 /* ------------------------------------------------------------------------------------------ */
 /* Folders                                                                                      */
 
-static int is_library(const struct dirent *entry) {
+static int is_library_entry(const struct dirent *entry) {
   static const char ending[] = ".offload";
   size_t length = strlen(entry->d_name);
   return entry->d_name[0] != '.' && length >= sizeof ending &&
@@ -139,7 +140,7 @@ static int is_library(const struct dirent *entry) {
 }
 
 /* Not alphasort: the order must not depend on the locale. */
-static int by_name(const struct dirent **a, const struct dirent **b) {
+static int compare_entry_names(const struct dirent **a, const struct dirent **b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
@@ -152,28 +153,28 @@ void kdl_search_folder_free(char **files, size_t count) {
 kdl_status kdl_search_folder(const char *path, char ***out_files, size_t *out_count) {
   *out_files = NULL;
   *out_count = 0;
-  if (!is_there(path, true))
+  if (!path_exists(path, true))
     return KDL_OK;
   struct dirent **entries;
-  int found = scandir(path, &entries, is_library, by_name);
+  int found = scandir(path, &entries, is_library_entry, compare_entry_names);
   if (found < 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot list: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot list: %s", path, strerror(errno));
   size_t count = (size_t)found;
   char **files = calloc(count + 1, sizeof *files);
-  bool whole = files != NULL;
+  bool has_memory = files != NULL;
   for (size_t i = 0; i < count; ++i) {
-    if (whole && asprintf(&files[i], "%s/%s", path, entries[i]->d_name) < 0) {
+    if (has_memory && asprintf(&files[i], "%s/%s", path, entries[i]->d_name) < 0) {
       files[i] = NULL;
-      whole = false;
+      has_memory = false;
     }
     free(entries[i]);
   }
   free(entries);
-  if (!whole || count == 0) {
+  if (!has_memory || count == 0) {
     if (files)
       kdl_search_folder_free(files, count);
-    return whole ? kdl_fail(KDL_IO, "%s: found a folder without *.offload files", path)
-                 : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+    return has_memory ? kdl_fail(KDL_IO, "%s: found a folder without *.offload files", path)
+                      : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
   }
   *out_files = files;
   *out_count = count;

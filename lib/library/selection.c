@@ -6,8 +6,8 @@
 #include "lib/device/spec.h"
 #include "lib/inspect/ranking.h"
 #include "lib/library/library.h"
+#include "lib/registry/amx_permission.h"
 #include "lib/registry/device.h"
-#include "lib/registry/permission.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/base/sized.h"
@@ -42,21 +42,21 @@ kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *o
 /* What was asked, with the environment's answers filled in, but for the device. */
 static inline kdl_status read_query(const char *kernel, const kdl_select_opts *opts,
                                     kdl_query *out_query) {
-  kdl_select_opts whole;
+  kdl_select_opts full_opts;
   const char *tag;
   *out_query = (kdl_query){.policy = KDL_POLICY_BEST};
   if (opts) {
-    KDL_TRY(kdl_select_opts_read(opts, &whole));
+    KDL_TRY(kdl_select_opts_read(opts, &full_opts));
     if ((unsigned)opts->policy >= KDL_POLICY_COUNT)
       return kdl_fail(KDL_BAD_CALL, "kdl_select: opts.policy is %d, expected 0 to %d",
                       (int)opts->policy, KDL_POLICY_COUNT - 1);
     out_query->policy = opts->policy;
     tag = opts->variant_tag;
   } else {
-    const char *const *lasting = kdl_environment_lasting_all();
-    tag = lasting[KDL_LASTING_VARIANT_TAG];
-    if (lasting[KDL_LASTING_POLICY])
-      KDL_TRY(read_policy(lasting[KDL_LASTING_POLICY], &out_query->policy));
+    const char *const *lasting = kdl_environment_cached_all();
+    tag = lasting[KDL_CACHED_VARIABLE_VARIANT_TAG];
+    if (lasting[KDL_CACHED_VARIABLE_POLICY])
+      KDL_TRY(read_policy(lasting[KDL_CACHED_VARIABLE_POLICY], &out_query->policy));
   }
   if (tag)
     out_query->variant_tag = kdl_text_of(tag);
@@ -65,7 +65,7 @@ static inline kdl_status read_query(const char *kernel, const kdl_select_opts *o
   return KDL_OK;
 }
 
-static const char *kernel_words(const kdl_query *query) {
+static const char *kernel_display_name(const kdl_query *query) {
   return query->kernel.data ? query->kernel.data : "any kernel";
 }
 
@@ -103,22 +103,22 @@ static kdl_status rank_routes(kdl_catalog *catalog, kdl_device *device, kdl_quer
   return status;
 }
 
-static void label_of(const kdl_ranking *made, char label[192]) {
-  kdl_device_spec_label(&made->query.device->spec, &(kdl_out){label, 192, 0});
+static void ranking_device_label(const kdl_ranking *full_ranking, char label[192]) {
+  kdl_device_spec_label(&full_ranking->query.device->spec, &(kdl_out){label, 192, 0});
 }
 
-static void debug_ranking(const kdl_ranking *made) {
+static void debug_ranking(const kdl_ranking *full_ranking) {
   char label[192];
   if (!kdl_debug_on(KDL_DEBUG_SELECT))
     return;
-  label_of(made, label);
-  kdl_debug(KDL_DEBUG_SELECT, "%s on %s, policy %s", kernel_words(&made->query), label,
-            kdl_policy_name(made->query.policy));
-  for (size_t i = 0; i < made->count; ++i) {
-    const kdl_candidate *candidate = &made->candidates[i];
-    const kdl_image *image = kdl_catalog_image(made->catalog, candidate->image);
+  ranking_device_label(full_ranking, label);
+  kdl_debug(KDL_DEBUG_SELECT, "%s on %s, policy %s", kernel_display_name(&full_ranking->query),
+            label, kdl_policy_name(full_ranking->query.policy));
+  for (size_t i = 0; i < full_ranking->count; ++i) {
+    const kdl_candidate *candidate = &full_ranking->candidates[i];
+    const kdl_image *image = kdl_catalog_image(full_ranking->catalog, candidate->image);
     kdl_explanation why;
-    kdl_explain_candidate(made, candidate, &why);
+    kdl_explain_candidate(full_ranking, candidate, &why);
     char text[KDL_EXPLAIN_REASONS * KDL_EXPLAIN_TEXT];
     kdl_out out = {text, sizeof text, 0};
     if (candidate->eligible)
@@ -131,100 +131,104 @@ static void debug_ranking(const kdl_ranking *made) {
   }
 }
 
-static kdl_status short_of_names(void) {
+static kdl_status names_no_memory(void) {
   return kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
 }
 
 /* The nearest image that holds the kernel, or may: images are read until one is found, and no more.
  * NULL where none does. */
-static const kdl_candidate *find_nearest(const kdl_ranking *made) {
-  for (size_t i = 0; i < made->count; ++i) {
-    const kdl_candidate *candidate = &made->candidates[i];
+static const kdl_candidate *find_nearest(const kdl_ranking *full_ranking) {
+  for (size_t i = 0; i < full_ranking->count; ++i) {
+    const kdl_candidate *candidate = &full_ranking->candidates[i];
     if (candidate->presence == KDL_KERNEL_ABSENT)
       continue;
-    if (!made->query.kernel.data || candidate->presence == KDL_KERNEL_UNREADABLE ||
-        kdl_catalog_holds(made->catalog, candidate->image, made->query.kernel) != KDL_KERNEL_ABSENT)
+    if (!full_ranking->query.kernel.data || candidate->presence == KDL_KERNEL_UNREADABLE ||
+        kdl_catalog_has_kernel(full_ranking->catalog, candidate->image,
+                               full_ranking->query.kernel) != KDL_KERNEL_ABSENT)
       return candidate;
   }
   return NULL;
 }
 
 /* Where nothing fits: the nearest image, what is wrong with it, and what would help. */
-static kdl_status nothing_fits(const kdl_ranking *made) {
-  const char *kernel = kernel_words(&made->query);
+static kdl_status fail_no_image_fits(const kdl_ranking *full_ranking) {
+  const char *kernel = kernel_display_name(&full_ranking->query);
   char label[192];
-  label_of(made, label);
-  if (made->count == 0)
+  ranking_device_label(full_ranking, label);
+  if (full_ranking->count == 0)
     return kdl_fail(KDL_NO_MATCH, "%s: no image fits %s: there are no images", kernel, label);
-  size_t shortages = kdl_catalog_shortages(made->catalog);
-  const kdl_candidate *nearest = find_nearest(made);
-  if (kdl_catalog_shortages(made->catalog) != shortages)
-    return short_of_names();
+  size_t memory_failures = kdl_catalog_memory_failures(full_ranking->catalog);
+  const kdl_candidate *nearest = find_nearest(full_ranking);
+  if (kdl_catalog_memory_failures(full_ranking->catalog) != memory_failures)
+    return names_no_memory();
   if (!nearest)
-    return kdl_not_ok(kdl_kernel_absent(made->catalog, made->query.kernel));
-  const kdl_image *image = kdl_catalog_image(made->catalog, nearest->image);
+    return kdl_not_ok(
+        kdl_catalog_require_kernel(full_ranking->catalog, full_ranking->query.kernel));
+  const kdl_image *image = kdl_catalog_image(full_ranking->catalog, nearest->image);
   kdl_explanation why;
-  kdl_explain_candidate(made, nearest, &why);
+  kdl_explain_candidate(full_ranking, nearest, &why);
   const kdl_explained_reason *reason = &why.reasons[0];
   return kdl_fail(KDL_NO_MATCH,
                   "%s: none of %zu images fits %s; the nearest is image %" PRIu32
                   " (%s%s%s): %s%s%s",
-                  kernel, made->count, label, nearest->image, kdl_image_kind_name(image->kind),
-                  image->arch.length ? " " : "", image->arch.data, reason->words,
-                  reason->fix[0] ? "; fix: " : "", reason->fix);
+                  kernel, full_ranking->count, label, nearest->image,
+                  kdl_image_kind_name(image->kind), image->arch.length ? " " : "", image->arch.data,
+                  reason->words, reason->fix[0] ? "; fix: " : "", reason->fix);
 }
 
 enum { any_route = KDL_LIMIT_ROUTES };
 
 /* The long way, for KDL_DEBUG=select and for the message where nothing fitted. */
-static kdl_status tell(kdl_catalog *catalog, kdl_device *device, size_t route, kdl_query query,
-                       bool nothing_fitted) {
+static kdl_status diagnose_ranking(kdl_catalog *catalog, kdl_device *device, size_t route,
+                                   kdl_query query, bool nothing_fitted) {
   KDL_NOT_CANCELLED;
-  kdl_ranking *made;
+  kdl_ranking *full_ranking;
   query.scope = KDL_RANK_ALL;
-  kdl_status status = route == any_route ? rank_routes(catalog, device, &query, &made, &route)
-                                         : rank_route(catalog, device, route, &query, &made);
+  kdl_status status = route == any_route
+                          ? rank_routes(catalog, device, &query, &full_ranking, &route)
+                          : rank_route(catalog, device, route, &query, &full_ranking);
   if (status != KDL_OK)
     return status;
-  debug_ranking(made);
+  debug_ranking(full_ranking);
   if (nothing_fitted)
-    status = nothing_fits(made);
-  free(made);
+    status = fail_no_image_fits(full_ranking);
+  free(full_ranking);
   return status;
 }
 
-kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, size_t route,
-                                const char *kernel, const kdl_select_opts *opts) {
+kdl_status kdl_library_fail_no_match(kdl_library *lib, kdl_device *device, size_t route,
+                                     const char *kernel, const kdl_select_opts *opts) {
   kdl_query query;
   KDL_TRY(read_query(kernel, opts, &query));
   KDL_TRY(kdl_fork_check());
-  return tell(lib->catalog, device, route, query, true);
+  return diagnose_ranking(lib->catalog, device, route, query, true);
 }
 
 /* Whether the candidate is what its module would be run by, or the kernel where one is asked for.
  * `modules` has a flag for each that has a choice. */
-static bool is_chosen(const kdl_ranking *made, size_t place, bool *modules) {
-  const kdl_candidate *candidate = &made->candidates[place];
-  if (!candidate->eligible || made->query.kernel.data)
-    return candidate->eligible && place == 0;
-  bool *taken = &modules[kdl_catalog_image(made->catalog, candidate->image)->module];
+static bool is_chosen(const kdl_ranking *full_ranking, size_t candidate_index, bool *modules) {
+  const kdl_candidate *candidate = &full_ranking->candidates[candidate_index];
+  if (!candidate->eligible || full_ranking->query.kernel.data)
+    return candidate->eligible && candidate_index == 0;
+  bool *taken = &modules[kdl_catalog_image(full_ranking->catalog, candidate->image)->module];
   bool chosen = !*taken;
   *taken = true;
   return chosen;
 }
 
 /* With what is the same for all of a ranking filled in. */
-static int visit_candidate(const kdl_ranking *made, size_t place, kdl_verdict verdict,
+static int visit_candidate(const kdl_ranking *full_ranking, size_t candidate_index,
+                           kdl_verdict verdict,
                            int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
-  const kdl_candidate *candidate = &made->candidates[place];
-  const kdl_image_rule *rule = kdl_catalog_rule(made->catalog, candidate->image);
+  const kdl_candidate *candidate = &full_ranking->candidates[candidate_index];
+  const kdl_image_rule *rule = kdl_catalog_rule(full_ranking->catalog, candidate->image);
   kdl_explanation why;
-  kdl_explain_candidate(made, candidate, &why);
+  kdl_explain_candidate(full_ranking, candidate, &why);
   kdl_reason reasons[KDL_EXPLAIN_REASONS];
   for (size_t i = 0; i < why.reason_count; ++i)
     reasons[i] = (kdl_reason){why.reasons[i].code, why.reasons[i].words, why.reasons[i].fix};
   verdict.image = candidate->image;
-  verdict.place = place;
+  verdict.position = candidate_index;
   verdict.eligible = candidate->eligible;
   verdict.rank = candidate->reasons ? 0 : rule->rank;
   verdict.priority = rule->priority;
@@ -239,7 +243,7 @@ kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char 
                                size_t among_count,
                                int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
   kdl_query query;
-  kdl_ranking *made;
+  kdl_ranking *full_ranking;
   size_t route;
   KDL_TRY(read_query(kernel, opts, &query));
   KDL_TRY(kdl_fork_check());
@@ -250,16 +254,17 @@ kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char 
   bool *modules = calloc(module_count + 1, sizeof *modules);
   if (!modules)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu modules", module_count);
-  kdl_status status = rank_routes(lib->catalog, device, &query, &made, &route);
+  kdl_status status = rank_routes(lib->catalog, device, &query, &full_ranking, &route);
   if (status == KDL_OK) {
-    debug_ranking(made);
-    kdl_verdict verdict = {.size = sizeof verdict, .device = device->lines[route], .route = route};
-    for (size_t i = 0; i < made->count; ++i) {
-      verdict.chosen = is_chosen(made, i, modules);
-      if (visit_candidate(made, i, verdict, visit, user) != 0)
+    debug_ranking(full_ranking);
+    kdl_verdict verdict = {
+        .size = sizeof verdict, .device = device->spec_lines[route], .route = route};
+    for (size_t i = 0; i < full_ranking->count; ++i) {
+      verdict.chosen = is_chosen(full_ranking, i, modules);
+      if (visit_candidate(full_ranking, i, verdict, visit, user) != 0)
         break;
     }
-    free(made);
+    free(full_ranking);
   }
   free(modules);
   return status;
@@ -269,8 +274,8 @@ kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char 
 /* Choosing                                                                                     */
 
 /* Asks for permission to use what the best image needs, and chooses anew where it is refused. */
-static kdl_status permitted_on(kdl_catalog *catalog, kdl_device *device, size_t route,
-                               kdl_query *query, const kdl_ranking **out_ranking) {
+static kdl_status find_permitted_ranking(kdl_catalog *catalog, kdl_device *device, size_t route,
+                                         kdl_query *query, const kdl_ranking **out_ranking) {
   query->device = kdl_device_route(device, route);
   KDL_TRY(kdl_ranking_find(catalog, query, out_ranking));
   if (!(*out_ranking)->count || kdl_device_permit(device, route, &(*out_ranking)->candidates[0]))
@@ -284,19 +289,20 @@ kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, 
   kdl_query query;
   KDL_TRY(read_query(kernel, opts, &query));
   KDL_TRY(kdl_fork_check());
-  KDL_TRY(permitted_on(lib->catalog, device, route, &query, out_ranking));
+  KDL_TRY(find_permitted_ranking(lib->catalog, device, route, &query, out_ranking));
   if (kdl_debug_on(KDL_DEBUG_SELECT))
-    KDL_TRY(tell(lib->catalog, device, route, query, false));
+    KDL_TRY(diagnose_ranking(lib->catalog, device, route, query, false));
   if (!(*out_ranking)->count)
     *out_ranking = NULL;
   return KDL_OK;
 }
 
-static inline kdl_choice choice_of(const kdl_ranking *ranking, const char *line, const void *data) {
+static inline kdl_selection make_selection(const kdl_ranking *ranking, const char *line,
+                                           const void *data) {
   const kdl_candidate *first = &ranking->candidates[0];
   const kdl_image *image = kdl_catalog_image(ranking->catalog, first->image);
-  return (kdl_choice){
-      .size = sizeof(kdl_choice),
+  return (kdl_selection){
+      .size = sizeof(kdl_selection),
       .image = first->image,
       .kind = image->kind,
       .device = line,
@@ -307,13 +313,14 @@ static inline kdl_choice choice_of(const kdl_ranking *ranking, const char *line,
 }
 
 /* The bytes of the best image, which are looked at once. */
-static kdl_status bytes_of(kdl_library *lib, const kdl_ranking *ranking, const void **out_data) {
+static kdl_status read_best_image(kdl_library *lib, const kdl_ranking *ranking,
+                                  const void **out_data) {
   uint32_t index = ranking->candidates[0].image;
   size_t size;
   *out_data = atomic_load_explicit(&ranking->data, memory_order_acquire);
   if (*out_data)
     return KDL_OK;
-  kdl_status status = kdl_container_bytes_to_run(lib->container, index, out_data, &size);
+  kdl_status status = kdl_container_verified_bytes(lib->container, index, out_data, &size);
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s: image %" PRIu32, lib->container->name, index);
   if (status == KDL_OK)
@@ -324,45 +331,45 @@ static kdl_status bytes_of(kdl_library *lib, const kdl_ranking *ranking, const v
 
 /* Where the answer is not remembered, is none, is logged, or is for another route or size than
  * most. */
-static __attribute__((noinline)) kdl_status choose(kdl_library *lib, kdl_device *device,
-                                                   const char *kernel, kdl_query *query,
-                                                   kdl_choice *out_choice) {
+static __attribute__((noinline)) kdl_status select_uncached(kdl_library *lib, kdl_device *device,
+                                                            const char *kernel, kdl_query *query,
+                                                            kdl_selection *out_selection) {
   KDL_NOT_CANCELLED;
-  const kdl_sized what = {"kdl_select", "choice", sizeof *out_choice, sizeof *out_choice};
+  const kdl_sized what = {"kdl_select", "choice", sizeof *out_selection, sizeof *out_selection};
   const kdl_ranking *ranking;
   const void *data;
   size_t route = 0;
-  KDL_TRY(kdl_sized_check(what, out_choice));
+  KDL_TRY(kdl_sized_check(what, out_selection));
   KDL_TRY(kdl_fork_check());
-  KDL_TRY(permitted_on(lib->catalog, device, 0, query, &ranking));
+  KDL_TRY(find_permitted_ranking(lib->catalog, device, 0, query, &ranking));
   while (!ranking->count && ++route < kdl_device_route_count(device))
-    KDL_TRY(permitted_on(lib->catalog, device, route, query, &ranking));
+    KDL_TRY(find_permitted_ranking(lib->catalog, device, route, query, &ranking));
   if (!ranking->count || kdl_debug_on(KDL_DEBUG_SELECT))
-    KDL_TRY(tell(lib->catalog, device, any_route, *query, !ranking->count));
+    KDL_TRY(diagnose_ranking(lib->catalog, device, any_route, *query, !ranking->count));
   if (!kernel && !ranking->is_one_module)
     return kdl_fail(KDL_BAD_CALL,
                     "kdl_select: found no kernel, and images of several modules that fit; expected "
                     "a kernel, since no image stands for the others");
-  KDL_TRY(bytes_of(lib, ranking, &data));
-  const kdl_choice choice = choice_of(ranking, device->lines[route], data);
-  kdl_sized_write(what, &choice, out_choice);
+  KDL_TRY(read_best_image(lib, ranking, &data));
+  const kdl_selection selected = make_selection(ranking, device->spec_lines[route], data);
+  kdl_sized_write(what, &selected, out_selection);
   return KDL_OK;
 }
 
 kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
-                      const kdl_select_opts *opts, kdl_choice *out_choice) {
+                      const kdl_select_opts *opts, kdl_selection *out_selection) {
   kdl_query query;
-  KDL_TRY(KDL_GIVEN(lib, device, out_choice));
+  KDL_TRY(KDL_GIVEN(lib, device, out_selection));
   KDL_TRY(read_query(kernel, opts, &query));
   if (!query.kernel.length)
     query.kernel.data = NULL;
   query.device = kdl_device_route(device, 0);
-  const kdl_ranking *known = kdl_ranking_known(lib->catalog, &query, kdl_query_hash(&query));
+  const kdl_ranking *known = kdl_ranking_lookup(lib->catalog, &query, kdl_query_hash(&query));
   const void *data = known ? atomic_load_explicit(&known->data, memory_order_acquire) : NULL;
-  if (!data || out_choice->size != sizeof *out_choice || (!kernel && !known->is_one_module) ||
+  if (!data || out_selection->size != sizeof *out_selection || (!kernel && !known->is_one_module) ||
       kdl_debug_on(KDL_DEBUG_SELECT))
-    return choose(lib, device, kernel, &query, out_choice);
-  *out_choice = choice_of(known, device->lines[0], data);
+    return select_uncached(lib, device, kernel, &query, out_selection);
+  *out_selection = make_selection(known, device->spec_lines[0], data);
   return KDL_OK;
 }
 
@@ -406,11 +413,11 @@ kdl_status kdl_variants(kdl_library *lib, const char *kernel,
   kdl_catalog *catalog;
   KDL_TRY(KDL_GIVEN(lib, kernel, visit));
   KDL_TRY(kdl_library_catalog(lib, &catalog));
-  size_t shortages = kdl_catalog_shortages(catalog);
+  size_t memory_failures = kdl_catalog_memory_failures(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
-    if (kdl_catalog_holds(catalog, i, kdl_text_of(kernel)) == KDL_KERNEL_HELD &&
+    if (kdl_catalog_has_kernel(catalog, i, kdl_text_of(kernel)) == KDL_KERNEL_PRESENT &&
         visit(user, i) != 0)
       break;
   }
-  return kdl_catalog_shortages(catalog) == shortages ? KDL_OK : short_of_names();
+  return kdl_catalog_memory_failures(catalog) == memory_failures ? KDL_OK : names_no_memory();
 }

@@ -17,7 +17,7 @@ kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, 
                             const kdl_select_opts *opts, const kdl_ranking **out_ranking);
 
 /* Records why no image of the library fits the route, and returns KDL_NO_MATCH. */
-kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, size_t route,
-                                const char *kernel, const kdl_select_opts *opts);
+kdl_status kdl_library_fail_no_match(kdl_library *lib, kdl_device *device, size_t route,
+                                     const char *kernel, const kdl_select_opts *opts);
 
 #endif

@@ -24,11 +24,11 @@ const kdl_built_in *const kdl_built_ins[KDL_BACKEND_COUNT] = {
 
 enum { limit_backends = 32 };
 
-static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
-static kdl_backend_table tables[limit_backends];
+static pthread_once_t backend_tables_once = PTHREAD_ONCE_INIT;
+static kdl_backend_table backend_tables[limit_backends];
 static size_t table_count;
-static size_t foreign_count; /* of these, the ones from KDL_BACKEND_PATH: they come first */
-static char trouble[512];    /* what was wrong with KDL_BACKEND_PATH */
+static size_t plugin_count;    /* of these, the ones from KDL_BACKEND_PATH: they come first */
+static char plugin_error[512]; /* what was wrong with KDL_BACKEND_PATH */
 
 /* Offsets of the functions that every table must have. */
 static const struct {
@@ -60,14 +60,14 @@ static const char *missing_function(const kdl_backend_table *table) {
 }
 
 /* The table is copied, so that an older and shorter one ends in zeros. */
-static kdl_status add_table(const kdl_backend_table *table) {
+static kdl_status add_backend_table(const kdl_backend_table *table) {
   kdl_backend known;
   if (table->abi != KDL_BACKEND_ABI)
     return kdl_fail(KDL_UNSUPPORTED, "its table has ABI %u, expected %u", (unsigned)table->abi,
                     (unsigned)KDL_BACKEND_ABI);
   if (table_count == limit_backends)
     return kdl_fail(KDL_NO_MEMORY, "found more than %d backends", limit_backends);
-  kdl_backend_table *slot = &tables[table_count];
+  kdl_backend_table *slot = &backend_tables[table_count];
   *slot = (kdl_backend_table){0};
   memcpy(slot, table, table->size < sizeof *slot ? table->size : sizeof *slot);
   if (!slot->name || !kdl_backend_parse(kdl_text_of(slot->name), &known))
@@ -82,7 +82,7 @@ static kdl_status add_table(const kdl_backend_table *table) {
   return KDL_OK;
 }
 
-static kdl_status add_foreign(const char *path) {
+static kdl_status load_plugin(const char *path) {
   if (kdl_program_is_static())
     return kdl_fail(KDL_UNSUPPORTED, "%s: " KDL_STATIC_PROGRAM, path);
   void *library = kdl_dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -93,8 +93,8 @@ static kdl_status add_foreign(const char *path) {
   memcpy(&open_backend, &symbol, sizeof open_backend);
   if (!open_backend)
     return kdl_fail(KDL_BAD_FILE, "%s: found no %s", path, KDL_BACKEND_SYMBOL);
-  const kdl_backend_table *table = open_backend(&kdl_own_services);
-  kdl_status status = table ? add_table(table) : kdl_error_status();
+  const kdl_backend_table *table = open_backend(&kdl_core_services);
+  kdl_status status = table ? add_backend_table(table) : kdl_error_status();
   if (status != KDL_OK)
     kdl_error_prefix("%s", path);
   else
@@ -102,42 +102,42 @@ static kdl_status add_foreign(const char *path) {
   return status;
 }
 
-static void add_foreign_list(const char *list) {
+static void load_plugins(const char *list) {
   char path[PATH_MAX];
   for (kdl_string rest = kdl_text_of(list); rest.length;) {
     kdl_status status = kdl_path_next(&rest, path);
     if (status == KDL_OK && *path)
-      status = add_foreign(path);
+      status = load_plugin(path);
     if (status != KDL_OK) {
       kdl_debug(KDL_DEBUG_LOAD, "KDL_BACKEND_PATH: %s", kdl_error_message());
-      if (!trouble[0])
-        snprintf(trouble, sizeof trouble, "KDL_BACKEND_PATH: %s", kdl_error_message());
+      if (!plugin_error[0])
+        snprintf(plugin_error, sizeof plugin_error, "KDL_BACKEND_PATH: %s", kdl_error_message());
     }
   }
 }
 
 /* In the child of a fork that came in between it begins anew. */
-static void fill_registry(void) {
+static void load_backend_tables(void) {
   table_count = 0;
   const char *list = kdl_environment("KDL_BACKEND_PATH");
   if (list)
-    add_foreign_list(list);
-  foreign_count = table_count;
+    load_plugins(list);
+  plugin_count = table_count;
   for (size_t i = 0; i < KDL_BACKEND_COUNT; ++i) {
     const kdl_backend_table *table = kdl_built_ins[i]->table;
-    if (table && add_table(table) != KDL_OK)
+    if (table && add_backend_table(table) != KDL_OK)
       kdl_debug(KDL_DEBUG_LOAD, "built-in backend: %s", kdl_error_message());
   }
 }
 
-const kdl_backend_table *kdl_backend_serving(kdl_backend backend) {
-  pthread_once(&registry_once, fill_registry);
+const kdl_backend_table *kdl_backend_table_for(kdl_backend backend) {
+  pthread_once(&backend_tables_once, load_backend_tables);
   for (size_t i = 0; i < table_count; ++i) {
-    if (strcmp(tables[i].name, kdl_backend_name(backend)) == 0)
-      return &tables[i];
+    if (strcmp(backend_tables[i].name, kdl_backend_name(backend)) == 0)
+      return &backend_tables[i];
   }
   (void)kdl_fail(KDL_UNSUPPORTED, "this build of libkdl cannot launch on %s devices%s%s",
-                 kdl_backend_name(backend), trouble[0] ? "; " : "", trouble);
+                 kdl_backend_name(backend), plugin_error[0] ? "; " : "", plugin_error);
   return NULL;
 }
 
@@ -152,10 +152,10 @@ const kdl_driver *kdl_backend_driver(const kdl_backend_table *table) {
 
 bool kdl_backend_list_devices(void (*visit)(void *user, const char *spec), void *user) {
   bool all = true;
-  pthread_once(&registry_once, fill_registry);
-  for (size_t i = 0; i < foreign_count; ++i) {
-    if (tables[i].devices && tables[i].devices(visit, user) != KDL_OK) {
-      kdl_debug(KDL_DEBUG_DEVICES, "backend %s: %s", tables[i].name, kdl_error_message());
+  pthread_once(&backend_tables_once, load_backend_tables);
+  for (size_t i = 0; i < plugin_count; ++i) {
+    if (backend_tables[i].devices && backend_tables[i].devices(visit, user) != KDL_OK) {
+      kdl_debug(KDL_DEBUG_DEVICES, "backend %s: %s", backend_tables[i].name, kdl_error_message());
       all = false;
     }
   }
@@ -164,7 +164,7 @@ bool kdl_backend_list_devices(void (*visit)(void *user, const char *spec), void 
 
 void kdl_backend_after_fork(void) {
   for (size_t i = 0; i < table_count; ++i) {
-    if (tables[i].after_fork)
-      tables[i].after_fork();
+    if (backend_tables[i].after_fork)
+      backend_tables[i].after_fork();
   }
 }

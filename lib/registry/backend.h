@@ -11,7 +11,7 @@ extern const kdl_built_in *const kdl_built_ins[KDL_BACKEND_COUNT];
 
 /* The table that serves a backend's devices, those of KDL_BACKEND_PATH first; NULL, with the reason
  * recorded, where there is none. */
-const kdl_backend_table *kdl_backend_serving(kdl_backend backend);
+const kdl_backend_table *kdl_backend_table_for(kdl_backend backend);
 
 /* The driver of a table that libkdl was built with; NULL where there is none. */
 const kdl_driver *kdl_backend_driver(const kdl_backend_table *table);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/registry/device.h"
 
-#include "lib/device/cpu.h"
-#include "lib/device/named.h"
+#include "lib/device/host_cpu.h"
+#include "lib/device/named_devices.h"
 #include "lib/device/spec.h"
 #include "lib/registry/registry.h"
 #include "support/base/cancel.h"
@@ -28,10 +28,10 @@ static size_t described_count;
 /* Making devices                                                                               */
 
 /* The spec's line, with its label behind it. */
-static char *spec_text(const kdl_device_spec *spec, const char **out_label) {
+static char *make_spec_text(const kdl_device_spec *spec, const char **out_label) {
   char line[KDL_SPEC_LINE], label[KDL_SPEC_ARCH + 32];
   kdl_device_spec_print(spec, &(kdl_out){line, sizeof line, 0});
-  kdl_device_spec_place(spec, &(kdl_out){label, sizeof label, 0});
+  kdl_device_spec_summary(spec, &(kdl_out){label, sizeof label, 0});
   size_t line_size = strlen(line) + 1, label_size = strlen(label) + 1;
   char *text = malloc(line_size + label_size);
   if (text) {
@@ -45,7 +45,7 @@ kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device 
   char linker[PATH_MAX];
   KDL_TRY(kdl_select_device_init(spec, out_route));
   if (kdl_linker_path(linker))
-    kdl_device_take_bitcode(&out_route->rule);
+    kdl_device_accept_bitcode(&out_route->rule);
   return KDL_OK;
 }
 
@@ -54,7 +54,7 @@ const kdl_device_spec *kdl_device_route_spec(const kdl_device *device, size_t ro
 }
 
 const char *kdl_device_route_line(const kdl_device *device, size_t route) {
-  return device->lines[route];
+  return device->spec_lines[route];
 }
 
 bool kdl_device_route_admits(const kdl_device *device, size_t route, const kdl_catalog *catalog,
@@ -69,11 +69,11 @@ size_t kdl_device_route_count(const kdl_device *device) {
 kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec) {
   size_t count = atomic_load_explicit(&device->route_count, memory_order_relaxed);
   if (count == KDL_LIMIT_ROUTES)
-    return kdl_fail(KDL_UNSUPPORTED, "%s: found more than %d routes", device->lines[0],
+    return kdl_fail(KDL_UNSUPPORTED, "%s: found more than %d routes", device->spec_lines[0],
                     KDL_LIMIT_ROUTES);
   kdl_select_device *route = malloc(sizeof *route);
   const char *label = NULL;
-  char *line = spec_text(spec, &label);
+  char *line = make_spec_text(spec, &label);
   kdl_status status = route && line ? kdl_device_route_init(spec, route)
                                     : kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
   if (status != KDL_OK) {
@@ -82,7 +82,7 @@ kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec)
     return status;
   }
   device->routes[count] = route;
-  device->lines[count] = line;
+  device->spec_lines[count] = line;
   device->labels[count] = label;
   atomic_store_explicit(&device->route_count, count + 1, memory_order_release);
   return KDL_OK;
@@ -101,49 +101,49 @@ kdl_status kdl_device_create(const kdl_device_spec *spec, kdl_device **out_devic
   return status;
 }
 
-static void destroy(kdl_device *device) {
+static void destroy_device(kdl_device *device) {
   for (size_t i = 0; i < kdl_device_route_count(device); ++i) {
     free(device->routes[i]);
-    free(device->lines[i]);
+    free(device->spec_lines[i]);
   }
-  free(device->joined);
+  free(device->joined_spec_lines);
   free(device);
 }
 
 const char *kdl_device_spec_text(const kdl_device *device) {
   if (KDL_GIVEN(device) != KDL_OK)
     return "";
-  return device->joined ? device->joined : device->lines[0];
+  return device->joined_spec_lines ? device->joined_spec_lines : device->spec_lines[0];
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Devices that are here                                                                        */
 
 /* The next that is there and not another's route; behind all where that is NULL. */
-static kdl_device *skip_others(kdl_device *device) {
+static kdl_device *skip_unlisted(kdl_device *device) {
   while (device && (kdl_device_is_gone(device) || kdl_device_is_route(device)))
     device = kdl_device_next(device);
   return device;
 }
 
 /* Of a driver that could not be asked there are no devices. */
-static kdl_device *first_of_all(void) {
+static kdl_device *first_listed(void) {
   KDL_NOT_CANCELLED;
-  (void)kdl_registry_ask(KDL_BACKENDS_ALL, false);
-  return skip_others(kdl_registry_first());
+  (void)kdl_registry_enumerate(KDL_BACKENDS_ALL, false);
+  return skip_unlisted(kdl_registry_first());
 }
 
 size_t kdl_device_count(void) {
   size_t count = 0;
-  for (kdl_device *device = first_of_all(); device; device = skip_others(kdl_device_next(device)))
+  for (kdl_device *device = first_listed(); device; device = skip_unlisted(kdl_device_next(device)))
     ++count;
   return count;
 }
 
 kdl_device *kdl_device_at(size_t index) {
-  kdl_device *device = first_of_all();
+  kdl_device *device = first_listed();
   while (device && index-- > 0)
-    device = skip_others(kdl_device_next(device));
+    device = skip_unlisted(kdl_device_next(device));
   return device;
 }
 
@@ -152,19 +152,19 @@ typedef struct {
   bool any_backend;
   kdl_backend backend;
   size_t index;
-} place_text;
+} device_ref;
 
-static bool parse_place(kdl_string text, place_text *out_place) {
+static bool parse_device_ref(kdl_string text, device_ref *out_ref) {
   size_t colon = 0;
   while (colon < text.length && text.data[colon] != ':')
     ++colon;
   kdl_string name = {text.data, colon};
-  kdl_string number = colon < text.length ? kdl_text_from(text, colon + 1) : KDL_TEXT("0");
-  place_text place = {.any_backend = false};
-  if (!kdl_backend_parse(name, &place.backend)) {
+  kdl_string number = colon < text.length ? kdl_text_substr(text, colon + 1) : KDL_TEXT("0");
+  device_ref ref = {.any_backend = false};
+  if (!kdl_backend_parse(name, &ref.backend)) {
     if (colon < text.length)
       return false;
-    place.any_backend = true;
+    ref.any_backend = true;
     number = text;
   }
   if (number.length == 0 || number.length > 6)
@@ -172,15 +172,15 @@ static bool parse_place(kdl_string text, place_text *out_place) {
   for (size_t i = 0; i < number.length; ++i) {
     if (number.data[i] < '0' || number.data[i] > '9')
       return false;
-    place.index = place.index * 10 + (size_t)(number.data[i] - '0');
+    ref.index = ref.index * 10 + (size_t)(number.data[i] - '0');
   }
-  *out_place = place;
+  *out_ref = ref;
   return true;
 }
 
 /* Devices that a backend brings are numbered first, and those of the driver, by its own numbers,
  * after them. */
-static kdl_device *find_numbered(kdl_backend backend, size_t index, size_t *out_seen) {
+static kdl_device *find_by_number(kdl_backend backend, size_t index, size_t *out_seen) {
   size_t first = 0;
   *out_seen = 0;
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
@@ -198,23 +198,24 @@ static kdl_device *find_numbered(kdl_backend backend, size_t index, size_t *out_
 
 kdl_status kdl_device_check_host(void) {
   size_t seen;
-  return find_numbered(KDL_BACKEND_HOST, 0, &seen) ? KDL_OK : kdl_cpu_check_setting();
+  return find_by_number(KDL_BACKEND_HOST, 0, &seen) ? KDL_OK : kdl_cpu_check_setting();
 }
 
-static kdl_status find_here(const char *text, const place_text *place, kdl_device **out_device) {
+static kdl_status find_present_device(const char *text, const device_ref *ref,
+                                      kdl_device **out_device) {
   size_t seen = 0;
   kdl_device *found = NULL;
   kdl_status status = KDL_OK;
-  if (place->any_backend) {
-    found = kdl_device_at(place->index);
+  if (ref->any_backend) {
+    found = kdl_device_at(ref->index);
     seen = found ? 0 : kdl_device_count();
   } else {
-    status = kdl_registry_ask(1u << place->backend, true);
-    found = find_numbered(place->backend, place->index, &seen);
+    status = kdl_registry_enumerate(1u << ref->backend, true);
+    found = find_by_number(ref->backend, ref->index, &seen);
   }
   if (status != KDL_OK)
     return status;
-  if (!found && (place->any_backend || place->backend == KDL_BACKEND_HOST))
+  if (!found && (ref->any_backend || ref->backend == KDL_BACKEND_HOST))
     status = kdl_device_check_host();
   if (status != KDL_OK) {
     kdl_error_prefix("device \"%s\"", text);
@@ -255,7 +256,7 @@ static bool has_routes(const kdl_device *device, const kdl_device_routes *routes
   for (size_t i = 1; same && i < routes->count; ++i) {
     char line[KDL_SPEC_LINE];
     kdl_device_spec_print(&routes->specs[i], &(kdl_out){line, sizeof line, 0});
-    same = strcmp(device->lines[i], line) == 0;
+    same = strcmp(device->spec_lines[i], line) == 0;
   }
   return same;
 }
@@ -267,7 +268,7 @@ static kdl_device *find_described(const kdl_device_routes *routes, kdl_device *m
   kdl_device **list = &described[kdl_hash_text(kdl_text_of(line)) % described_lists];
   kdl_lock(&described_lock);
   kdl_device *device = *list;
-  while (device && (strcmp(device->lines[0], line) != 0 || !has_routes(device, routes)))
+  while (device && (strcmp(device->spec_lines[0], line) != 0 || !has_routes(device, routes)))
     device = kdl_device_next(device);
   if (!device && made && described_count < KDL_LIMIT_DESCRIBED) {
     atomic_init(&made->next, *list);
@@ -278,14 +279,14 @@ static kdl_device *find_described(const kdl_device_routes *routes, kdl_device *m
   return device;
 }
 
-static char *join_lines(const kdl_device *device) {
+static char *join_spec_lines(const kdl_device *device) {
   size_t count = kdl_device_route_count(device), room = 1;
   for (size_t i = 0; i < count; ++i)
-    room += strlen(device->lines[i]) + strlen(" | ");
+    room += strlen(device->spec_lines[i]) + strlen(" | ");
   char *text = malloc(room);
   kdl_out out = {text, room, 0};
   for (size_t i = 0; text && i < count; ++i)
-    kdl_out_format(&out, "%s%s", i ? " | " : "", device->lines[i]);
+    kdl_out_format(&out, "%s%s", i ? " | " : "", device->spec_lines[i]);
   return text;
 }
 
@@ -296,12 +297,12 @@ static kdl_status create_described(const kdl_device_routes *routes, kdl_device *
     return status;
   for (size_t i = 1; status == KDL_OK && i < routes->count; ++i)
     status = kdl_device_add_route(made, &routes->specs[i]);
-  if (status == KDL_OK && routes->count > 1 && !(made->joined = join_lines(made)))
+  if (status == KDL_OK && routes->count > 1 && !(made->joined_spec_lines = join_spec_lines(made)))
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
   if (status == KDL_OK)
     *out_device = made;
   else
-    destroy(made);
+    destroy_device(made);
   return status;
 }
 
@@ -313,7 +314,7 @@ static kdl_status intern_described(const kdl_device_routes *routes, kdl_device *
       return status;
     device = find_described(routes, made);
     if (device != made)
-      destroy(made);
+      destroy_device(made);
   }
   if (!device)
     return kdl_fail(KDL_UNSUPPORTED,
@@ -326,10 +327,10 @@ static kdl_status intern_described(const kdl_device_routes *routes, kdl_device *
 
 kdl_status kdl_device_find(const char *text, kdl_device **out_device) {
   KDL_NOT_CANCELLED;
-  place_text place;
+  device_ref ref;
   KDL_TRY(KDL_GIVEN(text, out_device));
-  if (parse_place(kdl_text_of(text), &place))
-    return find_here(text, &place, out_device);
+  if (parse_device_ref(kdl_text_of(text), &ref))
+    return find_present_device(text, &ref, out_device);
   kdl_device_routes *routes = malloc(sizeof *routes);
   if (!routes)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
@@ -348,7 +349,7 @@ static int ordinal_of(const kdl_device_spec *spec) {
 }
 
 /* A route stays as it was found, so its texts can be handed out. */
-static kdl_device_info describe(const kdl_device *device, size_t route) {
+static kdl_device_info describe_route(const kdl_device *device, size_t route) {
   const kdl_device_spec *spec = &device->routes[route]->spec;
   kdl_device_info info = {
       .size = sizeof info,
@@ -360,7 +361,7 @@ static kdl_device_info describe(const kdl_device *device, size_t route) {
       .platform = spec->platform,
       .driver = spec->driver,
       .device_class = kdl_device_spec_class(spec),
-      .is_here = device->here && !kdl_device_is_gone(device),
+      .is_here = device->is_here && !kdl_device_is_gone(device),
       .is_host = spec->backend == KDL_BACKEND_HOST,
       .ordinal = ordinal_of(spec),
       .units = spec->units,
@@ -381,18 +382,18 @@ static kdl_device_info describe(const kdl_device *device, size_t route) {
   return info;
 }
 
-static kdl_status get(const char *call, const kdl_device *device, size_t route,
-                      kdl_device_info *out_info) {
+static kdl_status get_route_info(const char *call, const kdl_device *device, size_t route,
+                                 kdl_device_info *out_info) {
   const kdl_sized what = {call, "info", sizeof *out_info, sizeof *out_info};
   KDL_TRY(kdl_sized_check(what, out_info));
-  kdl_device_info info = describe(device, route);
+  kdl_device_info info = describe_route(device, route);
   kdl_sized_write(what, &info, out_info);
   return KDL_OK;
 }
 
 kdl_status kdl_device_get(const kdl_device *device, kdl_device_info *out_info) {
   kdl_status status = KDL_GIVEN(device, out_info);
-  return status == KDL_OK ? get("kdl_device_get", device, 0, out_info) : status;
+  return status == KDL_OK ? get_route_info("kdl_device_get", device, 0, out_info) : status;
 }
 
 kdl_status kdl_device_route_get(const kdl_device *device, size_t route, kdl_device_info *out_info) {
@@ -401,5 +402,6 @@ kdl_status kdl_device_route_get(const kdl_device *device, size_t route, kdl_devi
     status =
         kdl_fail(KDL_BAD_CALL, "kdl_device_route_get: %s: found route %zu, expected less than %zu",
                  device->labels[0], route, kdl_device_route_count(device));
-  return status == KDL_OK ? get("kdl_device_route_get", device, route, out_info) : status;
+  return status == KDL_OK ? get_route_info("kdl_device_route_get", device, route, out_info)
+                          : status;
 }

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 typedef enum kdl_amx_permission {
-  KDL_AMX_UNASKED,
+  KDL_AMX_NOT_REQUESTED,
   KDL_AMX_GRANTED,
   KDL_AMX_REFUSED,
 } kdl_amx_permission;
@@ -21,20 +21,22 @@ typedef enum kdl_amx_permission {
 enum { KDL_LIMIT_DESCRIBED = 1 << 14 };
 
 struct kdl_device {
-  _Atomic(kdl_device *) next;  /* of those that are here, or of those that were described */
-  bool here;                   /* found on this machine, not described */
-  bool from_plugin;            /* by a backend of KDL_BACKEND_PATH */
-  _Atomic(bool) is_gone;       /* its driver was asked again and did not show it */
-  _Atomic(kdl_device *) whole; /* has it as a further route (lib/registry/registry.h); NULL: none */
-  unsigned round;              /* of asking, in which its driver last showed it */
+  _Atomic(kdl_device *) next; /* of those that are here, or of those that were described */
+  bool is_here;               /* found on this machine, not described */
+  bool from_plugin;           /* by a backend of KDL_BACKEND_PATH */
+  _Atomic(bool) is_gone;      /* its driver was asked again and did not show it */
+  _Atomic(kdl_device *)
+      primary;                 /* has it as a further route (lib/registry/registry.h); NULL: none */
+  unsigned enumeration_round;  /* of asking, in which its driver last showed it */
   _Atomic(size_t) route_count; /* at least 1; routes are added and stay as they are */
   kdl_select_device *routes[KDL_LIMIT_ROUTES]; /* the vendor's own driver before OpenCL */
-  char *lines[KDL_LIMIT_ROUTES];               /* each route's spec as text */
+  char *spec_lines[KDL_LIMIT_ROUTES];          /* each route's spec as text */
   const char *labels[KDL_LIMIT_ROUTES];        /* "cuda:sm_90"; in the memory of the line */
-  char *joined; /* of one that was described with several routes: its lines, with '|' between */
-  kdl_amx_permission amx;                /* lib/registry/permission.h */
+  char *joined_spec_lines; /* of one that was described with several routes: its lines, with '|'
+                              between */
+  kdl_amx_permission amx;  /* lib/registry/amx_permission.h */
   kdl_select_device without_amx;         /* the host's route once AMX was refused ... */
-  _Atomic(bool) denied;                  /* ... which this says */
+  _Atomic(bool) amx_denied;              /* ... which this says */
   _Atomic(struct kdl_runtime *) runtime; /* lib/registry/runtime.h: NULL until the device is used */
   kdl_work opening;
   unsigned forks;       /* kdl_fork_count when it was made */
@@ -60,13 +62,13 @@ static inline bool kdl_device_is_gone(const kdl_device *device) {
 
 /* Whether it is another's further route, and that one is there. */
 static inline bool kdl_device_is_route(const kdl_device *device) {
-  const kdl_device *whole = atomic_load_explicit(&device->whole, memory_order_acquire);
-  return whole && !kdl_device_is_gone(whole);
+  const kdl_device *primary = atomic_load_explicit(&device->primary, memory_order_acquire);
+  return primary && !kdl_device_is_gone(primary);
 }
 
 /* A route as it is now. */
 static inline const kdl_select_device *kdl_device_route(const kdl_device *device, size_t index) {
-  bool denied = atomic_load_explicit(&device->denied, memory_order_acquire);
+  bool denied = atomic_load_explicit(&device->amx_denied, memory_order_acquire);
   if (denied && device->routes[index]->spec.backend == KDL_BACKEND_HOST)
     return &device->without_amx;
   return device->routes[index];

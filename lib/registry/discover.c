@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/registry/discover.h"
 
-#include "lib/device/arrange.h"
+#include "lib/device/group_routes.h"
 #include "lib/registry/backend.h"
 #include "lib/registry/runtime.h"
 #include "support/base/error.h"
@@ -12,7 +12,7 @@
 #include <time.h>
 
 /* Read before any driver is asked: some set variables of their own, and in threads of theirs. */
-static void note_variables(const kdl_built_in *backend, kdl_driver_report *report) {
+static void read_limit_variables(const kdl_built_in *backend, kdl_driver_report *report) {
   kdl_out out = {report->limits, sizeof report->limits, 0};
   for (size_t i = 0; backend->variables && backend->variables[i]; ++i) {
     const char *value = getenv(backend->variables[i]);
@@ -32,14 +32,14 @@ static void note_variables(const kdl_built_in *backend, kdl_driver_report *repor
 typedef struct {
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  atomic_int holders;
+  atomic_int references;
   bool done;
   const kdl_built_in *backend;
-  kdl_found_list list;
-} job;
+  kdl_spec_list list;
+} enumeration_job;
 
-static void let_go(job *task) {
-  if (atomic_fetch_sub(&task->holders, 1) != 1)
+static void release_job(enumeration_job *task) {
+  if (atomic_fetch_sub(&task->references, 1) != 1)
     return;
   pthread_cond_destroy(&task->changed);
   pthread_mutex_destroy(&task->lock);
@@ -54,51 +54,51 @@ typedef struct {
   bool is_known;
 } signal_stack;
 
-static signal_stack keep_signal_stack(void) {
-  signal_stack kept;
-  kept.is_known = sigaltstack(NULL, &kept.stack) == 0;
-  return kept;
+static signal_stack save_signal_stack(void) {
+  signal_stack saved;
+  saved.is_known = sigaltstack(NULL, &saved.stack) == 0;
+  return saved;
 }
 
-static void restore_signal_stack(const signal_stack *kept) {
-  if (kept->is_known)
-    sigaltstack(&kept->stack, NULL);
+static void restore_signal_stack(const signal_stack *saved) {
+  if (saved->is_known)
+    sigaltstack(&saved->stack, NULL);
 }
 
-static void ask(job *task) {
-  signal_stack kept = keep_signal_stack();
+static void list_driver_devices(enumeration_job *task) {
+  signal_stack saved = save_signal_stack();
   task->backend->list(&task->list);
-  restore_signal_stack(&kept);
+  restore_signal_stack(&saved);
 }
 
 /* In the thread that wants to know: see kdl_driver_open. */
-static bool open_driver(job *task, const kdl_driver_resolver *resolver) {
+static bool open_job_driver(enumeration_job *task, const kdl_driver_resolver *resolver) {
   const kdl_built_in *backend = task->backend;
   if (!backend->driver)
     return true;
-  kdl_driver_watch_end(backend->driver, kdl_fork_disable);
-  signal_stack kept = keep_signal_stack();
+  kdl_driver_watch_exit(backend->driver, kdl_fork_disable);
+  signal_stack saved = save_signal_stack();
   bool opened = kdl_driver_open(backend->driver, resolver, &task->list.report);
-  if (opened && backend->open_behind)
-    backend->open_behind();
-  restore_signal_stack(&kept);
+  if (opened && backend->open_dependencies)
+    backend->open_dependencies();
+  restore_signal_stack(&saved);
   return opened;
 }
 
-static void *run_job(void *argument) {
-  job *task = argument;
-  ask(task);
+static void *run_job_thread(void *argument) {
+  enumeration_job *task = argument;
+  list_driver_devices(task);
   pthread_mutex_lock(&task->lock);
   task->done = true;
   pthread_cond_signal(&task->changed);
   pthread_mutex_unlock(&task->lock);
-  let_go(task);
+  release_job(task);
   return NULL;
 }
 
 /* Waits on the clock that cannot be set. */
-static job *create_job(kdl_backend backend) {
-  job *task = calloc(1, sizeof *task);
+static enumeration_job *create_job(kdl_backend backend) {
+  enumeration_job *task = calloc(1, sizeof *task);
   if (!task)
     return NULL;
   pthread_condattr_t attributes;
@@ -107,38 +107,39 @@ static job *create_job(kdl_backend backend) {
   pthread_cond_init(&task->changed, &attributes);
   pthread_condattr_destroy(&attributes);
   pthread_mutex_init(&task->lock, NULL);
-  atomic_init(&task->holders, 1);
+  atomic_init(&task->references, 1);
   task->backend = kdl_built_ins[backend];
   task->list.report.backend = backend;
-  note_variables(task->backend, &task->list.report);
+  read_limit_variables(task->backend, &task->list.report);
   return task;
 }
 
-static bool start_thread(job *task) {
+static bool start_thread(enumeration_job *task) {
   pthread_attr_t attributes;
   pthread_t thread;
   if (pthread_attr_init(&attributes) != 0)
     return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  atomic_fetch_add(&task->holders, 1);
-  bool started = pthread_create(&thread, &attributes, run_job, task) == 0;
+  atomic_fetch_add(&task->references, 1);
+  bool started = pthread_create(&thread, &attributes, run_job_thread, task) == 0;
   pthread_attr_destroy(&attributes);
   if (!started)
-    atomic_fetch_sub(&task->holders, 1);
+    atomic_fetch_sub(&task->references, 1);
   return started;
 }
 
 /* The CPU needs no driver; the others get a thread, or where there is none to be had, this one. */
-static void start_job(job *task, const kdl_driver_resolver *resolver, bool alone) {
-  bool opened = open_driver(task, resolver);
-  if (opened && !alone && task->backend->driver && start_thread(task))
+static void start_job(enumeration_job *task, const kdl_driver_resolver *resolver,
+                      bool on_this_thread) {
+  bool opened = open_job_driver(task, resolver);
+  if (opened && !on_this_thread && task->backend->driver && start_thread(task))
     return;
   if (opened)
-    ask(task);
+    list_driver_devices(task);
   task->done = true;
 }
 
-static bool wait_for(job *task, const struct timespec *deadline) {
+static bool wait_for_job(enumeration_job *task, const struct timespec *deadline) {
   pthread_mutex_lock(&task->lock);
   int error = 0;
   while (!task->done && error != ETIMEDOUT)
@@ -166,18 +167,18 @@ static struct timespec deadline_in(unsigned milliseconds) {
 typedef struct {
   const kdl_device_spec *spec;
   const kdl_device_spec *device; /* the spec of the device's first route */
-} route;
+} sorted_route;
 
 /* Devices in the default order; the routes of one device by backend. */
 static int compare_routes(const void *left, const void *right) {
-  const route *a = left;
-  const route *b = right;
+  const sorted_route *a = left;
+  const sorted_route *b = right;
   if (a->device != b->device)
-    return kdl_device_spec_order(a->device, b->device);
+    return kdl_device_spec_compare(a->device, b->device);
   return (a->spec > b->spec) - (a->spec < b->spec);
 }
 
-static void fill(kdl_discovery *found, kdl_device_spec *specs, const route *routes) {
+static void fill_devices(kdl_discovery *found, kdl_device_spec *specs, const sorted_route *routes) {
   for (size_t i = 0; i < found->route_count; ++i) {
     specs[i] = *routes[i].spec;
     if (i == 0 || routes[i].device != routes[i - 1].device)
@@ -189,114 +190,116 @@ static void fill(kdl_discovery *found, kdl_device_spec *specs, const route *rout
 }
 
 /* Sorts the routes, and tells what devices they lead to. */
-static kdl_status arrange(kdl_discovery *found) {
+static kdl_status group_routes(kdl_discovery *found) {
   size_t count = found->route_count;
   size_t room = count ? count : 1;
   const kdl_device_spec **all = calloc(room, sizeof *all);
   size_t *first = calloc(room, sizeof *first);
-  route *routes = calloc(room, sizeof *routes);
+  sorted_route *routes = calloc(room, sizeof *routes);
   kdl_device_spec *specs = calloc(room, sizeof *specs);
   found->devices = calloc(room, sizeof *found->devices);
-  bool whole = all && first && routes && specs && found->devices;
-  for (size_t i = 0; whole && i < count; ++i)
+  bool has_memory = all && first && routes && specs && found->devices;
+  for (size_t i = 0; has_memory && i < count; ++i)
     all[i] = &found->routes[i];
-  if (whole) {
-    kdl_arrange_routes(all, count, first);
+  if (has_memory) {
+    kdl_group_routes(all, count, first);
     for (size_t i = 0; i < count; ++i)
-      routes[i] = (route){all[i], all[first[i]]};
+      routes[i] = (sorted_route){all[i], all[first[i]]};
     qsort(routes, count, sizeof *routes, compare_routes);
-    fill(found, specs, routes);
+    fill_devices(found, specs, routes);
   } else {
     free(specs);
   }
   free(all);
   free(first);
   free(routes);
-  return whole ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for %zu devices", count);
+  return has_memory ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for %zu devices", count);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* All together                                                                                 */
 
-static void take_specs(kdl_found_list *all, const kdl_found_list *from, bool *whole) {
+static void append_specs(kdl_spec_list *all, const kdl_spec_list *from, bool *has_memory) {
   for (size_t i = 0; i < from->count; ++i) {
-    kdl_device_spec *spec = kdl_found_add(all);
+    kdl_device_spec *spec = kdl_spec_list_add(all);
     if (spec)
       *spec = from->specs[i];
     else
-      *whole = false;
+      *has_memory = false;
   }
 }
 
 /* Puts what one driver answered, or that it did not, into the report and the list. */
-static void collect(job *task, const struct timespec *deadline, unsigned timeout_ms,
-                    kdl_driver_report *report, kdl_found_list *all, bool *whole) {
+static void collect_job(enumeration_job *task, const struct timespec *deadline, unsigned timeout_ms,
+                        kdl_driver_report *report, kdl_spec_list *all, bool *has_memory) {
   const kdl_driver_report *own = &task->list.report;
-  if (wait_for(task, deadline)) {
+  if (wait_for_job(task, deadline)) {
     *report = *own;
     report->device_count = task->list.count;
-    *whole &= !task->list.is_short;
-    take_specs(all, &task->list, whole);
+    *has_memory &= !task->list.out_of_memory;
+    append_specs(all, &task->list, has_memory);
   } else {
     report->backend = own->backend;
     memcpy(report->limits, own->limits, sizeof report->limits);
-    kdl_driver_say(report, KDL_DRIVER_SILENT, "no answer within %u ms", timeout_ms);
+    kdl_driver_report_set(report, KDL_DRIVER_SILENT, "no answer within %u ms", timeout_ms);
   }
 }
 
-static kdl_status create_jobs(unsigned backends, job *out_jobs[KDL_BACKEND_COUNT]) {
-  bool whole = true;
+static kdl_status create_jobs(unsigned backends, enumeration_job *out_jobs[KDL_BACKEND_COUNT]) {
+  bool has_memory = true;
   for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
     bool wanted = backends >> i & 1;
     out_jobs[i] = wanted ? create_job((kdl_backend)i) : NULL;
-    whole &= out_jobs[i] || !wanted;
+    has_memory &= out_jobs[i] || !wanted;
   }
-  for (unsigned i = 0; !whole && i < KDL_BACKEND_COUNT; ++i) {
+  for (unsigned i = 0; !has_memory && i < KDL_BACKEND_COUNT; ++i) {
     if (out_jobs[i])
-      let_go(out_jobs[i]);
+      release_job(out_jobs[i]);
   }
-  return whole ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for asking the drivers");
+  return has_memory ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for asking the drivers");
 }
 
 /* First those that may be asked at once, then the last. */
-static bool ask_jobs(job **jobs, const kdl_driver_resolver *resolver, bool alone,
-                     unsigned timeout_ms, kdl_discovery *found, kdl_found_list *all) {
-  bool whole = true;
-  for (int is_last = 0; is_last <= 1; ++is_last) {
+static bool run_jobs(enumeration_job **jobs, const kdl_driver_resolver *resolver,
+                     bool on_this_thread, unsigned timeout_ms, kdl_discovery *found,
+                     kdl_spec_list *all) {
+  bool has_memory = true;
+  for (int enumerate_last = 0; enumerate_last <= 1; ++enumerate_last) {
     for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-      if (jobs[i] && kdl_built_ins[i]->is_last == is_last)
-        start_job(jobs[i], resolver, alone);
+      if (jobs[i] && kdl_built_ins[i]->enumerate_last == enumerate_last)
+        start_job(jobs[i], resolver, on_this_thread);
     }
     struct timespec deadline = deadline_in(timeout_ms);
     for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-      if (!jobs[i] || kdl_built_ins[i]->is_last != is_last)
+      if (!jobs[i] || kdl_built_ins[i]->enumerate_last != enumerate_last)
         continue;
-      collect(jobs[i], &deadline, timeout_ms, &found->reports[found->report_count++], all, &whole);
-      let_go(jobs[i]);
+      collect_job(jobs[i], &deadline, timeout_ms, &found->reports[found->report_count++], all,
+                  &has_memory);
+      release_job(jobs[i]);
     }
   }
-  return whole;
+  return has_memory;
 }
 
 kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found) {
   static const kdl_discover_opts defaults = {0};
   opts = opts ? opts : &defaults;
   unsigned backends = opts->backends ? opts->backends : KDL_BACKENDS_ALL;
-  bool alone = !opts->timeout_ms && !(backends & (backends - 1));
-  job *jobs[KDL_BACKEND_COUNT];
-  kdl_found_list all = {.specs = NULL};
+  bool on_this_thread = !opts->timeout_ms && !(backends & (backends - 1));
+  enumeration_job *jobs[KDL_BACKEND_COUNT];
+  kdl_spec_list all = {.specs = NULL};
   kdl_discovery *found = calloc(1, sizeof *found);
   if (!found)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a list of devices");
   kdl_status status = create_jobs(backends, jobs);
   if (status == KDL_OK &&
-      !ask_jobs(jobs, opts->resolver, alone,
+      !run_jobs(jobs, opts->resolver, on_this_thread,
                 opts->timeout_ms ? opts->timeout_ms : KDL_DISCOVER_TIMEOUT_MS, found, &all))
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for the devices");
   found->routes = all.specs;
   found->route_count = all.count;
-  if (status == KDL_OK && !opts->routes_alone)
-    status = arrange(found);
+  if (status == KDL_OK && !opts->routes_only)
+    status = group_routes(found);
   if (status == KDL_OK)
     *out_found = found;
   else

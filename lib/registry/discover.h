@@ -9,7 +9,7 @@ struct kdl_discover_opts {
   const kdl_driver_resolver *resolver; /* NULL = the system's */
   unsigned backends;                   /* 1 << KDL_BACKEND_x, added up; 0 = all */
   unsigned timeout_ms;                 /* for the slowest driver; 0 = see kdl_discover */
-  bool routes_alone;                   /* devices are not told */
+  bool routes_only;                    /* devices are not told */
 };
 
 /* A machine with eight GPUs and no persistence daemon takes several seconds to start its driver. */

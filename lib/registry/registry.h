@@ -19,7 +19,7 @@
 
 /* Asks those drivers that were not asked yet. A driver that does not answer in time is left behind,
  * unless `no_timeout`: then it is asked by this thread, and waited for. */
-kdl_status kdl_registry_ask(unsigned backends, bool no_timeout);
+kdl_status kdl_registry_enumerate(unsigned backends, bool no_timeout);
 
 /* Asks those drivers once more, or for the first time. */
 kdl_status kdl_registry_refresh(unsigned backends, size_t *out_new);

@@ -6,7 +6,7 @@
 #include "lib/registry/backend.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
-#include "support/base/layer.h"
+#include "support/base/trace_phase.h"
 #include "support/system/environment.h"
 #include "support/system/lock.h"
 
@@ -18,12 +18,12 @@
 
 /* What drivers are to give back to: their own handlers run behind those that were registered later,
  * and a device is opened when its driver has been started. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while the list grows */
+static pthread_mutex_t runtimes_lock = PTHREAD_MUTEX_INITIALIZER; /* held while the list grows */
 static _Atomic(kdl_runtime *) open_runtimes;
 
 enum { is_closed = -1 };
 
-kdl_status kdl_runtime_hold(const kdl_runtime *runtime) {
+kdl_status kdl_runtime_retain(const kdl_runtime *runtime) {
   _Atomic(int) *users = &((kdl_runtime *)(uintptr_t)runtime)->users;
   int now = atomic_load_explicit(users, memory_order_relaxed);
   while (now != is_closed && !atomic_compare_exchange_weak(users, &now, now + 1))
@@ -31,7 +31,7 @@ kdl_status kdl_runtime_hold(const kdl_runtime *runtime) {
   return now == is_closed ? kdl_runtime_usable(runtime) : KDL_OK;
 }
 
-void kdl_runtime_drop(const kdl_runtime *runtime) {
+void kdl_runtime_release(const kdl_runtime *runtime) {
   _Atomic(int) *users = &((kdl_runtime *)(uintptr_t)runtime)->users;
   int now = atomic_load_explicit(users, memory_order_relaxed);
   while (now > 0 && !atomic_compare_exchange_weak(users, &now, now - 1))
@@ -71,10 +71,10 @@ static void close_all(void) {
 
 /* Registered anew for each, behind what its driver registered. */
 static void close_at_exit(kdl_runtime *runtime) {
-  kdl_lock(&lock);
+  kdl_lock(&runtimes_lock);
   runtime->next = atomic_load(&open_runtimes);
   atomic_store(&open_runtimes, runtime);
-  kdl_unlock(&lock);
+  kdl_unlock(&runtimes_lock);
   if (runtime->table->device_close && atexit(close_all) != 0)
     kdl_debug(KDL_DEBUG_LOAD, "%s: it will not be closed at the end", runtime->label);
 }
@@ -82,12 +82,12 @@ static void close_at_exit(kdl_runtime *runtime) {
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend_table *table,
-                             kdl_runtime *out_runtime) {
+static kdl_status open_runtime_route(kdl_device *device, size_t route,
+                                     const kdl_backend_table *table, kdl_runtime *out_runtime) {
   const kdl_device_spec *spec = &device->routes[route]->spec;
   kdl_backend_device desc = {
       .size = sizeof desc,
-      .spec = device->lines[route],
+      .spec = device->spec_lines[route],
       .ordinal = spec->ordinal.known ? spec->ordinal.value : 0,
       .native_context = device->native_context,
       .identity = device,
@@ -99,12 +99,12 @@ static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend
                       .forks = kdl_fork_count()};
   kdl_device_spec_label(spec, &(kdl_out){made.label, sizeof made.label, 0});
   kdl_device_spec_name(spec, &(kdl_out){made.name, sizeof made.name, 0});
-  kdl_layer_enter(KDL_LAYER_CONTEXT);
+  kdl_trace_phase_begin(KDL_TRACE_PHASE_CONTEXT);
   kdl_status status = table->device_open(&desc, &made.handle);
   if (status == KDL_OK)
     status = table->queue_create(made.handle, 0, &made.queue.head.queue);
-  kdl_layer_leave(KDL_LAYER_CONTEXT,
-                  &(kdl_layer_about){.device = made.name, .failed = status != KDL_OK});
+  kdl_trace_phase_end(KDL_TRACE_PHASE_CONTEXT,
+                      &(kdl_trace_phase_info){.device = made.name, .failed = status != KDL_OK});
   if (status != KDL_OK) {
     kdl_error_prefix("%s", made.label);
     return status;
@@ -124,7 +124,7 @@ bool kdl_runtime_next_route(const kdl_device *device, size_t from, size_t *out_r
     return from <= runtime->route;
   }
   for (size_t i = from; i < kdl_device_route_count(device); ++i) {
-    if (kdl_backend_serving(device->routes[i]->spec.backend)) {
+    if (kdl_backend_table_for(device->routes[i]->spec.backend)) {
       *out_route = i;
       return true;
     }
@@ -132,17 +132,17 @@ bool kdl_runtime_next_route(const kdl_device *device, size_t from, size_t *out_r
   return false;
 }
 
-kdl_status kdl_runtime_check_here(const kdl_device *device) {
-  if (device->here && kdl_device_is_gone(device) && !atomic_load(&device->runtime))
+kdl_status kdl_runtime_check_present(const kdl_device *device) {
+  if (device->is_here && kdl_device_is_gone(device) && !atomic_load(&device->runtime))
     return kdl_fail(KDL_DEVICE,
                     "%s is gone: its driver showed it no longer when it was asked again",
-                    device->lines[0]);
-  if (device->here)
+                    device->spec_lines[0]);
+  if (device->is_here)
     return KDL_OK;
   return kdl_fail(
       KDL_BAD_CALL,
       "%s is a description, expected a device of this machine: `kdl devices` lists them",
-      device->lines[0]);
+      device->spec_lines[0]);
 }
 
 /* A driver that was started before a fork is not fit for use after it. */
@@ -156,10 +156,10 @@ static kdl_status check_forks(const kdl_device *device, const kdl_backend_table 
 }
 
 static kdl_status open_once(kdl_device *device, size_t route) {
-  const kdl_backend_table *table = kdl_backend_serving(device->routes[route]->spec.backend);
+  const kdl_backend_table *table = kdl_backend_table_for(device->routes[route]->spec.backend);
   KDL_TRY(table ? check_forks(device, table) : kdl_error_status());
   kdl_runtime *runtime = calloc(1, sizeof *runtime);
-  kdl_status status = runtime ? open_route(device, route, table, runtime)
+  kdl_status status = runtime ? open_runtime_route(device, route, table, runtime)
                               : kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status != KDL_OK) {
     free(runtime);
@@ -171,7 +171,7 @@ static kdl_status open_once(kdl_device *device, size_t route) {
   return KDL_OK;
 }
 
-static void in_child(void); /* below: after a fork */
+static void disable_in_child(void); /* below: after a fork */
 
 kdl_status kdl_runtime_open_route(kdl_device *device, size_t route,
                                   const kdl_runtime **out_runtime) {
@@ -179,7 +179,7 @@ kdl_status kdl_runtime_open_route(kdl_device *device, size_t route,
   const kdl_runtime *runtime;
   while (!(runtime = atomic_load_explicit(&device->runtime, memory_order_acquire)) &&
          status == KDL_OK) {
-    kdl_fork_tell(in_child);
+    kdl_fork_tell(disable_in_child);
     if (kdl_work_begin(&device->opening) == KDL_WORK_WAITED)
       continue;
     if (!atomic_load_explicit(&device->runtime, memory_order_relaxed))
@@ -194,20 +194,20 @@ kdl_status kdl_runtime_open_route(kdl_device *device, size_t route,
 
 kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime) {
   size_t route;
-  kdl_status status = kdl_runtime_check_here(device);
+  kdl_status status = kdl_runtime_check_present(device);
   if (status == KDL_OK && !kdl_runtime_next_route(device, 0, &route))
     status = kdl_error_status();
   return status == KDL_OK ? kdl_runtime_open_route(device, route, out_runtime) : status;
 }
 
-void *kdl_runtime_make(kdl_device *device, const char *what, size_t size,
-                       const kdl_runtime **out_runtime) {
+void *kdl_runtime_create_object(kdl_device *device, const char *what, size_t size,
+                                const kdl_runtime **out_runtime) {
   if (kdl_runtime_open(device, out_runtime) != KDL_OK)
     return NULL;
   void *made = calloc(1, size);
   if (!made) {
     (void)kdl_fail(KDL_NO_MEMORY, "out of memory for %s", what);
-  } else if (kdl_runtime_hold(*out_runtime) != KDL_OK) {
+  } else if (kdl_runtime_retain(*out_runtime) != KDL_OK) {
     free(made);
     made = NULL;
   }
@@ -237,7 +237,7 @@ kdl_status kdl_device_adopt(kdl_device *device, void *native_context) {
     status = kdl_fail(KDL_BAD_CALL,
                       "kdl_device_adopt: %s is in use already; adopt its context before anything "
                       "else",
-                      device->lines[0]);
+                      device->spec_lines[0]);
   else
     device->native_context = native_context;
   kdl_work_end(&device->opening);
@@ -247,58 +247,58 @@ kdl_status kdl_device_adopt(kdl_device *device, void *native_context) {
 /* ------------------------------------------------------------------------------------------ */
 /* After a fork                                                                                 */
 
-static pthread_mutex_t links_lock = PTHREAD_MUTEX_INITIALIZER;
-static kdl_fork_link *links;
+static pthread_mutex_t fork_links_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_fork_link *fork_links;
 
 /* No other thread is here, and none was inside a lock: the list is whole. */
-static void in_child(void) {
-  for (kdl_fork_link *link = links; link; link = link->next)
+static void disable_in_child(void) {
+  for (kdl_fork_link *link = fork_links; link; link = link->next)
     link->disable(link);
   kdl_backend_after_fork();
 }
 
 void kdl_fork_add(kdl_fork_link *link, kdl_fork_visitor *visit, void *user) {
-  kdl_lock(&links_lock);
+  kdl_lock(&fork_links_lock);
   if (!link->is_added) {
     link->is_added = true;
     link->previous = NULL;
-    link->next = links;
-    if (links)
-      links->previous = link;
-    links = link;
+    link->next = fork_links;
+    if (fork_links)
+      fork_links->previous = link;
+    fork_links = link;
   }
   visit(link, user);
-  kdl_unlock(&links_lock);
+  kdl_unlock(&fork_links_lock);
 }
 
 void kdl_fork_disable(const kdl_driver *driver) {
-  kdl_lock(&links_lock);
-  for (kdl_fork_link *link = links; link; link = link->next) {
+  kdl_lock(&fork_links_lock);
+  for (kdl_fork_link *link = fork_links; link; link = link->next) {
     if (link->driver == driver)
       link->disable(link);
   }
-  kdl_unlock(&links_lock);
+  kdl_unlock(&fork_links_lock);
 }
 
 void kdl_fork_visit(kdl_fork_visitor *visit, void *user) {
-  kdl_lock(&links_lock);
-  for (kdl_fork_link *link = links; link; link = link->next)
+  kdl_lock(&fork_links_lock);
+  for (kdl_fork_link *link = fork_links; link; link = link->next)
     visit(link, user);
-  kdl_unlock(&links_lock);
+  kdl_unlock(&fork_links_lock);
 }
 
 void kdl_fork_remove(kdl_fork_link *link) {
-  kdl_lock(&links_lock);
+  kdl_lock(&fork_links_lock);
   if (link->is_added) {
     if (link->previous)
       link->previous->next = link->next;
     else
-      links = link->next;
+      fork_links = link->next;
     if (link->next)
       link->next->previous = link->previous;
     link->is_added = false;
   }
-  kdl_unlock(&links_lock);
+  kdl_unlock(&fork_links_lock);
 }
 
 kdl_status kdl_fail_forked(const char *device, const char *what) {

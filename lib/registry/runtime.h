@@ -52,11 +52,11 @@ kdl_status kdl_runtime_open_route(kdl_device *device, size_t route,
 bool kdl_runtime_next_route(const kdl_device *device, size_t from, size_t *out_route);
 
 /* KDL_BAD_CALL for devices that are not here. */
-kdl_status kdl_runtime_check_here(const kdl_device *device);
+kdl_status kdl_runtime_check_present(const kdl_device *device);
 
 /* The route's spec as text. */
-static inline const char *kdl_runtime_line(const kdl_runtime *runtime) {
-  return runtime->device->lines[runtime->route];
+static inline const char *kdl_runtime_spec_line(const kdl_runtime *runtime) {
+  return runtime->device->spec_lines[runtime->route];
 }
 
 /* Whether the device may still be used: not in the child of a fork, unless its backend survives,
@@ -65,13 +65,13 @@ kdl_status kdl_runtime_usable(const kdl_runtime *runtime);
 
 /* Things that are made on the device keep it open until they are gone: queues, events, memory,
  * modules, and the driver's handles, which are never known to be. */
-kdl_status kdl_runtime_hold(const kdl_runtime *runtime);
-void kdl_runtime_drop(const kdl_runtime *runtime);
+kdl_status kdl_runtime_retain(const kdl_runtime *runtime);
+void kdl_runtime_release(const kdl_runtime *runtime);
 
 /* Opens the device for one of them, "a queue" or what it is, and holds it: `size` bytes of zeros,
  * to be freed when the runtime is dropped. NULL where that fails, which is recorded. */
-void *kdl_runtime_make(kdl_device *device, const char *what, size_t size,
-                       const kdl_runtime **out_runtime);
+void *kdl_runtime_create_object(kdl_device *device, const char *what, size_t size,
+                                const kdl_runtime **out_runtime);
 
 /* ------------------------------------------------------------------------------------------ */
 /* After a fork                                                                                 */

@@ -2,7 +2,7 @@
 #include "lib/select/catalog.h"
 
 #include "lib/inspect/images.h"
-#include "lib/select/holders.h"
+#include "lib/select/kernel_map.h"
 #include "support/base/array.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -14,7 +14,7 @@
 /* The kernels of one image: made by one thread, and from then on as they are. */
 typedef struct kdl_kernel_list {
   bool unresolved;
-  const char *trouble;
+  const char *error;
   kdl_string *names; /* in the order of compare_names */
   size_t count;
   size_t capacity;
@@ -29,27 +29,27 @@ typedef struct {
   uint32_t capabilities;
 } image_version;
 
-static const kernel_list no_memory = {.trouble = "out of memory"};
+static const kernel_list no_memory_list = {.error = "out of memory"};
 
 /* ------------------------------------------------------------------------------------------ */
 /* Rules                                                                                        */
 
-static bool is_indexed(const kdl_image *image) {
-  return image->says & KDL_SAYS_KERNELS;
+static bool has_kernel_index(const kdl_image *image) {
+  return image->metadata_flags & KDL_METADATA_HAS_KERNELS;
 }
 
 /* "1.2" under a key. Of repeated keys the last counts. */
-static image_version said_under(const kdl_image *image, kdl_string key) {
+static image_version version_under_key(const kdl_image *image, kdl_string key) {
   for (uint32_t i = image->pair_count; i-- > 0;) {
     kdl_string text = kdl_image_pairs(image)[i].value;
     uint32_t major, minor = 0;
     size_t at = 0;
     if (!kdl_text_equal(kdl_image_pairs(image)[i].key, key))
       continue;
-    bool has_major = kdl_text_number(text, &at, &major) && major <= UINT16_MAX;
+    bool has_major = kdl_text_parse_number(text, &at, &major) && major <= UINT16_MAX;
     bool has_dot = has_major && at < text.length && text.data[at] == '.';
     at += has_dot;
-    bool has_minor = !has_dot || (kdl_text_number(text, &at, &minor) && minor <= UINT16_MAX);
+    bool has_minor = !has_dot || (kdl_text_parse_number(text, &at, &minor) && minor <= UINT16_MAX);
     if (has_major && has_minor && at == text.length)
       return (image_version){(uint16_t)major, (uint16_t)minor, 0, 0};
     break;
@@ -58,29 +58,30 @@ static image_version said_under(const kdl_image *image, kdl_string key) {
 }
 
 /* kdl.version is what writers of an index put beside it, kdl.ptx_isa what a fatbin says of PTX. */
-static image_version said_version(const kdl_image *image) {
-  if (!(image->says & KDL_SAYS_VERSION))
+static image_version declared_version(const kdl_image *image) {
+  if (!(image->metadata_flags & KDL_METADATA_HAS_VERSION))
     return (image_version){0};
-  image_version version = said_under(image, KDL_TEXT("kdl.version"));
-  return version.major || image->kind != KDL_IMAGE_PTX ? version
-                                                       : said_under(image, KDL_TEXT("kdl.ptx_isa"));
+  image_version version = version_under_key(image, KDL_TEXT("kdl.version"));
+  return version.major || image->kind != KDL_IMAGE_PTX
+             ? version
+             : version_under_key(image, KDL_TEXT("kdl.ptx_isa"));
 }
 
 /* Versions stand in the image's own header, and the capabilities of SPIR-V behind it. They are
  * looked up where that costs one look: not in compressed images, and not where an index promises
  * that the image is left alone; there keys may say it. An image that contradicts its format keeps
  * version 0, and fails when it is loaded. */
-static image_version read_version(kdl_container *container, uint32_t index) {
+static image_version image_version_of(kdl_container *container, uint32_t index) {
   const kdl_image *image = &container->images[index];
   const void *data;
   size_t size;
   kdl_image_target target;
-  if (is_indexed(image) || image->codec != KDL_CODEC_NONE)
-    return said_version(image);
-  if (kdl_container_hold(container, index, &data, &size) != KDL_OK)
+  if (has_kernel_index(image) || image->codec != KDL_CODEC_NONE)
+    return declared_version(image);
+  if (kdl_container_acquire_bytes(container, index, &data, &size) != KDL_OK)
     return (image_version){0};
   kdl_status status = kdl_image_read_target(image->kind, data, size, &target);
-  kdl_container_release(container, index);
+  kdl_container_release_bytes(container, index);
   if (status != KDL_OK)
     return (image_version){0};
   kdl_feature_set tokens = {{0, 0}};
@@ -90,14 +91,16 @@ static image_version read_version(kdl_container *container, uint32_t index) {
                          (uint8_t)target.generic_version, (uint32_t)tokens.word[0]};
 }
 
-static bool has_version(kdl_image_kind kind) {
+static bool kind_has_version(kdl_image_kind kind) {
   return kind == KDL_IMAGE_PTX || kind == KDL_IMAGE_SPIRV || kind == KDL_IMAGE_HSACO;
 }
 
-bool kdl_catalog_is_plain(const kdl_image *image) {
-  const unsigned more = KDL_SAYS_VERSION | KDL_SAYS_RULES | KDL_SAYS_OTHER_KIND;
-  bool is_read = has_version(image->kind) && !is_indexed(image) && image->codec == KDL_CODEC_NONE;
-  return !(image->says & more) && !image->is_link_input && !is_read;
+bool kdl_catalog_rule_is_shared(const kdl_image *image) {
+  const unsigned more =
+      KDL_METADATA_HAS_VERSION | KDL_METADATA_HAS_RULES | KDL_METADATA_HAS_UNKNOWN_KIND;
+  bool is_read =
+      kind_has_version(image->kind) && !has_kernel_index(image) && image->codec == KDL_CODEC_NONE;
+  return !(image->metadata_flags & more) && !image->is_link_input && !is_read;
 }
 
 size_t kdl_catalog_count(const kdl_catalog *catalog) {
@@ -107,9 +110,9 @@ size_t kdl_catalog_count(const kdl_catalog *catalog) {
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
   const kdl_image *image = &catalog->container->images[index];
   image_version version = {0};
-  if (has_version(image->kind))
-    version = read_version(catalog->container, (uint32_t)index);
-  bool has_rules = image->says & (KDL_SAYS_RULES | KDL_SAYS_OTHER_KIND);
+  if (kind_has_version(image->kind))
+    version = image_version_of(catalog->container, (uint32_t)index);
+  bool has_rules = image->metadata_flags & (KDL_METADATA_HAS_RULES | KDL_METADATA_HAS_UNKNOWN_KIND);
   return (kdl_image_desc){
       .kind = image->kind,
       .triple = image->triple,
@@ -121,7 +124,7 @@ kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
       .generic_version = version.generic,
       .capabilities = version.capabilities,
       .is_link_input = image->is_link_input,
-      .is_other_kind = image->says & KDL_SAYS_OTHER_KIND,
+      .is_unknown_kind = image->metadata_flags & KDL_METADATA_HAS_UNKNOWN_KIND,
       .kind_number = image->declared_kind,
   };
 }
@@ -144,7 +147,7 @@ kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalo
   return KDL_OK;
 }
 
-static void free_list(const kernel_list *list) {
+static void free_kernel_list(const kernel_list *list) {
   kernel_list *own = (kernel_list *)(uintptr_t)list;
   free(own->names);
   free((void *)own->keys);
@@ -159,12 +162,12 @@ void kdl_catalog_destroy(kdl_catalog *catalog) {
     const kernel_list *list =
         atomic_load_explicit(&catalog->images[i].kernels, memory_order_relaxed);
     if (list)
-      free_list(list);
+      free_kernel_list(list);
   }
   kdl_image_rule *rules = atomic_load_explicit(&catalog->rules, memory_order_relaxed);
   if (rules) /* most libraries are closed without */
     free(rules);
-  free(atomic_load_explicit(&catalog->holders, memory_order_relaxed));
+  free(atomic_load_explicit(&catalog->kernel_map, memory_order_relaxed));
 }
 
 /* By the thread whose work it is. */
@@ -216,7 +219,7 @@ static int collect_name(void *user, const char *name, size_t length) {
   return collector->out_of_memory;
 }
 
-static int compare_names(const void *left, const void *right) {
+static int compare_kernel_names(const void *left, const void *right) {
   const kdl_string *a = left;
   const kdl_string *b = right;
   if (a->length != b->length)
@@ -224,10 +227,10 @@ static int compare_names(const void *left, const void *right) {
   return memcmp(a->data, b->data, a->length);
 }
 
-static int compare_keys(const void *left, const void *right) {
+static int compare_kernel_keys(const void *left, const void *right) {
   const kdl_pair *a = *(const kdl_pair *const *)left;
   const kdl_pair *b = *(const kdl_pair *const *)right;
-  int order = compare_names(&a->key, &b->key); /* both with the same prefix */
+  int order = compare_kernel_names(&a->key, &b->key); /* both with the same prefix */
   return order ? order : (a > b) - (a < b);
 }
 
@@ -249,7 +252,7 @@ static bool collect_index(const kdl_image *image, kernel_list *list) {
     if (sorts)
       list->keys[list->key_count++] = &kdl_image_pairs(image)[i];
   }
-  kdl_sort(list->keys, list->key_count, sizeof *list->keys, compare_keys);
+  kdl_sort(list->keys, list->key_count, sizeof *list->keys, compare_kernel_keys);
   return true;
 }
 
@@ -257,42 +260,42 @@ static kdl_status read_names(kdl_catalog *catalog, size_t index, kernel_list *li
   const kdl_image *image = &catalog->container->images[index];
   name_collector collector = {list, false};
   kdl_status status = KDL_OK;
-  if (is_indexed(image)) {
+  if (has_kernel_index(image)) {
     collector.out_of_memory = !collect_index(image, list);
   } else {
     const void *data;
     size_t size;
-    status = kdl_container_hold(catalog->container, (uint32_t)index, &data, &size);
+    status = kdl_container_acquire_bytes(catalog->container, (uint32_t)index, &data, &size);
     if (status == KDL_OK) {
       status = kdl_image_read_kernels(image->kind, data, size, collect_name, &collector);
       if (status == KDL_OK)
         status = kdl_image_read_unresolved(image->kind, data, size, &list->unresolved);
-      kdl_container_release(catalog->container, (uint32_t)index);
+      kdl_container_release_bytes(catalog->container, (uint32_t)index);
     }
   }
   if (collector.out_of_memory)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
   if (status != KDL_OK) {
-    list->trouble = kdl_arena_format(&list->arena, "%s", kdl_error_message());
-    status = list->trouble ? status : KDL_NO_MEMORY;
+    list->error = kdl_arena_format(&list->arena, "%s", kdl_error_message());
+    status = list->error ? status : KDL_NO_MEMORY;
   } else {
-    kdl_sort(list->names, list->count, sizeof *list->names, compare_names);
+    kdl_sort(list->names, list->count, sizeof *list->names, compare_kernel_names);
   }
   return status;
 }
 
 /* For the thread whose work it is. NULL where memory is short. */
-static const kernel_list *read_list(kdl_catalog *catalog, size_t index) {
+static const kernel_list *read_kernel_list(kdl_catalog *catalog, size_t index) {
   kernel_list *list = calloc(1, sizeof *list);
   if (list && read_names(catalog, index, list) != KDL_NO_MEMORY)
     return list;
   if (list)
-    free_list(list);
-  atomic_fetch_add_explicit(&catalog->shortages, 1, memory_order_relaxed);
+    free_kernel_list(list);
+  atomic_fetch_add_explicit(&catalog->memory_failures, 1, memory_order_relaxed);
   return NULL;
 }
 
-static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
+static const kernel_list *image_kernels(kdl_catalog *catalog, size_t index) {
   kdl_catalog_entry *image = &catalog->images[index];
   const kernel_list *list;
   while (!(list = atomic_load_explicit(&image->kernels, memory_order_acquire))) {
@@ -300,11 +303,11 @@ static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
       continue;
     list = atomic_load_explicit(&image->kernels, memory_order_relaxed);
     if (!list)
-      list = read_list(catalog, index);
+      list = read_kernel_list(catalog, index);
     atomic_store_explicit(&image->kernels, list, memory_order_release);
     kdl_work_end(&image->reading);
     if (!list)
-      return &no_memory;
+      return &no_memory_list;
   }
   return list;
 }
@@ -322,49 +325,49 @@ static kdl_string find_sorted_key(const kernel_list *list, kdl_string kernel) {
   while (low < high) { /* to the first key of a greater name */
     size_t middle = low + (high - low) / 2;
     kdl_string name = key_name(list->keys[middle]);
-    if (compare_names(&name, &kernel) <= 0)
+    if (compare_kernel_names(&name, &kernel) <= 0)
       low = middle + 1;
     else
       high = middle;
   }
   kdl_string last = low ? key_name(list->keys[low - 1]) : (kdl_string){"", 0};
-  return low && compare_names(&last, &kernel) == 0 ? list->keys[low - 1]->value
-                                                   : (kdl_string){NULL, 0};
+  return low && compare_kernel_names(&last, &kernel) == 0 ? list->keys[low - 1]->value
+                                                          : (kdl_string){NULL, 0};
 }
 
 /* By kdl_catalog_restrict. */
-static bool is_left_out(const kdl_catalog *catalog, size_t index) {
+static bool is_excluded(const kdl_catalog *catalog, size_t index) {
   return catalog->admitted && !catalog->admitted[index];
 }
 
 kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
                               kdl_string *out_key) {
   const kdl_image *image = &catalog->container->images[index];
-  const bool has_index = is_indexed(image);
+  const bool has_index = has_kernel_index(image);
   *out_key = (kdl_string){NULL, 0};
-  if (is_left_out(catalog, index))
+  if (is_excluded(catalog, index))
     return KDL_KERNEL_ABSENT;
   if (has_index && image->pair_count <= few_pairs)
-    return kdl_image_find_kernel(image, kernel, out_key) ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
-  const kernel_list *list = kernels_of(catalog, index);
-  if (list->trouble)
+    return kdl_image_find_kernel(image, kernel, out_key) ? KDL_KERNEL_PRESENT : KDL_KERNEL_ABSENT;
+  const kernel_list *list = image_kernels(catalog, index);
+  if (list->error)
     return KDL_KERNEL_UNREADABLE;
   if (has_index)
     *out_key = find_sorted_key(list, kernel);
   bool held = has_index ? out_key->data != NULL
                         : list->count && bsearch(&kernel, list->names, list->count, sizeof kernel,
-                                                 compare_names);
-  return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
+                                                 compare_kernel_names);
+  return held ? KDL_KERNEL_PRESENT : KDL_KERNEL_ABSENT;
 }
 
-kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel) {
+kdl_presence kdl_catalog_has_kernel(kdl_catalog *catalog, size_t index, kdl_string kernel) {
   kdl_string key;
   return kdl_catalog_find(catalog, index, kernel, &key);
 }
 
 kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel) {
   kdl_string key = {NULL, 0};
-  if (kdl_catalog_image(catalog, index)->says & KDL_SAYS_KERNELS)
+  if (kdl_catalog_image(catalog, index)->metadata_flags & KDL_METADATA_HAS_KERNELS)
     kdl_catalog_find(catalog, index, kernel, &key);
   return key;
 }
@@ -374,32 +377,32 @@ void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images) {
 }
 
 /* NULL where it is not worth it yet, and when out of memory. */
-static const kdl_holders *holders_of(kdl_catalog *catalog) {
+static const kdl_kernel_map *catalog_kernel_map(kdl_catalog *catalog) {
   enum { often = 8, few_images = 16 };
   size_t count = kdl_catalog_count(catalog);
-  kdl_holders *known = atomic_load_explicit(&catalog->holders, memory_order_acquire);
-  size_t looked = atomic_load_explicit(&catalog->looked, memory_order_relaxed);
-  if (known || count <= few_images || looked / often < count)
+  kdl_kernel_map *known = atomic_load_explicit(&catalog->kernel_map, memory_order_acquire);
+  size_t searched = atomic_load_explicit(&catalog->images_searched, memory_order_relaxed);
+  if (known || count <= few_images || searched / often < count)
     return known;
-  size_t size = kdl_holders_size(catalog, NULL, count);
+  size_t size = kdl_kernel_map_size(catalog, NULL, count);
   void *memory = size ? malloc(size) : NULL;
   if (!memory)
     return NULL;
-  kdl_holders *made = kdl_holders_fill(catalog, NULL, count, memory, size);
-  if (atomic_compare_exchange_strong(&catalog->holders, &known, made))
-    return made;
-  free(made); /* another thread was first */
+  kdl_kernel_map *created = kdl_kernel_map_build(catalog, NULL, count, memory, size);
+  if (atomic_compare_exchange_strong(&catalog->kernel_map, &known, created))
+    return created;
+  free(created); /* another thread was first */
   return known;
 }
 
-bool kdl_catalog_any_holds(kdl_catalog *catalog, kdl_string kernel) {
-  const kdl_holders *holders = holders_of(catalog);
+bool kdl_catalog_any_has_kernel(kdl_catalog *catalog, kdl_string kernel) {
+  const kdl_kernel_map *kernel_map = catalog_kernel_map(catalog);
   size_t count = kdl_catalog_count(catalog), at = 0;
-  if (holders)
-    return kdl_holders_find(holders, kernel, &count) != NULL;
-  while (at < count && kdl_catalog_holds(catalog, at, kernel) != KDL_KERNEL_HELD)
+  if (kernel_map)
+    return kdl_kernel_map_find(kernel_map, kernel, &count) != NULL;
+  while (at < count && kdl_catalog_has_kernel(catalog, at, kernel) != KDL_KERNEL_PRESENT)
     ++at;
-  atomic_fetch_add_explicit(&catalog->looked, at, memory_order_relaxed);
+  atomic_fetch_add_explicit(&catalog->images_searched, at, memory_order_relaxed);
   return at < count;
 }
 
@@ -407,8 +410,8 @@ uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
   uint32_t families = 0;
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
-    bool ruled_out = kernel.data && is_indexed(kdl_catalog_image(catalog, i)) &&
-                     kdl_catalog_holds(catalog, i, kernel) == KDL_KERNEL_ABSENT;
+    bool ruled_out = kernel.data && has_kernel_index(kdl_catalog_image(catalog, i)) &&
+                     kdl_catalog_has_kernel(catalog, i, kernel) == KDL_KERNEL_ABSENT;
     if (!rule->faults && !ruled_out)
       families |= 1u << rule->family;
   }
@@ -416,20 +419,21 @@ uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
 }
 
 bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index) {
-  return !is_indexed(kdl_catalog_image(catalog, index)) && kernels_of(catalog, index)->unresolved;
+  return !has_kernel_index(kdl_catalog_image(catalog, index)) &&
+         image_kernels(catalog, index)->unresolved;
 }
 
-size_t kdl_catalog_shortages(const kdl_catalog *catalog) {
-  return atomic_load_explicit(&catalog->shortages, memory_order_relaxed);
+size_t kdl_catalog_memory_failures(const kdl_catalog *catalog) {
+  return atomic_load_explicit(&catalog->memory_failures, memory_order_relaxed);
 }
 
-const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index) {
-  const kernel_list *list = kernels_of(catalog, index);
-  return list->trouble ? list->trouble : "";
+const char *kdl_catalog_error(kdl_catalog *catalog, size_t index) {
+  const kernel_list *list = image_kernels(catalog, index);
+  return list->error ? list->error : "";
 }
 
 const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count) {
-  const kernel_list *list = kernels_of(catalog, index);
-  *out_count = list->trouble || is_left_out(catalog, index) ? 0 : list->count;
+  const kernel_list *list = image_kernels(catalog, index);
+  *out_count = list->error || is_excluded(catalog, index) ? 0 : list->count;
   return *out_count ? list->names : NULL;
 }

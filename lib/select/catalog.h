@@ -36,10 +36,10 @@ struct kdl_catalog {
   kdl_trie rankings;               /* lib/select/ranking.h: those that are remembered */
   _Atomic(kdl_image_rule *) rules; /* of every image; NULL: not compiled yet */
   kdl_work compiling;
-  atomic_size_t shortages;
-  const bool *admitted;                  /* NULL: every image */
-  atomic_size_t looked;                  /* how many images kdl_catalog_any_holds looked at */
-  _Atomic(struct kdl_holders *) holders; /* NULL: these were few */
+  atomic_size_t memory_failures;
+  const bool *admitted;          /* NULL: every image */
+  atomic_size_t images_searched; /* how many images kdl_catalog_any_has_kernel looked at */
+  _Atomic(struct kdl_kernel_map *) kernel_map; /* NULL: these were few */
   kdl_catalog_entry images[];
 };
 
@@ -63,14 +63,14 @@ static inline const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog,
 void kdl_catalog_compile(const kdl_catalog *catalog, size_t index, kdl_image_rule *out_rule);
 
 /* Whether its rule is that of every such image with its kind, triple and arch. */
-bool kdl_catalog_is_plain(const kdl_image *image);
+bool kdl_catalog_rule_is_shared(const kdl_image *image);
 
 /* The description a rule was compiled from, for explanations. */
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index);
 
 /* Whether any image holds it. Images are read until one does; who asks often has all of them read,
  * once. */
-bool kdl_catalog_any_holds(kdl_catalog *catalog, kdl_string kernel);
+bool kdl_catalog_any_has_kernel(kdl_catalog *catalog, kdl_string kernel);
 
 /* The families that the images are for which may hold the kernel, as 1 << KDL_FAMILY_x: what an
  * index rules out is left out, and no image is read. `kernel.data` may be NULL: any. */

@@ -13,11 +13,11 @@
 typedef struct {
   uint32_t kernel;         /* number of its name */
   const kdl_string *value; /* of its kdl.kernel.NAME key, or NULL */
-} holding;
+} kernel_entry;
 
 typedef struct {
   size_t first, count; /* of its holdings */
-  bool counts;         /* there to run: no container that was listed, no input of a linker */
+  bool is_runnable;    /* there to run: no container that was listed, no input of a linker */
   bool unresolved;
   bool unreadable;
 } inventory_image;
@@ -31,8 +31,8 @@ typedef struct {
 struct kdl_inventory {
   kdl_catalog *catalog;
   inventory_image *images;
-  holding *holdings;
-  size_t holding_count, holding_capacity;
+  kernel_entry *entries;
+  size_t entry_count, entry_capacity;
   kdl_string *names;
   size_t *latest; /* by name: the holding that was added last */
   size_t name_count;
@@ -72,7 +72,7 @@ static bool grow_names(kdl_inventory *inventory) {
 }
 
 /* The number of a name, which is added where it is new. */
-static bool intern(kdl_inventory *inventory, kdl_string name, uint32_t *out_number) {
+static bool intern_name(kdl_inventory *inventory, kdl_string name, uint32_t *out_number) {
   if ((inventory->name_count + 1) * 2 > inventory->slot_mask && !grow_names(inventory))
     return false;
   size_t at = kdl_hash_text(name) & inventory->slot_mask;
@@ -89,23 +89,23 @@ static bool intern(kdl_inventory *inventory, kdl_string name, uint32_t *out_numb
 }
 
 /* Of a key that an image has twice, the last counts. */
-static bool add_holding(kdl_inventory *inventory, const inventory_image *image, kdl_string name,
-                        const kdl_string *value) {
+static bool add_kernel_entry(kdl_inventory *inventory, const inventory_image *image,
+                             kdl_string name, const kdl_string *value) {
   uint32_t number;
-  if (!intern(inventory, name, &number))
+  if (!intern_name(inventory, name, &number))
     return false;
   size_t before = inventory->latest[number];
   if (before != SIZE_MAX && before >= image->first) {
-    inventory->holdings[before].value = value;
+    inventory->entries[before].value = value;
     return true;
   }
-  holding *holdings = kdl_array_grow(inventory->holdings, inventory->holding_count,
-                                     &inventory->holding_capacity, 64, sizeof *holdings);
-  if (!holdings)
+  kernel_entry *entries = kdl_array_grow(inventory->entries, inventory->entry_count,
+                                         &inventory->entry_capacity, 64, sizeof *entries);
+  if (!entries)
     return false;
-  inventory->holdings = holdings;
-  inventory->latest[number] = inventory->holding_count;
-  inventory->holdings[inventory->holding_count++] = (holding){number, value};
+  inventory->entries = entries;
+  inventory->latest[number] = inventory->entry_count;
+  inventory->entries[inventory->entry_count++] = (kernel_entry){number, value};
   return true;
 }
 
@@ -120,7 +120,7 @@ static bool add_keys(kdl_inventory *inventory, const kdl_image *from, const inve
     if (!kdl_kernel_name(kdl_image_pairs(from)[i].key, &name))
       continue;
     *out_indexed = true;
-    if (!add_holding(inventory, image, name, &kdl_image_pairs(from)[i].value))
+    if (!add_kernel_entry(inventory, image, name, &kdl_image_pairs(from)[i].value))
       return false;
   }
   return true;
@@ -142,28 +142,28 @@ static bool has_link_inputs_only(const kdl_catalog *catalog) {
 
 /* Whether there may be kernels that cannot be told. */
 static bool is_unreadable(kdl_catalog *catalog, size_t index) {
-  return kdl_catalog_image(catalog, index)->problem || kdl_catalog_trouble(catalog, index)[0];
+  return kdl_catalog_image(catalog, index)->problem || kdl_catalog_error(catalog, index)[0];
 }
 
-static bool add_image(kdl_inventory *inventory, size_t index, bool with_link_inputs) {
+static bool inventory_add_image(kdl_inventory *inventory, size_t index, bool with_link_inputs) {
   kdl_catalog *catalog = inventory->catalog;
   const kdl_image *from = kdl_catalog_image(catalog, index);
   inventory_image *image = &inventory->images[index];
-  image->first = inventory->holding_count;
+  image->first = inventory->entry_count;
   bool has_code = !(kdl_catalog_rule(catalog, index)->faults & KDL_REASONS_NO_CODE);
-  image->counts = (has_code || from->problem) && (with_link_inputs || !is_link_input(from));
-  if (!image->counts)
+  image->is_runnable = (has_code || from->problem) && (with_link_inputs || !is_link_input(from));
+  if (!image->is_runnable)
     return true;
   bool indexed;
   bool fits = add_keys(inventory, from, image, &indexed);
   size_t count = 0;
   const kdl_string *names = indexed ? NULL : kdl_catalog_kernels(catalog, index, &count);
   for (size_t i = 0; fits && i < count; ++i)
-    fits = add_holding(inventory, image, names[i], NULL);
+    fits = add_kernel_entry(inventory, image, names[i], NULL);
   image->unreadable = is_unreadable(catalog, index);
   inventory->unreadable += image->unreadable;
   image->unresolved = kdl_catalog_unresolved(catalog, index);
-  image->count = inventory->holding_count - image->first;
+  image->count = inventory->entry_count - image->first;
   return fits;
 }
 
@@ -172,7 +172,7 @@ kdl_status kdl_inventory_create(kdl_catalog *catalog, kdl_inventory **out_invent
   kdl_inventory *inventory = calloc(1, sizeof *inventory);
   bool fits = inventory != NULL;
   bool with_link_inputs = has_link_inputs_only(catalog);
-  size_t shortages = kdl_catalog_shortages(catalog);
+  size_t memory_failures = kdl_catalog_memory_failures(catalog);
   if (fits) {
     inventory->catalog = catalog;
     inventory->images = calloc(count + 1, sizeof *inventory->images);
@@ -182,9 +182,9 @@ kdl_status kdl_inventory_create(kdl_catalog *catalog, kdl_inventory **out_invent
     const kdl_image *image = kdl_catalog_image(catalog, i);
     if (image->module >= inventory->module_count)
       inventory->module_count = image->module + 1;
-    fits = add_image(inventory, i, with_link_inputs);
+    fits = inventory_add_image(inventory, i, with_link_inputs);
   }
-  if (!fits || kdl_catalog_shortages(catalog) != shortages) {
+  if (!fits || kdl_catalog_memory_failures(catalog) != memory_failures) {
     kdl_inventory_destroy(inventory);
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the kernels of %zu images", count);
   }
@@ -196,7 +196,7 @@ void kdl_inventory_destroy(kdl_inventory *inventory) {
   if (!inventory)
     return;
   free(inventory->images);
-  free(inventory->holdings);
+  free(inventory->entries);
   free(inventory->names);
   free(inventory->latest);
   free(inventory->slots);
@@ -211,12 +211,12 @@ size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **
 /* ------------------------------------------------------------------------------------------ */
 /* Verdicts                                                                                     */
 
-enum { is_there = 1, it_runs = 2, is_blind = 4, is_native = 8 };
+enum { mark_present = 1, mark_runs = 2, mark_unreadable = 4, mark_native = 8 };
 
 /* Reasons against a kernel of an image that runs. */
-static uint64_t kernel_reasons(const holding *held, const kdl_select_device *device) {
+static uint64_t kernel_reasons(const kernel_entry *entry, const kdl_select_device *device) {
   kdl_kernel_key key;
-  return held->value ? kdl_key_reasons(*held->value, device, &key) : 0;
+  return entry->value ? kdl_kernel_key_reasons(*entry->value, device, &key) : 0;
 }
 
 static bool is_machine_code(const kdl_image_rule *rule) {
@@ -254,18 +254,18 @@ static void tally_image(const kdl_inventory *inventory, size_t index,
                         uint64_t *all_reasons) {
   const inventory_image *image = &inventory->images[index];
   uint64_t reasons = image_reasons(inventory, index, device);
-  uint8_t mark = reasons ? is_there : is_there | it_runs;
+  uint8_t mark = reasons ? mark_present : mark_present | mark_runs;
   if (!reasons && is_machine_code(kdl_catalog_rule(inventory->catalog, index)))
-    mark |= is_native;
+    mark |= mark_native;
   coverage->unreadable += image->unreadable;
   *all_reasons |= reasons;
   coverage->is_foreign &= (reasons & (KDL_REASON(WRONG_VENDOR) | KDL_REASON(UNKNOWN_ARCH))) != 0;
   counts->modules[kdl_catalog_image(inventory->catalog, index)->module] |=
-      image->unreadable ? mark | is_blind : mark;
+      image->unreadable ? mark | mark_unreadable : mark;
   for (size_t k = image->first; k < image->first + image->count; ++k) {
-    const holding *held = &inventory->holdings[k];
-    counts->kernels[held->kernel] |=
-        !reasons && !kernel_reasons(held, device) ? mark : (uint8_t)is_there;
+    const kernel_entry *entry = &inventory->entries[k];
+    counts->kernels[entry->kernel] |=
+        !reasons && !kernel_reasons(entry, device) ? mark : (uint8_t)mark_present;
   }
 }
 
@@ -281,14 +281,14 @@ static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_de
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu kernels", inventory->name_count);
   }
   for (size_t i = 0; i < kdl_catalog_count(inventory->catalog); ++i) {
-    if (inventory->images[i].counts)
+    if (inventory->images[i].is_runnable)
       tally_image(inventory, i, device, &counts, &coverage, &reasons);
   }
-  coverage.modules = count_marks(counts.modules, inventory->module_count, is_there);
-  coverage.modules_run = count_marks(counts.modules, inventory->module_count, it_runs);
-  coverage.kernels = count_marks(counts.kernels, inventory->name_count, is_there);
-  coverage.kernels_run = count_marks(counts.kernels, inventory->name_count, it_runs);
-  coverage.kernels_native = count_marks(counts.kernels, inventory->name_count, is_native);
+  coverage.modules = count_marks(counts.modules, inventory->module_count, mark_present);
+  coverage.modules_run = count_marks(counts.modules, inventory->module_count, mark_runs);
+  coverage.kernels = count_marks(counts.kernels, inventory->name_count, mark_present);
+  coverage.kernels_run = count_marks(counts.kernels, inventory->name_count, mark_runs);
+  coverage.kernels_native = count_marks(counts.kernels, inventory->name_count, mark_native);
   coverage.is_foreign &= (reasons & KDL_REASON(WRONG_VENDOR)) != 0;
   *out_tally = counts;
   *out_coverage = coverage;
@@ -296,9 +296,10 @@ static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_de
 }
 
 /* Whether a module keeps the library from being complete on its own account. */
-static bool module_is_short(const tally *counts, const kdl_coverage *coverage, size_t module) {
+static bool module_is_missing(const tally *counts, const kdl_coverage *coverage, size_t module) {
   uint8_t marks = counts->modules[module];
-  return (marks & is_there) && !(marks & it_runs) && ((marks & is_blind) || !coverage->kernels);
+  return (marks & mark_present) && !(marks & mark_runs) &&
+         ((marks & mark_unreadable) || !coverage->kernels);
 }
 
 kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_device *device,
@@ -307,12 +308,12 @@ kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_
   kdl_coverage coverage;
   KDL_TRY(tally_make(inventory, device, &counts, &coverage));
   for (size_t i = 0; i < inventory->name_count && !coverage.missing.data; ++i) {
-    if (counts.kernels[i] == is_there)
+    if (counts.kernels[i] == mark_present)
       coverage.missing = inventory->names[i];
   }
   coverage.is_complete = coverage.modules && coverage.kernels_run == coverage.kernels;
   for (size_t i = 0; i < inventory->module_count; ++i)
-    coverage.is_complete &= !module_is_short(&counts, &coverage, i);
+    coverage.is_complete &= !module_is_missing(&counts, &coverage, i);
   tally_free(&counts);
   *out_coverage = coverage;
   return KDL_OK;
@@ -326,40 +327,41 @@ typedef struct {
   size_t image;
 } nearest;
 
-static void offer(nearest *to, const kdl_inventory *inventory, size_t index, uint64_t reasons,
-                  const kdl_select_device *device) {
+static void keep_nearest(nearest *to, const kdl_inventory *inventory, size_t index,
+                         uint64_t reasons, const kdl_select_device *device) {
   const kdl_image_rule *rule = kdl_catalog_rule(inventory->catalog, index);
   uint64_t distance = kdl_match_distance(rule, &device->rule, reasons);
   if (!to->reasons || distance < to->distance)
     *to = (nearest){distance, reasons, index};
 }
 
-static void offer_image(const kdl_inventory *inventory, size_t index,
-                        const kdl_select_device *device, nearest *kernels, nearest *modules) {
+static void keep_nearest_image(const kdl_inventory *inventory, size_t index,
+                               const kdl_select_device *device, nearest *kernels,
+                               nearest *modules) {
   const inventory_image *image = &inventory->images[index];
   uint64_t reasons = image_reasons(inventory, index, device);
   if (reasons)
-    offer(&modules[kdl_catalog_image(inventory->catalog, index)->module], inventory, index, reasons,
-          device);
+    keep_nearest(&modules[kdl_catalog_image(inventory->catalog, index)->module], inventory, index,
+                 reasons, device);
   for (size_t k = image->first; k < image->first + image->count; ++k) {
-    const holding *held = &inventory->holdings[k];
-    uint64_t against = reasons ? reasons : kernel_reasons(held, device);
+    const kernel_entry *entry = &inventory->entries[k];
+    uint64_t against = reasons ? reasons : kernel_reasons(entry, device);
     if (against)
-      offer(&kernels[held->kernel], inventory, index, against, device);
+      keep_nearest(&kernels[entry->kernel], inventory, index, against, device);
   }
 }
 
-static void visit_all(const kdl_inventory *inventory, const tally *counts,
-                      const kdl_coverage *coverage, const nearest *kernels, const nearest *modules,
-                      kdl_visit_shortfall *visit, void *user) {
+static void visit_shortfalls(const kdl_inventory *inventory, const tally *counts,
+                             const kdl_coverage *coverage, const nearest *kernels,
+                             const nearest *modules, kdl_visit_shortfall *visit, void *user) {
   for (size_t i = 0; i < inventory->name_count; ++i) {
     kdl_shortfall found = {inventory->names[i], kernels[i].image, kernels[i].reasons};
-    if (counts->kernels[i] == is_there && visit(user, &found) != 0)
+    if (counts->kernels[i] == mark_present && visit(user, &found) != 0)
       return;
   }
   for (size_t i = 0; i < inventory->module_count; ++i) {
     kdl_shortfall found = {{NULL, 0}, modules[i].image, modules[i].reasons};
-    if (module_is_short(counts, coverage, i) && visit(user, &found) != 0)
+    if (module_is_missing(counts, coverage, i) && visit(user, &found) != 0)
       return;
   }
 }
@@ -376,11 +378,11 @@ kdl_status kdl_inventory_shortfalls(const kdl_inventory *inventory, const kdl_se
   if (!kernels || !modules)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu kernels", inventory->name_count);
   for (size_t i = 0; status == KDL_OK && i < kdl_catalog_count(inventory->catalog); ++i) {
-    if (inventory->images[i].counts)
-      offer_image(inventory, i, device, kernels, modules);
+    if (inventory->images[i].is_runnable)
+      keep_nearest_image(inventory, i, device, kernels, modules);
   }
   if (status == KDL_OK)
-    visit_all(inventory, &counts, &coverage, kernels, modules, visit, user);
+    visit_shortfalls(inventory, &counts, &coverage, kernels, modules, visit, user);
   free(kernels);
   free(modules);
   tally_free(&counts);

@@ -2,11 +2,11 @@
 #include "lib/select/ranking.h"
 
 #include "lib/inspect/targets.h"
-#include "lib/select/holders.h"
+#include "lib/select/kernel_map.h"
 #include "support/base/array.h"
 #include "support/base/error.h"
-#include "support/base/layer.h"
 #include "support/base/text.h"
+#include "support/base/trace_phase.h"
 
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ kdl_status kdl_select_device_create(const kdl_device_spec *spec, kdl_select_devi
     free(device);
     return status;
   }
-  kdl_device_take_bitcode(&device->rule);
+  kdl_device_accept_bitcode(&device->rule);
   *out_device = device;
   return KDL_OK;
 }
@@ -80,18 +80,18 @@ typedef struct {
   kdl_kernel_key key; /* `text.data` is NULL at first */
   uint64_t key_reasons;
   /* And there are few targets: the rules of images that kind, triple and arch alone decide. */
-  unsigned used;                        /* bit i: slot i */
-  const kdl_image *like[rule_slots];    /* whose rule it is */
-  kdl_image_rule rules[rule_slots + 1]; /* the last is of the image that is looked at */
+  unsigned used;                           /* bit i: slot i */
+  const kdl_image *rule_image[rule_slots]; /* whose rule it is */
+  kdl_image_rule rules[rule_slots + 1];    /* the last is of the image that is looked at */
 } ranker;
 
-static bool is_like(const kdl_image *a, const kdl_image *b) {
+static bool has_same_target(const kdl_image *a, const kdl_image *b) {
   return a->kind == b->kind && kdl_hash_same(a->arch, b->arch) &&
          kdl_hash_same(a->triple, b->triple);
 }
 
 /* Where the rule of an image like this one is, or may be put. */
-static unsigned find_slot(ranker *r, const kdl_image *image, bool *out_is_known) {
+static unsigned find_rule_slot(ranker *r, const kdl_image *image, bool *out_is_known) {
   enum { most_looked_at = 4 };
   size_t length = image->arch.length;
   unsigned slot = (unsigned)length * 7 + image->kind;
@@ -103,30 +103,30 @@ static unsigned find_slot(ranker *r, const kdl_image *image, bool *out_is_known)
     slot = (slot + (i > 0)) % rule_slots;
     if (!(r->used >> slot & 1))
       break;
-    *out_is_known = is_like(r->like[slot], image);
+    *out_is_known = has_same_target(r->rule_image[slot], image);
   }
   return slot;
 }
 
-static const kdl_image_rule *rule_of(ranker *r, uint32_t index) {
+static const kdl_image_rule *image_rule(ranker *r, uint32_t index) {
   const kdl_image *image = kdl_catalog_image(r->catalog, index);
   const kdl_image_rule *rules = atomic_load_explicit(&r->catalog->rules, memory_order_acquire);
   if (rules)
     return &rules[index];
   unsigned slot = rule_slots;
   bool is_known = false;
-  if (kdl_catalog_is_plain(image)) {
-    slot = find_slot(r, image, &is_known);
+  if (kdl_catalog_rule_is_shared(image)) {
+    slot = find_rule_slot(r, image, &is_known);
     r->used |= 1u << slot;
-    r->like[slot] = image;
+    r->rule_image[slot] = image;
   }
   if (!is_known)
     kdl_catalog_compile(r->catalog, index, &r->rules[slot]);
   return &r->rules[slot];
 }
 
-uint64_t kdl_key_reasons(kdl_string text, const kdl_select_device *device,
-                         kdl_kernel_key *out_key) {
+uint64_t kdl_kernel_key_reasons(kdl_string text, const kdl_select_device *device,
+                                kdl_kernel_key *out_key) {
   if (!kdl_kernel_parse(text, out_key, NULL))
     return KDL_REASON(MALFORMED_KEY);
   return kdl_kernel_fit(out_key, &device->rule, &device->limits);
@@ -135,7 +135,7 @@ uint64_t kdl_key_reasons(kdl_string text, const kdl_select_device *device,
 static uint64_t key_reasons(ranker *r, kdl_string text) {
   if (!r->key.text.data || !kdl_text_equal(text, r->key.text)) {
     r->key.text.data = NULL; /* and stays so where it is malformed */
-    r->key_reasons = kdl_key_reasons(text, r->query->device, &r->key);
+    r->key_reasons = kdl_kernel_key_reasons(text, r->query->device, &r->key);
   }
   return r->key_reasons;
 }
@@ -148,7 +148,7 @@ static bool has_tag(const kdl_image *image, kdl_string tag) {
 
 /* What the image itself adds, once it is read: whether it holds the kernel, and reasons against it
  * where there were none. */
-static void judge_kernel(ranker *r, kdl_candidate *candidate) {
+static void evaluate_kernel(ranker *r, kdl_candidate *candidate) {
   const kdl_query *query = r->query;
   if (kdl_catalog_unresolved(r->catalog, candidate->image))
     candidate->reasons |= KDL_REASON(RELOCATABLE);
@@ -158,23 +158,23 @@ static void judge_kernel(ranker *r, kdl_candidate *candidate) {
     if (candidate->key.data && !candidate->reasons)
       candidate->reasons = key_reasons(r, candidate->key);
   }
-  candidate->eligible = !candidate->reasons && candidate->presence == KDL_KERNEL_HELD;
+  candidate->eligible = !candidate->reasons && candidate->presence == KDL_KERNEL_PRESENT;
 }
 
 /* False where it is not of the ranking. */
-static bool judge(ranker *r, uint32_t index, kdl_candidate *candidate) {
+static bool evaluate_image(ranker *r, uint32_t index, kdl_candidate *candidate) {
   const kdl_query *query = r->query;
   const kdl_device_rule *device = &query->device->rule;
   const kdl_image *image = kdl_catalog_image(r->catalog, index);
   const bool with_refused = query->scope != KDL_RANK_ELIGIBLE;
-  const kdl_image_rule *rule = rule_of(r, index);
+  const kdl_image_rule *rule = image_rule(r, index);
   const bool is_admitted = kdl_match_admits(rule, device);
   if (!is_admitted && !with_refused)
     return false;
   *candidate = (kdl_candidate){
       .image = index,
       .kind = rule->kind,
-      .presence = KDL_KERNEL_HELD,
+      .presence = KDL_KERNEL_PRESENT,
       .needs_amx = rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs),
       .reasons = is_admitted ? 0 : kdl_match_reasons(rule, device),
       .fit = is_admitted ? kdl_match_fit(rule, device) : "",
@@ -185,11 +185,11 @@ static bool judge(ranker *r, uint32_t index, kdl_candidate *candidate) {
     candidate->order[!is_rank_first] = rule->rank;
   }
   if (candidate->reasons & KDL_REASONS_NO_CODE)
-    candidate->presence = query->kernel.data ? KDL_KERNEL_ABSENT : KDL_KERNEL_HELD;
+    candidate->presence = query->kernel.data ? KDL_KERNEL_ABSENT : KDL_KERNEL_PRESENT;
   else if (query->scope == KDL_RANK_RULES)
     candidate->eligible = !candidate->reasons;
   else if (!candidate->reasons || query->scope == KDL_RANK_ALL_NAMES)
-    judge_kernel(r, candidate);
+    evaluate_kernel(r, candidate);
   if (candidate->reasons)
     candidate->distance = kdl_match_distance(rule, device, candidate->reasons);
   else if (candidate->eligible && query->variant_tag.data && has_tag(image, query->variant_tag))
@@ -202,7 +202,7 @@ static bool judge(ranker *r, uint32_t index, kdl_candidate *candidate) {
 
 static int compare_refused(const kdl_candidate *a, const kdl_candidate *b) {
   static const int order[] = {
-      [KDL_KERNEL_HELD] = 0, [KDL_KERNEL_UNREADABLE] = 1, [KDL_KERNEL_ABSENT] = 2};
+      [KDL_KERNEL_PRESENT] = 0, [KDL_KERNEL_UNREADABLE] = 1, [KDL_KERNEL_ABSENT] = 2};
   if (order[a->presence] != order[b->presence])
     return order[a->presence] - order[b->presence];
   return (a->distance > b->distance) - (a->distance < b->distance);
@@ -221,24 +221,24 @@ static int compare_candidates(const void *left, const void *right) {
 
 /* The candidates of a ranking for any kernel that may hold this one. */
 typedef struct {
-  const kdl_ranking *base;       /* NULL: each image is judged */
-  const struct kdl_holder *held; /* NULL: all of its candidates may */
+  const kdl_ranking *base;                    /* NULL: each image is judged */
+  const struct kdl_kernel_map_entry *entries; /* NULL: all of its candidates may */
   size_t count;
-} origin;
+} candidate_origin;
 
 /* Return how many there are; `out_candidates` has room for all that are looked at. */
-static size_t judge_base(ranker *r, origin from, kdl_candidate *out_candidates) {
+static size_t evaluate_base(ranker *r, candidate_origin from, kdl_candidate *out_candidates) {
   size_t count = 0;
   for (size_t i = 0; i < from.count; ++i) {
     kdl_candidate *to = &out_candidates[count];
-    *to = from.base->candidates[from.held ? from.held[i].place : i];
-    judge_kernel(r, to);
+    *to = from.base->candidates[from.entries ? from.entries[i].position : i];
+    evaluate_kernel(r, to);
     count += to->eligible;
   }
   return count;
 }
 
-static size_t judge_images(ranker *r, size_t looked_at, kdl_candidate *out_candidates) {
+static size_t evaluate_images(ranker *r, size_t looked_at, kdl_candidate *out_candidates) {
   const kdl_query *query = r->query;
   const kdl_device_rule *device = &query->device->rule;
   const kdl_image *images = kdl_catalog_container(r->catalog)->images;
@@ -247,14 +247,14 @@ static size_t judge_images(ranker *r, size_t looked_at, kdl_candidate *out_candi
   for (size_t i = 0; i < looked_at; ++i) {
     uint32_t index = query->among ? query->among[i] : (uint32_t)i;
     if (with_refused || kdl_match_may_run(images[index].kind, images[index].arch, device))
-      count += judge(r, index, &out_candidates[count]);
+      count += evaluate_image(r, index, &out_candidates[count]);
   }
   kdl_sort(out_candidates, count, sizeof *out_candidates, compare_candidates);
   return count;
 }
 
 /* Fills in what a ranking says of its candidates, which are there. */
-static void finish(ranker *r, kdl_ranking *ranking) {
+static void finish_ranking(ranker *r, kdl_ranking *ranking) {
   const kdl_candidate *first = ranking->candidates;
   while (ranking->eligible < ranking->count && first[ranking->eligible].eligible)
     ++ranking->eligible;
@@ -279,21 +279,21 @@ static void ranker_init(ranker *r, kdl_catalog *catalog, const kdl_query *query)
 kdl_status kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_ranking **out_ranking) {
   ranker r;
   size_t count = query->among ? query->among_count : kdl_catalog_count(catalog);
-  size_t shortages = kdl_catalog_shortages(catalog);
+  size_t memory_failures = kdl_catalog_memory_failures(catalog);
   KDL_TRY(kdl_catalog_compile_all(catalog));
-  kdl_ranking *made = calloc(1, sizeof *made + count * sizeof *made->candidates);
-  if (!made)
+  kdl_ranking *created = calloc(1, sizeof *created + count * sizeof *created->candidates);
+  if (!created)
     return kdl_fail(KDL_NO_MEMORY, "out of memory to rank %zu images", count);
-  made->catalog = catalog;
-  made->query = *query;
+  created->catalog = catalog;
+  created->query = *query;
   ranker_init(&r, catalog, query);
-  made->count = judge_images(&r, count, made->candidates);
-  finish(&r, made);
-  if (kdl_catalog_shortages(catalog) != shortages) {
-    free(made);
+  created->count = evaluate_images(&r, count, created->candidates);
+  finish_ranking(&r, created);
+  if (kdl_catalog_memory_failures(catalog) != memory_failures) {
+    free(created);
     return kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
   }
-  *out_ranking = made;
+  *out_ranking = created;
   return KDL_OK;
 }
 
@@ -305,67 +305,69 @@ size_t kdl_ranking_eligible(const kdl_ranking *ranking) {
   return ranking->eligible;
 }
 
-const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t place) {
-  return &ranking->candidates[place];
+const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t position) {
+  return &ranking->candidates[position];
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Those that are remembered                                                                    */
 
-enum { few = 16 };
+enum { few_images = 16 };
 
 /* Which images of a ranking for any kernel hold what, once a few kernels were ranked among many
  * images; NULL before and when out of memory. What two threads make is the same. */
-static const kdl_holders *holders_of(kdl_ranking *base) {
+static const kdl_kernel_map *ranking_kernel_map(kdl_ranking *base) {
   enum { few_kernels = 8 };
-  const kdl_holders *holders = atomic_load_explicit(&base->holders, memory_order_acquire);
+  const kdl_kernel_map *kernel_map = atomic_load_explicit(&base->kernel_map, memory_order_acquire);
   unsigned ranked = atomic_load_explicit(&base->kernels_ranked, memory_order_relaxed);
   if (ranked < few_kernels)
     atomic_store_explicit(&base->kernels_ranked, ranked + 1, memory_order_relaxed);
-  if (holders || base->count <= few || ranked < few_kernels)
-    return holders;
-  size_t size = kdl_holders_size(base->catalog, base->candidates, base->count);
+  if (kernel_map || base->count <= few_images || ranked < few_kernels)
+    return kernel_map;
+  size_t size = kdl_kernel_map_size(base->catalog, base->candidates, base->count);
   void *memory = size ? kdl_container_alloc(kdl_catalog_container(base->catalog), size) : NULL;
   if (!memory)
     return NULL;
-  holders = kdl_holders_fill(base->catalog, base->candidates, base->count, memory, size);
-  atomic_store_explicit(&base->holders, holders, memory_order_release);
-  return holders;
+  kernel_map = kdl_kernel_map_build(base->catalog, base->candidates, base->count, memory, size);
+  atomic_store_explicit(&base->kernel_map, kernel_map, memory_order_release);
+  return kernel_map;
 }
 
 /* Many images are matched once, for any kernel, and each kernel but the first is looked for among
  * those that run. */
-static kdl_status find_origin(kdl_catalog *catalog, const kdl_query *query, origin *out_origin) {
+static kdl_status find_origin(kdl_catalog *catalog, const kdl_query *query,
+                              candidate_origin *out_origin) {
   const kdl_ranking *base;
-  *out_origin = (origin){.count = kdl_catalog_count(catalog)};
-  if (!query->kernel.data || out_origin->count <= few / 4 ||
+  *out_origin = (candidate_origin){.count = kdl_catalog_count(catalog)};
+  if (!query->kernel.data || out_origin->count <= few_images / 4 ||
       !atomic_load_explicit(&catalog->rankings, memory_order_relaxed))
     return KDL_OK;
   kdl_query any = *query;
   any.kernel = (kdl_string){NULL, 0};
   KDL_TRY(kdl_ranking_find(catalog, &any, &base));
-  *out_origin = (origin){.base = base, .count = base->count};
-  const kdl_holders *holders = holders_of((kdl_ranking *)(uintptr_t)base);
-  if (holders)
-    out_origin->held = kdl_holders_find(holders, query->kernel, &out_origin->count);
+  *out_origin = (candidate_origin){.base = base, .count = base->count};
+  const kdl_kernel_map *kernel_map = ranking_kernel_map((kdl_ranking *)(uintptr_t)base);
+  if (kernel_map)
+    out_origin->entries = kdl_kernel_map_find(kernel_map, query->kernel, &out_origin->count);
   return KDL_OK;
 }
 
 /* What was asked, and the best of the answer. */
-static void leave_layer(const kdl_catalog *catalog, const kdl_query *query,
-                        const kdl_ranking *made) {
+static void trace_ranking(const kdl_catalog *catalog, const kdl_query *query,
+                          const kdl_ranking *created) {
   char device[192];
-  kdl_layer_about about = {.device = device, .failed = !made, .has_image = made && made->count};
+  kdl_trace_phase_info about = {
+      .device = device, .failed = !created, .has_image = created && created->count};
   kdl_device_spec_name(&query->device->spec, &(kdl_out){device, sizeof device, 0});
   if (query->kernel.data)
     about.kernel = query->kernel.data;
   else
     about.library = kdl_catalog_container(catalog)->name;
   if (about.has_image) {
-    about.image = made->candidates[0].image;
+    about.image = created->candidates[0].image;
     about.target = kdl_catalog_image(catalog, about.image)->arch.data;
   }
-  kdl_layer_leave(KDL_LAYER_SELECT, &about);
+  kdl_trace_phase_end(KDL_TRACE_PHASE_SELECT, &about);
 }
 
 static kdl_string copy_text(char **to, kdl_string text) {
@@ -378,59 +380,63 @@ static kdl_string copy_text(char **to, kdl_string text) {
 }
 
 /* NULL when out of memory. */
-static kdl_ranking *lay_out(ranker *r, uint64_t hash, const kdl_candidate *candidates,
-                            size_t count) {
+static kdl_ranking *copy_ranking(ranker *r, uint64_t hash, const kdl_candidate *candidates,
+                                 size_t count) {
   const kdl_query *query = r->query;
   size_t size = count * sizeof *candidates;
-  kdl_ranking *made = kdl_container_alloc(kdl_catalog_container(r->catalog),
-                                          sizeof *made + size + query->kernel.length +
-                                              query->variant_tag.length + 2);
-  if (!made)
+  kdl_ranking *created = kdl_container_alloc(kdl_catalog_container(r->catalog),
+                                             sizeof *created + size + query->kernel.length +
+                                                 query->variant_tag.length + 2);
+  if (!created)
     return NULL;
-  *made = (kdl_ranking){.node.hash = hash, .catalog = r->catalog, .query = *query, .count = count};
-  memcpy(made->candidates, candidates, size);
-  char *text = (char *)(made->candidates + count);
-  made->query.kernel = copy_text(&text, query->kernel);
-  made->query.variant_tag = copy_text(&text, query->variant_tag);
-  finish(r, made);
-  return made;
+  *created =
+      (kdl_ranking){.node.hash = hash, .catalog = r->catalog, .query = *query, .count = count};
+  memcpy(created->candidates, candidates, size);
+  char *text = (char *)(created->candidates + count);
+  created->query.kernel = copy_text(&text, query->kernel);
+  created->query.variant_tag = copy_text(&text, query->variant_tag);
+  finish_ranking(r, created);
+  return created;
 }
 
-static kdl_ranking *make(kdl_catalog *catalog, const kdl_query *query, uint64_t hash, origin from) {
+static kdl_ranking *create_ranking(kdl_catalog *catalog, const kdl_query *query, uint64_t hash,
+                                   candidate_origin from) {
   ranker r;
-  kdl_candidate some[few];
-  kdl_candidate *candidates = from.count <= few ? some : malloc(from.count * sizeof *candidates);
+  kdl_candidate some[few_images];
+  kdl_candidate *candidates =
+      from.count <= few_images ? some : malloc(from.count * sizeof *candidates);
   if (!candidates)
     return NULL;
-  size_t shortages = kdl_catalog_shortages(catalog);
+  size_t memory_failures = kdl_catalog_memory_failures(catalog);
   ranker_init(&r, catalog, query);
   size_t count =
-      from.base ? judge_base(&r, from, candidates) : judge_images(&r, from.count, candidates);
-  kdl_ranking *made =
-      kdl_catalog_shortages(catalog) == shortages ? lay_out(&r, hash, candidates, count) : NULL;
+      from.base ? evaluate_base(&r, from, candidates) : evaluate_images(&r, from.count, candidates);
+  kdl_ranking *created = kdl_catalog_memory_failures(catalog) == memory_failures
+                             ? copy_ranking(&r, hash, candidates, count)
+                             : NULL;
   if (candidates != some)
     free(candidates);
-  return made;
+  return created;
 }
 
-static kdl_status add(kdl_catalog *catalog, const kdl_query *query, uint64_t hash,
-                      const kdl_ranking **out_ranking) {
-  origin from;
+static kdl_status add_ranking(kdl_catalog *catalog, const kdl_query *query, uint64_t hash,
+                              const kdl_ranking **out_ranking) {
+  candidate_origin from;
   KDL_TRY(find_origin(catalog, query, &from));
-  kdl_layer_enter(KDL_LAYER_SELECT);
-  kdl_ranking *made = make(catalog, query, hash, from);
-  if (kdl_layer_is_heard())
-    leave_layer(catalog, query, made);
-  if (!made)
+  kdl_trace_phase_begin(KDL_TRACE_PHASE_SELECT);
+  kdl_ranking *created = create_ranking(catalog, query, hash, from);
+  if (kdl_trace_enabled())
+    trace_ranking(catalog, query, created);
+  if (!created)
     return kdl_fail(KDL_NO_MEMORY, "out of memory to rank %zu images", from.count);
-  *out_ranking = (const kdl_ranking *)kdl_trie_add(&catalog->rankings, &made->node, kdl_ranking_is,
-                                                   &made->query);
+  *out_ranking = (const kdl_ranking *)kdl_trie_add(&catalog->rankings, &created->node,
+                                                   kdl_ranking_matches, &created->query);
   return KDL_OK;
 }
 
 kdl_status kdl_ranking_find(kdl_catalog *catalog, const kdl_query *query,
                             const kdl_ranking **out_ranking) {
   uint64_t hash = kdl_query_hash(query);
-  *out_ranking = kdl_ranking_known(catalog, query, hash);
-  return *out_ranking ? KDL_OK : add(catalog, query, hash, out_ranking);
+  *out_ranking = kdl_ranking_lookup(catalog, query, hash);
+  return *out_ranking ? KDL_OK : add_ranking(catalog, query, hash, out_ranking);
 }

@@ -48,7 +48,7 @@ struct kdl_ranking {
   /* Of a ranking for any kernel, by which those for a kernel are made: how many were, and once they
    * are many, which of its images hold what. */
   atomic_uint kernels_ranked;
-  _Atomic(const struct kdl_holders *) holders;
+  _Atomic(const struct kdl_kernel_map *) kernel_map;
   kdl_candidate candidates[];
 };
 
@@ -60,7 +60,8 @@ kdl_status kdl_ranking_find(kdl_catalog *catalog, const kdl_query *query,
 
 /* Why the device cannot launch a kernel of which an image's key says this: the limits of a launch,
  * of which the image's rule knows nothing. */
-uint64_t kdl_key_reasons(kdl_string text, const kdl_select_device *device, kdl_kernel_key *out_key);
+uint64_t kdl_kernel_key_reasons(kdl_string text, const kdl_select_device *device,
+                                kdl_kernel_key *out_key);
 
 /* ------------------------------------------------------------------------------------------ */
 /* What is known already                                                                        */
@@ -72,7 +73,7 @@ static inline uint64_t kdl_query_hash(const kdl_query *query) {
   return kdl_hash_add(hash, query->kernel);
 }
 
-static inline bool kdl_ranking_is(const kdl_trie_node *node, const void *key) {
+static inline bool kdl_ranking_matches(const kdl_trie_node *node, const void *key) {
   const kdl_query *own = &((const kdl_ranking *)node)->query, *query = key;
   return own->device == query->device && own->policy == query->policy &&
          kdl_hash_same(own->kernel, query->kernel) &&
@@ -82,9 +83,9 @@ static inline bool kdl_ranking_is(const kdl_trie_node *node, const void *key) {
 }
 
 /* NULL where it is not. */
-static inline const kdl_ranking *kdl_ranking_known(kdl_catalog *catalog, const kdl_query *query,
-                                                   uint64_t hash) {
-  return (const kdl_ranking *)kdl_trie_find(&catalog->rankings, hash, kdl_ranking_is, query);
+static inline const kdl_ranking *kdl_ranking_lookup(kdl_catalog *catalog, const kdl_query *query,
+                                                    uint64_t hash) {
+  return (const kdl_ranking *)kdl_trie_find(&catalog->rankings, hash, kdl_ranking_matches, query);
 }
 
 #endif

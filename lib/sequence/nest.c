@@ -35,8 +35,8 @@ static kdl_operand_kind constant_kind(kdl_slot_kind kind) {
   return KDL_OPERAND_BUFFER;
 }
 
-static kdl_status check_slot(const nesting *nest, const kdl_recorded_slot *wanted,
-                             const kdl_operand *given) {
+static kdl_status check_nested_slot(const nesting *nest, const kdl_recorded_slot *wanted,
+                                    const kdl_operand *given) {
   const kdl_recorded_slot *slot = kdl_recording_slot(nest->outer, given->slot);
   if (!slot)
     return KDL_BAD_CALL;
@@ -54,14 +54,14 @@ static kdl_status check_slot(const nesting *nest, const kdl_recorded_slot *wante
   return KDL_OK;
 }
 
-static kdl_status check_constant(const nesting *nest, const kdl_recorded_slot *wanted,
-                                 const kdl_operand *given) {
+static kdl_status check_nested_constant(const nesting *nest, const kdl_recorded_slot *wanted,
+                                        const kdl_operand *given) {
   const kdl_buffer *buffer = &given->of.buffer;
   switch (wanted->kind) {
   case KDL_SLOT_BUFFER:
     if (buffer->address && buffer->device != nest->outer->device)
       return kdl_fail(KDL_BAD_CALL, "found a buffer of %s, expected one of %s",
-                      buffer->device ? buffer->device->lines[0] : "no device",
+                      buffer->device ? buffer->device->spec_lines[0] : "no device",
                       nest->outer->runtime->label);
     if (given->offset > buffer->size || wanted->bytes > buffer->size - given->offset)
       return kdl_fail(KDL_BAD_CALL,
@@ -87,9 +87,9 @@ static kdl_status check_slots(const nesting *nest) {
     const kdl_operand *given = &nest->slots[i];
     kdl_status status;
     if (given->kind == KDL_OPERAND_SLOT)
-      status = check_slot(nest, wanted, given);
+      status = check_nested_slot(nest, wanted, given);
     else if (given->kind == constant_kind(wanted->kind))
-      status = check_constant(nest, wanted, given);
+      status = check_nested_constant(nest, wanted, given);
     else
       status = kdl_fail(KDL_BAD_CALL, "found an operand of kind %d, expected %d or a slot",
                         (int)given->kind, (int)constant_kind(wanted->kind));
@@ -104,7 +104,7 @@ static kdl_status check_slots(const nesting *nest) {
 /* ------------------------------------------------------------------------------------------ */
 /* Copying                                                                                      */
 
-static void replace(const nesting *nest, kdl_operand *operand) {
+static void substitute_slot(const nesting *nest, kdl_operand *operand) {
   if (operand->kind != KDL_OPERAND_SLOT)
     return;
   uint64_t offset = operand->offset;
@@ -117,8 +117,8 @@ static kdl_status copy_launch(const nesting *nest, const kdl_recorded_node *from
   kdl_operand args[KDL_LIMIT_ARGS];
   memcpy(args, node.of.launch.args, node.of.launch.arg_count * sizeof *args);
   for (size_t i = 0; i < node.of.launch.arg_count; ++i)
-    replace(nest, &args[i]);
-  replace(nest, &node.of.launch.items);
+    substitute_slot(nest, &args[i]);
+  substitute_slot(nest, &node.of.launch.items);
   node.of.launch.args = args;
   return kdl_recording_add(nest->outer, &node);
 }
@@ -146,7 +146,7 @@ static kdl_status check_alignment(const kdl_recorded_node *node) {
   return KDL_OK;
 }
 
-static kdl_status copy_node(const nesting *nest, const kdl_recorded_node *from) {
+static kdl_status copy_nested_node(const nesting *nest, const kdl_recorded_node *from) {
   kdl_recorded_node node = *from;
   nest->outer->last = from->after == KDL_NO_NODE ? nest->before : from->after + nest->base;
   if (node.kind == KDL_NODE_LAUNCH)
@@ -154,18 +154,18 @@ static kdl_status copy_node(const nesting *nest, const kdl_recorded_node *from) 
   if (node.kind == KDL_NODE_JOIN)
     return copy_join(nest, from);
   if (node.kind == KDL_NODE_WHILE || node.kind == KDL_NODE_END) {
-    replace(nest, &node.of.loop.condition);
+    substitute_slot(nest, &node.of.loop.condition);
     node.of.loop.other += nest->base;
   }
   if (node.kind <= KDL_NODE_FILL) {
-    replace(nest, &node.of.copy.to);
-    replace(nest, &node.of.copy.from);
+    substitute_slot(nest, &node.of.copy.to);
+    substitute_slot(nest, &node.of.copy.from);
   }
   kdl_status status = check_alignment(&node);
   return status == KDL_OK ? kdl_recording_add(nest->outer, &node) : status;
 }
 
-static kdl_status keep_slot_bytes(nesting *nest) {
+static kdl_status save_slot_bytes(nesting *nest) {
   const kdl_recording *outer = nest->outer;
   nest->slot_bytes = calloc(outer->slot_count + 1, sizeof *nest->slot_bytes);
   if (!nest->slot_bytes)
@@ -176,7 +176,7 @@ static kdl_status keep_slot_bytes(nesting *nest) {
 }
 
 /* The outer one as it was. */
-static void undo(const nesting *nest) {
+static void roll_back(const nesting *nest) {
   kdl_recording *outer = nest->outer;
   while (outer->node_count > nest->base) {
     const kdl_recorded_node *node = &outer->nodes[--outer->node_count];
@@ -189,7 +189,7 @@ static void undo(const nesting *nest) {
 }
 
 /* Memory that the inner one's slots declare is needed here. */
-static void need_memory(const nesting *nest) {
+static void require_slot_memory(const nesting *nest) {
   for (size_t i = 0; i < nest->inner->slot_count; ++i) {
     const kdl_operand *given = &nest->slots[i];
     kdl_slot_kind kind = nest->inner->slots[i].kind;
@@ -208,13 +208,13 @@ static kdl_status copy_nodes(const nesting *nest) {
                     KDL_LIMIT_NODES);
   kdl_status status = kdl_recording_add_marks(nest->outer, inner, nest->base);
   for (size_t i = 0; i < inner->node_count && status == KDL_OK; ++i)
-    status = copy_node(nest, &inner->nodes[i]);
+    status = copy_nested_node(nest, &inner->nodes[i]);
   if (status != KDL_OK) {
-    undo(nest);
+    roll_back(nest);
     return status;
   }
   nest->outer->last = inner->last == KDL_NO_NODE ? nest->before : inner->last + nest->base;
-  need_memory(nest);
+  require_slot_memory(nest);
   return KDL_OK;
 }
 
@@ -251,7 +251,7 @@ kdl_status kdl_sequence_nest(kdl_sequence *sequence, const kdl_sequence *inner,
     status = kdl_fail(KDL_BAD_CALL, "%s: found a fork that is open: a loop cannot lie in a branch",
                       __func__);
   if (status == KDL_OK)
-    status = keep_slot_bytes(&nest);
+    status = save_slot_bytes(&nest);
   if (status == KDL_OK)
     status = copy_nodes(&nest);
   free(nest.slot_bytes);

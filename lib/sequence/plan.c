@@ -6,18 +6,18 @@
 
 #include <string.h>
 
-static kdl_status no_memory(void) {
+static kdl_status plan_no_memory(void) {
   return kdl_fail(KDL_NO_MEMORY, "out of memory for a sequence");
 }
 
 void kdl_plan_free(kdl_plan *plan) {
-  free(plan->room);
+  free(plan->storage);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Counting                                                                                     */
 
-static bool is_slot(const kdl_operand *operand) {
+static bool is_slot_operand(const kdl_operand *operand) {
   return operand->kind == KDL_OPERAND_SLOT;
 }
 
@@ -27,13 +27,14 @@ static size_t count_uses(const kdl_recording *recording) {
     const kdl_recorded_node *node = &recording->nodes[i];
     if (node->kind == KDL_NODE_LAUNCH) {
       const kdl_recorded_launch *launch = &node->of.launch;
-      uses += is_slot(&launch->items);
+      uses += is_slot_operand(&launch->items);
       for (size_t k = 0; k < launch->arg_count; ++k)
-        uses += is_slot(&launch->args[k]);
+        uses += is_slot_operand(&launch->args[k]);
     } else if (node->kind <= KDL_NODE_FILL) {
-      uses += (size_t)is_slot(&node->of.copy.to) + (size_t)is_slot(&node->of.copy.from);
+      uses +=
+          (size_t)is_slot_operand(&node->of.copy.to) + (size_t)is_slot_operand(&node->of.copy.from);
     } else if (node->kind == KDL_NODE_WHILE) {
-      uses += is_slot(&node->of.loop.condition);
+      uses += is_slot_operand(&node->of.loop.condition);
     }
   }
   return uses;
@@ -48,21 +49,21 @@ static void add_use(kdl_plan *plan, kdl_use_kind kind, const kdl_operand *operan
       (kdl_use){operand->slot, kind, operand->offset, (uint32_t)node, (uint32_t)arg};
 }
 
-static void use_if_slot(kdl_plan *plan, kdl_use_kind kind, const kdl_operand *operand,
-                        size_t node) {
-  if (is_slot(operand))
+static void add_slot_use(kdl_plan *plan, kdl_use_kind kind, const kdl_operand *operand,
+                         size_t node) {
+  if (is_slot_operand(operand))
     add_use(plan, kind, operand, node, 0);
 }
 
 static void plan_launch(kdl_plan *plan, size_t index, const kdl_recorded_launch *launch) {
   for (size_t i = 0; i < launch->arg_count; ++i) {
     const kdl_operand *operand = &launch->args[i];
-    if (is_slot(operand))
+    if (is_slot_operand(operand))
       add_use(plan, KDL_USE_ARGUMENT, operand, index, plan->pointer_count + i);
     plan->address_count += operand->kind == KDL_OPERAND_BUFFER;
   }
   plan->pointer_count += launch->arg_count + launch->kernel->key.hidden;
-  use_if_slot(plan, KDL_USE_ITEMS, &launch->items, index);
+  add_slot_use(plan, KDL_USE_ITEMS, &launch->items, index);
 }
 
 static void plan_node(kdl_plan *plan, size_t index) {
@@ -70,10 +71,10 @@ static void plan_node(kdl_plan *plan, size_t index) {
   if (recorded->kind == KDL_NODE_LAUNCH) {
     plan_launch(plan, index, &recorded->of.launch);
   } else if (recorded->kind <= KDL_NODE_FILL) {
-    use_if_slot(plan, KDL_USE_TO, &recorded->of.copy.to, index);
-    use_if_slot(plan, KDL_USE_FROM, &recorded->of.copy.from, index);
+    add_slot_use(plan, KDL_USE_TO, &recorded->of.copy.to, index);
+    add_slot_use(plan, KDL_USE_FROM, &recorded->of.copy.from, index);
   } else if (recorded->kind == KDL_NODE_WHILE) {
-    use_if_slot(plan, KDL_USE_FROM, &recorded->of.loop.condition, index);
+    add_slot_use(plan, KDL_USE_FROM, &recorded->of.loop.condition, index);
   }
 }
 
@@ -153,39 +154,39 @@ static void plan_slots(kdl_plan *plan) {
 /* All of it                                                                                    */
 
 /* A part of the plan's room, or where there is none yet, how much it takes. */
-static void *part(const kdl_plan *plan, size_t *used, size_t count, size_t size) {
+static void *alloc_plan_part(const kdl_plan *plan, size_t *used, size_t count, size_t size) {
   enum { alignment = 16 };
-  void *found = plan->room ? (char *)plan->room + *used : NULL;
+  void *found = plan->storage ? (char *)plan->storage + *used : NULL;
   *used += (count * size + alignment - 1) & ~(size_t)(alignment - 1);
   return found;
 }
 
-static size_t lay_out(kdl_plan *plan, size_t uses) {
+static size_t lay_out_plan(kdl_plan *plan, size_t uses) {
   const kdl_recording *recording = plan->recording;
   size_t used = 0;
-  plan->uses = part(plan, &used, uses, sizeof *plan->uses);
-  plan->cells = part(plan, &used, uses, sizeof *plan->cells);
-  plan->slots = part(plan, &used, recording->slot_count, sizeof *plan->slots);
-  plan->scalars = part(plan, &used, recording->slot_count, sizeof *plan->scalars);
+  plan->uses = alloc_plan_part(plan, &used, uses, sizeof *plan->uses);
+  plan->cells = alloc_plan_part(plan, &used, uses, sizeof *plan->cells);
+  plan->slots = alloc_plan_part(plan, &used, recording->slot_count, sizeof *plan->slots);
+  plan->scalars = alloc_plan_part(plan, &used, recording->slot_count, sizeof *plan->scalars);
   return used;
 }
 
 static kdl_status plan_all(kdl_plan *plan) {
   const kdl_recording *recording = plan->recording;
   size_t uses = count_uses(recording);
-  plan->room = malloc(lay_out(plan, uses) + 1);
-  if (!plan->room)
-    return no_memory();
-  (void)lay_out(plan, uses);
+  plan->storage = malloc(lay_out_plan(plan, uses) + 1);
+  if (!plan->storage)
+    return plan_no_memory();
+  (void)lay_out_plan(plan, uses);
   plan->node_count = recording->node_count;
   plan->slot_count = recording->slot_count;
   for (size_t i = 0; i < plan->node_count; ++i)
     plan_node(plan, i);
   plan_slots(plan);
-  return plan->cell_bytes <= UINT32_MAX ? KDL_OK : no_memory();
+  return plan->cell_bytes <= UINT32_MAX ? KDL_OK : plan_no_memory();
 }
 
-kdl_status kdl_plan_make(const kdl_recording *recording, kdl_plan *out_plan) {
+kdl_status kdl_plan_create(const kdl_recording *recording, kdl_plan *out_plan) {
   kdl_plan plan = {.recording = recording};
   kdl_status status = plan_all(&plan);
   if (status == KDL_OK)

@@ -53,7 +53,7 @@ typedef struct kdl_plan {
   size_t node_count;
   size_t pointer_count; /* of the arguments of all nodes */
   size_t address_count; /* of those that are a constant buffer */
-  void *room;           /* for everything below */
+  void *storage;        /* for everything below */
   kdl_use *uses;
   size_t use_count;
   kdl_cell *cells;
@@ -66,7 +66,7 @@ typedef struct kdl_plan {
 } kdl_plan;
 
 /* Takes a recording whose forks are joined. */
-kdl_status kdl_plan_make(const kdl_recording *recording, kdl_plan *out_plan);
+kdl_status kdl_plan_create(const kdl_recording *recording, kdl_plan *out_plan);
 void kdl_plan_free(kdl_plan *plan);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static kdl_status no_memory(void) {
+static kdl_status recording_no_memory(void) {
   return kdl_fail(KDL_NO_MEMORY, "out of memory for a sequence");
 }
 
@@ -51,20 +51,21 @@ kdl_status kdl_recording_add_slot(kdl_recording *recording, const kdl_recorded_s
   kdl_recorded_slot *slots = kdl_array_grow(recording->slots, recording->slot_count,
                                             &recording->slot_capacity, 8, sizeof *slots);
   if (!slots)
-    return no_memory();
+    return recording_no_memory();
   recording->slots = slots;
   kdl_string name = {"", 0};
   if (*slot->name)
     name = kdl_arena_string(&recording->memory, slot->name, strlen(slot->name));
   if (!name.data)
-    return no_memory();
+    return recording_no_memory();
   slots[recording->slot_count] = *slot;
   slots[recording->slot_count++].name = name.data;
   return KDL_OK;
 }
 
 /* Memory that a slot is bound to has so many bytes behind the offset. */
-static void need(const kdl_recording *recording, const kdl_operand *operand, uint64_t bytes) {
+static void require_slot_bytes(const kdl_recording *recording, const kdl_operand *operand,
+                               uint64_t bytes) {
   if (operand->kind != KDL_OPERAND_SLOT)
     return;
   kdl_recorded_slot *slot = &recording->slots[operand->slot - 1];
@@ -80,7 +81,7 @@ enum { alignment = 64 }; /* of any value */
 
 /* The value of the same argument of the launch before is nearly always the same, and need not be
  * kept twice. */
-static kdl_status keep_value(kdl_recording *recording, kdl_operand *operand,
+static kdl_status copy_value(kdl_recording *recording, kdl_operand *operand,
                              const kdl_operand *before) {
   if (operand->kind != KDL_OPERAND_VALUE)
     return KDL_OK;
@@ -92,19 +93,19 @@ static kdl_status keep_value(kdl_recording *recording, kdl_operand *operand,
   size_t aligned = operand->bytes <= 8 ? 8 : alignment;
   char *room = kdl_arena_alloc(&recording->memory, operand->bytes + aligned - 8);
   if (!room)
-    return no_memory();
+    return recording_no_memory();
   room += -(uintptr_t)room & (aligned - 1);
   memcpy(room, operand->of.value, operand->bytes);
   operand->of.value = room;
   return KDL_OK;
 }
 
-static kdl_status keep_launch(kdl_recording *recording, kdl_recorded_launch *launch) {
+static kdl_status copy_launch_args(kdl_recording *recording, kdl_recorded_launch *launch) {
   if (launch->arg_count == 0)
     return KDL_OK;
   kdl_operand *args = kdl_arena_alloc(&recording->memory, launch->arg_count * sizeof *launch->args);
   if (!args)
-    return no_memory();
+    return recording_no_memory();
   memcpy(args, launch->args, launch->arg_count * sizeof *args);
   launch->args = args;
   const kdl_recorded_node *last =
@@ -113,37 +114,38 @@ static kdl_status keep_launch(kdl_recording *recording, kdl_recorded_launch *lau
       last && last->kind == KDL_NODE_LAUNCH ? &last->of.launch : NULL;
   for (size_t i = 0; i < launch->arg_count; ++i) {
     bool has_before = before && i < before->arg_count;
-    kdl_status status = keep_value(recording, &args[i], has_before ? &before->args[i] : NULL);
+    kdl_status status = copy_value(recording, &args[i], has_before ? &before->args[i] : NULL);
     if (status != KDL_OK)
       return status;
   }
   return KDL_OK;
 }
 
-static kdl_status keep_join(kdl_recording *recording, kdl_recorded_join *join) {
+static kdl_status copy_joined_nodes(kdl_recording *recording, kdl_recorded_join *join) {
   size_t bytes = join->joined_count * sizeof *join->joined;
   uint32_t *joined = kdl_arena_alloc(&recording->memory, bytes);
   if (!joined)
-    return no_memory();
+    return recording_no_memory();
   memcpy(joined, join->joined, bytes);
   join->joined = joined;
   return KDL_OK;
 }
 
-static void need_all(const kdl_recording *recording, const kdl_recorded_node *node) {
+static void require_node_bytes(const kdl_recording *recording, const kdl_recorded_node *node) {
   if (node->kind == KDL_NODE_LAUNCH) {
     for (size_t i = 0; i < node->of.launch.arg_count; ++i)
-      need(recording, &node->of.launch.args[i], node->of.launch.args[i].offset ? 1 : 0);
+      require_slot_bytes(recording, &node->of.launch.args[i],
+                         node->of.launch.args[i].offset ? 1 : 0);
   } else if (node->kind <= KDL_NODE_FILL) {
-    need(recording, &node->of.copy.to, node->of.copy.bytes);
-    need(recording, &node->of.copy.from, node->of.copy.bytes);
+    require_slot_bytes(recording, &node->of.copy.to, node->of.copy.bytes);
+    require_slot_bytes(recording, &node->of.copy.from, node->of.copy.bytes);
   } else if (node->kind == KDL_NODE_WHILE) {
-    need(recording, &node->of.loop.condition, sizeof(uint32_t));
+    require_slot_bytes(recording, &node->of.loop.condition, sizeof(uint32_t));
   }
 }
 
 /* Most sequences have kernels of one. */
-static kdl_status hold(kdl_recording *recording, kdl_library *lib) {
+static kdl_status retain_library(kdl_recording *recording, kdl_library *lib) {
   if (!recording->library)
     recording->library = kdl_retain(lib);
   if (recording->library == lib)
@@ -156,7 +158,7 @@ static kdl_status hold(kdl_recording *recording, kdl_library *lib) {
       (kdl_library **)kdl_array_grow((void *)recording->libraries, recording->library_count,
                                      &recording->library_capacity, 2, sizeof *libraries);
   if (!libraries)
-    return no_memory();
+    return recording_no_memory();
   recording->libraries = libraries;
   kdl_retain(lib);
   libraries[recording->library_count++] = lib;
@@ -169,19 +171,19 @@ kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *
   kdl_recorded_node *nodes = kdl_array_grow(recording->nodes, recording->node_count,
                                             &recording->node_capacity, 7, sizeof *nodes);
   if (!nodes)
-    return no_memory();
+    return recording_no_memory();
   recording->nodes = nodes;
-  kdl_recorded_node *kept = &nodes[recording->node_count]; /* which it is once it is counted */
-  *kept = *node;
-  if (kept->kind == KDL_NODE_LAUNCH) {
-    KDL_TRY(hold(recording, kept->of.launch.kernel->lib));
-    KDL_TRY(keep_launch(recording, &kept->of.launch));
-  } else if (kept->kind == KDL_NODE_JOIN) {
-    KDL_TRY(keep_join(recording, &kept->of.join));
+  kdl_recorded_node *copy = &nodes[recording->node_count]; /* which it is once it is counted */
+  *copy = *node;
+  if (copy->kind == KDL_NODE_LAUNCH) {
+    KDL_TRY(retain_library(recording, copy->of.launch.kernel->lib));
+    KDL_TRY(copy_launch_args(recording, &copy->of.launch));
+  } else if (copy->kind == KDL_NODE_JOIN) {
+    KDL_TRY(copy_joined_nodes(recording, &copy->of.join));
   }
-  recording->launch_count += kept->kind == KDL_NODE_LAUNCH;
-  need_all(recording, kept);
-  kept->after = kept->kind == KDL_NODE_JOIN ? KDL_NO_NODE : recording->last;
+  recording->launch_count += copy->kind == KDL_NODE_LAUNCH;
+  require_node_bytes(recording, copy);
+  copy->after = copy->kind == KDL_NODE_JOIN ? KDL_NO_NODE : recording->last;
   recording->last = (uint32_t)recording->node_count++;
   return KDL_OK;
 }
@@ -190,13 +192,13 @@ kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *
 /* Marks                                                                                        */
 
 /* Room for one more. It is there once the caller adds to `mark_count`. */
-static kdl_status prepare_mark(kdl_recording *recording, uint32_t at, kdl_mark_kind kind) {
+static kdl_status reserve_mark_at(kdl_recording *recording, uint32_t at, kdl_mark_kind kind) {
   if (recording->mark_count == KDL_LIMIT_MARKS)
     return kdl_fail(KDL_BAD_CALL, "found more than %d marks in a sequence", KDL_LIMIT_MARKS);
   kdl_recorded_mark *marks = kdl_array_grow(recording->marks, recording->mark_count,
                                             &recording->mark_capacity, 16, sizeof *marks);
   if (!marks)
-    return no_memory();
+    return recording_no_memory();
   recording->marks = marks;
   marks[recording->mark_count] = (kdl_recorded_mark){at, kind};
   return KDL_OK;
@@ -206,7 +208,7 @@ kdl_status kdl_recording_add_marks(kdl_recording *recording, const kdl_recording
                                    uint32_t base) {
   size_t count = recording->mark_count;
   for (size_t i = 0; i < other->mark_count; ++i) {
-    kdl_status status = prepare_mark(recording, other->marks[i].at + base, other->marks[i].kind);
+    kdl_status status = reserve_mark_at(recording, other->marks[i].at + base, other->marks[i].kind);
     if (status != KDL_OK) {
       recording->mark_count = count;
       return status;
@@ -216,8 +218,8 @@ kdl_status kdl_recording_add_marks(kdl_recording *recording, const kdl_recording
   return KDL_OK;
 }
 
-static kdl_status prepare(kdl_recording *recording, kdl_mark_kind kind) {
-  return prepare_mark(recording, (uint32_t)recording->node_count, kind);
+static kdl_status reserve_mark(kdl_recording *recording, kdl_mark_kind kind) {
+  return reserve_mark_at(recording, (uint32_t)recording->node_count, kind);
 }
 
 kdl_status kdl_recording_fork(kdl_recording *recording) {
@@ -226,16 +228,16 @@ kdl_status kdl_recording_fork(kdl_recording *recording) {
   kdl_recorded_fork *forks = kdl_array_grow(recording->forks, recording->fork_count,
                                             &recording->fork_capacity, 4, sizeof *forks);
   if (!forks)
-    return no_memory();
+    return recording_no_memory();
   recording->forks = forks;
-  KDL_TRY(prepare(recording, KDL_MARK_FORK));
+  KDL_TRY(reserve_mark(recording, KDL_MARK_FORK));
   ++recording->mark_count;
   recording->forks[recording->fork_count++] = (kdl_recorded_fork){.begin = recording->last};
   return KDL_OK;
 }
 
 /* Of those that were begun in the innermost loop. */
-static kdl_status innermost(kdl_recording *recording, kdl_recorded_fork **out_fork) {
+static kdl_status innermost_fork(kdl_recording *recording, kdl_recorded_fork **out_fork) {
   size_t outside =
       recording->loop_count ? recording->loops[recording->loop_count - 1].fork_count : 0;
   if (recording->fork_count == outside)
@@ -245,10 +247,10 @@ static kdl_status innermost(kdl_recording *recording, kdl_recorded_fork **out_fo
 }
 
 /* The innermost fork, with room for a mark of it. */
-static kdl_status prepare_in_fork(kdl_recording *recording, kdl_mark_kind kind,
-                                  kdl_recorded_fork **out_fork) {
-  kdl_status status = innermost(recording, out_fork);
-  return status == KDL_OK ? prepare(recording, kind) : status;
+static kdl_status reserve_mark_in_fork(kdl_recording *recording, kdl_mark_kind kind,
+                                       kdl_recorded_fork **out_fork) {
+  kdl_status status = innermost_fork(recording, out_fork);
+  return status == KDL_OK ? reserve_mark(recording, kind) : status;
 }
 
 /* A branch in which nothing was recorded has no end of its own. */
@@ -258,7 +260,7 @@ static kdl_status end_branch(const kdl_recording *recording, kdl_recorded_fork *
   uint32_t *ends =
       kdl_array_grow(fork->ends, fork->end_count, &fork->end_capacity, 8, sizeof *ends);
   if (!ends)
-    return no_memory();
+    return recording_no_memory();
   fork->ends = ends;
   ends[fork->end_count++] = recording->last;
   return KDL_OK;
@@ -266,7 +268,7 @@ static kdl_status end_branch(const kdl_recording *recording, kdl_recorded_fork *
 
 kdl_status kdl_recording_branch(kdl_recording *recording) {
   kdl_recorded_fork *fork;
-  KDL_TRY(prepare_in_fork(recording, KDL_MARK_BRANCH, &fork));
+  KDL_TRY(reserve_mark_in_fork(recording, KDL_MARK_BRANCH, &fork));
   KDL_TRY(end_branch(recording, fork));
   ++recording->mark_count;
   recording->last = fork->begin;
@@ -275,7 +277,7 @@ kdl_status kdl_recording_branch(kdl_recording *recording) {
 
 kdl_status kdl_recording_join(kdl_recording *recording) {
   kdl_recorded_fork *fork;
-  KDL_TRY(prepare_in_fork(recording, KDL_MARK_JOIN, &fork));
+  KDL_TRY(reserve_mark_in_fork(recording, KDL_MARK_JOIN, &fork));
   size_t count = fork->end_count;
   uint32_t last = recording->last;
   kdl_status status = end_branch(recording, fork);

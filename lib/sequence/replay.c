@@ -6,35 +6,35 @@
 #include "support/base/error.h"
 
 /* A trace has an entry of its own, which adds hidden arguments as any launch does. */
-static kdl_status launch(const kdl_backend_node *node, void *queue) {
+static kdl_status replay_launch(const kdl_backend_node *node, void *queue) {
   const kdl_kernel *kernel = kdl_kernel_of(node->kernel);
-  if (!kernel->traced)
+  if (!kernel->trace_subject)
     return node->launch(node->kernel, &node->desc, &node->args, queue);
   const kdl_args args = {.count = node->args.count - kernel->key.hidden,
                          .pointers = node->args.pointers};
-  return atomic_load_explicit(&kernel->shaped_entry,
-                              memory_order_acquire)(node->kernel, &node->desc, &args, queue);
+  return atomic_load_explicit(&kernel->grid_entry, memory_order_acquire)(node->kernel, &node->desc,
+                                                                         &args, queue);
 }
 
-static kdl_status replay_node(const kdl_runtime *runtime, const kdl_backend_node *node,
-                              void *queue) {
+static kdl_status replay_state_node(const kdl_runtime *runtime, const kdl_backend_node *node,
+                                    void *queue) {
   const kdl_backend_table *table = runtime->table;
   void *device = runtime->handle;
   switch (node->kind) {
   case KDL_NODE_LAUNCH:
-    return node->is_skipped ? KDL_OK : launch(node, queue);
+    return node->is_skipped ? KDL_OK : replay_launch(node, queue);
   case KDL_NODE_RECORD:
     return table->event_record(device, node->event, queue);
   case KDL_NODE_WAIT:
     return table->event_wait(device, node->event, queue);
   default: /* joins are no work: a queue keeps its order */
-    return kdl_transfer(table, device, queue, node);
+    return kdl_transfer_node(table, device, queue, node);
   }
 }
 
 /* At an end of a loop: moves to the other one where that is the way. The queue is waited for. */
-static kdl_status go_on(const kdl_state *state, void *queue, const kdl_runtime *runtime,
-                        size_t *at) {
+static kdl_status replay_loop_end(const kdl_state *state, void *queue, const kdl_runtime *runtime,
+                                  size_t *at) {
   const kdl_backend_table *table = runtime->table;
   const kdl_backend_node *node = &state->nodes[*at];
   const kdl_backend_node *loop = node->kind == KDL_NODE_END ? &state->nodes[node->other] : node;
@@ -52,8 +52,8 @@ kdl_status kdl_state_replay(const kdl_plan *plan, const kdl_state *state, void *
   for (size_t i = 0; i < plan->node_count; ++i) {
     const kdl_backend_node *node = &state->nodes[i];
     bool is_loop = node->kind == KDL_NODE_WHILE || node->kind == KDL_NODE_END;
-    kdl_status status =
-        is_loop ? go_on(state, queue, runtime, &i) : replay_node(runtime, node, queue);
+    kdl_status status = is_loop ? replay_loop_end(state, queue, runtime, &i)
+                                : replay_state_node(runtime, node, queue);
     if (status != KDL_OK) {
       kdl_error_prefix("node %zu", i);
       return status;

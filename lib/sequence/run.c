@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Runs: what they bind is checked, and then given to a state. */
-#include "lib/sequence/capture.h"
+#include "lib/sequence/capture_recorder.h"
 #include "lib/sequence/sequence.h"
 #include "support/base/error.h"
 
@@ -10,7 +10,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Checks                                                                                       */
 
-static kdl_status too_small(size_t index, const kdl_recorded_slot *slot, uint64_t found) {
+static kdl_status fail_wrong_size(size_t index, const kdl_recorded_slot *slot, uint64_t found) {
   return kdl_fail(KDL_BAD_CALL,
                   "kdl_sequence_run: " KDL_SLOT_FORMAT ": found %" PRIu64
                   " bytes, expected %s%" PRIu64,
@@ -18,12 +18,12 @@ static kdl_status too_small(size_t index, const kdl_recorded_slot *slot, uint64_
                   slot->kind == KDL_SLOT_SCALAR ? "" : "at least ", slot->bytes);
 }
 
-static kdl_status wrong_device(const kdl_plan *plan, size_t index, const kdl_buffer *buffer) {
+static kdl_status fail_wrong_device(const kdl_plan *plan, size_t index, const kdl_buffer *buffer) {
   const kdl_recorded_slot *slot = plan->slots[index].recorded;
   return kdl_fail(KDL_BAD_CALL,
                   "kdl_sequence_run: " KDL_SLOT_FORMAT ": found a buffer of %s, expected one of %s",
                   KDL_SLOT_WORDS(index + 1, slot),
-                  buffer->device ? buffer->device->lines[0] : "no device",
+                  buffer->device ? buffer->device->spec_lines[0] : "no device",
                   plan->recording->runtime->label);
 }
 
@@ -34,16 +34,17 @@ kdl_status kdl_sequence_check_binding(const kdl_plan *plan, size_t index,
   switch (slot->kind) {
   case KDL_SLOT_BUFFER:
     if (binding->to.buffer.address && binding->to.buffer.device != plan->recording->device)
-      return wrong_device(plan, index, &binding->to.buffer);
-    return binding->to.buffer.size >= slot->bytes ? KDL_OK
-                                                  : too_small(index, slot, binding->to.buffer.size);
+      return fail_wrong_device(plan, index, &binding->to.buffer);
+    return binding->to.buffer.size >= slot->bytes
+               ? KDL_OK
+               : fail_wrong_size(index, slot, binding->to.buffer.size);
   case KDL_SLOT_SCALAR:
     if (binding->to.value.bytes != slot->bytes)
-      return too_small(index, slot, binding->to.value.bytes);
+      return fail_wrong_size(index, slot, binding->to.value.bytes);
     break;
   case KDL_SLOT_HOST:
     if (binding->to.host.bytes < slot->bytes)
-      return too_small(index, slot, binding->to.host.bytes);
+      return fail_wrong_size(index, slot, binding->to.host.bytes);
     break;
   default:
     return KDL_OK;
@@ -56,8 +57,8 @@ kdl_status kdl_sequence_check_binding(const kdl_plan *plan, size_t index,
 }
 
 /* Puts them into the order of the slots; each slot must be among them once. */
-static kdl_status sort(const kdl_plan *plan, const kdl_binding *bindings, size_t count,
-                       kdl_binding *out_sorted) {
+static kdl_status sort_bindings(const kdl_plan *plan, const kdl_binding *bindings, size_t count,
+                                kdl_binding *out_sorted) {
   for (size_t i = 0; i < plan->slot_count; ++i)
     out_sorted[i].slot = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -89,7 +90,7 @@ static bool is_sorted(const kdl_plan *plan, const kdl_binding *bindings, size_t 
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
-static void forget_instance(kdl_sequence *sequence, kdl_state *state) {
+static void destroy_instance(kdl_sequence *sequence, kdl_state *state) {
   const kdl_runtime *runtime = sequence->recording.runtime;
   runtime->table->sequence_destroy(runtime->handle, state->instance);
   state->instance = NULL;
@@ -109,13 +110,13 @@ static kdl_status run_state(kdl_sequence *sequence, kdl_state *state, void *queu
   kdl_status status = runtime->table->sequence_run(runtime->handle, state->instance, queue,
                                                    state->changed, state->changed_count);
   if (status == KDL_OK) {
-    state->is_told = true;
+    state->is_instance_current = true;
     return KDL_OK;
   }
-  state->is_told = false;
+  state->is_instance_current = false;
   if (status == KDL_UNSUPPORTED)
     return kdl_state_replay(&sequence->plan, state, queue);
-  forget_instance(sequence, state);
+  destroy_instance(sequence, state);
   return status;
 }
 
@@ -126,7 +127,7 @@ static kdl_status run_traced(kdl_sequence *sequence, kdl_state *state, void *que
   kdl_trace_mark mark;
   kdl_tracing->begin(is_timed ? sequence->recording.runtime->handle : NULL, queue, &mark);
   kdl_status status = run_state(sequence, state, queue);
-  kdl_tracing->end_launch(sequence->traced, &mark, grid, block, queue, status);
+  kdl_tracing->end_launch(sequence->trace_subject, &mark, grid, block, queue, status);
   return status;
 }
 
@@ -150,7 +151,7 @@ static kdl_status bind_unsorted(const kdl_plan *plan, kdl_state *state, const kd
     sorted = malloc(plan->slot_count * sizeof *sorted);
   if (!sorted)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the bindings of a sequence");
-  kdl_status status = sort(plan, bindings, count, sorted);
+  kdl_status status = sort_bindings(plan, bindings, count, sorted);
   if (status == KDL_OK)
     status = bind_sorted(plan, state, sorted);
   if (sorted != room)
@@ -159,8 +160,8 @@ static kdl_status bind_unsorted(const kdl_plan *plan, kdl_state *state, const kd
 }
 
 /* What is bound as it was last was checked then. */
-static kdl_status bind(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings,
-                       size_t count) {
+static kdl_status bind_slots(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings,
+                             size_t count) {
   if (kdl_state_is_bound(plan, state, bindings, count)) {
     state->changed_count = 0;
     return KDL_OK;
@@ -187,20 +188,20 @@ kdl_status kdl_sequence_run(kdl_sequence *sequence, kdl_queue *queue, const kdl_
   if (status != KDL_OK)
     return status;
   void *where = queue ? queue->head.queue : runtime->queue.head.queue;
-  kdl_capture *capture = kdl_capture_of(runtime, where);
+  kdl_capture *capture = kdl_capture_lookup(runtime, where);
   if (capture)
     return kdl_capture_run(capture, sequence, bindings, binding_count);
   kdl_state *state;
-  status = kdl_sequence_take(sequence, where, &state);
+  status = kdl_sequence_acquire_state(sequence, where, &state);
   if (status != KDL_OK)
     return status;
-  status = bind(&sequence->plan, state, bindings, binding_count);
+  status = bind_slots(&sequence->plan, state, bindings, binding_count);
   if (status == KDL_OK) {
-    status =
-        sequence->traced ? run_traced(sequence, state, where) : run_state(sequence, state, where);
+    status = sequence->trace_subject ? run_traced(sequence, state, where)
+                                     : run_state(sequence, state, where);
     if (status != KDL_OK)
       kdl_error_prefix("kdl_sequence_run");
   }
-  kdl_sequence_give(sequence, state);
+  kdl_sequence_release_state(sequence, state);
   return status;
 }

@@ -23,30 +23,30 @@ typedef struct {
 typedef struct {
   const kdl_recording *recording;
   kdl_sequence_save_opts opts;
-  kdl_saved saved;
+  kdl_seqfile saved;
   numbered *kernels; /* sorted by address */
   size_t kernel_count;
   void *data; /* the saved sequence, laid out */
   size_t data_size;
-  kdl_lender *carried; /* images */
+  kdl_image_ref *carried; /* images */
   size_t carried_count, carried_capacity;
   kdl_writer *writer;
 } saving;
 
-static kdl_status no_memory(void) {
+static kdl_status save_no_memory(void) {
   return kdl_fail(KDL_NO_MEMORY, "out of memory for the file of a sequence");
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
-static int by_address(const void *left, const void *right) {
+static int compare_by_address(const void *left, const void *right) {
   const numbered *a = left, *b = right;
   uintptr_t x = (uintptr_t)a->kernel, y = (uintptr_t)b->kernel;
   return x != y ? (x > y) - (x < y) : (a->node > b->node) - (a->node < b->node);
 }
 
-static int by_node(const void *left, const void *right) {
+static int compare_by_node(const void *left, const void *right) {
   const numbered *a = left, *b = right;
   return (a->node > b->node) - (a->node < b->node);
 }
@@ -57,25 +57,25 @@ static kdl_status number_kernels(saving *job) {
   numbered *found = malloc((recording->launch_count + 1) * sizeof *found);
   size_t count = 0, kept = 0;
   if (!found)
-    return no_memory();
+    return save_no_memory();
   job->kernels = found;
   for (size_t i = 0; i < recording->node_count; ++i) {
     if (recording->nodes[i].kind == KDL_NODE_LAUNCH)
       found[count++] = (numbered){recording->nodes[i].of.launch.kernel, (uint32_t)i, 0};
   }
-  qsort(found, count, sizeof *found, by_address);
+  qsort(found, count, sizeof *found, compare_by_address);
   for (size_t i = 0; i < count; ++i) {
     if (kept == 0 || found[kept - 1].kernel != found[i].kernel)
       found[kept++] = found[i];
   }
-  qsort(found, kept, sizeof *found, by_node);
+  qsort(found, kept, sizeof *found, compare_by_node);
   for (size_t i = 0; i < kept; ++i)
     found[i].number = (uint32_t)i;
   job->kernel_count = kept;
   return KDL_OK;
 }
 
-static uint32_t number_of(const saving *job, const kdl_kernel *kernel) {
+static uint32_t kernel_number(const saving *job, const kdl_kernel *kernel) {
   size_t low = 0, high = job->kernel_count;
   while (low + 1 < high) {
     size_t middle = low + (high - low) / 2;
@@ -88,23 +88,23 @@ static uint32_t number_of(const saving *job, const kdl_kernel *kernel) {
 }
 
 /* kernel->constants is lines `const NAME=VALUE`. */
-static kdl_status save_constants(saving *job, const char *text, kdl_saved_kernel *out) {
+static kdl_status save_constants(saving *job, const char *text, kdl_seqfile_kernel *out) {
   static const char word[] = "const ";
   uint32_t count = 0;
   for (const char *at = text; (at = strchr(at, '\n')); ++at)
     ++count;
   kdl_constant *constants = kdl_arena_alloc(&job->saved.memory, count * sizeof *constants);
   if (!constants)
-    return no_memory();
+    return save_no_memory();
   for (uint32_t i = 0; i < count; ++i) {
     const char *name = text + sizeof word - 1, *equals = strchr(name, '=');
-    const char *end = strchr(equals, '\n');
+    const char *save_end = strchr(equals, '\n');
     constants[i].name = kdl_arena_string(&job->saved.memory, name, (size_t)(equals - name)).data;
     constants[i].value =
-        kdl_arena_string(&job->saved.memory, equals + 1, (size_t)(end - equals - 1)).data;
+        kdl_arena_string(&job->saved.memory, equals + 1, (size_t)(save_end - equals - 1)).data;
     if (!constants[i].name || !constants[i].value)
-      return no_memory();
-    text = end + 1;
+      return save_no_memory();
+    text = save_end + 1;
   }
   out->constants = constants;
   out->constant_count = count;
@@ -116,23 +116,23 @@ static kdl_string base_name(const char *path) {
   return kdl_text_of(slash ? slash + 1 : path);
 }
 
-static kdl_status save_kernel(saving *job, const kdl_kernel *kernel, kdl_saved_kernel *out) {
+static kdl_status save_kernel(saving *job, const kdl_kernel *kernel, kdl_seqfile_kernel *out) {
   bool has_sig = kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG);
   bool is_known = kernel->param_count >= 0;
-  *out = (kdl_saved_kernel){
+  *out = (kdl_seqfile_kernel){
       .name = kdl_text_of(kernel->name),
       .library = base_name(kernel->lib->container->name),
       .sig = has_sig ? kernel->key.sig : (kdl_string){"", 0},
-      .rev = kdl_kernel_has(&kernel->key, KDL_KERNEL_REV) ? kernel->key.rev : KDL_SAVED_UNKNOWN,
-      .param_count = is_known ? (uint32_t)kernel->param_count : KDL_SAVED_UNKNOWN,
+      .rev = kdl_kernel_has(&kernel->key, KDL_KERNEL_REV) ? kernel->key.rev : KDL_SEQFILE_UNKNOWN,
+      .param_count = is_known ? (uint32_t)kernel->param_count : KDL_SEQFILE_UNKNOWN,
       .param_sizes = kernel->param_sizes,
   };
   memcpy(out->block, kernel->block, sizeof out->block);
   memcpy(out->tile, kernel->tile, sizeof out->tile);
-  if (out->name.length > KDL_SAVED_KERNEL_NAME || out->library.length > KDL_SAVED_KERNEL_NAME ||
-      out->sig.length > KDL_SAVED_KERNEL_NAME)
+  if (out->name.length > KDL_SEQFILE_KERNEL_NAME || out->library.length > KDL_SEQFILE_KERNEL_NAME ||
+      out->sig.length > KDL_SEQFILE_KERNEL_NAME)
     return kdl_fail(KDL_BAD_CALL, "%.64s: found more than %d bytes of name or signature",
-                    kernel->name, KDL_SAVED_KERNEL_NAME);
+                    kernel->name, KDL_SEQFILE_KERNEL_NAME);
   return kernel->constants ? save_constants(job, kernel->constants, out) : KDL_OK;
 }
 
@@ -143,11 +143,11 @@ static kdl_status save_kernels(saving *job) {
   job->saved.kernels =
       kdl_arena_alloc(&job->saved.memory, job->kernel_count * sizeof *job->saved.kernels);
   if (!job->saved.kernels)
-    return no_memory();
+    return save_no_memory();
   for (size_t i = 0; i < job->kernel_count && status == KDL_OK; ++i)
     status = save_kernel(job, job->kernels[i].kernel, &job->saved.kernels[i]);
   job->saved.kernel_count = (uint32_t)job->kernel_count;
-  qsort(job->kernels, job->kernel_count, sizeof *job->kernels, by_address);
+  qsort(job->kernels, job->kernel_count, sizeof *job->kernels, compare_by_address);
   return status;
 }
 
@@ -156,16 +156,16 @@ static kdl_status save_kernels(saving *job) {
 
 static kdl_status save_slots(saving *job) {
   const kdl_recording *recording = job->recording;
-  kdl_saved_slot *slots =
+  kdl_seqfile_slot *slots =
       kdl_arena_alloc(&job->saved.memory, recording->slot_count * sizeof *slots);
   if (!slots)
-    return no_memory();
+    return save_no_memory();
   for (size_t i = 0; i < recording->slot_count; ++i) {
     const kdl_recorded_slot *slot = &recording->slots[i];
-    slots[i] = (kdl_saved_slot){kdl_text_of(slot->name), slot->kind, slot->bytes};
-    if (slots[i].name.length > KDL_SAVED_SLOT_NAME)
+    slots[i] = (kdl_seqfile_slot){kdl_text_of(slot->name), slot->kind, slot->bytes};
+    if (slots[i].name.length > KDL_SEQFILE_SLOT_NAME)
       return kdl_fail(KDL_BAD_CALL, "slot %zu: found a name of %zu bytes, expected at most %d",
-                      i + 1, slots[i].name.length, KDL_SAVED_SLOT_NAME);
+                      i + 1, slots[i].name.length, KDL_SEQFILE_SLOT_NAME);
   }
   job->saved.slots = slots;
   job->saved.slot_count = (uint32_t)recording->slot_count;
@@ -173,18 +173,18 @@ static kdl_status save_slots(saving *job) {
 }
 
 /* What another process has at that place is something else. */
-static kdl_status not_carried(const char *what) {
+static kdl_status fail_not_portable(const char *what) {
   return kdl_fail(KDL_UNSUPPORTED, "found %s, which a file cannot carry, expected a slot", what);
 }
 
-static kdl_status check_memory(const kdl_operand *operand) {
+static kdl_status check_memory_is_slot(const kdl_operand *operand) {
   if (operand->kind == KDL_OPERAND_SLOT)
     return KDL_OK;
-  return not_carried(operand->kind == KDL_OPERAND_HOST ? "memory of the host" : "a buffer");
+  return fail_not_portable(operand->kind == KDL_OPERAND_HOST ? "memory of the host" : "a buffer");
 }
 
 /* Whether a parameter is a pointer, by the signature: a number for one is an address here. */
-static bool is_pointer(kdl_string sig, size_t index) {
+static bool is_pointer_param(kdl_string sig, size_t index) {
   kdl_param param;
   size_t at = 0;
   for (size_t i = 0; kdl_signature_next(sig, &at, &param, NULL); ++i) {
@@ -194,28 +194,29 @@ static bool is_pointer(kdl_string sig, size_t index) {
   return false;
 }
 
-static kdl_status check_argument(const kdl_saved_kernel *kernel, size_t index,
+static kdl_status check_argument(const kdl_seqfile_kernel *kernel, size_t index,
                                  const kdl_operand *operand) {
   static const uint64_t nothing = 0;
   if (operand->kind == KDL_OPERAND_BUFFER)
-    return operand->of.buffer.address || operand->offset ? not_carried("a buffer") : KDL_OK;
+    return operand->of.buffer.address || operand->offset ? fail_not_portable("a buffer") : KDL_OK;
   if (operand->kind == KDL_OPERAND_VALUE && operand->bytes == sizeof nothing &&
-      memcmp(operand->of.value, &nothing, sizeof nothing) != 0 && is_pointer(kernel->sig, index))
-    return not_carried("the address of memory");
+      memcmp(operand->of.value, &nothing, sizeof nothing) != 0 &&
+      is_pointer_param(kernel->sig, index))
+    return fail_not_portable("the address of memory");
   return KDL_OK;
 }
 
 static kdl_status save_launch(saving *job, const kdl_recorded_launch *launch,
-                              kdl_saved_step *step) {
-  kdl_saved_launch *saved = kdl_arena_alloc(&job->saved.memory, sizeof *saved);
+                              kdl_seqfile_step *step) {
+  kdl_seqfile_launch *saved = kdl_arena_alloc(&job->saved.memory, sizeof *saved);
   if (!saved)
-    return no_memory();
-  *saved = (kdl_saved_launch){.kernel = number_of(job, launch->kernel),
-                              .arg_count = (uint32_t)launch->arg_count,
-                              .args = launch->args,
-                              .items = launch->items,
-                              .desc = launch->desc};
-  *step = (kdl_saved_step){.kind = KDL_STEP_LAUNCH, .of.launch = saved};
+    return save_no_memory();
+  *saved = (kdl_seqfile_launch){.kernel = kernel_number(job, launch->kernel),
+                                .arg_count = (uint32_t)launch->arg_count,
+                                .args = launch->args,
+                                .items = launch->items,
+                                .desc = launch->desc};
+  *step = (kdl_seqfile_step){.kind = KDL_STEP_LAUNCH, .of.launch = saved};
   for (size_t i = 0; i < launch->arg_count; ++i) {
     kdl_status status = check_argument(&job->saved.kernels[saved->kernel], i, &launch->args[i]);
     if (status != KDL_OK) {
@@ -226,39 +227,39 @@ static kdl_status save_launch(saving *job, const kdl_recorded_launch *launch,
   return KDL_OK;
 }
 
-static kdl_status save_copy(saving *job, const kdl_recorded_node *node, kdl_saved_step *step) {
+static kdl_status save_copy(saving *job, const kdl_recorded_node *node, kdl_seqfile_step *step) {
   const kdl_recorded_copy *copy = &node->of.copy;
   bool is_fill = node->kind == KDL_NODE_FILL;
-  kdl_saved_copy *saved = kdl_arena_alloc(&job->saved.memory, sizeof *saved);
+  kdl_seqfile_copy *saved = kdl_arena_alloc(&job->saved.memory, sizeof *saved);
   if (!saved)
-    return no_memory();
-  *saved = (kdl_saved_copy){.to = copy->to,
-                            .from = copy->from,
-                            .bytes = copy->bytes,
-                            .pattern_size = (uint32_t)copy->pattern_size};
+    return save_no_memory();
+  *saved = (kdl_seqfile_copy){.to = copy->to,
+                              .from = copy->from,
+                              .bytes = copy->bytes,
+                              .pattern_size = (uint32_t)copy->pattern_size};
   memcpy(saved->pattern, copy->pattern, sizeof saved->pattern);
-  *step = (kdl_saved_step){.kind = is_fill ? KDL_STEP_FILL : KDL_STEP_COPY, .of.copy = saved};
-  kdl_status status = check_memory(&copy->to);
+  *step = (kdl_seqfile_step){.kind = is_fill ? KDL_STEP_FILL : KDL_STEP_COPY, .of.copy = saved};
+  kdl_status status = check_memory_is_slot(&copy->to);
   if (status == KDL_OK && !is_fill)
-    status = check_memory(&copy->from);
+    status = check_memory_is_slot(&copy->from);
   if (status != KDL_OK)
     kdl_error_prefix(is_fill ? "fill" : "copy");
   return status;
 }
 
-static kdl_status save_while(saving *job, const kdl_operand *condition, kdl_saved_step *step) {
+static kdl_status save_while(saving *job, const kdl_operand *condition, kdl_seqfile_step *step) {
   kdl_operand *saved = kdl_arena_alloc(&job->saved.memory, sizeof *saved);
   if (!saved)
-    return no_memory();
+    return save_no_memory();
   *saved = *condition;
-  *step = (kdl_saved_step){.kind = KDL_STEP_WHILE, .of.condition = saved};
-  kdl_status status = check_memory(condition);
+  *step = (kdl_seqfile_step){.kind = KDL_STEP_WHILE, .of.condition = saved};
+  kdl_status status = check_memory_is_slot(condition);
   if (status != KDL_OK)
     kdl_error_prefix("loop");
   return status;
 }
 
-static kdl_status save_node(saving *job, const kdl_recorded_node *node, kdl_saved_step *step) {
+static kdl_status save_node(saving *job, const kdl_recorded_node *node, kdl_seqfile_step *step) {
   switch (node->kind) {
   case KDL_NODE_LAUNCH:
     return save_launch(job, &node->of.launch, step);
@@ -270,7 +271,7 @@ static kdl_status save_node(saving *job, const kdl_recorded_node *node, kdl_save
   case KDL_NODE_WHILE:
     return save_while(job, &node->of.loop.condition, step);
   case KDL_NODE_END:
-    *step = (kdl_saved_step){.kind = KDL_STEP_END};
+    *step = (kdl_seqfile_step){.kind = KDL_STEP_END};
     return KDL_OK;
   default:
     return kdl_fail(KDL_UNSUPPORTED, "found an event, which a file cannot carry, expected a fork "
@@ -287,16 +288,16 @@ static kdl_step_kind step_of_mark(kdl_mark_kind kind) {
 /* Marks and nodes in their order; a node that a join made is what its mark says. */
 static kdl_status save_steps(saving *job) {
   const kdl_recording *recording = job->recording;
-  kdl_saved *saved = &job->saved;
+  kdl_seqfile *saved = &job->saved;
   size_t mark = 0;
   saved->steps = kdl_arena_alloc(&saved->memory, (recording->node_count + recording->mark_count) *
                                                      sizeof *saved->steps);
   if (!saved->steps)
-    return no_memory();
+    return save_no_memory();
   for (size_t i = 0; i <= recording->node_count; ++i) {
     for (; mark < recording->mark_count && recording->marks[mark].at == i; ++mark)
       saved->steps[saved->step_count++] =
-          (kdl_saved_step){.kind = step_of_mark(recording->marks[mark].kind)};
+          (kdl_seqfile_step){.kind = step_of_mark(recording->marks[mark].kind)};
     if (i == recording->node_count || recording->nodes[i].kind == KDL_NODE_JOIN)
       continue;
     kdl_status status = save_node(job, &recording->nodes[i], &saved->steps[saved->step_count++]);
@@ -311,51 +312,53 @@ static kdl_status save_steps(saving *job) {
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
-static bool holds(const kdl_kernel *kernel, kdl_library *lib, size_t image) {
-  return kdl_catalog_holds(lib->catalog, image, kdl_text_of(kernel->name)) == KDL_KERNEL_HELD;
+static bool image_holds_kernel(const kdl_kernel *kernel, kdl_library *lib, size_t image) {
+  return kdl_catalog_has_kernel(lib->catalog, image, kdl_text_of(kernel->name)) ==
+         KDL_KERNEL_PRESENT;
 }
 
 /* In one file, a name is one kernel. */
-static kdl_status check_names(const saving *job, kdl_library *lib) {
+static kdl_status check_names_are_unique(const saving *job, kdl_library *lib) {
   size_t count = kdl_image_count(lib);
   for (size_t i = 0; i < job->kernel_count; ++i) {
     const kdl_kernel *kernel = job->kernels[i].kernel;
     for (size_t k = 0; kernel->lib != lib && k < count; ++k) {
-      if (holds(kernel, lib, k))
+      if (image_holds_kernel(kernel, lib, k))
         return kdl_fail(KDL_UNSUPPORTED,
                         "found the kernel %s in %s and in %s, of which one file can carry one; "
-                        "save it with KDL_SEQUENCE_ALONE",
+                        "save it with KDL_SEQUENCE_NO_IMAGES",
                         kernel->name, kernel->lib->container->name, lib->container->name);
     }
   }
   return KDL_OK;
 }
 
-static bool is_used(const saving *job, kdl_library *lib, size_t image) {
+static bool is_image_used(const saving *job, kdl_library *lib, size_t image) {
   for (size_t i = 0; i < job->kernel_count; ++i) {
     const kdl_kernel *kernel = job->kernels[i].kernel;
-    if (kernel->lib == lib && holds(kernel, lib, image))
+    if (kernel->lib == lib && image_holds_kernel(kernel, lib, image))
       return true;
   }
   return false;
 }
 
 /* The images that hold one of the kernels: they are what is carried of a library. */
-static kdl_status choose_images(saving *job, kdl_library *lib) {
-  size_t shortages = kdl_catalog_shortages(lib->catalog);
-  kdl_status status = check_names(job, lib);
+static kdl_status collect_images(saving *job, kdl_library *lib) {
+  size_t memory_failures = kdl_catalog_memory_failures(lib->catalog);
+  kdl_status status = check_names_are_unique(job, lib);
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
-    if (lib->container->images[i].is_link_input || !is_used(job, lib, i))
+    if (lib->container->images[i].is_link_input || !is_image_used(job, lib, i))
       continue;
-    kdl_lender *carried = kdl_array_grow(job->carried, job->carried_count, &job->carried_capacity,
-                                         16, sizeof *carried);
+    kdl_image_ref *carried = kdl_array_grow(job->carried, job->carried_count,
+                                            &job->carried_capacity, 16, sizeof *carried);
     if (!carried)
-      return no_memory();
+      return save_no_memory();
     job->carried = carried;
-    carried[job->carried_count++] = (kdl_lender){lib->container, (uint32_t)i};
+    carried[job->carried_count++] = (kdl_image_ref){lib->container, (uint32_t)i};
   }
-  return status == KDL_OK && shortages != kdl_catalog_shortages(lib->catalog) ? no_memory()
-                                                                              : status;
+  return status == KDL_OK && memory_failures != kdl_catalog_memory_failures(lib->catalog)
+             ? save_no_memory()
+             : status;
 }
 
 static int compare_libraries(const void *left, const void *right) {
@@ -364,12 +367,12 @@ static int compare_libraries(const void *left, const void *right) {
 }
 
 /* Each library once. */
-static kdl_status choose_all(saving *job) {
+static kdl_status collect_all_images(saving *job) {
   kdl_library **libs = malloc((job->kernel_count + 1) * sizeof *libs);
   size_t count = 0;
   kdl_status status = KDL_OK;
   if (!libs)
-    return no_memory();
+    return save_no_memory();
   for (size_t i = 0; i < job->kernel_count; ++i) {
     size_t known = 0;
     while (known < count && libs[known] != job->kernels[i].kernel->lib)
@@ -379,7 +382,7 @@ static kdl_status choose_all(saving *job) {
   }
   qsort(libs, count, sizeof *libs, compare_libraries); /* kernels lie in the order of addresses */
   for (size_t i = 0; i < count && status == KDL_OK; ++i)
-    status = choose_images(job, libs[i]);
+    status = collect_images(job, libs[i]);
   free(libs);
   return status;
 }
@@ -391,29 +394,30 @@ static bool is_in_offload_binary(const kdl_image *image) {
 }
 
 /* Bit 0 of the flags says "without bytes" from version 2 on, and nothing before. */
-static kdl_status describe(kdl_lender from, int format, kdl_writer_image *out_image) {
+static kdl_status describe_carried_image(kdl_image_ref from, int format,
+                                         kdl_writer_image *out_image) {
   const kdl_image *image = &from.container->images[from.index];
   const kdl_pair *pairs = kdl_image_pairs(image);
-  bool is_own = is_in_offload_binary(image);
+  bool is_offload_binary = is_in_offload_binary(image);
   uint32_t kept = format == KDL_FORMAT_V1 || !image->size ? UINT32_MAX : UINT32_MAX - 1;
   if (!pairs && image->pair_count)
-    return no_memory();
-  *out_image = (kdl_writer_image){.size = sizeof *out_image,
-                                  .declared_kind = is_own ? image->declared_kind
-                                                          : kdl_llvm_image_kind(image->kind),
-                                  .offload_kind = image->offload_kind,
-                                  .flags = is_own ? image->flags & kept : 0,
-                                  .pairs = pairs,
-                                  .pair_count = image->pair_count};
+    return save_no_memory();
+  *out_image = (kdl_writer_image){
+      .size = sizeof *out_image,
+      .declared_kind = is_offload_binary ? image->declared_kind : kdl_llvm_image_kind(image->kind),
+      .offload_kind = image->offload_kind,
+      .flags = is_offload_binary ? image->flags & kept : 0,
+      .pairs = pairs,
+      .pair_count = image->pair_count};
   return KDL_OK;
 }
 
 /* Version 1, which everything reads, has no NUL in values. */
-static kdl_status choose_format(const saving *job, int *out_format) {
+static kdl_status select_format(const saving *job, int *out_format) {
   *out_format = KDL_FORMAT_V1;
   for (size_t i = 0; i < job->carried_count; ++i) {
     kdl_writer_image image = {.pair_count = 0};
-    kdl_status status = describe(job->carried[i], KDL_FORMAT_V1, &image);
+    kdl_status status = describe_carried_image(job->carried[i], KDL_FORMAT_V1, &image);
     if (status != KDL_OK)
       return status;
     for (size_t k = 0; k < image.pair_count; ++k) {
@@ -425,18 +429,18 @@ static kdl_status choose_format(const saving *job, int *out_format) {
 }
 
 /* With its digest: where it has one, that is checked. */
-static kdl_status add_image(kdl_writer *writer, int format, kdl_lender from) {
+static kdl_status add_carried_image(kdl_writer *writer, int format, kdl_image_ref from) {
   kdl_writer_image image;
   const void *data;
-  kdl_status status = describe(from, format, &image);
+  kdl_status status = describe_carried_image(from, format, &image);
   if (status == KDL_OK)
-    status = kdl_container_hold(from.container, from.index, &data, &image.data_size);
+    status = kdl_container_acquire_bytes(from.container, from.index, &data, &image.data_size);
   if (status != KDL_OK)
     return status;
   status = kdl_digest_check(image.pairs, image.pair_count, data, image.data_size);
   if (status == KDL_OK)
-    status = kdl_writer_add_lent_digested(writer, &image, from);
-  kdl_container_release(from.container, from.index);
+    status = kdl_writer_add_ref_digested(writer, &image, from);
+  kdl_container_release_bytes(from.container, from.index);
   if (status != KDL_OK)
     kdl_error_prefix("%s: image %u", from.container->name, (unsigned)from.index);
   return status;
@@ -454,65 +458,65 @@ static kdl_status add_sequence(saving *job) {
                             .pair_count = 1,
                             .data = job->data,
                             .data_size = job->data_size};
-  return kdl_writer_add_digested(job->writer, &image);
+  return kdl_writer_add_with_digest(job->writer, &image);
 }
 
 /* What a program recorded and no reader would take, as flags of a launch that are not known, is
  * told now and not when it is opened. */
-static kdl_status check_again(const saving *job) {
-  kdl_saved again;
-  kdl_status status = kdl_saved_read(job->data, job->data_size, &again);
+static kdl_status verify_readable(const saving *job) {
+  kdl_seqfile again;
+  kdl_status status = kdl_seqfile_read(job->data, job->data_size, &again);
   if (status == KDL_OK)
-    kdl_saved_free(&again);
+    kdl_seqfile_free(&again);
   if (status != KDL_BAD_FILE)
     return status;
   kdl_error_prefix("found what a file cannot carry");
   return KDL_UNSUPPORTED;
 }
 
-static kdl_status prepare(saving *job) {
+static kdl_status build_file(saving *job) {
   kdl_status status = save_slots(job);
   if (status == KDL_OK)
     status = save_kernels(job);
   if (status == KDL_OK)
     status = save_steps(job);
   if (status == KDL_OK)
-    status = kdl_saved_write(&job->saved, &job->data, &job->data_size);
+    status = kdl_seqfile_write(&job->saved, &job->data, &job->data_size);
   if (status == KDL_OK)
-    status = check_again(job);
-  if (status == KDL_OK && !(job->opts.flags & KDL_SEQUENCE_ALONE))
-    status = choose_all(job);
+    status = verify_readable(job);
+  if (status == KDL_OK && !(job->opts.flags & KDL_SEQUENCE_NO_IMAGES))
+    status = collect_all_images(job);
   int format;
   if (status == KDL_OK)
-    status = choose_format(job, &format);
+    status = select_format(job, &format);
   if (status == KDL_OK)
     status = kdl_writer_create(format, &job->writer);
   if (status == KDL_OK)
     status = add_sequence(job);
   for (size_t i = 0; i < job->carried_count && status == KDL_OK; ++i)
-    status = add_image(job->writer, format, job->carried[i]);
+    status = add_carried_image(job->writer, format, job->carried[i]);
   return status;
 }
 
-static kdl_status begin(const kdl_sequence *sequence, const kdl_sequence_save_opts *opts,
-                        saving *job) {
+static kdl_status save_begin(const kdl_sequence *sequence, const kdl_sequence_save_opts *opts,
+                             saving *job) {
   const kdl_sized what = {"kdl_sequence_save", "opts", sizeof job->opts, sizeof job->opts};
   *job = (saving){.recording = &sequence->recording, .opts.size = sizeof job->opts};
   kdl_status status = opts ? kdl_sized_read(what, opts, &job->opts) : KDL_OK;
-  if (status == KDL_OK && job->opts.flags & ~(uint32_t)KDL_SEQUENCE_ALONE)
+  if (status == KDL_OK && job->opts.flags & ~(uint32_t)KDL_SEQUENCE_NO_IMAGES)
     status = kdl_fail(KDL_BAD_CALL, "opts.flags is 0x%x, expected at most 0x%x",
-                      (unsigned)job->opts.flags, KDL_SEQUENCE_ALONE);
-  if (status == KDL_OK && job->opts.name && strlen(job->opts.name) > KDL_SAVED_SLOT_NAME)
+                      (unsigned)job->opts.flags, KDL_SEQUENCE_NO_IMAGES);
+  if (status == KDL_OK && job->opts.name && strlen(job->opts.name) > KDL_SEQFILE_SLOT_NAME)
     status = kdl_fail(KDL_BAD_CALL, "opts.name has %zu bytes, expected at most %d",
-                      strlen(job->opts.name), KDL_SAVED_SLOT_NAME);
+                      strlen(job->opts.name), KDL_SEQFILE_SLOT_NAME);
   if (status == KDL_OK && !sequence->is_finished)
     status = kdl_fail(KDL_BAD_CALL, "found a sequence that is not finished");
-  return status == KDL_OK ? prepare(job) : status;
+  return status == KDL_OK ? build_file(job) : status;
 }
 
-static void end(saving *job) {
+static void save_end(saving *job) {
   kdl_writer_destroy(job->writer);
-  kdl_saved_free(&job->saved);
+  kdl_seqfile_free(&job->saved);
   free(job->kernels);
   free(job->carried);
   free(job->data);
@@ -523,12 +527,12 @@ kdl_status kdl_sequence_save(const kdl_sequence *sequence, const char *path,
   KDL_NOT_CANCELLED;
   saving job;
   KDL_TRY(KDL_GIVEN(sequence, path));
-  kdl_status status = begin(sequence, opts, &job);
+  kdl_status status = save_begin(sequence, opts, &job);
   if (status != KDL_OK)
     kdl_error_prefix("%s: %s", __func__, path);
   else
     status = kdl_writer_save(job.writer, path);
-  end(&job);
+  save_end(&job);
   return status;
 }
 
@@ -538,11 +542,11 @@ kdl_status kdl_sequence_save_memory(const kdl_sequence *sequence,
   KDL_NOT_CANCELLED;
   saving job;
   KDL_TRY(KDL_GIVEN(sequence, out_data, out_size));
-  kdl_status status = begin(sequence, opts, &job);
+  kdl_status status = save_begin(sequence, opts, &job);
   if (status != KDL_OK)
     kdl_error_prefix("%s", __func__);
   else
     status = kdl_writer_finish(job.writer, out_data, out_size);
-  end(&job);
+  save_end(&job);
   return status;
 }

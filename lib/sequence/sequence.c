@@ -15,7 +15,8 @@ kdl_status kdl_sequence_create(kdl_device *device, kdl_sequence **out_sequence) 
   KDL_NOT_CANCELLED;
   KDL_TRY(KDL_GIVEN(device, out_sequence));
   const kdl_runtime *runtime;
-  kdl_sequence *sequence = kdl_runtime_make(device, "a sequence", sizeof *sequence, &runtime);
+  kdl_sequence *sequence =
+      kdl_runtime_create_object(device, "a sequence", sizeof *sequence, &runtime);
   if (!sequence)
     return kdl_error_status();
   sequence->recording.device = device;
@@ -26,17 +27,17 @@ kdl_status kdl_sequence_create(kdl_device *device, kdl_sequence **out_sequence) 
   return KDL_OK;
 }
 
-static void end_instance(const kdl_sequence *sequence, kdl_state *state) {
+static void destroy_instance(const kdl_sequence *sequence, kdl_state *state) {
   const kdl_runtime *runtime = sequence->recording.runtime;
   if (state->instance && kdl_runtime_usable(runtime) == KDL_OK)
     runtime->table->sequence_destroy(runtime->handle, state->instance);
   state->instance = NULL;
 }
 
-static void end_state(const kdl_sequence *sequence, kdl_state *state) {
+static void destroy_state(const kdl_sequence *sequence, kdl_state *state) {
   if (!state)
     return;
-  end_instance(sequence, state);
+  destroy_instance(sequence, state);
   kdl_state_free(state);
 }
 
@@ -44,16 +45,16 @@ void kdl_sequence_destroy(kdl_sequence *sequence) {
   KDL_NOT_CANCELLED;
   if (!sequence)
     return;
-  end_state(sequence, atomic_load(&sequence->spare));
+  destroy_state(sequence, atomic_load(&sequence->cached_state));
   while (sequence->idle) {
     kdl_state *state = sequence->idle;
     sequence->idle = state->next;
-    end_state(sequence, state);
+    destroy_state(sequence, state);
   }
   kdl_plan_free(&sequence->plan);
   const kdl_runtime *runtime = sequence->recording.runtime;
   kdl_recording_free(&sequence->recording);
-  kdl_runtime_drop(runtime);
+  kdl_runtime_release(runtime);
   pthread_mutex_destroy(&sequence->lock);
   free(sequence);
 }
@@ -116,7 +117,7 @@ kdl_status kdl_sequence_slot_find(const kdl_sequence *sequence, const char *name
 }
 
 /* The type of a parameter; empty where the kernel has no signature, or one without it. */
-static kdl_string type_of(const kdl_kernel *kernel, size_t index) {
+static kdl_string param_type(const kdl_kernel *kernel, size_t index) {
   kdl_param param = {.text = {"", 0}};
   size_t at = 0;
   if (!kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG))
@@ -144,7 +145,7 @@ kdl_status kdl_sequence_slot_type(const kdl_sequence *sequence, kdl_slot slot, u
       *at |= KDL_LIMIT_ARGS - 1; /* the next node */
     else if (node->of.launch.args[index].kind == KDL_OPERAND_SLOT &&
              node->of.launch.args[index].slot == slot)
-      *out_type = type_of(node->of.launch.kernel, index);
+      *out_type = param_type(node->of.launch.kernel, index);
   }
   return KDL_OK;
 }
@@ -153,7 +154,7 @@ kdl_status kdl_sequence_slot_type(const kdl_sequence *sequence, kdl_slot slot, u
 /* Finishing                                                                                    */
 
 /* From then on every run is by launches. */
-static void do_without(kdl_sequence *sequence, const char *reason) {
+static void fall_back_to_launches(kdl_sequence *sequence, const char *reason) {
   atomic_store(&sequence->has_instances, false);
   atomic_store(&sequence->replay, "launches");
   kdl_debug(KDL_DEBUG_LAUNCH, "%s: a sequence of %zu nodes is replayed by launches: %s",
@@ -163,30 +164,30 @@ static void do_without(kdl_sequence *sequence, const char *reason) {
 kdl_status kdl_sequence_instantiate(kdl_sequence *sequence, kdl_state *state) {
   const kdl_runtime *runtime = sequence->recording.runtime;
   kdl_backend_sequence made = {
-      .size = sizeof made, .nodes = state->listed, .node_count = sequence->plan.node_count};
+      .size = sizeof made, .nodes = state->node_list, .node_count = sequence->plan.node_count};
   kdl_status status = runtime->table->sequence_create(runtime->handle, &made, &state->instance);
   if (status == KDL_UNSUPPORTED && !(made.flags & KDL_SEQUENCE_REFUSED)) {
     state->instance = NULL;
-    do_without(sequence, kdl_error_message());
+    fall_back_to_launches(sequence, kdl_error_message());
     return KDL_OK;
   }
   if (status != KDL_OK) {
     state->instance = NULL;
     return status;
   }
-  state->tells_arguments = !(made.flags & KDL_SEQUENCE_READS_ARGUMENTS);
-  state->is_told = true;
+  state->tracks_arguments = !(made.flags & KDL_SEQUENCE_READS_ARGUMENTS);
+  state->is_instance_current = true;
   atomic_store(&sequence->replay, made.replay ? made.replay : "sequence");
   return KDL_OK;
 }
 
 /* "sequence of 12 launches: saxpy, scale": each kernel once, as far as there is room. */
-static void name_for_trace(const kdl_recording *recording, char *name, size_t size) {
-  enum { most = 8 };
-  const char *seen[most];
+static void make_trace_name(const kdl_recording *recording, char *name, size_t size) {
+  enum { max_names = 8 };
+  const char *seen[max_names];
   size_t count = 0;
   size_t used = (size_t)snprintf(name, size, "sequence of %zu launches", recording->launch_count);
-  for (size_t i = 0; i < recording->node_count && count < most; ++i) {
+  for (size_t i = 0; i < recording->node_count && count < max_names; ++i) {
     if (recording->nodes[i].kind != KDL_NODE_LAUNCH)
       continue;
     const char *kernel = recording->nodes[i].of.launch.kernel->name;
@@ -205,22 +206,22 @@ static void name_for_trace(const kdl_recording *recording, char *name, size_t si
 static bool begin_tracing(kdl_sequence *sequence) {
   const kdl_runtime *runtime = sequence->recording.runtime;
   char name[256];
-  name_for_trace(&sequence->recording, name, sizeof name);
-  sequence->traced =
-      kdl_tracing->subject_of(&(kdl_layer_about){.kernel = name, .device = runtime->name});
+  make_trace_name(&sequence->recording, name, sizeof name);
+  sequence->trace_subject =
+      kdl_tracing->subject_of(&(kdl_trace_phase_info){.kernel = name, .device = runtime->name});
   return runtime->device->routes[runtime->route]->spec.backend != KDL_BACKEND_HOST;
 }
 
 /* A driver's graph whose nodes were set since it was made takes longer on the device: 15% on an
  * H200 with CUDA 13. So it is made when slots are bound, in the first run. */
-static bool is_made_now(const kdl_sequence *sequence) {
+static bool is_instantiated_early(const kdl_sequence *sequence) {
   const kdl_backend_table *table = sequence->recording.runtime->table;
   return sequence->plan.use_count == 0 || !(table->flags & KDL_BACKEND_BINDS_SEQUENCES);
 }
 
-static kdl_status finish(kdl_sequence *sequence) {
+static kdl_status finish_sequence(kdl_sequence *sequence) {
   const kdl_runtime *runtime = sequence->recording.runtime;
-  KDL_TRY(kdl_plan_make(&sequence->recording, &sequence->plan));
+  KDL_TRY(kdl_plan_create(&sequence->recording, &sequence->plan));
   kdl_state *state = NULL;
   kdl_status status = kdl_state_create(&sequence->plan, &state);
   bool has_instances = runtime->table->sequence_create && sequence->plan.node_count;
@@ -228,18 +229,19 @@ static kdl_status finish(kdl_sequence *sequence) {
     has_instances &= begin_tracing(sequence);
   atomic_store(&sequence->has_instances, has_instances);
   if (status == KDL_OK && !has_instances)
-    do_without(sequence, !runtime->table->sequence_create ? "the backend has no sequences"
-                         : kdl_tracing                    ? "it is traced"
-                                                          : "it is empty");
-  else if (status == KDL_OK && is_made_now(sequence))
+    fall_back_to_launches(sequence, !runtime->table->sequence_create
+                                        ? "the backend has no sequences"
+                                    : kdl_tracing ? "it is traced"
+                                                  : "it is empty");
+  else if (status == KDL_OK && is_instantiated_early(sequence))
     status = kdl_sequence_instantiate(sequence, state);
   if (status != KDL_OK) {
-    end_state(sequence, state);
+    destroy_state(sequence, state);
     kdl_plan_free(&sequence->plan);
     sequence->plan = (kdl_plan){0};
     return status;
   }
-  atomic_store(&sequence->spare, state);
+  atomic_store(&sequence->cached_state, state);
   sequence->state_count = 1;
   return KDL_OK;
 }
@@ -254,7 +256,7 @@ kdl_status kdl_sequence_finish(kdl_sequence *sequence) {
   if (recording->loop_count)
     return kdl_fail(KDL_BAD_CALL, "%s: found %zu loops that are not ended", __func__,
                     recording->loop_count);
-  kdl_status status = finish(sequence);
+  kdl_status status = finish_sequence(sequence);
   if (status == KDL_OK)
     sequence->is_finished = true;
   else
@@ -266,10 +268,10 @@ kdl_status kdl_sequence_finish(kdl_sequence *sequence) {
 /* States                                                                                       */
 
 /* So many a sequence has for queues that take turns. More threads at once have more. */
-enum { usual_states = 8 };
+enum { max_cached_states = 8 };
 
 /* The one that ran on the queue last, else any. Called with the lock held. */
-static kdl_state *pick(kdl_sequence *sequence, const void *queue, bool must_match) {
+static kdl_state *pop_idle_state(kdl_sequence *sequence, const void *queue, bool exact) {
   kdl_state **found = &sequence->idle;
   for (kdl_state **at = found; *at; at = &(*at)->next) {
     if ((*at)->queue == queue || !(*at)->queue) {
@@ -278,24 +280,24 @@ static kdl_state *pick(kdl_sequence *sequence, const void *queue, bool must_matc
       return state;
     }
   }
-  kdl_state *state = must_match ? NULL : *found;
+  kdl_state *state = exact ? NULL : *found;
   if (state)
     *found = state->next;
   return state;
 }
 
-static void put(kdl_sequence *sequence, kdl_state *state) {
+static void push_idle_state(kdl_sequence *sequence, kdl_state *state) {
   state->next = sequence->idle;
   sequence->idle = state;
 }
 
 /* `spare` is one that ran elsewhere, or NULL. */
-static kdl_status take_another(kdl_sequence *sequence, kdl_state *spare, const void *queue,
-                               kdl_state **out_state) {
+static kdl_status acquire_other_state(kdl_sequence *sequence, kdl_state *spare, const void *queue,
+                                      kdl_state **out_state) {
   kdl_lock(&sequence->lock);
   if (spare)
-    put(sequence, spare);
-  kdl_state *state = pick(sequence, queue, sequence->state_count < usual_states);
+    push_idle_state(sequence, spare);
+  kdl_state *state = pop_idle_state(sequence, queue, sequence->state_count < max_cached_states);
   if (!state)
     ++sequence->state_count;
   kdl_unlock(&sequence->lock);
@@ -310,10 +312,10 @@ static kdl_status take_another(kdl_sequence *sequence, kdl_state *spare, const v
   return KDL_OK;
 }
 
-kdl_status kdl_sequence_take(kdl_sequence *sequence, void *queue, kdl_state **out_state) {
-  kdl_state *state = atomic_exchange_explicit(&sequence->spare, NULL, memory_order_acquire);
+kdl_status kdl_sequence_acquire_state(kdl_sequence *sequence, void *queue, kdl_state **out_state) {
+  kdl_state *state = atomic_exchange_explicit(&sequence->cached_state, NULL, memory_order_acquire);
   if (!state || (state->queue != queue && state->queue)) {
-    kdl_status status = take_another(sequence, state, queue, &state);
+    kdl_status status = acquire_other_state(sequence, state, queue, &state);
     if (status != KDL_OK)
       return status;
   }
@@ -322,12 +324,12 @@ kdl_status kdl_sequence_take(kdl_sequence *sequence, void *queue, kdl_state **ou
   return KDL_OK;
 }
 
-void kdl_sequence_give(kdl_sequence *sequence, kdl_state *state) {
+void kdl_sequence_release_state(kdl_sequence *sequence, kdl_state *state) {
   kdl_state *none = NULL;
-  if (atomic_compare_exchange_strong_explicit(&sequence->spare, &none, state, memory_order_release,
-                                              memory_order_relaxed))
+  if (atomic_compare_exchange_strong_explicit(&sequence->cached_state, &none, state,
+                                              memory_order_release, memory_order_relaxed))
     return;
   kdl_lock(&sequence->lock);
-  put(sequence, state);
+  push_idle_state(sequence, state);
   kdl_unlock(&sequence->lock);
 }

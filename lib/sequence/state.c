@@ -16,7 +16,7 @@ typedef struct {
   size_t size;
 } parts;
 
-static void *part(parts *from, size_t count, size_t size) {
+static void *alloc_state_part(parts *from, size_t count, size_t size) {
   size_t bytes = (count * size + 63) & ~(size_t)63;
   void *found = from->at ? from->at + from->size : NULL;
   from->size += bytes;
@@ -24,15 +24,16 @@ static void *part(parts *from, size_t count, size_t size) {
 }
 
 /* Those that are written before they are read come last. */
-static void lay_out(const kdl_plan *plan, parts *from, kdl_state *out_state) {
-  out_state->cells = part(from, plan->cell_bytes, 1);
-  out_state->stamps = part(from, plan->node_count, sizeof *out_state->stamps);
-  out_state->nodes = part(from, plan->node_count, sizeof *out_state->nodes);
-  out_state->listed = part(from, plan->node_count, sizeof *out_state->listed);
-  out_state->pointers = part(from, plan->pointer_count, sizeof *out_state->pointers);
-  out_state->addresses = part(from, plan->address_count, sizeof *out_state->addresses);
-  out_state->bound = part(from, plan->slot_count, sizeof *out_state->bound);
-  out_state->changed = part(from, plan->node_count, sizeof *out_state->changed);
+static void lay_out_state(const kdl_plan *plan, parts *from, kdl_state *out_state) {
+  out_state->cells = alloc_state_part(from, plan->cell_bytes, 1);
+  out_state->changed_epochs =
+      alloc_state_part(from, plan->node_count, sizeof *out_state->changed_epochs);
+  out_state->nodes = alloc_state_part(from, plan->node_count, sizeof *out_state->nodes);
+  out_state->node_list = alloc_state_part(from, plan->node_count, sizeof *out_state->node_list);
+  out_state->pointers = alloc_state_part(from, plan->pointer_count, sizeof *out_state->pointers);
+  out_state->addresses = alloc_state_part(from, plan->address_count, sizeof *out_state->addresses);
+  out_state->bound = alloc_state_part(from, plan->slot_count, sizeof *out_state->bound);
+  out_state->changed = alloc_state_part(from, plan->node_count, sizeof *out_state->changed);
 }
 
 static void point_to_cells(const kdl_plan *plan, const kdl_state *state) {
@@ -52,26 +53,26 @@ kdl_status kdl_state_create(const kdl_plan *plan, kdl_state **out_state) {
   enum { alignment = 64 };
   parts measure = {NULL, 0};
   kdl_state *state, measured;
-  (void)part(&measure, 1, sizeof *state);
-  lay_out(plan, &measure, &measured);
+  (void)alloc_state_part(&measure, 1, sizeof *state);
+  lay_out_state(plan, &measure, &measured);
   void *room = malloc(measure.size + alignment); /* which takes less than an aligned one */
   if (!room)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a run of a sequence");
   char *memory = (char *)room + (-(uintptr_t)room & (alignment - 1));
   parts from = {memory, 0};
-  state = part(&from, 1, sizeof *state);
-  lay_out(plan, &from, &measured);
+  state = alloc_state_part(&from, 1, sizeof *state);
+  lay_out_state(plan, &from, &measured);
   memset(memory, 0, (size_t)((char *)measured.nodes - memory));
-  *state = (kdl_state){.room = room,
+  *state = (kdl_state){.storage = room,
                        .cells = measured.cells,
-                       .stamps = measured.stamps,
+                       .changed_epochs = measured.changed_epochs,
                        .nodes = measured.nodes,
-                       .listed = measured.listed,
+                       .node_list = measured.node_list,
                        .pointers = measured.pointers,
                        .addresses = measured.addresses,
                        .bound = measured.bound,
                        .changed = measured.changed};
-  kdl_status status = kdl_state_make_nodes(plan, state);
+  kdl_status status = kdl_state_build_nodes(plan, state);
   if (status != KDL_OK) {
     kdl_state_free(state);
     return status;
@@ -82,16 +83,16 @@ kdl_status kdl_state_create(const kdl_plan *plan, kdl_state **out_state) {
 }
 
 void kdl_state_free(kdl_state *state) {
-  free(state->room);
+  free(state->storage);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Binding                                                                                      */
 
-static void mark(kdl_state *state, uint32_t node) {
-  if (state->stamps[node] == state->stamp)
+static void mark_changed(kdl_state *state, uint32_t node) {
+  if (state->changed_epochs[node] == state->epoch)
     return;
-  state->stamps[node] = state->stamp;
+  state->changed_epochs[node] = state->epoch;
   state->changed[state->changed_count++] = node;
 }
 
@@ -100,14 +101,14 @@ static kdl_status set_items(const kdl_plan *plan, kdl_backend_node *node, uint32
   const kdl_kernel *kernel = plan->recording->nodes[index].of.launch.kernel;
   const kdl_extent items = binding->to.items;
   node->is_skipped = items.x == 0 || items.y == 0 || items.z == 0;
-  return node->is_skipped ? KDL_OK : kdl_items_shape(kernel, &items, &node->desc);
+  return node->is_skipped ? KDL_OK : kdl_items_to_grid(kernel, &items, &node->desc);
 }
 
 /* Everything but arguments. */
-static kdl_status set_other(const kdl_plan *plan, kdl_state *state, const kdl_use *use,
-                            const kdl_binding *binding) {
+static kdl_status set_operand(const kdl_plan *plan, kdl_state *state, const kdl_use *use,
+                              const kdl_binding *binding) {
   kdl_backend_node *node = &state->nodes[use->node];
-  mark(state, use->node);
+  mark_changed(state, use->node);
   if (use->kind == KDL_USE_ITEMS)
     return set_items(plan, node, use->node, binding);
   if (plan->slots[use->slot - 1].recorded->kind == KDL_SLOT_HOST)
@@ -139,8 +140,8 @@ static kdl_status set_cells(const kdl_plan *plan, kdl_state *state, const kdl_pl
 }
 
 /* Whether the slot is bound to something else than it was. */
-static bool is_changed(const kdl_plan *plan, const kdl_state *state, size_t index,
-                       const kdl_binding *binding) {
+static bool is_binding_changed(const kdl_plan *plan, const kdl_state *state, size_t index,
+                               const kdl_binding *binding) {
   const kdl_plan_slot *slot = &plan->slots[index];
   const kdl_binding *bound = &state->bound[index];
   if (!state->is_bound)
@@ -163,32 +164,32 @@ static kdl_status bind_slot(const kdl_plan *plan, kdl_state *state, size_t index
                             const kdl_binding *binding) {
   const kdl_plan_slot *slot = &plan->slots[index];
   kdl_status status = set_cells(plan, state, slot, binding);
-  if (state->tells_arguments) {
+  if (state->tracks_arguments) {
     for (uint32_t i = slot->argument_begin; i < slot->argument_end; ++i)
-      mark(state, plan->uses[i].node);
+      mark_changed(state, plan->uses[i].node);
   }
   for (uint32_t i = slot->argument_end; i < slot->other_end && status == KDL_OK; ++i)
-    status = set_other(plan, state, &plan->uses[i], binding);
+    status = set_operand(plan, state, &plan->uses[i], binding);
   return status;
 }
 
-static void mark_all(const kdl_plan *plan, kdl_state *state) {
+static void mark_all_changed(const kdl_plan *plan, kdl_state *state) {
   for (size_t i = 0; i < plan->node_count; ++i)
-    mark(state, (uint32_t)i);
+    mark_changed(state, (uint32_t)i);
 }
 
 kdl_status kdl_state_bind(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings) {
   state->changed_count = 0;
-  if (++state->stamp == 0) { /* all stamps are older than the first one again */
-    memset(state->stamps, 0, plan->node_count * sizeof *state->stamps);
-    state->stamp = 1;
+  if (++state->epoch == 0) { /* all stamps are older than the first one again */
+    memset(state->changed_epochs, 0, plan->node_count * sizeof *state->changed_epochs);
+    state->epoch = 1;
   }
   for (size_t i = 0; i < plan->slot_count; ++i) {
-    if (!is_changed(plan, state, i, &bindings[i]))
+    if (!is_binding_changed(plan, state, i, &bindings[i]))
       continue;
     kdl_status status = bind_slot(plan, state, i, &bindings[i]);
     if (status != KDL_OK) {
-      state->is_bound = state->is_told = false;
+      state->is_bound = state->is_instance_current = false;
       const kdl_recorded_slot *slot = plan->slots[i].recorded;
       kdl_error_prefix(KDL_SLOT_FORMAT, KDL_SLOT_WORDS(i + 1, slot));
       return status;
@@ -197,7 +198,7 @@ kdl_status kdl_state_bind(const kdl_plan *plan, kdl_state *state, const kdl_bind
   if (plan->slot_count)
     memcpy(state->bound, bindings, plan->slot_count * sizeof *bindings);
   state->is_bound = true;
-  if (!state->is_told && state->instance)
-    mark_all(plan, state);
+  if (!state->is_instance_current && state->instance)
+    mark_all_changed(plan, state);
   return KDL_OK;
 }

@@ -45,7 +45,7 @@ static bool expect(kdl_string text, size_t *at, char c) {
 static bool read_width(kdl_string text, size_t *at, uint32_t most, kdl_param *param) {
   uint32_t bits;
   size_t start = *at;
-  if (!kdl_text_number(text, at, &bits) || bits < 8 || bits > most || bits & (bits - 1)) {
+  if (!kdl_text_parse_number(text, at, &bits) || bits < 8 || bits > most || bits & (bits - 1)) {
     *at = start;
     return false;
   }
@@ -53,32 +53,32 @@ static bool read_width(kdl_string text, size_t *at, uint32_t most, kdl_param *pa
   return true;
 }
 
-static bool read_type(kdl_string text, size_t *at, unsigned depth, kdl_param *param);
+static bool read_param_type(kdl_string text, size_t *at, unsigned depth, kdl_param *param);
 
-static bool read_pointer(kdl_string text, size_t *at, unsigned depth, kdl_param *param) {
+static bool read_pointer_type(kdl_string text, size_t *at, unsigned depth, kdl_param *param) {
   *at += 4;
   param->kind = KDL_PARAM_PTR;
   kdl_param element;
-  if (kdl_text_starts(kdl_text_from(text, *at), "void>"))
+  if (kdl_text_starts(kdl_text_substr(text, *at), "void>"))
     *at += 4;
-  else if (depth == max_depth || !read_type(text, at, depth + 1, &element))
+  else if (depth == max_depth || !read_param_type(text, at, depth + 1, &element))
     return false;
   return expect(text, at, '>');
 }
 
-static bool read_bytes(kdl_string text, size_t *at, kdl_param *param) {
+static bool read_bytes_type(kdl_string text, size_t *at, kdl_param *param) {
   *at += 6;
   param->kind = KDL_PARAM_BYTES;
   size_t start = *at;
-  if (!kdl_text_number(text, at, &param->size) || !param->size) {
+  if (!kdl_text_parse_number(text, at, &param->size) || !param->size) {
     *at = start;
     return false;
   }
   if (!expect(text, at, ':'))
     return false;
   start = *at;
-  if (!kdl_text_number(text, at, &param->align) || !param->align || param->align > max_align ||
-      param->align & (param->align - 1)) {
+  if (!kdl_text_parse_number(text, at, &param->align) || !param->align ||
+      param->align > max_align || param->align & (param->align - 1)) {
     *at = start;
     return false;
   }
@@ -86,13 +86,13 @@ static bool read_bytes(kdl_string text, size_t *at, kdl_param *param) {
 }
 
 /* On failure *at stands where the text goes wrong. */
-static bool read_type(kdl_string text, size_t *at, unsigned depth, kdl_param *param) {
+static bool read_param_type(kdl_string text, size_t *at, unsigned depth, kdl_param *param) {
   *param = (kdl_param){0};
-  kdl_string rest = kdl_text_from(text, *at);
+  kdl_string rest = kdl_text_substr(text, *at);
   if (kdl_text_starts(rest, "ptr<"))
-    return read_pointer(text, at, depth, param);
+    return read_pointer_type(text, at, depth, param);
   if (kdl_text_starts(rest, "bytes<"))
-    return read_bytes(text, at, param);
+    return read_bytes_type(text, at, param);
   if (kdl_text_starts(rest, "bf16")) {
     *at += 4;
     *param = (kdl_param){.kind = KDL_PARAM_FLOAT, .size = 2, .align = 2};
@@ -114,7 +114,7 @@ bool kdl_signature_next(kdl_string sig, size_t *at, kdl_param *out_param,
     *at = sig.length;
     return false;
   }
-  if (!read_type(sig, &end, 0, out_param) || (end < sig.length && sig.data[end] != ' '))
+  if (!read_param_type(sig, &end, 0, out_param) || (end < sig.length && sig.data[end] != ' '))
     return kdl_parse_fail(out_error, end, fields[KDL_KERNEL_SIG].grammar);
   out_param->text = (kdl_string){sig.data + start, end - start};
   *at = end;
@@ -130,13 +130,13 @@ typedef struct {
   size_t end; /* of the field's value */
 } cursor;
 
-static kdl_string within(const cursor *c) {
+static kdl_string field_text(const cursor *c) {
   return (kdl_string){c->text.data, c->end};
 }
 
-static bool read_number(cursor *c, uint32_t least, uint32_t most, uint32_t *out_number) {
+static bool read_bounded(cursor *c, uint32_t least, uint32_t most, uint32_t *out_number) {
   size_t start = c->at;
-  if (!kdl_text_number(within(c), &c->at, out_number))
+  if (!kdl_text_parse_number(field_text(c), &c->at, out_number))
     return false;
   if (*out_number < least || *out_number > most) {
     c->at = start;
@@ -145,11 +145,11 @@ static bool read_number(cursor *c, uint32_t least, uint32_t most, uint32_t *out_
   return true;
 }
 
-static bool read_extent(cursor *c, uint32_t out_extent[3]) {
+static bool read_extent_value(cursor *c, uint32_t out_extent[3]) {
   for (int i = 0; i < 3; ++i) {
-    if (i && !expect(within(c), &c->at, 'x'))
+    if (i && !expect(field_text(c), &c->at, 'x'))
       break;
-    if (!read_number(c, 1, UINT32_MAX, &out_extent[i]))
+    if (!read_bounded(c, 1, UINT32_MAX, &out_extent[i]))
       return false;
   }
   return true;
@@ -172,7 +172,7 @@ static bool read_size(cursor *c, uint64_t *out_size) {
   if (c->at == start)
     return false;
   for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
-    if (kdl_text_starts(kdl_text_from(within(c), c->at), units[i].suffix)) {
+    if (kdl_text_starts(kdl_text_substr(field_text(c), c->at), units[i].suffix)) {
       if (number > UINT64_MAX / units[i].unit)
         return false;
       number *= units[i].unit;
@@ -195,39 +195,39 @@ static bool read_sig(cursor *c, kdl_kernel_key *key) {
   return at == key->sig.length;
 }
 
-static bool read_constants(cursor *c, kdl_string *out_constants) {
+static bool read_const_list(cursor *c, kdl_string *out_constants) {
   uint32_t number;
   size_t start = c->at;
-  while (read_number(c, 0, UINT32_MAX, &number)) {
+  while (read_bounded(c, 0, UINT32_MAX, &number)) {
     *out_constants = (kdl_string){c->text.data + start, c->at - start};
     if (c->at == c->end)
       return true;
-    if (!expect(within(c), &c->at, ' '))
+    if (!expect(field_text(c), &c->at, ' '))
       return false;
-    c->at = skip_spaces(within(c), c->at);
+    c->at = skip_spaces(field_text(c), c->at);
   }
   return false;
 }
 
-static bool read_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
+static bool read_field_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
   switch (field) {
   case KDL_KERNEL_SIG:
     return read_sig(c, key);
   case KDL_KERNEL_BLOCK:
-    return read_extent(c, key->block);
+    return read_extent_value(c, key->block);
   case KDL_KERNEL_TILE:
-    return read_extent(c, key->tile);
+    return read_extent_value(c, key->tile);
   case KDL_KERNEL_SHARED:
     return read_size(c, &key->shared);
   case KDL_KERNEL_HIDDEN:
-    return read_number(c, 0, 16, &key->hidden);
+    return read_bounded(c, 0, 16, &key->hidden);
   case KDL_KERNEL_COOP:
-    return read_number(c, 0, 1, &key->coop);
+    return read_bounded(c, 0, 1, &key->coop);
   case KDL_KERNEL_CLUSTER:
-    return read_extent(c, key->cluster);
+    return read_extent_value(c, key->cluster);
   case KDL_KERNEL_SUBGROUP: {
     size_t start = c->at;
-    if (read_number(c, 8, 64, &key->subgroup) && !(key->subgroup & (key->subgroup - 1)))
+    if (read_bounded(c, 8, 64, &key->subgroup) && !(key->subgroup & (key->subgroup - 1)))
       return true;
     c->at = start;
     return false;
@@ -235,9 +235,9 @@ static bool read_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
   case KDL_KERNEL_MIN_MEMORY:
     return read_size(c, &key->min_memory);
   case KDL_KERNEL_REV:
-    return read_number(c, 0, UINT32_MAX, &key->rev);
+    return read_bounded(c, 0, UINT32_MAX, &key->rev);
   case KDL_KERNEL_CONST:
-    return read_constants(c, &key->constants);
+    return read_const_list(c, &key->constants);
   case KDL_KERNEL_FIELD_COUNT: /* kept as it stands, and so it must be text */
     while (c->at < c->end && (unsigned char)c->text.data[c->at] >= 0x20)
       ++c->at;
@@ -246,7 +246,7 @@ static bool read_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
   return true;
 }
 
-static kdl_kernel_field find_field(kdl_string name) {
+static kdl_kernel_field find_kernel_field(kdl_string name) {
   int field = 0;
   while (field < KDL_KERNEL_FIELD_COUNT &&
          (name.data[0] != fields[field].name.data[0] || !kdl_text_equal(name, fields[field].name)))
@@ -255,7 +255,7 @@ static kdl_kernel_field find_field(kdl_string name) {
 }
 
 /* One field from c->at to the next ';': its name, and the bounds of its value in the cursor. */
-static bool read_name(cursor *c, kdl_string *out_name, kdl_parse_error *out_error) {
+static bool read_field_name(cursor *c, kdl_string *out_name, kdl_parse_error *out_error) {
   c->at = skip_spaces(c->text, c->at);
   const char *rest = c->text.data + c->at;
   const char *semicolon = memchr(rest, ';', c->text.length - c->at);
@@ -279,13 +279,13 @@ bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error
   cursor c = {value, 0, 0};
   for (;;) {
     kdl_string name;
-    if (!read_name(&c, &name, out_error))
+    if (!read_field_name(&c, &name, out_error))
       return false;
-    kdl_kernel_field field = find_field(name);
+    kdl_kernel_field field = find_kernel_field(name);
     if (field != KDL_KERNEL_FIELD_COUNT && kdl_kernel_has(&key, field))
       return kdl_parse_fail(out_error, (size_t)(name.data - value.data), "each field once");
     bool known = field != KDL_KERNEL_FIELD_COUNT;
-    if (!read_value(&c, field, &key) || c.at != c.end)
+    if (!read_field_value(&c, field, &key) || c.at != c.end)
       return kdl_parse_fail(out_error, c.at, known ? fields[field].grammar : "printable text");
     key.present |= known ? 1u << field : 0;
     c.at = skip_spaces(value, c.end);

@@ -82,10 +82,11 @@ static inline void kdl_rule_fault(kdl_image_rule *rule, uint64_t reasons) {
 
 /* The kind of an image that does not say it is `usual`. Another than that is a fault, but for
  * bitcode where the family takes it; returns whether there is none. */
-static inline bool kdl_rule_kind(kdl_image_rule *rule, kdl_image_kind usual, bool takes_bitcode) {
+static inline bool kdl_rule_kind(kdl_image_rule *rule, kdl_image_kind expected,
+                                 bool takes_bitcode) {
   if (rule->kind == KDL_IMAGE_UNKNOWN || rule->kind == KDL_IMAGE_OBJECT)
-    rule->kind = (uint8_t)usual;
-  if (rule->kind == usual || (takes_bitcode && rule->kind == KDL_IMAGE_BITCODE))
+    rule->kind = (uint8_t)expected;
+  if (rule->kind == expected || (takes_bitcode && rule->kind == KDL_IMAGE_BITCODE))
     return true;
   kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
   return false;

@@ -66,7 +66,7 @@ typedef struct kdl_image_desc {
   uint8_t generic_version; /* of an AMD generic code object; 0 = not looked at */
   uint32_t capabilities;   /* of a SPIR-V module, as bits of GPU tokens; 0 = not looked at */
   bool is_link_input;      /* relocatable code, there to be linked into another image */
-  bool is_other_kind;      /* of one that is not known here: the key kdl.kind names it, or ... */
+  bool is_unknown_kind;    /* of one that is not known here: the key kdl.kind names it, or ... */
   uint16_t kind_number;    /* ... this does */
 } kdl_image_desc;
 
@@ -130,7 +130,7 @@ bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
 
 /* Adds bitcode to what a device takes, where kdl-ld makes images for its family: for those that
  * have that program at hand. */
-void kdl_device_take_bitcode(kdl_device_rule *rule);
+void kdl_device_accept_bitcode(kdl_device_rule *rule);
 
 /* False where an image of that kind and arch does not run on the device, whatever else is said of
  * it: it needs no rule to be refused. Not all are found so. */

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char base64_digits[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* ------------------------------------------------------------------------------------------ */
 /* Base64                                                                                       */
 
 /* Exactly `size` bytes, with the padding that belongs to them and no bit besides. */
-static bool decode(kdl_string text, uint8_t *out, size_t size) {
+static bool base64_decode(kdl_string text, uint8_t *out, size_t size) {
   if (text.length != (size + 2) / 3 * 4)
     return false;
   for (size_t i = 0, made = 0; i < text.length; i += 4) {
@@ -22,10 +23,10 @@ static bool decode(kdl_string text, uint8_t *out, size_t size) {
     size_t wanted = size - made < 3 ? size - made : 3;
     for (size_t k = 0; k < 4; ++k) {
       char c = text.data[i + k];
-      const char *digit = k <= wanted ? memchr(digits, c, 64) : NULL;
+      const char *digit = k <= wanted ? memchr(base64_digits, c, 64) : NULL;
       if (k <= wanted ? !digit : c != '=')
         return false;
-      bits = bits << 6 | (digit ? (uint32_t)(digit - digits) : 0);
+      bits = bits << 6 | (digit ? (uint32_t)(digit - base64_digits) : 0);
     }
     if (wanted < 3 && bits & ((1u << (24 - 8 * wanted)) - 1))
       return false;
@@ -35,13 +36,13 @@ static bool decode(kdl_string text, uint8_t *out, size_t size) {
   return true;
 }
 
-static char *encode(char *out, const uint8_t *data, size_t size) {
+static char *base64_encode(char *out, const uint8_t *data, size_t size) {
   for (size_t i = 0; i < size; i += 3) {
     size_t left = size - i < 3 ? size - i : 3;
     uint32_t bits = (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
                     (left > 2 ? data[i + 2] : 0);
     for (size_t k = 0; k < 4; ++k)
-      *out++ = k <= left ? digits[bits >> (18 - 6 * k) & 63] : '=';
+      *out++ = k <= left ? base64_digits[bits >> (18 - 6 * k) & 63] : '=';
   }
   *out = '\0';
   return out;
@@ -51,7 +52,7 @@ static char *encode(char *out, const uint8_t *data, size_t size) {
 /* Lines                                                                                        */
 
 /* Line `number` of a text, from 0 on, without what ends it; false where there is none. */
-static bool line_of(kdl_string text, size_t number, kdl_string *out_line) {
+static bool text_line(kdl_string text, size_t number, kdl_string *out_line) {
   size_t at = 0;
   for (; number && at < text.length; --number)
     at = kdl_text_find(text, at, "\n") + 1;
@@ -63,22 +64,22 @@ static bool line_of(kdl_string text, size_t number, kdl_string *out_line) {
   return true;
 }
 
-static kdl_status wrong_file(const char *name, const char *what) {
+static kdl_status fail_not_minisign(const char *name, const char *what) {
   return kdl_fail(KDL_BAD_FILE, "%s: found no %s of minisign's", name, what);
 }
 
 /* The bytes of the line behind the first comment. */
-static bool read_bytes(kdl_string text, uint8_t *out, size_t size) {
+static bool read_base64_line(kdl_string text, uint8_t *out, size_t size) {
   kdl_string comment;
   kdl_string line;
-  return line_of(text, 0, &comment) && kdl_text_starts(comment, "untrusted comment:") &&
-         line_of(text, 1, &line) && decode(line, out, size);
+  return text_line(text, 0, &comment) && kdl_text_starts(comment, "untrusted comment:") &&
+         text_line(text, 1, &line) && base64_decode(line, out, size);
 }
 
 kdl_status kdl_public_key_read(const char *name, kdl_string text, kdl_public_key *out_key) {
   uint8_t bytes[2 + KDL_KEY_ID + KDL_ED25519_PUBLIC];
-  if (!read_bytes(text, bytes, sizeof bytes) || memcmp(bytes, "Ed", 2) != 0)
-    return wrong_file(name, "public key");
+  if (!read_base64_line(text, bytes, sizeof bytes) || memcmp(bytes, "Ed", 2) != 0)
+    return fail_not_minisign(name, "public key");
   memcpy(out_key->id, bytes + 2, KDL_KEY_ID);
   memcpy(out_key->key, bytes + 2 + KDL_KEY_ID, KDL_ED25519_PUBLIC);
   return KDL_OK;
@@ -88,8 +89,8 @@ kdl_status kdl_public_key_read(const char *name, kdl_string text, kdl_public_key
 kdl_status kdl_secret_key_read(const char *name, kdl_string text, kdl_secret_key *out_key) {
   enum { head = 2 + 2 + 2 + 32 + 8 + 8, check = 32 };
   uint8_t bytes[head + KDL_KEY_ID + KDL_ED25519_SECRET + check];
-  if (!read_bytes(text, bytes, sizeof bytes) || memcmp(bytes, "Ed", 2) != 0)
-    return wrong_file(name, "secret key");
+  if (!read_base64_line(text, bytes, sizeof bytes) || memcmp(bytes, "Ed", 2) != 0)
+    return fail_not_minisign(name, "secret key");
   if (memcmp(bytes + 2, "\0\0", 2) != 0)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: the key is encrypted; expected one that minisign -G -W makes, or have "
@@ -100,9 +101,10 @@ kdl_status kdl_secret_key_read(const char *name, kdl_string text, kdl_secret_key
   return KDL_OK;
 }
 
-static bool take_signature(kdl_string line, kdl_signature *out) {
+static bool parse_signature(kdl_string line, kdl_signature *out) {
   uint8_t bytes[2 + KDL_KEY_ID + KDL_ED25519_SIGNATURE];
-  if (!decode(line, bytes, sizeof bytes) || bytes[0] != 'E' || (bytes[1] != 'd' && bytes[1] != 'D'))
+  if (!base64_decode(line, bytes, sizeof bytes) || bytes[0] != 'E' ||
+      (bytes[1] != 'd' && bytes[1] != 'D'))
     return false;
   out->is_hashed = bytes[1] == 'D';
   memcpy(out->id, bytes + 2, KDL_KEY_ID);
@@ -114,13 +116,13 @@ kdl_status kdl_signature_read_file(const char *name, kdl_string text, kdl_signat
   static const char trusted[] = "trusted comment: ";
   kdl_string comment;
   kdl_string line;
-  if (!line_of(text, 0, &comment) || !kdl_text_starts(comment, "untrusted comment:") ||
-      !line_of(text, 1, &line) || !take_signature(line, out) || !line_of(text, 2, &comment) ||
+  if (!text_line(text, 0, &comment) || !kdl_text_starts(comment, "untrusted comment:") ||
+      !text_line(text, 1, &line) || !parse_signature(line, out) || !text_line(text, 2, &comment) ||
       !kdl_text_starts(comment, trusted) ||
-      comment.length - (sizeof trusted - 1) > KDL_SIGNATURE_COMMENT || !line_of(text, 3, &line) ||
-      !decode(line, out->over_comment, KDL_ED25519_SIGNATURE))
-    return wrong_file(name, "signature");
-  out->comment = kdl_text_from(comment, sizeof trusted - 1);
+      comment.length - (sizeof trusted - 1) > KDL_SIGNATURE_COMMENT || !text_line(text, 3, &line) ||
+      !base64_decode(line, out->over_comment, KDL_ED25519_SIGNATURE))
+    return fail_not_minisign(name, "signature");
+  out->comment = kdl_text_substr(comment, sizeof trusted - 1);
   return KDL_OK;
 }
 
@@ -128,14 +130,14 @@ kdl_status kdl_signature_read_line(kdl_string line, kdl_signature *out) {
   size_t first = kdl_text_find(line, 0, " ");
   size_t second = first < line.length ? kdl_text_find(line, first + 1, " ") : line.length;
   if (second >= line.length || line.length - second - 1 > KDL_SIGNATURE_COMMENT ||
-      !take_signature((kdl_string){line.data, first}, out) ||
-      !decode((kdl_string){line.data + first + 1, second - first - 1}, out->over_comment,
-              KDL_ED25519_SIGNATURE))
+      !parse_signature((kdl_string){line.data, first}, out) ||
+      !base64_decode((kdl_string){line.data + first + 1, second - first - 1}, out->over_comment,
+                     KDL_ED25519_SIGNATURE))
     return kdl_fail(KDL_BAD_FILE,
                     "kdl.signature: found \"%.*s\", expected two signatures in base64 and a "
                     "comment, as `kdl sign` writes them",
                     (int)(line.length < 120 ? line.length : 120), line.data);
-  out->comment = kdl_text_from(line, second + 1);
+  out->comment = kdl_text_substr(line, second + 1);
   return KDL_OK;
 }
 
@@ -143,9 +145,9 @@ void kdl_signature_write_line(const kdl_signature *signature, char out_line[KDL_
   uint8_t bytes[2 + KDL_KEY_ID + KDL_ED25519_SIGNATURE] = {'E', signature->is_hashed ? 'D' : 'd'};
   memcpy(bytes + 2, signature->id, KDL_KEY_ID);
   memcpy(bytes + 2 + KDL_KEY_ID, signature->signature, KDL_ED25519_SIGNATURE);
-  char *end = encode(out_line, bytes, sizeof bytes);
+  char *end = base64_encode(out_line, bytes, sizeof bytes);
   *end++ = ' ';
-  end = encode(end, signature->over_comment, KDL_ED25519_SIGNATURE);
+  end = base64_encode(end, signature->over_comment, KDL_ED25519_SIGNATURE);
   snprintf(end, KDL_SIGNATURE_COMMENT + 2, " %.*s", (int)signature->comment.length,
            signature->comment.data);
 }
@@ -159,8 +161,8 @@ void kdl_key_id_print(const uint8_t id[KDL_KEY_ID], char out_text[KDL_KEY_ID_TEX
 /* Signing                                                                                      */
 
 /* What the second signature is of: the first one, and the comment. */
-static size_t second_message(const kdl_signature *signature,
-                             uint8_t out[KDL_ED25519_SIGNATURE + KDL_SIGNATURE_COMMENT]) {
+static size_t global_signature_message(const kdl_signature *signature,
+                                       uint8_t out[KDL_ED25519_SIGNATURE + KDL_SIGNATURE_COMMENT]) {
   memcpy(out, signature->signature, KDL_ED25519_SIGNATURE);
   memcpy(out + KDL_ED25519_SIGNATURE, signature->comment.data, signature->comment.length);
   return KDL_ED25519_SIGNATURE + signature->comment.length;
@@ -173,7 +175,7 @@ void kdl_signature_make(const kdl_secret_key *key, kdl_string message, kdl_strin
   memcpy(out->id, key->id, KDL_KEY_ID);
   kdl_sodium_hash(message.data, message.length, hash);
   kdl_sodium_sign(hash, sizeof hash, key->key, out->signature);
-  size_t size = second_message(out, second);
+  size_t size = global_signature_message(out, second);
   kdl_sodium_sign(second, size, key->key, out->over_comment);
 }
 
@@ -185,7 +187,7 @@ kdl_status kdl_signature_check(const kdl_signature *signature, const kdl_public_
     kdl_sodium_hash(message.data, message.length, hash);
     message = (kdl_string){(const char *)hash, sizeof hash};
   }
-  size_t size = second_message(signature, second);
+  size_t size = global_signature_message(signature, second);
   *out_fits = memcmp(signature->id, key->id, KDL_KEY_ID) == 0 &&
               kdl_sodium_verify(signature->signature, message.data, message.length, key->key) &&
               kdl_sodium_verify(signature->over_comment, second, size, key->key);

@@ -17,24 +17,24 @@
 
 static kdl_trust_settings settings;
 
-static const char *const names[] = {
+static const char *const policy_names[] = {
     [KDL_TRUST_OFF] = "off", [KDL_TRUST_WARN] = "warn", [KDL_TRUST_REQUIRE] = "require"};
 
 const char *kdl_trust_policy_name(kdl_trust_policy policy) {
-  return names[policy];
+  return policy_names[policy];
 }
 
-static void note_problem(const char *where, const char *found, const char *expected) {
+static void record_problem(const char *where, const char *found, const char *expected) {
   if (!*settings.problem)
     snprintf(settings.problem, sizeof settings.problem, "%s: found %s, expected %s", where, found,
              expected);
-  kdl_plain(settings.problem, sizeof settings.problem);
+  kdl_text_escape_controls(settings.problem, sizeof settings.problem);
 }
 
 /* What the operating system has refused. */
-static void note_refusal(const char *where, const char *expected) {
-  settings.is_short |= !*settings.problem && errno == ENOMEM;
-  note_problem(where, strerror(errno), expected);
+static void record_errno(const char *where, const char *expected) {
+  settings.is_out_of_memory |= !*settings.problem && errno == ENOMEM;
+  record_problem(where, strerror(errno), expected);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -49,7 +49,7 @@ bool kdl_trust_read_file(int fd, char text[KDL_TRUST_LIMIT_FILE], kdl_string *ou
 
 /* Of what is open, wherever links have led to: whether others than root and this user may change
  * it; what was found otherwise. */
-static bool is_own(int fd, char out_found[64]) {
+static bool is_owned_safely(int fd, char out_found[64]) {
   struct stat info;
   if (fstat(fd, &info) != 0) {
     snprintf(out_found, 64, "that it cannot be looked at");
@@ -62,17 +62,17 @@ static bool is_own(int fd, char out_found[64]) {
   return (info.st_uid == 0 || info.st_uid == geteuid()) && !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-static const char ours_alone[] =
+static const char safe_owner_text[] =
     "that it is of root or this user, and that no other may write to it (chmod go-w)";
 
 /* A folder or file of the settings; -1 where it is not there, or cannot count. */
-static int open_own(int folder, const char *name, int flags, const char *path) {
+static int open_owned(int folder, const char *name, int flags, const char *path) {
   char found[64];
   int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
   if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
-    note_refusal(path, "to read it");
-  if (fd >= 0 && !is_own(fd, found)) {
-    note_problem(path, found, ours_alone);
+    record_errno(path, "to read it");
+  if (fd >= 0 && !is_owned_safely(fd, found)) {
+    record_problem(path, found, safe_owner_text);
     close(fd);
     fd = -1;
   }
@@ -85,8 +85,8 @@ static int open_own(int folder, const char *name, int flags, const char *path) {
 static bool parse_policy(kdl_string word, kdl_trust_policy *out_policy) {
   while (word.length && strchr(" \t\r\n", word.data[word.length - 1]))
     --word.length;
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    if (kdl_text_is(word, names[i])) {
+  for (size_t i = 0; i < sizeof policy_names / sizeof *policy_names; ++i) {
+    if (kdl_text_is(word, policy_names[i])) {
       *out_policy = (kdl_trust_policy)i;
       return true;
     }
@@ -94,57 +94,57 @@ static bool parse_policy(kdl_string word, kdl_trust_policy *out_policy) {
   return false;
 }
 
-static void note_word(const char *where, kdl_string word) {
+static void record_bad_policy(const char *where, kdl_string word) {
   char found[72];
   snprintf(found, sizeof found, "\"%.*s\"", (int)(word.length < 60 ? word.length : 60), word.data);
-  note_problem(where, found, "require, warn or off");
+  record_problem(where, found, "require, warn or off");
 }
 
 /* Where there is no such file nothing is said; one that cannot be read may say anything. */
-static void read_system(int folder, char text[KDL_TRUST_LIMIT_FILE]) {
+static void read_system_policy(int folder, char text[KDL_TRUST_LIMIT_FILE]) {
   char path[PATH_MAX + 16];
   kdl_string word;
   snprintf(path, sizeof path, "%s/trust", settings.folder);
-  int fd = open_own(folder, "trust", 0, path);
+  int fd = open_owned(folder, "trust", 0, path);
   if (fd < 0)
     return;
   if (!kdl_trust_read_file(fd, text, &word))
-    note_problem(path, "what cannot be read", "require, warn or off");
+    record_problem(path, "what cannot be read", "require, warn or off");
   else if (!parse_policy(word, &settings.policy))
-    note_word(path, word);
+    record_bad_policy(path, word);
   close(fd);
 }
 
-kdl_trust_policy kdl_trust_decide(kdl_trust_policy of_system, kdl_trust_policy of_user,
-                                  bool is_privileged) {
+kdl_trust_policy kdl_trust_effective_policy(kdl_trust_policy of_system, kdl_trust_policy of_user,
+                                            bool is_privileged) {
   if (is_privileged && of_user < of_system)
     return of_system;
   return of_user;
 }
 
-static void read_user(void) {
+static void read_user_policy(void) {
   const char *text = getenv("KDL_TRUST");
   kdl_trust_policy policy = KDL_TRUST_OFF;
   if (!text || !*text)
     return;
   if (!kdl_is_privileged())
     *settings.problem = '\0',
-    settings.is_short = false; /* the user's word counts, whatever the system's is */
+    settings.is_out_of_memory = false; /* the user's word counts, whatever the system's is */
   if (!parse_policy(kdl_text_of(text), &policy))
-    note_word("KDL_TRUST", kdl_text_of(text));
+    record_bad_policy("KDL_TRUST", kdl_text_of(text));
   else
-    settings.policy = kdl_trust_decide(settings.policy, policy, kdl_is_privileged());
+    settings.policy = kdl_trust_effective_policy(settings.policy, policy, kdl_is_privileged());
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Keys                                                                                         */
 
-static int compare_keys(const void *left, const void *right) {
+static int compare_public_keys(const void *left, const void *right) {
   return memcmp(left, right, sizeof(kdl_public_key));
 }
 
 /* A file that is no key is left out: of what others signed, none is then trusted more. */
-static void read_key(int folder, const char *name, char text[KDL_TRUST_LIMIT_FILE]) {
+static void read_public_key(int folder, const char *name, char text[KDL_TRUST_LIMIT_FILE]) {
   char path[PATH_MAX + 256], found[64] = "no public key of minisign's";
   kdl_string content;
   kdl_public_key key;
@@ -153,9 +153,9 @@ static void read_key(int folder, const char *name, char text[KDL_TRUST_LIMIT_FIL
   if (settings.key_count >= KDL_TRUST_LIMIT_KEYS)
     fprintf(stderr, "kdl: warning: %s: is left out: found more than %d keys\n", path,
             KDL_TRUST_LIMIT_KEYS);
-  else if (fd >= 0 && !is_own(fd, found))
+  else if (fd >= 0 && !is_owned_safely(fd, found))
     fprintf(stderr, "kdl: warning: %s: is left out: found %s, expected %s\n", path, found,
-            ours_alone);
+            safe_owner_text);
   else if (fd < 0 || !kdl_trust_read_file(fd, text, &content) ||
            kdl_public_key_read(path, content, &key) != KDL_OK)
     fprintf(stderr, "kdl: warning: %s: found no public key of minisign's\n", path);
@@ -165,60 +165,60 @@ static void read_key(int folder, const char *name, char text[KDL_TRUST_LIMIT_FIL
     close(fd);
 }
 
-static void read_keys(int folder, char text[KDL_TRUST_LIMIT_FILE]) {
+static void read_public_keys(int folder, char text[KDL_TRUST_LIMIT_FILE]) {
   const struct dirent *entry;
-  int fd = open_own(folder, "keys.d", O_DIRECTORY, settings.folder);
+  int fd = open_owned(folder, "keys.d", O_DIRECTORY, settings.folder);
   DIR *keys = fd >= 0 ? fdopendir(fd) : NULL;
   if (!keys && fd >= 0) {
-    note_refusal(settings.folder, "to list it");
+    record_errno(settings.folder, "to list it");
     close(fd);
   }
   while (keys && (entry = readdir(keys))) {
     size_t length = strlen(entry->d_name);
     if (length > 4 && strcmp(entry->d_name + length - 4, ".pub") == 0)
-      read_key(fd, entry->d_name, text);
+      read_public_key(fd, entry->d_name, text);
   }
   if (keys)
     closedir(keys);
-  qsort(settings.keys, settings.key_count, sizeof *settings.keys, compare_keys);
+  qsort(settings.keys, settings.key_count, sizeof *settings.keys, compare_public_keys);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
-static int open_folder(void) {
-  return open_own(AT_FDCWD, settings.folder, O_DIRECTORY, settings.folder);
+static int open_settings_folder(void) {
+  return open_owned(AT_FDCWD, settings.folder, O_DIRECTORY, settings.folder);
 }
 
 /* A folder in the place of /etc/kdl is for tests and for users' own keys. */
-static void read_all(void) {
+static void read_settings(void) {
   KDL_NOT_CANCELLED;
   char text[KDL_TRUST_LIMIT_FILE];
-  const char *place = kdl_environment("KDL_TRUST_DIR");
+  const char *base_folder = kdl_environment("KDL_TRUST_DIR");
   const int length = PATH_MAX - 16;
-  place = place ? place : "/etc/kdl";
-  snprintf(settings.folder, sizeof settings.folder, "%.*s", length, place);
-  int folder = open_folder();
+  base_folder = base_folder ? base_folder : "/etc/kdl";
+  snprintf(settings.folder, sizeof settings.folder, "%.*s", length, base_folder);
+  int folder = open_settings_folder();
   if (folder >= 0)
-    read_system(folder, text);
-  read_user();
+    read_system_policy(folder, text);
+  read_user_policy();
   if (settings.policy != KDL_TRUST_OFF && folder < 0)
-    folder = open_folder(); /* why there are no keys */
-  snprintf(settings.folder, sizeof settings.folder, "%.*s/keys.d", length, place);
+    folder = open_settings_folder(); /* why there are no keys */
+  snprintf(settings.folder, sizeof settings.folder, "%.*s/keys.d", length, base_folder);
   if (settings.policy != KDL_TRUST_OFF && folder >= 0)
-    read_keys(folder, text);
+    read_public_keys(folder, text);
   if (folder >= 0)
     close(folder);
 }
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 
-static void read_nothing(void) {}
+static void use_defaults(void) {}
 
-void kdl_trust_leave(void) {
-  pthread_once(&once, read_nothing);
+void kdl_trust_disable(void) {
+  pthread_once(&settings_once, use_defaults);
 }
 
 const kdl_trust_settings *kdl_trust_settings_read(void) {
-  pthread_once(&once, read_all);
+  pthread_once(&settings_once, read_settings);
   return &settings;
 }

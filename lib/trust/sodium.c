@@ -20,19 +20,19 @@ static struct {
 static const struct {
   const char *name;
   void *slot;
-} symbols[] = {{"sodium_init", &sodium.init},
-               {"crypto_sign_ed25519_verify_detached", &sodium.verify},
-               {"crypto_sign_ed25519_detached", &sodium.sign},
-               {"crypto_generichash", &sodium.hash}};
+} sodium_symbols[] = {{"sodium_init", &sodium.init},
+                      {"crypto_sign_ed25519_verify_detached", &sodium.verify},
+                      {"crypto_sign_ed25519_detached", &sodium.sign},
+                      {"crypto_generichash", &sodium.hash}};
 
-static void open_library(void) {
+static void load_sodium(void) {
   static const char *const names[] = {"libsodium.so.23", "libsodium.so.26"};
   void *library = NULL;
   for (size_t i = 0; i < sizeof names / sizeof *names && !library; ++i)
     library = kdl_dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-  for (size_t i = 0; library && i < sizeof symbols / sizeof *symbols; ++i) {
-    *(void **)symbols[i].slot = dlsym(library, symbols[i].name);
-    if (!*(void **)symbols[i].slot)
+  for (size_t i = 0; library && i < sizeof sodium_symbols / sizeof *sodium_symbols; ++i) {
+    *(void **)sodium_symbols[i].slot = dlsym(library, sodium_symbols[i].name);
+    if (!*(void **)sodium_symbols[i].slot)
       return;
   }
   sodium.is_open = library && sodium.init() >= 0;
@@ -40,7 +40,7 @@ static void open_library(void) {
 
 kdl_status kdl_sodium_open(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, open_library);
+  pthread_once(&once, load_sodium);
   return sodium.is_open ? KDL_OK
                         : kdl_fail(KDL_UNSUPPORTED,
                                    "signatures need libsodium.so.23, which cannot be opened here "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/inspect/trust.h"
 
-#include "lib/trust/remembered.h"
 #include "lib/trust/settings.h"
+#include "lib/trust/verified_cache.h"
 #include "support/base/error.h"
 
 #include <fcntl.h>
@@ -14,12 +14,12 @@
 kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy) {
   const kdl_trust_settings *settings = kdl_trust_settings_read();
   *out_policy = settings->policy;
-  return *settings->problem
-             ? kdl_fail(settings->is_short ? KDL_NO_MEMORY : KDL_BAD_CALL, "%s", settings->problem)
-             : KDL_OK;
+  return *settings->problem ? kdl_fail(settings->is_out_of_memory ? KDL_NO_MEMORY : KDL_BAD_CALL,
+                                       "%s", settings->problem)
+                            : KDL_OK;
 }
 
-bool kdl_trust_identity(kdl_digest *out_digest) {
+bool kdl_trust_keys_digest(kdl_digest *out_digest) {
   const kdl_trust_settings *settings = kdl_trust_settings_read();
   if (settings->policy != KDL_TRUST_REQUIRE)
     return false;
@@ -27,13 +27,13 @@ bool kdl_trust_identity(kdl_digest *out_digest) {
   return true;
 }
 
-void kdl_trust_prepare(void) {
+void kdl_trust_preload(void) {
   if (kdl_trust_settings_read()->policy != KDL_TRUST_OFF)
     (void)kdl_sodium_open();
 }
 
-kdl_status kdl_trust_check_by(const kdl_signature *signature, kdl_string message,
-                              const kdl_public_key *keys, size_t count, const char *where) {
+kdl_status kdl_trust_check_with_keys(const kdl_signature *signature, kdl_string message,
+                                     const kdl_public_key *keys, size_t count, const char *where) {
   char id[KDL_KEY_ID_TEXT];
   bool is_known = false;
   for (size_t i = 0; i < count; ++i) {
@@ -63,12 +63,12 @@ static kdl_status check_message(const kdl_signature *signature, const kdl_signed
   KDL_TRY(kdl_signed_message(images, count, &message));
   snprintf(where, sizeof where, "in %s", settings->folder);
   kdl_status status =
-      kdl_trust_check_by(signature, message, settings->keys, settings->key_count, where);
+      kdl_trust_check_with_keys(signature, message, settings->keys, settings->key_count, where);
   free((char *)message.data);
   return status;
 }
 
-static kdl_status check_signature(const kdl_signed_image *image) {
+static kdl_status check_embedded(const kdl_signed_image *image) {
   kdl_signature signature;
   const kdl_string *line = NULL;
   for (size_t i = 0; i < image->pair_count; ++i) {
@@ -79,13 +79,13 @@ static kdl_status check_signature(const kdl_signed_image *image) {
   return status == KDL_OK ? check_message(&signature, image, 1) : status;
 }
 
-kdl_status kdl_trust_judge(kdl_status status, const char *file, uint32_t index) {
+kdl_status kdl_trust_apply_policy(kdl_status status, const char *file, uint32_t index) {
   char line[PATH_MAX + 1024];
   if (status == KDL_OK || kdl_trust_settings_read()->policy == KDL_TRUST_REQUIRE)
     return status;
   snprintf(line, sizeof line, "kdl: warning: %s: image %u: %s", file, (unsigned)index,
            kdl_error_message());
-  kdl_plain(line, sizeof line);
+  kdl_text_escape_controls(line, sizeof line);
   fprintf(stderr, "%s\n", line);
   return KDL_OK;
 }
@@ -94,15 +94,16 @@ kdl_status kdl_trust_check(const char *file, uint32_t index, const kdl_signed_im
   const kdl_string none = {"", 0};
   kdl_trust_policy policy;
   kdl_status status = kdl_trust_read_policy(&policy);
-  if (status != KDL_OK || policy == KDL_TRUST_OFF || kdl_remembered_has(none, image, 1))
+  if (status != KDL_OK || policy == KDL_TRUST_OFF || kdl_verified_cache_has(none, image, 1))
     return status;
-  status = check_signature(image);
+  status = check_embedded(image);
   if (status == KDL_OK)
-    kdl_remembered_add(none, image, 1);
-  return kdl_trust_judge(status, file, index);
+    kdl_verified_cache_add(none, image, 1);
+  return kdl_trust_apply_policy(status, file, index);
 }
 
-static bool read_text(const char *path, char text[KDL_TRUST_LIMIT_FILE], kdl_string *out_text) {
+static bool read_signature_file(const char *path, char text[KDL_TRUST_LIMIT_FILE],
+                                kdl_string *out_text) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   bool is_read = fd >= 0 && kdl_trust_read_file(fd, text, out_text);
   if (fd >= 0)
@@ -110,23 +111,24 @@ static bool read_text(const char *path, char text[KDL_TRUST_LIMIT_FILE], kdl_str
   return is_read;
 }
 
-static kdl_status check_beside(const char *path, kdl_string text, const kdl_signed_image *images,
-                               size_t count) {
+static kdl_status check_detached(const char *path, kdl_string text, const kdl_signed_image *images,
+                                 size_t count) {
   kdl_signature signature;
-  if (kdl_remembered_has(text, images, count))
+  if (kdl_verified_cache_has(text, images, count))
     return KDL_OK;
   KDL_TRY(kdl_signature_read_file(path, text, &signature));
   KDL_TRY(check_message(&signature, images, count));
-  kdl_remembered_add(text, images, count);
+  kdl_verified_cache_add(text, images, count);
   return KDL_OK;
 }
 
-kdl_status kdl_trust_check_beside(const char *file, const kdl_signed_image *images, size_t count) {
+kdl_status kdl_trust_check_detached(const char *file, const kdl_signed_image *images,
+                                    size_t count) {
   char path[PATH_MAX], content[KDL_TRUST_LIMIT_FILE];
   kdl_string text;
   snprintf(path, sizeof path, "%.*s.minisig", PATH_MAX - 16, file);
-  return read_text(path, content, &text)
-             ? check_beside(path, text, images, count)
+  return read_signature_file(path, content, &text)
+             ? check_detached(path, text, images, count)
              : kdl_fail(KDL_BAD_FILE,
                         "kdl.signature: found none, nor %s; expected one of a key in %s: `kdl "
                         "sign %s --key=SECRET` signs it, KDL_TRUST=off loads it as it is",

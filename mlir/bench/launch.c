@@ -96,13 +96,13 @@ static const bench_case cases[] = {
 };
 enum { case_count = sizeof cases / sizeof *cases, without_driver = 5 };
 
-static void compare(const bench_run *run, size_t index, size_t peer) {
+static void print_ratio(const bench_run *run, size_t index, size_t peer) {
   bench_interval ratio = bench_ratio(run, index, peer);
   printf("%-22s / %-22s %6.3f  [%.3f, %.3f]\n", cases[index].name, cases[peer].name, ratio.median,
          ratio.low, ratio.high);
 }
 
-static int measure(size_t blocks, bool has_driver) {
+static int measure_launches(size_t blocks, bool has_driver) {
   bench_run *run = calloc(1, sizeof *run);
   size_t count = has_driver ? case_count : without_driver;
   if (!run)
@@ -114,13 +114,13 @@ static int measure(size_t blocks, bool has_driver) {
     printf("  %-24s %10.1f %7.1f %7.1f\n", cases[i].name, summary.median, summary.p5, summary.p95);
   }
   printf("ratio of medians, block by block, with its 95%% interval\n");
-  compare(run, 0, 1);
-  compare(run, 2, 3);
-  compare(run, 4, 2);
+  print_ratio(run, 0, 1);
+  print_ratio(run, 2, 3);
+  print_ratio(run, 4, 2);
   if (has_driver) {
-    compare(run, 0, 5);
-    compare(run, 2, 6);
-    compare(run, 3, 6);
+    print_ratio(run, 0, 5);
+    print_ratio(run, 2, 6);
+    print_ratio(run, 3, 6);
   }
   free(run);
   return 0;
@@ -151,7 +151,7 @@ int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "--count") == 0)
     result = count(strtoul(argv[2], NULL, 10), argv[3], has_driver);
   else
-    result = measure(argc > 1 ? strtoul(argv[1], NULL, 10) : 60, has_driver);
+    result = measure_launches(argc > 1 ? strtoul(argv[1], NULL, 10) : 60, has_driver);
   mgpuStreamDestroy(stream);
   if (has_driver)
     upstreamStreamDestroy(upstream_stream);

@@ -58,36 +58,38 @@ typedef struct {
   char *a, *b, *c, *scratch;
 } way;
 
-static memref describe(void *data, int64_t rows, int64_t columns) {
+static memref make_memref(void *data, int64_t rows, int64_t columns) {
   return (memref){data, data, 0, {rows, columns}, {columns, 1}};
 }
 
-static void run(void *context) {
+static void run_way(void *context) {
   way *at = context;
   if (!at->function && at->has_weights) {
-    bench_must(kdl_matmul_run(&at->library, NULL, kdl_matmul_rows(at->a, at->k), at->scratch,
-                              kdl_matmul_rows(at->c, at->n), at->m, at->n, at->k, KDL_MATMUL_SET),
-               at->name);
+    bench_require(kdl_matmul_run(&at->library, NULL, kdl_matmul_rows(at->a, at->k), at->scratch,
+                                 kdl_matmul_rows(at->c, at->n), at->m, at->n, at->k,
+                                 KDL_MATMUL_SET),
+                  at->name);
     return;
   }
   if (!at->function) {
-    bench_must(kdl_matmul_run_plain(
-                   &at->library, NULL, kdl_matmul_rows(at->a, at->k), kdl_matmul_rows(at->b, at->n),
-                   at->scratch, kdl_matmul_rows(at->c, at->n), at->m, at->n, at->k, KDL_MATMUL_SET),
-               at->name);
+    bench_require(kdl_matmul_run_unpacked(&at->library, NULL, kdl_matmul_rows(at->a, at->k),
+                                          kdl_matmul_rows(at->b, at->n), at->scratch,
+                                          kdl_matmul_rows(at->c, at->n), at->m, at->n, at->k,
+                                          KDL_MATMUL_SET),
+                  at->name);
     return;
   }
-  memref a = describe(at->a, at->m, at->k), b = describe(at->b, at->k, at->n);
-  memref c = describe(at->c, at->m, at->n);
+  memref a = make_memref(at->a, at->m, at->k), b = make_memref(at->b, at->k, at->n);
+  memref c = make_memref(at->c, at->m, at->n);
   if (at->has_weights)
     ((void (*)(memref *, memref *))at->function)(&a, &c);
   else
     ((void (*)(memref *, memref *, memref *))at->function)(&a, &b, &c);
 }
 
-static void compare(const way *native, const way *other) {
-  run((void *)(uintptr_t)native);
-  run((void *)(uintptr_t)other);
+static void compare_results(const way *native, const way *other) {
+  run_way((void *)(uintptr_t)native);
+  run_way((void *)(uintptr_t)other);
   for (size_t i = 0; i < (size_t)native->m * native->n; ++i) {
     float a, b;
     memcpy(&a, native->c + 4 * i, 4);
@@ -113,16 +115,16 @@ static double seconds(uint32_t threads) {
 static double time_of(way *at, uint32_t runs, uint32_t threads) {
   double begin = seconds(threads);
   for (uint32_t i = 0; i < runs; ++i)
-    run(at);
+    run_way(at);
   return (seconds(threads) - begin) / runs;
 }
 
-static int order(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b) {
   double first = *(const double *)a, second = *(const double *)b;
   return (first > second) - (first < second);
 }
 
-static double part_of(double *sorted, size_t count, double part) {
+static double quantile(double *sorted, size_t count, double part) {
   return sorted[(size_t)(part * (double)(count - 1) + 0.5)];
 }
 
@@ -135,8 +137,8 @@ static void read_weights(const char *folder, const char *name, char *to, size_t 
   fclose(file);
 }
 
-static void measure(kdl_library *library, void *object, const char *weights, const char *name,
-                    uint32_t threads, size_t blocks) {
+static void measure_product(kdl_library *library, void *object, const char *weights,
+                            const char *name, uint32_t threads, size_t blocks) {
   static double native[limit_blocks], linalg[limit_blocks], ratio[limit_blocks];
   way at = {.name = name};
   char type[8], symbol[128];
@@ -155,12 +157,12 @@ static void measure(kdl_library *library, void *object, const char *weights, con
   operands_fill(at.kind->type, at.a, (size_t)at.m * at.k, 1);
   operands_fill(at.kind->type, at.b, (size_t)at.k * at.n, 2);
   kdl_device *host;
-  bench_must(kdl_device_find("host", &host), "host");
-  bench_must(kdl_matmul_find(library, host, at.kind->type, threads, &at.library), type);
+  bench_require(kdl_device_find("host", &host), "host");
+  bench_require(kdl_matmul_find(library, host, at.kind->type, threads, &at.library), type);
   at.has_weights = weights != NULL;
   if (weights) {
     read_weights(weights, name, at.b, (size_t)at.k * at.n * at.kind->size);
-    bench_must(
+    bench_require(
         kdl_matmul_pack(&at.library, NULL, kdl_matmul_rows(at.b, at.n), at.scratch, at.n, at.k),
         name);
   }
@@ -169,7 +171,7 @@ static void measure(kdl_library *library, void *object, const char *weights, con
   *(void **)&other.function = dlsym(object, symbol);
   if (!other.function)
     fail(name, dlerror());
-  compare(&at, &other);
+  compare_results(&at, &other);
   double operations = 2.0 * at.m * at.n * at.k;
   uint32_t runs = operations > 5e8 ? 1 : (uint32_t)(5e8 / operations);
   for (size_t i = 0; i < blocks; ++i) {
@@ -177,13 +179,13 @@ static void measure(kdl_library *library, void *object, const char *weights, con
     linalg[i] = time_of(&other, runs, threads);
     ratio[i] = native[i] / linalg[i];
   }
-  qsort(native, blocks, sizeof *native, order);
-  qsort(linalg, blocks, sizeof *linalg, order);
-  qsort(ratio, blocks, sizeof *ratio, order);
-  double a = part_of(native, blocks, 0.5), b = part_of(linalg, blocks, 0.5);
+  qsort(native, blocks, sizeof *native, compare_doubles);
+  qsort(linalg, blocks, sizeof *linalg, compare_doubles);
+  qsort(ratio, blocks, sizeof *ratio, compare_doubles);
+  double a = quantile(native, blocks, 0.5), b = quantile(linalg, blocks, 0.5);
   printf("%-20s %10.1f %10.1f %8.1f %8.1f   %.3f [%.3f, %.3f]\n", name, a * 1e6, b * 1e6,
-         operations / a / 1e9, operations / b / 1e9, part_of(ratio, blocks, 0.5),
-         part_of(ratio, blocks, 0.1), part_of(ratio, blocks, 0.9));
+         operations / a / 1e9, operations / b / 1e9, quantile(ratio, blocks, 0.5),
+         quantile(ratio, blocks, 0.1), quantile(ratio, blocks, 0.9));
   fflush(stdout);
   char *memory[] = {at.a, at.b, at.c, at.scratch, other.c};
   for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i)
@@ -200,7 +202,7 @@ int main(int argc, char **argv) {
             "TYPE_MxNxK...\n");
     return 2;
   }
-  bench_must(kdl_open(argv[3], NULL, &library), argv[3]);
+  bench_require(kdl_open(argv[3], NULL, &library), argv[3]);
   void *object = dlopen(argv[4], RTLD_NOW);
   if (!object)
     fail(argv[4], dlerror());
@@ -210,7 +212,7 @@ int main(int argc, char **argv) {
   int first = strncmp(argv[5], option, sizeof option - 1) ? 5 : 6;
   const char *weights = first == 6 ? argv[5] + sizeof option - 1 : NULL;
   for (int i = first; i < argc; ++i)
-    measure(library, object, weights, argv[i], threads, blocks);
+    measure_product(library, object, weights, argv[i], threads, blocks);
   kdl_close(library);
   return 0;
 }

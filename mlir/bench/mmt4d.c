@@ -81,8 +81,8 @@ static double read_value(const kind *of, const char *from) {
 }
 
 /* [rows][k] to [rows / tile][k / k0][tile][k0]. */
-static void pack(const kind *of, char *to, const char *from, size_t rows, size_t tile,
-                 size_t row_stride, size_t column_stride) {
+static void pack_operand(const kind *of, char *to, const char *from, size_t rows, size_t tile,
+                         size_t row_stride, size_t column_stride) {
   for (size_t row = 0; row < rows; ++row)
     for (size_t column = 0; column < k; ++column) {
       size_t step = (row / tile * (k / of->k0) + column / of->k0) * tile + row % tile;
@@ -91,7 +91,7 @@ static void pack(const kind *of, char *to, const char *from, size_t rows, size_t
     }
 }
 
-static memref describe(void *data, int64_t outer, int64_t next, int64_t tile, int64_t inner) {
+static memref make_memref(void *data, int64_t outer, int64_t next, int64_t tile, int64_t inner) {
   return (memref){
       data, data, 0, {outer, next, tile, inner}, {next * tile * inner, tile * inner, inner, 1}};
 }
@@ -99,28 +99,29 @@ static memref describe(void *data, int64_t outer, int64_t next, int64_t tile, in
 /* ------------------------------------------------------------------------------------------ */
 /* One product                                                                                  */
 
-static void run(void *context) {
+static void run_way(void *context) {
   way *at = context;
   if (!at->function) {
-    bench_must(kdl_matmul_run(&at->library, NULL, kdl_matmul_rows(at->a, k), at->b,
-                              kdl_matmul_rows(at->c, n), m, n, k, KDL_MATMUL_ADD),
-               at->name);
+    bench_require(kdl_matmul_run(&at->library, NULL, kdl_matmul_rows(at->a, k), at->b,
+                                 kdl_matmul_rows(at->c, n), m, n, k, KDL_MATMUL_ADD),
+                  at->name);
     return;
   }
   int64_t k0 = (int64_t)at->kind->k0;
-  memref a = describe(at->a, m / m0, k / k0, m0, k0), b = describe(at->b, n / n0, k / k0, n0, k0);
-  memref c = describe(at->c, m / m0, n / n0, m0, n0);
+  memref a = make_memref(at->a, m / m0, k / k0, m0, k0),
+         b = make_memref(at->b, n / n0, k / k0, n0, k0);
+  memref c = make_memref(at->c, m / m0, n / n0, m0, n0);
   at->function(&a, &b, &c);
 }
 
-static size_t place_of(const way *at, size_t row, size_t column) {
+static size_t result_offset(const way *at, size_t row, size_t column) {
   return at->function ? ((row / m0 * (n / n0) + column / n0) * m0 + row % m0) * n0 + column % n0
                       : row * n + column;
 }
 
-static void check(const way *at, const double *sums, const double *sizes) {
+static void check_results(const way *at, const double *sums, const double *sizes) {
   for (size_t i = 0; i < (size_t)m * n; ++i) {
-    const char *from = at->c + place_of(at, i / n, i % n) * 4;
+    const char *from = at->c + result_offset(at, i / n, i % n) * 4;
     int32_t integer;
     float number;
     memcpy(&integer, from, 4);
@@ -135,7 +136,8 @@ static void check(const way *at, const double *sums, const double *sizes) {
   }
 }
 
-static void multiply(const kind *of, const char *a, const char *b, double *sums, double *sizes) {
+static void multiply_in_double(const kind *of, const char *a, const char *b, double *sums,
+                               double *sizes) {
   double *right = allocate(sizeof(double) * n * k);
   for (size_t i = 0; i < (size_t)n * k; ++i)
     right[i] = read_value(of, b + i * of->size);
@@ -154,11 +156,11 @@ static void multiply(const kind *of, const char *a, const char *b, double *sums,
 /* ------------------------------------------------------------------------------------------ */
 /* The table                                                                                    */
 
-static void measure(way *ways, size_t count, size_t blocks) {
+static void measure_ways(way *ways, size_t count, size_t blocks) {
   static bench_run results;
   bench_case cases[max_ways];
   for (size_t i = 0; i < count; ++i)
-    cases[i] = (bench_case){ways[i].name, run, &ways[i]};
+    cases[i] = (bench_case){ways[i].name, run_way, &ways[i]};
   bench_measure(cases, count, blocks, 5, &results);
   for (size_t i = 0; i < count; ++i) {
     bench_summary time = bench_summarise(&results, i);
@@ -178,16 +180,16 @@ static void measure_kind(const kind *of, kdl_library *library, char **files, siz
   double *sums = allocate(sizeof(double) * m * n), *sizes = allocate(sizeof(double) * m * n);
   way ways[max_ways] = {{.name = "native", .kind = of, .a = a, .c = allocate((size_t)m * n * 4)}};
   kdl_device *host;
-  bench_must(kdl_device_find("host", &host), "host");
-  bench_must(kdl_matmul_find(library, host, of->type, 1, &ways[0].library), of->name);
+  bench_require(kdl_device_find("host", &host), "host");
+  bench_require(kdl_matmul_find(library, host, of->type, 1, &ways[0].library), of->name);
   operands_fill(of->type, a, (size_t)m * k, 1);
   operands_fill(of->type, b, (size_t)n * k, 2);
-  pack(of, packed_a, a, m, m0, k, 1);
-  pack(of, packed_b, b, n, n0, 1, n);
+  pack_operand(of, packed_a, a, m, m0, k, 1);
+  pack_operand(of, packed_b, b, n, n0, 1, n);
   ways[0].b = allocate(kdl_matmul_packed_size(of->type, n, k));
-  bench_must(kdl_matmul_pack(&ways[0].library, NULL, kdl_matmul_rows(b, n), ways[0].b, n, k),
-             of->name);
-  multiply(of, a, b, sums, sizes);
+  bench_require(kdl_matmul_pack(&ways[0].library, NULL, kdl_matmul_rows(b, n), ways[0].b, n, k),
+                of->name);
+  multiply_in_double(of, a, b, sums, sizes);
   char symbol[64];
   snprintf(symbol, sizeof symbol, "_mlir_ciface_%s", of->name);
   for (size_t i = 0; i < file_count; ++i) {
@@ -203,10 +205,10 @@ static void measure_kind(const kind *of, kdl_library *library, char **files, siz
     ways[i + 1] = made;
   }
   for (size_t i = 0; i <= file_count; ++i) {
-    run(&ways[i]);
-    check(&ways[i], sums, sizes);
+    run_way(&ways[i]);
+    check_results(&ways[i], sums, sizes);
   }
-  measure(ways, file_count + 1, blocks);
+  measure_ways(ways, file_count + 1, blocks);
 }
 
 int main(int argc, char **argv) {
@@ -216,7 +218,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: bench_mlir_mmt4d BLOCKS kdl-matmul.offload NAME=FILE...\n");
     return 2;
   }
-  bench_must(kdl_open(argv[2], NULL, &library), argv[2]);
+  bench_require(kdl_open(argv[2], NULL, &library), argv[2]);
   printf("%d x %d x %d, one core, %zu blocks\n", m, n, k, blocks);
   printf(
       "type  way               us  GFLOP/s      p5     p95   speed over native's, 95%% interval\n");

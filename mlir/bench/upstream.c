@@ -37,7 +37,7 @@ static void *context;
 
 enum { non_blocking = 1 };
 
-static void check(int code, const char *what) {
+static void check_driver_call(int code, const char *what) {
   if (code == 0)
     return;
   fprintf(stderr, "upstream: %s: error %d\n", what, code);
@@ -59,17 +59,17 @@ bool upstream_open(void) {
   DRIVER(FIND)
   if (driver.init(0) != 0 || driver.device(&device, 0) != 0)
     return false;
-  check(driver.retain(&context, device), "cuDevicePrimaryCtxRetain");
+  check_driver_call(driver.retain(&context, device), "cuDevicePrimaryCtxRetain");
   return true;
 }
 
-static void enter(void) {
-  check(driver.push(context), "cuCtxPushCurrent");
+static void push_context(void) {
+  check_driver_call(driver.push(context), "cuCtxPushCurrent");
 }
 
-static void leave(void) {
+static void pop_context(void) {
   void *popped;
-  check(driver.pop(&popped), "cuCtxPopCurrent");
+  check_driver_call(driver.pop(&popped), "cuCtxPopCurrent");
 }
 
 /* Constructors run before main, where it is not known yet whether there is a driver. */
@@ -89,41 +89,41 @@ void upstreamModuleUnload(void *handle) {
 }
 
 void upstream_load(void) {
-  enter();
-  check(driver.load(&module, waiting_text, 0, NULL, NULL), "cuModuleLoadDataEx");
-  leave();
+  push_context();
+  check_driver_call(driver.load(&module, waiting_text, 0, NULL, NULL), "cuModuleLoadDataEx");
+  pop_context();
 }
 
 void *upstreamModuleGetFunction(void **handle, const char *name) {
   void *function;
-  check(driver.function(&function, *handle, name), "cuModuleGetFunction");
+  check_driver_call(driver.function(&function, *handle, name), "cuModuleGetFunction");
   return function;
 }
 
 void *upstreamStreamCreate(void) {
   void *stream;
-  enter();
-  check(driver.stream_create(&stream, non_blocking), "cuStreamCreate");
-  leave();
+  push_context();
+  check_driver_call(driver.stream_create(&stream, non_blocking), "cuStreamCreate");
+  pop_context();
   return stream;
 }
 
 void upstreamStreamDestroy(void *stream) {
-  check(driver.stream_destroy(stream), "cuStreamDestroy");
+  check_driver_call(driver.stream_destroy(stream), "cuStreamDestroy");
 }
 
 void upstreamStreamSynchronize(void *stream) {
-  check(driver.stream_sync(stream), "cuStreamSynchronize");
+  check_driver_call(driver.stream_sync(stream), "cuStreamSynchronize");
 }
 
 void upstreamLaunchKernel(void *function, intptr_t grid_x, intptr_t grid_y, intptr_t grid_z,
                           intptr_t block_x, intptr_t block_y, intptr_t block_z, int32_t shared,
                           void *stream, void **params, void **extra, uint64_t count) {
   (void)count;
-  enter();
-  check(driver.launch(function, (unsigned)grid_x, (unsigned)grid_y, (unsigned)grid_z,
-                      (unsigned)block_x, (unsigned)block_y, (unsigned)block_z, (unsigned)shared,
-                      stream, params, extra),
-        "cuLaunchKernel");
-  leave();
+  push_context();
+  check_driver_call(driver.launch(function, (unsigned)grid_x, (unsigned)grid_y, (unsigned)grid_z,
+                                  (unsigned)block_x, (unsigned)block_y, (unsigned)block_z,
+                                  (unsigned)shared, stream, params, extra),
+                    "cuLaunchKernel");
+  pop_context();
 }

@@ -17,7 +17,7 @@ using namespace mlir;
 namespace {
 
 /// Memory that the host shares is allocated without a stream.
-bool blocks(Operation *op) {
+bool isBlocking(Operation *op) {
   if (auto alloc = dyn_cast<gpu::AllocOp>(op); alloc && alloc.getHostShared())
     return false;
   return isa<gpu::AllocOp, gpu::DeallocOp, gpu::MemcpyOp, gpu::MemsetOp>(op) &&
@@ -64,7 +64,7 @@ struct AsyncMemory : public kdl::impl::KdlAsyncMemoryBase<AsyncMemory> {
   void runOnOperation() override {
     SmallVector<Operation *> blocking;
     getOperation().walk([&](Operation *op) {
-      if (blocks(op))
+      if (isBlocking(op))
         blocking.push_back(op);
     });
     for (Operation *op : blocking)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Dialect.h"
-#include "GroupMemory.h"
-#include "Library.h"
+#include "ObjectPacking.h"
 #include "Passes.h"
-#include "Tools.h"
+#include "Toolchain.h"
+#include "WorkgroupMemory.h"
 #include "host/HostKernels.h"
 #include "ukernels/GpuUkernels.h"
 #include "ukernels/UkernelLink.h"
@@ -53,7 +53,7 @@ constexpr StringLiteral spirvPipeline =
     "gpu.module(convert-math-to-xevm,convert-gpu-to-llvm-spv{use-64bit-index=true}),"
     "convert-scf-to-cf,convert-vector-to-llvm,convert-to-llvm,reconcile-unrealized-casts)";
 
-std::string fillIn(StringRef pipeline, StringRef chip, bool barePointers) {
+std::string expandPipeline(StringRef pipeline, StringRef chip, bool barePointers) {
   std::string filled = pipeline.str();
   std::pair<StringRef, StringRef> values[] = {{"$CHIP", chip}, {"$BARE", barePointers ? "1" : "0"}};
   for (auto [name, value] : values) {
@@ -66,12 +66,15 @@ std::string fillIn(StringRef pipeline, StringRef chip, bool barePointers) {
 /// Empty for targets that are not compiled here.
 std::string getPipeline(Attribute target, bool barePointers) {
   return TypeSwitch<Attribute, std::string>(target)
-      .Case(
-          [&](NVVM::NVVMTargetAttr t) { return fillIn(nvidiaPipeline, t.getChip(), barePointers); })
-      .Case(
-          [&](ROCDL::ROCDLTargetAttr t) { return fillIn(amdPipeline, t.getChip(), barePointers); })
-      .Case(
-          [&](xevm::XeVMTargetAttr t) { return fillIn(spirvPipeline, t.getChip(), barePointers); })
+      .Case([&](NVVM::NVVMTargetAttr t) {
+        return expandPipeline(nvidiaPipeline, t.getChip(), barePointers);
+      })
+      .Case([&](ROCDL::ROCDLTargetAttr t) {
+        return expandPipeline(amdPipeline, t.getChip(), barePointers);
+      })
+      .Case([&](xevm::XeVMTargetAttr t) {
+        return expandPipeline(spirvPipeline, t.getChip(), barePointers);
+      })
       .Case([&](HostTargetAttr) { return getHostPipeline(barePointers).str(); })
       .Default([](Attribute) { return std::string(); });
 }
@@ -79,9 +82,10 @@ std::string getPipeline(Attribute target, bool barePointers) {
 /// What the pipelines need loaded, before any of them runs: dialects are not loaded by passes.
 void addDependentDialects(DialectRegistry &registry) {
   registry.insert<KdlDialect, LLVM::LLVMDialect, func::FuncDialect>();
-  std::string pipelines[] = {fillIn(nvidiaPipeline, "sm_90", false),
-                             fillIn(amdPipeline, "gfx942", false), fillIn(spirvPipeline, "", false),
-                             getHostPipeline(false).str(), getHostPipeline(true).str()};
+  std::string pipelines[] = {expandPipeline(nvidiaPipeline, "sm_90", false),
+                             expandPipeline(amdPipeline, "gfx942", false),
+                             expandPipeline(spirvPipeline, "", false), getHostPipeline(false).str(),
+                             getHostPipeline(true).str()};
   for (const std::string &pipeline : pipelines) {
     FailureOr<OpPassManager> passes = parsePassPipeline(pipeline, llvm::errs());
     if (succeeded(passes))
@@ -217,7 +221,7 @@ bool isFatal(Operation *op, Attribute target) {
 
 /// What a pipeline leaves as it was would be a message of the translation's, without a place; so
 /// would what LLVM cannot compile. Casts are left around an operation that is: that one is named.
-LogicalResult refuseLeft(Operation *lowered, Attribute target) {
+LogicalResult rejectUnlowered(Operation *lowered, Attribute target) {
   Operation *left = nullptr;
   lowered->walk([&](Operation *op) {
     if (isFatal(op, target)) {
@@ -251,7 +255,7 @@ gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
     }
   }
   FailureOr<SmallVector<HostKernel>> lowered = lowerKernelsForHost(module);
-  if (failed(lowered) || failed(lower(module, target)) || failed(refuseLeft(module, target)))
+  if (failed(lowered) || failed(lower(module, target)) || failed(rejectUnlowered(module, target)))
     return {};
   auto findType = [&](StringRef name) -> Type {
     auto item = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
@@ -332,11 +336,11 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
       function.emitError("found private memory, which has no lowering for ") << target;
       return {};
     }
-    useGroupVariables(*module.getOps<gpu::GPUModuleOp>().begin());
+    convertAttributionsToGlobals(*module.getOps<gpu::GPUModuleOp>().begin());
     callOpenCL(*module.getOps<gpu::GPUModuleOp>().begin());
   }
   if (failed(lower(module, target)) ||
-      failed(refuseLeft(*module.getOps<gpu::GPUModuleOp>().begin(), target)))
+      failed(rejectUnlowered(*module.getOps<gpu::GPUModuleOp>().begin(), target)))
     return {};
   auto compiler = dyn_cast<gpu::TargetAttrInterface>(target);
   if (!compiler) {

@@ -18,14 +18,14 @@ namespace mlir::kdl {
 using namespace mlir;
 using namespace mlir::kdl;
 
-bool kdl::waitsByItself(gpu::LaunchFuncOp launch, SymbolTableCollection &symbols) {
+bool kdl::isSynchronousLaunch(gpu::LaunchFuncOp launch, SymbolTableCollection &symbols) {
   auto binary =
       symbols.lookupNearestSymbolFrom<gpu::BinaryOp>(launch, launch.getKernelModuleName());
   return !launch.getAsyncObject() && binary &&
          isa_and_nonnull<RuntimeSelectAttr>(binary.getOffloadingHandlerAttr());
 }
 
-bool kdl::canSeeKernels(Operation &op) {
+bool kdl::canObserveKernels(Operation &op) {
   bool leaves = op.hasTrait<OpTrait::IsTerminator>() && op.getNumSuccessors() == 0;
   return leaves || !isMemoryEffectFree(&op);
 }
@@ -33,9 +33,9 @@ bool kdl::canSeeKernels(Operation &op) {
 namespace {
 
 /// One function: whether a launch may be unwaited for where a block begins.
-class Waits {
+class WaitPlacement {
 public:
-  explicit Waits(LLVM::LLVMFuncOp function) : function(function) {}
+  explicit WaitPlacement(LLVM::LLVMFuncOp function) : function(function) {}
 
   void solve() {
     for (bool changed = true; changed;) {
@@ -50,7 +50,7 @@ public:
   }
 
   /// A wait where it is needed at last, in place of those behind the launches.
-  bool place(StringRef wait) {
+  bool insertWaits(StringRef wait) {
     bool placed = false;
     OpBuilder builder(function.getContext());
     for (Block &block : function.getBody()) {
@@ -70,7 +70,7 @@ public:
 private:
   bool isLaunch(Operation &op) {
     auto launch = dyn_cast<gpu::LaunchFuncOp>(op);
-    return launch && waitsByItself(launch, symbols);
+    return launch && isSynchronousLaunch(launch, symbols);
   }
 
   /// Calls `act` with launches and with what must wait for them; whether one is pending at the end.
@@ -78,9 +78,9 @@ private:
     bool isPending = pending.contains(&block);
     for (Operation &op : llvm::make_early_inc_range(block)) {
       bool launches = isLaunch(op);
-      if (launches || (isPending && canSeeKernels(op)))
+      if (launches || (isPending && canObserveKernels(op)))
         act(op);
-      isPending = launches || (isPending && !canSeeKernels(op));
+      isPending = launches || (isPending && !canObserveKernels(op));
     }
     return isPending;
   }
@@ -98,9 +98,9 @@ struct DeferWaits : public kdl::impl::KdlDeferWaitsBase<DeferWaits> {
     ModuleOp module = getOperation();
     bool placed = false;
     for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
-      Waits waits(function);
+      WaitPlacement waits(function);
       waits.solve();
-      placed |= waits.place(wait);
+      placed |= waits.insertWaits(wait);
     }
     if (!placed || module.lookupSymbol(wait))
       return;

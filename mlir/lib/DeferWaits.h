@@ -11,10 +11,10 @@ namespace mlir::kdl {
 inline constexpr StringLiteral deferredAttr = "kdl.deferred";
 
 /// Of a launch without a stream under #kdl.runtime_select.
-bool waitsByItself(gpu::LaunchFuncOp launch, SymbolTableCollection &symbols);
+bool isSynchronousLaunch(gpu::LaunchFuncOp launch, SymbolTableCollection &symbols);
 
 /// Of an operation before which launches must have been waited for.
-bool canSeeKernels(Operation &op);
+bool canObserveKernels(Operation &op);
 
 } // namespace mlir::kdl
 

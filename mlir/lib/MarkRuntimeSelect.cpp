@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Dialect.h"
-#include "Library.h"
+#include "ObjectPacking.h"
 #include "Passes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -8,7 +8,7 @@
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLMARKRUNTIMESELECT
-#define GEN_PASS_DEF_KDLFUSEOBJECTS
+#define GEN_PASS_DEF_KDLPACKOBJECTS
 #include "KdlPasses.h.inc"
 } // namespace mlir::kdl
 
@@ -58,7 +58,7 @@ private:
   std::function<RuntimeSelectAttr(MLIRContext *)> handler;
 };
 
-struct FuseObjects : public kdl::impl::KdlFuseObjectsBase<FuseObjects> {
+struct PackObjects : public kdl::impl::KdlPackObjectsBase<PackObjects> {
   void runOnOperation() override {
     WalkResult walked = getOperation().walk([&](gpu::BinaryOp binary) {
       FailureOr<SmallVector<char, 0>> bytes = packObjects(binary);

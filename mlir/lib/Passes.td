@@ -18,7 +18,7 @@ def KdlMarkRuntimeSelect : Pass<"kdl-mark-runtime-select", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::kdl::KdlDialect"];
 }
 
-def KdlFuseObjects : Pass<"kdl-fuse-objects", "::mlir::ModuleOp"> {
+def KdlPackObjects : Pass<"kdl-pack-objects", "::mlir::ModuleOp"> {
   let summary = "Packs all objects of a gpu.binary into one, for tools that load no plugins";
   let description = [{
     Replaces the objects of each gpu.binary by one whose bytes are an OffloadBinary of them all, and
@@ -150,7 +150,7 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     the elementwise operations are on tiles. Elsewhere the result is unpacked, and packed once, by the
     loops of both.
 
-    With `leave-plain`, a product that tiles would not make faster stays for `kdl-lower-products`:
+    With `leave-plain`, a product that tiles would not make faster stays for `kdl-lower-contractions`:
     neither operand is constant, the right one is not the same in a loop around it, and it is known to
     have 32 rows or fewer, or has no elementwise operation before or behind it that would be fused.
     Elements of a batch that are known to be small (fewer than 16384 multiplications, or 8 columns
@@ -158,7 +158,7 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
   }];
   let options = ukernelOptions # [
     Option<"leavePlain", "leave-plain", "bool", "false",
-           "leave products to kdl-lower-products that tiles would not make faster">,
+           "leave products to kdl-lower-contractions that tiles would not make faster">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -190,15 +190,15 @@ def KdlFuseTiles : Pass<"kdl-fuse-tiles", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def KdlKeepFrees : Pass<"kdl-keep-frees", "::mlir::ModuleOp"> {
+def KdlMarkManualDeallocation : Pass<"kdl-mark-manual-deallocation", "::mlir::ModuleOp"> {
   let summary = "Marks the memory that a module frees itself, before tensors become buffers";
   let description = [{
-    A function without tensors keeps its memory management as it is: `kdl-free-buffers` leaves it alone.
+    A function without tensors keeps its memory management as it is: `kdl-deallocate-buffers` leaves it alone.
     In one with tensors a `memref.alloc` that is freed there by a `memref.dealloc` stays so.
   }];
 }
 
-def KdlExpandShapes : Pass<"kdl-expand-shapes", "::mlir::ModuleOp"> {
+def KdlLowerExpandShapes : Pass<"kdl-lower-expand-shapes", "::mlir::ModuleOp"> {
   let summary = "Casts in place of memref.expand_shape with two dynamic sizes in a group";
   let description = [{
     The sizes are those that the operation names. MLIR's `expand-strided-metadata` crashes at such.
@@ -206,10 +206,10 @@ def KdlExpandShapes : Pass<"kdl-expand-shapes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def KdlFreeBuffers : Pass<"kdl-free-buffers", "::mlir::ModuleOp"> {
+def KdlDeallocateBuffers : Pass<"kdl-deallocate-buffers", "::mlir::ModuleOp"> {
   let summary = "Frees the buffers that tensors became";
   let description = [{
-    MLIR's ownership-based deallocation, of the functions that `kdl-keep-frees` found tensors in.
+    MLIR's ownership-based deallocation, of the functions that `kdl-mark-manual-deallocation` found tensors in.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
@@ -226,7 +226,7 @@ def KdlApproximateMath : Pass<"kdl-approximate-math", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
-def KdlLowerMaxima : Pass<"kdl-lower-maxima", "::mlir::ModuleOp"> {
+def KdlLowerMinMax : Pass<"kdl-lower-min-max", "::mlir::ModuleOp"> {
   let summary = "Replaces arith.maximumf and minimumf of f32 and f64 by LLVM's own operations";
   let description = [{
     LLVM makes vectors of a loop over `llvm.intr.maximum`, and none of the comparisons that
@@ -245,7 +245,7 @@ def KdlHoistAllocas : Pass<"kdl-hoist-allocas", "::mlir::ModuleOp"> {
   }];
 }
 
-def KdlJoinLoops : Pass<"kdl-join-loops", "::mlir::ModuleOp"> {
+def KdlFuseForalls : Pass<"kdl-fuse-foralls", "::mlir::ModuleOp"> {
   let summary = "Makes one scf.forall of several over as many blocks";
   let description = [{
     Of loops on tensors in the same block, of which none needs another's result: the products of one
@@ -255,7 +255,7 @@ def KdlJoinLoops : Pass<"kdl-join-loops", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def KdlOwnFills : Pass<"kdl-own-fills", "::mlir::ModuleOp"> {
+def KdlCloneFills : Pass<"kdl-clone-fills", "::mlir::ModuleOp"> {
   let summary = "Fills a tensor for each operation that starts from it";
   let description = [{
     `cse` makes one `linalg.fill` of several, and bufferization a buffer and copies of that. A fill costs
@@ -265,7 +265,7 @@ def KdlOwnFills : Pass<"kdl-own-fills", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def KdlShareLoops : Pass<"kdl-share-loops", "::mlir::ModuleOp"> {
+def KdlDistributeLoops : Pass<"kdl-distribute-loops", "::mlir::ModuleOp"> {
   let summary = "Divides operations of linalg among threads along their outermost loops";
   let description = [{
     Of operations on memrefs outside `scf.forall`, and of `memref.copy`: the outermost loops that are
@@ -292,12 +292,12 @@ def KdlOutlineParallel : Pass<"kdl-outline-parallel", "::mlir::ModuleOp"> {
   let summary = "Makes a function of the body of each outermost scf.forall";
   let description = [{
     Of loops on memrefs: the iterations are numbered, and a call stands for all of them, which
-    `kdl-call-parallel` completes after the conversion to the LLVM dialect.
+    `kdl-lower-parallel-calls` completes after the conversion to the LLVM dialect.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
 }
 
-def KdlCallParallel : Pass<"kdl-call-parallel", "::mlir::ModuleOp"> {
+def KdlLowerParallelCalls : Pass<"kdl-lower-parallel-calls", "::mlir::ModuleOp"> {
   let summary = "Lets libkdl's threads run what kdl-outline-parallel left";
   let description = [{
     `kdl_mlir_parallel` of libkdl_mlir_runtime gets the number of iterations, a function that runs one
@@ -307,7 +307,7 @@ def KdlCallParallel : Pass<"kdl-call-parallel", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
-def KdlLowerProducts : Pass<"kdl-lower-products", "::mlir::ModuleOp"> {
+def KdlLowerContractions : Pass<"kdl-lower-contractions", "::mlir::ModuleOp"> {
   let summary = "Lowers products of matrices as they lie to the matmul library's kernels";
   let description = [{
     `linalg.matmul`, `matvec`, `vecmat`, transposed forms, `linalg.contract` and generic ones, on

@@ -3,7 +3,7 @@
 // those of mlir/runtime/kdl_mlir.h and <kdl/launch.h>.
 #include "DeferWaits.h"
 #include "Dialect.h"
-#include "Library.h"
+#include "ObjectPacking.h"
 
 #include "../runtime/kdl_mlir.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
@@ -120,8 +120,8 @@ bool isWaitNeeded(gpu::LaunchFuncOp launch, SymbolTableCollection &symbols) {
     return false;
   for (Operation *next = launch->getNextNode(); next; next = next->getNextNode()) {
     if (auto other = dyn_cast<gpu::LaunchFuncOp>(next))
-      return !waitsByItself(other, symbols);
-    if (canSeeKernels(*next) || next->hasTrait<OpTrait::IsTerminator>())
+      return !isSynchronousLaunch(other, symbols);
+    if (canObserveKernels(*next) || next->hasTrait<OpTrait::IsTerminator>())
       return true;
   }
   return true;

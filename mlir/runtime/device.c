@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_mutex_t choice_lock = PTHREAD_MUTEX_INITIALIZER;
-static kdl_mlir_device chosen;
-static const kdl_mlir_device *ready; /* `chosen`, once it is complete */
+static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_mlir_device process_device;
+static const kdl_mlir_device *ready_device; /* `chosen`, once it is complete */
 static int32_t default_number = -1;
 
 static bool is_host(const kdl_device *device) {
@@ -23,22 +23,22 @@ typedef struct {
   kdl_device *device;
   size_t modules;
   size_t served;
-  size_t held_back; /* modules that only a fallback to the host would serve */
+  size_t needs_host_fallback; /* modules that only a fallback to the host would serve */
 } candidate;
 
 static kdl_status try_module(void *user, kdl_mlir_module *module) {
   candidate *tried = user;
   kdl_mlir_select select;
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   kdl_status status = kdl_mlir_module_open(module);
   if (status != KDL_OK)
     return status;
   ++tried->modules;
   kdl_mlir_module_select(module, &select);
-  if (kdl_select(module->library, tried->device, NULL, select.asked, &choice) != KDL_OK)
+  if (kdl_select(module->library, tried->device, NULL, select.overrides, &choice) != KDL_OK)
     return KDL_OK;
   if (is_host(tried->device) && module->declared.fallback != KDL_MLIR_FALLBACK_HOST)
-    ++tried->held_back;
+    ++tried->needs_host_fallback;
   else
     ++tried->served;
   return KDL_OK;
@@ -58,7 +58,7 @@ static kdl_status check_host(void) {
 
 /* The first device that serves every module, or the first of those that serve most: the others'
  * launches then fail with their reasons. Without modules, the first device of all. */
-static kdl_status choose(kdl_device **out_device) {
+static kdl_status choose_device(kdl_device **out_device) {
   candidate best = {0};
   size_t held_back = 0;
   for (size_t i = 0; i < kdl_device_count(); ++i) {
@@ -66,7 +66,7 @@ static kdl_status choose(kdl_device **out_device) {
     kdl_status status = kdl_mlir_modules_visit(try_module, &tried);
     if (status != KDL_OK)
       return status;
-    held_back += tried.held_back;
+    held_back += tried.needs_host_fallback;
     if (!best.device || tried.served > best.served)
       best = tried;
     if (tried.served == tried.modules)
@@ -77,17 +77,17 @@ static kdl_status choose(kdl_device **out_device) {
   if (status != KDL_OK)
     return status;
   if (!best.device)
-    return kdl_mlir_say(KDL_NO_MATCH, "this machine has no device");
+    return kdl_mlir_set_error(KDL_NO_MATCH, "this machine has no device");
   if (best.modules && !best.served && held_back)
-    return kdl_mlir_say(KDL_NO_MATCH,
-                        "only the CPU could run it, and its binary says fallback = error: compile "
-                        "it with fallback = host, or set KDL_DEVICE=host");
+    return kdl_mlir_set_error(
+        KDL_NO_MATCH, "only the CPU could run it, and its binary says fallback = error: compile "
+                      "it with fallback = host, or set KDL_DEVICE=host");
   *out_device = best.device;
   return KDL_OK;
 }
 
 /* The device of that number among those of one backend. */
-static kdl_status take_number(int32_t number, kdl_device **device) {
+static kdl_status find_numbered_device(int32_t number, kdl_device **device) {
   kdl_device_info one = {.size = sizeof one}, two = {.size = sizeof two};
   kdl_status status = kdl_device_get(*device, &one);
   int32_t seen = 0;
@@ -103,18 +103,19 @@ static kdl_status take_number(int32_t number, kdl_device **device) {
   }
   if (status != KDL_OK)
     return status;
-  return kdl_mlir_say(KDL_NO_MATCH,
-                      "found device number %d, expected less than %d: so many of %s are here",
-                      (int)number, (int)seen, one.backend);
+  return kdl_mlir_set_error(KDL_NO_MATCH,
+                            "found device number %d, expected less than %d: so many of %s are here",
+                            (int)number, (int)seen, one.backend);
 }
 
-static kdl_status make(kdl_mlir_device *out_device) {
+static kdl_status open_process_device(kdl_mlir_device *out_device) {
   kdl_mlir_device made = {.is_host = false};
   const char *wanted = secure_getenv("KDL_DEVICE");
   bool is_named = wanted && *wanted;
-  kdl_status status = is_named ? kdl_device_find(wanted, &made.device) : choose(&made.device);
+  kdl_status status =
+      is_named ? kdl_device_find(wanted, &made.device) : choose_device(&made.device);
   if (status == KDL_OK && !is_named && default_number >= 0)
-    status = take_number(default_number, &made.device);
+    status = find_numbered_device(default_number, &made.device);
   if (status == KDL_OK)
     status = kdl_queue_create(made.device, NULL, &made.queue);
   if (status != KDL_OK)
@@ -128,16 +129,16 @@ static kdl_status make(kdl_mlir_device *out_device) {
 /* Asking                                                                                       */
 
 kdl_status kdl_mlir_device_get(const kdl_mlir_device **out_device) {
-  const kdl_mlir_device *known = __atomic_load_n(&ready, __ATOMIC_ACQUIRE);
+  const kdl_mlir_device *known = __atomic_load_n(&ready_device, __ATOMIC_ACQUIRE);
   kdl_status status = KDL_OK;
   if (!known) {
-    pthread_mutex_lock(&choice_lock);
-    if (!ready)
-      status = make(&chosen);
+    pthread_mutex_lock(&device_lock);
+    if (!ready_device)
+      status = open_process_device(&process_device);
     if (status == KDL_OK)
-      __atomic_store_n(&ready, &chosen, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&choice_lock);
-    known = &chosen;
+      __atomic_store_n(&ready_device, &process_device, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&device_lock);
+    known = &process_device;
   }
   if (status == KDL_OK)
     *out_device = known;
@@ -149,20 +150,21 @@ const kdl_mlir_device *kdl_mlir_device_for(const char *what) {
   return kdl_mlir_ok(kdl_mlir_device_get(&device), what) ? device : NULL;
 }
 
-kdl_status kdl_mlir_device_prefer(int32_t number) {
+kdl_status kdl_mlir_device_set_default(int32_t number) {
   kdl_status status = KDL_OK;
-  pthread_mutex_lock(&choice_lock);
-  if (!ready) {
+  pthread_mutex_lock(&device_lock);
+  if (!ready_device) {
     default_number = number;
   } else {
-    kdl_device *same = chosen.device;
-    status = take_number(number, &same);
-    if (status == KDL_OK && same != chosen.device)
-      status = kdl_mlir_say(KDL_BAD_CALL,
-                            "found device number %d, expected the one in use: a program uses one "
-                            "device, chosen before the first allocation, stream or launch",
-                            (int)number);
+    kdl_device *same = process_device.device;
+    status = find_numbered_device(number, &same);
+    if (status == KDL_OK && same != process_device.device)
+      status =
+          kdl_mlir_set_error(KDL_BAD_CALL,
+                             "found device number %d, expected the one in use: a program uses one "
+                             "device, chosen before the first allocation, stream or launch",
+                             (int)number);
   }
-  pthread_mutex_unlock(&choice_lock);
+  pthread_mutex_unlock(&device_lock);
   return status;
 }

@@ -11,7 +11,7 @@ static pthread_mutex_t handler_lock = PTHREAD_MUTEX_INITIALIZER;
 static void (*handler)(void *user, const char *message);
 static void *handler_user;
 
-static _Thread_local char own_message[1024];
+static _Thread_local char error_message[1024];
 
 void kdl_mlir_set_error_handler(void (*wanted)(void *user, const char *message), void *user) {
   pthread_mutex_lock(&handler_lock);
@@ -20,19 +20,19 @@ void kdl_mlir_set_error_handler(void (*wanted)(void *user, const char *message),
   pthread_mutex_unlock(&handler_lock);
 }
 
-kdl_status kdl_mlir_say(kdl_status status, const char *format, ...) {
+kdl_status kdl_mlir_set_error(kdl_status status, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(own_message, sizeof own_message, format, args);
+  vsnprintf(error_message, sizeof error_message, format, args);
   va_end(args);
   return status;
 }
 
-void kdl_mlir_fail(const char *what) {
+void kdl_mlir_report_error(const char *what) {
   char message[4096];
   snprintf(message, sizeof message, "%s: %s", what,
-           *own_message ? own_message : kdl_error_message());
-  own_message[0] = 0;
+           *error_message ? error_message : kdl_error_message());
+  error_message[0] = 0;
   pthread_mutex_lock(&handler_lock);
   void (*called)(void *, const char *) = handler;
   void *user = handler_user;

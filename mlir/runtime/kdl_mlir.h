@@ -70,7 +70,8 @@ KDL_API void kdl_mlir_launch_failed(const kdl_mlir_stub *stub, const kdl_launch_
 /* Waits for all launches that were made without a stream. */
 KDL_API void kdl_mlir_wait(void);
 
-/* What kdl-call-parallel calls: kdl_host_parallel, with failures told to the error handler. */
+/* What kdl-lower-parallel-calls calls: kdl_host_parallel, with failures told to the error handler.
+ */
 KDL_API void kdl_mlir_parallel(uint64_t count, void (*run)(void *context, uint64_t index),
                                void *context);
 

@@ -38,7 +38,7 @@ void kdl_mlir_module_remove(kdl_mlir_module *module) {
     *at = module->next;
   pthread_mutex_unlock(&list_lock);
   kdl_close(module->library);
-  for (kdl_mlir_known *known = module->known, *next; known; known = next) {
+  for (kdl_mlir_cached_kernel *known = module->cached_kernels, *next; known; known = next) {
     next = known->next;
     free(known);
   }
@@ -78,31 +78,32 @@ void kdl_mlir_module_select(const kdl_mlir_module *module, kdl_mlir_select *out_
   out_select->opts = (kdl_select_opts){.size = sizeof out_select->opts,
                                        .policy = (kdl_policy)module->declared.policy,
                                        .variant_tag = secure_getenv("KDL_VARIANT_TAG")};
-  out_select->asked = secure_getenv("KDL_POLICY") ? NULL : &out_select->opts;
+  out_select->overrides = secure_getenv("KDL_POLICY") ? NULL : &out_select->opts;
 }
 
-static kdl_kernel *find_known(kdl_mlir_module *module, const char *name) {
-  kdl_mlir_known *at = __atomic_load_n(&module->known, __ATOMIC_ACQUIRE);
+static kdl_kernel *find_cached_kernel(kdl_mlir_module *module, const char *name) {
+  kdl_mlir_cached_kernel *at = __atomic_load_n(&module->cached_kernels, __ATOMIC_ACQUIRE);
   while (at && strcmp(at->name, name) != 0)
     at = at->next;
   return at ? at->kernel : NULL;
 }
 
 /* Where two threads add the same one, or memory is short, a search takes longer. */
-static void add_known(kdl_mlir_module *module, const char *name, kdl_kernel *kernel) {
+static void add_cached_kernel(kdl_mlir_module *module, const char *name, kdl_kernel *kernel) {
   size_t size = strlen(name) + 1;
-  kdl_mlir_known *added = malloc(sizeof *added + size);
+  kdl_mlir_cached_kernel *added = malloc(sizeof *added + size);
   if (!added)
     return;
   added->kernel = kernel;
   memcpy(added->name, name, size);
-  added->next = __atomic_load_n(&module->known, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(&module->known, &added->next, added, true, __ATOMIC_RELEASE,
-                                      __ATOMIC_RELAXED))
+  added->next = __atomic_load_n(&module->cached_kernels, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(&module->cached_kernels, &added->next, added, true,
+                                      __ATOMIC_RELEASE, __ATOMIC_RELAXED))
     ;
 }
 
-static kdl_status look_up(kdl_mlir_module *module, const char *name, kdl_kernel **out_kernel) {
+static kdl_status look_up_kernel(kdl_mlir_module *module, const char *name,
+                                 kdl_kernel **out_kernel) {
   const kdl_mlir_device *device;
   kdl_mlir_select select;
   kdl_status status = kdl_mlir_device_get(&device);
@@ -111,16 +112,16 @@ static kdl_status look_up(kdl_mlir_module *module, const char *name, kdl_kernel 
   if (status != KDL_OK)
     return status;
   kdl_mlir_module_select(module, &select);
-  status = kdl_sym(module->library, device->device, name, select.asked, out_kernel);
+  status = kdl_sym(module->library, device->device, name, select.overrides, out_kernel);
   if (status == KDL_OK)
-    add_known(module, name, *out_kernel);
+    add_cached_kernel(module, name, *out_kernel);
   return status;
 }
 
 kdl_status kdl_mlir_module_kernel(kdl_mlir_module *module, const char *name,
                                   kdl_kernel **out_kernel) {
-  *out_kernel = find_known(module, name);
-  return *out_kernel ? KDL_OK : look_up(module, name, out_kernel);
+  *out_kernel = find_cached_kernel(module, name);
+  return *out_kernel ? KDL_OK : look_up_kernel(module, name, out_kernel);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -131,14 +132,14 @@ void kdl_mlir_register(kdl_mlir_library *library) {
     library->state = kdl_mlir_module_add(library);
     if (library->state)
       return;
-    kdl_mlir_say(KDL_NO_MEMORY, "out of memory");
+    kdl_mlir_set_error(KDL_NO_MEMORY, "out of memory");
   } else {
-    kdl_mlir_say(KDL_UNSUPPORTED,
-                 "found ABI %u, expected %d: the program was compiled for another version of "
-                 "libkdl_mlir_runtime",
-                 library->abi, KDL_MLIR_ABI);
+    kdl_mlir_set_error(KDL_UNSUPPORTED,
+                       "found ABI %u, expected %d: the program was compiled for another version of "
+                       "libkdl_mlir_runtime",
+                       library->abi, KDL_MLIR_ABI);
   }
-  kdl_mlir_fail(library->name);
+  kdl_mlir_report_error(library->name);
 }
 
 void kdl_mlir_unregister(kdl_mlir_library *library) {
@@ -152,7 +153,7 @@ kdl_status kdl_mlir_bind(const kdl_kernel_head *head, const kdl_launch_desc *des
   const kdl_mlir_device *device;
   kdl_kernel *kernel = NULL;
   if (!stub->library->state)
-    return kdl_mlir_say(KDL_BAD_CALL, "its library is not registered");
+    return kdl_mlir_set_error(KDL_BAD_CALL, "its library is not registered");
   kdl_status status = kdl_mlir_module_kernel(stub->library->state, stub->name, &kernel);
   if (status == KDL_OK)
     status = kdl_mlir_device_get(&device);
@@ -171,7 +172,7 @@ void kdl_mlir_launch_failed(const kdl_mlir_stub *stub, const kdl_launch_desc *de
   if (desc->grid[0] == 0 || desc->grid[1] == 0 || desc->grid[2] == 0)
     return;
   snprintf(what, sizeof what, "launch of %s::@%s", stub->library->name, stub->name);
-  kdl_mlir_fail(what);
+  kdl_mlir_report_error(what);
 }
 
 void kdl_mlir_wait(void) {

@@ -20,7 +20,7 @@ static kdl_queue *queue_for(const kdl_mlir_device *device, kdl_queue *stream) {
 /* ------------------------------------------------------------------------------------------ */
 /* Having                                                                                       */
 
-static kdl_status alloc(const kdl_mlir_device *device, kdl_mlir_range *range) {
+static kdl_status allocate_range(const kdl_mlir_device *device, kdl_mlir_range *range) {
   kdl_buffer buffer = {0};
   if (range->is_shared)
     return kdl_mlir_native_alloc_shared(device, range->size, &range->start);
@@ -29,7 +29,7 @@ static kdl_status alloc(const kdl_mlir_device *device, kdl_mlir_range *range) {
   return status;
 }
 
-static kdl_status release(const kdl_mlir_device *device, const kdl_mlir_range *range) {
+static kdl_status free_range(const kdl_mlir_device *device, const kdl_mlir_range *range) {
   kdl_buffer buffer = kdl_buffer_adopt(device->device, range->start, range->size);
   return range->is_shared ? kdl_mlir_native_free_shared(device, range->start) : kdl_free(&buffer);
 }
@@ -41,10 +41,10 @@ void *mgpuMemAlloc(uint64_t size, kdl_queue *stream, bool is_host_shared) {
   if (!device)
     return NULL;
   kdl_mlir_range range = {.size = size, .is_shared = is_host_shared && !device->is_host && size};
-  kdl_status status = alloc(device, &range);
+  kdl_status status = allocate_range(device, &range);
   if (status == KDL_OK && !device->is_host && size && !kdl_mlir_range_add(&range)) {
-    release(device, &range);
-    status = kdl_mlir_say(KDL_NO_MEMORY, "out of memory");
+    free_range(device, &range);
+    status = kdl_mlir_set_error(KDL_NO_MEMORY, "out of memory");
   }
   return kdl_mlir_ok(status, what) ? (void *)(uintptr_t)range.start : NULL;
 }
@@ -60,7 +60,7 @@ void mgpuMemFree(void *data, kdl_queue *stream) {
     kdl_mlir_ok(kdl_sync(queue_for(device, stream)), what);
     kdl_mlir_range_remove(range.start, &range);
   }
-  kdl_mlir_ok(release(device, &range), what);
+  kdl_mlir_ok(free_range(device, &range), what);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -85,8 +85,8 @@ static kdl_status copy_on_host(kdl_queue *queue, void *to, const void *from, siz
   return status;
 }
 
-static kdl_status copy(const kdl_mlir_device *device, kdl_queue *queue, void *to, const void *from,
-                       size_t size) {
+static kdl_status copy_memory(const kdl_mlir_device *device, kdl_queue *queue, void *to,
+                              const void *from, size_t size) {
   kdl_buffer to_buffer, from_buffer;
   uint64_t to_offset, from_offset;
   bool writes = find_buffer(device, to, &to_buffer, &to_offset);
@@ -108,11 +108,11 @@ void mgpuMemcpy(void *to, const void *from, size_t size, kdl_queue *stream) {
   if (device->is_host)
     memmove(to, from, size);
   else
-    kdl_mlir_ok(copy(device, queue_for(device, stream), to, from, size), what);
+    kdl_mlir_ok(copy_memory(device, queue_for(device, stream), to, from, size), what);
 }
 
-static void fill(const char *what, void *to, const void *pattern, size_t pattern_size, size_t count,
-                 kdl_queue *stream) {
+static void fill_memory(const char *what, void *to, const void *pattern, size_t pattern_size,
+                        size_t count, kdl_queue *stream) {
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
   if (!device || !count)
     return;
@@ -126,11 +126,11 @@ static void fill(const char *what, void *to, const void *pattern, size_t pattern
 }
 
 void mgpuMemset32(void *to, uint32_t value, size_t count, kdl_queue *stream) {
-  fill("mgpuMemset32", to, &value, sizeof value, count, stream);
+  fill_memory("mgpuMemset32", to, &value, sizeof value, count, stream);
 }
 
 void mgpuMemset16(void *to, uint16_t value, size_t count, kdl_queue *stream) {
-  fill("mgpuMemset16", to, &value, sizeof value, count, stream);
+  fill_memory("mgpuMemset16", to, &value, sizeof value, count, stream);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -175,8 +175,8 @@ void mgpuMemHostUnregisterMemRef(int64_t rank, const mgpu_memref *memref, int64_
 }
 
 /* ROCm's tests call these by name: a memref of one dimension, where the device finds it. */
-static mgpu_memref_1d on_device(char *data, int64_t offset, int64_t size, int64_t stride,
-                                const char *what) {
+static mgpu_memref_1d device_memref_1d(char *data, int64_t offset, int64_t size, int64_t stride,
+                                       const char *what) {
   uint64_t address = 0;
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
   bool found = device && kdl_mlir_ok(kdl_mlir_native_device_pointer(device, data, &address), what);
@@ -187,11 +187,11 @@ static mgpu_memref_1d on_device(char *data, int64_t offset, int64_t size, int64_
 mgpu_memref_1d mgpuMemGetDeviceMemRef1dFloat(const float *allocated, float *aligned, int64_t offset,
                                              int64_t size, int64_t stride) {
   (void)allocated;
-  return on_device((char *)aligned, offset, size, stride, "mgpuMemGetDeviceMemRef1dFloat");
+  return device_memref_1d((char *)aligned, offset, size, stride, "mgpuMemGetDeviceMemRef1dFloat");
 }
 
 mgpu_memref_1d mgpuMemGetDeviceMemRef1dInt32(const int32_t *allocated, int32_t *aligned,
                                              int64_t offset, int64_t size, int64_t stride) {
   (void)allocated;
-  return on_device((char *)aligned, offset, size, stride, "mgpuMemGetDeviceMemRef1dInt32");
+  return device_memref_1d((char *)aligned, offset, size, stride, "mgpuMemGetDeviceMemRef1dInt32");
 }

@@ -9,7 +9,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Modules                                                                                      */
 
-static mgpu_module *load(const char *what, const void *data, uint64_t size) {
+static mgpu_module *load_module(const char *what, const void *data, uint64_t size) {
   kdl_mlir_library declared = {.abi = KDL_MLIR_ABI,
                                .policy = KDL_POLICY_BEST,
                                .fallback = KDL_MLIR_FALLBACK_HOST,
@@ -18,8 +18,8 @@ static mgpu_module *load(const char *what, const void *data, uint64_t size) {
                                .data_size = size};
   kdl_mlir_module *module = kdl_mlir_module_add(&declared);
   if (!module) {
-    kdl_mlir_say(KDL_NO_MEMORY, "out of memory");
-    kdl_mlir_fail(what);
+    kdl_mlir_set_error(KDL_NO_MEMORY, "out of memory");
+    kdl_mlir_report_error(what);
   } else if (!kdl_mlir_ok(kdl_mlir_module_open(module), what)) {
     kdl_mlir_module_remove(module);
     module = NULL;
@@ -30,7 +30,7 @@ static mgpu_module *load(const char *what, const void *data, uint64_t size) {
 /* Constructors call this before the program has begun: the bytes are listed, no driver is touched.
  */
 mgpu_module *mgpuModuleLoad(const void *data, uint64_t size) {
-  return load("mgpuModuleLoad", data, size);
+  return load_module("mgpuModuleLoad", data, size);
 }
 
 /* Text that a driver compiles, and it does so at the level it thinks best: the level that is asked
@@ -42,7 +42,7 @@ mgpu_module *mgpuModuleLoadJIT(const char *text, int32_t opt_level, uint64_t siz
   static const uint8_t spirv[] = {0x03, 0x02, 0x23, 0x07};
   bool is_spirv = strncmp(text, (const char *)spirv, sizeof spirv) == 0;
   (void)opt_level;
-  return load("mgpuModuleLoadJIT", text, is_spirv ? size : strlen(text));
+  return load_module("mgpuModuleLoadJIT", text, is_spirv ? size : strlen(text));
 }
 
 void mgpuModuleUnload(mgpu_module *module) {
@@ -60,7 +60,7 @@ kdl_kernel *mgpuModuleGetFunction(mgpu_module *module, const char *name) {
 /* Launches                                                                                     */
 
 /* False where there is nothing to launch; sizes that no device has are left to it to refuse. */
-static bool take_extent(const int64_t from[3], uint32_t out[3]) {
+static bool convert_extent(const int64_t from[3], uint32_t out[3]) {
   for (int i = 0; i < 3; ++i) {
     if (from[i] <= 0)
       return false;
@@ -69,8 +69,8 @@ static bool take_extent(const int64_t from[3], uint32_t out[3]) {
   return true;
 }
 
-static void launch(const char *what, kdl_kernel *kernel, const kdl_launch_desc *desc, void **params,
-                   uint64_t param_count, kdl_queue *stream) {
+static void launch_on_stream(const char *what, kdl_kernel *kernel, const kdl_launch_desc *desc,
+                             void **params, uint64_t param_count, kdl_queue *stream) {
   kdl_args args = {(size_t)param_count, (const void *const *)params, NULL};
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
   if (device)
@@ -82,9 +82,9 @@ void mgpuLaunchKernel(kdl_kernel *kernel, int64_t grid_x, int64_t grid_y, int64_
                       kdl_queue *stream, void **params, void **extra, uint64_t param_count) {
   (void)extra; /* always NULL: the other way to pass arguments */
   kdl_launch_desc desc = {.size = sizeof desc, .shared = (uint32_t)shared};
-  if (kernel && take_extent((const int64_t[]){grid_x, grid_y, grid_z}, desc.grid) &&
-      take_extent((const int64_t[]){block_x, block_y, block_z}, desc.block))
-    launch("mgpuLaunchKernel", kernel, &desc, params, param_count, stream);
+  if (kernel && convert_extent((const int64_t[]){grid_x, grid_y, grid_z}, desc.grid) &&
+      convert_extent((const int64_t[]){block_x, block_y, block_z}, desc.block))
+    launch_on_stream("mgpuLaunchKernel", kernel, &desc, params, param_count, stream);
 }
 
 void mgpuLaunchClusterKernel(kdl_kernel *kernel, int64_t cluster_x, int64_t cluster_y,
@@ -95,14 +95,14 @@ void mgpuLaunchClusterKernel(kdl_kernel *kernel, int64_t cluster_x, int64_t clus
   (void)extra;
   kdl_launch_desc desc = {.size = sizeof desc, .shared = (uint32_t)shared};
   kdl_kernel_info info = {.size = sizeof info};
-  if (!kernel || !take_extent((const int64_t[]){grid_x, grid_y, grid_z}, desc.grid) ||
-      !take_extent((const int64_t[]){block_x, block_y, block_z}, desc.block) ||
-      !take_extent((const int64_t[]){cluster_x, cluster_y, cluster_z}, desc.cluster))
+  if (!kernel || !convert_extent((const int64_t[]){grid_x, grid_y, grid_z}, desc.grid) ||
+      !convert_extent((const int64_t[]){block_x, block_y, block_z}, desc.block) ||
+      !convert_extent((const int64_t[]){cluster_x, cluster_y, cluster_z}, desc.cluster))
     return;
   /* MLIR does not say here how many arguments there are. */
   if (kdl_mlir_ok(kdl_kernel_get(kernel, &info), what))
-    launch(what, kernel, &desc, params, info.param_count > 0 ? (uint64_t)info.param_count : 0,
-           stream);
+    launch_on_stream(what, kernel, &desc, params,
+                     info.param_count > 0 ? (uint64_t)info.param_count : 0, stream);
 }
 
 /* From MLIR 23 on. A launch without clusters has zeros for their size. */
@@ -115,17 +115,17 @@ void mgpuLaunchKernelCooperative(kdl_kernel *kernel, int64_t grid_x, int64_t gri
   kdl_launch_desc desc = {
       .size = sizeof desc, .shared = (uint32_t)shared, .flags = KDL_LAUNCH_COOPERATIVE};
   kdl_kernel_info info = {.size = sizeof info};
-  if (!kernel || !take_extent((const int64_t[]){grid_x, grid_y, grid_z}, desc.grid) ||
-      !take_extent((const int64_t[]){block_x, block_y, block_z}, desc.block))
+  if (!kernel || !convert_extent((const int64_t[]){grid_x, grid_y, grid_z}, desc.grid) ||
+      !convert_extent((const int64_t[]){block_x, block_y, block_z}, desc.block))
     return;
   if ((cluster_x || cluster_y || cluster_z) &&
-      !take_extent((const int64_t[]){cluster_x, cluster_y, cluster_z}, desc.cluster))
+      !convert_extent((const int64_t[]){cluster_x, cluster_y, cluster_z}, desc.cluster))
     return;
   if (kdl_mlir_ok(kdl_kernel_get(kernel, &info), what))
-    launch(what, kernel, &desc, params, info.param_count > 0 ? (uint64_t)info.param_count : 0,
-           stream);
+    launch_on_stream(what, kernel, &desc, params,
+                     info.param_count > 0 ? (uint64_t)info.param_count : 0, stream);
 }
 
 void mgpuSetDefaultDevice(int32_t number) {
-  kdl_mlir_ok(kdl_mlir_device_prefer(number), "mgpuSetDefaultDevice");
+  kdl_mlir_ok(kdl_mlir_device_set_default(number), "mgpuSetDefaultDevice");
 }

@@ -31,7 +31,7 @@ static void fill_shape(const mgpu_memref *memref, const int64_t *box, uint32_t r
 
 /* The map is put into device memory, whose address is the kernel's argument. It lives as long as
  * the process, as upstream: nothing in MLIR frees it. */
-static void *upload(const kdl_mlir_device *device, const void *map, const char *what) {
+static void *upload_tensor_map(const kdl_mlir_device *device, const void *map, const char *what) {
   kdl_buffer buffer = {0};
   kdl_status status = kdl_alloc(device->device, KDL_MLIR_TENSOR_MAP_SIZE, &buffer);
   if (status == KDL_OK)
@@ -42,10 +42,10 @@ static void *upload(const kdl_mlir_device *device, const void *map, const char *
 }
 
 /* As mgpuTensorMapEncodeTiled, in whose order the arguments are. */
-static bool encode(const char *what, void *out_map, int data_type, uint32_t rank, void *address,
-                   const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
-                   const uint32_t *element_strides, int interleave, int swizzle, int l2_promotion,
-                   int out_of_bounds) {
+static bool encode_tensor_map(const char *what, void *out_map, int data_type, uint32_t rank,
+                              void *address, const uint64_t *sizes, const uint64_t *strides,
+                              const uint32_t *box, const uint32_t *element_strides, int interleave,
+                              int swizzle, int l2_promotion, int out_of_bounds) {
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
   const kdl_mlir_tensor_map map = {.rank = rank,
                                    .address = address,
@@ -71,18 +71,19 @@ void *mgpuTensorMapEncodeTiledMemref(int64_t rank, const mgpu_memref *memref, in
     return NULL;
   if (rank < 1 || rank > limit_rank || data_type < 0 ||
       (size_t)data_type >= sizeof element_sizes / sizeof *element_sizes) {
-    kdl_mlir_ok(kdl_mlir_say(KDL_BAD_CALL,
-                             "found rank %d and data type %d, expected 1 to 5 and a "
-                             "CUtensorMapDataType",
-                             (int)rank, data_type),
+    kdl_mlir_ok(kdl_mlir_set_error(KDL_BAD_CALL,
+                                   "found rank %d and data type %d, expected 1 to 5 and a "
+                                   "CUtensorMapDataType",
+                                   (int)rank, data_type),
                 what);
     return NULL;
   }
   shape of;
   fill_shape(memref, box, (uint32_t)rank, element_sizes[data_type], &of);
-  return encode(what, encoded, data_type, (uint32_t)rank, memref->aligned, of.sizes, of.strides,
-                of.box, dense, interleave, swizzle, l2_promotion, out_of_bounds)
-             ? upload(device, encoded, what)
+  return encode_tensor_map(what, encoded, data_type, (uint32_t)rank, memref->aligned, of.sizes,
+                           of.strides, of.box, dense, interleave, swizzle, l2_promotion,
+                           out_of_bounds)
+             ? upload_tensor_map(device, encoded, what)
              : NULL;
 }
 
@@ -91,6 +92,6 @@ void mgpuTensorMapEncodeTiled(void *out_map, int data_type, uint32_t rank, void 
                               const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
                               const uint32_t *element_strides, int interleave, int swizzle,
                               int l2_promotion, int out_of_bounds) {
-  encode("mgpuTensorMapEncodeTiled", out_map, data_type, rank, address, sizes, strides, box,
-         element_strides, interleave, swizzle, l2_promotion, out_of_bounds);
+  encode_tensor_map("mgpuTensorMapEncodeTiled", out_map, data_type, rank, address, sizes, strides,
+                    box, element_strides, interleave, swizzle, l2_promotion, out_of_bounds);
 }

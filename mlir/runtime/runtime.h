@@ -15,17 +15,17 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Errors                                                                                       */
 
-/* A failure of the runtime's own: kept for kdl_mlir_fail, returned as `status`. */
-kdl_status kdl_mlir_say(kdl_status status, const char *format, ...)
+/* A failure of the runtime's own: kept for kdl_mlir_report_error, returned as `status`. */
+kdl_status kdl_mlir_set_error(kdl_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Hands "WHAT: why" to the error handler: what kdl_mlir_say kept, else libkdl's message. */
-void kdl_mlir_fail(const char *what);
+/* Hands "WHAT: why" to the error handler: what kdl_mlir_set_error kept, else libkdl's message. */
+void kdl_mlir_report_error(const char *what);
 
 /* True for KDL_OK; else tells the handler. */
 static inline bool kdl_mlir_ok(kdl_status status, const char *what) {
   if (status != KDL_OK)
-    kdl_mlir_fail(what);
+    kdl_mlir_report_error(what);
   return status == KDL_OK;
 }
 
@@ -33,18 +33,18 @@ static inline bool kdl_mlir_ok(kdl_status status, const char *what) {
 /* Libraries                                                                                    */
 
 /* A kernel that was asked for before: MLIR's own lowering asks by name for every launch. */
-typedef struct kdl_mlir_known {
-  struct kdl_mlir_known *next;
+typedef struct kdl_mlir_cached_kernel {
+  struct kdl_mlir_cached_kernel *next;
   kdl_kernel *kernel;
   char name[];
-} kdl_mlir_known;
+} kdl_mlir_cached_kernel;
 
 typedef struct kdl_mlir_module kdl_mlir_module;
 struct kdl_mlir_module {
   kdl_mlir_module *next;
   kdl_mlir_library declared;
-  kdl_library *library;  /* NULL until it is opened */
-  kdl_mlir_known *known; /* grows at its head, and is not changed otherwise */
+  kdl_library *library;                   /* NULL until it is opened */
+  kdl_mlir_cached_kernel *cached_kernels; /* grows at its head, and is not changed otherwise */
 };
 
 /* Adds a module to those that the device is chosen for; NULL when out of memory. `declared` is
@@ -67,7 +67,7 @@ kdl_status kdl_mlir_modules_visit(kdl_status (*visit)(void *user, kdl_mlir_modul
 /* What the module's attribute says of choosing, and the environment may overrule. */
 typedef struct kdl_mlir_select {
   kdl_select_opts opts;
-  const kdl_select_opts *asked; /* NULL where KDL_POLICY decides */
+  const kdl_select_opts *overrides; /* NULL where KDL_POLICY decides */
 } kdl_mlir_select;
 void kdl_mlir_module_select(const kdl_mlir_module *module, kdl_mlir_select *out_select);
 
@@ -87,7 +87,7 @@ kdl_status kdl_mlir_device_get(const kdl_mlir_device **out_device);
 const kdl_mlir_device *kdl_mlir_device_for(const char *what);
 
 /* The N-th device of the backend that would be chosen anyway; before anything uses a device. */
-kdl_status kdl_mlir_device_prefer(int32_t number);
+kdl_status kdl_mlir_device_set_default(int32_t number);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Memory                                                                                       */

@@ -35,7 +35,7 @@ static void registerDialects(DialectRegistry &registry) {
   kdl::registerDialect(registry);
 }
 
-static int optimize(int argc, char **argv) {
+static int runOpt(int argc, char **argv) {
   DialectRegistry registry;
   registerDialects(registry);
   registerAllPasses();
@@ -43,7 +43,7 @@ static int optimize(int argc, char **argv) {
   return asMainReturnCode(MlirOptMain(argc, argv, "kdl-mlir opt\n", registry));
 }
 
-static int translate(int argc, char **argv) {
+static int runTranslate(int argc, char **argv) {
   TranslateFromMLIRRegistration toLLVMIR(
       "mlir-to-llvmir", "Translate MLIR to LLVM IR",
       [](Operation *op, raw_ostream &output) {
@@ -63,7 +63,7 @@ static int translate(int argc, char **argv) {
                                             "kdl-mlir translate"));
 }
 
-static int run(int argc, char **argv) {
+static int runRunner(int argc, char **argv) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetAsmParser();
@@ -80,7 +80,8 @@ int main(int argc, char **argv) {
   struct {
     StringRef name;
     int (*main)(int, char **);
-  } static constexpr commands[] = {{"opt", optimize}, {"translate", translate}, {"run", run}};
+  } static constexpr commands[] = {
+      {"opt", runOpt}, {"translate", runTranslate}, {"run", runRunner}};
   llvm::InitLLVM initialized(argc, argv);
   StringRef asked = argc > 1 ? argv[1] : "";
   if (asked == "--help" || asked == "-h") {

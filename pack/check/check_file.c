@@ -17,27 +17,27 @@
 /* ------------------------------------------------------------------------------------------ */
 /* What was found                                                                               */
 
-void *check_room(check *c, size_t size) {
+void *check_alloc(check *c, size_t size) {
   pthread_mutex_lock(&c->lock);
   void *room = xarena_alloc(&c->arena, size);
   pthread_mutex_unlock(&c->lock);
   return room;
 }
 
-const char *check_keep_part(check *c, const char *text, size_t length) {
-  char *copy = check_room(c, length + 1);
+const char *check_copy_substring(check *c, const char *text, size_t length) {
+  char *copy = check_alloc(c, length + 1);
   memcpy(copy, text, length);
   copy[length] = '\0';
   return copy;
 }
 
-const char *check_keep(check *c, const char *text) {
-  return check_keep_part(c, text, strlen(text));
+const char *check_copy_string(check *c, const char *text) {
+  return check_copy_substring(c, text, strlen(text));
 }
 
 /* Adds an item to one of the check's lists. */
-static void append(check *c, void **items, size_t *count, size_t *capacity, const void *item,
-                   size_t size) {
+static void check_list_append(check *c, void **items, size_t *count, size_t *capacity,
+                              const void *item, size_t size) {
   pthread_mutex_lock(&c->lock);
   *items = xgrow(*items, *count, capacity, 64, size);
   memcpy((char *)*items + (*count)++ * size, item, size);
@@ -59,42 +59,45 @@ void check_add_error(check *c, const char *path, const char *message) {
   kdl_status status = message ? KDL_OK : kdl_error_status();
   if (status == KDL_NO_MEMORY || status == KDL_IO) /* it is not the file that is at fault */
     set_incomplete(c);
-  check_error error = {check_keep(c, path), check_keep(c, message ? message : kdl_error_message())};
-  append(c, (void **)&c->errors, &c->error_count, &c->error_capacity, &error, sizeof error);
+  check_error error = {check_copy_string(c, path),
+                       check_copy_string(c, message ? message : kdl_error_message())};
+  check_list_append(c, (void **)&c->errors, &c->error_count, &c->error_capacity, &error,
+                    sizeof error);
 }
 
-void check_add_refusal(check *c, const char *path, int reason) {
+void check_add_errno(check *c, const char *path, int reason) {
   if (reason == ENOMEM)
     set_incomplete(c);
   check_add_error(c, path, strerror(reason));
 }
 
-void check_add_record(check *c, const char *path) {
-  path = check_keep(c, path);
-  append(c, (void **)&c->records, &c->record_count, &c->record_capacity, &path, sizeof path);
+void check_add_dist_info(check *c, const char *path) {
+  path = check_copy_string(c, path);
+  check_list_append(c, (void **)&c->dist_infos, &c->dist_info_count, &c->dist_info_capacity, &path,
+                    sizeof path);
 }
 
 void check_add_library(check *c, const check_library *library) {
-  append(c, (void **)&c->libraries, &c->library_count, &c->library_capacity, library,
-         sizeof *library);
+  check_list_append(c, (void **)&c->libraries, &c->library_count, &c->library_capacity, library,
+                    sizeof *library);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Kinds of file                                                                                */
 
-bool check_is_code(const void *head, size_t size) {
+bool check_may_have_device_code(const void *head, size_t size) {
   kdl_image_kind kind;
   kdl_file_kind file = kdl_file_sniff(head, size, &kind);
   return file != KDL_FILE_UNKNOWN && file != KDL_FILE_ZIP;
 }
 
-bool check_is_loose(const void *head, size_t size) {
+bool check_is_bare_device_code(const void *head, size_t size) {
   kdl_image_kind kind = kdl_image_sniff(head, size);
   return kind != KDL_IMAGE_UNKNOWN && kind != KDL_IMAGE_OBJECT;
 }
 
 static bool ends_with_any(const char *path, const char *const *ends) {
-  while (*ends && !kdl_text_ends(kdl_text_of(path), kdl_text_of(*ends)))
+  while (*ends && !kdl_text_has_suffix(kdl_text_of(path), kdl_text_of(*ends)))
     ++ends;
   return *ends != NULL;
 }
@@ -115,54 +118,54 @@ static bool is_tar(const uint8_t *head, size_t size) {
 }
 
 /* The program that unpacks it, or NULL. */
-static const char *tar_unpacker(const check_file *file, const uint8_t *head, size_t size) {
+static const char *tar_decompressor(const check_file *file, const uint8_t *head, size_t size) {
   static const char *const names[] = {".tar.gz",  ".tgz",     ".tar.xz", ".txz",
                                       ".tar.zst", ".tar.bz2", ".tbz2",   NULL};
-  return ends_with_any(file->path, names) ? check_unpacker_of(head, size) : NULL;
+  return ends_with_any(file->path, names) ? check_decompressor_for(head, size) : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
 /* Programs of Windows are searched like others, and most have no device code. */
-bool check_has_none(kdl_status status) {
+bool check_is_no_device_code_error(kdl_status status) {
   return status == KDL_BAD_FILE && kdl_error_code() == ENODATA;
 }
 
-const char *check_open_path(const check_file *file, char room[CHECK_OPEN_PATH]) {
-  snprintf(room, CHECK_OPEN_PATH, "/proc/self/fd/%d", file->fd);
+const char *check_fd_path(const check_file *file, char room[CHECK_FD_PATH_SIZE]) {
+  snprintf(room, CHECK_FD_PATH_SIZE, "/proc/self/fd/%d", file->fd);
   return access(room, F_OK) == 0 ? room : file->path;
 }
 
-int check_make_file(void) {
+int check_create_temp_file(void) {
   const char *folder = getenv("TMPDIR");
   int fd = open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-static void read_library(check *c, const check_file *file) {
-  char room[CHECK_OPEN_PATH];
+static void read_library_file(check *c, const check_file *file) {
+  char room[CHECK_FD_PATH_SIZE];
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = file->path};
-  kdl_status status = kdl_open(check_open_path(file, room), &opts, &lib);
+  kdl_status status = kdl_open(check_fd_path(file, room), &opts, &lib);
   if (status == KDL_OK)
-    status = check_judge(c, lib, file, NULL, NULL);
-  if (status != KDL_OK && !check_has_none(status))
+    status = check_evaluate(c, lib, file, NULL, NULL);
+  if (status != KDL_OK && !check_is_no_device_code_error(status))
     check_add_error(c, file->path, NULL);
 }
 
 void check_read_part(check *c, const check_file *file, const char *member, const char *package,
                      uint64_t offset, uint64_t size) {
-  char room[CHECK_OPEN_PATH];
+  char room[CHECK_FD_PATH_SIZE];
   kdl_library *lib;
   char *name = xasprintf("%s!%s", file->path, member);
   check_file part = *file;
   part.part_offset = offset;
   part.part_size = size;
-  kdl_status status = kdl_library_open_part(check_open_path(file, room), name, offset, size, &lib);
+  kdl_status status = kdl_library_open_part(check_fd_path(file, room), name, offset, size, &lib);
   if (status == KDL_OK)
-    status = check_judge(c, lib, &part, member, package);
-  if (status != KDL_OK && !check_has_none(status))
+    status = check_evaluate(c, lib, &part, member, package);
+  if (status != KDL_OK && !check_is_no_device_code_error(status))
     check_add_error(c, name, NULL);
   free(name);
 }
@@ -171,10 +174,11 @@ void check_read_member(check *c, const check_file *file, const char *name, const
                        uint64_t offset, uint64_t size) {
   uint8_t head[KDL_SNIFF_SIZE];
   size_t look = size < sizeof head ? (size_t)size : sizeof head;
-  if (pread(file->fd, head, look, (off_t)offset) != (ssize_t)look || !check_is_code(head, look))
+  if (pread(file->fd, head, look, (off_t)offset) != (ssize_t)look ||
+      !check_may_have_device_code(head, look))
     return;
   check_file member = *file;
-  member.is_loose = check_is_loose(head, look);
+  member.is_bare_device_code = check_is_bare_device_code(head, look);
   check_read_part(c, &member, name, package, offset, size);
 }
 
@@ -185,7 +189,7 @@ bool check_was_changed(const check_file *file) {
          now.st_mtim.tv_nsec != file->info.st_mtim.tv_nsec;
 }
 
-static void read_opened(check *c, check_file *file) {
+static void read_opened_file(check *c, check_file *file) {
   enum { head_size = 512 };
   uint8_t head[head_size];
   if (!S_ISREG(file->info.st_mode)) {
@@ -198,37 +202,37 @@ static void read_opened(check *c, check_file *file) {
   }
   ssize_t got = pread(file->fd, head, sizeof head, 0);
   size_t size = got > 0 ? (size_t)got : 0;
-  const char *unpacker = tar_unpacker(file, head, size);
+  const char *unpacker = tar_decompressor(file, head, size);
   if (got < 0) {
-    check_add_refusal(c, file->path, errno);
+    check_add_errno(c, file->path, errno);
   } else if (may_be_archive(file) && is_zip(head, size)) {
     check_read_zip(c, file);
   } else if (may_be_archive(file) && is_tar(head, size)) {
     check_read_tar(c, file);
   } else if (unpacker) {
-    check_read_packed_tar(c, file, unpacker);
+    check_read_compressed_tar(c, file, unpacker);
   } else if (size >= 4 && memcmp(head, "KPAK", 4) == 0) {
     check_read_kpack(c, file);
-  } else if (check_is_code(head, size)) {
-    file->is_loose = check_is_loose(head, size);
-    read_library(c, file);
+  } else if (check_may_have_device_code(head, size)) {
+    file->is_bare_device_code = check_is_bare_device_code(head, size);
+    read_library_file(c, file);
   }
 }
 
 /* What is found in a file that changed meanwhile is not kept; the others are read all the same. */
-static void read_file(check *c, const check_file *file) {
+static void read_stable_file(check *c, const check_file *file) {
   check_file opened = *file;
-  int links = file->is_operand || file->from ? 0 : O_NOFOLLOW;
-  opened.fd = open(file->from ? file->from : file->path,
+  int links = file->is_operand || file->open_path ? 0 : O_NOFOLLOW;
+  opened.fd = open(file->open_path ? file->open_path : file->path,
                    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | links);
   if (opened.fd < 0 || fstat(opened.fd, &opened.info) != 0) {
-    check_add_refusal(c, file->path, errno);
+    check_add_errno(c, file->path, errno);
     if (opened.fd >= 0)
       close(opened.fd);
     return;
   }
   cli_guard_begin();
-  read_opened(c, &opened);
+  read_opened_file(c, &opened);
   bool was_changed = check_was_changed(&opened);
   cli_guard_end();
   close(opened.fd);
@@ -240,7 +244,7 @@ static void read_file(check *c, const check_file *file) {
 
 void check_read_file(check *c, const check_file *file) {
   had_error = false;
-  read_file(c, file);
+  read_stable_file(c, file);
   if (had_error && file->is_operand)
     set_incomplete(c);
   pthread_mutex_lock(&c->lock);

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static void put_gap(cli_json *json, const check *c, const check_gap *gap) {
+static void write_gap_json(cli_json *json, const check *c, const check_gap *gap) {
   char reason[1024];
   snprintf(reason, sizeof reason, "%s: %s", gap->code, gap->words);
   cli_json_begin_object(json);
@@ -30,15 +30,15 @@ static void put_gap(cli_json *json, const check *c, const check_gap *gap) {
   cli_json_end_object(json);
 }
 
-static void put_verdict(cli_json *json, const check *c, const check_library *library,
-                        size_t device) {
+static void write_verdict_json(cli_json *json, const check *c, const check_library *library,
+                               size_t device) {
   const check_verdict *verdict = &library->verdicts[device];
   const kdl_coverage *coverage = &verdict->coverage;
   cli_json_begin_object(json);
   cli_json_put_text(json, "device", kdl_device_spec_text(c->devices.items[device].device));
   cli_json_put_text(json, "runs", check_outcome_name(verdict->outcome));
   cli_json_put_bool(json, "fails", check_fails(c, library, device));
-  cli_json_put_text(json, "runtime", check_runtime_fit_name(verdict->runtime));
+  cli_json_put_text(json, "runtime", check_runtime_compat_name(verdict->runtime));
   cli_json_put_bool(json, "host_fits", !verdict->is_for_other_host);
   cli_json_put_number(json, "modules", coverage->modules);
   cli_json_put_number(json, "modules_run", coverage->modules_run);
@@ -48,21 +48,21 @@ static void put_verdict(cli_json *json, const check *c, const check_library *lib
   cli_json_put_number(json, "unreadable", coverage->unreadable);
   cli_json_put_array(json, "missing");
   for (size_t i = 0; i < verdict->gap_count; ++i)
-    put_gap(json, c, &verdict->gaps[i]);
+    write_gap_json(json, c, &verdict->gaps[i]);
   cli_json_end_array(json);
-  cli_json_put_number(json, "missing_untold", verdict->untold);
+  cli_json_put_number(json, "missing_untold", verdict->unlisted_kernels);
   cli_json_end_object(json);
 }
 
-static void put_library(cli_json *json, const check *c, const check_library *library) {
+static void write_library_json(cli_json *json, const check *c, const check_library *library) {
   cli_json_begin_object(json);
   cli_json_put_text(json, "file", library->path);
   cli_json_put_text(json, "member", library->member);
   cli_json_put_text(json, "package", library->package);
   cli_json_put_number(json, "images", library->images);
   cli_json_put_array(json, "needs");
-  for (size_t i = 0; i < library->need_count; ++i) {
-    const check_need *need = &library->needs[i];
+  for (size_t i = 0; i < library->dependency_count; ++i) {
+    const check_dependency *need = &library->dependencies[i];
     char version[16];
     snprintf(version, sizeof version, "%u.%u", (unsigned)(need->version >> 16),
              (unsigned)(need->version & 0xffff));
@@ -75,7 +75,7 @@ static void put_library(cli_json *json, const check *c, const check_library *lib
   cli_json_end_array(json);
   cli_json_put_array(json, "devices");
   for (size_t i = 0; i < c->devices.count; ++i)
-    put_verdict(json, c, library, i);
+    write_verdict_json(json, c, library, i);
   cli_json_end_array(json);
   cli_json_end_object(json);
 }
@@ -86,7 +86,7 @@ kdl_status check_print_json(check *c) {
   cli_json_put_number(&json, "files", c->files);
   cli_json_put_array(&json, "libraries");
   for (size_t i = 0; i < c->library_count; ++i)
-    put_library(&json, c, &c->libraries[i]);
+    write_library_json(&json, c, &c->libraries[i]);
   cli_json_end_array(&json);
   cli_json_put_array(&json, "unreadable");
   for (size_t i = 0; i < c->error_count; ++i) {

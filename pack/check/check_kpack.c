@@ -25,7 +25,7 @@ enum { header_size = 16, newest = 1 };
 
 typedef struct {
   uint64_t offset, size;
-} place;
+} object_range;
 
 typedef struct {
   check *c;
@@ -33,13 +33,13 @@ typedef struct {
   uint64_t size;
   uint8_t *table;
   size_t table_size;
-  place *places; /* of the code objects, by their number */
-  uint64_t place_count;
+  object_range *object_ranges; /* of the code objects, by their number */
+  uint64_t object_count;
   bool is_packed;
   uint64_t read, inflated; /* bytes so far: an archive may name one object many times */
 } kpack;
 
-static bool read_at(const kpack *k, uint64_t offset, void *out, uint64_t size) {
+static bool kpack_read_at(const kpack *k, uint64_t offset, void *out, uint64_t size) {
   return kdl_in_range(offset, size, k->size) &&
          pread(k->file.fd, out, (size_t)size, (off_t)offset) == (ssize_t)size;
 }
@@ -58,8 +58,8 @@ __attribute__((format(printf, 2, 3))) static kdl_status damaged(const kpack *k, 
 /* The table                                                                                    */
 
 /* The next item, which must be of that type. */
-static kdl_status next_item(kdl_msgpack *reader, kdl_msgpack_type type,
-                            kdl_msgpack_item *out_item) {
+static kdl_status kpack_next_item(kdl_msgpack *reader, kdl_msgpack_type type,
+                                  kdl_msgpack_item *out_item) {
   KDL_TRY(kdl_msgpack_next(reader, out_item));
   if (out_item->type != type)
     return kdl_fail(KDL_BAD_FILE, "offset 0x%" PRIx64 ": table: found an item of another type",
@@ -68,13 +68,13 @@ static kdl_status next_item(kdl_msgpack *reader, kdl_msgpack_type type,
 }
 
 /* Finds a key of the map at which the reader stands; *out_value then stands at the value. */
-static kdl_status find_value(kdl_msgpack reader, const char *key, kdl_msgpack *out_value,
-                             bool *out_found) {
+static kdl_status kpack_find_value(kdl_msgpack reader, const char *key, kdl_msgpack *out_value,
+                                   bool *out_found) {
   kdl_msgpack_item map, item;
-  KDL_TRY(next_item(&reader, KDL_MSGPACK_MAP, &map));
+  KDL_TRY(kpack_next_item(&reader, KDL_MSGPACK_MAP, &map));
   *out_found = false;
   for (uint64_t i = 0; i < map.count && !*out_found; ++i) {
-    KDL_TRY(next_item(&reader, KDL_MSGPACK_STRING, &item));
+    KDL_TRY(kpack_next_item(&reader, KDL_MSGPACK_STRING, &item));
     *out_found = kdl_msgpack_is(&item, key);
     if (!*out_found)
       KDL_TRY(kdl_msgpack_skip(&reader));
@@ -83,10 +83,10 @@ static kdl_status find_value(kdl_msgpack reader, const char *key, kdl_msgpack *o
   return KDL_OK;
 }
 
-static kdl_status read_number(kdl_msgpack reader, const char *key, uint64_t *out_number) {
+static kdl_status kpack_read_number(kdl_msgpack reader, const char *key, uint64_t *out_number) {
   bool found;
   kdl_msgpack_item item = {.is_unsigned = false};
-  KDL_TRY(find_value(reader, key, &reader, &found));
+  KDL_TRY(kpack_find_value(reader, key, &reader, &found));
   if (found)
     KDL_TRY(kdl_msgpack_next(&reader, &item));
   if (!item.is_unsigned)
@@ -96,9 +96,9 @@ static kdl_status read_number(kdl_msgpack reader, const char *key, uint64_t *out
   return KDL_OK;
 }
 
-static kdl_status read_table(kpack *k, kdl_msgpack *out_reader) {
+static kdl_status kpack_read_table(kpack *k, kdl_msgpack *out_reader) {
   uint8_t header[header_size];
-  if (!read_at(k, 0, header, header_size))
+  if (!kpack_read_at(k, 0, header, header_size))
     return damaged(k, "found %" PRIu64 " bytes, expected a header of 16", k->size);
   uint32_t version = kdl_load_u32(header + 4);
   uint64_t offset = kdl_load_u64(header + 8);
@@ -109,7 +109,7 @@ static kdl_status read_table(kpack *k, kdl_msgpack *out_reader) {
                    k->size);
   k->table_size = (size_t)(k->size - offset);
   k->table = xmalloc(k->table_size);
-  if (!read_at(k, offset, k->table, k->table_size))
+  if (!kpack_read_at(k, offset, k->table, k->table_size))
     return damaged(k, "cannot read the table of %zu bytes", k->table_size);
   *out_reader = (kdl_msgpack){k->table, k->table_size, 0, offset};
   return KDL_OK;
@@ -118,80 +118,81 @@ static kdl_status read_table(kpack *k, kdl_msgpack *out_reader) {
 /* ------------------------------------------------------------------------------------------ */
 /* Where the code objects are                                                                   */
 
-static void make_places(kpack *k, uint64_t count) {
-  k->places = xcalloc((size_t)count, sizeof *k->places);
-  k->place_count = count;
+static void alloc_object_ranges(kpack *k, uint64_t count) {
+  k->object_ranges = xcalloc((size_t)count, sizeof *k->object_ranges);
+  k->object_count = count;
 }
 
-static kdl_status find_stored(kpack *k, kdl_msgpack reader) {
+static kdl_status find_stored_ranges(kpack *k, kdl_msgpack reader) {
   bool found;
   kdl_msgpack_item list;
-  KDL_TRY(find_value(reader, "blobs", &reader, &found));
+  KDL_TRY(kpack_find_value(reader, "blobs", &reader, &found));
   if (!found)
     return damaged(k, "found no 'blobs' in the table");
-  KDL_TRY(next_item(&reader, KDL_MSGPACK_ARRAY, &list));
-  make_places(k, list.count);
+  KDL_TRY(kpack_next_item(&reader, KDL_MSGPACK_ARRAY, &list));
+  alloc_object_ranges(k, list.count);
   for (uint64_t i = 0; i < list.count; ++i) {
-    KDL_TRY(read_number(reader, "offset", &k->places[i].offset));
-    KDL_TRY(read_number(reader, "size", &k->places[i].size));
+    KDL_TRY(kpack_read_number(reader, "offset", &k->object_ranges[i].offset));
+    KDL_TRY(kpack_read_number(reader, "size", &k->object_ranges[i].size));
     KDL_TRY(kdl_msgpack_skip(&reader));
   }
   return KDL_OK;
 }
 
 /* A count, and before each frame its size. */
-static kdl_status find_frames(kpack *k, kdl_msgpack reader) {
+static kdl_status find_frame_ranges(kpack *k, kdl_msgpack reader) {
   uint64_t at, size;
   uint8_t number[4];
-  KDL_TRY(read_number(reader, "zstd_offset", &at));
-  KDL_TRY(read_number(reader, "zstd_size", &size));
-  if (!kdl_in_range(at, size, k->size) || size < 4 || !read_at(k, at, number, 4))
+  KDL_TRY(kpack_read_number(reader, "zstd_offset", &at));
+  KDL_TRY(kpack_read_number(reader, "zstd_size", &size));
+  if (!kdl_in_range(at, size, k->size) || size < 4 || !kpack_read_at(k, at, number, 4))
     return damaged(k, "found %" PRIu64 " bytes of frames at offset 0x%" PRIx64, size, at);
   const uint64_t end = at + size;
   uint64_t count = kdl_load_u32(number);
   if (count > size / 4)
     return damaged(k, "found %" PRIu64 " frames in %" PRIu64 " bytes", count, size);
-  make_places(k, count);
+  alloc_object_ranges(k, count);
   at += 4;
   for (uint64_t i = 0; i < count; ++i) {
-    if (end - at < 4 || !read_at(k, at, number, 4) || kdl_load_u32(number) > end - at - 4)
+    if (end - at < 4 || !kpack_read_at(k, at, number, 4) || kdl_load_u32(number) > end - at - 4)
       return damaged(k, "found frame %" PRIu64 " beyond the end of them", i);
-    k->places[i] = (place){at + 4, kdl_load_u32(number)};
-    at += 4 + k->places[i].size;
+    k->object_ranges[i] = (object_range){at + 4, kdl_load_u32(number)};
+    at += 4 + k->object_ranges[i].size;
   }
   return KDL_OK;
 }
 
-static kdl_status find_places(kpack *k, kdl_msgpack reader) {
+static kdl_status find_object_ranges(kpack *k, kdl_msgpack reader) {
   bool found;
   kdl_msgpack at;
   kdl_msgpack_item scheme;
-  KDL_TRY(find_value(reader, "compression_scheme", &at, &found));
+  KDL_TRY(kpack_find_value(reader, "compression_scheme", &at, &found));
   if (!found)
-    return find_stored(k, reader);
-  KDL_TRY(next_item(&at, KDL_MSGPACK_STRING, &scheme));
+    return find_stored_ranges(k, reader);
+  KDL_TRY(kpack_next_item(&at, KDL_MSGPACK_STRING, &scheme));
   k->is_packed = kdl_msgpack_is(&scheme, "zstd-per-kernel");
   if (!k->is_packed && !kdl_msgpack_is(&scheme, "none"))
     return damaged(k, "found compression '%.*s', expected none or zstd-per-kernel",
                    scheme.count < 64 ? (int)scheme.count : 64, scheme.text);
-  return k->is_packed ? find_frames(k, reader) : find_stored(k, reader);
+  return k->is_packed ? find_frame_ranges(k, reader) : find_stored_ranges(k, reader);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Code objects                                                                                 */
 
-static kdl_status judge_memory(kpack *k, const char *member, const void *data, size_t size) {
+static kdl_status evaluate_code_object(kpack *k, const char *member, const void *data,
+                                       size_t size) {
   kdl_library *lib;
   char *name = xasprintf("%s!%s", k->file.path, member);
   kdl_open_opts opts = {.size = sizeof opts, .name = name};
   kdl_status status = kdl_open_memory(data, size, &opts, &lib);
   if (status == KDL_OK)
-    status = check_judge(k->c, lib, &k->file, member, NULL);
+    status = check_evaluate(k->c, lib, &k->file, member, NULL);
   free(name);
   return status;
 }
 
-static kdl_status read_frame(kpack *k, const char *member, place at, uint64_t size) {
+static kdl_status kpack_read_frame(kpack *k, const char *member, object_range at, uint64_t size) {
   const uint64_t limit = INFLATED_BASE + k->size * INFLATED_RATIO - k->inflated;
   if (size > limit)
     return kdl_fail(KDL_BAD_FILE,
@@ -201,52 +202,52 @@ static kdl_status read_frame(kpack *k, const char *member, place at, uint64_t si
   k->inflated += size;
   void *packed = xmalloc((size_t)at.size), *plain = xmalloc((size_t)size);
   kdl_status status = KDL_OK;
-  if (!read_at(k, at.offset, packed, at.size))
+  if (!kpack_read_at(k, at.offset, packed, at.size))
     status = damaged(k, "cannot read %" PRIu64 " bytes at offset 0x%" PRIx64, at.size, at.offset);
   if (status == KDL_OK)
     status = kdl_inflate(KDL_CODEC_ZSTD, packed, (size_t)at.size, plain, (size_t)size);
   free(packed);
   if (status == KDL_OK)
-    status = judge_memory(k, member, plain, (size_t)size);
+    status = evaluate_code_object(k, member, plain, (size_t)size);
   free(plain);
   return status;
 }
 
 /* The reader stands at what the table says of one code object. */
-static kdl_status read_object(kpack *k, const char *member, kdl_msgpack reader) {
+static kdl_status kpack_read_object(kpack *k, const char *member, kdl_msgpack reader) {
   uint64_t number, size = 0;
-  KDL_TRY(read_number(reader, "ordinal", &number));
+  KDL_TRY(kpack_read_number(reader, "ordinal", &number));
   if (k->is_packed)
-    KDL_TRY(read_number(reader, "original_size", &size));
-  if (number >= k->place_count)
-    return damaged(k, "found code object %" PRIu64 " of %" PRIu64, number, k->place_count);
-  place at = k->places[number];
+    KDL_TRY(kpack_read_number(reader, "original_size", &size));
+  if (number >= k->object_count)
+    return damaged(k, "found code object %" PRIu64 " of %" PRIu64, number, k->object_count);
+  object_range at = k->object_ranges[number];
   if (!kdl_in_range(at.offset, at.size, k->size))
     return damaged(k, "found code object %" PRIu64 " beyond the end", number);
   if (at.size > k->size - k->read)
     return damaged(k, "found %" PRIu64 " bytes that other members have too", at.size);
   k->read += at.size;
   if (k->is_packed)
-    return read_frame(k, member, at, size);
+    return kpack_read_frame(k, member, at, size);
   check_read_part(k->c, &k->file, member, NULL, at.offset, at.size);
   return KDL_OK;
 }
 
 /* Names are as long as paths may be. */
-static kdl_status next_name(const kpack *k, kdl_msgpack *reader, kdl_msgpack_item *out_name) {
-  KDL_TRY(next_item(reader, KDL_MSGPACK_STRING, out_name));
+static kdl_status kpack_next_name(const kpack *k, kdl_msgpack *reader, kdl_msgpack_item *out_name) {
+  KDL_TRY(kpack_next_item(reader, KDL_MSGPACK_STRING, out_name));
   return out_name->count > 4096 ? damaged(k, "found a name of %" PRIu64 " bytes", out_name->count)
                                 : KDL_OK;
 }
 
 /* What one library has for each architecture. */
-static kdl_status read_library(kpack *k, kdl_msgpack *reader) {
+static kdl_status kpack_read_library(kpack *k, kdl_msgpack *reader) {
   kdl_msgpack_item archs, arch;
-  KDL_TRY(next_item(reader, KDL_MSGPACK_MAP, &archs));
+  KDL_TRY(kpack_next_item(reader, KDL_MSGPACK_MAP, &archs));
   for (uint64_t i = 0; i < archs.count; ++i) {
-    KDL_TRY(next_name(k, reader, &arch));
+    KDL_TRY(kpack_next_name(k, reader, &arch));
     char *shown = xasprintf("%s!%s@%.*s", k->file.path, k->file.set, (int)arch.count, arch.text);
-    if (read_object(k, shown + strlen(k->file.path) + 1, *reader) != KDL_OK)
+    if (kpack_read_object(k, shown + strlen(k->file.path) + 1, *reader) != KDL_OK)
       check_add_error(k->c, shown, NULL);
     free(shown);
     KDL_TRY(kdl_msgpack_skip(reader));
@@ -255,18 +256,18 @@ static kdl_status read_library(kpack *k, kdl_msgpack *reader) {
 }
 
 /* Libraries, in them architectures, and of each its code object. */
-static kdl_status read_objects(kpack *k, kdl_msgpack reader) {
+static kdl_status kpack_read_objects(kpack *k, kdl_msgpack reader) {
   bool found;
   kdl_msgpack_item libraries, name;
-  KDL_TRY(find_value(reader, "toc", &reader, &found));
+  KDL_TRY(kpack_find_value(reader, "toc", &reader, &found));
   if (!found)
     return damaged(k, "found no 'toc' in the table");
-  KDL_TRY(next_item(&reader, KDL_MSGPACK_MAP, &libraries));
+  KDL_TRY(kpack_next_item(&reader, KDL_MSGPACK_MAP, &libraries));
   for (uint64_t i = 0; i < libraries.count; ++i) {
-    KDL_TRY(next_name(k, &reader, &name));
+    KDL_TRY(kpack_next_name(k, &reader, &name));
     char *set = xstrndup(name.text, (size_t)name.count);
     k->file.set = set;
-    kdl_status status = read_library(k, &reader);
+    kdl_status status = kpack_read_library(k, &reader);
     free(set);
     KDL_TRY(status);
   }
@@ -276,14 +277,14 @@ static kdl_status read_objects(kpack *k, kdl_msgpack reader) {
 void check_read_kpack(check *c, const check_file *file) {
   kpack k = {.c = c, .file = *file, .size = (uint64_t)file->info.st_size};
   kdl_msgpack reader;
-  k.file.is_loose = true;
-  kdl_status status = read_table(&k, &reader);
+  k.file.is_bare_device_code = true;
+  kdl_status status = kpack_read_table(&k, &reader);
   if (status == KDL_OK)
-    status = find_places(&k, reader);
+    status = find_object_ranges(&k, reader);
   if (status == KDL_OK)
-    status = read_objects(&k, reader);
+    status = kpack_read_objects(&k, reader);
   if (status != KDL_OK)
     check_add_error(c, file->path, NULL);
   free(k.table);
-  free(k.places);
+  free(k.object_ranges);
 }

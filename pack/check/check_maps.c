@@ -22,12 +22,12 @@ typedef struct {
   uint64_t start, end, device, inode;
   bool runs;
   const char *path;
-} line;
+} maps_line;
 
-static const char deleted[] = " (deleted)";
+static const char deleted_suffix[] = " (deleted)";
 
 /* A number and what ends it. */
-static bool read_number(char **at, int base, char end, uint64_t *out_number) {
+static bool parse_maps_number(char **at, int base, char end, uint64_t *out_number) {
   char *from = *at;
   *out_number = strtoull(from, at, base);
   if (*at == from || **at != end)
@@ -37,17 +37,19 @@ static bool read_number(char **at, int base, char end, uint64_t *out_number) {
 }
 
 /* "7f8e-7f9e r-xp 00002000 fe:01 1053 /usr/lib/x.so"; false for memory that is of no file. */
-static bool read_line(char *text, line *out_line) {
+static bool parse_maps_line(char *text, maps_line *out_line) {
   uint64_t offset, major, minor;
   char *at = text;
-  *out_line = (line){.start = 0};
-  if (!read_number(&at, 16, '-', &out_line->start) || !read_number(&at, 16, ' ', &out_line->end))
+  *out_line = (maps_line){.start = 0};
+  if (!parse_maps_number(&at, 16, '-', &out_line->start) ||
+      !parse_maps_number(&at, 16, ' ', &out_line->end))
     return false;
   size_t access = strcspn(at, " ");
   out_line->runs = memchr(at, 'x', access) != NULL;
   at += access;
-  if (!read_number(&at, 16, ' ', &offset) || !read_number(&at, 16, ':', &major) ||
-      !read_number(&at, 16, ' ', &minor) || !read_number(&at, 10, ' ', &out_line->inode))
+  if (!parse_maps_number(&at, 16, ' ', &offset) || !parse_maps_number(&at, 16, ':', &major) ||
+      !parse_maps_number(&at, 16, ' ', &minor) ||
+      !parse_maps_number(&at, 10, ' ', &out_line->inode))
     return false;
   at += strspn(at, " ");
   at[strcspn(at, "\n")] = '\0';
@@ -56,7 +58,7 @@ static bool read_line(char *text, line *out_line) {
   return out_line->inode != 0 && *at == '/';
 }
 
-static check_mapped *find_mapped(const check *c, const line *at) {
+static check_mapped *find_mapped(const check *c, const maps_line *at) {
   for (size_t i = c->mapped_count; i-- > 0;) { /* lines of one file follow one another */
     check_mapped *known = &c->mapped[i];
     if (known->map_number == at->inode && known->map_device == at->device &&
@@ -70,17 +72,17 @@ static check_mapped *find_mapped(const check *c, const line *at) {
 /* Opening                                                                                      */
 
 /* Each file that is kept takes a descriptor; half of them are for those that read. */
-static bool may_keep(const check *c) {
+static bool has_spare_descriptors(const check *c) {
   struct rlimit limit;
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 && c->kept_count < limit.rlim_cur / 2;
 }
 
-static int open_file(const char *path) {
+static int open_mapped_file(const char *path) {
   return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 /* A file that the process still has open, as it has memfds. */
-static int open_descriptor(pid_t process, const line *at) {
+static int open_descriptor(pid_t process, const maps_line *at) {
   char folder[64], path[96], name[PATH_MAX];
   snprintf(folder, sizeof folder, "/proc/%d/fd", (int)process);
   DIR *list = opendir(folder);
@@ -94,14 +96,14 @@ static int open_descriptor(pid_t process, const line *at) {
     name[length] = '\0';
     struct stat info;
     if (strcmp(name, at->path) == 0 && stat(path, &info) == 0 && info.st_ino == at->inode)
-      fd = open_file(path);
+      fd = open_mapped_file(path);
   }
   if (list)
     closedir(list);
   return fd;
 }
 
-static void keep_open(check *c, check_mapped *file, int fd) {
+static void keep_descriptor(check *c, check_mapped *file, int fd) {
   if (fd >= 0 && fstat(fd, &file->info) == 0 && S_ISREG(file->info.st_mode)) {
     file->fd = fd;
     ++c->kept_count;
@@ -111,30 +113,30 @@ static void keep_open(check *c, check_mapped *file, int fd) {
   }
 }
 
-static void open_through(check *c, pid_t process, const line *at, check_mapped *file) {
+static void open_through(check *c, pid_t process, const maps_line *at, check_mapped *file) {
   char path[96];
-  if (!may_keep(c)) {
+  if (!has_spare_descriptors(c)) {
     file->reason = EMFILE;
     return;
   }
   /* The kernel's own way to a mapped file, which takes a right that few have. */
   snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process, at->start,
            at->end);
-  int fd = open_file(path);
+  int fd = open_mapped_file(path);
   file->reason = errno;
   if (fd < 0)
     fd = open_descriptor(process, at);
-  keep_open(c, file, fd);
+  keep_descriptor(c, file, fd);
 }
 
 /* Where the path leads from the process's root, and from ours. */
-static void find_file(check *c, pid_t process, const line *at, check_mapped *file) {
+static void locate_mapped_file(check *c, pid_t process, const maps_line *at, check_mapped *file) {
   char inside[PATH_MAX + 32];
   struct stat here;
-  size_t length = strlen(at->path), tail = sizeof deleted - 1;
+  size_t length = strlen(at->path), tail = sizeof deleted_suffix - 1;
   snprintf(inside, sizeof inside, "/proc/%d/root%s", (int)process, at->path);
   if (stat(inside, &file->info) != 0 &&
-      (length <= tail || strcmp(at->path + length - tail, deleted) != 0) &&
+      (length <= tail || strcmp(at->path + length - tail, deleted_suffix) != 0) &&
       strstr(at->path, "\\012")) { /* the only byte that the kernel escapes */
     char *from = strchr(inside, '\\');
     for (char *to = from; *to; ++from, ++to) {
@@ -149,40 +151,40 @@ static void find_file(check *c, pid_t process, const line *at, check_mapped *fil
     file->is_other = true;
   } else if (stat(strchr(inside + 6, '/') + 5, &here) != 0 || here.st_dev != file->info.st_dev ||
              here.st_ino != file->info.st_ino) {
-    c->is_elsewhere = true;
+    c->has_other_root = true;
     file->reason = EMFILE;
-    if (may_keep(c))
-      keep_open(c, file, open_file(inside));
+    if (has_spare_descriptors(c))
+      keep_descriptor(c, file, open_mapped_file(inside));
   }
 }
 
-static void add_line(check *c, pid_t process, const line *at) {
+static void add_mapped_file(check *c, pid_t process, const maps_line *at) {
   check_mapped *known = find_mapped(c, at);
   if (known) {
     known->runs |= at->runs;
     return;
   }
-  check_mapped file = {.path = check_keep(c, at->path),
+  check_mapped file = {.path = check_copy_string(c, at->path),
                        .map_device = at->device,
                        .map_number = at->inode,
                        .runs = at->runs,
                        .fd = -1};
-  find_file(c, process, at, &file);
+  locate_mapped_file(c, process, at, &file);
   c->mapped = xgrow(c->mapped, c->mapped_count, &c->mapped_capacity, 64, sizeof *c->mapped);
   c->mapped[c->mapped_count++] = file;
 }
 
-size_t check_look_at_maps(check *c, pid_t process, int *out_error) {
+size_t check_read_maps(check *c, pid_t process, int *out_error) {
   char path[64], *text = NULL;
   size_t capacity = 0, lines = 0;
   snprintf(path, sizeof path, "/proc/%d/maps", (int)process);
   FILE *maps = fopen(path, "re");
   *out_error = maps ? 0 : errno;
   while (maps && (errno = 0, getline(&text, &capacity, maps) > 0)) {
-    line at;
+    maps_line at;
     ++lines;
-    if (read_line(text, &at))
-      add_line(c, process, &at);
+    if (parse_maps_line(text, &at))
+      add_mapped_file(c, process, &at);
   }
   if (maps && errno)
     *out_error = errno; /* the right to look is asked for when it is read */
@@ -192,7 +194,7 @@ size_t check_look_at_maps(check *c, pid_t process, int *out_error) {
   return lines;
 }
 
-kdl_status check_look_at_process(check *c, const char *number) {
+kdl_status check_read_process(check *c, const char *number) {
   char *end;
   errno = 0;
   long process = strtol(number, &end, 10);
@@ -200,12 +202,12 @@ kdl_status check_look_at_process(check *c, const char *number) {
     return kdl_fail(KDL_BAD_CALL, "--process: found '%s', expected the number of a process",
                     number);
   int reason;
-  size_t lines = check_look_at_maps(c, (pid_t)process, &reason);
+  size_t lines = check_read_maps(c, (pid_t)process, &reason);
   if (reason == ENOENT || reason == ESRCH)
     return kdl_fail(KDL_IO, "process %ld: there is none", process);
   if (reason)
-    return kdl_fail(kdl_status_of(reason), "process %ld: cannot look at what it maps: %s", process,
-                    strerror(reason));
+    return kdl_fail(kdl_status_from_errno(reason), "process %ld: cannot look at what it maps: %s",
+                    process, strerror(reason));
   if (!lines)
     return kdl_fail(KDL_IO, "process %ld: it maps nothing: it has ended, or is the kernel's own",
                     process);
@@ -222,21 +224,21 @@ void check_free_mapped(check *c) {
   free(c->mapped);
 }
 
-void check_queue_mapped(check *c, check_take_file *take, void *user) {
+void check_visit_mapped(check *c, check_visit_file *take, void *user) {
   for (size_t i = 0; i < c->mapped_count; ++i) {
     const check_mapped *file = &c->mapped[i];
     if (file->is_other)
       continue;
-    char from[CHECK_OPEN_PATH];
+    char from[CHECK_FD_PATH_SIZE];
     snprintf(from, sizeof from, "/proc/self/fd/%d", file->fd);
     if (file->fd < 0 && file->reason) { /* shared memory that nothing runs from is no library */
       if (file->runs)
-        check_add_refusal(c, file->path, file->reason);
+        check_add_errno(c, file->path, file->reason);
       continue;
     }
     take(user, &(check_file){.path = file->path,
                              .operand = c->operand_count,
-                             .from = file->fd >= 0 ? from : NULL,
+                             .open_path = file->fd >= 0 ? from : NULL,
                              .info = file->info,
                              .device = file->info.st_dev,
                              .number = file->info.st_ino});

@@ -16,66 +16,67 @@
 
 /* A library under its real path. */
 typedef struct {
-  char *real;
+  char *real_path;
   check_library *library;
-} place;
+} library_path;
 
 typedef struct {
   check *c;
-  place *places; /* in order */
+  library_path *paths; /* in order */
   size_t count;
-} places;
+} library_paths;
 
-static int compare_places(const void *left, const void *right) {
-  const place *a = left;
-  const place *b = right;
-  return strcmp(a->real, b->real);
+static int compare_library_paths(const void *left, const void *right) {
+  const library_path *a = left;
+  const library_path *b = right;
+  return strcmp(a->real_path, b->real_path);
 }
 
 /* What is below an operand is below its real path. */
 static char *real_path(const check *c, const check_library *library) {
   const check_operand *operand = &c->operands[library->operand];
-  const char *rest = library->path + strlen(operand->shown);
+  const char *rest = library->path + strlen(operand->display_path);
   while (*rest == '/')
     ++rest;
-  const char *base = operand->real ? operand->real : operand->shown;
+  const char *base = operand->real_path ? operand->real_path : operand->display_path;
   bool is_root = strcmp(base, "/") == 0;
   return xasprintf("%s%s%s", is_root ? "" : base, *rest ? "/" : "", rest);
 }
 
-static places sort_places(check *c) {
-  places known = {.c = c, .places = xcalloc(c->library_count, sizeof(place))};
+static library_paths sort_library_paths(check *c) {
+  library_paths known = {.c = c, .paths = xcalloc(c->library_count, sizeof(library_path))};
   for (size_t i = 0; i < c->library_count; ++i) {
     if (!c->libraries[i].package)
-      known.places[known.count++] = (place){real_path(c, &c->libraries[i]), &c->libraries[i]};
+      known.paths[known.count++] = (library_path){real_path(c, &c->libraries[i]), &c->libraries[i]};
   }
-  qsort(known.places, known.count, sizeof(place), compare_places);
+  qsort(known.paths, known.count, sizeof(library_path), compare_library_paths);
   return known;
 }
 
 /* Several libraries may be members of one file. */
-static void claim(const places *known, const char *path, const char *package) {
+static void assign_package(const library_paths *known, const char *path, const char *package) {
   size_t low = 0, high = known->count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (strcmp(known->places[middle].real, path) < 0)
+    if (strcmp(known->paths[middle].real_path, path) < 0)
       low = middle + 1;
     else
       high = middle;
   }
-  for (; low < known->count && strcmp(known->places[low].real, path) == 0; ++low) {
-    check_library *library = known->places[low].library;
+  for (; low < known->count && strcmp(known->paths[low].real_path, path) == 0; ++low) {
+    check_library *library = known->paths[low].library;
     if (!library->package)
-      library->package = check_keep(known->c, package);
+      library->package = check_copy_string(known->c, package);
   }
 }
 
 /* Calls `visit` for each line of a regular file: a pipe would keep the command waiting, and a
  * device need not end. A list that is not there is none. */
-typedef void visit_line(const places *known, const char *folder, char *line, const char *package);
+typedef void visit_line(const library_paths *known, const char *folder, char *line,
+                        const char *package);
 
-static void read_lines(const places *known, const char *path, visit_line *visit, const char *folder,
-                       const char *package) {
+static void read_lines(const library_paths *known, const char *path, visit_line *visit,
+                       const char *folder, const char *package) {
   struct stat info;
   char *line = NULL;
   size_t capacity = 0;
@@ -83,7 +84,7 @@ static void read_lines(const places *known, const char *path, visit_line *visit,
   if (fd < 0)
     return;
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
-    FILE *list = cli_must(fdopen(fd, "r"));
+    FILE *list = cli_check_alloc(fdopen(fd, "r"));
     while (errno = 0, getline(&line, &capacity, list) > 0)
       visit(known, folder, line, package);
     if (errno == ENOMEM)
@@ -96,15 +97,16 @@ static void read_lines(const places *known, const char *path, visit_line *visit,
 }
 
 /* Calls `visit` for each name in a folder that ends so. */
-typedef void visit_name(const places *known, const char *folder, const char *name);
+typedef void visit_name(const library_paths *known, const char *folder, const char *name);
 
-static void read_folder(const places *known, const char *path, const char *end, visit_name *visit) {
+static void visit_folder_entries(const library_paths *known, const char *path, const char *end,
+                                 visit_name *visit) {
   DIR *folder = opendir(path);
   const struct dirent *entry;
   if (!folder && errno == ENOMEM)
     cli_out_of_memory();
   while (folder && (entry = readdir(folder))) {
-    if (kdl_text_ends(kdl_text_of(entry->d_name), kdl_text_of(end)))
+    if (kdl_text_has_suffix(kdl_text_of(entry->d_name), kdl_text_of(end)))
       visit(known, path, entry->d_name);
   }
   if (folder)
@@ -143,14 +145,14 @@ static bool resolve(const char *folder, const char *path, char out[PATH_MAX]) {
   return made > 0 && made < PATH_MAX;
 }
 
-static void claim_recorded(const places *known, const char *folder, char *line,
-                           const char *package) {
+static void assign_recorded_package(const library_paths *known, const char *folder, char *line,
+                                    const char *package) {
   char path[PATH_MAX];
   if (resolve(folder, record_path(line), path))
-    claim(known, path, package);
+    assign_package(known, path, package);
 }
 
-static void read_record(const places *known, const char *shown) {
+static void read_dist_info(const library_paths *known, const char *shown) {
   char folder[PATH_MAX], path[PATH_MAX], package[NAME_MAX + 1];
   if (!realpath(shown, folder) || snprintf(path, sizeof path, "%s/RECORD", folder) >= PATH_MAX)
     return;
@@ -161,32 +163,32 @@ static void read_record(const places *known, const char *shown) {
   char *dash = strchr(package, '-');
   if (dash)
     *dash = ' ';
-  read_lines(known, path, claim_recorded, folder, package);
+  read_lines(known, path, assign_recorded_package, folder, package);
 }
 
-static void read_record_in(const places *known, const char *folder, const char *name) {
+static void read_dist_info_in(const library_paths *known, const char *folder, const char *name) {
   char path[PATH_MAX];
   if (snprintf(path, sizeof path, "%s/%s", folder, name) < PATH_MAX)
-    read_record(known, path);
+    read_dist_info(known, path);
 }
 
 /* A library whose path was given has its package's record further up. */
-static void read_sites(const places *known) {
+static void read_site_packages(const library_paths *known) {
   static const char *const names[] = {"/site-packages/", "/dist-packages/"};
   char done[PATH_MAX] = "";
   for (size_t i = 0; i < known->count; ++i) {
     const char *found = NULL;
     for (size_t k = 0; k < sizeof names / sizeof *names && !found; ++k)
-      found = strstr(known->places[i].real, names[k]);
-    if (known->places[i].library->package || !found)
+      found = strstr(known->paths[i].real_path, names[k]);
+    if (known->paths[i].library->package || !found)
       continue;
-    size_t length = (size_t)(strchr(found + 1, '/') - known->places[i].real);
+    size_t length = (size_t)(strchr(found + 1, '/') - known->paths[i].real_path);
     /* They are in order: those of one folder follow one another. */
     if (length >= sizeof done ||
-        (strncmp(done, known->places[i].real, length) == 0 && !done[length]))
+        (strncmp(done, known->paths[i].real_path, length) == 0 && !done[length]))
       continue;
-    snprintf(done, sizeof done, "%.*s", (int)length, known->places[i].real);
-    read_folder(known, done, ".dist-info", read_record_in);
+    snprintf(done, sizeof done, "%.*s", (int)length, known->paths[i].real_path);
+    visit_folder_entries(known, done, ".dist-info", read_dist_info_in);
   }
 }
 
@@ -194,59 +196,60 @@ static void read_sites(const places *known) {
 /* Debian                                                                                       */
 
 /* Since /lib is /usr/lib, a list may have a file under either. */
-static void claim_listed(const places *known, const char *root, char *line, const char *package) {
+static void assign_dpkg_package(const library_paths *known, const char *root, char *line,
+                                const char *package) {
   char path[PATH_MAX];
   line[strcspn(line, "\n")] = '\0';
   if (snprintf(path, sizeof path, "%s%s", root, line) < PATH_MAX)
-    claim(known, path, package);
+    assign_package(known, path, package);
   if (kdl_starts_with(line, "/lib") &&
       snprintf(path, sizeof path, "%s/usr%s", root, line) < PATH_MAX)
-    claim(known, path, package);
+    assign_package(known, path, package);
 }
 
-static const char lists_folder[] = "/var/lib/dpkg/info";
+static const char dpkg_info_folder[] = "/var/lib/dpkg/info";
 
-static void read_list(const places *known, const char *folder, const char *name) {
+static void read_dpkg_list(const library_paths *known, const char *folder, const char *name) {
   char path[PATH_MAX], root[PATH_MAX], package[NAME_MAX + 1];
   if (snprintf(path, sizeof path, "%s/%s", folder, name) >= PATH_MAX)
     return;
-  snprintf(root, sizeof root, "%.*s", (int)(strlen(folder) - strlen(lists_folder)), folder);
+  snprintf(root, sizeof root, "%.*s", (int)(strlen(folder) - strlen(dpkg_info_folder)), folder);
   size_t length = strlen(name) - strlen(".list"), colon = strcspn(name, ":");
   snprintf(package, sizeof package, "%.*s", (int)(colon < length ? colon : length), name);
-  read_lines(known, path, claim_listed, root, package);
+  read_lines(known, path, assign_dpkg_package, root, package);
 }
 
 /* `root` is "" or a folder that has a system in it. */
-static void read_lists(const places *known, const char *root) {
+static void read_dpkg_lists(const library_paths *known, const char *root) {
   char folder[PATH_MAX];
-  if (snprintf(folder, sizeof folder, "%s%s", root, lists_folder) < PATH_MAX)
-    read_folder(known, folder, ".list", read_list);
+  if (snprintf(folder, sizeof folder, "%s%s", root, dpkg_info_folder) < PATH_MAX)
+    visit_folder_entries(known, folder, ".list", read_dpkg_list);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
-static bool all_are_claimed(const places *known) {
+static bool all_have_packages(const library_paths *known) {
   for (size_t i = 0; i < known->count; ++i) {
-    if (!known->places[i].library->package)
+    if (!known->paths[i].library->package)
       return false;
   }
   return true;
 }
 
 void check_find_packages(check *c) {
-  places known = sort_places(c);
-  for (size_t i = 0; i < c->record_count && known.count; ++i)
-    read_record(&known, c->records[i]);
-  read_sites(&known);
-  for (size_t i = 0; i < c->operand_count && !all_are_claimed(&known); ++i) {
-    if (c->operands[i].real && strcmp(c->operands[i].real, "/") != 0)
-      read_lists(&known, c->operands[i].real);
+  library_paths known = sort_library_paths(c);
+  for (size_t i = 0; i < c->dist_info_count && known.count; ++i)
+    read_dist_info(&known, c->dist_infos[i]);
+  read_site_packages(&known);
+  for (size_t i = 0; i < c->operand_count && !all_have_packages(&known); ++i) {
+    if (c->operands[i].real_path && strcmp(c->operands[i].real_path, "/") != 0)
+      read_dpkg_lists(&known, c->operands[i].real_path);
   }
-  if (c->is_elsewhere)
-    read_lists(&known, c->mapped_root);
-  if (!all_are_claimed(&known))
-    read_lists(&known, "");
+  if (c->has_other_root)
+    read_dpkg_lists(&known, c->mapped_root);
+  if (!all_have_packages(&known))
+    read_dpkg_lists(&known, "");
   for (size_t i = 0; i < known.count; ++i)
-    free(known.places[i].real);
-  free(known.places);
+    free(known.paths[i].real_path);
+  free(known.paths);
 }

@@ -17,23 +17,23 @@ enum { pause_ms = 5, deepest = 32 };
 enum { exit_not_run = 126, exit_not_found = 127 }; /* as a shell has them */
 
 /* What the process and those that it started map now. */
-static void look_at(check *c, pid_t process, int depth) {
+static void read_process_tree_maps(check *c, pid_t process, int depth) {
   char path[96];
   int child, reason;
-  if (check_look_at_maps(c, process, &reason) == 0 && reason == EACCES)
+  if (check_read_maps(c, process, &reason) == 0 && reason == EACCES)
     c->is_denied = true;
   snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)process, (int)process);
   FILE *children = depth < deepest ? fopen(path, "re") : NULL;
   /* NOLINTBEGIN(bugprone-unchecked-string-to-number-conversion,cert-err34-c): the kernel's own */
   while (children && fscanf(children, "%d", &child) == 1)
-    look_at(c, child, depth + 1);
+    read_process_tree_maps(c, child, depth + 1);
   /* NOLINTEND(bugprone-unchecked-string-to-number-conversion,cert-err34-c) */
   if (children)
     fclose(children);
 }
 
 /* With the signals as they were before main.c; those of the keyboard are the program's. */
-static int start(const char *const *words, const sigset_t *defaults, pid_t *out_child) {
+static int spawn_program(const char *const *words, const sigset_t *defaults, pid_t *out_child) {
   posix_spawnattr_t how;
   int reason = posix_spawnattr_init(&how);
   if (reason)
@@ -59,9 +59,9 @@ kdl_status check_run_program(check *c, const char *const *words, int *out_code) 
     if (before[i] != SIG_IGN)
       sigaddset(&defaults, keys[i]);
   }
-  int reason = start(words, &defaults, &child);
+  int reason = spawn_program(words, &defaults, &child);
   while (!reason && waitpid(child, &state, WNOHANG) == 0) {
-    look_at(c, child, 0);
+    read_process_tree_maps(c, child, 0);
     nanosleep(&(struct timespec){.tv_nsec = pause_ms * 1000000L}, NULL);
   }
   for (size_t i = 0; i < 2; ++i)

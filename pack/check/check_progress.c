@@ -25,7 +25,7 @@ static void make_bar(char *to, size_t inside, double part) {
 }
 
 /* While folders are still walked, what there is to do is not known: the bar comes after that. */
-static void draw(const check *c) {
+static void draw_progress(const check *c) {
   struct winsize size;
   char text[256], bar[widest_bar + 3] = "", part[16] = "";
   bool is_told = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -46,7 +46,7 @@ static void draw(const check *c) {
   fflush(stderr);
 }
 
-static uint64_t now_ms(void) {
+static uint64_t progress_now_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
@@ -55,14 +55,14 @@ static uint64_t now_ms(void) {
 void check_progress_begin(check *c) {
   const char *terminal = getenv("TERM");
   if (!c->as_json && isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0)
-    c->next_drawn = now_ms() + first_ms;
+    c->next_drawn = progress_now_ms() + first_ms;
 }
 
 void check_progress_step(check *c) {
-  if (!c->next_drawn || now_ms() < c->next_drawn)
+  if (!c->next_drawn || progress_now_ms() < c->next_drawn)
     return;
-  draw(c);
-  c->next_drawn = now_ms() + step_ms;
+  draw_progress(c);
+  c->next_drawn = progress_now_ms() + step_ms;
   c->is_drawn = true;
 }
 

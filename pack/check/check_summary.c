@@ -54,7 +54,7 @@ static cause cause_of(const char *code) {
   return OF_ARCH;
 }
 
-static const char *words_of(cause of) {
+static const char *cause_text(cause of) {
   static const char *const words[] = {
       [OF_ARCH] = "built for other architectures",
       [OF_VENDOR] = "built for other vendors",
@@ -113,7 +113,7 @@ static const char *name_group(check *c, const check_library *library) {
   const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
   if (library->member)
     return base;
-  size_t below = strlen(c->operands[library->operand].shown);
+  size_t below = strlen(c->operands[library->operand].display_path);
   if (below >= strlen(path)) /* the file itself was given */
     return base;
   while (path[below] == '/')
@@ -123,10 +123,10 @@ static const char *name_group(check *c, const check_library *library) {
     end = (size_t)(base - path);
   while (end > 1 && path[end - 1] == '/')
     --end;
-  return end ? check_keep_part(c, path, end) : base;
+  return end ? check_copy_substring(c, path, end) : base;
 }
 
-void check_name_groups(check *c) {
+void check_assign_groups(check *c) {
   for (size_t i = 0; i < c->library_count; ++i)
     c->libraries[i].group = name_group(c, &c->libraries[i]);
 }
@@ -154,19 +154,19 @@ typedef struct {
 
 static void count_library(const check *c, const check_library *library, size_t device, tally *all) {
   const check_verdict *verdict = &library->verdicts[device];
-  if (check_is_left_out(c, library, device)) {
+  if (check_is_not_applicable(c, library, device)) {
     all->is_empty |= !check_has_kernels(verdict);
     return;
   }
   bool fails = check_fails(c, library, device);
   ++all->libraries;
   all->failing += fails;
-  all->runs |= !fails || verdict->outcome == CHECK_PARTLY;
+  all->runs |= !fails || verdict->outcome == CHECK_PARTIAL;
   all->is_blind |= !verdict->coverage.kernels;
   all->is_for_other_host |= verdict->is_for_other_host;
   all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
-  for (size_t i = 0; i < library->need_count && verdict->runtime == CHECK_FIT_UNKNOWN; ++i)
-    all->is_unsure |= !library->needs[i].version;
+  for (size_t i = 0; i < library->dependency_count && verdict->runtime == CHECK_COMPAT_UNKNOWN; ++i)
+    all->is_unsure |= !library->dependencies[i].version;
   for (size_t i = 0; fails && i < verdict->gap_count; ++i) {
     const check_gap *gap = &verdict->gaps[i];
     if (!all->gap || gap->kernels + gap->modules > all->gap->kernels + all->gap->modules)
@@ -174,9 +174,9 @@ static void count_library(const check *c, const check_library *library, size_t d
   }
 }
 
-typedef enum { RUNS, PARTLY, DOES_NOT, IS_OTHER, IS_EMPTY } answer;
+typedef enum { RUNS, PARTLY, DOES_NOT, IS_OTHER, IS_EMPTY } group_outcome;
 
-static answer answer_of(const tally *all) {
+static group_outcome tally_outcome(const tally *all) {
   if (!all->libraries)
     return all->is_empty ? IS_EMPTY : IS_OTHER;
   return !all->failing ? RUNS : all->runs ? PARTLY : DOES_NOT;
@@ -211,7 +211,7 @@ static groups list_groups(check *c) {
 
 /* Another version of the package, among those that were looked at, that runs. They are in order, so
  * that those of one name follow one another. */
-static const char *find_instead(const groups *all, const group *of, size_t device) {
+static const char *find_runnable_version(const groups *all, const group *of, size_t device) {
   size_t name = strcspn(of->name, " ") + 1; /* with the blank before the version */
   const group *other = of;
   if (!of->name[name - 1])
@@ -219,7 +219,7 @@ static const char *find_instead(const groups *all, const group *of, size_t devic
   while (other > all->items && strncmp(other[-1].name, of->name, name) == 0)
     --other;
   for (; other < all->items + all->count && strncmp(other->name, of->name, name) == 0; ++other) {
-    if (answer_of(&other->tallies[device]) == RUNS)
+    if (tally_outcome(&other->tallies[device]) == RUNS)
       return other->name;
   }
   return NULL;
@@ -237,18 +237,19 @@ static const char *device_name(check *c, size_t device, const kdl_device_info *a
   return c->devices.count > 1 && *asked ? xarena_format(&c->arena, "%s: %s", asked, name) : name;
 }
 
-static void add_row(check *c, cli_table *table, const groups *all, const group *of, size_t device) {
+static void add_summary_row(check *c, cli_table *table, const groups *all, const group *of,
+                            size_t device) {
   static const char *const names[] = {"yes", "partly", "no", "other", ""};
   kdl_device_info about = {.size = sizeof about};
   if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
     return;
   const tally *counted = &of->tallies[device];
-  answer runs = answer_of(counted);
+  group_outcome runs = tally_outcome(counted);
   char libraries[48];
   snprintf(libraries, sizeof libraries, "%zu of %zu", counted->libraries - counted->failing,
            counted->libraries);
   const char *why =
-      counted->gap ? words_of(cause_of(counted->gap->code)) : "its code cannot be read";
+      counted->gap ? cause_text(cause_of(counted->gap->code)) : "its code cannot be read";
   if (runs == IS_OTHER)
     why = "for other devices";
   else if (runs == IS_EMPTY)
@@ -266,7 +267,7 @@ static void add_row(check *c, cli_table *table, const groups *all, const group *
   cli_table_add(table, kdl_text_of(why));
   if (runs != PARTLY && runs != DOES_NOT)
     return;
-  const char *instead = find_instead(all, of, device);
+  const char *instead = find_runnable_version(all, of, device);
   if (instead)
     cli_table_add_line(table, "instead", kdl_text_of(instead));
   else if (counted->gap)
@@ -285,7 +286,7 @@ kdl_status check_print_summary(check *c) {
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < all.count; ++i) {
     for (size_t device = 0; device < c->devices.count; ++device)
-      add_row(c, table, &all, &all.items[i], device);
+      add_summary_row(c, table, &all, &all.items[i], device);
   }
   free(all.items);
   return cli_table_finish(table);

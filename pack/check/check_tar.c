@@ -29,13 +29,13 @@ typedef struct {
   char *long_name; /* for the next member, or NULL */
 } tar;
 
-static bool read_at(const tar *t, uint64_t offset, void *out, size_t size) {
+static bool tar_read_at(const tar *t, uint64_t offset, void *out, size_t size) {
   return kdl_in_range(offset, size, t->size) &&
          pread(t->file->fd, out, size, (off_t)offset) == (ssize_t)size;
 }
 
 /* Octal digits, or where the first bit is set the rest as one number. */
-static bool read_number(const uint8_t *field, size_t size, uint64_t *out_number) {
+static bool tar_read_number(const uint8_t *field, size_t size, uint64_t *out_number) {
   uint64_t number = 0;
   size_t at = 0;
   if (field[0] & 0x80) {
@@ -55,15 +55,15 @@ static bool read_number(const uint8_t *field, size_t size, uint64_t *out_number)
   return at == size || field[at] == '\0' || field[at] == ' ';
 }
 
-static bool has_its_sum(const uint8_t *header) {
+static bool has_valid_checksum(const uint8_t *header) {
   enum { from = 148, to = 156 };
   uint64_t said, sum = 0;
   for (size_t i = 0; i < block_size; ++i)
     sum += i >= from && i < to ? ' ' : header[i];
-  return read_number(header + from, to - from, &said) && said == sum;
+  return tar_read_number(header + from, to - from, &said) && said == sum;
 }
 
-static char *name_of(const uint8_t *header) {
+static char *tar_member_name(const uint8_t *header) {
   const char *prefix = (const char *)header + 345;
   bool has_prefix = memcmp(header + 257, "ustar\0", 6) == 0 && *prefix;
   return xasprintf("%.*s%s%.*s", has_prefix ? 155 : 0, prefix, has_prefix ? "/" : "", 100,
@@ -76,33 +76,33 @@ static char *pax_path(const char *text, size_t size) {
     kdl_string rest = {text + at, size - at};
     size_t digits = 0;
     uint32_t length;
-    if (!kdl_text_number(rest, &digits, &length) || length <= digits || length > rest.length)
+    if (!kdl_text_parse_number(rest, &digits, &length) || length <= digits || length > rest.length)
       return NULL;
-    if (kdl_text_starts(kdl_text_from(rest, digits), " path=") && length >= digits + 7)
+    if (kdl_text_starts(kdl_text_substr(rest, digits), " path=") && length >= digits + 7)
       return xstrndup(rest.data + digits + 6, length - digits - 7);
     at += length;
   }
   return NULL;
 }
 
-static void read_long_name(tar *t, uint64_t offset, uint64_t size, bool is_pax) {
+static void tar_read_long_name(tar *t, uint64_t offset, uint64_t size, bool is_pax) {
   if (size > longest_name)
     return;
   char *text = xmalloc((size_t)size);
-  if (read_at(t, offset, text, (size_t)size)) {
+  if (tar_read_at(t, offset, text, (size_t)size)) {
     free(t->long_name);
     t->long_name = is_pax ? pax_path(text, (size_t)size) : xstrndup(text, (size_t)size);
   }
   free(text);
 }
 
-static void read_member(tar *t, const uint8_t *header, uint64_t offset, uint64_t size) {
+static void tar_read_member(tar *t, const uint8_t *header, uint64_t offset, uint64_t size) {
   char type = (char)header[156];
   if (type == 'L' || type == 'x') {
-    read_long_name(t, offset, size, type == 'x');
+    tar_read_long_name(t, offset, size, type == 'x');
     return;
   }
-  char *name = t->long_name ? t->long_name : name_of(header);
+  char *name = t->long_name ? t->long_name : tar_member_name(header);
   t->long_name = NULL;
   if ((type == '0' || type == '\0' || type == '7') && size)
     check_read_member(t->c, t->file, kdl_starts_with(name, "./") ? name + 2 : name, NULL, offset,
@@ -115,15 +115,15 @@ void check_read_tar(check *c, const check_file *file) {
   static const uint8_t zeros[block_size];
   uint8_t header[block_size];
   uint64_t at = 0, length;
-  while (read_at(&t, at, header, block_size) && memcmp(header, zeros, block_size) != 0) {
-    if (!has_its_sum(header) || !read_number(header + 124, 12, &length) ||
+  while (tar_read_at(&t, at, header, block_size) && memcmp(header, zeros, block_size) != 0) {
+    if (!has_valid_checksum(header) || !tar_read_number(header + 124, 12, &length) ||
         !kdl_in_range(at + block_size, length, t.size)) {
       char message[80];
       snprintf(message, sizeof message, "tar: found a damaged header at offset 0x%" PRIx64, at);
       check_add_error(c, file->path, message);
       break;
     }
-    read_member(&t, header, at + block_size, length);
+    tar_read_member(&t, header, at + block_size, length);
     at += block_size + (length + block_size - 1) / block_size * block_size;
   }
   free(t.long_name);
@@ -132,7 +132,7 @@ void check_read_tar(check *c, const check_file *file) {
 /* ------------------------------------------------------------------------------------------ */
 /* Compressed                                                                                   */
 
-const char *check_unpacker_of(const void *head, size_t size) {
+const char *check_decompressor_for(const void *head, size_t size) {
   static const struct {
     const char *magic;
     size_t size;
@@ -152,7 +152,7 @@ const char *check_unpacker_of(const void *head, size_t size) {
 
 /* Programs have words of their own for a disk that is full, and other ones in other languages. It
  * still is. */
-static kdl_status cannot_unpack(const char *program, const char *words, int to) {
+static kdl_status fail_decompressor(const char *program, const char *words, int to) {
   static const char zeros[1 << 16];
   if (!kdl_fd_write(to, zeros, sizeof zeros))
     return kdl_fail(KDL_IO, "cannot write what %s unpacks: %s", program, strerror(errno));
@@ -161,7 +161,7 @@ static kdl_status cannot_unpack(const char *program, const char *words, int to) 
                   words);
 }
 
-static kdl_status unpack(const char *program, int from, int to, uint64_t most) {
+static kdl_status run_decompressor(const char *program, int from, int to, uint64_t most) {
   char command[64];
   snprintf(command, sizeof command, "exec %s -dc <&3 >&4", program);
   const char *words[] = {"sh", "-c", command, NULL};
@@ -181,22 +181,23 @@ static kdl_status unpack(const char *program, int from, int to, uint64_t most) {
                     program, outcome.code, strsignal(outcome.code), most);
   if (outcome.end != KDL_SUBPROCESS_EXITED)
     return kdl_fail(KDL_IO, "%s did not end", program);
-  return outcome.code ? cannot_unpack(program, outcome.words, to) : KDL_OK;
+  return outcome.code ? fail_decompressor(program, outcome.words, to) : KDL_OK;
 }
 
-void check_read_packed_tar(check *c, const check_file *file, const char *program) {
-  char room[CHECK_OPEN_PATH];
+void check_read_compressed_tar(check *c, const check_file *file, const char *program) {
+  char room[CHECK_FD_PATH_SIZE];
   check_file inner = *file;
-  int from = open(check_open_path(file, room), O_RDONLY | O_CLOEXEC);
-  inner.fd = check_make_file();
+  int from = open(check_fd_path(file, room), O_RDONLY | O_CLOEXEC);
+  inner.fd = check_create_temp_file();
   kdl_status status =
       from < 0 || inner.fd < 0
-          ? kdl_fail(kdl_status_of(errno), "cannot make a temporary file: %s", strerror(errno))
-          : unpack(program, from, inner.fd,
-                   UNPACKED_BASE + (uint64_t)file->info.st_size * UNPACKED_RATIO);
+          ? kdl_fail(kdl_status_from_errno(errno), "cannot make a temporary file: %s",
+                     strerror(errno))
+          : run_decompressor(program, from, inner.fd,
+                             UNPACKED_BASE + (uint64_t)file->info.st_size * UNPACKED_RATIO);
   if (status == KDL_OK && fstat(inner.fd, &inner.info) != 0)
-    status =
-        kdl_fail(kdl_status_of(errno), "cannot look at the temporary file: %s", strerror(errno));
+    status = kdl_fail(kdl_status_from_errno(errno), "cannot look at the temporary file: %s",
+                      strerror(errno));
   if (status == KDL_OK)
     check_read_tar(c, &inner);
   else

@@ -20,34 +20,35 @@ bool check_fails(const check *c, const check_library *library, size_t device) {
   case CHECK_NATIVE:
   case CHECK_JIT:
     return false;
-  case CHECK_PARTLY:
-    return c->is_strict || !check_is_built_for(verdict);
+  case CHECK_PARTIAL:
+    return c->is_strict || !check_has_native_code(verdict);
   case CHECK_NONE:
-    return c->is_strict || !verdict->is_served;
-  case CHECK_OTHER:
+    return c->is_strict || !verdict->is_covered_by_sibling;
+  case CHECK_OTHER_VENDOR:
     break;
   }
-  return !library->has_sibling && !check_is_for(c, library);
+  return !library->has_sibling && !check_targets_a_device(c, library);
 }
 
 bool check_has_kernels(const check_verdict *verdict) {
   return verdict->coverage.kernels || verdict->coverage.unreadable;
 }
 
-bool check_is_left_out(const check *c, const check_library *library, size_t device) {
+bool check_is_not_applicable(const check *c, const check_library *library, size_t device) {
   check_outcome outcome = library->verdicts[device].outcome;
-  return (outcome == CHECK_OTHER || outcome == CHECK_NONE) && !check_fails(c, library, device);
+  return (outcome == CHECK_OTHER_VENDOR || outcome == CHECK_NONE) &&
+         !check_fails(c, library, device);
 }
 
-bool check_is_built_for(const check_verdict *verdict) {
+bool check_has_native_code(const check_verdict *verdict) {
   const kdl_coverage *coverage = &verdict->coverage;
-  return verdict->outcome <= CHECK_PARTLY &&
+  return verdict->outcome <= CHECK_PARTIAL &&
          (coverage->kernels_native || (!coverage->kernels && coverage->modules_run));
 }
 
-bool check_is_for(const check *c, const check_library *library) {
+bool check_targets_a_device(const check *c, const check_library *library) {
   for (size_t i = 0; i < c->devices.count; ++i) {
-    if (library->verdicts[i].outcome != CHECK_OTHER)
+    if (library->verdicts[i].outcome != CHECK_OTHER_VENDOR)
       return true;
   }
   return false;
@@ -58,7 +59,7 @@ const char *check_outcome_name(check_outcome outcome) {
   return names[outcome];
 }
 
-const char *check_shown(check *c, const check_library *library) {
+const char *check_display_path(check *c, const check_library *library) {
   return library->member ? xarena_format(&c->arena, "%s!%s", library->path, library->member)
                          : library->path;
 }
@@ -71,17 +72,17 @@ typedef struct {
   size_t kernels, native, jit;
 } sums;
 
-static sums sum_up(const check *c, size_t device) {
+static sums sum_outcomes(const check *c, size_t device) {
   sums all = {0};
   for (size_t i = 0; i < c->library_count; ++i) {
     const check_verdict *verdict = &c->libraries[i].verdicts[device];
-    if (check_is_left_out(c, &c->libraries[i], device)) {
+    if (check_is_not_applicable(c, &c->libraries[i], device)) {
       ++*(check_has_kernels(verdict) ? &all.other : &all.empty);
       continue;
     }
     ++all.libraries;
     all.whole += verdict->outcome <= CHECK_JIT;
-    all.in_part += verdict->outcome == CHECK_PARTLY && !check_fails(c, &c->libraries[i], device);
+    all.in_part += verdict->outcome == CHECK_PARTIAL && !check_fails(c, &c->libraries[i], device);
     all.kernels += verdict->coverage.kernels;
     all.native += verdict->coverage.kernels_native;
     all.jit += verdict->coverage.kernels_run - verdict->coverage.kernels_native;
@@ -90,7 +91,7 @@ static sums sum_up(const check *c, size_t device) {
 }
 
 /* "1 library is for other devices, 2 libraries have no kernels" */
-static void print_left_out(const sums *all, const char *one, const char *several) {
+static void print_not_applicable(const sums *all, const char *one, const char *several) {
   if (all->other)
     printf("%zu %s %s for other devices", all->other, all->other == 1 ? one : several,
            all->other == 1 ? "is" : "are");
@@ -124,8 +125,8 @@ static void add_names(const check *c, cli_table *table, const check_gap *gap) {
   free(text);
 }
 
-static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_other,
-                    size_t device) {
+static void add_gap_row(check *c, cli_table *table, const check_gap *gap, bool is_other,
+                        size_t device) {
   size_t count = gap->kernels ? gap->kernels : gap->modules;
   const char *label =
       xarena_format(&c->arena, "%zu %s%s: %s:", count, gap->kernels ? "kernel" : "module",
@@ -136,7 +137,8 @@ static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_ot
   check_add_advice(c, table, gap, device);
 }
 
-static void add_library(check *c, cli_table *table, const check_library *library, size_t device) {
+static void add_library_row(check *c, cli_table *table, const check_library *library,
+                            size_t device) {
   const check_verdict *verdict = &library->verdicts[device];
   const kdl_coverage *coverage = &verdict->coverage;
   cli_table_add(table, kdl_text_of(verdict->outcome == CHECK_NATIVE   ? "*"
@@ -144,7 +146,7 @@ static void add_library(check *c, cli_table *table, const check_library *library
                                    : !check_fails(c, library, device) ? "~"
                                                                       : "."));
   cli_table_add(table, kdl_text_of(library->group));
-  cli_table_add(table, kdl_text_of(check_shown(c, library)));
+  cli_table_add(table, kdl_text_of(check_display_path(c, library)));
   cli_table_add(table, kdl_text_of(check_outcome_name(verdict->outcome)));
   cli_table_add_number(table, coverage->kernels_native);
   cli_table_add_number(table, coverage->kernels_run - coverage->kernels_native);
@@ -153,16 +155,17 @@ static void add_library(check *c, cli_table *table, const check_library *library
     cli_table_add_line(
         table, "host",
         KDL_TEXT("its CPU code is for x86-64, and the device comes with AArch64 processors alone"));
-  for (size_t i = 0; i < library->need_count && verdict->runtime == CHECK_FIT_UNKNOWN; ++i) {
-    if (!library->needs[i].version)
+  for (size_t i = 0; i < library->dependency_count && verdict->runtime == CHECK_COMPAT_UNKNOWN;
+       ++i) {
+    if (!library->dependencies[i].version)
       cli_table_add_line(table, "runtime",
                          KDL_TEXT("CUDA's is linked into it; which driver it takes is not known"));
   }
   for (size_t i = 0; i < verdict->gap_count; ++i)
-    add_gap(c, table, &verdict->gaps[i], verdict->outcome == CHECK_OTHER, device);
+    add_gap_row(c, table, &verdict->gaps[i], verdict->outcome == CHECK_OTHER_VENDOR, device);
 }
 
-static kdl_status print_device(check *c, size_t device) {
+static kdl_status print_device_section(check *c, size_t device) {
   static const cli_column columns[] = {
       {.title = "", .right = true, .tint = "1;32"},
       {.title = "PACKAGE", .shrinks = 2},
@@ -174,13 +177,13 @@ static kdl_status print_device(check *c, size_t device) {
   };
   kdl_device_info about = {.size = sizeof about};
   KDL_TRY(kdl_device_get(c->devices.items[device].device, &about));
-  sums all = sum_up(c, device);
+  sums all = sum_outcomes(c, device);
   printf("device  ");
   cli_text_print(kdl_text_of(about.label), "  ");
   cli_text_print(kdl_text_of(about.name), "\n");
   if (!all.libraries) {
     printf("runs    nothing: ");
-    print_left_out(&all, "library", "libraries");
+    print_not_applicable(&all, "library", "libraries");
     putchar('\n');
     return KDL_OK;
   }
@@ -191,13 +194,13 @@ static kdl_status print_device(check *c, size_t device) {
          all.jit);
   if (all.other || all.empty)
     printf("; ");
-  print_left_out(&all, "more", "more");
+  print_not_applicable(&all, "more", "more");
   puts("\n");
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < c->library_count; ++i) {
     const check_library *library = &c->libraries[i];
-    if (!check_is_left_out(c, library, device))
-      add_library(c, table, library, device);
+    if (!check_is_not_applicable(c, library, device))
+      add_library_row(c, table, library, device);
   }
   return cli_table_finish(table);
 }
@@ -215,7 +218,7 @@ kdl_status check_print_text(check *c) {
   }
   for (size_t i = 0; i < c->devices.count && c->library_count && c->is_verbose; ++i) {
     putchar('\n');
-    KDL_TRY(print_device(c, i));
+    KDL_TRY(print_device_section(c, i));
   }
   if (!c->is_verbose && check_any_fails(c))
     puts("\n-v names the libraries and why they do not run, -k every kernel of them");

@@ -26,7 +26,7 @@ enum { queue_size = 4096 };
 
 typedef struct {
   check_file file;
-  char *path, *from; /* its strings, which its reader frees */
+  char *path, *open_path; /* its strings, which its reader frees */
 } queued;
 
 typedef struct {
@@ -38,7 +38,7 @@ typedef struct {
   bool is_over;
 } queue;
 
-static void put(queue *q, queued file) {
+static void file_queue_push(queue *q, queued file) {
   pthread_mutex_lock(&q->c->lock);
   q->c->bytes_found += (uint64_t)file.file.info.st_size;
   pthread_mutex_unlock(&q->c->lock);
@@ -50,7 +50,7 @@ static void put(queue *q, queued file) {
   pthread_mutex_unlock(&q->lock);
 }
 
-static bool take(queue *q, queued *out_file) {
+static bool file_queue_pop(queue *q, queued *out_file) {
   pthread_mutex_lock(&q->lock);
   while (!q->count && !q->is_over)
     pthread_cond_wait(&q->has_files, &q->lock);
@@ -65,13 +65,13 @@ static bool take(queue *q, queued *out_file) {
   return found;
 }
 
-static void *work(void *user) {
+static void *reader_thread(void *user) {
   queue *q = user;
   queued file;
-  while (take(q, &file)) {
+  while (file_queue_pop(q, &file)) {
     check_read_file(q->c, &file.file);
     free(file.path);
-    free(file.from);
+    free(file.open_path);
   }
   return NULL;
 }
@@ -89,7 +89,7 @@ typedef struct {
   size_t count, capacity;
 } inodes;
 
-static size_t slot_of(const inodes *set, inode item) {
+static size_t inode_slot(const inodes *set, inode item) {
   size_t at = (size_t)((uint64_t)(item.number ^ item.device << 20) * 0x9e3779b97f4a7c15 >> 20);
   at &= set->capacity - 1;
   while (set->slots[at].number &&
@@ -98,25 +98,25 @@ static size_t slot_of(const inodes *set, inode item) {
   return at;
 }
 
-static void grow(inodes *set) {
+static void grow_inode_set(inodes *set) {
   inodes larger = {.capacity = set->capacity ? set->capacity * 2 : 256, .count = set->count};
   larger.slots = xcalloc(larger.capacity, sizeof *larger.slots);
   for (size_t i = 0; i < set->capacity; ++i) {
     if (set->slots[i].number)
-      larger.slots[slot_of(&larger, set->slots[i])] = set->slots[i];
+      larger.slots[inode_slot(&larger, set->slots[i])] = set->slots[i];
   }
   free(set->slots);
   *set = larger;
 }
 
 /* True the first time. */
-static bool is_new(inodes *set, const struct stat *info) {
+static bool inode_set_insert(inodes *set, const struct stat *info) {
   inode item = {info->st_dev, info->st_ino};
   if (!item.number)
     return true;
   if ((set->count + 1) * 2 > set->capacity)
-    grow(set);
-  size_t at = slot_of(set, item);
+    grow_inode_set(set);
+  size_t at = inode_slot(set, item);
   if (set->slots[at].number)
     return false;
   set->slots[at] = item;
@@ -141,12 +141,12 @@ typedef struct {
   size_t operand;
 } walker;
 
-static void fail_at(check *c, const char *path) {
-  check_add_refusal(c, path, errno);
+static void add_errno_error(check *c, const char *path) {
+  check_add_errno(c, path, errno);
 }
 
 /* File systems that hold no files but a view of the kernel. */
-static bool is_kernels_own(const char *path) {
+static bool is_virtual_filesystem(const char *path) {
   static const long types[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEVPTS_SUPER_MAGIC,
                                CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
                                TRACEFS_MAGIC,      SECURITYFS_MAGIC,    BPF_FS_MAGIC,
@@ -166,19 +166,22 @@ static void push_folder(walker *w, char *path, dev_t device) {
   w->folders[w->folder_count++] = (folder){path, device};
 }
 
-static void visit_entry(walker *w, int at, const folder *in, dev_t device, const char *name) {
+static void visit_folder_entry(walker *w, int at, const folder *in, dev_t device,
+                               const char *name) {
   struct stat info;
   kdl_string above = kdl_text_of(in->path);
-  char *path = xasprintf("%s%s%s", in->path, kdl_text_ends(above, KDL_TEXT("/")) ? "" : "/", name);
+  char *path =
+      xasprintf("%s%s%s", in->path, kdl_text_has_suffix(above, KDL_TEXT("/")) ? "" : "/", name);
   if (fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-    fail_at(w->c, path);
+    add_errno_error(w->c, path);
   } else if (S_ISDIR(info.st_mode)) {
-    if (kdl_text_ends(kdl_text_of(name), KDL_TEXT(".dist-info")))
-      check_add_record(w->c, path);
+    if (kdl_text_has_suffix(kdl_text_of(name), KDL_TEXT(".dist-info")))
+      check_add_dist_info(w->c, path);
     push_folder(w, path, device);
     return;
-  } else if (S_ISREG(info.st_mode) && is_new(&w->seen, &info)) {
-    put(w->q, (queued){{.path = path, .operand = w->operand, .info = info}, path, NULL});
+  } else if (S_ISREG(info.st_mode) && inode_set_insert(&w->seen, &info)) {
+    file_queue_push(w->q,
+                    (queued){{.path = path, .operand = w->operand, .info = info}, path, NULL});
     return;
   }
   free(path);
@@ -189,15 +192,16 @@ static void visit_folder(walker *w, const folder *in) {
   DIR *open_folder = opendir(in->path);
   int fd = open_folder ? dirfd(open_folder) : -1;
   if (fd < 0 || fstat(fd, &info) != 0) {
-    fail_at(w->c, in->path);
-  } else if (is_new(&w->seen, &info) && (info.st_dev == in->device || !is_kernels_own(in->path))) {
+    add_errno_error(w->c, in->path);
+  } else if (inode_set_insert(&w->seen, &info) &&
+             (info.st_dev == in->device || !is_virtual_filesystem(in->path))) {
     const struct dirent *entry;
     while ((errno = 0, entry = readdir(open_folder))) {
       if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-        visit_entry(w, fd, in, info.st_dev, entry->d_name);
+        visit_folder_entry(w, fd, in, info.st_dev, entry->d_name);
     }
     if (errno)
-      fail_at(w->c, in->path);
+      add_errno_error(w->c, in->path);
   }
   if (open_folder)
     closedir(open_folder);
@@ -206,16 +210,17 @@ static void visit_folder(walker *w, const folder *in) {
 static void visit_operand(walker *w, const char *path, bool *out_failed) {
   struct stat info;
   if (stat(path, &info) != 0) {
-    fail_at(w->c, path);
+    add_errno_error(w->c, path);
     *out_failed = true;
   } else if (S_ISDIR(info.st_mode)) {
     push_folder(w, xstrdup(path), 0);
   } else if (!S_ISREG(info.st_mode)) {
     check_add_error(w->c, path, "found a device, pipe or socket, expected a file or a folder");
     *out_failed = true;
-  } else if (is_new(&w->seen, &info)) {
+  } else if (inode_set_insert(&w->seen, &info)) {
     char *copy = xstrdup(path);
-    put(w->q, (queued){{.path = copy, .operand = w->operand, .is_operand = true, .info = info},
+    file_queue_push(
+        w->q, (queued){{.path = copy, .operand = w->operand, .is_operand = true, .info = info},
                        copy,
                        NULL});
   }
@@ -227,15 +232,15 @@ static void visit_operand(walker *w, const char *path, bool *out_failed) {
 }
 
 /* A file that a process has mapped. */
-static void take_mapped(void *user, const check_file *file) {
+static void queue_mapped_file(void *user, const check_file *file) {
   walker *w = user;
   struct stat info = {.st_dev = file->device, .st_ino = file->number};
-  if (!is_new(&w->seen, &info))
+  if (!inode_set_insert(&w->seen, &info))
     return;
-  queued next = {*file, xstrdup(file->path), file->from ? xstrdup(file->from) : NULL};
+  queued next = {*file, xstrdup(file->path), file->open_path ? xstrdup(file->open_path) : NULL};
   next.file.path = next.path;
-  next.file.from = next.from;
-  put(w->q, next);
+  next.file.open_path = next.open_path;
+  file_queue_push(w->q, next);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -247,8 +252,8 @@ static size_t worker_count(const check *c) {
   enum { each = 4, others = 12 };
   struct rlimit limit;
   cpu_set_t set;
-  int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : CHECK_WORKERS;
-  size_t count = cpus > CHECK_WORKERS ? CHECK_WORKERS : (size_t)cpus;
+  int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : CHECK_LIMIT_WORKERS;
+  size_t count = cpus > CHECK_LIMIT_WORKERS ? CHECK_LIMIT_WORKERS : (size_t)cpus;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     size_t taken = others + c->kept_count;
     size_t most = limit.rlim_cur > taken ? (size_t)(limit.rlim_cur - taken) / each : 0;
@@ -260,20 +265,20 @@ static size_t worker_count(const check *c) {
 void check_walk(check *c, bool *out_failed) {
   queue *q = xcalloc(1, sizeof *q);
   walker w = {.c = c, .q = q};
-  pthread_t workers[CHECK_WORKERS];
+  pthread_t workers[CHECK_LIMIT_WORKERS];
   size_t started = 0, wanted = worker_count(c);
   *out_failed = false;
   q->c = c;
   pthread_mutex_init(&q->lock, NULL);
   pthread_cond_init(&q->has_room, NULL);
   pthread_cond_init(&q->has_files, NULL);
-  while (started < wanted && pthread_create(&workers[started], NULL, work, q) == 0)
+  while (started < wanted && pthread_create(&workers[started], NULL, reader_thread, q) == 0)
     ++started;
   if (!started)
     cli_out_of_memory();
   for (; w.operand < c->operand_count; ++w.operand)
-    visit_operand(&w, c->operands[w.operand].shown, out_failed);
-  check_queue_mapped(c, take_mapped, &w);
+    visit_operand(&w, c->operands[w.operand].display_path, out_failed);
+  check_visit_mapped(c, queue_mapped_file, &w);
   pthread_mutex_lock(&c->lock);
   c->is_walked = true;
   pthread_mutex_unlock(&c->lock);

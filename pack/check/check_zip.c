@@ -29,8 +29,9 @@ typedef struct {
   zip_source source;
   uint8_t *directory;
   uint64_t directory_size;
-  uint64_t packed;   /* bytes of the members so far: more than the file has are there twice */
-  uint64_t inflated; /* of them, into files */
+  uint64_t
+      compressed_size; /* bytes of the members so far: more than the file has are there twice */
+  uint64_t uncompressed_size; /* of them, into files */
   char *package;
 } zip;
 
@@ -39,7 +40,7 @@ typedef struct {
   char *name;
 } entry;
 
-static void add_error(const zip *z, const char *member, const char *message) {
+static void add_member_error(const zip *z, const char *member, const char *message) {
   char *path = xasprintf("%s%s%s", z->file->path, *member ? "!" : "", member);
   check_add_error(z->c, path, message);
   free(path);
@@ -52,7 +53,7 @@ __attribute__((format(printf, 3, 4))) static void damaged(const zip *z, const ch
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  add_error(z, member, message);
+  add_member_error(z, member, message);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -106,7 +107,7 @@ static void find_package(zip *z) {
 static kdl_status write_inflated(int fd, const void *bytes, size_t size) {
   return kdl_fd_write(fd, bytes, size)
              ? KDL_OK
-             : kdl_fail(kdl_status_of(errno), "cannot write the inflated member: %s",
+             : kdl_fail(kdl_status_from_errno(errno), "cannot write the inflated member: %s",
                         strerror(errno));
 }
 
@@ -125,91 +126,98 @@ static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t
 }
 
 /* The archive is not read any more: what is looked at, and must not change, is the member. */
-static kdl_status judge_inflated(const zip *z, const entry *e, int fd, bool is_loose) {
-  char room[CHECK_OPEN_PATH];
+static kdl_status evaluate_inflated(const zip *z, const entry *e, int fd, bool is_loose) {
+  char room[CHECK_FD_PATH_SIZE];
   kdl_library *lib;
   check_file file = *z->file;
   file.fd = fd;
-  file.is_loose = is_loose;
+  file.is_bare_device_code = is_loose;
   if (check_was_changed(z->file))
     return KDL_OK; /* check_read_file has it named */
   if (fstat(fd, &file.info) != 0)
-    return kdl_fail(kdl_status_of(errno), "cannot look at the temporary file: %s", strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "cannot look at the temporary file: %s",
+                    strerror(errno));
   char *name = xasprintf("%s!%s", z->file->path, e->name);
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = name};
-  kdl_status status = kdl_open(check_open_path(&file, room), &opts, &lib);
+  kdl_status status = kdl_open(check_fd_path(&file, room), &opts, &lib);
   if (status == KDL_OK)
-    status = check_judge(z->c, lib, &file, e->name, z->package);
+    status = check_evaluate(z->c, lib, &file, e->name, z->package);
   free(name);
   return status;
 }
 
-static kdl_status inflate_and_judge(zip *z, const entry *e, kdl_inflater *inflater,
-                                    const uint8_t *head, size_t head_size) {
-  const uint64_t limit = ZIP_INFLATED_BASE + z->source.size * ZIP_INFLATED_RATIO - z->inflated;
+static kdl_status inflate_and_evaluate(zip *z, const entry *e, kdl_inflater *inflater,
+                                       const uint8_t *head, size_t head_size) {
+  const uint64_t limit =
+      ZIP_INFLATED_BASE + z->source.size * ZIP_INFLATED_RATIO - z->uncompressed_size;
   KDL_TRY(zip_check_inflated(&e->in, limit));
-  z->inflated += e->in.inflated;
-  int fd = check_make_file();
+  z->uncompressed_size += e->in.uncompressed_size;
+  int fd = check_create_temp_file();
   if (fd < 0)
-    return kdl_fail(kdl_status_of(errno), "cannot make a temporary file: %s", strerror(errno));
-  kdl_status status = inflate_to(inflater, head, head_size, e->in.inflated, fd);
+    return kdl_fail(kdl_status_from_errno(errno), "cannot make a temporary file: %s",
+                    strerror(errno));
+  kdl_status status = inflate_to(inflater, head, head_size, e->in.uncompressed_size, fd);
   if (status == KDL_OK)
-    status = judge_inflated(z, e, fd, check_is_loose(head, head_size));
+    status = evaluate_inflated(z, e, fd, check_is_bare_device_code(head, head_size));
   close(fd);
   return status;
 }
 
-static kdl_status read_deflated(zip *z, const entry *e, const uint8_t *packed) {
+static kdl_status read_deflated_member(zip *z, const entry *e, const uint8_t *packed) {
   uint8_t head[KDL_SNIFF_SIZE];
-  size_t want = e->in.inflated < sizeof head ? (size_t)e->in.inflated : sizeof head, count = 0;
+  size_t want =
+             e->in.uncompressed_size < sizeof head ? (size_t)e->in.uncompressed_size : sizeof head,
+         count = 0;
   kdl_inflater *inflater;
-  KDL_TRY(kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)e->in.packed, &inflater));
+  KDL_TRY(kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)e->in.compressed_size, &inflater));
   kdl_status status = kdl_inflater_read(inflater, head, want, want, &count);
-  if (status == KDL_OK && check_is_code(head, count))
-    status = inflate_and_judge(z, e, inflater, head, count);
+  if (status == KDL_OK && check_may_have_device_code(head, count))
+    status = inflate_and_evaluate(z, e, inflater, head, count);
   kdl_inflater_destroy(inflater);
   return status;
 }
 
 /* Maps the packed bytes; they are read from the file as they are needed. Where it shrinks meanwhile
  * the guard of check_read_file holds. */
-static void read_packed(zip *z, const entry *e, uint64_t offset) {
+static void read_compressed_member(zip *z, const entry *e, uint64_t offset) {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset - offset % page;
-  size_t size = (size_t)(offset - start + e->in.packed);
+  size_t size = (size_t)(offset - start + e->in.compressed_size);
   void *mapping = mmap(NULL, size, PROT_READ, MAP_PRIVATE, z->file->fd, (off_t)start);
   if (mapping == MAP_FAILED) {
-    (void)kdl_fail(kdl_status_of(errno), "cannot map %" PRIu64 " bytes: %s", e->in.packed,
-                   strerror(errno));
-    add_error(z, e->name, NULL);
+    (void)kdl_fail(kdl_status_from_errno(errno), "cannot map %" PRIu64 " bytes: %s",
+                   e->in.compressed_size, strerror(errno));
+    add_member_error(z, e->name, NULL);
     return;
   }
-  kdl_status status = read_deflated(z, e, (const uint8_t *)mapping + (offset - start));
+  kdl_status status = read_deflated_member(z, e, (const uint8_t *)mapping + (offset - start));
   munmap(mapping, size);
-  if (status != KDL_OK && !check_has_none(status))
-    add_error(z, e->name, NULL);
+  if (status != KDL_OK && !check_is_no_device_code_error(status))
+    add_member_error(z, e->name, NULL);
 }
 
-static void read_member(zip *z, const entry *e) {
+static void check_zip_member(zip *z, const entry *e) {
   uint64_t offset;
-  if (!e->in.packed || !e->in.inflated)
+  if (!e->in.compressed_size || !e->in.uncompressed_size)
     return;
   if (e->in.flags & ZIP_ENCRYPTED)
-    add_error(z, e->name, "it is encrypted");
-  else if (e->in.packed > z->source.size - z->packed)
-    damaged(z, e->name, "zip: found %" PRIu64 " bytes that other members have too", e->in.packed);
+    add_member_error(z, e->name, "it is encrypted");
+  else if (e->in.compressed_size > z->source.size - z->compressed_size)
+    damaged(z, e->name, "zip: found %" PRIu64 " bytes that other members have too",
+            e->in.compressed_size);
   else if (zip_find_data(&z->source, z->source.size, &e->in, &offset))
-    damaged(z, e->name, "zip: found no member at offset 0x%" PRIx64, e->in.header);
+    damaged(z, e->name, "zip: found no member at offset 0x%" PRIx64, e->in.header_offset);
   else if (e->in.method == ZIP_DEFLATED)
-    read_packed(z, e, offset);
+    read_compressed_member(z, e, offset);
   else if (e->in.method != ZIP_STORED)
     damaged(z, e->name, "zip: found method %u, expected 0 (stored) or 8 (deflated)", e->in.method);
-  else if (e->in.packed != e->in.inflated)
+  else if (e->in.compressed_size != e->in.uncompressed_size)
     damaged(z, e->name, "zip: found a stored member of %" PRIu64 " bytes with another size",
-            e->in.packed);
+            e->in.compressed_size);
   else
-    check_read_member(z->c, z->file, e->name, z->package, offset, e->in.packed);
-  z->packed +=
-      e->in.packed < z->source.size - z->packed ? e->in.packed : z->source.size - z->packed;
+    check_read_member(z->c, z->file, e->name, z->package, offset, e->in.compressed_size);
+  z->compressed_size += e->in.compressed_size < z->source.size - z->compressed_size
+                            ? e->in.compressed_size
+                            : z->source.size - z->compressed_size;
 }
 
 void check_read_zip(check *c, const check_file *file) {
@@ -219,7 +227,7 @@ void check_read_zip(check *c, const check_file *file) {
     size_t at = 0;
     find_package(&z);
     for (; next_entry(&z, &at, &e); free(e.name))
-      read_member(&z, &e);
+      check_zip_member(&z, &e);
     if (at != z.directory_size)
       damaged(&z, "", "zip: found a damaged directory at its byte %zu", at);
   }

@@ -14,13 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static kdl_status list_devices(const cli_args *args, cli_devices *out_devices) {
+static kdl_status parse_check_devices(const cli_args *args, cli_devices *out_devices) {
   if (cli_args_has(args, "device"))
     return cli_devices_given(args, "device", '\0', out_devices);
   const char *set = kdl_environment("KDL_DEVICE");
   if (set)
-    return cli_devices_one(set, out_devices);
-  cli_devices_here(out_devices);
+    return cli_devices_parse(set, out_devices);
+  cli_devices_native(out_devices);
   return KDL_OK;
 }
 
@@ -30,28 +30,29 @@ static void list_operands(const cli_args *args, check *c) {
   for (size_t i = 0; i < args->plain_count; ++i) {
     char real[PATH_MAX];
     const char *shown = args->operands[i];
-    c->operands[i] = (check_operand){shown, realpath(shown, real) ? check_keep(c, real) : NULL};
+    c->operands[i] =
+        (check_operand){shown, realpath(shown, real) ? check_copy_string(c, real) : NULL};
   }
   /* what processes map is not below any */
   c->operands[c->operand_count] = (check_operand){"", c->mapped_root};
 }
 
-static int compare_texts(const char *a, const char *b) {
+static int compare_optional_texts(const char *a, const char *b) {
   if (!a || !b)
     return !b - !a;
   return strcmp(a, b);
 }
 
 /* By package; those without one last. */
-static int compare_libraries(const void *left, const void *right) {
+static int compare_library_order(const void *left, const void *right) {
   const check_library *a = left;
   const check_library *b = right;
-  int order = compare_texts(a->package, b->package);
+  int order = compare_optional_texts(a->package, b->package);
   if (!a->package != !b->package)
     order = a->package ? -1 : 1;
   if (!order)
     order = strcmp(a->path, b->path);
-  return order ? order : compare_texts(a->member, b->member);
+  return order ? order : compare_optional_texts(a->member, b->member);
 }
 
 static int compare_errors(const void *left, const void *right) {
@@ -74,13 +75,13 @@ static void find_siblings(check *c) {
     for (to = from; to < c->library_count &&
                     (to == from || are_siblings(&c->libraries[from], &c->libraries[to]));
          ++to)
-      found |= check_is_for(c, &c->libraries[to]);
+      found |= check_targets_a_device(c, &c->libraries[to]);
     for (size_t i = from; i < to; ++i)
       c->libraries[i].has_sibling = found;
   }
 }
 
-static bool lie_together(const check_library *a, const check_library *b) {
+static bool are_packaged_together(const check_library *a, const check_library *b) {
   if (a->set || b->set)
     return a->set && b->set && strcmp(a->set, b->set) == 0 && strcmp(a->path, b->path) == 0;
   if (a->package || b->package)
@@ -94,19 +95,20 @@ static bool lie_together(const check_library *a, const check_library *b) {
 
 /* Code objects of a package, an archive or a folder, which are for one architecture each: those
  * that are for others count for nothing where one runs. */
-static void find_served(check *c) {
+static void mark_covered_by_siblings(check *c) {
   for (size_t from = 0, to; from < c->library_count; from = to) {
     for (to = from; to < c->library_count &&
-                    (to == from || lie_together(&c->libraries[from], &c->libraries[to]));
+                    (to == from || are_packaged_together(&c->libraries[from], &c->libraries[to]));
          ++to)
       continue;
     for (size_t device = 0; device < c->devices.count; ++device) {
       bool found = false;
       for (size_t i = from; i < to; ++i)
-        found |=
-            c->libraries[i].is_loose && c->libraries[i].verdicts[device].outcome <= CHECK_PARTLY;
+        found |= c->libraries[i].is_bare_device_code &&
+                 c->libraries[i].verdicts[device].outcome <= CHECK_PARTIAL;
       for (size_t i = from; i < to; ++i)
-        c->libraries[i].verdicts[device].is_served = found && c->libraries[i].is_loose;
+        c->libraries[i].verdicts[device].is_covered_by_sibling =
+            found && c->libraries[i].is_bare_device_code;
     }
   }
 }
@@ -124,13 +126,13 @@ bool check_any_fails(const check *c) {
 /* ------------------------------------------------------------------------------------------ */
 /* Processes                                                                                    */
 
-static kdl_status look_at_processes(const cli_args *args, check *c) {
+static kdl_status read_processes(const cli_args *args, check *c) {
   size_t cursor = 0;
   const char *number;
   c->mapped_root = "";
   while ((number = cli_args_next(args, "process", &cursor))) {
-    KDL_TRY(check_look_at_process(c, number));
-    if (c->is_elsewhere && !*c->mapped_root)
+    KDL_TRY(check_read_process(c, number));
+    if (c->has_other_root && !*c->mapped_root)
       c->mapped_root = xarena_format(&c->arena, "/proc/%s/root", number);
   }
   return KDL_OK;
@@ -142,7 +144,7 @@ static bool has_program(const cli_args *args) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static kdl_status find_all(const cli_args *args, check *c, bool *out_failed) {
+static kdl_status find_libraries(const cli_args *args, check *c, bool *out_failed) {
   if (cli_args_has(args, "demangle"))
     KDL_TRY(cli_demangler_start(&c->demangler));
   list_operands(args, c);
@@ -151,47 +153,47 @@ static kdl_status find_all(const cli_args *args, check *c, bool *out_failed) {
   check_progress_end(c);
   check_find_packages(c);
   if (c->library_count)
-    qsort(c->libraries, c->library_count, sizeof *c->libraries, compare_libraries);
+    qsort(c->libraries, c->library_count, sizeof *c->libraries, compare_library_order);
   find_siblings(c);
-  find_served(c);
-  check_name_groups(c);
+  mark_covered_by_siblings(c);
+  check_assign_groups(c);
   if (c->error_count)
     qsort(c->errors, c->error_count, sizeof *c->errors, compare_errors);
   return KDL_OK;
 }
 
-static kdl_status print_all(void *user) {
+static kdl_status print_result(void *user) {
   check *c = user;
   return c->as_json ? check_print_json(c) : check_print_text(c);
 }
 
 /* The program has standard output for itself: what is found goes to standard error, or a file. */
-static kdl_status print(const cli_args *args, check *c) {
+static kdl_status print_to_output(const cli_args *args, check *c) {
   const char *path = cli_args_value(args, "output");
   if (path && strcmp(path, "-") != 0)
-    return cli_output_capture(path, print_all, c);
+    return cli_output_capture(path, print_result, c);
   if (!path && has_program(args) && (fflush(stdout) != 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
-    return kdl_fail(kdl_status_of(errno), "<stdout>: cannot write: %s", strerror(errno));
-  return print_all(c);
+    return kdl_fail(kdl_status_from_errno(errno), "<stdout>: cannot write: %s", strerror(errno));
+  return print_result(c);
 }
 
-static kdl_status run(const cli_args *args, check *c, int *out_code) {
+static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
   bool failed = false;
   if (!args->operand_count && !cli_args_has(args, "process"))
     return kdl_fail(KDL_BAD_CALL,
                     "found no PATH, --process or program, expected at least one; usage: "
                     "kdl check PATH... | --process=PID | -- PROGRAM [ARG...]");
-  KDL_TRY(cli_choose_opts(args, &c->opts));
-  KDL_TRY(list_devices(args, &c->devices));
-  KDL_TRY(look_at_processes(args, c));
+  KDL_TRY(cli_selection_options(args, &c->opts));
+  KDL_TRY(parse_check_devices(args, &c->devices));
+  KDL_TRY(read_processes(args, c));
   if (has_program(args))
     KDL_TRY(check_run_program(c, args->operands + args->plain_count, out_code));
   int code = *out_code;
   *out_code = CLI_EXIT_SUCCESS;
   if (c->is_denied)
     cli_warning("the program or one of its children must not be looked at: it has other rights");
-  KDL_TRY(find_all(args, c, &failed));
-  KDL_TRY(print(args, c));
+  KDL_TRY(find_libraries(args, c, &failed));
+  KDL_TRY(print_to_output(args, c));
   *out_code = code                         ? code
               : check_any_fails(c)         ? CLI_EXIT_NO_MATCH
               : failed || c->is_incomplete ? CLI_EXIT_BAD_INPUT
@@ -206,9 +208,9 @@ int cli_run_check(const cli_args *args) {
              .is_verbose = cli_args_has(args, "verbose") || cli_args_has(args, "kernels"),
              .lock = PTHREAD_MUTEX_INITIALIZER};
   int code = CLI_EXIT_SUCCESS;
-  kdl_status status = run(args, &c, &code);
+  kdl_status status = run_check(args, &c, &code);
   if (status != KDL_OK) {
-    int failure = cli_finish(status);
+    int failure = cli_report_status(status);
     code = code ? code : failure; /* that of a program that cannot be run */
   }
   cli_demangler_stop(c.demangler);
@@ -216,7 +218,7 @@ int cli_run_check(const cli_args *args) {
   free(c.operands);
   free(c.libraries);
   free(c.errors);
-  free(c.records);
+  free(c.dist_infos);
   check_free_mapped(&c);
   kdl_arena_free(&c.arena);
   return code;

@@ -3,7 +3,7 @@
 #include "lib/inspect/images.h"
 #include "lib/inspect/write.h"
 #include "pack/commands.h"
-#include "pack/oci/choice.h"
+#include "pack/oci/candidates.h"
 #include "pack/oci/layout.h"
 #include "pack/oci/remote.h"
 #include "pack/oci/store.h"
@@ -24,39 +24,39 @@ typedef struct {
   cli_input input;
   oci_manifest manifest;
   const char *folder;
-  char digest[OCI_DIGEST_TEXT]; /* of the manifest */
+  char digest[OCI_DIGEST_SIZE]; /* of the manifest */
   uint64_t size;
-} pushing;
+} push_state;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Layers                                                                                       */
 
-static kdl_status put_image(const pushing *push, size_t index, oci_layer *layer) {
+static kdl_status push_image_blob(const push_state *push, size_t index, oci_layer *layer) {
   const kdl_writer_image image = cli_image_describe(&push->input, index, push->manifest.format);
   const void *data;
   size_t size;
   KDL_TRY(cli_image_check_digest(&push->input, index, image.pairs, image.pair_count));
-  KDL_TRY(kdl_library_hold(push->input.lib, index, &data, &size));
+  KDL_TRY(kdl_library_acquire_bytes(push->input.lib, index, &data, &size));
   *layer = (oci_layer){.size = size,
                        .image = {image.declared_kind, image.offload_kind, image.flags, image.pairs,
                                  image.pair_count}};
-  kdl_status status = oci_layout_put(push->folder, size ? data : "", size, layer->digest);
-  kdl_library_release(push->input.lib, index);
+  kdl_status status = oci_layout_write_blob(push->folder, size ? data : "", size, layer->digest);
+  kdl_library_release_bytes(push->input.lib, index);
   return status;
 }
 
-static kdl_status put_images(pushing *push) {
+static kdl_status push_image_blobs(push_state *push) {
   oci_manifest *manifest = &push->manifest;
   manifest->layers = xcalloc(kdl_image_count(push->input.lib), sizeof *manifest->layers);
   for (size_t i = 0; cli_outer_next(push->input.lib, &i); ++i)
-    KDL_TRY(put_image(push, i, &manifest->layers[manifest->layer_count++]));
+    KDL_TRY(push_image_blob(push, i, &manifest->layers[manifest->layer_count++]));
   return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The file that they make                                                                      */
 
-static kdl_status write_again(const pushing *push, int fd) {
+static kdl_status rewrite_offload_binary(const push_state *push, int fd) {
   kdl_writer *writer;
   kdl_status status = KDL_OK;
   KDL_TRY(kdl_writer_create(push->manifest.format, &writer));
@@ -69,12 +69,12 @@ static kdl_status write_again(const pushing *push, int fd) {
 }
 
 /* Whether a pull of all images makes the file again, byte for byte. */
-static kdl_status note_whole(pushing *push, const char *path) {
-  char again[OCI_DIGEST_TEXT], now[OCI_DIGEST_TEXT];
+static kdl_status note_file_digest(push_state *push, const char *path) {
+  char again[OCI_DIGEST_SIZE], now[OCI_DIGEST_SIZE];
   cli_bytes bytes;
   int fd;
-  KDL_TRY(oci_store_make_file(&fd));
-  kdl_status status = write_again(push, fd);
+  KDL_TRY(oci_store_create_temp_file(&fd));
+  kdl_status status = rewrite_offload_binary(push, fd);
   if (status == KDL_OK)
     status = oci_digest_of_file(fd, again);
   close(fd);
@@ -87,7 +87,7 @@ static kdl_status note_whole(pushing *push, const char *path) {
     cli_bytes_free(&bytes);
   }
   if (strcmp(again, now) == 0)
-    memcpy(push->manifest.whole, now, sizeof now);
+    memcpy(push->manifest.file_digest, now, sizeof now);
   else
     cli_note("%s: a pull of all images makes a file laid out otherwise, with the same images and "
              "metadata in the same order",
@@ -97,57 +97,59 @@ static kdl_status note_whole(pushing *push, const char *path) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static kdl_status put_manifest(pushing *push) {
-  char *text, config[OCI_DIGEST_TEXT];
+static kdl_status push_manifest_blob(push_state *push) {
+  char *text, config[OCI_DIGEST_SIZE];
   size_t size;
   KDL_TRY(oci_manifest_write(&push->manifest, push->input.name, &text, &size));
-  kdl_status status = oci_layout_put(push->folder, OCI_EMPTY_DATA, strlen(OCI_EMPTY_DATA), config);
+  kdl_status status =
+      oci_layout_write_blob(push->folder, OCI_EMPTY_DATA, strlen(OCI_EMPTY_DATA), config);
   if (status == KDL_OK)
-    status = oci_layout_put(push->folder, text, size, push->digest);
+    status = oci_layout_write_blob(push->folder, text, size, push->digest);
   push->size = size;
   free(text);
   return status;
 }
 
 /* Blobs before what names them, so that a folder is whole at any time. */
-static kdl_status fill_folder(pushing *push, const char *path) {
+static kdl_status write_layout(push_state *push, const char *path) {
   KDL_TRY(cli_library_check_rewritable(&push->input));
   push->manifest.format = cli_library_format(push->input.lib);
   push->manifest.title = basename(push->input.name);
   if (kdl_image_count(push->input.lib) == 0)
     return kdl_fail(KDL_BAD_FILE, "%s: found no image, expected one or more", push->input.name);
-  KDL_TRY(oci_layout_make(push->folder));
-  KDL_TRY(put_images(push));
+  KDL_TRY(oci_layout_create(push->folder));
+  KDL_TRY(push_image_blobs(push));
   KDL_TRY(oci_candidates_describe(&push->input, &push->manifest));
-  KDL_TRY(note_whole(push, path));
-  return put_manifest(push);
+  KDL_TRY(note_file_digest(push, path));
+  return push_manifest_blob(push);
 }
 
-static kdl_status to_registry(pushing *push, const cli_args *args, const oci_reference *to) {
+static kdl_status push_to_registry(push_state *push, const cli_args *args,
+                                   const oci_reference *to) {
   oci_store staging;
-  KDL_TRY(oci_remote_check(args, to));
-  KDL_TRY(oci_store_open_own(&staging));
+  KDL_TRY(oci_remote_check_scheme(args, to));
+  KDL_TRY(oci_store_open_private(&staging));
   push->folder = staging.folder;
-  kdl_status status = fill_folder(push, args->operands[0]);
+  kdl_status status = write_layout(push, args->operands[0]);
   if (status == KDL_OK)
     status = oci_remote_push(args, to, staging.folder, &push->manifest, push->digest, push->size);
   oci_store_close(&staging);
   return status;
 }
 
-static kdl_status push_to(const cli_args *args, const oci_reference *to) {
+static kdl_status push_to_reference(const cli_args *args, const oci_reference *to) {
   const char *path = args->operands[0];
-  pushing push = {.folder = NULL};
+  push_state push = {.folder = NULL};
   if (*to->digest)
     return kdl_fail(KDL_BAD_CALL,
                     "%s: found a digest, expected a tag: what is pushed has the digest that it has",
                     to->text);
   KDL_TRY(cli_input_open(path, &push.input));
   push.folder = to->folder;
-  kdl_status status = to->folder ? fill_folder(&push, path) : to_registry(&push, args, to);
+  kdl_status status = to->folder ? write_layout(&push, path) : push_to_registry(&push, args, to);
   if (status == KDL_OK && to->folder)
-    status =
-        oci_layout_tag(to->folder, *to->tag ? to->tag : OCI_DEFAULT_TAG, push.digest, push.size);
+    status = oci_layout_set_tag(to->folder, *to->tag ? to->tag : OCI_DEFAULT_TAG, push.digest,
+                                push.size);
   if (status == KDL_OK) {
     if (to->folder)
       printf("oci:%s@%s\n", to->folder, push.digest);
@@ -165,7 +167,7 @@ int cli_run_push(const cli_args *args) {
   oci_reference to;
   kdl_status status = oci_reference_parse(&arena, args->operands[1], &to);
   if (status == KDL_OK)
-    status = push_to(args, &to);
+    status = push_to_reference(args, &to);
   kdl_arena_free(&arena);
-  return cli_finish(status);
+  return cli_report_status(status);
 }

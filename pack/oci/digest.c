@@ -9,15 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-void oci_digest_of(const void *data, size_t size, char out_digest[OCI_DIGEST_TEXT]) {
+void oci_digest_of(const void *data, size_t size, char out_digest[OCI_DIGEST_SIZE]) {
   uint8_t digest[SHA256_SIZE];
   sha256(data, size, digest);
-  int used = snprintf(out_digest, OCI_DIGEST_TEXT, "%s", OCI_DIGEST_METHOD);
+  int used = snprintf(out_digest, OCI_DIGEST_SIZE, "%s", OCI_DIGEST_PREFIX);
   for (size_t i = 0; i < SHA256_SIZE; ++i)
-    used += snprintf(out_digest + used, (size_t)(OCI_DIGEST_TEXT - used), "%02x", digest[i]);
+    used += snprintf(out_digest + used, (size_t)(OCI_DIGEST_SIZE - used), "%02x", digest[i]);
 }
 
-kdl_status oci_digest_of_file(int fd, char out_digest[OCI_DIGEST_TEXT]) {
+kdl_status oci_digest_of_file(int fd, char out_digest[OCI_DIGEST_SIZE]) {
   char path[32];
   cli_bytes bytes;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -28,8 +28,8 @@ kdl_status oci_digest_of_file(int fd, char out_digest[OCI_DIGEST_TEXT]) {
 }
 
 bool oci_digest_is_valid(const char *text) {
-  size_t method = strlen(OCI_DIGEST_METHOD);
-  return strncmp(text, OCI_DIGEST_METHOD, method) == 0 && strlen(text) == OCI_DIGEST_TEXT - 1 &&
+  size_t method = strlen(OCI_DIGEST_PREFIX);
+  return strncmp(text, OCI_DIGEST_PREFIX, method) == 0 && strlen(text) == OCI_DIGEST_SIZE - 1 &&
          strspn(text + method, "0123456789abcdef") == OCI_DIGEST_HEX;
 }
 
@@ -51,13 +51,13 @@ kdl_status oci_json_text(kdl_json *json, kdl_arena *arena, kdl_string *out_text)
   return KDL_OK;
 }
 
-kdl_status oci_json_digest(kdl_json *json, char out_digest[OCI_DIGEST_TEXT]) {
-  char text[OCI_DIGEST_TEXT + 64];
+kdl_status oci_json_digest(kdl_json *json, char out_digest[OCI_DIGEST_SIZE]) {
+  char text[OCI_DIGEST_SIZE + 64];
   size_t at = kdl_json_at(json);
   KDL_TRY(kdl_json_string(json, text, sizeof text));
   if (!oci_digest_is_valid(text))
     return kdl_json_fail(json, at, "found \"%s\", expected sha256: and 64 hexadecimal digits",
                          text);
-  memcpy(out_digest, text, OCI_DIGEST_TEXT);
+  memcpy(out_digest, text, OCI_DIGEST_SIZE);
   return KDL_OK;
 }

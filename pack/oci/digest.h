@@ -11,18 +11,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define OCI_DIGEST_METHOD "sha256:"
+#define OCI_DIGEST_PREFIX "sha256:"
 
-enum { OCI_DIGEST_HEX = 64, OCI_DIGEST_TEXT = sizeof OCI_DIGEST_METHOD + OCI_DIGEST_HEX };
+enum { OCI_DIGEST_HEX = 64, OCI_DIGEST_SIZE = sizeof OCI_DIGEST_PREFIX + OCI_DIGEST_HEX };
 
-void oci_digest_of(const void *data, size_t size, char out_digest[OCI_DIGEST_TEXT]);
+void oci_digest_of(const void *data, size_t size, char out_digest[OCI_DIGEST_SIZE]);
 
 /* Of all that is in a file, whether the descriptor can read or not. */
-kdl_status oci_digest_of_file(int fd, char out_digest[OCI_DIGEST_TEXT]);
+kdl_status oci_digest_of_file(int fd, char out_digest[OCI_DIGEST_SIZE]);
 
 /* No other method is read, so that what is read may be a part of a path. */
 bool oci_digest_is_valid(const char *text);
-kdl_status oci_json_digest(kdl_json *json, char out_digest[OCI_DIGEST_TEXT]);
+kdl_status oci_json_digest(kdl_json *json, char out_digest[OCI_DIGEST_SIZE]);
 
 /* A string of JSON in the arena, whatever its length. */
 kdl_status oci_json_text(kdl_json *json, kdl_arena *arena, kdl_string *out_text);

@@ -17,12 +17,12 @@
 
 static const char layout_text[] = "{\"imageLayoutVersion\": \"1.0.0\"}\n";
 
-static kdl_status make_folder(const char *path) {
+static kdl_status create_folder(const char *path) {
   char end[PATH_MAX];
-  KDL_TRY(kdl_folder_follow(path, "make the folder", end));
+  KDL_TRY(kdl_folder_resolve(path, "make the folder", end));
   return mkdir(end, 0777) == 0 || errno == EEXIST
              ? KDL_OK
-             : kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", path,
+             : kdl_fail(kdl_status_from_errno(errno), "%s: cannot make the folder: %s", path,
                         strerror(errno));
 }
 
@@ -33,7 +33,7 @@ static kdl_status read_layout_key(kdl_json *json, const char *key, void *out_ver
                                                 : kdl_json_skip(json);
 }
 
-static kdl_status check_layout(const char *path) {
+static kdl_status check_layout_version(const char *path) {
   cli_bytes bytes;
   kdl_json json;
   char version[version_room] = "";
@@ -47,7 +47,7 @@ static kdl_status check_layout(const char *path) {
   return status;
 }
 
-kdl_status oci_layout_make(const char *folder) {
+kdl_status oci_layout_create(const char *folder) {
   static const char *const below[] = {"", "/blobs", "/blobs/sha256"};
   char path[PATH_MAX];
   if (strlen(folder) > PATH_MAX - 128)
@@ -55,24 +55,24 @@ kdl_status oci_layout_make(const char *folder) {
                     strlen(folder), PATH_MAX - 128);
   for (size_t i = 0; i < sizeof below / sizeof *below; ++i) {
     snprintf(path, sizeof path, "%s%s", folder, below[i]);
-    KDL_TRY(make_folder(path));
+    KDL_TRY(create_folder(path));
   }
   snprintf(path, sizeof path, "%s/oci-layout", folder);
-  return access(path, F_OK) == 0 ? check_layout(path)
+  return access(path, F_OK) == 0 ? check_layout_version(path)
                                  : kdl_file_save(path, layout_text, sizeof layout_text - 1);
 }
 
-bool oci_layout_path(const char *folder, const char *digest, char out_path[PATH_MAX]) {
+bool oci_layout_blob_path(const char *folder, const char *digest, char out_path[PATH_MAX]) {
   int used = snprintf(out_path, PATH_MAX, "%s/blobs/sha256/%s", folder,
-                      digest + strlen(OCI_DIGEST_METHOD));
+                      digest + strlen(OCI_DIGEST_PREFIX));
   return used > 0 && used < PATH_MAX;
 }
 
-kdl_status oci_layout_map(const char *folder, const char *digest, uint64_t size,
-                          cli_bytes *out_bytes) {
+kdl_status oci_layout_map_blob(const char *folder, const char *digest, uint64_t size,
+                               cli_bytes *out_bytes) {
   char path[PATH_MAX];
   *out_bytes = (cli_bytes){.data = ""};
-  if (!oci_layout_path(folder, digest, path))
+  if (!oci_layout_blob_path(folder, digest, path))
     return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", folder);
   cli_bytes bytes;
   KDL_TRY(cli_bytes_read_file(path, &bytes));
@@ -86,43 +86,43 @@ kdl_status oci_layout_map(const char *folder, const char *digest, uint64_t size,
 }
 
 /* Frees bytes that have another digest. */
-static kdl_status check_digest(const char *folder, const char *digest, cli_bytes *bytes) {
-  char path[PATH_MAX], found[OCI_DIGEST_TEXT];
+static kdl_status verify_blob_digest(const char *folder, const char *digest, cli_bytes *bytes) {
+  char path[PATH_MAX], found[OCI_DIGEST_SIZE];
   oci_digest_of(bytes->data, bytes->size, found);
   if (strcmp(found, digest) == 0)
     return KDL_OK;
   cli_bytes_free(bytes);
   *bytes = (cli_bytes){.data = ""};
   return kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s, expected %s",
-                  oci_layout_path(folder, digest, path) ? path : folder, found, digest);
+                  oci_layout_blob_path(folder, digest, path) ? path : folder, found, digest);
 }
 
-kdl_status oci_layout_copy(const char *folder, const char *digest, uint64_t size,
-                           cli_bytes *out_bytes) {
+kdl_status oci_layout_copy_blob(const char *folder, const char *digest, uint64_t size,
+                                cli_bytes *out_bytes) {
   cli_bytes mapped;
   *out_bytes = (cli_bytes){.data = ""};
-  KDL_TRY(oci_layout_map(folder, digest, size, &mapped));
+  KDL_TRY(oci_layout_map_blob(folder, digest, size, &mapped));
   char *copy = xmalloc(mapped.size);
   memcpy(copy, mapped.data, mapped.size);
   *out_bytes = (cli_bytes){.data = copy, .size = mapped.size, .owned = copy};
   cli_bytes_free(&mapped);
-  return check_digest(folder, digest, out_bytes);
+  return verify_blob_digest(folder, digest, out_bytes);
 }
 
-kdl_status oci_layout_read(const char *folder, const char *digest, uint64_t size,
-                           cli_bytes *out_bytes) {
-  KDL_TRY(oci_layout_map(folder, digest, size, out_bytes));
-  return check_digest(folder, digest, out_bytes);
+kdl_status oci_layout_read_blob(const char *folder, const char *digest, uint64_t size,
+                                cli_bytes *out_bytes) {
+  KDL_TRY(oci_layout_map_blob(folder, digest, size, out_bytes));
+  return verify_blob_digest(folder, digest, out_bytes);
 }
 
-kdl_status oci_layout_put(const char *folder, const void *data, size_t size,
-                          char out_digest[OCI_DIGEST_TEXT]) {
+kdl_status oci_layout_write_blob(const char *folder, const void *data, size_t size,
+                                 char out_digest[OCI_DIGEST_SIZE]) {
   char path[PATH_MAX];
   cli_bytes there;
   oci_digest_of(data, size, out_digest);
-  if (!oci_layout_path(folder, out_digest, path))
+  if (!oci_layout_blob_path(folder, out_digest, path))
     return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", folder);
-  if (access(path, F_OK) == 0 && oci_layout_read(folder, out_digest, size, &there) == KDL_OK) {
+  if (access(path, F_OK) == 0 && oci_layout_read_blob(folder, out_digest, size, &there) == KDL_OK) {
     cli_bytes_free(&there);
     return KDL_OK;
   }

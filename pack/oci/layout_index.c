@@ -21,7 +21,7 @@
 #define KEY_TAG "org.opencontainers.image.ref.name"
 
 typedef struct {
-  char digest[OCI_DIGEST_TEXT];
+  char digest[OCI_DIGEST_SIZE];
   uint64_t size;
   kdl_string tag; /* "" where it has none */
 } entry;
@@ -40,28 +40,28 @@ typedef struct {
   entry item;
 } reader;
 
-static kdl_status read_note(kdl_json *json, const char *key, void *user) {
+static kdl_status read_entry_annotation(kdl_json *json, const char *key, void *user) {
   reader *from = user;
   return strcmp(key, KEY_TAG) == 0 ? oci_json_text(json, from->arena, &from->item.tag)
                                    : kdl_json_skip(json);
 }
 
 /* Digests by another method than ours are another tool's, and pass. */
-static kdl_status read_digest(kdl_json *json, kdl_arena *arena, entry *out) {
+static kdl_status read_entry_digest(kdl_json *json, kdl_arena *arena, entry *out) {
   kdl_string text = {"", 0};
   KDL_TRY(oci_json_text(json, arena, &text));
   if (oci_digest_is_valid(text.data))
-    memcpy(out->digest, text.data, OCI_DIGEST_TEXT);
+    memcpy(out->digest, text.data, OCI_DIGEST_SIZE);
   return KDL_OK;
 }
 
 static kdl_status read_entry_key(kdl_json *json, const char *key, void *user) {
   reader *from = user;
   if (strcmp(key, "digest") == 0)
-    return read_digest(json, from->arena, &from->item);
+    return read_entry_digest(json, from->arena, &from->item);
   if (strcmp(key, "size") == 0)
     return kdl_json_number(json, &from->item.size);
-  return strcmp(key, "annotations") == 0 ? kdl_json_members(json, read_note, from)
+  return strcmp(key, "annotations") == 0 ? kdl_json_members(json, read_entry_annotation, from)
                                          : kdl_json_skip(json);
 }
 
@@ -69,7 +69,7 @@ static kdl_string raw_since(const kdl_json *json, size_t begin) {
   return (kdl_string){json->text + begin, json->at - begin};
 }
 
-static kdl_status visit_entry(kdl_json *json, void *user) {
+static kdl_status visit_manifest_entry(kdl_json *json, void *user) {
   reader *from = user;
   size_t begin = kdl_json_at(json);
   from->item = (entry){.tag = {"", 0}};
@@ -80,14 +80,14 @@ static kdl_status visit_entry(kdl_json *json, void *user) {
 static kdl_status visit_key(kdl_json *json, const char *key, void *user) {
   reader *from = user;
   if (strcmp(key, "manifests") == 0)
-    return kdl_json_items(json, visit_entry, from);
+    return kdl_json_items(json, visit_manifest_entry, from);
   size_t begin = kdl_json_at(json);
   KDL_TRY(kdl_json_skip(json));
   return from->visit(from->user, key, NULL, raw_since(json, begin));
 }
 
-static kdl_status visit_all(const char *name, const cli_bytes *bytes, kdl_arena *arena,
-                            visit_index *visit, void *user) {
+static kdl_status walk_index(const char *name, const cli_bytes *bytes, kdl_arena *arena,
+                             visit_index *visit, void *user) {
   kdl_json json;
   reader from = {.arena = arena, .visit = visit, .user = user};
   if (bytes->size > OCI_LIMIT_MANIFEST)
@@ -107,7 +107,7 @@ typedef struct {
   size_t matches, all;
 } search;
 
-static kdl_status look(void *user, const char *key, const entry *item, kdl_string raw) {
+static kdl_status match_index_item(void *user, const char *key, const entry *item, kdl_string raw) {
   search *state = user;
   (void)raw;
   if (key)
@@ -131,15 +131,15 @@ static kdl_status index_path(const char *folder, char out_path[PATH_MAX]) {
                                      : kdl_fail(KDL_BAD_CALL, "%s: the path is too long", folder);
 }
 
-kdl_status oci_layout_find(const oci_reference *reference, char out_digest[OCI_DIGEST_TEXT],
-                           uint64_t *out_size) {
+kdl_status oci_layout_find_manifest(const oci_reference *reference,
+                                    char out_digest[OCI_DIGEST_SIZE], uint64_t *out_size) {
   char path[PATH_MAX];
   cli_bytes bytes;
   kdl_arena arena = {.blocks = NULL};
   search state = {.wanted = reference};
   KDL_TRY(index_path(reference->folder, path));
   KDL_TRY(cli_bytes_read_file(path, &bytes));
-  kdl_status status = visit_all(path, &bytes, &arena, look, &state);
+  kdl_status status = walk_index(path, &bytes, &arena, match_index_item, &state);
   bool is_only = state.all == 1 && !*reference->tag && !*reference->digest;
   if (status == KDL_OK && !state.matches && !is_only)
     status = kdl_fail(KDL_NO_MATCH, "%s: found %zu manifest%s, expected one %s%s%s%s", path,
@@ -154,7 +154,7 @@ kdl_status oci_layout_find(const oci_reference *reference, char out_digest[OCI_D
     status =
         kdl_fail(KDL_BAD_FILE, "%s: found a manifest without a sha256 digest, expected one", path);
   if (status == KDL_OK) {
-    memcpy(out_digest, state.found.digest, OCI_DIGEST_TEXT);
+    memcpy(out_digest, state.found.digest, OCI_DIGEST_SIZE);
     *out_size = state.found.size;
   }
   kdl_arena_free(&arena);
@@ -170,10 +170,10 @@ typedef struct {
   FILE *head;    /* keys other than the manifests */
   FILE *entries; /* those that stay */
   bool has_version;
-} rewriting;
+} index_rewriter;
 
-static kdl_status keep(void *user, const char *key, const entry *item, kdl_string raw) {
-  rewriting *state = user;
+static kdl_status keep_index_item(void *user, const char *key, const entry *item, kdl_string raw) {
+  index_rewriter *state = user;
   if (!key && kdl_text_is(item->tag, state->tag))
     return KDL_OK;
   if (key) {
@@ -187,7 +187,7 @@ static kdl_status keep(void *user, const char *key, const entry *item, kdl_strin
   return KDL_OK;
 }
 
-static kdl_status save_index(const char *path, const rewriting *state, const char *head,
+static kdl_status save_index(const char *path, const index_rewriter *state, const char *head,
                              const char *entries, const entry *added) {
   char *text = xasprintf("{\n%s%s  \"manifests\": [\n%s"
                          "    {\"mediaType\": \"%s\", \"digest\": \"%s\", \"size\": %" PRIu64
@@ -200,19 +200,19 @@ static kdl_status save_index(const char *path, const rewriting *state, const cha
   return status;
 }
 
-static kdl_status rewrite(const char *path, const char *tag, const entry *added) {
+static kdl_status rewrite_index(const char *path, const char *tag, const entry *added) {
   char *head, *entries;
   size_t sizes[2];
   kdl_status status = KDL_OK;
   kdl_arena arena = {.blocks = NULL};
-  rewriting state = {.tag = tag,
-                     .head = xtext_stream(&head, &sizes[0]),
-                     .entries = xtext_stream(&entries, &sizes[1])};
+  index_rewriter state = {.tag = tag,
+                          .head = xtext_stream(&head, &sizes[0]),
+                          .entries = xtext_stream(&entries, &sizes[1])};
   if (access(path, F_OK) == 0) {
     cli_bytes bytes;
     status = cli_bytes_read_file(path, &bytes);
     if (status == KDL_OK) {
-      status = visit_all(path, &bytes, &arena, keep, &state);
+      status = walk_index(path, &bytes, &arena, keep_index_item, &state);
       cli_bytes_free(&bytes);
     }
   }
@@ -226,18 +226,19 @@ static kdl_status rewrite(const char *path, const char *tag, const entry *added)
   return status;
 }
 
-kdl_status oci_layout_tag(const char *folder, const char *tag, const char *digest, uint64_t size) {
+kdl_status oci_layout_set_tag(const char *folder, const char *tag, const char *digest,
+                              uint64_t size) {
   char path[PATH_MAX], lock[PATH_MAX];
   entry added = {.size = size};
-  memcpy(added.digest, digest, OCI_DIGEST_TEXT);
+  memcpy(added.digest, digest, OCI_DIGEST_SIZE);
   KDL_TRY(index_path(folder, path));
   /* Two that push at once: each keeps what the other wrote. */
   snprintf(lock, sizeof lock, "%.*s/oci-layout", PATH_MAX - 16, folder);
   int fd = open(lock, O_RDONLY | O_CLOEXEC);
   kdl_status status =
       fd < 0 || flock(fd, LOCK_EX) != 0
-          ? kdl_fail(kdl_status_of(errno), "%s: cannot lock: %s", lock, strerror(errno))
-          : rewrite(path, tag, &added);
+          ? kdl_fail(kdl_status_from_errno(errno), "%s: cannot lock: %s", lock, strerror(errno))
+          : rewrite_index(path, tag, &added);
   if (fd >= 0)
     close(fd);
   return status;

@@ -9,7 +9,7 @@
 #define KDL_TOOL_OCI_MANIFEST_H
 
 #include "pack/oci/digest.h"
-#include "pack/oci/record.h"
+#include "pack/oci/image_header.h"
 
 #include <kdl/kdl.h>
 
@@ -26,7 +26,7 @@
 /* The annotations of a manifest and of its layers. */
 #define OCI_KEY_TITLE "org.opencontainers.image.title"
 #define OCI_KEY_FORMAT "vnd.kdl.format"
-#define OCI_KEY_WHOLE "vnd.kdl.digest"
+#define OCI_KEY_FILE_DIGEST "vnd.kdl.digest"
 #define OCI_KEY_IMAGE "vnd.kdl.image"
 #define OCI_KEY_CHOICE "vnd.kdl.choice"
 #define OCI_CHOICE_ANY_TEXT "any"
@@ -45,20 +45,20 @@ typedef enum oci_choice {
 } oci_choice;
 
 typedef struct oci_layer {
-  char digest[OCI_DIGEST_TEXT];
+  char digest[OCI_DIGEST_SIZE];
   uint64_t size;
-  oci_record image;
+  oci_image_header image;
   oci_choice choice;
   /* What is chosen among: the image itself, with what its bytes say where its metadata does not,
    * or the images that are in it. */
-  const oci_record *candidates;
+  const oci_image_header *candidates;
   size_t candidate_count;
 } oci_layer;
 
 typedef struct oci_manifest {
-  const char *title;           /* what the file was called; written, and not read */
-  int format;                  /* of the OffloadBinary: 1 or 2 */
-  char whole[OCI_DIGEST_TEXT]; /* of the file that all images make; "" where it was another */
+  const char *title;                 /* what the file was called; written, and not read */
+  int format;                        /* of the OffloadBinary: 1 or 2 */
+  char file_digest[OCI_DIGEST_SIZE]; /* of the file that all images make; "" where it was another */
   oci_layer *layers;
   size_t layer_count;
   kdl_arena arena;

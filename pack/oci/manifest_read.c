@@ -30,22 +30,22 @@ typedef struct {
 } layer_state;
 
 /* A message about what a string says, with the place of the string before it. */
-static kdl_status fail_inside(const reader *from, size_t at) {
+static kdl_status fail_in_annotation(const reader *from, size_t at) {
   char message[512];
   snprintf(message, sizeof message, "%s", kdl_error_message());
   return kdl_json_fail(&from->json, at, "%s", message);
 }
 
-static kdl_status read_image(layer_state *state) {
+static kdl_status read_layer_image_header(layer_state *state) {
   reader *from = state->from;
   kdl_string text = {"", 0};
-  oci_record *records;
+  oci_image_header *records;
   size_t count = 0, at = kdl_json_at(&from->json);
   KDL_TRY(oci_json_text(&from->json, &from->manifest->arena, &text));
   kdl_status status =
-      oci_records_read(&from->manifest->arena, OCI_KEY_IMAGE, text, &records, &count);
+      oci_image_headers_read(&from->manifest->arena, OCI_KEY_IMAGE, text, &records, &count);
   if (status != KDL_OK)
-    return status == KDL_BAD_FILE ? fail_inside(from, at) : status;
+    return status == KDL_BAD_FILE ? fail_in_annotation(from, at) : status;
   if (count != 1)
     return kdl_json_fail(&from->json, at, OCI_KEY_IMAGE ": found %zu images, expected one", count);
   state->layer->image = records[0];
@@ -55,7 +55,7 @@ static kdl_status read_image(layer_state *state) {
 
 static kdl_status read_choice(reader *from, oci_layer *layer) {
   kdl_string text = {"", 0};
-  oci_record *records = NULL;
+  oci_image_header *records = NULL;
   size_t at = kdl_json_at(&from->json);
   KDL_TRY(oci_json_text(&from->json, &from->manifest->arena, &text));
   layer->choice = kdl_text_is(text, OCI_CHOICE_ANY_TEXT)       ? OCI_CHOICE_ANY
@@ -63,16 +63,16 @@ static kdl_status read_choice(reader *from, oci_layer *layer) {
                                                                : OCI_CHOICE_DEVICES;
   if (layer->choice != OCI_CHOICE_DEVICES)
     return KDL_OK;
-  kdl_status status = oci_records_read(&from->manifest->arena, OCI_KEY_CHOICE, text, &records,
-                                       &layer->candidate_count);
+  kdl_status status = oci_image_headers_read(&from->manifest->arena, OCI_KEY_CHOICE, text, &records,
+                                             &layer->candidate_count);
   layer->candidates = records;
-  return status == KDL_BAD_FILE ? fail_inside(from, at) : status;
+  return status == KDL_BAD_FILE ? fail_in_annotation(from, at) : status;
 }
 
-static kdl_status read_layer_note(kdl_json *json, const char *key, void *user) {
+static kdl_status read_layer_annotation(kdl_json *json, const char *key, void *user) {
   layer_state *state = user;
   if (strcmp(key, OCI_KEY_IMAGE) == 0)
-    return read_image(state);
+    return read_layer_image_header(state);
   return strcmp(key, OCI_KEY_CHOICE) == 0 ? read_choice(state->from, state->layer)
                                           : kdl_json_skip(json);
 }
@@ -89,7 +89,7 @@ static kdl_status read_layer_key(kdl_json *json, const char *key, void *user) {
     state->has_size = true;
     return kdl_json_number(json, &state->layer->size);
   }
-  return strcmp(key, "annotations") == 0 ? kdl_json_members(json, read_layer_note, state)
+  return strcmp(key, "annotations") == 0 ? kdl_json_members(json, read_layer_annotation, state)
                                          : kdl_json_skip(json);
 }
 
@@ -105,7 +105,7 @@ static kdl_status check_layer(const reader *from, const layer_state *state) {
                : KDL_OK;
 }
 
-static kdl_status add_layer(kdl_json *json, void *user) {
+static kdl_status read_layer(kdl_json *json, void *user) {
   reader *from = user;
   oci_manifest *manifest = from->manifest;
   if (manifest->layer_count == OCI_LIMIT_LAYERS)
@@ -139,16 +139,16 @@ static kdl_status read_format(reader *from) {
                              text);
 }
 
-static kdl_status read_note(kdl_json *json, const char *key, void *user) {
+static kdl_status read_annotation(kdl_json *json, const char *key, void *user) {
   reader *from = user;
   if (strcmp(key, OCI_KEY_FORMAT) == 0)
     return read_format(from);
-  return strcmp(key, OCI_KEY_WHOLE) == 0 ? oci_json_digest(json, from->manifest->whole)
-                                         : kdl_json_skip(json);
+  return strcmp(key, OCI_KEY_FILE_DIGEST) == 0 ? oci_json_digest(json, from->manifest->file_digest)
+                                               : kdl_json_skip(json);
 }
 
 /* What a manifest is of. */
-static kdl_status read_kind(kdl_json *json, const char *key, void *user) {
+static kdl_status read_type_key(kdl_json *json, const char *key, void *user) {
   reader *from = user;
   if (strcmp(key, "artifactType") == 0)
     return kdl_json_string(json, from->type, sizeof from->type);
@@ -156,22 +156,22 @@ static kdl_status read_kind(kdl_json *json, const char *key, void *user) {
                                        : kdl_json_skip(json);
 }
 
-static kdl_status read_key(kdl_json *json, const char *key, void *user) {
+static kdl_status read_manifest_key(kdl_json *json, const char *key, void *user) {
   reader *from = user;
   if (strcmp(key, "annotations") == 0)
-    return kdl_json_members(json, read_note, from);
+    return kdl_json_members(json, read_annotation, from);
   if (strcmp(key, "layers") != 0)
-    return read_kind(json, key, from);
+    return read_type_key(json, key, from);
   return from->manifest->layer_count
              ? kdl_json_fail(json, kdl_json_at(json), "found a second list of layers, expected one")
-             : kdl_json_items(json, add_layer, from);
+             : kdl_json_items(json, read_layer, from);
 }
 
 /* The kinds first: what is no bundle is not asked for a bundle's keys. Keys come in any order, so
  * that the text is read twice. */
-static kdl_status read_kinds(reader *from) {
+static kdl_status read_types(reader *from) {
   kdl_json start = from->json;
-  KDL_TRY(kdl_json_members(&from->json, read_kind, from));
+  KDL_TRY(kdl_json_members(&from->json, read_type_key, from));
   KDL_TRY(kdl_json_finish(&from->json));
   from->json = start;
   if (from->media[0] && strcmp(from->media, OCI_MANIFEST_TYPE) != 0)
@@ -185,8 +185,8 @@ static kdl_status read_kinds(reader *from) {
   return KDL_OK;
 }
 
-static kdl_status read_all(reader *from) {
-  KDL_TRY(kdl_json_members(&from->json, read_key, from));
+static kdl_status read_manifest(reader *from) {
+  KDL_TRY(kdl_json_members(&from->json, read_manifest_key, from));
   KDL_TRY(kdl_json_finish(&from->json));
   if ((!from->manifest->format || !from->manifest->layer_count))
     return kdl_fail(KDL_BAD_FILE, "%s: found no %s, expected one or more", from->json.name,
@@ -202,8 +202,8 @@ kdl_status oci_manifest_read(const char *name, const void *data, size_t size,
     return kdl_fail(KDL_BAD_FILE, "%s: found a manifest of %zu bytes, expected at most %d", name,
                     size, OCI_LIMIT_MANIFEST);
   kdl_json_start(&from.json, name, data, size);
-  KDL_TRY(read_kinds(&from));
-  KDL_TRY(read_all(&from));
+  KDL_TRY(read_types(&from));
+  KDL_TRY(read_manifest(&from));
   /* The layers have moved as they grew. */
   for (size_t i = 0; i < out_manifest->layer_count; ++i) {
     oci_layer *layer = &out_manifest->layers[i];

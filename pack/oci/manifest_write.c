@@ -8,29 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_descriptor(cli_json *json, const char *type, const char *digest, uint64_t size) {
+static void write_descriptor_json(cli_json *json, const char *type, const char *digest,
+                                  uint64_t size) {
   cli_json_put_text(json, "mediaType", type);
   cli_json_put_text(json, "digest", digest);
   cli_json_put_number(json, "size", size);
 }
 
-static void put_records(cli_json *json, const char *key, const oci_record *records, size_t count) {
-  char *text = oci_records_write(records, count);
+static void write_image_headers_json(cli_json *json, const char *key,
+                                     const oci_image_header *records, size_t count) {
+  char *text = oci_image_headers_write(records, count);
   cli_json_put_text(json, key, text);
   free(text);
 }
 
-static void put_choice(cli_json *json, const oci_layer *layer) {
+static void write_choice_json(cli_json *json, const oci_layer *layer) {
   if (layer->choice == OCI_CHOICE_ANY)
     cli_json_put_text(json, OCI_KEY_CHOICE, OCI_CHOICE_ANY_TEXT);
   else if (layer->choice == OCI_CHOICE_UNKNOWN)
     cli_json_put_text(json, OCI_KEY_CHOICE, OCI_CHOICE_UNKNOWN_TEXT);
   else if (layer->candidates != &layer->image)
-    put_records(json, OCI_KEY_CHOICE, layer->candidates, layer->candidate_count);
+    write_image_headers_json(json, OCI_KEY_CHOICE, layer->candidates, layer->candidate_count);
 }
 
 /* What other tools call the file that they make of a layer: "3-sm_90". */
-static void put_title(cli_json *json, const oci_layer *layer, size_t index) {
+static void write_title_json(cli_json *json, const oci_layer *layer, size_t index) {
   char title[96];
   kdl_string arch = {"image", 5};
   for (size_t i = 0; i < layer->image.pair_count; ++i) {
@@ -48,34 +50,34 @@ static void put_title(cli_json *json, const oci_layer *layer, size_t index) {
   cli_json_put_text(json, OCI_KEY_TITLE, title);
 }
 
-static void put_layer(cli_json *json, const oci_layer *layer, size_t index) {
+static void write_layer_json(cli_json *json, const oci_layer *layer, size_t index) {
   cli_json_begin_object(json);
-  put_descriptor(json, OCI_IMAGE_TYPE, layer->digest, layer->size);
+  write_descriptor_json(json, OCI_IMAGE_TYPE, layer->digest, layer->size);
   cli_json_put_object(json, "annotations");
-  put_records(json, OCI_KEY_IMAGE, &layer->image, 1);
-  put_choice(json, layer);
-  put_title(json, layer, index);
+  write_image_headers_json(json, OCI_KEY_IMAGE, &layer->image, 1);
+  write_choice_json(json, layer);
+  write_title_json(json, layer, index);
   cli_json_end_object(json);
   cli_json_end_object(json);
 }
 
-static void put_manifest(cli_json *json, const oci_manifest *manifest) {
+static void write_manifest_json(cli_json *json, const oci_manifest *manifest) {
   cli_json_begin_object(json);
   cli_json_put_number(json, "schemaVersion", 2);
   cli_json_put_text(json, "mediaType", OCI_MANIFEST_TYPE);
   cli_json_put_text(json, "artifactType", OCI_BUNDLE_TYPE);
   cli_json_put_object(json, "config");
-  put_descriptor(json, OCI_EMPTY_TYPE, OCI_EMPTY_DIGEST, strlen(OCI_EMPTY_DATA));
+  write_descriptor_json(json, OCI_EMPTY_TYPE, OCI_EMPTY_DIGEST, strlen(OCI_EMPTY_DATA));
   cli_json_put_text(json, "data", "e30=");
   cli_json_end_object(json);
   cli_json_put_array(json, "layers");
   for (size_t i = 0; i < manifest->layer_count; ++i)
-    put_layer(json, &manifest->layers[i], i);
+    write_layer_json(json, &manifest->layers[i], i);
   cli_json_end_array(json);
   cli_json_put_object(json, "annotations");
   cli_json_put_text(json, OCI_KEY_FORMAT, manifest->format == KDL_FORMAT_V1 ? "v1" : "v2");
-  if (manifest->whole[0])
-    cli_json_put_text(json, OCI_KEY_WHOLE, manifest->whole);
+  if (manifest->file_digest[0])
+    cli_json_put_text(json, OCI_KEY_FILE_DIGEST, manifest->file_digest);
   cli_json_put_text(json, OCI_KEY_TITLE, manifest->title);
   cli_json_end_object(json);
   cli_json_end_object(json);
@@ -86,7 +88,7 @@ kdl_status oci_manifest_write(const oci_manifest *manifest, const char *name, ch
   char *text;
   size_t size;
   FILE *file = xtext_stream(&text, &size);
-  put_manifest(&(cli_json){.file = file}, manifest);
+  write_manifest_json(&(cli_json){.file = file}, manifest);
   xtext_close(file);
   if (size > OCI_LIMIT_MANIFEST || manifest->layer_count > OCI_LIMIT_LAYERS) {
     free(text);

@@ -9,7 +9,8 @@
 
 enum { longest_name = 255, longest_tag = 128, longest_host = 255 };
 
-static const char grammar[] = "oci:DIR[:TAG][@sha256:...] or HOST[:PORT]/NAME[:TAG][@sha256:...]";
+static const char reference_grammar[] =
+    "oci:DIR[:TAG][@sha256:...] or HOST[:PORT]/NAME[:TAG][@sha256:...]";
 
 static bool is_name_char(char c) {
   return kdl_is_digit(c) || (c >= 'a' && c <= 'z');
@@ -39,7 +40,7 @@ static bool is_component(const char *text, size_t length) {
   return false;
 }
 
-static bool is_name(const char *name) {
+static bool is_repository_name(const char *name) {
   if (!*name || strlen(name) > longest_name)
     return false;
   for (const char *at = name;; ++at) {
@@ -66,7 +67,7 @@ static bool is_port(const char *text) {
 }
 
 /* A name of DNS or an address, as far as a URL cannot be made of it that means something else. */
-static bool is_host(const char *host) {
+static bool is_registry_host(const char *host) {
   size_t length = strcspn(host, ":");
   bool is_v6 = host[0] == '[';
   if (is_v6) {
@@ -90,38 +91,38 @@ bool oci_host_is_local(const char *host) {
          (kdl_text_starts(name, "127.") && strspn(host, "0123456789.") >= length);
 }
 
-static kdl_status wrong(const oci_reference *reference, const char *part, const char *found,
-                        const char *expected) {
+static kdl_status fail_reference_part(const oci_reference *reference, const char *part,
+                                      const char *found, const char *expected) {
   return kdl_fail(KDL_BAD_CALL, "%s: %s: found \"%s\", expected %s", reference->text, part, found,
                   expected);
 }
 
-static kdl_status take_digest(oci_reference *reference, char *text) {
+static kdl_status parse_digest(oci_reference *reference, char *text) {
   char *at = strchr(text, '@');
   if (!at)
     return KDL_OK;
   *at++ = '\0';
   if (!oci_digest_is_valid(at))
-    return wrong(reference, "digest", at, "sha256: and 64 hexadecimal digits");
-  memcpy(reference->digest, at, OCI_DIGEST_TEXT);
+    return fail_reference_part(reference, "digest", at, "sha256: and 64 hexadecimal digits");
+  memcpy(reference->digest, at, OCI_DIGEST_SIZE);
   return KDL_OK;
 }
 
-static kdl_status take_tag(oci_reference *reference, char *from) {
+static kdl_status parse_tag(oci_reference *reference, char *from) {
   char *colon = strrchr(from, ':');
   if (!colon || strchr(colon, '/'))
     return KDL_OK;
   *colon++ = '\0';
   reference->tag = colon;
-  return is_tag(colon)
-             ? KDL_OK
-             : wrong(reference, "tag", colon, "at most 128 letters, digits, '_', '.' and '-'");
+  return is_tag(colon) ? KDL_OK
+                       : fail_reference_part(reference, "tag", colon,
+                                             "at most 128 letters, digits, '_', '.' and '-'");
 }
 
 static kdl_status parse_folder(oci_reference *reference, char *text) {
   reference->folder = text;
-  KDL_TRY(take_tag(reference, text));
-  return *text ? KDL_OK : wrong(reference, "folder", "", grammar);
+  KDL_TRY(parse_tag(reference, text));
+  return *text ? KDL_OK : fail_reference_part(reference, "folder", "", reference_grammar);
 }
 
 static kdl_status parse_remote(oci_reference *reference, char *text) {
@@ -129,26 +130,27 @@ static kdl_status parse_remote(oci_reference *reference, char *text) {
   text += says_https ? strlen("https://") : 0;
   char *slash = strchr(text, '/');
   if (!slash)
-    return kdl_fail(KDL_BAD_CALL, "found \"%s\", expected %s", reference->text, grammar);
+    return kdl_fail(KDL_BAD_CALL, "found \"%s\", expected %s", reference->text, reference_grammar);
   *slash = '\0';
   reference->host = text;
   reference->name = slash + 1;
-  if (!is_host(text) || (!strpbrk(text, ".:") && strcmp(text, "localhost") != 0))
-    return wrong(reference, "host", text,
-                 "a name with a dot, one with a port, an address, or localhost");
+  if (!is_registry_host(text) || (!strpbrk(text, ".:") && strcmp(text, "localhost") != 0))
+    return fail_reference_part(reference, "host", text,
+                               "a name with a dot, one with a port, an address, or localhost");
   reference->is_secure = says_https || !oci_host_is_local(text);
-  KDL_TRY(take_tag(reference, slash + 1));
-  if (!is_name(reference->name))
-    KDL_TRY(wrong(reference, "name", reference->name,
-                  "lower-case letters and digits, in parts between '/', with single '.', '_', "
-                  "'__' or '-' inside a part"));
+  KDL_TRY(parse_tag(reference, slash + 1));
+  if (!is_repository_name(reference->name))
+    KDL_TRY(fail_reference_part(
+        reference, "name", reference->name,
+        "lower-case letters and digits, in parts between '/', with single '.', '_', "
+        "'__' or '-' inside a part"));
   return KDL_OK;
 }
 
 kdl_status oci_reference_parse(kdl_arena *arena, const char *text, oci_reference *out_reference) {
   *out_reference = (oci_reference){.text = text, .host = "", .name = "", .tag = ""};
   char *own = (char *)xarena_string(arena, text, strlen(text)).data;
-  KDL_TRY(take_digest(out_reference, own));
+  KDL_TRY(parse_digest(out_reference, own));
   return kdl_starts_with(own, "oci:") ? parse_folder(out_reference, own + strlen("oci:"))
                                       : parse_remote(out_reference, own);
 }

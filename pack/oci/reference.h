@@ -23,7 +23,7 @@ typedef struct oci_reference {
   const char *host;             /* with its port; "" for a folder */
   const char *name;             /* the same */
   const char *tag;              /* "" where none was given */
-  char digest[OCI_DIGEST_TEXT]; /* likewise */
+  char digest[OCI_DIGEST_SIZE]; /* likewise */
   bool is_secure;               /* https, by its own word or since the host is not this machine */
 } oci_reference;
 

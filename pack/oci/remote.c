@@ -3,13 +3,13 @@
 
 #include "support/base/error.h"
 #include "support/base/size.h"
+#include "support/base/string_list.h"
 #include "support/base/text.h"
-#include "support/base/words.h"
 #include "support/system/environment.h"
 #include "support/system/file.h"
 #include "support/system/subprocess.h"
-#include "tools/common/beside.h"
 #include "tools/common/memory.h"
+#include "tools/common/program_folder.h"
 #include "tools/common/report.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Running it                                                                                   */
 
-static kdl_status read_limit(uint64_t *out_limit) {
+static kdl_status read_blob_limit(uint64_t *out_limit) {
   const char *text = kdl_environment("KDL_REGISTRY_LIMIT");
   *out_limit = DEFAULT_LIMIT;
   if (!text || kdl_size_parse(text, out_limit) == KDL_OK)
@@ -37,7 +37,7 @@ static kdl_status read_limit(uint64_t *out_limit) {
 }
 
 /* Its errors become ours, the rest is passed on. */
-static void sort_words(char *words, kdl_out *errors) {
+static void report_registry_messages(char *words, kdl_out *errors) {
   static const char mark[] = "kdl-registry: error: ";
   for (char *line = strtok(words, "\n"); line; line = strtok(NULL, "\n")) {
     if (kdl_starts_with(line, mark))
@@ -47,7 +47,7 @@ static void sort_words(char *words, kdl_out *errors) {
   }
 }
 
-static kdl_status judge(kdl_subprocess_outcome *outcome, const char *path) {
+static kdl_status check_registry_outcome(kdl_subprocess_outcome *outcome, const char *path) {
   static const kdl_status statuses[] = {
       [CLI_EXIT_BAD_INPUT] = KDL_BAD_FILE,
       [CLI_EXIT_USAGE_ERROR] = KDL_BAD_CALL,
@@ -55,7 +55,7 @@ static kdl_status judge(kdl_subprocess_outcome *outcome, const char *path) {
   };
   char message[2048] = "";
   kdl_out errors = {message, sizeof message, 0};
-  sort_words(outcome->words, &errors);
+  report_registry_messages(outcome->words, &errors);
   bool exited = outcome->end == KDL_SUBPROCESS_EXITED;
   if (exited && outcome->code == CLI_EXIT_SUCCESS)
     return KDL_OK;
@@ -65,11 +65,11 @@ static kdl_status judge(kdl_subprocess_outcome *outcome, const char *path) {
                   message[0] ? ": " : "", message);
 }
 
-static kdl_status run(const kdl_words *line, int fd, uint64_t limit) {
+static kdl_status run_registry_program(const kdl_string_list *line, int fd, uint64_t limit) {
   char path[PATH_MAX];
   if (line->failed)
     cli_out_of_memory();
-  if (!cli_beside("kdl-registry", path) || access(path, X_OK) != 0)
+  if (!cli_program_file("kdl-registry", path) || access(path, X_OK) != 0)
     return kdl_fail(KDL_UNSUPPORTED,
                     "kdl-registry not found, expected it beside this program: it speaks to "
                     "registries, and is built where libcurl is (Debian: libcurl4-openssl-dev); "
@@ -83,68 +83,68 @@ static kdl_status run(const kdl_words *line, int fd, uint64_t limit) {
                                      .largest_file = limit};
   kdl_subprocess_outcome outcome;
   KDL_TRY(kdl_subprocess_run(&subprocess, &outcome));
-  return judge(&outcome, path);
+  return check_registry_outcome(&outcome, path);
 }
 
-kdl_status oci_remote_check(const cli_args *args, const oci_reference *reference) {
+kdl_status oci_remote_check_scheme(const cli_args *args, const oci_reference *reference) {
   return cli_args_has(args, "plain-http") && kdl_starts_with(reference->text, "https://")
              ? kdl_fail(KDL_BAD_CALL, "%s: found https:// and --plain-http, expected one of them",
                         reference->text)
              : KDL_OK;
 }
 
-static void begin_line(const cli_args *args, const oci_reference *reference, const char *work,
-                       kdl_words *line) {
+static void begin_registry_command(const cli_args *args, const oci_reference *reference,
+                                   const char *work, kdl_string_list *line) {
   bool is_secure = reference->is_secure && !cli_args_has(args, "plain-http");
-  kdl_words_add(line, "kdl-registry");
-  kdl_words_add(line, "--protocol=1");
-  kdl_words_format(line, "--parent=%d", (int)getpid());
-  kdl_words_format(line, "--work=%s", work);
-  kdl_words_format(line, "--scheme=%s", is_secure ? "https" : "http");
-  kdl_words_format(line, "--host=%s", reference->host);
-  kdl_words_format(line, "--name=%s", reference->name);
+  kdl_string_list_append(line, "kdl-registry");
+  kdl_string_list_append(line, "--protocol=1");
+  kdl_string_list_append_format(line, "--parent=%d", (int)getpid());
+  kdl_string_list_append_format(line, "--work=%s", work);
+  kdl_string_list_append_format(line, "--scheme=%s", is_secure ? "https" : "http");
+  kdl_string_list_append_format(line, "--host=%s", reference->host);
+  kdl_string_list_append_format(line, "--name=%s", reference->name);
   if (cli_args_has(args, "plain-http"))
-    kdl_words_add(line, "--plain-http");
+    kdl_string_list_append(line, "--plain-http");
 }
 
 /* Of a line that was given a file, or -1 for none. */
-static void end_line(kdl_words *line, int fd) {
+static void finish_registry_command(kdl_string_list *line, int fd) {
   if (fd >= 0)
     close(fd);
   kdl_arena_free(line->arena);
 }
 
-static kdl_status make_file(const char *name, const void *data, size_t size, int *out_fd) {
-  *out_fd = kdl_memory_file_make(name, KDL_MEMORY_FILE_INHERITED, data, size);
-  return *out_fd >= 0
-             ? KDL_OK
-             : kdl_fail(kdl_status_of(errno), "cannot make a file in memory: %s", strerror(errno));
+static kdl_status write_temp_file(const char *name, const void *data, size_t size, int *out_fd) {
+  *out_fd = kdl_memory_file_create(name, KDL_MEMORY_FILE_INHERITED, data, size);
+  return *out_fd >= 0 ? KDL_OK
+                      : kdl_fail(kdl_status_from_errno(errno), "cannot make a file in memory: %s",
+                                 strerror(errno));
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Manifests                                                                                    */
 
-kdl_status oci_remote_manifest(const cli_args *args, const oci_reference *from,
-                               cli_bytes *out_bytes) {
+kdl_status oci_remote_fetch_manifest(const cli_args *args, const oci_reference *from,
+                                     cli_bytes *out_bytes) {
   kdl_arena arena = {.blocks = NULL};
-  kdl_words line = {.arena = &arena};
+  kdl_string_list line = {.arena = &arena};
   int fd = -1;
   void *data = NULL;
   size_t size = 0;
-  begin_line(args, from, "manifest", &line);
-  kdl_words_format(&line, "--reference=%s",
-                   *from->digest ? from->digest
-                   : *from->tag  ? from->tag
-                                 : OCI_DEFAULT_TAG);
-  kdl_words_add(&line, "--file=/proc/self/fd/3");
-  kdl_status status = make_file("kdl-manifest", "", 0, &fd);
+  begin_registry_command(args, from, "manifest", &line);
+  kdl_string_list_append_format(&line, "--reference=%s",
+                                *from->digest ? from->digest
+                                : *from->tag  ? from->tag
+                                              : OCI_DEFAULT_TAG);
+  kdl_string_list_append(&line, "--file=/proc/self/fd/3");
+  kdl_status status = write_temp_file("kdl-manifest", "", 0, &fd);
   if (status == KDL_OK)
-    status = run(&line, fd, OCI_LIMIT_MANIFEST);
+    status = run_registry_program(&line, fd, OCI_LIMIT_MANIFEST);
   if (status == KDL_OK)
     status = kdl_memory_file_read(fd, "kdl-registry", OCI_LIMIT_MANIFEST, &data, &size);
   if (status == KDL_OK)
     *out_bytes = (cli_bytes){.data = data, .size = size, .owned = data};
-  end_line(&line, fd);
+  finish_registry_command(&line, fd);
   return status;
 }
 
@@ -152,8 +152,8 @@ kdl_status oci_remote_manifest(const cli_args *args, const oci_reference *from,
 /* Blobs                                                                                        */
 
 /* "DIGEST SIZE" for each layer that is wanted; where `wanted` is NULL for all, and the config. */
-static kdl_status list_layers(const oci_manifest *manifest, const bool *wanted, uint64_t limit,
-                              const char *name, int *out_fd) {
+static kdl_status write_blob_list(const oci_manifest *manifest, const bool *wanted, uint64_t limit,
+                                  const char *name, int *out_fd) {
   char *text;
   size_t size;
   uint64_t sum = 0;
@@ -176,43 +176,44 @@ static kdl_status list_layers(const oci_manifest *manifest, const bool *wanted, 
     fprintf(file, "%s %zu\n", OCI_EMPTY_DIGEST, strlen(OCI_EMPTY_DATA));
   xtext_close(file);
   if (status == KDL_OK)
-    status = make_file("kdl-blobs", text, size, out_fd);
+    status = write_temp_file("kdl-blobs", text, size, out_fd);
   free(text);
   return status;
 }
 
-kdl_status oci_remote_fetch(const cli_args *args, const oci_reference *from, const char *folder,
-                            const oci_manifest *manifest, const bool *fetched) {
+kdl_status oci_remote_fetch_layers(const cli_args *args, const oci_reference *from,
+                                   const char *folder, const oci_manifest *manifest,
+                                   const bool *fetched) {
   kdl_arena arena = {.blocks = NULL};
-  kdl_words line = {.arena = &arena};
+  kdl_string_list line = {.arena = &arena};
   uint64_t limit = 0;
   int fd = -1;
-  begin_line(args, from, "fetch", &line);
-  kdl_words_format(&line, "--folder=%s", folder);
-  kdl_words_add(&line, "--list=/proc/self/fd/3");
-  kdl_status status = read_limit(&limit);
+  begin_registry_command(args, from, "fetch", &line);
+  kdl_string_list_append_format(&line, "--folder=%s", folder);
+  kdl_string_list_append(&line, "--list=/proc/self/fd/3");
+  kdl_status status = read_blob_limit(&limit);
   if (status == KDL_OK)
-    status = list_layers(manifest, fetched, limit, from->text, &fd);
+    status = write_blob_list(manifest, fetched, limit, from->text, &fd);
   if (status == KDL_OK)
-    status = run(&line, fd, limit);
-  end_line(&line, fd);
+    status = run_registry_program(&line, fd, limit);
+  finish_registry_command(&line, fd);
   return status;
 }
 
 kdl_status oci_remote_push(const cli_args *args, const oci_reference *to, const char *folder,
                            const oci_manifest *manifest, const char *digest, uint64_t size) {
   kdl_arena arena = {.blocks = NULL};
-  kdl_words line = {.arena = &arena};
+  kdl_string_list line = {.arena = &arena};
   int fd = -1;
-  begin_line(args, to, "push", &line);
-  kdl_words_format(&line, "--reference=%s", *to->tag ? to->tag : OCI_DEFAULT_TAG);
-  kdl_words_format(&line, "--folder=%s", folder);
-  kdl_words_add(&line, "--list=/proc/self/fd/3");
-  kdl_words_format(&line, "--manifest=%s", digest);
-  kdl_words_format(&line, "--size=%" PRIu64, size);
-  kdl_status status = list_layers(manifest, NULL, UINT64_MAX, to->text, &fd);
+  begin_registry_command(args, to, "push", &line);
+  kdl_string_list_append_format(&line, "--reference=%s", *to->tag ? to->tag : OCI_DEFAULT_TAG);
+  kdl_string_list_append_format(&line, "--folder=%s", folder);
+  kdl_string_list_append(&line, "--list=/proc/self/fd/3");
+  kdl_string_list_append_format(&line, "--manifest=%s", digest);
+  kdl_string_list_append_format(&line, "--size=%" PRIu64, size);
+  kdl_status status = write_blob_list(manifest, NULL, UINT64_MAX, to->text, &fd);
   if (status == KDL_OK)
-    status = run(&line, fd, UINT32_MAX);
-  end_line(&line, fd);
+    status = run_registry_program(&line, fd, UINT32_MAX);
+  finish_registry_command(&line, fd);
   return status;
 }

@@ -10,16 +10,17 @@
 #include "tools/common/options.h"
 
 /* Whether what is asked for can be: not https and --plain-http together. */
-kdl_status oci_remote_check(const cli_args *args, const oci_reference *reference);
+kdl_status oci_remote_check_scheme(const cli_args *args, const oci_reference *reference);
 
 /* The manifest that a reference names, with its digest where it says one. The caller frees
  * *out_bytes. */
-kdl_status oci_remote_manifest(const cli_args *args, const oci_reference *from,
-                               cli_bytes *out_bytes);
+kdl_status oci_remote_fetch_manifest(const cli_args *args, const oci_reference *from,
+                                     cli_bytes *out_bytes);
 
 /* Fetches layers into a folder, unless they are there. */
-kdl_status oci_remote_fetch(const cli_args *args, const oci_reference *from, const char *folder,
-                            const oci_manifest *manifest, const bool *fetched);
+kdl_status oci_remote_fetch_layers(const cli_args *args, const oci_reference *from,
+                                   const char *folder, const oci_manifest *manifest,
+                                   const bool *fetched);
 
 /* Sends a manifest that lies in a layout, and what it names. */
 kdl_status oci_remote_push(const cli_args *args, const oci_reference *to, const char *folder,

@@ -27,13 +27,14 @@ typedef struct oci_store {
 kdl_status oci_store_open(oci_store *out_store);
 
 /* Always one of its own, for what is to be sent. */
-kdl_status oci_store_open_own(oci_store *out_store);
+kdl_status oci_store_open_private(oci_store *out_store);
 
 /* A file without a name below TMPDIR, which goes when it is closed. */
-kdl_status oci_store_make_file(int *out_fd);
+kdl_status oci_store_create_temp_file(int *out_fd);
 
 /* Removes blobs that are part of a file now, unless another process is at work. */
-void oci_store_drop(const oci_store *store, const oci_manifest *manifest, const bool *fetched);
+void oci_store_remove_blobs(const oci_store *store, const oci_manifest *manifest,
+                            const bool *fetched);
 void oci_store_close(oci_store *store);
 
 #endif

@@ -9,7 +9,8 @@
 #include <string.h>
 
 /* The next line; *out_more is false at the end. */
-static kdl_status next_line(const char **at, const char *end, blob_line *out_line, bool *out_more) {
+static kdl_status next_blob_entry(const char **at, const char *end, blob_list_entry *out_line,
+                                  bool *out_more) {
   char line[160];
   const char *stop = *at < end ? memchr(*at, '\n', (size_t)(end - *at)) : NULL;
   *out_more = stop != NULL;
@@ -32,13 +33,13 @@ static kdl_status next_line(const char **at, const char *end, blob_line *out_lin
 kdl_status blob_list_walk(const char *list, blob_visit *visit, registry_session *session,
                           const char *folder) {
   cli_bytes bytes;
-  blob_line blob;
+  blob_list_entry blob;
   bool more = true;
   kdl_status status = KDL_OK;
   KDL_TRY(cli_bytes_read(list, &bytes));
   const char *at = bytes.data, *end = at + bytes.size;
   while (status == KDL_OK && more) {
-    status = next_line(&at, end, &blob, &more);
+    status = next_blob_entry(&at, end, &blob, &more);
     if (status == KDL_OK && more)
       status = visit(session, &blob, folder);
   }

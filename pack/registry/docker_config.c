@@ -69,7 +69,7 @@ static kdl_status read_host(kdl_json *json, const char *key, void *user) {
              : kdl_json_skip(json);
 }
 
-static kdl_status read_key(kdl_json *json, const char *key, void *user) {
+static kdl_status read_config_key(kdl_json *json, const char *key, void *user) {
   reader *from = user;
   bool has_value = !is_null(json);
   from->out->has_helper |=
@@ -84,18 +84,19 @@ kdl_status credentials_read(const char *host, credentials *out_credentials) {
   kdl_json json;
   *out_credentials = (credentials){.has_helper = false};
   char *path = out_credentials->path;
-  size_t room = sizeof out_credentials->path;
-  int used = folder && *folder ? snprintf(path, room, "%s/config.json", folder)
-             : home && *home   ? snprintf(path, room, "%s/.docker/config.json", home)
+  size_t capacity = sizeof out_credentials->path;
+  int used = folder && *folder ? snprintf(path, capacity, "%s/config.json", folder)
+             : home && *home   ? snprintf(path, capacity, "%s/.docker/config.json", home)
                                : 0;
-  if (used <= 0 || (size_t)used >= room || access(path, F_OK) != 0)
+  if (used <= 0 || (size_t)used >= capacity || access(path, F_OK) != 0)
     return KDL_OK;
   KDL_TRY(cli_bytes_read(path, &bytes));
   kdl_json_start(&json, path, bytes.data, bytes.size);
-  kdl_status status = bytes.size > largest_file
-                          ? kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected at most %d", path,
-                                     bytes.size, largest_file)
-                          : kdl_json_members(&json, read_key, &(reader){host, out_credentials});
+  kdl_status status =
+      bytes.size > largest_file
+          ? kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected at most %d", path, bytes.size,
+                     largest_file)
+          : kdl_json_members(&json, read_config_key, &(reader){host, out_credentials});
   cli_bytes_free(&bytes);
   return status;
 }

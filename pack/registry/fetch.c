@@ -21,17 +21,17 @@
 /* How often a transfer that breaks off is begun again: without a byte more, and in all. */
 enum { most_idle = 3, most_attempts = 20, first_pause = 100 /* ms */ };
 
-static kdl_status failed(const char *path, const char *step) {
+static kdl_status fail_download_step(const char *path, const char *step) {
   return kdl_fail(KDL_IO, "%s: cannot %s: %s", path, step, strerror(errno));
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Manifests                                                                                    */
 
-static kdl_status check_manifest(const http_text *body, const http_answer *answer,
+static kdl_status check_manifest(const http_text_buffer *body, const http_response *response,
                                  const char *reference) {
-  char found[OCI_DIGEST_TEXT];
-  const char *expected = oci_digest_is_valid(reference) ? reference : answer->digest;
+  char found[OCI_DIGEST_SIZE];
+  const char *expected = oci_digest_is_valid(reference) ? reference : response->digest;
   oci_digest_of(body->text, body->used, found);
   return !*expected || strcmp(found, expected) == 0
              ? KDL_OK
@@ -41,10 +41,10 @@ static kdl_status check_manifest(const http_text *body, const http_answer *answe
                         expected == reference ? "reference" : "registry itself");
 }
 
-static kdl_status ask_manifest(registry_session *session, const char *reference, const char *path,
-                               http_text *body) {
+static kdl_status request_manifest(registry_session *session, const char *reference,
+                                   const char *path, http_text_buffer *body) {
   char where[256];
-  http_answer answer;
+  http_response response;
   const http_sink sink = http_text_sink(body);
   const http_request request = {.method = HTTP_GET,
                                 .accept =
@@ -52,13 +52,14 @@ static kdl_status ask_manifest(registry_session *session, const char *reference,
                                 .is_small = true,
                                 .sink = &sink};
   snprintf(where, sizeof where, "manifests/%s", reference);
-  KDL_TRY(session_ask(session, where, &request, &answer));
-  if (answer.code != 200)
-    return session_refused(session, where, &answer);
-  KDL_TRY(check_manifest(body, &answer, reference));
+  KDL_TRY(session_request(session, where, &request, &response));
+  if (response.code != 200)
+    return session_fail_response(session, where, &response);
+  KDL_TRY(check_manifest(body, &response, reference));
   int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-  kdl_status status =
-      fd >= 0 && kdl_fd_write(fd, body->text, body->used) ? KDL_OK : failed(path, "write");
+  kdl_status status = fd >= 0 && kdl_fd_write(fd, body->text, body->used)
+                          ? KDL_OK
+                          : fail_download_step(path, "write");
   if (fd >= 0)
     close(fd);
   return status;
@@ -67,8 +68,8 @@ static kdl_status ask_manifest(registry_session *session, const char *reference,
 kdl_status fetch_manifest(registry_session *session, const char *reference, const char *path) {
   char what[1024];
   snprintf(what, sizeof what, "%s/%s:%s", session->host, session->name, reference);
-  http_text body = {what, "manifest", xmalloc(OCI_LIMIT_MANIFEST), OCI_LIMIT_MANIFEST, 0};
-  kdl_status status = ask_manifest(session, reference, path, &body);
+  http_text_buffer body = {what, "manifest", xmalloc(OCI_LIMIT_MANIFEST), OCI_LIMIT_MANIFEST, 0};
+  kdl_status status = request_manifest(session, reference, path, &body);
   free(body.text);
   return status;
 }
@@ -78,7 +79,7 @@ kdl_status fetch_manifest(registry_session *session, const char *reference, cons
 
 typedef struct {
   registry_session *session;
-  const blob_line *blob;
+  const blob_list_entry *blob;
   const char *part; /* the path of what there is so far */
   char what[512];
   int fd;
@@ -87,36 +88,36 @@ typedef struct {
   bool is_other_range; /* but without a range it may */
 } download;
 
-static kdl_status start_over(download *work) {
+static kdl_status restart_download(download *work) {
   work->have = 0;
   return ftruncate(work->fd, 0) == 0 && lseek(work->fd, 0, SEEK_SET) == 0
              ? KDL_OK
-             : failed(work->part, "truncate");
+             : fail_download_step(work->part, "truncate");
 }
 
-static kdl_status begin_blob(void *user, const http_answer *answer) {
+static kdl_status begin_blob(void *user, const http_response *response) {
   download *work = user;
   kdl_status status = KDL_OK;
   work->is_refused = true;
-  if (answer->code == 200 && work->have)
-    status = start_over(work); /* it knows no ranges */
-  else if (answer->code == 206 && (!answer->has_begin || answer->begin != work->have)) {
+  if (response->code == 200 && work->have)
+    status = restart_download(work); /* it knows no ranges */
+  else if (response->code == 206 && (!response->has_begin || response->begin != work->have)) {
     work->is_other_range = work->have > 0;
     status = kdl_fail(KDL_BAD_FILE,
                       "%s: Content-Range: found %s%" PRIu64 ", expected bytes from %" PRIu64 " on",
-                      work->what, answer->has_begin ? "" : "none, ", answer->begin, work->have);
+                      work->what, response->has_begin ? "" : "none, ", response->begin, work->have);
   }
   uint64_t left = work->blob->size - work->have;
-  if (status == KDL_OK && answer->has_length && answer->length != left)
+  if (status == KDL_OK && response->has_length && response->length != left)
     status = kdl_fail(KDL_BAD_FILE,
                       "%s: Content-Length: found %" PRIu64 ", expected %" PRIu64
                       ", as the manifest says",
-                      work->what, answer->length, left);
+                      work->what, response->length, left);
   work->is_refused = status != KDL_OK;
   return status;
 }
 
-static kdl_status put_blob(void *user, const void *data, size_t size) {
+static kdl_status write_blob_bytes(void *user, const void *data, size_t size) {
   download *work = user;
   if (size > work->blob->size - work->have) {
     work->is_refused = true;
@@ -132,21 +133,21 @@ static kdl_status put_blob(void *user, const void *data, size_t size) {
   return KDL_OK;
 }
 
-static kdl_status ask_rest(download *work) {
+static kdl_status request_remaining(download *work) {
   char where[128];
-  http_answer answer;
-  const http_sink sink = {begin_blob, put_blob, work};
+  http_response response;
+  const http_sink sink = {begin_blob, write_blob_bytes, work};
   const http_request request = {.method = HTTP_GET, .from = work->have, .sink = &sink};
   snprintf(where, sizeof where, "blobs/%s", work->blob->digest);
   work->is_refused = work->is_other_range = false;
-  kdl_status status = session_ask(work->session, where, &request, &answer);
+  kdl_status status = session_request(work->session, where, &request, &response);
   work->is_refused |= status != KDL_OK && status != KDL_IO;
   KDL_TRY(status);
-  if (answer.code == 416 && work->have)
-    return start_over(work);
-  if (answer.code != 200 && answer.code != 206) {
-    work->is_refused = answer.code < 500 && answer.code != 429;
-    return session_refused(work->session, where, &answer);
+  if (response.code == 416 && work->have)
+    return restart_download(work);
+  if (response.code != 200 && response.code != 206) {
+    work->is_refused = response.code < 500 && response.code != 429;
+    return session_fail_response(work->session, where, &response);
   }
   return work->have == work->blob->size
              ? KDL_OK
@@ -154,22 +155,22 @@ static kdl_status ask_rest(download *work) {
                         work->have, work->blob->size);
 }
 
-static void wait_before(unsigned idle) {
+static void wait_before_retry(unsigned idle) {
   const long ms = (long)first_pause << idle;
   nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
 /* Until all is there. What breaks off goes on, as long as something comes. */
-static kdl_status fill(download *work) {
+static kdl_status download_remaining(download *work) {
   unsigned idle = 0;
   bool has_begun_anew = false;
   kdl_status status = KDL_OK;
   for (unsigned attempt = 0; work->have < work->blob->size && attempt < most_attempts; ++attempt) {
     uint64_t before = work->have;
-    status = ask_rest(work);
+    status = request_remaining(work);
     if (status != KDL_OK && work->is_other_range && !has_begun_anew) {
       has_begun_anew = true;
-      status = start_over(work);
+      status = restart_download(work);
       if (status == KDL_OK)
         continue;
     }
@@ -179,7 +180,7 @@ static kdl_status fill(download *work) {
     if (idle > most_idle)
       break;
     if (idle)
-      wait_before(idle);
+      wait_before_retry(idle);
   }
   if (work->have == work->blob->size)
     return KDL_OK;
@@ -188,9 +189,9 @@ static kdl_status fill(download *work) {
                                      work->what, work->have, work->blob->size);
 }
 
-static kdl_status fill_and_check(download *work, bool *out_same) {
-  char found[OCI_DIGEST_TEXT];
-  KDL_TRY(fill(work));
+static kdl_status download_and_verify(download *work, bool *out_same) {
+  char found[OCI_DIGEST_SIZE];
+  KDL_TRY(download_remaining(work));
   KDL_TRY(oci_digest_of_file(work->fd, found));
   *out_same = strcmp(found, work->blob->digest) == 0;
   return *out_same
@@ -199,13 +200,13 @@ static kdl_status fill_and_check(download *work, bool *out_same) {
 }
 
 /* What was there before may have been damaged: without it, once. */
-static kdl_status complete(download *work) {
+static kdl_status complete_download(download *work) {
   bool is_same = false, is_old = work->have > 0;
-  kdl_status status = fill_and_check(work, &is_same);
+  kdl_status status = download_and_verify(work, &is_same);
   if (status == KDL_BAD_FILE && work->have == work->blob->size && is_old) {
-    status = start_over(work);
+    status = restart_download(work);
     if (status == KDL_OK)
-      status = fill_and_check(work, &is_same);
+      status = download_and_verify(work, &is_same);
   }
   /* Nothing of what has another digest is kept. */
   if (work->have == work->blob->size && !is_same)
@@ -213,21 +214,21 @@ static kdl_status complete(download *work) {
   return status;
 }
 
-static bool is_there(const char *folder, const blob_line *blob) {
+static bool has_blob_file(const char *folder, const blob_list_entry *blob) {
   cli_bytes bytes;
-  if (oci_layout_read(folder, blob->digest, blob->size, &bytes) != KDL_OK)
+  if (oci_layout_read_blob(folder, blob->digest, blob->size, &bytes) != KDL_OK)
     return false;
   cli_bytes_free(&bytes);
   return true;
 }
 
 /* The lock is of a file, not of a name: what was renamed or removed meanwhile is not the one. */
-static kdl_status lock_part(download *work, struct stat *out_info) {
+static kdl_status lock_partial_file(download *work, struct stat *out_info) {
   struct stat named;
   for (;;) {
     work->fd = open(work->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (work->fd < 0 || flock(work->fd, LOCK_EX) != 0 || fstat(work->fd, out_info) != 0)
-      return failed(work->part, "open");
+      return fail_download_step(work->part, "open");
     if (lstat(work->part, &named) == 0 && named.st_ino == out_info->st_ino &&
         named.st_dev == out_info->st_dev)
       return KDL_OK;
@@ -235,32 +236,34 @@ static kdl_status lock_part(download *work, struct stat *out_info) {
   }
 }
 
-static kdl_status open_part(download *work) {
+static kdl_status open_partial_file(download *work) {
   struct stat info;
-  KDL_TRY(lock_part(work, &info));
+  KDL_TRY(lock_partial_file(work, &info));
   work->have = (uint64_t)info.st_size;
   if (work->have > work->blob->size)
-    return start_over(work);
-  return lseek(work->fd, 0, SEEK_END) >= 0 ? KDL_OK : failed(work->part, "open");
+    return restart_download(work);
+  return lseek(work->fd, 0, SEEK_END) >= 0 ? KDL_OK : fail_download_step(work->part, "open");
 }
 
-static kdl_status fetch_blob(registry_session *session, const blob_line *blob, const char *folder) {
+static kdl_status fetch_blob(registry_session *session, const blob_list_entry *blob,
+                             const char *folder) {
   char path[PATH_MAX], part[PATH_MAX];
   download work = {.session = session, .blob = blob, .part = part, .fd = -1};
-  if (is_there(folder, blob))
+  if (has_blob_file(folder, blob))
     return KDL_OK;
-  if (!oci_layout_path(folder, blob->digest, path) ||
+  if (!oci_layout_blob_path(folder, blob->digest, path) ||
       snprintf(part, sizeof part, "%.*s.partial", PATH_MAX - 16, path) >= PATH_MAX)
     return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", folder);
   snprintf(work.what, sizeof work.what, "%.255s/%.80s: %s", session->host, session->name,
            blob->digest);
-  kdl_status status = open_part(&work);
-  if (status == KDL_OK && is_there(folder, blob)) { /* made while this one waited for the lock */
+  kdl_status status = open_partial_file(&work);
+  if (status == KDL_OK &&
+      has_blob_file(folder, blob)) { /* made while this one waited for the lock */
     unlink(part);
   } else if (status == KDL_OK) {
-    status = complete(&work);
+    status = complete_download(&work);
     if (status == KDL_OK && rename(part, path) != 0)
-      status = failed(path, "rename");
+      status = fail_download_step(path, "rename");
   }
   if (work.fd >= 0)
     close(work.fd);

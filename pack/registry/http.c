@@ -44,7 +44,7 @@ typedef struct {
   CURL *curl;
   const char *url;
   const http_request *request;
-  http_answer *answer;
+  http_response *response;
   size_t header_bytes;
   size_t sent;
   bool has_begun;
@@ -54,7 +54,7 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-static int64_t now_ms(void) {
+static int64_t http_now_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -68,9 +68,9 @@ kdl_status http_open(const char *schemes, http **out_http) {
   *client = (http){.schemes = schemes,
                    .seconds = (long)seconds,
                    .deadline = (long)deadline,
-                   .end = now_ms() + (int64_t)deadline * 1000};
+                   .end = http_now_ms() + (int64_t)deadline * 1000};
   if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-    client->curl = cli_must(curl_easy_init());
+    client->curl = cli_check_alloc(curl_easy_init());
   *out_http = client;
   return client->curl ? KDL_OK : kdl_fail(KDL_UNSUPPORTED, "libcurl cannot begin");
 }
@@ -87,21 +87,21 @@ void http_close(http *client) {
 /* Headers                                                                                      */
 
 /* The value behind "NAME:", without blanks around it. */
-static bool header_is(kdl_string line, const char *name, kdl_string *out_value) {
+static bool match_header(kdl_string line, const char *name, kdl_string *out_value) {
   size_t length = strlen(name);
   if (line.length <= length || line.data[length] != ':' ||
       strncasecmp(line.data, name, length) != 0)
     return false;
-  kdl_string value = kdl_text_from(line, length + 1);
+  kdl_string value = kdl_text_substr(line, length + 1);
   while (value.length && kdl_is_one_of(value.data[0], " \t"))
-    value = kdl_text_from(value, 1);
+    value = kdl_text_substr(value, 1);
   while (value.length && kdl_is_one_of(value.data[value.length - 1], " \t\r\n"))
     --value.length;
   *out_value = value;
   return true;
 }
 
-static bool read_number(kdl_string text, size_t *at, uint64_t *out_number) {
+static bool parse_header_number(kdl_string text, size_t *at, uint64_t *out_number) {
   uint64_t number = 0;
   size_t begin = *at;
   for (; *at < text.length && kdl_is_digit(text.data[*at]); ++*at) {
@@ -113,76 +113,76 @@ static bool read_number(kdl_string text, size_t *at, uint64_t *out_number) {
   return *at > begin;
 }
 
-static void copy_header(kdl_string value, char *out, size_t room) {
-  snprintf(out, room, "%.*s", value.length < room ? (int)value.length : 0, value.data);
+static void copy_header(kdl_string value, char *out, size_t capacity) {
+  snprintf(out, capacity, "%.*s", value.length < capacity ? (int)value.length : 0, value.data);
 }
 
 /* A redirect has headers of its own, which a second status line ends. */
-static void take_header(http_answer *answer, kdl_string line) {
+static void parse_header(http_response *response, kdl_string line) {
   kdl_string value;
   size_t at = 0;
   if (kdl_text_starts(line, "HTTP/"))
-    *answer = (http_answer){.code = 0};
-  else if (header_is(line, "Content-Length", &value))
-    answer->has_length = read_number(value, &at, &answer->length) && at == value.length;
-  else if (header_is(line, "Content-Range", &value) && kdl_text_starts(value, "bytes ")) {
+    *response = (http_response){.code = 0};
+  else if (match_header(line, "Content-Length", &value))
+    response->has_length = parse_header_number(value, &at, &response->length) && at == value.length;
+  else if (match_header(line, "Content-Range", &value) && kdl_text_starts(value, "bytes ")) {
     at = strlen("bytes ");
-    answer->has_begin = read_number(value, &at, &answer->begin);
-  } else if (header_is(line, "Docker-Content-Digest", &value))
-    copy_header(value, answer->digest, sizeof answer->digest);
-  else if (header_is(line, "Location", &value))
-    copy_header(value, answer->location, sizeof answer->location);
-  else if (header_is(line, "WWW-Authenticate", &value) &&
-           (!answer->challenge[0] || strncasecmp(value.data, "Bearer", 6) == 0))
-    copy_header(value, answer->challenge, sizeof answer->challenge);
-  if (!oci_digest_is_valid(answer->digest))
-    answer->digest[0] = '\0';
+    response->has_begin = parse_header_number(value, &at, &response->begin);
+  } else if (match_header(line, "Docker-Content-Digest", &value))
+    copy_header(value, response->digest, sizeof response->digest);
+  else if (match_header(line, "Location", &value))
+    copy_header(value, response->location, sizeof response->location);
+  else if (match_header(line, "WWW-Authenticate", &value) &&
+           (!response->challenge[0] || strncasecmp(value.data, "Bearer", 6) == 0))
+    copy_header(value, response->challenge, sizeof response->challenge);
+  if (!oci_digest_is_valid(response->digest))
+    response->digest[0] = '\0';
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Bodies                                                                                       */
 
-static void keep_error(http_answer *answer, const char *data, size_t size) {
-  size_t room = sizeof answer->error - 1 - answer->error_size;
-  size_t taken = size < room ? size : room;
-  memcpy(answer->error + answer->error_size, data, taken);
-  answer->error_size += taken;
+static void append_error_body(http_response *response, const char *data, size_t size) {
+  size_t capacity = sizeof response->error - 1 - response->error_size;
+  size_t taken = size < capacity ? size : capacity;
+  memcpy(response->error + response->error_size, data, taken);
+  response->error_size += taken;
 }
 
 static kdl_status begin_content(transfer *work) {
   if (work->has_begun)
     return KDL_OK;
   work->has_begun = true;
-  return work->request->sink->begin(work->request->sink->user, work->answer);
+  return work->request->sink->begin(work->request->sink->user, work->response);
 }
 
 /* An answer that the sink takes. */
 static bool is_content(transfer *work) {
-  curl_easy_getinfo(work->curl, CURLINFO_RESPONSE_CODE, &work->answer->code);
+  curl_easy_getinfo(work->curl, CURLINFO_RESPONSE_CODE, &work->response->code);
   return work->request->sink && work->request->method == HTTP_GET &&
-         (work->answer->code == 200 || work->answer->code == 206);
+         (work->response->code == 200 || work->response->code == 206);
 }
 
-static kdl_status begin_text(void *user, const http_answer *answer) {
-  const http_text *to = user;
-  if (answer->has_length && answer->length > to->room)
+static kdl_status begin_text(void *user, const http_response *response) {
+  const http_text_buffer *to = user;
+  if (response->has_length && response->length > to->capacity)
     return kdl_fail(KDL_BAD_FILE, "%s: found a %s of %" PRIu64 " bytes, expected at most %zu",
-                    to->from, to->what, answer->length, to->room);
+                    to->from, to->what, response->length, to->capacity);
   return KDL_OK;
 }
 
-static kdl_status put_text(void *user, const void *data, size_t size) {
-  http_text *to = user;
-  if (size > to->room - to->used)
+static kdl_status append_body_text(void *user, const void *data, size_t size) {
+  http_text_buffer *to = user;
+  if (size > to->capacity - to->used)
     return kdl_fail(KDL_BAD_FILE, "%s: found a %s of more than %zu bytes, expected at most that",
-                    to->from, to->what, to->room);
+                    to->from, to->what, to->capacity);
   memcpy(to->text + to->used, data, size);
   to->used += size;
   return KDL_OK;
 }
 
-http_sink http_text_sink(http_text *to) {
-  return (http_sink){begin_text, put_text, to};
+http_sink http_text_sink(http_text_buffer *to) {
+  return (http_sink){begin_text, append_body_text, to};
 }
 
 static size_t on_header(const char *data, size_t size, size_t count, void *user) {
@@ -192,10 +192,10 @@ static size_t on_header(const char *data, size_t size, size_t count, void *user)
   if (work->header_bytes > most_headers) {
     work->status =
         kdl_fail(KDL_BAD_FILE, "%.*s: found headers of more than %d bytes, expected less",
-                 http_shown(work->url), work->url, most_headers);
+                 http_display_length(work->url), work->url, most_headers);
     return 0;
   }
-  take_header(work->answer, (kdl_string){data, count});
+  parse_header(work->response, (kdl_string){data, count});
   bool is_last = count <= 2 && (data[0] == '\r' || data[0] == '\n');
   if (is_last && is_content(work))
     work->status = begin_content(work); /* which may refuse it before a byte is sent */
@@ -206,9 +206,9 @@ static size_t on_body(char *data, size_t size, size_t count, void *user) {
   transfer *work = user;
   (void)size;
   if (!is_content(work)) {
-    keep_error(work->answer, data, count);
+    append_error_body(work->response, data, count);
     /* What follows is of no use; the connection is not kept for it. */
-    return work->answer->error_size + 1 < sizeof work->answer->error ? count : 0;
+    return work->response->error_size + 1 < sizeof work->response->error ? count : 0;
   }
   if (work->status == KDL_OK)
     work->status = work->request->sink->put(work->request->sink->user, data, count);
@@ -217,8 +217,8 @@ static size_t on_body(char *data, size_t size, size_t count, void *user) {
 
 static size_t on_read(char *buffer, size_t size, size_t count, void *user) {
   transfer *work = user;
-  size_t left = work->request->body_size - work->sent, room = size * count;
-  size_t taken = left < room ? left : room;
+  size_t left = work->request->body_size - work->sent, capacity = size * count;
+  size_t taken = left < capacity ? left : capacity;
   if (taken)
     memcpy(buffer, (const char *)work->request->body + work->sent, taken);
   work->sent += taken;
@@ -240,12 +240,12 @@ static void add_header(struct curl_slist **list, const char *name, const char *v
   if (!value)
     return;
   char *line = xasprintf("%s: %s", name, value);
-  *list = cli_must(curl_slist_append(*list, line));
+  *list = cli_check_alloc(curl_slist_append(*list, line));
   free(line);
 }
 
 static struct curl_slist *make_headers(const http_request *request, const char *authorization) {
-  struct curl_slist *list = cli_must(curl_slist_append(NULL, "Expect:"));
+  struct curl_slist *list = cli_check_alloc(curl_slist_append(NULL, "Expect:"));
   add_header(&list, "Authorization", authorization);
   add_header(&list, "Accept", request->accept);
   add_header(&list, "Content-Type", request->content_type);
@@ -276,7 +276,7 @@ static void set_method(CURL *curl, const http_request *request, transfer *work) 
 
 static void set_limits(const http *client, const char *url, const http_request *request) {
   CURL *curl = client->curl;
-  char host[HTTP_LONGEST_URL];
+  char host[HTTP_LIMIT_URL];
   bool is_plain;
   const char *authorities = getenv("SSL_CERT_FILE");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -286,7 +286,7 @@ static void set_limits(const http *client, const char *url, const http_request *
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
                    client->seconds + (long)(request->body_size / checked_a_second));
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "kdl");
-  int64_t most = client->end - now_ms();
+  int64_t most = client->end - http_now_ms();
   if (request->is_small && most > (int64_t)small_factor * client->seconds * 1000)
     most = (int64_t)small_factor * client->seconds * 1000;
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, most > 1 ? (long)most : 1L); /* 0 is for ever */
@@ -306,37 +306,37 @@ static bool is_header_too_long(CURLcode code, const transfer *work) {
   return code == CURLE_OUT_OF_MEMORY && work->header_bytes && !work->has_begun;
 }
 
-static kdl_status judge(const http *client, CURLcode code, const transfer *work) {
+static kdl_status check_transfer(const http *client, CURLcode code, const transfer *work) {
   if (work->status != KDL_OK)
     return work->status;
   /* A body that is no content was cut off on purpose. */
-  if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && work->answer->error_size))
+  if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && work->response->error_size))
     return KDL_OK;
   if (is_header_too_long(code, work))
     return kdl_fail(KDL_BAD_FILE,
                     "%.*s: found a header that is too long, expected headers of at most %d bytes",
-                    http_shown(work->url), work->url, most_headers);
+                    http_display_length(work->url), work->url, most_headers);
   const char *words = client->error[0] ? client->error : curl_easy_strerror(code);
   /* libcurl rounds the time that it has, and may end some milliseconds before. */
-  if (code == CURLE_OPERATION_TIMEDOUT && now_ms() + rounding_ms >= client->end)
+  if (code == CURLE_OPERATION_TIMEDOUT && http_now_ms() + rounding_ms >= client->end)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%.*s: %s: expected all that was asked for within %ld s: KDL_REGISTRY_DEADLINE "
                     "allows more, and another pull goes on from here",
-                    http_shown(work->url), work->url, words, client->deadline);
+                    http_display_length(work->url), work->url, words, client->deadline);
   if (code == CURLE_OPERATION_TIMEDOUT)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%.*s: %s: expected an answer, and %d bytes a second, within %ld s: "
                     "KDL_REGISTRY_TIMEOUT allows more",
-                    http_shown(work->url), work->url, words, slowest, client->seconds);
-  return kdl_fail(KDL_IO, "%.*s: %s", http_shown(work->url), work->url, words);
+                    http_display_length(work->url), work->url, words, slowest, client->seconds);
+  return kdl_fail(KDL_IO, "%.*s: %s", http_display_length(work->url), work->url, words);
 }
 
 kdl_status http_send(http *client, const char *url, const char *authorization,
-                     const http_request *request, http_answer *out_answer) {
+                     const http_request *request, http_response *out_response) {
   CURL *curl = client->curl;
-  transfer work = {.curl = curl, .url = url, .request = request, .answer = out_answer};
+  transfer work = {.curl = curl, .url = url, .request = request, .response = out_response};
   char range[32];
-  *out_answer = (http_answer){.code = 0};
+  *out_response = (http_response){.code = 0};
   curl_easy_reset(curl);
   client->error[0] = '\0';
   struct curl_slist *headers = make_headers(request, authorization);
@@ -353,9 +353,9 @@ kdl_status http_send(http *client, const char *url, const char *authorization,
   snprintf(range, sizeof range, "%" PRIu64 "-", request->from);
   if (request->from)
     curl_easy_setopt(curl, CURLOPT_RANGE, range);
-  kdl_status status = judge(client, curl_easy_perform(curl), &work);
-  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &out_answer->code);
-  http_normalize(url, out_answer->location);
+  kdl_status status = check_transfer(client, curl_easy_perform(curl), &work);
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &out_response->code);
+  http_normalize(url, out_response->location);
   curl_slist_free_all(headers);
   return status;
 }
@@ -363,14 +363,13 @@ kdl_status http_send(http *client, const char *url, const char *authorization,
 /* ------------------------------------------------------------------------------------------ */
 /* URLs                                                                                         */
 
-void http_normalize(const char *base, char url[HTTP_LONGEST_URL]) {
+void http_normalize(const char *base, char url[HTTP_LIMIT_URL]) {
   CURLU *parsed = curl_url();
   char *whole = NULL;
-  bool fits = *url && parsed &&
-              (!base || curl_url_set(parsed, CURLUPART_URL, base, 0) == CURLUE_OK) &&
-              curl_url_set(parsed, CURLUPART_URL, url, CURLU_DISALLOW_USER) == CURLUE_OK &&
-              curl_url_get(parsed, CURLUPART_URL, &whole, 0) == CURLUE_OK &&
-              strlen(whole) < HTTP_LONGEST_URL;
+  bool fits =
+      *url && parsed && (!base || curl_url_set(parsed, CURLUPART_URL, base, 0) == CURLUE_OK) &&
+      curl_url_set(parsed, CURLUPART_URL, url, CURLU_DISALLOW_USER) == CURLUE_OK &&
+      curl_url_get(parsed, CURLUPART_URL, &whole, 0) == CURLUE_OK && strlen(whole) < HTTP_LIMIT_URL;
   url[0] = '\0';
   if (fits)
     memcpy(url, whole, strlen(whole) + 1);
@@ -378,21 +377,21 @@ void http_normalize(const char *base, char url[HTTP_LONGEST_URL]) {
   curl_url_cleanup(parsed);
 }
 
-int http_shown(const char *url) {
+int http_display_length(const char *url) {
   return (int)strcspn(url, "?#");
 }
 
-bool http_add_query(char url[HTTP_LONGEST_URL], const char *key, const char *value) {
+bool http_add_query(char url[HTTP_LIMIT_URL], const char *key, const char *value) {
   size_t length = strlen(url);
   char *escaped = curl_easy_escape(NULL, value, 0);
-  int used = escaped ? snprintf(url + length, HTTP_LONGEST_URL - length, "%c%s=%s",
+  int used = escaped ? snprintf(url + length, HTTP_LIMIT_URL - length, "%c%s=%s",
                                 strchr(url, '?') ? '&' : '?', key, escaped)
                      : -1;
   curl_free(escaped);
-  return used > 0 && (size_t)used < HTTP_LONGEST_URL - length;
+  return used > 0 && (size_t)used < HTTP_LIMIT_URL - length;
 }
 
-static char *part_of(const char *url, CURLUPart part, unsigned flags) {
+static char *url_part(const char *url, CURLUPart part, unsigned flags) {
   CURLU *parsed = curl_url();
   char *text = NULL;
   if (parsed && (curl_url_set(parsed, CURLUPART_URL, url, 0) != CURLUE_OK ||
@@ -406,8 +405,8 @@ bool http_same_origin(const char *a, const char *b) {
   static const CURLUPart parts[] = {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT};
   bool same = true;
   for (size_t i = 0; i < sizeof parts / sizeof *parts && same; ++i) {
-    char *one = part_of(a, parts[i], CURLU_DEFAULT_PORT);
-    char *other = part_of(b, parts[i], CURLU_DEFAULT_PORT);
+    char *one = url_part(a, parts[i], CURLU_DEFAULT_PORT);
+    char *other = url_part(b, parts[i], CURLU_DEFAULT_PORT);
     same = one && other && strcasecmp(one, other) == 0;
     curl_free(one);
     curl_free(other);
@@ -415,12 +414,12 @@ bool http_same_origin(const char *a, const char *b) {
   return same;
 }
 
-bool http_host_of(const char *url, char *out_host, size_t room, bool *out_is_plain) {
-  char *scheme = part_of(url, CURLUPART_SCHEME, 0), *host = part_of(url, CURLUPART_HOST, 0);
-  char *port = part_of(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
+bool http_host_of(const char *url, char *out_host, size_t capacity, bool *out_is_plain) {
+  char *scheme = url_part(url, CURLUPART_SCHEME, 0), *host = url_part(url, CURLUPART_HOST, 0);
+  char *port = url_part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
   *out_is_plain = scheme && strcasecmp(scheme, "http") == 0;
   bool fits = scheme && host && port && (*out_is_plain || strcasecmp(scheme, "https") == 0) &&
-              (size_t)snprintf(out_host, room, "%s:%s", host, port) < room;
+              (size_t)snprintf(out_host, capacity, "%s:%s", host, port) < capacity;
   curl_free(scheme);
   curl_free(host);
   curl_free(port);
@@ -431,12 +430,12 @@ bool http_host_of(const char *url, char *out_host, size_t room, bool *out_is_pla
 /* Errors                                                                                       */
 
 /* {"errors": [{"code": ..., "message": ...}]}, of which the first message counts. */
-static bool read_message(const http_answer *answer, char *out_text, size_t room) {
+static bool read_message(const http_response *response, char *out_text, size_t capacity) {
   char key[32];
   kdl_json json;
   kdl_json_kind kind;
   bool more = true, found = false;
-  kdl_json_start(&json, "answer", answer->error, answer->error_size);
+  kdl_json_start(&json, "answer", response->error, response->error_size);
   kdl_status status = kdl_json_begin(&json, KDL_JSON_OBJECT);
   while (status == KDL_OK && !found && kdl_json_next_key(&json, key, sizeof key, &more) == KDL_OK &&
          more) {
@@ -453,7 +452,7 @@ static bool read_message(const http_answer *answer, char *out_text, size_t room)
            kdl_json_next_key(&json, key, sizeof key, &more) == KDL_OK && more) {
       bool is_text = strcmp(key, "message") == 0 && kdl_json_peek(&json, &kind) == KDL_OK &&
                      kind == KDL_JSON_STRING;
-      status = is_text ? kdl_json_string(&json, out_text, room) : kdl_json_skip(&json);
+      status = is_text ? kdl_json_string(&json, out_text, capacity) : kdl_json_skip(&json);
       found = is_text && status == KDL_OK;
     }
     break;
@@ -461,9 +460,9 @@ static bool read_message(const http_answer *answer, char *out_text, size_t room)
   return found;
 }
 
-void http_describe(const http_answer *answer, char *out_text, size_t room) {
+void http_describe(const http_response *response, char *out_text, size_t capacity) {
   char message[256];
-  bool has_message = read_message(answer, message, sizeof message);
-  snprintf(out_text, room, "HTTP status %ld%s%s%s", answer->code, has_message ? " (" : "",
+  bool has_message = read_message(response, message, sizeof message);
+  snprintf(out_text, capacity, "HTTP status %ld%s%s%s", response->code, has_message ? " (" : "",
            has_message ? message : "", has_message ? ")" : "");
 }

@@ -12,35 +12,35 @@
 
 typedef enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT } http_method;
 
-enum { HTTP_LONGEST_URL = 8192, HTTP_LONGEST_CHALLENGE = 2048, HTTP_LONGEST_ERROR = 1024 };
+enum { HTTP_LIMIT_URL = 8192, HTTP_LIMIT_CHALLENGE = 2048, HTTP_LIMIT_ERROR = 1024 };
 
-typedef struct http_answer {
+typedef struct http_response {
   long code;
   bool has_length, has_begin;
   uint64_t length; /* Content-Length */
   uint64_t begin;  /* Content-Range: the first byte */
   char digest[80]; /* Docker-Content-Digest; "" where there is none, or it is no sha256 */
-  char location[HTTP_LONGEST_URL];        /* absolute; "" where there is none */
-  char challenge[HTTP_LONGEST_CHALLENGE]; /* WWW-Authenticate */
-  char error[HTTP_LONGEST_ERROR];         /* how a body that is no content begins */
+  char location[HTTP_LIMIT_URL];        /* absolute; "" where there is none */
+  char challenge[HTTP_LIMIT_CHALLENGE]; /* WWW-Authenticate */
+  char error[HTTP_LIMIT_ERROR];         /* how a body that is no content begins */
   size_t error_size;
-} http_answer;
+} http_response;
 
 /* Takes the body of an answer that has content, 200 or 206. */
 typedef struct http_sink {
-  kdl_status (*begin)(void *user, const http_answer *answer);
+  kdl_status (*begin)(void *user, const http_response *response);
   kdl_status (*put)(void *user, const void *data, size_t size);
   void *user;
 } http_sink;
 
 /* The same into memory, for small bodies. `text` has room for `room` bytes; more is a failure, in
  * which `from` and `what` are named: "HOST: found a token of more than ...". */
-typedef struct http_text {
+typedef struct http_text_buffer {
   const char *from, *what;
   char *text;
-  size_t room, used;
-} http_text;
-http_sink http_text_sink(http_text *to);
+  size_t capacity, used;
+} http_text_buffer;
+http_sink http_text_sink(http_text_buffer *to);
 
 typedef struct http_request {
   http_method method;
@@ -63,26 +63,26 @@ void http_close(http *client);
  * succeed the next time; KDL_UNSUPPORTED where it was too slow; what the sink says where it
  * refused. */
 kdl_status http_send(http *client, const char *url, const char *authorization,
-                     const http_request *request, http_answer *out_answer);
+                     const http_request *request, http_response *out_response);
 
 /* A URL as libcurl reads it, with its scheme in lower case; a relative one below `base`, unless
  * that is NULL. "" where it is none, or has a user or a password. */
-void http_normalize(const char *base, char url[HTTP_LONGEST_URL]);
+void http_normalize(const char *base, char url[HTTP_LIMIT_URL]);
 
 /* How much of a URL messages show: not its query, which may hold a signature. */
-int http_shown(const char *url);
+int http_display_length(const char *url);
 
 /* KEY=VALUE for a URL's query, escaped, behind ? or &. False where it does not fit. */
-bool http_add_query(char url[HTTP_LONGEST_URL], const char *key, const char *value);
+bool http_add_query(char url[HTTP_LIMIT_URL], const char *key, const char *value);
 
 /* Whether scheme, host and port of both are the same. */
 bool http_same_origin(const char *a, const char *b);
 
 /* The host of a URL, with its port, and whether it is http. False where it is no http or https, or
  * too long. */
-bool http_host_of(const char *url, char *out_host, size_t room, bool *out_is_plain);
+bool http_host_of(const char *url, char *out_host, size_t capacity, bool *out_is_plain);
 
 /* What the registry says of a failure, for people: "404 manifest unknown". */
-void http_describe(const http_answer *answer, char *out_text, size_t room);
+void http_describe(const http_response *response, char *out_text, size_t capacity);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct challenge {
 
 /* Basic, or Bearer realm="...",service="...",scope="...". False where it is neither, or a part is
  * too long. */
-bool challenge_read(const char *text, challenge *out_challenge);
+bool challenge_parse(const char *text, challenge *out_challenge);
 
 /* Credentials as `docker login` keeps them: config.json in DOCKER_CONFIG or ~/.docker
  * (docker_config.c). */

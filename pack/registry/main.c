@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* Ends with the program that started it. */
-static kdl_status follow_parent(const char *text) {
+static kdl_status exit_with_parent(const char *text) {
   long parent = text ? strtol(text, NULL, 10) : 0;
   if (parent <= 1)
     return KDL_OK;
@@ -23,7 +23,7 @@ static kdl_status follow_parent(const char *text) {
   return getppid() == (pid_t)parent ? KDL_OK : kdl_fail(KDL_IO, "kdl has ended");
 }
 
-static kdl_status work(const cli_args *args, registry_session *session) {
+static kdl_status run_operation(const cli_args *args, registry_session *session) {
   const char *what = cli_args_value(args, "work"), *list = cli_args_value(args, "list");
   const char *folder = cli_args_value(args, "folder"), *file = cli_args_value(args, "file");
   const char *reference = cli_args_value(args, "reference");
@@ -34,37 +34,38 @@ static kdl_status work(const cli_args *args, registry_session *session) {
     return fetch_blobs(session, list, folder);
   if (strcmp(what, "push") == 0 && list && folder && reference && digest && size &&
       oci_digest_is_valid(digest))
-    return send_all(session, list, folder, reference, digest, strtoull(size, NULL, 10));
+    return send_blobs_and_manifest(session, list, folder, reference, digest,
+                                   strtoull(size, NULL, 10));
   return kdl_fail(KDL_BAD_CALL,
                   "--work: found \"%s\", expected manifest, fetch or push, with what "
                   "it needs",
                   what);
 }
 
-static int run(const cli_args *args) {
+static int run_registry(const cli_args *args) {
   registry_session session = {.scheme = cli_args_value(args, "scheme"),
                               .host = cli_args_value(args, "host"),
                               .name = cli_args_value(args, "name"),
-                              .allows_http = cli_args_has(args, "plain-http")};
+                              .allows_plain_http = cli_args_has(args, "plain-http")};
   const char *what = cli_args_value(args, "work"), *protocol = cli_args_value(args, "protocol");
   kdl_status status = KDL_OK;
   if (!protocol || strcmp(protocol, "1") != 0 || !what || !session.scheme || !session.host ||
       !session.name)
     status = kdl_fail(KDL_BAD_CALL, "found a call of another version, expected one by kdl of this");
   if (status == KDL_OK) {
-    session.sends = strcmp(what, "push") == 0;
-    status = follow_parent(cli_args_value(args, "parent"));
+    session.needs_push_scope = strcmp(what, "push") == 0;
+    status = exit_with_parent(cli_args_value(args, "parent"));
   }
   if (status == KDL_OK)
     status = session_open(&session);
   if (status == KDL_OK)
-    status = work(args, &session);
-  int code = cli_finish(status);
+    status = run_operation(args, &session);
+  int code = cli_report_status(status);
   session_close(&session);
   return code;
 }
 
-static const cli_command command = {
+static const cli_command registry_command = {
     .name = "kdl-registry",
     .usage = "kdl-registry --protocol=1 --work=manifest|fetch|push [OPTION...]",
     .summary = "speaks to registries for kdl push and kdl pull",
@@ -87,11 +88,11 @@ static const cli_command command = {
         },
     .min_operands = 0,
     .max_operands = 0,
-    .run = run,
+    .run = run_registry,
 };
 
 int main(int argc, char **argv) {
   cli_program_begin();
   cli_report_set_name("kdl-registry", NULL);
-  return cli_program_end(cli_program_run(&command, argc - 1, argv + 1));
+  return cli_program_end(cli_program_run(&registry_command, argc - 1, argv + 1));
 }

@@ -16,15 +16,16 @@ kdl_status fetch_manifest(registry_session *session, const char *reference, cons
 kdl_status fetch_blobs(registry_session *session, const char *list, const char *folder);
 
 /* Blobs of a list that the registry lacks, and then a manifest, from a layout. */
-kdl_status send_all(registry_session *session, const char *list, const char *folder,
-                    const char *reference, const char *digest, uint64_t size);
+kdl_status send_blobs_and_manifest(registry_session *session, const char *list, const char *folder,
+                                   const char *reference, const char *digest, uint64_t size);
 
 /* A line of a list. */
-typedef struct blob_line {
+typedef struct blob_list_entry {
   char digest[80];
   uint64_t size;
-} blob_line;
-typedef kdl_status blob_visit(registry_session *session, const blob_line *blob, const char *folder);
+} blob_list_entry;
+typedef kdl_status blob_visit(registry_session *session, const blob_list_entry *blob,
+                              const char *folder);
 
 /* Calls `visit` for each line, until one fails. */
 kdl_status blob_list_walk(const char *list, blob_visit *visit, registry_session *session,

@@ -20,9 +20,9 @@ typedef struct {
   size_t added;
   cli_variants variants;
   kdl_arena arena; /* of the names in `variants` */
-} merging;
+} image_merger;
 
-static kdl_status add_all(merging *all, const cli_input *input) {
+static kdl_status add_input_images(image_merger *all, const cli_input *input) {
   for (size_t i = 0; cli_outer_next(input->lib, &i); ++i) {
     kdl_image_info image = cli_image_at(input->lib, i);
     KDL_TRY(cli_image_copy(input, i, all->format, all->writer));
@@ -33,14 +33,14 @@ static kdl_status add_all(merging *all, const cli_input *input) {
   return KDL_OK;
 }
 
-static kdl_status merge_all(const cli_args *args, merging *all, cli_input *inputs, size_t *opened,
-                            const char *output) {
+static kdl_status merge_all(const cli_args *args, image_merger *all, cli_input *inputs,
+                            size_t *opened, const char *output) {
   KDL_TRY(kdl_writer_create(all->format, &all->writer));
   while (*opened < args->operand_count) {
     cli_input *input = &inputs[*opened];
     KDL_TRY(cli_input_open(args->operands[*opened], input));
     ++*opened;
-    KDL_TRY(add_all(all, input));
+    KDL_TRY(add_input_images(all, input));
   }
   if (all->added == 0)
     return kdl_fail(KDL_NO_MATCH, "%s%s: found no image to merge", args->operands[0],
@@ -49,9 +49,9 @@ static kdl_status merge_all(const cli_args *args, merging *all, cli_input *input
   return cli_output_save_writer(output, all->writer);
 }
 
-static kdl_status merge(const cli_args *args, int format, const char *output) {
+static kdl_status merge_libraries(const cli_args *args, int format, const char *output) {
   cli_input *inputs = xcalloc(args->operand_count, sizeof *inputs);
-  merging all = {.format = format};
+  image_merger all = {.format = format};
   size_t opened = 0;
   kdl_status status = merge_all(args, &all, inputs, &opened, output);
   kdl_writer_destroy(all.writer);
@@ -66,17 +66,17 @@ static kdl_status merge(const cli_args *args, int format, const char *output) {
 int cli_run_merge(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   if (!output)
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
-  if (split_is_result(args->operands[0]))
-    return cli_finish(split_merge(args, output));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+  if (split_is_split_output(args->operands[0]))
+    return cli_report_status(split_merge(args, output));
   if (cli_args_has(args, "partial"))
-    return cli_finish(kdl_fail(KDL_BAD_CALL,
-                               "found --partial with %s, expected a folder or manifest "
-                               "of 'kdl split'",
-                               args->operands[0]));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL,
+                                      "found --partial with %s, expected a folder or manifest "
+                                      "of 'kdl split'",
+                                      args->operands[0]));
   int format;
   kdl_status status = cli_format_parse(cli_args_value(args, "format"), KDL_FORMAT_V1, &format);
   if (status == KDL_OK)
-    status = merge(args, format, output);
-  return cli_finish(status);
+    status = merge_libraries(args, format, output);
+  return cli_report_status(status);
 }

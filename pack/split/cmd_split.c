@@ -13,8 +13,8 @@
 #include "tools/common/json.h"
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
-#include "tools/common/own_folder.h"
 #include "tools/common/report.h"
+#include "tools/common/temp_folder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ typedef struct {
   split_plan plan;
   split_manifest manifest;
   const char *folder; /* that is being filled */
-} splitting;
+} split_state;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Bundles                                                                                      */
@@ -41,8 +41,8 @@ typedef struct {
 enum { fatbin_header = 16, more_pairs = 4 };
 
 /* A fatbin of one entry. */
-static uint8_t *wrap(const splitting *work, const split_unit *unit, kdl_arena *arena,
-                     size_t *out_size) {
+static uint8_t *wrap_in_fatbin(const split_state *work, const split_unit *unit, kdl_arena *arena,
+                               size_t *out_size) {
   uint64_t entry = unit->head + unit->size;
   uint8_t *made = xarena_alloc(arena, (size_t)(fatbin_header + entry));
   kdl_store_u32(made, KDL_MAGIC_FATBIN);
@@ -55,19 +55,19 @@ static uint8_t *wrap(const splitting *work, const split_unit *unit, kdl_arena *a
   return made;
 }
 
-static kdl_pair pair_of(kdl_arena *arena, const char *key, uint64_t number) {
+static kdl_pair number_pair(kdl_arena *arena, const char *key, uint64_t number) {
   return (kdl_pair){kdl_text_of(key), kdl_text_of(xarena_format(arena, "%" PRIu64, number))};
 }
 
-static kdl_pair digest_pair(const splitting *work, kdl_arena *arena) {
+static kdl_pair digest_pair(const split_state *work, kdl_arena *arena) {
   char of[KDL_DIGEST_TEXT];
   kdl_digest_print(&work->manifest.digest, of);
   return (kdl_pair){KDL_TEXT(SPLIT_KEY_OF), xarena_string(arena, of, strlen(of))};
 }
 
 /* The image's own pairs, without those that would not hold any more, and its place. */
-static void make_pairs(const splitting *work, const split_unit *unit, kdl_arena *arena,
-                       kdl_writer_image *image) {
+static void make_unit_metadata(const split_state *work, const split_unit *unit, kdl_arena *arena,
+                               kdl_writer_image *image) {
   const kdl_image_info from = cli_image_at(work->lib, unit->image);
   const kdl_pair *own = from.pairs;
   kdl_pair *pairs = xarena_alloc(arena, (from.pair_count + more_pairs) * sizeof *pairs);
@@ -79,46 +79,46 @@ static void make_pairs(const splitting *work, const split_unit *unit, kdl_arena 
       pairs[count++] = own[i];
   }
   pairs[count++] = digest_pair(work, arena);
-  pairs[count++] = pair_of(arena, SPLIT_KEY_AT, unit->at);
+  pairs[count++] = number_pair(arena, SPLIT_KEY_AT, unit->at);
   if (unit->head)
-    pairs[count++] = pair_of(arena, SPLIT_KEY_HEAD, fatbin_header + unit->head);
+    pairs[count++] = number_pair(arena, SPLIT_KEY_HEAD, fatbin_header + unit->head);
   image->pairs = pairs;
   image->pair_count = count;
   image->offload_kind = from.offload_kind;
   image->declared_kind = from.declared_kind ? from.declared_kind : kdl_llvm_image_kind(from.kind);
 }
 
-static kdl_status add_unit(const splitting *work, const split_unit *unit, kdl_arena *arena,
-                           kdl_writer *writer) {
+static kdl_status add_unit_image(const split_state *work, const split_unit *unit, kdl_arena *arena,
+                                 kdl_writer *writer) {
   kdl_writer_image image = {.size = sizeof image,
                             .data = (const uint8_t *)work->bytes.data + unit->at,
                             .data_size = (size_t)unit->size};
-  make_pairs(work, unit, arena, &image);
+  make_unit_metadata(work, unit, arena, &image);
   if (unit->head) {
     image.declared_kind = 4; /* fatbin */
-    image.data = wrap(work, unit, arena, &image.data_size);
+    image.data = wrap_in_fatbin(work, unit, arena, &image.data_size);
   }
   return kdl_writer_add(writer, &image);
 }
 
 /* An image that was compressed with others, inflated. */
-static kdl_status add_copy(const splitting *work, const split_copy *copy, kdl_arena *arena,
+static kdl_status add_copy(const split_state *work, const split_copy *copy, kdl_arena *arena,
                            kdl_writer *writer) {
   const kdl_stored_image *from = &cli_stored_images(work->lib)[copy->image];
   kdl_writer_image image = {.size = sizeof image, .data_size = (size_t)from->size};
   split_unit unit = {.at = from->offset, .image = copy->image, .part = copy->part};
-  make_pairs(work, &unit, arena, &image);
+  make_unit_metadata(work, &unit, arena, &image);
   ((kdl_pair *)(uintptr_t)image.pairs)[image.pair_count++] =
-      pair_of(arena, SPLIT_KEY_IN, work->plan.streams[copy->stream].at);
-  return kdl_writer_add_lent(writer, &image,
-                             (kdl_lender){kdl_library_container(work->lib), copy->image});
+      number_pair(arena, SPLIT_KEY_IN, work->plan.streams[copy->stream].at);
+  return kdl_writer_add_ref(writer, &image,
+                            (kdl_image_ref){kdl_library_container(work->lib), copy->image});
 }
 
-static kdl_status add_skeleton(const splitting *work, const split_stream *stream, kdl_arena *arena,
-                               kdl_writer *writer) {
-  kdl_pair pairs[] = {digest_pair(work, arena), pair_of(arena, SPLIT_KEY_IN, stream->at),
-                      pair_of(arena, SPLIT_KEY_ROOM, stream->size),
-                      pair_of(arena, SPLIT_KEY_INFLATED, stream->inflated)};
+static kdl_status add_skeleton(const split_state *work, const split_stream *stream,
+                               kdl_arena *arena, kdl_writer *writer) {
+  kdl_pair pairs[] = {digest_pair(work, arena), number_pair(arena, SPLIT_KEY_IN, stream->at),
+                      number_pair(arena, SPLIT_KEY_ROOM, stream->size),
+                      number_pair(arena, SPLIT_KEY_INFLATED, stream->uncompressed_size)};
   kdl_writer_image image = {.size = sizeof image,
                             .pairs = pairs,
                             .pair_count = sizeof pairs / sizeof *pairs,
@@ -127,7 +127,7 @@ static kdl_status add_skeleton(const splitting *work, const split_stream *stream
   return kdl_writer_add(writer, &image);
 }
 
-static kdl_status digest_file(const char *path, uint64_t *out_size, kdl_digest *out_digest) {
+static kdl_status digest_part_file(const char *path, uint64_t *out_size, kdl_digest *out_digest) {
   cli_bytes bytes;
   KDL_TRY(cli_bytes_read(path, &bytes));
   *out_size = bytes.size;
@@ -137,19 +137,19 @@ static kdl_status digest_file(const char *path, uint64_t *out_size, kdl_digest *
 }
 
 /* What only some may read of the file, only they may read of its parts. */
-static kdl_status hide(const splitting *work, const char *path) {
+static kdl_status restrict_permissions(const split_state *work, const char *path) {
   struct stat info;
   if (stat(path, &info) == 0 && chmod(path, info.st_mode & work->mode & 0777) == 0)
     return KDL_OK;
   return kdl_fail(KDL_IO, "%s: cannot set its mode: %s", path, strerror(errno));
 }
 
-static kdl_status write_part(splitting *work, uint32_t index, kdl_arena *arena,
+static kdl_status write_part(split_state *work, uint32_t index, kdl_arena *arena,
                              kdl_writer *writer) {
   split_part *part = &work->plan.parts[index];
   for (size_t i = 0; i < work->plan.unit_count; ++i) {
     if (work->plan.units[i].part == index)
-      KDL_TRY(add_unit(work, &work->plan.units[i], arena, writer));
+      KDL_TRY(add_unit_image(work, &work->plan.units[i], arena, writer));
   }
   for (size_t i = 0; i < work->plan.copy_count; ++i) {
     if (work->plan.copies[i].part == index)
@@ -160,11 +160,11 @@ static kdl_status write_part(splitting *work, uint32_t index, kdl_arena *arena,
     KDL_TRY(add_skeleton(work, &work->plan.streams[i], arena, writer));
   const char *path = xarena_format(arena, "%s/%s", work->folder, part->file);
   KDL_TRY(cli_output_save_writer(path, writer));
-  KDL_TRY(hide(work, path));
-  return digest_file(path, &part->size, &part->digest);
+  KDL_TRY(restrict_permissions(work, path));
+  return digest_part_file(path, &part->size, &part->digest);
 }
 
-static kdl_status save_part(splitting *work, uint32_t index) {
+static kdl_status save_part(split_state *work, uint32_t index) {
   kdl_arena arena = {.blocks = NULL};
   kdl_writer *writer;
   KDL_TRY(kdl_writer_create(KDL_FORMAT_V1, &writer));
@@ -177,14 +177,15 @@ static kdl_status save_part(splitting *work, uint32_t index) {
 /* ------------------------------------------------------------------------------------------ */
 /* The folder                                                                                   */
 
-static kdl_status fill(splitting *work) {
+static kdl_status write_split_files(split_state *work) {
   kdl_arena *arena = &work->plan.arena;
   const char *host = xarena_format(arena, "%s/%s", work->folder, work->file);
   const char *path = xarena_format(arena, "%s/%s" SPLIT_MANIFEST_SUFFIX, work->folder, work->file);
   work->manifest.host_digest = split_host_digest(&work->bytes, &work->plan);
   KDL_TRY(split_host_save(&work->bytes, &work->plan, host));
   if (chmod(host, work->mode) != 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot set its mode: %s", host, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot set its mode: %s", host,
+                    strerror(errno));
   for (uint32_t i = 0; i < work->plan.part_count; ++i)
     KDL_TRY(save_part(work, i));
   work->manifest.parts = work->plan.parts;
@@ -193,29 +194,29 @@ static kdl_status fill(splitting *work) {
 }
 
 /* Fills a folder beside the one that it shall become: all of it is there, or nothing. */
-static kdl_status fill_beside(splitting *work, const char *output) {
+static kdl_status write_split_folder(split_state *work, const char *output) {
   char target[PATH_MAX];
-  KDL_TRY(kdl_folder_follow(output, "make the folder", target));
+  KDL_TRY(kdl_folder_resolve(output, "make the folder", target));
   char *beside = (char *)(uintptr_t)xarena_format(&work->plan.arena, "%s.kdl-XXXXXX", target);
-  if (!own_folder_begin(beside))
-    return kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", beside,
+  if (!temp_folder_create(beside))
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot make the folder: %s", beside,
                     strerror(errno));
   mode_t mask = umask(0);
   umask(mask);
   work->folder = beside;
-  kdl_status status = fill(work);
+  kdl_status status = write_split_files(work);
   if (status == KDL_OK && (chmod(beside, 0777 & ~mask) != 0 || rename(beside, target) != 0))
     status = kdl_fail(KDL_IO, "%s: cannot rename the folder to it: %s", target,
                       errno == ENOTEMPTY || errno == EEXIST
                           ? "found a folder with files in it, expected none or an empty one"
                           : strerror(errno));
-  own_folder_end();
+  temp_folder_remove();
   return status == KDL_OK ? kdl_file_flush_name(target) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
-static void put_summary(const splitting *work, cli_json *json) {
+static void write_summary_json(const split_state *work, cli_json *json) {
   cli_json_begin_object(json);
   cli_json_put_text(json, "file", work->path);
   cli_json_put_number(json, "size", work->bytes.size);
@@ -233,11 +234,11 @@ static void put_summary(const splitting *work, cli_json *json) {
   cli_json_end_object(json);
 }
 
-static kdl_status print_sum(const splitting *work, bool as_json) {
+static kdl_status print_split_summary(const split_state *work, bool as_json) {
   uint64_t cut = 0;
   cli_json json = {.file = stdout};
   if (as_json) {
-    put_summary(work, &json);
+    write_summary_json(work, &json);
     return cli_output_flush();
   }
   for (size_t i = 0; i < work->plan.unit_count; ++i)
@@ -254,7 +255,7 @@ static kdl_status print_sum(const splitting *work, bool as_json) {
   return cli_output_flush();
 }
 
-static kdl_status split(splitting *work, const cli_args *args) {
+static kdl_status split_opened_file(split_state *work, const cli_args *args) {
   KDL_TRY(split_plan_make(work->lib, &work->bytes, work->file, &work->plan));
   bool is_bare = work->plan.unit_count == 1 && work->plan.units[0].size == work->bytes.size;
   if (work->plan.unit_count == 0 || is_bare)
@@ -266,15 +267,16 @@ static kdl_status split(splitting *work, const cli_args *args) {
                                     .size = work->bytes.size,
                                     .digest = kdl_digest_of(work->bytes.data, work->bytes.size)};
   if (!cli_args_has(args, "dry-run"))
-    KDL_TRY(fill_beside(work, cli_args_value(args, "output")));
-  return print_sum(work, cli_args_has(args, "json"));
+    KDL_TRY(write_split_folder(work, cli_args_value(args, "output")));
+  return print_split_summary(work, cli_args_has(args, "json"));
 }
 
-static kdl_status open_file(splitting *work) {
+static kdl_status open_split_input(split_state *work) {
   struct stat info;
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = work->path};
   if (stat(work->path, &info) != 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot open: %s", work->path, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot open: %s", work->path,
+                    strerror(errno));
   if (!S_ISREG(info.st_mode))
     return kdl_fail(KDL_BAD_CALL, "%s: found no regular file, expected one", work->path);
   work->file = basename(work->path);
@@ -288,14 +290,14 @@ static kdl_status open_file(splitting *work) {
 }
 
 int cli_run_split(const cli_args *args) {
-  splitting work = {.path = args->operands[0]};
+  split_state work = {.path = args->operands[0]};
   if (!cli_args_has(args, "output") && !cli_args_has(args, "dry-run"))
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o DIR, expected where to write"));
-  kdl_status status = open_file(&work);
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no -o DIR, expected where to write"));
+  kdl_status status = open_split_input(&work);
   if (status == KDL_OK)
-    status = split(&work, args);
+    status = split_opened_file(&work, args);
   split_plan_free(&work.plan);
   kdl_close(work.lib);
   cli_bytes_free(&work.bytes);
-  return cli_finish(status);
+  return cli_report_status(status);
 }

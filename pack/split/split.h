@@ -50,7 +50,7 @@ typedef struct split_unit {
  * images, inflated, also to those of their architectures. */
 typedef struct split_stream {
   uint64_t at, size; /* of the compressed bytes */
-  uint64_t inflated;
+  uint64_t uncompressed_size;
   const uint8_t *table; /* what lies before the first image; between them are zeros */
   size_t table_size;
 } split_stream;
@@ -91,11 +91,11 @@ kdl_status split_plan_make(kdl_library *lib, const cli_bytes *bytes, const char 
 void split_plan_free(split_plan *plan);
 
 /* For the plan: the part of an architecture, made where there is none, and the streams. */
-kdl_status split_plan_part(split_plan *plan, const char *file, const char *arch,
-                           uint32_t *out_part);
-const char *split_arch_of(const kdl_stored_image *image);
-kdl_status split_plan_streams(split_plan *plan, kdl_library *lib, const cli_bytes *bytes,
-                              const char *file);
+kdl_status split_plan_get_part(split_plan *plan, const char *file, const char *arch,
+                               uint32_t *out_part);
+const char *split_image_arch(const kdl_stored_image *image);
+kdl_status split_plan_find_streams(split_plan *plan, kdl_library *lib, const cli_bytes *bytes,
+                                   const char *file);
 
 bool split_is_zero(const uint8_t *data, uint64_t size);
 
@@ -122,20 +122,20 @@ kdl_digest split_host_digest(const cli_bytes *bytes, const split_plan *plan);
 kdl_status split_host_save(const cli_bytes *bytes, const split_plan *plan, const char *path);
 
 /* Whether an operand of `kdl merge` is what `kdl split` wrote: a folder or a manifest. */
-bool split_is_result(const char *operand);
+bool split_is_split_output(const char *operand);
 
 /* Compressed bundles that are put together inflate to 64 MiB and so many times the file at most. */
-enum { SPLIT_REFILL_RATIO = 128 };
+enum { SPLIT_LIMIT_INFLATE_RATIO = 128 };
 
 /* A compressed bundle that is put together again. */
-typedef struct split_refill {
-  uint64_t at, room, inflated;
+typedef struct split_rebuilt_bundle {
+  uint64_t at, compressed_size, uncompressed_size;
   uint8_t *data; /* inflated: zeros where images are missing */
-} split_refill;
+} split_rebuilt_bundle;
 
 /* Compresses it and puts it into the file, where its header lies before it. */
-kdl_status split_refill_pack(const split_refill *refill, uint8_t *file, uint64_t size,
-                             const char *name);
+kdl_status split_rebuilt_bundle_compress(const split_rebuilt_bundle *rebuilt, uint8_t *file,
+                                         uint64_t size, const char *name);
 
 /* Writes the file without the images that are zeros, as `kdl thin` would without them. */
 kdl_status split_save_thinned(const uint8_t *data, size_t size, const char *name,

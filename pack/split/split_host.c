@@ -36,18 +36,19 @@ typedef struct {
   const cli_bytes *bytes;
   const split_plan *plan;
   const char *path;
-} host;
+} host_part;
 
-static kdl_status write_range(const host *what, int fd, uint64_t from, uint64_t to) {
+static kdl_status write_range(const host_part *what, int fd, uint64_t from, uint64_t to) {
   if (lseek(fd, (off_t)from, SEEK_SET) < 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot seek: %s", what->path, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot seek: %s", what->path,
+                    strerror(errno));
   return kdl_fd_write(fd, (const uint8_t *)what->bytes->data + from, (size_t)(to - from))
              ? KDL_OK
              : kdl_fd_write_failed(what->path);
 }
 
 static kdl_status write_host(void *user, int fd) {
-  const host *what = user;
+  const host_part *what = user;
   uint64_t at = 0;
   for (size_t i = 0; i < what->plan->unit_count; ++i) {
     KDL_TRY(write_range(what, fd, at, what->plan->units[i].at));
@@ -55,11 +56,11 @@ static kdl_status write_host(void *user, int fd) {
   }
   KDL_TRY(write_range(what, fd, at, what->bytes->size));
   if (ftruncate(fd, (off_t)what->bytes->size) != 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot set its length: %s", what->path,
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot set its length: %s", what->path,
                     strerror(errno));
   return KDL_OK;
 }
 
 kdl_status split_host_save(const cli_bytes *bytes, const split_plan *plan, const char *path) {
-  return kdl_file_save_by(path, write_host, &(host){bytes, plan, path});
+  return kdl_file_save_by(path, write_host, &(host_part){bytes, plan, path});
 }

@@ -15,18 +15,18 @@ enum { version = 1, longest_name = 1024, most_parts = 1 << 16 };
 /* ------------------------------------------------------------------------------------------ */
 /* Writing                                                                                      */
 
-static void put_digest(cli_json *json, const kdl_digest *digest) {
+static void write_digest_json(cli_json *json, const kdl_digest *digest) {
   char text[KDL_DIGEST_TEXT];
   kdl_digest_print(digest, text);
   cli_json_put_text(json, "blake2b-256", text);
 }
 
-static void put_part(cli_json *json, const split_part *part) {
+static void write_part_json(cli_json *json, const split_part *part) {
   cli_json_begin_object(json);
   cli_json_put_text(json, "arch", part->arch);
   cli_json_put_text(json, "file", part->file);
   cli_json_put_number(json, "size", part->size);
-  put_digest(json, &part->digest);
+  write_digest_json(json, &part->digest);
   cli_json_put_number(json, "images", part->images);
   cli_json_put_number(json, "image_bytes", part->bytes);
   cli_json_put_bool(json, "needed", part->is_needed);
@@ -34,20 +34,20 @@ static void put_part(cli_json *json, const split_part *part) {
   cli_json_end_object(json);
 }
 
-static void put_manifest(cli_json *json, const split_manifest *manifest) {
+static void write_manifest_json(cli_json *json, const split_manifest *manifest) {
   cli_json_begin_object(json);
   cli_json_put_number(json, "kdl_split", version);
   cli_json_put_text(json, "file", manifest->file);
   cli_json_put_number(json, "size", manifest->size);
   cli_json_put_number(json, "mode", manifest->mode);
-  put_digest(json, &manifest->digest);
+  write_digest_json(json, &manifest->digest);
   cli_json_put_object(json, "host");
   cli_json_put_text(json, "file", manifest->host);
-  put_digest(json, &manifest->host_digest);
+  write_digest_json(json, &manifest->host_digest);
   cli_json_end_object(json);
   cli_json_put_array(json, "parts");
   for (size_t i = 0; i < manifest->part_count; ++i)
-    put_part(json, &manifest->parts[i]);
+    write_part_json(json, &manifest->parts[i]);
   cli_json_end_array(json);
   cli_json_end_object(json);
 }
@@ -56,7 +56,7 @@ kdl_status split_manifest_save(const split_manifest *manifest, const char *path)
   char *text;
   size_t size;
   FILE *file = xtext_stream(&text, &size);
-  put_manifest(&(cli_json){.file = file}, manifest);
+  write_manifest_json(&(cli_json){.file = file}, manifest);
   xtext_close(file);
   kdl_status status = cli_output_save(path, text, size);
   free(text);
@@ -72,7 +72,7 @@ typedef struct {
   size_t capacity;
 } reader;
 
-static kdl_status read_text(reader *from, const char **out_text) {
+static kdl_status read_manifest_string(reader *from, const char **out_text) {
   char text[longest_name];
   KDL_TRY(kdl_json_string(&from->json, text, sizeof text));
   *out_text = xarena_string(&from->manifest->arena, text, strlen(text)).data;
@@ -83,7 +83,7 @@ static kdl_status read_text(reader *from, const char **out_text) {
 static kdl_status read_file_name(reader *from, const char **out_name) {
   size_t at = kdl_json_at(&from->json);
   const char *name;
-  KDL_TRY(read_text(from, &name));
+  KDL_TRY(read_manifest_string(from, &name));
   if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
     return kdl_json_fail(&from->json, at, "found \"%s\", expected the name of a file in the folder",
                          name);
@@ -91,16 +91,16 @@ static kdl_status read_file_name(reader *from, const char **out_name) {
   return KDL_OK;
 }
 
-static int digit_of(char c) {
+static int hex_digit_value(char c) {
   return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static kdl_status read_digest(reader *from, kdl_digest *out_digest) {
+static kdl_status read_manifest_digest(reader *from, kdl_digest *out_digest) {
   char text[KDL_DIGEST_TEXT];
   size_t at = kdl_json_at(&from->json);
   KDL_TRY(kdl_json_string(&from->json, text, sizeof text));
   for (size_t i = 0; i < sizeof out_digest->bytes; ++i) {
-    int high = digit_of(text[2 * i]), low = high < 0 ? -1 : digit_of(text[2 * i + 1]);
+    int high = hex_digit_value(text[2 * i]), low = high < 0 ? -1 : hex_digit_value(text[2 * i + 1]);
     if (low < 0)
       return kdl_json_fail(&from->json, at, "found \"%s\", expected 64 hexadecimal digits", text);
     out_digest->bytes[i] = (uint8_t)(high << 4 | low);
@@ -109,7 +109,7 @@ static kdl_status read_digest(reader *from, kdl_digest *out_digest) {
 }
 
 /* The keys that an object must have, as bits by their place. */
-static const char *const needed_keys[] = {"file", "blake2b-256", "arch", "size", "host", "parts"};
+static const char *const required_keys[] = {"file", "blake2b-256", "arch", "size", "host", "parts"};
 enum { has_file = 1, has_digest = 2, has_arch = 4, has_size = 8, has_host = 16, has_parts = 32 };
 
 /* An object of the manifest, and which keys it has had. */
@@ -119,15 +119,15 @@ typedef struct {
   unsigned has;
 } object;
 
-static void note_key(object *what, const char *key) {
-  for (size_t i = 0; i < sizeof needed_keys / sizeof *needed_keys; ++i) {
-    if (strcmp(key, needed_keys[i]) == 0)
+static void mark_required_key(object *what, const char *key) {
+  for (size_t i = 0; i < sizeof required_keys / sizeof *required_keys; ++i) {
+    if (strcmp(key, required_keys[i]) == 0)
       what->has |= 1u << i;
   }
 }
 
-static kdl_status read_object(object *what, kdl_json_member *read, unsigned wanted,
-                              const char *name) {
+static kdl_status read_required_members(object *what, kdl_json_member *read, unsigned wanted,
+                                        const char *name) {
   kdl_json *json = &what->from->json;
   size_t at = kdl_json_at(json);
   KDL_TRY(kdl_json_members(json, read, what));
@@ -139,15 +139,15 @@ static kdl_status read_object(object *what, kdl_json_member *read, unsigned want
 static kdl_status read_part_key(kdl_json *json, const char *key, void *user) {
   object *what = user;
   split_part *part = what->part;
-  note_key(what, key);
+  mark_required_key(what, key);
   if (strcmp(key, "arch") == 0)
-    return read_text(what->from, &part->arch);
+    return read_manifest_string(what->from, &part->arch);
   if (strcmp(key, "file") == 0)
     return read_file_name(what->from, &part->file);
   if (strcmp(key, "size") == 0)
     return kdl_json_number(json, &part->size);
   if (strcmp(key, "blake2b-256") == 0)
-    return read_digest(what->from, &part->digest);
+    return read_manifest_digest(what->from, &part->digest);
   if (strcmp(key, "images") == 0) {
     uint64_t number;
     KDL_TRY(kdl_json_number(json, &number));
@@ -170,21 +170,21 @@ static kdl_status add_part(kdl_json *json, void *user) {
       xgrow(manifest->parts, manifest->part_count, &from->capacity, 16, sizeof *manifest->parts);
   split_part *part = &manifest->parts[manifest->part_count++];
   *part = (split_part){.arch = NULL};
-  return read_object(&(object){from, part, 0}, read_part_key,
-                     has_arch | has_file | has_size | has_digest, "a part");
+  return read_required_members(&(object){from, part, 0}, read_part_key,
+                               has_arch | has_file | has_size | has_digest, "a part");
 }
 
 static kdl_status read_host_key(kdl_json *json, const char *key, void *user) {
   object *what = user;
   split_manifest *manifest = what->from->manifest;
-  note_key(what, key);
+  mark_required_key(what, key);
   if (strcmp(key, "file") == 0)
     return read_file_name(what->from, &manifest->host);
-  return strcmp(key, "blake2b-256") == 0 ? read_digest(what->from, &manifest->host_digest)
+  return strcmp(key, "blake2b-256") == 0 ? read_manifest_digest(what->from, &manifest->host_digest)
                                          : kdl_json_skip(json);
 }
 
-static kdl_status read_version(reader *from) {
+static kdl_status read_manifest_version(reader *from) {
   uint64_t number;
   size_t at = kdl_json_at(&from->json);
   KDL_TRY(kdl_json_number(&from->json, &number));
@@ -194,14 +194,14 @@ static kdl_status read_version(reader *from) {
   return KDL_OK;
 }
 
-static kdl_status read_key(kdl_json *json, const char *key, void *user) {
+static kdl_status read_manifest_key(kdl_json *json, const char *key, void *user) {
   object *what = user;
   reader *from = what->from;
   split_manifest *manifest = from->manifest;
   bool had_parts = what->has & has_parts;
-  note_key(what, key);
+  mark_required_key(what, key);
   if (strcmp(key, "kdl_split") == 0)
-    return read_version(from);
+    return read_manifest_version(from);
   if (strcmp(key, "file") == 0)
     return read_file_name(from, &manifest->file);
   if (strcmp(key, "size") == 0)
@@ -213,10 +213,10 @@ static kdl_status read_key(kdl_json *json, const char *key, void *user) {
     return KDL_OK;
   }
   if (strcmp(key, "blake2b-256") == 0)
-    return read_digest(from, &manifest->digest);
+    return read_manifest_digest(from, &manifest->digest);
   if (strcmp(key, "host") == 0)
-    return read_object(&(object){from, NULL, 0}, read_host_key, has_file | has_digest,
-                       "a host part");
+    return read_required_members(&(object){from, NULL, 0}, read_host_key, has_file | has_digest,
+                                 "a host part");
   if (strcmp(key, "parts") == 0)
     return had_parts ? kdl_json_fail(json, json->at, "found the key \"parts\" twice")
                      : kdl_json_items(json, add_part, from);
@@ -230,8 +230,8 @@ kdl_status split_manifest_read(const char *path, split_manifest *out_manifest) {
   reader from = {.manifest = out_manifest};
   kdl_json_start(&from.json, path, bytes.data, bytes.size);
   kdl_status status =
-      read_object(&(object){&from, NULL, 0}, read_key,
-                  has_file | has_size | has_digest | has_host | has_parts, "a manifest");
+      read_required_members(&(object){&from, NULL, 0}, read_manifest_key,
+                            has_file | has_size | has_digest | has_host | has_parts, "a manifest");
   if (status == KDL_OK)
     status = kdl_json_finish(&from.json);
   cli_bytes_free(&bytes);

@@ -27,12 +27,12 @@ typedef struct {
   size_t size;
   const char **paths; /* of the parts that are taken, else NULL */
   size_t taken_count;
-  split_refill *refills; /* by their place, once the skeleton was read */
-  size_t refill_count, refill_capacity;
-  uint64_t refill_bytes; /* inflated, all of them */
-  bool has_refills;      /* all that there are */
+  split_rebuilt_bundle *rebuilt_bundles; /* by their place, once the skeleton was read */
+  size_t rebuilt_count, rebuilt_capacity;
+  uint64_t rebuilt_bytes; /* inflated, all of them */
+  bool has_all_rebuilt;   /* all that there are */
   kdl_arena arena;
-} merging;
+} split_merger;
 
 static bool is_folder(const char *path) {
   struct stat info;
@@ -40,10 +40,10 @@ static bool is_folder(const char *path) {
 }
 
 static bool is_manifest(const char *name) {
-  return kdl_text_ends(kdl_text_of(name), KDL_TEXT(SPLIT_MANIFEST_SUFFIX));
+  return kdl_text_has_suffix(kdl_text_of(name), KDL_TEXT(SPLIT_MANIFEST_SUFFIX));
 }
 
-bool split_is_result(const char *operand) {
+bool split_is_split_output(const char *operand) {
   return is_folder(operand) || is_manifest(operand);
 }
 
@@ -55,7 +55,7 @@ static kdl_status find_manifest(kdl_arena *arena, const char *folder, const char
   struct dirent *entry;
   *out_path = NULL;
   if (!dir)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot open the folder: %s", folder,
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot open the folder: %s", folder,
                     strerror(errno));
   kdl_status status = KDL_OK;
   while (status == KDL_OK && (entry = readdir(dir))) {
@@ -78,7 +78,8 @@ static kdl_status find_manifest(kdl_arena *arena, const char *folder, const char
   return status;
 }
 
-static kdl_status check_host(const merging *work, const char *path, const cli_bytes *bytes) {
+static kdl_status verify_host_digest(const split_merger *work, const char *path,
+                                     const cli_bytes *bytes) {
   kdl_digest digest = kdl_digest_of(bytes->data, bytes->size);
   if (bytes->size != work->manifest.size)
     return kdl_fail(KDL_BAD_FILE,
@@ -91,15 +92,15 @@ static kdl_status check_host(const merging *work, const char *path, const cli_by
                     path, work->path);
   /* A copy of its pages where images are put, and no others. */
   if (!bytes->mapped || mprotect(bytes->owned, bytes->size, PROT_READ | PROT_WRITE) != 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot map: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot map: %s", path, strerror(errno));
   return KDL_OK;
 }
 
-static kdl_status map_host(merging *work) {
+static kdl_status map_host(split_merger *work) {
   const char *path = xarena_format(&work->arena, "%s/%s", work->folder, work->manifest.host);
   cli_bytes bytes;
   KDL_TRY(cli_bytes_read(path, &bytes));
-  kdl_status status = check_host(work, path, &bytes);
+  kdl_status status = verify_host_digest(work, path, &bytes);
   if (status == KDL_OK) {
     work->data = bytes.owned;
     work->size = bytes.size;
@@ -112,8 +113,8 @@ static kdl_status map_host(merging *work) {
 /* ------------------------------------------------------------------------------------------ */
 /* Parts                                                                                        */
 
-static kdl_status read_number(const kdl_image_info *image, const char *key, const char *path,
-                              uint64_t otherwise, uint64_t *out_number) {
+static kdl_status read_metadata_number(const kdl_image_info *image, const char *key,
+                                       const char *path, uint64_t otherwise, uint64_t *out_number) {
   const kdl_string *value = kdl_find_value(image->pairs, image->pair_count, key);
   *out_number = otherwise;
   if (!value)
@@ -134,15 +135,15 @@ static kdl_status read_number(const kdl_image_info *image, const char *key, cons
   return KDL_OK;
 }
 
-static kdl_status put_image(merging *work, kdl_library *lib, const kdl_image_info *image,
-                            const char *path) {
+static kdl_status restore_image(split_merger *work, kdl_library *lib, const kdl_image_info *image,
+                                const char *path) {
   uint64_t at, head;
   const void *data;
   size_t size;
   kdl_status status = KDL_OK;
-  KDL_TRY(read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at));
-  KDL_TRY(read_number(image, SPLIT_KEY_HEAD, path, 0, &head));
-  KDL_TRY(kdl_library_hold(lib, image->index, &data, &size));
+  KDL_TRY(read_metadata_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at));
+  KDL_TRY(read_metadata_number(image, SPLIT_KEY_HEAD, path, 0, &head));
+  KDL_TRY(kdl_library_acquire_bytes(lib, image->index, &data, &size));
   if (head > size || at > work->size || size - head > work->size - at)
     status = kdl_fail(KDL_BAD_FILE,
                       "%s: image %zu: found %zu bytes for 0x%" PRIx64
@@ -150,109 +151,118 @@ static kdl_status put_image(merging *work, kdl_library *lib, const kdl_image_inf
                       path, image->index, size, at, work->size);
   else
     memcpy(work->data + at, (const uint8_t *)data + head, size - (size_t)head);
-  kdl_library_release(lib, image->index);
+  kdl_library_release_bytes(lib, image->index);
   return status;
 }
 
-static split_refill *find_refill(const merging *work, uint64_t at) {
-  size_t first = kdl_array_first(work->refills, work->refill_count, sizeof *work->refills,
-                                 offsetof(split_refill, at), at);
-  return first < work->refill_count && work->refills[first].at == at ? &work->refills[first] : NULL;
+static split_rebuilt_bundle *find_rebuilt_bundle(const split_merger *work, uint64_t at) {
+  size_t first =
+      kdl_array_lower_bound(work->rebuilt_bundles, work->rebuilt_count,
+                            sizeof *work->rebuilt_bundles, offsetof(split_rebuilt_bundle, at), at);
+  return first < work->rebuilt_count && work->rebuilt_bundles[first].at == at
+             ? &work->rebuilt_bundles[first]
+             : NULL;
 }
 
-static int compare_refills(const void *left, const void *right) {
-  const split_refill *a = left, *b = right;
+static int compare_rebuilt_bundles(const void *left, const void *right) {
+  const split_rebuilt_bundle *a = left, *b = right;
   return (a->at > b->at) - (a->at < b->at);
 }
 
 /* Bundles lie apart: one that was there many times would be compressed as often. */
-static kdl_status sort_refills(merging *work) {
-  if (work->refill_count)
-    qsort(work->refills, work->refill_count, sizeof *work->refills, compare_refills);
-  for (size_t i = 1; i < work->refill_count; ++i) {
-    const split_refill *before = &work->refills[i - 1], *refill = &work->refills[i];
-    if (refill->at - before->at < before->room)
+static kdl_status sort_rebuilt_bundles(split_merger *work) {
+  if (work->rebuilt_count)
+    qsort(work->rebuilt_bundles, work->rebuilt_count, sizeof *work->rebuilt_bundles,
+          compare_rebuilt_bundles);
+  for (size_t i = 1; i < work->rebuilt_count; ++i) {
+    const split_rebuilt_bundle *before = &work->rebuilt_bundles[i - 1],
+                               *rebuilt = &work->rebuilt_bundles[i];
+    if (rebuilt->at - before->at < before->compressed_size)
       return kdl_fail(KDL_BAD_FILE,
                       "%s: found compressed bundles at 0x%" PRIx64 ", of %" PRIu64
                       " bytes, and at 0x%" PRIx64 ", expected them apart",
-                      work->path, before->at, before->room, refill->at);
+                      work->path, before->at, before->compressed_size, rebuilt->at);
   }
-  work->has_refills = true;
+  work->has_all_rebuilt = true;
   return KDL_OK;
 }
 
 /* Whether sizes are such as the reader of such bundles takes, and all together in proportion to the
  * file: each is compressed. */
-static bool fits(const merging *work, const split_refill *refill, size_t size) {
-  uint64_t most = KDL_INFLATED_BASE + (uint64_t)work->size * SPLIT_REFILL_RATIO;
-  return refill->at <= work->size && refill->room <= work->size - refill->at &&
-         size <= refill->inflated &&
-         refill->inflated <= KDL_INFLATED_BASE + refill->room * KDL_INFLATED_RATIO &&
-         refill->inflated <= most - work->refill_bytes;
+static bool is_in_bounds(const split_merger *work, const split_rebuilt_bundle *rebuilt,
+                         size_t size) {
+  uint64_t most = KDL_INFLATED_BASE + (uint64_t)work->size * SPLIT_LIMIT_INFLATE_RATIO;
+  return rebuilt->at <= work->size && rebuilt->compressed_size <= work->size - rebuilt->at &&
+         size <= rebuilt->uncompressed_size &&
+         rebuilt->uncompressed_size <=
+             KDL_INFLATED_BASE + rebuilt->compressed_size * KDL_INFLATED_RATIO &&
+         rebuilt->uncompressed_size <= most - work->rebuilt_bytes;
 }
 
 /* What lies between the images of a compressed bundle. */
-static kdl_status begin_refill(merging *work, kdl_library *lib, const kdl_image_info *image,
-                               uint64_t in, const char *path) {
-  split_refill refill = {.at = in};
+static kdl_status begin_rebuilt_bundle(split_merger *work, kdl_library *lib,
+                                       const kdl_image_info *image, uint64_t in, const char *path) {
+  split_rebuilt_bundle rebuilt = {.at = in};
   const void *data;
   size_t size;
-  KDL_TRY(read_number(image, SPLIT_KEY_ROOM, path, UINT64_MAX, &refill.room));
-  KDL_TRY(read_number(image, SPLIT_KEY_INFLATED, path, UINT64_MAX, &refill.inflated));
-  KDL_TRY(kdl_library_hold(lib, image->index, &data, &size));
-  bool is_right = fits(work, &refill, size);
+  KDL_TRY(read_metadata_number(image, SPLIT_KEY_ROOM, path, UINT64_MAX, &rebuilt.compressed_size));
+  KDL_TRY(read_metadata_number(image, SPLIT_KEY_INFLATED, path, UINT64_MAX,
+                               &rebuilt.uncompressed_size));
+  KDL_TRY(kdl_library_acquire_bytes(lib, image->index, &data, &size));
+  bool is_right = is_in_bounds(work, &rebuilt, size);
   if (is_right) {
-    work->refills =
-        xgrow(work->refills, work->refill_count, &work->refill_capacity, 16, sizeof *work->refills);
-    refill.data = xcalloc(1, (size_t)refill.inflated + 1);
-    memcpy(refill.data, data, size);
-    work->refills[work->refill_count++] = refill;
-    work->refill_bytes += refill.inflated;
+    work->rebuilt_bundles = xgrow(work->rebuilt_bundles, work->rebuilt_count,
+                                  &work->rebuilt_capacity, 16, sizeof *work->rebuilt_bundles);
+    rebuilt.data = xcalloc(1, (size_t)rebuilt.uncompressed_size + 1);
+    memcpy(rebuilt.data, data, size);
+    work->rebuilt_bundles[work->rebuilt_count++] = rebuilt;
+    work->rebuilt_bytes += rebuilt.uncompressed_size;
   }
-  kdl_library_release(lib, image->index);
+  kdl_library_release_bytes(lib, image->index);
   if (!is_right)
     return kdl_fail(KDL_BAD_FILE,
                     "%s: image %zu: found %zu bytes of a bundle that inflates from %" PRIu64
                     " to %" PRIu64 " bytes, expected sizes that fit, and all of them to inflate to "
                     "64 MiB and %d times the file at most",
-                    path, image->index, size, refill.room, refill.inflated, SPLIT_REFILL_RATIO);
+                    path, image->index, size, rebuilt.compressed_size, rebuilt.uncompressed_size,
+                    SPLIT_LIMIT_INFLATE_RATIO);
   return KDL_OK;
 }
 
 /* An image of one that has begun. */
-static kdl_status refill_image(merging *work, kdl_library *lib, const kdl_image_info *image,
-                               uint64_t in, const char *path) {
+static kdl_status add_image_to_rebuilt(split_merger *work, kdl_library *lib,
+                                       const kdl_image_info *image, uint64_t in, const char *path) {
   uint64_t at;
   const void *data;
   size_t size;
   bool begins = kdl_find_value(image->pairs, image->pair_count, SPLIT_KEY_INFLATED) != NULL;
-  if (begins && !work->has_refills)
-    return begin_refill(work, lib, image, in, path);
-  if (begins || !work->has_refills)
+  if (begins && !work->has_all_rebuilt)
+    return begin_rebuilt_bundle(work, lib, image, in, path);
+  if (begins || !work->has_all_rebuilt)
     return kdl_fail(KDL_BAD_FILE,
                     "%s: image %zu: found %s, expected that in the part '" SPLIT_SKELETON
                     "', and nothing else there",
                     path, image->index,
                     begins ? "what lies between the images of a bundle" : "an image of a bundle");
-  split_refill *refill = find_refill(work, in);
+  split_rebuilt_bundle *rebuilt = find_rebuilt_bundle(work, in);
   kdl_status status = KDL_OK;
-  KDL_TRY(read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at));
-  if (!refill)
+  KDL_TRY(read_metadata_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at));
+  if (!rebuilt)
     return KDL_OK; /* the bundle is there as it was */
-  KDL_TRY(kdl_library_hold(lib, image->index, &data, &size));
-  bool fits = at <= refill->inflated && size <= refill->inflated - at;
-  if (fits)
-    memcpy(refill->data + at, data, size);
+  KDL_TRY(kdl_library_acquire_bytes(lib, image->index, &data, &size));
+  bool is_in_bounds = at <= rebuilt->uncompressed_size && size <= rebuilt->uncompressed_size - at;
+  if (is_in_bounds)
+    memcpy(rebuilt->data + at, data, size);
   else
     status = kdl_fail(KDL_BAD_FILE,
                       "%s: image %zu: found %zu bytes for 0x%" PRIx64
                       ", expected them in the %" PRIu64 " bytes of the bundle",
-                      path, image->index, size, at, refill->inflated);
-  kdl_library_release(lib, image->index);
+                      path, image->index, size, at, rebuilt->uncompressed_size);
+  kdl_library_release_bytes(lib, image->index);
   return status;
 }
 
-static kdl_status put_part(merging *work, const char *path) {
+static kdl_status restore_part(split_merger *work, const char *path) {
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = path};
   kdl_status status = KDL_OK;
@@ -261,17 +271,17 @@ static kdl_status put_part(merging *work, const char *path) {
     kdl_image_info image = cli_image_at(lib, i);
     uint64_t in;
     bool is_inflated = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_IN) != NULL;
-    status = read_number(&image, SPLIT_KEY_IN, path, 0, &in);
+    status = read_metadata_number(&image, SPLIT_KEY_IN, path, 0, &in);
     if (status == KDL_OK)
-      status = is_inflated ? refill_image(work, lib, &image, in, path)
-                           : put_image(work, lib, &image, path);
+      status = is_inflated ? add_image_to_rebuilt(work, lib, &image, in, path)
+                           : restore_image(work, lib, &image, path);
   }
   kdl_close(lib);
   return status;
 }
 
 /* Why a file is none of the manifest's parts. */
-static kdl_status refuse(const merging *work, const char *path) {
+static kdl_status fail_unknown_part(const split_merger *work, const char *path) {
   kdl_library *lib;
   char of[KDL_DIGEST_TEXT];
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = path};
@@ -294,7 +304,7 @@ static kdl_status refuse(const merging *work, const char *path) {
 }
 
 /* Finds out which part a file is, and takes it. */
-static kdl_status take(merging *work, const char *path, size_t expected) {
+static kdl_status add_part_file(split_merger *work, const char *path, size_t expected) {
   cli_bytes bytes;
   KDL_TRY(cli_bytes_read(path, &bytes));
   kdl_digest digest = kdl_digest_of(bytes.data, bytes.size);
@@ -307,7 +317,7 @@ static kdl_status take(merging *work, const char *path, size_t expected) {
          memcmp(&digest, &work->manifest.parts[i].digest, sizeof digest) != 0)
     ++i;
   if (i == work->manifest.part_count)
-    return refuse(work, path);
+    return fail_unknown_part(work, path);
   if (expected != SIZE_MAX && i != expected)
     return kdl_fail(KDL_BAD_FILE, "%s: found the part for %s, expected that for %s", path,
                     work->manifest.parts[i].arch, work->manifest.parts[expected].arch);
@@ -320,13 +330,13 @@ static kdl_status take(merging *work, const char *path, size_t expected) {
 }
 
 /* Every part of the manifest that is in its folder. */
-static kdl_status take_all(merging *work, bool partial) {
+static kdl_status add_folder_parts(split_merger *work, bool partial) {
   for (size_t i = 0; i < work->manifest.part_count; ++i) {
     const split_part *part = &work->manifest.parts[i];
     const char *path = xarena_format(&work->arena, "%s/%s", work->folder, part->file);
     struct stat info;
     if (stat(path, &info) == 0 || errno != ENOENT)
-      KDL_TRY(take(work, path, i));
+      KDL_TRY(add_part_file(work, path, i));
     else if (!partial)
       return kdl_fail(KDL_NO_MATCH,
                       "%s: found no such file, expected the part for %s; --partial does without",
@@ -338,7 +348,7 @@ static kdl_status take_all(merging *work, bool partial) {
 /* ------------------------------------------------------------------------------------------ */
 /* The file                                                                                     */
 
-static kdl_status save_whole(const merging *work, const char *output) {
+static kdl_status save_complete_file(const split_merger *work, const char *output) {
   kdl_digest digest = kdl_digest_of(work->data, work->size);
   if (memcmp(&digest, &work->manifest.digest, sizeof digest) != 0)
     return kdl_fail(KDL_BAD_FILE,
@@ -353,7 +363,7 @@ static bool is_skeleton(const split_part *part) {
 }
 
 /* Whether compressed bundles are there as they were: those who have them need no skeleton. */
-static bool has_bundles(const merging *work) {
+static bool has_bundles(const split_merger *work) {
   for (size_t i = 0; i < work->manifest.part_count; ++i) {
     const split_part *part = &work->manifest.parts[i];
     if (part->is_mixed && !is_skeleton(part) && work->paths[i])
@@ -362,7 +372,7 @@ static bool has_bundles(const merging *work) {
   return false;
 }
 
-static kdl_status check_needed(const merging *work, bool bundles) {
+static kdl_status check_required_parts(const split_merger *work, bool bundles) {
   for (size_t i = 0; i < work->manifest.part_count; ++i) {
     const split_part *part = &work->manifest.parts[i];
     if (part->is_needed && !work->paths[i] && !(bundles && is_skeleton(part)))
@@ -377,33 +387,35 @@ static kdl_status check_needed(const merging *work, bool bundles) {
 }
 
 /* Puts the images of all parts where they lay, skeletons first. */
-static kdl_status put_parts(merging *work) {
+static kdl_status restore_parts(split_merger *work) {
   bool bundles = has_bundles(work);
-  KDL_TRY(check_needed(work, bundles));
+  KDL_TRY(check_required_parts(work, bundles));
   for (int pass = 0; pass < 2; ++pass) {
     for (size_t i = 0; i < work->manifest.part_count; ++i) {
       bool first = is_skeleton(&work->manifest.parts[i]);
       if (work->paths[i] && first == (pass == 0) && !(first && bundles))
-        KDL_TRY(put_part(work, work->paths[i]));
+        KDL_TRY(restore_part(work, work->paths[i]));
     }
     if (pass == 0)
-      KDL_TRY(sort_refills(work));
+      KDL_TRY(sort_rebuilt_bundles(work));
   }
-  for (size_t i = 0; i < work->refill_count; ++i)
-    KDL_TRY(split_refill_pack(&work->refills[i], work->data, work->size, work->path));
+  for (size_t i = 0; i < work->rebuilt_count; ++i)
+    KDL_TRY(split_rebuilt_bundle_compress(&work->rebuilt_bundles[i], work->data, work->size,
+                                          work->path));
   return KDL_OK;
 }
 
-static kdl_status save(const merging *work, const char *output) {
+static kdl_status save_merged(const split_merger *work, const char *output) {
   KDL_TRY(work->taken_count == work->manifest.part_count
-              ? save_whole(work, output)
+              ? save_complete_file(work, output)
               : split_save_thinned(work->data, work->size, work->manifest.file, output));
   if (strcmp(output, "-") != 0 && chmod(output, work->manifest.mode) != 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot set its mode: %s", output, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot set its mode: %s", output,
+                    strerror(errno));
   return KDL_OK;
 }
 
-static kdl_status merge(merging *work, const cli_args *args, const char *output) {
+static kdl_status merge_parts(split_merger *work, const cli_args *args, const char *output) {
   if (is_folder(work->path))
     KDL_TRY(find_manifest(&work->arena, work->path, &work->path));
   const char *slash = strrchr(work->path, '/');
@@ -414,24 +426,24 @@ static kdl_status merge(merging *work, const cli_args *args, const char *output)
   work->paths = memset(xarena_alloc(&work->arena, room), 0, room);
   KDL_TRY(map_host(work));
   for (size_t i = 1; i < args->operand_count; ++i)
-    KDL_TRY(take(work, args->operands[i], SIZE_MAX));
+    KDL_TRY(add_part_file(work, args->operands[i], SIZE_MAX));
   if (args->operand_count == 1)
-    KDL_TRY(take_all(work, cli_args_has(args, "partial")));
-  KDL_TRY(put_parts(work));
-  return save(work, output);
+    KDL_TRY(add_folder_parts(work, cli_args_has(args, "partial")));
+  KDL_TRY(restore_parts(work));
+  return save_merged(work, output);
 }
 
 kdl_status split_merge(const cli_args *args, const char *output) {
-  merging work = {.path = args->operands[0]};
+  split_merger work = {.path = args->operands[0]};
   if (cli_args_has(args, "format"))
     return kdl_fail(KDL_BAD_CALL, "found --format with what 'kdl split' wrote, expected none: the "
                                   "file becomes what it was");
-  kdl_status status = merge(&work, args, output);
+  kdl_status status = merge_parts(&work, args, output);
   if (work.data)
     munmap(work.data, work.size);
-  for (size_t i = 0; i < work.refill_count; ++i)
-    free(work.refills[i].data);
-  free(work.refills);
+  for (size_t i = 0; i < work.rebuilt_count; ++i)
+    free(work.rebuilt_bundles[i].data);
+  free(work.rebuilt_bundles);
   split_manifest_free(&work.manifest);
   kdl_arena_free(&work.arena);
   return status;

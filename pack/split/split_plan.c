@@ -11,11 +11,11 @@
 
 #include <string.h>
 
-static const char several[] = "several";
+static const char mixed_arch[] = "several";
 
 /* Where the bytes of an image lie in the file: its own, or those of what it is compressed in. */
-static void find_place(const kdl_stored_image *image, uint64_t *out_at, uint64_t *out_size,
-                       bool *out_packed) {
+static void find_stored_range(const kdl_stored_image *image, uint64_t *out_at, uint64_t *out_size,
+                              bool *out_packed) {
   kdl_source_info source = kdl_source_read(image->source);
   *out_at = image->offset;
   *out_size = image->stored_size;
@@ -28,7 +28,8 @@ static void find_place(const kdl_stored_image *image, uint64_t *out_at, uint64_t
 
 /* The header of a compressed entry of a fatbin, and its payload with the padding: what makes a
  * fatbin of its own. False where the image is none such. */
-static bool find_entry(const kdl_stored_image *image, const cli_bytes *bytes, split_unit *unit) {
+static bool find_fatbin_entry(const kdl_stored_image *image, const cli_bytes *bytes,
+                              split_unit *unit) {
   enum { entry_size = 64 };
   const uint8_t *data = bytes->data;
   if (image->codec == KDL_CODEC_NONE || image->is_packed ||
@@ -49,7 +50,7 @@ static bool find_entry(const kdl_stored_image *image, const cli_bytes *bytes, sp
 /* Parts                                                                                        */
 
 /* What a file's name may have; anything else becomes '.'. */
-static void put_name(char *name, size_t room, const char *arch) {
+static void sanitize_file_name(char *name, size_t room, const char *arch) {
   static const char others[] = "_.+-";
   size_t used = 0;
   for (; *arch && used + 1 < room; ++arch) {
@@ -60,7 +61,7 @@ static void put_name(char *name, size_t room, const char *arch) {
   name[used] = '\0';
 }
 
-static bool is_taken(const split_plan *plan, const char *file) {
+static bool is_part_name_used(const split_plan *plan, const char *file) {
   for (size_t i = 0; i < plan->part_count; ++i) {
     if (strcmp(plan->parts[i].file, file) == 0)
       return true;
@@ -71,9 +72,9 @@ static bool is_taken(const split_plan *plan, const char *file) {
 /* Two architectures may have one name once it is one of a file. */
 static const char *name_part(split_plan *plan, const char *file, const char *arch) {
   char name[128];
-  put_name(name, sizeof name, arch);
+  sanitize_file_name(name, sizeof name, arch);
   const char *made = xarena_format(&plan->arena, "%s.%s.offload", file, name);
-  for (unsigned i = 2; is_taken(plan, made); ++i)
+  for (unsigned i = 2; is_part_name_used(plan, made); ++i)
     made = xarena_format(&plan->arena, "%s.%s-%u.offload", file, name, i);
   return made;
 }
@@ -81,7 +82,7 @@ static const char *name_part(split_plan *plan, const char *file, const char *arc
 enum { most_parts = 4096, slot_count = 4 * most_parts };
 
 /* Where the part of an architecture stands among the slots, or would. */
-static uint32_t *find_slot(const split_plan *plan, const char *arch) {
+static uint32_t *find_part_slot(const split_plan *plan, const char *arch) {
   uint32_t hash = 2166136261;
   for (const char *at = arch; *at; ++at)
     hash = (hash ^ (uint8_t)*at) * 16777619;
@@ -91,9 +92,9 @@ static uint32_t *find_slot(const split_plan *plan, const char *arch) {
   return &plan->slots[slot];
 }
 
-kdl_status split_plan_part(split_plan *plan, const char *file, const char *arch,
-                           uint32_t *out_part) {
-  uint32_t *slot = find_slot(plan, arch);
+kdl_status split_plan_get_part(split_plan *plan, const char *file, const char *arch,
+                               uint32_t *out_part) {
+  uint32_t *slot = find_part_slot(plan, arch);
   if (*slot) {
     *out_part = *slot - 1;
     return KDL_OK;
@@ -118,11 +119,11 @@ kdl_status split_plan_part(split_plan *plan, const char *file, const char *arch,
 /* ------------------------------------------------------------------------------------------ */
 /* Units                                                                                        */
 
-const char *split_arch_of(const kdl_stored_image *image) {
+const char *split_image_arch(const kdl_stored_image *image) {
   return image->arch.length ? image->arch.data : kdl_image_kind_name(image->kind);
 }
 
-static int by_place(const void *a, const void *b) {
+static int compare_unit_offsets(const void *a, const void *b) {
   const split_unit *x = a, *y = b;
   if (x->at != y->at)
     return x->at < y->at ? -1 : 1;
@@ -131,7 +132,7 @@ static int by_place(const void *a, const void *b) {
   return x->image < y->image ? -1 : x->image > y->image;
 }
 
-static void collect(split_plan *plan, kdl_library *lib, const cli_bytes *bytes) {
+static void collect_split_units(split_plan *plan, kdl_library *lib, const cli_bytes *bytes) {
   const kdl_stored_image *images = cli_stored_images(lib);
   size_t count = kdl_image_count(lib);
   bool *is_parent = xcalloc(count, sizeof *is_parent);
@@ -146,9 +147,9 @@ static void collect(split_plan *plan, kdl_library *lib, const cli_bytes *bytes) 
     const kdl_stored_image *image = &images[i];
     split_unit unit = {.image = i};
     bool is_packed;
-    find_place(image, &unit.at, &unit.size, &is_packed);
+    find_stored_range(image, &unit.at, &unit.size, &is_packed);
     plan->packed += is_packed;
-    find_entry(image, bytes, &unit);
+    find_fatbin_entry(image, bytes, &unit);
     if (!is_parent[i] && unit.size && kdl_in_range(unit.at, unit.size, bytes->size))
       plan->units[plan->unit_count++] = unit;
   }
@@ -156,12 +157,13 @@ static void collect(split_plan *plan, kdl_library *lib, const cli_bytes *bytes) 
 }
 
 /* Units that share bytes become one; where they are for several architectures it says so. */
-static kdl_status join(split_plan *plan, const kdl_stored_image *images, const char *file) {
+static kdl_status join_overlapping_units(split_plan *plan, const kdl_stored_image *images,
+                                         const char *file) {
   size_t kept = 0;
-  qsort(plan->units, plan->unit_count, sizeof *plan->units, by_place);
+  qsort(plan->units, plan->unit_count, sizeof *plan->units, compare_unit_offsets);
   for (size_t i = 0; i < plan->unit_count;) {
     split_unit unit = plan->units[i];
-    const char *arch = split_arch_of(&images[unit.image]);
+    const char *arch = split_image_arch(&images[unit.image]);
     size_t next = i + 1;
     for (; next < plan->unit_count && plan->units[next].at < unit.at + unit.size; ++next) {
       const split_unit *other = &plan->units[next];
@@ -170,12 +172,12 @@ static kdl_status join(split_plan *plan, const kdl_stored_image *images, const c
         unit.size = end - unit.at;
         unit.head = 0;
       }
-      if (strcmp(arch, split_arch_of(&images[other->image])) != 0)
-        arch = several;
+      if (strcmp(arch, split_image_arch(&images[other->image])) != 0)
+        arch = mixed_arch;
     }
-    KDL_TRY(split_plan_part(plan, file, arch, &unit.part));
-    plan->parts[unit.part].is_mixed |= arch == several;
-    plan->parts[unit.part].is_needed |= arch == several;
+    KDL_TRY(split_plan_get_part(plan, file, arch, &unit.part));
+    plan->parts[unit.part].is_mixed |= arch == mixed_arch;
+    plan->parts[unit.part].is_needed |= arch == mixed_arch;
     plan->parts[unit.part].images += next - i;
     plan->parts[unit.part].bytes += unit.size;
     plan->units[kept++] = unit;
@@ -188,10 +190,10 @@ static kdl_status join(split_plan *plan, const kdl_stored_image *images, const c
 kdl_status split_plan_make(kdl_library *lib, const cli_bytes *bytes, const char *file,
                            split_plan *out_plan) {
   *out_plan = (split_plan){.slots = xcalloc(slot_count, sizeof *out_plan->slots)};
-  collect(out_plan, lib, bytes);
-  kdl_status status = join(out_plan, cli_stored_images(lib), file);
+  collect_split_units(out_plan, lib, bytes);
+  kdl_status status = join_overlapping_units(out_plan, cli_stored_images(lib), file);
   if (status == KDL_OK)
-    status = split_plan_streams(out_plan, lib, bytes, file);
+    status = split_plan_find_streams(out_plan, lib, bytes, file);
   free(out_plan->slots);
   out_plan->slots = NULL;
   if (status != KDL_OK)

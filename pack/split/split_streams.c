@@ -14,8 +14,8 @@
 
 /* The unit at a place, or NULL. */
 static const split_unit *find_unit(const split_plan *plan, uint64_t at) {
-  size_t first = kdl_array_first(plan->units, plan->unit_count, sizeof *plan->units,
-                                 offsetof(split_unit, at), at);
+  size_t first = kdl_array_lower_bound(plan->units, plan->unit_count, sizeof *plan->units,
+                                       offsetof(split_unit, at), at);
   return first < plan->unit_count && plan->units[first].at == at ? &plan->units[first] : NULL;
 }
 
@@ -25,8 +25,9 @@ bool split_is_zero(const uint8_t *data, uint64_t size) {
 
 /* Whether there is nothing but zeros behind the table and between the images, which come in order;
  * *out_table is where the first begins. */
-static bool is_regular(const uint8_t *inflated, uint64_t size, const kdl_stored_image *images,
-                       size_t count, uint64_t *out_table) {
+static bool has_zeros_between_images(const uint8_t *inflated, uint64_t size,
+                                     const kdl_stored_image *images, size_t count,
+                                     uint64_t *out_table) {
   uint64_t end = 0;
   bool any = false;
   for (size_t i = 0; i < count; ++i) {
@@ -54,11 +55,11 @@ static kdl_status add_stream(split_plan *plan, const kdl_stored_image *images, s
   uint32_t number = (uint32_t)plan->stream_count++, skeleton;
   plan->streams[number] =
       (split_stream){source.packed_offset, source.packed_size, source.size, copy, (size_t)table};
-  KDL_TRY(split_plan_part(plan, file, SPLIT_SKELETON, &skeleton));
+  KDL_TRY(split_plan_get_part(plan, file, SPLIT_SKELETON, &skeleton));
   plan->parts[skeleton].is_needed = plan->parts[skeleton].is_mixed = true;
   for (size_t i = 0; i < count; ++i) {
     split_copy made = {.image = first + (uint32_t)i, .stream = number};
-    KDL_TRY(split_plan_part(plan, file, split_arch_of(&images[i]), &made.part));
+    KDL_TRY(split_plan_get_part(plan, file, split_image_arch(&images[i]), &made.part));
     plan->copies =
         xgrow(plan->copies, plan->copy_count, &plan->copy_capacity, 64, sizeof *plan->copies);
     plan->copies[plan->copy_count++] = made;
@@ -75,7 +76,7 @@ static kdl_status try_stream(split_plan *plan, const kdl_stored_image *images, s
   uint64_t table = 0;
   kdl_status status = kdl_inflate(source.codec, input->data + source.packed_offset,
                                   (size_t)source.packed_size, inflated, (size_t)source.size);
-  if (status == KDL_OK && is_regular(inflated, source.size, images, count, &table)) {
+  if (status == KDL_OK && has_zeros_between_images(inflated, source.size, images, count, &table)) {
     status = add_stream(plan, images, count, first, inflated, table, input->name);
     *out_taken = status == KDL_OK;
   }
@@ -83,8 +84,8 @@ static kdl_status try_stream(split_plan *plan, const kdl_stored_image *images, s
   return status;
 }
 
-kdl_status split_plan_streams(split_plan *plan, kdl_library *lib, const cli_bytes *bytes,
-                              const char *file) {
+kdl_status split_plan_find_streams(split_plan *plan, kdl_library *lib, const cli_bytes *bytes,
+                                   const char *file) {
   const kdl_stored_image *all = cli_stored_images(lib);
   size_t count = kdl_image_count(lib);
   thin_input input = {.data = bytes->data, .size = bytes->size, .name = file, .fd = -1};
@@ -97,7 +98,7 @@ kdl_status split_plan_streams(split_plan *plan, kdl_library *lib, const cli_byte
     thin_container found;
     for (end = i + 1; end < count && all[end].source == images->source;)
       ++end;
-    if (!images->is_packed || !thin_packed_measure(&input, images, end - i, &found))
+    if (!images->is_packed || !thin_compressed_bundle_match(&input, images, end - i, &found))
       continue;
     const split_unit *unit = find_unit(plan, kdl_source_read(images->source).packed_offset);
     bool is_taken = false;
@@ -113,11 +114,11 @@ kdl_status split_plan_streams(split_plan *plan, kdl_library *lib, const cli_byte
   return status;
 }
 
-kdl_status split_refill_pack(const split_refill *refill, uint8_t *file, uint64_t size,
-                             const char *name) {
+kdl_status split_rebuilt_bundle_compress(const split_rebuilt_bundle *rebuilt, uint8_t *file,
+                                         uint64_t size, const char *name) {
   thin_input input = {.name = name, .fd = -1};
-  if (!file || refill->at > size || refill->room > size - refill->at)
+  if (!file || rebuilt->at > size || rebuilt->compressed_size > size - rebuilt->at)
     return kdl_fail(KDL_BAD_FILE, "%s: found a compressed bundle beyond the end of the file", name);
-  return thin_packed_refill(&input, file, refill->at, refill->room, refill->data,
-                            (size_t)refill->inflated);
+  return thin_compressed_bundle_replace(&input, file, rebuilt->at, rebuilt->compressed_size,
+                                        rebuilt->data, (size_t)rebuilt->uncompressed_size);
 }

@@ -2,7 +2,7 @@
 /* A file of which some parts are missing: what they held is taken out of it. */
 #include "lib/inspect/images.h"
 #include "pack/split/split.h"
-#include "pack/thin/kinds.h"
+#include "pack/thin/file_kinds.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/memory.h"
@@ -15,21 +15,21 @@
 static kdl_status look_inside(kdl_library *lib, size_t index, bool *out_there) {
   const void *data;
   size_t size;
-  KDL_TRY(kdl_library_hold(lib, index, &data, &size));
+  KDL_TRY(kdl_library_acquire_bytes(lib, index, &data, &size));
   *out_there = !split_is_zero(data, size);
-  kdl_library_release(lib, index);
+  kdl_library_release_bytes(lib, index);
   return KDL_OK;
 }
 
 /* What stays: images with bytes, and what holds one. */
-static kdl_status choose(kdl_library *lib, const uint8_t *data, size_t size,
-                         thin_choice *out_choice) {
+static kdl_status select_nonzero_images(kdl_library *lib, const uint8_t *data, size_t size,
+                                        thin_selection *out_selection) {
   const kdl_stored_image *images = cli_stored_images(lib);
   size_t count = kdl_image_count(lib);
-  *out_choice = (thin_choice){.lib = lib,
-                              .count = count,
-                              .kept = xcalloc(count, sizeof(bool)),
-                              .why = xcalloc(count, sizeof(char *))};
+  *out_selection = (thin_selection){.lib = lib,
+                                    .count = count,
+                                    .kept = xcalloc(count, sizeof(bool)),
+                                    .why = xcalloc(count, sizeof(char *))};
   for (size_t i = count; i-- > 0;) {
     const kdl_stored_image *image = &images[i];
     bool is_there = image->is_packed || image->stored_size > size - image->offset ||
@@ -38,9 +38,9 @@ static kdl_status choose(kdl_library *lib, const uint8_t *data, size_t size,
       KDL_TRY(look_inside(lib, i, &is_there));
     if (!is_there)
       continue;
-    out_choice->kept[i] = true;
+    out_selection->kept[i] = true;
     if (image->parent != KDL_NO_PARENT)
-      out_choice->kept[image->parent] = true;
+      out_selection->kept[image->parent] = true;
   }
   return KDL_OK;
 }
@@ -49,10 +49,10 @@ typedef struct {
   const thin_output *out;
   const thin_input *input;
   const char *path;
-} writing;
+} thinned_file;
 
-static kdl_status write_file(void *user, int fd) {
-  const writing *w = user;
+static kdl_status write_thinned_output(void *user, int fd) {
+  const thinned_file *w = user;
   thin_mapped from = {w->input->data, w->input->size, -1};
   return thin_output_write(w->out, &from, fd, false, w->path);
 }
@@ -62,17 +62,18 @@ kdl_status split_save_thinned(const uint8_t *data, size_t size, const char *name
   thin_input input = {.data = data, .size = size, .name = name, .fd = -1};
   kdl_open_opts opts = {.size = sizeof opts, .name = name};
   KDL_TRY(kdl_open_memory(data, size, &opts, &input.lib));
-  thin_choice choice;
-  thin_report report = {.went = NULL};
+  thin_selection choice;
+  thin_report report = {.is_removed = NULL};
   thin_output out = {.count = 0};
-  kdl_status status = choose(input.lib, data, size, &choice);
+  kdl_status status = select_nonzero_images(input.lib, data, size, &choice);
   if (status == KDL_OK)
-    status = thin_file(&input, &choice, &(thin_shape){.sparse = false}, &report, &out);
+    status = thin_file(&input, &choice, &(thin_layout_opts){.sparse = false}, &report, &out);
   if (status == KDL_OK)
-    status = cli_output_save_by(output, write_file, &(writing){&out, &input, output});
+    status =
+        cli_output_save_by(output, write_thinned_output, &(thinned_file){&out, &input, output});
   thin_output_free(&out);
-  free(report.went);
-  thin_choice_free(&choice);
+  free(report.is_removed);
+  thin_selection_free(&choice);
   kdl_close(input.lib);
   return status;
 }

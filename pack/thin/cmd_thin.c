@@ -2,7 +2,7 @@
 /* kdl thin: only the images one wants. */
 #include "pack/commands.h"
 #include "pack/thin/command.h"
-#include "pack/thin/kinds.h"
+#include "pack/thin/file_kinds.h"
 #include "support/base/error.h"
 #include "tools/common/report.h"
 
@@ -10,10 +10,10 @@
 #include <string.h>
 
 /* Options of files that stay what they are. */
-static const char *const own_options[] = {"keep-ptx", "strip-to", "sparse", "compress"};
+static const char *const in_place_options[] = {"keep-ptx", "strip-to", "sparse", "compress"};
 
 /* Where to write; NULL for a dry run. */
-static kdl_status read_output(const cli_args *args, const char **out_output) {
+static kdl_status parse_output_option(const cli_args *args, const char **out_output) {
   bool in_place = cli_args_has(args, "in-place"), is_dry = cli_args_has(args, "dry-run");
   const char *output = cli_args_value(args, "output");
   if (in_place + (output != NULL) > 1)
@@ -33,13 +33,13 @@ static kdl_status read_output(const cli_args *args, const char **out_output) {
   return KDL_OK;
 }
 
-static kdl_status refuse_own_options(const cli_args *args) {
-  for (size_t i = 0; i < sizeof own_options / sizeof *own_options; ++i) {
-    if (cli_args_has(args, own_options[i]))
+static kdl_status reject_in_place_options(const cli_args *args) {
+  for (size_t i = 0; i < sizeof in_place_options / sizeof *in_place_options; ++i) {
+    if (cli_args_has(args, in_place_options[i]))
       return kdl_fail(KDL_BAD_CALL,
                       "%s: found --%s for a file that is written as an OffloadBinary, expected "
                       "another kind of file, without --format",
-                      args->operands[0], own_options[i]);
+                      args->operands[0], in_place_options[i]);
   }
   return KDL_OK;
 }
@@ -58,13 +58,13 @@ static kdl_status thin_opened(const cli_args *args, thin_source *source, const c
                     "file, an archive, a zip archive, a fatbin, a Clang offload bundle or an "
                     "OffloadBinary",
                     source->name);
-  KDL_TRY(refuse_own_options(args));
+  KDL_TRY(reject_in_place_options(args));
   return thin_repack(args, source, output);
 }
 
 /* Where another file takes the name of one that is thinned in place, as by a second process that
  * does the same, that one is thinned. */
-static kdl_status thin_again(const cli_args *args, const char *output) {
+static kdl_status thin_retry_if_replaced(const cli_args *args, const char *output) {
   enum { most_tries = 100 };
   bool is_gone = true;
   kdl_status status = KDL_OK;
@@ -80,7 +80,7 @@ static kdl_status thin_again(const cli_args *args, const char *output) {
 }
 
 /* In a folder, the file has the name that it had. *out_path is NULL for other outputs. */
-static kdl_status read_folder(const cli_args *args, const char *output, char **out_path) {
+static kdl_status output_path_in_folder(const cli_args *args, const char *output, char **out_path) {
   size_t length = output ? strlen(output) : 0;
   const char *input = args->operands[0], *slash = strrchr(input, '/');
   const char *name = slash ? slash + 1 : input;
@@ -94,19 +94,19 @@ static kdl_status read_folder(const cli_args *args, const char *output, char **o
   return KDL_OK;
 }
 
-static kdl_status thin(const cli_args *args) {
+static kdl_status thin_command_input(const cli_args *args) {
   const char *output;
   char *in_folder;
-  KDL_TRY(read_output(args, &output));
+  KDL_TRY(parse_output_option(args, &output));
   if (cli_args_has(args, "in-place") && cli_args_has(args, "format"))
     return kdl_fail(KDL_BAD_CALL, "found --in-place and --format, expected one of them: a file "
                                   "stays what it is in place");
-  KDL_TRY(read_folder(args, output, &in_folder));
-  kdl_status status = thin_again(args, in_folder ? in_folder : output);
+  KDL_TRY(output_path_in_folder(args, output, &in_folder));
+  kdl_status status = thin_retry_if_replaced(args, in_folder ? in_folder : output);
   free(in_folder);
   return status;
 }
 
 int cli_run_thin(const cli_args *args) {
-  return cli_finish(thin(args));
+  return cli_report_status(thin_command_input(args));
 }

@@ -24,17 +24,18 @@ kdl_status thin_save(const cli_args *args, const thin_source *source, const thin
                      const thin_output *out, const thin_report *report, const char *output);
 
 /* What was chosen and done, for people or as JSON. `output` is NULL for a dry run. */
-kdl_status thin_print(const cli_args *args, const thin_input *input, const thin_choice *choice,
-                      const thin_report *report, const char *output);
+kdl_status thin_print(const cli_args *args, const thin_input *input,
+                      const thin_selection *selection, const thin_report *report,
+                      const char *output);
 
 /* A note on one image. */
 void thin_note_image(const kdl_image_info *image, bool is_kept, const char *why);
 
 /* One line on what could not go, and why; none where all of it went. */
-void thin_note_left(const thin_input *input, const thin_report *report, bool is_sparse);
+void thin_note_retained(const thin_input *input, const thin_report *report, bool is_sparse);
 
 /* Begins the object that JSON has for a file: what both kinds of file have. */
-void thin_put_file(cli_json *json, const thin_input *input, const thin_report *report,
-                   const char *output);
+void thin_begin_file_json(cli_json *json, const thin_input *input, const thin_report *report,
+                          const char *output);
 
 #endif

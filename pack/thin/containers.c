@@ -23,8 +23,8 @@ static uint64_t entry_size(const uint8_t *entry) {
 
 /* Whether the images are the entries of a fatbin, one by one, from its header to its end. The
  * reader has checked each entry; nothing else of the library is relied on here. */
-static bool measure_fatbin(const thin_input *input, const kdl_stored_image *images, size_t count,
-                           thin_container *out) {
+static bool match_fatbin(const thin_input *input, const kdl_stored_image *images, size_t count,
+                         thin_container *out) {
   uint64_t first = images[0].header_offset;
   if (first < fatbin_header || !kdl_in_range(first, 0, input->size))
     return false;
@@ -49,15 +49,15 @@ static bool measure_fatbin(const thin_input *input, const kdl_stored_image *imag
   return true;
 }
 
-static kdl_status rewrite_fatbin(const thin_input *input, const thin_choice *choice,
+static kdl_status rewrite_fatbin(const thin_input *input, const thin_selection *selection,
                                  const bool *kept, const kdl_stored_image *images,
                                  const thin_container *container, thin_output *out) {
-  uint8_t *header = thin_output_add_room(out, fatbin_header);
+  uint8_t *header = thin_output_add_uninitialized(out, fatbin_header);
   uint64_t start = out->size;
   for (size_t i = 0; i < container->count; ++i) {
     const uint8_t *entry = input->data + images[i].header_offset;
-    if (kept[i] && thin_entry_packs(choice, container, entry))
-      KDL_TRY(thin_entry_pack(input, choice, entry, out));
+    if (kept[i] && thin_entry_compresses(selection, container, entry))
+      KDL_TRY(thin_entry_compress(input, selection, entry, out));
     else if (kept[i])
       thin_output_add(out, entry, entry_size(entry));
   }
@@ -69,8 +69,8 @@ static kdl_status rewrite_fatbin(const thin_input *input, const thin_choice *cho
 /* ------------------------------------------------------------------------------------------ */
 /* Bundles                                                                                      */
 
-static bool measure_bundle(const thin_input *input, const kdl_stored_image *images, size_t count,
-                           thin_container *out) {
+static bool match_bundle(const thin_input *input, const kdl_stored_image *images, size_t count,
+                         thin_container *out) {
   uint64_t at = images[0].header_offset;
   if (!kdl_in_range(at, bundle_entry, input->size))
     return false;
@@ -125,7 +125,7 @@ typedef struct {
   const kdl_stored_image *images;
   size_t count, image;
   const uint8_t *entry;
-  uint64_t left;
+  uint64_t entries_left;
 } bundle_walk;
 
 static uint64_t entry_length(const uint8_t *entry) {
@@ -134,7 +134,7 @@ static uint64_t entry_length(const uint8_t *entry) {
 
 static bool next_kept(bundle_walk *w, const uint8_t **out_entry) {
   bool stays = false;
-  for (; w->left > 0 && !stays; --w->left) {
+  for (; w->entries_left > 0 && !stays; --w->entries_left) {
     bool is_image =
         w->image < w->count && w->input->data + w->images[w->image].header_offset == w->entry;
     stays = !is_image || w->kept[w->image];
@@ -156,7 +156,7 @@ void thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_st
   bundle_walk walk = start_of_all;
   for (; next_kept(&walk, &entry); ++stay)
     table += entry_length(entry);
-  uint8_t *to = thin_output_add_room(out, (size_t)table);
+  uint8_t *to = thin_output_add_uninitialized(out, (size_t)table);
   memcpy(to, bundle, bundle_magic_size);
   kdl_store_u64(to + bundle_magic_size, stay);
   to += bundle_header;
@@ -179,7 +179,7 @@ void thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_st
 /* All of them                                                                                  */
 
 /* Whether an image's bytes lie in the file as it is. */
-static bool lies_plain(const thin_input *input, const kdl_stored_image *image) {
+static bool is_stored_uncompressed(const thin_input *input, const kdl_stored_image *image) {
   return image->parent == KDL_NO_PARENT && !image->is_packed &&
          kdl_source_read(image->source).size == input->size && !image->problem;
 }
@@ -193,24 +193,24 @@ void thin_containers_add(thin_container_list *list, const thin_container *found)
   list->items[list->count++] = *found;
 }
 
-kdl_status thin_containers_find(const thin_input *input, const thin_choice *choice,
+kdl_status thin_containers_find(const thin_input *input, const thin_selection *selection,
                                 thin_container_list *out_list) {
   const kdl_stored_image *images = cli_stored_images(input->lib);
   *out_list = (thin_container_list){.count = 0};
-  for (size_t i = 0, end; i < choice->count; i = end) {
+  for (size_t i = 0, end; i < selection->count; i = end) {
     thin_container found = {.first = i};
-    bool is_plain = lies_plain(input, &images[i]);
-    for (end = i; end < choice->count && images[end].module == images[i].module; ++end) {
-      is_plain = is_plain && lies_plain(input, &images[end]);
-      found.kept += choice->kept[end];
+    bool is_plain = is_stored_uncompressed(input, &images[i]);
+    for (end = i; end < selection->count && images[end].module == images[i].module; ++end) {
+      is_plain = is_plain && is_stored_uncompressed(input, &images[end]);
+      found.kept += selection->kept[end];
     }
     found.count = end - i;
-    bool is_found = is_plain ? measure_fatbin(input, &images[i], end - i, &found) ||
-                                   measure_bundle(input, &images[i], end - i, &found)
-                             : thin_packed_measure(input, &images[i], end - i, &found);
+    bool is_found = is_plain ? match_fatbin(input, &images[i], end - i, &found) ||
+                                   match_bundle(input, &images[i], end - i, &found)
+                             : thin_compressed_bundle_match(input, &images[i], end - i, &found);
     if (!is_found)
       continue;
-    KDL_TRY(thin_packs(input, choice, &found, &found.packs));
+    KDL_TRY(thin_container_compresses(input, selection, &found, &found.is_compressed));
     thin_containers_add(out_list, &found);
   }
   thin_containers_sort(out_list);
@@ -221,12 +221,12 @@ void thin_containers_free(thin_container_list *list) {
   free(list->items);
 }
 
-void thin_container_keeps(const thin_input *input, const thin_choice *choice,
-                          const thin_container *container, bool *out_kept) {
+void thin_container_kept_images(const thin_input *input, const thin_selection *selection,
+                                const thin_container *container, bool *out_kept) {
   const kdl_stored_image *images = cli_stored_images(input->lib) + container->first;
-  memcpy(out_kept, choice->kept + container->first, container->count);
-  bool is_bundle = container->kind == THIN_BUNDLE || container->kind == THIN_PACKED_BUNDLE;
-  if (container->kept || !(is_bundle || container->keeps_one))
+  memcpy(out_kept, selection->kept + container->first, container->count);
+  bool is_bundle = container->kind == THIN_BUNDLE || container->kind == THIN_COMPRESSED_BUNDLE;
+  if (container->kept || !(is_bundle || container->must_keep_one))
     return;
   size_t smallest = 0;
   for (size_t i = 1; i < container->count; ++i)
@@ -235,31 +235,33 @@ void thin_container_keeps(const thin_input *input, const thin_choice *choice,
 }
 
 bool thin_container_changes(const thin_container *container) {
-  return container->kept != container->count || container->packs;
+  return container->kept != container->count || container->is_compressed;
 }
 
-static kdl_status rewrite_bundle(const thin_input *input, const thin_choice *choice,
+static kdl_status rewrite_bundle(const thin_input *input, const thin_selection *selection,
                                  const bool *kept, const kdl_stored_image *images,
                                  const thin_container *container, thin_output *out) {
   thin_output plain = {.count = 0};
   thin_bundle_rewrite(input, kept, images, container->count, container,
-                      container->packs ? &plain : out);
-  kdl_status status =
-      container->packs ? thin_bundle_pack(input, choice, container, &plain, out) : KDL_OK;
+                      container->is_compressed ? &plain : out);
+  kdl_status status = container->is_compressed
+                          ? thin_bundle_compress(input, selection, container, &plain, out)
+                          : KDL_OK;
   thin_output_free(&plain);
   return status;
 }
 
-kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *choice,
+kdl_status thin_container_rewrite(const thin_input *input, const thin_selection *selection,
                                   const thin_container *container, thin_output *out) {
   const kdl_stored_image *images = cli_stored_images(input->lib) + container->first;
   bool *kept = xmalloc(container->count);
-  thin_container_keeps(input, choice, container, kept);
+  thin_container_kept_images(input, selection, container, kept);
   kdl_status status =
-      container->kind == THIN_BUNDLE ? rewrite_bundle(input, choice, kept, images, container, out)
-      : container->kind == THIN_PACKED_BUNDLE
-          ? thin_packed_rewrite(input, kept, images, container->count, container, out)
-          : rewrite_fatbin(input, choice, kept, images, container, out);
+      container->kind == THIN_BUNDLE
+          ? rewrite_bundle(input, selection, kept, images, container, out)
+      : container->kind == THIN_COMPRESSED_BUNDLE
+          ? thin_compressed_bundle_rewrite(input, kept, images, container->count, container, out)
+          : rewrite_fatbin(input, selection, kept, images, container, out);
   free(kept);
   return status;
 }

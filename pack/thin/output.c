@@ -39,7 +39,7 @@ void thin_output_add_zeros(thin_output *out, uint64_t size) {
   thin_output_add(out, NULL, size);
 }
 
-uint8_t *thin_output_add_room(thin_output *out, size_t size) {
+uint8_t *thin_output_add_uninitialized(thin_output *out, size_t size) {
   uint8_t *room = xarena_alloc(&out->arena, size);
   thin_output_add(out, room, size);
   return room;
@@ -47,7 +47,7 @@ uint8_t *thin_output_add_room(thin_output *out, size_t size) {
 
 void thin_output_add_copy(thin_output *out, const void *bytes, size_t size) {
   if (size)
-    memcpy(thin_output_add_room(out, size), bytes, size);
+    memcpy(thin_output_add_uninitialized(out, size), bytes, size);
 }
 
 void thin_output_adopt(thin_output *out, kdl_arena *arena) {
@@ -79,9 +79,9 @@ static size_t find_piece(const thin_output *out, uint64_t at) {
 
 const uint8_t *thin_output_view(const thin_output *out, uint64_t at, uint64_t *out_size) {
   const thin_piece *piece = &out->pieces[find_piece(out, at)];
-  uint64_t skip = at - piece->at;
-  *out_size = piece->size - skip;
-  return piece->bytes ? piece->bytes + skip : NULL;
+  uint64_t skip_bytes = at - piece->at;
+  *out_size = piece->size - skip_bytes;
+  return piece->bytes ? piece->bytes + skip_bytes : NULL;
 }
 
 void thin_output_read(const thin_output *out, uint64_t at, void *bytes, size_t size) {
@@ -115,14 +115,14 @@ void thin_output_append(thin_output *out, const thin_output *from, uint64_t at, 
 }
 
 kdl_status thin_output_send(const thin_output *out,
-                            kdl_status (*put)(void *user, const void *bytes, size_t size),
+                            kdl_status (*write_bytes)(void *user, const void *bytes, size_t size),
                             void *user) {
   for (size_t i = 0; i < out->count; ++i) {
     const thin_piece *piece = &out->pieces[i];
     for (uint64_t at = 0, part; at < piece->size; at += part) {
       uint64_t most = piece->bytes ? (uint64_t)1 << 30 : (uint64_t)zeros_size;
       part = piece->size - at < most ? piece->size - at : most;
-      KDL_TRY(put(user, piece->bytes ? piece->bytes + at : zeros, (size_t)part));
+      KDL_TRY(write_bytes(user, piece->bytes ? piece->bytes + at : zeros, (size_t)part));
     }
   }
   return KDL_OK;
@@ -142,7 +142,7 @@ typedef struct {
 
 /* Within the kernel, where that can; a file system may even share the blocks. False where the rest,
  * from *done on, is to be written. */
-static bool copy(writer *w, const thin_piece *piece, uint64_t *done) {
+static bool copy_in_kernel(writer *w, const thin_piece *piece, uint64_t *done) {
   bool lies_there = w->from && w->from->fd >= 0 && piece->bytes >= w->from->data &&
                     (uint64_t)(piece->bytes - w->from->data) < w->from->size;
   if (!lies_there || w->cannot_copy)
@@ -163,16 +163,16 @@ static kdl_status write_out(writer *w, const void *bytes, size_t size) {
   return kdl_fd_write(w->fd, bytes, size) ? KDL_OK : kdl_fd_write_failed(w->name);
 }
 
-static kdl_status flush(writer *w) {
+static kdl_status flush_buffer(writer *w) {
   size_t used = w->used;
   w->used = 0;
   return used ? write_out(w, w->buffer, used) : KDL_OK;
 }
 
-static kdl_status put(void *user, const void *bytes, size_t size) {
+static kdl_status write_bytes(void *user, const void *bytes, size_t size) {
   writer *w = user;
   if (size > buffer_size - w->used)
-    KDL_TRY(flush(w));
+    KDL_TRY(flush_buffer(w));
   if (size > buffer_size)
     return write_out(w, bytes, size);
   memcpy(w->buffer + w->used, bytes, size);
@@ -180,22 +180,22 @@ static kdl_status put(void *user, const void *bytes, size_t size) {
   return KDL_OK;
 }
 
-static kdl_status skip(writer *w, uint64_t size) {
-  KDL_TRY(flush(w));
+static kdl_status skip_bytes(writer *w, uint64_t size) {
+  KDL_TRY(flush_buffer(w));
   return lseek(w->fd, (off_t)size, SEEK_CUR) >= 0 ? KDL_OK : kdl_fd_write_failed(w->name);
 }
 
 static kdl_status write_piece(writer *w, const thin_piece *piece) {
   uint64_t done = 0;
   if (piece->bytes && piece->size >= smallest_copy) {
-    KDL_TRY(flush(w));
-    if (copy(w, piece, &done))
+    KDL_TRY(flush_buffer(w));
+    if (copy_in_kernel(w, piece, &done))
       return KDL_OK;
   }
   thin_piece rest = *piece;
   rest.bytes = piece->bytes ? piece->bytes + done : NULL;
   rest.size -= done;
-  return thin_output_send(&(thin_output){.pieces = &rest, .count = 1}, put, w);
+  return thin_output_send(&(thin_output){.pieces = &rest, .count = 1}, write_bytes, w);
 }
 
 kdl_status thin_output_write(const thin_output *out, const thin_mapped *from, int fd, bool sparse,
@@ -208,10 +208,10 @@ kdl_status thin_output_write(const thin_output *out, const thin_mapped *from, in
   for (size_t i = 0; i < out->count && status == KDL_OK; ++i) {
     const thin_piece *piece = &out->pieces[i];
     bool is_hole = !piece->bytes && sparse && start >= 0 && piece->size >= smallest_hole;
-    status = is_hole ? skip(&w, piece->size) : write_piece(&w, piece);
+    status = is_hole ? skip_bytes(&w, piece->size) : write_piece(&w, piece);
   }
   if (status == KDL_OK)
-    status = flush(&w);
+    status = flush_buffer(&w);
   /* A hole at the end is no part of the file until its length says so. */
   if (status == KDL_OK && sparse && start >= 0 && ftruncate(fd, start + (off_t)out->size) != 0)
     status = kdl_fd_write_failed(name);

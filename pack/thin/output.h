@@ -33,7 +33,7 @@ void thin_output_add(thin_output *out, const void *bytes, uint64_t size);
 void thin_output_add_zeros(thin_output *out, uint64_t size);
 
 /* Adds bytes that the caller fills in, or a copy of some. */
-uint8_t *thin_output_add_room(thin_output *out, size_t size);
+uint8_t *thin_output_add_uninitialized(thin_output *out, size_t size);
 void thin_output_add_copy(thin_output *out, const void *bytes, size_t size);
 
 /* Adds a part of another output, whose arena must outlive `out`. */
@@ -48,7 +48,7 @@ uint8_t *thin_output_bytes(const thin_output *out);
 
 /* Gives the bytes in order to `put`, zeros from a buffer; stops where it fails. */
 kdl_status thin_output_send(const thin_output *out,
-                            kdl_status (*put)(void *user, const void *bytes, size_t size),
+                            kdl_status (*write_bytes)(void *user, const void *bytes, size_t size),
                             void *user);
 
 /* Where pieces may lie: a mapped file, whose bytes need not go through this process. */

@@ -15,23 +15,23 @@ void thin_note_image(const kdl_image_info *image, bool is_kept, const char *why)
            image->arch.length ? " " : "", image->arch.data, is_kept ? "kept" : "dropped", why);
 }
 
-static void note_images(const thin_choice *choice, const thin_report *report) {
-  for (size_t i = 0; i < choice->count; ++i) {
+static void note_images(const thin_selection *selection, const thin_report *report) {
+  for (size_t i = 0; i < selection->count; ++i) {
     kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(choice->lib, i, &image);
-    bool is_kept = !report->went[i];
+    kdl_image_get(selection->lib, i, &image);
+    bool is_kept = !report->is_removed[i];
     if (!cli_image_kind_is_container(image.kind))
       thin_note_image(&image, is_kept,
-                      is_kept && !choice->kept[i] ? "it cannot be taken out"
-                      : choice->why[i]            ? choice->why[i]
-                                                  : "");
+                      is_kept && !selection->kept[i] ? "it cannot be taken out"
+                      : selection->why[i]            ? selection->why[i]
+                                                     : "");
   }
 }
 
-static void put_image(cli_json *json, const thin_choice *choice, const thin_report *report,
-                      size_t index) {
+static void write_thin_image_json(cli_json *json, const thin_selection *selection,
+                                  const thin_report *report, size_t index) {
   kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(choice->lib, index, &image);
+  kdl_image_get(selection->lib, index, &image);
   cli_json_begin_object(json);
   cli_json_put_number(json, "index", index);
   cli_json_put_number(json, "module", image.module);
@@ -39,14 +39,14 @@ static void put_image(cli_json *json, const thin_choice *choice, const thin_repo
   cli_json_put_bytes(json, "arch", image.arch);
   cli_json_put_number(json, "size", image.byte_count);
   cli_json_put_number(json, "stored_size", image.stored_count);
-  cli_json_put_bool(json, "kept", !report->went[index]);
-  if (choice->why[index])
-    cli_json_put_text(json, "why", choice->why[index]);
+  cli_json_put_bool(json, "kept", !report->is_removed[index]);
+  if (selection->why[index])
+    cli_json_put_text(json, "why", selection->why[index]);
   cli_json_end_object(json);
 }
 
-void thin_put_file(cli_json *json, const thin_input *input, const thin_report *report,
-                   const char *output) {
+void thin_begin_file_json(cli_json *json, const thin_input *input, const thin_report *report,
+                          const char *output) {
   cli_json_begin_object(json);
   cli_json_put_text(json, "file", input->name);
   cli_json_put_text(json, "output", output);
@@ -55,28 +55,28 @@ void thin_put_file(cli_json *json, const thin_input *input, const thin_report *r
   cli_json_put_bool(json, "changed", report->is_changed);
 }
 
-static kdl_status print_json(const thin_input *input, const thin_choice *choice,
-                             const thin_report *report, const char *output) {
+static kdl_status print_thin_json(const thin_input *input, const thin_selection *selection,
+                                  const thin_report *report, const char *output) {
   cli_json json = {.file = stdout};
-  thin_put_file(&json, input, report, output);
+  thin_begin_file_json(&json, input, report, output);
   cli_json_put_number(&json, "containers", report->containers);
   cli_json_put_number(&json, "containers_moved", report->moved);
-  cli_json_put_number(&json, "containers_held", report->stayed);
+  cli_json_put_number(&json, "containers_held", report->unmoved);
   cli_json_put_number(&json, "mappings_added", report->mappings);
   cli_json_put_number(&json, "zeroed", report->zeroed_bytes);
-  thin_left left = thin_report_all_left(report);
-  cli_json_put_number(&json, "untouched_images", left.images);
-  cli_json_put_number(&json, "untouched_bytes", left.bytes);
+  thin_retained retained = thin_report_total_retained(report);
+  cli_json_put_number(&json, "untouched_images", retained.images);
+  cli_json_put_number(&json, "untouched_bytes", retained.bytes);
   cli_json_put_array(&json, "images");
-  for (size_t i = 0; i < choice->count; ++i)
-    put_image(&json, choice, report, i);
+  for (size_t i = 0; i < selection->count; ++i)
+    write_thin_image_json(&json, selection, report, i);
   cli_json_end_array(&json);
   cli_json_end_object(&json);
   return cli_output_flush();
 }
 
 /* Bytes with one digit behind the point, in the unit that fits. */
-static const char *show(uint64_t bytes, char room[32]) {
+static const char *format_size(uint64_t bytes, char room[32]) {
   static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
   double value = (double)bytes;
   size_t unit = 0;
@@ -86,14 +86,14 @@ static const char *show(uint64_t bytes, char room[32]) {
   return room;
 }
 
-static const char *const left_words[THIN_LEFT_WHYS] = {
-    [THIN_LEFT_POINTERS] = "something points into their containers",
-    [THIN_LEFT_SYCL] = "SYCL's table describes them, and not all pointers to them are known",
-    [THIN_LEFT_OFFLOAD] = "not all pointers into their OffloadBinaries are known",
-    [THIN_LEFT_OBJECT] = "not all pointers into their sections are known",
-    [THIN_LEFT_LAST] = "a runtime must find one in each container",
-    [THIN_LEFT_PACKED] = "they are compressed with others",
-    [THIN_LEFT_BARE] = "they are in no container, and others know where they lie",
+static const char *const retain_reason_text[THIN_RETAIN_REASON_COUNT] = {
+    [THIN_RETAINED_POINTERS] = "something points into their containers",
+    [THIN_RETAINED_SYCL] = "SYCL's table describes them, and not all pointers to them are known",
+    [THIN_RETAINED_OFFLOAD] = "not all pointers into their OffloadBinaries are known",
+    [THIN_RETAINED_OBJECT] = "not all pointers into their sections are known",
+    [THIN_RETAINED_LAST] = "a runtime must find one in each container",
+    [THIN_RETAINED_COMPRESSED] = "they are compressed with others",
+    [THIN_RETAINED_BARE] = "they are in no container, and others know where they lie",
 };
 
 /* Why bytes that went are still in the file; NULL where they are no more than what rounding holes
@@ -102,72 +102,74 @@ static const char *why_zeros(const thin_report *report, bool is_sparse) {
   enum { worth_saying = 64 * 1024 };
   if (report->zeroed_bytes < worth_saying || is_sparse)
     return NULL;
-  return report->stayed ? "not all pointers to their containers are known, which cannot move"
-                        : "the holes are too small or too many for segments of their own";
+  return report->unmoved ? "not all pointers to their containers are known, which cannot move"
+                         : "the holes are too small or too many for segments of their own";
 }
 
 /* To memory that is there: the file was written, and nothing may fail any more. */
-static size_t format_left(char *to, size_t room, const thin_report *report, size_t why) {
-  const thin_left *left = &report->left[why];
-  bool is_one = left->images == 1;
+static size_t format_retained(char *to, size_t room, const thin_report *report, size_t why) {
+  const thin_retained *retained = &report->retained[why];
+  bool is_one = retained->images == 1;
   char bytes[32];
   return (size_t)snprintf(to, room, "%zu image%s that nothing asked for stay%s (%s): %s",
-                          left->images, is_one ? "" : "s", is_one ? "s" : "",
-                          show(left->bytes, bytes), left_words[why]);
+                          retained->images, is_one ? "" : "s", is_one ? "s" : "",
+                          format_size(retained->bytes, bytes), retain_reason_text[why]);
 }
 
-void thin_note_left(const thin_input *input, const thin_report *report, bool is_sparse) {
+void thin_note_retained(const thin_input *input, const thin_report *report, bool is_sparse) {
   char line[1024] = "", bytes[32];
   size_t used = 0;
   const char *zeros = why_zeros(report, is_sparse);
-  for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
-    if (!report->left[i].images)
+  for (size_t i = 0; i < THIN_RETAIN_REASON_COUNT; ++i) {
+    if (!report->retained[i].images)
       continue;
     used += (size_t)snprintf(line + used, sizeof line - used, "%s", used ? "; " : "");
-    used += format_left(line + used, sizeof line - used, report, i);
+    used += format_retained(line + used, sizeof line - used, report, i);
   }
   if (zeros)
     used += (size_t)snprintf(line + used, sizeof line - used, "%s%s that went stay as zeros: %s",
-                             used ? "; " : "", show(report->zeroed_bytes, bytes), zeros);
+                             used ? "; " : "", format_size(report->zeroed_bytes, bytes), zeros);
   if (used)
     cli_note("%s: %s", input->name, line);
 }
 
-static kdl_status print_text(const thin_input *input, const thin_choice *choice,
-                             const thin_report *report, bool is_sparse) {
+static kdl_status print_thin_text(const thin_input *input, const thin_selection *selection,
+                                  const thin_report *report, bool is_sparse) {
   char before[32], after[32], more[32];
-  size_t went = 0;
-  for (size_t i = 0; i < choice->count; ++i)
-    went += report->went[i];
+  size_t removed = 0;
+  for (size_t i = 0; i < selection->count; ++i)
+    removed += report->is_removed[i];
   if (!report->is_changed) {
-    printf("%s: %s, nothing to take out\n", input->name, show(report->old_size, before));
+    printf("%s: %s, nothing to take out\n", input->name, format_size(report->old_size, before));
   } else {
-    printf("%s: %s -> %s, %zu images go, %zu stay\n", input->name, show(report->old_size, before),
-           show(report->new_size, after), went, choice->count - went);
+    printf("%s: %s -> %s, %zu images go, %zu stay\n", input->name,
+           format_size(report->old_size, before), format_size(report->new_size, after), removed,
+           selection->count - removed);
     printf("  %zu containers: %zu moved, %zu must stay where they are; %zu mappings more\n",
-           report->containers, report->moved, report->stayed, report->mappings);
+           report->containers, report->moved, report->unmoved, report->mappings);
   }
   const char *zeros = why_zeros(report, is_sparse);
   if (report->zeroed_bytes)
-    printf("  %s that went are zeros in the file%s%s\n", show(report->zeroed_bytes, more),
+    printf("  %s that went are zeros in the file%s%s\n", format_size(report->zeroed_bytes, more),
            zeros ? ": " : "", zeros ? zeros : "");
-  for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
+  for (size_t i = 0; i < THIN_RETAIN_REASON_COUNT; ++i) {
     char line[256];
-    if (report->left[i].images && format_left(line, sizeof line, report, i))
+    if (report->retained[i].images && format_retained(line, sizeof line, report, i))
       printf("  %s\n", line);
   }
   return cli_output_flush();
 }
 
-kdl_status thin_print(const cli_args *args, const thin_input *input, const thin_choice *choice,
-                      const thin_report *report, const char *output) {
+kdl_status thin_print(const cli_args *args, const thin_input *input,
+                      const thin_selection *selection, const thin_report *report,
+                      const char *output) {
   if (cli_args_has(args, "verbose"))
-    note_images(choice, report);
+    note_images(selection, report);
   if (cli_args_has(args, "json"))
-    return print_json(input, choice, report, output);
+    return print_thin_json(input, selection, report, output);
   bool is_quiet = output && !cli_args_has(args, "verbose");
   bool is_sparse = cli_args_has(args, "sparse");
   if (is_quiet)
-    thin_note_left(input, report, is_sparse);
-  return is_quiet ? KDL_OK : print_text(input, choice, report, is_sparse);
+    thin_note_retained(input, report, is_sparse);
+  return is_quiet ? KDL_OK : print_thin_text(input, selection, report, is_sparse);
 }

@@ -5,7 +5,7 @@
 #include "lib/inspect/reasons.h"
 #include "pack/thin/command.h"
 #include "support/base/error.h"
-#include "tools/common/images/keep_for.h"
+#include "tools/common/images/keep_for_devices.h"
 #include "tools/common/images/rewrite.h"
 #include "tools/common/images/select.h"
 #include "tools/common/input.h"
@@ -22,7 +22,7 @@ typedef struct {
   bool *chosen;
   char **why; /* of each image, NULL where nothing is said; NULL where it is not wanted */
   bool verbose;
-} thinning;
+} repack_state;
 
 /* An outermost image stays where it fits, or where one inside it does. */
 static void keep_outermost(const kdl_library *lib, bool *chosen) {
@@ -51,8 +51,8 @@ static kdl_status write_chosen(const cli_input *input, const bool *chosen, int f
   return status;
 }
 
-static void take_why(void *user, size_t index, const char *why) {
-  thinning *work = user;
+static void save_reason(void *user, size_t index, const char *why) {
+  repack_state *work = user;
   kdl_image_info image = {.size = sizeof image};
   if (work->why)
     work->why[index] = xstrdup(why);
@@ -70,7 +70,7 @@ static kdl_status keep_unknown(const cli_input *input, bool *kept) {
 }
 
 /* What --keep names and what --for needs, both where both are given. */
-static kdl_status choose(const cli_args *args, thinning *work) {
+static kdl_status select_for_repack(const cli_args *args, repack_state *work) {
   const cli_input *input = work->input;
   if (cli_args_has(args, "keep")) {
     KDL_TRY(cli_select_images(args, "keep", input->lib, input->name, &work->chosen));
@@ -80,14 +80,14 @@ static kdl_status choose(const cli_args *args, thinning *work) {
   if (!cli_args_has(args, "for"))
     return KDL_OK;
   KDL_TRY(keep_unknown(input, work->chosen));
-  return cli_keep_for(args, input, work->verbose || work->why ? take_why : NULL, work,
-                      work->chosen);
+  return cli_keep_for_devices(args, input, work->verbose || work->why ? save_reason : NULL, work,
+                              work->chosen);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* JSON                                                                                         */
 
-static void put_image(cli_json *json, const thinning *work, size_t index) {
+static void write_repack_image_json(cli_json *json, const repack_state *work, size_t index) {
   kdl_image_info image = {.size = sizeof image}, outer = image;
   kdl_image_get(work->input->lib, index, &image);
   for (outer = image; outer.parent != KDL_NO_PARENT;)
@@ -103,21 +103,21 @@ static void put_image(cli_json *json, const thinning *work, size_t index) {
   cli_json_end_object(json);
 }
 
-static kdl_status print_json(const thinning *work, const char *output) {
+static kdl_status print_repack_json(const repack_state *work, const char *output) {
   cli_json json = {.file = stdout};
   cli_json_begin_object(&json);
   cli_json_put_text(&json, "file", work->input->name);
   cli_json_put_text(&json, "output", output);
   cli_json_put_array(&json, "images");
   for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i)
-    put_image(&json, work, i);
+    write_repack_image_json(&json, work, i);
   cli_json_end_array(&json);
   cli_json_end_object(&json);
   return cli_output_flush();
 }
 
 /* For a dry run. */
-static kdl_status print_counts(const thinning *work) {
+static kdl_status print_counts(const repack_state *work) {
   size_t kept = 0, all = 0;
   for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i) {
     kdl_image_info image = {.size = sizeof image};
@@ -131,22 +131,22 @@ static kdl_status print_counts(const thinning *work) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static kdl_status thin(const cli_args *args, const cli_input *input, const char *output) {
+static kdl_status repack_opened(const cli_args *args, const cli_input *input, const char *output) {
   int format;
   bool as_json = cli_args_has(args, "json");
   size_t count = kdl_image_count(input->lib);
-  thinning work = {.input = input, .verbose = cli_args_has(args, "verbose")};
+  repack_state work = {.input = input, .verbose = cli_args_has(args, "verbose")};
   kdl_status status =
       cli_format_parse(cli_args_value(args, "format"), cli_library_format(input->lib), &format);
   work.why = as_json ? xcalloc(count, sizeof *work.why) : NULL;
   if (status == KDL_OK)
-    status = choose(args, &work);
+    status = select_for_repack(args, &work);
   if (status == KDL_OK) {
     keep_outermost(input->lib, work.chosen);
     status = output ? write_chosen(input, work.chosen, format, output) : KDL_OK;
   }
   if (status == KDL_OK && as_json)
-    status = print_json(&work, output);
+    status = print_repack_json(&work, output);
   else if (status == KDL_OK && !output)
     status = print_counts(&work);
   for (size_t i = 0; work.why && i < count; ++i)
@@ -160,7 +160,7 @@ kdl_status thin_repack(const cli_args *args, thin_source *source, const char *ou
   cli_input input;
   KDL_TRY(source->fd >= 0 ? cli_input_open(source->path, &input)
                           : cli_input_take(source->path, &source->bytes, &input));
-  kdl_status status = thin(args, &input, output);
+  kdl_status status = repack_opened(args, &input, output);
   cli_input_close(&input);
   return status;
 }

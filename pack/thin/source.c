@@ -96,7 +96,7 @@ static void copy_mode(const struct stat *old, int to, const char *path) {
     fchmod(to, (now.st_mode | (0111 & ~mask)) & old->st_mode & 0777);
 }
 
-void thin_source_give(const thin_source *source, int to, const char *path) {
+void thin_source_copy_attributes(const thin_source *source, int to, const char *path) {
   if (source->fd < 0)
     return;
   copy_mode(&source->info, to, path);

@@ -25,7 +25,7 @@ kdl_status thin_source_check(const thin_source *source, bool in_place);
 bool thin_source_is_replaced(const thin_source *source);
 
 /* Gives the new file, which shall be at `path`, the mode and the extended attributes of the old. */
-void thin_source_give(const thin_source *source, int to, const char *path);
+void thin_source_copy_attributes(const thin_source *source, int to, const char *path);
 
 /* For a file that is replaced: its other names stay those of the old one. */
 void thin_source_note_links(const thin_source *source);

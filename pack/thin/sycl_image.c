@@ -30,12 +30,12 @@ typedef struct {
   uint8_t *own;  /* NULL where it lies in the file */
 } content;
 
-bool thin_sycl_is_packed(const uint8_t *bytes) {
+bool thin_sycl_is_compressed(const uint8_t *bytes) {
   return kdl_load_u32(bytes) == KDL_MAGIC_ZSTD;
 }
 
-static bool is_packed(const thin_input *input, const thin_container *container) {
-  return container->size >= 4 && thin_sycl_is_packed(input->data + container->offset);
+static bool is_compressed_image(const thin_input *input, const thin_container *container) {
+  return container->size >= 4 && thin_sycl_is_compressed(input->data + container->offset);
 }
 
 static kdl_status read_content(const thin_input *input, const thin_container *container,
@@ -43,7 +43,7 @@ static kdl_status read_content(const thin_input *input, const thin_container *co
   const kdl_stored_image *image = &cli_stored_images(input->lib)[container->first];
   const uint8_t *bytes = input->data + container->offset;
   *out = (content){.data = bytes, .size = container->size, .base = container->offset};
-  if (!is_packed(input, container))
+  if (!is_compressed_image(input, container))
     return KDL_OK;
   /* One that is itself compressed, or the first of those in a stream. */
   out->size = image->is_packed ? kdl_source_read(image->source).size : image->size;
@@ -62,7 +62,7 @@ typedef struct {
   uint64_t next; /* where the one behind it begins */
 } member;
 
-static bool read_member(const content *archive, uint64_t at, member *out) {
+static bool read_archive_member(const content *archive, uint64_t at, member *out) {
   if (!kdl_in_range(at, member_header, archive->size))
     return false;
   const uint8_t *header = archive->data + at;
@@ -100,8 +100,8 @@ static bool is_known_archive(const kdl_stored_image *images, size_t count, const
   uint64_t at = archive_magic_size;
   *out_has_others = false;
   for (; at < archive->size; at = m.next) {
-    if (!read_member(archive, at, &m) || archive->data[at] == '/' || archive->data[at] == '#' ||
-        archive->data[at] == ' ')
+    if (!read_archive_member(archive, at, &m) || archive->data[at] == '/' ||
+        archive->data[at] == '#' || archive->data[at] == ' ')
       return false;
     bool is_listed = image_of(images, count, archive, &m) < count;
     listed += is_listed;
@@ -110,7 +110,7 @@ static bool is_known_archive(const kdl_stored_image *images, size_t count, const
   return listed == count;
 }
 
-static uint8_t *put_bytes(uint8_t *to, const uint8_t *from, uint64_t size) {
+static uint8_t *append_bytes(uint8_t *to, const uint8_t *from, uint64_t size) {
   memcpy(to, from, (size_t)size);
   return to + size;
 }
@@ -132,11 +132,11 @@ static uint8_t *put_padding(const uint8_t *start, uint8_t *to, const content *ar
  * size. */
 static uint64_t write_archive(const kdl_stored_image *images, const bool *kept, size_t count,
                               const content *archive, uint8_t *start) {
-  uint8_t *to = put_bytes(start, archive->data, archive_magic_size);
+  uint8_t *to = append_bytes(start, archive->data, archive_magic_size);
   member m, padding = {.size = 0};
   bool has_padding = false;
   for (uint64_t at = archive_magic_size; at < archive->size; at = m.next) {
-    if (!read_member(archive, at, &m))
+    if (!read_archive_member(archive, at, &m))
       break; /* seen before */
     if (is_padding(archive, &m)) {
       padding = m;
@@ -147,7 +147,7 @@ static uint64_t write_archive(const kdl_stored_image *images, const bool *kept, 
     if (image == count || kept[image]) {
       if (has_padding)
         to = put_padding(start, to, archive, &padding);
-      to = put_bytes(to, archive->data + m.header, m.next - m.header);
+      to = append_bytes(to, archive->data + m.header, m.next - m.header);
     }
     has_padding = false;
   }
@@ -157,19 +157,19 @@ static uint64_t write_archive(const kdl_stored_image *images, const bool *kept, 
 /* ------------------------------------------------------------------------------------------ */
 
 /* Whether the image is all that the bytes hold. */
-static bool is_alone(const kdl_stored_image *image, const thin_container *container) {
+static bool is_only_image(const kdl_stored_image *image, const thin_container *container) {
   uint64_t source_size = kdl_source_read(image->source).size;
   bool is_all = image->is_packed ? image->offset == 0 && image->stored_size == source_size
                                  : image->offset == container->offset;
   return container->count == 1 && is_all;
 }
 
-bool thin_sycl_measure(const thin_input *input, uint64_t listed_size,
-                       const thin_container *container, bool *out_keeps_one) {
+bool thin_sycl_match(const thin_input *input, uint64_t listed_size, const thin_container *container,
+                     bool *out_keeps_one) {
   const kdl_stored_image *images = &cli_stored_images(input->lib)[container->first];
   content image;
   *out_keeps_one = false;
-  if (is_alone(&images[0], container))
+  if (is_only_image(&images[0], container))
     return listed_size == images[0].size;
   bool is_known = read_content(input, container, &image) == KDL_OK;
   if (is_known)
@@ -191,7 +191,7 @@ static kdl_status put_archive(const thin_input *input, const thin_container *con
   uint64_t size = write_archive(images, kept, container->count, archive, made);
   size_t stored = (size_t)size;
   kdl_status status = KDL_OK;
-  if (is_packed(input, container))
+  if (is_compressed_image(input, container))
     status = kdl_deflate(KDL_CODEC_ZSTD, made, (size_t)size, &packed, &stored);
   if (status == KDL_OK && stored < container->size) {
     thin_output_add_copy(out, packed ? packed : made, stored);
@@ -204,20 +204,20 @@ static kdl_status put_archive(const thin_input *input, const thin_container *con
   return status;
 }
 
-kdl_status thin_sycl_rewrite(const thin_input *input, const thin_choice *choice,
+kdl_status thin_sycl_rewrite(const thin_input *input, const thin_selection *selection,
                              const thin_container *container, thin_output *out,
                              uint64_t *out_listed_size) {
   /* A compressed image without bytes is a frame without any: the runtime reads its header. */
   static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0}; /* KDL_MAGIC_ZSTD */
   bool any = false, *kept = xmalloc(container->count);
   content image = {.own = NULL};
-  thin_container_keeps(input, choice, container, kept);
+  thin_container_kept_images(input, selection, container, kept);
   for (size_t i = 0; i < container->count; ++i)
     any |= kept[i];
   kdl_status status = KDL_OK;
   if (!any) {
     *out_listed_size = 0;
-    thin_output_add(out, frame, is_packed(input, container) ? sizeof frame : 0);
+    thin_output_add(out, frame, is_compressed_image(input, container) ? sizeof frame : 0);
   } else {
     status = read_content(input, container, &image);
     if (status == KDL_OK)

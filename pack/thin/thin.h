@@ -3,7 +3,7 @@
  * Thinning: the same kind of file with fewer images.
  *
  *     thin_rules     what the user asks for          --for, --keep, --keep-ptx, ...
- *     thin_choice    which images stay, and why      choice.h
+ *     thin_selection    which images stay, and why      choice.h
  *     thin_output    the new file as pieces          output.h
  *
  * A kind of file has one function like thin_elf below, which makes an output from an input and a
@@ -12,31 +12,31 @@
 #ifndef KDL_TOOL_THIN_H
 #define KDL_TOOL_THIN_H
 
-#include "pack/thin/choice.h"
 #include "pack/thin/containers.h"
 #include "pack/thin/output.h"
+#include "pack/thin/selection.h"
 
-typedef struct thin_shape {
-  bool sparse;         /* the length and every address stay; what goes becomes zeros */
-  uint64_t least_hole; /* bytes that are worth a segment; 0: the usual */
-} thin_shape;
+typedef struct thin_layout_opts {
+  bool sparse;            /* the length and every address stay; what goes becomes zeros */
+  uint64_t min_hole_size; /* bytes that are worth a segment; 0: the usual */
+} thin_layout_opts;
 
 /* Why an image stays that nothing asked for. */
-typedef enum thin_left_why {
-  THIN_LEFT_POINTERS, /* something points into its container, or lies in it */
-  THIN_LEFT_SYCL,     /* SYCL's table describes it, and not all pointers to it are known */
-  THIN_LEFT_OFFLOAD,  /* in an OffloadBinary, to which not all pointers are known */
-  THIN_LEFT_OBJECT,   /* not all pointers into its section of an object are known */
-  THIN_LEFT_LAST,     /* a runtime must find one there */
-  THIN_LEFT_PACKED,   /* compressed with others */
-  THIN_LEFT_BARE,     /* others know where it is and how large */
-  THIN_LEFT_WHYS
-} thin_left_why;
+typedef enum thin_retain_reason {
+  THIN_RETAINED_POINTERS,   /* something points into its container, or lies in it */
+  THIN_RETAINED_SYCL,       /* SYCL's table describes it, and not all pointers to it are known */
+  THIN_RETAINED_OFFLOAD,    /* in an OffloadBinary, to which not all pointers are known */
+  THIN_RETAINED_OBJECT,     /* not all pointers into its section of an object are known */
+  THIN_RETAINED_LAST,       /* a runtime must find one there */
+  THIN_RETAINED_COMPRESSED, /* compressed with others */
+  THIN_RETAINED_BARE,       /* others know where it is and how large */
+  THIN_RETAIN_REASON_COUNT
+} thin_retain_reason;
 
-typedef struct thin_left {
+typedef struct thin_retained {
   size_t images;
   uint64_t bytes; /* of the file */
-} thin_left;
+} thin_retained;
 
 /* What a rewriting did beyond the choice. */
 typedef struct thin_report {
@@ -46,21 +46,22 @@ typedef struct thin_report {
   size_t mappings;   /* that loading the file takes more than before */
   size_t containers; /* with device code */
   size_t moved;
-  size_t stayed;                  /* could not be moved: compacted where they lie */
-  thin_left left[THIN_LEFT_WHYS]; /* images that nothing asked for, and that stay */
-  uint64_t zeroed_bytes;          /* that went and still take room in the file */
-  bool *went;                     /* each image: out of the file; the caller frees it */
+  size_t unmoved; /* could not be moved: compacted where they lie */
+  thin_retained
+      retained[THIN_RETAIN_REASON_COUNT]; /* images that nothing asked for, and that stay */
+  uint64_t zeroed_bytes;                  /* that went and still take room in the file */
+  bool *is_removed;                       /* each image: out of the file; the caller frees it */
 } thin_report;
 
 /* Counts an image that stays, by its index; all of them, whatever the reason. */
-void thin_report_left(thin_report *report, const thin_input *input, size_t index,
-                      thin_left_why why);
-thin_left thin_report_all_left(const thin_report *report);
+void thin_report_add_retained(thin_report *report, const thin_input *input, size_t index,
+                              thin_retain_reason why);
+thin_retained thin_report_total_retained(const thin_report *report);
 
 /* Where an image lies in the file, or the stream that it is in: by its header, since one without
  * bytes may stand at the end of its container. */
 struct kdl_stored_image;
-uint64_t thin_image_place(const struct kdl_stored_image *image);
+uint64_t thin_image_offset(const struct kdl_stored_image *image);
 
 /* Whether there is more than one image, the file itself, as which a file without device code is
  * listed. */
@@ -74,7 +75,7 @@ kdl_status thin_compare_images(const thin_input *input, const thin_report *repor
 /* A shared object or executable: what stays in memory lies where it lay, but for containers whose
  * every reference is a relocation. The output was checked against the input as a loader maps both.
  * The output's pieces lie in the input. */
-kdl_status thin_elf(const thin_input *input, const thin_choice *choice, const thin_shape *shape,
-                    thin_report *out_report, thin_output *out);
+kdl_status thin_elf(const thin_input *input, const thin_selection *selection,
+                    const thin_layout_opts *layout_opts, thin_report *out_report, thin_output *out);
 
 #endif

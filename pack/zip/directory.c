@@ -75,7 +75,7 @@ zip_end_found zip_find_end(const zip_source *source, bool is_last, zip_end *out_
   if (!kdl_in_range(first, sizeof wide, at - sizeof locator) ||
       !zip_source_read(source, first, wide, sizeof wide) || kdl_load_u32(wide) != ZIP_END64)
     return ZIP_END_DAMAGED;
-  out_end->is_wide = true;
+  out_end->is_zip64 = true;
   out_end->first = first;
   out_end->count = kdl_load_u64(wide + 32);
   out_end->directory_size = kdl_load_u64(wide + 40);
@@ -87,8 +87,8 @@ zip_end_found zip_find_end(const zip_source *source, bool is_last, zip_end *out_
 /* Members                                                                                      */
 
 /* Sizes beyond 32 bits stand in an extra field, those that are needed alone. */
-static void read_wide(const uint8_t *extra, size_t size, zip_entry *e) {
-  uint64_t *fields[] = {&e->inflated, &e->packed, &e->header};
+static void read_zip64_sizes(const uint8_t *extra, size_t size, zip_entry *e) {
+  uint64_t *fields[] = {&e->uncompressed_size, &e->compressed_size, &e->header_offset};
   for (size_t at = 0; at + 4 <= size;) {
     size_t length = kdl_load_u16(extra + at + 2);
     if (length > size - at - 4)
@@ -117,31 +117,31 @@ const char *zip_read_entry(const uint8_t *directory, size_t left, zip_entry *out
                            .flags = kdl_load_u16(directory + 8),
                            .method = kdl_load_u16(directory + 10),
                            .crc = kdl_load_u32(directory + 16),
-                           .packed = kdl_load_u32(directory + 20),
-                           .inflated = kdl_load_u32(directory + 24),
-                           .header = kdl_load_u32(directory + 42)};
-  read_wide(directory + ZIP_ENTRY_SIZE + name, extra, out_entry);
+                           .compressed_size = kdl_load_u32(directory + 20),
+                           .uncompressed_size = kdl_load_u32(directory + 24),
+                           .header_offset = kdl_load_u32(directory + 42)};
+  read_zip64_sizes(directory + ZIP_ENTRY_SIZE + name, extra, out_entry);
   return NULL;
 }
 
 const char *zip_find_data(const zip_source *source, uint64_t limit, const zip_entry *entry,
                           uint64_t *out_offset) {
   uint8_t local[ZIP_LOCAL_SIZE];
-  if (!kdl_in_range(entry->header, sizeof local, limit) ||
-      !zip_source_read(source, entry->header, local, sizeof local) ||
+  if (!kdl_in_range(entry->header_offset, sizeof local, limit) ||
+      !zip_source_read(source, entry->header_offset, local, sizeof local) ||
       kdl_load_u32(local) != ZIP_LOCAL)
     return "found no header of a member that the directory names";
-  *out_offset = entry->header + ZIP_LOCAL_SIZE + kdl_load_u16(local + 26) +
+  *out_offset = entry->header_offset + ZIP_LOCAL_SIZE + kdl_load_u16(local + 26) +
                 (uint64_t)kdl_load_u16(local + 28);
-  if (!kdl_in_range(*out_offset, entry->packed, limit))
+  if (!kdl_in_range(*out_offset, entry->compressed_size, limit))
     return "found a member that goes on beyond the others";
   return NULL;
 }
 
 kdl_status zip_check_inflated(const zip_entry *entry, uint64_t limit) {
-  if (entry->inflated <= limit)
+  if (entry->uncompressed_size <= limit)
     return KDL_OK;
   return kdl_fail(KDL_BAD_FILE,
                   "found %" PRIu64 " bytes that inflate to %" PRIu64 ", expected at most %" PRIu64,
-                  entry->packed, entry->inflated, limit);
+                  entry->compressed_size, entry->uncompressed_size, limit);
 }

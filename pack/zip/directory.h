@@ -48,7 +48,7 @@ typedef struct zip_end {
   uint64_t directory, directory_size;
   uint64_t count;
   size_t comment_size;
-  bool is_wide;  /* has the records of zip64 */
+  bool is_zip64; /* has the records of zip64 */
   bool is_split; /* is one of several volumes */
 } zip_end;
 
@@ -67,8 +67,8 @@ typedef struct zip_entry {
   size_t size;          /* of the whole entry */
   unsigned flags, method;
   uint32_t crc;
-  uint64_t packed, inflated;
-  uint64_t header; /* offset of the member's own header */
+  uint64_t compressed_size, uncompressed_size;
+  uint64_t header_offset; /* offset of the member's own header */
 } zip_entry;
 
 /* The entry at the beginning of what is left of a directory. Returns what is wrong, or NULL. */

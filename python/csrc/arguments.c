@@ -2,8 +2,8 @@
 #include "arguments.h"
 
 #include "array.h"
+#include "fast_path.h"
 #include "sequence.h"
-#include "usual.h"
 #include "view.h"
 
 #include <math.h>
@@ -24,76 +24,76 @@ bool py_argument_error(const py_target *target, size_t index, const char *format
   return false;
 }
 
-py_hold *py_hold_next(py_arguments *arguments, py_hold_kind kind, size_t index) {
-  py_hold *hold = &arguments->holds[arguments->hold_count];
+py_keepalive *py_keepalive_next(py_arguments *arguments, py_keepalive_kind kind, size_t index) {
+  py_keepalive *hold = &arguments->keepalives[arguments->keepalive_count];
   hold->kind = (uint8_t)kind;
   hold->index = (uint8_t)index;
   return hold;
 }
 
-void py_hold_end(py_hold *hold) {
+void py_keepalive_release(py_keepalive *hold) {
   dl_managed *tensor = hold->of.tensor;
   dl_versioned *versioned = hold->of.versioned;
-  switch ((py_hold_kind)hold->kind) {
-  case PY_HOLD_VIEW:
+  switch ((py_keepalive_kind)hold->kind) {
+  case PY_KEEPALIVE_VIEW:
     PyBuffer_Release(&hold->of.view);
     break;
-  case PY_HOLD_TENSOR:
+  case PY_KEEPALIVE_TENSOR:
     if (tensor->destroy)
       tensor->destroy(tensor);
     break;
-  case PY_HOLD_VERSIONED:
+  case PY_KEEPALIVE_VERSIONED:
     if (versioned->destroy)
       versioned->destroy(versioned);
     break;
-  case PY_HOLD_BUFFER:
+  case PY_KEEPALIVE_BUFFER:
     --hold->of.buffer->users;
     break;
-  case PY_HOLD_BUFFER_IN_CALLS:
+  case PY_KEEPALIVE_BUFFER_PER_CALL:
     break;
   }
 }
 
-void py_arguments_end(py_arguments *arguments) {
-  for (size_t i = 0; i < arguments->hold_count; ++i)
-    py_hold_end(&arguments->holds[i]);
+void py_arguments_free(py_arguments *arguments) {
+  for (size_t i = 0; i < arguments->keepalive_count; ++i)
+    py_keepalive_release(&arguments->keepalives[i]);
 }
 
-void py_arguments_hold_in_calls(py_arguments *arguments) {
-  for (size_t i = 0; i < arguments->hold_count; ++i) {
-    py_hold *hold = &arguments->holds[i];
-    if (hold->kind != PY_HOLD_BUFFER)
+void py_arguments_pin_per_call(py_arguments *arguments) {
+  for (size_t i = 0; i < arguments->keepalive_count; ++i) {
+    py_keepalive *hold = &arguments->keepalives[i];
+    if (hold->kind != PY_KEEPALIVE_BUFFER)
       continue;
-    py_hold_end(hold);
-    hold->kind = PY_HOLD_BUFFER_IN_CALLS;
+    py_keepalive_release(hold);
+    hold->kind = PY_KEEPALIVE_BUFFER_PER_CALL;
   }
 }
 
-static void count_users(const py_arguments *arguments, int more) {
-  for (size_t i = 0; i < arguments->hold_count; ++i)
-    if (arguments->holds[i].kind == PY_HOLD_BUFFER_IN_CALLS)
-      arguments->holds[i].of.buffer->users += (size_t)more;
+static void add_buffer_users(const py_arguments *arguments, int more) {
+  for (size_t i = 0; i < arguments->keepalive_count; ++i)
+    if (arguments->keepalives[i].kind == PY_KEEPALIVE_BUFFER_PER_CALL)
+      arguments->keepalives[i].of.buffer->users += (size_t)more;
 }
 
-bool py_arguments_hold(const py_target *target, const py_arguments *arguments) {
-  for (size_t i = 0; i < arguments->hold_count; ++i) {
-    const py_hold *hold = &arguments->holds[i];
-    if (hold->kind == PY_HOLD_BUFFER_IN_CALLS && hold->of.buffer->is_freed)
+bool py_arguments_pin_buffers(const py_target *target, const py_arguments *arguments) {
+  for (size_t i = 0; i < arguments->keepalive_count; ++i) {
+    const py_keepalive *hold = &arguments->keepalives[i];
+    if (hold->kind == PY_KEEPALIVE_BUFFER_PER_CALL && hold->of.buffer->is_freed)
       return py_argument_error(target, hold->index, "the buffer was freed");
   }
-  count_users(arguments, 1);
+  add_buffer_users(arguments, 1);
   return true;
 }
 
-void py_arguments_release(const py_arguments *arguments) {
-  count_users(arguments, -1);
+void py_arguments_unpin_buffers(const py_arguments *arguments) {
+  add_buffer_users(arguments, -1);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Numbers                                                                                      */
 
-static PY_COLD bool out_of_range(const py_target *target, const py_param *param, size_t index,
-                                 PyObject *object) {
+static PY_COLD bool fail_out_of_range(const py_target *target, const py_param *param, size_t index,
+                                      PyObject *object) {
   char name[32];
   PyErr_Clear();
   PyErr_Format(PyExc_OverflowError, "%s: argument %zu: %R does not fit %s", target->kernel,
@@ -102,11 +102,11 @@ static PY_COLD bool out_of_range(const py_target *target, const py_param *param,
 }
 
 /* The object was asked for a number and gave none. An exception of its own is left as it is. */
-static PY_COLD bool no_number(const py_target *target, const py_param *param, size_t index,
-                              PyObject *object) {
+static PY_COLD bool fail_no_number(const py_target *target, const py_param *param, size_t index,
+                                   PyObject *object) {
   char name[32];
   if (PyErr_ExceptionMatches(PyExc_OverflowError))
-    return out_of_range(target, param, index, object);
+    return fail_out_of_range(target, param, index, object);
   if (!PyErr_ExceptionMatches(PyExc_TypeError))
     return false;
   PyErr_Clear();
@@ -115,8 +115,8 @@ static PY_COLD bool no_number(const py_target *target, const py_param *param, si
 }
 
 /* 16 bytes, through Python: such parameters are rare. */
-static bool take_wide(const py_target *target, const py_param *param, PyObject *integer,
-                      py_value *out_value, size_t index) {
+static bool convert_wide(const py_target *target, const py_param *param, PyObject *integer,
+                         py_value *out_value, size_t index) {
   PyObject *method = PyObject_GetAttrString(integer, "to_bytes");
   PyObject *args = method ? Py_BuildValue("(is)", 16, "little") : NULL;
   PyObject *keywords = args ? Py_BuildValue("{s:i}", "signed", param->kind == PY_SIGNED) : NULL;
@@ -127,7 +127,7 @@ static bool take_wide(const py_target *target, const py_param *param, PyObject *
   Py_XDECREF(keywords);
   Py_XDECREF(args);
   Py_XDECREF(method);
-  return bytes ? true : out_of_range(target, param, index, integer);
+  return bytes ? true : fail_out_of_range(target, param, index, integer);
 }
 
 /* An integer of the object's value: also of a truth value of NumPy's, which has no __index__. */
@@ -153,15 +153,15 @@ static PyObject *integer_of(PyObject *object) {
   return truth < 0 ? NULL : PyLong_FromLong(truth);
 }
 
-static bool take_integer(const py_target *target, const py_param *param, PyObject *object,
-                         py_value *out_value, size_t index) {
+static bool convert_integer(const py_target *target, const py_param *param, PyObject *object,
+                            py_value *out_value, size_t index) {
   PyObject *integer = py_is_int(object) ? object : integer_of(object);
   if (!integer)
-    return no_number(target, param, index, object);
+    return fail_no_number(target, param, index, object);
   bool ok = true;
   unsigned bits = param->size * 8;
   if (param->size > 8) {
-    ok = take_wide(target, param, integer, out_value, index);
+    ok = convert_wide(target, param, integer, out_value, index);
   } else {
     int overflow;
     long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
@@ -172,8 +172,9 @@ static bool take_integer(const py_target *target, const py_param *param, PyObjec
     else
       ok = !overflow && number >= 0 && (bits == 64 || number >> bits == 0);
     out_value->integer = number;
-    ok = ok && !(number == -1 && PyErr_Occurred()) ? true
-                                                   : out_of_range(target, param, index, integer);
+    ok = ok && !(number == -1 && PyErr_Occurred())
+             ? true
+             : fail_out_of_range(target, param, index, integer);
   }
   if (integer != object)
     Py_DECREF(integer);
@@ -182,7 +183,7 @@ static bool take_integer(const py_target *target, const py_param *param, PyObjec
 
 /* The number rounded to the nearest with fewer bits, ties to even: 16 bits with `mantissa` bits
  * behind the point and an exponent of 15 - mantissa. */
-static uint16_t narrow(float number, unsigned mantissa) {
+static uint16_t round_to_16_bits(float number, unsigned mantissa) {
   uint32_t bits;
   memcpy(&bits, &number, 4);
   uint32_t sign = bits >> 31 << 15, magnitude = bits & 0x7fffffff;
@@ -204,7 +205,7 @@ static uint16_t narrow(float number, unsigned mantissa) {
 
 /* The float nearest to the number, or beside it the one with the odd last bit: rounded once more to
  * fewer bits, it gives what rounding the number itself would. */
-static float to_odd(double number) {
+static float round_to_odd(double number) {
   float single = (float)number;
   uint32_t bits;
   if (!isfinite(number) || (double)single == number)
@@ -219,7 +220,7 @@ static float to_odd(double number) {
 
 /* -1 or 1 where the object is below or above the number that it gave, 0 where it is the same or
  * does not tell; -2 with the exception set. NumPy compares its integers as doubles. */
-static int beside(PyObject *object, double number) {
+static int compare_with_float(PyObject *object, double number) {
   PyObject *exact = PyIndex_Check(object) ? PyNumber_Index(object) : NULL;
   if (!exact) {
     PyErr_Clear();
@@ -241,7 +242,7 @@ static int beside(PyObject *object, double number) {
 
 /* The double nearest to what lies on that side of the number, or the one with the odd last bit
  * beside it, as in to_odd. */
-static double to_odd_beside(double number, int side) {
+static double round_to_odd_toward(double number, int side) {
   uint64_t bits;
   memcpy(&bits, &number, 8);
   return !side || bits & 1 ? number : nextafter(number, side < 0 ? -INFINITY : INFINITY);
@@ -255,21 +256,21 @@ static bool exact_number(const py_target *target, const py_param *param, PyObjec
       (!isinf(*number) &&
        (param->size == 8 || (param->size == 4 && (double)(float)*number == *number))))
     return true;
-  int side = beside(object, *number);
+  int side = compare_with_float(object, *number);
   if (side == -2)
     return false;
   if (isinf(*number) && side)
-    return out_of_range(target, param, index, object);
-  *number = to_odd_beside(*number, side);
+    return fail_out_of_range(target, param, index, object);
+  *number = round_to_odd_toward(*number, side);
   return true;
 }
 
-static bool take_float(const py_target *target, const py_param *param, PyObject *object,
-                       py_value *out_value, size_t index) {
+static bool convert_float(const py_target *target, const py_param *param, PyObject *object,
+                          py_value *out_value, size_t index) {
   char name[32];
   double number = PyFloat_AsDouble(object);
   if (number == -1.0 && PyErr_Occurred())
-    return no_number(target, param, index, object);
+    return fail_no_number(target, param, index, object);
   if (!exact_number(target, param, object, &number, index))
     return false;
   if (param->size == 8) {
@@ -282,18 +283,18 @@ static bool take_float(const py_target *target, const py_param *param, PyObject 
     out_value->single = (float)number;
     fits = isfinite(out_value->single);
   } else if (param->size == 2) {
-    out_value->number = narrow(to_odd(number), mantissa);
+    out_value->number = round_to_16_bits(round_to_odd(number), mantissa);
     fits = (out_value->number & 0x7fff) < 0x7fffU >> mantissa << mantissa;
   } else
     return py_argument_error(target, index, "a number cannot be given as %s: pass bytes",
                              py_param_name(param, name));
-  return !isfinite(number) || fits ? true : out_of_range(target, param, index, object);
+  return !isfinite(number) || fits ? true : fail_out_of_range(target, param, index, object);
 }
 
-static bool take_bytes(const py_target *target, const py_param *param, PyObject *object,
-                       py_arguments *arguments, size_t index) {
+static bool convert_bytes(const py_target *target, const py_param *param, PyObject *object,
+                          py_arguments *arguments, size_t index) {
   char name[32];
-  Py_buffer *view = &py_hold_next(arguments, PY_HOLD_VIEW, index)->of.view;
+  Py_buffer *view = &py_keepalive_next(arguments, PY_KEEPALIVE_VIEW, index)->of.view;
   if (py_get_view(object, view, PyBUF_SIMPLE) < 0) {
     if (PyErr_ExceptionMatches(PyExc_TypeError) && PyObject_CheckBuffer(object))
       return py_argument_raised(target, index);
@@ -301,7 +302,7 @@ static bool take_bytes(const py_target *target, const py_param *param, PyObject 
     return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),
                              py_param_name(param, name));
   }
-  ++arguments->hold_count;
+  ++arguments->keepalive_count;
   if (param->size && (size_t)view->len != param->size)
     return py_argument_error(target, index, "found %zd bytes, expected %u", view->len,
                              (unsigned)param->size);
@@ -313,8 +314,8 @@ static bool take_bytes(const py_target *target, const py_param *param, PyObject 
 /* ------------------------------------------------------------------------------------------ */
 /* Pointers, and what no signature tells of                                                     */
 
-static bool take_buffer(const py_target *target, py_buffer *buffer, py_arguments *arguments,
-                        size_t index) {
+static bool convert_buffer(const py_target *target, py_buffer *buffer, py_arguments *arguments,
+                           size_t index) {
   if (buffer->is_freed)
     return py_argument_error(target, index, "the buffer was freed");
   if (buffer->buffer.device != target->device)
@@ -322,17 +323,17 @@ static bool take_buffer(const py_target *target, py_buffer *buffer, py_arguments
                              py_device_label(buffer->buffer.device),
                              py_device_label(target->device));
   arguments->values[index].number = buffer->buffer.address;
-  py_hold_next(arguments, PY_HOLD_BUFFER, index)->of.buffer = buffer;
-  ++arguments->hold_count;
+  py_keepalive_next(arguments, PY_KEEPALIVE_BUFFER, index)->of.buffer = buffer;
+  ++arguments->keepalive_count;
   ++buffer->users;
   return true;
 }
 
-static bool take_pointer(const py_target *target, const py_param *param, PyObject *object,
-                         py_arguments *arguments, size_t index) {
+static bool convert_pointer(const py_target *target, const py_param *param, PyObject *object,
+                            py_arguments *arguments, size_t index) {
   py_value *value = &arguments->values[index];
   if (Py_TYPE(object) == py_buffer_type)
-    return take_buffer(target, (py_buffer *)object, arguments, index);
+    return convert_buffer(target, (py_buffer *)object, arguments, index);
   if (object == Py_None) {
     value->number = 0;
     return true;
@@ -340,7 +341,7 @@ static bool take_pointer(const py_target *target, const py_param *param, PyObjec
   if (py_is_int(object)) {
     value->number = PyLong_AsUnsignedLongLong(object);
     bool failed = value->number == UINT64_MAX && PyErr_Occurred();
-    return failed ? out_of_range(target, param, index, object) : true;
+    return failed ? fail_out_of_range(target, param, index, object) : true;
   }
   if (py_array_address(target, param, object, arguments, index))
     return true;
@@ -354,17 +355,17 @@ static bool take_pointer(const py_target *target, const py_param *param, PyObjec
 
 /* A parameter of which the size is known, or not even that: the object decides. A number has no
  * size of its own, so that one of NumPy's is needed then. */
-static bool take_any(const py_target *target, const py_param *param, PyObject *object,
-                     py_arguments *arguments, size_t index) {
+static bool convert_untyped(const py_target *target, const py_param *param, PyObject *object,
+                            py_arguments *arguments, size_t index) {
   bool is_float = PyFloat_Check(object), is_integer = PyLong_Check(object);
   bool is_pointer = Py_TYPE(object) == py_buffer_type || object == Py_None;
   if (!is_float && !is_integer && !is_pointer) {
     /* A scalar of NumPy's is bytes of its own size; an array is a pointer. */
     if (PyObject_HasAttrString(object, "dtype") && PyObject_HasAttrString(object, "item") &&
         !PyObject_HasAttrString(object, "__setitem__"))
-      return take_bytes(target, param, object, arguments, index);
+      return convert_bytes(target, param, object, arguments, index);
     if (PyBytes_Check(object))
-      return take_bytes(target, param, object, arguments, index);
+      return convert_bytes(target, param, object, arguments, index);
     is_pointer = true;
   }
   if (!param->size && !is_pointer)
@@ -378,49 +379,49 @@ static bool take_any(const py_target *target, const py_param *param, PyObject *o
   arguments->sizes[index] = as.size;
   if (is_pointer)
     return as.size == sizeof(void *)
-               ? take_pointer(target, &as, object, arguments, index)
+               ? convert_pointer(target, &as, object, arguments, index)
                : py_argument_error(target, index, "found %R, expected %u bytes",
                                    (PyObject *)Py_TYPE(object), (unsigned)param->size);
   if (as.size & (as.size - 1) || as.size > 16)
     return py_argument_error(target, index, "found %R, expected %u bytes",
                              (PyObject *)Py_TYPE(object), (unsigned)as.size);
   if (is_float)
-    return take_float(target, &as, object, &arguments->values[index], index);
-  if (take_integer(target, &as, object, &arguments->values[index], index))
+    return convert_float(target, &as, object, &arguments->values[index], index);
+  if (convert_integer(target, &as, object, &arguments->values[index], index))
     return true;
   PyErr_Clear();
   as.kind = PY_UNSIGNED;
-  return take_integer(target, &as, object, &arguments->values[index], index);
+  return convert_integer(target, &as, object, &arguments->values[index], index);
 }
 
-static bool take(const py_target *target, const py_param *param, PyObject *object,
-                 py_arguments *arguments, size_t index) {
+static bool convert_argument(const py_target *target, const py_param *param, PyObject *object,
+                             py_arguments *arguments, size_t index) {
   switch (param->kind) {
   case PY_POINTER:
-    return take_pointer(target, param, object, arguments, index);
+    return convert_pointer(target, param, object, arguments, index);
   case PY_FLOAT:
   case PY_BFLOAT:
-    return take_float(target, param, object, &arguments->values[index], index);
+    return convert_float(target, param, object, &arguments->values[index], index);
   case PY_SIGNED:
   case PY_UNSIGNED:
-    return take_integer(target, param, object, &arguments->values[index], index);
+    return convert_integer(target, param, object, &arguments->values[index], index);
   case PY_BYTES:
-    return take_bytes(target, param, object, arguments, index);
+    return convert_bytes(target, param, object, arguments, index);
   default:
-    return take_any(target, param, object, arguments, index);
+    return convert_untyped(target, param, object, arguments, index);
   }
 }
 
-static inline bool take_usual(const py_target *target, const py_param *param, PyObject *object,
-                              py_arguments *arguments, py_value *out_value) {
+static inline bool convert_fast(const py_target *target, const py_param *param, PyObject *object,
+                                py_arguments *arguments, py_value *out_value) {
   switch (param->kind) {
   case PY_POINTER:
-    return py_usual_array(object, param, target, arguments, out_value);
+    return py_fast_array(object, param, target, arguments, out_value);
   case PY_FLOAT:
-    return py_usual_float(object, param, out_value);
+    return py_fast_float(object, param, out_value);
   case PY_SIGNED:
   case PY_UNSIGNED:
-    return py_usual_int(object, param, out_value);
+    return py_fast_int(object, param, out_value);
   default:
     return false;
   }
@@ -431,16 +432,16 @@ static const py_param *param_at(const py_signature *signature, size_t index) {
   return signature->count >= 0 ? &signature->params[index] : &unknown;
 }
 
-bool py_arguments_begin(const py_target *target, const py_signature *signature,
-                        PyObject *const *objects, size_t count, bool names_queue,
-                        py_arguments *out_arguments) {
+bool py_arguments_convert(const py_target *target, const py_signature *signature,
+                          PyObject *const *objects, size_t count, bool names_queue,
+                          py_arguments *out_arguments) {
   out_arguments->count = count;
-  out_arguments->hold_count = 0;
+  out_arguments->keepalive_count = 0;
   out_arguments->has_stream = names_queue;
   out_arguments->stream.from = PY_STREAM_NONE;
-  out_arguments->late_count = 0;
-  if (count > py_most_params || (signature->count >= 0 && count != (size_t)signature->count)) {
-    int most = signature->count >= 0 ? signature->count : py_most_params;
+  out_arguments->deferred_count = 0;
+  if (count > py_max_params || (signature->count >= 0 && count != (size_t)signature->count)) {
+    int most = signature->count >= 0 ? signature->count : py_max_params;
     PyErr_Format(PyExc_TypeError, "%s: found %zu arguments, expected %s%d", target->kernel, count,
                  signature->count >= 0 ? "" : "at most ", most);
     return false;
@@ -449,10 +450,10 @@ bool py_arguments_begin(const py_target *target, const py_signature *signature,
     const py_param *param = param_at(signature, i);
     py_value *value = &out_arguments->values[i];
     out_arguments->pointers[i] = value;
-    if (take_usual(target, param, objects[i], out_arguments, value))
+    if (convert_fast(target, param, objects[i], out_arguments, value))
       continue;
     out_arguments->sizes[i] = param->size;
-    if (!take(target, param, objects[i], out_arguments, i))
+    if (!convert_argument(target, param, objects[i], out_arguments, i))
       return false;
   }
   return true;
@@ -483,7 +484,7 @@ bool py_target_of(kdl_device *device, const char *kernel, py_target *out_target)
 bool py_stream_queue(const py_target *target, const py_stream *stream, kdl_queue **out_queue) {
   void *handle;
   *out_queue = NULL;
-  return (py_recording_count && py_recording_is_own(target->device)) ||
+  return (py_recording_count && py_recording_is_default_queue(target->device)) ||
          (py_array_stream(target, stream, &handle) &&
           py_queue_of_native(target->device, handle, out_queue));
 }
@@ -493,12 +494,13 @@ static bool choose_queue(const py_target *target, PyObject *named, const py_argu
   *out_queue = NULL;
   if (named)
     return py_queue_from(named, target->device, out_queue);
-  return !arguments->has_stream || (py_recording_count && py_recording_is_own(target->device)) ||
+  return !arguments->has_stream ||
+         (py_recording_count && py_recording_is_default_queue(target->device)) ||
          py_queue_of_native(target->device, arguments->stream.handle, out_queue);
 }
 
-static bool take_late(const py_target *target, const py_signature *signature, kdl_queue *queue,
-                      PyObject *const *objects, py_arguments *arguments) {
+static bool convert_deferred(const py_target *target, const py_signature *signature,
+                             kdl_queue *queue, PyObject *const *objects, py_arguments *arguments) {
   void *handle;
   kdl_status status = queue ? KDL_OK : kdl_device_queue(target->device, &queue);
   if (status == KDL_OK)
@@ -507,24 +509,24 @@ static bool take_late(const py_target *target, const py_signature *signature, kd
     py_raise_for(status, target->kernel);
     return false;
   }
-  for (size_t i = 0; i < arguments->late_count; ++i) {
-    size_t index = arguments->late[i];
-    if (!py_array_late(target, param_at(signature, index), objects[index], handle, arguments,
-                       index))
+  for (size_t i = 0; i < arguments->deferred_count; ++i) {
+    size_t index = arguments->deferred[i];
+    if (!py_array_convert_deferred(target, param_at(signature, index), objects[index], handle,
+                                   arguments, index))
       return false;
   }
   return true;
 }
 
-bool py_arguments_and_queue(const py_target *target, const py_signature *signature,
-                            PyObject *queue_object, PyObject *const *objects, size_t count,
-                            py_arguments *out_arguments, kdl_queue **out_queue) {
+bool py_arguments_convert_with_queue(const py_target *target, const py_signature *signature,
+                                     PyObject *queue_object, PyObject *const *objects, size_t count,
+                                     py_arguments *out_arguments, kdl_queue **out_queue) {
   PyObject *named = queue_object == Py_None ? NULL : queue_object;
-  bool ok = py_arguments_begin(target, signature, objects, count, named, out_arguments) &&
+  bool ok = py_arguments_convert(target, signature, objects, count, named, out_arguments) &&
             choose_queue(target, named, out_arguments, out_queue);
-  if (ok && out_arguments->late_count) /* other code runs meanwhile, and may change the table of
+  if (ok && out_arguments->deferred_count) /* other code runs meanwhile, and may change the table of
                                           queues */
-    ok = take_late(target, signature, *out_queue, objects, out_arguments) &&
+    ok = convert_deferred(target, signature, *out_queue, objects, out_arguments) &&
          choose_queue(target, named, out_arguments, out_queue);
   return ok;
 }

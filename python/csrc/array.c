@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "array.h"
 
+#include "fast_path.h"
 #include "torch.h"
-#include "usual.h"
 #include "view.h"
 
 /* ------------------------------------------------------------------------------------------ */
@@ -13,7 +13,7 @@ static bool is_integer(uint8_t kind) {
   return kind == PY_SIGNED || kind == PY_UNSIGNED;
 }
 
-static bool is_element(uint8_t wanted, size_t wanted_size, uint8_t kind, size_t size) {
+static bool is_same_element(uint8_t wanted, size_t wanted_size, uint8_t kind, size_t size) {
   return wanted_size == size && (wanted == kind || (is_integer(kind) && is_integer(wanted)));
 }
 
@@ -24,9 +24,9 @@ static bool is_slot_element(py_elements *slot, uint8_t kind, size_t size) {
     return true;
   }
   const py_param *own = &slot->declared;
-  bool is = !slot->count || is_element(own->element_kind, own->element_size, kind, size);
+  bool is = !slot->count || is_same_element(own->element_kind, own->element_size, kind, size);
   for (size_t i = 0; i < slot->count && !is; ++i)
-    is = is_element(slot->params[i].element_kind, slot->params[i].element_size, kind, size) ||
+    is = is_same_element(slot->params[i].element_kind, slot->params[i].element_size, kind, size) ||
          (slot->params[i].element_kind == PY_BFLOAT && kind == PY_UNSIGNED && size == 2);
   return is;
 }
@@ -42,7 +42,7 @@ bool py_array_check_element(const py_target *target, const py_param *param, size
     if (!target->elements || is_slot_element(&target->elements[index], kind, size))
       return true;
     param = &target->elements[index].params[0];
-  } else if (is_element(param->element_kind, param->element_size, kind, size)) {
+  } else if (is_same_element(param->element_kind, param->element_size, kind, size)) {
     return true;
   }
   py_param element = {.kind = kind, .size = (uint32_t)size};
@@ -50,7 +50,7 @@ bool py_array_check_element(const py_target *target, const py_param *param, size
                            py_param_name(&element, found), py_param_name(param, name));
 }
 
-bool py_array_check_place(const py_target *target, size_t index, int32_t type, int32_t ordinal) {
+bool py_array_check_device(const py_target *target, size_t index, int32_t type, int32_t ordinal) {
   if (target->is_host ? type == dl_cpu || type == dl_cuda_host || type == dl_rocm_host ||
                             type == dl_cuda_managed
                       : type == dl_cuda_managed && target->dl_type == dl_cuda)
@@ -77,13 +77,13 @@ static bool has_elements(const dl_tensor *tensor) {
   return has;
 }
 
-static bool no_memory(const py_target *target, size_t index) {
+static bool fail_no_memory(const py_target *target, size_t index) {
   return py_argument_error(target, index,
                            "the array has no memory, as fake tensors of PyTorch's have none");
 }
 
-static bool take_tensor(const py_target *target, const py_param *param, size_t index,
-                        const dl_tensor *tensor, py_arguments *arguments) {
+static bool convert_tensor(const py_target *target, const py_param *param, size_t index,
+                           const dl_tensor *tensor, py_arguments *arguments) {
   uint8_t kind = tensor->code == dl_int                               ? PY_SIGNED
                  : tensor->code == dl_uint || tensor->code == dl_bool ? PY_UNSIGNED
                  : tensor->code == dl_bfloat                          ? PY_BFLOAT
@@ -91,10 +91,10 @@ static bool take_tensor(const py_target *target, const py_param *param, size_t i
                                                                                          : PY_BYTES;
   if (!py_array_check_element(target, param, index, kind,
                               tensor->bits * (size_t)tensor->lanes / 8) ||
-      !py_array_check_place(target, index, tensor->device_type, tensor->device_id))
+      !py_array_check_device(target, index, tensor->device_type, tensor->device_id))
     return false;
   if (!tensor->data && has_elements(tensor))
-    return no_memory(target, index);
+    return fail_no_memory(target, index);
   arguments->values[index].number = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
   return true;
 }
@@ -116,18 +116,18 @@ typedef enum protocol {
 
 /* Types that were seen, which are kept alive; a full table begins anew. The interpreter's lock
  * guards it. */
-enum { known_count = 16 };
-static struct known {
+enum { type_cache_size = 16 };
+static struct type_cache {
   PyTypeObject *type;
   protocol protocol;
   const dl_exchange *exchange;
   py_torch_bits bits;
-} known[known_count];
-static size_t known_next;
+} type_cache[type_cache_size];
+static size_t type_cache_next;
 
 /* The package says why it cannot describe an array, and sometimes where in its own code, in more
  * lines. What is no answer of its own, as an interrupt, is left as it is. */
-static PY_COLD bool no_description(const py_target *target, size_t index) {
+static PY_COLD bool fail_no_description(const py_target *target, size_t index) {
   if (!PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_BufferError))
     return false;
   return py_argument_raised(target, index);
@@ -151,14 +151,15 @@ bool py_argument_raised(const py_target *target, size_t index) {
   return false;
 }
 
-static bool by_exchange(const struct known *type, const py_target *target, const py_param *param,
-                        PyObject *object, py_arguments *arguments, size_t index) {
+static bool convert_by_exchange(const struct type_cache *type, const py_target *target,
+                                const py_param *param, PyObject *object, py_arguments *arguments,
+                                size_t index) {
   const dl_exchange *api = type->exchange;
   dl_tensor tensor;
   if (api->describe(object, &tensor) != 0)
-    return PyErr_Occurred() && no_description(target, index);
+    return PyErr_Occurred() && fail_no_description(target, index);
   if (!py_torch_is_plain(&type->bits, target, object, &tensor, index) ||
-      !take_tensor(target, param, index, &tensor, arguments))
+      !convert_tensor(target, param, index, &tensor, arguments))
     return false;
   if (!target->is_host && !arguments->has_stream) {
     if (api->current_stream(tensor.device_type, tensor.device_id, &arguments->stream.handle) != 0)
@@ -195,8 +196,9 @@ static bool cai_stream(PyObject *description, const py_target *target, py_argume
   return !PyErr_Occurred();
 }
 
-static bool by_cuda_interface(PyObject *description, const py_target *target, const py_param *param,
-                              py_arguments *arguments, size_t index) {
+static bool convert_by_cuda_interface(PyObject *description, const py_target *target,
+                                      const py_param *param, py_arguments *arguments,
+                                      size_t index) {
   PyObject *data = PyDict_GetItemString(description, "data");
   PyObject *type = PyDict_GetItemString(description, "typestr");
   const char *text = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
@@ -231,8 +233,8 @@ static bool element_of_format(const char *format, uint8_t *out_kind) {
 }
 
 /* The exception is the one that the view was refused with. */
-static PY_COLD bool refuse_buffer(const py_target *target, const py_param *param, PyObject *object,
-                                  size_t index) {
+static PY_COLD bool fail_buffer(const py_target *target, const py_param *param, PyObject *object,
+                                size_t index) {
   PyObject *type, *value, *trace;
   Py_buffer view;
   if (!PyErr_ExceptionMatches(PyExc_Exception))
@@ -262,21 +264,21 @@ static PY_COLD bool refuse_buffer(const py_target *target, const py_param *param
 }
 
 /* Memory of the host: the view holds it until the launch is done. */
-static bool by_buffer(const py_target *target, const py_param *param, PyObject *object,
-                      py_arguments *arguments, size_t index) {
+static bool convert_by_buffer(const py_target *target, const py_param *param, PyObject *object,
+                              py_arguments *arguments, size_t index) {
   if (!target->is_host)
     return py_argument_error(
         target, index,
         "found an array in the host's memory, the kernel runs on %s: copy it to a kdl.Buffer",
         py_device_label(target->device));
-  Py_buffer *view = &py_hold_next(arguments, PY_HOLD_VIEW, index)->of.view;
+  Py_buffer *view = &py_keepalive_next(arguments, PY_KEEPALIVE_VIEW, index)->of.view;
   uint8_t kind;
   int flags = PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT;
   if (PyObject_GetBuffer(object, view, flags | (param->is_const ? 0 : PyBUF_WRITABLE)) < 0)
-    return refuse_buffer(target, param, object, index);
-  ++arguments->hold_count;
+    return fail_buffer(target, param, object, index);
+  ++arguments->keepalive_count;
   if (py_format_has_objects(view->format))
-    return py_argument_error(target, index, py_of_objects);
+    return py_argument_error(target, index, py_message_objects);
   if (!element_of_format(view->format, &kind))
     return py_argument_error(target, index, "found an array of the other byte order");
   if (param->element_kind == PY_BFLOAT && view->itemsize == 2 && kind == PY_UNSIGNED)
@@ -304,15 +306,16 @@ static PyObject *capsule_for(const py_target *target, PyObject *object, void *ha
 
 /* What is in the capsule is ours from then on, so that no other consumer frees it meanwhile. NULL
  * where it has nothing, or no more. */
-static const dl_tensor *take_capsule(PyObject *capsule, py_arguments *arguments, size_t index) {
+static const dl_tensor *consume_capsule(PyObject *capsule, py_arguments *arguments, size_t index) {
   bool is_versioned = PyCapsule_IsValid(capsule, "dltensor_versioned");
   const char *name = is_versioned ? "dltensor_versioned" : "dltensor";
   void *managed = PyCapsule_IsValid(capsule, name) ? PyCapsule_GetPointer(capsule, name) : NULL;
   if (!managed ||
       PyCapsule_SetName(capsule, is_versioned ? "used_dltensor_versioned" : "used_dltensor") < 0)
     return NULL;
-  py_hold *hold = py_hold_next(arguments, is_versioned ? PY_HOLD_VERSIONED : PY_HOLD_TENSOR, index);
-  ++arguments->hold_count;
+  py_keepalive *hold = py_keepalive_next(
+      arguments, is_versioned ? PY_KEEPALIVE_VERSIONED : PY_KEEPALIVE_TENSOR, index);
+  ++arguments->keepalive_count;
   if (is_versioned) {
     hold->of.versioned = managed;
     return &hold->of.versioned->tensor;
@@ -321,22 +324,22 @@ static const dl_tensor *take_capsule(PyObject *capsule, py_arguments *arguments,
   return &hold->of.tensor->tensor;
 }
 
-static bool by_dlpack(const py_target *target, const py_param *param, PyObject *object,
-                      void *handle, py_arguments *arguments, size_t index) {
+static bool convert_by_dlpack(const py_target *target, const py_param *param, PyObject *object,
+                              void *handle, py_arguments *arguments, size_t index) {
   PyObject *capsule = capsule_for(target, object, handle);
   if (!capsule)
     return false;
-  const dl_tensor *tensor = take_capsule(capsule, arguments, index);
+  const dl_tensor *tensor = consume_capsule(capsule, arguments, index);
   Py_DECREF(capsule);
   if (!tensor)
     return py_argument_error(target, index, "its __dlpack__ gave no capsule of DLPack");
-  return take_tensor(target, param, index, tensor, arguments);
+  return convert_tensor(target, param, index, tensor, arguments);
 }
 
 /* Whether the array is where the kernel runs, before it is asked for more. On a GPU its package is
  * told the queue, which later arguments may still decide. */
-static bool by_dlpack_at_last(const py_target *target, const py_param *param, PyObject *object,
-                              py_arguments *arguments, size_t index) {
+static bool defer_dlpack(const py_target *target, const py_param *param, PyObject *object,
+                         py_arguments *arguments, size_t index) {
   if (PyObject_HasAttrString(object, "__dlpack_device__")) {
     PyObject *place = PyObject_CallMethod(object, "__dlpack_device__", NULL);
     int type, ordinal;
@@ -345,12 +348,12 @@ static bool by_dlpack_at_last(const py_target *target, const py_param *param, Py
       py_argument_error(target, index, "its __dlpack_device__ gave %R, expected two numbers",
                         place);
     Py_XDECREF(place);
-    if (!ok || !py_array_check_place(target, index, type, ordinal))
+    if (!ok || !py_array_check_device(target, index, type, ordinal))
       return false;
   }
   if (target->is_host)
-    return by_dlpack(target, param, object, NULL, arguments, index);
-  arguments->late[arguments->late_count++] = (uint8_t)index;
+    return convert_by_dlpack(target, param, object, NULL, arguments, index);
+  arguments->deferred[arguments->deferred_count++] = (uint8_t)index;
   return true;
 }
 
@@ -392,19 +395,19 @@ static bool is_numpy(PyObject *object) {
 }
 
 /* Types of elements that were seen, which are kept alive; a full table begins anew. */
-enum { dtype_count = 16 };
+enum { dtype_cache_size = 16 };
 static struct dtype {
   PyObject *object;
   uint8_t kind;
   uint16_t size;
   bool is_swapped, has_objects;
-} dtypes[dtype_count];
-static size_t dtype_next;
+} dtype_cache[dtype_cache_size];
+static size_t dtype_cache_next;
 
-static const struct dtype *know_dtype(PyObject *object) {
-  for (size_t i = 0; i < dtype_count && dtypes[i].object; ++i)
-    if (dtypes[i].object == object)
-      return &dtypes[i];
+static const struct dtype *find_dtype(PyObject *object) {
+  for (size_t i = 0; i < dtype_cache_size && dtype_cache[i].object; ++i)
+    if (dtype_cache[i].object == object)
+      return &dtype_cache[i];
   struct dtype found = {.object = object, .has_objects = py_dtype_has_objects(object)};
   PyObject *text = PyObject_GetAttrString(object, "str");
   PyObject *name = text ? PyObject_GetAttrString(object, "name") : NULL;
@@ -424,7 +427,7 @@ static const struct dtype *know_dtype(PyObject *object) {
   Py_XDECREF(text);
   if (!said || PyErr_Occurred())
     return NULL;
-  struct dtype *slot = &dtypes[dtype_next++ % dtype_count];
+  struct dtype *slot = &dtype_cache[dtype_cache_next++ % dtype_cache_size];
   PyObject *former = slot->object;
   Py_INCREF(object);
   *slot = found;
@@ -433,17 +436,18 @@ static const struct dtype *know_dtype(PyObject *object) {
 }
 
 /* The caller's reference holds the array until the launch is done. */
-static bool by_numpy(const py_target *target, const py_param *param, PyObject *object,
-                     py_arguments *arguments, size_t index) {
+static bool convert_by_numpy(const py_target *target, const py_param *param, PyObject *object,
+                             py_arguments *arguments, size_t index) {
   const numpy_array *array = (const numpy_array *)object;
   if (!target->is_host || !(array->flags & numpy_contiguous) ||
       !(array->flags & numpy_writable || param->is_const))
-    return by_buffer(target, param, object, arguments, index); /* which says what is wrong */
-  const struct dtype *dtype = know_dtype(array->dtype);
+    return convert_by_buffer(target, param, object, arguments,
+                             index); /* which says what is wrong */
+  const struct dtype *dtype = find_dtype(array->dtype);
   if (!dtype)
     return false;
   if (dtype->has_objects)
-    return py_argument_error(target, index, py_of_objects);
+    return py_argument_error(target, index, py_message_objects);
   if (dtype->is_swapped)
     return py_argument_error(target, index, "found an array of the other byte order");
   bool is_bits = param->element_kind == PY_BFLOAT && dtype->kind == PY_UNSIGNED && dtype->size == 2;
@@ -494,23 +498,23 @@ static protocol protocol_of(PyObject *object, const dl_exchange *exchange) {
 
 /* Asking a type for its attributes may run code of Python's, which may launch kernels itself: the
  * table is written when all is known. */
-static struct known know(PyObject *object) {
+static struct type_cache find_type(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
-  for (size_t i = 0; i < known_count && known[i].type; ++i)
-    if (known[i].type == type)
-      return known[i];
+  for (size_t i = 0; i < type_cache_size && type_cache[i].type; ++i)
+    if (type_cache[i].type == type)
+      return type_cache[i];
   const dl_exchange *exchange = exchange_of(type);
-  struct known found = {type, protocol_of(object, exchange), exchange, py_torch_bits_of(type)};
-  struct known *slot = &known[known_next++ % known_count];
-  struct known former = *slot;
+  struct type_cache found = {type, protocol_of(object, exchange), exchange, py_torch_bits_of(type)};
+  struct type_cache *slot = &type_cache[type_cache_next++ % type_cache_size];
+  struct type_cache former = *slot;
   Py_INCREF(type);
   *slot = found;
-  if (exchange && !py_usually.array_type) { /* for good: it is kept alive */
+  if (exchange && !py_fast.array_type) { /* for good: it is kept alive */
     Py_INCREF(type);
     Py_XINCREF(found.bits.is_negative);
-    py_usually.is_negative = found.bits.is_negative;
-    py_usually.exchange = exchange;
-    py_usually.array_type = type;
+    py_fast.is_negative = found.bits.is_negative;
+    py_fast.exchange = exchange;
+    py_fast.array_type = type;
   }
   Py_XDECREF(former.type);
   Py_XDECREF(former.bits.is_negative);
@@ -519,20 +523,21 @@ static struct known know(PyObject *object) {
 }
 
 /* A type may have CUDA's interface for some of its arrays, as JAX's does. */
-static bool by_cuda_interface_or_other(const py_target *target, const py_param *param,
-                                       PyObject *object, py_arguments *arguments, size_t index) {
+static bool convert_by_cuda_interface_or_other(const py_target *target, const py_param *param,
+                                               PyObject *object, py_arguments *arguments,
+                                               size_t index) {
   PyObject *description = PyObject_GetAttrString(object, "__cuda_array_interface__");
   if (description) {
     bool ok = PyDict_Check(description)
-                  ? by_cuda_interface(description, target, param, arguments, index)
+                  ? convert_by_cuda_interface(description, target, param, arguments, index)
                   : py_argument_error(target, index, "its __cuda_array_interface__ is no dict");
     Py_DECREF(description);
     return ok;
   }
   PyErr_Clear();
   return target->is_host && PyObject_CheckBuffer(object)
-             ? by_buffer(target, param, object, arguments, index)
-             : by_dlpack_at_last(target, param, object, arguments, index);
+             ? convert_by_buffer(target, param, object, arguments, index)
+             : defer_dlpack(target, param, object, arguments, index);
 }
 
 /* The address, the number of the device and the type of the elements of an array of CuPy's. */
@@ -550,7 +555,7 @@ static bool cupy_parts(PyObject *object, uint64_t *out_address, int32_t *out_ord
   if (dtype) {
     *out_address = PyLong_AsUnsignedLongLong(address);
     *out_ordinal = (int32_t)PyLong_AsLong(ordinal);
-    *out_dtype = know_dtype(dtype);
+    *out_dtype = find_dtype(dtype);
   }
   Py_XDECREF(dtype);
   Py_XDECREF(ordinal);
@@ -561,50 +566,50 @@ static bool cupy_parts(PyObject *object, uint64_t *out_address, int32_t *out_ord
 
 /* The description of an array of CuPy's costs as much as a launch. It is needed for the stream, and
  * so from one array of a launch; of the others the parts are asked. */
-static bool by_cupy(const py_target *target, const py_param *param, PyObject *object,
-                    py_arguments *arguments, size_t index) {
+static bool convert_by_cupy(const py_target *target, const py_param *param, PyObject *object,
+                            py_arguments *arguments, size_t index) {
   if (!arguments->has_stream || target->dl_type != dl_cuda)
-    return by_cuda_interface_or_other(target, param, object, arguments, index);
+    return convert_by_cuda_interface_or_other(target, param, object, arguments, index);
   int32_t ordinal;
   const struct dtype *dtype;
   if (!cupy_parts(object, &arguments->values[index].number, &ordinal, &dtype)) {
     PyErr_Clear();
-    return by_cuda_interface_or_other(target, param, object, arguments, index);
+    return convert_by_cuda_interface_or_other(target, param, object, arguments, index);
   }
   if (dtype->is_swapped)
     return py_argument_error(target, index, "found an array of the other byte order");
   return py_array_check_element(target, param, index, dtype->kind, dtype->size) &&
-         py_array_check_place(target, index, dl_cuda, ordinal);
+         py_array_check_device(target, index, dl_cuda, ordinal);
 }
 
 bool py_array_address(const py_target *target, const py_param *param, PyObject *object,
                       py_arguments *arguments, size_t index) {
-  struct known type = know(object);
+  struct type_cache type = find_type(object);
   switch (type.protocol) {
   case protocol_exchange:
-    return by_exchange(&type, target, param, object, arguments, index);
+    return convert_by_exchange(&type, target, param, object, arguments, index);
   case protocol_torch:
     return py_torch_address(&type.bits, target, param, object, arguments, index);
   case protocol_cupy:
-    return by_cupy(target, param, object, arguments, index);
+    return convert_by_cupy(target, param, object, arguments, index);
   case protocol_cuda_interface:
-    return by_cuda_interface_or_other(target, param, object, arguments, index);
+    return convert_by_cuda_interface_or_other(target, param, object, arguments, index);
   case protocol_numpy:
-    return by_numpy(target, param, object, arguments, index);
+    return convert_by_numpy(target, param, object, arguments, index);
   case protocol_buffer:
-    return by_buffer(target, param, object, arguments, index);
+    return convert_by_buffer(target, param, object, arguments, index);
   case protocol_dlpack:
-    return by_dlpack_at_last(target, param, object, arguments, index);
+    return defer_dlpack(target, param, object, arguments, index);
   case protocol_masked:
-    return py_argument_error(target, index, py_of_masked);
+    return py_argument_error(target, index, py_message_masked);
   default:
     return false;
   }
 }
 
-bool py_array_late(const py_target *target, const py_param *param, PyObject *object, void *handle,
-                   py_arguments *arguments, size_t index) {
-  if (by_dlpack(target, param, object, handle, arguments, index))
+bool py_array_convert_deferred(const py_target *target, const py_param *param, PyObject *object,
+                               void *handle, py_arguments *arguments, size_t index) {
+  if (convert_by_dlpack(target, param, object, handle, arguments, index))
     return true;
   if (!PyErr_Occurred())
     py_argument_error(target, index, "its __dlpack__ failed");

@@ -12,8 +12,8 @@ bool py_array_address(const py_target *target, const py_param *param, PyObject *
                       py_arguments *arguments, size_t index);
 
 /* The same for an argument that was left until the driver's handle of the queue is known. */
-bool py_array_late(const py_target *target, const py_param *param, PyObject *object, void *handle,
-                   py_arguments *arguments, size_t index);
+bool py_array_convert_deferred(const py_target *target, const py_param *param, PyObject *object,
+                               void *handle, py_arguments *arguments, size_t index);
 
 /* The stream of a launch that is prepared or recorded, for one more. */
 bool py_array_stream(const py_target *target, const py_stream *stream, void **out_handle);
@@ -22,7 +22,7 @@ bool py_array_stream(const py_target *target, const py_stream *stream, void **ou
  * with the exception set. */
 bool py_array_check_element(const py_target *target, const py_param *param, size_t index,
                             uint8_t kind, size_t size);
-bool py_array_check_place(const py_target *target, size_t index, int32_t type, int32_t ordinal);
+bool py_array_check_device(const py_target *target, size_t index, int32_t type, int32_t ordinal);
 
 /* Raises TypeError for one argument, as "saxpy: argument 2: ..." or "run(): y: ..."; returns false.
  */

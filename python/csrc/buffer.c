@@ -30,7 +30,7 @@ static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 
 /* Work on the device's own queue may still use the memory, and is waited for: a failure of it shows
  * at the next call that waits. Work on other queues is the caller's to wait for. */
-static kdl_status release(py_buffer *self) {
+static kdl_status buffer_release(py_buffer *self) {
   if (self->is_freed)
     return KDL_OK;
   self->is_freed = true;
@@ -43,7 +43,7 @@ static kdl_status release(py_buffer *self) {
 }
 
 static void buffer_destroy(PyObject *object) {
-  release((py_buffer *)object);
+  buffer_release((py_buffer *)object);
   py_object_free(object);
 }
 
@@ -53,10 +53,10 @@ static PyObject *buffer_free(PyObject *object, PyObject *unused) {
     PyErr_SetString(PyExc_RuntimeError, "the buffer is in use by a call that has not ended");
     return NULL;
   }
-  return py_done(release((py_buffer *)object));
+  return py_none_or_raise(buffer_release((py_buffer *)object));
 }
 
-static bool usable(const py_buffer *self) {
+static bool buffer_is_usable(const py_buffer *self) {
   if (self->is_freed)
     PyErr_SetString(PyExc_ValueError, "the buffer was freed");
   return !self->is_freed;
@@ -64,25 +64,25 @@ static bool usable(const py_buffer *self) {
 
 /* The queue that was given, or the device's own. Other code may run meanwhile: whether the buffer
  * is usable is asked behind it. */
-static bool queue_for(py_buffer *self, PyObject *object, kdl_queue **out_queue) {
+static bool buffer_queue(py_buffer *self, PyObject *object, kdl_queue **out_queue) {
   kdl_device *device = self->buffer.device;
-  if (!usable(self) || !py_queue_from(object, device, out_queue))
+  if (!buffer_is_usable(self) || !py_queue_from(object, device, out_queue))
     return false;
   kdl_status status = *out_queue ? KDL_OK : kdl_device_queue(device, out_queue);
   if (status != KDL_OK)
     py_raise(status);
-  return status == KDL_OK && usable(self);
+  return status == KDL_OK && buffer_is_usable(self);
 }
 
 /* Copies between the buffer and memory of Python's, which the call waits for: the memory may be
  * gone after it. On a queue that is recorded waiting is refused, and nothing is recorded. */
-static kdl_status transfer_now(py_buffer *self, kdl_queue *queue, uint64_t offset,
-                               const Py_buffer *view, bool is_write) {
+static kdl_status buffer_transfer_now(py_buffer *self, kdl_queue *queue, uint64_t offset,
+                                      const Py_buffer *view, bool is_write) {
   kdl_status status;
-  py_use use;
+  py_queue_use use;
   if (py_recording_count && py_recording_of(self->buffer.device, queue))
     return kdl_sync(queue);
-  py_use_begin(&use, self->buffer.device, queue);
+  py_queue_use_begin(&use, self->buffer.device, queue);
   ++self->users;
   Py_BEGIN_ALLOW_THREADS status =
       is_write ? kdl_write(queue, &self->buffer, offset, view->buf, (uint64_t)view->len)
@@ -90,11 +90,12 @@ static kdl_status transfer_now(py_buffer *self, kdl_queue *queue, uint64_t offse
   if (status == KDL_OK)
     status = kdl_sync(queue);
   Py_END_ALLOW_THREADS-- self->users;
-  py_use_end(&use);
+  py_queue_use_end(&use);
   return status;
 }
 
-static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, bool is_write) {
+static PyObject *buffer_transfer(PyObject *object, PyObject *args, PyObject *keywords,
+                                 bool is_write) {
   py_buffer *self = (py_buffer *)object;
   static char *names[] = {"data", "offset", "queue", NULL};
   PyObject *data, *queue_object = Py_None;
@@ -107,9 +108,9 @@ static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, 
   if (py_get_view(data, &view, PyBUF_ANY_CONTIGUOUS | (is_write ? 0 : PyBUF_WRITABLE)) < 0)
     return NULL;
   py_sequence *recording;
-  bool ok = queue_for(self, queue_object, &queue) &&
-            py_recording_here(self->buffer.device, queue, &recording);
-  kdl_status status = ok ? transfer_now(self, queue, offset, &view, is_write) : KDL_OK;
+  bool ok = buffer_queue(self, queue_object, &queue) &&
+            py_recording_on_thread(self->buffer.device, queue, &recording);
+  kdl_status status = ok ? buffer_transfer_now(self, queue, offset, &view, is_write) : KDL_OK;
   if (status != KDL_OK)
     py_raise(status);
   PyBuffer_Release(&view);
@@ -119,11 +120,11 @@ static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, 
 }
 
 static PyObject *buffer_write(PyObject *self, PyObject *args, PyObject *keywords) {
-  return transfer(self, args, keywords, true);
+  return buffer_transfer(self, args, keywords, true);
 }
 
 static PyObject *buffer_read(PyObject *self, PyObject *args, PyObject *keywords) {
-  return transfer(self, args, keywords, false);
+  return buffer_transfer(self, args, keywords, false);
 }
 
 static PyObject *buffer_copy(PyObject *object, PyObject *args, PyObject *keywords) {
@@ -136,27 +137,28 @@ static PyObject *buffer_copy(PyObject *object, PyObject *args, PyObject *keyword
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O&|O&O&O:copy", names, py_buffer_type,
                                    &source, py_byte_count, &size, py_byte_count, &offset,
                                    py_byte_count, &source_offset, &queue_object) ||
-      !queue_for(self, queue_object, &queue) || !usable(source))
+      !buffer_queue(self, queue_object, &queue) || !buffer_is_usable(source))
     return NULL;
   py_sequence *recording;
-  if (!py_recording_here(self->buffer.device, queue, &recording))
+  if (!py_recording_on_thread(self->buffer.device, queue, &recording))
     return NULL;
   if (recording)
-    return py_recording_keep(recording, object) && py_recording_keep(recording, (PyObject *)source)
-               ? py_done(
+    return py_recording_retain(recording, object) &&
+                   py_recording_retain(recording, (PyObject *)source)
+               ? py_none_or_raise(
                      kdl_copy(queue, &self->buffer, offset, &source->buffer, source_offset, size))
                : NULL;
   kdl_status status;
-  py_use use;
-  py_use_begin(&use, self->buffer.device, queue);
+  py_queue_use use;
+  py_queue_use_begin(&use, self->buffer.device, queue);
   ++self->users;
   ++source->users;
   Py_BEGIN_ALLOW_THREADS status =
       kdl_copy(queue, &self->buffer, offset, &source->buffer, source_offset, size);
   Py_END_ALLOW_THREADS-- source->users;
   --self->users;
-  py_use_end(&use);
-  return py_done(status);
+  py_queue_use_end(&use);
+  return py_none_or_raise(status);
 }
 
 typedef struct fill_pattern {
@@ -201,33 +203,36 @@ static PyObject *buffer_fill(PyObject *object, PyObject *args, PyObject *keyword
   kdl_queue *queue;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|O&O&O:fill", names, pattern_from, &pattern,
                                    py_byte_count, &offset, py_byte_count, &size, &queue_object) ||
-      !queue_for(self, queue_object, &queue))
+      !buffer_queue(self, queue_object, &queue))
     return NULL;
   py_sequence *recording;
-  if (!py_recording_here(self->buffer.device, queue, &recording) ||
-      (recording && !py_recording_keep(recording, object)))
+  if (!py_recording_on_thread(self->buffer.device, queue, &recording) ||
+      (recording && !py_recording_retain(recording, object)))
     return NULL;
   if (size == UINT64_MAX)
     size = offset < self->buffer.size ? self->buffer.size - offset : 0;
-  return py_done(kdl_fill(queue, &self->buffer, offset, size, pattern.bytes, pattern.size));
+  return py_none_or_raise(
+      kdl_fill(queue, &self->buffer, offset, size, pattern.bytes, pattern.size));
 }
 
-static PyObject *get_address(PyObject *self, void *closure) {
+static PyObject *buffer_get_address(PyObject *self, void *closure) {
   (void)closure;
-  return usable((py_buffer *)self)
+  return buffer_is_usable((py_buffer *)self)
              ? PyLong_FromUnsignedLongLong(((py_buffer *)self)->buffer.address)
              : NULL;
 }
 
-static PyObject *get_size(PyObject *self, void *closure) {
+static PyObject *buffer_get_size(PyObject *self, void *closure) {
   (void)closure;
-  return usable((py_buffer *)self) ? PyLong_FromUnsignedLongLong(((py_buffer *)self)->buffer.size)
-                                   : NULL;
+  return buffer_is_usable((py_buffer *)self)
+             ? PyLong_FromUnsignedLongLong(((py_buffer *)self)->buffer.size)
+             : NULL;
 }
 
-static PyObject *get_device(PyObject *self, void *closure) {
+static PyObject *buffer_get_device(PyObject *self, void *closure) {
   (void)closure;
-  return usable((py_buffer *)self) ? py_device_new(((py_buffer *)self)->buffer.device) : NULL;
+  return buffer_is_usable((py_buffer *)self) ? py_device_new(((py_buffer *)self)->buffer.device)
+                                             : NULL;
 }
 
 static PyMethodDef methods[] = {
@@ -249,9 +254,9 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef properties[] = {
-    {"address", get_address, NULL, "on the device", NULL},
-    {"size", get_size, NULL, "in bytes", NULL},
-    {"device", get_device, NULL, "whose memory it is", NULL},
+    {"address", buffer_get_address, NULL, "on the device", NULL},
+    {"size", buffer_get_size, NULL, "in bytes", NULL},
+    {"device", buffer_get_device, NULL, "whose memory it is", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -64,7 +64,7 @@ static const struct field {
 #undef FIELD
 };
 
-static PyObject *get_field(PyObject *self, void *closure) {
+static PyObject *device_get_field(PyObject *self, void *closure) {
   const struct field *field = closure;
   kdl_device_info info = {.size = sizeof info};
   kdl_status status = kdl_device_get(((py_device *)self)->device, &info);
@@ -86,13 +86,13 @@ static PyObject *get_field(PyObject *self, void *closure) {
   }
 }
 
-static PyObject *get_spec(PyObject *self, void *closure) {
+static PyObject *device_get_spec(PyObject *self, void *closure) {
   (void)closure;
   return py_text(kdl_device_spec_text(((py_device *)self)->device));
 }
 
 /* Features would fill the line; .spec has them. */
-static PyObject *represent(PyObject *self) {
+static PyObject *device_repr(PyObject *self) {
   kdl_device_info info = {.size = sizeof info};
   kdl_status status = kdl_device_get(((py_device *)self)->device, &info);
   if (status != KDL_OK)
@@ -106,18 +106,18 @@ const char *py_device_label(kdl_device *device) {
   return kdl_device_get(device, &info) == KDL_OK ? info.label : kdl_device_spec_text(device);
 }
 
-static Py_hash_t hash(PyObject *self) {
+static Py_hash_t device_hash(PyObject *self) {
   return (Py_hash_t)((uintptr_t)((py_device *)self)->device >> 4);
 }
 
-static PyObject *compare(PyObject *left, PyObject *right, int operation) {
+static PyObject *device_compare(PyObject *left, PyObject *right, int operation) {
   if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(right) != py_device_type)
     Py_RETURN_NOTIMPLEMENTED;
   bool same = ((py_device *)left)->device == ((py_device *)right)->device;
   return PyBool_FromLong(same == (operation == Py_EQ));
 }
 
-static PyObject *memory_info(PyObject *self, PyObject *unused) {
+static PyObject *device_memory_info(PyObject *self, PyObject *unused) {
   (void)unused;
   uint64_t available, total;
   kdl_status status = kdl_memory_info(((py_device *)self)->device, &available, &total);
@@ -127,7 +127,7 @@ static PyObject *memory_info(PyObject *self, PyObject *unused) {
 }
 
 static PyMethodDef methods[] = {
-    {"memory_info", memory_info, METH_NOARGS,
+    {"memory_info", device_memory_info, METH_NOARGS,
      "memory_info($self)\n--\n\nBytes that are free now, and that there are."},
     {NULL, NULL, 0, NULL},
 };
@@ -139,9 +139,9 @@ static PyType_Slot slots[] = {
      "A device of this machine, or one that was described: see kdl.devices and kdl.device."},
     {Py_tp_new, py_no_new},
     {Py_tp_dealloc, py_object_free},
-    {Py_tp_repr, represent},
-    {Py_tp_hash, hash},
-    {Py_tp_richcompare, compare},
+    {Py_tp_repr, device_repr},
+    {Py_tp_hash, device_hash},
+    {Py_tp_richcompare, device_compare},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {0, NULL},
@@ -169,7 +169,7 @@ static PyObject *device(PyObject *module, PyObject *text) {
   return py_device_from(text, &found) ? py_device_new(found) : NULL;
 }
 
-static PyObject *refresh(PyObject *module, PyObject *backend) {
+static PyObject *refresh_devices(PyObject *module, PyObject *backend) {
   (void)module;
   const char *name = backend == Py_None ? NULL : PyUnicode_AsUTF8AndSize(backend, NULL);
   if (!name && backend != Py_None)
@@ -186,7 +186,7 @@ static PyMethodDef functions[] = {
     {"device", device, METH_O,
      "device(text, /)\n--\n\nThe device that a text means: 'cuda:0', 'host', or one that may be "
      "anywhere, as 'mi300x'."},
-    {"devices_refresh", refresh, METH_O,
+    {"devices_refresh", refresh_devices, METH_O,
      "devices_refresh(backend, /)\n--\n\nAsks drivers again; how many devices are new. None asks "
      "all."},
     {NULL, NULL, 0, NULL},
@@ -196,9 +196,9 @@ int py_device_init(PyObject *module) {
   size_t count = sizeof fields / sizeof *fields;
   for (size_t i = 0; i < count; ++i)
     properties[i] =
-        (PyGetSetDef){fields[i].name, get_field, NULL, fields[i].doc, (void *)&fields[i]};
-  properties[count] =
-      (PyGetSetDef){"spec", get_spec, NULL, "the device as text, for kdl.device elsewhere", NULL};
+        (PyGetSetDef){fields[i].name, device_get_field, NULL, fields[i].doc, (void *)&fields[i]};
+  properties[count] = (PyGetSetDef){"spec", device_get_spec, NULL,
+                                    "the device as text, for kdl.device elsewhere", NULL};
   py_device_type = py_add_type(module, "kdl._kdl.Device", sizeof(py_device), 0, slots);
   return py_device_type ? PyModule_AddFunctions(module, functions) : -1;
 }

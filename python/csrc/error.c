@@ -63,7 +63,7 @@ PyObject *py_raise(kdl_status status) {
   return py_raise_for(status, NULL);
 }
 
-PyObject *py_done(kdl_status status) {
+PyObject *py_none_or_raise(kdl_status status) {
   if (status != KDL_OK)
     return py_raise(status);
   Py_RETURN_NONE;

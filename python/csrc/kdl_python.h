@@ -150,13 +150,13 @@ bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue)
 
 /* Work on a queue, NULL for the device's own, without the interpreter's lock. Meanwhile the queue
  * is not ended, and no recording of it begins. The struct is the caller's. */
-typedef struct py_use {
+typedef struct py_queue_use {
   kdl_device *device;
   const kdl_queue *queue;
-  struct py_use *next, **link;
-} py_use;
-void py_use_begin(py_use *use, kdl_device *device, const kdl_queue *queue);
-void py_use_end(py_use *use);
+  struct py_queue_use *next, **link;
+} py_queue_use;
+void py_queue_use_begin(py_queue_use *use, kdl_device *device, const kdl_queue *queue);
+void py_queue_use_end(py_queue_use *use);
 
 /* Waits until nothing works on the queue so. False with the exception set, as by an interrupt. */
 bool py_queue_wait(kdl_device *device, const kdl_queue *queue);
@@ -175,7 +175,7 @@ PyObject *py_raise(kdl_status status) PY_COLD;
 PyObject *py_raise_for(kdl_status status, const char *prefix) PY_COLD;
 
 /* None for a call that went well, else as py_raise. */
-PyObject *py_done(kdl_status status);
+PyObject *py_none_or_raise(kdl_status status);
 
 /* Whether the options of a struct were given by keywords that exist: index of the keyword in the
  * NULL-terminated list; -1 with TypeError set. */

@@ -56,14 +56,14 @@ static void kernel_destroy(PyObject *object) {
 
 /* The signature of the image that was loaded: from its metadata, else the sizes that the image
  * shows. */
-static void read_signature(py_kernel *self, const kdl_kernel_info *info) {
+static void read_kernel_signature(py_kernel *self, const kdl_kernel_info *info) {
   char key[512];
   const kdl_string *value = NULL;
   if ((size_t)snprintf(key, sizeof key, "kdl.kernel.%s", self->name) < sizeof key)
     value = kdl_image_value(self->library->library, info->image, key);
   if (value)
     self->signature.count = py_signature_of(value->data, value->length, self->signature.params);
-  if (self->signature.count >= 0 || info->param_count < 0 || info->param_count > py_most_params ||
+  if (self->signature.count >= 0 || info->param_count < 0 || info->param_count > py_max_params ||
       !info->params)
     return;
   self->signature.count = (int)info->param_count;
@@ -71,7 +71,7 @@ static void read_signature(py_kernel *self, const kdl_kernel_info *info) {
     self->signature.params[i] = (py_param){.kind = PY_ANY, .size = info->params[i].size};
 }
 
-static PY_COLD bool load_now(py_kernel *self) {
+static PY_COLD bool load_kernel(py_kernel *self) {
   kdl_kernel_info info = {.size = sizeof info};
   kdl_status status;
   Py_BEGIN_ALLOW_THREADS status = kdl_kernel_get(self->kernel, &info);
@@ -80,13 +80,13 @@ static PY_COLD bool load_now(py_kernel *self) {
     return false;
   }
   if (!self->is_loaded)
-    read_signature(self, &info);
+    read_kernel_signature(self, &info);
   self->is_loaded = true;
   return true;
 }
 
-static inline bool load(py_kernel *self) {
-  return self->is_loaded || load_now(self);
+static inline bool ensure_loaded(py_kernel *self) {
+  return self->is_loaded || load_kernel(self);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -111,7 +111,8 @@ static bool unsigned_from(PyObject *object, uint64_t most, const char *what, uin
 }
 
 /* One to three numbers; those left out are 1. */
-static bool three_from(PyObject *object, uint64_t most, const char *what, uint64_t out_numbers[3]) {
+static bool extent_from(PyObject *object, uint64_t most, const char *what,
+                        uint64_t out_numbers[3]) {
   out_numbers[0] = out_numbers[1] = out_numbers[2] = 1;
   if (!PyTuple_Check(object))
     return unsigned_from(object, most, what, &out_numbers[0]);
@@ -128,15 +129,15 @@ static bool three_from(PyObject *object, uint64_t most, const char *what, uint64
 
 static bool items_from(PyObject *object, py_shape *out_shape) {
   uint64_t numbers[3];
-  if (!three_from(object, UINT64_MAX, "items", numbers))
+  if (!extent_from(object, UINT64_MAX, "items", numbers))
     return false;
   out_shape->is_grid = false;
   out_shape->items = kdl_extent3(numbers[0], numbers[1], numbers[2]);
   return true;
 }
 
-static kdl_status give(py_kernel *self, kdl_queue *queue, const py_shape *shape,
-                       const py_arguments *arguments) {
+static kdl_status submit_launch(py_kernel *self, kdl_queue *queue, const py_shape *shape,
+                                const py_arguments *arguments) {
   kdl_args args = {arguments->count, arguments->pointers, arguments->sizes};
   if (self->signature.count >= 0)
     args.sizes = NULL; /* they were checked against the same */
@@ -146,40 +147,41 @@ static kdl_status give(py_kernel *self, kdl_queue *queue, const py_shape *shape,
   return kdl_launch_items_call(self->kernel, queue, &shape->items, &args);
 }
 
-kdl_status py_kernel_give(py_kernel *self, kdl_queue *queue, const py_shape *shape,
-                          const py_arguments *arguments, bool is_recorded) {
+kdl_status py_kernel_submit(py_kernel *self, kdl_queue *queue, const py_shape *shape,
+                            const py_arguments *arguments, bool is_recorded) {
   if (!self->target.is_host || is_recorded)
-    return give(self, queue, shape, arguments);
+    return submit_launch(self, queue, shape, arguments);
   kdl_status status;
-  py_use use;
-  py_use_begin(&use, self->target.device, queue);
-  Py_BEGIN_ALLOW_THREADS status = give(self, queue, shape, arguments);
-  Py_END_ALLOW_THREADS py_use_end(&use);
+  py_queue_use use;
+  py_queue_use_begin(&use, self->target.device, queue);
+  Py_BEGIN_ALLOW_THREADS status = submit_launch(self, queue, shape, arguments);
+  Py_END_ALLOW_THREADS py_queue_use_end(&use);
   return status;
 }
 
-bool py_kernel_begin(py_kernel *self, PyObject *queue_object, PyObject *const *objects,
-                     size_t count, py_arguments *out_arguments, kdl_queue **out_queue) {
-  out_arguments->hold_count = 0;
-  return load(self) && py_arguments_and_queue(&self->target, &self->signature, queue_object,
-                                              objects, count, out_arguments, out_queue);
+bool py_kernel_convert_arguments(py_kernel *self, PyObject *queue_object, PyObject *const *objects,
+                                 size_t count, py_arguments *out_arguments, kdl_queue **out_queue) {
+  out_arguments->keepalive_count = 0;
+  return ensure_loaded(self) &&
+         py_arguments_convert_with_queue(&self->target, &self->signature, queue_object, objects,
+                                         count, out_arguments, out_queue);
 }
 
-static PyObject *launch(py_kernel *self, const py_shape *shape, PyObject *queue_object,
-                        PyObject *const *objects, size_t count) {
+static PyObject *convert_and_launch(py_kernel *self, const py_shape *shape, PyObject *queue_object,
+                                    PyObject *const *objects, size_t count) {
   py_arguments arguments;
   kdl_queue *queue;
   kdl_status status = KDL_OK;
   py_sequence *recording = NULL;
-  bool ok = py_kernel_begin(self, queue_object, objects, count, &arguments, &queue);
+  bool ok = py_kernel_convert_arguments(self, queue_object, objects, count, &arguments, &queue);
   if (ok && py_recording_count)
-    ok = py_recording_here(self->target.device, queue, &recording);
+    ok = py_recording_on_thread(self->target.device, queue, &recording);
   if (ok && recording)
-    ok = py_recording_keep(recording, (PyObject *)self->library) &&
-         py_recording_keep_all(recording, objects, count, &arguments);
+    ok = py_recording_retain(recording, (PyObject *)self->library) &&
+         py_recording_retain_arguments(recording, objects, count, &arguments);
   if (ok)
-    status = py_kernel_give(self, queue, shape, &arguments, recording);
-  py_arguments_end(&arguments);
+    status = py_kernel_submit(self, queue, shape, &arguments, recording);
+  py_arguments_free(&arguments);
   if (!ok)
     return NULL;
   if (status != KDL_OK)
@@ -194,8 +196,8 @@ static void launcher_destroy(PyObject *object) {
 
 /* The queue of a call, whose keywords' values follow the arguments. False with the exception set.
  */
-static bool queue_of(const py_launcher *self, PyObject *const *objects, size_t count,
-                     PyObject *names, PyObject **out_queue) {
+static bool queue_argument(const py_launcher *self, PyObject *const *objects, size_t count,
+                           PyObject *names, PyObject **out_queue) {
   static const char *const known[] = {"queue", NULL};
   *out_queue = NULL;
   /* The compiler has interned the keyword; a name of another making is compared as text. */
@@ -215,8 +217,8 @@ static PyObject *launcher_call(PyObject *object, PyObject *const *objects, size_
   py_launcher *self = (py_launcher *)object;
   size_t count = flagged_count << 1 >> 1;
   PyObject *queue;
-  return queue_of(self, objects, count, names, &queue)
-             ? launch(self->kernel, &self->shape, queue, objects, count)
+  return queue_argument(self, objects, count, names, &queue)
+             ? convert_and_launch(self->kernel, &self->shape, queue, objects, count)
              : NULL;
 }
 
@@ -225,12 +227,12 @@ static PyObject *launcher_prepare(PyObject *object, PyObject *const *objects, Py
                                   PyObject *names) {
   py_launcher *self = (py_launcher *)object;
   PyObject *queue;
-  return queue_of(self, objects, (size_t)count, names, &queue)
+  return queue_argument(self, objects, (size_t)count, names, &queue)
              ? py_prepared_new(self->kernel, &self->shape, queue, objects, (size_t)count)
              : NULL;
 }
 
-static PyObject *subscript(PyObject *object, PyObject *items) {
+static PyObject *kernel_subscript(PyObject *object, PyObject *items) {
   py_shape shape;
   if (!items_from(items, &shape))
     return NULL;
@@ -246,9 +248,9 @@ static PyObject *subscript(PyObject *object, PyObject *items) {
 
 static bool grid_from(PyObject *grid, PyObject *block, PyObject *cluster, py_shape *out_shape) {
   uint64_t groups[3], threads[3] = {0, 0, 0}, clusters[3] = {0, 0, 0};
-  if (!three_from(grid, UINT32_MAX, "grid", groups) ||
-      (block && !three_from(block, UINT32_MAX, "block", threads)) ||
-      (cluster && !three_from(cluster, UINT32_MAX, "cluster", clusters)))
+  if (!extent_from(grid, UINT32_MAX, "grid", groups) ||
+      (block && !extent_from(block, UINT32_MAX, "block", threads)) ||
+      (cluster && !extent_from(cluster, UINT32_MAX, "cluster", clusters)))
     return false;
   out_shape->is_grid = true;
   out_shape->desc = kdl_grid((uint32_t)groups[0], (uint32_t)groups[1], (uint32_t)groups[2]);
@@ -317,7 +319,7 @@ static PyObject *kernel_launch(PyObject *object, PyObject *const *objects, Py_ss
   PyObject *queue;
   py_shape shape;
   return launch_keys(objects, count, names, &queue, &shape)
-             ? launch((py_kernel *)object, &shape, queue, objects, (size_t)count)
+             ? convert_and_launch((py_kernel *)object, &shape, queue, objects, (size_t)count)
              : NULL;
 }
 
@@ -364,7 +366,7 @@ static PyObject *kernel_info(PyObject *object, PyObject *unused) {
   (void)unused;
   py_kernel *self = (py_kernel *)object;
   kdl_kernel_info info = {.size = sizeof info};
-  if (!load(self))
+  if (!ensure_loaded(self))
     return NULL;
   kdl_status status = kdl_kernel_get(self->kernel, &info);
   if (status != KDL_OK)
@@ -372,7 +374,7 @@ static PyObject *kernel_info(PyObject *object, PyObject *unused) {
   return Py_BuildValue(
       "{s:N,s:N,s:N,s:N,s:n,s:n,s:n,s:s,s:(III),s:(III),s:N,s:N}", "name", py_text(info.name),
       "library", PyUnicode_DecodeFSDefault(info.library), "device", py_text(info.device), "fit",
-      py_text(info.fit), "image", (Py_ssize_t)info.image, "place", (Py_ssize_t)info.place,
+      py_text(info.fit), "image", (Py_ssize_t)info.image, "place", (Py_ssize_t)info.position,
       "image_count", (Py_ssize_t)info.image_count, "kind", kdl_image_kind_name(info.kind), "block",
       info.block[0], info.block[1], info.block[2], "tile", info.tile[0], info.tile[1], info.tile[2],
       "failures", failures_of(&info), "signature", signature_of(self));
@@ -380,7 +382,7 @@ static PyObject *kernel_info(PyObject *object, PyObject *unused) {
 
 static PyObject *kernel_load(PyObject *self, PyObject *unused) {
   (void)unused;
-  if (!load((py_kernel *)self))
+  if (!ensure_loaded((py_kernel *)self))
     return NULL;
   Py_RETURN_NONE;
 }
@@ -393,20 +395,20 @@ static PyObject *kernel_sync(PyObject *object, PyObject *unused) {
     Py_BEGIN_ALLOW_THREADS status = kdl_sync(queue);
     Py_END_ALLOW_THREADS
   }
-  return py_done(status);
+  return py_none_or_raise(status);
 }
 
-static PyObject *get_name(PyObject *self, void *closure) {
+static PyObject *kernel_get_name(PyObject *self, void *closure) {
   (void)closure;
   return PyUnicode_FromString(((py_kernel *)self)->name);
 }
 
-static PyObject *get_device(PyObject *self, void *closure) {
+static PyObject *kernel_get_device(PyObject *self, void *closure) {
   (void)closure;
   return py_device_new(((py_kernel *)self)->target.device);
 }
 
-static PyObject *kernel_represent(PyObject *object) {
+static PyObject *kernel_repr(PyObject *object) {
   py_kernel *self = (py_kernel *)object;
   return PyUnicode_FromFormat("<kdl.Kernel %s on %s>", self->name,
                               py_device_label(self->target.device));
@@ -432,8 +434,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef properties[] = {
-    {"name", get_name, NULL, "the kernel's name", NULL},
-    {"device", get_device, NULL, "where it runs", NULL},
+    {"name", kernel_get_name, NULL, "the kernel's name", NULL},
+    {"device", kernel_get_device, NULL, "where it runs", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -441,10 +443,10 @@ static PyType_Slot slots[] = {
     {Py_tp_doc, "A kernel for a device: kernel[items](arguments...) launches it."},
     {Py_tp_new, py_no_new},
     {Py_tp_dealloc, kernel_destroy},
-    {Py_tp_repr, kernel_represent},
+    {Py_tp_repr, kernel_repr},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
-    {Py_mp_subscript, subscript},
+    {Py_mp_subscript, kernel_subscript},
     {0, NULL},
 };
 

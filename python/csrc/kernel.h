@@ -22,14 +22,14 @@ typedef struct py_shape {
   kdl_launch_desc desc;
 } py_shape;
 
-/* Loads the kernel where that has not happened yet; then as py_arguments_and_queue. */
-bool py_kernel_begin(py_kernel *self, PyObject *queue_object, PyObject *const *objects,
-                     size_t count, py_arguments *out_arguments, kdl_queue **out_queue);
+/* Loads the kernel where that has not happened yet; then as py_arguments_convert_with_queue. */
+bool py_kernel_convert_arguments(py_kernel *self, PyObject *queue_object, PyObject *const *objects,
+                                 size_t count, py_arguments *out_arguments, kdl_queue **out_queue);
 
 /* On the host the launch is the work, and other threads of Python's may run meanwhile, unless it is
  * recorded. */
-kdl_status py_kernel_give(py_kernel *self, kdl_queue *queue, const py_shape *shape,
-                          const py_arguments *arguments, bool is_recorded);
+kdl_status py_kernel_submit(py_kernel *self, kdl_queue *queue, const py_shape *shape,
+                            const py_arguments *arguments, bool is_recorded);
 
 /* The launch with all it takes, to be called often; NULL with the exception set. */
 PyObject *py_prepared_new(py_kernel *kernel, const py_shape *shape, PyObject *queue_object,

@@ -5,7 +5,7 @@
 
 PyTypeObject *py_library_type;
 
-static void destroy(PyObject *object) {
+static void library_destroy(PyObject *object) {
   py_library *self = (py_library *)object;
   kdl_close(self->library);
   Py_XDECREF(self->memory);
@@ -70,22 +70,22 @@ static PyObject *open_library(PyObject *module, PyObject *args, PyObject *keywor
   return (PyObject *)self;
 }
 
-static PyObject *text_of(kdl_string text) {
+static PyObject *text_object(kdl_string text) {
   return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.length, "surrogateescape");
 }
 
 /* Sets a value that is the dict's from then on; false with the exception set. */
-static bool set(PyObject *dict, const char *key, PyObject *value) {
+static bool set_dict_item(PyObject *dict, const char *key, PyObject *value) {
   bool ok = value && PyDict_SetItemString(dict, key, value) == 0;
   Py_XDECREF(value);
   return ok;
 }
 
-static PyObject *pairs_of(const kdl_image_info *info) {
+static PyObject *pairs_dict(const kdl_image_info *info) {
   PyObject *dict = PyDict_New();
   for (size_t i = 0; dict && i < info->pair_count; ++i) {
-    PyObject *key = text_of(info->pairs[i].key);
-    PyObject *value = key ? text_of(info->pairs[i].value) : NULL;
+    PyObject *key = text_object(info->pairs[i].key);
+    PyObject *value = key ? text_object(info->pairs[i].value) : NULL;
     if (!value || PyDict_SetItem(dict, key, value) < 0)
       Py_CLEAR(dict);
     Py_XDECREF(key);
@@ -94,13 +94,13 @@ static PyObject *pairs_of(const kdl_image_info *info) {
   return dict;
 }
 
-static PyObject *parent_of(const kdl_image_info *info) {
+static PyObject *parent_object(const kdl_image_info *info) {
   if (info->parent == KDL_NO_PARENT)
     Py_RETURN_NONE;
   return PyLong_FromSize_t(info->parent);
 }
 
-static PyObject *image(PyObject *object, PyObject *index) {
+static PyObject *library_image(PyObject *object, PyObject *index) {
   py_library *self = (py_library *)object;
   size_t number = PyLong_AsSize_t(index);
   if (PyErr_Occurred())
@@ -110,23 +110,25 @@ static PyObject *image(PyObject *object, PyObject *index) {
   if (status != KDL_OK)
     return py_raise(status);
   PyObject *dict = PyDict_New();
-  bool has_parent = dict && set(dict, "parent", parent_of(&info));
-  if (has_parent && set(dict, "index", PyLong_FromSize_t(info.index)) &&
-      set(dict, "kind", PyUnicode_FromString(kdl_image_kind_name(info.kind))) &&
-      set(dict, "offload_kind", PyLong_FromLong(info.offload_kind)) &&
-      set(dict, "triple", text_of(info.triple)) && set(dict, "arch", text_of(info.arch)) &&
-      set(dict, "container", text_of(info.container)) &&
-      set(dict, "offset", PyLong_FromUnsignedLongLong(info.header_offset)) &&
-      set(dict, "size", PyLong_FromUnsignedLongLong(info.byte_count)) &&
-      set(dict, "stored", PyLong_FromUnsignedLongLong(info.stored_count)) &&
-      set(dict, "module", PyLong_FromSize_t(info.module)) &&
-      set(dict, "problem", text_of(info.problem)) && set(dict, "metadata", pairs_of(&info)))
+  bool has_parent = dict && set_dict_item(dict, "parent", parent_object(&info));
+  if (has_parent && set_dict_item(dict, "index", PyLong_FromSize_t(info.index)) &&
+      set_dict_item(dict, "kind", PyUnicode_FromString(kdl_image_kind_name(info.kind))) &&
+      set_dict_item(dict, "offload_kind", PyLong_FromLong(info.offload_kind)) &&
+      set_dict_item(dict, "triple", text_object(info.triple)) &&
+      set_dict_item(dict, "arch", text_object(info.arch)) &&
+      set_dict_item(dict, "container", text_object(info.container)) &&
+      set_dict_item(dict, "offset", PyLong_FromUnsignedLongLong(info.header_offset)) &&
+      set_dict_item(dict, "size", PyLong_FromUnsignedLongLong(info.byte_count)) &&
+      set_dict_item(dict, "stored", PyLong_FromUnsignedLongLong(info.stored_count)) &&
+      set_dict_item(dict, "module", PyLong_FromSize_t(info.module)) &&
+      set_dict_item(dict, "problem", text_object(info.problem)) &&
+      set_dict_item(dict, "metadata", pairs_dict(&info)))
     return dict;
   Py_XDECREF(dict);
   return NULL;
 }
 
-static PyObject *image_bytes(PyObject *object, PyObject *index) {
+static PyObject *library_image_bytes(PyObject *object, PyObject *index) {
   py_library *self = (py_library *)object;
   size_t number = PyLong_AsSize_t(index);
   if (PyErr_Occurred())
@@ -140,13 +142,13 @@ static PyObject *image_bytes(PyObject *object, PyObject *index) {
 }
 
 static int append_name(void *list, const kdl_string *name) {
-  PyObject *text = text_of(*name);
+  PyObject *text = text_object(*name);
   int failed = !text || PyList_Append(list, text) < 0;
   Py_XDECREF(text);
   return failed;
 }
 
-static PyObject *image_kernels(PyObject *object, PyObject *index) {
+static PyObject *library_image_kernels(PyObject *object, PyObject *index) {
   py_library *self = (py_library *)object;
   size_t number = PyLong_AsSize_t(index);
   PyObject *list = PyErr_Occurred() ? NULL : PyList_New(0);
@@ -159,7 +161,7 @@ static PyObject *image_kernels(PyObject *object, PyObject *index) {
   return status == KDL_OK ? NULL : py_raise(status);
 }
 
-static Py_ssize_t length(PyObject *self) {
+static Py_ssize_t library_length(PyObject *self) {
   return (Py_ssize_t)kdl_image_count(((py_library *)self)->library);
 }
 
@@ -225,7 +227,7 @@ static bool selection_from(const char *policy, const char *tag, PyObject *consta
 }
 
 /* The options, or NULL so that those of the environment count. */
-static const kdl_select_opts *options_of(const selection *selection, const char *policy) {
+static const kdl_select_opts *selection_options(const selection *selection, const char *policy) {
   return policy || selection->opts.variant_tag || selection->opts.constant_count ? &selection->opts
                                                                                  : NULL;
 }
@@ -245,20 +247,20 @@ static PyObject *reasons_of(const kdl_verdict *verdict) {
 
 static int append_verdict(void *list, const kdl_verdict *verdict) {
   PyObject *dict = PyDict_New();
-  bool ok = dict && set(dict, "image", PyLong_FromSize_t(verdict->image)) &&
-            set(dict, "place", PyLong_FromSize_t(verdict->place)) &&
-            set(dict, "chosen", PyBool_FromLong(verdict->chosen)) &&
-            set(dict, "eligible", PyBool_FromLong(verdict->eligible)) &&
-            set(dict, "rank", PyLong_FromUnsignedLongLong(verdict->rank)) &&
-            set(dict, "priority", PyLong_FromUnsignedLong(verdict->priority)) &&
-            set(dict, "device", py_text(verdict->device)) &&
-            set(dict, "fit", py_text(verdict->fit)) && set(dict, "reasons", reasons_of(verdict)) &&
-            PyList_Append(list, dict) == 0;
+  bool ok = dict && set_dict_item(dict, "image", PyLong_FromSize_t(verdict->image)) &&
+            set_dict_item(dict, "place", PyLong_FromSize_t(verdict->position)) &&
+            set_dict_item(dict, "chosen", PyBool_FromLong(verdict->chosen)) &&
+            set_dict_item(dict, "eligible", PyBool_FromLong(verdict->eligible)) &&
+            set_dict_item(dict, "rank", PyLong_FromUnsignedLongLong(verdict->rank)) &&
+            set_dict_item(dict, "priority", PyLong_FromUnsignedLong(verdict->priority)) &&
+            set_dict_item(dict, "device", py_text(verdict->device)) &&
+            set_dict_item(dict, "fit", py_text(verdict->fit)) &&
+            set_dict_item(dict, "reasons", reasons_of(verdict)) && PyList_Append(list, dict) == 0;
   Py_XDECREF(dict);
   return !ok;
 }
 
-static PyObject *explain(PyObject *object, PyObject *args, PyObject *keywords) {
+static PyObject *library_explain(PyObject *object, PyObject *args, PyObject *keywords) {
   py_library *self = (py_library *)object;
   static char *names[] = {"kernel", "device", "policy", "tag", NULL};
   const char *kernel = NULL, *policy = NULL, *tag = NULL;
@@ -273,15 +275,15 @@ static PyObject *explain(PyObject *object, PyObject *args, PyObject *keywords) {
   PyObject *list = PyList_New(0);
   if (!list)
     return NULL;
-  kdl_status status = kdl_explain(self->library, device, kernel, options_of(&selection, policy),
-                                  append_verdict, list);
+  kdl_status status = kdl_explain(self->library, device, kernel,
+                                  selection_options(&selection, policy), append_verdict, list);
   if (status == KDL_OK && !PyErr_Occurred())
     return list;
   Py_DECREF(list);
   return status == KDL_OK ? NULL : py_raise(status);
 }
 
-static PyObject *find_kernel(PyObject *object, PyObject *args, PyObject *keywords) {
+static PyObject *library_kernel(PyObject *object, PyObject *args, PyObject *keywords) {
   py_library *self = (py_library *)object;
   static char *names[] = {"name", "device", "policy", "tag", "constants", NULL};
   const char *name, *policy = NULL, *tag = NULL;
@@ -294,7 +296,7 @@ static PyObject *find_kernel(PyObject *object, PyObject *args, PyObject *keyword
     selection_end(&selection);
     return NULL;
   }
-  const kdl_select_opts *opts = options_of(&selection, policy);
+  const kdl_select_opts *opts = selection_options(&selection, policy);
   kdl_device *device = NULL;
   PyObject *kernel = NULL;
   kdl_status status = KDL_OK;
@@ -312,14 +314,14 @@ static PyObject *find_kernel(PyObject *object, PyObject *args, PyObject *keyword
   return kernel;
 }
 
-static PyObject *subscript(PyObject *self, PyObject *name) {
+static PyObject *library_subscript(PyObject *self, PyObject *name) {
   PyObject *args = PyTuple_Pack(1, name);
-  PyObject *kernel = args ? find_kernel(self, args, NULL) : NULL;
+  PyObject *kernel = args ? library_kernel(self, args, NULL) : NULL;
   Py_XDECREF(args);
   return kernel;
 }
 
-static PyObject *get_path(PyObject *self, void *closure) {
+static PyObject *library_get_path(PyObject *self, void *closure) {
   (void)closure;
   PyObject *path = ((py_library *)self)->path;
   Py_INCREF(path);
@@ -327,16 +329,16 @@ static PyObject *get_path(PyObject *self, void *closure) {
 }
 
 static PyMethodDef methods[] = {
-    {"image", image, METH_O,
+    {"image", library_image, METH_O,
      "image($self, index, /)\n--\n\nWhat is known of one image, as a dict."},
-    {"image_bytes", image_bytes, METH_O,
+    {"image_bytes", library_image_bytes, METH_O,
      "image_bytes($self, index, /)\n--\n\nThe bytes of one image."},
-    {"image_kernels", image_kernels, METH_O,
+    {"image_kernels", library_image_kernels, METH_O,
      "image_kernels($self, index, /)\n--\n\nThe kernels in one image."},
-    {"explain_data", (PyCFunction)(void (*)(void))explain, METH_VARARGS | METH_KEYWORDS,
+    {"explain_data", (PyCFunction)(void (*)(void))library_explain, METH_VARARGS | METH_KEYWORDS,
      "explain_data($self, kernel, device, policy=None, tag=None)\n--\n\nEvery image in rank order, "
      "as dicts."},
-    {"kernel", (PyCFunction)(void (*)(void))find_kernel, METH_VARARGS | METH_KEYWORDS,
+    {"kernel", (PyCFunction)(void (*)(void))library_kernel, METH_VARARGS | METH_KEYWORDS,
      "kernel($self, name, device=None, policy=None, tag=None, constants=None)\n--\n\n"
      "The kernel for a device, by default the best one of this machine. It is loaded at its first "
      "launch."},
@@ -344,18 +346,18 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef properties[] = {
-    {"path", get_path, NULL, "what was opened; None for bytes", NULL},
+    {"path", library_get_path, NULL, "what was opened; None for bytes", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, "A library of kernels: see kdl.open."},
     {Py_tp_new, py_no_new},
-    {Py_tp_dealloc, destroy},
+    {Py_tp_dealloc, library_destroy},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
-    {Py_sq_length, length},
-    {Py_mp_subscript, subscript},
+    {Py_sq_length, library_length},
+    {Py_mp_subscript, library_subscript},
     {0, NULL},
 };
 

@@ -44,12 +44,12 @@ static void operand_end(operand *operand) {
     PyBuffer_Release(&operand->view);
 }
 
-static bool refuse(const char *name, const char *what) {
+static bool fail_operand(const char *name, const char *what) {
   PyErr_Format(PyExc_ValueError, "matmul: %s: %s", name, what);
   return false;
 }
 
-static bool is_element(const Py_buffer *view, const char *letters) {
+static bool is_operand_format(const Py_buffer *view, const char *letters) {
   const char *format = view->format ? view->format : "B";
   if (*format == '@' || *format == '=' || *format == '<')
     ++format;
@@ -59,15 +59,15 @@ static bool is_element(const Py_buffer *view, const char *letters) {
   return letter && (*letter != 'l' || view->itemsize == 4);
 }
 
-static bool shape_of(const char *name, operand *out) {
+static bool read_operand_shape(const char *name, operand *out) {
   const Py_buffer *view = &out->view;
   Py_ssize_t size = view->itemsize;
   if (view->ndim != 2)
-    return refuse(name, "found another number of dimensions, expected 2");
+    return fail_operand(name, "found another number of dimensions, expected 2");
   if ((uint64_t)view->shape[0] > UINT32_MAX || (uint64_t)view->shape[1] > UINT32_MAX)
-    return refuse(name, "more than 4294967295 rows or columns");
+    return fail_operand(name, "more than 4294967295 rows or columns");
   if (view->strides[0] % size || view->strides[1] % size)
-    return refuse(name, "strides that are no multiples of an element");
+    return fail_operand(name, "strides that are no multiples of an element");
   out->rows = (uint32_t)view->shape[0];
   out->columns = (uint32_t)view->shape[1];
   out->matrix = (kdl_matmul_matrix){view->buf, view->strides[0] / size, view->strides[1] / size};
@@ -80,16 +80,16 @@ static bool operand_from(PyObject *object, const char *name, const char *letters
     out->view.obj = NULL;
     return false;
   }
-  if (!is_element(&out->view, letters)) {
+  if (!is_operand_format(&out->view, letters)) {
     PyErr_Format(PyExc_TypeError, "matmul: %s: found elements '%s', expected one of '%s'", name,
                  out->view.format ? out->view.format : "B", letters);
     return false;
   }
-  return shape_of(name, out);
+  return read_operand_shape(name, out);
 }
 
 /* Room for a packed matrix; NULL with the exception set. */
-static void *room_for(kdl_matmul_type type, uint32_t n, uint32_t k) {
+static void *allocate_packed(kdl_matmul_type type, uint32_t n, uint32_t k) {
   size_t size = kdl_matmul_packed_size_call(type, n, k);
   bool is_lost = !size && n && k;
   void *data = is_lost ? NULL : aligned_alloc(64, (size + 64) / 64 * 64);
@@ -102,35 +102,35 @@ static void *room_for(kdl_matmul_type type, uint32_t n, uint32_t k) {
 /* Multiplying                                                                                  */
 
 /* What is recorded is run later, when memory of this call is gone. */
-static bool is_done_now(const py_matmul *self) {
+static bool wait_if_not_recorded(const py_matmul *self) {
   return !py_recording_count || !py_recording_of(self->host, NULL) ||
-         refuse("queue", "the host's own is being recorded, expected to compute at once");
+         fail_operand("queue", "the host's own is being recorded, expected to compute at once");
 }
 
-static kdl_status by_packed(const py_matmul *self, const operand *a, const py_packed *b,
-                            const operand *c) {
+static kdl_status run_packed(const py_matmul *self, const operand *a, const py_packed *b,
+                             const operand *c) {
   kdl_status status;
-  py_use use;
-  py_use_begin(&use, self->host, NULL);
+  py_queue_use use;
+  py_queue_use_begin(&use, self->host, NULL);
   Py_BEGIN_ALLOW_THREADS status = kdl_matmul_run_call(
       &self->matmul, NULL, &a->matrix, b->data, &c->matrix, a->rows, b->n, b->k, KDL_MATMUL_SET);
-  Py_END_ALLOW_THREADS py_use_end(&use);
+  Py_END_ALLOW_THREADS py_queue_use_end(&use);
   return status;
 }
 
-static kdl_status by_plain(const py_matmul *self, const operand *a, const operand *b, void *scratch,
-                           const operand *c) {
+static kdl_status run_plain(const py_matmul *self, const operand *a, const operand *b,
+                            void *scratch, const operand *c) {
   kdl_status status;
-  py_use use;
-  py_use_begin(&use, self->host, NULL);
+  py_queue_use use;
+  py_queue_use_begin(&use, self->host, NULL);
   Py_BEGIN_ALLOW_THREADS status =
-      kdl_matmul_run_plain_call(&self->matmul, NULL, &a->matrix, &b->matrix, scratch, &c->matrix,
-                                a->rows, b->columns, a->columns, KDL_MATMUL_SET);
-  Py_END_ALLOW_THREADS py_use_end(&use);
+      kdl_matmul_run_unpacked_call(&self->matmul, NULL, &a->matrix, &b->matrix, scratch, &c->matrix,
+                                   a->rows, b->columns, a->columns, KDL_MATMUL_SET);
+  Py_END_ALLOW_THREADS py_queue_use_end(&use);
   return status;
 }
 
-static bool fit(const operand *a, uint32_t n, uint32_t k, const operand *c) {
+static bool check_shapes(const operand *a, uint32_t n, uint32_t k, const operand *c) {
   if (a->columns != k) {
     PyErr_Format(PyExc_ValueError, "matmul: a has %lu columns, b has %lu rows",
                  (unsigned long)a->columns, (unsigned long)k);
@@ -156,7 +156,7 @@ static void bounds_of(const operand *operand, uintptr_t *out_begin, uintptr_t *o
 }
 
 /* Of operands that have elements. A result among what is still read would be wrong. */
-static bool overlap(const operand *a, const operand *c) {
+static bool operands_overlap(const operand *a, const operand *c) {
   uintptr_t begin, end, out_begin, out_end;
   bounds_of(a, &begin, &end);
   bounds_of(c, &out_begin, &out_end);
@@ -165,24 +165,24 @@ static bool overlap(const operand *a, const operand *c) {
 
 /* Nothing is launched for a result without elements, nor for sums of nothing, which the package has
  * cleared. */
-static bool multiply(const py_matmul *self, const operand *a, PyObject *right, const operand *b,
-                     const operand *c) {
+static bool run_matmul(const py_matmul *self, const operand *a, PyObject *right, const operand *b,
+                       const operand *c) {
   const py_packed *packed = b->view.obj ? NULL : (const py_packed *)right;
   uint32_t n = packed ? packed->n : b->columns, k = packed ? packed->k : b->rows;
-  if (!fit(a, n, k, c))
+  if (!check_shapes(a, n, k, c))
     return false;
   if (!a->rows || !n || !k)
     return true;
-  if (overlap(a, c) || (!packed && overlap(b, c)))
-    return refuse("out", "it overlaps an operand");
+  if (operands_overlap(a, c) || (!packed && operands_overlap(b, c)))
+    return fail_operand("out", "it overlaps an operand");
   kdl_status status;
   if (packed) {
-    status = by_packed(self, a, packed, c);
+    status = run_packed(self, a, packed, c);
   } else {
-    void *scratch = room_for(self->matmul.type, n, k);
+    void *scratch = allocate_packed(self->matmul.type, n, k);
     if (!scratch)
       return false;
-    status = by_plain(self, a, b, scratch, c);
+    status = run_plain(self, a, b, scratch, c);
     free(scratch);
   }
   if (status != KDL_OK)
@@ -208,7 +208,7 @@ static PyObject *matmul_run(PyObject *object, PyObject *args) {
   ok = ok && operand_from(left, "a", letters, 0, &a) &&
        (is_packed || operand_from(right, "b", letters, 0, &b)) &&
        operand_from(result, "out", elements[self->matmul.type].result, PyBUF_WRITABLE, &c) &&
-       is_done_now(self) && multiply(self, &a, right, &b, &c);
+       wait_if_not_recorded(self) && run_matmul(self, &a, right, &b, &c);
   operand_end(&a);
   operand_end(&b);
   operand_end(&c);
@@ -223,17 +223,17 @@ static PyObject *matmul_run(PyObject *object, PyObject *args) {
 static bool pack_into(py_packed *self, const operand *b) {
   self->n = b->columns;
   self->k = b->rows;
-  self->data = room_for(self->matmul->matmul.type, self->n, self->k);
+  self->data = allocate_packed(self->matmul->matmul.type, self->n, self->k);
   if (!self->data)
     return false;
   if (!self->n || !self->k)
     return true;
   kdl_status status;
-  py_use use;
-  py_use_begin(&use, self->matmul->host, NULL);
+  py_queue_use use;
+  py_queue_use_begin(&use, self->matmul->host, NULL);
   Py_BEGIN_ALLOW_THREADS status =
       kdl_matmul_pack_call(&self->matmul->matmul, NULL, &b->matrix, self->data, self->n, self->k);
-  Py_END_ALLOW_THREADS py_use_end(&use);
+  Py_END_ALLOW_THREADS py_queue_use_end(&use);
   if (status != KDL_OK)
     py_raise_for(status, "matmul");
   return status == KDL_OK;
@@ -243,8 +243,8 @@ static PyObject *matmul_pack(PyObject *object, PyObject *right) {
   py_matmul *self = (py_matmul *)object;
   operand b = {.view.obj = NULL};
   py_packed *packed = NULL;
-  bool ok =
-      operand_from(right, "b", elements[self->matmul.type].operand, 0, &b) && is_done_now(self);
+  bool ok = operand_from(right, "b", elements[self->matmul.type].operand, 0, &b) &&
+            wait_if_not_recorded(self);
   if (ok)
     packed = PyObject_New(py_packed, packed_type);
   if (packed) {

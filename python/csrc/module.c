@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The module kdl._kdl. */
-#include "usual.h"
+#include "fast_path.h"
 
 PyTypeObject *py_add_type(PyObject *module, const char *name, size_t size, unsigned long flags,
                           PyType_Slot *slots) {
@@ -39,20 +39,20 @@ int py_byte_count(PyObject *object, void *out_count) {
   return !PyErr_Occurred();
 }
 
-static PyObject *version(PyObject *module, PyObject *unused) {
+static PyObject *module_version(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
   return PyUnicode_FromString(kdl_version());
 }
 
 static PyMethodDef functions[] = {
-    {"version", version, METH_NOARGS, "version()\n--\n\nThe version of libkdl, as '0.1.0'."},
+    {"version", module_version, METH_NOARGS, "version()\n--\n\nThe version of libkdl, as '0.1.0'."},
     {NULL, NULL, 0, NULL},
 };
 
 /* The types and the handles they hold are the process's. Another interpreter in it would share them
  * without a lock, so that only the first that imports the module has it. */
-static int execute(PyObject *module) {
+static int module_exec(PyObject *module) {
   static int64_t first = -1;
   int64_t interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());
   if (first >= 0) {
@@ -62,7 +62,7 @@ static int execute(PyObject *module) {
                         : "kdl cannot be used in several interpreters of one process");
     return -1;
   }
-  if (py_usual_init() < 0 || py_error_init(module) < 0 || py_device_init(module) < 0 ||
+  if (py_fast_init() < 0 || py_error_init(module) < 0 || py_device_init(module) < 0 ||
       py_library_init(module) < 0 || py_queue_init(module) < 0 || py_buffer_init(module) < 0 ||
       py_kernel_init(module) < 0 || py_sequence_init(module) < 0 || py_writer_init(module) < 0 ||
       py_matmul_init(module) < 0)
@@ -72,7 +72,7 @@ static int execute(PyObject *module) {
 }
 
 static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, execute},
+    {Py_mod_exec, module_exec},
 #if PY_VERSION_HEX >= 0x030c0000 && Py_LIMITED_API + 0 >= 0x030c0000
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif

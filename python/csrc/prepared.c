@@ -12,29 +12,30 @@ typedef struct py_prepared {
   PyObject head;
   vectorcallfunc call;
   py_kernel *kernel;
-  kdl_queue *queue;        /* NULL: the device's own, or around the stream of `arguments` */
-  py_arguments *arguments; /* whose values stay as they are */
-  PyObject *kept;          /* a tuple of what they are from, and the queue's object */
-  bool may_be_gone;        /* buffers are among them, which are freed by hand, or it is collected */
+  kdl_queue *queue;          /* NULL: the device's own, or around the stream of `arguments` */
+  py_arguments *arguments;   /* whose values stay as they are */
+  PyObject *retained;        /* a tuple of what they are from, and the queue's object */
+  bool has_freeable_buffers; /* buffers are among them, which are freed by hand, or it is collected
+                              */
   py_shape shape;
 } py_prepared;
 
 /* Holds the buffers until the call ends. */
-static bool is_there(const py_prepared *self) {
-  if (!self->kept) {
+static bool pin_prepared_buffers(const py_prepared *self) {
+  if (!self->retained) {
     PyErr_Format(PyExc_RuntimeError, "%s: the prepared launch was collected", self->kernel->name);
     return false;
   }
-  return py_arguments_hold(&self->kernel->target, self->arguments);
+  return py_arguments_pin_buffers(&self->kernel->target, self->arguments);
 }
 
 /* While a sequence records it, the launch is held with its arguments, and its buffers are looked at
  * in each run. */
-static bool keep_recorded(py_prepared *self, py_sequence *recording) {
-  bool ok = py_recording_keep(recording, (PyObject *)self);
-  for (size_t i = 0; ok && i < self->arguments->hold_count; ++i)
-    if (self->arguments->holds[i].kind == PY_HOLD_BUFFER_IN_CALLS)
-      ok = py_recording_keep(recording, (PyObject *)self->arguments->holds[i].of.buffer);
+static bool retain_recorded_launch(py_prepared *self, py_sequence *recording) {
+  bool ok = py_recording_retain(recording, (PyObject *)self);
+  for (size_t i = 0; ok && i < self->arguments->keepalive_count; ++i)
+    if (self->arguments->keepalives[i].kind == PY_KEEPALIVE_BUFFER_PER_CALL)
+      ok = py_recording_retain(recording, (PyObject *)self->arguments->keepalives[i].of.buffer);
   return ok;
 }
 
@@ -52,35 +53,36 @@ static PyObject *prepared_call(PyObject *object, PyObject *const *objects, size_
   if (self->arguments->stream.from != PY_STREAM_NONE &&
       !py_stream_queue(target, &self->arguments->stream, &queue))
     return NULL;
-  if (py_recording_count && (!py_recording_here(target->device, queue, &recording) ||
-                             (recording && !keep_recorded(self, recording))))
+  if (py_recording_count && (!py_recording_on_thread(target->device, queue, &recording) ||
+                             (recording && !retain_recorded_launch(self, recording))))
     return NULL;
-  if (self->may_be_gone && !is_there(self))
+  if (self->has_freeable_buffers && !pin_prepared_buffers(self))
     return NULL;
-  kdl_status status = py_kernel_give(self->kernel, queue, &self->shape, self->arguments, recording);
-  py_arguments_release(self->arguments);
+  kdl_status status =
+      py_kernel_submit(self->kernel, queue, &self->shape, self->arguments, recording);
+  py_arguments_unpin_buffers(self->arguments);
   if (status != KDL_OK)
     return py_raise_for(status, self->kernel->name);
   Py_RETURN_NONE;
 }
 
-static int traverse(PyObject *object, visitproc visit, void *arg) {
+static int prepared_traverse(PyObject *object, visitproc visit, void *arg) {
   const py_prepared *self = (const py_prepared *)object;
   Py_VISIT(Py_TYPE(object));
-  Py_VISIT(self->kept);
-  for (size_t i = 0; i < self->arguments->hold_count; ++i)
-    if (self->arguments->holds[i].kind == PY_HOLD_VIEW)
-      Py_VISIT(self->arguments->holds[i].of.view.obj);
+  Py_VISIT(self->retained);
+  for (size_t i = 0; i < self->arguments->keepalive_count; ++i)
+    if (self->arguments->keepalives[i].kind == PY_KEEPALIVE_VIEW)
+      Py_VISIT(self->arguments->keepalives[i].of.view.obj);
   return 0;
 }
 
-static int clear(PyObject *object) {
+static int prepared_clear(PyObject *object) {
   py_prepared *self = (py_prepared *)object;
-  PyObject *kept = self->kept;
-  self->may_be_gone = true; /* before other code runs, which might call it */
-  self->kept = NULL;
-  py_arguments_end(self->arguments);
-  self->arguments->hold_count = 0;
+  PyObject *kept = self->retained;
+  self->has_freeable_buffers = true; /* before other code runs, which might call it */
+  self->retained = NULL;
+  py_arguments_free(self->arguments);
+  self->arguments->keepalive_count = 0;
   Py_XDECREF(kept);
   return 0;
 }
@@ -88,28 +90,28 @@ static int clear(PyObject *object) {
 static void prepared_destroy(PyObject *object) {
   py_prepared *self = (py_prepared *)object;
   PyObject_GC_UnTrack(object);
-  py_arguments_end(self->arguments);
+  py_arguments_free(self->arguments);
   PyMem_Free(self->arguments);
-  Py_XDECREF(self->kept);
+  Py_XDECREF(self->retained);
   Py_DECREF(self->kernel);
   py_object_free(object);
 }
 
-static bool keep(py_prepared *self, PyObject *queue_object, PyObject *const *objects,
-                 size_t count) {
-  self->kept = PyTuple_New((Py_ssize_t)count + 1);
-  for (size_t i = 0; self->kept && i <= count; ++i) {
+static bool prepared_retain(py_prepared *self, PyObject *queue_object, PyObject *const *objects,
+                            size_t count) {
+  self->retained = PyTuple_New((Py_ssize_t)count + 1);
+  for (size_t i = 0; self->retained && i <= count; ++i) {
     PyObject *object = i < count ? objects[i] : queue_object ? queue_object : Py_None;
     Py_INCREF(object);
-    PyTuple_SetItem(self->kept, (Py_ssize_t)i, object);
-    self->may_be_gone = self->may_be_gone || Py_TYPE(object) == py_buffer_type;
+    PyTuple_SetItem(self->retained, (Py_ssize_t)i, object);
+    self->has_freeable_buffers = self->has_freeable_buffers || Py_TYPE(object) == py_buffer_type;
   }
-  return self->kept != NULL;
+  return self->retained != NULL;
 }
 
 /* A queue around a stream that is no kdl.Queue is in a table that may drop it, and is looked up
  * there at each launch. */
-static bool settle_queue(py_prepared *self, PyObject *queue_object, kdl_queue *queue) {
+static bool resolve_queue(py_prepared *self, PyObject *queue_object, kdl_queue *queue) {
   self->queue = NULL;
   if (!queue || self->arguments->stream.from != PY_STREAM_NONE)
     return true;
@@ -137,13 +139,14 @@ PyObject *py_prepared_new(py_kernel *kernel, const py_shape *shape, PyObject *qu
   Py_INCREF(kernel);
   self->shape = *shape;
   self->arguments = arguments;
-  arguments->hold_count = 0;
-  self->may_be_gone = false;
-  self->kept = NULL;
+  arguments->keepalive_count = 0;
+  self->has_freeable_buffers = false;
+  self->retained = NULL;
   kdl_queue *queue;
-  bool ok = py_kernel_begin(kernel, queue_object, objects, count, arguments, &queue);
-  py_arguments_hold_in_calls(arguments);
-  if (!ok || !keep(self, queue_object, objects, count) || !settle_queue(self, queue_object, queue))
+  bool ok = py_kernel_convert_arguments(kernel, queue_object, objects, count, arguments, &queue);
+  py_arguments_pin_per_call(arguments);
+  if (!ok || !prepared_retain(self, queue_object, objects, count) ||
+      !resolve_queue(self, queue_object, queue))
     Py_CLEAR(self);
   else
     PyObject_GC_Track(self);
@@ -161,8 +164,8 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, prepared_destroy},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_members, members},
-    {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear},
+    {Py_tp_traverse, prepared_traverse},
+    {Py_tp_clear, prepared_clear},
     {0, NULL},
 };
 

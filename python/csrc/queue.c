@@ -20,23 +20,23 @@ static struct native {
 static size_t native_next;
 
 /* Newest first. The interpreter's lock guards it, too. */
-static py_use *uses;
+static py_queue_use *uses;
 
-void py_use_begin(py_use *use, kdl_device *device, const kdl_queue *queue) {
-  *use = (py_use){device, queue, uses, &uses};
+void py_queue_use_begin(py_queue_use *use, kdl_device *device, const kdl_queue *queue) {
+  *use = (py_queue_use){device, queue, uses, &uses};
   if (uses)
     uses->link = &use->next;
   uses = use;
 }
 
-void py_use_end(py_use *use) {
+void py_queue_use_end(py_queue_use *use) {
   *use->link = use->next;
   if (use->next)
     use->next->link = use->link;
 }
 
-static bool is_used(kdl_device *device, const kdl_queue *queue, bool is_own) {
-  const py_use *use = uses;
+static bool is_queue_in_use(kdl_device *device, const kdl_queue *queue, bool is_own) {
+  const py_queue_use *use = uses;
   while (use && (use->device != device || (use->queue ? use->queue != queue : !is_own)))
     use = use->next;
   return use != NULL;
@@ -45,7 +45,7 @@ static bool is_used(kdl_device *device, const kdl_queue *queue, bool is_own) {
 bool py_queue_wait(kdl_device *device, const kdl_queue *queue) {
   kdl_queue *own;
   bool is_own = kdl_device_queue(device, &own) == KDL_OK && own == queue;
-  while (is_used(device, queue, is_own)) {
+  while (is_queue_in_use(device, queue, is_own)) {
     static const struct timespec a_while = {.tv_nsec = 100000};
     Py_BEGIN_ALLOW_THREADS nanosleep(&a_while, NULL);
     Py_END_ALLOW_THREADS if (PyErr_CheckSignals() < 0) return false;
@@ -54,10 +54,10 @@ bool py_queue_wait(kdl_device *device, const kdl_queue *queue) {
 }
 
 /* The next in turn that nobody works on without the interpreter's lock, or NULL. */
-static struct native *free_slot(void) {
+static struct native *find_unused_native(void) {
   for (size_t i = 0; i < native_count; ++i) {
     struct native *slot = &natives[native_next++ % native_count];
-    if (!slot->queue || !is_used(slot->device, slot->queue, false))
+    if (!slot->queue || !is_queue_in_use(slot->device, slot->queue, false))
       return slot;
   }
   return NULL;
@@ -80,7 +80,7 @@ bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue)
     py_raise(status);
     return false;
   }
-  struct native *slot = free_slot();
+  struct native *slot = find_unused_native();
   if (!slot) {
     kdl_queue_destroy(queue);
     PyErr_Format(PyExc_RuntimeError, "queue: more than %d streams are worked on at once",
@@ -177,7 +177,7 @@ static PyObject *queue_sync(PyObject *object, PyObject *unused) {
   py_queue *self = (py_queue *)object;
   kdl_status status;
   Py_BEGIN_ALLOW_THREADS status = kdl_sync(self->queue);
-  Py_END_ALLOW_THREADS return py_done(status);
+  Py_END_ALLOW_THREADS return py_none_or_raise(status);
 }
 
 static PyObject *queue_device(PyObject *self, void *closure) {
@@ -253,33 +253,33 @@ static void event_destroy(PyObject *object) {
 }
 
 /* Calls `act` with the queue that was given, or the device's own. */
-static PyObject *with_queue(PyObject *object, PyObject *queue_object,
-                            kdl_status (*act)(kdl_event *event, kdl_queue *queue)) {
+static PyObject *event_with_queue(PyObject *object, PyObject *queue_object,
+                                  kdl_status (*act)(kdl_event *event, kdl_queue *queue)) {
   py_event *self = (py_event *)object;
   kdl_queue *queue;
   if (!py_queue_from(queue_object, self->device, &queue))
     return NULL;
   kdl_status status = queue ? KDL_OK : kdl_device_queue(self->device, &queue);
   py_sequence *recording;
-  if (!py_recording_here(self->device, queue, &recording) ||
-      (recording && !py_recording_keep(recording, object)))
+  if (!py_recording_on_thread(self->device, queue, &recording) ||
+      (recording && !py_recording_retain(recording, object)))
     return NULL;
-  return py_done(status == KDL_OK ? act(self->event, queue) : status);
+  return py_none_or_raise(status == KDL_OK ? act(self->event, queue) : status);
 }
 
 static PyObject *event_record(PyObject *self, PyObject *queue) {
-  return with_queue(self, queue, kdl_event_record);
+  return event_with_queue(self, queue, kdl_event_record);
 }
 
 static PyObject *event_wait(PyObject *self, PyObject *queue) {
-  return with_queue(self, queue, kdl_event_wait);
+  return event_with_queue(self, queue, kdl_event_wait);
 }
 
 static PyObject *event_sync(PyObject *self, PyObject *unused) {
   (void)unused;
   kdl_status status;
   Py_BEGIN_ALLOW_THREADS status = kdl_event_sync(((py_event *)self)->event);
-  Py_END_ALLOW_THREADS return py_done(status);
+  Py_END_ALLOW_THREADS return py_none_or_raise(status);
 }
 
 static PyObject *event_query(PyObject *self, PyObject *unused) {

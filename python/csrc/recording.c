@@ -13,7 +13,8 @@ py_sequence *py_recording_of(kdl_device *device, const kdl_queue *queue) {
   return at;
 }
 
-bool py_recording_here(kdl_device *device, const kdl_queue *queue, py_sequence **out_recording) {
+bool py_recording_on_thread(kdl_device *device, const kdl_queue *queue,
+                            py_sequence **out_recording) {
   *out_recording = py_recording_count ? py_recording_of(device, queue) : NULL;
   if (!*out_recording || (*out_recording)->thread == PyThread_get_thread_ident())
     return true;
@@ -22,7 +23,7 @@ bool py_recording_here(kdl_device *device, const kdl_queue *queue, py_sequence *
   return false;
 }
 
-bool py_recording_is_own(kdl_device *device) {
+bool py_recording_is_default_queue(kdl_device *device) {
   const py_sequence *own = py_recording_of(device, NULL);
   return own && own->thread == PyThread_get_thread_ident();
 }
@@ -64,11 +65,11 @@ static void add_element(py_elements *slot, const py_param *param) {
     if (slot->params[i].element_kind == param->element_kind &&
         slot->params[i].element_size == param->element_size)
       return;
-  if (slot->count < py_most_elements)
+  if (slot->count < py_max_elements)
     slot->params[slot->count++] = *param;
 }
 
-bool py_recording_learn(py_sequence *self) {
+bool py_recording_learn_elements(py_sequence *self) {
   for (size_t i = 0; i < self->slot_count; ++i) {
     py_elements *slot = &self->elements[i];
     uint64_t at = 0;
@@ -90,7 +91,7 @@ bool py_recording_learn(py_sequence *self) {
 }
 
 /* The list with room for one more; NULL with the exception set. */
-static void *grow(void *list, size_t count, size_t *room, size_t size) {
+static void *grow_list(void *list, size_t count, size_t *room, size_t size) {
   if (count < *room)
     return list;
   size_t more = *room ? 2 * *room : 8;
@@ -109,9 +110,9 @@ static bool is_slot(const py_sequence *self, const PyObject *object) {
   return false;
 }
 
-static bool add_memory(py_sequence *self, py_buffer *buffer) {
-  py_buffer **memory = (py_buffer **)grow((void *)self->memory, self->memory_count,
-                                          &self->memory_room, sizeof *memory);
+static bool add_buffer(py_sequence *self, py_buffer *buffer) {
+  py_buffer **memory = (py_buffer **)grow_list((void *)self->memory, self->memory_count,
+                                               &self->memory_capacity, sizeof *memory);
   if (!memory)
     return false;
   self->memory = memory;
@@ -119,45 +120,46 @@ static bool add_memory(py_sequence *self, py_buffer *buffer) {
   return true;
 }
 
-bool py_recording_keep(py_sequence *self, PyObject *object) {
-  if (!self->kept && !(self->kept = PyDict_New()))
+bool py_recording_retain(py_sequence *self, PyObject *object) {
+  if (!self->retained && !(self->retained = PyDict_New()))
     return false;
   PyObject *key = PyLong_FromVoidPtr(object);
-  bool is_known = key && PyDict_GetItemWithError(self->kept, key);
-  bool ok = key && (is_known || PyDict_SetItem(self->kept, key, object) == 0);
+  bool is_known = key && PyDict_GetItemWithError(self->retained, key);
+  bool ok = key && (is_known || PyDict_SetItem(self->retained, key, object) == 0);
   if (ok && !is_known && Py_TYPE(object) == py_buffer_type && !is_slot(self, object))
-    ok = add_memory(self, (py_buffer *)object);
+    ok = add_buffer(self, (py_buffer *)object);
   Py_XDECREF(key);
   return ok;
 }
 
-bool py_recording_keep_holds(py_sequence *self, py_arguments *arguments) {
+bool py_recording_retain_keepalives(py_sequence *self, py_arguments *arguments) {
   size_t left = 0;
   bool ok = true;
-  for (size_t i = 0; i < arguments->hold_count; ++i) {
-    py_hold hold = arguments->holds[i];
-    py_hold *holds = hold.kind == PY_HOLD_BUFFER || !ok
-                         ? NULL
-                         : grow(self->holds, self->hold_count, &self->hold_room, sizeof *holds);
+  for (size_t i = 0; i < arguments->keepalive_count; ++i) {
+    py_keepalive hold = arguments->keepalives[i];
+    py_keepalive *holds = hold.kind == PY_KEEPALIVE_BUFFER || !ok
+                              ? NULL
+                              : grow_list(self->keepalives, self->keepalive_count,
+                                          &self->keepalive_capacity, sizeof *holds);
     if (holds) {
-      self->holds = holds;
-      holds[self->hold_count++] = hold;
+      self->keepalives = holds;
+      holds[self->keepalive_count++] = hold;
     } else {
-      ok = ok && hold.kind == PY_HOLD_BUFFER;
-      arguments->holds[left++] = hold;
+      ok = ok && hold.kind == PY_KEEPALIVE_BUFFER;
+      arguments->keepalives[left++] = hold;
     }
   }
-  arguments->hold_count = left;
+  arguments->keepalive_count = left;
   return ok;
 }
 
-bool py_recording_keep_all(py_sequence *self, PyObject *const *objects, size_t count,
-                           py_arguments *arguments) {
+bool py_recording_retain_arguments(py_sequence *self, PyObject *const *objects, size_t count,
+                                   py_arguments *arguments) {
   for (size_t i = 0; i < count; ++i)
     if (!py_is_int(objects[i]) && !PyFloat_Check(objects[i]) && objects[i] != Py_None &&
-        !py_recording_keep(self, objects[i]))
+        !py_recording_retain(self, objects[i]))
       return false;
   if (arguments->stream.from != PY_STREAM_NONE && !self->queue)
     self->stream = arguments->stream;
-  return py_recording_keep_holds(self, arguments);
+  return py_recording_retain_keepalives(self, arguments);
 }

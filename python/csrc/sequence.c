@@ -21,30 +21,30 @@ static py_sequence *new_sequence(PyTypeObject *type) {
 }
 
 /* All that it holds: when it ends, is collected, or when nothing came of the recording. */
-static void drop(py_sequence *self) {
-  py_hold *holds = self->holds;
-  PyObject *kept = self->kept;
-  size_t count = self->hold_count;
-  self->holds = NULL; /* before other code runs */
-  self->kept = NULL;
-  self->hold_count = self->hold_room = self->memory_count = self->memory_room = 0;
+static void sequence_drop(py_sequence *self) {
+  py_keepalive *holds = self->keepalives;
+  PyObject *kept = self->retained;
+  size_t count = self->keepalive_count;
+  self->keepalives = NULL; /* before other code runs */
+  self->retained = NULL;
+  self->keepalive_count = self->keepalive_capacity = self->memory_count = self->memory_capacity = 0;
   PyMem_Free(self->memory);
   self->memory = NULL;
   for (size_t i = 0; i < count; ++i)
-    py_hold_end(&holds[i]);
+    py_keepalive_release(&holds[i]);
   PyMem_Free(holds);
   Py_XDECREF(kept);
 }
 
 /* A recording that is left without its end, as by a generator that is dropped, ends here. */
-static int clear(PyObject *object) {
+static int sequence_clear(PyObject *object) {
   py_sequence *self = (py_sequence *)object;
   if (self->state == PY_SEQUENCE_RECORDING)
     py_recording_end(self);
   self->state = PY_SEQUENCE_FAILED;
   kdl_sequence_destroy(self->sequence);
   self->sequence = NULL;
-  drop(self);
+  sequence_drop(self);
   for (size_t i = 0; i < self->slot_count; ++i) {
     PyObject *bound = self->bound[i];
     self->bound[i] = NULL;
@@ -55,31 +55,31 @@ static int clear(PyObject *object) {
   return 0;
 }
 
-static int traverse(PyObject *object, visitproc visit, void *arg) {
+static int sequence_traverse(PyObject *object, visitproc visit, void *arg) {
   const py_sequence *self = (const py_sequence *)object;
   Py_VISIT(Py_TYPE(object));
-  Py_VISIT(self->kept);
+  Py_VISIT(self->retained);
   Py_VISIT(self->queue);
   for (size_t i = 0; i < self->slot_count; ++i)
     Py_VISIT(self->bound[i]);
-  for (size_t i = 0; i < self->hold_count; ++i)
-    if (self->holds[i].kind == PY_HOLD_VIEW)
-      Py_VISIT(self->holds[i].of.view.obj);
+  for (size_t i = 0; i < self->keepalive_count; ++i)
+    if (self->keepalives[i].kind == PY_KEEPALIVE_VIEW)
+      Py_VISIT(self->keepalives[i].of.view.obj);
   return 0;
 }
 
 static void sequence_destroy(PyObject *object) {
   PyObject_GC_UnTrack(object);
-  clear(object);
+  sequence_clear(object);
   Py_XDECREF(((py_sequence *)object)->names);
   py_object_free(object);
 }
 
-static bool name_slots(py_sequence *self, PyObject *keywords) {
+static bool parse_slots(py_sequence *self, PyObject *keywords) {
   Py_ssize_t count = keywords ? PyDict_Size(keywords) : 0, at = 0;
   PyObject *name, *object;
-  if (count > py_most_slots) {
-    PyErr_Format(PyExc_ValueError, "Sequence(): more than %d slots", py_most_slots);
+  if (count > py_max_slots) {
+    PyErr_Format(PyExc_ValueError, "Sequence(): more than %d slots", py_max_slots);
     return false;
   }
   self->names = PyTuple_New(count);
@@ -96,7 +96,7 @@ static bool name_slots(py_sequence *self, PyObject *keywords) {
 /* ------------------------------------------------------------------------------------------ */
 /* What slots are bound to                                                                      */
 
-static const char no_array[] = "found %R, expected a kdl.Buffer or an array";
+static const char expected_array[] = "found %R, expected a kdl.Buffer or an array";
 
 /* Where a run leaves out a slot of a sequence from a file. */
 static bool slot_is_missing(const py_sequence *self, PyObject *name) {
@@ -113,15 +113,15 @@ static bool slot_is_missing(const py_sequence *self, PyObject *name) {
 }
 
 /* How many bytes an array has that was taken. */
-static bool size_of(const py_target *target, PyObject *object, const py_arguments *arguments,
-                    size_t index, uint64_t *out_size) {
-  for (size_t i = 0; i < arguments->hold_count; ++i) {
-    const py_hold *hold = &arguments->holds[i];
-    if (hold->index == index && hold->kind == PY_HOLD_VIEW) {
+static bool array_size(const py_target *target, PyObject *object, const py_arguments *arguments,
+                       size_t index, uint64_t *out_size) {
+  for (size_t i = 0; i < arguments->keepalive_count; ++i) {
+    const py_keepalive *hold = &arguments->keepalives[i];
+    if (hold->index == index && hold->kind == PY_KEEPALIVE_VIEW) {
       *out_size = (uint64_t)hold->of.view.len;
       return true;
     }
-    if (hold->index == index && hold->kind == PY_HOLD_BUFFER) {
+    if (hold->index == index && hold->kind == PY_KEEPALIVE_BUFFER) {
       *out_size = hold->of.buffer->buffer.size;
       return true;
     }
@@ -136,21 +136,21 @@ static bool size_of(const py_target *target, PyObject *object, const py_argument
                            (PyObject *)Py_TYPE(object));
 }
 
-/* Takes what the slots are bound to, and chooses the queue: py_arguments_end is called either way.
+/* Takes what the slots are bound to, and chooses the queue: py_arguments_free is called either way.
  */
-static bool take_bound(py_sequence *self, const char *caller, PyObject *const *objects,
-                       PyObject *queue_object, py_arguments *out_arguments, kdl_queue **out_queue,
-                       kdl_buffer *out_buffers) {
+static bool convert_bound_slots(py_sequence *self, const char *caller, PyObject *const *objects,
+                                PyObject *queue_object, py_arguments *out_arguments,
+                                kdl_queue **out_queue, kdl_buffer *out_buffers) {
   py_target target = self->target;
   target.kernel = caller;
   target.elements = self->elements;
-  out_arguments->hold_count = 0;
+  out_arguments->keepalive_count = 0;
   for (size_t i = 0; i < self->slot_count; ++i) {
     PyObject *name = PyTuple_GetItem(self->names, (Py_ssize_t)i);
     if (objects[i] == Py_None && self->state == PY_SEQUENCE_READY)
       return slot_is_missing(self, name);
     if (objects[i] == Py_None || py_is_int(objects[i]))
-      return py_argument_error(&target, i, no_array, (PyObject *)Py_TYPE(objects[i]));
+      return py_argument_error(&target, i, expected_array, (PyObject *)Py_TYPE(objects[i]));
     if (Py_TYPE(objects[i]) == py_buffer_type && ((const py_buffer *)objects[i])->is_freed) {
       PyErr_Format(PyExc_ValueError, "%U: the buffer was freed", name);
       return false;
@@ -158,12 +158,12 @@ static bool take_bound(py_sequence *self, const char *caller, PyObject *const *o
   }
   py_signature signature = slot_signature;
   signature.count = (int)self->slot_count;
-  if (!py_arguments_and_queue(&target, &signature, queue_object, objects, self->slot_count,
-                              out_arguments, out_queue))
+  if (!py_arguments_convert_with_queue(&target, &signature, queue_object, objects, self->slot_count,
+                                       out_arguments, out_queue))
     return false;
   for (size_t i = 0; i < self->slot_count; ++i) {
     uint64_t size;
-    if (!size_of(&target, objects[i], out_arguments, i, &size))
+    if (!array_size(&target, objects[i], out_arguments, i, &size))
       return false;
     out_buffers[i] = kdl_buffer_adopt(target.device, out_arguments->values[i].number, size);
   }
@@ -186,19 +186,20 @@ static PyObject *sequence_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     self->queue = where;
   }
   py_arguments arguments;
-  arguments.hold_count = 0;
-  kdl_buffer buffers[py_most_slots];
+  arguments.keepalive_count = 0;
+  kdl_buffer buffers[py_max_slots];
   kdl_queue *queue;
-  bool ok = py_target_of(device, "Sequence()", &self->target) && name_slots(self, keywords) &&
-            take_bound(self, "Sequence()", self->bound, self->queue, &arguments, &queue, buffers);
-  py_arguments_end(&arguments);
+  bool ok = py_target_of(device, "Sequence()", &self->target) && parse_slots(self, keywords) &&
+            convert_bound_slots(self, "Sequence()", self->bound, self->queue, &arguments, &queue,
+                                buffers);
+  py_arguments_free(&arguments);
   PyObject_GC_Track(self);
   if (!ok)
     Py_CLEAR(self);
   return (PyObject *)self;
 }
 
-static kdl_status own_queue(py_sequence *self, kdl_queue **out_queue) {
+static kdl_status sequence_default_queue(py_sequence *self, kdl_queue **out_queue) {
   if (!self->queue)
     return kdl_device_queue(self->target.device, out_queue);
   *out_queue = ((py_queue *)self->queue)->queue;
@@ -208,7 +209,8 @@ static kdl_status own_queue(py_sequence *self, kdl_queue **out_queue) {
 static bool declare_slots(py_sequence *self, kdl_queue *queue, const kdl_buffer *buffers) {
   for (size_t i = 0; i < self->slot_count; ++i) {
     const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(self->names, (Py_ssize_t)i), NULL);
-    kdl_status status = name ? kdl_capture_slot(queue, &buffers[i], name, &self->slots[i]) : KDL_OK;
+    kdl_status status =
+        name ? kdl_capture_add_slot(queue, &buffers[i], name, &self->slots[i]) : KDL_OK;
     if (status != KDL_OK)
       py_raise(status);
     if (!name || status != KDL_OK)
@@ -219,8 +221,8 @@ static bool declare_slots(py_sequence *self, kdl_queue *queue, const kdl_buffer 
 
 /* Taking arrays and waiting let other code run, which may begin the same: the state is looked at
  * behind them. */
-static bool begin(py_sequence *self, kdl_queue *queue, const kdl_buffer *buffers,
-                  py_arguments *arguments) {
+static bool begin_recording(py_sequence *self, kdl_queue *queue, const kdl_buffer *buffers,
+                            py_arguments *arguments) {
   if (!py_queue_wait(self->target.device, queue))
     return false;
   if (self->state != PY_SEQUENCE_NEW) {
@@ -233,10 +235,10 @@ static bool begin(py_sequence *self, kdl_queue *queue, const kdl_buffer *buffers
     return false;
   }
   py_recording_begin(self, queue);
-  if (declare_slots(self, queue, buffers) && py_recording_keep_holds(self, arguments))
+  if (declare_slots(self, queue, buffers) && py_recording_retain_keepalives(self, arguments))
     return true;
   py_recording_end(self);
-  drop(self);
+  sequence_drop(self);
   return false;
 }
 
@@ -244,14 +246,15 @@ static PyObject *sequence_enter(PyObject *object, PyObject *unused) {
   (void)unused;
   py_sequence *self = (py_sequence *)object;
   py_arguments arguments;
-  kdl_buffer buffers[py_most_slots];
+  kdl_buffer buffers[py_max_slots];
   kdl_queue *queue, *recorded;
-  bool ok = take_bound(self, "Sequence()", self->bound, self->queue, &arguments, &queue, buffers);
-  kdl_status status = ok ? own_queue(self, &recorded) : KDL_OK;
+  bool ok = convert_bound_slots(self, "Sequence()", self->bound, self->queue, &arguments, &queue,
+                                buffers);
+  kdl_status status = ok ? sequence_default_queue(self, &recorded) : KDL_OK;
   if (status != KDL_OK)
     py_raise(status);
-  ok = ok && status == KDL_OK && begin(self, recorded, buffers, &arguments);
-  py_arguments_end(&arguments);
+  ok = ok && status == KDL_OK && begin_recording(self, recorded, buffers, &arguments);
+  py_arguments_free(&arguments);
   if (!ok)
     return NULL;
   Py_INCREF(object);
@@ -269,7 +272,7 @@ static PyObject *sequence_exit(PyObject *object, PyObject *args) {
     return NULL;
   }
   kdl_status status = py_recording_end(self);
-  if (status == KDL_OK && type == Py_None && py_recording_learn(self)) {
+  if (status == KDL_OK && type == Py_None && py_recording_learn_elements(self)) {
     self->state = PY_SEQUENCE_READY;
     Py_RETURN_FALSE;
   }
@@ -277,7 +280,7 @@ static PyObject *sequence_exit(PyObject *object, PyObject *args) {
     py_raise(status);
   kdl_sequence_destroy(self->sequence);
   self->sequence = NULL;
-  drop(self);
+  sequence_drop(self);
   if (type == Py_None)
     return NULL;
   Py_RETURN_FALSE;
@@ -295,7 +298,7 @@ static bool is_ready(const py_sequence *self) {
 /* Running                                                                                      */
 
 /* The number of the slot of that name; -1 with the exception set. */
-static Py_ssize_t slot_named(const py_sequence *self, PyObject *name) {
+static Py_ssize_t find_slot(const py_sequence *self, PyObject *name) {
   for (size_t i = 0; i < self->slot_count; ++i)
     if (PyUnicode_Compare(PyTuple_GetItem(self->names, (Py_ssize_t)i), name) == 0)
       return (Py_ssize_t)i;
@@ -305,7 +308,7 @@ static Py_ssize_t slot_named(const py_sequence *self, PyObject *name) {
 }
 
 /* The buffers that were recorded are there, and stay until the run was given. */
-static bool hold_memory(const py_sequence *self) {
+static bool pin_memory(const py_sequence *self) {
   for (size_t i = 0; i < self->memory_count; ++i)
     if (self->memory[i]->is_freed) {
       PyErr_SetString(PyExc_ValueError, "run(): a buffer that was recorded was freed");
@@ -316,71 +319,72 @@ static bool hold_memory(const py_sequence *self) {
   return true;
 }
 
-static void release_memory(const py_sequence *self) {
+static void unpin_memory(const py_sequence *self) {
   for (size_t i = 0; i < self->memory_count; ++i)
     --self->memory[i]->users;
 }
 
 /* As part of another sequence, which then needs what this one does. */
-static bool keep_recorded(py_sequence *self, py_sequence *recording, PyObject *const *bound,
-                          py_arguments *arguments) {
-  bool ok = py_recording_keep(recording, (PyObject *)self);
+static bool retain_in_recording(py_sequence *self, py_sequence *recording, PyObject *const *bound,
+                                py_arguments *arguments) {
+  bool ok = py_recording_retain(recording, (PyObject *)self);
   for (size_t i = 0; ok && i < self->memory_count; ++i)
-    ok = py_recording_keep(recording, (PyObject *)self->memory[i]);
+    ok = py_recording_retain(recording, (PyObject *)self->memory[i]);
   if (self->stream.from != PY_STREAM_NONE && arguments->stream.from == PY_STREAM_NONE)
     arguments->stream = self->stream;
-  return ok && py_recording_keep_all(recording, bound, self->slot_count, arguments);
+  return ok && py_recording_retain_arguments(recording, bound, self->slot_count, arguments);
 }
 
-static PyObject *give(py_sequence *self, kdl_queue *queue, const kdl_buffer *buffers,
-                      bool is_recorded) {
-  kdl_binding bindings[py_most_slots];
+static PyObject *submit_sequence(py_sequence *self, kdl_queue *queue, const kdl_buffer *buffers,
+                                 bool is_recorded) {
+  kdl_binding bindings[py_max_slots];
   kdl_status status;
-  py_use use;
+  py_queue_use use;
   for (size_t i = 0; i < self->slot_count; ++i)
     bindings[i] = kdl_bind_buffer(self->slots[i], buffers[i]);
-  if (!hold_memory(self))
+  if (!pin_memory(self))
     return NULL;
   if (is_recorded) {
     status = kdl_sequence_run(self->sequence, queue, bindings, self->slot_count);
   } else {
-    py_use_begin(&use, self->target.device, queue);
+    py_queue_use_begin(&use, self->target.device, queue);
     Py_BEGIN_ALLOW_THREADS status =
         kdl_sequence_run(self->sequence, queue, bindings, self->slot_count);
-    Py_END_ALLOW_THREADS py_use_end(&use);
+    Py_END_ALLOW_THREADS py_queue_use_end(&use);
   }
-  release_memory(self);
-  return py_done(status);
+  unpin_memory(self);
+  return py_none_or_raise(status);
 }
 
 static PyObject *sequence_run(PyObject *object, PyObject *args, PyObject *keywords) {
   py_sequence *self = (py_sequence *)object;
-  PyObject *queue_object = Py_None, *name, *value, *bound[py_most_slots], *result = NULL;
+  PyObject *queue_object = Py_None, *name, *value, *bound[py_max_slots], *result = NULL;
   Py_ssize_t at = 0;
   if (!PyArg_ParseTuple(args, "|O:run", &queue_object) || !is_ready(self))
     return NULL;
   memcpy(bound, self->bound, self->slot_count * sizeof *bound);
   while (keywords && PyDict_Next(keywords, &at, &name, &value)) {
-    Py_ssize_t slot = slot_named(self, name);
+    Py_ssize_t slot = find_slot(self, name);
     if (slot < 0)
       return NULL;
     if (value == Py_None) {
-      py_argument_error(&self->target, (size_t)slot, no_array, (PyObject *)Py_TYPE(value));
+      py_argument_error(&self->target, (size_t)slot, expected_array, (PyObject *)Py_TYPE(value));
       return NULL;
     }
     bound[slot] = value;
   }
   py_arguments arguments;
-  kdl_buffer buffers[py_most_slots];
+  kdl_buffer buffers[py_max_slots];
   kdl_queue *queue;
   py_sequence *recording = NULL;
-  bool ok = take_bound(self, "run()", bound, queue_object == Py_None ? self->queue : queue_object,
-                       &arguments, &queue, buffers);
+  bool ok = convert_bound_slots(self, "run()", bound,
+                                queue_object == Py_None ? self->queue : queue_object, &arguments,
+                                &queue, buffers);
   if (ok && !queue && self->stream.from != PY_STREAM_NONE)
     ok = py_stream_queue(&self->target, &self->stream, &queue);
-  ok = ok && py_recording_here(self->target.device, queue, &recording);
+  ok = ok && py_recording_on_thread(self->target.device, queue, &recording);
   if (ok && recording)
-    ok = keep_recorded(self, recording, bound, &arguments);
+    ok = retain_in_recording(self, recording, bound, &arguments);
   if (ok && !queue) {
     kdl_status status = kdl_device_queue(self->target.device, &queue);
     if (status != KDL_OK)
@@ -388,8 +392,8 @@ static PyObject *sequence_run(PyObject *object, PyObject *args, PyObject *keywor
     ok = status == KDL_OK;
   }
   if (ok)
-    result = give(self, queue, buffers, recording);
-  py_arguments_end(&arguments);
+    result = submit_sequence(self, queue, buffers, recording);
+  py_arguments_free(&arguments);
   return result;
 }
 
@@ -419,24 +423,24 @@ static PyObject *sequence_save(PyObject *object, PyObject *args, PyObject *keywo
                                    &path, &opts.name, &alone))
     return NULL;
   kdl_status status = KDL_OK;
-  opts.flags = alone ? KDL_SEQUENCE_ALONE : 0;
+  opts.flags = alone ? KDL_SEQUENCE_NO_IMAGES : 0;
   if (is_ready(self))
     status = kdl_sequence_save(self->sequence, PyBytes_AsString(path), &opts);
   Py_DECREF(path);
   if (PyErr_Occurred())
     return NULL;
-  return py_done(status);
+  return py_none_or_raise(status);
 }
 
 /* What was opened has slots and nothing that they are unless a run says so. */
-static bool take_opened(py_sequence *self) {
+static bool read_opened_slots(py_sequence *self) {
   kdl_sequence_info info = {.size = sizeof info};
   kdl_slot_desc desc = {.size = sizeof desc};
   if (kdl_sequence_get(self->sequence, &info) != KDL_OK)
     return py_raise(KDL_BAD_CALL) != NULL;
-  if (info.slot_count > py_most_slots) {
+  if (info.slot_count > py_max_slots) {
     PyErr_Format(PyExc_ValueError, "open(): found %zu slots, expected at most %d", info.slot_count,
-                 py_most_slots);
+                 py_max_slots);
     return false;
   }
   self->names = PyTuple_New((Py_ssize_t)info.slot_count);
@@ -458,18 +462,19 @@ static bool take_opened(py_sequence *self) {
     self->bound[self->slot_count++] = Py_None;
     self->slots[i] = (kdl_slot)(i + 1);
   }
-  return self->names && py_recording_learn(self);
+  return self->names && py_recording_learn_elements(self);
 }
 
-static bool open_now(py_sequence *self, PyObject *library, kdl_device *device,
-                     const kdl_sequence_open_opts *opts) {
+static bool open_sequence(py_sequence *self, PyObject *library, kdl_device *device,
+                          const kdl_sequence_open_opts *opts) {
   kdl_library *opened = ((py_library *)library)->library;
   kdl_status status;
   Py_BEGIN_ALLOW_THREADS status = kdl_sequence_open(opened, device, opts, &self->sequence);
   Py_END_ALLOW_THREADS if (status == KDL_OK) status = kdl_sequence_device(self->sequence, &device);
   if (status != KDL_OK)
     py_raise(status);
-  return status == KDL_OK && py_target_of(device, "run()", &self->target) && take_opened(self);
+  return status == KDL_OK && py_target_of(device, "run()", &self->target) &&
+         read_opened_slots(self);
 }
 
 static PyObject *sequence_open(PyObject *type, PyObject *args, PyObject *keywords) {
@@ -496,9 +501,9 @@ static PyObject *sequence_open(PyObject *type, PyObject *args, PyObject *keyword
   if (!self)
     return NULL;
   self->state = PY_SEQUENCE_READY;
-  bool ok = py_recording_keep(self, library) &&
-            (kernels == Py_None || py_recording_keep(self, kernels)) &&
-            open_now(self, library, device, &opts);
+  bool ok = py_recording_retain(self, library) &&
+            (kernels == Py_None || py_recording_retain(self, kernels)) &&
+            open_sequence(self, library, device, &opts);
   PyObject_GC_Track(self);
   if (!ok)
     Py_CLEAR(self);
@@ -531,14 +536,14 @@ static PyType_Slot slots[] = {
      "and arrays named as slots may be others in each run. What else was recorded is held."},
     {Py_tp_new, sequence_new},
     {Py_tp_dealloc, sequence_destroy},
-    {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear},
+    {Py_tp_traverse, sequence_traverse},
+    {Py_tp_clear, sequence_clear},
     {Py_tp_methods, methods},
     {0, NULL},
 };
 
 int py_sequence_init(PyObject *module) {
-  for (int i = 0; i < py_most_slots; ++i)
+  for (int i = 0; i < py_max_slots; ++i)
     slot_signature.params[i] = (py_param){.kind = PY_POINTER, .size = sizeof(void *)};
   PyTypeObject *type =
       py_add_type(module, "kdl._kdl.Sequence", sizeof(py_sequence), Py_TPFLAGS_HAVE_GC, slots);

@@ -5,7 +5,7 @@
 
 #include "arguments.h"
 
-enum { py_most_slots = 32 };
+enum { py_max_slots = 32 };
 
 typedef enum py_sequence_state {
   PY_SEQUENCE_NEW,
@@ -24,16 +24,16 @@ typedef struct py_sequence {
   unsigned long thread; /* that records it */
   kdl_queue *recorded;  /* while it is recorded */
   py_stream stream;     /* of arrays that were recorded on the device's own queue */
-  PyObject *kept;       /* a dict of what was recorded, by its address, or NULL */
+  PyObject *retained;   /* a dict of what was recorded, by its address, or NULL */
   py_buffer **memory;   /* buffers among it that are no slots, for each run to look at */
-  size_t memory_count, memory_room;
-  py_hold *holds; /* of arrays that were recorded */
-  size_t hold_count, hold_room;
+  size_t memory_count, memory_capacity;
+  py_keepalive *keepalives; /* of arrays that were recorded */
+  size_t keepalive_count, keepalive_capacity;
   size_t slot_count;
-  PyObject *names;                /* of the slots: a tuple of str */
-  PyObject *bound[py_most_slots]; /* what each slot is unless a run names another, or None */
-  kdl_slot slots[py_most_slots];
-  py_elements elements[py_most_slots]; /* of their arrays */
+  PyObject *names;               /* of the slots: a tuple of str */
+  PyObject *bound[py_max_slots]; /* what each slot is unless a run names another, or None */
+  kdl_slot slots[py_max_slots];
+  py_elements elements[py_max_slots]; /* of their arrays */
 } py_sequence;
 
 /* How many there are: while there are none, nothing else here need be asked. */
@@ -45,28 +45,29 @@ extern size_t py_recording_count;
 py_sequence *py_recording_of(kdl_device *device, const kdl_queue *queue);
 
 /* The same for what this thread gives. False with RuntimeError where another thread records it. */
-bool py_recording_here(kdl_device *device, const kdl_queue *queue, py_sequence **out_recording);
+bool py_recording_on_thread(kdl_device *device, const kdl_queue *queue,
+                            py_sequence **out_recording);
 
 /* Whether this thread records the device's own queue: what names none goes there then. */
-bool py_recording_is_own(kdl_device *device);
+bool py_recording_is_default_queue(kdl_device *device);
 
 /* The queue around the driver's handle that is being recorded, or NULL. */
 kdl_queue *py_recording_queue(kdl_device *device, void *native);
 
 /* Holds what is recorded as long as the sequence is there: an object, or all of a launch's, whose
  * holds are the sequence's from then on. False with the exception set. */
-bool py_recording_keep(py_sequence *self, PyObject *object);
-bool py_recording_keep_all(py_sequence *self, PyObject *const *objects, size_t count,
-                           py_arguments *arguments);
+bool py_recording_retain(py_sequence *self, PyObject *object);
+bool py_recording_retain_arguments(py_sequence *self, PyObject *const *objects, size_t count,
+                                   py_arguments *arguments);
 
 /* Views and tensors of DLPack's are the sequence's from then on; buffers stay with the arguments.
  */
-bool py_recording_keep_holds(py_sequence *self, py_arguments *arguments);
+bool py_recording_retain_keepalives(py_sequence *self, py_arguments *arguments);
 
 /* Learns which elements the slots of a sequence that is recorded take. False with the exception
  * set.
  */
-bool py_recording_learn(py_sequence *self);
+bool py_recording_learn_elements(py_sequence *self);
 
 /* The queue is captured, and is no more: what came of it is the sequence's. */
 void py_recording_begin(py_sequence *self, kdl_queue *queue);

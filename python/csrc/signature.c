@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool has_prefix(const char **at, const char *end, const char *prefix) {
+static bool consume_prefix(const char **at, const char *end, const char *prefix) {
   size_t length = strlen(prefix);
   if ((size_t)(end - *at) < length || memcmp(*at, prefix, length) != 0)
     return false;
@@ -14,7 +14,7 @@ static bool has_prefix(const char **at, const char *end, const char *prefix) {
   return true;
 }
 
-static bool read_number(const char **at, const char *end, uint32_t *out_number) {
+static bool parse_number(const char **at, const char *end, uint32_t *out_number) {
   uint64_t number = 0;
   const char *start = *at;
   while (*at < end && **at >= '0' && **at <= '9' && number <= UINT32_MAX)
@@ -23,14 +23,14 @@ static bool read_number(const char **at, const char *end, uint32_t *out_number) 
   return *at > start && number <= UINT32_MAX;
 }
 
-static bool read_type(const char **at, const char *end, int depth, py_param *out_param);
+static bool parse_type(const char **at, const char *end, int depth, py_param *out_param);
 
 static const uint8_t dl_codes[] = {
     [PY_SIGNED] = dl_int, [PY_UNSIGNED] = dl_uint, [PY_FLOAT] = dl_float, [PY_BFLOAT] = dl_bfloat};
 
-static bool read_pointer(const char **at, const char *end, int depth, py_param *out_param) {
+static bool parse_pointer(const char **at, const char *end, int depth, py_param *out_param) {
   py_param element = {.kind = PY_ANY};
-  if (!has_prefix(at, end, "void") && (depth == 4 || !read_type(at, end, depth + 1, &element)))
+  if (!consume_prefix(at, end, "void") && (depth == 4 || !parse_type(at, end, depth + 1, &element)))
     return false;
   bool is_number = element.kind == PY_SIGNED || element.kind == PY_UNSIGNED ||
                    element.kind == PY_FLOAT || element.kind == PY_BFLOAT;
@@ -40,43 +40,43 @@ static bool read_pointer(const char **at, const char *end, int depth, py_param *
                           .size = sizeof(void *),
                           .dl_code = dl_codes[is_number ? element.kind : PY_ANY],
                           .dl_bits = is_number ? (uint8_t)(element.size * 8) : 0};
-  return has_prefix(at, end, ">");
+  return consume_prefix(at, end, ">");
 }
 
-static bool read_bytes(const char **at, const char *end, py_param *out_param) {
+static bool parse_bytes(const char **at, const char *end, py_param *out_param) {
   uint32_t size, alignment;
-  if (!read_number(at, end, &size) || !has_prefix(at, end, ":") ||
-      !read_number(at, end, &alignment))
+  if (!parse_number(at, end, &size) || !consume_prefix(at, end, ":") ||
+      !parse_number(at, end, &alignment))
     return false;
   *out_param = (py_param){.kind = PY_BYTES, .size = size};
-  return has_prefix(at, end, ">");
+  return consume_prefix(at, end, ">");
 }
 
-static bool read_type(const char **at, const char *end, int depth, py_param *out_param) {
-  if (has_prefix(at, end, "ptr<"))
-    return read_pointer(at, end, depth, out_param);
-  if (has_prefix(at, end, "bytes<"))
-    return read_bytes(at, end, out_param);
+static bool parse_type(const char **at, const char *end, int depth, py_param *out_param) {
+  if (consume_prefix(at, end, "ptr<"))
+    return parse_pointer(at, end, depth, out_param);
+  if (consume_prefix(at, end, "bytes<"))
+    return parse_bytes(at, end, out_param);
   py_kind kind;
-  if (has_prefix(at, end, "bf"))
+  if (consume_prefix(at, end, "bf"))
     kind = PY_BFLOAT;
-  else if (has_prefix(at, end, "i"))
+  else if (consume_prefix(at, end, "i"))
     kind = PY_SIGNED;
-  else if (has_prefix(at, end, "u"))
+  else if (consume_prefix(at, end, "u"))
     kind = PY_UNSIGNED;
-  else if (has_prefix(at, end, "f"))
+  else if (consume_prefix(at, end, "f"))
     kind = PY_FLOAT;
   else
     return false;
   uint32_t bits;
-  if (!read_number(at, end, &bits) || bits % 8 || bits < 8 || bits > 128)
+  if (!parse_number(at, end, &bits) || bits % 8 || bits < 8 || bits > 128)
     return false;
   *out_param = (py_param){.kind = (uint8_t)kind, .size = bits / 8};
   return true;
 }
 
 /* "ptr<f32> i32": -1 where the text is no signature or has too many. */
-static int read_signature(const char *text, size_t length, py_param out_params[py_most_params]) {
+static int parse_signature(const char *text, size_t length, py_param out_params[py_max_params]) {
   const char *at = text, *end = text + length;
   int count = 0;
   for (;;) {
@@ -84,21 +84,21 @@ static int read_signature(const char *text, size_t length, py_param out_params[p
       ++at;
     if (at == end)
       return count;
-    if (count == py_most_params || !read_type(&at, end, 1, &out_params[count++]) ||
+    if (count == py_max_params || !parse_type(&at, end, 1, &out_params[count++]) ||
         (at < end && *at != ' '))
       return -1;
   }
 }
 
 bool py_param_of(const char *text, size_t length, py_param *out_param) {
-  return read_type(&text, text + length, 1, out_param);
+  return parse_type(&text, text + length, 1, out_param);
 }
 
 /* "0 2"; what is no such list is ignored. */
-static void read_constants(const char *text, size_t length, int count, py_param *params) {
+static void parse_constants(const char *text, size_t length, int count, py_param *params) {
   const char *at = text, *end = text + length;
   uint32_t index;
-  while (read_number(&at, end, &index)) {
+  while (parse_number(&at, end, &index)) {
     if (index < (uint32_t)count && params[index].kind == PY_POINTER)
       params[index].is_const = true;
     while (at < end && *at == ' ')
@@ -115,7 +115,7 @@ static bool find_field(const char *value, size_t length, const char *name, const
     const char *field_end = next ? next : end;
     while (at < field_end && *at == ' ')
       ++at;
-    if (has_prefix(&at, field_end, name)) {
+    if (consume_prefix(&at, field_end, name)) {
       *out_text = at;
       *out_length = (size_t)(field_end - at);
       return true;
@@ -125,14 +125,14 @@ static bool find_field(const char *value, size_t length, const char *name, const
   return false;
 }
 
-int py_signature_of(const char *value, size_t length, py_param out_params[py_most_params]) {
+int py_signature_of(const char *value, size_t length, py_param out_params[py_max_params]) {
   const char *text;
   size_t size;
   if (!find_field(value, length, "sig=", &text, &size))
     return -1;
-  int count = read_signature(text, size, out_params);
+  int count = parse_signature(text, size, out_params);
   if (count > 0 && find_field(value, length, "const=", &text, &size))
-    read_constants(text, size, count, out_params);
+    parse_constants(text, size, count, out_params);
   return count;
 }
 

@@ -27,11 +27,11 @@ typedef struct py_param {
                                to what is not said, bits that no array has */
 } py_param;
 
-enum { py_most_params = 128 };
+enum { py_max_params = 128 };
 
 /* Reads the fields `sig` and `const` in the value of a key kdl.kernel.NAME: how many parameters
  * there are, or -1 where it has no signature. */
-int py_signature_of(const char *value, size_t length, py_param out_params[py_most_params]);
+int py_signature_of(const char *value, size_t length, py_param out_params[py_max_params]);
 
 /* Reads one type of a signature, as "ptr<f32>". */
 bool py_param_of(const char *text, size_t length, py_param *out_param);

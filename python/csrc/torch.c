@@ -85,8 +85,8 @@ bool py_torch_stream(int32_t ordinal, void **out_stream) {
 }
 
 /* DLPack's number for the device of a tensor; false with the exception set. */
-static bool torch_place(PyObject *tensor, const py_target *target, size_t index, int32_t *out_type,
-                        int32_t *out_ordinal) {
+static bool torch_device(PyObject *tensor, const py_target *target, size_t index, int32_t *out_type,
+                         int32_t *out_ordinal) {
   PyObject *device = PyObject_GetAttrString(tensor, "device");
   PyObject *type = device ? PyObject_GetAttrString(device, "type") : NULL;
   const char *name = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
@@ -112,8 +112,8 @@ bool py_torch_address(const py_torch_bits *bits, const py_target *target, const 
   if (!torch_element(object, &kind, &size) ||
       !py_torch_is_plain(bits, target, object, NULL, index) ||
       !py_array_check_element(target, param, index, kind, size) ||
-      !torch_place(object, target, index, &type, &ordinal) ||
-      !py_array_check_place(target, index, type, ordinal))
+      !torch_device(object, target, index, &type, &ordinal) ||
+      !py_array_check_device(target, index, type, ordinal))
     return false;
   PyObject *address = PyObject_CallMethod(object, "data_ptr", NULL);
   if (!address)

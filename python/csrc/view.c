@@ -21,8 +21,8 @@ bool py_dtype_has_objects(PyObject *dtype) {
   return has;
 }
 
-const char py_of_objects[] = "found an array of Python objects";
-const char py_of_masked[] =
+const char py_message_objects[] = "found an array of Python objects";
+const char py_message_masked[] =
     "found a masked array, whose mask is not looked at: pass its data or filled()";
 
 bool py_is_masked(PyObject *object) {
@@ -33,7 +33,7 @@ bool py_is_masked(PyObject *object) {
 int py_get_view(PyObject *object, Py_buffer *view, int flags) {
   bool has_objects;
   if (py_is_masked(object)) {
-    PyErr_SetString(PyExc_TypeError, py_of_masked);
+    PyErr_SetString(PyExc_TypeError, py_message_masked);
     return -1;
   }
   if (PyObject_GetBuffer(object, view, flags | PyBUF_ND | PyBUF_FORMAT) == 0) {
@@ -49,6 +49,6 @@ int py_get_view(PyObject *object, Py_buffer *view, int flags) {
   if (!has_objects)
     return 0;
   PyBuffer_Release(view);
-  PyErr_SetString(PyExc_TypeError, py_of_objects);
+  PyErr_SetString(PyExc_TypeError, py_message_objects);
   return -1;
 }

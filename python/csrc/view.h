@@ -17,6 +17,6 @@ bool py_dtype_has_objects(PyObject *dtype);
 bool py_is_masked(PyObject *object);
 
 /* The messages. */
-extern const char py_of_objects[], py_of_masked[];
+extern const char py_message_objects[], py_message_masked[];
 
 #endif

@@ -32,7 +32,7 @@ static bool pairs_from(PyObject *dict, kdl_pair pairs[most_pairs], size_t *out_c
 }
 
 /* One image: (bytes, metadata, offload kind, declared kind). The bytes stay with the list. */
-static bool add(kdl_writer *writer, PyObject *item, bool with_digest) {
+static bool add_image_item(kdl_writer *writer, PyObject *item, bool with_digest) {
   PyObject *bytes, *metadata;
   int offload_kind, declared_kind;
   if (!PyArg_ParseTuple(item, "SO!ii:pack", &bytes, &PyDict_Type, &metadata, &offload_kind,
@@ -52,7 +52,7 @@ static bool add(kdl_writer *writer, PyObject *item, bool with_digest) {
   if (!pairs_from(metadata, pairs, &image.pair_count))
     return false;
   kdl_status status =
-      with_digest ? kdl_writer_add_digested(writer, &image) : kdl_writer_add(writer, &image);
+      with_digest ? kdl_writer_add_with_digest(writer, &image) : kdl_writer_add(writer, &image);
   if (status != KDL_OK)
     py_raise(status);
   return status == KDL_OK;
@@ -69,14 +69,14 @@ static kdl_writer *writer_from(PyObject *images, int format, bool with_digest) {
   }
   bool ok = true;
   for (Py_ssize_t i = 0; ok && i < PyTuple_Size(images); ++i)
-    ok = add(writer, PyTuple_GetItem(images, i), with_digest);
+    ok = add_image_item(writer, PyTuple_GetItem(images, i), with_digest);
   if (ok)
     return writer;
   kdl_writer_destroy(writer);
   return NULL;
 }
 
-static PyObject *pack(PyObject *module, PyObject *args) {
+static PyObject *writer_pack(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *images, *result = NULL;
   int format, with_digest;
@@ -98,7 +98,7 @@ static PyObject *pack(PyObject *module, PyObject *args) {
   return result;
 }
 
-static PyObject *save(PyObject *module, PyObject *args) {
+static PyObject *writer_save(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *images, *path;
   int format, with_digest;
@@ -142,9 +142,9 @@ static PyObject *declared_kind(PyObject *module, PyObject *bytes) {
 }
 
 static PyMethodDef functions[] = {
-    {"pack", pack, METH_VARARGS,
+    {"pack", writer_pack, METH_VARARGS,
      "pack(images, format, with_digest, /)\n--\n\nThe bytes of an OffloadBinary."},
-    {"save", save, METH_VARARGS,
+    {"save", writer_save, METH_VARARGS,
      "save(images, format, with_digest, path, /)\n--\n\nAn OffloadBinary as a file, which appears "
      "whole."},
     {"declared_kind", declared_kind, METH_O,

@@ -20,7 +20,7 @@ typedef struct kdl_arena {
 } kdl_arena;
 
 /* Begins an empty arena with memory of the caller's, which outlives it. */
-static inline void kdl_arena_begin(kdl_arena *arena, void *memory, size_t size) {
+static inline void kdl_arena_init(kdl_arena *arena, void *memory, size_t size) {
   arena->next = memory;
   arena->left = size;
 }

@@ -24,8 +24,8 @@ static inline void *kdl_array_grow(void *items, size_t count, size_t *capacity, 
 
 /* In items of `size` bytes in the order of the 64-bit number that each has at `offset`: the index
  * of the first whose number is not below `number`, or `count`. */
-static inline size_t kdl_array_first(const void *items, size_t count, size_t size, size_t offset,
-                                     uint64_t number) {
+static inline size_t kdl_array_lower_bound(const void *items, size_t count, size_t size,
+                                           size_t offset, uint64_t number) {
   size_t low = 0, high = count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -49,7 +49,7 @@ static inline int kdl_array_compare(const void *left, const void *right, void *o
   return (a > b) - (a < b);
 }
 
-/* Puts elements in the order that kdl_array_first takes. */
+/* Puts elements in the order that kdl_array_lower_bound takes. */
 static inline void kdl_array_sort(void *items, size_t count, size_t size, size_t offset) {
   if (count)
     qsort_r(items, count, size, kdl_array_compare, &offset);

@@ -53,8 +53,8 @@ INLINE void mix_all(uint64_t v[16], const uint64_t m[16], const uint8_t at[16]) 
   mix(v, 3, 4, 9, 14, m[at[14]], m[at[15]]);
 }
 
-static void compress(kdl_blake2b *hash, const uint8_t block[KDL_BLAKE2B_BLOCK], size_t length,
-                     uint64_t last) {
+static void blake2b_compress(kdl_blake2b *hash, const uint8_t block[KDL_BLAKE2B_BLOCK],
+                             size_t length, uint64_t last) {
   uint64_t m[16], v[16];
   hash->count += length;
   for (size_t i = 0; i < 16; ++i)
@@ -84,11 +84,11 @@ void kdl_blake2b_add(kdl_blake2b *hash, const void *data, size_t size) {
   const uint8_t *at = data;
   while (size) {
     if (hash->used == KDL_BLAKE2B_BLOCK) {
-      compress(hash, hash->block, KDL_BLAKE2B_BLOCK, 0);
+      blake2b_compress(hash, hash->block, KDL_BLAKE2B_BLOCK, 0);
       hash->used = 0;
     }
     if (hash->used == 0 && size > KDL_BLAKE2B_BLOCK) {
-      compress(hash, at, KDL_BLAKE2B_BLOCK, 0);
+      blake2b_compress(hash, at, KDL_BLAKE2B_BLOCK, 0);
       at += KDL_BLAKE2B_BLOCK;
       size -= KDL_BLAKE2B_BLOCK;
       continue;
@@ -104,7 +104,7 @@ void kdl_blake2b_add(kdl_blake2b *hash, const void *data, size_t size) {
 
 kdl_digest kdl_blake2b_finish(kdl_blake2b *hash) {
   memset(hash->block + hash->used, 0, KDL_BLAKE2B_BLOCK - hash->used);
-  compress(hash, hash->block, hash->used, UINT64_MAX);
+  blake2b_compress(hash, hash->block, hash->used, UINT64_MAX);
   kdl_digest digest;
   for (size_t i = 0; i < KDL_DIGEST_SIZE / 8; ++i)
     kdl_store_u64(&digest.bytes[8 * i], hash->state[i]);

@@ -32,7 +32,7 @@ typedef struct {
   size_t size, used;
 } sink;
 
-static void put(sink *out, const char *text, size_t length) {
+static void sink_append(sink *out, const char *text, size_t length) {
   size_t room = out->size - 1 - out->used;
   if (length > room)
     length = room;
@@ -55,19 +55,19 @@ bool kdl_cxx_name(kdl_string mangled, char *out, size_t size) {
     if (is_anonymous && is_nested)
       continue;
     if (to.used)
-      put(&to, "::", 2);
-    put(&to, identifier.data, identifier.length);
+      sink_append(&to, "::", 2);
+    sink_append(&to, identifier.data, identifier.length);
     if (!is_nested)
       break;
   }
   if (to.used && at < mangled.length && mangled.data[at] == 'I')
-    put(&to, "<...>", 5);
+    sink_append(&to, "<...>", 5);
   out[to.used] = '\0';
   return to.used > 0;
 }
 
 /* The next identifier of what a person wrote. */
-static bool next_word(kdl_string text, size_t *at, kdl_string *out) {
+static bool next_identifier_word(kdl_string text, size_t *at, kdl_string *out) {
   while (*at < text.length && !is_letter(text.data[*at]))
     ++*at;
   size_t start = *at;
@@ -85,15 +85,15 @@ static bool is_builtin(kdl_string word) {
 }
 
 /* The next word that a mangled name spells out. */
-static bool next_spelled(kdl_string text, size_t *at, kdl_string *out) {
-  while (next_word(text, at, out)) {
+static bool next_user_identifier(kdl_string text, size_t *at, kdl_string *out) {
+  while (next_identifier_word(text, at, out)) {
     if (!is_builtin(*out))
       return true;
   }
   return false;
 }
 
-static bool matches(kdl_string identifier, kdl_string word, bool is_last) {
+static bool identifier_matches(kdl_string identifier, kdl_string word, bool is_last) {
   if (is_last)
     return memmem(identifier.data, identifier.length, word.data, word.length) != NULL;
   return kdl_text_equal(identifier, word);
@@ -102,20 +102,20 @@ static bool matches(kdl_string identifier, kdl_string word, bool is_last) {
 bool kdl_cxx_name_has(kdl_string mangled, kdl_string text) {
   size_t in_text = 0;
   kdl_string word, after, identifier;
-  if (!is_mangled(mangled) || !next_spelled(text, &in_text, &word))
+  if (!is_mangled(mangled) || !next_user_identifier(text, &in_text, &word))
     return false;
-  bool is_last = !next_spelled(text, &in_text, &after);
+  bool is_last = !next_user_identifier(text, &in_text, &after);
   for (size_t at = 2; at < mangled.length;) {
     if (!next_identifier(mangled, &at, &identifier)) {
       ++at;
       continue;
     }
-    if (!matches(identifier, word, is_last))
+    if (!identifier_matches(identifier, word, is_last))
       continue;
     if (is_last)
       return true;
     word = after;
-    is_last = !next_spelled(text, &in_text, &after);
+    is_last = !next_user_identifier(text, &in_text, &after);
   }
   return false;
 }

@@ -14,7 +14,7 @@ static _Thread_local int64_t last_code;
 
 kdl_status kdl_fail_code_va(kdl_status status, int64_t code, const char *format, va_list args) {
   vsnprintf(last_message, sizeof last_message, format, args);
-  kdl_plain(last_message, sizeof last_message);
+  kdl_text_escape_controls(last_message, sizeof last_message);
   last_status = status;
   last_code = code;
   return status;
@@ -28,7 +28,7 @@ kdl_status(kdl_fail_code)(kdl_status status, int64_t code, const char *format, .
   return status;
 }
 
-kdl_status kdl_status_of(int reason) {
+kdl_status kdl_status_from_errno(int reason) {
   return reason == ENOMEM ? KDL_NO_MEMORY : KDL_IO;
 }
 
@@ -70,7 +70,7 @@ void kdl_error_prefix(const char *format, ...) {
   for (const char *rest = message; *rest && at + 1 < sizeof last_message; ++rest)
     last_message[at++] = *rest;
   last_message[at < sizeof last_message ? at : sizeof last_message - 1] = '\0';
-  kdl_plain(last_message, sizeof last_message);
+  kdl_text_escape_controls(last_message, sizeof last_message);
 }
 
 void kdl_error_set_code(int64_t code) {

@@ -21,7 +21,7 @@ kdl_status kdl_fail_code(kdl_status status, int64_t code, const char *format, ..
     __attribute__((format(printf, 3, 4)));
 
 /* The status for what the operating system refused, by its number: KDL_NO_MEMORY or KDL_IO. */
-kdl_status kdl_status_of(int reason);
+kdl_status kdl_status_from_errno(int reason);
 
 /* Puts `context: ` before the recorded message. */
 void kdl_error_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));

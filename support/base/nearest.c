@@ -31,7 +31,7 @@ static size_t edit_distance(kdl_string a, kdl_string b) {
   return row[b.length];
 }
 
-void kdl_nearest_offer(kdl_nearest *nearest, const char *candidate) {
+void kdl_nearest_add(kdl_nearest *nearest, const char *candidate) {
   kdl_string text = {candidate, strlen(candidate)};
   size_t distance = edit_distance(nearest->word, text);
   size_t tolerance = text.length <= 3 ? 1 : 2;

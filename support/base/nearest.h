@@ -17,6 +17,6 @@ static inline kdl_nearest kdl_nearest_to(kdl_string word) {
 
 /* Keeps the candidate where it is nearer than those before it. Upper and lower case are the same.
  */
-void kdl_nearest_offer(kdl_nearest *nearest, const char *candidate);
+void kdl_nearest_add(kdl_nearest *nearest, const char *candidate);
 
 #endif

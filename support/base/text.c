@@ -37,7 +37,7 @@ void kdl_out_parse_error(kdl_out *out, kdl_string text, kdl_parse_error error) {
   if (error.position >= text.length)
     kdl_out_format(out, "the end");
   else
-    kdl_out_quoted(out, kdl_text_from(text, error.position));
+    kdl_out_quoted(out, kdl_text_substr(text, error.position));
   kdl_out_format(out, ", expected %s", error.expected);
 }
 
@@ -55,7 +55,7 @@ static size_t control_length(const char *text) {
   return length && code != '\t' && !is_further_line && kdl_utf8_is_control(code) ? length : 0;
 }
 
-void kdl_plain(char *text, size_t size) {
+void kdl_text_escape_controls(char *text, size_t size) {
   for (size_t at = 0; text[at]; ++at) {
     for (size_t bytes = control_length(text + at); bytes; --bytes) {
       char escaped[escaped_size + 1];

@@ -35,17 +35,17 @@ static inline int kdl_text_compare(kdl_string a, kdl_string b) {
   return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-static inline bool kdl_text_begins(kdl_string text, kdl_string prefix) {
+static inline bool kdl_text_has_prefix(kdl_string text, kdl_string prefix) {
   return text.length >= prefix.length && memcmp(text.data, prefix.data, prefix.length) == 0;
 }
 
-static inline bool kdl_text_ends(kdl_string text, kdl_string suffix) {
+static inline bool kdl_text_has_suffix(kdl_string text, kdl_string suffix) {
   return text.length >= suffix.length &&
          memcmp(text.data + text.length - suffix.length, suffix.data, suffix.length) == 0;
 }
 
 static inline bool kdl_text_starts(kdl_string text, const char *prefix) {
-  return kdl_text_begins(text, kdl_text_of(prefix));
+  return kdl_text_has_prefix(text, kdl_text_of(prefix));
 }
 
 static inline bool kdl_starts_with(const char *text, const char *prefix) {
@@ -53,23 +53,23 @@ static inline bool kdl_starts_with(const char *text, const char *prefix) {
 }
 
 /* Whether it is one of the names. */
-static inline bool kdl_text_among(kdl_string text, const char *const *names, size_t count) {
+static inline bool kdl_text_is_one_of(kdl_string text, const char *const *names, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (kdl_text_is(text, names[i]))
       return true;
   }
   return false;
 }
-#define KDL_TEXT_AMONG(text, names) kdl_text_among(text, names, sizeof(names) / sizeof *(names))
+#define KDL_TEXT_AMONG(text, names) kdl_text_is_one_of(text, names, sizeof(names) / sizeof *(names))
 
 /* The part from `from` on. */
-static inline kdl_string kdl_text_from(kdl_string text, size_t from) {
+static inline kdl_string kdl_text_substr(kdl_string text, size_t from) {
   return (kdl_string){text.data + from, text.length - from};
 }
 
 static inline bool kdl_text_contains(kdl_string text, const char *word) {
   for (size_t at = 0; at + strlen(word) <= text.length; ++at) {
-    if (kdl_text_starts(kdl_text_from(text, at), word))
+    if (kdl_text_starts(kdl_text_substr(text, at), word))
       return true;
   }
   return false;
@@ -95,7 +95,7 @@ static inline bool kdl_is_digit(char c) {
 
 /* Reads decimal digits from *at on and moves *at behind them. False without a digit or where the
  * number is over UINT32_MAX; *at then stands on the offending character. */
-static inline bool kdl_text_number(kdl_string text, size_t *at, uint32_t *out_number) {
+static inline bool kdl_text_parse_number(kdl_string text, size_t *at, uint32_t *out_number) {
   uint64_t number = 0;
   size_t i = *at;
   for (; i < text.length && kdl_is_digit(text.data[i]); ++i) {
@@ -214,7 +214,7 @@ static inline bool kdl_kernel_name(kdl_string key, kdl_string *out_name) {
   const size_t prefix = sizeof KDL_KERNEL_PREFIX - 1;
   if (key.length <= prefix || !kdl_text_starts(key, KDL_KERNEL_PREFIX))
     return false;
-  *out_name = kdl_text_from(key, prefix);
+  *out_name = kdl_text_substr(key, prefix);
   return true;
 }
 
@@ -226,6 +226,6 @@ static inline bool kdl_kernel_name(kdl_string key, kdl_string *out_name) {
  * was quoted can neither begin a line of its own nor command a terminal. A message of several lines
  * has two spaces at the start of each further one, and keeps these newlines; tabs stay. What no
  * longer fits is cut off. Done twice it changes nothing. */
-void kdl_plain(char *text, size_t size);
+void kdl_text_escape_controls(char *text, size_t size);
 
 #endif

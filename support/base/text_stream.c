@@ -18,7 +18,7 @@ typedef struct {
 } growing;
 
 /* With a byte left for the NUL. */
-static bool make_room(growing *of, size_t more) {
+static bool text_stream_reserve(growing *of, size_t more) {
   enum { least = 256 };
   if (more < of->capacity - of->length)
     return true;
@@ -35,9 +35,9 @@ static bool make_room(growing *of, size_t more) {
 }
 
 /* What is printed after a piece was lost is lost too: the text is not wanted any more. */
-static ssize_t add(void *cookie, const char *data, size_t size) {
+static ssize_t text_stream_write(void *cookie, const char *data, size_t size) {
   growing *of = cookie;
-  if (of->failed || !make_room(of, size)) {
+  if (of->failed || !text_stream_reserve(of, size)) {
     of->failed = true;
     errno = ENOMEM;
     return 0;
@@ -47,9 +47,9 @@ static ssize_t add(void *cookie, const char *data, size_t size) {
   return (ssize_t)size;
 }
 
-static int finish(void *cookie) {
+static int text_stream_close(void *cookie) {
   growing *of = cookie;
-  bool fits = !of->failed && make_room(of, 0);
+  bool fits = !of->failed && text_stream_reserve(of, 0);
   if (fits) {
     of->text[of->length] = '\0';
     *of->out_text = of->text;
@@ -70,7 +70,8 @@ FILE *kdl_text_stream(char **out_text, size_t *out_length) {
   if (!of)
     return NULL;
   *of = (growing){.out_text = out_text, .out_length = out_length};
-  FILE *file = fopencookie(of, "w", (cookie_io_functions_t){.write = add, .close = finish});
+  FILE *file = fopencookie(
+      of, "w", (cookie_io_functions_t){.write = text_stream_write, .close = text_stream_close});
   if (!file)
     free(of);
   return file;

@@ -17,7 +17,7 @@ void kdl_triple_processor(kdl_string triple, char out_name[KDL_TRIPLE_PROCESSOR]
   if (!kdl_text_starts(triple, "amdgpu") || dot == before || end > before + 8)
     return;
   int major = (int)(dot - before);
-  kdl_string minor = kdl_text_from((kdl_string){triple.data, end}, dot < end ? dot + 1 : end);
+  kdl_string minor = kdl_text_substr((kdl_string){triple.data, end}, dot < end ? dot + 1 : end);
   snprintf(out_name, KDL_TRIPLE_PROCESSOR,
            minor.length == 0   ? "gfx%.*s%.*s-generic"
            : minor.length == 1 ? "gfx%.*s-%.*s-generic"

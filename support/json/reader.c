@@ -37,7 +37,7 @@ kdl_status(kdl_json_fail)(const kdl_json *json, size_t offset, const char *forma
 }
 
 /* "found 'x', expected ..." for the character at `offset`. */
-static kdl_status unexpected(const kdl_json *json, size_t offset, const char *expected) {
+static kdl_status fail_unexpected(const kdl_json *json, size_t offset, const char *expected) {
   char found[16] = "the end";
   if (offset < json->size) {
     unsigned char c = (unsigned char)json->text[offset];
@@ -50,7 +50,7 @@ static char current(const kdl_json *json) {
   return json->at < json->size ? json->text[json->at] : '\0';
 }
 
-static void skip_blanks(kdl_json *json) {
+static void skip_whitespace(kdl_json *json) {
   while (json->at < json->size && json->text[json->at] && strchr(" \t\r\n", json->text[json->at]))
     ++json->at;
 }
@@ -59,7 +59,7 @@ static void skip_blanks(kdl_json *json) {
 /* Structure                                                                                    */
 
 kdl_status kdl_json_peek(kdl_json *json, kdl_json_kind *out_kind) {
-  skip_blanks(json);
+  skip_whitespace(json);
   char c = current(json);
   if (c == '{')
     *out_kind = KDL_JSON_OBJECT;
@@ -74,11 +74,11 @@ kdl_status kdl_json_peek(kdl_json *json, kdl_json_kind *out_kind) {
   else if (c == 'n')
     *out_kind = KDL_JSON_NULL;
   else
-    return unexpected(json, json->at, "a JSON value");
+    return fail_unexpected(json, json->at, "a JSON value");
   return KDL_OK;
 }
 
-static kdl_status require(kdl_json *json, kdl_json_kind expected) {
+static kdl_status expect_kind(kdl_json *json, kdl_json_kind expected) {
   kdl_json_kind found = expected;
   KDL_TRY(kdl_json_peek(json, &found));
   if (found != expected)
@@ -92,7 +92,7 @@ static uint64_t level_bit(const kdl_json *json) {
 }
 
 kdl_status kdl_json_begin(kdl_json *json, kdl_json_kind kind) {
-  KDL_TRY(require(json, kind));
+  KDL_TRY(expect_kind(json, kind));
   if (json->depth == KDL_JSON_DEPTH)
     return kdl_json_fail(json, json->at, "found values nested deeper than %d, expected no more",
                          KDL_JSON_DEPTH);
@@ -108,7 +108,7 @@ kdl_status kdl_json_begin(kdl_json *json, kdl_json_kind kind) {
 /* Over the comma to the next item, or over the bracket that closes this level. */
 static kdl_status advance(kdl_json *json, bool *out_more) {
   bool is_array = json->array & level_bit(json);
-  skip_blanks(json);
+  skip_whitespace(json);
   if (current(json) == (is_array ? ']' : '}')) {
     ++json->at;
     --json->depth;
@@ -117,9 +117,9 @@ static kdl_status advance(kdl_json *json, bool *out_more) {
   }
   if (json->begun & level_bit(json)) {
     if (current(json) != ',')
-      return unexpected(json, json->at, is_array ? "',' or ']'" : "',' or '}'");
+      return fail_unexpected(json, json->at, is_array ? "',' or ']'" : "',' or '}'");
     ++json->at;
-    skip_blanks(json);
+    skip_whitespace(json);
   }
   json->begun |= level_bit(json);
   *out_more = true;
@@ -131,8 +131,9 @@ kdl_status kdl_json_next_item(kdl_json *json, bool *out_more) {
 }
 
 kdl_status kdl_json_finish(kdl_json *json) {
-  skip_blanks(json);
-  return json->at < json->size ? unexpected(json, json->at, "nothing after the value") : KDL_OK;
+  skip_whitespace(json);
+  return json->at < json->size ? fail_unexpected(json, json->at, "nothing after the value")
+                               : KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -147,7 +148,7 @@ typedef struct {
   bool has_nul;
 } sink;
 
-static void put(sink *out, const char *bytes, size_t count) {
+static void sink_append(sink *out, const char *bytes, size_t count) {
   if (!out->data)
     return;
   out->has_nul |= count == 1 && bytes[0] == '\0';
@@ -169,7 +170,7 @@ static kdl_status read_hex4(kdl_json *json, uint32_t *out_code) {
     else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
       digit = (uint32_t)((c | 0x20) - 'a' + 10);
     else
-      return unexpected(json, json->at, "four hexadecimal digits after \\u");
+      return fail_unexpected(json, json->at, "four hexadecimal digits after \\u");
     code = code << 4 | digit;
   }
   *out_code = code;
@@ -197,7 +198,7 @@ static kdl_status read_unicode_escape(kdl_json *json, sink *out) {
   if (code >= 0xd800 && code < 0xe000)
     return kdl_json_fail(json, start, "found half of a surrogate pair, expected both halves");
   char bytes[4];
-  put(out, bytes, kdl_utf8_encode(code, bytes));
+  sink_append(out, bytes, kdl_utf8_encode(code, bytes));
   return KDL_OK;
 }
 
@@ -211,13 +212,13 @@ static kdl_status read_escape(kdl_json *json, sink *out) {
   }
   const char *letter = c ? strchr(letters, c) : NULL;
   if (!letter)
-    return unexpected(json, json->at, "one of \" \\ / b f n r t u after a backslash");
-  put(out, &meanings[letter - letters], 1);
+    return fail_unexpected(json, json->at, "one of \" \\ / b f n r t u after a backslash");
+  sink_append(out, &meanings[letter - letters], 1);
   ++json->at;
   return KDL_OK;
 }
 
-static kdl_status read_string(kdl_json *json, sink *out) {
+static kdl_status scan_string(kdl_json *json, sink *out) {
   size_t start = json->at++;
   for (;;) {
     if (json->at >= json->size)
@@ -226,7 +227,7 @@ static kdl_status read_string(kdl_json *json, sink *out) {
     if (c == '"')
       break;
     if ((unsigned char)c < 0x20)
-      return unexpected(json, json->at, "control characters of a string as \\u00XX");
+      return fail_unexpected(json, json->at, "control characters of a string as \\u00XX");
     if (c == '\\') {
       ++json->at;
       kdl_status status = read_escape(json, out);
@@ -236,8 +237,8 @@ static kdl_status read_string(kdl_json *json, sink *out) {
     }
     size_t length = kdl_utf8_length(json->text + json->at, json->size - json->at);
     if (length == 0)
-      return unexpected(json, json->at, "UTF-8");
-    put(out, json->text + json->at, length);
+      return fail_unexpected(json, json->at, "UTF-8");
+    sink_append(out, json->text + json->at, length);
     json->at += length;
   }
   ++json->at;
@@ -249,10 +250,10 @@ static kdl_status read_string(kdl_json *json, sink *out) {
 }
 
 kdl_status kdl_json_string(kdl_json *json, char *text, size_t room) {
-  KDL_TRY(require(json, KDL_JSON_STRING));
+  KDL_TRY(expect_kind(json, KDL_JSON_STRING));
   size_t start = json->at;
   sink out = {.data = text, .room = room};
-  KDL_TRY(read_string(json, &out));
+  KDL_TRY(scan_string(json, &out));
   if (out.cut)
     return kdl_json_fail(json, start, "found a string too long, expected at most %zu bytes",
                          room - 1);
@@ -264,12 +265,12 @@ kdl_status kdl_json_next_key(kdl_json *json, char *key, size_t room, bool *out_m
   KDL_TRY(advance(json, &more));
   if (more) {
     if (current(json) != '"')
-      return unexpected(json, json->at, "a key in quotes");
+      return fail_unexpected(json, json->at, "a key in quotes");
     sink out = {.data = key, .room = room};
-    KDL_TRY(read_string(json, &out));
-    skip_blanks(json);
+    KDL_TRY(scan_string(json, &out));
+    skip_whitespace(json);
     if (current(json) != ':')
-      return unexpected(json, json->at, "':' after the key");
+      return fail_unexpected(json, json->at, "':' after the key");
     ++json->at;
   }
   *out_more = more;
@@ -279,7 +280,7 @@ kdl_status kdl_json_next_key(kdl_json *json, char *key, size_t room, bool *out_m
 /* ------------------------------------------------------------------------------------------ */
 /* Numbers and words                                                                            */
 
-static bool take(kdl_json *json, char c) {
+static bool accept_char(kdl_json *json, char c) {
   if (current(json) != c || json->at >= json->size)
     return false;
   ++json->at;
@@ -290,34 +291,34 @@ static kdl_status read_digits(kdl_json *json) {
   size_t start = json->at;
   while (current(json) >= '0' && current(json) <= '9')
     ++json->at;
-  return json->at > start ? KDL_OK : unexpected(json, json->at, "a digit");
+  return json->at > start ? KDL_OK : fail_unexpected(json, json->at, "a digit");
 }
 
 /* The grammar of RFC 8259, section 6; the value is the caller's business. */
-static kdl_status read_number(kdl_json *json) {
-  take(json, '-');
-  if (!take(json, '0'))
+static kdl_status scan_number(kdl_json *json) {
+  accept_char(json, '-');
+  if (!accept_char(json, '0'))
     KDL_TRY(read_digits(json));
-  if (take(json, '.'))
+  if (accept_char(json, '.'))
     KDL_TRY(read_digits(json));
-  if ((take(json, 'e') || take(json, 'E'))) {
-    if (!take(json, '+'))
-      take(json, '-');
+  if ((accept_char(json, 'e') || accept_char(json, 'E'))) {
+    if (!accept_char(json, '+'))
+      accept_char(json, '-');
     KDL_TRY(read_digits(json));
   }
   return KDL_OK;
 }
 
 /* The number that comes next; it ends where the reader then stands. */
-static kdl_status next_number(kdl_json *json, size_t *out_start) {
-  kdl_status status = require(json, KDL_JSON_NUMBER);
+static kdl_status scan_next_number(kdl_json *json, size_t *out_start) {
+  kdl_status status = expect_kind(json, KDL_JSON_NUMBER);
   *out_start = json->at;
-  return status == KDL_OK ? read_number(json) : status;
+  return status == KDL_OK ? scan_number(json) : status;
 }
 
 kdl_status kdl_json_number(kdl_json *json, uint64_t *out_number) {
   size_t start;
-  KDL_TRY(next_number(json, &start));
+  KDL_TRY(scan_next_number(json, &start));
   uint64_t number = 0;
   for (size_t i = start; i < json->at; ++i) {
     unsigned digit = (unsigned)(json->text[i] - '0');
@@ -333,7 +334,7 @@ kdl_status kdl_json_number(kdl_json *json, uint64_t *out_number) {
 
 kdl_status kdl_json_real(kdl_json *json, double *out_real) {
   size_t start;
-  KDL_TRY(next_number(json, &start));
+  KDL_TRY(scan_next_number(json, &start));
   /* A number is followed by something else only by chance of the buffer's end: copied, it ends. */
   char text[64];
   size_t length = json->at - start;
@@ -350,18 +351,18 @@ kdl_status kdl_json_real(kdl_json *json, double *out_real) {
   return KDL_OK;
 }
 
-static kdl_status read_word(kdl_json *json, const char *word) {
+static kdl_status scan_literal(kdl_json *json, const char *word) {
   for (const char *c = word; *c; ++c) {
-    if (!take(json, *c))
-      return unexpected(json, json->at, "true, false or null");
+    if (!accept_char(json, *c))
+      return fail_unexpected(json, json->at, "true, false or null");
   }
   return KDL_OK;
 }
 
 kdl_status kdl_json_boolean(kdl_json *json, bool *out_boolean) {
-  KDL_TRY(require(json, KDL_JSON_BOOLEAN));
+  KDL_TRY(expect_kind(json, KDL_JSON_BOOLEAN));
   bool value = current(json) == 't';
-  KDL_TRY(read_word(json, value ? "true" : "false"));
+  KDL_TRY(scan_literal(json, value ? "true" : "false"));
   *out_boolean = value;
   return KDL_OK;
 }
@@ -372,11 +373,11 @@ kdl_status kdl_json_boolean(kdl_json *json, bool *out_boolean) {
 static kdl_status skip_scalar(kdl_json *json, kdl_json_kind kind) {
   sink nowhere = {.data = NULL};
   if (kind == KDL_JSON_STRING)
-    return read_string(json, &nowhere);
+    return scan_string(json, &nowhere);
   if (kind == KDL_JSON_NUMBER)
-    return read_number(json);
+    return scan_number(json);
   char c = current(json);
-  return read_word(json, c == 't' ? "true" : c == 'f' ? "false" : "null");
+  return scan_literal(json, c == 't' ? "true" : c == 'f' ? "false" : "null");
 }
 
 kdl_status kdl_json_skip(kdl_json *json) {

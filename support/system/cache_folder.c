@@ -17,7 +17,7 @@ bool kdl_cache_owner_is_trusted(kdl_cache_sharing sharing, uid_t owner) {
 static kdl_status check_owner(int folder, const char *path, kdl_cache_sharing sharing) {
   struct stat info;
   if (fstat(folder, &info) != 0)
-    return kdl_fail(kdl_status_of(errno), "%s: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: %s", path, strerror(errno));
   if (!kdl_cache_owner_is_trusted(sharing, info.st_uid))
     return kdl_fail(KDL_IO, "%s: found a folder of user %u, expected one of user %u", path,
                     (unsigned)info.st_uid, (unsigned)geteuid());
@@ -64,7 +64,8 @@ int kdl_cache_folder_make(const char *path, kdl_cache_sharing sharing) {
   if (folder >= 0 || kdl_error_status() != KDL_NO_MATCH)
     return folder;
   if (!make_folders(path)) {
-    (void)kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", path, strerror(errno));
+    (void)kdl_fail(kdl_status_from_errno(errno), "%s: cannot make the folder: %s", path,
+                   strerror(errno));
     return -1;
   }
   return kdl_cache_folder_open(path, sharing);

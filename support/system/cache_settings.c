@@ -14,30 +14,31 @@
 /* ------------------------------------------------------------------------------------------ */
 /* KDL_CACHE: words and folders, separated by colons                                            */
 
-static kdl_status fail_item(kdl_string item) {
+static kdl_status fail_cache_item(kdl_string item) {
   return kdl_fail(KDL_BAD_CALL,
                   "KDL_CACHE: found \"%.*s\", expected on, ro, off, /FOLDER,shared or /FOLDER,ro",
                   (int)item.length, item.data);
 }
 
-static kdl_status add_layer(kdl_string item, kdl_cache_layers *layers) {
+static kdl_status add_tier(kdl_string item, kdl_cache_tiers *tiers) {
   static const kdl_string shared = KDL_TEXT_ROW(",shared"), lower = KDL_TEXT_ROW(",ro");
-  bool is_shared = kdl_text_ends(item, shared);
-  if (item.data[0] != '/' || (!is_shared && !kdl_text_ends(item, lower)))
-    return fail_item(item);
+  bool is_shared = kdl_text_has_suffix(item, shared);
+  if (item.data[0] != '/' || (!is_shared && !kdl_text_has_suffix(item, lower)))
+    return fail_cache_item(item);
   size_t length = item.length - (is_shared ? shared.length : lower.length);
-  if (layers->count == KDL_CACHE_LIMIT_LAYERS || length >= PATH_MAX)
+  if (tiers->count == KDL_CACHE_MAX_TIERS || length >= PATH_MAX)
     return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: found \"%.200s\" as folder %zu, expected at most %d",
-                    item.data, layers->count + 1, KDL_CACHE_LIMIT_LAYERS);
-  kdl_cache_settings *layer = &layers->items[layers->count++];
-  layer->mode = is_shared ? KDL_CACHE_ON : KDL_CACHE_READ_ONLY;
-  layer->sharing = is_shared ? KDL_CACHE_SHARED : KDL_CACHE_LOWER;
-  memcpy(layer->dir, item.data, length);
-  layer->dir[length] = '\0';
+                    item.data, tiers->count + 1, KDL_CACHE_MAX_TIERS);
+  kdl_cache_settings *tier = &tiers->items[tiers->count++];
+  tier->mode = is_shared ? KDL_CACHE_ON : KDL_CACHE_READ_ONLY;
+  tier->sharing = is_shared ? KDL_CACHE_SHARED : KDL_CACHE_LOWER;
+  memcpy(tier->dir, item.data, length);
+  tier->dir[length] = '\0';
   return KDL_OK;
 }
 
-static kdl_status read_item(kdl_string item, kdl_cache_mode *out_mode, kdl_cache_layers *layers) {
+static kdl_status parse_cache_item(kdl_string item, kdl_cache_mode *out_mode,
+                                   kdl_cache_tiers *tiers) {
   static const struct {
     const char *name;
     kdl_cache_mode mode;
@@ -48,16 +49,16 @@ static kdl_status read_item(kdl_string item, kdl_cache_mode *out_mode, kdl_cache
       return KDL_OK;
     }
   }
-  return item.length ? add_layer(item, layers) : fail_item(item);
+  return item.length ? add_tier(item, tiers) : fail_cache_item(item);
 }
 
-static kdl_status read_list(kdl_cache_mode *out_mode, kdl_cache_layers *out_layers) {
+static kdl_status parse_cache_variable(kdl_cache_mode *out_mode, kdl_cache_tiers *out_tiers) {
   const char *list = kdl_environment("KDL_CACHE");
   kdl_status status = KDL_OK;
   *out_mode = KDL_CACHE_ON;
   while (status == KDL_OK && list) {
     kdl_string item = {list, strcspn(list, ":")};
-    status = read_item(item, out_mode, out_layers);
+    status = parse_cache_item(item, out_mode, out_tiers);
     list = list[item.length] ? list + item.length + 1 : NULL;
   }
   return status;
@@ -66,24 +67,24 @@ static kdl_status read_list(kdl_cache_mode *out_mode, kdl_cache_layers *out_laye
 /* ------------------------------------------------------------------------------------------ */
 
 /* A path that is not absolute would mean another folder whenever the program changes its own. */
-static bool take_dir(const char *root, const char *below, char *out_dir) {
+static bool join_absolute_path(const char *root, const char *below, char *out_dir) {
   return root && root[0] == '/' && snprintf(out_dir, PATH_MAX, "%s%s", root, below) < PATH_MAX;
 }
 
-static kdl_status read_dir(char *out_dir) {
+static kdl_status find_cache_dir(char *out_dir) {
   const char *own = kdl_environment("KDL_CACHE_DIR");
-  if (own && !take_dir(own, "", out_dir))
+  if (own && !join_absolute_path(own, "", out_dir))
     return kdl_fail(KDL_BAD_CALL, "KDL_CACHE_DIR: found \"%.200s\", expected an absolute path",
                     own);
-  if (own || take_dir(secure_getenv("XDG_CACHE_HOME"), "/kdl", out_dir) ||
-      take_dir(secure_getenv("HOME"), "/.cache/kdl", out_dir))
+  if (own || join_absolute_path(secure_getenv("XDG_CACHE_HOME"), "/kdl", out_dir) ||
+      join_absolute_path(secure_getenv("HOME"), "/.cache/kdl", out_dir))
     return KDL_OK;
   return kdl_fail(KDL_NO_MATCH,
                   "found none of KDL_CACHE_DIR, XDG_CACHE_HOME and HOME, expected one to say where "
                   "the cache lies");
 }
 
-static kdl_status read_limit(uint64_t *out_limit) {
+static kdl_status read_cache_limit(uint64_t *out_limit) {
   const char *size = kdl_environment("KDL_CACHE_SIZE");
   *out_limit = KDL_CACHE_DEFAULT_LIMIT;
   kdl_status status = size ? kdl_size_parse(size, out_limit) : KDL_OK;
@@ -95,24 +96,24 @@ static kdl_status read_limit(uint64_t *out_limit) {
 kdl_status kdl_cache_settings_read(kdl_cache_settings *out_settings) {
   kdl_cache_settings made = {.mode = KDL_CACHE_OFF, .limit = KDL_CACHE_DEFAULT_LIMIT};
   if (!kdl_is_privileged()) {
-    kdl_cache_layers layers = {.count = 0};
-    KDL_TRY(read_list(&made.mode, &layers));
-    KDL_TRY(read_limit(&made.limit));
-    KDL_TRY(read_dir(made.dir));
+    kdl_cache_tiers tiers = {.count = 0};
+    KDL_TRY(parse_cache_variable(&made.mode, &tiers));
+    KDL_TRY(read_cache_limit(&made.limit));
+    KDL_TRY(find_cache_dir(made.dir));
   }
   *out_settings = made;
   return KDL_OK;
 }
 
-kdl_status kdl_cache_layers_read(kdl_cache_layers *out_layers) {
+kdl_status kdl_cache_tiers_read(kdl_cache_tiers *out_tiers) {
   kdl_cache_mode mode;
   uint64_t limit = 0;
-  out_layers->count = 0;
+  out_tiers->count = 0;
   if (kdl_is_privileged())
     return KDL_OK;
-  KDL_TRY(read_list(&mode, out_layers));
-  KDL_TRY(read_limit(&limit));
-  for (size_t i = 0; i < out_layers->count; ++i)
-    out_layers->items[i].limit = limit;
+  KDL_TRY(parse_cache_variable(&mode, out_tiers));
+  KDL_TRY(read_cache_limit(&limit));
+  for (size_t i = 0; i < out_tiers->count; ++i)
+    out_tiers->items[i].limit = limit;
   return KDL_OK;
 }

@@ -36,16 +36,16 @@ typedef struct kdl_cache_settings {
  * than their user the cache is off. */
 kdl_status kdl_cache_settings_read(kdl_cache_settings *out_settings);
 
-enum { KDL_CACHE_LIMIT_LAYERS = 4 };
+enum { KDL_CACHE_MAX_TIERS = 4 };
 
 /* The folders behind that one, as KDL_CACHE lists them: entries there have portable keys, which
  * ext/jit/portable.h makes. */
-typedef struct kdl_cache_layers {
+typedef struct kdl_cache_tiers {
   size_t count;
-  kdl_cache_settings items[KDL_CACHE_LIMIT_LAYERS];
-} kdl_cache_layers;
+  kdl_cache_settings items[KDL_CACHE_MAX_TIERS];
+} kdl_cache_tiers;
 
 /* Fails as kdl_cache_settings_read does. */
-kdl_status kdl_cache_layers_read(kdl_cache_layers *out_layers);
+kdl_status kdl_cache_tiers_read(kdl_cache_tiers *out_tiers);
 
 #endif

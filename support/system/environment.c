@@ -29,7 +29,7 @@ static unsigned debug_topics;
 static FILE *debug_file;
 
 typedef void log_function(void *user, const char *topic, const char *line);
-static log_function *log_here;
+static log_function *log_callback;
 static void *log_user;
 static unsigned log_topics;
 
@@ -52,7 +52,8 @@ kdl_status kdl_environment_seconds(const char *name, uint32_t limit, uint32_t *s
   size_t at = 0;
   if (!text)
     return KDL_OK;
-  if (!kdl_text_number(kdl_text_of(text), &at, &number) || text[at] || !number || number > limit)
+  if (!kdl_text_parse_number(kdl_text_of(text), &at, &number) || text[at] || !number ||
+      number > limit)
     return kdl_fail(KDL_BAD_CALL, "%s: found \"%s\", expected seconds, 1 to %" PRIu32, name, text,
                     limit);
   *seconds = number;
@@ -62,7 +63,7 @@ kdl_status kdl_environment_seconds(const char *name, uint32_t limit, uint32_t *s
 kdl_status kdl_path_next(kdl_string *rest, char out_path[PATH_MAX]) {
   size_t length = kdl_text_find(*rest, 0, ":");
   kdl_string path = {rest->data, length};
-  *rest = kdl_text_from(*rest, length + (length < rest->length));
+  *rest = kdl_text_substr(*rest, length + (length < rest->length));
   if (length >= PATH_MAX)
     return kdl_fail(KDL_IO, "%.60s...: %s", path.data, strerror(ENAMETOOLONG));
   memcpy(out_path, path.data, length);
@@ -70,36 +71,36 @@ kdl_status kdl_path_next(kdl_string *rest, char out_path[PATH_MAX]) {
   return KDL_OK;
 }
 
-static pthread_once_t lasting_once = PTHREAD_ONCE_INIT;
-static atomic_bool lasting_is_read;
-enum { longest_lasting = 4096 };
-static char lasting_text[KDL_LASTING_COUNT][longest_lasting];
-static const char *lasting[KDL_LASTING_COUNT];
+static pthread_once_t cached_once = PTHREAD_ONCE_INIT;
+static atomic_bool cached_is_read;
+enum { max_cached_length = 4096 };
+static char cached_text[KDL_CACHED_VARIABLE_COUNT][max_cached_length];
+static const char *cached_values[KDL_CACHED_VARIABLE_COUNT];
 
 /* Copies, since a program may change its environment, for which there is always memory; what is
  * longer is cut. */
-static void read_lasting(void) {
-  static const char *const names[] = {[KDL_LASTING_POLICY] = "KDL_POLICY",
-                                      [KDL_LASTING_VARIANT_TAG] = "KDL_VARIANT_TAG",
-                                      [KDL_LASTING_CHECK] = "KDL_CHECK"};
-  for (int i = 0; i < KDL_LASTING_COUNT; ++i) {
+static void read_cached_variables(void) {
+  static const char *const names[] = {[KDL_CACHED_VARIABLE_POLICY] = "KDL_POLICY",
+                                      [KDL_CACHED_VARIABLE_VARIANT_TAG] = "KDL_VARIANT_TAG",
+                                      [KDL_CACHED_VARIABLE_CHECK] = "KDL_CHECK"};
+  for (int i = 0; i < KDL_CACHED_VARIABLE_COUNT; ++i) {
     const char *value = kdl_environment(names[i]);
     if (value)
-      snprintf(lasting_text[i], longest_lasting, "%s", value);
-    lasting[i] = value ? lasting_text[i] : NULL;
+      snprintf(cached_text[i], max_cached_length, "%s", value);
+    cached_values[i] = value ? cached_text[i] : NULL;
   }
-  atomic_store_explicit(&lasting_is_read, true, memory_order_release);
+  atomic_store_explicit(&cached_is_read, true, memory_order_release);
 }
 
-const char *const *kdl_environment_lasting_all(void) {
-  if (!atomic_load_explicit(&lasting_is_read, memory_order_acquire))
-    pthread_once(&lasting_once, read_lasting);
-  return lasting;
+const char *const *kdl_environment_cached_all(void) {
+  if (!atomic_load_explicit(&cached_is_read, memory_order_acquire))
+    pthread_once(&cached_once, read_cached_variables);
+  return cached_values;
 }
 
-void kdl_environment_forget(void) {
-  atomic_store(&lasting_is_read, false);
-  lasting_once = (pthread_once_t)PTHREAD_ONCE_INIT;
+void kdl_environment_reset_cached(void) {
+  atomic_store(&cached_is_read, false);
+  cached_once = (pthread_once_t)PTHREAD_ONCE_INIT;
 }
 
 static bool names_topic(const char *list, const char *topic) {
@@ -159,7 +160,7 @@ static void read_debug(void) {
 }
 
 void kdl_set_log(const char *topics, log_function *log, void *user) {
-  log_here = log;
+  log_callback = log;
   log_user = user;
   log_topics = log && topics ? read_topics(topics) : 0;
   atomic_store_explicit(&topics_on, 0, memory_order_release);
@@ -167,7 +168,7 @@ void kdl_set_log(const char *topics, log_function *log, void *user) {
 
 static __attribute__((noinline, cold)) unsigned find_topics(void) {
   pthread_once(&debug_once, read_debug);
-  unsigned on = topics_are_known | (log_here ? log_topics : debug_topics);
+  unsigned on = topics_are_known | (log_callback ? log_topics : debug_topics);
   atomic_store_explicit(&topics_on, on, memory_order_release);
   return on;
 }
@@ -185,9 +186,9 @@ void kdl_debug_va(kdl_debug_topic topic, const char *format, va_list args) {
   KDL_NOT_CANCELLED;
   char line[2048];
   vsnprintf(line, sizeof line, format, args);
-  kdl_plain(line, sizeof line);
-  if (log_here) {
-    log_here(log_user, topic_names[topic], line);
+  kdl_text_escape_controls(line, sizeof line);
+  if (log_callback) {
+    log_callback(log_user, topic_names[topic], line);
     return;
   }
   /* One write per line, so that threads do not mix theirs. */

@@ -25,22 +25,22 @@ kdl_status kdl_path_next(kdl_string *rest, char out_path[PATH_MAX]);
 
 /* Those that are asked for on the way to every kernel, as they were when the first was asked for: a
  * walk through the environment takes longer than a choice. */
-typedef enum kdl_lasting_variable {
-  KDL_LASTING_POLICY,
-  KDL_LASTING_VARIANT_TAG,
-  KDL_LASTING_CHECK,
-  KDL_LASTING_COUNT,
-} kdl_lasting_variable;
+typedef enum kdl_cached_variable {
+  KDL_CACHED_VARIABLE_POLICY,
+  KDL_CACHED_VARIABLE_VARIANT_TAG,
+  KDL_CACHED_VARIABLE_CHECK,
+  KDL_CACHED_VARIABLE_COUNT,
+} kdl_cached_variable;
 
 /* All of them, NULL where unset; likewise. */
-const char *const *kdl_environment_lasting_all(void);
+const char *const *kdl_environment_cached_all(void);
 
-static inline const char *kdl_environment_lasting(kdl_lasting_variable which) {
-  return kdl_environment_lasting_all()[which];
+static inline const char *kdl_environment_cached(kdl_cached_variable which) {
+  return kdl_environment_cached_all()[which];
 }
 
 /* For tests, which change them: they are read again. */
-void kdl_environment_forget(void);
+void kdl_environment_reset_cached(void);
 
 typedef enum kdl_debug_topic {
   KDL_DEBUG_FILES,

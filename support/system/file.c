@@ -2,7 +2,7 @@
 #include "support/system/file.h"
 
 #include "support/base/error.h"
-#include "support/system/walk.h"
+#include "support/system/path_resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,79 +19,80 @@
 #include <time.h>
 #include <unistd.h>
 
-static kdl_status failed(const char *path, const char *step) {
-  return kdl_fail(kdl_status_of(errno), "%s: cannot %s: %s", path, step, strerror(errno));
+static kdl_status fail_step(const char *path, const char *step) {
+  return kdl_fail(kdl_status_from_errno(errno), "%s: cannot %s: %s", path, step, strerror(errno));
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Links                                                                                        */
 
-static kdl_status take_end(kdl_status status, kdl_walked *walked, char out_end[PATH_MAX]) {
+static kdl_status copy_resolved_path(kdl_status status, kdl_resolved_path *resolved,
+                                     char out_end[PATH_MAX]) {
   if (status == KDL_OK) {
-    memcpy(out_end, walked->end, PATH_MAX);
-    kdl_walked_end(walked);
+    memcpy(out_end, resolved->end, PATH_MAX);
+    kdl_resolved_path_close(resolved);
   }
   return status;
 }
 
-kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]) {
-  kdl_walked walked;
-  return take_end(kdl_walk(path, &walked), &walked, out_end);
+kdl_status kdl_file_resolve(const char *path, char out_end[PATH_MAX]) {
+  kdl_resolved_path resolved;
+  return copy_resolved_path(kdl_path_resolve(path, &resolved), &resolved, out_end);
 }
 
-kdl_status kdl_folder_follow(const char *path, const char *step, char out_end[PATH_MAX]) {
+kdl_status kdl_folder_resolve(const char *path, const char *step, char out_end[PATH_MAX]) {
   char name[PATH_MAX];
-  kdl_walked walked;
+  kdl_resolved_path resolved;
   size_t length = strlen(path);
   while (length > 1 && path[length - 1] == '/')
     --length;
   if (length >= sizeof name) {
     errno = ENAMETOOLONG;
-    return failed(path, step);
+    return fail_step(path, step);
   }
   *(char *)mempcpy(name, path, length) = '\0';
-  return take_end(kdl_walk_to(name, path, step, &walked), &walked, out_end);
+  return copy_resolved_path(kdl_path_resolve_for(name, path, step, &resolved), &resolved, out_end);
 }
 
-static bool is_there(const kdl_walked *walked) {
+static bool path_exists(const kdl_resolved_path *resolved) {
   struct stat info;
-  return fstatat(walked->folder, walked->name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+  return fstatat(resolved->folder, resolved->name, &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 kdl_status kdl_file_open(const char *path, int flags, int *out_fd) {
   enum { mode = 0666 };
-  kdl_walked walked;
-  kdl_status status = kdl_walk(path, &walked);
+  kdl_resolved_path resolved;
+  kdl_status status = kdl_path_resolve(path, &resolved);
   if (status != KDL_OK)
     return status;
-  bool is_named = !walked.has_links || is_there(&walked);
-  int fd = is_named ? openat(walked.folder, walked.name, flags | O_CLOEXEC | O_NOFOLLOW, mode)
+  bool is_named = !resolved.has_links || path_exists(&resolved);
+  int fd = is_named ? openat(resolved.folder, resolved.name, flags | O_CLOEXEC | O_NOFOLLOW, mode)
                     : open(path, flags | O_CLOEXEC, mode);
   if (fd < 0)
-    status = failed(path, "open");
+    status = fail_step(path, "open");
   else
     *out_fd = fd;
-  kdl_walked_end(&walked);
+  kdl_resolved_path_close(&resolved);
   return status;
 }
 
 /* A link to nowhere: writing "through" it would surprise. */
-static kdl_status walk_to_target(const char *path, kdl_walked *out_walked) {
-  kdl_status status = kdl_walk(path, out_walked);
-  if (status == KDL_OK && out_walked->has_links && !is_there(out_walked)) {
-    status = failed(path, "write there");
-    kdl_walked_end(out_walked);
+static kdl_status resolve_target(const char *path, kdl_resolved_path *out_resolved) {
+  kdl_status status = kdl_path_resolve(path, out_resolved);
+  if (status == KDL_OK && out_resolved->has_links && !path_exists(out_resolved)) {
+    status = fail_step(path, "write there");
+    kdl_resolved_path_close(out_resolved);
   }
   return status;
 }
 
 kdl_status kdl_file_target(const char *path, char **out_target) {
-  kdl_walked walked;
-  KDL_TRY(walk_to_target(path, &walked));
-  kdl_walked_end(&walked);
-  char *target = strdup(walked.end);
+  kdl_resolved_path resolved;
+  KDL_TRY(resolve_target(path, &resolved));
+  kdl_resolved_path_close(&resolved);
+  char *target = strdup(resolved.end);
   if (!target)
-    return failed(path, "write there");
+    return fail_step(path, "write there");
   *out_target = target;
   return KDL_OK;
 }
@@ -111,25 +112,26 @@ static kdl_status wait_for_writer(int fd, const char *shown) {
   const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
   int copy[2];
   if (pipe2(copy, O_CLOEXEC) != 0)
-    return failed(shown, "open");
-  bool is_there = has_writer(fd, copy);
-  for (int i = 0; i < patience && !is_there; ++i) {
+    return fail_step(shown, "open");
+  bool path_exists = has_writer(fd, copy);
+  for (int i = 0; i < patience && !path_exists; ++i) {
     nanosleep(&pause, NULL);
-    is_there = has_writer(fd, copy);
+    path_exists = has_writer(fd, copy);
   }
   close(copy[0]);
   close(copy[1]);
-  return is_there ? KDL_OK
-                  : kdl_fail(KDL_BAD_FILE,
-                             "%s: found a pipe that nothing writes to, expected a file, or a pipe "
-                             "that something does",
-                             shown);
+  return path_exists
+             ? KDL_OK
+             : kdl_fail(KDL_BAD_FILE,
+                        "%s: found a pipe that nothing writes to, expected a file, or a pipe "
+                        "that something does",
+                        shown);
 }
 
 kdl_status kdl_input_check(int fd, const char *shown) {
   struct stat info;
   if (fstat(fd, &info) != 0)
-    return failed(shown, "look at it");
+    return fail_step(shown, "look at it");
   bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
   if (S_ISCHR(info.st_mode) && !is_null && !isatty(fd))
     return kdl_fail(KDL_BAD_FILE, "%s: found a device, which need not end, expected a file or pipe",
@@ -141,13 +143,13 @@ kdl_status kdl_input_open(const char *path, int *out_fd) {
   struct stat info;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
-    return failed(path, "open");
+    return fail_step(path, "open");
   kdl_status status = kdl_input_check(fd, path);
   bool is_file = fstat(fd, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode));
   if (status == KDL_OK && S_ISFIFO(info.st_mode))
     status = wait_for_writer(fd, path);
   if (status == KDL_OK && !is_file && fcntl(fd, F_SETFL, O_RDONLY) != 0) /* reading waits */
-    status = failed(path, "open");
+    status = fail_step(path, "open");
   if (status == KDL_OK)
     *out_fd = fd;
   else
@@ -187,7 +189,7 @@ bool kdl_fd_write(int fd, const void *data, size_t size) {
 kdl_status kdl_fd_write_failed(const char *path) {
   if (errno == EFAULT)
     return kdl_fail(KDL_IO, "a file was truncated or became unreadable while being read");
-  return failed(path, "write");
+  return fail_step(path, "write");
 }
 
 bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
@@ -211,7 +213,7 @@ bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
 
 /* A name that nothing has, malloc'ed; NULL with errno. Where `name` is of the longest sort, the new
  * one has the beginning of it. */
-static char *unique_beside(const char *name) {
+static char *unique_temp_name(const char *name) {
   enum { suffix = 1 + 16 + 4 };
   size_t length = strlen(name);
   uint64_t salt;
@@ -226,11 +228,12 @@ static char *unique_beside(const char *name) {
 }
 
 /* Calls `make` with such names until one is free: what it returned, and the name; -1 with errno. */
-static int make_beside(int folder, const char *name,
-                       int (*make)(int folder, const char *name, int fd), int fd, char **out_name) {
+static int create_unique(int folder, const char *name,
+                         int (*make)(int folder, const char *name, int fd), int fd,
+                         char **out_name) {
   int made = -1;
   for (int tries = 0; made < 0 && tries < 100; ++tries) {
-    char *unique = unique_beside(name);
+    char *unique = unique_temp_name(name);
     if (!unique)
       return -1;
     made = make(folder, unique, fd);
@@ -247,13 +250,13 @@ static int make_beside(int folder, const char *name,
   return made;
 }
 
-static int create(int folder, const char *name, int unused) {
+static int create_exclusive(int folder, const char *name, int unused) {
   (void)unused;
   return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
 /* By its entry in /proc: the other way takes a capability. */
-static int name_file(int folder, const char *name, int fd) {
+static int link_open_file(int folder, const char *name, int fd) {
   char entry[32];
   snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
   return linkat(AT_FDCWD, entry, folder, name, AT_SYMLINK_FOLLOW);
@@ -261,7 +264,7 @@ static int name_file(int folder, const char *name, int fd) {
 
 /* A file without a name, so that nothing is left whatever ends the process; -1 where the file
  * system has none, or it could not be named later. */
-static int create_nameless(int folder) {
+static int create_unnamed(int folder) {
   char entry[32];
   int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
@@ -281,36 +284,37 @@ static void copy_ownership(int fd, const struct stat *old) {
 }
 
 /* The draft takes the folder. */
-static kdl_status begin_draft(kdl_walked *walked, const char *shown, kdl_file_draft *out_draft) {
-  kdl_file_draft draft = {
-      .fd = create_nameless(walked->folder), .folder = walked->folder, .shown = shown};
-  if (draft.fd < 0)
-    draft.fd = make_beside(draft.folder, walked->name, create, -1, &draft.name);
-  if (draft.fd < 0) {
-    kdl_status status = failed(shown, "create a file there");
-    kdl_walked_end(walked);
+static kdl_status create_temp_file(kdl_resolved_path *resolved, const char *shown,
+                                   kdl_temp_file *out_temp) {
+  kdl_temp_file temp = {
+      .fd = create_unnamed(resolved->folder), .folder = resolved->folder, .shown = shown};
+  if (temp.fd < 0)
+    temp.fd = create_unique(temp.folder, resolved->name, create_exclusive, -1, &temp.name);
+  if (temp.fd < 0) {
+    kdl_status status = fail_step(shown, "create a file there");
+    kdl_resolved_path_close(resolved);
     return status;
   }
-  *out_draft = draft;
+  *out_temp = temp;
   return KDL_OK;
 }
 
-kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_draft *out_draft) {
-  kdl_walked walked;
-  kdl_status status = kdl_walk(target, &walked);
-  return status == KDL_OK ? begin_draft(&walked, shown, out_draft) : status;
+kdl_status kdl_temp_file_create(const char *target, const char *shown, kdl_temp_file *out_temp) {
+  kdl_resolved_path resolved;
+  kdl_status status = kdl_path_resolve(target, &resolved);
+  return status == KDL_OK ? create_temp_file(&resolved, shown, out_temp) : status;
 }
 
-static void end_draft(kdl_file_draft *draft, bool removes) {
-  if (removes && draft->name)
-    unlinkat(draft->folder, draft->name, 0);
-  free(draft->name);
-  close(draft->folder);
+static void close_temp_file(kdl_temp_file *temp, bool removes) {
+  if (removes && temp->name)
+    unlinkat(temp->folder, temp->name, 0);
+  free(temp->name);
+  close(temp->folder);
 }
 
-void kdl_file_draft_drop(kdl_file_draft *draft) {
-  close(draft->fd);
-  end_draft(draft, true);
+void kdl_temp_file_discard(kdl_temp_file *temp) {
+  close(temp->fd);
+  close_temp_file(temp, true);
 }
 
 /* Has the names in a folder outlast a power failure; true also where its file system cannot. False
@@ -325,53 +329,54 @@ static bool flush_folder(int folder) {
 }
 
 kdl_status kdl_file_flush_name(const char *path) {
-  kdl_walked walked;
-  kdl_status status = kdl_walk(path, &walked);
+  kdl_resolved_path resolved;
+  kdl_status status = kdl_path_resolve(path, &resolved);
   if (status != KDL_OK)
     return status;
-  if (!flush_folder(walked.folder))
-    status = failed(path, "flush its folder, in which it is now");
-  kdl_walked_end(&walked);
+  if (!flush_folder(resolved.folder))
+    status = fail_step(path, "flush its folder, in which it is now");
+  kdl_resolved_path_close(&resolved);
   return status;
 }
 
-kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *path) {
+kdl_status kdl_temp_file_keep(kdl_temp_file *temp, const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  kdl_status status = fsync(draft->fd) == 0 ? KDL_OK : failed(draft->shown, "flush");
-  if (status == KDL_OK && !draft->name &&
-      make_beside(draft->folder, name, name_file, draft->fd, &draft->name) != 0)
-    status = failed(draft->shown, "create a file there");
-  if (close(draft->fd) != 0 && status == KDL_OK)
-    status = failed(draft->shown, "close");
-  if (status == KDL_OK && renameat(draft->folder, draft->name, draft->folder, name) != 0)
-    status = failed(draft->shown, "rename into place");
+  kdl_status status = fsync(temp->fd) == 0 ? KDL_OK : fail_step(temp->shown, "flush");
+  if (status == KDL_OK && !temp->name &&
+      create_unique(temp->folder, name, link_open_file, temp->fd, &temp->name) != 0)
+    status = fail_step(temp->shown, "create a file there");
+  if (close(temp->fd) != 0 && status == KDL_OK)
+    status = fail_step(temp->shown, "close");
+  if (status == KDL_OK && renameat(temp->folder, temp->name, temp->folder, name) != 0)
+    status = fail_step(temp->shown, "rename into place");
   bool removes = status != KDL_OK;
-  if (status == KDL_OK && !flush_folder(draft->folder))
-    status = failed(draft->shown, "flush its folder, in which it is now");
-  end_draft(draft, removes);
+  if (status == KDL_OK && !flush_folder(temp->folder))
+    status = fail_step(temp->shown, "flush its folder, in which it is now");
+  close_temp_file(temp, removes);
   return status;
 }
 
 kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, int fd), void *user) {
-  kdl_walked walked;
-  KDL_TRY(walk_to_target(path, &walked));
+  kdl_resolved_path resolved;
+  KDL_TRY(resolve_target(path, &resolved));
   struct stat old;
-  bool replaces = fstatat(walked.folder, walked.name, &old, AT_SYMLINK_NOFOLLOW) == 0;
+  bool replaces = fstatat(resolved.folder, resolved.name, &old, AT_SYMLINK_NOFOLLOW) == 0;
   if (replaces && !S_ISREG(old.st_mode)) {
-    kdl_walked_end(&walked);
+    kdl_resolved_path_close(&resolved);
     return kdl_fail(KDL_IO,
                     "%s: cannot write: found a directory, device, pipe or socket, expected a "
                     "regular file",
                     path);
   }
-  kdl_file_draft draft;
-  KDL_TRY(begin_draft(&walked, path, &draft));
-  if (replaces && kdl_walked_is_own(draft.folder, &old)) /* what others planted is not theirs */
-    copy_ownership(draft.fd, &old);
-  kdl_status status = write(user, draft.fd);
+  kdl_temp_file temp;
+  KDL_TRY(create_temp_file(&resolved, path, &temp));
+  if (replaces &&
+      kdl_path_owner_is_trusted(temp.folder, &old)) /* what others planted is not theirs */
+    copy_ownership(temp.fd, &old);
+  kdl_status status = write(user, temp.fd);
   if (status == KDL_OK)
-    return kdl_file_draft_keep(&draft, walked.name);
-  kdl_file_draft_drop(&draft);
+    return kdl_temp_file_keep(&temp, resolved.name);
+  kdl_temp_file_discard(&temp);
   return status;
 }
 
@@ -379,15 +384,15 @@ typedef struct {
   const char *path;
   const void *data;
   size_t size;
-} whole_file;
+} file_bytes;
 
-static kdl_status write_whole(void *user, int fd) {
-  const whole_file *file = user;
+static kdl_status write_file_bytes(void *user, int fd) {
+  const file_bytes *file = user;
   return kdl_fd_write(fd, file->data, file->size) ? KDL_OK : kdl_fd_write_failed(file->path);
 }
 
 kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
-  return kdl_file_save_by(path, write_whole, &(whole_file){path, data, size});
+  return kdl_file_save_by(path, write_file_bytes, &(file_bytes){path, data, size});
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -401,7 +406,8 @@ kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
 #define MFD_EXEC 0x0010U
 #endif
 
-int kdl_memory_file_make(const char *name, kdl_memory_file_use use, const void *data, size_t size) {
+int kdl_memory_file_create(const char *name, kdl_memory_file_use use, const void *data,
+                           size_t size) {
   static const unsigned flags[] = {
       [KDL_MEMORY_FILE_DATA] = MFD_CLOEXEC | MFD_NOEXEC_SEAL,
       [KDL_MEMORY_FILE_CODE] = MFD_CLOEXEC | MFD_EXEC,
@@ -422,8 +428,8 @@ kdl_status kdl_memory_file_read(int fd, const char *writer, uint64_t most, void 
                                 size_t *out_size) {
   struct stat info;
   if (fstat(fd, &info) != 0)
-    return kdl_fail_code(kdl_status_of(errno), errno, "cannot read what %s wrote: %s", writer,
-                         strerror(errno));
+    return kdl_fail_code(kdl_status_from_errno(errno), errno, "cannot read what %s wrote: %s",
+                         writer, strerror(errno));
   if ((uint64_t)info.st_size > most)
     return kdl_fail_code(KDL_NO_MEMORY, EFBIG, "%s wrote more than %" PRIu64 " bytes", writer,
                          most);

@@ -13,22 +13,22 @@
  * folder, so that what was saved is there after a power failure. After any failure before that, a
  * full disk included, the old file is whole and nothing is left beside it; also when the process is
  * killed, where the file system has files without a name. A symbolic link is followed as
- * kdl_file_follow does, so that the link stays; an existing file keeps its mode without set-id
+ * kdl_file_resolve does, so that the link stays; an existing file keeps its mode without set-id
  * bits, and its owner and group where the caller may set them. */
 kdl_status kdl_file_save(const char *path, const void *data, size_t size);
 
 /* The same with what `write` writes to the descriptor; where it fails, the old file is whole. */
 kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, int fd), void *user);
 
-/* The path without links, whether it is there or not (support/system/walk.h). Links on the way are
- * followed as Linux does with fs.protected_symlinks; a link, pipe or the like at the end, in a
- * folder that every user may write to, is refused unless it is the user's own or of the folder's
- * owner: another user may have put it there. */
-kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]);
+/* The path without links, whether it is there or not (support/system/path_resolve.h). Links on the
+ * way are followed as Linux does with fs.protected_symlinks; a link, pipe or the like at the end,
+ * in a folder that every user may write to, is refused unless it is the user's own or of the
+ * folder's owner: another user may have put it there. */
+kdl_status kdl_file_resolve(const char *path, char out_end[PATH_MAX]);
 
 /* The same of a folder that is going to be made, behind whose name there may be a '/'. `step` is
  * what cannot be done, for messages. */
-kdl_status kdl_folder_follow(const char *path, const char *step, char out_end[PATH_MAX]);
+kdl_status kdl_folder_resolve(const char *path, const char *step, char out_end[PATH_MAX]);
 
 /* Opens that end for writing, and nothing that has taken its place in between; it may be something
  * without a name, as /dev/stdout leads to "pipe:[7]". */
@@ -38,18 +38,18 @@ kdl_status kdl_file_open(const char *path, int flags, int *out_fd);
 kdl_status kdl_file_target(const char *path, char **out_target);
 
 /* A file that is being written beside the one that it shall become. */
-typedef struct kdl_file_draft {
+typedef struct kdl_temp_file {
   int fd;
   int folder;        /* that it is in */
   char *name;        /* NULL: it gets one when it is whole */
   const char *shown; /* what messages call the file */
-} kdl_file_draft;
+} kdl_temp_file;
 
 /* kdl_file_save in steps. Keeping flushes, closes and renames to the last part of `path`, in the
  * folder of `target`; after that, and after a failure, nothing is to be dropped. */
-kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_draft *out_draft);
-kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *path);
-void kdl_file_draft_drop(kdl_file_draft *draft);
+kdl_status kdl_temp_file_create(const char *target, const char *shown, kdl_temp_file *out_temp);
+kdl_status kdl_temp_file_keep(kdl_temp_file *temp, const char *path);
+void kdl_temp_file_discard(kdl_temp_file *temp);
 
 /* Has the name of a file or folder that was renamed outlast a power failure, as saving does. */
 kdl_status kdl_file_flush_name(const char *path);
@@ -84,7 +84,8 @@ typedef enum kdl_memory_file_use {
 } kdl_memory_file_use;
 
 /* A descriptor that stands behind the bytes written; -1 with errno. `name` is for /proc. */
-int kdl_memory_file_make(const char *name, kdl_memory_file_use use, const void *data, size_t size);
+int kdl_memory_file_create(const char *name, kdl_memory_file_use use, const void *data,
+                           size_t size);
 
 /* The whole file, which may be of at most `most` bytes: malloc'ed, a NUL follows. `writer` is the
  * program that wrote it, for messages. */

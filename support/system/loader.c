@@ -18,7 +18,7 @@
 /* The program                                                                                */
 
 /* The first is the program itself. */
-static int look_at_program(struct dl_phdr_info *object, size_t size, void *user) {
+static int find_interpreter(struct dl_phdr_info *object, size_t size, void *user) {
   bool *is_static = user;
   (void)size;
   *is_static = true;
@@ -34,7 +34,7 @@ static int look_at_program(struct dl_phdr_info *object, size_t size, void *user)
 bool kdl_program_is_static(void) {
   bool is_static = false;
   if (!getauxval(AT_BASE))
-    dl_iterate_phdr(look_at_program, &is_static);
+    dl_iterate_phdr(find_interpreter, &is_static);
   return is_static;
 }
 
@@ -44,7 +44,7 @@ bool kdl_program_is_static(void) {
 const char kdl_program_path[] = "/proc/self/exe";
 
 /* The line of /proc/self/maps for an address: "START-END rwxp OFFSET DEVICE INODE   PATH". */
-static bool path_of_line(char *line, uintptr_t address, char out_path[PATH_MAX]) {
+static bool parse_maps_line(char *line, uintptr_t address, char out_path[PATH_MAX]) {
   enum { hexadecimal = 16 };
   char *rest;
   uintmax_t start = strtoumax(line, &rest, hexadecimal);
@@ -63,7 +63,7 @@ static void mapped_path(uintptr_t address, char out_path[PATH_MAX]) {
   bool found = false;
   out_path[0] = '\0';
   while (maps && !found && getline(&line, &room, maps) > 0)
-    found = path_of_line(line, address, out_path);
+    found = parse_maps_line(line, address, out_path);
   free(line);
   if (maps)
     fclose(maps);
@@ -120,7 +120,7 @@ static bool is_program(const char *path) {
   return access(path, X_OK) == 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-static bool try_place(const char *root, const char *below, char out_path[PATH_MAX]) {
+static bool try_linker_path(const char *root, const char *below, char out_path[PATH_MAX]) {
   int used = snprintf(out_path, PATH_MAX, "%s%s/kdl-ld", root, below);
   return used > 0 && used < PATH_MAX && is_program(out_path);
 }
@@ -129,7 +129,7 @@ static bool try_place(const char *root, const char *below, char out_path[PATH_MA
 static pthread_once_t folder_once = PTHREAD_ONCE_INIT;
 static char folder[PATH_MAX];
 
-static void find_folder(void) {
+static void init_library_folder(void) {
   kdl_loaded_object_folder(folder, folder, sizeof folder);
 }
 
@@ -139,12 +139,12 @@ bool kdl_linker_path(char out_path[PATH_MAX]) {
     return false;
   if (given)
     return snprintf(out_path, PATH_MAX, "%s", given) < PATH_MAX && is_program(out_path);
-  pthread_once(&folder_once, find_folder);
+  pthread_once(&folder_once, init_library_folder);
   static const char *const below[] = {"", "/../bin",
                                       "/../../bin"}; /* the last from LIB/MULTIARCH */
   for (size_t i = 0; folder[0] && i < sizeof below / sizeof *below; ++i) {
-    if (try_place(folder, below[i], out_path))
+    if (try_linker_path(folder, below[i], out_path))
       return true;
   }
-  return try_place(KDL_LD_FOLDER, "", out_path);
+  return try_linker_path(KDL_LD_FOLDER, "", out_path);
 }

@@ -19,7 +19,7 @@ static const struct {
 };
 
 /* A whole number, with nothing behind it. */
-static bool read_number(const char *name, uint32_t *out_number) {
+static bool read_rank_variable(const char *name, uint32_t *out_number) {
   const char *text = secure_getenv(name);
   char *end;
   if (!text || text[0] < '0' || text[0] > '9')
@@ -31,12 +31,12 @@ static bool read_number(const char *name, uint32_t *out_number) {
   return true;
 }
 
-kdl_local_process kdl_local_process_here(void) {
+kdl_local_process kdl_local_process_get(void) {
   for (size_t i = 0; i < sizeof launchers / sizeof *launchers; ++i) {
     kdl_local_process self = {0, 0};
-    if (!read_number(launchers[i].rank, &self.rank))
+    if (!read_rank_variable(launchers[i].rank, &self.rank))
       continue;
-    if (!read_number(launchers[i].count, &self.count) || self.count <= self.rank)
+    if (!read_rank_variable(launchers[i].count, &self.count) || self.count <= self.rank)
       self.count = 0;
     return self;
   }

@@ -11,6 +11,6 @@ typedef struct kdl_local_process {
 } kdl_local_process;
 
 /* As the launcher has put it into the environment; the first of one where there is none. */
-kdl_local_process kdl_local_process_here(void);
+kdl_local_process kdl_local_process_get(void);
 
 #endif

@@ -14,13 +14,13 @@ enum { first_file = 3, limit_files = 80 };
 
 /* The child closes whatever is open from `first` on. */
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-static int close_rest(posix_spawn_file_actions_t *actions, int first) {
+static int close_other_descriptors(posix_spawn_file_actions_t *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 #else
 /* What is open now: an older glibc cannot say "from here on". A descriptor that another thread
  * opens meanwhile, and does not let exec close, stays open in the child. */
-static int close_rest(posix_spawn_file_actions_t *actions, int first) {
+static int close_other_descriptors(posix_spawn_file_actions_t *actions, int first) {
   DIR *open_files = opendir("/proc/self/fd");
   int problem = open_files ? 0 : errno;
   for (struct dirent *entry; !problem && (entry = readdir(open_files));) {
@@ -34,8 +34,8 @@ static int close_rest(posix_spawn_file_actions_t *actions, int first) {
 }
 #endif
 
-static int prepare_files(const kdl_process *process, const int *sources,
-                         posix_spawn_file_actions_t *actions) {
+static int add_file_actions(const kdl_process *process, const int *sources,
+                            posix_spawn_file_actions_t *actions) {
   int count = first_file + (int)process->file_count;
   int problem = 0;
   for (int i = 0; i < count && !problem; ++i)
@@ -43,15 +43,15 @@ static int prepare_files(const kdl_process *process, const int *sources,
                   ? posix_spawn_file_actions_addopen(actions, i, "/dev/null",
                                                      i == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0)
                   : posix_spawn_file_actions_adddup2(actions, sources[i], i);
-  if (!problem && process->is_apart)
-    problem = close_rest(actions, count);
+  if (!problem && process->is_isolated)
+    problem = close_other_descriptors(actions, count);
   return problem;
 }
 
 /* A program that ignores signals, or blocks them, must not hand that down. */
-static int prepare_attributes(const kdl_process *process, posix_spawnattr_t *attributes) {
+static int set_spawn_attributes(const kdl_process *process, posix_spawnattr_t *attributes) {
   sigset_t none, all;
-  if (!process->is_apart)
+  if (!process->is_isolated)
     return 0;
   sigemptyset(&none);
   sigfillset(&all);
@@ -74,9 +74,9 @@ static int spawn(const kdl_process *process, const int *sources, pid_t *out_chil
     return problem;
   problem = posix_spawnattr_init(&attributes);
   if (!problem) {
-    problem = prepare_files(process, sources, &actions);
+    problem = add_file_actions(process, sources, &actions);
     if (!problem)
-      problem = prepare_attributes(process, &attributes);
+      problem = set_spawn_attributes(process, &attributes);
     if (!problem)
       problem = posix_spawn(out_child, process->path, &actions, &attributes,
                             (char *const *)(uintptr_t)process->arguments,

@@ -15,7 +15,7 @@ typedef struct kdl_process {
   int standard[3];                /* its input, output and errors; -1: /dev/null */
   const int *files;               /* become its descriptors 3, 4, ...: "/proc/self/fd/3" */
   size_t file_count;
-  bool is_apart; /* in a process group of its own, signals as by default, no other descriptor */
+  bool is_isolated; /* in a process group of its own, signals as by default, no other descriptor */
 } kdl_process;
 
 /* 0, or the number of the error. */

@@ -23,7 +23,7 @@ enum {
   patience_ms = 5 * 1000 /* for the kernel to end what was killed */
 };
 
-static int64_t now_ms(void) {
+static int64_t monotonic_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -34,7 +34,7 @@ static int64_t now_ms(void) {
 
 /* From outside, since posix_spawn has no place for limits and a fork of a large process is slow.
  * The program is still being loaded then, and has not seen its input. */
-static bool set_limits(const kdl_subprocess *subprocess, pid_t child) {
+static bool set_child_limits(const kdl_subprocess *subprocess, pid_t child) {
   rlim_t seconds = (rlim_t)(subprocess->milliseconds / 1000 + 1);
   const struct {
     __rlimit_resource_t resource;
@@ -63,7 +63,7 @@ static bool set_limits(const kdl_subprocess *subprocess, pid_t child) {
 /* Waiting                                                                                      */
 
 /* Takes what is there: what read() returns. What does not fit is dropped. */
-static ssize_t take_words(int from, kdl_subprocess_outcome *outcome) {
+static ssize_t read_child_stderr(int from, kdl_subprocess_outcome *outcome) {
   char scrap[4096];
   size_t room = sizeof outcome->words - 1 - outcome->used;
   ssize_t got =
@@ -74,7 +74,7 @@ static ssize_t take_words(int from, kdl_subprocess_outcome *outcome) {
 }
 
 /* Leaves it unreaped, so that its number, which is its group's too, stays taken. */
-static bool has_ended(pid_t child, kdl_subprocess_outcome *outcome) {
+static bool child_has_exited(pid_t child, kdl_subprocess_outcome *outcome) {
   siginfo_t info = {.si_pid = 0};
   if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
     outcome->end = KDL_SUBPROCESS_UNKNOWN;
@@ -89,12 +89,12 @@ static bool has_ended(pid_t child, kdl_subprocess_outcome *outcome) {
 
 /* A descriptor that can be read when the child ends; -1 where the system has none: before Linux
  * 5.3, in some sandboxes, and when there is no descriptor left. */
-static int open_child(pid_t child) {
+static int open_pidfd(pid_t child) {
   return (int)syscall(SYS_pidfd_open, child, 0);
 }
 
 /* Until there are words, the child ends, or the time is over. -1 stands for what is not open. */
-static void wait_step(int words, int ending, int64_t milliseconds) {
+static void poll_child(int words, int ending, int64_t milliseconds) {
   struct pollfd from[] = {{.fd = words, .events = POLLIN}, {.fd = ending, .events = POLLIN}};
   if (ending < 0 && milliseconds > step_ms)
     milliseconds = step_ms;
@@ -102,38 +102,38 @@ static void wait_step(int words, int ending, int64_t milliseconds) {
 }
 
 /* Until it ends or its time is up. */
-static void watch(pid_t child, int ending, int words, int64_t until,
-                  kdl_subprocess_outcome *outcome) {
+static void watch_child(pid_t child, int ending, int words, int64_t until,
+                        kdl_subprocess_outcome *outcome) {
   bool is_open = true;
-  while (!has_ended(child, outcome)) {
-    int64_t left = until - now_ms();
+  while (!child_has_exited(child, outcome)) {
+    int64_t left = until - monotonic_ms();
     if (left <= 0) {
       outcome->end = KDL_SUBPROCESS_OVERRAN;
       return;
     }
-    wait_step(is_open ? words : -1, ending, left);
-    ssize_t got = is_open ? take_words(words, outcome) : 0;
+    poll_child(is_open ? words : -1, ending, left);
+    ssize_t got = is_open ? read_child_stderr(words, outcome) : 0;
     is_open = got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
   }
   for (int last = 0; last < drained && is_open; ++last)
-    is_open = take_words(words, outcome) > 0;
+    is_open = read_child_stderr(words, outcome) > 0;
 }
 
 /* With everything that it started. What the kernel cannot end is left behind. */
 static void kill_group(pid_t child, int ending) {
   kill(-child, SIGKILL);
-  int64_t until = now_ms() + patience_ms, left = patience_ms;
+  int64_t until = monotonic_ms() + patience_ms, left = patience_ms;
   while (waitpid(child, NULL, WNOHANG) == 0 && left > 0) {
-    wait_step(-1, ending, ending < 0 ? 1 : left);
-    left = until - now_ms();
+    poll_child(-1, ending, ending < 0 ? 1 : left);
+    left = until - monotonic_ms();
   }
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
 /* `input` are the ends of a pipe, or -1. */
-static kdl_status run_with(const kdl_subprocess *subprocess, const int input[2], int words,
-                           int errors, kdl_subprocess_outcome *out_outcome) {
+static kdl_status run_child(const kdl_subprocess *subprocess, const int input[2], int words,
+                            int errors, kdl_subprocess_outcome *out_outcome) {
   pid_t child;
   kdl_process process = {.path = subprocess->path,
                          .arguments = subprocess->arguments,
@@ -141,17 +141,17 @@ static kdl_status run_with(const kdl_subprocess *subprocess, const int input[2],
                          .standard = {input[0], errors, errors},
                          .files = subprocess->files,
                          .file_count = subprocess->file_count,
-                         .is_apart = true};
+                         .is_isolated = true};
   int problem = kdl_process_start(&process, &child);
   if (problem)
-    return kdl_fail_code(kdl_status_of(problem), problem, "%s: cannot be started: %s",
+    return kdl_fail_code(kdl_status_from_errno(problem), problem, "%s: cannot be started: %s",
                          subprocess->path, strerror(problem));
-  int ending = open_child(child);
+  int ending = open_pidfd(child);
   kdl_status status = KDL_OK;
-  if (set_limits(subprocess, child)) {
+  if (set_child_limits(subprocess, child)) {
     if (input[1] >= 0)
       (void)!write(input[1], "", 1); /* we hold both ends: it does not fail */
-    watch(child, ending, words, now_ms() + subprocess->milliseconds, out_outcome);
+    watch_child(child, ending, words, monotonic_ms() + subprocess->milliseconds, out_outcome);
     /* Else the number may be another process's by now. */
     if (out_outcome->end != KDL_SUBPROCESS_UNKNOWN)
       kill_group(child, ending);
@@ -167,9 +167,9 @@ static kdl_status run_with(const kdl_subprocess *subprocess, const int input[2],
   return status;
 }
 
-static kdl_status fail_start(const kdl_subprocess *subprocess, const char *what) {
-  return kdl_fail_code(kdl_status_of(errno), errno, "%s: cannot be started: %s%s", subprocess->path,
-                       what, strerror(errno));
+static kdl_status fail_subprocess_start(const kdl_subprocess *subprocess, const char *what) {
+  return kdl_fail_code(kdl_status_from_errno(errno), errno, "%s: cannot be started: %s%s",
+                       subprocess->path, what, strerror(errno));
 }
 
 kdl_status kdl_subprocess_run(const kdl_subprocess *subprocess,
@@ -178,14 +178,14 @@ kdl_status kdl_subprocess_run(const kdl_subprocess *subprocess,
   out_outcome->used = 0;
   out_outcome->code = 0;
   if (pipe2(ends, O_CLOEXEC) != 0)
-    return fail_start(subprocess, "pipe: ");
+    return fail_subprocess_start(subprocess, "pipe: ");
   kdl_status status;
   if (subprocess->awaits_limits && pipe2(input, O_CLOEXEC) != 0)
-    status = fail_start(subprocess, "pipe: ");
+    status = fail_subprocess_start(subprocess, "pipe: ");
   else if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
-    status = fail_start(subprocess, "");
+    status = fail_subprocess_start(subprocess, "");
   else
-    status = run_with(subprocess, input, ends[0], ends[1], out_outcome);
+    status = run_child(subprocess, input, ends[0], ends[1], out_outcome);
   for (int i = 0; i < 2; ++i) {
     close(ends[i]);
     if (input[i] >= 0)

@@ -148,13 +148,13 @@ static void run_in_capture(kdl_device *device, kdl_queue *queue, kdl_kernel *ker
   uint32_t n = count;
   void *graph, *instance;
   OK(kdl_sequence_create(device, &sequence));
-  OK(kdl_sequence_scalar(sequence, "a", sizeof a, &factor));
-  OK(kdl_sequence_buffer(sequence, "in", sizeof x, &slots[0]));
-  OK(kdl_sequence_buffer(sequence, "out", sizeof x, &slots[1]));
+  OK(kdl_sequence_add_scalar(sequence, "a", sizeof a, &factor));
+  OK(kdl_sequence_add_buffer(sequence, "in", sizeof x, &slots[0]));
+  OK(kdl_sequence_add_buffer(sequence, "out", sizeof x, &slots[1]));
   for (int i = 0; i < 3; ++i) {
-    const kdl_operand args[] = {kdl_at_slot(factor), kdl_at_slot(slots[i % 2]),
-                                kdl_at_slot(slots[1 - i % 2]), KDL_VALUE(&n)};
-    OK(kdl_sequence_launch_items(sequence, kernel, kdl_items(kdl_extent1(count)), args, 4));
+    const kdl_operand args[] = {kdl_operand_slot(factor), kdl_operand_slot(slots[i % 2]),
+                                kdl_operand_slot(slots[1 - i % 2]), KDL_VALUE(&n)};
+    OK(kdl_sequence_launch_items(sequence, kernel, kdl_operand_items(kdl_extent1(count)), args, 4));
   }
   OK(kdl_sequence_finish(sequence));
   const kdl_binding bindings[] = {KDL_BIND_SCALAR(factor, &a), kdl_bind_buffer(slots[0], *in),

@@ -19,13 +19,13 @@ static const char *record_chain(const suite *at, uint32_t count, chain *out) {
   uint32_t items = n;
   OK(kdl_sym(at->lib, at->device, "scale", NULL, &scale));
   OK(kdl_sequence_create(at->device, &out->sequence));
-  OK(kdl_sequence_scalar(out->sequence, "a", sizeof(float), &out->a));
-  OK(kdl_sequence_buffer(out->sequence, "x", bytes, &out->x));
-  OK(kdl_sequence_buffer(out->sequence, "y", bytes, &out->y));
+  OK(kdl_sequence_add_scalar(out->sequence, "a", sizeof(float), &out->a));
+  OK(kdl_sequence_add_buffer(out->sequence, "x", bytes, &out->x));
+  OK(kdl_sequence_add_buffer(out->sequence, "y", bytes, &out->y));
   for (uint32_t i = 0; i < count; ++i) {
-    const kdl_operand args[] = {kdl_at_slot(out->a), kdl_at_slot(i % 2 ? out->y : out->x),
-                                kdl_at_slot(i % 2 ? out->x : out->y), KDL_VALUE(&items)};
-    OK(kdl_sequence_launch_items(out->sequence, scale, kdl_items(kdl_extent1(n)), args, 4));
+    const kdl_operand args[] = {kdl_operand_slot(out->a), kdl_operand_slot(i % 2 ? out->y : out->x),
+                                kdl_operand_slot(i % 2 ? out->x : out->y), KDL_VALUE(&items)};
+    OK(kdl_sequence_launch_items(out->sequence, scale, kdl_operand_items(kdl_extent1(n)), args, 4));
   }
   OK(kdl_sequence_finish(out->sequence));
   return NULL;
@@ -102,14 +102,15 @@ const char *sequence_copies_and_fills(const suite *at) {
   for (int i = 0; i < 2; ++i)
     OK(kdl_alloc(at->device, 2 * count, &bound[i]));
   OK(kdl_sequence_create(at->device, &sequence));
-  OK(kdl_sequence_buffer(sequence, "to", 0, &to));
-  OK(kdl_sequence_host(sequence, "in", 0, &in));
-  OK(kdl_sequence_host(sequence, "out", 0, &out));
-  OK(kdl_sequence_fill(sequence, kdl_at_buffer(constant), 2 * count, pattern, 16));
-  OK(kdl_sequence_copy(sequence, kdl_at_buffer_offset(constant, count), kdl_at_slot(in), count));
-  OK(kdl_sequence_copy(sequence, kdl_at_slot(to), kdl_at_buffer(constant), 2 * count));
-  OK(kdl_sequence_fill(sequence, kdl_at_slot_offset(to, 4), 4, pattern, 1));
-  OK(kdl_sequence_copy(sequence, kdl_at_slot(out), kdl_at_slot(to), 2 * count));
+  OK(kdl_sequence_add_buffer(sequence, "to", 0, &to));
+  OK(kdl_sequence_add_host(sequence, "in", 0, &in));
+  OK(kdl_sequence_add_host(sequence, "out", 0, &out));
+  OK(kdl_sequence_fill(sequence, kdl_operand_buffer(constant), 2 * count, pattern, 16));
+  OK(kdl_sequence_copy(sequence, kdl_operand_buffer_offset(constant, count), kdl_operand_slot(in),
+                       count));
+  OK(kdl_sequence_copy(sequence, kdl_operand_slot(to), kdl_operand_buffer(constant), 2 * count));
+  OK(kdl_sequence_fill(sequence, kdl_operand_slot_offset(to, 4), 4, pattern, 1));
+  OK(kdl_sequence_copy(sequence, kdl_operand_slot(out), kdl_operand_slot(to), 2 * count));
   OK(kdl_sequence_finish(sequence));
   for (int pass = 0; pass < 3; ++pass) {
     for (int i = 0; i < count; ++i)
@@ -143,13 +144,13 @@ const char *sequence_of_memory_in_the_middle(const suite *at) {
   float a = 2;
   OK(kdl_sym(at->lib, at->device, "scale", NULL, &scale));
   OK(kdl_sequence_create(at->device, &sequence));
-  OK(kdl_sequence_buffer(sequence, "whole", 3 * 4096, &whole));
-  const kdl_operand first[] = {KDL_VALUE(&a), kdl_at_slot(whole), kdl_at_slot_offset(whole, 4096),
-                               KDL_VALUE(&items)};
-  const kdl_operand second[] = {KDL_VALUE(&a), kdl_at_slot_offset(whole, 4096),
-                                kdl_at_slot_offset(whole, 8192), KDL_VALUE(&items)};
-  OK(kdl_sequence_launch_items(sequence, scale, kdl_items(kdl_extent1(n)), first, 4));
-  OK(kdl_sequence_launch_items(sequence, scale, kdl_items(kdl_extent1(n)), second, 4));
+  OK(kdl_sequence_add_buffer(sequence, "whole", 3 * 4096, &whole));
+  const kdl_operand first[] = {KDL_VALUE(&a), kdl_operand_slot(whole),
+                               kdl_operand_slot_offset(whole, 4096), KDL_VALUE(&items)};
+  const kdl_operand second[] = {KDL_VALUE(&a), kdl_operand_slot_offset(whole, 4096),
+                                kdl_operand_slot_offset(whole, 8192), KDL_VALUE(&items)};
+  OK(kdl_sequence_launch_items(sequence, scale, kdl_operand_items(kdl_extent1(n)), first, 4));
+  OK(kdl_sequence_launch_items(sequence, scale, kdl_operand_items(kdl_extent1(n)), second, 4));
   OK(kdl_sequence_finish(sequence));
   OK(kdl_alloc(at->device, 3 * 4096, &buffer));
   const kdl_binding binding = kdl_bind_buffer(whole, buffer);
@@ -181,24 +182,25 @@ const char *sequence_forks_and_nests(const suite *at) {
   for (int i = 0; i < branches; ++i)
     OK(kdl_alloc(at->device, bytes, &to[i]));
   OK(kdl_sequence_create(at->device, &inner));
-  OK(kdl_sequence_buffer(inner, "from", bytes, &from));
-  OK(kdl_sequence_scalar(inner, "factor", sizeof(float), &factor));
+  OK(kdl_sequence_add_buffer(inner, "from", bytes, &from));
+  OK(kdl_sequence_add_scalar(inner, "factor", sizeof(float), &factor));
   OK(kdl_sequence_fork(inner));
   for (int i = 0; i < branches; ++i) {
-    const kdl_operand args[] = {kdl_at_slot(factor), kdl_at_slot(from), kdl_at_buffer(to[i]),
-                                KDL_VALUE(&items)};
+    const kdl_operand args[] = {kdl_operand_slot(factor), kdl_operand_slot(from),
+                                kdl_operand_buffer(to[i]), KDL_VALUE(&items)};
     if (i)
       OK(kdl_sequence_branch(inner));
-    OK(kdl_sequence_launch_items(inner, scale, kdl_items(kdl_extent1(n)), args, 4));
+    OK(kdl_sequence_launch_items(inner, scale, kdl_operand_items(kdl_extent1(n)), args, 4));
   }
   OK(kdl_sequence_join(inner));
-  OK(kdl_sequence_copy(inner, kdl_at_buffer(source), kdl_at_buffer(to[branches - 1]), bytes));
+  OK(kdl_sequence_copy(inner, kdl_operand_buffer(source), kdl_operand_buffer(to[branches - 1]),
+                       bytes));
   OK(kdl_sequence_finish(inner));
   float two = 2, three = 3;
   OK(kdl_sequence_create(at->device, &outer));
-  OK(kdl_sequence_buffer(outer, NULL, 0, &outer_from));
-  const kdl_operand first[] = {kdl_at_slot(outer_from), KDL_VALUE(&two)};
-  const kdl_operand second[] = {kdl_at_buffer(source), KDL_VALUE(&three)};
+  OK(kdl_sequence_add_buffer(outer, NULL, 0, &outer_from));
+  const kdl_operand first[] = {kdl_operand_slot(outer_from), KDL_VALUE(&two)};
+  const kdl_operand second[] = {kdl_operand_buffer(source), KDL_VALUE(&three)};
   OK(kdl_sequence_nest(outer, inner, first, 2));
   OK(kdl_sequence_nest(outer, inner, second, 2));
   OK(kdl_sequence_finish(outer));
@@ -236,7 +238,7 @@ const char *sequence_records_events(const suite *at) {
   OK(kdl_event_record(begin, at->queue));
   OK(kdl_sequence_create(at->device, &sequence));
   OK(kdl_sequence_event_wait(sequence, begin));
-  OK(kdl_sequence_fill(sequence, kdl_at_buffer(buffer), bytes, &word, sizeof word));
+  OK(kdl_sequence_fill(sequence, kdl_operand_buffer(buffer), bytes, &word, sizeof word));
   OK(kdl_sequence_event_record(sequence, end));
   OK(kdl_sequence_finish(sequence));
   OK(kdl_sequence_run(sequence, at->queue, NULL, 0));
@@ -260,7 +262,7 @@ const char *sequence_launches_cooperatively(const suite *at) {
   OK(kdl_sym(at->lib, at->device, "place", NULL, &place));
   OK(kdl_alloc(at->device, sizeof host, &out));
   OK(kdl_sequence_create(at->device, &sequence));
-  const kdl_operand arg = kdl_at_buffer(out);
+  const kdl_operand arg = kdl_operand_buffer(out);
   OK(kdl_sequence_launch(sequence, place, &desc, &arg, 1));
   kdl_status status = kdl_sequence_finish(sequence);
   if (status == KDL_OK)
@@ -290,14 +292,14 @@ const char *sequence_of_as_many_items_as_bound(const suite *at) {
   for (int i = 0; i < 2; ++i)
     OK(kdl_alloc(at->device, bytes, &y[i]));
   OK(kdl_sequence_create(at->device, &sequence));
-  OK(kdl_sequence_items(sequence, "items", &items));
-  OK(kdl_sequence_scalar(sequence, "n", sizeof(uint32_t), &number));
-  OK(kdl_sequence_buffer(sequence, "to", bytes, &to));
+  OK(kdl_sequence_add_items(sequence, "items", &items));
+  OK(kdl_sequence_add_scalar(sequence, "n", sizeof(uint32_t), &number));
+  OK(kdl_sequence_add_buffer(sequence, "to", bytes, &to));
   const uint32_t none = 0xffffffff; /* a NaN */
-  const kdl_operand args[] = {KDL_VALUE(&a), kdl_at_buffer(x), kdl_at_slot(to),
-                              kdl_at_slot(number)};
-  OK(kdl_sequence_fill(sequence, kdl_at_slot(to), bytes, &none, sizeof none));
-  OK(kdl_sequence_launch_items(sequence, scale, kdl_at_slot(items), args, 4));
+  const kdl_operand args[] = {KDL_VALUE(&a), kdl_operand_buffer(x), kdl_operand_slot(to),
+                              kdl_operand_slot(number)};
+  OK(kdl_sequence_fill(sequence, kdl_operand_slot(to), bytes, &none, sizeof none));
+  OK(kdl_sequence_launch_items(sequence, scale, kdl_operand_slot(items), args, 4));
   OK(kdl_sequence_finish(sequence));
   const char *wrong = write_ramp(at->queue, &x);
   for (size_t i = 0; i < sizeof counts / sizeof *counts && !wrong; ++i) {
@@ -454,8 +456,8 @@ const char *sequence_is_captured(const suite *at) {
   OK(kdl_capture_begin(queue));
   HOLDS(kdl_capture_begin(queue) == KDL_BAD_CALL);
   HOLDS(kdl_sync(queue) == KDL_BAD_CALL);
-  OK(kdl_capture_slot(queue, &y, "y", &slot));
-  HOLDS(kdl_capture_slot(queue, &y, "again", &slot) == KDL_BAD_CALL);
+  OK(kdl_capture_add_slot(queue, &y, "y", &slot));
+  HOLDS(kdl_capture_add_slot(queue, &y, "again", &slot) == KDL_BAD_CALL);
   OK(kdl_launch_items(scale, queue, kdl_extent1(n), KDL_ARGS(&a, &x, &y, &items)));
   OK(kdl_launch(place, queue, &desc, KDL_ARGS(&cells)));
   OK(kdl_fill(queue, &x, 0, 4, &word, sizeof word));
@@ -513,16 +515,16 @@ const char *sequence_repeats(const suite *at) {
   OK(kdl_alloc(at->device, sizeof first, &flags));
   OK(kdl_alloc(at->device, sizeof one, &number));
   OK(kdl_sequence_create(at->device, &sequence));
-  OK(kdl_sequence_buffer(sequence, "on", 0, &on));
-  const kdl_operand flag = kdl_at_buffer(flags), weight = kdl_at_buffer(number);
+  OK(kdl_sequence_add_buffer(sequence, "on", 0, &on));
+  const kdl_operand flag = kdl_operand_buffer(flags), weight = kdl_operand_buffer(number);
   HOLDS(kdl_sequence_end_while(sequence) == KDL_BAD_CALL);
-  HOLDS(kdl_sequence_while(sequence, kdl_at_slot_offset(on, 2)) == KDL_BAD_CALL);
+  HOLDS(kdl_sequence_while(sequence, kdl_operand_slot_offset(on, 2)) == KDL_BAD_CALL);
   OK(kdl_sequence_fork(sequence));
-  HOLDS(kdl_sequence_while(sequence, kdl_at_slot(on)) == KDL_BAD_CALL);
+  HOLDS(kdl_sequence_while(sequence, kdl_operand_slot(on)) == KDL_BAD_CALL);
   OK(kdl_sequence_join(sequence));
   /* The outer loop runs twice: its number is copied from the flag that the first pass clears. */
-  OK(kdl_sequence_while(sequence, kdl_at_slot(on)));
-  OK(kdl_sequence_copy(sequence, kdl_at_slot(on), flag, sizeof one));
+  OK(kdl_sequence_while(sequence, kdl_operand_slot(on)));
+  OK(kdl_sequence_copy(sequence, kdl_operand_slot(on), flag, sizeof one));
   OK(kdl_sequence_while(sequence, flag));
   OK(kdl_sequence_launch(sequence, place, &desc, &flag, 1));
   OK(kdl_sequence_fork(sequence));

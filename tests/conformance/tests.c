@@ -273,7 +273,7 @@ static const char *what_runs_is_known(const suite *at) {
   kdl_kernel_info info = {.size = sizeof info};
   OK(kdl_sym(at->lib, at->device, "scale", NULL, &kernel));
   OK(kdl_kernel_get(kernel, &info));
-  HOLDS(strcmp(info.name, "scale") == 0 && info.param_count == 4 && info.place == 0);
+  HOLDS(strcmp(info.name, "scale") == 0 && info.param_count == 4 && info.position == 0);
   HOLDS(info.block[0] == 64 && info.tile[0] == 64 && info.tile[1] == 1);
   return NULL;
 }

@@ -257,7 +257,7 @@ static bool run_image(const test_case *test, subject *s, const char *route) {
 /* One image on every device that takes it by its first route; others are devices of their own. */
 static void run_devices(table *t, const test_case *test, kdl_library *whole, subject *s) {
   for (size_t i = 0; i < t->device_count; ++i) {
-    kdl_choice choice = {.size = sizeof choice}, best = {.size = sizeof best};
+    kdl_selection choice = {.size = sizeof choice}, best = {.size = sizeof best};
     s->device = t->devices[i];
     if (kdl_select(s->lib, s->device, test->kernel, NULL, &choice) != KDL_OK ||
         strcmp(choice.device, kdl_device_spec_text(s->device)) != 0 ||

@@ -30,7 +30,7 @@ static void parse(const uint8_t *data, size_t size) {
     return;
   read_fields(entry.link_key);
   read_fields(entry.notes);
-  if (kdl_cache_entry_make(&entry, &again, &again_size) != KDL_OK)
+  if (kdl_cache_entry_serialize(&entry, &again, &again_size) != KDL_OK)
     abort();
   if (again_size != size || memcmp(again, data, size) != 0)
     abort();

@@ -2,7 +2,7 @@
 /* Device specs from lines: what is accepted prints to a line that means the same, in text and in
  * JSON; what is refused has a message. */
 #include "../unit/support/same_spec.h"
-#include "lib/device/named.h"
+#include "lib/device/named_devices.h"
 #include "lib/device/spec_json.h"
 
 #include <stdio.h>

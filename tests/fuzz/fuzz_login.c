@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size)
     memcpy(text, data, size);
   text[size] = '\0';
-  if (challenge_read(text, &found)) {
+  if (challenge_parse(text, &found)) {
     if (strlen(found.realm) >= sizeof found.realm ||
         strlen(found.service) >= sizeof found.service ||
         strlen(found.scope) >= sizeof found.scope || (found.is_bearer && !found.realm[0]))

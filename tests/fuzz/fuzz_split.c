@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_manifest(const uint8_t *data, size_t size) {
   char path[64];
-  int fd = kdl_memory_file_make("manifest", KDL_MEMORY_FILE_DATA, data, size);
+  int fd = kdl_memory_file_create("manifest", KDL_MEMORY_FILE_DATA, data, size);
   if (fd < 0)
     return;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

@@ -7,7 +7,7 @@
  */
 #include "lib/library/library.h"
 #include "pack/thin/elf/elf_plan.h"
-#include "pack/thin/kinds.h"
+#include "pack/thin/file_kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,22 +63,22 @@ static const kdl_elf_section *find_images(const elf_image *image, uint64_t targe
 }
 
 /* Where a pointer led to a container, it leads to what is to remain of it; else where it led. */
-static void check_pointers(const thin_input *input, const thin_choice *choice, const uint8_t *data,
-                           size_t size) {
+static void check_pointers(const thin_input *input, const thin_selection *choice,
+                           const uint8_t *data, size_t size) {
   elf_image old, now;
   thin_container_list list;
   pointers before = {.count = 0}, after = {.count = 0};
   if (elf_image_read(input->data, input->size, "old", &old) != KDL_OK ||
       elf_image_read(data, size, "new", &now) != KDL_OK ||
-      elf_image_relocations(&old, add_pointer, ignore, &before) != KDL_OK ||
-      elf_image_relocations(&now, add_pointer, ignore, &after) != KDL_OK ||
+      elf_image_visit_relocations(&old, add_pointer, ignore, &before) != KDL_OK ||
+      elf_image_visit_relocations(&now, add_pointer, ignore, &after) != KDL_OK ||
       thin_containers_find(input, choice, &list) != KDL_OK || before.count != after.count)
     abort();
   for (size_t i = 0; i < before.count; ++i) {
     const thin_container *found = NULL;
     for (size_t k = 0; k < list.count && !found; ++k) {
       uint64_t address;
-      if (elf_image_address(&old, list.items[k].offset, list.items[k].size, &address) &&
+      if (elf_image_address_of_offset(&old, list.items[k].offset, list.items[k].size, &address) &&
           address == before.target[i])
         found = &list.items[k];
     }
@@ -142,34 +142,35 @@ static void check_again(const uint8_t *data, size_t size, size_t left, size_t da
   }
   if (count_sound(input.lib, NULL) != left)
     abort();
-  thin_choice choice = {.lib = input.lib,
-                        .count = count,
-                        .kept = malloc(count + 1),
-                        .why = calloc(count + 1, sizeof *choice.why)};
+  thin_selection choice = {.lib = input.lib,
+                           .count = count,
+                           .kept = malloc(count + 1),
+                           .why = calloc(count + 1, sizeof *choice.why)};
   memset(choice.kept, true, count);
-  thin_report report = {.went = NULL};
+  thin_report report = {.is_removed = NULL};
   thin_output out = {.count = 0};
-  if (thin_elf(&input, &choice, &(thin_shape){.least_hole = 4096}, &report, &out) != KDL_OK ||
+  if (thin_elf(&input, &choice, &(thin_layout_opts){.min_hole_size = 4096}, &report, &out) !=
+          KDL_OK ||
       report.is_changed || out.size != size)
     abort();
   thin_output_free(&out);
-  free(report.went);
-  thin_choice_free(&choice);
+  free(report.is_removed);
+  thin_selection_free(&choice);
   kdl_close(input.lib);
 }
 
 static void thin(const thin_input *input, uint8_t rule) {
   size_t count = kdl_image_count(input->lib);
-  thin_choice choice = {.lib = input->lib,
-                        .count = count,
-                        .kept = calloc(count + 1, 1),
-                        .why = calloc(count + 1, sizeof *choice.why)};
+  thin_selection choice = {.lib = input->lib,
+                           .count = count,
+                           .kept = calloc(count + 1, 1),
+                           .why = calloc(count + 1, sizeof *choice.why)};
   for (size_t i = 0; i < count; ++i)
     choice.kept[i] = rule >> (i % 7) & 1;
   if (!memchr(choice.kept, true, count))
     choice.kept[0] = true; /* `kdl thin` writes no file without images */
-  thin_shape shape = {.sparse = rule >> 7, .least_hole = 4096};
-  thin_report report = {.went = NULL};
+  thin_layout_opts shape = {.sparse = rule >> 7, .min_hole_size = 4096};
+  thin_report report = {.is_removed = NULL};
   thin_output out = {.count = 0};
   kdl_status status = thin_elf(input, &choice, &shape, &report, &out);
   if (status != KDL_OK && (is_bug() || kdl_error_message()[0] == '\0'))
@@ -180,13 +181,13 @@ static void thin(const thin_input *input, uint8_t rule) {
       abort();
     thin_output_read(&out, 0, bytes, out.size);
     check_pointers(input, &choice, bytes, out.size);
-    check_again(bytes, out.size, count_sound(input->lib, report.went),
+    check_again(bytes, out.size, count_sound(input->lib, report.is_removed),
                 count - count_sound(input->lib, NULL));
     free(bytes);
   }
   thin_output_free(&out);
-  free(report.went);
-  thin_choice_free(&choice);
+  free(report.is_removed);
+  thin_selection_free(&choice);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -5,7 +5,7 @@
  * as they were; thinned again, with all that is left, it does not change.
  */
 #include "lib/library/library.h"
-#include "pack/thin/kinds.h"
+#include "pack/thin/file_kinds.h"
 
 #include <kdl/kdl.h>
 
@@ -19,13 +19,13 @@ typedef struct {
   size_t size;
 } bytes;
 
-static bool make_choice(kdl_library *lib, uint8_t mask, thin_choice *out) {
+static bool make_choice(kdl_library *lib, uint8_t mask, thin_selection *out) {
   size_t count = kdl_image_count(lib);
   const kdl_image *images = lib->container->images;
-  *out = (thin_choice){.lib = lib,
-                       .count = count,
-                       .kept = calloc(count + 1, sizeof *out->kept),
-                       .why = calloc(count + 1, sizeof *out->why)};
+  *out = (thin_selection){.lib = lib,
+                          .count = count,
+                          .kept = calloc(count + 1, sizeof *out->kept),
+                          .why = calloc(count + 1, sizeof *out->why)};
   if (!out->kept || !out->why)
     return false;
   for (size_t i = 0; i < count; ++i)
@@ -49,24 +49,24 @@ static bool thin(const bytes *from, uint8_t mask, bytes *out_made, size_t *out_l
   thin_input input = {.data = from->data, .size = from->size, .name = "in", .fd = -1};
   if (kdl_open_memory(from->data, from->size, NULL, &input.lib) != KDL_OK)
     return false;
-  thin_choice choice;
-  thin_report report = {.went = NULL};
+  thin_selection choice;
+  thin_report report = {.is_removed = NULL};
   thin_output out = {.count = 0};
   bool is_made =
       make_choice(input.lib, mask, &choice) &&
-      thin_file(&input, &choice, &(thin_shape){.sparse = false}, &report, &out) == KDL_OK;
+      thin_file(&input, &choice, &(thin_layout_opts){.sparse = false}, &report, &out) == KDL_OK;
   out_made->data = is_made ? malloc((size_t)out.size + 1) : NULL;
   if (out_made->data) {
     thin_output_read(&out, 0, out_made->data, (size_t)out.size);
     out_made->size = (size_t)out.size;
-    *out_left = count_left(input.lib, report.went);
+    *out_left = count_left(input.lib, report.is_removed);
     bool is_same = out.size == from->size && memcmp(out_made->data, from->data, from->size) == 0;
     if (is_same == report.is_changed || out.size != report.new_size)
       abort();
   }
   thin_output_free(&out);
-  free(report.went);
-  thin_choice_free(&choice);
+  free(report.is_removed);
+  thin_selection_free(&choice);
   kdl_close(input.lib);
   return out_made->data != NULL;
 }

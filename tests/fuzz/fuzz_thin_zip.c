@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void tell(void *user, const char *member, const thin_choice *choice,
+static void tell(void *user, const char *member, const thin_selection *choice,
                  const thin_report *report, const char *left) {
   (void)user;
   if (!member || (!choice || !report) == !left)

@@ -9,8 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look_at(const cli_trace *trace, const cli_trace_sums *sums) {
   size_t counted = 0, framed = 0;
-  for (size_t i = 0; i < sums->layer_count; ++i)
-    counted += sums->layers[i].sum.count;
+  for (size_t i = 0; i < sums->phase_count; ++i)
+    counted += sums->phases[i].sum.count;
   for (size_t i = 0; i < trace->event_count; ++i)
     counted += trace->events[i].is_device_time;
   for (size_t i = 1; i < sums->frame_count; ++i) {

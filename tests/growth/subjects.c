@@ -35,13 +35,13 @@ static void level(unsigned count) {
   need(kdl_open(KDL_TEST_IMAGES "/mark1.so", NULL, &lib));
   need(kdl_sym(lib, device, "count", NULL, &kernel));
   need(kdl_sequence_create(device, &sequence));
-  need(kdl_sequence_items(sequence, "items", &items));
-  need(kdl_sequence_buffer(sequence, "x", 4, &x));
-  const kdl_operand argument = kdl_at_slot(x);
+  need(kdl_sequence_add_items(sequence, "items", &items));
+  need(kdl_sequence_add_buffer(sequence, "x", 4, &x));
+  const kdl_operand argument = kdl_operand_slot(x);
   need(kdl_sequence_fork(sequence));
   for (unsigned i = 0; i < count; ++i) {
     need(kdl_sequence_branch(sequence));
-    need(kdl_sequence_launch_items(sequence, kernel, kdl_at_slot(items), &argument, 1));
+    need(kdl_sequence_launch_items(sequence, kernel, kdl_operand_slot(items), &argument, 1));
   }
   need(kdl_sequence_join(sequence));
   need(kdl_sequence_finish(sequence));

@@ -219,7 +219,7 @@ static kdl_status open_library(session *s, const char *path) {
 
 /* Whether the device takes images for the target at all. */
 static bool is_taken(session *s, const test *t) {
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   return kdl_select(s->library, s->device, t->kernel, NULL, &choice) == KDL_OK;
 }
 

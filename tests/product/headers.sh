@@ -38,7 +38,7 @@ int main(void) {
     status = kdl_launch_items(kernel, 0, kdl_extent1(n), KDL_ARGS(&buffer, &n));
   if (status == KDL_OK)
     status = kdl_matmul_find(0, 0, KDL_MATMUL_F32_BF16, 1, &matmul);
-  operands[0] = kdl_at_buffer(buffer);
+  operands[0] = kdl_operand_buffer(buffer);
   operands[1] = KDL_VALUE(&n);
   return status == KDL_OK && operands[0].kind != operands[1].kind && !libkdl;
 }

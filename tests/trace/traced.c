@@ -53,13 +53,13 @@ static void run_sequence(kdl_kernel *kernel, kdl_queue *queue, kdl_device *devic
   desc.block[0] = desc.block[1] = desc.block[2] = 1;
   must(kdl_alloc(device, 64, &buffer));
   must(kdl_sequence_create(device, &sequence));
-  must(kdl_sequence_buffer(sequence, "x", 64, &slot));
+  must(kdl_sequence_add_buffer(sequence, "x", 64, &slot));
   /* The host's takes a number. */
   const uint32_t number = 0;
   kdl_kernel_info info = {.size = sizeof info};
   must(kdl_kernel_get(kernel, &info));
   bool is_number = info.params && info.params[0].size == sizeof number;
-  const kdl_operand arg = is_number ? KDL_VALUE(&number) : kdl_at_slot(slot);
+  const kdl_operand arg = is_number ? KDL_VALUE(&number) : kdl_operand_slot(slot);
   for (unsigned i = 0; i < count; ++i)
     must(kdl_sequence_launch(sequence, kernel, &desc, &arg, 1));
   must(kdl_sequence_finish(sequence));

@@ -78,8 +78,8 @@ def main():
             code = file.read()
         if "@kdl_uk_" in code:
             fail("the microkernel is still there after linking")
-        tiles = re.search(r"^define [^\n]*@tile_of\(.*?^}", code, re.MULTILINE | re.DOTALL)
-        block = re.search(r"^define [^\n]*@block_of\(.*?^}", code, re.MULTILINE | re.DOTALL)
+        tiles = re.search(r"^define [^\n]*@run_tile\(.*?^}", code, re.MULTILINE | re.DOTALL)
+        block = re.search(r"^define [^\n]*@run_tile_block\(.*?^}", code, re.MULTILINE | re.DOTALL)
         if args.tag == "amx":
             if tiles or not block or "@llvm.x86.tdp" not in block.group(0):
                 fail("the blocks are not of tiles")

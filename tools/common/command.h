@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_COMMAND_H
 #define KDL_TOOL_COMMAND_H
 
-#include "support/base/words.h"
+#include "support/base/string_list.h"
 #include "tools/common/options.h"
 
 typedef struct cli_command {
@@ -17,7 +17,7 @@ typedef struct cli_command {
   size_t max_operands;              /* CLI_ANY for no limit */
   int (*run)(const cli_args *args); /* returns the exit code; NULL: kdl-NAME is a program */
   /* Words that are read in the place of those that were given, in the arena; NULL for none. */
-  kdl_status (*rewrite)(kdl_arena *arena, int count, char **words, kdl_words *out_words);
+  kdl_status (*rewrite)(kdl_arena *arena, int count, char **words, kdl_string_list *out_words);
 } cli_command;
 
 #define CLI_ANY SIZE_MAX

@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static kdl_status parse(const char *option, const char *words, uint64_t largest, uint64_t out[3]) {
+static kdl_status parse_extent(const char *option, const char *words, uint64_t largest,
+                               uint64_t out[3]) {
   const char *at = words;
   for (int i = 0; i < 3; ++i) {
     char *end;
@@ -31,12 +32,12 @@ static kdl_status parse(const char *option, const char *words, uint64_t largest,
 }
 
 kdl_status cli_extent_parse(const char *option, const char *words, uint64_t out[3]) {
-  return parse(option, words, UINT64_MAX, out);
+  return parse_extent(option, words, UINT64_MAX, out);
 }
 
 kdl_status cli_extent_small(const char *option, const char *words, uint32_t out[3]) {
   uint64_t wide[3];
-  KDL_TRY(parse(option, words, UINT32_MAX, wide));
+  KDL_TRY(parse_extent(option, words, UINT32_MAX, wide));
   for (int i = 0; i < 3; ++i)
     out[i] = (uint32_t)wide[i];
   return KDL_OK;

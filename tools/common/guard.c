@@ -20,7 +20,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context) {
   (void)number;
   (void)context;
   if (!is_guarded || info->si_code != BUS_ADRERR || !put_zeros((uintptr_t)info->si_addr))
-    cli_end_program("a file was truncated or became unreadable while being read");
+    cli_fatal("a file was truncated or became unreadable while being read");
   was_hit = 1;
 }
 

@@ -25,8 +25,8 @@ static const char *display_name(const char *path) {
   return is_stdin(path) ? "<stdin>" : path;
 }
 
-static kdl_status failed(const char *path, const char *step) {
-  return kdl_fail(kdl_status_of(errno), "%s: cannot %s: %s", display_name(path), step,
+static kdl_status fail_input(const char *path, const char *step) {
+  return kdl_fail(kdl_status_from_errno(errno), "%s: cannot %s: %s", display_name(path), step,
                   strerror(errno));
 }
 
@@ -40,7 +40,7 @@ static kdl_status read_pipe(const char *path, int fd, cli_bytes *out) {
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
-      status = failed(path, "read");
+      status = fail_input(path, "read");
     if (got <= 0)
       break;
     size += (size_t)got;
@@ -61,13 +61,13 @@ static kdl_status read_pipe(const char *path, int fd, cli_bytes *out) {
   return status;
 }
 
-static kdl_status map_file(const char *path, int fd, off_t size, cli_bytes *out) {
+static kdl_status map_input(const char *path, int fd, off_t size, cli_bytes *out) {
   *out = (cli_bytes){.data = "", .size = (size_t)size};
   if (size == 0)
     return KDL_OK;
   void *mapping = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (mapping == MAP_FAILED)
-    return failed(path, "map");
+    return fail_input(path, "map");
   out->data = out->owned = mapping;
   out->mapped = true;
   return KDL_OK;
@@ -76,8 +76,8 @@ static kdl_status map_file(const char *path, int fd, off_t size, cli_bytes *out)
 kdl_status cli_bytes_read_open(const char *path, int fd, cli_bytes *out_bytes) {
   struct stat info;
   if (fstat(fd, &info) != 0)
-    return failed(path, "look at it");
-  return S_ISREG(info.st_mode) && !is_stdin(path) ? map_file(path, fd, info.st_size, out_bytes)
+    return fail_input(path, "look at it");
+  return S_ISREG(info.st_mode) && !is_stdin(path) ? map_input(path, fd, info.st_size, out_bytes)
                                                   : read_pipe(path, fd, out_bytes);
 }
 
@@ -99,12 +99,12 @@ kdl_status cli_bytes_read_file(const char *path, cli_bytes *out_bytes) {
   struct stat info;
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0)
-    return failed(path, "open");
+    return fail_input(path, "open");
   kdl_status status;
   if (fstat(fd, &info) != 0)
-    status = failed(path, "look at it");
+    status = fail_input(path, "look at it");
   else if (S_ISREG(info.st_mode))
-    status = map_file(path, fd, info.st_size, out_bytes);
+    status = map_input(path, fd, info.st_size, out_bytes);
   else
     status =
         kdl_fail(KDL_BAD_FILE,

@@ -3,7 +3,7 @@
  * Memory for programs. The library returns KDL_NO_MEMORY, because its caller may go on; a program
  * ends with one message and exit code 1. Files stay whole, as when the process is killed: what a
  * command writes gets its name when it is complete (support/system/file.h). The temporary folder of
- * this run is removed (tools/common/own_folder.h).
+ * this run is removed (tools/common/temp_folder.h).
  */
 #ifndef KDL_TOOL_CLI_MEMORY_H
 #define KDL_TOOL_CLI_MEMORY_H
@@ -17,11 +17,11 @@
 
 /* "NAME: error: REASON", and exit code 1. Other threads may be at work: nothing that they use is
  * freed, and no handler of exit runs. Signal handlers may call it. */
-_Noreturn void cli_end_program(const char *reason);
+_Noreturn void cli_fatal(const char *reason);
 _Noreturn void cli_out_of_memory(void);
 
 /* The pointer, which is not NULL. */
-static inline void *cli_must(void *memory) {
+static inline void *cli_check_alloc(void *memory) {
   if (!memory)
     cli_out_of_memory();
   return memory;
@@ -38,26 +38,26 @@ char *xasprintf(const char *format, ...)
 
 /* kdl_array_grow */
 static inline void *xgrow(void *items, size_t count, size_t *capacity, size_t first, size_t size) {
-  return cli_must(kdl_array_grow(items, count, capacity, first, size));
+  return cli_check_alloc(kdl_array_grow(items, count, capacity, first, size));
 }
 
 /* kdl_arena_alloc, kdl_arena_string and kdl_arena_format, of arenas without a limit. */
 static inline void *xarena_alloc(kdl_arena *arena, size_t size) {
-  return cli_must(kdl_arena_alloc(arena, size));
+  return cli_check_alloc(kdl_arena_alloc(arena, size));
 }
 
 static inline kdl_string xarena_string(kdl_arena *arena, const void *data, size_t length) {
   kdl_string copy = kdl_arena_string(arena, data, length);
-  cli_must((void *)(uintptr_t)copy.data);
+  cli_check_alloc((void *)(uintptr_t)copy.data);
   return copy;
 }
 
 #define xarena_format(arena, ...)                                                                  \
-  ((const char *)cli_must((void *)(uintptr_t)kdl_arena_format(arena, __VA_ARGS__)))
+  ((const char *)cli_check_alloc((void *)(uintptr_t)kdl_arena_format(arena, __VA_ARGS__)))
 
 /* kdl_text_stream, and fclose of such a stream: the text is there afterwards. */
 static inline FILE *xtext_stream(char **out_text, size_t *out_length) {
-  return cli_must(kdl_text_stream(out_text, out_length));
+  return cli_check_alloc(kdl_text_stream(out_text, out_length));
 }
 
 static inline void xtext_close(FILE *stream) {

@@ -3,7 +3,7 @@
 
 #include "support/base/error.h"
 #include "support/base/nearest.h"
-#include "support/base/words.h"
+#include "support/base/string_list.h"
 #include "tools/common/command.h"
 #include "tools/common/memory.h"
 #include "tools/common/report.h"
@@ -28,7 +28,7 @@ static kdl_status unknown_option(const cli_command *command, const char *word) {
   const char *name = word + strspn(word, "-");
   kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strcspn(name, "=")});
   for (const cli_option *option = command->options; option->name; ++option)
-    kdl_nearest_offer(&nearest, option->name);
+    kdl_nearest_add(&nearest, option->name);
   return kdl_fail(KDL_BAD_CALL, "unknown option '%s'%s%s%s (see '%s --help')", word,
                   nearest.best ? "; did you mean '--" : "", nearest.best ? nearest.best : "",
                   nearest.best ? "'?" : "", cli_report_name());
@@ -157,12 +157,12 @@ char *cli_args_line(const cli_args *args) {
   fputs(cli_report_name(), out);
   for (size_t i = 0; i < args->operand_count; ++i) {
     putc(' ', out);
-    kdl_shell_write(out, args->operands[i]);
+    kdl_shell_quote(out, args->operands[i]);
   }
   for (size_t i = 0; i < args->setting_count; ++i) {
     fprintf(out, " --%s%s", args->settings[i].option->name, args->settings[i].value ? "=" : "");
     if (args->settings[i].value)
-      kdl_shell_write(out, args->settings[i].value);
+      kdl_shell_quote(out, args->settings[i].value);
   }
   xtext_close(out);
   return line;
@@ -209,13 +209,13 @@ static void print_option(const cli_option *option) {
   print_wrapped(option->help, strlen(option->help), help_indent, help_indent);
 }
 
-static const char *next_line(const char *line) {
+static const char *next_usage_line(const char *line) {
   line += strcspn(line, "\n");
   return line + (*line == '\n');
 }
 
 void cli_command_print_usage(const cli_command *command) {
-  for (const char *form = command->usage; *form; form = next_line(form)) {
+  for (const char *form = command->usage; *form; form = next_usage_line(form)) {
     printf("%-*s", usage_indent, form == command->usage ? "usage:" : "");
     print_wrapped(form, strcspn(form, "\n"), usage_indent, usage_indent + 4);
   }
@@ -235,7 +235,7 @@ void cli_command_help(const cli_command *command) {
   print_wrapped(command->summary, strlen(command->summary), 0, 0);
   putchar('\n');
   cli_command_print_options(command);
-  for (const char *part = command->details; part && *part; part = next_line(part)) {
+  for (const char *part = command->details; part && *part; part = next_usage_line(part)) {
     putchar('\n');
     print_wrapped(part, strcspn(part, "\n"), 0, 0);
   }

@@ -51,11 +51,12 @@ static kdl_status write_through(content *what) {
   }
   kdl_status status = write_content(what, fd);
   if (close(fd) != 0 && status == KDL_OK)
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", what->path, strerror(errno));
+    status =
+        kdl_fail(kdl_status_from_errno(errno), "%s: cannot write: %s", what->path, strerror(errno));
   return status;
 }
 
-static kdl_status save(content *what) {
+static kdl_status save_content(content *what) {
   struct stat info;
   if (stat(what->path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
     return write_through(what);
@@ -65,13 +66,13 @@ static kdl_status save(content *what) {
 kdl_status cli_output_save(const char *path, const void *data, size_t size) {
   if (strcmp(path, "-") == 0)
     return write_stdout(data, size);
-  return save(&(content){.path = path, .data = data, .size = size});
+  return save_content(&(content){.path = path, .data = data, .size = size});
 }
 
 kdl_status cli_output_save_from(const char *path, int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot write: %s", path, strerror(errno));
   size_t size = (size_t)info.st_size;
   void *data = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
   if (data == MAP_FAILED)
@@ -86,7 +87,7 @@ kdl_status cli_output_capture(const char *path, cli_print *print, void *user) {
   int before = dup(STDOUT_FILENO), fd = memfd_create("kdl-output", MFD_CLOEXEC);
   kdl_status status = KDL_OK;
   if (before < 0 || fd < 0 || fflush(stdout) != 0 || dup2(fd, STDOUT_FILENO) < 0)
-    status = kdl_fail(kdl_status_of(errno), "%s: cannot write: %s", path, strerror(errno));
+    status = kdl_fail(kdl_status_from_errno(errno), "%s: cannot write: %s", path, strerror(errno));
   if (status == KDL_OK) {
     status = print(user);
     if (status == KDL_OK)
@@ -104,7 +105,7 @@ kdl_status cli_output_capture(const char *path, cli_print *print, void *user) {
 
 kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {
   if (strcmp(path, "-") != 0)
-    return save(&(content){.path = path, .writer = writer});
+    return save_content(&(content){.path = path, .writer = writer});
   KDL_TRY(cli_output_flush());
   return kdl_writer_write(writer, STDOUT_FILENO, "<stdout>");
 }
@@ -112,7 +113,7 @@ kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {
 kdl_status cli_output_save_by(const char *path, kdl_status (*write)(void *user, int fd),
                               void *user) {
   if (strcmp(path, "-") != 0)
-    return save(&(content){.path = path, .write = write, .user = user});
+    return save_content(&(content){.path = path, .write = write, .user = user});
   KDL_TRY(cli_output_flush());
   return write(user, STDOUT_FILENO);
 }
@@ -126,8 +127,8 @@ kdl_status cli_output_check(const char *path) {
   char *folder = length ? xstrndup(path, length) : xstrdup(".");
   kdl_status status = KDL_OK;
   if (access(folder, W_OK | X_OK) != 0)
-    status =
-        kdl_fail(kdl_status_of(errno), "%s: cannot create a file there: %s", path, strerror(errno));
+    status = kdl_fail(kdl_status_from_errno(errno), "%s: cannot create a file there: %s", path,
+                      strerror(errno));
   free(folder);
   return status;
 }
@@ -152,6 +153,6 @@ kdl_status cli_output_on_stdout(const cli_args *args, const char *const *options
 kdl_status cli_output_flush(void) {
   bool failed = ferror(stdout);
   if (fflush(stdout) != 0)
-    return kdl_fail(kdl_status_of(errno), "<stdout>: cannot write: %s", strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "<stdout>: cannot write: %s", strerror(errno));
   return failed ? kdl_fail(KDL_IO, "<stdout>: cannot write: earlier error") : KDL_OK;
 }

@@ -49,7 +49,7 @@ bool cli_stream_has_colour(FILE *stream) {
 }
 
 /* A message may quote a file name or a key; neither may reach the terminal as a command to it. */
-static void say(const char *level, const char *colour, const char *message) {
+static void print_message(const char *level, const char *colour, const char *message) {
   bool coloured = cli_stream_has_colour(stderr);
   fflush(stdout);
   fprintf(stderr, "%s: %s%s:%s ", name, coloured ? colour : "", level, coloured ? "\033[0m" : "");
@@ -61,30 +61,31 @@ static void say(const char *level, const char *colour, const char *message) {
   }
 }
 
-static void say_va(const char *level, const char *colour, const char *format, va_list args) {
+static void print_message_va(const char *level, const char *colour, const char *format,
+                             va_list args) {
   char message[2048];
   vsnprintf(message, sizeof message, format, args);
-  kdl_plain(message, sizeof message);
-  say(level, colour, message);
+  kdl_text_escape_controls(message, sizeof message);
+  print_message(level, colour, message);
 }
 
 void cli_warning(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  say_va("warning", "\033[1;35m", format, args);
+  print_message_va("warning", "\033[1;35m", format, args);
   va_end(args);
 }
 
 void cli_note(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  say_va("note", "\033[1;36m", format, args);
+  print_message_va("note", "\033[1;36m", format, args);
   va_end(args);
 }
 
-int cli_finish(kdl_status status) {
+int cli_report_status(kdl_status status) {
   if (status != KDL_OK)
-    say("error", "\033[1;31m", kdl_error_message());
+    print_message("error", "\033[1;31m", kdl_error_message());
   return exit_code(status);
 }
 
@@ -101,7 +102,7 @@ void cli_program_begin(void) {
 int cli_program_run(const cli_command *command, int count, char **words) {
   cli_args args = {.settings = NULL};
   kdl_arena arena = {0};
-  kdl_words rewritten = {.items = NULL};
+  kdl_string_list rewritten = {.items = NULL};
   kdl_status status = KDL_OK;
   if (command->rewrite)
     status = command->rewrite(&arena, count, words, &rewritten);
@@ -111,7 +112,7 @@ int cli_program_run(const cli_command *command, int count, char **words) {
                             is_rewritten ? (char **)rewritten.items : words, &args);
   int code;
   if (status != KDL_OK) {
-    code = cli_finish(status);
+    code = cli_report_status(status);
   } else if (args.help) {
     cli_command_help(command);
     code = CLI_EXIT_SUCCESS;
@@ -125,5 +126,5 @@ int cli_program_run(const cli_command *command, int count, char **words) {
 
 int cli_program_end(int code) {
   kdl_status flushed = cli_output_flush();
-  return flushed != KDL_OK && code == CLI_EXIT_SUCCESS ? cli_finish(flushed) : code;
+  return flushed != KDL_OK && code == CLI_EXIT_SUCCESS ? cli_report_status(flushed) : code;
 }

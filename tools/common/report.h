@@ -33,7 +33,7 @@ void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the message of a failure; returns its exit code. Prints nothing where status is KDL_OK. */
-int cli_finish(kdl_status status);
+int cli_report_status(kdl_status status);
 
 /* ------------------------------------------------------------------------------------------ */
 /* The program from its start to its end                                                        */

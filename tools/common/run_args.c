@@ -95,7 +95,7 @@ static uint64_t largest_unsigned(const run_type *type) {
 }
 
 /* A number and nothing behind it; errno is ERANGE where the type cannot hold it. */
-static bool parse_number(const run_type *type, const char *words, void *at) {
+static bool parse_typed_number(const run_type *type, const char *words, void *at) {
   char *end = NULL;
   bool fits = true;
   errno = 0;
@@ -138,16 +138,16 @@ static void print_number(const run_type *type, const void *at) {
   "use TYPE:VALUE or buf:TYPE[COUNT]=zero|iota|VALUE|@FILE with TYPE one of i8 i16 i32 i64 "       \
   "u8 u16 u32 u64 f16 bf16 f32 f64"
 
-static kdl_status not_understood(const char *words) {
+static kdl_status fail_argument(const char *words) {
   return kdl_fail(KDL_BAD_CALL, "--arg: bad value '%s': " GRAMMAR, words);
 }
 
-static kdl_status read_number(const char *words, const run_type *type, const char *number,
-                              void *at) {
-  if (parse_number(type, number, at))
+static kdl_status parse_element(const char *words, const run_type *type, const char *number,
+                                void *at) {
+  if (parse_typed_number(type, number, at))
     return KDL_OK;
   if (errno != ERANGE)
-    return not_understood(words);
+    return fail_argument(words);
   if (is_real(type))
     return kdl_fail(KDL_BAD_CALL, "--arg: '%s' is out of the range of %s", words, type->name);
   bool is_signed = type->kind == SIGNED;
@@ -172,7 +172,7 @@ static kdl_status fill_from_file(const char *path, cli_run_arg *arg) {
   return status;
 }
 
-static kdl_status fill(const char *words, const char *how, cli_run_arg *arg) {
+static kdl_status fill_buffer(const char *words, const char *how, cli_run_arg *arg) {
   char *at = arg->host;
   if (how[0] == '@')
     return fill_from_file(how + 1, arg);
@@ -185,7 +185,7 @@ static kdl_status fill(const char *words, const char *how, cli_run_arg *arg) {
     else if (counts)
       store_integer(arg->type, i, at);
     else
-      KDL_TRY(read_number(words, arg->type, how, at));
+      KDL_TRY(parse_element(words, arg->type, how, at));
   }
   return KDL_OK;
 }
@@ -199,13 +199,13 @@ static kdl_status parse_buffer(const char *words, cli_run_arg *arg) {
   uint64_t count = open ? strtoull(open + 1, &end, 10) : 0;
   if (!arg->type || !close || end != close || end == open + 1 || open[1] == '-' || errno ||
       (close[1] && close[1] != '='))
-    return not_understood(words);
+    return fail_argument(words);
   if (count > SIZE_MAX / 2 / arg->type->size)
     return kdl_fail(KDL_NO_MEMORY, "--arg: '%s' is too large", words);
   arg->is_buffer = true;
   arg->count = (size_t)count;
   arg->host = xcalloc(arg->count + 1, arg->type->size);
-  return fill(words, close[1] ? close + 2 : "zero", arg);
+  return fill_buffer(words, close[1] ? close + 2 : "zero", arg);
 }
 
 kdl_status cli_run_arg_parse(const char *words, cli_run_arg *out_arg) {
@@ -215,9 +215,9 @@ kdl_status cli_run_arg_parse(const char *words, cli_run_arg *out_arg) {
   const char *colon = strchr(words, ':');
   out_arg->type = colon ? find_type(words, (size_t)(colon - words)) : NULL;
   if (!out_arg->type)
-    return not_understood(words);
+    return fail_argument(words);
   out_arg->host = xcalloc(1, sizeof(uint64_t));
-  return read_number(words, out_arg->type, colon + 1, out_arg->host);
+  return parse_element(words, out_arg->type, colon + 1, out_arg->host);
 }
 
 kdl_status cli_run_arg_parse_bytes(const char *words, cli_run_arg *out_arg) {
@@ -287,7 +287,7 @@ kdl_status cli_tolerance_parse(const char *words, cli_tolerance *out_tolerance) 
 }
 
 /* Of numbers that are no numbers, and of infinities, only the same are near. */
-static bool is_near(double found, double expected, const cli_tolerance *tolerance) {
+static bool is_within_tolerance(double found, double expected, const cli_tolerance *tolerance) {
   if (isnan(found) || isnan(expected))
     return isnan(found) && isnan(expected);
   if (isinf(found) || isinf(expected))
@@ -298,7 +298,8 @@ static bool is_near(double found, double expected, const cli_tolerance *toleranc
 static bool is_alike(const run_type *type, const void *found, const void *expected,
                      const cli_tolerance *tolerance) {
   return memcmp(found, expected, type->size) == 0 ||
-         (is_real(type) && is_near(load_real(type, found), load_real(type, expected), tolerance));
+         (is_real(type) &&
+          is_within_tolerance(load_real(type, found), load_real(type, expected), tolerance));
 }
 
 static kdl_status report_difference(const cli_run_arg *arg, const cli_run_arg *expected,

@@ -14,31 +14,31 @@ static int compare_times(const void *left, const void *right) {
 }
 
 static kdl_status measure_once(kdl_event *start, kdl_event *end, kdl_queue *queue,
-                               kdl_status (*give)(void *user), void *user, double *out_ns) {
+                               kdl_status (*submit)(void *user), void *user, double *out_ns) {
   KDL_TRY(kdl_event_record(start, queue));
-  KDL_TRY(give(user));
+  KDL_TRY(submit(user));
   KDL_TRY(kdl_event_record(end, queue));
   KDL_TRY(kdl_event_sync(end));
   return kdl_event_elapsed(start, end, out_ns);
 }
 
-static kdl_status measure(kdl_device *device, kdl_queue *queue, size_t repeat,
-                          kdl_status (*give)(void *user), void *user, double *out_ns) {
+static kdl_status measure_repeats(kdl_device *device, kdl_queue *queue, size_t repeat,
+                                  kdl_status (*submit)(void *user), void *user, double *out_ns) {
   kdl_event *start = NULL, *end = NULL;
   kdl_status status = kdl_event_create(device, &start);
   if (status == KDL_OK)
     status = kdl_event_create(device, &end);
   for (size_t i = 0; i < repeat && status == KDL_OK; ++i)
-    status = measure_once(start, end, queue, give, user, &out_ns[i]);
+    status = measure_once(start, end, queue, submit, user, &out_ns[i]);
   kdl_event_destroy(start);
   kdl_event_destroy(end);
   return status;
 }
 
 kdl_status cli_run_timed(kdl_device *device, kdl_queue *queue, size_t repeat, const char *what,
-                         kdl_status (*give)(void *user), void *user) {
+                         kdl_status (*submit)(void *user), void *user) {
   double *ns = xcalloc(repeat, sizeof *ns);
-  kdl_status status = measure(device, queue, repeat, give, user, ns);
+  kdl_status status = measure_repeats(device, queue, repeat, submit, user, ns);
   if (status == KDL_OK) {
     qsort(ns, repeat, sizeof *ns, compare_times);
     printf("%zu %s%s: median %.3f us, fastest %.3f, slowest %.3f\n", repeat, what,

@@ -10,6 +10,6 @@
 /* Gives it `repeat` times, each between two events, and prints median, fastest and slowest; `what`
  * is "launch", "run". */
 kdl_status cli_run_timed(kdl_device *device, kdl_queue *queue, size_t repeat, const char *what,
-                         kdl_status (*give)(void *user), void *user);
+                         kdl_status (*submit)(void *user), void *user);
 
 #endif

@@ -71,23 +71,23 @@ void cli_print_row(const char *label, const char *format, ...) {
 }
 
 kdl_string cli_text_short(kdl_string joined, char room[CLI_SHORT + 1]) {
-  enum { most_more = sizeof "+4095 more" - 1 };
+  enum { max_more = sizeof "+4095 more" - 1 };
   if (joined.length <= CLI_SHORT || !memchr(joined.data, '+', joined.length))
     return joined;
   size_t kept = kdl_text_find(joined, 0, "+");
-  for (size_t end; (end = kdl_text_find(joined, kept + 1, "+")) <= CLI_SHORT - most_more;)
+  for (size_t end; (end = kdl_text_find(joined, kept + 1, "+")) <= CLI_SHORT - max_more;)
     kept = end;
   size_t more = 0;
   for (size_t at = kept; at < joined.length; ++at)
     more += joined.data[at] == '+';
-  if (kept > CLI_SHORT - most_more || more > 4095)
+  if (kept > CLI_SHORT - max_more || more > 4095)
     return joined;
   int length = snprintf(room, CLI_SHORT + 1, "%.*s+%zu more", (int)kept, joined.data, more);
   return (kdl_string){room, (size_t)length};
 }
 
 /* The longest start of a printable text that takes at most `columns`, in bytes. */
-static size_t fit(const char *printable, size_t columns) {
+static size_t fit_prefix(const char *printable, size_t columns) {
   size_t size = strlen(printable);
   size_t at = 0;
   while (at < size) {
@@ -208,7 +208,7 @@ size_t cli_terminal_width(void) {
   return 80;
 }
 
-static void measure(const cli_table *table, size_t *widths) {
+static void measure_columns(const cli_table *table, size_t *widths) {
   for (size_t i = 0; i < table->column_count; ++i)
     widths[i] = strlen(table->columns[i].title);
   for (size_t i = 0; i < table->count; ++i) {
@@ -224,7 +224,7 @@ static void measure(const cli_table *table, size_t *widths) {
 size_t cli_table_width(const cli_table *table) {
   size_t total = (table->column_count - 1) * gap;
   size_t *widths = xcalloc(table->column_count, sizeof *widths);
-  measure(table, widths);
+  measure_columns(table, widths);
   for (size_t i = 0; i < table->column_count; ++i)
     total += widths[i];
   free(widths);
@@ -262,7 +262,7 @@ static void shrink(const cli_table *table, size_t *widths, size_t limit) {
   }
 }
 
-static void pad(size_t columns) {
+static void print_spaces(size_t columns) {
   printf("%*s", (int)columns, "");
 }
 
@@ -274,15 +274,15 @@ static void print_cell(const char *text, size_t room, const cli_column *column, 
   bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   const char *mark = width <= room ? "" : utf8 ? "…" : "~";
   size_t head = width <= room ? room : column->middle ? (room - 1) / 3 : room - 1;
-  size_t bytes = fit(text, head);
+  size_t bytes = fit_prefix(text, head);
   const char *tail = width > room && column->middle ? fit_end(text, room - 1 - head) : "";
   size_t shown = width <= room ? width : room;
   if (right)
-    pad(room - shown);
+    print_spaces(room - shown);
   printf("%s%s%s%.*s%s%s%s", tint ? "\033[" : "", tint ? tint : "", tint ? "m" : "", (int)bytes,
          text, mark, tail, tint ? "\033[0m" : "");
   if (!right && !last)
-    pad(room - shown);
+    print_spaces(room - shown);
   fputs(last ? "\n" : "  ", stdout);
 }
 
@@ -293,7 +293,7 @@ static void print_words(const char *text, size_t at, size_t indent, size_t limit
     bool wraps = !first && limit && at + 1 + length > limit;
     if (wraps) {
       putchar('\n');
-      pad(indent);
+      print_spaces(indent);
       at = indent;
     } else if (!first) {
       putchar(' ');
@@ -309,12 +309,12 @@ static void print_words(const char *text, size_t at, size_t indent, size_t limit
 
 static void print_line(const cli_table *table, const char *label, const char *text) {
   size_t indent = (table->columns[0].right ? table->widths[0] : 0) + gap;
-  pad(indent);
+  print_spaces(indent);
   printf("%s%s%s ", table->coloured ? "\033[2m" : "", label, table->coloured ? "\033[0m" : "");
   print_words(text, indent + strlen(label) + 1, indent + gap, table->limit);
 }
 
-kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text) {
+kdl_status cli_table_print_line(cli_table *table, const char *label, kdl_string text) {
   char *printable = cli_text_printable(text);
   print_line(table, label, printable);
   free(printable);
@@ -343,7 +343,7 @@ kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *
   table->widths = xcalloc(table->column_count, sizeof *table->widths);
   table->coloured = cli_stream_has_colour(stdout);
   table->limit = cli_terminal_width();
-  measure(table, table->widths);
+  measure_columns(table, table->widths);
   if (table->limit)
     shrink(table, table->widths, table->limit);
   for (size_t i = 0; i < table->column_count; ++i)

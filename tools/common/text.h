@@ -68,12 +68,12 @@ kdl_status cli_table_print(cli_table *table);
 kdl_status cli_table_finish(cli_table *table);
 
 /* The same for lines too many to be kept until all widths are known: `below` is called after each
- * row, with its number, and prints what belongs below it by cli_table_say. A failure ends the
- * table.
+ * row, with its number, and prints what belongs below it by cli_table_print_line. A failure ends
+ * the table.
  */
 typedef kdl_status cli_table_below(void *user, cli_table *table, size_t row);
 kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user);
-kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text);
+kdl_status cli_table_print_line(cli_table *table, const char *label, kdl_string text);
 
 /* Columns that its rows take where nothing is cut. */
 size_t cli_table_width(const cli_table *table);

@@ -2,9 +2,9 @@
 #include "lib/inspect/codec.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
-#include "tools/common/beside.h"
+#include "tools/common/program_folder.h"
 #include "tools/common/report.h"
-#include "tools/common/response.h"
+#include "tools/common/response_file.h"
 #include "tools/kdl/commands.h"
 
 #include <kdl/kdl.h>
@@ -21,11 +21,11 @@
 static int start_program(const char *name, char **argv) {
   char file[32], path[PATH_MAX];
   snprintf(file, sizeof file, "kdl-%s", name);
-  if (!cli_beside(file, path))
-    return cli_finish(kdl_fail(KDL_IO, "cannot find the folder of this program"));
+  if (!cli_program_file(file, path))
+    return cli_report_status(kdl_fail(KDL_IO, "cannot find the folder of this program"));
   execv(path, argv);
-  return cli_finish(
-      kdl_fail(kdl_status_of(errno), "%s: cannot start it: %s", path, strerror(errno)));
+  return cli_report_status(
+      kdl_fail(kdl_status_from_errno(errno), "%s: cannot start it: %s", path, strerror(errno)));
 }
 
 static void print_help(FILE *out) {
@@ -58,10 +58,10 @@ static void print_help(FILE *out) {
 static int unknown_command(const char *name) {
   kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strlen(name)});
   for (const cli_command *const *command = cli_commands; *command; ++command)
-    kdl_nearest_offer(&nearest, (*command)->name);
-  return cli_finish(kdl_fail(KDL_BAD_CALL, "unknown command '%s'%s%s%s (see 'kdl --help')", name,
-                             nearest.best ? "; did you mean '" : "",
-                             nearest.best ? nearest.best : "", nearest.best ? "'?" : ""));
+    kdl_nearest_add(&nearest, (*command)->name);
+  return cli_report_status(kdl_fail(KDL_BAD_CALL, "unknown command '%s'%s%s%s (see 'kdl --help')",
+                                    name, nearest.best ? "; did you mean '" : "",
+                                    nearest.best ? nearest.best : "", nearest.best ? "'?" : ""));
 }
 
 /* Files compressed otherwise are refused; libraries may be missing here, or left out of the build.
@@ -74,7 +74,7 @@ static void print_version(void) {
   }
 }
 
-static int run(int argc, char **argv) {
+static int run_kdl(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
     return CLI_EXIT_USAGE_ERROR;
@@ -117,12 +117,12 @@ static bool is_llvm_name(const char *program) {
 
 /* With LLVM's exit codes, of which there are two. */
 static int run_as_llvm(int count, char **words) {
-  cli_words expanded;
-  kdl_status status = cli_words_expand(count, words, &expanded);
+  cli_expanded_args expanded;
+  kdl_status status = cli_expanded_args_read(count, words, &expanded);
   int code = status == KDL_OK ? cli_program_run(&cli_command_llvm_offload_binary,
                                                 (int)expanded.count, expanded.items)
-                              : cli_finish(status);
-  cli_words_free(&expanded);
+                              : cli_report_status(status);
+  cli_expanded_args_free(&expanded);
   return code ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
     cli_report_set_name(program, NULL);
     code = run_as_llvm(argc - 1, argv + 1);
   } else {
-    code = run(argc, argv);
+    code = run_kdl(argc, argv);
   }
   return cli_program_end(code);
 }

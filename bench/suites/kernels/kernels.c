@@ -52,10 +52,10 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* The processes                                                                                */
 
-static bool receive(const process *from, kernels_answer *out_answer) {
-  char *into = (char *)out_answer;
-  for (size_t done = 0; done < sizeof *out_answer;) {
-    ssize_t more = read(from->from, into + done, sizeof *out_answer - done);
+static bool receive_reply(const process *from, kernels_reply *out_reply) {
+  char *into = (char *)out_reply;
+  for (size_t done = 0; done < sizeof *out_reply;) {
+    ssize_t more = read(from->from, into + done, sizeof *out_reply - done);
     if (more < 0 && errno == EINTR) /* the user's: what is measured now is still received */
       continue;
     if (more <= 0)
@@ -66,35 +66,35 @@ static bool receive(const process *from, kernels_answer *out_answer) {
 }
 
 /* Lets it work, and stops it again. False where it is gone. */
-static bool ask(const group *g, const member *m, const kernels_order *order,
-                kernels_answer *out_answer) {
+static bool send_command(const group *g, const member *m, const kernels_command *command,
+                         kernels_reply *out_reply) {
   const process *at = m->at;
   bool stops = !g->request->on_gpu;
   if (!at)
     return false;
   if (stops)
     kill(at->id, SIGCONT);
-  bool received =
-      write(at->to, order, sizeof *order) == (ssize_t)sizeof *order && receive(at, out_answer);
+  bool received = write(at->to, command, sizeof *command) == (ssize_t)sizeof *command &&
+                  receive_reply(at, out_reply);
   if (received && stops)
     kill(at->id, SIGSTOP);
   return received;
 }
 
 /* Its end, with peer_error() where it was not a good one. */
-static bool end(process *p) {
+static bool end_process(process *p) {
   if (p->id <= 0)
     return true;
   kill(p->id, SIGCONT);
   close(p->to);
   p->to = -1;
-  bool well = process_finish(p);
+  bool ok = process_finish(p);
   p->id = 0;
-  return well;
+  return ok;
 }
 
 /* A member that fails is left out from here on, for a kernel or for good. */
-static kdl_status leave_out(group *g, const member *m, const char *kernel, const char *why) {
+static kdl_status skip_member(group *g, const member *m, const char *kernel, const char *why) {
   char what[64];
   if (m == g->members || g->request->required)
     return kdl_fail(KDL_DEVICE, "%s: %s%s%s", m->name, kernel, *kernel ? ": " : "", why);
@@ -103,14 +103,14 @@ static kdl_status leave_out(group *g, const member *m, const char *kernel, const
   return KDL_OK;
 }
 
-static kdl_status lose(group *g, member *m) {
+static kdl_status drop_member(group *g, member *m) {
   process *gone = m->at;
   for (size_t i = 0; i < g->member_count; ++i) {
     if (g->members[i].at == gone)
       g->members[i].at = NULL;
   }
-  const char *why = end(gone) ? "its process ended" : peer_error();
-  return leave_out(g, m, "", why);
+  const char *why = end_process(gone) ? "its process ended" : peer_error();
+  return skip_member(g, m, "", why);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -128,7 +128,7 @@ static bool find_intel(const kernels_request *request, char folder[PATH_MAX]) {
   return used > 0 && (size_t)used < sizeof list && access(list, R_OK) == 0;
 }
 
-static kdl_status start(group *g, const char *peers, uint32_t threads) {
+static kdl_status start_process(group *g, const char *peers, uint32_t threads) {
   const kernels_request *request = g->request;
   char words[settings_limit][PATH_MAX + 64], folder[PATH_MAX], count[16];
   const char *settings[settings_limit + 1];
@@ -148,7 +148,7 @@ static kdl_status start(group *g, const char *peers, uint32_t threads) {
   for (size_t i = 0; i < used; ++i)
     settings[i] = words[i];
   settings[used] = NULL;
-  if (!process_start_talking(
+  if (!process_start_interactive(
           (const char *[]){"kernels", request->folder, request->device, peers, count, NULL},
           settings, p))
     return kdl_fail(KDL_IO, "%s: %s", peers, peer_error());
@@ -157,28 +157,28 @@ static kdl_status start(group *g, const char *peers, uint32_t threads) {
 }
 
 /* What each member says of itself, or why it is not there. */
-static kdl_status greet(group *g, process *p, size_t first, size_t count) {
+static kdl_status receive_greetings(group *g, process *p, size_t first, size_t count) {
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < count && status == KDL_OK; ++i) {
     member *m = &g->members[first + i];
-    kernels_answer said;
+    kernels_reply said;
     m->at = p;
     m->index = (uint32_t)i;
-    if (!receive(p, &said))
-      return lose(g, m);
+    if (!receive_reply(p, &said))
+      return drop_member(g, m);
     if (said.good) {
       bench_note_add(g->results, m->name, "%s", said.text);
       continue;
     }
     m->at = NULL;
-    status = leave_out(g, m, "", said.text);
+    status = skip_member(g, m, "", said.text);
   }
   if (!g->request->on_gpu)
     kill(p->id, SIGSTOP);
   return status;
 }
 
-static kdl_status start_all(group *g, uint32_t threads) {
+static kdl_status start_processes(group *g, uint32_t threads) {
   const kernels_request *request = g->request;
   char together[128] = "kdl";
   kdl_status status = KDL_OK;
@@ -193,33 +193,33 @@ static kdl_status start_all(group *g, uint32_t threads) {
   size_t each = request->on_gpu ? g->member_count : 1;
   for (size_t i = 0; i < g->member_count && status == KDL_OK; i += each) {
     process *p = &g->processes[g->process_count];
-    status = start(g, request->on_gpu ? together : g->members[i].name, threads);
+    status = start_process(g, request->on_gpu ? together : g->members[i].name, threads);
     if (status == KDL_OK)
-      status = greet(g, p, i, each);
+      status = receive_greetings(g, p, i, each);
   }
   return status;
 }
 
-static void end_all(group *g) {
+static void end_processes(group *g) {
   for (size_t i = 0; i < g->process_count; ++i)
-    end(&g->processes[i]);
+    end_process(&g->processes[i]);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Measuring                                                                                    */
 
 /* One order to one member. *out_ns is below 0 where it is left out from here on. */
-static kdl_status tell(group *g, member *m, const kernels_case *what, uint32_t n, uint64_t repeats,
-                       double *out_ns) {
-  kernels_order order = {m->index, (uint32_t)(what - kernels_cases), n, repeats};
-  kernels_answer said;
+static kdl_status run_command(group *g, member *m, const kernels_case *what, uint32_t n,
+                              uint64_t repeats, double *out_ns) {
+  kernels_command command = {m->index, (uint32_t)(what - kernels_cases), n, repeats};
+  kernels_reply said;
   *out_ns = -1;
   if (!m->at) /* another of its process ended it */
     return KDL_OK;
-  if (!ask(g, m, &order, &said))
-    return lose(g, m);
+  if (!send_command(g, m, &command, &said))
+    return drop_member(g, m);
   if (!said.good)
-    return leave_out(g, m, what->name, said.text);
+    return skip_member(g, m, what->name, said.text);
   if (!repeats && *said.text) {
     char key[32];
     snprintf(key, sizeof key, "%s ran", m->name);
@@ -230,12 +230,12 @@ static kdl_status tell(group *g, member *m, const kernels_case *what, uint32_t n
 }
 
 /* How often it must run to last as long as asked. */
-static kdl_status calibrate(group *g, member *m, const kernels_case *what, uint32_t n) {
+static kdl_status calibrate_member(group *g, member *m, const kernels_case *what, uint32_t n) {
   double wanted = g->request->milliseconds * 1e6, ns = 0;
-  kdl_status status = tell(g, m, what, n, 0, &ns);
+  kdl_status status = run_command(g, m, what, n, 0, &ns);
   m->repeats = 1;
   while (status == KDL_OK && ns >= 0) {
-    status = tell(g, m, what, n, m->repeats, &ns);
+    status = run_command(g, m, what, n, m->repeats, &ns);
     if (status != KDL_OK || ns < 0 || ns >= wanted / 4 || m->repeats > 1000000)
       break;
     m->repeats *= 2;
@@ -246,7 +246,7 @@ static kdl_status calibrate(group *g, member *m, const kernels_case *what, uint3
 }
 
 /* All members that have it, in interleaved blocks. */
-static kdl_status measure(group *g, const kernels_case *what, const char *size, uint32_t n) {
+static kdl_status measure_kernel(group *g, const kernels_case *what, const char *size, uint32_t n) {
   static bench_run run;
   char prefix[BENCH_NAME / 2 + 40];
   bench_case cases[most_members];
@@ -259,18 +259,18 @@ static kdl_status measure(group *g, const kernels_case *what, const char *size, 
     member *m = &g->members[i];
     if (!m->at)
       continue;
-    status = calibrate(g, m, what, n);
+    status = calibrate_member(g, m, what, n);
     if (m->repeats) {
       cases[count] = (bench_case){.name = m->name};
       taking[count++] = m;
     }
   }
   bool whole = true;
-  while (done < g->request->blocks && status == KDL_OK && whole && !bench_stopped()) {
+  while (done < g->request->blocks && status == KDL_OK && whole && !bench_was_interrupted()) {
     for (size_t k = 0; k < count && status == KDL_OK && whole; ++k) {
       size_t i = (k + done) % count; /* none always follows the same other one */
       double ns;
-      status = tell(g, taking[i], what, n, taking[i]->repeats, &ns);
+      status = run_command(g, taking[i], what, n, taking[i]->repeats, &ns);
       run.ns[i][done] = ns / (double)taking[i]->repeats;
       whole = ns >= 0;
     }
@@ -281,7 +281,7 @@ static kdl_status measure(group *g, const kernels_case *what, const char *size, 
   if (!count || !done || status != KDL_OK)
     return status;
   cases_run said = {.prefix = prefix, .cases = cases, .count = count, .operations = 1};
-  cases_record(&said, &run, g->results);
+  cases_add_figures(&said, &run, g->results);
   for (size_t i = 1; i < count; ++i)
     cases_compare(&said, &run, i, 0, g->results);
   return KDL_OK;
@@ -289,25 +289,27 @@ static kdl_status measure(group *g, const kernels_case *what, const char *size, 
 
 static kdl_status measure_group(group *g, uint32_t threads) {
   const kernels_request *request = g->request;
-  kdl_status status = start_all(g, threads);
+  kdl_status status = start_processes(g, threads);
   for (size_t size = 0; size < KERNELS_SIZES && status == KDL_OK; ++size) {
     if (!(request->sizes & 1u << size))
       continue;
-    for (size_t i = 0; i < kernels_case_count && status == KDL_OK && !bench_stopped(); ++i) {
+    for (size_t i = 0; i < kernels_case_count && status == KDL_OK && !bench_was_interrupted();
+         ++i) {
       const kernels_case *what = &kernels_cases[i];
       uint32_t n = request->on_gpu ? what->on_gpu[size] : what->on_cpu[size];
       if (request->kernels & 1u << i)
-        status = measure(g, what, kernels_sizes[size], n);
+        status = measure_kernel(g, what, kernels_sizes[size], n);
     }
   }
-  end_all(g);
+  end_processes(g);
   return status;
 }
 
 kdl_status suite_kernels(const kernels_request *request, bench_results *results) {
   kdl_status status = KDL_OK;
   signal(SIGPIPE, SIG_IGN); /* a process that is gone is noticed */
-  for (size_t i = 0; i < request->thread_count && status == KDL_OK && !bench_stopped(); ++i) {
+  for (size_t i = 0; i < request->thread_count && status == KDL_OK && !bench_was_interrupted();
+       ++i) {
     static group g;
     uint32_t threads = request->threads[i];
     g = (group){.request = request, .results = results};

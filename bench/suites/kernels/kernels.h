@@ -43,18 +43,18 @@ int kernels_child(const char *folder, const char *device, const char *peers, con
 /* ------------------------------------------------------------------------------------------ */
 /* What the process is told, and what it answers                                                */
 
-typedef struct kernels_order {
+typedef struct kernels_command {
   uint32_t peer;    /* of those that the process has */
   uint32_t kernel;  /* in kernels_cases */
   uint32_t n;       /* the size of its problem */
   uint64_t repeats; /* 0: make the problem, launch once, and compare */
-} kernels_order;
+} kernels_command;
 
 /* The process begins with one for each peer: whether it is there. */
-typedef struct kernels_answer {
+typedef struct kernels_reply {
   bool good;
   double ns;      /* of all repeats */
   char text[312]; /* what ran; where it is not good, why */
-} kernels_answer;
+} kernels_reply;
 
 #endif

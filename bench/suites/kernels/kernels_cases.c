@@ -15,7 +15,7 @@ const char *const kernels_sizes[KERNELS_SIZES] = {"tiny", "small", "large"};
 /* ------------------------------------------------------------------------------------------ */
 /* Making problems                                                                              */
 
-static uint32_t next_number(uint32_t *seed) {
+static uint32_t next_random(uint32_t *seed) {
   *seed = *seed * 1664525u + 1013904223u;
   return *seed >> 8;
 }
@@ -36,7 +36,7 @@ static void add_floats(kernels_problem *problem, size_t count, uint32_t most, fl
   float *numbers = add_buffer(problem, count * sizeof *numbers);
   uint32_t seed = (uint32_t)problem->buffer_count;
   for (size_t i = 0; numbers && i < count; ++i)
-    numbers[i] = (float)(next_number(&seed) % (most + 1)) * step;
+    numbers[i] = (float)(next_random(&seed) % (most + 1)) * step;
 }
 
 static void add_result(kernels_problem *problem, size_t bytes) {
@@ -44,19 +44,19 @@ static void add_result(kernels_problem *problem, size_t bytes) {
   add_buffer(problem, bytes);
 }
 
-static void pass(kernels_problem *problem, int buffer, uint32_t bits) {
+static void pass_argument(kernels_problem *problem, int buffer, uint32_t bits) {
   problem->arguments[problem->argument_count++] = (kernels_argument){buffer, bits};
 }
 
 static void pass_buffers(kernels_problem *problem) {
   for (size_t i = 0; i < problem->buffer_count; ++i)
-    pass(problem, (int)i, 0);
+    pass_argument(problem, (int)i, 0);
 }
 
 static void pass_float(kernels_problem *problem, float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
-  pass(problem, -1, bits);
+  pass_argument(problem, -1, bits);
 }
 
 static void make_saxpy(uint32_t n, kernels_problem *p) {
@@ -66,7 +66,7 @@ static void make_saxpy(uint32_t n, kernels_problem *p) {
   p->result = 1;
   pass_float(p, 2.0f);
   pass_buffers(p);
-  pass(p, -1, n);
+  pass_argument(p, -1, n);
 }
 
 /* One in sixteen is 1: the sum of 64 Mi numbers is below 2^24, up to which floats count. */
@@ -75,10 +75,10 @@ static void make_reduce(uint32_t n, kernels_problem *p) {
   uint32_t seed = 1;
   p->items = kdl_extent1(n);
   for (size_t i = 0; numbers && i < n; ++i)
-    numbers[i] = next_number(&seed) >> 20 ? 0.0f : 1.0f;
+    numbers[i] = next_random(&seed) >> 20 ? 0.0f : 1.0f;
   add_result(p, sizeof(float));
   pass_buffers(p);
-  pass(p, -1, n);
+  pass_argument(p, -1, n);
 }
 
 static void make_softmax(uint32_t n, kernels_problem *p) {
@@ -86,7 +86,7 @@ static void make_softmax(uint32_t n, kernels_problem *p) {
   add_floats(p, (size_t)n * columns, 64, 0.125f);
   add_result(p, (size_t)n * columns * sizeof(float));
   pass_buffers(p);
-  pass(p, -1, columns);
+  pass_argument(p, -1, columns);
 }
 
 static void make_layernorm(uint32_t n, kernels_problem *p) {
@@ -96,7 +96,7 @@ static void make_layernorm(uint32_t n, kernels_problem *p) {
   add_floats(p, columns, 16, 0.125f);
   add_result(p, (size_t)n * columns * sizeof(float));
   pass_buffers(p);
-  pass(p, -1, columns);
+  pass_argument(p, -1, columns);
   pass_float(p, 1e-5f);
 }
 
@@ -106,13 +106,13 @@ static void make_product(uint32_t n, kernels_problem *p) {
   add_floats(p, (size_t)n * n, 3, 1);
   add_result(p, (size_t)n * n * sizeof(float));
   pass_buffers(p);
-  pass(p, -1, n);
+  pass_argument(p, -1, n);
 }
 
 static void make_matmul(uint32_t n, kernels_problem *p) {
   make_product(n, p);
-  pass(p, -1, n);
-  pass(p, -1, n);
+  pass_argument(p, -1, n);
+  pass_argument(p, -1, n);
 }
 
 static void make_bytes(uint32_t n, kernels_problem *p) {
@@ -120,14 +120,14 @@ static void make_bytes(uint32_t n, kernels_problem *p) {
   uint32_t seed = 1;
   p->items = kdl_extent1(n);
   for (size_t i = 0; data && i < n; ++i)
-    data[i] = (uint8_t)(next_number(&seed) >> 12);
+    data[i] = (uint8_t)(next_random(&seed) >> 12);
   add_result(p, bins * sizeof(uint32_t));
   pass_buffers(p);
-  pass(p, -1, n);
+  pass_argument(p, -1, n);
 }
 
 /* With as many results as `n / share`, and a work-item for each `each` numbers. */
-static void make_line(uint32_t n, uint32_t share, uint32_t each, kernels_problem *p) {
+static void make_array_problem(uint32_t n, uint32_t share, uint32_t each, kernels_problem *p) {
   p->items = kdl_extent1(n / each);
   add_floats(p, n, 3, 1);
   add_result(p, (size_t)n / share * sizeof(float));
@@ -135,20 +135,20 @@ static void make_line(uint32_t n, uint32_t share, uint32_t each, kernels_problem
 }
 
 static void make_tree(uint32_t n, kernels_problem *p) {
-  make_line(n, 2 * group, 2, p);
-  pass(p, -1, n);
+  make_array_problem(n, 2 * group, 2, p);
+  pass_argument(p, -1, n);
 }
 
 static void make_scan(uint32_t n, kernels_problem *p) {
-  make_line(n, 1, 1, p);
-  pass(p, -1, n);
+  make_array_problem(n, 1, 1, p);
+  pass_argument(p, -1, n);
 }
 
 static void add_words(kernels_problem *p, uint32_t n) {
   uint32_t *words = add_buffer(p, (size_t)n * sizeof *words);
   uint32_t seed = 1;
   for (size_t i = 0; words && i < n; ++i)
-    words[i] = next_number(&seed);
+    words[i] = next_random(&seed);
 }
 
 static void make_counts(uint32_t n, kernels_problem *p) {
@@ -156,7 +156,7 @@ static void make_counts(uint32_t n, kernels_problem *p) {
   add_words(p, n);
   add_result(p, bins * sizeof(uint32_t));
   pass_buffers(p);
-  pass(p, -1, n);
+  pass_argument(p, -1, n);
 }
 
 static void make_sort(uint32_t n, kernels_problem *p) {
@@ -171,7 +171,7 @@ static void make_square(uint32_t n, kernels_problem *p) {
   add_floats(p, (size_t)n * n, 7, 1);
   add_result(p, (size_t)n * n * sizeof(float));
   pass_buffers(p);
-  pass(p, -1, n);
+  pass_argument(p, -1, n);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -179,36 +179,36 @@ static void make_square(uint32_t n, kernels_problem *p) {
 
 /* The largest difference and the largest number so far. NaN is farthest of all. */
 typedef struct {
-  double apart, largest;
-} distance;
+  double max_error, largest;
+} error_stats;
 
-static void compare(distance *d, double found, double expected) {
+static void accumulate_error(error_stats *d, double found, double expected) {
   double apart = fabs(found - expected);
-  if (!(apart <= d->apart))
-    d->apart = apart;
+  if (!(apart <= d->max_error))
+    d->max_error = apart;
   d->largest = fmax(d->largest, fabs(expected));
 }
 
-static double relative(const distance *d) {
-  return d->apart == 0 ? 0 : d->apart / fmax(d->largest, 1e-30);
+static double relative_error(const error_stats *d) {
+  return d->max_error == 0 ? 0 : d->max_error / fmax(d->largest, 1e-30);
 }
 
-static double saxpy_apart(const kernels_problem *p, const void *result) {
+static double saxpy_error(const kernels_problem *p, const void *result) {
   const float *x = p->buffers[0], *y = p->buffers[1], *z = result;
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   for (size_t i = 0; i < p->n; ++i)
-    compare(&d, z[i], 2.0 * x[i] + y[i]);
-  return relative(&d);
+    accumulate_error(&d, z[i], 2.0 * x[i] + y[i]);
+  return relative_error(&d);
 }
 
-static double reduce_apart(const kernels_problem *p, const void *result) {
+static double reduce_error(const kernels_problem *p, const void *result) {
   const float *x = p->buffers[0];
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   double sum = 0;
   for (size_t i = 0; i < p->n; ++i)
     sum += x[i];
-  compare(&d, *(const float *)result, sum);
-  return relative(&d);
+  accumulate_error(&d, *(const float *)result, sum);
+  return relative_error(&d);
 }
 
 /* Some rows, the last among them: a reference of all takes longer than what is measured. */
@@ -217,22 +217,22 @@ static size_t next_row(size_t row, size_t rows) {
   return row + 1 == rows ? rows : row + step < rows ? row + step : rows - 1;
 }
 
-static double softmax_apart(const kernels_problem *p, const void *result) {
+static double softmax_error(const kernels_problem *p, const void *result) {
   const float *x = p->buffers[0], *y = result;
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   for (size_t row = 0; row < p->n; row = next_row(row, p->n)) {
     double sum = 0;
     for (size_t i = row * columns; i < (row + 1) * columns; ++i)
       sum += exp((double)x[i]);
     for (size_t i = row * columns; i < (row + 1) * columns; ++i)
-      compare(&d, y[i], exp((double)x[i]) / sum);
+      accumulate_error(&d, y[i], exp((double)x[i]) / sum);
   }
-  return relative(&d);
+  return relative_error(&d);
 }
 
-static double layernorm_apart(const kernels_problem *p, const void *result) {
+static double layernorm_error(const kernels_problem *p, const void *result) {
   const float *gain = p->buffers[1], *bias = p->buffers[2];
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   for (size_t row = 0; row < p->n; row = next_row(row, p->n)) {
     const float *x = (const float *)p->buffers[0] + row * columns;
     const float *y = (const float *)result + row * columns;
@@ -242,33 +242,33 @@ static double layernorm_apart(const kernels_problem *p, const void *result) {
     for (size_t i = 0; i < columns; ++i)
       variance += (x[i] - mean) * (x[i] - mean) / (double)columns;
     for (size_t i = 0; i < columns; ++i)
-      compare(&d, y[i], (x[i] - mean) / sqrt(variance + 1e-5) * gain[i] + bias[i]);
+      accumulate_error(&d, y[i], (x[i] - mean) / sqrt(variance + 1e-5) * gain[i] + bias[i]);
   }
-  return relative(&d);
+  return relative_error(&d);
 }
 
-static double product_apart(const kernels_problem *p, const void *result) {
+static double product_error(const kernels_problem *p, const void *result) {
   const float *a = p->buffers[0], *b = p->buffers[1], *c = result;
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   for (size_t row = 0; row < p->n; row = next_row(row, p->n)) {
     for (size_t column = 0; column < p->n; ++column) {
       double sum = 0;
       for (size_t i = 0; i < p->n; ++i)
         sum += (double)a[row * p->n + i] * b[i * p->n + column];
-      compare(&d, c[row * p->n + column], sum);
+      accumulate_error(&d, c[row * p->n + column], sum);
     }
   }
-  return relative(&d);
+  return relative_error(&d);
 }
 
 static double compare_counts(const double expected[bins], const uint32_t *found) {
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   for (size_t i = 0; i < bins; ++i)
-    compare(&d, found[i], expected[i]);
-  return relative(&d);
+    accumulate_error(&d, found[i], expected[i]);
+  return relative_error(&d);
 }
 
-static double bytes_apart(const kernels_problem *p, const void *result) {
+static double bytes_error(const kernels_problem *p, const void *result) {
   const uint8_t *data = p->buffers[0];
   double counts[bins] = {0};
   for (size_t i = 0; i < p->n; ++i)
@@ -276,7 +276,7 @@ static double bytes_apart(const kernels_problem *p, const void *result) {
   return compare_counts(counts, result);
 }
 
-static double counts_apart(const kernels_problem *p, const void *result) {
+static double counts_error(const kernels_problem *p, const void *result) {
   const uint32_t *data = p->buffers[0];
   double counts[bins] = {0};
   for (size_t i = 0; i < p->n; ++i)
@@ -284,27 +284,27 @@ static double counts_apart(const kernels_problem *p, const void *result) {
   return compare_counts(counts, result);
 }
 
-static double tree_apart(const kernels_problem *p, const void *result) {
+static double tree_error(const kernels_problem *p, const void *result) {
   const float *x = p->buffers[0], *sums = result;
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   for (size_t first = 0; first < p->n; first += pairs) {
     double sum = 0;
     for (size_t i = first; i < first + pairs; ++i)
       sum += x[i];
-    compare(&d, sums[first / pairs], sum);
+    accumulate_error(&d, sums[first / pairs], sum);
   }
-  return relative(&d);
+  return relative_error(&d);
 }
 
-static double scan_apart(const kernels_problem *p, const void *result) {
+static double scan_error(const kernels_problem *p, const void *result) {
   const float *x = p->buffers[0], *sums = result;
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   double sum = 0;
   for (size_t i = 0; i < p->n; ++i) {
     sum = i % group ? sum + x[i] : x[i];
-    compare(&d, sums[i], sum);
+    accumulate_error(&d, sums[i], sum);
   }
-  return relative(&d);
+  return relative_error(&d);
 }
 
 static int compare_words(const void *left, const void *right) {
@@ -312,34 +312,34 @@ static int compare_words(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-static double sort_apart(const kernels_problem *p, const void *result) {
+static double sort_error(const kernels_problem *p, const void *result) {
   const uint32_t *from = p->buffers[0], *found = result;
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   for (size_t first = 0; first < p->n; first += pairs) {
     uint32_t sorted[2 * group];
     memcpy(sorted, from + first, sizeof sorted);
     qsort(sorted, pairs, sizeof *sorted, compare_words);
     for (size_t i = 0; i < pairs; ++i)
-      compare(&d, found[first + i], sorted[i]);
+      accumulate_error(&d, found[first + i], sorted[i]);
   }
-  return relative(&d);
+  return relative_error(&d);
 }
 
-static double transpose_apart(const kernels_problem *p, const void *result) {
+static double transpose_error(const kernels_problem *p, const void *result) {
   const float *x = p->buffers[0], *y = result;
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   for (size_t row = 0; row < p->n; ++row) {
     for (size_t column = 0; column < p->n; ++column)
-      compare(&d, y[column * p->n + row], x[row * p->n + column]);
+      accumulate_error(&d, y[column * p->n + row], x[row * p->n + column]);
   }
-  return relative(&d);
+  return relative_error(&d);
 }
 
 /* A fifth, as floats have it, of a sum that is exact: rounded once. */
-static double stencil_apart(const kernels_problem *p, const void *result) {
+static double stencil_error(const kernels_problem *p, const void *result) {
   const float *x = p->buffers[0], *y = result;
   size_t n = p->n;
-  distance d = {0, 0};
+  error_stats d = {0, 0};
   for (size_t i = 0; i < n * n; ++i) {
     size_t column = i % n, row = i / n;
     float sum = x[i];
@@ -347,9 +347,9 @@ static double stencil_apart(const kernels_problem *p, const void *result) {
     sum += column + 1 < n ? x[i + 1] : 0;
     sum += row ? x[i - n] : 0;
     sum += row + 1 < n ? x[i + n] : 0;
-    compare(&d, y[i], 0.2f * sum);
+    accumulate_error(&d, y[i], 0.2f * sum);
   }
-  return relative(&d);
+  return relative_error(&d);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -358,14 +358,14 @@ static double stencil_apart(const kernels_problem *p, const void *result) {
 #define M *1048576
 
 const kernels_case kernels_cases[] = {
-    {"saxpy", "saxpy", "saxpy", {4 K, 16 K, 4 M}, {4 K, 64 K, 64 M}, make_saxpy, saxpy_apart, 0},
+    {"saxpy", "saxpy", "saxpy", {4 K, 16 K, 4 M}, {4 K, 64 K, 64 M}, make_saxpy, saxpy_error, 0},
     {"reduce",
      "reduce",
      "reduce",
      {4 K, 16 K, 4 M},
      {4 K, 64 K, 64 M},
      make_reduce,
-     reduce_apart,
+     reduce_error,
      0},
     {"softmax",
      "softmax",
@@ -373,7 +373,7 @@ const kernels_case kernels_cases[] = {
      {2, 16, 2 K},
      {2, 64, 64 K},
      make_softmax,
-     softmax_apart,
+     softmax_error,
      2e-6},
     {"layernorm",
      "layernorm",
@@ -381,16 +381,16 @@ const kernels_case kernels_cases[] = {
      {2, 16, 2 K},
      {2, 64, 64 K},
      make_layernorm,
-     layernorm_apart,
+     layernorm_error,
      1e-5},
-    {"matmul", "matmul", "matmul", {32, 64, 512}, {32, 128, 2 K}, make_matmul, product_apart, 0},
+    {"matmul", "matmul", "matmul", {32, 64, 512}, {32, 128, 2 K}, make_matmul, product_error, 0},
     {"matmul_tiled",
      "matmul_tiled",
      "matmul",
      {32, 64, 512},
      {32, 128, 2 K},
      make_matmul,
-     product_apart,
+     product_error,
      0},
     {"histogram",
      "histogram",
@@ -398,7 +398,7 @@ const kernels_case kernels_cases[] = {
      {8 K, 64 K, 16 M},
      {8 K, 64 K, 256 M},
      make_bytes,
-     bytes_apart,
+     bytes_error,
      0},
     {"group_reduce",
      "barriers",
@@ -406,7 +406,7 @@ const kernels_case kernels_cases[] = {
      {4 K, 16 K, 4 M},
      {4 K, 64 K, 64 M},
      make_tree,
-     tree_apart,
+     tree_error,
      0},
     {"group_scan",
      "barriers",
@@ -414,7 +414,7 @@ const kernels_case kernels_cases[] = {
      {4 K, 16 K, 4 M},
      {4 K, 64 K, 64 M},
      make_scan,
-     scan_apart,
+     scan_error,
      0},
     {"group_matmul",
      "barriers",
@@ -422,7 +422,7 @@ const kernels_case kernels_cases[] = {
      {32, 64, 512},
      {32, 128, 2 K},
      make_product,
-     product_apart,
+     product_error,
      0},
     {"group_transpose",
      "barriers",
@@ -430,7 +430,7 @@ const kernels_case kernels_cases[] = {
      {64, 128, 1 K},
      {64, 256, 8 K},
      make_square,
-     transpose_apart,
+     transpose_error,
      0},
     {"group_histogram",
      "barriers",
@@ -438,7 +438,7 @@ const kernels_case kernels_cases[] = {
      {4 K, 16 K, 4 M},
      {4 K, 64 K, 64 M},
      make_counts,
-     counts_apart,
+     counts_error,
      0},
     {"group_sort",
      "barriers",
@@ -446,7 +446,7 @@ const kernels_case kernels_cases[] = {
      {4 K, 16 K, 1 M},
      {4 K, 64 K, 16 M},
      make_sort,
-     sort_apart,
+     sort_error,
      0},
     {"group_stencil",
      "barriers",
@@ -454,7 +454,7 @@ const kernels_case kernels_cases[] = {
      {64, 128, 1 K},
      {64, 256, 8 K},
      make_square,
-     stencil_apart,
+     stencil_error,
      0},
 };
 const size_t kernels_case_count = sizeof kernels_cases / sizeof *kernels_cases;

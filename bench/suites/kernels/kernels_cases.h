@@ -35,7 +35,7 @@ typedef struct kernels_case {
   uint32_t on_cpu[KERNELS_SIZES], on_gpu[KERNELS_SIZES];
   void (*make)(uint32_t n, kernels_problem *problem);
   /* How far the result is from the reference, relative to the largest number of it. */
-  double (*apart)(const kernels_problem *problem, const void *result);
+  double (*max_error)(const kernels_problem *problem, const void *result);
   double tolerance; /* 0: numbers are such that every order of operations gives the same bits */
 } kernels_case;
 

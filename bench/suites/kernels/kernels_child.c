@@ -82,7 +82,7 @@ static kdl_status open_runner(runner *r, const char *device, const char *threads
   return status == KDL_OK ? kdl_queue_create(r->device, NULL, &r->queue) : status;
 }
 
-static void describe(const runner *r, char *text, size_t size) {
+static void describe_runner(const runner *r, char *text, size_t size) {
   if (r->device) {
     snprintf(text, size, "%s", kdl_device_spec_text(r->device));
     return;
@@ -94,7 +94,7 @@ static void describe(const runner *r, char *text, size_t size) {
 /* ------------------------------------------------------------------------------------------ */
 /* One kernel                                                                                   */
 
-static void release(runner *r) {
+static void release_runner(runner *r) {
   for (size_t i = 0; i < KERNELS_BUFFERS && r->device; ++i)
     kdl_free(&r->buffers[i]);
   memset(r->buffers, 0, sizeof r->buffers);
@@ -104,7 +104,7 @@ static void release(runner *r) {
 }
 
 /* Launches, and waits for the last. */
-static kdl_status run(const runner *r, uint64_t repeats) {
+static kdl_status run_repeats(const runner *r, uint64_t repeats) {
   const kernels_problem *p = &r->problem;
   const void *pointers[KERNELS_ARGUMENTS];
   for (size_t i = 0; i < p->argument_count; ++i) {
@@ -189,14 +189,14 @@ static kdl_status launch_first(runner *r, const kernels_case *what) {
     free(result);
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %s", what->name);
   }
-  kdl_status status = run(r, 1);
+  kdl_status status = run_repeats(r, 1);
   if (status == KDL_OK && r->function)
     memcpy(result, p->buffers[p->result], p->bytes[p->result]);
   else if (status == KDL_OK)
     status = kdl_read(r->queue, result, &r->buffers[p->result], 0, p->bytes[p->result]);
   if (status == KDL_OK && r->queue)
     status = kdl_sync(r->queue);
-  double apart = status == KDL_OK ? what->apart(&before, result) : 0;
+  double apart = status == KDL_OK ? what->max_error(&before, result) : 0;
   if (r->function)
     kernels_problem_free(&before);
   free(result);
@@ -206,10 +206,11 @@ static kdl_status launch_first(runner *r, const kernels_case *what) {
                         what->tolerance);
 }
 
-static kdl_status prepare(runner *r, const kernels_order *order, char found[mark_size]) {
-  const kernels_case *what = &kernels_cases[order->kernel];
-  release(r);
-  if (!kernels_problem_make(what, order->n, &r->problem))
+static kdl_status prepare_command(runner *r, const kernels_command *command,
+                                  char found[mark_size]) {
+  const kernels_case *what = &kernels_cases[command->kernel];
+  release_runner(r);
+  if (!kernels_problem_make(what, command->n, &r->problem))
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %s", what->name);
   kdl_status status = r->device ? load_device(r, what, found) : load_plain(r, what);
   return status == KDL_OK ? launch_first(r, what) : status;
@@ -218,54 +219,54 @@ static kdl_status prepare(runner *r, const kernels_order *order, char found[mark
 /* ------------------------------------------------------------------------------------------ */
 /* The dialogue                                                                                 */
 
-static void answer(int channel, kdl_status status, kernels_answer *said) {
-  said->good = status == KDL_OK;
+static void send_reply(int channel, kdl_status status, kernels_reply *reply) {
+  reply->good = status == KDL_OK;
   if (status != KDL_OK)
-    snprintf(said->text, sizeof said->text, "%s", kdl_error_message());
-  if (write(channel, said, sizeof *said) != (ssize_t)sizeof *said)
+    snprintf(reply->text, sizeof reply->text, "%s", kdl_error_message());
+  if (write(channel, reply, sizeof *reply) != (ssize_t)sizeof *reply)
     _exit(1);
 }
 
-static void run_order(runner *r, const kernels_order *order, int channel) {
-  kernels_answer said = {.ns = 0};
+static void run_command(runner *r, const kernels_command *command, int channel) {
+  kernels_reply reply = {.ns = 0};
   kdl_status status;
   char found[mark_size] = "";
-  if (!order->repeats) {
-    status = prepare(r, order, found);
-    snprintf(said.text, sizeof said.text, "%s", found);
+  if (!command->repeats) {
+    status = prepare_command(r, command, found);
+    snprintf(reply.text, sizeof reply.text, "%s", found);
   } else {
-    status = run(r, 1); /* what was asleep wakes up */
+    status = run_repeats(r, 1); /* what was asleep wakes up */
     double start = bench_now_ns();
     if (status == KDL_OK)
-      status = run(r, order->repeats);
-    said.ns = bench_now_ns() - start;
+      status = run_repeats(r, command->repeats);
+    reply.ns = bench_now_ns() - start;
   }
-  answer(channel, status, &said);
+  send_reply(channel, status, &reply);
 }
 
 int kernels_child(const char *folder, const char *device, const char *peers, const char *threads) {
   static runner runners[KERNELS_PEERS + 1];
   static char names[KERNELS_PEERS + 1][16];
   size_t count = 0;
-  int channel = process_channel();
+  int channel = process_result_fd();
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* it may be stopped when its parent dies */
   signal(SIGINT, SIG_IGN);          /* which is for the parent to tell */
   while (*peers && count <= KERNELS_PEERS) {
     size_t length = strcspn(peers, ",");
     snprintf(names[count], sizeof names[count], "%.*s", (int)length, peers);
     runners[count] = (runner){.name = names[count], .folder = folder};
-    kernels_answer said = {.ns = 0};
+    kernels_reply reply = {.ns = 0};
     kdl_status status = open_runner(&runners[count], device, threads);
     if (status == KDL_OK)
-      describe(&runners[count], said.text, sizeof said.text);
-    answer(channel, status, &said);
+      describe_runner(&runners[count], reply.text, sizeof reply.text);
+    send_reply(channel, status, &reply);
     ++count;
     peers += length + (peers[length] == ',');
   }
-  kernels_order order;
-  while (read(STDIN_FILENO, &order, sizeof order) == (ssize_t)sizeof order) {
-    if (order.peer < count && order.kernel < kernels_case_count)
-      run_order(&runners[order.peer], &order, channel);
+  kernels_command command;
+  while (read(STDIN_FILENO, &command, sizeof command) == (ssize_t)sizeof command) {
+    if (command.peer < count && command.kernel < kernels_case_count)
+      run_command(&runners[command.peer], &command, channel);
   }
   _exit(0); /* drivers' own ends are no part of this */
 }

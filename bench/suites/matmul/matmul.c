@@ -24,7 +24,7 @@ static const size_t type_sizes[MATMUL_TYPES] = {2, 1, 4, 2};
 const gemm_peer *const matmul_peers[MATMUL_PEERS] = {&gemm_onednn, &gemm_openblas};
 
 /* A case that goes wrong would be measured as a fast one. */
-static void must(kdl_status status) {
+static void require_ok(kdl_status status) {
   if (status != KDL_OK) {
     fprintf(stderr, "kdl bench matmul: %s\n", kdl_error_message());
     exit(1);
@@ -38,7 +38,7 @@ typedef struct {
   kdl_matmul matmul;
   gemm_problem problem;
   void *packed;
-  bool plain; /* weights are packed in each run */
+  bool unpacked; /* weights are packed in each run */
 } ours;
 
 static void run_ours(void *context) {
@@ -46,10 +46,10 @@ static void run_ours(void *context) {
   const gemm_problem *p = &o->problem;
   kdl_matmul_matrix a = kdl_matmul_rows(p->a, p->k), b = kdl_matmul_rows(p->b, p->n);
   kdl_matmul_matrix c = kdl_matmul_rows(p->c, p->n);
-  must(o->plain
-           ? kdl_matmul_run_plain(&o->matmul, NULL, a, b, o->packed, c, p->m, p->n, p->k,
-                                  KDL_MATMUL_SET)
-           : kdl_matmul_run(&o->matmul, NULL, a, o->packed, c, p->m, p->n, p->k, KDL_MATMUL_SET));
+  require_ok(o->unpacked ? kdl_matmul_run_unpacked(&o->matmul, NULL, a, b, o->packed, c, p->m, p->n,
+                                                   p->k, KDL_MATMUL_SET)
+                         : kdl_matmul_run(&o->matmul, NULL, a, o->packed, c, p->m, p->n, p->k,
+                                          KDL_MATMUL_SET));
 }
 
 typedef struct {
@@ -68,7 +68,7 @@ static void subject_free(subject *s) {
     free(s->memory[i]);
 }
 
-static void fill(void *memory, size_t elements, kdl_matmul_type type, unsigned seed) {
+static void fill_matrix(void *memory, size_t elements, kdl_matmul_type type, unsigned seed) {
   for (size_t i = 0; i < elements; ++i) {
     seed = seed * 1103515245u + 12345u;
     int value = (int)(seed >> 16) % 7 - 3;
@@ -84,7 +84,7 @@ static void fill(void *memory, size_t elements, kdl_matmul_type type, unsigned s
   }
 }
 
-static kdl_status allocate(subject *s, kdl_matmul_type type, const matmul_shape *shape) {
+static kdl_status allocate_matrices(subject *s, kdl_matmul_type type, const matmul_shape *shape) {
   size_t m = shape->m, n = shape->n, k = shape->k, size = type_sizes[type];
   size_t sizes[] = {m * k * size, n * k * size, kdl_matmul_packed_size(type, shape->n, shape->k),
                     m * n * 4, m * n * 4};
@@ -93,8 +93,8 @@ static kdl_status allocate(subject *s, kdl_matmul_type type, const matmul_shape 
       return kdl_fail(KDL_NO_MEMORY, "out of memory for %zux%zux%zu in %s", m, n, k,
                       matmul_type_names[type]);
   }
-  fill(s->memory[0], m * k, type, 1);
-  fill(s->memory[1], n * k, type, 2);
+  fill_matrix(s->memory[0], m * k, type, 1);
+  fill_matrix(s->memory[1], n * k, type, 2);
   memset(s->memory[3], 0xee, m * n * 4);
   return KDL_OK;
 }
@@ -104,7 +104,7 @@ static kdl_status add_peers(subject *s, const matmul_request *request, uint32_t 
   size_t bytes = (size_t)s->theirs.m * s->theirs.n * 4;
   for (size_t i = 0; i < request->peer_count; ++i) {
     const gemm_peer *peer = request->peers[i];
-    void *prepared = peer->prepare(&s->theirs, threads, !s->ours.plain);
+    void *prepared = peer->prepare(&s->theirs, threads, !s->ours.unpacked);
     if (!prepared)
       continue;
     s->peers[s->peer_count] = peer;
@@ -121,7 +121,7 @@ static kdl_status add_peers(subject *s, const matmul_request *request, uint32_t 
 
 static kdl_status subject_make(subject *s, const matmul_request *request, kdl_matmul_type type,
                                const matmul_shape *shape, uint32_t threads, bool plain) {
-  kdl_status status = allocate(s, type, shape);
+  kdl_status status = allocate_matrices(s, type, shape);
   if (status == KDL_OK)
     status = kdl_matmul_find(request->library, request->host, type, threads, &s->ours.matmul);
   if (status != KDL_OK)
@@ -129,11 +129,11 @@ static kdl_status subject_make(subject *s, const matmul_request *request, kdl_ma
   s->ours.problem =
       (gemm_problem){type, shape->m, shape->n, shape->k, s->memory[0], s->memory[1], s->memory[3]};
   s->ours.packed = s->memory[2];
-  s->ours.plain = plain;
+  s->ours.unpacked = plain;
   s->theirs = s->ours.problem;
   s->theirs.c = s->memory[4];
-  must(kdl_matmul_pack(&s->ours.matmul, NULL, kdl_matmul_rows(s->memory[1], shape->n),
-                       s->ours.packed, shape->n, shape->k));
+  require_ok(kdl_matmul_pack(&s->ours.matmul, NULL, kdl_matmul_rows(s->memory[1], shape->n),
+                             s->ours.packed, shape->n, shape->k));
   run_ours(&s->ours);
   return add_peers(s, request, threads);
 }
@@ -145,7 +145,7 @@ typedef struct {
   const matmul_request *request;
   kdl_matmul_type type;
   uint32_t threads;
-  bool plain;
+  bool unpacked;
   const matmul_peak *peak; /* NULL: not known */
   char prefix[64];         /* "matmul/f32/1 thread/packed" */
   bench_results *results;
@@ -153,7 +153,7 @@ typedef struct {
 
 /* The threads of OpenMP and of OpenBLAS look for more work for some milliseconds before they sleep,
  * on the CPUs that the next case is to have. */
-static void settle(const bench_case *next) {
+static void wait_for_idle_threads(const bench_case *next) {
   nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
   next->run(next->context);
 }
@@ -164,7 +164,7 @@ static void scale_peak(const setting *at, bench_run *run, size_t peak, double op
     run->ns[peak][block] *= operations / at->peak->operations / at->threads;
 }
 
-static void measure(const setting *at, const matmul_shape *shape, subject *s) {
+static void measure_shape(const setting *at, const matmul_shape *shape, subject *s) {
   static bench_run run;
   bench_case cases[MATMUL_PEERS + 2] = {{"kdl", run_ours, &s->ours}};
   size_t count = 1;
@@ -183,11 +183,11 @@ static void measure(const setting *at, const matmul_shape *shape, subject *s) {
                     .milliseconds = fmin(20, fmax(1, operations / 1e8)),
                     .operations = 1};
   bench_progress(prefix, 0, 1);
-  bench_measure_settled(cases, count, what.blocks, what.milliseconds,
-                        at->threads > 1 ? settle : NULL, &run);
+  bench_measure_with_setup(cases, count, what.blocks, what.milliseconds,
+                           at->threads > 1 ? wait_for_idle_threads : NULL, &run);
   if (at->peak)
     scale_peak(at, &run, count - 1, operations);
-  cases_record(&what, &run, at->results);
+  cases_add_figures(&what, &run, at->results);
   for (size_t i = 1; i < count; ++i)
     cases_compare(&what, &run, i, 0, at->results);
 }
@@ -217,12 +217,13 @@ static void add_curves(const setting *at) {
 
 static kdl_status measure_table(const setting *at) {
   kdl_status status = KDL_OK;
-  for (size_t i = 0; i < at->request->shape_count && status == KDL_OK && !bench_stopped(); ++i) {
+  for (size_t i = 0; i < at->request->shape_count && status == KDL_OK && !bench_was_interrupted();
+       ++i) {
     subject s = {.peer_count = 0};
     status =
-        subject_make(&s, at->request, at->type, &at->request->shapes[i], at->threads, at->plain);
+        subject_make(&s, at->request, at->type, &at->request->shapes[i], at->threads, at->unpacked);
     if (status == KDL_OK)
-      measure(at, &at->request->shapes[i], &s);
+      measure_shape(at, &at->request->shapes[i], &s);
     subject_free(&s);
   }
   add_curves(at);
@@ -230,7 +231,7 @@ static kdl_status measure_table(const setting *at) {
 }
 
 /* One thread is pinned. Several are not: those that libraries start would all inherit the CPU. */
-static void place(const matmul_request *request, uint32_t threads, bench_results *results) {
+static void set_affinity(const matmul_request *request, uint32_t threads, bench_results *results) {
   static const char what[] = "pinning";
   if (threads > 1)
     bench_machine_unpin();
@@ -244,7 +245,7 @@ kdl_status suite_matmul(const matmul_request *request, bench_results *results) {
   if (status != KDL_OK)
     return status;
   for (size_t i = 0; i < request->thread_count; ++i) {
-    place(request, request->threads[i], results);
+    set_affinity(request, request->threads[i], results);
     for (int type = 0; type < MATMUL_TYPES; ++type) {
       setting at = {.request = request,
                     .type = (kdl_matmul_type)type,
@@ -255,10 +256,10 @@ kdl_status suite_matmul(const matmul_request *request, bench_results *results) {
         continue;
       if (!at.peak && !i)
         bench_skip_add(results, "peak", "no instruction of this CPU is known for a type");
-      for (int plain = 0; plain < 2 && status == KDL_OK && !bench_stopped(); ++plain) {
+      for (int plain = 0; plain < 2 && status == KDL_OK && !bench_was_interrupted(); ++plain) {
         if (!(request->weights & (plain ? MATMUL_PLAIN : MATMUL_PACKED)))
           continue;
-        at.plain = plain;
+        at.unpacked = plain;
         snprintf(at.prefix, sizeof at.prefix, "matmul/%s/%u thread%s/%s", matmul_type_names[type],
                  at.threads, at.threads > 1 ? "s" : "", plain ? "plain" : "packed");
         status = measure_table(&at);

@@ -105,7 +105,7 @@ static const matmul_peak peaks[] = {{KDL_MATMUL_F32_BF16, NULL, NULL, NULL, 0}};
 #endif
 
 /* Whether tokens, as "x86-64-v4+avx512_bf16+amx_tile", have a word. */
-static bool has_word(const char *tokens, const char *word) {
+static bool has_token(const char *tokens, const char *word) {
   size_t length = strlen(word);
   for (const char *at = strstr(tokens, word); at; at = strstr(at + length, word)) {
     bool begins = at == tokens || at[-1] == '+';
@@ -118,7 +118,7 @@ static bool has_word(const char *tokens, const char *word) {
 const matmul_peak *matmul_peak_find(kdl_matmul_type type, const kdl_device_info *device) {
   for (const matmul_peak *peak = peaks; peak->requires; ++peak) {
     if (peak->type == type &&
-        (has_word(device->arch, peak->requires) || has_word(device->features, peak->requires)))
+        (has_token(device->arch, peak->requires) || has_token(device->features, peak->requires)))
       return peak;
   }
   return NULL;

@@ -14,7 +14,7 @@
 static kdl_host_function *function_of(kdl_kernel *kernel) {
   void *native;
   kdl_host_function *function;
-  bench_must(kdl_kernel_native(kernel, &native), "kdl_kernel_native");
+  bench_require(kdl_kernel_native(kernel, &native), "kdl_kernel_native");
   memcpy(&function, &native, sizeof function);
   return function;
 }
@@ -79,15 +79,15 @@ static const uint32_t length = elements;
 
 static void replay_work(void *context) {
   work_case *at = context;
-  bench_must(kdl_sequence_run(at->sequence, at->queue, at->bindings, 2), "kdl_sequence_run");
+  bench_require(kdl_sequence_run(at->sequence, at->queue, at->bindings, 2), "kdl_sequence_run");
 }
 
 static void launch_work(void *context) {
   work_case *at = context;
   for (int i = 0; i < launches; ++i)
-    bench_must(kdl_launch_items(at->kernel, at->queue, kdl_extent1(elements),
-                                KDL_ARGS(&factor, &at->x, &at->y, &length)),
-               "kdl_launch_items");
+    bench_require(kdl_launch_items(at->kernel, at->queue, kdl_extent1(elements),
+                                   KDL_ARGS(&factor, &at->x, &at->y, &length)),
+                  "kdl_launch_items");
 }
 
 static void call_work(void *context) {
@@ -109,14 +109,14 @@ static kdl_status record_work(kdl_device *device, work_case *at) {
   kdl_slot x, y;
   kdl_status status = kdl_sequence_create(device, &at->sequence);
   if (status == KDL_OK)
-    status = kdl_sequence_buffer(at->sequence, "x", elements * sizeof(float), &x);
+    status = kdl_sequence_add_buffer(at->sequence, "x", elements * sizeof(float), &x);
   if (status == KDL_OK)
-    status = kdl_sequence_buffer(at->sequence, "y", elements * sizeof(float), &y);
-  const kdl_operand args[] = {KDL_VALUE(&factor), kdl_at_slot(1), kdl_at_slot(2),
+    status = kdl_sequence_add_buffer(at->sequence, "y", elements * sizeof(float), &y);
+  const kdl_operand args[] = {KDL_VALUE(&factor), kdl_operand_slot(1), kdl_operand_slot(2),
                               KDL_VALUE(&length)};
   for (int i = 0; i < launches && status == KDL_OK; ++i)
-    status = kdl_sequence_launch_items(at->sequence, at->kernel, kdl_items(kdl_extent1(elements)),
-                                       args, 4);
+    status = kdl_sequence_launch_items(at->sequence, at->kernel,
+                                       kdl_operand_items(kdl_extent1(elements)), args, 4);
   if (status == KDL_OK)
     status = kdl_sequence_finish(at->sequence);
   at->bindings[0] = kdl_bind_buffer(1, at->x);

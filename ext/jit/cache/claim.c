@@ -32,7 +32,7 @@ static bool has_locks(int folder) {
 }
 
 /* Asked again and again, since a holder that was stopped would otherwise stop us. */
-static bool lock(int fd, int64_t milliseconds, bool *out_waited) {
+static bool lock_file(int fd, int64_t milliseconds, bool *out_waited) {
   const int64_t step = 5;
   *out_waited = false;
   for (int64_t left = milliseconds; flock(fd, LOCK_EX | LOCK_NB) != 0; left -= step) {
@@ -46,8 +46,8 @@ static bool lock(int fd, int64_t milliseconds, bool *out_waited) {
   return true;
 }
 
-kdl_cache_claim kdl_cache_claim_take(const kdl_cache_settings *settings, kdl_string link_key,
-                                     int64_t milliseconds, bool *out_waited) {
+kdl_cache_claim kdl_cache_claim_acquire(const kdl_cache_settings *settings, kdl_string link_key,
+                                        int64_t milliseconds, bool *out_waited) {
   kdl_cache_claim claim = {.fd = -1};
   *out_waited = false;
   claim.folder = kdl_cache_folder_make(settings->dir, settings->sharing);
@@ -57,7 +57,7 @@ kdl_cache_claim kdl_cache_claim_take(const kdl_cache_settings *settings, kdl_str
   if (has_locks(claim.folder))
     claim.fd = openat(claim.folder, claim.name,
                       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-  if (claim.fd < 0 || !lock(claim.fd, milliseconds, out_waited)) {
+  if (claim.fd < 0 || !lock_file(claim.fd, milliseconds, out_waited)) {
     if (claim.fd >= 0)
       close(claim.fd);
     close(claim.folder);
@@ -68,7 +68,7 @@ kdl_cache_claim kdl_cache_claim_take(const kdl_cache_settings *settings, kdl_str
 
 /* Removed while it is held. Who has waited for it may hold a file without a name, while a third
  * makes a new one: both go ahead, and one of them for nothing. */
-void kdl_cache_claim_give_back(kdl_cache_claim *claim) {
+void kdl_cache_claim_release(kdl_cache_claim *claim) {
   if (claim->folder < 0)
     return;
   unlinkat(claim->folder, claim->name, 0);

@@ -22,9 +22,9 @@ typedef struct kdl_cache_claim {
 
 /* Waits, for at most so many milliseconds, while another has the claim. *out_waited says that
  * one had: the entry may be there now. */
-kdl_cache_claim kdl_cache_claim_take(const kdl_cache_settings *settings, kdl_string link_key,
-                                     int64_t milliseconds, bool *out_waited);
+kdl_cache_claim kdl_cache_claim_acquire(const kdl_cache_settings *settings, kdl_string link_key,
+                                        int64_t milliseconds, bool *out_waited);
 
-void kdl_cache_claim_give_back(kdl_cache_claim *claim);
+void kdl_cache_claim_release(kdl_cache_claim *claim);
 
 #endif

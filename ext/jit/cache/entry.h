@@ -42,7 +42,8 @@ typedef struct kdl_cache_entry {
 kdl_status kdl_cache_entry_parse(const void *bytes, size_t size, kdl_cache_entry *out_entry);
 
 /* Lays a file out into memory that the caller frees with free(). */
-kdl_status kdl_cache_entry_make(const kdl_cache_entry *entry, void **out_data, size_t *out_size);
+kdl_status kdl_cache_entry_serialize(const kdl_cache_entry *entry, void **out_data,
+                                     size_t *out_size);
 
 /* The value of the `nth` line that starts with the word; false where there is none. */
 bool kdl_cache_field(kdl_string text, const char *word, size_t nth, kdl_string *out_value);

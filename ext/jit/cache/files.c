@@ -22,7 +22,7 @@ static size_t count_hex(const char *text) {
 }
 
 /* What a file of that name is. */
-static kdl_cache_file_kind kind_of(const char *name) {
+static kdl_cache_file_kind cache_file_kind(const char *name) {
   const size_t digits = KDL_DIGEST_TEXT - 1;
   const size_t salt = 16;
   if (count_hex(name) != digits)
@@ -46,7 +46,7 @@ typedef struct {
   size_t capacity;
 } file_list;
 
-static bool append(file_list *list, const kdl_cache_file *file) {
+static bool file_list_append(file_list *list, const kdl_cache_file *file) {
   kdl_cache_file *files =
       kdl_array_grow(list->files, list->count, &list->capacity, 64, sizeof *files);
   if (!files)
@@ -58,17 +58,17 @@ static bool append(file_list *list, const kdl_cache_file *file) {
 
 static bool add_file(int folder, const char *name, file_list *list) {
   struct stat info;
-  kdl_cache_file file = {.kind = kind_of(name)};
+  kdl_cache_file file = {.kind = cache_file_kind(name)};
   if (file.kind == KDL_CACHE_FILE_OTHER || fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
       !S_ISREG(info.st_mode))
     return true;
   memcpy(file.name, name, strlen(name) + 1);
   file.size = (uint64_t)info.st_size;
   file.used = info.st_mtim;
-  return append(list, &file);
+  return file_list_append(list, &file);
 }
 
-static int compare_use(const void *left, const void *right) {
+static int compare_last_use(const void *left, const void *right) {
   const kdl_cache_file *a = left;
   const kdl_cache_file *b = right;
   if (a->used.tv_sec != b->used.tv_sec)
@@ -79,13 +79,13 @@ static int compare_use(const void *left, const void *right) {
 }
 
 kdl_status kdl_cache_files_list(int folder, kdl_cache_file **out_files, size_t *out_count) {
-  int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *stream = own >= 0 ? fdopendir(own) : NULL;
+  int list_fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *stream = list_fd >= 0 ? fdopendir(list_fd) : NULL;
   if (!stream) {
     int reason = errno;
-    if (own >= 0)
-      close(own);
-    return kdl_fail(kdl_status_of(reason), "cannot list the folder: %s", strerror(reason));
+    if (list_fd >= 0)
+      close(list_fd);
+    return kdl_fail(kdl_status_from_errno(reason), "cannot list the folder: %s", strerror(reason));
   }
   file_list list = {0};
   bool fits = true;
@@ -97,7 +97,7 @@ kdl_status kdl_cache_files_list(int folder, kdl_cache_file **out_files, size_t *
     return kdl_fail(KDL_NO_MEMORY, "out of memory to list the folder");
   }
   if (list.count)
-    qsort(list.files, list.count, sizeof *list.files, compare_use);
+    qsort(list.files, list.count, sizeof *list.files, compare_last_use);
   *out_files = list.files;
   *out_count = list.count;
   return KDL_OK;

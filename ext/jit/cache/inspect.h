@@ -5,17 +5,18 @@
 
 #include "ext/jit/cache/store.h"
 
-typedef struct kdl_cache_look {
+typedef struct kdl_cache_checked_entry {
   const kdl_cache_file *file;
   const kdl_cache_entry *entry; /* NULL where the file is no good entry ... */
-  const char *trouble;          /* ... and why */
-} kdl_cache_look;
+  const char *error;            /* ... and why */
+} kdl_cache_checked_entry;
 
 /* Reads and checks every entry, the least recently used first. A folder that is not there holds
  * none. */
-kdl_status kdl_cache_look_at_all(const kdl_cache_settings *settings,
-                                 kdl_status (*visit)(void *user, const kdl_cache_look *look),
-                                 void *user);
+kdl_status kdl_cache_check_entries(const kdl_cache_settings *settings,
+                                   kdl_status (*visit)(void *user,
+                                                       const kdl_cache_checked_entry *checked),
+                                   void *user);
 
 typedef struct kdl_cache_totals {
   size_t entries;

@@ -20,7 +20,7 @@
 /* The word: "BOOT NAMESPACE PID SALT", where the first three tell whether the holder is a process
  * that this one can ask the kernel about.                                                      */
 
-static void read_boot(char out_boot[40]) {
+static void read_boot_id(char out_boot[40]) {
   size_t got = 0;
   int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   memcpy(out_boot, "-", 2);
@@ -33,21 +33,21 @@ static void read_boot(char out_boot[40]) {
   close(fd);
 }
 
-static bool make_word(char out_word[KDL_CACHE_LEASE_WORD]) {
+static bool make_lease_token(char out_token[KDL_CACHE_LEASE_TOKEN_SIZE]) {
   char boot[40];
   struct stat space = {.st_ino = 0};
   uint64_t salt;
   if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
     return false;
-  read_boot(boot);
+  read_boot_id(boot);
   (void)stat("/proc/self/ns/pid", &space);
-  snprintf(out_word, KDL_CACHE_LEASE_WORD, "%s %ju %jd %016" PRIx64, boot, (uintmax_t)space.st_ino,
-           (intmax_t)getpid(), salt);
+  snprintf(out_token, KDL_CACHE_LEASE_TOKEN_SIZE, "%s %ju %jd %016" PRIx64, boot,
+           (uintmax_t)space.st_ino, (intmax_t)getpid(), salt);
   return true;
 }
 
 /* Whether the holder was a process of this machine, which has ended. */
-static bool has_ended(const char *theirs, const char *ours) {
+static bool holder_has_exited(const char *theirs, const char *ours) {
   const char *space = strchr(ours, ' ');
   const char *pid = space ? strchr(space + 1, ' ') : NULL;
   size_t common = pid ? (size_t)(pid + 1 - ours) : 0;
@@ -60,11 +60,11 @@ static bool has_ended(const char *theirs, const char *ours) {
 /* ------------------------------------------------------------------------------------------ */
 /* The file                                                                                     */
 
-static bool create(int folder, const kdl_cache_lease *lease) {
+static bool create_lease_file(int folder, const kdl_cache_lease *lease) {
   int fd = openat(folder, lease->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0)
     return false;
-  bool is_written = kdl_fd_write(fd, lease->word, strlen(lease->word)) && fsync(fd) == 0;
+  bool is_written = kdl_fd_write(fd, lease->token, strlen(lease->token)) && fsync(fd) == 0;
   if (close(fd) == 0 && is_written)
     return true;
   int reason = errno;
@@ -74,63 +74,64 @@ static bool create(int folder, const kdl_cache_lease *lease) {
 }
 
 /* Empty where it cannot be read, or is not written yet. */
-static void read_word(int folder, const char *name, char out_word[KDL_CACHE_LEASE_WORD]) {
+static void read_lease_token(int folder, const char *name,
+                             char out_token[KDL_CACHE_LEASE_TOKEN_SIZE]) {
   size_t got = 0;
   int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd >= 0) {
-    if (!kdl_fd_read(fd, out_word, KDL_CACHE_LEASE_WORD - 1, &got))
+    if (!kdl_fd_read(fd, out_token, KDL_CACHE_LEASE_TOKEN_SIZE - 1, &got))
       got = 0;
     close(fd);
   }
-  out_word[got] = '\0';
+  out_token[got] = '\0';
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Waiting                                                                                      */
 
-static int64_t now_ms(void) {
+static int64_t monotonic_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Longer from one time to the next: a server is asked by many. */
-static void pause_between(int64_t *step) {
+static void back_off(int64_t *step) {
   const int64_t longest = 200;
   nanosleep(&(struct timespec){.tv_nsec = (long)*step * 1000000}, NULL);
   *step = *step * 2 < longest ? *step * 2 : longest;
 }
 
-static bool wait_in(int folder, int64_t lease_ms, int64_t milliseconds,
-                    bool (*is_there)(void *user), void *user, kdl_cache_lease *lease) {
-  char seen[KDL_CACHE_LEASE_WORD] = "", word[KDL_CACHE_LEASE_WORD];
-  int64_t begin = now_ms(), since = begin, step = 5;
-  while (!(lease->is_held = create(folder, lease)) && errno == EEXIST) {
-    if (is_there(user))
+static bool wait_for_lease(int folder, int64_t lease_ms, int64_t milliseconds,
+                           bool (*is_stored)(void *user), void *user, kdl_cache_lease *lease) {
+  char seen[KDL_CACHE_LEASE_TOKEN_SIZE] = "", token[KDL_CACHE_LEASE_TOKEN_SIZE];
+  int64_t begin = monotonic_ms(), since = begin, step = 5;
+  while (!(lease->is_held = create_lease_file(folder, lease)) && errno == EEXIST) {
+    if (is_stored(user))
       return true;
-    read_word(folder, lease->name, word);
-    int64_t now = now_ms();
-    if (strcmp(word, seen) != 0) {
-      memcpy(seen, word, sizeof seen);
+    read_lease_token(folder, lease->name, token);
+    int64_t now = monotonic_ms();
+    if (strcmp(token, seen) != 0) {
+      memcpy(seen, token, sizeof seen);
       since = now;
     }
     if (now - begin >= milliseconds)
       return false;
-    if (now - since >= lease_ms || has_ended(word, lease->word))
+    if (now - since >= lease_ms || holder_has_exited(token, lease->token))
       unlinkat(folder, lease->name, 0);
     else
-      pause_between(&step);
+      back_off(&step);
   }
   /* To create a file is to ask the server: what it has is seen now, if it was not before. */
-  if (!is_there(user))
+  if (!is_stored(user))
     return false;
-  kdl_cache_lease_give_back(lease);
+  kdl_cache_lease_release(lease);
   return true;
 }
 
-bool kdl_cache_lease_take(const kdl_cache_settings *settings, kdl_string link_key, int64_t lease_ms,
-                          int64_t milliseconds, bool (*is_there)(void *user), void *user,
-                          kdl_cache_lease *out_lease) {
+bool kdl_cache_lease_acquire(const kdl_cache_settings *settings, kdl_string link_key,
+                             int64_t lease_ms, int64_t milliseconds, bool (*is_stored)(void *user),
+                             void *user, kdl_cache_lease *out_lease) {
   kdl_cache_lease *lease = out_lease;
   lease->is_held = false;
   int folder = kdl_cache_folder_make(settings->dir, settings->sharing);
@@ -138,23 +139,23 @@ bool kdl_cache_lease_take(const kdl_cache_settings *settings, kdl_string link_ke
     return false;
   memcpy(lease->dir, settings->dir, sizeof lease->dir);
   kdl_cache_name(link_key, ".lease", lease->name);
-  bool found =
-      make_word(lease->word) && wait_in(folder, lease_ms, milliseconds, is_there, user, lease);
+  bool found = make_lease_token(lease->token) &&
+               wait_for_lease(folder, lease_ms, milliseconds, is_stored, user, lease);
   close(folder);
   return found;
 }
 
 /* One that was taken for dead must not remove its successor's. */
-void kdl_cache_lease_give_back(kdl_cache_lease *lease) {
-  char word[KDL_CACHE_LEASE_WORD];
+void kdl_cache_lease_release(kdl_cache_lease *lease) {
+  char token[KDL_CACHE_LEASE_TOKEN_SIZE];
   if (!lease->is_held)
     return;
   lease->is_held = false;
   int folder = kdl_cache_folder_open(lease->dir, KDL_CACHE_SHARED);
   if (folder < 0)
     return;
-  read_word(folder, lease->name, word);
-  if (strcmp(word, lease->word) == 0)
+  read_lease_token(folder, lease->name, token);
+  if (strcmp(token, lease->token) == 0)
     unlinkat(folder, lease->name, 0);
   close(folder);
 }

@@ -13,23 +13,23 @@
 
 #include "ext/jit/cache/files.h"
 
-enum { KDL_CACHE_LEASE_MS = 10000, KDL_CACHE_LEASE_WORD = 128 };
+enum { KDL_CACHE_LEASE_MS = 10000, KDL_CACHE_LEASE_TOKEN_SIZE = 128 };
 
 typedef struct kdl_cache_lease {
   bool is_held;
   char dir[PATH_MAX];
   char name[KDL_CACHE_NAME];
-  char word[KDL_CACHE_LEASE_WORD];
+  char token[KDL_CACHE_LEASE_TOKEN_SIZE];
 } kdl_cache_lease;
 
 /* Waits while another process has the lease and `is_there` says that the entry is not; for at most
  * so many milliseconds, and no longer than a lease of `lease_ms` lasts. True where `is_there` said
  * yes. Otherwise out_lease->is_held, and false where no lease could be had: then the caller goes
  * ahead without one. */
-bool kdl_cache_lease_take(const kdl_cache_settings *settings, kdl_string link_key, int64_t lease_ms,
-                          int64_t milliseconds, bool (*is_there)(void *user), void *user,
-                          kdl_cache_lease *out_lease);
+bool kdl_cache_lease_acquire(const kdl_cache_settings *settings, kdl_string link_key,
+                             int64_t lease_ms, int64_t milliseconds, bool (*is_stored)(void *user),
+                             void *user, kdl_cache_lease *out_lease);
 
-void kdl_cache_lease_give_back(kdl_cache_lease *lease);
+void kdl_cache_lease_release(kdl_cache_lease *lease);
 
 #endif

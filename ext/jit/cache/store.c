@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum {
-  touch_after = 60,      /* seconds: how finely "recently used" is told */
-  litter_after = 60 * 60 /* seconds until what a killed process left is taken away */
+  touch_after = 60,               /* seconds: how finely "recently used" is told */
+  stale_temporary_after = 60 * 60 /* seconds until what a killed process left is taken away */
 };
 
 void kdl_cache_name(kdl_string link_key, const char *suffix, char name[KDL_CACHE_NAME]) {
@@ -32,7 +32,7 @@ void kdl_cache_name(kdl_string link_key, const char *suffix, char name[KDL_CACHE
 
 /* Another user's file is not used whatever it says: one who may write it may write a good digest
  * as well. */
-static kdl_status check_file(const struct stat *info, kdl_cache_sharing sharing) {
+static kdl_status check_entry_file(const struct stat *info, kdl_cache_sharing sharing) {
   bool is_lower = sharing == KDL_CACHE_LOWER;
   mode_t refused = is_lower ? S_IWGRP | S_IWOTH : S_IRWXG | S_IRWXO;
   if (!S_ISREG(info->st_mode))
@@ -50,14 +50,14 @@ static kdl_status check_file(const struct stat *info, kdl_cache_sharing sharing)
 }
 
 /* Into memory of our own, so that what was checked is what is used. */
-static kdl_status read_all(int fd, size_t size, void **out_data) {
+static kdl_status read_entry_bytes(int fd, size_t size, void **out_data) {
   char *data = malloc(size + 1);
   size_t got = 0;
   if (!data)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu bytes", size);
   kdl_status status = KDL_OK;
   if (!kdl_fd_read(fd, data, size, &got))
-    status = kdl_fail(kdl_status_of(errno), "cannot read: %s", strerror(errno));
+    status = kdl_fail(kdl_status_from_errno(errno), "cannot read: %s", strerror(errno));
   else if (got != size)
     status = kdl_fail(KDL_BAD_FILE, "found %zu bytes, expected %zu", got, size);
   if (status != KDL_OK) {
@@ -69,12 +69,12 @@ static kdl_status read_all(int fd, size_t size, void **out_data) {
   return KDL_OK;
 }
 
-static kdl_status read_entry(int fd, const struct stat *info, kdl_cache_sharing sharing,
-                             kdl_cache_found *out_found) {
-  kdl_cache_found found = {.data = NULL};
-  kdl_status status = check_file(info, sharing);
+static kdl_status read_cache_entry(int fd, const struct stat *info, kdl_cache_sharing sharing,
+                                   kdl_cache_hit *out_found) {
+  kdl_cache_hit found = {.data = NULL};
+  kdl_status status = check_entry_file(info, sharing);
   if (status == KDL_OK)
-    status = read_all(fd, (size_t)info->st_size, &found.data);
+    status = read_entry_bytes(fd, (size_t)info->st_size, &found.data);
   if (status == KDL_OK)
     status = kdl_cache_entry_parse(found.data, (size_t)info->st_size, &found.entry);
   if (status == KDL_OK)
@@ -85,7 +85,7 @@ static kdl_status read_entry(int fd, const struct stat *info, kdl_cache_sharing 
 }
 
 kdl_status kdl_cache_read(int folder, kdl_cache_sharing sharing, const char *name,
-                          kdl_cache_found *out_found) {
+                          kdl_cache_hit *out_found) {
   struct stat info;
   kdl_status status;
   /* O_NONBLOCK: a pipe of that name must not hold us up. */
@@ -93,9 +93,9 @@ kdl_status kdl_cache_read(int folder, kdl_cache_sharing sharing, const char *nam
   if (fd < 0)
     return kdl_fail(errno == ENOENT ? KDL_NO_MATCH : KDL_IO, "cannot open: %s", strerror(errno));
   if (fstat(fd, &info) != 0)
-    status = kdl_fail(kdl_status_of(errno), "cannot stat: %s", strerror(errno));
+    status = kdl_fail(kdl_status_from_errno(errno), "cannot stat: %s", strerror(errno));
   else
-    status = read_entry(fd, &info, sharing, out_found);
+    status = read_cache_entry(fd, &info, sharing, out_found);
   close(fd);
   return status;
 }
@@ -105,23 +105,23 @@ static time_t age_of(int folder, const char *name) {
   struct stat info;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  bool is_there = fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
-  return is_there && now.tv_sec > info.st_mtim.tv_sec ? now.tv_sec - info.st_mtim.tv_sec : 0;
+  bool exists = fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+  return exists && now.tv_sec > info.st_mtim.tv_sec ? now.tv_sec - info.st_mtim.tv_sec : 0;
 }
 
 /* On another machine it may be whole, and its bytes on their way. */
 static bool may_remove_damaged(const kdl_cache_settings *settings, int folder, const char *name) {
-  return settings->sharing == KDL_CACHE_PRIVATE || age_of(folder, name) > litter_after;
+  return settings->sharing == KDL_CACHE_PRIVATE || age_of(folder, name) > stale_temporary_after;
 }
 
-static void touch(int folder, const char *name) {
+static void touch_entry(int folder, const char *name) {
   const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
   if (age_of(folder, name) > touch_after)
     utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW);
 }
 
 kdl_status kdl_cache_find(const kdl_cache_settings *settings, kdl_string link_key,
-                          kdl_cache_found *out_found) {
+                          kdl_cache_hit *out_found) {
   char name[KDL_CACHE_NAME];
   int folder = kdl_cache_folder_open(settings->dir, settings->sharing);
   if (folder < 0)
@@ -132,13 +132,13 @@ kdl_status kdl_cache_find(const kdl_cache_settings *settings, kdl_string link_ke
     kdl_string stored = out_found->entry.link_key;
     if (stored.length != link_key.length ||
         memcmp(stored.data, link_key.data, stored.length) != 0) {
-      kdl_cache_found_free(out_found);
+      kdl_cache_hit_free(out_found);
       status = kdl_fail(KDL_BAD_FILE, "found the entry of another link key");
     }
   }
   bool may_write = settings->mode == KDL_CACHE_ON;
   if (status == KDL_OK && may_write)
-    touch(folder, name);
+    touch_entry(folder, name);
   if (status == KDL_BAD_FILE && may_write && may_remove_damaged(settings, folder, name))
     unlinkat(folder, name, 0);
   if (status != KDL_OK && status != KDL_NO_MATCH)
@@ -147,7 +147,7 @@ kdl_status kdl_cache_find(const kdl_cache_settings *settings, kdl_string link_ke
   return status;
 }
 
-void kdl_cache_found_free(kdl_cache_found *found) {
+void kdl_cache_hit_free(kdl_cache_hit *found) {
   free(found->data);
   found->data = NULL;
 }
@@ -164,12 +164,12 @@ static int create_temporary(int folder, const char *key, char name[KDL_CACHE_NAM
 }
 
 /* A request to rename that was done, and whose answer a network lost, is sent again and fails. */
-static bool is_in_place(const kdl_cache_settings *settings, int folder, const char *name) {
-  kdl_cache_found found = {.data = NULL};
+static bool was_renamed(const kdl_cache_settings *settings, int folder, const char *name) {
+  kdl_cache_hit found = {.data = NULL};
   if (settings->sharing != KDL_CACHE_SHARED ||
       kdl_cache_read(folder, settings->sharing, name, &found) != KDL_OK)
     return false;
-  kdl_cache_found_free(&found);
+  kdl_cache_hit_free(&found);
   return true;
 }
 
@@ -180,7 +180,7 @@ static kdl_status write_entry(const kdl_cache_settings *settings, int folder, co
   char temporary[KDL_CACHE_NAME];
   int fd = create_temporary(folder, name, temporary);
   if (fd < 0)
-    return kdl_fail(kdl_status_of(errno), "cannot create a file: %s", strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "cannot create a file: %s", strerror(errno));
   const char *step = fchmod(fd, 0600) != 0 || !kdl_fd_write(fd, data, size) ? "write" : NULL;
   int reason = errno;
   if (!step && settings->sharing == KDL_CACHE_SHARED && fsync(fd) != 0) {
@@ -192,7 +192,7 @@ static kdl_status write_entry(const kdl_cache_settings *settings, int folder, co
     reason = errno;
   }
   if (!step && renameat(folder, temporary, folder, name) != 0 &&
-      !is_in_place(settings, folder, name)) {
+      !was_renamed(settings, folder, name)) {
     step = "rename into place";
     reason = errno;
   }
@@ -202,13 +202,14 @@ static kdl_status write_entry(const kdl_cache_settings *settings, int folder, co
   return kdl_fail(KDL_IO, "cannot %s: %s", step, strerror(reason));
 }
 
-static bool is_litter(const kdl_cache_file *file, const struct timespec *now) {
-  return file->kind != KDL_CACHE_FILE_ENTRY && now->tv_sec - file->used.tv_sec > litter_after;
+static bool is_stale_temporary(const kdl_cache_file *file, const struct timespec *now) {
+  return file->kind != KDL_CACHE_FILE_ENTRY &&
+         now->tv_sec - file->used.tv_sec > stale_temporary_after;
 }
 
 /* The least recently used first, until the rest fits. Others may be doing the same: then a few more
  * go than had to. */
-static void evict(int folder, uint64_t limit, const char *newest) {
+static void evict_entries(int folder, uint64_t limit, const char *newest) {
   kdl_cache_file *files;
   size_t count;
   struct timespec now;
@@ -219,9 +220,9 @@ static void evict(int folder, uint64_t limit, const char *newest) {
   for (size_t i = 0; i < count; ++i)
     total += files[i].size;
   for (size_t i = 0; i < count; ++i) {
-    bool goes =
-        is_litter(&files[i], &now) || (total > limit && files[i].kind == KDL_CACHE_FILE_ENTRY &&
-                                       strcmp(files[i].name, newest) != 0);
+    bool goes = is_stale_temporary(&files[i], &now) ||
+                (total > limit && files[i].kind == KDL_CACHE_FILE_ENTRY &&
+                 strcmp(files[i].name, newest) != 0);
     if (!goes || unlinkat(folder, files[i].name, 0) != 0)
       continue;
     total -= files[i].size;
@@ -244,7 +245,7 @@ static kdl_status store_bytes(const kdl_cache_settings *settings, kdl_string lin
   kdl_cache_name(link_key, ".kdl", name);
   kdl_status status = write_entry(settings, folder, name, data, size);
   if (status == KDL_OK)
-    evict(folder, settings->limit, name);
+    evict_entries(folder, settings->limit, name);
   else
     kdl_error_prefix("%s", settings->dir);
   close(folder);
@@ -254,7 +255,7 @@ static kdl_status store_bytes(const kdl_cache_settings *settings, kdl_string lin
 kdl_status kdl_cache_store(const kdl_cache_settings *settings, const kdl_cache_entry *entry) {
   void *data;
   size_t size;
-  kdl_status status = kdl_cache_entry_make(entry, &data, &size);
+  kdl_status status = kdl_cache_entry_serialize(entry, &data, &size);
   if (status == KDL_OK) {
     status = store_bytes(settings, entry->link_key, data, size);
     free(data);

@@ -18,17 +18,17 @@
 #include "ext/jit/cache/files.h"
 #include "support/system/cache_settings.h"
 
-typedef struct kdl_cache_found {
+typedef struct kdl_cache_hit {
   kdl_cache_entry entry; /* in `data`, which a NUL follows that nothing counts */
   void *data;
-} kdl_cache_found;
+} kdl_cache_hit;
 
 /* The entry of the link key. KDL_NO_MATCH where there is none; otherwise the status and
  * the message say why the one that is there is of no use, and unless the cache is read-only, one
  * that is damaged is gone. The caller frees *out_found. */
 kdl_status kdl_cache_find(const kdl_cache_settings *settings, kdl_string link_key,
-                          kdl_cache_found *out_found);
-void kdl_cache_found_free(kdl_cache_found *found);
+                          kdl_cache_hit *out_found);
+void kdl_cache_hit_free(kdl_cache_hit *found);
 
 /* Adds an entry, or replaces the one of the same link key, then lets the oldest go until the rest
  * takes no more than the limit. Must not be called where the cache is read-only or off. */
@@ -42,6 +42,6 @@ void kdl_cache_name(kdl_string link_key, const char *suffix, char name[KDL_CACHE
 
 /* Reads and checks one file of the folder as an entry. The caller frees *out_found. */
 kdl_status kdl_cache_read(int folder, kdl_cache_sharing sharing, const char *name,
-                          kdl_cache_found *out_found);
+                          kdl_cache_hit *out_found);
 
 #endif

@@ -19,32 +19,32 @@ typedef struct {
   const kdl_cache_settings *settings;
   bool is_usable; /* else the trouble */
   kdl_cache_totals totals;
-  char trouble[512];
-} layer;
+  char error[512];
+} tier;
 
 /* One that cannot be used is no error of the program that has it: it is passed over. */
-static void look_at_layer(const kdl_cache_settings *settings, layer *out) {
-  *out = (layer){.settings = settings};
+static void inspect_tier(const kdl_cache_settings *settings, tier *out) {
+  *out = (tier){.settings = settings};
   int folder = kdl_cache_folder_open(settings->dir, settings->sharing);
   if (folder >= 0) {
     close(folder);
     out->is_usable = kdl_cache_count(settings, &out->totals) == KDL_OK;
   }
   if (!out->is_usable)
-    snprintf(out->trouble, sizeof out->trouble, "%s", kdl_error_message());
+    snprintf(out->error, sizeof out->error, "%s", kdl_error_message());
 }
 
-static void print_layer(const layer *it) {
+static void print_tier(const tier *it) {
   printf("%s   %s: ", it->settings->sharing == KDL_CACHE_SHARED ? "shared" : "lower ",
          it->settings->dir);
   if (it->is_usable)
     printf("%zu entr%s, %" PRIu64 " bytes\n", it->totals.entries,
            it->totals.entries == 1 ? "y" : "ies", it->totals.bytes);
   else
-    printf("not used: %s\n", it->trouble);
+    printf("not used: %s\n", it->error);
 }
 
-static void print_layer_json(cli_json *json, const layer *it) {
+static void print_tier_json(cli_json *json, const tier *it) {
   const char *dir = it->settings->dir;
   cli_json_begin_object(json);
   cli_json_put_bytes(json, "folder", kdl_text_of(dir));
@@ -56,29 +56,29 @@ static void print_layer_json(cli_json *json, const layer *it) {
     cli_json_put_number(json, "temporary_files", it->totals.other);
     cli_json_put_number(json, "temporary_bytes", it->totals.other_bytes);
   } else {
-    cli_json_put_bytes(json, "trouble", kdl_text_of(it->trouble));
+    cli_json_put_bytes(json, "trouble", kdl_text_of(it->error));
   }
   cli_json_end_object(json);
 }
 
-static void print_text(const kdl_cache_settings *settings, const kdl_cache_totals *totals,
-                       const kdl_cache_layers *layers) {
+static void print_stat_text(const kdl_cache_settings *settings, const kdl_cache_totals *totals,
+                            const kdl_cache_tiers *tiers) {
   printf("folder   %s\n", settings->dir);
   printf("mode     %s\n", mode_names[settings->mode]);
   printf("entries  %zu\n", totals->entries);
   printf("bytes    %" PRIu64 " of at most %" PRIu64 "\n", totals->bytes, settings->limit);
-  for (size_t i = 0; i < layers->count; ++i) {
-    layer it;
-    look_at_layer(&layers->items[i], &it);
-    print_layer(&it);
+  for (size_t i = 0; i < tiers->count; ++i) {
+    tier it;
+    inspect_tier(&tiers->items[i], &it);
+    print_tier(&it);
   }
   if (totals->other)
     printf("other    %zu temporary file%s, %" PRIu64 " bytes\n", totals->other,
            totals->other == 1 ? "" : "s", totals->other_bytes);
 }
 
-static void print_json(const kdl_cache_settings *settings, const kdl_cache_totals *totals,
-                       const kdl_cache_layers *layers) {
+static void print_stat_json(const kdl_cache_settings *settings, const kdl_cache_totals *totals,
+                            const kdl_cache_tiers *tiers) {
   cli_json json = {.file = stdout};
   cli_json_begin_object(&json);
   cli_json_put_bytes(&json, "folder", kdl_text_of(settings->dir));
@@ -89,10 +89,10 @@ static void print_json(const kdl_cache_settings *settings, const kdl_cache_total
   cli_json_put_number(&json, "temporary_files", totals->other);
   cli_json_put_number(&json, "temporary_bytes", totals->other_bytes);
   cli_json_put_array(&json, "layers");
-  for (size_t i = 0; i < layers->count; ++i) {
-    layer it;
-    look_at_layer(&layers->items[i], &it);
-    print_layer_json(&json, &it);
+  for (size_t i = 0; i < tiers->count; ++i) {
+    tier it;
+    inspect_tier(&tiers->items[i], &it);
+    print_tier_json(&json, &it);
   }
   cli_json_end_array(&json);
   cli_json_end_object(&json);
@@ -100,9 +100,9 @@ static void print_json(const kdl_cache_settings *settings, const kdl_cache_total
 
 kdl_status cli_cache_stat(const kdl_cache_settings *settings, const cli_args *args) {
   kdl_cache_totals totals;
-  kdl_cache_layers layers;
+  kdl_cache_tiers tiers;
   KDL_TRY(kdl_cache_count(settings, &totals));
-  KDL_TRY(kdl_cache_layers_read(&layers));
-  (cli_args_has(args, "json") ? print_json : print_text)(settings, &totals, &layers);
+  KDL_TRY(kdl_cache_tiers_read(&tiers));
+  (cli_args_has(args, "json") ? print_stat_json : print_stat_text)(settings, &totals, &tiers);
   return KDL_OK;
 }

@@ -3,7 +3,7 @@
 #include "ext/jit/commands/cache.h"
 #include "ext/jit/commands/link.h"
 #include "support/base/error.h"
-#include "tools/common/images/choose_for.h"
+#include "tools/common/images/device_options.h"
 #include "tools/common/input.h"
 #include "tools/common/report.h"
 
@@ -22,16 +22,16 @@ typedef struct {
 static kdl_status warm_image(const cli_input *input, const cli_device *device, size_t image,
                              counts *count) {
   kdl_link_task task = {.lib = input->lib, .image = (uint32_t)image, .device = device->device};
-  kdl_linked *linked = xmalloc(sizeof *linked);
-  kdl_status status = kdl_bitcode_link(&task, KDL_LINK_FROM_CACHE, linked);
+  kdl_linked_image *linked = xmalloc(sizeof *linked);
+  kdl_status status = kdl_bitcode_link(&task, KDL_LINK_USE_CACHE, linked);
   if (status == KDL_OK)
-    status = kdl_linked_keep(linked);
+    status = kdl_linked_image_store(linked);
   if (status == KDL_OK) {
     ++*(linked->is_cached ? &count->there : &count->linked);
   } else {
     kdl_error_prefix("%s: image %zu for %s", input->name, image, device->name);
   }
-  kdl_linked_free(linked);
+  kdl_linked_image_free(linked);
   free(linked);
   return status;
 }
@@ -65,10 +65,10 @@ static kdl_status warm_devices(const cli_input *input, const cli_devices *device
 static kdl_status use_folder(const char *folder) {
   char path[PATH_MAX], list[PATH_MAX + 32];
   if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot make the folder: %s", folder,
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot make the folder: %s", folder,
                     strerror(errno));
   if (!realpath(folder, path))
-    return kdl_fail(kdl_status_of(errno), "%s: %s", folder, strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "%s: %s", folder, strerror(errno));
   if (strchr(path, ':'))
     return kdl_fail(KDL_BAD_CALL, "%s: found a colon, which KDL_CACHE separates folders by", path);
   snprintf(list, sizeof list, "off:%s,shared", path);

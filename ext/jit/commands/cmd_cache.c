@@ -54,20 +54,20 @@ static void add_lines(cli_table *table, kdl_string lines) {
   }
 }
 
-static kdl_status add_row(void *user, const kdl_cache_look *look) {
+static kdl_status add_entry_row(void *user, const kdl_cache_checked_entry *checked) {
   const table_listing *listing = user;
   cli_table *table = listing->table;
-  const kdl_cache_entry *entry = look->entry;
+  const kdl_cache_entry *entry = checked->entry;
   char used[32];
-  format_time(&look->file->used, used);
-  cli_table_add(table, (kdl_string){look->file->name, key_shown});
+  format_time(&checked->file->used, used);
+  cli_table_add(table, (kdl_string){checked->file->name, key_shown});
   cli_table_add(table, kdl_text_of(entry ? kdl_image_kind_name(entry->kind) : "damaged"));
-  cli_table_add_number(table, look->file->size);
+  cli_table_add_number(table, checked->file->size);
   cli_table_add(table, kdl_text_of(used));
   cli_table_add(table, entry ? field(entry->link_key, "device") : kdl_text_of(""));
   cli_table_add(table, entry ? field(entry->notes, "source") : kdl_text_of(""));
   if (!entry)
-    cli_table_add_line(table, "", kdl_text_of(look->trouble));
+    cli_table_add_line(table, "", kdl_text_of(checked->error));
   if (entry && listing->is_long) {
     add_lines(table, entry->link_key);
     add_lines(table, entry->notes);
@@ -75,23 +75,23 @@ static kdl_status add_row(void *user, const kdl_cache_look *look) {
   return KDL_OK;
 }
 
-static kdl_status print_table(const kdl_cache_settings *settings, bool is_long) {
+static kdl_status print_entry_table(const kdl_cache_settings *settings, bool is_long) {
   table_listing listing = {cli_table_create(columns, column_count), is_long};
-  kdl_status status = kdl_cache_look_at_all(settings, add_row, &listing);
+  kdl_status status = kdl_cache_check_entries(settings, add_entry_row, &listing);
   if (status == KDL_OK)
     status = cli_table_print(listing.table);
   cli_table_destroy(listing.table);
   return status;
 }
 
-static kdl_status add_object(void *user, const kdl_cache_look *look) {
+static kdl_status add_object(void *user, const kdl_cache_checked_entry *checked) {
   cli_json *json = user;
-  const kdl_cache_entry *entry = look->entry;
+  const kdl_cache_entry *entry = checked->entry;
   char used[32];
-  format_time(&look->file->used, used);
+  format_time(&checked->file->used, used);
   cli_json_begin_object(json);
-  cli_json_put_bytes(json, "key", (kdl_string){look->file->name, KDL_DIGEST_TEXT - 1});
-  cli_json_put_number(json, "size", look->file->size);
+  cli_json_put_bytes(json, "key", (kdl_string){checked->file->name, KDL_DIGEST_TEXT - 1});
+  cli_json_put_number(json, "size", checked->file->size);
   cli_json_put_text(json, "used", used);
   if (entry) {
     cli_json_put_text(json, "image_kind", kdl_image_kind_name(entry->kind));
@@ -99,7 +99,7 @@ static kdl_status add_object(void *user, const kdl_cache_look *look) {
     cli_json_put_bytes(json, "source", field(entry->notes, "source"));
     cli_json_put_bytes(json, "link_key", entry->link_key);
   } else {
-    cli_json_put_text(json, "trouble", look->trouble);
+    cli_json_put_text(json, "trouble", checked->error);
   }
   cli_json_end_object(json);
   return KDL_OK;
@@ -107,10 +107,10 @@ static kdl_status add_object(void *user, const kdl_cache_look *look) {
 
 static kdl_status run_ls(const kdl_cache_settings *settings, const cli_args *args) {
   if (!cli_args_has(args, "json"))
-    return print_table(settings, cli_args_has(args, "long"));
+    return print_entry_table(settings, cli_args_has(args, "long"));
   cli_json json = {.file = stdout};
   cli_json_begin_array(&json);
-  kdl_status status = kdl_cache_look_at_all(settings, add_object, &json);
+  kdl_status status = kdl_cache_check_entries(settings, add_object, &json);
   cli_json_end_array(&json);
   return status;
 }
@@ -132,21 +132,21 @@ typedef struct {
   size_t good, bad;
 } verification;
 
-static kdl_status verify_one(void *user, const kdl_cache_look *look) {
+static kdl_status verify_one(void *user, const kdl_cache_checked_entry *checked) {
   verification *made = user;
-  if (look->entry) {
+  if (checked->entry) {
     ++made->good;
     return KDL_OK;
   }
   ++made->bad;
-  cli_warning("%s/%s: %s", made->dir, look->file->name, look->trouble);
+  cli_warning("%s/%s: %s", made->dir, checked->file->name, checked->error);
   return KDL_OK;
 }
 
 static kdl_status run_verify(const kdl_cache_settings *settings, const cli_args *args) {
   (void)args;
   verification made = {.dir = settings->dir};
-  KDL_TRY(kdl_cache_look_at_all(settings, verify_one, &made));
+  KDL_TRY(kdl_cache_check_entries(settings, verify_one, &made));
   printf("%zu good, %zu damaged\n", made.good, made.bad);
   if (made.bad)
     return kdl_fail(KDL_BAD_FILE, "%s: %zu of %zu entries %s damaged; %s made anew when needed",
@@ -221,5 +221,5 @@ static kdl_status run_action(const cli_args *args) {
 }
 
 int cli_run_cache(const cli_args *args) {
-  return cli_finish(run_action(args));
+  return cli_report_status(run_action(args));
 }

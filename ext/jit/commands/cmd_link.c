@@ -8,7 +8,7 @@
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/base/text.h"
-#include "tools/common/images/choose_for.h"
+#include "tools/common/images/device_options.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/images/rewrite.h"
 #include "tools/common/images/select.h"
@@ -115,7 +115,7 @@ static kdl_status link_all(work *w) {
 }
 
 /* A value that no image asks for is a typing error. */
-static kdl_status check_constant(const work *w, const char *text) {
+static kdl_status check_constant_name(const work *w, const char *text) {
   kdl_string name = {text, strcspn(text, "=")};
   kdl_nearest nearest = kdl_nearest_to(name);
   for (size_t i = 0; i < w->count; ++i) {
@@ -124,7 +124,7 @@ static kdl_status check_constant(const work *w, const char *text) {
       const char *its = report->constants[c].name;
       if (kdl_text_is(name, its))
         return KDL_OK;
-      kdl_nearest_offer(&nearest, its);
+      kdl_nearest_add(&nearest, its);
     }
   }
   return kdl_fail(KDL_BAD_CALL,
@@ -151,7 +151,7 @@ static kdl_status add_linked(work *w, const linked *item, kdl_writer *writer) {
       .data = item->result.data,
       .data_size = item->result.size,
   };
-  kdl_status status = kdl_writer_add_digested(writer, &image);
+  kdl_status status = kdl_writer_add_with_digest(writer, &image);
   if (status != KDL_OK)
     kdl_error_prefix("%s", w->job.input->name);
   return status;
@@ -197,7 +197,7 @@ static kdl_status link_and_write(work *w, const char *output) {
   KDL_TRY(link_all(w));
   size_t cursor = 0;
   for (const char *text; (text = cli_args_next(w->job.args, "const", &cursor));)
-    KDL_TRY(check_constant(w, text));
+    KDL_TRY(check_constant_name(w, text));
   return is_library ? write_library(w, output)
                     : cli_output_save(output, w->items[0].result.data, w->items[0].result.size);
 }
@@ -206,19 +206,20 @@ int cli_run_link(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   const char *emit = cli_args_has(args, "emit") ? cli_args_value(args, "emit") : "image";
   if (!output)
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
   if (!cli_args_has(args, "for"))
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --for=DEVICE, expected what to link for"));
+    return cli_report_status(
+        kdl_fail(KDL_BAD_CALL, "found no --for=DEVICE, expected what to link for"));
   static const char *const stages[] = {"ir", "bitcode", "asm"};
   if (cli_args_has(args, "emit") && !KDL_TEXT_AMONG(kdl_text_of(emit), stages))
-    return cli_finish(
+    return cli_report_status(
         kdl_fail(KDL_BAD_CALL, "--emit: found '%s', expected ir, bitcode or asm", emit));
   cli_input input;
   kdl_status status = cli_input_open(args->operands[0], &input);
   if (status != KDL_OK)
-    return cli_finish(status);
+    return cli_report_status(status);
   work w = {.job = {.input = &input, .args = args, .emit = emit}};
-  int code = cli_finish(link_and_write(&w, output));
+  int code = cli_report_status(link_and_write(&w, output));
   free_work(&w);
   cli_input_close(&input);
   return code;

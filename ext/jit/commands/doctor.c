@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 /* With `awaits_limits`, kdl-ld starts another process, which is to have them. */
-static bool ask_linker(const char *path, const char *option, bool awaits_limits,
-                       kdl_subprocess_outcome *outcome) {
+static bool run_linker_option(const char *path, const char *option, bool awaits_limits,
+                              kdl_subprocess_outcome *outcome) {
   char parent[32];
   snprintf(parent, sizeof parent, "--parent=%d", (int)getpid());
   const char *const arguments[] = {"kdl-ld", option, awaits_limits ? parent : NULL, NULL};
@@ -41,12 +41,12 @@ static bool ask_linker(const char *path, const char *option, bool awaits_limits,
 }
 
 /* The rest of the line "KEY REST"; "unknown" where there is none. */
-static kdl_string value_of(const char *lines, const char *key) {
+static kdl_string find_line_value(const char *lines, const char *key) {
   size_t length = strlen(key);
   for (const char *at = lines; *at;) {
     kdl_string line = {at, strcspn(at, "\n")};
     if (strncmp(at, key, length) == 0 && at[length] == ' ')
-      return kdl_text_from(line, length + 1);
+      return kdl_text_substr(line, length + 1);
     at += line.length + (at[line.length] == '\n');
   }
   return kdl_text_of("unknown");
@@ -71,7 +71,7 @@ static void print_rights(const char *lines) {
       {"processes", "processes and threads, at most"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    kdl_string value = value_of(lines, rows[i].key);
+    kdl_string value = find_line_value(lines, rows[i].key);
     cli_print_row("", "%s: %.*s", rows[i].words, (int)value.length, value.data);
   }
 }
@@ -84,12 +84,12 @@ void cli_doctor_linker(void) {
     return;
   }
   kdl_subprocess_outcome outcome;
-  if (!ask_linker(path, "--version", false, &outcome)) {
+  if (!run_linker_option(path, "--version", false, &outcome)) {
     cli_print_row("kdl-ld", "%s: does not work: %s", path, kdl_error_message());
     return;
   }
   cli_print_row("kdl-ld", "%s: %.*s", path, (int)strcspn(outcome.words, "\n"), outcome.words);
-  if (ask_linker(path, "--rights", true, &outcome))
+  if (run_linker_option(path, "--rights", true, &outcome))
     print_rights(outcome.words);
   else
     cli_print_row("", "its rights are unknown: %s", kdl_error_message());

@@ -5,7 +5,7 @@
 #include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
 #include "support/base/error.h"
-#include "tools/common/images/names.h"
+#include "tools/common/images/name_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +15,16 @@ static bool is_bitcode(const kdl_catalog *catalog, size_t image) {
 }
 
 /* Images that hold kernels are callers; the others hold microkernels. */
-static kdl_status list_kernels(kdl_catalog *catalog, cli_names *kernels) {
-  size_t shortages = kdl_catalog_shortages(catalog);
+static kdl_status list_kernels(kdl_catalog *catalog, cli_name_set *kernels) {
+  size_t memory_failures = kdl_catalog_memory_failures(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     size_t count = 0;
     const kdl_string *names =
         is_bitcode(catalog, i) ? kdl_catalog_kernels(catalog, i, &count) : NULL;
     for (size_t k = 0; k < count; ++k)
-      cli_names_add(kernels, names[k].data, names[k].length);
+      cli_name_set_add(kernels, names[k].data, names[k].length);
   }
-  return kdl_catalog_shortages(catalog) == shortages
+  return kdl_catalog_memory_failures(catalog) == memory_failures
              ? KDL_OK
              : kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
 }
@@ -37,8 +37,8 @@ static const kdl_candidate *first_bitcode(const kdl_catalog *catalog, const kdl_
   return NULL;
 }
 
-static kdl_status refuse(kdl_catalog *catalog, kdl_device *device, kdl_query query,
-                         const cli_names *kernels) {
+static kdl_status fail_no_bitcode(kdl_catalog *catalog, kdl_device *device, kdl_query query,
+                                  const cli_name_set *kernels) {
   kdl_ranking *ranking;
   if (!kernels->count)
     return kdl_fail(KDL_NO_MATCH, "found no bitcode with kernels, expected some to link");
@@ -61,7 +61,7 @@ static kdl_status refuse(kdl_catalog *catalog, kdl_device *device, kdl_query que
 kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *chosen) {
   kdl_catalog *catalog;
   kdl_select_device *described = NULL;
-  cli_names kernels = {.count = 0};
+  cli_name_set kernels = {.count = 0};
   kdl_status status = kdl_library_catalog(input->lib, &catalog);
   if (status == KDL_OK)
     status = kdl_select_device_create(kdl_device_route_spec(device, 0), &described);
@@ -81,8 +81,8 @@ kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *cho
     free(ranking);
   }
   if (status == KDL_OK && !found)
-    status = refuse(catalog, device, query, &kernels);
-  cli_names_free(&kernels);
+    status = fail_no_bitcode(catalog, device, query, &kernels);
+  cli_name_set_free(&kernels);
   free(described);
   if (status != KDL_OK)
     kdl_error_prefix("%s", input->name);

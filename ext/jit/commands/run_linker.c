@@ -14,31 +14,31 @@
 
 enum { largest_output = 1 << 30 };
 
-static void add_all(kdl_words *options, const cli_args *args, const char *option) {
+static void add_option_values(kdl_string_list *options, const cli_args *args, const char *option) {
   size_t cursor = 0;
   for (const char *value; (value = cli_args_next(args, option, &cursor));)
-    kdl_words_format(options, "--%s=%s", option, value);
+    kdl_string_list_append_format(options, "--%s=%s", option, value);
 }
 
 static void make_options(const cli_link_job *job, size_t image, bool is_checked,
-                         kdl_words *options) {
-  kdl_words_format(options, "--name=%.400s: image %zu", job->input->name, image);
-  kdl_words_format(options, "--emit=%s", job->emit);
-  kdl_words_add(options, "--unused-constants=ignore");
+                         kdl_string_list *options) {
+  kdl_string_list_append_format(options, "--name=%.400s: image %zu", job->input->name, image);
+  kdl_string_list_append_format(options, "--emit=%s", job->emit);
+  kdl_string_list_append(options, "--unused-constants=ignore");
   if (!is_checked) {
     if (!job->input->bytes.data) /* only a library that came through a pipe has no name to go by */
-      kdl_words_format(options, "--ukernels=%s", job->input->name);
-    add_all(options, job->args, "ukernels");
-    kdl_linker_add_places(options);
+      kdl_string_list_append_format(options, "--ukernels=%s", job->input->name);
+    add_option_values(options, job->args, "ukernels");
+    kdl_linker_add_search_path(options);
   }
-  add_all(options, job->args, "const");
+  add_option_values(options, job->args, "const");
   if (cli_args_has(job->args, "no-builtin"))
-    kdl_words_add(options, "--no-builtin");
+    kdl_string_list_append(options, "--no-builtin");
 }
 
 /* Where signatures are looked at, kdl-ld is given the bytes that were checked; otherwise it opens
  * the libraries by itself, but one that came through a pipe. */
-static kdl_status gather(const cli_link_job *job, kdl_ukernels *ukernels) {
+static kdl_status gather_ukernels(const cli_link_job *job, kdl_ukernels *ukernels) {
   size_t cursor = 0;
   KDL_TRY(kdl_ukernels_begin(ukernels));
   if (ukernels->policy == KDL_TRUST_OFF)
@@ -46,22 +46,22 @@ static kdl_status gather(const cli_link_job *job, kdl_ukernels *ukernels) {
   KDL_TRY(kdl_ukernels_add(ukernels, kdl_library_container(job->input->lib), job->input->name, NULL,
                            NULL));
   for (const char *place; (place = cli_args_next(job->args, "ukernels", &cursor));)
-    KDL_TRY(kdl_ukernels_add_place(ukernels, place));
-  return kdl_ukernels_add_path(ukernels);
+    KDL_TRY(kdl_ukernels_add_file(ukernels, place));
+  return kdl_ukernels_add_search_path(ukernels);
 }
 
-static void pass_on(kdl_string line, const kdl_linker_call *call) {
+static void forward_message(kdl_string line, const kdl_linker_call *call) {
   char text[2048];
   kdl_out out = {text, sizeof text, 0};
   text[0] = '\0';
-  kdl_linker_tell(call, line, &out);
+  kdl_linker_format_message(call, line, &out);
   cli_text_put(stderr, kdl_text_of(text));
   fputc('\n', stderr);
 }
 
 /* What kdl-ld says beside its errors, KDL_DEBUG's lines above all, is passed on; its errors become
  * ours. */
-static void split_words(const char *words, const kdl_linker_call *call, kdl_out *errors) {
+static void split_messages(const char *words, const kdl_linker_call *call, kdl_out *errors) {
   static const char mark[] = "kdl-ld: error: ";
   bool is_error = false;
   for (const char *at = words; *at;) {
@@ -71,22 +71,22 @@ static void split_words(const char *words, const kdl_linker_call *call, kdl_out 
     is_error = starts || (is_error && line.length && line.data[0] == ' ');
     if (is_error) {
       kdl_out_format(errors, "%s", errors->used ? starts ? "\n  " : "\n" : "");
-      kdl_linker_tell(call, kdl_text_from(line, starts ? sizeof mark - 1 : 0), errors);
+      kdl_linker_format_message(call, kdl_text_substr(line, starts ? sizeof mark - 1 : 0), errors);
     } else {
-      pass_on(line, call);
+      forward_message(line, call);
     }
   }
 }
 
-static kdl_status judge(const kdl_subprocess_outcome *outcome, const kdl_linker_call *call,
-                        const char *left_out) {
+static kdl_status check_linker_outcome(const kdl_subprocess_outcome *outcome,
+                                       const kdl_linker_call *call, const char *skipped) {
   char message[1800] = "";
   kdl_out errors = {message, sizeof message, 0};
-  split_words(outcome->words, call, &errors);
+  split_messages(outcome->words, call, &errors);
   if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 0)
     return KDL_OK;
   if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 1 && message[0])
-    return kdl_fail(KDL_BAD_FILE, "%s%s", message, left_out);
+    return kdl_fail(KDL_BAD_FILE, "%s%s", message, skipped);
   if (outcome->end == KDL_SUBPROCESS_OVERRAN)
     return kdl_fail(KDL_BAD_FILE,
                     "%s took longer than %" PRId64
@@ -100,19 +100,20 @@ static kdl_status judge(const kdl_subprocess_outcome *outcome, const kdl_linker_
 static kdl_status call(const cli_link_job *job, size_t image, const kdl_ukernels *ukernels,
                        kdl_linker_call *what, kdl_linker_run *out_run) {
   kdl_arena arena = {.blocks = NULL};
-  kdl_words options = {.arena = &arena};
+  kdl_string_list options = {.arena = &arena};
   make_options(job, image, ukernels->policy != KDL_TRUST_OFF, &options);
   what->options = &options;
   kdl_status status = kdl_linker_call_run(what, out_run);
   kdl_arena_free(&arena);
   what->options = NULL;
-  return status == KDL_OK ? judge(&out_run->outcome, what, ukernels->left_out) : status;
+  return status == KDL_OK ? check_linker_outcome(&out_run->outcome, what, ukernels->skipped)
+                          : status;
 }
 
 /* A report is there after a refusal too, where kdl-ld came far enough; the message then is the
  * failure's. */
-static kdl_status read_report(const kdl_linker_run *run, kdl_status called,
-                              kdl_link_report *report) {
+static kdl_status read_linker_report(const kdl_linker_run *run, kdl_status called,
+                                     kdl_link_report *report) {
   char message[2048];
   snprintf(message, sizeof message, "%s", called == KDL_OK ? "" : kdl_error_message());
   kdl_status status = kdl_linker_report(run, report);
@@ -138,7 +139,7 @@ static kdl_status run_linker(const cli_link_job *job, size_t image, const kdl_uk
   kdl_linker_run run;
   KDL_TRY(kdl_link_limits_read(&what->limits));
   kdl_status status = call(job, image, ukernels, what, &run);
-  status = read_report(&run, status, &result->report);
+  status = read_linker_report(&run, status, &result->report);
   rename_libraries(what, &result->report);
   if (status == KDL_OK && strcmp(job->emit, "choice") != 0)
     status = kdl_linker_output(&run, &result->data, &result->size);
@@ -161,13 +162,13 @@ kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *devic
     return kdl_fail(KDL_UNSUPPORTED,
                     "kdl-ld not found, expected it beside this program or in KDL_LD: it links "
                     "bitcode; " KDL_LINKER_HOW);
-  kdl_status status = kdl_container_bytes_to_run(kdl_library_container(job->input->lib),
-                                                 (uint32_t)image, &what.caller, &what.caller_size);
+  kdl_status status = kdl_container_verified_bytes(
+      kdl_library_container(job->input->lib), (uint32_t)image, &what.caller, &what.caller_size);
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s: image %zu", job->input->name, image);
   if (status != KDL_OK)
     return status;
-  status = gather(job, &out_result->ukernels);
+  status = gather_ukernels(job, &out_result->ukernels);
   if (out_result->ukernels.policy != KDL_TRUST_OFF) {
     what.libraries = out_result->ukernels.items;
     what.library_count = out_result->ukernels.count;

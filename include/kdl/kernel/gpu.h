@@ -19,12 +19,12 @@
 
 #ifdef __AMDGPU__
 /* Registers are shared out by it. Clang has no such attribute for C on the others. */
-#define KDL_BLOCK_IS(...)                                                                          \
+#define KDL_BLOCK_ATTRIBUTE(...)                                                                   \
   __attribute__((amdgpu_flat_work_group_size(KDL_EXTENT(KDL_PRODUCT, __VA_ARGS__),                 \
                                              KDL_EXTENT(KDL_PRODUCT, __VA_ARGS__))))
 #define KDL_PRODUCT(x, y, z) ((x) * (y) * (z))
 #else
-#define KDL_BLOCK_IS(...)
+#define KDL_BLOCK_ATTRIBUTE(...)
 #endif
 
 #ifdef __AMDGPU__

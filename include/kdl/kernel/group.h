@@ -36,9 +36,9 @@ static inline uint64_t kdl_group_end(const kdl_host_group *group, int direction,
 }
 
 #define KDL_KERNEL(name, block_size, tile_size, ...)                                               \
-  KDL_SAY("kdl.group", 1)                                                                          \
-  KDL_SAY("kdl.block", KDL_KERNEL_BARE block_size)                                                 \
-  KDL_SAY("kdl.tile", KDL_KERNEL_BARE tile_size)                                                   \
+  KDL_ANNOTATE("kdl.group", 1)                                                                     \
+  KDL_ANNOTATE("kdl.block", KDL_KERNEL_BARE block_size)                                            \
+  KDL_ANNOTATE("kdl.tile", KDL_KERNEL_BARE tile_size)                                              \
   static inline void name##_group(                                                                 \
       const kdl_host_group *kdl_group KDL_EACH(KDL_KERNEL_DECLARE, _, __VA_ARGS__));               \
   KDL_KERNEL_EXPORT void name(const kdl_host_group *kdl_group, const void *const *kdl_args) {      \

@@ -23,21 +23,22 @@
 #define __gpu_generic
 #ifdef __cplusplus /* a kernel is launched by its name, which is C's */
 #define __gpu_kernel                                                                               \
-  extern "C" KDL_SAY("kdl.kernel", 1) __attribute__((always_inline, visibility("hidden")))
+  extern "C" KDL_ANNOTATE("kdl.kernel", 1) __attribute__((always_inline, visibility("hidden")))
 #else
-#define __gpu_kernel KDL_SAY("kdl.kernel", 1) __attribute__((always_inline, visibility("hidden")))
+#define __gpu_kernel                                                                               \
+  KDL_ANNOTATE("kdl.kernel", 1) __attribute__((always_inline, visibility("hidden")))
 #endif
 
-#define KDL_BLOCK_IS(...)
+#define KDL_BLOCK_ATTRIBUTE(...)
 
 /* `kdl cc` knows the group's variables by their section. Other compilers make kernels of one call a
  * group alone (KDL_KERNEL): there group memory is a local variable, and a kernel that asks for
  * work-items does not link. */
 #ifdef KDL_CC
-#define KDL_OF_GROUP static __thread __attribute__((unused, section("kdl.group")))
-#define KDL_LOCAL(type, declarator) KDL_OF_GROUP type declarator
+#define KDL_GROUP_VARIABLE static __thread __attribute__((unused, section("kdl.group")))
+#define KDL_LOCAL(type, declarator) KDL_GROUP_VARIABLE type declarator
 #else
-#define KDL_OF_GROUP extern __attribute__((visibility("hidden")))
+#define KDL_GROUP_VARIABLE extern __attribute__((visibility("hidden")))
 #ifdef __cplusplus
 #define KDL_LOCAL(type, declarator) type declarator
 #else
@@ -45,7 +46,7 @@
 #endif
 #endif
 
-KDL_OF_GROUP struct kdl_item {
+KDL_GROUP_VARIABLE struct kdl_item {
   uint32_t group[3];
   uint32_t group_count[3];
   uint32_t block[3];
@@ -64,7 +65,7 @@ static inline __attribute__((always_inline)) void *kdl_local_dynamic(void) {
 #define __GPU_Y_DIM 1
 #define __GPU_Z_DIM 2
 
-#define KDL_ITEM_IS(name, field, otherwise)                                                        \
+#define KDL_ITEM_GETTERS(name, field, otherwise)                                                   \
   static inline uint32_t __gpu_##name##_x(void) {                                                  \
     return kdl_item.field[0];                                                                      \
   }                                                                                                \
@@ -77,11 +78,11 @@ static inline __attribute__((always_inline)) void *kdl_local_dynamic(void) {
   static inline uint32_t __gpu_##name(int dim) {                                                   \
     return dim >= 0 && dim <= 2 ? kdl_item.field[dim] : (otherwise);                               \
   }
-KDL_ITEM_IS(num_blocks, group_count, 1)
-KDL_ITEM_IS(block_id, group, 0)
-KDL_ITEM_IS(num_threads, block, 1)
-KDL_ITEM_IS(thread_id, thread, 0)
-#undef KDL_ITEM_IS
+KDL_ITEM_GETTERS(num_blocks, group_count, 1)
+KDL_ITEM_GETTERS(block_id, group, 0)
+KDL_ITEM_GETTERS(num_threads, block, 1)
+KDL_ITEM_GETTERS(thread_id, thread, 0)
+#undef KDL_ITEM_GETTERS
 
 /* `kdl cc` cuts a kernel where it calls kdl_cc_barrier, and makes each part a loop of its own.
  * Other compilers make kernels of one call a group alone, in which there is nothing to wait for. */

@@ -28,7 +28,7 @@ typedef ulong uint64_t;
 #define __gpu_global __global
 #define __gpu_kernel __kernel
 
-#define KDL_BLOCK_IS(...) KDL_EXTENT(KDL_REQUIRED_SIZE, __VA_ARGS__)
+#define KDL_BLOCK_ATTRIBUTE(...) KDL_EXTENT(KDL_REQUIRED_SIZE, __VA_ARGS__)
 #define KDL_REQUIRED_SIZE(x, y, z) __attribute__((reqd_work_group_size(x, y, z)))
 
 #define KDL_LOCAL(type, declarator) __local type declarator

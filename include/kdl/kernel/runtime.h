@@ -15,8 +15,8 @@
 #if defined(__x86_64__) && !defined(__FMA__)
 /* The product is exact in double. The sum is made odd where it is not, so that the second rounding
  * cannot go wrong. */
-KDL_RUNTIME float kdl_runtime_fmaf(float, float, float) __asm__("fmaf");
-KDL_RUNTIME float kdl_runtime_fmaf(float a, float b, float c) {
+KDL_BUILTIN float kdl_builtin_fmaf(float, float, float) __asm__("fmaf");
+KDL_BUILTIN float kdl_builtin_fmaf(float a, float b, float c) {
 #pragma clang fp reassociate(off) contract(off)
   double product = (double)a * (double)b, add = (double)c, sum = product + add;
   double part = sum - product;
@@ -31,25 +31,25 @@ KDL_RUNTIME float kdl_runtime_fmaf(float a, float b, float c) {
 }
 
 /* A number is significand * 2^exponent, its leading one at bit 125. */
-typedef struct kdl_runtime_number {
+typedef struct kdl_builtin_number {
   unsigned __int128 significand;
   int exponent;
   int is_negative;
-} kdl_runtime_number;
+} kdl_builtin_number;
 
-static inline kdl_runtime_number kdl_runtime_take(double x) {
+static inline kdl_builtin_number kdl_builtin_unpack(double x) {
   union {
     double value;
     uint64_t bits;
   } pun = {x};
   int biased = (int)(pun.bits >> 52 & 0x7ff);
   uint64_t fraction = pun.bits & 0xfffffffffffff;
-  kdl_runtime_number number = {biased ? fraction | 0x10000000000000 : fraction,
+  kdl_builtin_number number = {biased ? fraction | 0x10000000000000 : fraction,
                                (biased ? biased : 1) - 1075, (int)(pun.bits >> 63)};
   return number;
 }
 
-static inline void kdl_runtime_normalise(kdl_runtime_number *n) {
+static inline void kdl_builtin_normalise(kdl_builtin_number *n) {
   while (!(n->significand >> 125)) {
     n->significand <<= 1;
     --n->exponent;
@@ -57,7 +57,7 @@ static inline void kdl_runtime_normalise(kdl_runtime_number *n) {
 }
 
 /* To a larger exponent; what is lost leaves its mark in the last bit. */
-static inline void kdl_runtime_align(kdl_runtime_number *n, int exponent) {
+static inline void kdl_builtin_align(kdl_builtin_number *n, int exponent) {
   int shift = exponent - n->exponent;
   n->exponent = exponent;
   if (shift > 127) {
@@ -68,7 +68,7 @@ static inline void kdl_runtime_align(kdl_runtime_number *n, int exponent) {
   }
 }
 
-static inline double kdl_runtime_round(kdl_runtime_number n) {
+static inline double kdl_builtin_round(kdl_builtin_number n) {
   int leading = 127;
   while (!(n.significand >> leading))
     --leading;
@@ -96,21 +96,22 @@ static inline double kdl_runtime_round(kdl_runtime_number n) {
   return pun.value;
 }
 
-KDL_RUNTIME double kdl_runtime_fma(double, double, double) __asm__("fma");
-KDL_RUNTIME double kdl_runtime_fma(double a, double b, double c) {
+KDL_BUILTIN double kdl_builtin_fma(double, double, double) __asm__("fma");
+KDL_BUILTIN double kdl_builtin_fma(double a, double b, double c) {
   double plain = a * b;
   if (!(plain - plain == 0) && !(a - a == 0 && b - b == 0))
     return plain + c;
   if (!(c - c == 0) || a == 0 || b == 0)
     return plain + c;
-  kdl_runtime_number x = kdl_runtime_take(a), y = kdl_runtime_take(b), z = kdl_runtime_take(c);
-  kdl_runtime_number sum = {x.significand * y.significand, x.exponent + y.exponent,
+  kdl_builtin_number x = kdl_builtin_unpack(a), y = kdl_builtin_unpack(b),
+                     z = kdl_builtin_unpack(c);
+  kdl_builtin_number sum = {x.significand * y.significand, x.exponent + y.exponent,
                             x.is_negative ^ y.is_negative};
-  kdl_runtime_normalise(&sum);
+  kdl_builtin_normalise(&sum);
   if (c != 0) {
-    kdl_runtime_normalise(&z);
-    kdl_runtime_align(&sum, z.exponent > sum.exponent ? z.exponent : sum.exponent);
-    kdl_runtime_align(&z, sum.exponent);
+    kdl_builtin_normalise(&z);
+    kdl_builtin_align(&sum, z.exponent > sum.exponent ? z.exponent : sum.exponent);
+    kdl_builtin_align(&z, sum.exponent);
     if (sum.is_negative == z.is_negative) {
       sum.significand += z.significand;
     } else if (sum.significand >= z.significand) {
@@ -122,7 +123,7 @@ KDL_RUNTIME double kdl_runtime_fma(double a, double b, double c) {
     if (sum.significand == 0)
       return 0;
   }
-  return kdl_runtime_round(sum);
+  return kdl_builtin_round(sum);
 }
 #endif
 

@@ -15,11 +15,11 @@ typedef struct kdl_built_in {
   const char *const *variables;
   /* The driver changes the environment, which others read while they start: it is opened and asked
    * when they have answered. */
-  bool is_last;
+  bool enumerate_last;
   /* Opens what the driver opens in turn, where a call of its own does that; may be NULL. */
-  void (*open_behind)(void);
+  void (*open_dependencies)(void);
   /* Adds the devices of the driver, which is open, and creates no context. Any thread. */
-  void (*list)(kdl_found_list *list);
+  void (*list)(kdl_spec_list *list);
 } kdl_built_in;
 
 #define KDL_BACKEND_ROW(id, name, driver, example) extern const kdl_built_in kdl_built_in_##name;

@@ -3,7 +3,7 @@
 
 #include "lib/device/spec.h"
 #include "support/base/array.h"
-#include "support/base/layer.h"
+#include "support/base/trace_phase.h"
 #include "support/system/loader.h"
 
 #include <stdarg.h>
@@ -55,7 +55,8 @@ const char *kdl_driver_state_name(kdl_driver_state state) {
   return (unsigned)state < sizeof names / sizeof *names ? names[state] : "?";
 }
 
-void kdl_driver_say(kdl_driver_report *report, kdl_driver_state state, const char *format, ...) {
+void kdl_driver_report_set(kdl_driver_report *report, kdl_driver_state state, const char *format,
+                           ...) {
   char words[sizeof report->words];
   va_list args;
   va_start(args, format);
@@ -73,17 +74,17 @@ static bool is_missing(const char *library, const char *why) {
          strstr(why, "No such file or directory") != NULL;
 }
 
-static void say_missing(const char *const *libraries, kdl_driver_report *report) {
+static void report_missing(const char *const *libraries, kdl_driver_report *report) {
   char tried[192];
   kdl_out out = {tried, sizeof tried, 0};
   for (size_t i = 0; libraries[i]; ++i)
     kdl_out_format(&out, "%s%s", i ? ", " : "", libraries[i]);
   snprintf(report->library, sizeof report->library, "%s", libraries[0]);
-  kdl_driver_say(report, KDL_DRIVER_MISSING, "found no %s", tried);
+  kdl_driver_report_set(report, KDL_DRIVER_MISSING, "found no %s", tried);
 }
 
-static void *find_loaded(const kdl_driver_resolver *resolver, const char *const *libraries,
-                         const char **out_name) {
+static void *find_loaded_library(const kdl_driver_resolver *resolver, const char *const *libraries,
+                                 const char **out_name) {
   for (size_t i = 0; resolver->loaded && libraries[i]; ++i) {
     void *library = resolver->loaded(resolver->user, libraries[i]);
     *out_name = libraries[i];
@@ -93,11 +94,11 @@ static void *find_loaded(const kdl_driver_resolver *resolver, const char *const 
   return NULL;
 }
 
-static void *open_first(const kdl_driver_resolver *resolver, const char *const *libraries,
-                        const char **out_name, kdl_driver_report *report) {
-  void *library = find_loaded(resolver, libraries, out_name);
+static void *open_first_library(const kdl_driver_resolver *resolver, const char *const *libraries,
+                                const char **out_name, kdl_driver_report *report) {
+  void *library = find_loaded_library(resolver, libraries, out_name);
   if (!library)
-    say_missing(libraries, report);
+    report_missing(libraries, report);
   for (size_t i = 0; !library && libraries[i]; ++i) {
     *out_name = libraries[i];
     library = resolver->open(resolver->user, libraries[i]);
@@ -105,31 +106,33 @@ static void *open_first(const kdl_driver_resolver *resolver, const char *const *
     if (library || report->state == KDL_DRIVER_BROKEN || is_missing(libraries[i], why))
       continue;
     snprintf(report->library, sizeof report->library, "%s", libraries[i]);
-    kdl_driver_say(report, KDL_DRIVER_BROKEN, "cannot be loaded: %s", why);
+    kdl_driver_report_set(report, KDL_DRIVER_BROKEN, "cannot be loaded: %s", why);
   }
   if (library)
     snprintf(report->library, sizeof report->library, "%s", *out_name);
   return library;
 }
 
-typedef enum { LATER, LAUNCHING, LISTING } use;
+typedef enum { LAZY, LAUNCHING, LISTING } symbol_stage;
 
-static use use_of(kdl_driver_need need) {
-  return need == KDL_DRIVER_LATER ? LATER : need >= KDL_DRIVER_LIST_OPTIONAL ? LISTING : LAUNCHING;
+static symbol_stage stage_of(kdl_driver_need need) {
+  return need == KDL_DRIVER_LAZY ? LAZY : need >= KDL_DRIVER_LIST_OPTIONAL ? LISTING : LAUNCHING;
 }
 
-static bool fill_table(kdl_driver *driver, void *library, use wanted, kdl_driver_report *report) {
+static bool fill_table(kdl_driver *driver, void *library, symbol_stage wanted,
+                       kdl_driver_report *report) {
   bool is_listing = wanted == LISTING;
   const kdl_driver_resolver *resolver = &driver->resolver;
   for (size_t i = 0; i < driver->symbol_count; ++i) {
     const kdl_driver_symbol *row = &driver->symbols[i];
-    if (use_of(row->need) != wanted)
+    if (stage_of(row->need) != wanted)
       continue;
     void *symbol = is_listing || !driver->find
                        ? resolver->symbol(resolver->user, library, row->name)
                        : driver->find(driver, row);
     if (!symbol && (row->need == KDL_DRIVER_REQUIRED || row->need == KDL_DRIVER_LIST)) {
-      kdl_driver_say(report, KDL_DRIVER_INCOMPLETE, "too old or damaged: it has no %s", row->name);
+      kdl_driver_report_set(report, KDL_DRIVER_INCOMPLETE, "too old or damaged: it has no %s",
+                            row->name);
       return false;
     }
     /* POSIX lets an object pointer from dlsym be read as a function pointer; C does not convert. */
@@ -138,28 +141,28 @@ static bool fill_table(kdl_driver *driver, void *library, use wanted, kdl_driver
   return true;
 }
 
-static void open_anew(kdl_driver *driver, const kdl_driver_resolver *resolver,
-                      kdl_driver_report *report) {
-  kdl_layer_enter(KDL_LAYER_DLOPEN);
+static void open_driver_library(kdl_driver *driver, const kdl_driver_resolver *resolver,
+                                kdl_driver_report *report) {
+  kdl_trace_phase_begin(KDL_TRACE_PHASE_DLOPEN);
   driver->resolver = *resolver;
   driver->is_complete = driver->is_ready = false;
   atomic_store(&driver->is_started, false);
-  atomic_store(&driver->is_late, false);
-  void *library = open_first(resolver, driver->libraries, &driver->opened, report);
+  atomic_store(&driver->has_lazy_symbols, false);
+  void *library = open_first_library(resolver, driver->libraries, &driver->library_name, report);
   driver->library = library && fill_table(driver, library, LISTING, report) ? library : NULL;
-  kdl_layer_leave(KDL_LAYER_DLOPEN,
-                  &(kdl_layer_about){.driver = report->library, .failed = !driver->library});
+  kdl_trace_phase_end(KDL_TRACE_PHASE_DLOPEN, &(kdl_trace_phase_info){.driver = report->library,
+                                                                      .failed = !driver->library});
 }
 
 bool kdl_driver_open(kdl_driver *driver, const kdl_driver_resolver *resolver,
                      kdl_driver_report *report) {
   kdl_work_take(&driver->opening);
   if (resolver || !driver->library)
-    open_anew(driver, resolver ? resolver : &system_resolver, report);
+    open_driver_library(driver, resolver ? resolver : &system_resolver, report);
   bool opened = driver->library;
   if (opened) {
-    snprintf(report->library, sizeof report->library, "%s", driver->opened);
-    kdl_driver_say(report, KDL_DRIVER_USABLE, "%s", "");
+    snprintf(report->library, sizeof report->library, "%s", driver->library_name);
+    kdl_driver_report_set(report, KDL_DRIVER_USABLE, "%s", "");
   }
   kdl_work_end(&driver->opening);
   return opened;
@@ -168,25 +171,25 @@ bool kdl_driver_open(kdl_driver *driver, const kdl_driver_resolver *resolver,
 /* Handlers of exit run in the opposite order, and are given nothing: each is of the driver that was
  * watched last among those that are left. */
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
-static kdl_driver *watched;
-static void (*tell_end)(const kdl_driver *driver);
+static kdl_driver *watched_drivers;
+static void (*on_driver_exit)(const kdl_driver *driver);
 
-static void end_last(void) {
+static void driver_has_exited(void) {
   kdl_lock(&watch_lock);
-  kdl_driver *driver = watched;
-  watched = driver->watched_before;
+  kdl_driver *driver = watched_drivers;
+  watched_drivers = driver->next_watched;
   atomic_store(&driver->has_ended, true);
   kdl_unlock(&watch_lock);
-  tell_end(driver);
+  on_driver_exit(driver);
 }
 
-void kdl_driver_watch_end(kdl_driver *driver, void (*ended)(const kdl_driver *driver)) {
+void kdl_driver_watch_exit(kdl_driver *driver, void (*ended)(const kdl_driver *driver)) {
   kdl_lock(&watch_lock);
-  if (!driver->is_watched && atexit(end_last) == 0) {
+  if (!driver->is_watched && atexit(driver_has_exited) == 0) {
     driver->is_watched = true;
-    driver->watched_before = watched;
-    watched = driver;
-    tell_end = ended;
+    driver->next_watched = watched_drivers;
+    watched_drivers = driver;
+    on_driver_exit = ended;
   }
   kdl_unlock(&watch_lock);
 }
@@ -194,23 +197,24 @@ void kdl_driver_watch_end(kdl_driver *driver, void (*ended)(const kdl_driver *dr
 bool kdl_driver_complete(kdl_driver *driver, kdl_driver_report *report) {
   kdl_work_take(&driver->opening);
   if (!driver->is_complete) {
-    kdl_layer_enter(KDL_LAYER_DLOPEN);
+    kdl_trace_phase_begin(KDL_TRACE_PHASE_DLOPEN);
     driver->is_complete = fill_table(driver, driver->library, LAUNCHING, report);
-    kdl_layer_leave(KDL_LAYER_DLOPEN,
-                    &(kdl_layer_about){.driver = driver->opened, .failed = !driver->is_complete});
+    kdl_trace_phase_end(
+        KDL_TRACE_PHASE_DLOPEN,
+        &(kdl_trace_phase_info){.driver = driver->library_name, .failed = !driver->is_complete});
   }
   bool complete = driver->is_complete;
   kdl_work_end(&driver->opening);
   return complete;
 }
 
-void kdl_driver_later(kdl_driver *driver) {
-  if (atomic_load(&driver->is_late))
+void kdl_driver_load_lazy_symbols(kdl_driver *driver) {
+  if (atomic_load(&driver->has_lazy_symbols))
     return;
   kdl_work_take(&driver->opening);
-  if (!atomic_load(&driver->is_late)) {
-    (void)fill_table(driver, driver->library, LATER, NULL);
-    atomic_store(&driver->is_late, true);
+  if (!atomic_load(&driver->has_lazy_symbols)) {
+    (void)fill_table(driver, driver->library, LAZY, NULL);
+    atomic_store(&driver->has_lazy_symbols, true);
   }
   kdl_work_end(&driver->opening);
 }
@@ -221,10 +225,11 @@ int kdl_driver_start(kdl_driver *driver, bool anew, const char **out_call) {
     return 0;
   kdl_work_take(&driver->starting);
   if (anew || !atomic_load(&driver->is_started)) {
-    kdl_layer_enter(KDL_LAYER_INIT);
+    kdl_trace_phase_begin(KDL_TRACE_PHASE_INIT);
     error = driver->start(out_call);
-    kdl_layer_leave(KDL_LAYER_INIT,
-                    &(kdl_layer_about){.driver = driver->opened, .failed = error != 0});
+    kdl_trace_phase_end(
+        KDL_TRACE_PHASE_INIT,
+        &(kdl_trace_phase_info){.driver = driver->library_name, .failed = error != 0});
     if (!error)
       atomic_store(&driver->is_started, true);
   }
@@ -235,11 +240,11 @@ int kdl_driver_start(kdl_driver *driver, bool anew, const char **out_call) {
 /* ------------------------------------------------------------------------------------------ */
 /* What a driver shows                                                                          */
 
-kdl_device_spec *kdl_found_add(kdl_found_list *list) {
+kdl_device_spec *kdl_spec_list_add(kdl_spec_list *list) {
   kdl_device_spec *specs =
       kdl_array_grow(list->specs, list->count, &list->capacity, 8, sizeof *specs);
   if (!specs) {
-    list->is_short = true;
+    list->out_of_memory = true;
     return NULL;
   }
   list->specs = specs;
@@ -253,22 +258,22 @@ kdl_device_spec *kdl_found_add(kdl_found_list *list) {
 }
 
 /* Adds to the words that the report already has. */
-static void say_more(kdl_driver_report *report, const char *words) {
+static void report_append(kdl_driver_report *report, const char *words) {
   kdl_out out = {report->words, sizeof report->words, strlen(report->words)};
   kdl_out_format(&out, "%s%s", out.used ? "; " : "", words);
 }
 
-void kdl_found_drop(kdl_found_list *list, const char *format, ...) {
+void kdl_spec_list_drop_last(kdl_spec_list *list, const char *format, ...) {
   --list->count;
   char words[sizeof list->report.words];
   va_list args;
   va_start(args, format);
   vsnprintf(words, sizeof words, format, args);
   va_end(args);
-  say_more(&list->report, words);
+  report_append(&list->report, words);
 }
 
-void kdl_found_finish(kdl_found_list *list) {
+void kdl_spec_list_finish(kdl_spec_list *list) {
   kdl_driver_report *report = &list->report;
   size_t kept = 0;
   for (size_t i = 0; i < list->count; ++i) {
@@ -282,12 +287,12 @@ void kdl_found_finish(kdl_found_list *list) {
     char words[256];
     snprintf(words, sizeof words, "device %u is not known here: %.200s", spec->ordinal.value,
              kdl_error_message());
-    say_more(report, words);
+    report_append(report, words);
   }
   list->count = kept;
   if (kept || report->state != KDL_DRIVER_USABLE)
     return;
   report->state = KDL_DRIVER_NO_DEVICE;
   if (!report->words[0])
-    kdl_driver_say(report, KDL_DRIVER_NO_DEVICE, "it shows no device");
+    kdl_driver_report_set(report, KDL_DRIVER_NO_DEVICE, "it shows no device");
 }

@@ -32,12 +32,13 @@ typedef struct kdl_driver_resolver {
 } kdl_driver_resolver;
 
 /* Sets the state and the words behind it. */
-void kdl_driver_say(kdl_driver_report *report, kdl_driver_state state, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void kdl_driver_report_set(kdl_driver_report *report, kdl_driver_state state, const char *format,
+                           ...) __attribute__((format(printf, 3, 4)));
 
 /* What needs an entry point. */
 typedef enum kdl_driver_need {
-  KDL_DRIVER_LATER,         /* what few programs do, which is done without; see kdl_driver_later */
+  KDL_DRIVER_LAZY, /* what few programs do, which is done without; see kdl_driver_load_lazy_symbols
+                    */
   KDL_DRIVER_OPTIONAL,      /* launching, which also does without */
   KDL_DRIVER_REQUIRED,      /* launching                          */
   KDL_DRIVER_LIST_OPTIONAL, /* both, which also do without        */
@@ -64,13 +65,13 @@ typedef struct kdl_driver {
   kdl_work opening;
   kdl_work starting;
   kdl_driver_resolver resolver;
-  void *library;       /* NULL until it is open */
-  const char *opened;  /* its name */
-  bool is_complete;    /* with the entry points of launching */
-  bool is_ready;       /* for launching */
-  atomic_bool is_late; /* with the entry points that are looked up later */
+  void *library;                /* NULL until it is open */
+  const char *library_name;     /* its name */
+  bool is_complete;             /* with the entry points of launching */
+  bool is_ready;                /* for launching */
+  atomic_bool has_lazy_symbols; /* with the entry points that are looked up later */
   atomic_bool is_started;
-  struct kdl_driver *watched_before; /* see kdl_driver_watch_end */
+  struct kdl_driver *next_watched; /* see kdl_driver_watch_exit */
   bool is_watched;
   atomic_bool has_ended;
 } kdl_driver;
@@ -89,10 +90,10 @@ bool kdl_driver_open(kdl_driver *driver, const kdl_driver_resolver *resolver,
 /* To be called before a driver is opened: `has_ended` becomes true, and `ended` is called, when
  * what the driver registers (atexit) while it is loaded and used has run at the end of the process.
  * From then on it must not be called: ROCm's HIP runtime crashes. The first call counts. */
-void kdl_driver_watch_end(kdl_driver *driver, void (*ended)(const kdl_driver *driver));
+void kdl_driver_watch_exit(kdl_driver *driver, void (*ended)(const kdl_driver *driver));
 
 /* Looks up what few programs need, of a driver that is complete, once. */
-void kdl_driver_later(kdl_driver *driver);
+void kdl_driver_load_lazy_symbols(kdl_driver *driver);
 
 /* Looks up what launching takes, of a driver that is open, unless that is done. */
 bool kdl_driver_complete(kdl_driver *driver, kdl_driver_report *report);
@@ -105,24 +106,24 @@ int kdl_driver_start(kdl_driver *driver, bool anew, const char **out_call);
 /* What a driver shows                                                                          */
 
 /* The list that its backend fills. */
-typedef struct kdl_found_list {
+typedef struct kdl_spec_list {
   kdl_device_spec *specs;
   size_t count;
   size_t capacity;
   kdl_driver_report report;
-  bool is_short; /* of memory: there may be more devices */
-} kdl_found_list;
+  bool out_of_memory; /* of memory: there may be more devices */
+} kdl_spec_list;
 
 /* A new spec of the list's backend at the end of the list, ordinal and discrete class filled in;
  * NULL when out of memory, which the list then knows. Valid until the next one is added. */
-kdl_device_spec *kdl_found_add(kdl_found_list *list);
+kdl_device_spec *kdl_spec_list_add(kdl_spec_list *list);
 
 /* Takes back the last spec, with a word of why. */
-void kdl_found_drop(kdl_found_list *list, const char *format, ...)
+void kdl_spec_list_drop_last(kdl_spec_list *list, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Takes out devices that the rules do not know, and sets the state to "no device" where a driver
  * that works has shown none. */
-void kdl_found_finish(kdl_found_list *list);
+void kdl_spec_list_finish(kdl_spec_list *list);
 
 #endif

@@ -20,7 +20,7 @@ bool kdl_driver_error_is_in(const int *list, int error) {
   return list && *list;
 }
 
-static kdl_status status_of(const kdl_driver_errors *errors, int error) {
+static kdl_status driver_error_status(const kdl_driver_errors *errors, int error) {
   if (kdl_driver_error_is_in(errors->no_memory, error))
     return KDL_NO_MEMORY;
   return kdl_driver_error_is_in(errors->no_match, error) ? KDL_NO_MATCH : KDL_DEVICE;
@@ -32,8 +32,8 @@ kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t o
   char words[words_size];
   vsnprintf(call, sizeof call, format, args);
   errors->describe(error, words, sizeof words);
-  return kdl_own_services.fail(status_of(errors, error), error, "%s:%u: %s: %s", errors->backend,
-                               ordinal, call, words);
+  return kdl_core_services.fail(driver_error_status(errors, error), error, "%s:%u: %s: %s",
+                                errors->backend, ordinal, call, words);
 }
 
 kdl_status(kdl_driver_errors_fail)(const kdl_driver_errors *errors, uint32_t ordinal, int error,
@@ -46,29 +46,29 @@ kdl_status(kdl_driver_errors_fail)(const kdl_driver_errors *errors, uint32_t ord
 }
 
 kdl_status(kdl_driver_errors_no_memory)(const kdl_driver_errors *errors, uint32_t ordinal) {
-  return kdl_own_services.fail(KDL_NO_MEMORY, 0, "%s:%u: no memory", errors->backend, ordinal);
+  return kdl_core_services.fail(KDL_NO_MEMORY, 0, "%s:%u: no memory", errors->backend, ordinal);
 }
 
-void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, int error,
-                            const char *call) {
+void kdl_driver_errors_log(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                           const char *call) {
   char words[words_size];
   if (!error)
     return;
   errors->describe(error, words, sizeof words);
-  kdl_own_services.log("%s:%u: %s: %s", errors->backend, ordinal, call, words);
+  kdl_core_services.log("%s:%u: %s: %s", errors->backend, ordinal, call, words);
 }
 
-kdl_status kdl_driver_errors_no_start(const kdl_driver_errors *errors, const char *library,
-                                      const char *call, int error) {
+kdl_status kdl_driver_errors_fail_start(const kdl_driver_errors *errors, const char *library,
+                                        const char *call, int error) {
   char words[words_size];
   errors->describe(error, words, sizeof words);
-  return kdl_own_services.fail(KDL_DEVICE, error, "%s: %s: %s", library, call, words);
+  return kdl_core_services.fail(KDL_DEVICE, error, "%s: %s: %s", library, call, words);
 }
 
 kdl_status kdl_driver_check_flags(const kdl_driver_errors *errors, uint32_t ordinal,
                                   uint32_t flags) {
   if (flags & ~(uint32_t)KDL_LAUNCH_COOPERATIVE)
-    return kdl_own_services.fail(
+    return kdl_core_services.fail(
         KDL_UNSUPPORTED, 0,
         "%s:%u: found launch flags 0x%x, expected KDL_LAUNCH_COOPERATIVE or none", errors->backend,
         ordinal, flags);
@@ -79,7 +79,7 @@ kdl_status kdl_driver_check_shape(const kdl_driver_errors *errors, uint32_t ordi
                                   const kdl_launch_desc *desc) {
   KDL_TRY(kdl_driver_check_flags(errors, ordinal, desc->flags));
   if (desc->cluster[0])
-    return kdl_own_services.fail(
+    return kdl_core_services.fail(
         KDL_UNSUPPORTED, 0, "%s:%u: found a cluster of groups, expected none: the backend has none",
         errors->backend, ordinal);
   return KDL_OK;

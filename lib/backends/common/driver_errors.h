@@ -46,12 +46,12 @@ kdl_status kdl_driver_errors_no_memory(const kdl_driver_errors *errors, uint32_t
 
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. Nothing where
  * `error` is 0. */
-void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, int error,
-                            const char *call);
+void kdl_driver_errors_log(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                           const char *call);
 
 /* For a driver that does not start: "libcuda.so.1: cuInit: CUDA_ERROR_UNKNOWN (999)". */
-kdl_status kdl_driver_errors_no_start(const kdl_driver_errors *errors, const char *library,
-                                      const char *call, int error);
+kdl_status kdl_driver_errors_fail_start(const kdl_driver_errors *errors, const char *library,
+                                        const char *call, int error);
 
 /* Refuses flags of a launch that none of the drivers has; the second also clusters, which those
  * that call it do not have. */

@@ -16,11 +16,11 @@ typedef int kdl_launch_function(void *function, unsigned grid_x, unsigned grid_y
                                 unsigned shared, void *stream, void **params, void **extra);
 
 /* What a kernel begins with, so that a launch finds it in one cache line. */
-typedef struct kdl_launchable {
+typedef struct kdl_launch_head {
   kdl_launch_function *launch;
   void *function;
   uint32_t block[3]; /* for launches that leave it to the image */
-} kdl_launchable;
+} kdl_launch_head;
 
 /* The block where neither metadata, image nor driver prefers one. */
 enum { KDL_DEFAULT_BLOCK = 256 };
@@ -46,7 +46,7 @@ static inline uint64_t kdl_launch_extras(const kdl_launch_desc *desc) {
          kdl_launch_pair(desc, offsetof(kdl_launch_desc, cluster));
 }
 
-static inline const uint32_t *kdl_launch_block(const kdl_launchable *kernel,
+static inline const uint32_t *kdl_launch_block(const kdl_launch_head *kernel,
                                                const kdl_launch_desc *desc) {
   return desc->block[0] ? desc->block : kernel->block;
 }
@@ -54,7 +54,7 @@ static inline const uint32_t *kdl_launch_block(const kdl_launchable *kernel,
 /* Returns the driver's error. `shared` is the descriptor's, or 0 where that is known, which costs
  * an instruction less. */
 static inline __attribute__((always_inline)) int
-kdl_launch_plain(const kdl_launchable *kernel, void *stream, const kdl_launch_desc *desc,
+kdl_launch_plain(const kdl_launch_head *kernel, void *stream, const kdl_launch_desc *desc,
                  const uint32_t *block, uint32_t shared, const kdl_args *args) {
   return kernel->launch(kernel->function, desc->grid[0], desc->grid[1], desc->grid[2], block[0],
                         block[1], block[2], shared, stream, kdl_launch_pointers(args), NULL);

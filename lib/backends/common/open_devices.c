@@ -11,7 +11,8 @@ struct kdl_open_device {
   kdl_open_device *next;
 };
 
-static kdl_open_device *find(const kdl_open_devices *devices, const kdl_backend_device *desc) {
+static kdl_open_device *find_open_device(const kdl_open_devices *devices,
+                                         const kdl_backend_device *desc) {
   kdl_open_device *at = devices->first;
   while (at && (at->ordinal != desc->ordinal || at->context != desc->native_context ||
                 at->identity != desc->identity))
@@ -19,8 +20,8 @@ static kdl_open_device *find(const kdl_open_devices *devices, const kdl_backend_
   return at;
 }
 
-static kdl_status open_new(kdl_open_devices *devices, const kdl_backend_device *desc,
-                           void **out_device) {
+static kdl_status open_new_device(kdl_open_devices *devices, const kdl_backend_device *desc,
+                                  void **out_device) {
   kdl_open_device *made = malloc(sizeof *made);
   void *device = calloc(1, devices->size);
   kdl_status status = made && device ? devices->open(device, desc)
@@ -46,11 +47,11 @@ kdl_status kdl_open_devices_get(kdl_open_devices *devices, const kdl_backend_dev
   if (status != KDL_OK)
     return status;
   pthread_mutex_lock(&devices->lock);
-  const kdl_open_device *found = find(devices, desc);
+  const kdl_open_device *found = find_open_device(devices, desc);
   if (found)
     *out_device = found->device;
   else
-    status = open_new(devices, desc, out_device);
+    status = open_new_device(devices, desc, out_device);
   pthread_mutex_unlock(&devices->lock);
   return status;
 }

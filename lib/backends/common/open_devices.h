@@ -28,7 +28,7 @@ kdl_status kdl_open_devices_get(kdl_open_devices *devices, const kdl_backend_dev
 void kdl_open_devices_remove(kdl_open_devices *devices, const void *device);
 
 /* What device_native answers, of the two handles that a driver may have for a device. */
-static inline void *kdl_native_of(kdl_native which, void *device, void *context) {
+static inline void *kdl_select_native(kdl_native which, void *device, void *context) {
   return which == KDL_NATIVE_DEVICE ? device : which == KDL_NATIVE_CONTEXT ? context : NULL;
 }
 

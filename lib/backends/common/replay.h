@@ -6,8 +6,8 @@
 #include <kdl/backend.h>
 
 /* Gives a copy, a write, a read or a fill to a queue; other nodes are left out. */
-kdl_status kdl_transfer(const kdl_backend_table *table, void *device, void *queue,
-                        const kdl_backend_node *node);
+kdl_status kdl_transfer_node(const kdl_backend_table *table, void *device, void *queue,
+                             const kdl_backend_node *node);
 
 /* Gives launches, copies and fills to a queue, which keeps their order; other nodes are left out.
  */

@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-static kdl_status fail(kdl_status status, int64_t code, const char *format, ...) {
+static kdl_status fail_for_backend(kdl_status status, int64_t code, const char *format, ...) {
   va_list args;
   va_start(args, format);
   kdl_fail_code_va(kdl_not_ok(status), code, format, args);
@@ -14,17 +14,17 @@ static kdl_status fail(kdl_status status, int64_t code, const char *format, ...)
   return kdl_not_ok(status);
 }
 
-static void log_line(const char *format, ...) {
+static void log_for_backend(const char *format, ...) {
   va_list args;
   va_start(args, format);
   kdl_debug_va(KDL_DEBUG_LOAD, format, args);
   va_end(args);
 }
 
-const kdl_backend_services kdl_own_services = {
-    .size = sizeof kdl_own_services,
+const kdl_backend_services kdl_core_services = {
+    .size = sizeof kdl_core_services,
     .abi = KDL_BACKEND_ABI,
-    .fail = fail,
-    .log = log_line,
+    .fail = fail_for_backend,
+    .log = log_for_backend,
     .environment = kdl_environment,
 };

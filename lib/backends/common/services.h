@@ -5,6 +5,6 @@
 
 #include <kdl/backend.h>
 
-extern const kdl_backend_services kdl_own_services;
+extern const kdl_backend_services kdl_core_services;
 
 #endif

@@ -109,7 +109,7 @@ typedef struct kdl_cuda_kernel_node {
 /* CUDA_MEMCPY3D */
 enum { KDL_CUDA_MEMORY_HOST = 1, KDL_CUDA_MEMORY_DEVICE = 2 };
 
-typedef struct kdl_cuda_copied {
+typedef struct kdl_cuda_copy_end {
   size_t x, y, z, lod;
   int type;
   void *host;
@@ -117,10 +117,10 @@ typedef struct kdl_cuda_copied {
   void *array;
   void *reserved;
   size_t pitch, height;
-} kdl_cuda_copied;
+} kdl_cuda_copy_end;
 
 typedef struct kdl_cuda_copy_node {
-  kdl_cuda_copied from, to;
+  kdl_cuda_copy_end from, to;
   size_t width, height, depth;
 } kdl_cuda_copy_node;
 

@@ -4,8 +4,8 @@
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/cuda/objects.h"
 
-static const kdl_backend_table table = {
-    .size = sizeof table,
+static const kdl_backend_table cuda_table = {
+    .size = sizeof cuda_table,
     .abi = KDL_BACKEND_ABI,
     .flags = KDL_BACKEND_READS_NO_PAIRS | KDL_BACKEND_BINDS_SEQUENCES,
     .name = "cuda",
@@ -15,7 +15,7 @@ static const kdl_backend_table table = {
 };
 
 const kdl_built_in kdl_built_in_cuda = {
-    .table = &table,
+    .table = &cuda_table,
     .driver = &kdl_cuda_driver,
     .variables = (const char *const[]){"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", NULL},
     .list = kdl_cuda_list,

@@ -16,7 +16,7 @@ kdl_status kdl_cuda_enter(const kdl_cuda_device *device, void *context, kdl_cuda
   int error = kdl_cuda.context_push(context);
   if (error != KDL_CUDA_SUCCESS)
     return out_scope->status = kdl_cuda_fail(device->ordinal, error, "cuCtxPushCurrent_v2");
-  out_scope->pushed = current || !device->is_kept;
+  out_scope->pushed = current || !device->keeps_context;
   return KDL_OK;
 }
 
@@ -32,20 +32,20 @@ kdl_status kdl_cuda_enter_relaxed(const kdl_cuda_device *device, kdl_cuda_scope 
   return status;
 }
 
-static void restore(const kdl_cuda_scope *scope) {
+static void cuda_restore_context(const kdl_cuda_scope *scope) {
   if (scope->capture_mode >= 0) {
     int mode = scope->capture_mode;
-    kdl_cuda_note(scope->ordinal, kdl_cuda.capture_mode(&mode),
-                  "cuThreadExchangeStreamCaptureMode");
+    kdl_cuda_log_error(scope->ordinal, kdl_cuda.capture_mode(&mode),
+                       "cuThreadExchangeStreamCaptureMode");
   }
   if (scope->pushed) {
     void *context;
-    kdl_cuda_note(scope->ordinal, kdl_cuda.context_pop(&context), "cuCtxPopCurrent_v2");
+    kdl_cuda_log_error(scope->ordinal, kdl_cuda.context_pop(&context), "cuCtxPopCurrent_v2");
   }
 }
 
 kdl_status kdl_cuda_leave(const kdl_cuda_scope *scope, int error, const char *format, ...) {
-  restore(scope);
+  cuda_restore_context(scope);
   if (error == KDL_CUDA_SUCCESS)
     return KDL_OK;
   va_list args;
@@ -67,13 +67,13 @@ kdl_status kdl_cuda_check_context(const kdl_cuda_device *device, void *context, 
   kdl_status status = kdl_cuda_leave(&scope, kdl_cuda.context_device(&number), "cuCtxGetDevice");
   if (status != KDL_OK || number == device->number)
     return status;
-  return kdl_own_services.fail(KDL_BAD_CALL, 0,
-                               "cuda:%u: the %s to be adopted is one of another device",
-                               device->ordinal, what);
+  return kdl_core_services.fail(KDL_BAD_CALL, 0,
+                                "cuda:%u: the %s to be adopted is one of another device",
+                                device->ordinal, what);
 }
 
 /* The primary context is held until the process ends: what others keep in it outlives us. */
-static kdl_status open_context(kdl_cuda_device *device) {
+static kdl_status cuda_open_context(kdl_cuda_device *device) {
   int error = kdl_cuda.device_get(&device->number, (int)device->ordinal);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, error, "cuDeviceGet");
@@ -84,31 +84,31 @@ static kdl_status open_context(kdl_cuda_device *device) {
   error = kdl_cuda.context_retain(&device->context, device->number);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, error, "cuDevicePrimaryCtxRetain");
-  device->is_kept = kdl_cuda_is_alone();
+  device->keeps_context = kdl_cuda_is_single_device();
   return KDL_OK;
 }
 
-static kdl_status open_new(void *handle, const kdl_backend_device *desc) {
+static kdl_status cuda_open_device(void *handle, const kdl_backend_device *desc) {
   kdl_cuda_device *device = handle;
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
-  return open_context(device);
+  return cuda_open_context(device);
 }
 
-static kdl_open_devices open_devices = {&kdl_cuda_errors,          kdl_cuda_load,
-                                        sizeof(kdl_cuda_device),   open_new,
-                                        PTHREAD_MUTEX_INITIALIZER, NULL};
+static kdl_open_devices cuda_open_devices = {&kdl_cuda_errors,          kdl_cuda_load,
+                                             sizeof(kdl_cuda_device),   cuda_open_device,
+                                             PTHREAD_MUTEX_INITIALIZER, NULL};
 
 /* CUDA numbers a device as long as the process runs, so that the number is identity enough. */
 kdl_status kdl_cuda_device_open(const kdl_backend_device *desc, void **out_device) {
   kdl_backend_device wanted = *desc;
   wanted.identity = NULL;
-  return kdl_open_devices_get(&open_devices, &wanted, out_device);
+  return kdl_open_devices_get(&cuda_open_devices, &wanted, out_device);
 }
 
 void *kdl_cuda_device_native(void *handle, kdl_native which) {
   kdl_cuda_device *device = handle;
-  return kdl_native_of(which, (void *)(intptr_t)device->number, device->context);
+  return kdl_select_native(which, (void *)(intptr_t)device->number, device->context);
 }
 
 /* The primary context stays: giving it back would end it for those that use it without holding it,

@@ -21,7 +21,7 @@ extern kdl_driver kdl_cuda_driver;
 /* Makes libcuda ready for launching, once. A failure is not remembered. */
 kdl_status kdl_cuda_load(void);
 
-void kdl_cuda_list(kdl_found_list *list);
+void kdl_cuda_list(kdl_spec_list *list);
 
 /* Whether code is loaded free of contexts, as CUlibrary and CUkernel, or else into the context as
  * CUmodule and CUfunction: docs/decisions/0005. KDL_CUDA_MODULES=0 and 1 decide where the driver
@@ -29,7 +29,7 @@ void kdl_cuda_list(kdl_found_list *list);
 bool kdl_cuda_has_libraries(void);
 
 /* Whether the driver shows one device. */
-bool kdl_cuda_is_alone(void);
+bool kdl_cuda_is_single_device(void);
 
 extern const kdl_driver_errors kdl_cuda_errors;
 
@@ -38,6 +38,6 @@ extern const kdl_driver_errors kdl_cuda_errors;
 #define kdl_cuda_fail(...) kdl_driver_errors_fail(&kdl_cuda_errors, __VA_ARGS__)
 
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
-#define kdl_cuda_note(...) kdl_driver_errors_note(&kdl_cuda_errors, __VA_ARGS__)
+#define kdl_cuda_log_error(...) kdl_driver_errors_log(&kdl_cuda_errors, __VA_ARGS__)
 
 #endif

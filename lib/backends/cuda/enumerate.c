@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* NVIDIA GPUs, through libcuda. cuInit and the cuDevice functions create no context. */
-#include "lib/backends/common/load.h"
+#include "lib/backends/common/start_driver.h"
 #include "lib/backends/cuda/driver.h"
 
 #include <stdio.h>
@@ -9,14 +9,14 @@
 enum { portable_cluster_size = 8 };
 
 /* 0 where an older driver does not know the attribute. */
-static uint32_t attribute(int device, int which) {
+static uint32_t cuda_device_attribute(int device, int which) {
   int value = 0;
   if (kdl_cuda.device_attribute(&value, which, device) != KDL_CUDA_SUCCESS || value < 0)
     return 0;
   return (uint32_t)value;
 }
 
-static void describe(int device, const char *driver, kdl_device_spec *spec) {
+static void cuda_describe_device(int device, const char *driver, kdl_device_spec *spec) {
   snprintf(spec->driver, sizeof spec->driver, "%s", driver);
   char name[256] = "";
   if (kdl_cuda.device_name(name, sizeof name, device) == KDL_CUDA_SUCCESS)
@@ -28,44 +28,45 @@ static void describe(int device, const char *driver, kdl_device_spec *spec) {
   int (*get_uuid)(void *, int) = kdl_cuda.uuid_v2 ? kdl_cuda.uuid_v2 : kdl_cuda.uuid;
   if (get_uuid && get_uuid(uuid, device) == KDL_CUDA_SUCCESS)
     kdl_spec_set_uuid(&spec->uuid, uuid);
-  kdl_spec_set_pci(&spec->pci, attribute(device, KDL_CUDA_PCI_DOMAIN_ID),
-                   attribute(device, KDL_CUDA_PCI_BUS_ID),
-                   attribute(device, KDL_CUDA_PCI_DEVICE_ID), 0);
-  if (attribute(device, KDL_CUDA_INTEGRATED))
+  kdl_spec_set_pci(&spec->pci, cuda_device_attribute(device, KDL_CUDA_PCI_DOMAIN_ID),
+                   cuda_device_attribute(device, KDL_CUDA_PCI_BUS_ID),
+                   cuda_device_attribute(device, KDL_CUDA_PCI_DEVICE_ID), 0);
+  if (cuda_device_attribute(device, KDL_CUDA_INTEGRATED))
     spec->device_class = KDL_DEVICE_INTEGRATED;
-  spec->units = attribute(device, KDL_CUDA_MULTIPROCESSOR_COUNT);
-  spec->subgroups = attribute(device, KDL_CUDA_WARP_SIZE);
-  spec->max_block = attribute(device, KDL_CUDA_MAX_THREADS_PER_BLOCK);
-  spec->shared = attribute(device, KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK);
-  spec->shared_optin = attribute(device, KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-  spec->cooperative = attribute(device, KDL_CUDA_COOPERATIVE_LAUNCH) != 0;
-  spec->cluster = attribute(device, KDL_CUDA_CLUSTER_LAUNCH) ? portable_cluster_size : 0;
-  spec->l2 = attribute(device, KDL_CUDA_L2_CACHE_SIZE);
+  spec->units = cuda_device_attribute(device, KDL_CUDA_MULTIPROCESSOR_COUNT);
+  spec->subgroups = cuda_device_attribute(device, KDL_CUDA_WARP_SIZE);
+  spec->max_block = cuda_device_attribute(device, KDL_CUDA_MAX_THREADS_PER_BLOCK);
+  spec->shared = cuda_device_attribute(device, KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK);
+  spec->shared_optin = cuda_device_attribute(device, KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  spec->cooperative = cuda_device_attribute(device, KDL_CUDA_COOPERATIVE_LAUNCH) != 0;
+  spec->cluster =
+      cuda_device_attribute(device, KDL_CUDA_CLUSTER_LAUNCH) ? portable_cluster_size : 0;
+  spec->l2 = cuda_device_attribute(device, KDL_CUDA_L2_CACHE_SIZE);
 }
 
-static void add_device(int ordinal, const char *driver, kdl_found_list *list) {
-  kdl_device_spec *spec = kdl_found_add(list);
+static void cuda_add_device(int ordinal, const char *driver, kdl_spec_list *list) {
+  kdl_device_spec *spec = kdl_spec_list_add(list);
   if (!spec)
     return;
   int device;
   uint32_t major = 0;
   if (kdl_cuda.device_get(&device, ordinal) == KDL_CUDA_SUCCESS)
-    major = attribute(device, KDL_CUDA_COMPUTE_CAPABILITY_MAJOR);
+    major = cuda_device_attribute(device, KDL_CUDA_COMPUTE_CAPABILITY_MAJOR);
   if (!major) {
-    kdl_found_drop(list, "device %d does not say its compute capability", ordinal);
+    kdl_spec_list_drop_last(list, "device %d does not say its compute capability", ordinal);
     return;
   }
   spec->ordinal.value = (uint32_t)ordinal;
   snprintf(spec->arch, sizeof spec->arch, "sm_%u%u", major,
-           attribute(device, KDL_CUDA_COMPUTE_CAPABILITY_MINOR));
-  describe(device, driver, spec);
+           cuda_device_attribute(device, KDL_CUDA_COMPUTE_CAPABILITY_MINOR));
+  cuda_describe_device(device, driver, spec);
 }
 
-void kdl_cuda_list(kdl_found_list *list) {
+void kdl_cuda_list(kdl_spec_list *list) {
   const char *call;
   int error = kdl_driver_start(&kdl_cuda_driver, true, &call);
   if (error != KDL_CUDA_SUCCESS) {
-    kdl_backend_report(&kdl_cuda_errors, &list->report, call, error);
+    kdl_backend_report_error(&kdl_cuda_errors, &list->report, call, error);
     return;
   }
   int version = 0;
@@ -75,10 +76,10 @@ void kdl_cuda_list(kdl_found_list *list) {
   int count = 0;
   error = kdl_cuda.device_count(&count);
   if (error != KDL_CUDA_SUCCESS) {
-    kdl_backend_report(&kdl_cuda_errors, &list->report, "cuDeviceGetCount", error);
+    kdl_backend_report_error(&kdl_cuda_errors, &list->report, "cuDeviceGetCount", error);
     return;
   }
   for (int i = 0; i < count; ++i)
-    add_device(i, driver, list);
-  kdl_found_finish(list);
+    cuda_add_device(i, driver, list);
+  kdl_spec_list_finish(list);
 }

@@ -13,7 +13,7 @@ kdl_status kdl_cuda_event_create(void *device, void **out_event) {
 /* Needs no context to be current. */
 void kdl_cuda_event_destroy(void *handle, void *event) {
   kdl_cuda_device *device = handle;
-  kdl_cuda_note(device->ordinal, kdl_cuda.event_destroy(event), "cuEventDestroy_v2");
+  kdl_cuda_log_error(device->ordinal, kdl_cuda.event_destroy(event), "cuEventDestroy_v2");
 }
 
 kdl_status kdl_cuda_event_record(void *device, void *event, void *queue_handle) {

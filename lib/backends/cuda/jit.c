@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The driver's compiler for PTX: its options from the environment, and its words. */
-#include "lib/backends/common/text.h"
+#include "lib/backends/common/driver_text.h"
 #include "lib/backends/cuda/objects.h"
 
 #include <stdlib.h>
@@ -30,37 +30,37 @@ struct kdl_cuda_jit {
   char text[]; /* the PTX, with the NUL that the driver finds its end by */
 };
 
-static void add_option(kdl_cuda_jit *jit, int option, void *value) {
+static void cuda_jit_add_option(kdl_cuda_jit *jit, int option, void *value) {
   jit->options[jit->count] = option;
   jit->values[jit->count++] = value;
 }
 
-static kdl_status add_setting(kdl_cuda_jit *jit, size_t index) {
-  const char *text = kdl_own_services.environment(settings[index].variable);
+static kdl_status cuda_jit_add_setting(kdl_cuda_jit *jit, size_t index) {
+  const char *text = kdl_core_services.environment(settings[index].variable);
   if (!text)
     return KDL_OK;
   char *end;
   long value = strtol(text, &end, 10);
   if (*end || value < settings[index].least || value > settings[index].most)
-    return kdl_own_services.fail(KDL_BAD_CALL, 0, "%s: found \"%s\", expected %ld to %ld",
-                                 settings[index].variable, text, settings[index].least,
-                                 settings[index].most);
-  add_option(jit, settings[index].option, (void *)(intptr_t)value);
+    return kdl_core_services.fail(KDL_BAD_CALL, 0, "%s: found \"%s\", expected %ld to %ld",
+                                  settings[index].variable, text, settings[index].least,
+                                  settings[index].most);
+  cuda_jit_add_option(jit, settings[index].option, (void *)(intptr_t)value);
   return KDL_OK;
 }
 
-static kdl_status create(const kdl_backend_image *image, kdl_cuda_jit **out_jit) {
+static kdl_status cuda_jit_create(const kdl_backend_image *image, kdl_cuda_jit **out_jit) {
   kdl_cuda_jit *jit = calloc(1, sizeof *jit + image->data_size + 1);
   if (!jit)
-    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "%s: no memory to compile it", image->name);
+    return kdl_core_services.fail(KDL_NO_MEMORY, 0, "%s: no memory to compile it", image->name);
   memcpy(jit->text, image->data, image->data_size);
   void *size = (void *)(intptr_t)(log_size - 1);
-  add_option(jit, KDL_CUDA_JIT_INFO_LOG_BUFFER, jit->info);
-  add_option(jit, KDL_CUDA_JIT_INFO_LOG_BUFFER_SIZE_BYTES, size);
-  add_option(jit, KDL_CUDA_JIT_ERROR_LOG_BUFFER, jit->errors);
-  add_option(jit, KDL_CUDA_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, size);
+  cuda_jit_add_option(jit, KDL_CUDA_JIT_INFO_LOG_BUFFER, jit->info);
+  cuda_jit_add_option(jit, KDL_CUDA_JIT_INFO_LOG_BUFFER_SIZE_BYTES, size);
+  cuda_jit_add_option(jit, KDL_CUDA_JIT_ERROR_LOG_BUFFER, jit->errors);
+  cuda_jit_add_option(jit, KDL_CUDA_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, size);
   for (size_t i = 0; i < setting_count; ++i) {
-    kdl_status status = add_setting(jit, i);
+    kdl_status status = cuda_jit_add_setting(jit, i);
     if (status != KDL_OK) {
       free(jit);
       return status;
@@ -80,7 +80,7 @@ kdl_status kdl_cuda_jit_begin(const kdl_backend_image *image, kdl_cuda_jit **jit
     *out_input = (kdl_cuda_jit_input){.data = image->data};
     return KDL_OK;
   }
-  kdl_status status = *jit ? KDL_OK : create(image, jit);
+  kdl_status status = *jit ? KDL_OK : cuda_jit_create(image, jit);
   if (*jit)
     *out_input = (kdl_cuda_jit_input){(*jit)->text, (*jit)->count, (*jit)->options, (*jit)->values};
   return status;
@@ -92,5 +92,5 @@ void kdl_cuda_jit_errors(const kdl_cuda_jit *jit, char *text, size_t size) {
 
 void kdl_cuda_jit_log(const kdl_cuda_jit *jit, const char *image) {
   if (jit && jit->info[0])
-    kdl_own_services.log("%s: compiled by the driver: %s", image, jit->info);
+    kdl_core_services.log("%s: compiled by the driver: %s", image, jit->info);
 }

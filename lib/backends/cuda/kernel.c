@@ -21,7 +21,8 @@ void *kdl_cuda_kernel_native(void *device, void *context) {
 
 /* A CUkernel is loaded into a context when it is first launched there. Asking for its function does
  * that now, so that the launch neither fails for it nor breaks a capture. */
-static kdl_status find_free(kdl_cuda_kernel *kernel, const kdl_cuda_code *code, const char *name) {
+static kdl_status cuda_find_library_kernel(kdl_cuda_kernel *kernel, const kdl_cuda_code *code,
+                                           const char *name) {
   uint32_t ordinal = kernel->device->ordinal;
   int error = kdl_cuda.library_kernel(&kernel->free, code->handle, name);
   if (error == KDL_CUDA_ERROR_NOT_FOUND)
@@ -34,31 +35,32 @@ static kdl_status find_free(kdl_cuda_kernel *kernel, const kdl_cuda_code *code, 
   return KDL_OK;
 }
 
-static kdl_status find_bound(kdl_cuda_kernel *kernel, const kdl_cuda_code *code, const char *name) {
+static kdl_status cuda_find_module_function(kdl_cuda_kernel *kernel, const kdl_cuda_code *code,
+                                            const char *name) {
   int error = kdl_cuda.module_function(&kernel->head.function, code->handle, name);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(kernel->device->ordinal, error, "cuModuleGetFunction \"%s\"", name);
   return KDL_OK;
 }
 
-static kdl_status out_of_memory(const kdl_cuda_kernel *kernel) {
-  return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory for parameters",
-                               kernel->device->ordinal);
+static kdl_status cuda_params_no_memory(const kdl_cuda_kernel *kernel) {
+  return kdl_core_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory for parameters",
+                                kernel->device->ordinal);
 }
 
-static int ask_param(const kdl_cuda_kernel *kernel, uint32_t index, size_t *out_offset,
-                     size_t *out_size) {
+static int cuda_query_param(const kdl_cuda_kernel *kernel, uint32_t index, size_t *out_offset,
+                            size_t *out_size) {
   return kernel->free ? kdl_cuda.kernel_param(kernel->free, index, out_offset, out_size)
                       : kdl_cuda.function_param(kernel->head.function, index, out_offset, out_size);
 }
 
 /* The driver has no count: it refuses the index behind the last. */
-static kdl_status ask_params(kdl_cuda_kernel *kernel) {
+static kdl_status cuda_query_params(kdl_cuda_kernel *kernel) {
   kdl_params *params = &kernel->params;
   bool has_memory = kdl_params_begin(params);
   while (has_memory) {
     size_t offset, size;
-    int error = ask_param(kernel, params->count, &offset, &size);
+    int error = cuda_query_param(kernel, params->count, &offset, &size);
     if (error == KDL_CUDA_ERROR_INVALID_VALUE)
       return KDL_OK;
     if (error != KDL_CUDA_SUCCESS)
@@ -66,15 +68,15 @@ static kdl_status ask_params(kdl_cuda_kernel *kernel) {
                            kernel->free ? "cuKernelGetParamInfo" : "cuFuncGetParamInfo");
     has_memory = kdl_params_add(params, (uint32_t)offset, (uint32_t)size);
   }
-  return out_of_memory(kernel);
+  return cuda_params_no_memory(kernel);
 }
 
 /* Whether the driver says of the last parameter what the image does. */
-static bool is_confirmed(const kdl_cuda_kernel *kernel) {
+static bool cuda_params_match_driver(const kdl_cuda_kernel *kernel) {
   const kdl_params *params = &kernel->params;
   size_t offset, size;
   if (params->count == 0 ||
-      ask_param(kernel, params->count - 1, &offset, &size) != KDL_CUDA_SUCCESS)
+      cuda_query_param(kernel, params->count - 1, &offset, &size) != KDL_CUDA_SUCCESS)
     return false;
   const kdl_param_info *last = &params->list[params->count - 1];
   return offset == last->offset && size == last->size;
@@ -82,37 +84,38 @@ static bool is_confirmed(const kdl_cuda_kernel *kernel) {
 
 /* Drivers before CUDA 12.4 do not tell; later ones take 1.5 us to refuse an index, as long as all
  * else here. So a cubin is read, and the driver asked where it says something else. */
-static kdl_status learn_params(kdl_cuda_kernel *kernel, const kdl_cuda_module *module,
-                               const char *name) {
+static kdl_status cuda_resolve_params(kdl_cuda_kernel *kernel, const kdl_cuda_module *module,
+                                      const char *name) {
   bool tells = kernel->free ? kdl_cuda.kernel_param : kdl_cuda.function_param;
   if (!tells || module->image.kind == KDL_IMAGE_CUBIN) {
     if (!kdl_params_read(&kernel->params, &module->image, name))
-      return out_of_memory(kernel);
-    if (!tells || is_confirmed(kernel))
+      return cuda_params_no_memory(kernel);
+    if (!tells || cuda_params_match_driver(kernel))
       return KDL_OK;
     kdl_params_free(&kernel->params);
   }
-  return ask_params(kernel);
+  return cuda_query_params(kernel);
 }
 
 /* 0 where the driver does not say. */
-static uint32_t suggest_block(const kdl_cuda_kernel *kernel, uint64_t shared) {
+static uint32_t cuda_suggest_block(const kdl_cuda_kernel *kernel, uint64_t shared) {
   int grid = 0, block = 0;
   int error = kdl_cuda.occupancy(&grid, &block, kernel->head.function, NULL, (size_t)shared, 0);
   return error == KDL_CUDA_SUCCESS && block > 0 ? (uint32_t)block : 0;
 }
 
-static kdl_status prepare(kdl_cuda_kernel *kernel, kdl_cuda_module *module,
-                          const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
+static kdl_status cuda_prepare_kernel(kdl_cuda_kernel *kernel, kdl_cuda_module *module,
+                                      const kdl_kernel_request *request,
+                                      kdl_backend_kernel *out_kernel) {
   const kdl_cuda_code *code = module->code;
-  KDL_TRY(kdl_cuda_has_libraries() ? find_free(kernel, code, request->name)
-                                   : find_bound(kernel, code, request->name));
+  KDL_TRY(kdl_cuda_has_libraries() ? cuda_find_library_kernel(kernel, code, request->name)
+                                   : cuda_find_module_function(kernel, code, request->name));
   if (request->shared)
     KDL_TRY(kdl_cuda_kernel_allow_shared(kernel, request->shared));
-  KDL_TRY(learn_params(kernel, module, request->name));
+  KDL_TRY(cuda_resolve_params(kernel, module, request->name));
   memcpy(kernel->head.block, request->block, sizeof kernel->head.block);
   if (!kernel->head.block[0]) {
-    uint32_t suggested = suggest_block(kernel, request->shared);
+    uint32_t suggested = cuda_suggest_block(kernel, request->shared);
     kernel->head.block[0] = suggested ? suggested : KDL_DEFAULT_BLOCK;
     kernel->head.block[1] = kernel->head.block[2] = 1;
   }
@@ -134,12 +137,12 @@ kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle,
   kdl_cuda_module *module = module_handle;
   kdl_cuda_kernel *kernel = malloc(sizeof *kernel);
   if (!kernel)
-    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
+    return kdl_core_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
   *kernel = (kdl_cuda_kernel){.device = device, .head.launch = kdl_cuda.launch};
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
   if (status == KDL_OK) {
-    status = prepare(kernel, module, request, out_kernel);
+    status = cuda_prepare_kernel(kernel, module, request, out_kernel);
     (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuKernelGetFunction");
   }
   if (status != KDL_OK) {
@@ -155,7 +158,8 @@ kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle,
 /* ------------------------------------------------------------------------------------------ */
 /* Attributes                                                                                   */
 
-static kdl_status get_attribute(const kdl_cuda_kernel *kernel, int attribute, int *out_value) {
+static kdl_status cuda_get_kernel_attribute(const kdl_cuda_kernel *kernel, int attribute,
+                                            int *out_value) {
   const kdl_cuda_device *device = kernel->device;
   int error = kernel->free
                   ? kdl_cuda.kernel_attribute(out_value, attribute, kernel->free, device->number)
@@ -167,7 +171,8 @@ static kdl_status get_attribute(const kdl_cuda_kernel *kernel, int attribute, in
 }
 
 /* Of both handles, since either may be launched. */
-static kdl_status set_attribute(const kdl_cuda_kernel *kernel, int attribute, int value) {
+static kdl_status cuda_set_kernel_attribute(const kdl_cuda_kernel *kernel, int attribute,
+                                            int value) {
   const kdl_cuda_device *device = kernel->device;
   const char *call = "cuKernelSetAttribute";
   int error = KDL_CUDA_SUCCESS;
@@ -189,7 +194,7 @@ enum { shared_unasked = 48 << 10 };
 kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size) {
   const kdl_cuda_device *device = kernel->device;
   int own = 0;
-  KDL_TRY(get_attribute(kernel, KDL_CUDA_FUNC_SHARED_SIZE_BYTES, &own));
+  KDL_TRY(cuda_get_kernel_attribute(kernel, KDL_CUDA_FUNC_SHARED_SIZE_BYTES, &own));
   uint64_t used = own > 0 ? (uint64_t)own : 0;
   if (used + size <= shared_unasked) {
     atomic_store(&kernel->shared_ready, (uint32_t)(shared_unasked - used));
@@ -203,12 +208,13 @@ kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size) 
                          KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   uint64_t limit = most > shared_unasked ? (uint64_t)most : shared_unasked;
   if (used + size > limit)
-    return kdl_own_services.fail(KDL_BAD_CALL, 0,
-                                 "cuda:%u: %llu bytes of dynamic group memory and %llu of the "
-                                 "kernel's own are more than the %llu that the device has",
-                                 device->ordinal, (unsigned long long)size,
-                                 (unsigned long long)used, (unsigned long long)limit);
-  KDL_TRY(set_attribute(kernel, KDL_CUDA_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)(limit - used)));
+    return kdl_core_services.fail(KDL_BAD_CALL, 0,
+                                  "cuda:%u: %llu bytes of dynamic group memory and %llu of the "
+                                  "kernel's own are more than the %llu that the device has",
+                                  device->ordinal, (unsigned long long)size,
+                                  (unsigned long long)used, (unsigned long long)limit);
+  KDL_TRY(cuda_set_kernel_attribute(kernel, KDL_CUDA_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                    (int)(limit - used)));
   atomic_store(&kernel->shared_ready, (uint32_t)(limit - used));
   return KDL_OK;
 }
@@ -216,7 +222,7 @@ kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size) 
 kdl_status kdl_cuda_kernel_allow_wide_clusters(kdl_cuda_kernel *kernel) {
   if (atomic_load(&kernel->wide_clusters))
     return KDL_OK;
-  KDL_TRY(set_attribute(kernel, KDL_CUDA_FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+  KDL_TRY(cuda_set_kernel_attribute(kernel, KDL_CUDA_FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
   atomic_store(&kernel->wide_clusters, true);
   return KDL_OK;
 }

@@ -29,24 +29,24 @@ typedef struct {
   kdl_cuda_queue *queue;
 } launch_call;
 
-static kdl_cuda_kernel *kernel_of(const launch_call *call) {
+static kdl_cuda_kernel *cuda_kernel_of_call(const launch_call *call) {
   return call->head->context;
 }
 
-static const uint32_t *block_of(const launch_call *call) {
-  return kdl_launch_block(&kernel_of(call)->head, call->desc);
+static const uint32_t *cuda_block_of_call(const launch_call *call) {
+  return kdl_launch_block(&cuda_kernel_of_call(call)->head, call->desc);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The driver's three functions                                                                 */
 
-static int launch_with_attributes(const launch_call *call, void *function) {
+static int cuda_launch_ex(const launch_call *call, void *function) {
   const kdl_launch_desc *desc = call->desc;
   kdl_cuda_launch_attribute attributes[2];
   kdl_cuda_launch_config config = {
       .shared = desc->shared, .stream = call->queue->stream, .attributes = attributes};
   memcpy(config.grid, desc->grid, sizeof config.grid);
-  memcpy(config.block, block_of(call), sizeof config.block);
+  memcpy(config.block, cuda_block_of_call(call), sizeof config.block);
   memset(attributes, 0, sizeof attributes);
   if (desc->flags & KDL_LAUNCH_COOPERATIVE) {
     kdl_cuda_launch_attribute *added = &attributes[config.attribute_count++];
@@ -63,15 +63,15 @@ static int launch_with_attributes(const launch_call *call, void *function) {
 }
 
 /* For drivers before CUDA 11.6. */
-static int launch_cooperative(const launch_call *call, void *function) {
-  const uint32_t *grid = call->desc->grid, *block = block_of(call);
+static int cuda_launch_cooperative(const launch_call *call, void *function) {
+  const uint32_t *grid = call->desc->grid, *block = cuda_block_of_call(call);
   return kdl_cuda.launch_cooperative(function, grid[0], grid[1], grid[2], block[0], block[1],
                                      block[2], call->desc->shared, call->queue->stream,
                                      kdl_launch_pointers(call->args));
 }
 
-static int launch_plain(const launch_call *call, void *function) {
-  const uint32_t *grid = call->desc->grid, *block = block_of(call);
+static int cuda_launch_kernel(const launch_call *call, void *function) {
+  const uint32_t *grid = call->desc->grid, *block = cuda_block_of_call(call);
   return kdl_cuda.launch(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
                          call->desc->shared, call->queue->stream, kdl_launch_pointers(call->args),
                          NULL);
@@ -80,59 +80,60 @@ static int launch_plain(const launch_call *call, void *function) {
 typedef struct {
   int (*launch)(const launch_call *call, void *function);
   const char *name;
-} launch_way;
+} launch_method;
 
-static launch_way way_of(const kdl_launch_desc *desc) {
+static launch_method cuda_launch_method(const kdl_launch_desc *desc) {
   if (!desc->flags && !desc->cluster[0])
-    return (launch_way){launch_plain, "cuLaunchKernel"};
+    return (launch_method){cuda_launch_kernel, "cuLaunchKernel"};
   if (kdl_cuda.launch_ex)
-    return (launch_way){launch_with_attributes, "cuLaunchKernelEx"};
-  return (launch_way){launch_cooperative, "cuLaunchCooperativeKernel"};
+    return (launch_method){cuda_launch_ex, "cuLaunchKernelEx"};
+  return (launch_method){cuda_launch_cooperative, "cuLaunchCooperativeKernel"};
 }
 
-static kdl_status refused(const launch_call *call, int error) {
+static kdl_status cuda_launch_failed(const launch_call *call, int error) {
   const kdl_launch_desc *desc = call->desc;
-  const uint32_t *block = block_of(call);
-  return kdl_cuda_fail(kernel_of(call)->device->ordinal, error,
+  const uint32_t *block = cuda_block_of_call(call);
+  return kdl_cuda_fail(cuda_kernel_of_call(call)->device->ordinal, error,
                        "%s with grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic group memory",
-                       way_of(desc).name, desc->grid[0], desc->grid[1], desc->grid[2], block[0],
-                       block[1], block[2], desc->shared);
+                       cuda_launch_method(desc).name, desc->grid[0], desc->grid[1], desc->grid[2],
+                       block[0], block[1], block[2], desc->shared);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* In another context                                                                           */
 
-static kdl_status launch_from_stream(const launch_call *call) {
-  int error = way_of(call->desc).launch(call, kernel_of(call)->free);
-  return error == KDL_CUDA_SUCCESS ? KDL_OK : refused(call, error);
+static kdl_status cuda_launch_in_stream_context(const launch_call *call) {
+  int error = cuda_launch_method(call->desc).launch(call, cuda_kernel_of_call(call)->free);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK : cuda_launch_failed(call, error);
 }
 
-static kdl_status launch_from_queue(const launch_call *call) {
-  const kdl_cuda_kernel *kernel = kernel_of(call);
+static kdl_status cuda_launch_in_queue_context(const launch_call *call) {
+  const kdl_cuda_kernel *kernel = cuda_kernel_of_call(call);
   kdl_cuda_scope scope;
   KDL_TRY(kdl_cuda_enter(kernel->device, call->queue->context, &scope));
-  int error = way_of(call->desc).launch(call, kernel->head.function);
+  int error = cuda_launch_method(call->desc).launch(call, kernel->head.function);
   (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuLaunchKernel");
-  return error == KDL_CUDA_SUCCESS ? KDL_OK : refused(call, error);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK : cuda_launch_failed(call, error);
 }
 
 /* A CUfunction was refused: for its context not being current, or for a reason of its own. */
-static __attribute__((noinline, cold)) kdl_status launch_again(const launch_call *call, int error) {
-  const kdl_cuda_kernel *kernel = kernel_of(call);
+static __attribute__((noinline, cold)) kdl_status cuda_retry_launch(const launch_call *call,
+                                                                    int error) {
+  const kdl_cuda_kernel *kernel = cuda_kernel_of_call(call);
   const kdl_cuda_device *device = kernel->device;
   void *current = NULL;
   int unknown = kdl_cuda.context_current(&current);
   if (unknown != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, unknown, "cuCtxGetCurrent");
   if (current == device->context)
-    return refused(call, error);
-  bool will_be_current = !current && device->is_kept;
+    return cuda_launch_failed(call, error);
+  bool will_be_current = !current && device->keeps_context;
   bool stream_knows = kernel->free && !kdl_cuda_is_special(call->queue->stream);
   uint64_t from = stream_knows      ? KDL_CUDA_FROM_STREAM
                   : will_be_current ? KDL_CUDA_FROM_THREAD
                                     : KDL_CUDA_FROM_QUEUE;
   atomic_store_explicit(&call->queue->context_from, from, memory_order_relaxed);
-  return stream_knows ? launch_from_stream(call) : launch_from_queue(call);
+  return stream_knows ? cuda_launch_in_stream_context(call) : cuda_launch_in_queue_context(call);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -145,13 +146,13 @@ kdl_status kdl_cuda_kernel_prepare(kdl_cuda_kernel *kernel, const kdl_launch_des
   if (status != KDL_OK)
     return status;
   if (desc->cluster[0] && !kdl_cuda.launch_ex)
-    return kdl_own_services.fail(
+    return kdl_core_services.fail(
         KDL_UNSUPPORTED, 0,
         "cuda:%u: cluster launches need cuLaunchKernelEx, which drivers have "
         "from CUDA 11.6 on",
         ordinal);
   if (desc->flags && !kdl_cuda.launch_ex && !kdl_cuda.launch_cooperative)
-    return kdl_own_services.fail(
+    return kdl_core_services.fail(
         KDL_UNSUPPORTED, 0,
         "cuda:%u: cooperative launches need cuLaunchCooperativeKernel, which "
         "drivers have from CUDA 9 on",
@@ -168,16 +169,17 @@ kdl_status kdl_cuda_kernel_prepare(kdl_cuda_kernel *kernel, const kdl_launch_des
   return cluster > portable_cluster ? kdl_cuda_kernel_allow_wide_clusters(kernel) : KDL_OK;
 }
 
-kdl_status kdl_cuda_launch_unusual(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                                   const kdl_args *args, void *queue) {
+kdl_status kdl_cuda_launch_slow(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                const kdl_args *args, void *queue) {
   const launch_call call = {head, desc, args, queue};
-  kdl_cuda_kernel *kernel = kernel_of(&call);
+  kdl_cuda_kernel *kernel = cuda_kernel_of_call(&call);
   KDL_TRY(kdl_cuda_kernel_prepare(kernel, desc));
   uint64_t from = atomic_load_explicit(&call.queue->context_from, memory_order_relaxed);
   if (from != KDL_CUDA_FROM_THREAD)
-    return from == KDL_CUDA_FROM_STREAM ? launch_from_stream(&call) : launch_from_queue(&call);
-  int error = way_of(desc).launch(&call, kernel->head.function);
-  return error == KDL_CUDA_SUCCESS ? KDL_OK : launch_again(&call, error);
+    return from == KDL_CUDA_FROM_STREAM ? cuda_launch_in_stream_context(&call)
+                                        : cuda_launch_in_queue_context(&call);
+  int error = cuda_launch_method(desc).launch(&call, kernel->head.function);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK : cuda_retry_launch(&call, error);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -186,32 +188,31 @@ kdl_status kdl_cuda_launch_unusual(const kdl_kernel_head *head, const kdl_launch
 /* What a second attempt needs is put on the stack now, which the empty statement says: a value that
  * lives in a register across the driver's call costs every launch three instructions, not one. A
  * CUresult is never negative, and success is KDL_OK: it is returned as it is. */
-static inline __attribute__((always_inline)) kdl_status launch_usual(const kdl_kernel_head *head,
-                                                                     const kdl_launch_desc *desc,
-                                                                     const uint32_t *block,
-                                                                     const kdl_args *args,
-                                                                     kdl_cuda_queue *queue) {
+static inline __attribute__((always_inline)) kdl_status
+cuda_launch_fast(const kdl_kernel_head *head, const kdl_launch_desc *desc, const uint32_t *block,
+                 const kdl_args *args, kdl_cuda_queue *queue) {
   const kdl_cuda_kernel *kernel = head->context;
   launch_call call = {head, desc, args, queue};
   __asm__ volatile("" : "+m"(call));
   int error = kdl_launch_plain(&kernel->head, queue->stream, desc, block, 0, args);
-  return kdl_unlikely(error > KDL_CUDA_SUCCESS) ? launch_again(&call, error) : (kdl_status)error;
+  return kdl_unlikely(error > KDL_CUDA_SUCCESS) ? cuda_retry_launch(&call, error)
+                                                : (kdl_status)error;
 }
 
-kdl_status kdl_cuda_launch_own_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                                     const kdl_args *args, void *queue) {
+kdl_status kdl_cuda_launch_kernel_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                        const kdl_args *args, void *queue) {
   const kdl_cuda_kernel *kernel = head->context;
-  return launch_usual(head, desc, kernel->head.block, args, queue);
+  return cuda_launch_fast(head, desc, kernel->head.block, args, queue);
 }
 
-kdl_status kdl_cuda_launch_given_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                                       const kdl_args *args, void *queue) {
-  return launch_usual(head, desc, desc->block, args, queue);
+kdl_status kdl_cuda_launch_desc_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                      const kdl_args *args, void *queue) {
+  return cuda_launch_fast(head, desc, desc->block, args, queue);
 }
 
 /* Zero for the usual launch, which has the context from the thread, and no group memory, flags and
  * cluster. The empty statement lets gcc join what it would else load apart. */
-static inline uint64_t unusual(const kdl_launch_desc *desc, uint64_t from) {
+static inline uint64_t cuda_needs_slow_path(const kdl_launch_desc *desc, uint64_t from) {
   _Static_assert(offsetof(kdl_launch_desc, flags) == offsetof(kdl_launch_desc, shared) + 4,
                  "neighbours");
   from |= kdl_launch_pair(desc, offsetof(kdl_launch_desc, shared));
@@ -225,8 +226,8 @@ kdl_status kdl_cuda_launch(const kdl_kernel_head *head, const kdl_launch_desc *d
                            const kdl_args *args, void *queue_handle) {
   const kdl_cuda_queue *queue = queue_handle;
   uint64_t from = atomic_load_explicit(&queue->context_from, memory_order_relaxed);
-  if (kdl_unlikely(unusual(desc, from)))
-    return kdl_cuda_launch_unusual(head, desc, args, queue_handle);
-  return desc->block[0] ? kdl_cuda_launch_given_block(head, desc, args, queue_handle)
-                        : kdl_cuda_launch_own_block(head, desc, args, queue_handle);
+  if (kdl_unlikely(cuda_needs_slow_path(desc, from)))
+    return kdl_cuda_launch_slow(head, desc, args, queue_handle);
+  return desc->block[0] ? kdl_cuda_launch_desc_block(head, desc, args, queue_handle)
+                        : kdl_cuda_launch_kernel_block(head, desc, args, queue_handle);
 }

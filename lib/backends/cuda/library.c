@@ -14,51 +14,53 @@ struct shared_library {
   pthread_mutex_t lock; /* held while it is loaded, so that a second device waits for the outcome */
 };
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static shared_library *list;
+static pthread_mutex_t cuda_libraries_lock = PTHREAD_MUTEX_INITIALIZER;
+static shared_library *cuda_libraries;
 
 /* The image's own bytes tell it from any other as long as it is loaded. */
-static shared_library *join(const void *data) {
-  pthread_mutex_lock(&list_lock);
-  shared_library *found = list;
+static shared_library *cuda_find_or_add_library(const void *data) {
+  pthread_mutex_lock(&cuda_libraries_lock);
+  shared_library *found = cuda_libraries;
   while (found && found->data != data)
     found = found->next;
   if (!found) {
     found = malloc(sizeof *found);
     if (found) {
-      *found = (shared_library){.data = data, .lock = PTHREAD_MUTEX_INITIALIZER, .next = list};
-      list = found;
+      *found =
+          (shared_library){.data = data, .lock = PTHREAD_MUTEX_INITIALIZER, .next = cuda_libraries};
+      cuda_libraries = found;
     }
   }
   if (found)
     ++found->users;
-  pthread_mutex_unlock(&list_lock);
+  pthread_mutex_unlock(&cuda_libraries_lock);
   return found;
 }
 
 void kdl_cuda_library_release(uint32_t ordinal, kdl_cuda_code *code) {
   shared_library *library = (shared_library *)code;
-  pthread_mutex_lock(&list_lock);
+  pthread_mutex_lock(&cuda_libraries_lock);
   bool last = --library->users == 0;
-  shared_library **link = &list;
+  shared_library **link = &cuda_libraries;
   while (last && *link != library)
     link = &(*link)->next;
   if (last)
     *link = library->next;
-  pthread_mutex_unlock(&list_lock);
+  pthread_mutex_unlock(&cuda_libraries_lock);
   if (!last)
     return;
   if (code->handle) {
     int error = kdl_cuda.library_unload(code->handle);
     if (error != KDL_CUDA_SUCCESS)
-      kdl_cuda_note(ordinal, error, "cuLibraryUnload");
+      kdl_cuda_log_error(ordinal, error, "cuLibraryUnload");
   }
   kdl_cuda_jit_destroy(code->jit);
   pthread_mutex_destroy(&library->lock);
   free(library);
 }
 
-static kdl_status load(uint32_t ordinal, const kdl_backend_image *image, kdl_cuda_code *code) {
+static kdl_status cuda_load_library(uint32_t ordinal, const kdl_backend_image *image,
+                                    kdl_cuda_code *code) {
   kdl_cuda_jit_input input;
   KDL_TRY(kdl_cuda_jit_begin(image, &code->jit, &input));
   /* The bytes outlive the library, so the driver need not copy them. */
@@ -76,11 +78,12 @@ static kdl_status load(uint32_t ordinal, const kdl_backend_image *image, kdl_cud
 
 kdl_status kdl_cuda_library_acquire(uint32_t ordinal, const kdl_backend_image *image,
                                     kdl_cuda_code **out_code) {
-  shared_library *library = join(image->data);
+  shared_library *library = cuda_find_or_add_library(image->data);
   if (!library)
-    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", ordinal);
+    return kdl_core_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", ordinal);
   pthread_mutex_lock(&library->lock);
-  kdl_status status = library->code.handle ? KDL_OK : load(ordinal, image, &library->code);
+  kdl_status status =
+      library->code.handle ? KDL_OK : cuda_load_library(ordinal, image, &library->code);
   pthread_mutex_unlock(&library->lock);
   if (status != KDL_OK) {
     kdl_cuda_library_release(ordinal, &library->code);

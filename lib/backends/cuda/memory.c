@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/backends/common/text.h"
+#include "lib/backends/common/driver_text.h"
 #include "lib/backends/cuda/objects.h"
 
 #include <string.h>
@@ -97,8 +97,8 @@ kdl_status kdl_cuda_copy_peer(void *from_handle, void *to_handle, void *queue_ha
 /* Filling                                                                                      */
 
 /* A pattern of several words as columns one word wide, which the driver fills one by one. */
-static int fill_columns(uint64_t to, const uint8_t *pattern, size_t pattern_size, uint64_t count,
-                        void *stream) {
+static int cuda_fill_columns(uint64_t to, const uint8_t *pattern, size_t pattern_size,
+                             uint64_t count, void *stream) {
   int error = KDL_CUDA_SUCCESS;
   for (size_t at = 0; at < pattern_size && error == KDL_CUDA_SUCCESS; at += 4) {
     uint32_t word;
@@ -108,8 +108,8 @@ static int fill_columns(uint64_t to, const uint8_t *pattern, size_t pattern_size
   return error;
 }
 
-static int fill(uint64_t to, uint64_t size, const uint8_t *pattern, size_t pattern_size,
-                void *stream, const char **out_call) {
+static int cuda_fill_memory(uint64_t to, uint64_t size, const uint8_t *pattern, size_t pattern_size,
+                            void *stream, const char **out_call) {
   uint16_t half;
   uint32_t word;
   switch (pattern_size) {
@@ -126,7 +126,8 @@ static int fill(uint64_t to, uint64_t size, const uint8_t *pattern, size_t patte
     return kdl_cuda.fill32(to, word, size / 4, stream);
   default:
     *out_call = "cuMemsetD2D32Async";
-    return fill_columns(to, pattern, pattern_size, pattern_size ? size / pattern_size : 0, stream);
+    return cuda_fill_columns(to, pattern, pattern_size, pattern_size ? size / pattern_size : 0,
+                             stream);
   }
 }
 
@@ -137,7 +138,7 @@ kdl_status kdl_cuda_fill(void *device, void *queue_handle, uint64_t address, uin
   if (kdl_cuda_enter(device, queue->context, &scope) != KDL_OK)
     return scope.status;
   const char *call;
-  int error = fill(address + offset, size, pattern, kdl_shorten_pattern(pattern, pattern_size),
-                   queue->stream, &call);
+  int error = cuda_fill_memory(address + offset, size, pattern,
+                               kdl_shorten_pattern(pattern, pattern_size), queue->stream, &call);
   return kdl_cuda_leave(&scope, error, "%s of %llu bytes", call, (unsigned long long)size);
 }

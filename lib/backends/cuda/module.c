@@ -15,8 +15,8 @@ kdl_status kdl_cuda_code_fail(uint32_t ordinal, int error, const char *call,
 /* ------------------------------------------------------------------------------------------ */
 /* CUmodule                                                                                     */
 
-static kdl_status load_bound(uint32_t ordinal, const kdl_backend_image *image,
-                             kdl_cuda_code *code) {
+static kdl_status cuda_load_module(uint32_t ordinal, const kdl_backend_image *image,
+                                   kdl_cuda_code *code) {
   kdl_cuda_jit_input input;
   kdl_status status = kdl_cuda_jit_begin(image, &code->jit, &input);
   if (status != KDL_OK)
@@ -32,23 +32,23 @@ static kdl_status load_bound(uint32_t ordinal, const kdl_backend_image *image,
   return status;
 }
 
-static void release_bound(uint32_t ordinal, kdl_cuda_code *code) {
+static void cuda_unload_module(uint32_t ordinal, kdl_cuda_code *code) {
   int error = kdl_cuda.module_unload(code->handle);
   if (error != KDL_CUDA_SUCCESS)
-    kdl_cuda_note(ordinal, error, "cuModuleUnload");
+    kdl_cuda_log_error(ordinal, error, "cuModuleUnload");
   kdl_cuda_jit_destroy(code->jit);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Either                                                                                       */
 
-static kdl_status load_into(kdl_cuda_device *device, const kdl_backend_image *image,
-                            kdl_cuda_module *module) {
+static kdl_status cuda_load_image(kdl_cuda_device *device, const kdl_backend_image *image,
+                                  kdl_cuda_module *module) {
   kdl_cuda_scope scope;
   KDL_TRY(kdl_cuda_enter_relaxed(device, &scope));
   kdl_status status = kdl_cuda_has_libraries()
                           ? kdl_cuda_library_acquire(device->ordinal, image, &module->code)
-                          : load_bound(device->ordinal, image, &module->own);
+                          : cuda_load_module(device->ordinal, image, &module->own);
   (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuModuleLoadDataEx");
   return status;
 }
@@ -56,15 +56,15 @@ static kdl_status load_into(kdl_cuda_device *device, const kdl_backend_image *im
 kdl_status kdl_cuda_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
   kdl_cuda_device *device = handle;
   if (image->kind != KDL_IMAGE_CUBIN && image->kind != KDL_IMAGE_PTX)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "cuda:%u: found an image of kind %s, expected "
-                                 "cubin or ptx",
-                                 device->ordinal, kdl_image_kind_name(image->kind));
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                  "cuda:%u: found an image of kind %s, expected "
+                                  "cubin or ptx",
+                                  device->ordinal, kdl_image_kind_name(image->kind));
   kdl_cuda_module *module = malloc(sizeof *module);
   if (!module)
-    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
-  *module = (kdl_cuda_module){.code = &module->own, .image = kdl_keep_image(image)};
-  kdl_status status = load_into(device, image, module);
+    return kdl_core_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
+  *module = (kdl_cuda_module){.code = &module->own, .image = kdl_module_image_of(image)};
+  kdl_status status = cuda_load_image(device, image, module);
   if (status != KDL_OK) {
     free(module);
     return status;
@@ -82,11 +82,11 @@ void kdl_cuda_module_unload(void *handle, void *module_handle) {
   bool may_run = __atomic_load_n(&module->launched, __ATOMIC_RELAXED) != 0;
   int error = entered == KDL_OK && may_run ? kdl_cuda.context_sync() : KDL_CUDA_SUCCESS;
   if (error != KDL_CUDA_SUCCESS)
-    kdl_cuda_note(device->ordinal, error, "cuCtxSynchronize");
+    kdl_cuda_log_error(device->ordinal, error, "cuCtxSynchronize");
   if (kdl_cuda_has_libraries())
     kdl_cuda_library_release(device->ordinal, module->code);
   else
-    release_bound(device->ordinal, module->code);
+    cuda_unload_module(device->ordinal, module->code);
   if (entered == KDL_OK)
     (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuModuleUnload");
   for (kdl_cuda_kernel *kernel = module->kernels; kernel;) {

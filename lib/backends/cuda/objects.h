@@ -26,7 +26,7 @@ typedef struct kdl_cuda_device {
   int number; /* the CUdevice */
   /* A thread without a context keeps this device's: it is the only device, and the CUDA runtime
    * would give the thread the same one. */
-  bool is_kept;
+  bool keeps_context;
 } kdl_cuda_device;
 
 /* A stretch in which one context is current on this thread. */
@@ -92,7 +92,7 @@ typedef struct kdl_cuda_kernel kdl_cuda_kernel;
 typedef struct kdl_cuda_module {
   kdl_cuda_code *code; /* shared, or its own */
   kdl_cuda_code own;
-  kdl_kept_image image;
+  kdl_module_image image;
   uint32_t launched;                /* 1 once one of its kernels was */
   kdl_cuda_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_cuda_module;
@@ -132,7 +132,7 @@ typedef struct kdl_cuda_queue {
 } kdl_cuda_queue;
 
 struct kdl_cuda_kernel {
-  kdl_launchable head;           /* of the CUfunction, for where the device's context is current */
+  kdl_launch_head head;          /* of the CUfunction, for where the device's context is current */
   _Atomic uint32_t shared_ready; /* so many bytes of dynamic group memory need no preparation */
   const kdl_cuda_device *device;
   void *free; /* the CUkernel, for anywhere else; NULL where code is loaded into the context */
@@ -154,9 +154,9 @@ kdl_status kdl_cuda_kernel_prepare(kdl_cuda_kernel *kernel, const kdl_launch_des
 
 /* What kernels are launched by, and the three ways that it goes on. */
 kdl_launch_entry kdl_cuda_launch;
-__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_given_block;
-__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_own_block;
-__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_unusual;
+__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_desc_block;
+__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_kernel_block;
+__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_slow;
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 

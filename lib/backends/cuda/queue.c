@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Queues are streams. */
-#include "lib/backends/common/hand_over.h"
+#include "lib/backends/common/return_or_free.h"
 #include "lib/backends/cuda/objects.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 /* NULL after it has told why. */
-static kdl_cuda_queue *make_queue(const kdl_cuda_device *device) {
+static kdl_cuda_queue *cuda_alloc_queue(const kdl_cuda_device *device) {
   kdl_cuda_queue *queue = calloc(1, sizeof *queue);
   if (queue)
     queue->context = device->context;
@@ -17,8 +17,9 @@ static kdl_cuda_queue *make_queue(const kdl_cuda_device *device) {
 }
 
 /* For the thread that makes the queue, and until others tell. */
-static uint64_t context_from(const kdl_cuda_queue *queue, const kdl_cuda_device *device,
-                             const kdl_cuda_scope *scope) {
+static uint64_t cuda_initial_context_source(const kdl_cuda_queue *queue,
+                                            const kdl_cuda_device *device,
+                                            const kdl_cuda_scope *scope) {
   bool stays_current = !scope->pushed && queue->context == device->context;
   if (kdl_cuda_is_special(queue->stream))
     return stays_current ? KDL_CUDA_FROM_THREAD : KDL_CUDA_FROM_QUEUE;
@@ -27,65 +28,68 @@ static uint64_t context_from(const kdl_cuda_queue *queue, const kdl_cuda_device 
 
 /* Such a stream does not wait for the context's NULL stream, nor that one for it. The driver brings
  * a priority it does not have to the nearest that it has. */
-static kdl_status create_stream(const kdl_cuda_device *device, int32_t priority,
-                                kdl_cuda_queue *queue) {
+static kdl_status cuda_create_stream(const kdl_cuda_device *device, int32_t priority,
+                                     kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
   if (kdl_cuda_enter_relaxed(device, &scope) != KDL_OK)
     return scope.status;
   int error = kdl_cuda.stream_create(&queue->stream, KDL_CUDA_STREAM_NON_BLOCKING, priority);
-  atomic_init(&queue->context_from, context_from(queue, device, &scope));
+  atomic_init(&queue->context_from, cuda_initial_context_source(queue, device, &scope));
   return kdl_cuda_leave(&scope, error, "cuStreamCreateWithPriority");
 }
 
 kdl_status kdl_cuda_queue_create(void *device, int32_t priority, void **out_queue) {
-  kdl_cuda_queue *queue = make_queue(device);
+  kdl_cuda_queue *queue = cuda_alloc_queue(device);
   if (!queue)
     return KDL_NO_MEMORY;
   queue->owned = true;
-  return kdl_hand_over(create_stream(device, priority, queue), queue, out_queue);
+  return kdl_return_or_free(cuda_create_stream(device, priority, queue), queue, out_queue);
 }
 
 /* The caller's stream must be one of the device, and of the context that code is loaded into where
  * it is. */
-static kdl_status check_context(const kdl_cuda_device *device, const kdl_cuda_queue *queue) {
+static kdl_status cuda_check_stream_context(const kdl_cuda_device *device,
+                                            const kdl_cuda_queue *queue) {
   KDL_TRY(kdl_cuda_check_context(device, queue->context, "stream"));
   if (!kdl_cuda_has_libraries())
-    return kdl_own_services.fail(KDL_BAD_CALL, 0,
-                                 "cuda:%u: the stream to be adopted is one of another context than "
-                                 "code is loaded into; adopt that context first, with "
-                                 "kdl_device_adopt, or from CUDA 12 on set KDL_CUDA_MODULES=0",
-                                 device->ordinal);
+    return kdl_core_services.fail(
+        KDL_BAD_CALL, 0,
+        "cuda:%u: the stream to be adopted is one of another context than "
+        "code is loaded into; adopt that context first, with "
+        "kdl_device_adopt, or from CUDA 12 on set KDL_CUDA_MODULES=0",
+        device->ordinal);
   return KDL_OK;
 }
 
-static kdl_status adopt_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue) {
+static kdl_status cuda_adopt_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
   if (kdl_cuda_enter_own(device, &scope) != KDL_OK)
     return scope.status;
   int error = KDL_CUDA_SUCCESS;
   if (!kdl_cuda_is_special(queue->stream))
     error = kdl_cuda.stream_context(queue->stream, &queue->context);
-  atomic_init(&queue->context_from, context_from(queue, device, &scope));
+  atomic_init(&queue->context_from, cuda_initial_context_source(queue, device, &scope));
   kdl_status status = kdl_cuda_leave(&scope, error, "cuStreamGetCtx");
-  return status != KDL_OK || queue->context == device->context ? status
-                                                               : check_context(device, queue);
+  return status != KDL_OK || queue->context == device->context
+             ? status
+             : cuda_check_stream_context(device, queue);
 }
 
 kdl_status kdl_cuda_queue_adopt(void *device, void *native, void **out_queue) {
-  kdl_cuda_queue *queue = make_queue(device);
+  kdl_cuda_queue *queue = cuda_alloc_queue(device);
   if (!queue)
     return KDL_NO_MEMORY;
   queue->stream = native;
   atomic_init(&queue->may_be_captured, true);
-  return kdl_hand_over(adopt_stream(device, queue), queue, out_queue);
+  return kdl_return_or_free(cuda_adopt_stream(device, queue), queue, out_queue);
 }
 
 /* Needs no context of its own, so that it is also tried where none can be made current. */
-static void destroy_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue) {
+static void cuda_destroy_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
   bool entered = kdl_cuda_enter_relaxed(device, &scope) == KDL_OK;
-  kdl_cuda_note(device->ordinal, kdl_cuda.stream_sync(queue->stream), "cuStreamSynchronize");
-  kdl_cuda_note(device->ordinal, kdl_cuda.stream_destroy(queue->stream), "cuStreamDestroy_v2");
+  kdl_cuda_log_error(device->ordinal, kdl_cuda.stream_sync(queue->stream), "cuStreamSynchronize");
+  kdl_cuda_log_error(device->ordinal, kdl_cuda.stream_destroy(queue->stream), "cuStreamDestroy_v2");
   if (entered)
     (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuStreamDestroy_v2");
 }
@@ -93,7 +97,7 @@ static void destroy_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue)
 void kdl_cuda_queue_destroy(void *device, void *handle) {
   kdl_cuda_queue *queue = handle;
   if (queue->owned)
-    destroy_stream(device, queue);
+    cuda_destroy_stream(device, queue);
   free(queue);
 }
 

@@ -4,8 +4,8 @@
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/hip/objects.h"
 
-static const kdl_backend_table table = {
-    .size = sizeof table,
+static const kdl_backend_table hip_table = {
+    .size = sizeof hip_table,
     .abi = KDL_BACKEND_ABI,
     .flags = KDL_BACKEND_READS_NO_PAIRS | KDL_BACKEND_BINDS_SEQUENCES,
     .name = "hip",
@@ -15,7 +15,7 @@ static const kdl_backend_table table = {
 };
 
 const kdl_built_in kdl_built_in_hip = {
-    .table = &table,
+    .table = &hip_table,
     .driver = &kdl_hip_driver,
     .variables =
         (const char *const[]){"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",

@@ -33,22 +33,23 @@ kdl_status kdl_hip_enter_relaxed(const kdl_hip_device *device, kdl_hip_scope *ou
   if (error == KDL_HIP_SUCCESS)
     out_scope->capture_mode = mode;
   else
-    kdl_hip_note(device->ordinal, error, "hipThreadExchangeStreamCaptureMode");
+    kdl_hip_log_error(device->ordinal, error, "hipThreadExchangeStreamCaptureMode");
   return KDL_OK;
 }
 
-static void restore(const kdl_hip_scope *scope) {
+static void hip_restore_device(const kdl_hip_scope *scope) {
   if (scope->capture_mode >= 0) {
     int mode = scope->capture_mode;
-    kdl_hip_note(scope->ordinal, kdl_hip.capture_mode(&mode), "hipThreadExchangeStreamCaptureMode");
+    kdl_hip_log_error(scope->ordinal, kdl_hip.capture_mode(&mode),
+                      "hipThreadExchangeStreamCaptureMode");
   }
   if (scope->previous >= 0) {
-    kdl_hip_note(scope->ordinal, kdl_hip.device_set(scope->previous), "hipSetDevice");
+    kdl_hip_log_error(scope->ordinal, kdl_hip.device_set(scope->previous), "hipSetDevice");
   }
 }
 
 kdl_status kdl_hip_leave(const kdl_hip_scope *scope, int error, const char *format, ...) {
-  restore(scope);
+  hip_restore_device(scope);
   if (error == KDL_HIP_SUCCESS)
     return KDL_OK;
   va_list args;
@@ -65,7 +66,7 @@ kdl_status kdl_hip_leave(const kdl_hip_scope *scope, int error, const char *form
 /* That it can be made current shows that it is there. Cooperative launches are asked for before
  * there is one: where a device has none, the runtime reports the launch as a kernel that crashed.
  */
-static kdl_status check_device(kdl_hip_device *device) {
+static kdl_status hip_check_device(kdl_hip_device *device) {
   kdl_hip_scope scope;
   if (kdl_hip_enter(device, &scope) != KDL_OK)
     return scope.status;
@@ -75,31 +76,31 @@ static kdl_status check_device(kdl_hip_device *device) {
   return kdl_hip_leave(&scope, error, "hipDeviceGetAttribute");
 }
 
-static kdl_status open_new(void *handle, const kdl_backend_device *desc) {
+static kdl_status hip_open_device(void *handle, const kdl_backend_device *desc) {
   kdl_hip_device *device = handle;
   device->ordinal = desc->ordinal;
-  return check_device(device);
+  return hip_check_device(device);
 }
 
-static kdl_open_devices open_devices = {&kdl_hip_errors,           kdl_hip_load,
-                                        sizeof(kdl_hip_device),    open_new,
-                                        PTHREAD_MUTEX_INITIALIZER, NULL};
+static kdl_open_devices hip_open_devices = {&kdl_hip_errors,           kdl_hip_load,
+                                            sizeof(kdl_hip_device),    hip_open_device,
+                                            PTHREAD_MUTEX_INITIALIZER, NULL};
 
 kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device) {
   if (desc->native_context)
-    return kdl_own_services.fail(
+    return kdl_core_services.fail(
         KDL_BAD_CALL, 0,
         "hip:%u: found a context to be adopted, expected none: HIP has one a "
         "device, which the whole process shares",
         desc->ordinal);
   kdl_backend_device wanted = *desc;
   wanted.identity = NULL; /* as with CUDA */
-  return kdl_open_devices_get(&open_devices, &wanted, out_device);
+  return kdl_open_devices_get(&hip_open_devices, &wanted, out_device);
 }
 
 void *kdl_hip_device_native(void *handle, kdl_native which) {
   kdl_hip_device *device = handle;
-  return kdl_native_of(which, (void *)(uintptr_t)device->ordinal, NULL);
+  return kdl_select_native(which, (void *)(uintptr_t)device->ordinal, NULL);
 }
 
 /* The device's context is the whole process's. */

@@ -21,7 +21,7 @@ extern kdl_driver kdl_hip_driver;
 /* Makes libamdhip64 ready for launching, once. A failure is not remembered. */
 kdl_status kdl_hip_load(void);
 
-void kdl_hip_list(kdl_found_list *list);
+void kdl_hip_list(kdl_spec_list *list);
 
 extern const kdl_driver_errors kdl_hip_errors;
 
@@ -33,6 +33,6 @@ extern const kdl_driver_errors kdl_hip_errors;
 #define kdl_hip_fail(...) kdl_driver_errors_fail(&kdl_hip_errors, __VA_ARGS__)
 
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
-#define kdl_hip_note(...) kdl_driver_errors_note(&kdl_hip_errors, __VA_ARGS__)
+#define kdl_hip_log_error(...) kdl_driver_errors_log(&kdl_hip_errors, __VA_ARGS__)
 
 #endif

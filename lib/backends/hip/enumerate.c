@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AMD GPUs, through libamdhip64. Nothing here makes a device current or allocates on it. */
-#include "lib/backends/common/load.h"
+#include "lib/backends/common/start_driver.h"
 #include "lib/backends/hip/driver.h"
 
 #include <stdio.h>
 
-static uint32_t attribute(int device, int which) {
+static uint32_t hip_device_attribute(int device, int which) {
   int value = 0;
   if (kdl_hip.attribute(&value, which, device) != KDL_HIP_SUCCESS || value < 0)
     return 0;
@@ -13,7 +13,7 @@ static uint32_t attribute(int device, int which) {
 }
 
 /* The target ID, "gfx90a:sramecc+:xnack-": the settings in it are those of this process. */
-static bool read_properties(int device, kdl_device_spec *spec) {
+static bool hip_read_properties(int device, kdl_device_spec *spec) {
   kdl_hip_properties properties = {.room = {0}};
   bool is_new = kdl_hip.properties_r0600 != NULL;
   int (*get)(void *, int) = is_new ? kdl_hip.properties_r0600 : kdl_hip.properties_r0000;
@@ -26,7 +26,7 @@ static bool read_properties(int device, kdl_device_spec *spec) {
   return true;
 }
 
-static void describe(int device, kdl_device_spec *spec) {
+static void hip_describe_device(int device, kdl_device_spec *spec) {
   size_t memory;
   if (kdl_hip.total_memory(&memory, device) == KDL_HIP_SUCCESS)
     spec->memory = memory;
@@ -34,36 +34,36 @@ static void describe(int device, kdl_device_spec *spec) {
   /* Sixteen letters of a serial number; GPUs without one all say "XX". */
   if (kdl_hip.uuid && kdl_hip.uuid(uuid, device) == KDL_HIP_SUCCESS && memcmp(uuid, "XX", 3) != 0)
     kdl_spec_set_uuid(&spec->uuid, uuid);
-  kdl_spec_set_pci(&spec->pci, attribute(device, KDL_HIP_PCI_DOMAIN_ID),
-                   attribute(device, KDL_HIP_PCI_BUS_ID), attribute(device, KDL_HIP_PCI_DEVICE_ID),
-                   0);
-  if (attribute(device, KDL_HIP_INTEGRATED))
+  kdl_spec_set_pci(&spec->pci, hip_device_attribute(device, KDL_HIP_PCI_DOMAIN_ID),
+                   hip_device_attribute(device, KDL_HIP_PCI_BUS_ID),
+                   hip_device_attribute(device, KDL_HIP_PCI_DEVICE_ID), 0);
+  if (hip_device_attribute(device, KDL_HIP_INTEGRATED))
     spec->device_class = KDL_DEVICE_INTEGRATED;
-  spec->units = attribute(device, KDL_HIP_MULTIPROCESSOR_COUNT);
-  spec->subgroups = attribute(device, KDL_HIP_WARP_SIZE);
-  spec->max_block = attribute(device, KDL_HIP_MAX_THREADS_PER_BLOCK);
-  spec->shared = attribute(device, KDL_HIP_MAX_SHARED_MEMORY_PER_BLOCK);
-  spec->cooperative = attribute(device, KDL_HIP_COOPERATIVE_LAUNCH) != 0;
-  spec->l2 = attribute(device, KDL_HIP_L2_CACHE_SIZE);
+  spec->units = hip_device_attribute(device, KDL_HIP_MULTIPROCESSOR_COUNT);
+  spec->subgroups = hip_device_attribute(device, KDL_HIP_WARP_SIZE);
+  spec->max_block = hip_device_attribute(device, KDL_HIP_MAX_THREADS_PER_BLOCK);
+  spec->shared = hip_device_attribute(device, KDL_HIP_MAX_SHARED_MEMORY_PER_BLOCK);
+  spec->cooperative = hip_device_attribute(device, KDL_HIP_COOPERATIVE_LAUNCH) != 0;
+  spec->l2 = hip_device_attribute(device, KDL_HIP_L2_CACHE_SIZE);
 }
 
-static void add_device(int device, const char *driver, kdl_found_list *list) {
-  kdl_device_spec *spec = kdl_found_add(list);
+static void hip_add_device(int device, const char *driver, kdl_spec_list *list) {
+  kdl_device_spec *spec = kdl_spec_list_add(list);
   if (!spec)
     return;
   spec->ordinal.value = (uint32_t)device;
   snprintf(spec->driver, sizeof spec->driver, "%s", driver);
-  if (!read_properties(device, spec)) {
-    kdl_found_drop(list, "device %d does not tell its properties", device);
+  if (!hip_read_properties(device, spec)) {
+    kdl_spec_list_drop_last(list, "device %d does not tell its properties", device);
     return;
   }
-  describe(device, spec);
+  hip_describe_device(device, spec);
 }
 
-void kdl_hip_list(kdl_found_list *list) {
+void kdl_hip_list(kdl_spec_list *list) {
   if (!kdl_hip.properties_r0600 && !kdl_hip.properties_r0000) {
-    kdl_driver_say(&list->report, KDL_DRIVER_INCOMPLETE,
-                   "too old or damaged: it has no hipGetDevicePropertiesR0600");
+    kdl_driver_report_set(&list->report, KDL_DRIVER_INCOMPLETE,
+                          "too old or damaged: it has no hipGetDevicePropertiesR0600");
     return;
   }
   int count = 0;
@@ -74,7 +74,7 @@ void kdl_hip_list(kdl_found_list *list) {
     error = kdl_hip.device_count(&count);
   }
   if (error != KDL_HIP_SUCCESS) {
-    kdl_backend_report(&kdl_hip_errors, &list->report, call, error);
+    kdl_backend_report_error(&kdl_hip_errors, &list->report, call, error);
     return;
   }
   /* HIP_VERSION: 6.4.43482 is 60443482. */
@@ -84,6 +84,6 @@ void kdl_hip_list(kdl_found_list *list) {
     snprintf(driver, sizeof driver, "%d.%d.%d", version / 10000000, version / 100000 % 100,
              version % 100000);
   for (int i = 0; i < count; ++i)
-    add_device(i, driver, list);
-  kdl_found_finish(list);
+    hip_add_device(i, driver, list);
+  kdl_spec_list_finish(list);
 }

@@ -12,8 +12,8 @@ kdl_status kdl_hip_event_create(void *device, void **out_event) {
 
 /* Needs no device to be current. */
 void kdl_hip_event_destroy(void *device, void *event) {
-  kdl_hip_note(((kdl_hip_device *)device)->ordinal, kdl_hip.event_destroy(event),
-               "hipEventDestroy");
+  kdl_hip_log_error(((kdl_hip_device *)device)->ordinal, kdl_hip.event_destroy(event),
+                    "hipEventDestroy");
 }
 
 kdl_status kdl_hip_event_record(void *device, void *event, void *queue_handle) {

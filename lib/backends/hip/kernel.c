@@ -24,11 +24,11 @@ void *kdl_hip_kernel_native(void *device, void *context) {
 
 /* The runtime would call a block that is too large a launch failure, as if the kernel had crashed.
  */
-static kdl_status check_block(const kdl_hip_kernel *kernel, const kdl_kernel_request *request) {
+static kdl_status hip_check_block(const kdl_hip_kernel *kernel, const kdl_kernel_request *request) {
   uint64_t items = (uint64_t)request->block[0] * request->block[1] * request->block[2];
   if (!kernel->limits.max_block || items <= kernel->limits.max_block)
     return KDL_OK;
-  return kdl_own_services.fail(
+  return kdl_core_services.fail(
       KDL_BAD_FILE, 0,
       "hip:%u: metadata says block=%ux%ux%u, the image was compiled for at "
       "most %u work-items in a group",
@@ -37,31 +37,31 @@ static kdl_status check_block(const kdl_hip_kernel *kernel, const kdl_kernel_req
 }
 
 /* Images that do not tell are launched as they are told. */
-static kdl_status learn(kdl_hip_kernel *kernel, const kdl_hip_module *module,
-                        const kdl_kernel_request *request) {
+static kdl_status hip_read_kernel_info(kdl_hip_kernel *kernel, const kdl_hip_module *module,
+                                       const kdl_kernel_request *request) {
   if (!kdl_params_read(&kernel->params, &module->image, request->name))
-    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "hip:%u: no memory for parameters",
-                                 kernel->device->ordinal);
+    return kdl_core_services.fail(KDL_NO_MEMORY, 0, "hip:%u: no memory for parameters",
+                                  kernel->device->ordinal);
   if (module->image.kind == KDL_IMAGE_HSACO)
     (void)kdl_amdgpu_read_limits(module->image.data, module->image.size, kdl_text_of(request->name),
                                  &kernel->limits);
-  return check_block(kernel, request);
+  return hip_check_block(kernel, request);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Looking up                                                                                   */
 
 /* 0 where the runtime does not say. */
-static uint32_t suggest_block(const kdl_hip_kernel *kernel, uint64_t shared) {
+static uint32_t hip_suggest_block(const kdl_hip_kernel *kernel, uint64_t shared) {
   int grid = 0, block = 0;
   int error = kdl_hip.occupancy(&grid, &block, kernel->head.function, (size_t)shared, 0);
   if (error != KDL_HIP_SUCCESS)
-    kdl_hip_note(kernel->device->ordinal, error, "hipModuleOccupancyMaxPotentialBlockSize");
+    kdl_hip_log_error(kernel->device->ordinal, error, "hipModuleOccupancyMaxPotentialBlockSize");
   return error == KDL_HIP_SUCCESS && block > 0 ? (uint32_t)block : 0;
 }
 
-static void choose_block(kdl_hip_kernel *kernel, const kdl_kernel_request *request,
-                         kdl_backend_kernel *out_kernel) {
+static void hip_select_block(kdl_hip_kernel *kernel, const kdl_kernel_request *request,
+                             kdl_backend_kernel *out_kernel) {
   uint32_t *block = kernel->head.block;
   const uint32_t *fixed = kernel->limits.block[0] ? kernel->limits.block : request->block;
   memcpy(out_kernel->block, fixed, sizeof out_kernel->block);
@@ -69,21 +69,22 @@ static void choose_block(kdl_hip_kernel *kernel, const kdl_kernel_request *reque
   if (block[0])
     return;
   uint32_t most = kernel->limits.max_block;
-  uint32_t suggested = suggest_block(kernel, request->shared);
+  uint32_t suggested = hip_suggest_block(kernel, request->shared);
   suggested = suggested ? suggested : KDL_DEFAULT_BLOCK;
   block[0] = most && suggested > most ? most : suggested;
   block[1] = block[2] = 1;
   memcpy(out_kernel->suggested, block, sizeof out_kernel->suggested);
 }
 
-static kdl_status find(kdl_hip_kernel *kernel, const kdl_hip_module *module,
-                       const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
+static kdl_status hip_find_function(kdl_hip_kernel *kernel, const kdl_hip_module *module,
+                                    const kdl_kernel_request *request,
+                                    kdl_backend_kernel *out_kernel) {
   kdl_hip_scope scope;
   if (kdl_hip_enter_relaxed(kernel->device, &scope) != KDL_OK)
     return scope.status;
   int error = kdl_hip.module_function(&kernel->head.function, module->handle, request->name);
   if (error == KDL_HIP_SUCCESS)
-    choose_block(kernel, request, out_kernel);
+    hip_select_block(kernel, request, out_kernel);
   return kdl_hip_leave(&scope, error, "hipModuleGetFunction \"%s\"", request->name);
 }
 
@@ -95,9 +96,9 @@ kdl_status kdl_hip_kernel_find(void *device, void *module_handle, const kdl_kern
     return kdl_driver_errors_no_memory(&kdl_hip_errors, ((kdl_hip_device *)device)->ordinal);
   kernel->device = device;
   kernel->head.launch = kdl_hip.launch;
-  kdl_status status = learn(kernel, module, request);
+  kdl_status status = hip_read_kernel_info(kernel, module, request);
   if (status == KDL_OK)
-    status = find(kernel, module, request, out_kernel);
+    status = hip_find_function(kernel, module, request, out_kernel);
   if (status != KDL_OK) {
     kdl_hip_kernel_free(kernel);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images on a device. */
-#include "lib/backends/common/hand_over.h"
+#include "lib/backends/common/return_or_free.h"
 #include "lib/backends/hip/objects.h"
 
 #include "lib/inspect/kernels.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static kdl_status no_memory(const kdl_hip_device *device) {
+static kdl_status hip_no_memory(const kdl_hip_device *device) {
   return kdl_driver_errors_no_memory(&kdl_hip_errors, device->ordinal);
 }
 
@@ -20,7 +20,7 @@ static kdl_status no_memory(const kdl_hip_device *device) {
 /* What the runtime is given                                                                    */
 
 /* It is told where a code object begins and not where it ends, and follows the headers in it. */
-static kdl_status check_elf(const kdl_hip_device *device, const kdl_backend_image *image) {
+static kdl_status hip_check_elf(const kdl_hip_device *device, const kdl_backend_image *image) {
   kdl_elf elf;
   kdl_status status = kdl_elf_open(image->data, image->data_size, &elf);
   if (status == KDL_OK)
@@ -36,12 +36,12 @@ static kdl_status check_elf(const kdl_hip_device *device, const kdl_backend_imag
 }
 
 /* Images in a container may lie anywhere; the runtime reads structures. */
-static kdl_status align_elf(const kdl_hip_device *device, kdl_hip_module *module) {
+static kdl_status hip_align_elf(const kdl_hip_device *device, kdl_hip_module *module) {
   if ((uintptr_t)module->image.data % _Alignof(max_align_t) == 0)
     return KDL_OK;
   module->copy = malloc(module->image.size);
   if (!module->copy)
-    return no_memory(device);
+    return hip_no_memory(device);
   memcpy(module->copy, module->image.data, module->image.size);
   return KDL_OK;
 }
@@ -51,7 +51,8 @@ static kdl_status align_elf(const kdl_hip_device *device, kdl_hip_module *module
  * how long the header is. */
 enum { bundle_page = 4096 };
 
-static uint8_t *put_entry(uint8_t *at, uint64_t offset, uint64_t size, const char *target) {
+static uint8_t *hip_write_bundle_entry(uint8_t *at, uint64_t offset, uint64_t size,
+                                       const char *target) {
   size_t length = strlen(target);
   kdl_store_u64(at, offset);
   kdl_store_u64(at + 8, size);
@@ -60,37 +61,38 @@ static uint8_t *put_entry(uint8_t *at, uint64_t offset, uint64_t size, const cha
   return at + 24 + length;
 }
 
-static kdl_status bundle_spirv(const kdl_hip_device *device, kdl_hip_module *module) {
+static kdl_status hip_bundle_spirv(const kdl_hip_device *device, kdl_hip_module *module) {
   static const char magic[] = KDL_MAGIC_BUNDLE;
   uint8_t *bundle = calloc(1, bundle_page + module->image.size);
   if (!bundle)
-    return no_memory(device);
+    return hip_no_memory(device);
   memcpy(bundle, magic, sizeof magic - 1);
   uint8_t *at = bundle + sizeof magic - 1;
   kdl_store_u64(at, 2);
-  at = put_entry(at + 8, bundle_page, 0, "host-x86_64-unknown-linux-gnu-");
-  put_entry(at, bundle_page, module->image.size, "hipv4-spirv64-amd-amdhsa--amdgcnspirv");
+  at = hip_write_bundle_entry(at + 8, bundle_page, 0, "host-x86_64-unknown-linux-gnu-");
+  hip_write_bundle_entry(at, bundle_page, module->image.size,
+                         "hipv4-spirv64-amd-amdhsa--amdgcnspirv");
   memcpy(bundle + bundle_page, module->image.data, module->image.size);
   module->copy = bundle;
   return KDL_OK;
 }
 
-static kdl_status prepare(const kdl_hip_device *device, const kdl_backend_image *image,
-                          kdl_hip_module *module) {
+static kdl_status hip_prepare_image(const kdl_hip_device *device, const kdl_backend_image *image,
+                                    kdl_hip_module *module) {
   if (image->kind == KDL_IMAGE_SPIRV)
-    return bundle_spirv(device, module);
+    return hip_bundle_spirv(device, module);
   if (image->kind != KDL_IMAGE_HSACO)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "hip:%u: found an image of kind %s, expected hsaco or spirv",
-                                 device->ordinal, kdl_image_kind_name(image->kind));
-  kdl_status status = check_elf(device, image);
-  return status == KDL_OK ? align_elf(device, module) : status;
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                  "hip:%u: found an image of kind %s, expected hsaco or spirv",
+                                  device->ordinal, kdl_image_kind_name(image->kind));
+  kdl_status status = hip_check_elf(device, image);
+  return status == KDL_OK ? hip_align_elf(device, module) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Modules                                                                                      */
 
-static kdl_status load(const kdl_hip_device *device, kdl_hip_module *module) {
+static kdl_status hip_load_module(const kdl_hip_device *device, kdl_hip_module *module) {
   kdl_hip_scope scope;
   if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
     return scope.status;
@@ -102,14 +104,14 @@ static kdl_status load(const kdl_hip_device *device, kdl_hip_module *module) {
 kdl_status kdl_hip_module_load(void *device, const kdl_backend_image *image, void **out_module) {
   kdl_hip_module *module = calloc(1, sizeof *module);
   if (!module)
-    return no_memory(device);
-  module->image = kdl_keep_image(image);
-  kdl_status status = prepare(device, image, module);
+    return hip_no_memory(device);
+  module->image = kdl_module_image_of(image);
+  kdl_status status = hip_prepare_image(device, image, module);
   if (status == KDL_OK)
-    status = load(device, module);
+    status = hip_load_module(device, module);
   if (status != KDL_OK)
     free(module->copy);
-  return kdl_hand_over(status, module, out_module);
+  return kdl_return_or_free(status, module, out_module);
 }
 
 /* A device that is lost refuses every step; what is ours is freed all the same. */
@@ -118,9 +120,9 @@ void kdl_hip_module_unload(void *handle, void *module_handle) {
   kdl_hip_module *module = module_handle;
   kdl_hip_scope scope;
   bool entered = kdl_hip_enter_relaxed(device, &scope) == KDL_OK;
-  kdl_hip_note(device->ordinal, entered ? kdl_hip.device_sync() : KDL_HIP_SUCCESS,
-               "hipDeviceSynchronize");
-  kdl_hip_note(device->ordinal, kdl_hip.module_unload(module->handle), "hipModuleUnload");
+  kdl_hip_log_error(device->ordinal, entered ? kdl_hip.device_sync() : KDL_HIP_SUCCESS,
+                    "hipDeviceSynchronize");
+  kdl_hip_log_error(device->ordinal, kdl_hip.module_unload(module->handle), "hipModuleUnload");
   if (entered)
     (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipModuleUnload");
   for (kdl_hip_kernel *kernel = module->kernels; kernel;) {

@@ -52,7 +52,7 @@ typedef struct kdl_hip_kernel kdl_hip_kernel;
 typedef struct kdl_hip_module {
   void *handle;
   void *copy; /* of the image, where the runtime could not take it as it was; else NULL */
-  kdl_kept_image image;
+  kdl_module_image image;
   kdl_hip_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_hip_module;
 
@@ -68,7 +68,7 @@ typedef struct kdl_hip_queue {
 } kdl_hip_queue;
 
 struct kdl_hip_kernel {
-  kdl_launchable head; /* of a hipFunction_t */
+  kdl_launch_head head; /* of a hipFunction_t */
   const kdl_hip_device *device;
   kdl_image_limits limits;
   kdl_hip_kernel *next;
@@ -79,9 +79,9 @@ void kdl_hip_kernel_free(kdl_hip_kernel *kernel);
 
 /* What kernels are launched by, and the three ways that it goes on. */
 kdl_launch_entry kdl_hip_launch;
-__attribute__((noinline)) kdl_launch_entry kdl_hip_launch_given_block;
-__attribute__((noinline)) kdl_launch_entry kdl_hip_launch_own_block;
-__attribute__((noinline)) kdl_launch_entry kdl_hip_launch_unusual;
+__attribute__((noinline)) kdl_launch_entry kdl_hip_launch_desc_block;
+__attribute__((noinline)) kdl_launch_entry kdl_hip_launch_kernel_block;
+__attribute__((noinline)) kdl_launch_entry kdl_hip_launch_slow;
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Queues are streams. */
-#include "lib/backends/common/hand_over.h"
+#include "lib/backends/common/return_or_free.h"
 #include "lib/backends/hip/objects.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 /* The streams that HIP programs name by small numbers belong to whichever device is current. */
-static bool is_special(const void *stream) {
+static bool hip_is_special_stream(const void *stream) {
   return (uintptr_t)stream <= KDL_HIP_STREAM_LAST_SPECIAL;
 }
 
-static kdl_status make_queue(const kdl_hip_device *device, kdl_hip_queue made, void **out_queue) {
+static kdl_status hip_alloc_queue(const kdl_hip_device *device, kdl_hip_queue made,
+                                  void **out_queue) {
   kdl_hip_queue *queue = malloc(sizeof *queue);
   if (!queue)
     return kdl_driver_errors_no_memory(&kdl_hip_errors, device->ordinal);
@@ -22,8 +23,8 @@ static kdl_status make_queue(const kdl_hip_device *device, kdl_hip_queue made, v
 
 /* Such a stream does not wait for the device's NULL stream, nor that one for it. The runtime brings
  * a priority it does not have to the nearest that it has. */
-static kdl_status create_stream(const kdl_hip_device *device, int32_t priority,
-                                kdl_hip_queue *queue) {
+static kdl_status hip_create_stream(const kdl_hip_device *device, int32_t priority,
+                                    kdl_hip_queue *queue) {
   kdl_hip_scope scope;
   if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
     return scope.status;
@@ -33,35 +34,35 @@ static kdl_status create_stream(const kdl_hip_device *device, int32_t priority,
 
 kdl_status kdl_hip_queue_create(void *device, int32_t priority, void **out_queue) {
   kdl_hip_queue *queue = NULL;
-  kdl_status status = make_queue(device, (kdl_hip_queue){.owned = true}, (void **)&queue);
+  kdl_status status = hip_alloc_queue(device, (kdl_hip_queue){.owned = true}, (void **)&queue);
   if (status == KDL_OK)
-    status = create_stream(device, priority, queue);
-  return kdl_hand_over(status, queue, out_queue);
+    status = hip_create_stream(device, priority, queue);
+  return kdl_return_or_free(status, queue, out_queue);
 }
 
 /* Asked of the runtime, which knows its streams; what is none has no device. */
-static kdl_status check_stream(const kdl_hip_device *device, void *stream) {
+static kdl_status hip_check_stream(const kdl_hip_device *device, void *stream) {
   int found = kdl_hip.stream_device(stream);
   if (found == (int)device->ordinal)
     return KDL_OK;
   (void)kdl_hip.last_error();
-  return kdl_own_services.fail(KDL_BAD_CALL, 0, "hip:%u: the stream to be adopted is %s",
-                               device->ordinal, found < 0 ? "none" : "one of another device");
+  return kdl_core_services.fail(KDL_BAD_CALL, 0, "hip:%u: the stream to be adopted is %s",
+                                device->ordinal, found < 0 ? "none" : "one of another device");
 }
 
 kdl_status kdl_hip_queue_adopt(void *device, void *native, void **out_queue) {
-  KDL_TRY(is_special(native) ? KDL_OK : check_stream(device, native));
+  KDL_TRY(hip_is_special_stream(native) ? KDL_OK : hip_check_stream(device, native));
   kdl_hip_queue made = {
-      .stream = native, .make_current = is_special(native), .may_be_captured = true};
-  return make_queue(device, made, out_queue);
+      .stream = native, .make_current = hip_is_special_stream(native), .may_be_captured = true};
+  return hip_alloc_queue(device, made, out_queue);
 }
 
 /* Needs no device to be current, so that it is also tried where none can be made so. */
-static void destroy_stream(const kdl_hip_device *device, void *stream) {
+static void hip_destroy_stream(const kdl_hip_device *device, void *stream) {
   kdl_hip_scope scope;
   bool entered = kdl_hip_enter_relaxed(device, &scope) == KDL_OK;
-  kdl_hip_note(device->ordinal, kdl_hip.stream_sync(stream), "hipStreamSynchronize");
-  kdl_hip_note(device->ordinal, kdl_hip.stream_destroy(stream), "hipStreamDestroy");
+  kdl_hip_log_error(device->ordinal, kdl_hip.stream_sync(stream), "hipStreamSynchronize");
+  kdl_hip_log_error(device->ordinal, kdl_hip.stream_destroy(stream), "hipStreamDestroy");
   if (entered)
     (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipStreamDestroy");
 }
@@ -69,7 +70,7 @@ static void destroy_stream(const kdl_hip_device *device, void *stream) {
 void kdl_hip_queue_destroy(void *device, void *handle) {
   kdl_hip_queue *queue = handle;
   if (queue->owned)
-    destroy_stream(device, queue->stream);
+    hip_destroy_stream(device, queue->stream);
   free(queue);
 }
 

@@ -2,12 +2,12 @@
 #include "lib/backends/host/host.h"
 
 #include "lib/backends/common/built_in.h"
-#include "lib/backends/common/hand_over.h"
-#include "lib/device/cpu.h"
+#include "lib/backends/common/return_or_free.h"
+#include "lib/device/host_cpu.h"
 #include "support/base/error.h"
 #include "support/system/lock.h"
 
-#define KDL_IN_PROCESS_SERVICES (&kdl_own_services)
+#define KDL_IN_PROCESS_SERVICES (&kdl_core_services)
 #include <kdl/backend_in_process.h>
 
 #include <stdbool.h>
@@ -16,26 +16,26 @@
 typedef struct {
   kdl_host_image image;
   pthread_mutex_t lock;
-  kdl_host_loaded *kernels;
+  kdl_host_loaded_kernel *kernels;
 } host_module;
 
 /* It has nothing to remember; it only must not be NULL. */
-static char the_device;
+static char host_device;
 
-#define FAIL(status, ...) kdl_own_services.fail(status, 0, __VA_ARGS__)
+#define FAIL(status, ...) kdl_core_services.fail(status, 0, __VA_ARGS__)
 
-static kdl_status device_open(const kdl_backend_device *desc, void **out_device) {
+static kdl_status host_device_open(const kdl_backend_device *desc, void **out_device) {
   if (desc->native_context)
     return FAIL(KDL_BAD_CALL, "the host has no contexts to adopt");
-  *out_device = &the_device;
+  *out_device = &host_device;
   return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
-static kdl_status check_shape(const kdl_host_kernel *kernel, const kdl_launch_desc *desc,
-                              uint64_t *out_groups) {
+static kdl_status host_check_shape(const kdl_host_kernel *kernel, const kdl_launch_desc *desc,
+                                   uint64_t *out_groups) {
   const uint32_t *grid = desc->grid;
   uint64_t area = (uint64_t)grid[0] * grid[1];
   if (area == 0 || grid[2] == 0 || (area > KDL_HOST_LIMIT_GROUPS / grid[2]))
@@ -56,16 +56,14 @@ static kdl_status check_shape(const kdl_host_kernel *kernel, const kdl_launch_de
   return KDL_OK;
 }
 
-static inline __attribute__((always_inline)) kdl_status prepare(const kdl_host_loaded *kernel,
-                                                                const kdl_launch_desc *desc,
-                                                                const kdl_args *args,
-                                                                const char **error,
-                                                                kdl_host_work *out_work) {
+static inline __attribute__((always_inline)) kdl_status
+host_prepare_launch(const kdl_host_loaded_kernel *kernel, const kdl_launch_desc *desc,
+                    const kdl_args *args, const char **error, kdl_host_work *out_work) {
   const kdl_host_kernel *declared = &kernel->declared;
   if (args->count != declared->param_count)
     return FAIL(KDL_BAD_CALL, "found %zu arguments, expected %u", args->count,
                 declared->param_count);
-  KDL_TRY(check_shape(declared, desc, &out_work->group_count));
+  KDL_TRY(host_check_shape(declared, desc, &out_work->group_count));
   const uint32_t *block = declared->block[0] ? declared->block : desc->block;
   const uint32_t *tile = kernel->tile[0] ? kernel->tile : block;
   out_work->shape = (kdl_host_group){
@@ -79,9 +77,10 @@ static inline __attribute__((always_inline)) kdl_status prepare(const kdl_host_l
   return KDL_OK;
 }
 
-kdl_status kdl_host_prepare(const kdl_host_loaded *kernel, const kdl_launch_desc *desc,
-                            const kdl_args *args, const char **error, kdl_host_work *out_work) {
-  kdl_status status = prepare(kernel, desc, args, error, out_work);
+kdl_status kdl_host_prepare_work(const kdl_host_loaded_kernel *kernel, const kdl_launch_desc *desc,
+                                 const kdl_args *args, const char **error,
+                                 kdl_host_work *out_work) {
+  kdl_status status = host_prepare_launch(kernel, desc, args, error, out_work);
   out_work->run = kernel->declared.run;
   out_work->args = args->pointers;
   out_work->next = NULL;
@@ -89,13 +88,13 @@ kdl_status kdl_host_prepare(const kdl_host_loaded *kernel, const kdl_launch_desc
   return status;
 }
 
-static kdl_status launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                         const kdl_args *args, void *queue) {
+static kdl_status host_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                              const kdl_args *args, void *queue) {
   (void)queue;
-  const kdl_host_loaded *kernel = head->context;
+  const kdl_host_loaded_kernel *kernel = head->context;
   kdl_host_work work = {.run = kernel->declared.run, .args = args->pointers};
   const char *error = NULL;
-  KDL_TRY(prepare(kernel, desc, args, &error, &work));
+  KDL_TRY(host_prepare_launch(kernel, desc, args, &error, &work));
   if (work.group_count == 1 && work.shape.shared_size == 0) {
     work.run(&work.shape, work.args);
   } else {
@@ -110,7 +109,8 @@ static kdl_status launch(const kdl_kernel_head *head, const kdl_launch_desc *des
 /* ------------------------------------------------------------------------------------------ */
 /* Modules                                                                                      */
 
-static kdl_status module_load(void *device, const kdl_backend_image *image, void **out_module) {
+static kdl_status host_module_load(void *device, const kdl_backend_image *image,
+                                   void **out_module) {
   (void)device;
   host_module *module = calloc(1, sizeof *module);
   if (!module)
@@ -118,15 +118,15 @@ static kdl_status module_load(void *device, const kdl_backend_image *image, void
   kdl_status status = kdl_host_image_load(image, &module->image);
   if (status == KDL_OK)
     pthread_mutex_init(&module->lock, NULL);
-  return kdl_hand_over(status, module, out_module);
+  return kdl_return_or_free(status, module, out_module);
 }
 
-static void module_unload(void *device, void *handle) {
+static void host_module_unload(void *device, void *handle) {
   (void)device;
   host_module *module = handle;
   kdl_host_image_unload(&module->image);
   while (module->kernels) {
-    kdl_host_loaded *kernel = module->kernels;
+    kdl_host_loaded_kernel *kernel = module->kernels;
     module->kernels = kernel->next;
     free(kernel);
   }
@@ -134,11 +134,11 @@ static void module_unload(void *device, void *handle) {
   free(module);
 }
 
-static bool is_block_valid(const uint32_t extent[3]) {
+static bool host_is_block_valid(const uint32_t extent[3]) {
   return extent[0] ? extent[1] && extent[2] : !extent[1] && !extent[2];
 }
 
-static bool is_description(const kdl_host_image *image, const kdl_host_kernel *kernel) {
+static bool host_is_descriptor(const kdl_host_image *image, const kdl_host_kernel *kernel) {
   void *run;
   memcpy(&run, &kernel->run, sizeof run);
   return kdl_host_image_holds(image, run, 1, true) &&
@@ -147,12 +147,12 @@ static bool is_description(const kdl_host_image *image, const kdl_host_kernel *k
           ((uintptr_t)kernel->params % _Alignof(kdl_host_param) == 0 &&
            kdl_host_image_holds(image, kernel->params, kernel->param_count * sizeof *kernel->params,
                                 false))) &&
-         is_block_valid(kernel->block) && is_block_valid(kernel->tile);
+         host_is_block_valid(kernel->block) && host_is_block_valid(kernel->tile);
 }
 
 /* An image is code and could lie about anything; what is checked is what damage looks like. */
-static kdl_status read_declared(const kdl_host_image *image, const char *name,
-                                kdl_host_kernel *out_declared) {
+static kdl_status host_read_descriptor(const kdl_host_image *image, const char *name,
+                                       kdl_host_kernel *out_declared) {
   char symbol[512];
   uint64_t size = 0;
   int length = snprintf(symbol, sizeof symbol, "kdl_host_kernel_%s", name);
@@ -169,12 +169,12 @@ static kdl_status read_declared(const kdl_host_image *image, const char *name,
     return FAIL(KDL_UNSUPPORTED, "%s: found host ABI %u of %u bytes, expected %u of %zu", name,
                 out_declared->abi, out_declared->size, (unsigned)KDL_HOST_ABI,
                 sizeof *out_declared);
-  if (!is_description(image, out_declared))
+  if (!host_is_descriptor(image, out_declared))
     return FAIL(KDL_BAD_FILE, "%s: %s is not a description of a kernel", name, symbol);
   return KDL_OK;
 }
 
-static kdl_status lay_out(kdl_host_loaded *kernel, uint32_t *out_size) {
+static kdl_status host_lay_out_params(kdl_host_loaded_kernel *kernel, uint32_t *out_size) {
   uint64_t at = 0;
   for (uint32_t i = 0; i < kernel->declared.param_count; ++i) {
     const kdl_host_param *param = &kernel->declared.params[i];
@@ -191,19 +191,19 @@ static kdl_status lay_out(kdl_host_loaded *kernel, uint32_t *out_size) {
   return KDL_OK;
 }
 
-static kdl_status kernel_find(void *device, void *handle, const kdl_kernel_request *request,
-                              kdl_backend_kernel *out_kernel) {
+static kdl_status host_kernel_find(void *device, void *handle, const kdl_kernel_request *request,
+                                   kdl_backend_kernel *out_kernel) {
   (void)device;
   host_module *module = handle;
   kdl_host_kernel declared = {0};
-  KDL_TRY(read_declared(&module->image, request->name, &declared));
-  kdl_host_loaded *kernel =
+  KDL_TRY(host_read_descriptor(&module->image, request->name, &declared));
+  kdl_host_loaded_kernel *kernel =
       calloc(1, sizeof *kernel + declared.param_count * sizeof *kernel->params);
   if (!kernel)
     return kdl_in_process_no_memory();
   uint32_t packed_size = 0;
   kernel->declared = declared;
-  kdl_status status = lay_out(kernel, &packed_size);
+  kdl_status status = host_lay_out_params(kernel, &packed_size);
   if (status != KDL_OK) {
     free(kernel);
     return status;
@@ -213,7 +213,7 @@ static kdl_status kernel_find(void *device, void *handle, const kdl_kernel_reque
   kernel->next = module->kernels;
   module->kernels = kernel;
   kdl_unlock(&module->lock);
-  out_kernel->launch = launch;
+  out_kernel->launch = host_launch;
   out_kernel->context = kernel;
   memcpy(out_kernel->block, declared.block, sizeof out_kernel->block);
   memcpy(out_kernel->tile, declared.tile, sizeof out_kernel->tile);
@@ -223,8 +223,8 @@ static kdl_status kernel_find(void *device, void *handle, const kdl_kernel_reque
   return KDL_OK;
 }
 
-static kdl_status global_find(void *device, void *handle, const char *name, uint64_t *out_address,
-                              uint64_t *out_size) {
+static kdl_status host_global_find(void *device, void *handle, const char *name,
+                                   uint64_t *out_address, uint64_t *out_size) {
   (void)device;
   const host_module *module = handle;
   void *address = kdl_host_image_find(&module->image, name, out_size);
@@ -237,46 +237,46 @@ static kdl_status global_find(void *device, void *handle, const char *name, uint
 /* ------------------------------------------------------------------------------------------ */
 /* The table                                                                                    */
 
-static void *kernel_native(void *device, void *context) {
+static void *host_kernel_native(void *device, void *context) {
   (void)device;
   void *function;
-  memcpy(&function, &((kdl_host_loaded *)context)->declared.run, sizeof function);
+  memcpy(&function, &((kdl_host_loaded_kernel *)context)->declared.run, sizeof function);
   return function;
 }
 
-static const kdl_backend_table table = {
-    .size = sizeof table,
+static const kdl_backend_table host_table = {
+    .size = sizeof host_table,
     .abi = KDL_BACKEND_ABI,
     .flags = KDL_BACKEND_SURVIVES_FORK | KDL_BACKEND_READS_NO_PAIRS,
     .name = "host",
-    .device_open = device_open,
-    .module_load = module_load,
-    .module_unload = module_unload,
-    .kernel_find = kernel_find,
-    .global_find = global_find,
+    .device_open = host_device_open,
+    .module_load = host_module_load,
+    .module_unload = host_module_unload,
+    .kernel_find = host_kernel_find,
+    .global_find = host_global_find,
     KDL_IN_PROCESS_QUEUES,
     KDL_IN_PROCESS_EVENTS,
     KDL_IN_PROCESS_MEMORY,
     KDL_IN_PROCESS_NATIVES,
-    .kernel_native = kernel_native,
+    .kernel_native = host_kernel_native,
     .memory_info = kdl_host_memory_info,
     .sequence_create = kdl_host_sequence_create,
     .sequence_destroy = kdl_host_sequence_destroy,
     .sequence_run = kdl_host_sequence_run,
 };
 
-static void list_cpu(kdl_found_list *list) {
-  kdl_device_spec *spec = kdl_found_add(list);
+static void host_list_cpu(kdl_spec_list *list) {
+  kdl_device_spec *spec = kdl_spec_list_add(list);
   if (!spec)
     return;
   spec->device_class = KDL_DEVICE_CPU;
   if (kdl_cpu_describe(spec) != KDL_OK)
-    kdl_found_drop(list, "%s", kdl_error_message());
-  kdl_found_finish(list);
+    kdl_spec_list_drop_last(list, "%s", kdl_error_message());
+  kdl_spec_list_finish(list);
 }
 
 const kdl_built_in kdl_built_in_host = {
-    .table = &table,
-    .list = list_cpu,
+    .table = &host_table,
+    .list = host_list_cpu,
     .variables = (const char *const[]){"KDL_CPU", NULL},
 };

@@ -11,31 +11,31 @@
 #include <stdlib.h>
 
 /* More than `most_kept` is given back: by the time that it is filled, allocating it is nothing. */
-enum { alignment = 64, most_kept = 1 << 20 };
+enum { alignment = 64, max_cached = 1 << 20 };
 
 /* In front of the memory, which is aligned as this is. */
 typedef struct {
   _Alignas(alignment) size_t size;
 } block;
 
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
-static int key_error;
+static pthread_once_t host_key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t host_block_key;
+static int host_key_error;
 
-static void create_key(void) {
-  key_error = pthread_key_create(&key, free);
+static void host_create_key(void) {
+  host_key_error = pthread_key_create(&host_block_key, free);
 }
 
-static block *kept(void) {
-  pthread_once(&key_once, create_key);
-  return key_error ? NULL : pthread_getspecific(key);
+static block *host_cached_block(void) {
+  pthread_once(&host_key_once, host_create_key);
+  return host_key_error ? NULL : pthread_getspecific(host_block_key);
 }
 
-void *kdl_host_group_memory_take(size_t size) {
+void *kdl_host_group_memory_acquire(size_t size) {
   void *memory = NULL;
-  block *found = kept();
+  block *found = host_cached_block();
   if (found && found->size >= size) {
-    (void)pthread_setspecific(key, NULL);
+    (void)pthread_setspecific(host_block_key, NULL);
     return found + 1;
   }
   if (posix_memalign(&memory, alignment, sizeof *found + size) != 0)
@@ -45,13 +45,13 @@ void *kdl_host_group_memory_take(size_t size) {
   return made + 1;
 }
 
-void kdl_host_group_memory_give(void *memory) {
+void kdl_host_group_memory_release(void *memory) {
   if (!memory)
     return;
-  block *given = (block *)memory - 1;
-  block *found = kept();
-  bool is_better = given->size <= most_kept && (!found || found->size < given->size);
-  if (!key_error && is_better && pthread_setspecific(key, given) == 0)
-    given = found;
-  free(given);
+  block *released = (block *)memory - 1;
+  block *found = host_cached_block();
+  bool is_better = released->size <= max_cached && (!found || found->size < released->size);
+  if (!host_key_error && is_better && pthread_setspecific(host_block_key, released) == 0)
+    released = found;
+  free(released);
 }

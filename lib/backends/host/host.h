@@ -17,19 +17,19 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
-typedef struct kdl_host_names {
+typedef struct kdl_host_symbols {
   uint32_t *slots;
   uint32_t mask;
-} kdl_host_names;
+} kdl_host_symbols;
 
-kdl_status kdl_host_names_make(const kdl_host_object *object, kdl_host_names *out_names);
-bool kdl_host_names_find(const kdl_host_names *names, const kdl_host_object *object,
-                         const char *name, kdl_host_symbol *out_symbol);
-void kdl_host_names_free(kdl_host_names *names);
+kdl_status kdl_host_symbols_create(const kdl_host_object *object, kdl_host_symbols *out_symbols);
+bool kdl_host_symbols_find(const kdl_host_symbols *symbols, const kdl_host_object *object,
+                           const char *name, kdl_host_symbol *out_symbol);
+void kdl_host_symbols_free(kdl_host_symbols *symbols);
 
 typedef struct kdl_host_image {
   kdl_host_object object; /* its tables are read from `base` */
-  kdl_host_names names;
+  kdl_host_symbols symbols;
   uint8_t *base;     /* where its address 0 is */
   uint8_t *reserved; /* address space, which is given back as a whole */
   uint64_t reserved_size;
@@ -54,12 +54,12 @@ bool kdl_host_image_holds(const kdl_host_image *image, const void *begin, uint64
 /* Running                                                                                      */
 
 /* A kernel of a loaded image. */
-typedef struct kdl_host_loaded {
-  struct kdl_host_loaded *next;
+typedef struct kdl_host_loaded_kernel {
+  struct kdl_host_loaded_kernel *next;
   kdl_host_kernel declared;
   uint32_t tile[3]; /* as launched: the block's where the image declares none */
   kdl_param_info params[];
-} kdl_host_loaded;
+} kdl_host_loaded_kernel;
 
 /* A launch, or the first of several that do not wait for each other: their groups are numbered
  * through. */
@@ -75,13 +75,13 @@ typedef struct kdl_host_work {
 
 /* Makes a launch of the kernel, or tells what is wrong with it. A group that fails leaves its words
  * at *error. */
-kdl_status kdl_host_prepare(const kdl_host_loaded *kernel, const kdl_launch_desc *desc,
-                            const kdl_args *args, const char **error, kdl_host_work *out_work);
+kdl_status kdl_host_prepare_work(const kdl_host_loaded_kernel *kernel, const kdl_launch_desc *desc,
+                                 const kdl_args *args, const char **error, kdl_host_work *out_work);
 
 /* Memory for one group at a time, aligned to 64, of this thread; NULL when out of it. It is given
  * back by the thread that took it; NULL is allowed. */
-void *kdl_host_group_memory_take(size_t size);
-void kdl_host_group_memory_give(void *memory);
+void *kdl_host_group_memory_acquire(size_t size);
+void kdl_host_group_memory_release(void *memory);
 
 /* How many groups are run at once: numbers behind the last do not overflow. */
 #define KDL_HOST_LIMIT_GROUPS (UINT64_MAX / 2)
@@ -90,7 +90,7 @@ void kdl_host_group_memory_give(void *memory);
 kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total);
 
 /* The same on this thread alone. */
-kdl_status kdl_host_run_here(const kdl_host_work *work, uint64_t total);
+kdl_status kdl_host_run_serial(const kdl_host_work *work, uint64_t total);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Sequences                                                                                    */

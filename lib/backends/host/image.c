@@ -28,39 +28,39 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
-enum { own_machine = EM_X86_64 };
+enum { this_machine = EM_X86_64 };
 #elif defined(__aarch64__)
-enum { own_machine = EM_AARCH64 };
+enum { this_machine = EM_AARCH64 };
 #elif defined(__riscv)
-enum { own_machine = EM_RISCV };
+enum { this_machine = EM_RISCV };
 #else
-enum { own_machine = EM_NONE };
+enum { this_machine = EM_NONE };
 #endif
 
-#define FAIL(status, ...) kdl_own_services.fail(status, 0, __VA_ARGS__)
+#define FAIL(status, ...) kdl_core_services.fail(status, 0, __VA_ARGS__)
 
 /* ------------------------------------------------------------------------------------------ */
 /* Functions of libc and libm                                                                   */
 
-static pthread_once_t libraries_once = PTHREAD_ONCE_INIT;
-static void *libraries[2]; /* RTLD_DEFAULT where there is no such file */
+static pthread_once_t host_libraries_once = PTHREAD_ONCE_INIT;
+static void *host_libraries[2]; /* RTLD_DEFAULT where there is no such file */
 
-static void open_libraries(void) {
+static void host_open_libraries(void) {
   static const char *const names[] = {"libc.so.6", "libm.so.6"};
   for (size_t i = 0; i < 2; ++i) {
     void *library = kdl_dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-    libraries[i] = library ? library : RTLD_DEFAULT;
+    host_libraries[i] = library ? library : RTLD_DEFAULT;
   }
 }
 
-static uint64_t address_of_import(const char *name) {
+static uint64_t host_import_address(const char *name) {
   kdl_host_import import =
       kdl_host_import_of((kdl_string){name, strnlen(name, KDL_HOST_LIMIT_IMPORT)});
   if (import == KDL_HOST_IMPORT_NONE)
     return 0;
-  pthread_once(&libraries_once, open_libraries);
+  pthread_once(&host_libraries_once, host_open_libraries);
   kdl_fork_hold();
-  void *found = dlsym(libraries[import == KDL_HOST_IMPORT_LIBM], name);
+  void *found = dlsym(host_libraries[import == KDL_HOST_IMPORT_LIBM], name);
   if (!found)
     found = dlsym(RTLD_DEFAULT, name);
   kdl_fork_release();
@@ -70,10 +70,11 @@ static uint64_t address_of_import(const char *name) {
 /* ------------------------------------------------------------------------------------------ */
 /* Mapping                                                                                      */
 
-static kdl_status fill_memory_file(const kdl_backend_image *source, int *out_fd) {
-  int fd = kdl_memory_file_make("kdl-image", KDL_MEMORY_FILE_CODE, source->data, source->data_size);
+static kdl_status host_fill_memory_file(const kdl_backend_image *source, int *out_fd) {
+  int fd =
+      kdl_memory_file_create("kdl-image", KDL_MEMORY_FILE_CODE, source->data, source->data_size);
   if (fd < 0)
-    return kdl_own_services.fail(
+    return kdl_core_services.fail(
         errno == ENOMEM ? KDL_NO_MEMORY : KDL_IO, errno,
         "cannot make a file of %zu bytes in memory: %s%s", source->data_size, strerror(errno),
         errno == EACCES ? " (sysctl vm.memfd_noexec forbids executable memory files)" : "");
@@ -81,116 +82,117 @@ static kdl_status fill_memory_file(const kdl_backend_image *source, int *out_fd)
   return KDL_OK;
 }
 
-static kdl_status no_mapping(uint64_t size) {
+static kdl_status host_fail_mmap(uint64_t size) {
   int code = errno;
-  return kdl_own_services.fail(code == ENOMEM ? KDL_NO_MEMORY : KDL_IO, code,
-                               "mmap: cannot map %" PRIu64 " bytes of the image: %s", size,
-                               strerror(code));
+  return kdl_core_services.fail(code == ENOMEM ? KDL_NO_MEMORY : KDL_IO, code,
+                                "mmap: cannot map %" PRIu64 " bytes of the image: %s", size,
+                                strerror(code));
 }
 
-static uint64_t page_size(void) {
+static uint64_t host_page_size(void) {
   return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t page_of(uint64_t address) {
-  return address / page_size() * page_size();
+static uint64_t host_page_start(uint64_t address) {
+  return address / host_page_size() * host_page_size();
 }
 
-static uint64_t page_behind(uint64_t address) {
-  return page_of(address + page_size() - 1);
+static uint64_t host_page_end(uint64_t address) {
+  return host_page_start(address + host_page_size() - 1);
 }
 
 /* Linkers align segments for the largest pages that they know of, which may be smaller ones. */
-static kdl_status check_pages(const kdl_host_object *object) {
+static kdl_status host_check_pages(const kdl_host_object *object) {
   for (size_t i = 0; i < object->segment_count; ++i) {
     const kdl_elf_segment *segment = &object->segments[i];
-    if ((segment->offset - segment->address) % page_size() ||
-        (i &&
-         page_of(segment->address) < page_behind(segment[-1].address + segment[-1].memory_size)))
+    if ((segment->offset - segment->address) % host_page_size() ||
+        (i && host_page_start(segment->address) <
+                  host_page_end(segment[-1].address + segment[-1].memory_size)))
       return FAIL(KDL_UNSUPPORTED,
                   "segment %zu: found one that shares a page with another, expected it aligned for "
                   "this machine's pages of %" PRIu64 " bytes: link with -z max-page-size",
-                  i, page_size());
+                  i, host_page_size());
   }
   return KDL_OK;
 }
 
 /* Address space for all segments, aligned as the image wants it. */
-static kdl_status reserve(kdl_host_image *image) {
+static kdl_status host_reserve_space(kdl_host_image *image) {
   const kdl_host_object *object = &image->object;
-  uint64_t slack = object->align > page_size() ? object->align : 0;
-  image->reserved_size = page_behind(object->end) + slack;
+  uint64_t slack = object->align > host_page_size() ? object->align : 0;
+  image->reserved_size = host_page_end(object->end) + slack;
   void *memory = mmap(NULL, image->reserved_size, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
-    return no_mapping(image->reserved_size);
+    return host_fail_mmap(image->reserved_size);
   image->reserved = memory;
   uint64_t at = (uint64_t)(uintptr_t)memory;
   image->base = image->reserved + (slack ? (slack - at % slack) % slack : 0);
   return KDL_OK;
 }
 
-static kdl_status map_segment(const kdl_host_image *image, const kdl_elf_segment *segment, int fd) {
-  uint64_t begin = page_of(segment->address);
-  uint64_t size = page_behind(segment->address + segment->memory_size) - begin;
+static kdl_status host_map_segment(const kdl_host_image *image, const kdl_elf_segment *segment,
+                                   int fd) {
+  uint64_t begin = host_page_start(segment->address);
+  uint64_t size = host_page_end(segment->address + segment->memory_size) - begin;
   bool is_copied = segment->flags & PF_W || segment->file_size < segment->memory_size;
   int protection =
       is_copied ? PROT_READ | PROT_WRITE : PROT_READ | (segment->flags & PF_X ? PROT_EXEC : 0);
   void *memory = mmap(image->base + begin, size, protection,
                       MAP_PRIVATE | MAP_FIXED | (is_copied ? MAP_ANONYMOUS : 0),
-                      is_copied ? -1 : fd, is_copied ? 0 : (off_t)page_of(segment->offset));
+                      is_copied ? -1 : fd, is_copied ? 0 : (off_t)host_page_start(segment->offset));
   if (memory == MAP_FAILED)
-    return no_mapping(size);
+    return host_fail_mmap(size);
   if (is_copied)
     memcpy(image->base + segment->address, image->object.data + segment->offset,
            segment->file_size);
   return KDL_OK;
 }
 
-static kdl_status map_segments(kdl_host_image *image, const kdl_backend_image *source) {
+static kdl_status host_map_segments(kdl_host_image *image, const kdl_backend_image *source) {
   int fd = -1;
-  kdl_status status = check_pages(&image->object);
+  kdl_status status = host_check_pages(&image->object);
   if (status == KDL_OK)
-    status = reserve(image);
+    status = host_reserve_space(image);
   if (status == KDL_OK)
-    status = fill_memory_file(source, &fd);
+    status = host_fill_memory_file(source, &fd);
   for (size_t i = 0; status == KDL_OK && i < image->object.segment_count; ++i)
-    status = map_segment(image, &image->object.segments[i], fd);
+    status = host_map_segment(image, &image->object.segments[i], fd);
   if (fd >= 0)
     close(fd);
   return status;
 }
 
-static void protect(const kdl_host_image *image, uint64_t begin, uint64_t end) {
+static void host_protect_range(const kdl_host_image *image, uint64_t begin, uint64_t end) {
   if (begin < end) /* it works unprotected, too */
     (void)mprotect(image->base + begin, end - begin, PROT_READ);
 }
 
-static void protect_segments(const kdl_host_image *image) {
+static void host_protect_segments(const kdl_host_image *image) {
   const kdl_host_object *object = &image->object;
   for (size_t i = 0; i < object->segment_count; ++i) {
     const kdl_elf_segment *segment = &object->segments[i];
     if (!(segment->flags & PF_W) && segment->file_size < segment->memory_size)
-      protect(image, page_of(segment->address),
-              page_behind(segment->address + segment->memory_size));
+      host_protect_range(image, host_page_start(segment->address),
+                         host_page_end(segment->address + segment->memory_size));
   }
-  protect(image, page_of(object->read_only.address),
-          page_of(object->read_only.address + object->read_only.size));
+  host_protect_range(image, host_page_start(object->read_only.address),
+                     host_page_start(object->read_only.address + object->read_only.size));
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Binding                                                                                      */
 
-static void store(const kdl_host_image *image, uint64_t address, uint64_t value) {
+static void host_store_word(const kdl_host_image *image, uint64_t address, uint64_t value) {
   kdl_store_u64(image->base + address, value);
 }
 
-static kdl_status address_of_symbol(const kdl_host_image *image, uint32_t index,
-                                    uint64_t *out_address) {
+static kdl_status host_symbol_address(const kdl_host_image *image, uint32_t index,
+                                      uint64_t *out_address) {
   kdl_host_symbol symbol = kdl_host_object_symbol(&image->object, index);
   uint64_t base = symbol.is_absolute ? 0 : (uint64_t)(uintptr_t)image->base;
   *out_address = symbol.is_defined ? base + symbol.address
-                 : index           ? address_of_import(symbol.name)
+                 : index           ? host_import_address(symbol.name)
                                    : 0;
   if (!*out_address && index && symbol.binding != STB_WEAK)
     return FAIL(KDL_DEVICE, "it needs '%.128s', which libc and libm of this machine lack",
@@ -198,7 +200,8 @@ static kdl_status address_of_symbol(const kdl_host_image *image, uint32_t index,
   return KDL_OK;
 }
 
-static kdl_status relocate(const kdl_host_image *image, const kdl_host_extent *table) {
+static kdl_status host_apply_relocations(const kdl_host_image *image,
+                                         const kdl_host_extent *table) {
   uint64_t base = (uint64_t)(uintptr_t)image->base, address = 0;
   uint32_t known = 0; /* whose address that is: references to one symbol are neighbours */
   for (uint64_t i = 0; i < table->size / KDL_HOST_RELOCATION_SIZE; ++i) {
@@ -206,24 +209,26 @@ static kdl_status relocate(const kdl_host_image *image, const kdl_host_extent *t
     if (relocation.kind == KDL_HOST_RELOCATION_NONE)
       continue;
     if (relocation.kind == KDL_HOST_RELOCATION_RELATIVE) {
-      store(image, relocation.address, base + relocation.addend);
+      host_store_word(image, relocation.address, base + relocation.addend);
       continue;
     }
     kdl_status status = relocation.symbol == known && known
                             ? KDL_OK
-                            : address_of_symbol(image, relocation.symbol, &address);
+                            : host_symbol_address(image, relocation.symbol, &address);
     if (status != KDL_OK)
       return status;
     known = relocation.symbol;
-    store(image, relocation.address,
-          address + (relocation.kind == KDL_HOST_RELOCATION_SYMBOL ? relocation.addend : 0));
+    host_store_word(image, relocation.address,
+                    address +
+                        (relocation.kind == KDL_HOST_RELOCATION_SYMBOL ? relocation.addend : 0));
   }
   return KDL_OK;
 }
 
-static int relocate_word(void *user, uint64_t address) {
+static int host_relocate_word(void *user, uint64_t address) {
   const kdl_host_image *image = user;
-  store(image, address, kdl_load_u64(image->base + address) + (uint64_t)(uintptr_t)image->base);
+  host_store_word(image, address,
+                  kdl_load_u64(image->base + address) + (uint64_t)(uintptr_t)image->base);
   return 0;
 }
 
@@ -232,57 +237,58 @@ static int relocate_word(void *user, uint64_t address) {
 
 typedef void plain_function(void);
 
-static void call(const kdl_host_image *image, uint64_t address) {
+static void host_call_address(const kdl_host_image *image, uint64_t address) {
   plain_function *function;
   void *at = image->base + address;
   memcpy(&function, &at, sizeof function);
   function();
 }
 
-static void call_listed(const kdl_host_image *image, const kdl_host_extent *array, uint64_t index) {
+static void host_call_array_entry(const kdl_host_image *image, const kdl_host_extent *array,
+                                  uint64_t index) {
   plain_function *function;
   memcpy(&function, image->base + array->address + index * sizeof function, sizeof function);
   function();
 }
 
-static void construct(const kdl_host_image *image) {
+static void host_run_constructors(const kdl_host_image *image) {
   const kdl_host_extent *array = &image->object.init_array;
   if (image->object.init)
-    call(image, image->object.init);
+    host_call_address(image, image->object.init);
   for (uint64_t i = 0; i < array->size / 8; ++i)
-    call_listed(image, array, i);
+    host_call_array_entry(image, array, i);
 }
 
-static void destruct(const kdl_host_image *image) {
+static void host_run_destructors(const kdl_host_image *image) {
   const kdl_host_extent *array = &image->object.fini_array;
   for (uint64_t i = array->size / 8; i-- > 0;)
-    call_listed(image, array, i);
+    host_call_array_entry(image, array, i);
   if (image->object.fini)
-    call(image, image->object.fini);
+    host_call_address(image, image->object.fini);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The whole                                                                                    */
 
-static kdl_status open_object(const kdl_backend_image *source, kdl_host_object *out_object) {
+static kdl_status host_open_object(const kdl_backend_image *source, kdl_host_object *out_object) {
   if (source->kind != KDL_IMAGE_OBJECT)
     return FAIL(KDL_UNSUPPORTED, "found %s, expected a shared object for the CPU",
                 kdl_image_kind_name(source->kind));
   KDL_TRY(kdl_host_object_open(source->data, source->data_size, out_object));
-  if (out_object->elf.machine != own_machine)
+  if (out_object->elf.machine != this_machine)
     return FAIL(KDL_BAD_FILE, "found machine %u, expected %d", out_object->elf.machine,
-                own_machine);
+                this_machine);
   return kdl_host_check_cpu(source);
 }
 
-static void unmap(kdl_host_image *image) {
-  kdl_host_names_free(&image->names);
+static void host_unmap_image(kdl_host_image *image) {
+  kdl_host_symbols_free(&image->symbols);
   if (image->reserved)
     munmap(image->reserved, image->reserved_size);
 }
 
 /* From here on the object's tables are read where they were loaded: the file is the caller's. */
-static void look_at_memory(kdl_host_image *image) {
+static void host_use_loaded_tables(kdl_host_image *image) {
   kdl_host_object *object = &image->object;
   object->data = image->base;
   object->size = object->end;
@@ -292,31 +298,32 @@ static void look_at_memory(kdl_host_image *image) {
 
 kdl_status kdl_host_image_load(const kdl_backend_image *source, kdl_host_image *out_image) {
   kdl_host_image image = {.reserved = NULL};
-  kdl_status status = open_object(source, &image.object);
+  kdl_status status = host_open_object(source, &image.object);
   if (status == KDL_OK)
-    status = map_segments(&image, source);
+    status = host_map_segments(&image, source);
   if (status == KDL_OK) {
-    (void)kdl_host_object_each_relative(&image.object, relocate_word, &image);
-    status = relocate(&image, &image.object.relocations[0]);
+    (void)kdl_host_object_each_relative(&image.object, host_relocate_word, &image);
+    status = host_apply_relocations(&image, &image.object.relocations[0]);
   }
   if (status == KDL_OK)
-    status = relocate(&image, &image.object.relocations[1]);
+    status = host_apply_relocations(&image, &image.object.relocations[1]);
   if (status == KDL_OK)
-    status = kdl_host_names_make(&image.object, &image.names);
+    status = kdl_host_symbols_create(&image.object, &image.symbols);
   if (status != KDL_OK) {
-    unmap(&image);
+    host_unmap_image(&image);
     return status;
   }
-  protect_segments(&image);
-  look_at_memory(&image);
-  construct(&image);
+  host_protect_segments(&image);
+  host_use_loaded_tables(&image);
+  host_run_constructors(&image);
   *out_image = image;
   return KDL_OK;
 }
 
 void *kdl_host_image_find(const kdl_host_image *image, const char *name, uint64_t *out_size) {
   kdl_host_symbol symbol;
-  if (!kdl_host_names_find(&image->names, &image->object, name, &symbol) || symbol.is_absolute ||
+  if (!kdl_host_symbols_find(&image->symbols, &image->object, name, &symbol) ||
+      symbol.is_absolute ||
       !kdl_host_object_has(&image->object, symbol.address, symbol.size, false, false))
     return NULL;
   *out_size = symbol.size;
@@ -330,6 +337,6 @@ bool kdl_host_image_holds(const kdl_host_image *image, const void *begin, uint64
 }
 
 void kdl_host_image_unload(kdl_host_image *image) {
-  destruct(image);
-  unmap(image);
+  host_run_destructors(image);
+  host_unmap_image(image);
 }

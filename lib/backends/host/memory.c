@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* "MemTotal:   16384 kB" in bytes; false where the line is of another key. */
-static bool read_line(const char *line, const char *key, uint64_t *out_bytes) {
+static bool host_parse_meminfo_line(const char *line, const char *key, uint64_t *out_bytes) {
   size_t length = strlen(key);
   if (strncmp(line, key, length) != 0 || line[length] != ':')
     return false;
@@ -24,14 +24,14 @@ kdl_status kdl_host_memory_info(void *device, uint64_t *out_free, uint64_t *out_
   (void)device;
   FILE *file = fopen(path, "re");
   if (!file)
-    return kdl_own_services.fail(KDL_IO, errno, "%s: cannot open", path);
+    return kdl_core_services.fail(KDL_IO, errno, "%s: cannot open", path);
   while (fgets(line, sizeof line, file)) {
-    if (!read_line(line, "MemTotal", &total))
-      read_line(line, "MemAvailable", &available);
+    if (!host_parse_meminfo_line(line, "MemTotal", &total))
+      host_parse_meminfo_line(line, "MemAvailable", &available);
   }
   fclose(file);
   if (!total)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "%s: found no MemTotal", path);
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0, "%s: found no MemTotal", path);
   *out_free = available;
   *out_total = total;
   return KDL_OK;

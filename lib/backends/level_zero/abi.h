@@ -68,7 +68,7 @@ enum { KDL_ZE_FLAG_INTEGRATED = 1 }; /* ze_device_property_flags_t */
 enum { KDL_ZE_GROUP_COMPUTE = 1, KDL_ZE_GROUP_COOPERATIVE = 4 };
 
 /* More groups than any device has. */
-enum { KDL_ZE_MOST_QUEUE_GROUPS = 16 };
+enum { KDL_ZE_MAX_QUEUE_GROUPS = 16 };
 
 /* ze_device_module_flags_t */
 enum {

@@ -4,8 +4,8 @@
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/level_zero/objects.h"
 
-static const kdl_backend_table table = {
-    .size = sizeof table,
+static const kdl_backend_table ze_table = {
+    .size = sizeof ze_table,
     .abi = KDL_BACKEND_ABI,
     .flags = KDL_BACKEND_READS_NO_PAIRS | KDL_BACKEND_BINDS_SEQUENCES,
     .name = "level_zero",
@@ -14,7 +14,7 @@ static const kdl_backend_table table = {
 };
 
 const kdl_built_in kdl_built_in_level_zero = {
-    .table = &table,
+    .table = &ze_table,
     .driver = &kdl_ze_driver,
     .variables = (const char *const[]){"ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL},
     .list = kdl_ze_list,

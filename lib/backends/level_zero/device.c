@@ -18,10 +18,10 @@ struct shared_context {
   shared_context *next;
 };
 
-static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
-static shared_context *contexts;
+static pthread_mutex_t ze_contexts_lock = PTHREAD_MUTEX_INITIALIZER;
+static shared_context *ze_contexts;
 
-static kdl_status create_context(kdl_ze_device *device) {
+static kdl_status ze_create_context(kdl_ze_device *device) {
   shared_context *made = calloc(1, sizeof *made);
   if (!made)
     return kdl_ze_no_memory(device);
@@ -32,32 +32,32 @@ static kdl_status create_context(kdl_ze_device *device) {
     return kdl_ze_fail(device, error, "zeContextCreate");
   }
   made->driver = device->driver;
-  made->next = contexts;
-  contexts = made;
+  made->next = ze_contexts;
+  ze_contexts = made;
   return KDL_OK;
 }
 
 /* Held until the process ends, as devices are. */
-static kdl_status share_context(kdl_ze_device *device) {
+static kdl_status ze_acquire_context(kdl_ze_device *device) {
   kdl_status status = KDL_OK;
-  pthread_mutex_lock(&contexts_lock);
-  shared_context *shared = contexts;
+  pthread_mutex_lock(&ze_contexts_lock);
+  shared_context *shared = ze_contexts;
   while (shared && shared->driver != device->driver)
     shared = shared->next;
   if (!shared) {
-    status = create_context(device);
-    shared = contexts;
+    status = ze_create_context(device);
+    shared = ze_contexts;
   }
   if (status == KDL_OK) {
     ++shared->users;
     device->context = shared->context;
   }
-  pthread_mutex_unlock(&contexts_lock);
+  pthread_mutex_unlock(&ze_contexts_lock);
   return status;
 }
 
 /* Nothing tells which driver a context is of; that it works is asked. */
-static kdl_status adopt_context(kdl_ze_device *device) {
+static kdl_status ze_adopt_context(kdl_ze_device *device) {
   int error = kdl_ze.context_status(device->adopted);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(device, error, "zeContextGetStatus of the context to be adopted");
@@ -71,10 +71,10 @@ static kdl_status adopt_context(kdl_ze_device *device) {
 typedef struct {
   uint32_t wanted;
   kdl_ze_device *device;
-} search;
+} device_search;
 
-static bool take_device(void *user, uint32_t ordinal, void *driver, void *device) {
-  search *s = user;
+static bool ze_match_device(void *user, uint32_t ordinal, void *driver, void *device) {
+  device_search *s = user;
   if (ordinal != s->wanted)
     return true;
   s->device->driver = driver;
@@ -82,17 +82,17 @@ static bool take_device(void *user, uint32_t ordinal, void *driver, void *device
   return false;
 }
 
-static kdl_status find_device(kdl_ze_device *device) {
-  search s = {device->ordinal, device};
-  kdl_ze_walk(take_device, &s);
+static kdl_status ze_find_device(kdl_ze_device *device) {
+  device_search s = {device->ordinal, device};
+  kdl_ze_walk(ze_match_device, &s);
   if (device->handle)
     return KDL_OK;
-  return kdl_own_services.fail(KDL_DEVICE, 0, "level_zero:%u: the drivers show no such device",
-                               device->ordinal);
+  return kdl_core_services.fail(KDL_DEVICE, 0, "level_zero:%u: the drivers show no such device",
+                                device->ordinal);
 }
 
 /* Before version 1.2 the timer's resolution was told in whole nanoseconds. */
-static kdl_status read_properties(kdl_ze_device *device) {
+static kdl_status ze_read_properties(kdl_ze_device *device) {
   int error = kdl_ze.driver_version(device->driver, &device->version);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(device, error, "zeDriverGetApiVersion");
@@ -117,9 +117,9 @@ static kdl_status read_properties(kdl_ze_device *device) {
 
 /* The first group of queues that computes, or the first that also launches kernels that cooperate.
  */
-static kdl_status choose_queue_group(kdl_ze_device *device) {
-  kdl_ze_queue_group groups[KDL_ZE_MOST_QUEUE_GROUPS];
-  uint32_t count = KDL_ZE_MOST_QUEUE_GROUPS;
+static kdl_status ze_select_queue_group(kdl_ze_device *device) {
+  kdl_ze_queue_group groups[KDL_ZE_MAX_QUEUE_GROUPS];
+  uint32_t count = KDL_ZE_MAX_QUEUE_GROUPS;
   for (uint32_t i = 0; i < count; ++i)
     groups[i] = (kdl_ze_queue_group){.type = KDL_ZE_QUEUE_GROUP_PROPERTIES};
   int error = kdl_ze.queue_groups(device->handle, &count, groups);
@@ -134,7 +134,7 @@ static kdl_status choose_queue_group(kdl_ze_device *device) {
       chosen = i;
   }
   if (chosen == count)
-    return kdl_own_services.fail(
+    return kdl_core_services.fail(
         KDL_DEVICE, 0, "level_zero:%u: found no group of queues that computes, expected one",
         device->ordinal);
   device->queue_group = chosen;
@@ -144,38 +144,42 @@ static kdl_status choose_queue_group(kdl_ze_device *device) {
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-static kdl_status set_up(kdl_ze_device *device) {
-  KDL_TRY(find_device(device));
-  KDL_TRY(read_properties(device));
-  KDL_TRY(choose_queue_group(device));
-  return device->adopted ? adopt_context(device) : share_context(device);
+static kdl_status ze_init_device(kdl_ze_device *device) {
+  KDL_TRY(ze_find_device(device));
+  KDL_TRY(ze_read_properties(device));
+  KDL_TRY(ze_select_queue_group(device));
+  return device->adopted ? ze_adopt_context(device) : ze_acquire_context(device);
 }
 
-static kdl_status open_new(void *handle, const kdl_backend_device *desc) {
+static kdl_status ze_open_device(void *handle, const kdl_backend_device *desc) {
   kdl_ze_device *device = handle;
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
-  KDL_TRY(set_up(device));
+  KDL_TRY(ze_init_device(device));
   kdl_ranges_init(&device->ranges);
   pthread_mutex_init(&device->lock, NULL);
   pthread_mutex_init(&device->stamps.lock, NULL);
   return KDL_OK;
 }
 
-static kdl_open_devices open_devices = {
-    &kdl_ze_errors, kdl_ze_load, sizeof(kdl_ze_device), open_new, PTHREAD_MUTEX_INITIALIZER, NULL};
+static kdl_open_devices ze_open_devices = {&kdl_ze_errors,
+                                           kdl_ze_load,
+                                           sizeof(kdl_ze_device),
+                                           ze_open_device,
+                                           PTHREAD_MUTEX_INITIALIZER,
+                                           NULL};
 
 kdl_status kdl_ze_device_open(const kdl_backend_device *desc, void **out_device) {
-  return kdl_open_devices_get(&open_devices, desc, out_device);
+  return kdl_open_devices_get(&ze_open_devices, desc, out_device);
 }
 
 void *kdl_ze_device_native(void *handle, kdl_native which) {
   kdl_ze_device *device = handle;
-  return kdl_native_of(which, device->handle, device->context);
+  return kdl_select_native(which, device->handle, device->context);
 }
 
 bool kdl_ze_large_buffers(void) {
-  const char *asked = kdl_own_services.environment("KDL_LEVEL_ZERO_LARGE_BUFFERS");
+  const char *asked = kdl_core_services.environment("KDL_LEVEL_ZERO_LARGE_BUFFERS");
   return asked && strcmp(asked, "1") == 0;
 }
 
@@ -183,28 +187,28 @@ bool kdl_ze_large_buffers(void) {
 /* Closing                                                                                      */
 
 /* The last device takes its context along. */
-static void leave_context(const kdl_ze_device *device) {
-  pthread_mutex_lock(&contexts_lock);
-  shared_context **at = &contexts;
+static void ze_release_context(const kdl_ze_device *device) {
+  pthread_mutex_lock(&ze_contexts_lock);
+  shared_context **at = &ze_contexts;
   while (*at && (*at)->context != device->context)
     at = &(*at)->next;
   shared_context *shared = *at;
   bool is_last = shared && --shared->users == 0;
   if (is_last)
     *at = shared->next;
-  pthread_mutex_unlock(&contexts_lock);
+  pthread_mutex_unlock(&ze_contexts_lock);
   if (!is_last)
     return;
   free(shared);
-  kdl_ze_note(device, kdl_ze.context_destroy(device->context), "zeContextDestroy");
+  kdl_ze_log_error(device, kdl_ze.context_destroy(device->context), "zeContextDestroy");
 }
 
 /* A context that was adopted is the caller's. */
 void kdl_ze_device_close(void *handle, void *queue) {
   kdl_ze_device *device = handle;
   kdl_ze_queue_destroy(device, queue);
-  kdl_ze_stamps_destroy(device);
-  kdl_open_devices_remove(&open_devices, device);
+  kdl_ze_timestamps_destroy(device);
+  kdl_open_devices_remove(&ze_open_devices, device);
   if (!device->adopted)
-    leave_context(device);
+    ze_release_context(device);
 }

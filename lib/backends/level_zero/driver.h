@@ -24,7 +24,7 @@ extern kdl_driver kdl_ze_driver;
 /* Makes the loader ready for launching, once. A failure is not remembered. */
 kdl_status kdl_ze_load(void);
 
-void kdl_ze_list(kdl_found_list *list);
+void kdl_ze_list(kdl_spec_list *list);
 
 /* Calls `visit` with every device, once the loader has started, until it returns false: those of
  * all drivers, one driver after the other, those that run no kernels of ours included. That order
@@ -42,7 +42,7 @@ kdl_status kdl_ze_fail(const kdl_ze_device *device, int error, const char *forma
     __attribute__((format(printf, 3, 4)));
 
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
-void kdl_ze_note(const kdl_ze_device *device, int error, const char *call);
+void kdl_ze_log_error(const kdl_ze_device *device, int error, const char *call);
 
 kdl_status kdl_ze_no_memory(const kdl_ze_device *device);
 

@@ -6,17 +6,18 @@
 
 #include <stdio.h>
 
-enum { most_memories = 16 };
+enum { max_memories = 16 };
 
-static void say_error(kdl_driver_report *report, const char *call, int error) {
+static void ze_report_error(kdl_driver_report *report, const char *call, int error) {
   bool none = error == KDL_ZE_UNINITIALIZED;
-  kdl_driver_say(report, none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, "%s: error 0x%x%s", call,
-                 (unsigned)error, none ? ": the loader found no driver that works" : "");
+  kdl_driver_report_set(report, none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, "%s: error 0x%x%s",
+                        call, (unsigned)error,
+                        none ? ": the loader found no driver that works" : "");
 }
 
 /* The interface calls the number opaque; Intel's driver, the only one there is, packs three in it.
  */
-static void driver_version(void *driver, char text[KDL_SPEC_DRIVER]) {
+static void ze_driver_version(void *driver, char text[KDL_SPEC_DRIVER]) {
   kdl_ze_driver_properties properties = {.type = KDL_ZE_DRIVER_PROPERTIES};
   text[0] = '\0';
   if (kdl_ze.driver_properties(driver, &properties) == KDL_ZE_SUCCESS && properties.version)
@@ -24,7 +25,7 @@ static void driver_version(void *driver, char text[KDL_SPEC_DRIVER]) {
              properties.version >> 16 & 0xff, properties.version & 0xffff);
 }
 
-static void set_arch(uint32_t number, kdl_device_spec *spec) {
+static void ze_set_arch(uint32_t number, kdl_device_spec *spec) {
   kdl_intel_ip ip;
   char text[16];
   snprintf(text, sizeof text, "0x%08x", number);
@@ -38,7 +39,7 @@ static void set_arch(uint32_t number, kdl_device_spec *spec) {
   kdl_spec_add_token(spec->features, sizeof spec->features, "int64");
 }
 
-static void describe_modules(void *device, kdl_device_spec *spec) {
+static void ze_describe_modules(void *device, kdl_device_spec *spec) {
   static const struct {
     uint32_t flag;
     const char *token;
@@ -58,7 +59,7 @@ static void describe_modules(void *device, kdl_device_spec *spec) {
   }
 }
 
-static void describe_groups(void *device, kdl_device_spec *spec) {
+static void ze_describe_groups(void *device, kdl_device_spec *spec) {
   kdl_ze_compute_properties groups = {.type = KDL_ZE_COMPUTE_PROPERTIES};
   if (kdl_ze.compute_properties(device, &groups) != KDL_ZE_SUCCESS)
     return;
@@ -71,34 +72,34 @@ static void describe_groups(void *device, kdl_device_spec *spec) {
   }
 }
 
-static void describe_memory(void *device, kdl_device_spec *spec) {
-  kdl_ze_memory_properties memories[most_memories] = {0};
-  for (size_t i = 0; i < most_memories; ++i)
+static void ze_describe_memory(void *device, kdl_device_spec *spec) {
+  kdl_ze_memory_properties memories[max_memories] = {0};
+  for (size_t i = 0; i < max_memories; ++i)
     memories[i].type = KDL_ZE_MEMORY_PROPERTIES;
-  uint32_t count = most_memories;
+  uint32_t count = max_memories;
   if (kdl_ze.memory_properties(device, &count, memories) == KDL_ZE_SUCCESS) {
-    for (uint32_t i = 0; i < count && i < most_memories; ++i)
+    for (uint32_t i = 0; i < count && i < max_memories; ++i)
       spec->memory += memories[i].total_size;
   }
 }
 
-static bool has_cooperative_queues(void *device) {
+static bool ze_has_cooperative_queues(void *device) {
   const uint32_t wanted = KDL_ZE_GROUP_COMPUTE | KDL_ZE_GROUP_COOPERATIVE;
-  kdl_ze_queue_group groups[KDL_ZE_MOST_QUEUE_GROUPS];
-  uint32_t count = KDL_ZE_MOST_QUEUE_GROUPS;
+  kdl_ze_queue_group groups[KDL_ZE_MAX_QUEUE_GROUPS];
+  uint32_t count = KDL_ZE_MAX_QUEUE_GROUPS;
   for (uint32_t i = 0; i < count; ++i)
     groups[i] = (kdl_ze_queue_group){.type = KDL_ZE_QUEUE_GROUP_PROPERTIES};
   if (kdl_ze.queue_groups(device, &count, groups) != KDL_ZE_SUCCESS)
     return false;
-  for (uint32_t i = 0; i < count && i < KDL_ZE_MOST_QUEUE_GROUPS; ++i) {
+  for (uint32_t i = 0; i < count && i < KDL_ZE_MAX_QUEUE_GROUPS; ++i) {
     if ((groups[i].flags & wanted) == wanted)
       return true;
   }
   return false;
 }
 
-static void describe(void *device, const kdl_ze_device_properties *properties,
-                     kdl_device_spec *spec) {
+static void ze_describe_device(void *device, const kdl_ze_device_properties *properties,
+                               kdl_device_spec *spec) {
   kdl_spec_set_text(spec->name, sizeof spec->name, properties->name,
                     strnlen(properties->name, sizeof properties->name));
   kdl_spec_set_uuid(&spec->uuid, properties->uuid);
@@ -108,46 +109,46 @@ static void describe(void *device, const kdl_ze_device_properties *properties,
   kdl_ze_pci_properties pci = {.type = KDL_ZE_PCI_PROPERTIES};
   if (kdl_ze.pci_properties && kdl_ze.pci_properties(device, &pci) == KDL_ZE_SUCCESS)
     kdl_spec_set_pci(&spec->pci, pci.domain, pci.bus, pci.device, pci.function);
-  spec->cooperative = has_cooperative_queues(device);
-  describe_modules(device, spec);
-  describe_groups(device, spec);
-  describe_memory(device, spec);
+  spec->cooperative = ze_has_cooperative_queues(device);
+  ze_describe_modules(device, spec);
+  ze_describe_groups(device, spec);
+  ze_describe_memory(device, spec);
 }
 
-static void add_device(void *device, uint32_t ordinal, const char *driver, kdl_found_list *list) {
+static void ze_add_device(void *device, uint32_t ordinal, const char *driver, kdl_spec_list *list) {
   kdl_ze_ip_version ip = {.type = KDL_ZE_IP_VERSION};
   kdl_ze_device_properties properties = {.type = KDL_ZE_DEVICE_PROPERTIES, .next = &ip};
   int error = kdl_ze.device_properties(device, &properties);
   if (error == KDL_ZE_SUCCESS && properties.device_type != KDL_ZE_TYPE_GPU)
     return;
-  kdl_device_spec *spec = kdl_found_add(list);
+  kdl_device_spec *spec = kdl_spec_list_add(list);
   if (!spec)
     return;
   if (error != KDL_ZE_SUCCESS) {
-    kdl_found_drop(list, "device %u does not tell its properties: error 0x%x", ordinal,
-                   (unsigned)error);
+    kdl_spec_list_drop_last(list, "device %u does not tell its properties: error 0x%x", ordinal,
+                            (unsigned)error);
     return;
   }
   spec->ordinal.value = ordinal;
   snprintf(spec->driver, sizeof spec->driver, "%s", driver);
-  set_arch(ip.ip_version, spec);
-  describe(device, &properties, spec);
+  ze_set_arch(ip.ip_version, spec);
+  ze_describe_device(device, &properties, spec);
 }
 
-static bool take_device(void *user, uint32_t ordinal, void *driver, void *device) {
+static bool ze_add_visited_device(void *user, uint32_t ordinal, void *driver, void *device) {
   char version[KDL_SPEC_DRIVER];
-  driver_version(driver, version);
-  add_device(device, ordinal, version, user);
+  ze_driver_version(driver, version);
+  ze_add_device(device, ordinal, version, user);
   return true;
 }
 
-void kdl_ze_list(kdl_found_list *list) {
+void kdl_ze_list(kdl_spec_list *list) {
   const char *call;
   int error = kdl_driver_start(&kdl_ze_driver, true, &call);
   if (error != KDL_ZE_SUCCESS) {
-    say_error(&list->report, call, error);
+    ze_report_error(&list->report, call, error);
     return;
   }
-  kdl_ze_walk(take_device, list);
-  kdl_found_finish(list);
+  kdl_ze_walk(ze_add_visited_device, list);
+  kdl_spec_list_finish(list);
 }

@@ -15,13 +15,14 @@ kdl_status kdl_ze_instance_create(const kdl_ze_kernel *kernel, kdl_ze_instance *
     return status;
   }
   made->kernel = kernel;
-  kdl_argument_cache_begin(&made->given, &kernel->list, made->values);
+  kdl_argument_cache_init(&made->given, &kernel->list, made->values);
   *out_instance = made;
   return KDL_OK;
 }
 
 void kdl_ze_instance_free(kdl_ze_instance *instance) {
-  kdl_ze_note(instance->kernel->device, kdl_ze.kernel_destroy(instance->handle), "zeKernelDestroy");
+  kdl_ze_log_error(instance->kernel->device, kdl_ze.kernel_destroy(instance->handle),
+                   "zeKernelDestroy");
   free(instance);
 }
 

@@ -11,7 +11,7 @@ enum { default_block = 256 };
 /* Numbers                                                                                      */
 
 /* The smallest that no kernel of the device has. */
-static bool take_number(kdl_ze_device *device, uint32_t *out_number) {
+static bool ze_alloc_kernel_number(kdl_ze_device *device, uint32_t *out_number) {
   enum { bits = 64 };
   pthread_mutex_lock(&device->lock);
   uint32_t word = 0;
@@ -35,7 +35,7 @@ static bool take_number(kdl_ze_device *device, uint32_t *out_number) {
   return has_room;
 }
 
-static void give_number(kdl_ze_device *device, uint32_t number) {
+static void ze_free_kernel_number(kdl_ze_device *device, uint32_t number) {
   pthread_mutex_lock(&device->lock);
   device->kernel_numbers[number / 64] &= ~((uint64_t)1 << number % 64);
   pthread_mutex_unlock(&device->lock);
@@ -44,8 +44,9 @@ static void give_number(kdl_ze_device *device, uint32_t number) {
 /* ------------------------------------------------------------------------------------------ */
 /* Handles                                                                                      */
 
-static void destroy_handle(const kdl_ze_device *device, void *handle) {
-  kdl_ze_note(device, handle ? kdl_ze.kernel_destroy(handle) : KDL_ZE_SUCCESS, "zeKernelDestroy");
+static void ze_destroy_kernel(const kdl_ze_device *device, void *handle) {
+  kdl_ze_log_error(device, handle ? kdl_ze.kernel_destroy(handle) : KDL_ZE_SUCCESS,
+                   "zeKernelDestroy");
 }
 
 /* A kernel may follow addresses that it finds in memory or in a structure, so that the driver has
@@ -60,7 +61,7 @@ kdl_status kdl_ze_kernel_create(const kdl_ze_kernel *kernel, void **out_handle) 
   if (error != KDL_ZE_SUCCESS) {
     kdl_status status =
         kdl_ze_fail(kernel->device, error, "zeKernelSetIndirectAccess \"%s\"", kernel->name);
-    destroy_handle(kernel->device, handle);
+    ze_destroy_kernel(kernel->device, handle);
     return status;
   }
   *out_handle = handle;
@@ -75,43 +76,43 @@ void *kdl_ze_kernel_native(void *device, void *context) {
 /* ------------------------------------------------------------------------------------------ */
 /* Arguments                                                                                    */
 
-static kdl_status learn_arguments(kdl_ze_kernel *kernel, const kdl_ze_module *module,
-                                  const kdl_kernel_request *request, uint32_t count) {
+static kdl_status ze_resolve_arguments(kdl_ze_kernel *kernel, const kdl_ze_module *module,
+                                       const kdl_kernel_request *request, uint32_t count) {
   kdl_arguments learnt = {.count = count};
   char fault[256];
-  if (count > KDL_MOST_ARGUMENTS)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "level_zero:%u: found %u parameters, expected at most %d",
-                                 kernel->device->ordinal, count, KDL_MOST_ARGUMENTS);
-  kdl_arguments_show(&learnt, &module->image, request->name);
-  kdl_arguments_sign(&learnt, request);
-  if (!kdl_arguments_settle(&learnt, fault, sizeof fault))
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "level_zero:%u: %s", kernel->device->ordinal,
-                                 fault);
-  return kdl_argument_list_keep(&kernel->list, &learnt) ? KDL_OK : kdl_ze_no_memory(kernel->device);
+  if (count > KDL_MAX_ARGUMENTS)
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                  "level_zero:%u: found %u parameters, expected at most %d",
+                                  kernel->device->ordinal, count, KDL_MAX_ARGUMENTS);
+  kdl_arguments_read_image(&learnt, &module->image, request->name);
+  kdl_arguments_read_signature(&learnt, request);
+  if (!kdl_arguments_resolve(&learnt, fault, sizeof fault))
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0, "level_zero:%u: %s", kernel->device->ordinal,
+                                  fault);
+  return kdl_argument_list_init(&kernel->list, &learnt) ? KDL_OK : kdl_ze_no_memory(kernel->device);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Blocks                                                                                       */
 
 /* What the driver would take for a long row of work-items; 0 where it does not say. */
-static uint32_t suggest_block(const kdl_ze_kernel *kernel) {
+static uint32_t ze_suggest_block(const kdl_ze_kernel *kernel) {
   uint32_t x = 0, y = 0, z = 0;
   int error = kdl_ze.kernel_suggest(kernel->handle, 1 << 20, 1, 1, &x, &y, &z);
   if (error != KDL_ZE_SUCCESS)
-    kdl_ze_note(kernel->device, error, "zeKernelSuggestGroupSize");
+    kdl_ze_log_error(kernel->device, error, "zeKernelSuggestGroupSize");
   return error == KDL_ZE_SUCCESS && y == 1 && z == 1 ? x : 0;
 }
 
-static void choose_block(kdl_ze_kernel *kernel, const kdl_kernel_request *request,
-                         const uint32_t required[3], kdl_backend_kernel *out_kernel) {
+static void ze_select_block(kdl_ze_kernel *kernel, const kdl_kernel_request *request,
+                            const uint32_t required[3], kdl_backend_kernel *out_kernel) {
   const uint32_t *fixed = required[0] ? required : request->block;
   memcpy(out_kernel->block, fixed, sizeof out_kernel->block);
   memcpy(kernel->block, fixed, sizeof kernel->block);
   if (fixed[0])
     return;
   uint32_t most = kernel->device->max_block;
-  uint32_t block = suggest_block(kernel);
+  uint32_t block = ze_suggest_block(kernel);
   block = block ? block : default_block;
   kernel->block[0] = most && block > most ? most : block;
   kernel->block[1] = kernel->block[2] = 1;
@@ -122,27 +123,28 @@ static void choose_block(kdl_ze_kernel *kernel, const kdl_kernel_request *reques
 /* Finding                                                                                      */
 
 void kdl_ze_kernel_free(kdl_ze_kernel *kernel) {
-  destroy_handle(kernel->device, kernel->handle);
+  ze_destroy_kernel(kernel->device, kernel->handle);
   if (kernel->number != UINT32_MAX)
-    give_number(kernel->device, kernel->number);
+    ze_free_kernel_number(kernel->device, kernel->number);
   kdl_argument_list_free(&kernel->list);
   free(kernel->name);
   free(kernel);
 }
 
-static kdl_status prepare(kdl_ze_kernel *kernel, const kdl_ze_module *module,
-                          const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
+static kdl_status ze_prepare_kernel(kdl_ze_kernel *kernel, const kdl_ze_module *module,
+                                    const kdl_kernel_request *request,
+                                    kdl_backend_kernel *out_kernel) {
   kernel->name = strdup(request->name);
   kernel->list.name = kernel->name;
-  if (!kernel->name || !take_number(kernel->device, &kernel->number))
+  if (!kernel->name || !ze_alloc_kernel_number(kernel->device, &kernel->number))
     return kdl_ze_no_memory(kernel->device);
   KDL_TRY(kdl_ze_kernel_create(kernel, &kernel->handle));
   kdl_ze_kernel_properties properties = {.type = KDL_ZE_KERNEL_PROPERTIES};
   int error = kdl_ze.kernel_properties(kernel->handle, &properties);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(kernel->device, error, "zeKernelGetProperties \"%s\"", kernel->name);
-  KDL_TRY(learn_arguments(kernel, module, request, properties.argument_count));
-  choose_block(kernel, request, properties.group_size, out_kernel);
+  KDL_TRY(ze_resolve_arguments(kernel, module, request, properties.argument_count));
+  ze_select_block(kernel, request, properties.group_size, out_kernel);
   return KDL_OK;
 }
 
@@ -159,7 +161,7 @@ kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_kerne
                                      .ranges = &kernel->device->ranges};
   kernel->module = module->handle;
   kernel->number = UINT32_MAX;
-  kdl_status status = prepare(kernel, module, request, out_kernel);
+  kdl_status status = ze_prepare_kernel(kernel, module, request, out_kernel);
   if (status != KDL_OK) {
     kdl_ze_kernel_free(kernel);
     return status;

@@ -15,8 +15,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Refusals                                                                                     */
 
-static kdl_status refused(const kdl_ze_kernel *kernel, const kdl_launch_desc *desc, int error,
-                          const char *call) {
+static kdl_status ze_launch_failed(const kdl_ze_kernel *kernel, const kdl_launch_desc *desc,
+                                   int error, const char *call) {
   const uint32_t *block = desc->block[0] ? desc->block : kernel->block;
   return kdl_ze_fail(kernel->device, error,
                      "%s \"%s\" with grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic group "
@@ -26,11 +26,12 @@ static kdl_status refused(const kdl_ze_kernel *kernel, const kdl_launch_desc *de
 }
 
 /* Of the usual launch, whose descriptor the queue knows; its lock is held. */
-__attribute__((noinline, cold)) static kdl_status refuse(kdl_ze_queue *queue, int error) {
+__attribute__((noinline, cold)) static kdl_status ze_launch_failed_locked(kdl_ze_queue *queue,
+                                                                          int error) {
   const kdl_ze_kernel *kernel = queue->kernel;
   const kdl_launch_desc *desc = queue->at;
-  kdl_brief_lock_release(&queue->lock);
-  return refused(kernel, desc, error, "zeCommandListAppendLaunchKernel");
+  kdl_futex_lock_release(&queue->lock);
+  return ze_launch_failed(kernel, desc, error, "zeCommandListAppendLaunchKernel");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -38,8 +39,8 @@ __attribute__((noinline, cold)) static kdl_status refuse(kdl_ze_queue *queue, in
 
 /* Zero where the block, the group memory, the flags and the cluster are as they were, which the
  * last two always are. */
-static inline __attribute__((always_inline)) uint64_t differs(const kdl_ze_last *last,
-                                                              const kdl_launch_desc *desc) {
+static inline __attribute__((always_inline)) uint64_t
+ze_shape_differs(const kdl_ze_last *last, const kdl_launch_desc *desc) {
   enum { at_block = offsetof(kdl_launch_desc, block) };
   _Static_assert(offsetof(kdl_launch_desc, shared) == at_block + 12 &&
                      offsetof(kdl_launch_desc, flags) == at_block + 16 &&
@@ -48,35 +49,35 @@ static inline __attribute__((always_inline)) uint64_t differs(const kdl_ze_last 
   return kdl_differ_16(desc->block, last->shape) | kdl_word_at(desc, at_block + 16);
 }
 
-static kdl_status check(const kdl_ze_kernel *kernel, const kdl_launch_desc *desc) {
+static kdl_status ze_check_launch(const kdl_ze_kernel *kernel, const kdl_launch_desc *desc) {
   const kdl_ze_device *device = kernel->device;
   KDL_TRY(kdl_driver_check_shape(&kdl_ze_errors, device->ordinal, desc));
   if (desc->flags && !device->is_cooperative)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "level_zero:%u: the device has no queues for cooperative launches",
-                                 device->ordinal);
+    return kdl_core_services.fail(
+        KDL_UNSUPPORTED, 0, "level_zero:%u: the device has no queues for cooperative launches",
+        device->ordinal);
   return KDL_OK;
 }
 
-static kdl_status launch_now(kdl_ze_queue *queue, const kdl_ze_instance *instance,
-                             const kdl_launch_desc *desc) {
+static kdl_status ze_launch_kernel(kdl_ze_queue *queue, const kdl_ze_instance *instance,
+                                   const kdl_launch_desc *desc) {
   bool cooperative = desc->flags & KDL_LAUNCH_COOPERATIVE;
   const char *call = cooperative ? "zeCommandListAppendLaunchCooperativeKernel"
                                  : "zeCommandListAppendLaunchKernel";
   int error = (cooperative ? kdl_ze.launch_cooperative : queue->launch)(
       queue->list, instance->handle, desc->grid, NULL, 0, NULL);
-  error = kdl_ze_queue_after(queue, error, &call);
-  return error == KDL_ZE_SUCCESS ? KDL_OK : refused(instance->kernel, desc, error, call);
+  error = kdl_ze_queue_append_barrier(queue, error, &call);
+  return error == KDL_ZE_SUCCESS ? KDL_OK : ze_launch_failed(instance->kernel, desc, error, call);
 }
 
 /* The instance with its group size, arguments and group memory as they are to be. */
-static kdl_status prepare(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
-                          const kdl_launch_desc *desc, const kdl_args *args,
-                          kdl_ze_instance **out_instance) {
+static kdl_status ze_prepare_instance(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
+                                      const kdl_launch_desc *desc, const kdl_args *args,
+                                      kdl_ze_instance **out_instance) {
   const kdl_ze_last *last = &queue->last;
-  bool is_alike = queue->kernel == kernel && !differs(last, desc);
+  bool is_alike = queue->kernel == kernel && !ze_shape_differs(last, desc);
   kdl_ze_instance *instance = is_alike ? last->instance : NULL;
-  kdl_status status = is_alike ? KDL_OK : check(kernel, desc);
+  kdl_status status = is_alike ? KDL_OK : ze_check_launch(kernel, desc);
   if (status == KDL_OK && !is_alike)
     status = kdl_ze_queue_instance(queue, kernel, &instance);
   if (status == KDL_OK && !is_alike)
@@ -90,60 +91,61 @@ static kdl_status prepare(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
 
 /* A queue that needs barriers always goes the longer way, so that none of its launches is
  * repeated; and so does one whose arguments were given in part. */
-static kdl_status launch_locked(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
-                                const kdl_launch_desc *desc, const kdl_args *args) {
+static kdl_status ze_launch_locked(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
+                                   const kdl_launch_desc *desc, const kdl_args *args) {
   kdl_ze_instance *instance;
-  kdl_status status = prepare(queue, kernel, desc, args, &instance);
+  kdl_status status = ze_prepare_instance(queue, kernel, desc, args, &instance);
   bool is_repeatable = status == KDL_OK && !queue->has_barriers;
   queue->kernel = is_repeatable ? kernel : NULL;
   if (status != KDL_OK)
     return status;
   queue->last = (kdl_ze_last){.handle = instance->handle, .instance = instance};
   memcpy(queue->last.shape, desc->block, sizeof queue->last.shape);
-  return launch_now(queue, instance, desc);
+  return ze_launch_kernel(queue, instance, desc);
 }
 
 kdl_status kdl_ze_launch_changed(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                  const kdl_args *args, void *queue_handle) {
   kdl_ze_queue *queue = queue_handle;
-  kdl_status status = launch_locked(queue, head->context, desc, args);
-  kdl_brief_lock_release(&queue->lock);
+  kdl_status status = ze_launch_locked(queue, head->context, desc, args);
+  kdl_futex_lock_release(&queue->lock);
   return status;
 }
 
 kdl_status kdl_ze_launch_contended(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                    const kdl_args *args, void *queue) {
-  kdl_brief_lock_wait(&((kdl_ze_queue *)queue)->lock);
+  kdl_futex_lock_wait(&((kdl_ze_queue *)queue)->lock);
   return kdl_ze_launch_changed(head, desc, args, queue);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The usual launch                                                                             */
 
-__attribute__((noinline, cold)) static kdl_status wake(kdl_ze_queue *queue) {
-  kdl_brief_lock_wake(&queue->lock);
+__attribute__((noinline, cold)) static kdl_status ze_wake_waiter(kdl_ze_queue *queue) {
+  kdl_futex_lock_wake(&queue->lock);
   return KDL_OK;
 }
 
 /* The descriptor is kept in the queue and not across the call, which costs less. A
  * ze_result_t is never negative, and success is KDL_OK: it is returned as it is. */
-static inline __attribute__((always_inline)) kdl_status launch_same(kdl_ze_queue *queue,
-                                                                    const kdl_launch_desc *desc) {
+static inline __attribute__((always_inline)) kdl_status
+ze_launch_repeated(kdl_ze_queue *queue, const kdl_launch_desc *desc) {
   queue->at = desc;
   int error = queue->launch(queue->list, queue->last.handle, desc->grid, NULL, 0, NULL);
   if (unlikely(error > KDL_ZE_SUCCESS))
-    return refuse(queue, error);
-  return unlikely(kdl_brief_lock_leave(&queue->lock)) ? wake(queue) : (kdl_status)error;
+    return ze_launch_failed_locked(queue, error);
+  return unlikely(kdl_futex_lock_release_fast(&queue->lock)) ? ze_wake_waiter(queue)
+                                                             : (kdl_status)error;
 }
 
 static kdl_status launch_bare(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue_handle) {
   kdl_ze_queue *queue = queue_handle;
-  if (unlikely(!kdl_brief_lock_try(&queue->lock)))
+  if (unlikely(!kdl_futex_lock_try(&queue->lock)))
     return kdl_ze_launch_contended(head, desc, args, queue);
-  if (unlikely(queue->kernel != head->context) || unlikely(differs(&queue->last, desc)))
+  if (unlikely(queue->kernel != head->context) || unlikely(ze_shape_differs(&queue->last, desc)))
     return kdl_ze_launch_changed(head, desc, args, queue);
-  return launch_same(queue, desc);
+  return ze_launch_repeated(queue, desc);
 }
 
 /* Whether all but the arguments are as they were, and these still stand where no word differs. */
@@ -151,35 +153,36 @@ static inline __attribute__((always_inline)) bool
 is_alike(const kdl_ze_queue *queue, const kdl_ze_kernel *kernel, const kdl_launch_desc *desc) {
   uint64_t generation =
       atomic_load_explicit(&kernel->device->ranges.generation, memory_order_relaxed);
-  return !(differs(&queue->last, desc) | (queue->last.instance->given.repeatable ^ generation));
+  return !(ze_shape_differs(&queue->last, desc) |
+           (queue->last.instance->given.repeatable ^ generation));
 }
 
 static kdl_status launch_many(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue_handle) {
   kdl_ze_queue *queue = queue_handle;
   const kdl_ze_kernel *kernel = head->context;
-  if (unlikely(!kdl_brief_lock_try(&queue->lock)))
+  if (unlikely(!kdl_futex_lock_try(&queue->lock)))
     return kdl_ze_launch_contended(head, desc, args, queue);
   if (unlikely(queue->kernel != kernel) || unlikely(!is_alike(queue, kernel, desc)) ||
       unlikely(args->count != kernel->list.count) ||
-      unlikely(!kdl_argument_cache_stands(&queue->last.instance->given, args->pointers)))
+      unlikely(!kdl_argument_cache_matches(&queue->last.instance->given, args->pointers)))
     return kdl_ze_launch_changed(head, desc, args, queue);
-  return launch_same(queue, desc);
+  return ze_launch_repeated(queue, desc);
 }
 
 static inline __attribute__((always_inline)) kdl_status
 launch_few(const kdl_kernel_head *head, const kdl_launch_desc *desc, const kdl_args *args,
            kdl_ze_queue *queue, unsigned wide_count, unsigned word_count) {
   const kdl_ze_kernel *kernel = head->context;
-  if (unlikely(!kdl_brief_lock_try(&queue->lock)))
+  if (unlikely(!kdl_futex_lock_try(&queue->lock)))
     return kdl_ze_launch_contended(head, desc, args, queue);
   if (unlikely(queue->kernel != kernel) || unlikely(!is_alike(queue, kernel, desc)) ||
       unlikely(args->count != wide_count + word_count) ||
-      unlikely(!kdl_words_stand((const kdl_cached_word *)queue->last.instance->values, wide_count,
+      unlikely(!kdl_words_match((const kdl_cached_word *)queue->last.instance->values, wide_count,
                                 word_count, args->pointers)))
     return kdl_ze_launch_changed(head, desc, args, queue);
-  return launch_same(queue, desc);
+  return ze_launch_repeated(queue, desc);
 }
 
-KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ENTRY)
-KDL_WRITTEN_OUT_CHOICE(kdl_ze_entry_of)
+KDL_EACH_UNROLLED(KDL_UNROLLED_ENTRY)
+KDL_UNROLLED_SELECTOR(kdl_ze_entry_of)

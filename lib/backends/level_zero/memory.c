@@ -3,7 +3,7 @@
 
 enum { alignment = 64 };
 
-static void *pointer_to(uint64_t address) {
+static void *ze_pointer(uint64_t address) {
   return (void *)(uintptr_t)address;
 }
 
@@ -11,7 +11,7 @@ static void *pointer_to(uint64_t address) {
 /* Having                                                                                       */
 
 /* A buffer that is larger than the driver likes is had by asking for it so. */
-static int allocate(const kdl_ze_device *device, uint64_t size, void **out_address) {
+static int ze_alloc_memory(const kdl_ze_device *device, uint64_t size, void **out_address) {
   kdl_ze_relaxed_limits relaxed = {.type = KDL_ZE_RELAXED_LIMITS_DESC,
                                    .flags = KDL_ZE_RELAXED_MAX_SIZE};
   bool is_large = device->max_allocation && size > device->max_allocation && kdl_ze_large_buffers();
@@ -23,7 +23,7 @@ static int allocate(const kdl_ze_device *device, uint64_t size, void **out_addre
 kdl_status kdl_ze_alloc(void *handle, uint64_t size, uint64_t *out_address) {
   kdl_ze_device *device = handle;
   void *address = NULL;
-  int error = allocate(device, size, &address);
+  int error = ze_alloc_memory(device, size, &address);
   bool is_limit = error == KDL_ZE_UNSUPPORTED_SIZE && size > device->max_allocation;
   if (is_limit)
     return kdl_ze_fail(device, error,
@@ -43,10 +43,10 @@ kdl_status kdl_ze_alloc(void *handle, uint64_t size, uint64_t *out_address) {
 kdl_status kdl_ze_free(void *handle, uint64_t address) {
   kdl_ze_device *device = handle;
   if (!kdl_ranges_remove(&device->ranges, address))
-    return kdl_own_services.fail(KDL_BAD_CALL, 0,
-                                 "level_zero:%u: found an address that libkdl did not allocate",
-                                 device->ordinal);
-  int error = kdl_ze.free(device->context, pointer_to(address));
+    return kdl_core_services.fail(KDL_BAD_CALL, 0,
+                                  "level_zero:%u: found an address that libkdl did not allocate",
+                                  device->ordinal);
+  int error = kdl_ze.free(device->context, ze_pointer(address));
   return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(device, error, "zeMemFree");
 }
 
@@ -68,38 +68,39 @@ kdl_status kdl_ze_free_host(void *handle, void *data) {
 /* ------------------------------------------------------------------------------------------ */
 /* Moving                                                                                       */
 
-static kdl_status moved(const kdl_ze_queue *queue, int error, const char *call, uint64_t size) {
+static kdl_status ze_check_transfer(const kdl_ze_queue *queue, int error, const char *call,
+                                    uint64_t size) {
   if (error == KDL_ZE_SUCCESS)
     return KDL_OK;
   return kdl_ze_fail(queue->device, error, "%s of %llu bytes", call, (unsigned long long)size);
 }
 
 /* The driver takes any memory of the host, as frameworks rely on, besides its own. */
-static kdl_status copy(kdl_ze_queue *queue, void *to, const void *from, uint64_t size) {
+static kdl_status ze_copy_memory(kdl_ze_queue *queue, void *to, const void *from, uint64_t size) {
   const char *call = "zeCommandListAppendMemoryCopy";
-  kdl_brief_lock_take(&queue->lock);
+  kdl_futex_lock_acquire(&queue->lock);
   int error = kdl_ze.copy(queue->list, to, from, size, NULL, 0, NULL);
-  error = kdl_ze_queue_after(queue, error, &call);
-  kdl_brief_lock_release(&queue->lock);
-  return moved(queue, error, call, size);
+  error = kdl_ze_queue_append_barrier(queue, error, &call);
+  kdl_futex_lock_release(&queue->lock);
+  return ze_check_transfer(queue, error, call, size);
 }
 
 kdl_status kdl_ze_write(void *device, void *queue, uint64_t address, uint64_t offset,
                         const void *data, uint64_t size) {
   (void)device;
-  return copy(queue, pointer_to(address + offset), data, size);
+  return ze_copy_memory(queue, ze_pointer(address + offset), data, size);
 }
 
 kdl_status kdl_ze_read(void *device, void *queue, void *data, uint64_t address, uint64_t offset,
                        uint64_t size) {
   (void)device;
-  return copy(queue, data, pointer_to(address + offset), size);
+  return ze_copy_memory(queue, data, ze_pointer(address + offset), size);
 }
 
 kdl_status kdl_ze_copy(void *device, void *queue, uint64_t to, uint64_t to_offset, uint64_t from,
                        uint64_t from_offset, uint64_t size) {
   (void)device;
-  return copy(queue, pointer_to(to + to_offset), pointer_to(from + from_offset), size);
+  return ze_copy_memory(queue, ze_pointer(to + to_offset), ze_pointer(from + from_offset), size);
 }
 
 /* Devices of one context that reach each other; others meet on the host. */
@@ -114,10 +115,10 @@ kdl_status kdl_ze_copy_peer(void *from_handle, void *to_handle, void *queue, uin
       return kdl_ze_fail(to_device, error, "zeDeviceCanAccessPeer");
   }
   if (!can_reach)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "level_zero:%u: it does not reach the memory of level_zero:%u",
-                                 to_device->ordinal, from_device->ordinal);
-  return copy(queue, pointer_to(to + to_offset), pointer_to(from + from_offset), size);
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                  "level_zero:%u: it does not reach the memory of level_zero:%u",
+                                  to_device->ordinal, from_device->ordinal);
+  return ze_copy_memory(queue, ze_pointer(to + to_offset), ze_pointer(from + from_offset), size);
 }
 
 kdl_status kdl_ze_fill(void *device, void *handle, uint64_t address, uint64_t offset, uint64_t size,
@@ -125,10 +126,10 @@ kdl_status kdl_ze_fill(void *device, void *handle, uint64_t address, uint64_t of
   (void)device;
   kdl_ze_queue *queue = handle;
   const char *call = "zeCommandListAppendMemoryFill";
-  kdl_brief_lock_take(&queue->lock);
-  int error = kdl_ze.fill(queue->list, pointer_to(address + offset), pattern, pattern_size, size,
+  kdl_futex_lock_acquire(&queue->lock);
+  int error = kdl_ze.fill(queue->list, ze_pointer(address + offset), pattern, pattern_size, size,
                           NULL, 0, NULL);
-  error = kdl_ze_queue_after(queue, error, &call);
-  kdl_brief_lock_release(&queue->lock);
-  return moved(queue, error, call, size);
+  error = kdl_ze_queue_append_barrier(queue, error, &call);
+  kdl_futex_lock_release(&queue->lock);
+  return ze_check_transfer(queue, error, call, size);
 }

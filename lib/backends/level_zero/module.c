@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images on a device: SPIR-V, which the driver compiles, and its own machine code. */
-#include "lib/backends/common/hand_over.h"
+#include "lib/backends/common/return_or_free.h"
 #include "lib/backends/level_zero/objects.h"
 
-#include "lib/backends/common/text.h"
+#include "lib/backends/common/driver_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 /* What the compiler says                                                                       */
 
 /* Its lines as one; "" where it says nothing. Gives the log back. */
-static void take_log(const kdl_ze_device *device, void *log, char *text, size_t size) {
+static void ze_read_log(const kdl_ze_device *device, void *log, char *text, size_t size) {
   size_t length = 0;
   text[0] = '\0';
   if (!log)
@@ -24,12 +24,12 @@ static void take_log(const kdl_ze_device *device, void *log, char *text, size_t 
   if (lines && kdl_ze.log_text(log, &length, lines) == KDL_ZE_SUCCESS)
     kdl_join_lines(lines, text, size);
   free(lines);
-  kdl_ze_note(device, kdl_ze.log_destroy(log), "zeModuleBuildLogDestroy");
+  kdl_ze_log_error(device, kdl_ze.log_destroy(log), "zeModuleBuildLogDestroy");
 }
 
 /* Flags are the driver's own; KDL_LEVEL_ZERO_BUILD_FLAGS adds to them. */
-static void build_flags(char *flags, size_t size) {
-  const char *more = kdl_own_services.environment("KDL_LEVEL_ZERO_BUILD_FLAGS");
+static void ze_build_flags(char *flags, size_t size) {
+  const char *more = kdl_core_services.environment("KDL_LEVEL_ZERO_BUILD_FLAGS");
   const char *large = kdl_ze_large_buffers() ? "-ze-opt-greater-than-4GB-buffer-required" : "";
   snprintf(flags, size, "%s%s%s", large, *large && more ? " " : "", more ? more : "");
 }
@@ -37,12 +37,12 @@ static void build_flags(char *flags, size_t size) {
 /* ------------------------------------------------------------------------------------------ */
 /* Loading                                                                                      */
 
-static kdl_status create(const kdl_ze_device *device, const kdl_backend_image *image,
-                         const void *data, void **out_handle) {
+static kdl_status ze_create_module(const kdl_ze_device *device, const kdl_backend_image *image,
+                                   const void *data, void **out_handle) {
   char flags[512];
   char said[900];
   void *log = NULL;
-  build_flags(flags, sizeof flags);
+  ze_build_flags(flags, sizeof flags);
   bool is_spirv = image->kind == KDL_IMAGE_SPIRV;
   kdl_ze_module_desc desc = {.type = KDL_ZE_MODULE_DESC,
                              .format = is_spirv ? KDL_ZE_FORMAT_SPIRV : KDL_ZE_FORMAT_NATIVE,
@@ -50,25 +50,25 @@ static kdl_status create(const kdl_ze_device *device, const kdl_backend_image *i
                              .input = data,
                              .build_flags = is_spirv && flags[0] ? flags : NULL};
   int error = kdl_ze.module_create(device->context, device->handle, &desc, out_handle, &log);
-  take_log(device, log, said, sizeof said);
+  ze_read_log(device, log, said, sizeof said);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(device, error, "zeModuleCreate%s%s", *said ? ": " : "", said);
   if (*said)
-    kdl_own_services.log("%s: compiled by the driver: %s", image->name, said);
+    kdl_core_services.log("%s: compiled by the driver: %s", image->name, said);
   return KDL_OK;
 }
 
 /* Images in a container may lie anywhere; drivers read words and structures. They keep nothing of
  * what they are given. */
-static kdl_status create_aligned(const kdl_ze_device *device, const kdl_backend_image *image,
-                                 void **out_handle) {
+static kdl_status ze_create_aligned_module(const kdl_ze_device *device,
+                                           const kdl_backend_image *image, void **out_handle) {
   if ((uintptr_t)image->data % _Alignof(max_align_t) == 0)
-    return create(device, image, image->data, out_handle);
+    return ze_create_module(device, image, image->data, out_handle);
   void *copy = malloc(image->data_size);
   if (!copy)
     return kdl_ze_no_memory(device);
   memcpy(copy, image->data, image->data_size);
-  kdl_status status = create(device, image, copy, out_handle);
+  kdl_status status = ze_create_module(device, image, copy, out_handle);
   free(copy);
   return status;
 }
@@ -76,15 +76,15 @@ static kdl_status create_aligned(const kdl_ze_device *device, const kdl_backend_
 kdl_status kdl_ze_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
   kdl_ze_device *device = handle;
   if (image->kind != KDL_IMAGE_SPIRV && image->kind != KDL_IMAGE_ZEBIN)
-    return kdl_own_services.fail(
+    return kdl_core_services.fail(
         KDL_UNSUPPORTED, 0, "level_zero:%u: found an image of kind %s, expected spirv or zebin",
         device->ordinal, kdl_image_kind_name(image->kind));
   kdl_ze_module *module = calloc(1, sizeof *module);
   if (!module)
     return kdl_ze_no_memory(device);
-  module->image = kdl_keep_image(image);
-  kdl_status status = create_aligned(device, image, &module->handle);
-  return kdl_hand_over(status, module, out_module);
+  module->image = kdl_module_image_of(image);
+  kdl_status status = ze_create_aligned_module(device, image, &module->handle);
+  return kdl_return_or_free(status, module, out_module);
 }
 
 /* Every queue may have a handle of each of its kernels. A device that is lost refuses every step;
@@ -95,10 +95,10 @@ void kdl_ze_module_unload(void *handle, void *module_handle) {
   pthread_mutex_lock(&device->lock);
   kdl_ze_queues_drain(device);
   for (kdl_ze_queue *queue = device->queues; queue; queue = queue->next) {
-    kdl_brief_lock_take(&queue->lock);
+    kdl_futex_lock_acquire(&queue->lock);
     for (kdl_ze_kernel *kernel = module->kernels; kernel; kernel = kernel->next)
       kdl_ze_queue_forget(queue, kernel->number);
-    kdl_brief_lock_release(&queue->lock);
+    kdl_futex_lock_release(&queue->lock);
   }
   pthread_mutex_unlock(&device->lock);
   for (kdl_ze_kernel *kernel = module->kernels; kernel;) {
@@ -106,7 +106,7 @@ void kdl_ze_module_unload(void *handle, void *module_handle) {
     kdl_ze_kernel_free(kernel);
     kernel = next;
   }
-  kdl_ze_note(device, kdl_ze.module_destroy(module->handle), "zeModuleDestroy");
+  kdl_ze_log_error(device, kdl_ze.module_destroy(module->handle), "zeModuleDestroy");
   free(module);
 }
 

@@ -5,7 +5,7 @@
 #define KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
 
 #include "lib/backends/common/arguments/argument_cache.h"
-#include "lib/backends/common/brief_lock.h"
+#include "lib/backends/common/futex_lock.h"
 #include "lib/backends/level_zero/driver.h"
 
 #include <pthread.h>
@@ -30,29 +30,29 @@ typedef struct kdl_ze_pool kdl_ze_pool;
  * that a thread may still wait for would let it wait for ever, and comes back when all are done
  * with it.
  */
-typedef struct kdl_ze_stamp kdl_ze_stamp;
-struct kdl_ze_stamp {
+typedef struct kdl_ze_timestamp kdl_ze_timestamp;
+struct kdl_ze_timestamp {
   void *event;
   uint64_t *time; /* in ticks; of host memory that devices write to */
   unsigned users;
   bool given; /* to a queue, which signals it sooner or later */
-  kdl_ze_stamp *next;
+  kdl_ze_timestamp *next;
 };
 
-typedef struct kdl_ze_stamps {
+typedef struct kdl_ze_timestamps {
   pthread_mutex_t lock;
   kdl_ze_pool *pools;
-  kdl_ze_stamp *free;
-  kdl_ze_stamp *late; /* no longer in use, and they were not signalled yet */
-} kdl_ze_stamps;
+  kdl_ze_timestamp *free;
+  kdl_ze_timestamp *pending; /* no longer in use, and they were not signalled yet */
+} kdl_ze_timestamps;
 
 /* One that is not signalled, with one user. */
-kdl_status kdl_ze_stamp_take(kdl_ze_device *device, kdl_ze_stamp **out_stamp);
-void kdl_ze_stamp_hold(kdl_ze_device *device, kdl_ze_stamp *stamp);
-void kdl_ze_stamp_drop(kdl_ze_device *device, kdl_ze_stamp *stamp);
+kdl_status kdl_ze_timestamp_acquire(kdl_ze_device *device, kdl_ze_timestamp **out_stamp);
+void kdl_ze_timestamp_retain(kdl_ze_device *device, kdl_ze_timestamp *stamp);
+void kdl_ze_timestamp_release(kdl_ze_device *device, kdl_ze_timestamp *stamp);
 
 /* Destroys all of them, when none is in use. */
-void kdl_ze_stamps_destroy(kdl_ze_device *device);
+void kdl_ze_timestamps_destroy(kdl_ze_device *device);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
@@ -71,7 +71,7 @@ struct kdl_ze_device {
   uint32_t max_block;
   double ns_per_tick;
   uint64_t tick_mask; /* the bits of a time that count */
-  kdl_ze_stamps stamps;
+  kdl_ze_timestamps stamps;
   pthread_mutex_t lock; /* of the queues and the numbers */
   kdl_ze_queue *queues;
   uint64_t *kernel_numbers; /* those that are in use, as bits */
@@ -90,7 +90,7 @@ typedef struct kdl_ze_kernel kdl_ze_kernel;
 
 typedef struct kdl_ze_module {
   void *handle;
-  kdl_kept_image image;
+  kdl_module_image image;
   kdl_ze_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_ze_module;
 
@@ -133,7 +133,7 @@ void kdl_ze_instance_free(kdl_ze_instance *instance);
 /* Sets the group size of a launch, unless it is that. */
 kdl_status kdl_ze_instance_set_group(kdl_ze_instance *instance, const kdl_launch_desc *desc);
 
-enum { KDL_ZE_MOST_WAITS = 64 };
+enum { KDL_ZE_MAX_WAITS = 64 };
 
 /* zeCommandListAppendLaunchKernel */
 typedef int kdl_ze_launch_function(void *list, void *kernel, const uint32_t groups[3], void *event,
@@ -148,7 +148,7 @@ typedef struct kdl_ze_last {
 
 /* What a launch reads is in front. The lock is first, so that its address is the queue's. */
 struct kdl_ze_queue {
-  kdl_brief_lock lock; /* of all that follows */
+  kdl_futex_lock lock; /* of all that follows */
   uint32_t instance_count;
   const kdl_ze_kernel *kernel; /* of the last launch; NULL: not to be repeated */
   kdl_ze_last last;
@@ -158,7 +158,7 @@ struct kdl_ze_queue {
   kdl_ze_instance **instances; /* by the kernel's number; NULL where it was not launched here */
   kdl_ze_device *device;
   kdl_ze_queue *next;
-  kdl_ze_stamp *waits[KDL_ZE_MOST_WAITS]; /* that the list may not have passed yet */
+  kdl_ze_timestamp *waits[KDL_ZE_MAX_WAITS]; /* that the list may not have passed yet */
   unsigned wait_count;
   bool has_barriers; /* the list works in any order, so a barrier follows each command */
   bool is_owned;
@@ -166,7 +166,7 @@ struct kdl_ze_queue {
 
 /* Keeps the order of commands: called with the lock held and the outcome of one that was appended,
  * whose name is replaced where it is not that which failed. */
-int kdl_ze_queue_after(kdl_ze_queue *queue, int error, const char **call);
+int kdl_ze_queue_append_barrier(kdl_ze_queue *queue, int error, const char **call);
 
 /* Takes the lock with room for one more stamp that the list waits for, until it is waited for
  * itself. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Queues are immediate command lists: what is appended is given to the device at once. */
-#include "lib/backends/common/hand_over.h"
+#include "lib/backends/common/return_or_free.h"
 #include "lib/backends/level_zero/objects.h"
 
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Making                                                                                       */
 
-static void enlist(kdl_ze_device *device, kdl_ze_queue *queue) {
+static void ze_add_queue(kdl_ze_device *device, kdl_ze_queue *queue) {
   pthread_mutex_lock(&device->lock);
   queue->next = device->queues;
   device->queues = queue;
   pthread_mutex_unlock(&device->lock);
 }
 
-static kdl_ze_queue *new_queue(kdl_ze_device *device) {
+static kdl_ze_queue *ze_alloc_queue(kdl_ze_device *device) {
   kdl_ze_queue *queue = calloc(1, sizeof *queue);
   if (queue) {
     queue->device = device;
@@ -26,7 +26,7 @@ static kdl_ze_queue *new_queue(kdl_ze_device *device) {
 }
 
 /* Drivers before version 1.7 would not heed the flag for order, and some would not say so. */
-static kdl_status create_list(kdl_ze_queue *queue, int32_t priority) {
+static kdl_status ze_create_list(kdl_ze_queue *queue, int32_t priority) {
   kdl_ze_device *device = queue->device;
   bool in_order = device->version >= KDL_ZE_HAS_IN_ORDER;
   kdl_ze_queue_desc desc = {
@@ -46,27 +46,27 @@ static kdl_status create_list(kdl_ze_queue *queue, int32_t priority) {
 }
 
 kdl_status kdl_ze_queue_create(void *device, int32_t priority, void **out_queue) {
-  kdl_ze_queue *queue = new_queue(device);
+  kdl_ze_queue *queue = ze_alloc_queue(device);
   if (!queue)
     return kdl_ze_no_memory(device);
-  kdl_status status = create_list(queue, priority);
+  kdl_status status = ze_create_list(queue, priority);
   if (status == KDL_OK) {
     queue->is_owned = true;
-    enlist(device, queue);
+    ze_add_queue(device, queue);
   }
-  return kdl_hand_over(status, queue, out_queue);
+  return kdl_return_or_free(status, queue, out_queue);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Adopting                                                                                     */
 
-static kdl_status refuse(const kdl_ze_device *device, const char *what) {
-  return kdl_own_services.fail(KDL_BAD_CALL, 0, "level_zero:%u: the command list to be adopted %s",
-                               device->ordinal, what);
+static kdl_status ze_fail_adopt(const kdl_ze_device *device, const char *what) {
+  return kdl_core_services.fail(KDL_BAD_CALL, 0, "level_zero:%u: the command list to be adopted %s",
+                                device->ordinal, what);
 }
 
 /* What drivers tell of a list from version 1.9 on; older ones are believed. */
-static kdl_status check_list(const kdl_ze_device *device, void *list) {
+static kdl_status ze_check_list(const kdl_ze_device *device, void *list) {
   void *its_device = device->handle, *its_context = device->context;
   uint8_t is_immediate = 1;
   if (device->version < KDL_ZE_HAS_LIST_QUERIES || !kdl_ze.list_device || !kdl_ze.list_context ||
@@ -80,17 +80,17 @@ static kdl_status check_list(const kdl_ze_device *device, void *list) {
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(device, error, "zeCommandListIsImmediate");
   if (!is_immediate)
-    return refuse(device, "is not an immediate one");
+    return ze_fail_adopt(device, "is not an immediate one");
   if (its_device != device->handle)
-    return refuse(device, "is one of another device");
+    return ze_fail_adopt(device, "is one of another device");
   if (its_context != device->context)
-    return refuse(device, "is one of another context; adopt that first (kdl_device_adopt)");
+    return ze_fail_adopt(device, "is one of another context; adopt that first (kdl_device_adopt)");
   return KDL_OK;
 }
 
 /* Whether the list keeps the order of its commands is told from version 1.17 on; else it is taken
  * to work in any order. */
-static bool is_in_order(const kdl_ze_device *device, void *list) {
+static bool ze_is_in_order(const kdl_ze_device *device, void *list) {
   uint32_t flags = 0;
   return device->version >= KDL_ZE_HAS_LIST_FLAGS && kdl_ze.list_flags &&
          kdl_ze.list_flags(list, &flags) == KDL_ZE_SUCCESS && (flags & KDL_ZE_QUEUE_IN_ORDER);
@@ -98,14 +98,14 @@ static bool is_in_order(const kdl_ze_device *device, void *list) {
 
 kdl_status kdl_ze_queue_adopt(void *handle, void *native, void **out_queue) {
   kdl_ze_device *device = handle;
-  KDL_TRY(native ? check_list(device, native)
-                 : refuse(device, "is NULL, and there is no default one"));
-  kdl_ze_queue *queue = new_queue(device);
+  KDL_TRY(native ? ze_check_list(device, native)
+                 : ze_fail_adopt(device, "is NULL, and there is no default one"));
+  kdl_ze_queue *queue = ze_alloc_queue(device);
   if (!queue)
     return kdl_ze_no_memory(device);
   queue->list = native;
-  queue->has_barriers = !is_in_order(device, native);
-  enlist(device, queue);
+  queue->has_barriers = !ze_is_in_order(device, native);
+  ze_add_queue(device, queue);
   *out_queue = queue;
   return KDL_OK;
 }
@@ -118,7 +118,7 @@ void *kdl_ze_queue_native(void *device, void *queue) {
 /* ------------------------------------------------------------------------------------------ */
 /* Order                                                                                        */
 
-int kdl_ze_queue_after(kdl_ze_queue *queue, int error, const char **call) {
+int kdl_ze_queue_append_barrier(kdl_ze_queue *queue, int error, const char **call) {
   if (error != KDL_ZE_SUCCESS || !queue->has_barriers)
     return error;
   *call = "zeCommandListAppendBarrier";
@@ -126,54 +126,54 @@ int kdl_ze_queue_after(kdl_ze_queue *queue, int error, const char **call) {
 }
 
 /* For drivers that cannot wait for a list: a barrier at its end signals an event. */
-static int sync_by_event(kdl_ze_queue *queue, kdl_ze_stamp *stamp) {
-  kdl_brief_lock_take(&queue->lock);
+static int ze_sync_by_event(kdl_ze_queue *queue, kdl_ze_timestamp *stamp) {
+  kdl_futex_lock_acquire(&queue->lock);
   int error = kdl_ze.barrier(queue->list, stamp->event, 0, NULL);
   stamp->given = error == KDL_ZE_SUCCESS;
-  kdl_brief_lock_release(&queue->lock);
+  kdl_futex_lock_release(&queue->lock);
   return error == KDL_ZE_SUCCESS ? kdl_ze.event_sync(stamp->event, KDL_ZE_FOREVER) : error;
 }
 
-static kdl_status sync_list(kdl_ze_queue *queue) {
+static kdl_status ze_sync_list(kdl_ze_queue *queue) {
   kdl_ze_device *device = queue->device;
   if (device->version >= KDL_ZE_HAS_HOST_SYNC && kdl_ze.list_sync) {
     int error = kdl_ze.list_sync(queue->list, KDL_ZE_FOREVER);
     return error == KDL_ZE_SUCCESS ? KDL_OK
                                    : kdl_ze_fail(device, error, "zeCommandListHostSynchronize");
   }
-  kdl_ze_stamp *stamp;
-  KDL_TRY(kdl_ze_stamp_take(device, &stamp));
-  int error = sync_by_event(queue, stamp);
-  kdl_ze_stamp_drop(device, stamp);
+  kdl_ze_timestamp *stamp;
+  KDL_TRY(kdl_ze_timestamp_acquire(device, &stamp));
+  int error = ze_sync_by_event(queue, stamp);
+  kdl_ze_timestamp_release(device, stamp);
   return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(device, error, "zeEventHostSynchronize");
 }
 
-static void drop_waits(kdl_ze_device *device, kdl_ze_stamp **waits, unsigned count) {
+static void ze_release_waits(kdl_ze_device *device, kdl_ze_timestamp **waits, unsigned count) {
   for (unsigned i = 0; i < count; ++i)
-    kdl_ze_stamp_drop(device, waits[i]);
+    kdl_ze_timestamp_release(device, waits[i]);
 }
 
 /* Others may append meanwhile: what the list has passed is what it waited for before. */
 kdl_status kdl_ze_queue_sync(void *device, void *handle) {
   kdl_ze_queue *queue = handle;
-  kdl_ze_stamp *waits[KDL_ZE_MOST_WAITS];
-  kdl_brief_lock_take(&queue->lock);
+  kdl_ze_timestamp *waits[KDL_ZE_MAX_WAITS];
+  kdl_futex_lock_acquire(&queue->lock);
   unsigned count = queue->wait_count;
   memcpy(waits, queue->waits, count * sizeof *waits);
   queue->wait_count = 0;
-  kdl_brief_lock_release(&queue->lock);
-  kdl_status status = sync_list(queue);
-  drop_waits(device, waits, count);
+  kdl_futex_lock_release(&queue->lock);
+  kdl_status status = ze_sync_list(queue);
+  ze_release_waits(device, waits, count);
   return status;
 }
 
 /* A list that is never waited for must not gather stamps without end. */
 kdl_status kdl_ze_queue_lock_for_wait(kdl_ze_queue *queue) {
   for (;;) {
-    kdl_brief_lock_take(&queue->lock);
-    if (queue->wait_count < KDL_ZE_MOST_WAITS)
+    kdl_futex_lock_acquire(&queue->lock);
+    if (queue->wait_count < KDL_ZE_MAX_WAITS)
       return KDL_OK;
-    kdl_brief_lock_release(&queue->lock);
+    kdl_futex_lock_release(&queue->lock);
     kdl_status status = kdl_ze_queue_sync(queue->device, queue);
     if (status != KDL_OK)
       return status;
@@ -183,7 +183,7 @@ kdl_status kdl_ze_queue_lock_for_wait(kdl_ze_queue *queue) {
 /* ------------------------------------------------------------------------------------------ */
 /* Instances                                                                                    */
 
-static bool make_room(kdl_ze_queue *queue, uint32_t number) {
+static bool ze_reserve_instances(kdl_ze_queue *queue, uint32_t number) {
   uint32_t count = queue->instance_count;
   if (number < count)
     return true;
@@ -199,11 +199,11 @@ static bool make_room(kdl_ze_queue *queue, uint32_t number) {
 
 kdl_status kdl_ze_queue_instance(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
                                  kdl_ze_instance **out_instance) {
-  if (!make_room(queue, kernel->number))
+  if (!ze_reserve_instances(queue, kernel->number))
     return kdl_ze_no_memory(queue->device);
-  kdl_ze_instance **place = &queue->instances[kernel->number];
-  kdl_status status = *place ? KDL_OK : kdl_ze_instance_create(kernel, place);
-  *out_instance = *place;
+  kdl_ze_instance **slot = &queue->instances[kernel->number];
+  kdl_status status = *slot ? KDL_OK : kdl_ze_instance_create(kernel, slot);
+  *out_instance = *slot;
   return status;
 }
 
@@ -224,11 +224,11 @@ void kdl_ze_queue_forget(kdl_ze_queue *queue, uint32_t kernel_number) {
 void kdl_ze_queues_drain(kdl_ze_device *device) {
   for (kdl_ze_queue *queue = device->queues; queue; queue = queue->next) {
     if (kdl_ze_queue_sync(device, queue) != KDL_OK)
-      kdl_own_services.log("%s", "while waiting for a queue of a module that is unloaded");
+      kdl_core_services.log("%s", "while waiting for a queue of a module that is unloaded");
   }
 }
 
-static void delist(kdl_ze_device *device, kdl_ze_queue *queue) {
+static void ze_remove_queue(kdl_ze_device *device, kdl_ze_queue *queue) {
   pthread_mutex_lock(&device->lock);
   kdl_ze_queue **link = &device->queues;
   while (*link != queue)
@@ -238,7 +238,7 @@ static void delist(kdl_ze_device *device, kdl_ze_queue *queue) {
 }
 
 /* One that was destroyed is done, and another at its place takes no harm from being asked. */
-static kdl_ze_queue *find_queue(const kdl_ze_device *device, const kdl_ze_queue *wanted) {
+static kdl_ze_queue *ze_find_queue(const kdl_ze_device *device, const kdl_ze_queue *wanted) {
   kdl_ze_queue *queue = device->queues;
   while (queue && queue != wanted)
     queue = queue->next;
@@ -247,7 +247,7 @@ static kdl_ze_queue *find_queue(const kdl_ze_device *device, const kdl_ze_queue 
 
 bool kdl_ze_queue_is_done(kdl_ze_device *device, const kdl_ze_queue *wanted) {
   pthread_mutex_lock(&device->lock);
-  kdl_ze_queue *queue = find_queue(device, wanted);
+  kdl_ze_queue *queue = ze_find_queue(device, wanted);
   bool is_done = !queue || kdl_ze.list_sync(queue->list, 0) == KDL_ZE_SUCCESS;
   pthread_mutex_unlock(&device->lock);
   return is_done;
@@ -255,9 +255,9 @@ bool kdl_ze_queue_is_done(kdl_ze_device *device, const kdl_ze_queue *wanted) {
 
 void kdl_ze_queue_wait(kdl_ze_device *device, const kdl_ze_queue *wanted) {
   pthread_mutex_lock(&device->lock);
-  kdl_ze_queue *queue = find_queue(device, wanted);
+  kdl_ze_queue *queue = ze_find_queue(device, wanted);
   if (queue && kdl_ze_queue_sync(device, queue) != KDL_OK)
-    kdl_own_services.log("%s", "while waiting for the queue of a sequence that is destroyed");
+    kdl_core_services.log("%s", "while waiting for the queue of a sequence that is destroyed");
   pthread_mutex_unlock(&device->lock);
 }
 
@@ -266,11 +266,11 @@ void kdl_ze_queue_wait(kdl_ze_device *device, const kdl_ze_queue *wanted) {
 void kdl_ze_queue_destroy(void *device, void *handle) {
   kdl_ze_queue *queue = handle;
   (void)kdl_ze_queue_sync(device, queue);
-  delist(device, queue); /* a queue that is not listed is done */
+  ze_remove_queue(device, queue); /* a queue that is not listed is done */
   for (uint32_t i = 0; i < queue->instance_count; ++i)
     kdl_ze_queue_forget(queue, i);
   if (queue->is_owned) {
-    kdl_ze_note(device, kdl_ze.list_destroy(queue->list), "zeCommandListDestroy");
+    kdl_ze_log_error(device, kdl_ze.list_destroy(queue->list), "zeCommandListDestroy");
   }
   free(queue->instances);
   free(queue);

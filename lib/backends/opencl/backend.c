@@ -4,8 +4,8 @@
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/opencl/objects.h"
 
-static const kdl_backend_table table = {
-    .size = sizeof table,
+static const kdl_backend_table opencl_table = {
+    .size = sizeof opencl_table,
     .abi = KDL_BACKEND_ABI,
     .flags = KDL_BACKEND_BINDS_SEQUENCES,
     .name = "opencl",
@@ -16,11 +16,11 @@ static const kdl_backend_table table = {
 };
 
 const kdl_built_in kdl_built_in_opencl = {
-    .table = &table,
+    .table = &opencl_table,
     .driver = &kdl_opencl_driver,
     .variables = (const char *const[]){"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "POCL_DEVICES",
                                        "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", NULL},
-    .is_last = true, /* PoCL calls setenv when it is loaded */
-    .open_behind = kdl_opencl_open_platforms,
+    .enumerate_last = true, /* PoCL calls setenv when it is loaded */
+    .open_dependencies = kdl_opencl_open_platforms,
     .list = kdl_opencl_list,
 };

@@ -18,7 +18,8 @@ uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what
 }
 
 /* Memory that the caller frees; NULL where the device does not say. */
-static kdl_status device_text(const kdl_opencl_device *device, uint32_t what, char **out_text) {
+static kdl_status opencl_device_text(const kdl_opencl_device *device, uint32_t what,
+                                     char **out_text) {
   size_t size = 0;
   *out_text = NULL;
   if (kdl_opencl.device_info(device->id, what, 0, NULL, &size) != KDL_CL_SUCCESS)
@@ -32,7 +33,7 @@ static kdl_status device_text(const kdl_opencl_device *device, uint32_t what, ch
   return KDL_OK;
 }
 
-static bool has_word(const char *words, const char *word) {
+static bool opencl_has_extension_name(const char *words, const char *word) {
   size_t length = strlen(word);
   for (const char *at = words; at && (at = strstr(at, word)); at += length) {
     if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
@@ -42,9 +43,9 @@ static bool has_word(const char *words, const char *word) {
 }
 
 /* "OpenCL 3.0 whatever"; below 1.2 where it does not say. */
-static kdl_status learn_version(kdl_opencl_device *device) {
+static kdl_status opencl_query_version(kdl_opencl_device *device) {
   char *text;
-  kdl_status status = device_text(device, KDL_CL_DEVICE_VERSION, &text);
+  kdl_status status = opencl_device_text(device, KDL_CL_DEVICE_VERSION, &text);
   static const char before[] = "OpenCL ";
   if (text && strncmp(text, before, sizeof before - 1) == 0) {
     char *rest;
@@ -56,24 +57,25 @@ static kdl_status learn_version(kdl_opencl_device *device) {
   return status;
 }
 
-static void find_extension(const kdl_opencl_device *device, const char *extensions,
-                           const char *extension, const char *name, void *function) {
-  void *symbol =
-      has_word(extensions, extension) ? kdl_opencl.extension(device->platform, name) : NULL;
+static void opencl_find_extension(const kdl_opencl_device *device, const char *extensions,
+                                  const char *extension, const char *name, void *function) {
+  void *symbol = opencl_has_extension_name(extensions, extension)
+                     ? kdl_opencl.extension(device->platform, name)
+                     : NULL;
   memcpy(function, &symbol, sizeof symbol);
 }
 
-static kdl_status learn_extensions(kdl_opencl_device *device) {
+static kdl_status opencl_query_extensions(kdl_opencl_device *device) {
   char *extensions, *il = NULL;
-  kdl_status status = device_text(device, KDL_CL_DEVICE_EXTENSIONS, &extensions);
+  kdl_status status = opencl_device_text(device, KDL_CL_DEVICE_EXTENSIONS, &extensions);
   if (status == KDL_OK)
-    status = device_text(device, KDL_CL_DEVICE_IL_VERSION, &il);
+    status = opencl_device_text(device, KDL_CL_DEVICE_IL_VERSION, &il);
 #define KDL_DRIVER_SYMBOL(extension, field, name, result, parameters)                              \
-  find_extension(device, extensions, extension, #name, &device->ext.field);
+  opencl_find_extension(device, extensions, extension, #name, &device->ext.field);
 #include "lib/backends/opencl/extensions.def"
 #undef KDL_DRIVER_SYMBOL
-  device->has_priorities = has_word(extensions, "cl_khr_priority_hints");
-  device->is_nvidia = has_word(extensions, "cl_nv_device_attribute_query");
+  device->has_priorities = opencl_has_extension_name(extensions, "cl_khr_priority_hints");
+  device->is_nvidia = opencl_has_extension_name(extensions, "cl_nv_device_attribute_query");
   uint64_t memory = kdl_opencl_device_number(device, KDL_CL_DEVICE_GLOBAL_MEM_SIZE);
   device->memory_size = memory ? memory : UINT64_MAX;
   device->has_il = il && strstr(il, "SPIR-V_");
@@ -86,21 +88,22 @@ static kdl_status learn_extensions(kdl_opencl_device *device) {
 /* Contexts                                                                                     */
 
 /* Drivers tell here what an error code has no room for. */
-static void notify(const char *words, const void *data, size_t size, void *user) {
+static void opencl_log_notification(const char *words, const void *data, size_t size, void *user) {
   (void)data, (void)size;
   const kdl_opencl_device *device = user;
-  kdl_own_services.log("opencl:%u: the driver says: %s", device->ordinal, words);
+  kdl_core_services.log("opencl:%u: the driver says: %s", device->ordinal, words);
 }
 
-static kdl_status make_context(kdl_opencl_device *device) {
+static kdl_status opencl_create_context(kdl_opencl_device *device) {
   const intptr_t properties[] = {KDL_CL_CONTEXT_PLATFORM, (intptr_t)device->platform, 0};
   int32_t error = KDL_CL_SUCCESS;
-  device->context = kdl_opencl.context_create(properties, 1, &device->id, notify, device, &error);
+  device->context = kdl_opencl.context_create(properties, 1, &device->id, opencl_log_notification,
+                                              device, &error);
   return device->context ? KDL_OK : kdl_opencl_fail(device->ordinal, error, "clCreateContext");
 }
 
 /* The caller's context must have the device. */
-static kdl_status adopt_context(kdl_opencl_device *device) {
+static kdl_status opencl_adopt_context(kdl_opencl_device *device) {
   enum { most_devices = 64 };
   void *devices[most_devices];
   size_t size = 0;
@@ -111,9 +114,9 @@ static kdl_status adopt_context(kdl_opencl_device *device) {
     while (i < size / sizeof *devices && devices[i] != device->id)
       ++i;
     if (i == size / sizeof *devices)
-      return kdl_own_services.fail(KDL_BAD_CALL, 0,
-                                   "opencl:%u: the context to be adopted is one of another device",
-                                   device->ordinal);
+      return kdl_core_services.fail(KDL_BAD_CALL, 0,
+                                    "opencl:%u: the context to be adopted is one of another device",
+                                    device->ordinal);
     error = kdl_opencl.context_retain(device->adopted);
   }
   if (error != KDL_CL_SUCCESS)
@@ -125,8 +128,8 @@ static kdl_status adopt_context(kdl_opencl_device *device) {
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
-static bool is_wanted(void *user, uint32_t ordinal, void *platform, void *id,
-                      const char *platform_name) {
+static bool opencl_match_device(void *user, uint32_t ordinal, void *platform, void *id,
+                                const char *platform_name) {
   (void)platform_name;
   kdl_opencl_device *device = user;
   if (ordinal != device->ordinal)
@@ -136,55 +139,56 @@ static bool is_wanted(void *user, uint32_t ordinal, void *platform, void *id,
   return false;
 }
 
-static kdl_status set_up(kdl_opencl_device *device) {
+static kdl_status opencl_init_device(kdl_opencl_device *device) {
   const char *call;
   int32_t error = kdl_driver_start(&kdl_opencl_driver, false, &call);
   if (error != KDL_CL_SUCCESS)
     return kdl_opencl_fail(device->ordinal, error, "%s", call);
-  kdl_opencl_walk(is_wanted, NULL, device);
+  kdl_opencl_walk(opencl_match_device, NULL, device);
   if (!device->id)
-    return kdl_own_services.fail(KDL_DEVICE, KDL_CL_DEVICE_NOT_FOUND,
-                                 "opencl:%u: no platform shows it any more", device->ordinal);
-  KDL_TRY(learn_version(device));
+    return kdl_core_services.fail(KDL_DEVICE, KDL_CL_DEVICE_NOT_FOUND,
+                                  "opencl:%u: no platform shows it any more", device->ordinal);
+  KDL_TRY(opencl_query_version(device));
   if (device->version < KDL_VERSION_OF(1, 2))
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "opencl:%u: found OpenCL %u.%u, expected 1.2 or later",
-                                 device->ordinal, device->version >> 16, device->version & 0xffff);
-  KDL_TRY(learn_extensions(device));
-  KDL_TRY(kdl_opencl_memory_choose(device));
-  KDL_TRY(device->adopted ? adopt_context(device) : make_context(device));
-  kdl_own_services.log("opencl:%u: memory is %s", device->ordinal, device->memory->name);
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                  "opencl:%u: found OpenCL %u.%u, expected 1.2 or later",
+                                  device->ordinal, device->version >> 16, device->version & 0xffff);
+  KDL_TRY(opencl_query_extensions(device));
+  KDL_TRY(kdl_opencl_memory_select(device));
+  KDL_TRY(device->adopted ? opencl_adopt_context(device) : opencl_create_context(device));
+  kdl_core_services.log("opencl:%u: memory is %s", device->ordinal, device->memory->name);
   return KDL_OK;
 }
 
-static kdl_status open_new(void *handle, const kdl_backend_device *desc) {
+static kdl_status opencl_open_device(void *handle, const kdl_backend_device *desc) {
   kdl_opencl_device *device = handle;
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
   kdl_ranges_init(&device->ranges);
-  kdl_status status = set_up(device);
+  kdl_status status = opencl_init_device(device);
   if (status != KDL_OK)
     kdl_ranges_destroy(&device->ranges);
   return status;
 }
 
-static kdl_open_devices open_devices = {&kdl_opencl_errors,        kdl_opencl_load,
-                                        sizeof(kdl_opencl_device), open_new,
-                                        PTHREAD_MUTEX_INITIALIZER, NULL};
+static kdl_open_devices opencl_open_devices = {&kdl_opencl_errors,        kdl_opencl_load,
+                                               sizeof(kdl_opencl_device), opencl_open_device,
+                                               PTHREAD_MUTEX_INITIALIZER, NULL};
 
 kdl_status kdl_opencl_device_open(const kdl_backend_device *desc, void **out_device) {
-  return kdl_open_devices_get(&open_devices, desc, out_device);
+  return kdl_open_devices_get(&opencl_open_devices, desc, out_device);
 }
 
 void *kdl_opencl_device_native(void *handle, kdl_native which) {
   kdl_opencl_device *device = handle;
-  return kdl_native_of(which, device->id, device->context);
+  return kdl_select_native(which, device->id, device->context);
 }
 
 /* A context that was adopted was retained. */
 void kdl_opencl_device_close(void *handle, void *queue) {
   kdl_opencl_device *device = handle;
   kdl_opencl_queue_destroy(device, queue);
-  kdl_opencl_note(device->ordinal, kdl_opencl.context_release(device->context), "clReleaseContext");
-  kdl_open_devices_remove(&open_devices, device);
+  kdl_opencl_log_error(device->ordinal, kdl_opencl.context_release(device->context),
+                       "clReleaseContext");
+  kdl_open_devices_remove(&opencl_open_devices, device);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/backends/opencl/driver.h"
 
-#include "lib/backends/common/load.h"
+#include "lib/backends/common/start_driver.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 kdl_opencl_api kdl_opencl;
 
-static const kdl_driver_symbol symbols[] = {
+static const kdl_driver_symbol opencl_symbols[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   {#name, offsetof(kdl_opencl_api, field), KDL_DRIVER_##need},
 #include "lib/backends/opencl/symbols.def"
@@ -19,26 +19,27 @@ static const kdl_driver_symbol symbols[] = {
 /* ------------------------------------------------------------------------------------------ */
 /* Failures                                                                                     */
 
-static const kdl_driver_error_name names[] = {
+static const kdl_driver_error_name opencl_error_names[] = {
 #define KDL_CL_ERROR(name, number) {number, "CL_" #name},
 #include "lib/backends/opencl/errors.def"
 #undef KDL_CL_ERROR
 };
 
-static const char *error_name(int error) {
-  return kdl_driver_error_name_of(names, sizeof names / sizeof *names, error);
+static const char *opencl_error_name(int error) {
+  return kdl_driver_error_name_of(opencl_error_names,
+                                  sizeof opencl_error_names / sizeof *opencl_error_names, error);
 }
 
 /* "CL_OUT_OF_RESOURCES (-5)" */
-static void describe(int error, char *text, size_t size) {
-  snprintf(text, size, "%s (%d)", error_name(error), error);
+static void opencl_describe_error(int error, char *text, size_t size) {
+  snprintf(text, size, "%s (%d)", opencl_error_name(error), error);
 }
 
 /* CL_OUT_OF_RESOURCES is what NVIDIA's driver says of a kernel that wrote where it may not, so it
  * does not count as a lack of memory. */
 const kdl_driver_errors kdl_opencl_errors = {
     .backend = "opencl",
-    .describe = describe,
+    .describe = opencl_describe_error,
     .no_memory = (const int[]){KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE, KDL_CL_OUT_OF_HOST_MEMORY,
                                KDL_CL_INVALID_BUFFER_SIZE, 0},
     .no_match = (const int[]){KDL_CL_INVALID_KERNEL_NAME, 0},
@@ -47,36 +48,36 @@ const kdl_driver_errors kdl_opencl_errors = {
 /* ------------------------------------------------------------------------------------------ */
 /* Loading                                                                                      */
 
-enum { most_platforms = 32, most_devices = 256 };
+enum { max_platforms = 32, max_devices = 256 };
 
 typedef struct {
-  void *items[most_platforms];
+  void *items[max_platforms];
   uint32_t count;
 } platform_list;
 
-static pthread_mutex_t platforms_lock = PTHREAD_MUTEX_INITIALIZER;
-static platform_list platforms;
+static pthread_mutex_t opencl_platforms_lock = PTHREAD_MUTEX_INITIALIZER;
+static platform_list opencl_platforms;
 
-static int start(const char **out_call) {
+static int opencl_start(const char **out_call) {
   platform_list list = {.count = 0};
   *out_call = "clGetPlatformIDs";
-  int32_t error = kdl_opencl.platforms(most_platforms, list.items, &list.count);
+  int32_t error = kdl_opencl.platforms(max_platforms, list.items, &list.count);
   if (error == KDL_CL_SUCCESS && !list.count)
     error = KDL_CL_PLATFORM_NOT_FOUND;
   if (error != KDL_CL_SUCCESS)
     return error;
-  kdl_lock(&platforms_lock);
-  platforms = list;
-  kdl_unlock(&platforms_lock);
+  kdl_lock(&opencl_platforms_lock);
+  opencl_platforms = list;
+  kdl_unlock(&opencl_platforms_lock);
   return KDL_CL_SUCCESS;
 }
 
 kdl_driver kdl_opencl_driver = {
     .libraries = (const char *const[]){"libOpenCL.so.1", NULL},
-    .symbols = symbols,
-    .symbol_count = sizeof symbols / sizeof *symbols,
+    .symbols = opencl_symbols,
+    .symbol_count = sizeof opencl_symbols / sizeof *opencl_symbols,
     .table = &kdl_opencl,
-    .start = start,
+    .start = opencl_start,
 };
 
 kdl_status kdl_opencl_load(void) {
@@ -85,48 +86,48 @@ kdl_status kdl_opencl_load(void) {
 
 /* PoCL asks hwloc for the machine's memory, hwloc asks sysfs, and PoCL 3.1 aborts the process where
  * that is not mounted, as in a bare chroot. Nothing can catch that, so it is not asked there. */
-static bool would_abort(const char *platform) {
+static bool opencl_would_abort(const char *platform) {
   return strcmp(platform, "Portable Computing Language") == 0 &&
          access("/sys/devices/system/cpu", F_OK) != 0;
 }
 
 typedef struct {
   kdl_opencl_visit_device *visit;
-  kdl_opencl_leave_out *leave_out;
+  kdl_opencl_skip_platform *skip;
   void *user;
   uint32_t ordinal;
-  void *devices[most_devices];
+  void *devices[max_devices];
 } walk;
 
 /* Custom devices run no kernels of ours. */
-static bool walk_platform(walk *w, void *platform) {
+static bool opencl_walk_platform(walk *w, void *platform) {
   char name[KDL_SPEC_NAME] = "";
   size_t given = 0;
   if (kdl_opencl.platform_info(platform, KDL_CL_PLATFORM_NAME, sizeof name - 1, name, &given) !=
       KDL_CL_SUCCESS)
     name[0] = '\0';
-  if (would_abort(name)) {
-    if (w->leave_out)
-      w->leave_out(w->user, name, "without /sys it aborts the process");
+  if (opencl_would_abort(name)) {
+    if (w->skip)
+      w->skip(w->user, name, "without /sys it aborts the process");
     return true;
   }
   uint32_t count = 0;
   uint64_t types = KDL_CL_TYPE_CPU | KDL_CL_TYPE_GPU | KDL_CL_TYPE_ACCELERATOR;
-  if (kdl_opencl.devices(platform, types, most_devices, w->devices, &count) != KDL_CL_SUCCESS)
+  if (kdl_opencl.devices(platform, types, max_devices, w->devices, &count) != KDL_CL_SUCCESS)
     count = 0;
-  for (uint32_t i = 0; i < count && i < most_devices; ++i) {
+  for (uint32_t i = 0; i < count && i < max_devices; ++i) {
     if (!w->visit(w->user, w->ordinal++, platform, w->devices[i], name))
       return false;
   }
   return true;
 }
 
-void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_leave_out *leave_out, void *user) {
-  walk w = {.visit = visit, .leave_out = leave_out, .user = user};
-  kdl_lock(&platforms_lock);
-  platform_list list = platforms;
-  kdl_unlock(&platforms_lock);
-  bool goes_on = true;
-  for (uint32_t i = 0; goes_on && i < list.count && i < most_platforms; ++i)
-    goes_on = walk_platform(&w, list.items[i]);
+void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_skip_platform *skip, void *user) {
+  walk w = {.visit = visit, .skip = skip, .user = user};
+  kdl_lock(&opencl_platforms_lock);
+  platform_list list = opencl_platforms;
+  kdl_unlock(&opencl_platforms_lock);
+  bool continues = true;
+  for (uint32_t i = 0; continues && i < list.count && i < max_platforms; ++i)
+    continues = opencl_walk_platform(&w, list.items[i]);
 }

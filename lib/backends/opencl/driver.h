@@ -24,15 +24,15 @@ kdl_status kdl_opencl_load(void);
 /* Asks the loader for its platforms, whose libraries it opens when it is asked first. */
 void kdl_opencl_open_platforms(void);
 
-void kdl_opencl_list(kdl_found_list *list);
+void kdl_opencl_list(kdl_spec_list *list);
 
 /* Calls `visit` with every device, once the loader has started, until it returns false: those of
  * all platforms, one platform after the other, which gives them their ordinals. A platform that
  * cannot be asked is told to `leave_out` (which may be NULL) with its reason. */
 typedef bool kdl_opencl_visit_device(void *user, uint32_t ordinal, void *platform, void *device,
                                      const char *platform_name);
-typedef void kdl_opencl_leave_out(void *user, const char *platform_name, const char *why);
-void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_leave_out *leave_out, void *user);
+typedef void kdl_opencl_skip_platform(void *user, const char *platform_name, const char *why);
+void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_skip_platform *skip, void *user);
 
 extern const kdl_driver_errors kdl_opencl_errors;
 
@@ -41,7 +41,7 @@ extern const kdl_driver_errors kdl_opencl_errors;
 #define kdl_opencl_fail(...) kdl_driver_errors_fail(&kdl_opencl_errors, __VA_ARGS__)
 
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
-#define kdl_opencl_note(...) kdl_driver_errors_note(&kdl_opencl_errors, __VA_ARGS__)
+#define kdl_opencl_log_error(...) kdl_driver_errors_log(&kdl_opencl_errors, __VA_ARGS__)
 
 #define kdl_opencl_no_memory(ordinal) kdl_driver_errors_no_memory(&kdl_opencl_errors, ordinal)
 

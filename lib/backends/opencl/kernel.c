@@ -13,7 +13,7 @@ enum { default_block = 256 };
 /* Instances                                                                                    */
 
 /* Nothing is remembered yet. */
-static kdl_opencl_instance *allocate(kdl_opencl_kernel *kernel) {
+static kdl_opencl_instance *opencl_alloc_instance(kdl_opencl_kernel *kernel) {
   const kdl_argument_list *list = &kernel->list;
   kdl_opencl_instance *made =
       calloc(1, sizeof *made + kdl_argument_cache_value_count(list) * sizeof *made->values);
@@ -21,12 +21,12 @@ static kdl_opencl_instance *allocate(kdl_opencl_kernel *kernel) {
     return NULL;
   made->of = kernel;
   made->device = kernel->device;
-  kdl_argument_cache_begin(&made->given, list, made->values);
+  kdl_argument_cache_init(&made->given, list, made->values);
   return made;
 }
 
 /* `kdl cc` prefixes names that a driver has functions of. */
-static void *create_prefixed(const kdl_opencl_kernel *kernel) {
+static void *opencl_create_prefixed_kernel(const kdl_opencl_kernel *kernel) {
   char name[256];
   int32_t error;
   int length = snprintf(name, sizeof name, KDL_OPENCL_C_PREFIX "%s", kernel->name);
@@ -37,13 +37,13 @@ static void *create_prefixed(const kdl_opencl_kernel *kernel) {
 kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel,
                                       kdl_opencl_instance **out_instance) {
   uint32_t ordinal = kernel->device->ordinal;
-  kdl_opencl_instance *made = allocate(kernel);
+  kdl_opencl_instance *made = opencl_alloc_instance(kernel);
   if (!made)
     return kdl_opencl_no_memory(ordinal);
   int32_t error = KDL_CL_SUCCESS;
   made->kernel = kdl_opencl.kernel_create(kernel->program, kernel->name, &error);
   if (!made->kernel && error == KDL_CL_INVALID_KERNEL_NAME)
-    made->kernel = create_prefixed(kernel);
+    made->kernel = opencl_create_prefixed_kernel(kernel);
   if (!made->kernel) {
     free(made);
     return kdl_opencl_fail(ordinal, error, "clCreateKernel \"%s\"", kernel->name);
@@ -53,8 +53,8 @@ kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel,
 }
 
 void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance) {
-  kdl_opencl_note(kernel->device->ordinal, kdl_opencl.kernel_release(instance->kernel),
-                  "clReleaseKernel");
+  kdl_opencl_log_error(kernel->device->ordinal, kdl_opencl.kernel_release(instance->kernel),
+                       "clReleaseKernel");
   free(instance);
 }
 
@@ -78,11 +78,11 @@ void *kdl_opencl_kernel_native(void *device, void *context) {
 /* ------------------------------------------------------------------------------------------ */
 /* Parameters                                                                                   */
 
-static kdl_status learn_params(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
-                               const kdl_kernel_request *request, void *native) {
+static kdl_status opencl_resolve_params(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
+                                        const kdl_kernel_request *request, void *native) {
   kdl_arguments learnt;
-  KDL_TRY(kdl_opencl_params_learn(kernel->device, module, native, request, &learnt));
-  return kdl_argument_list_keep(&kernel->list, &learnt)
+  KDL_TRY(kdl_opencl_params_resolve(kernel->device, module, native, request, &learnt));
+  return kdl_argument_list_init(&kernel->list, &learnt)
              ? KDL_OK
              : kdl_opencl_no_memory(kernel->device->ordinal);
 }
@@ -90,7 +90,7 @@ static kdl_status learn_params(kdl_opencl_kernel *kernel, const kdl_opencl_modul
 /* ------------------------------------------------------------------------------------------ */
 /* Groups                                                                                       */
 
-static size_t ask_group(const kdl_opencl_kernel *kernel, void *native, uint32_t what) {
+static size_t opencl_query_group(const kdl_opencl_kernel *kernel, void *native, uint32_t what) {
   size_t value = 0;
   int32_t error =
       kdl_opencl.kernel_group_info(native, kernel->device->id, what, sizeof value, &value, NULL);
@@ -98,43 +98,46 @@ static size_t ask_group(const kdl_opencl_kernel *kernel, void *native, uint32_t 
 }
 
 /* The block that the source demands; zeros where it demands none. */
-static void ask_demanded(const kdl_opencl_kernel *kernel, void *native, uint32_t out_block[3]) {
-  size_t demanded[3] = {0};
+static void opencl_query_required_block(const kdl_opencl_kernel *kernel, void *native,
+                                        uint32_t out_block[3]) {
+  size_t required[3] = {0};
   if (kdl_opencl.kernel_group_info(native, kernel->device->id,
-                                   KDL_CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof demanded, demanded,
+                                   KDL_CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof required, required,
                                    NULL) != KDL_CL_SUCCESS)
-    memset(demanded, 0, sizeof demanded);
+    memset(required, 0, sizeof required);
   for (int i = 0; i < 3; ++i)
-    out_block[i] = (uint32_t)demanded[i];
+    out_block[i] = (uint32_t)required[i];
 }
 
 /* A multiple of what the device runs at once, as large as it may be, up to the usual size. */
-static uint32_t suggest(size_t most, size_t multiple) {
+static uint32_t opencl_suggest_block(size_t most, size_t multiple) {
   size_t size = most && most < default_block ? most : default_block;
   if (multiple && size > multiple)
     size -= size % multiple;
   return (uint32_t)size;
 }
 
-static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native,
-                              const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
-  uint32_t demanded[3];
-  size_t most = ask_group(kernel, native, KDL_CL_KERNEL_WORK_GROUP_SIZE);
-  ask_demanded(kernel, native, demanded);
-  const uint32_t *block = demanded[0] ? demanded : request->block;
+static kdl_status opencl_resolve_block(kdl_opencl_kernel *kernel, void *native,
+                                       const kdl_kernel_request *request,
+                                       kdl_backend_kernel *out_kernel) {
+  uint32_t required[3];
+  size_t most = opencl_query_group(kernel, native, KDL_CL_KERNEL_WORK_GROUP_SIZE);
+  opencl_query_required_block(kernel, native, required);
+  const uint32_t *block = required[0] ? required : request->block;
   uint64_t items = (uint64_t)block[0] * block[1] * block[2];
   if (most && items > most)
-    return kdl_own_services.fail(KDL_DEVICE, KDL_CL_INVALID_WORK_GROUP_SIZE,
-                                 "opencl:%u: block %ux%ux%u has more than the %zu work-items that "
-                                 "the driver allows for \"%s\"",
-                                 kernel->device->ordinal, block[0], block[1], block[2], most,
-                                 kernel->name);
+    return kdl_core_services.fail(KDL_DEVICE, KDL_CL_INVALID_WORK_GROUP_SIZE,
+                                  "opencl:%u: block %ux%ux%u has more than the %zu work-items that "
+                                  "the driver allows for \"%s\"",
+                                  kernel->device->ordinal, block[0], block[1], block[2], most,
+                                  kernel->name);
   if (block[0]) {
     memcpy(kernel->block, block, sizeof kernel->block);
     memcpy(out_kernel->block, block, sizeof kernel->block);
     return KDL_OK;
   }
-  kernel->block[0] = suggest(most, ask_group(kernel, native, KDL_CL_KERNEL_PREFERRED_MULTIPLE));
+  kernel->block[0] = opencl_suggest_block(
+      most, opencl_query_group(kernel, native, KDL_CL_KERNEL_PREFERRED_MULTIPLE));
   kernel->block[1] = kernel->block[2] = 1;
   memcpy(out_kernel->suggested, kernel->block, sizeof kernel->block);
   return KDL_OK;
@@ -144,14 +147,15 @@ static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native,
 /* Finding                                                                                      */
 
 /* The first cl_kernel answers the questions; its instance has no room for values before. */
-static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
-                          const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
+static kdl_status opencl_prepare_kernel(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
+                                        const kdl_kernel_request *request,
+                                        kdl_backend_kernel *out_kernel) {
   kdl_opencl_instance *asked;
   KDL_TRY(kdl_opencl_instance_create(kernel, &asked));
-  kdl_status status = learn_params(kernel, module, request, asked->kernel);
+  kdl_status status = opencl_resolve_params(kernel, module, request, asked->kernel);
   if (status == KDL_OK)
-    status = learn_block(kernel, asked->kernel, request, out_kernel);
-  kdl_opencl_instance *first = status == KDL_OK ? allocate(kernel) : NULL;
+    status = opencl_resolve_block(kernel, asked->kernel, request, out_kernel);
+  kdl_opencl_instance *first = status == KDL_OK ? opencl_alloc_instance(kernel) : NULL;
   if (!first) {
     kdl_opencl_instance_free(kernel, asked);
     return status == KDL_OK ? kdl_opencl_no_memory(kernel->device->ordinal) : status;
@@ -164,8 +168,8 @@ static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *mo
   return KDL_OK;
 }
 
-static void tell(const kdl_opencl_kernel *kernel, const kdl_kernel_request *request,
-                 kdl_backend_kernel *out_kernel) {
+static void opencl_fill_kernel(const kdl_opencl_kernel *kernel, const kdl_kernel_request *request,
+                               kdl_backend_kernel *out_kernel) {
   const kdl_argument_list *list = &kernel->list;
   memcpy(out_kernel->tile, request->tile, sizeof out_kernel->tile);
   out_kernel->launch = kdl_opencl_entry_of(list);
@@ -192,13 +196,13 @@ kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle,
                                      .ranges = &device->ranges,
                                      .name = kernel->name};
   pthread_mutex_init(&kernel->lock, NULL);
-  kdl_status status = kernel->name ? prepare(kernel, module, request, out_kernel)
+  kdl_status status = kernel->name ? opencl_prepare_kernel(kernel, module, request, out_kernel)
                                    : kdl_opencl_no_memory(device->ordinal);
   if (status != KDL_OK) {
     kdl_opencl_kernel_free(kernel);
     return status;
   }
-  tell(kernel, request, out_kernel);
+  opencl_fill_kernel(kernel, request, out_kernel);
   kernel->next = atomic_load_explicit(&module->kernels, memory_order_relaxed);
   while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
     ;

@@ -14,13 +14,13 @@
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
 /* So many threads have a cl_kernel of their own. */
-enum { most_instances = 64 };
+enum { max_instances = 64 };
 
 enum { dimensions = 3, at_shape = offsetof(kdl_launch_desc, grid) };
 
 /* What only this thread has, for as long as it runs: the address of its control block, which
  * pthread_self() would return by a call. */
-static inline uintptr_t this_thread(void) {
+static inline uintptr_t opencl_thread_id(void) {
 #if defined(__x86_64__)
   uintptr_t self;
   __asm__("mov %%fs:0, %0" : "=r"(self));
@@ -37,8 +37,8 @@ static inline uintptr_t this_thread(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* The longer way                                                                               */
 
-__attribute__((noinline, cold)) static kdl_status refused(const kdl_opencl_instance *instance,
-                                                          int32_t error) {
+__attribute__((noinline, cold)) static kdl_status
+opencl_launch_failed(const kdl_opencl_instance *instance, int32_t error) {
   const size_t *global = instance->global, *local = instance->local;
   return kdl_opencl_fail(instance->device->ordinal, error,
                          "clEnqueueNDRangeKernel \"%s\" with grid %zux%zux%zu, block %zux%zux%zu, "
@@ -50,7 +50,7 @@ __attribute__((noinline, cold)) static kdl_status refused(const kdl_opencl_insta
 
 /* Zero where the launch has the shape of the last one. */
 static inline __attribute__((always_inline)) uint64_t
-other_shape(const kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
+opencl_shape_differs(const kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
   enum { at_cluster = offsetof(kdl_launch_desc, cluster) };
   _Static_assert(offsetof(kdl_launch_desc, block) == at_shape + 12 &&
                      offsetof(kdl_launch_desc, shared) == at_shape + 24 &&
@@ -60,7 +60,7 @@ other_shape(const kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
   return kdl_differ_32(desc->grid, instance->shape) | kdl_word_at(desc, at_cluster);
 }
 
-static void set_shape(kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
+static void opencl_set_shape(kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
   const uint32_t *block = desc->block[0] ? desc->block : instance->of->block;
   for (int i = 0; i < dimensions; ++i) {
     instance->local[i] = block[i];
@@ -72,33 +72,33 @@ static void set_shape(kdl_opencl_instance *instance, const kdl_launch_desc *desc
 /* What a refusal tells of is put on the stack now, which the empty statement says: a value that
  * lives in a register across the driver's call costs every launch three instructions, not one. An
  * error of OpenCL is never positive, and success is KDL_OK: it is returned as it is. */
-static inline __attribute__((always_inline)) kdl_status enqueue(const kdl_opencl_instance *instance,
-                                                                const kdl_opencl_queue *queue,
-                                                                const size_t *no_offset) {
+static inline __attribute__((always_inline)) kdl_status opencl_enqueue_kernel(
+    const kdl_opencl_instance *instance, const kdl_opencl_queue *queue, const size_t *no_offset) {
   const kdl_opencl_instance *launched = instance;
   __asm__ volatile("" : "+m"(launched));
   int32_t error = queue->launch(queue->queue, instance->kernel, dimensions, no_offset,
                                 instance->global, instance->local, 0, NULL, NULL);
-  return unlikely(error < KDL_CL_SUCCESS) ? refused(launched, error) : (kdl_status)error;
+  return unlikely(error < KDL_CL_SUCCESS) ? opencl_launch_failed(launched, error)
+                                          : (kdl_status)error;
 }
 
-static kdl_status launch_on(kdl_opencl_instance *instance, const kdl_launch_desc *desc,
-                            const kdl_args *args, void *queue) {
-  bool is_alike = !other_shape(instance, desc);
+static kdl_status opencl_launch_instance(kdl_opencl_instance *instance, const kdl_launch_desc *desc,
+                                         const kdl_args *args, void *queue) {
+  bool is_alike = !opencl_shape_differs(instance, desc);
   if (!is_alike && (desc->flags || desc->cluster[0]))
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "opencl:%u: OpenCL has neither cooperative launches nor clusters",
-                                 instance->device->ordinal);
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                  "opencl:%u: OpenCL has neither cooperative launches nor clusters",
+                                  instance->device->ordinal);
   KDL_TRY(kdl_argument_cache_set(&instance->given, &instance->of->list, instance->kernel, args,
                                  desc->shared));
   if (!is_alike)
-    set_shape(instance, desc);
-  return enqueue(instance, queue, NULL);
+    opencl_set_shape(instance, desc);
+  return opencl_enqueue_kernel(instance, queue, NULL);
 }
 
 kdl_status kdl_opencl_launch_changed(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                      const kdl_args *args, void *queue) {
-  return launch_on(head->context, desc, args, queue);
+  return opencl_launch_instance(head->context, desc, args, queue);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -107,8 +107,9 @@ kdl_status kdl_opencl_launch_changed(const kdl_kernel_head *head, const kdl_laun
 /* This thread's instance: the one it had, a free one, or a new one; NULL where there
  * are too many, with status KDL_OK. An instance of a thread that is no more goes to the next one
  * with its address. */
-static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status *out_status) {
-  uintptr_t self = this_thread();
+static kdl_opencl_instance *opencl_find_instance(kdl_opencl_kernel *kernel,
+                                                 kdl_status *out_status) {
+  uintptr_t self = opencl_thread_id();
   kdl_opencl_instance *instance = atomic_load_explicit(&kernel->instances, memory_order_acquire);
   *out_status = KDL_OK;
   for (; instance; instance = instance->next) {
@@ -118,7 +119,7 @@ static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status 
   pthread_mutex_lock(&kernel->lock);
   if (atomic_load_explicit(&kernel->first->owner, memory_order_relaxed) == 0) {
     instance = kernel->first;
-  } else if (kernel->instance_count < most_instances) {
+  } else if (kernel->instance_count < max_instances) {
     *out_status = kdl_opencl_instance_create(kernel, &instance);
     if (instance) {
       instance->next = atomic_load_explicit(&kernel->instances, memory_order_relaxed);
@@ -136,45 +137,47 @@ static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status 
 
 /* The arguments of an instance that several use are another launch's by the time of the next
  * launch, so it is made anew. */
-static kdl_status launch_once(kdl_opencl_kernel *kernel, const kdl_launch_desc *desc,
-                              const kdl_args *args, void *queue) {
+static kdl_status opencl_launch_temporary(kdl_opencl_kernel *kernel, const kdl_launch_desc *desc,
+                                          const kdl_args *args, void *queue) {
   kdl_opencl_instance *instance;
   kdl_status status = kdl_opencl_instance_create(kernel, &instance);
   if (status == KDL_OK) {
-    status = launch_on(instance, desc, args, queue);
+    status = opencl_launch_instance(instance, desc, args, queue);
     kdl_opencl_instance_free(kernel, instance);
   }
   return status;
 }
 
-kdl_status kdl_opencl_launch_elsewhere(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                                       const kdl_args *args, void *queue) {
+kdl_status kdl_opencl_launch_other_thread(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                          const kdl_args *args, void *queue) {
   kdl_opencl_kernel *kernel = ((kdl_opencl_instance *)head->context)->of;
   kdl_status status;
-  kdl_opencl_instance *instance = find_instance(kernel, &status);
+  kdl_opencl_instance *instance = opencl_find_instance(kernel, &status);
   if (status != KDL_OK)
     return status;
-  return instance ? launch_on(instance, desc, args, queue) : launch_once(kernel, desc, args, queue);
+  return instance ? opencl_launch_instance(instance, desc, args, queue)
+                  : opencl_launch_temporary(kernel, desc, args, queue);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The usual launch                                                                             */
 
-static inline __attribute__((always_inline)) bool is_mine(const kdl_opencl_instance *instance) {
-  return atomic_load_explicit(&instance->owner, memory_order_relaxed) == this_thread();
+static inline __attribute__((always_inline)) bool
+opencl_is_own_instance(const kdl_opencl_instance *instance) {
+  return atomic_load_explicit(&instance->owner, memory_order_relaxed) == opencl_thread_id();
 }
 
 static kdl_status launch_bare(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue) {
   const kdl_opencl_instance *instance = head->context;
-  if (unlikely(!is_mine(instance)))
-    return kdl_opencl_launch_elsewhere(head, desc, args, queue);
-  uint64_t differs = other_shape(instance, desc);
+  if (unlikely(!opencl_is_own_instance(instance)))
+    return kdl_opencl_launch_other_thread(head, desc, args, queue);
+  uint64_t differs = opencl_shape_differs(instance, desc);
   if (unlikely(differs))
     return kdl_opencl_launch_changed(head, desc, args, queue);
   /* The zero that comparing left in a register is the driver's NULL. */
   __asm__("" : "+r"(differs));
-  return enqueue(instance, queue, (const size_t *)(uintptr_t)differs);
+  return opencl_enqueue_kernel(instance, queue, (const size_t *)(uintptr_t)differs);
 }
 
 /* Whether all but the arguments are as they were, and these still stand where no word differs. */
@@ -182,18 +185,18 @@ static inline __attribute__((always_inline)) bool is_alike(const kdl_opencl_inst
                                                            const kdl_launch_desc *desc) {
   uint64_t generation =
       atomic_load_explicit(&instance->device->ranges.generation, memory_order_relaxed);
-  return !(other_shape(instance, desc) | (instance->given.repeatable ^ generation));
+  return !(opencl_shape_differs(instance, desc) | (instance->given.repeatable ^ generation));
 }
 
 static kdl_status launch_many(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue) {
   const kdl_opencl_instance *instance = head->context;
-  if (unlikely(!is_mine(instance)))
-    return kdl_opencl_launch_elsewhere(head, desc, args, queue);
+  if (unlikely(!opencl_is_own_instance(instance)))
+    return kdl_opencl_launch_other_thread(head, desc, args, queue);
   if (unlikely(!is_alike(instance, desc)) || unlikely(args->count != instance->of->list.count) ||
-      unlikely(!kdl_argument_cache_stands(&instance->given, args->pointers)))
+      unlikely(!kdl_argument_cache_matches(&instance->given, args->pointers)))
     return kdl_opencl_launch_changed(head, desc, args, queue);
-  return enqueue(instance, queue, NULL);
+  return opencl_enqueue_kernel(instance, queue, NULL);
 }
 
 static inline __attribute__((always_inline)) kdl_status launch_few(const kdl_kernel_head *head,
@@ -202,14 +205,14 @@ static inline __attribute__((always_inline)) kdl_status launch_few(const kdl_ker
                                                                    void *queue, unsigned wide_count,
                                                                    unsigned word_count) {
   const kdl_opencl_instance *instance = head->context;
-  if (unlikely(!is_mine(instance)))
-    return kdl_opencl_launch_elsewhere(head, desc, args, queue);
+  if (unlikely(!opencl_is_own_instance(instance)))
+    return kdl_opencl_launch_other_thread(head, desc, args, queue);
   if (unlikely(!is_alike(instance, desc)) || unlikely(args->count != wide_count + word_count) ||
-      unlikely(!kdl_words_stand((const kdl_cached_word *)instance->values, wide_count, word_count,
+      unlikely(!kdl_words_match((const kdl_cached_word *)instance->values, wide_count, word_count,
                                 args->pointers)))
     return kdl_opencl_launch_changed(head, desc, args, queue);
-  return enqueue(instance, queue, NULL);
+  return opencl_enqueue_kernel(instance, queue, NULL);
 }
 
-KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ENTRY)
-KDL_WRITTEN_OUT_CHOICE(kdl_opencl_entry_of)
+KDL_EACH_UNROLLED(KDL_UNROLLED_ENTRY)
+KDL_UNROLLED_SELECTOR(kdl_opencl_entry_of)

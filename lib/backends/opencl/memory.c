@@ -9,117 +9,130 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void *at(uint64_t word, uint64_t offset) {
+static void *opencl_pointer(uint64_t word, uint64_t offset) {
   return (void *)(uintptr_t)(word + offset);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Unified shared memory (cl_intel_unified_shared_memory)                                       */
 
-static bool usm_offered(const kdl_opencl_device *device) {
+static bool opencl_usm_supported(const kdl_opencl_device *device) {
   const kdl_opencl_extensions *ext = &device->ext;
   return ext->usm_alloc && ext->usm_free && ext->usm_copy && ext->usm_fill && ext->set_arg_usm &&
          kdl_opencl_device_number(device, KDL_CL_DEVICE_USM_CAPABILITIES) & KDL_CL_USM_ACCESS;
 }
 
-static int32_t usm_alloc(const kdl_opencl_device *device, uint64_t size, uint64_t *out_word) {
+static int32_t opencl_usm_alloc(const kdl_opencl_device *device, uint64_t size,
+                                uint64_t *out_word) {
   int32_t error = KDL_CL_SUCCESS;
   void *memory = device->ext.usm_alloc(device->context, device->id, NULL, size, 0, &error);
   *out_word = (uintptr_t)memory;
   return memory || error != KDL_CL_SUCCESS ? error : KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
-static int32_t usm_free(const kdl_opencl_device *device, uint64_t word) {
-  return device->ext.usm_free(device->context, at(word, 0));
+static int32_t opencl_usm_free(const kdl_opencl_device *device, uint64_t word) {
+  return device->ext.usm_free(device->context, opencl_pointer(word, 0));
 }
 
-static int32_t usm_write(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
-                         const void *from, uint64_t size) {
-  return device->ext.usm_copy(queue, KDL_CL_FALSE, at(to, offset), from, size, 0, NULL, NULL);
+static int32_t opencl_usm_write(const kdl_opencl_device *device, void *queue, uint64_t to,
+                                uint64_t offset, const void *from, uint64_t size) {
+  return device->ext.usm_copy(queue, KDL_CL_FALSE, opencl_pointer(to, offset), from, size, 0, NULL,
+                              NULL);
 }
 
-static int32_t usm_read(const kdl_opencl_device *device, void *queue, void *to, uint64_t from,
-                        uint64_t offset, uint64_t size) {
-  return device->ext.usm_copy(queue, KDL_CL_FALSE, to, at(from, offset), size, 0, NULL, NULL);
+static int32_t opencl_usm_read(const kdl_opencl_device *device, void *queue, void *to,
+                               uint64_t from, uint64_t offset, uint64_t size) {
+  return device->ext.usm_copy(queue, KDL_CL_FALSE, to, opencl_pointer(from, offset), size, 0, NULL,
+                              NULL);
 }
 
-static int32_t usm_copy(const kdl_opencl_device *device, void *queue, uint64_t to,
-                        uint64_t to_offset, uint64_t from, uint64_t from_offset, uint64_t size) {
-  return device->ext.usm_copy(queue, KDL_CL_FALSE, at(to, to_offset), at(from, from_offset), size,
-                              0, NULL, NULL);
+static int32_t opencl_usm_copy(const kdl_opencl_device *device, void *queue, uint64_t to,
+                               uint64_t to_offset, uint64_t from, uint64_t from_offset,
+                               uint64_t size) {
+  return device->ext.usm_copy(queue, KDL_CL_FALSE, opencl_pointer(to, to_offset),
+                              opencl_pointer(from, from_offset), size, 0, NULL, NULL);
 }
 
-static int32_t usm_fill(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
-                        uint64_t size, const void *pattern, size_t pattern_size) {
-  return device->ext.usm_fill(queue, at(to, offset), pattern, pattern_size, size, 0, NULL, NULL);
+static int32_t opencl_usm_fill(const kdl_opencl_device *device, void *queue, uint64_t to,
+                               uint64_t offset, uint64_t size, const void *pattern,
+                               size_t pattern_size) {
+  return device->ext.usm_fill(queue, opencl_pointer(to, offset), pattern, pattern_size, size, 0,
+                              NULL, NULL);
 }
 
-static int32_t usm_set(const kdl_opencl_device *device, void *kernel, uint32_t index,
-                       uint64_t word) {
-  return device->ext.set_arg_usm(kernel, index, at(word, 0));
+static int32_t opencl_usm_set(const kdl_opencl_device *device, void *kernel, uint32_t index,
+                              uint64_t word) {
+  return device->ext.set_arg_usm(kernel, index, opencl_pointer(word, 0));
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Shared virtual memory (OpenCL 2.0, a choice in 3.0), coarse-grained: never touched by the host */
 
-static bool svm_offered(const kdl_opencl_device *device) {
+static bool opencl_svm_supported(const kdl_opencl_device *device) {
   return device->version >= KDL_VERSION_OF(2, 0) && kdl_opencl.svm_alloc && kdl_opencl.svm_free &&
          kdl_opencl.svm_copy && kdl_opencl.svm_fill && kdl_opencl.set_arg_svm &&
          kdl_opencl_device_number(device, KDL_CL_DEVICE_SVM_CAPABILITIES) &
              KDL_CL_SVM_COARSE_GRAIN_BUFFER;
 }
 
-static int32_t svm_alloc(const kdl_opencl_device *device, uint64_t size, uint64_t *out_word) {
+static int32_t opencl_svm_alloc(const kdl_opencl_device *device, uint64_t size,
+                                uint64_t *out_word) {
   void *memory = kdl_opencl.svm_alloc(device->context, KDL_CL_MEM_READ_WRITE, size, 0);
   *out_word = (uintptr_t)memory;
   return memory ? KDL_CL_SUCCESS : KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
-static int32_t svm_free(const kdl_opencl_device *device, uint64_t word) {
-  kdl_opencl.svm_free(device->context, at(word, 0));
+static int32_t opencl_svm_free(const kdl_opencl_device *device, uint64_t word) {
+  kdl_opencl.svm_free(device->context, opencl_pointer(word, 0));
   return KDL_CL_SUCCESS;
 }
 
-static int32_t svm_write(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
-                         const void *from, uint64_t size) {
+static int32_t opencl_svm_write(const kdl_opencl_device *device, void *queue, uint64_t to,
+                                uint64_t offset, const void *from, uint64_t size) {
   (void)device;
-  return kdl_opencl.svm_copy(queue, KDL_CL_FALSE, at(to, offset), from, size, 0, NULL, NULL);
+  return kdl_opencl.svm_copy(queue, KDL_CL_FALSE, opencl_pointer(to, offset), from, size, 0, NULL,
+                             NULL);
 }
 
-static int32_t svm_read(const kdl_opencl_device *device, void *queue, void *to, uint64_t from,
-                        uint64_t offset, uint64_t size) {
+static int32_t opencl_svm_read(const kdl_opencl_device *device, void *queue, void *to,
+                               uint64_t from, uint64_t offset, uint64_t size) {
   (void)device;
-  return kdl_opencl.svm_copy(queue, KDL_CL_FALSE, to, at(from, offset), size, 0, NULL, NULL);
+  return kdl_opencl.svm_copy(queue, KDL_CL_FALSE, to, opencl_pointer(from, offset), size, 0, NULL,
+                             NULL);
 }
 
-static int32_t svm_copy(const kdl_opencl_device *device, void *queue, uint64_t to,
-                        uint64_t to_offset, uint64_t from, uint64_t from_offset, uint64_t size) {
+static int32_t opencl_svm_copy(const kdl_opencl_device *device, void *queue, uint64_t to,
+                               uint64_t to_offset, uint64_t from, uint64_t from_offset,
+                               uint64_t size) {
   (void)device;
-  return kdl_opencl.svm_copy(queue, KDL_CL_FALSE, at(to, to_offset), at(from, from_offset), size, 0,
+  return kdl_opencl.svm_copy(queue, KDL_CL_FALSE, opencl_pointer(to, to_offset),
+                             opencl_pointer(from, from_offset), size, 0, NULL, NULL);
+}
+
+static int32_t opencl_svm_fill(const kdl_opencl_device *device, void *queue, uint64_t to,
+                               uint64_t offset, uint64_t size, const void *pattern,
+                               size_t pattern_size) {
+  (void)device;
+  return kdl_opencl.svm_fill(queue, opencl_pointer(to, offset), pattern, pattern_size, size, 0,
                              NULL, NULL);
 }
 
-static int32_t svm_fill(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
-                        uint64_t size, const void *pattern, size_t pattern_size) {
+static int32_t opencl_svm_set(const kdl_opencl_device *device, void *kernel, uint32_t index,
+                              uint64_t word) {
   (void)device;
-  return kdl_opencl.svm_fill(queue, at(to, offset), pattern, pattern_size, size, 0, NULL, NULL);
-}
-
-static int32_t svm_set(const kdl_opencl_device *device, void *kernel, uint32_t index,
-                       uint64_t word) {
-  (void)device;
-  return kdl_opencl.set_arg_svm(kernel, index, at(word, 0));
+  return kdl_opencl.set_arg_svm(kernel, index, opencl_pointer(word, 0));
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Buffers                                                                                      */
 
-static bool buffer_offered(const kdl_opencl_device *device) {
+static bool opencl_buffer_supported(const kdl_opencl_device *device) {
   (void)device;
   return true;
 }
 
-static int32_t buffer_alloc(const kdl_opencl_device *device, uint64_t size, uint64_t *out_word) {
+static int32_t opencl_buffer_alloc(const kdl_opencl_device *device, uint64_t size,
+                                   uint64_t *out_word) {
   int32_t error = KDL_CL_SUCCESS;
   void *buffer =
       kdl_opencl.buffer_create(device->context, KDL_CL_MEM_READ_WRITE, size, NULL, &error);
@@ -127,87 +140,91 @@ static int32_t buffer_alloc(const kdl_opencl_device *device, uint64_t size, uint
   return buffer || error != KDL_CL_SUCCESS ? error : KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
-static int32_t buffer_free(const kdl_opencl_device *device, uint64_t word) {
+static int32_t opencl_buffer_free(const kdl_opencl_device *device, uint64_t word) {
   (void)device;
-  return kdl_opencl.buffer_release(at(word, 0));
+  return kdl_opencl.buffer_release(opencl_pointer(word, 0));
 }
 
-static int32_t buffer_write(const kdl_opencl_device *device, void *queue, uint64_t to,
-                            uint64_t offset, const void *from, uint64_t size) {
+static int32_t opencl_buffer_write(const kdl_opencl_device *device, void *queue, uint64_t to,
+                                   uint64_t offset, const void *from, uint64_t size) {
   (void)device;
-  return kdl_opencl.buffer_write(queue, at(to, 0), KDL_CL_FALSE, offset, size, from, 0, NULL, NULL);
+  return kdl_opencl.buffer_write(queue, opencl_pointer(to, 0), KDL_CL_FALSE, offset, size, from, 0,
+                                 NULL, NULL);
 }
 
-static int32_t buffer_read(const kdl_opencl_device *device, void *queue, void *to, uint64_t from,
-                           uint64_t offset, uint64_t size) {
+static int32_t opencl_buffer_read(const kdl_opencl_device *device, void *queue, void *to,
+                                  uint64_t from, uint64_t offset, uint64_t size) {
   (void)device;
-  return kdl_opencl.buffer_read(queue, at(from, 0), KDL_CL_FALSE, offset, size, to, 0, NULL, NULL);
-}
-
-static int32_t buffer_copy(const kdl_opencl_device *device, void *queue, uint64_t to,
-                           uint64_t to_offset, uint64_t from, uint64_t from_offset, uint64_t size) {
-  (void)device;
-  return kdl_opencl.buffer_copy(queue, at(from, 0), at(to, 0), from_offset, to_offset, size, 0,
+  return kdl_opencl.buffer_read(queue, opencl_pointer(from, 0), KDL_CL_FALSE, offset, size, to, 0,
                                 NULL, NULL);
 }
 
-static int32_t buffer_fill(const kdl_opencl_device *device, void *queue, uint64_t to,
-                           uint64_t offset, uint64_t size, const void *pattern,
-                           size_t pattern_size) {
+static int32_t opencl_buffer_copy(const kdl_opencl_device *device, void *queue, uint64_t to,
+                                  uint64_t to_offset, uint64_t from, uint64_t from_offset,
+                                  uint64_t size) {
   (void)device;
-  return kdl_opencl.buffer_fill(queue, at(to, 0), pattern, pattern_size, offset, size, 0, NULL,
-                                NULL);
+  return kdl_opencl.buffer_copy(queue, opencl_pointer(from, 0), opencl_pointer(to, 0), from_offset,
+                                to_offset, size, 0, NULL, NULL);
 }
 
-static int32_t buffer_set(const kdl_opencl_device *device, void *kernel, uint32_t index,
-                          uint64_t word) {
+static int32_t opencl_buffer_fill(const kdl_opencl_device *device, void *queue, uint64_t to,
+                                  uint64_t offset, uint64_t size, const void *pattern,
+                                  size_t pattern_size) {
   (void)device;
-  void *buffer = at(word, 0);
+  return kdl_opencl.buffer_fill(queue, opencl_pointer(to, 0), pattern, pattern_size, offset, size,
+                                0, NULL, NULL);
+}
+
+static int32_t opencl_buffer_set(const kdl_opencl_device *device, void *kernel, uint32_t index,
+                                 uint64_t word) {
+  (void)device;
+  void *buffer = opencl_pointer(word, 0);
   return kdl_opencl.set_arg(kernel, index, sizeof buffer, &buffer);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Choosing                                                                                     */
 
-static const kdl_opencl_memory kinds[] = {
+static const kdl_opencl_memory opencl_memory_kinds[] = {
     {"usm", "clDeviceMemAllocINTEL", "clMemFreeINTEL", "clEnqueueMemcpyINTEL",
      "clEnqueueMemcpyINTEL", "clEnqueueMemcpyINTEL", "clEnqueueMemFillINTEL",
-     "clSetKernelArgMemPointerINTEL", usm_offered, usm_alloc, usm_free, usm_write, usm_read,
-     usm_copy, usm_fill, usm_set},
+     "clSetKernelArgMemPointerINTEL", opencl_usm_supported, opencl_usm_alloc, opencl_usm_free,
+     opencl_usm_write, opencl_usm_read, opencl_usm_copy, opencl_usm_fill, opencl_usm_set},
     {"svm", "clSVMAlloc", "clSVMFree", "clEnqueueSVMMemcpy", "clEnqueueSVMMemcpy",
-     "clEnqueueSVMMemcpy", "clEnqueueSVMMemFill", "clSetKernelArgSVMPointer", svm_offered,
-     svm_alloc, svm_free, svm_write, svm_read, svm_copy, svm_fill, svm_set},
+     "clEnqueueSVMMemcpy", "clEnqueueSVMMemFill", "clSetKernelArgSVMPointer", opencl_svm_supported,
+     opencl_svm_alloc, opencl_svm_free, opencl_svm_write, opencl_svm_read, opencl_svm_copy,
+     opencl_svm_fill, opencl_svm_set},
     {"buffer", "clCreateBuffer", "clReleaseMemObject", "clEnqueueWriteBuffer",
      "clEnqueueReadBuffer", "clEnqueueCopyBuffer", "clEnqueueFillBuffer", "clSetKernelArg",
-     buffer_offered, buffer_alloc, buffer_free, buffer_write, buffer_read, buffer_copy, buffer_fill,
-     buffer_set},
+     opencl_buffer_supported, opencl_buffer_alloc, opencl_buffer_free, opencl_buffer_write,
+     opencl_buffer_read, opencl_buffer_copy, opencl_buffer_fill, opencl_buffer_set},
 };
-enum { kind_count = sizeof kinds / sizeof *kinds };
+enum { kind_count = sizeof opencl_memory_kinds / sizeof *opencl_memory_kinds };
 
 /* A program that brings its own context has memory of its own in it, which is as a rule a cl_mem;
  * what a word is must not differ between its memory and ours. On NVIDIA's platform (580.159.04, an
  * H200) the suite fails where eight threads use shared virtual memory on queues of their own. */
-kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device) {
-  const char *wanted = kdl_own_services.environment("KDL_OPENCL_MEMORY");
+kdl_status kdl_opencl_memory_select(kdl_opencl_device *device) {
+  const char *wanted = kdl_core_services.environment("KDL_OPENCL_MEMORY");
   if (!wanted && (device->adopted || device->is_nvidia))
     wanted = "buffer";
   for (size_t i = 0; i < kind_count; ++i) {
-    if (wanted && strcmp(kinds[i].name, wanted) != 0)
+    if (wanted && strcmp(opencl_memory_kinds[i].name, wanted) != 0)
       continue;
-    if (kinds[i].offered(device)) {
-      device->memory = &kinds[i];
+    if (opencl_memory_kinds[i].is_supported(device)) {
+      device->memory = &opencl_memory_kinds[i];
       return KDL_OK;
     }
     if (wanted)
-      return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                   "opencl:%u: KDL_OPENCL_MEMORY=%s, which the device does not "
-                                   "offer",
-                                   device->ordinal, wanted);
+      return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                    "opencl:%u: KDL_OPENCL_MEMORY=%s, which the device does not "
+                                    "offer",
+                                    device->ordinal, wanted);
   }
-  return kdl_own_services.fail(KDL_BAD_CALL, 0,
-                               "opencl:%u: KDL_OPENCL_MEMORY: found \"%s\", expected usm, svm or "
-                               "buffer",
-                               device->ordinal, wanted);
+  return kdl_core_services.fail(KDL_BAD_CALL, 0,
+                                "opencl:%u: KDL_OPENCL_MEMORY: found \"%s\", expected usm, svm or "
+                                "buffer",
+                                device->ordinal, wanted);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -222,7 +239,7 @@ kdl_status kdl_opencl_alloc(void *handle, uint64_t size, uint64_t *out_address) 
   if (error != KDL_CL_SUCCESS)
     return kdl_opencl_fail(device->ordinal, error, "%s of %" PRIu64 " bytes",
                            device->memory->alloc_call, size);
-  bool has_addresses = device->memory->alloc != buffer_alloc;
+  bool has_addresses = device->memory->alloc != opencl_buffer_alloc;
   if (!kdl_ranges_add(&device->ranges, word, has_addresses ? size : 1)) {
     (void)device->memory->free(device, word);
     return kdl_opencl_no_memory(device->ordinal);
@@ -235,18 +252,18 @@ kdl_status kdl_opencl_alloc(void *handle, uint64_t size, uint64_t *out_address) 
 kdl_status kdl_opencl_free(void *handle, uint64_t address) {
   kdl_opencl_device *device = handle;
   if (!kdl_ranges_remove(&device->ranges, address))
-    return kdl_own_services.fail(KDL_BAD_CALL, 0,
-                                 "opencl:%u: found 0x%" PRIx64 " to be freed, expected what "
-                                 "kdl_alloc gave",
-                                 device->ordinal, address);
+    return kdl_core_services.fail(KDL_BAD_CALL, 0,
+                                  "opencl:%u: found 0x%" PRIx64 " to be freed, expected what "
+                                  "kdl_alloc gave",
+                                  device->ordinal, address);
   int32_t error = device->memory->free(device, address);
   return error == KDL_CL_SUCCESS
              ? KDL_OK
              : kdl_opencl_fail(device->ordinal, error, "%s", device->memory->free_call);
 }
 
-static kdl_status moved(const kdl_opencl_device *device, int32_t error, const char *call,
-                        uint64_t size) {
+static kdl_status opencl_check_transfer(const kdl_opencl_device *device, int32_t error,
+                                        const char *call, uint64_t size) {
   if (error == KDL_CL_SUCCESS)
     return KDL_OK;
   return kdl_opencl_fail(device->ordinal, error, "%s of %" PRIu64 " bytes", call, size);
@@ -257,7 +274,7 @@ kdl_status kdl_opencl_write(void *handle, void *queue_handle, uint64_t address, 
   kdl_opencl_device *device = handle;
   kdl_opencl_queue *queue = queue_handle;
   int32_t error = device->memory->write(device, queue->queue, address, offset, data, size);
-  return moved(device, error, device->memory->write_call, size);
+  return opencl_check_transfer(device, error, device->memory->write_call, size);
 }
 
 kdl_status kdl_opencl_read(void *handle, void *queue_handle, void *data, uint64_t address,
@@ -265,7 +282,7 @@ kdl_status kdl_opencl_read(void *handle, void *queue_handle, void *data, uint64_
   kdl_opencl_device *device = handle;
   kdl_opencl_queue *queue = queue_handle;
   int32_t error = device->memory->read(device, queue->queue, data, address, offset, size);
-  return moved(device, error, device->memory->read_call, size);
+  return opencl_check_transfer(device, error, device->memory->read_call, size);
 }
 
 kdl_status kdl_opencl_copy(void *handle, void *queue_handle, uint64_t to, uint64_t to_offset,
@@ -274,7 +291,7 @@ kdl_status kdl_opencl_copy(void *handle, void *queue_handle, uint64_t to, uint64
   kdl_opencl_queue *queue = queue_handle;
   int32_t error =
       device->memory->copy(device, queue->queue, to, to_offset, from, from_offset, size);
-  return moved(device, error, device->memory->copy_call, size);
+  return opencl_check_transfer(device, error, device->memory->copy_call, size);
 }
 
 kdl_status kdl_opencl_fill(void *handle, void *queue_handle, uint64_t address, uint64_t offset,
@@ -283,7 +300,7 @@ kdl_status kdl_opencl_fill(void *handle, void *queue_handle, uint64_t address, u
   kdl_opencl_queue *queue = queue_handle;
   int32_t error =
       device->memory->fill(device, queue->queue, address, offset, size, pattern, pattern_size);
-  return moved(device, error, device->memory->fill_call, size);
+  return opencl_check_transfer(device, error, device->memory->fill_call, size);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -293,10 +310,10 @@ kdl_status kdl_opencl_address_at(void *handle, uint64_t address, uint64_t offset
                                  uint64_t *out_address) {
   const kdl_opencl_device *device = handle;
   if (strcmp(device->memory->name, "buffer") == 0)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "opencl:%u: memory is a cl_mem here, which kernels take from its "
-                                 "beginning, not from offset %" PRIu64 " on",
-                                 device->ordinal, offset);
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                  "opencl:%u: memory is a cl_mem here, which kernels take from its "
+                                  "beginning, not from offset %" PRIu64 " on",
+                                  device->ordinal, offset);
   *out_address = address + offset;
   return KDL_OK;
 }

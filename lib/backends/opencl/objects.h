@@ -27,7 +27,7 @@ typedef struct kdl_opencl_device kdl_opencl_device;
 typedef struct kdl_opencl_memory {
   const char *name; /* for KDL_OPENCL_MEMORY */
   const char *alloc_call, *free_call, *write_call, *read_call, *copy_call, *fill_call, *set_call;
-  bool (*offered)(const kdl_opencl_device *device);
+  bool (*is_supported)(const kdl_opencl_device *device);
   int32_t (*alloc)(const kdl_opencl_device *device, uint64_t size, uint64_t *out_word);
   int32_t (*free)(const kdl_opencl_device *device, uint64_t word);
   int32_t (*write)(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
@@ -42,7 +42,7 @@ typedef struct kdl_opencl_memory {
 } kdl_opencl_memory;
 
 /* The best that the device offers, or the one that KDL_OPENCL_MEMORY names. */
-kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device);
+kdl_status kdl_opencl_memory_select(kdl_opencl_device *device);
 
 kdl_status kdl_opencl_address_at(void *device, uint64_t address, uint64_t offset,
                                  uint64_t *out_address);
@@ -83,7 +83,7 @@ typedef struct kdl_opencl_kernel kdl_opencl_kernel;
 
 typedef struct kdl_opencl_module {
   void *program;
-  kdl_kept_image image;
+  kdl_module_image image;
   kdl_opencl_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_opencl_module;
 
@@ -91,9 +91,9 @@ typedef struct kdl_opencl_module {
 /* Kernels                                                                                      */
 
 /* What can be learnt of a kernel's parameters from the driver, the image and the metadata. */
-kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_opencl_module *module,
-                                   void *kernel, const kdl_kernel_request *request,
-                                   kdl_arguments *out_params);
+kdl_status kdl_opencl_params_resolve(const kdl_opencl_device *device,
+                                     const kdl_opencl_module *module, void *kernel,
+                                     const kdl_kernel_request *request, kdl_arguments *out_params);
 
 /*
  * A cl_kernel carries its arguments, and setting them is the one thing in OpenCL that two threads
@@ -143,7 +143,7 @@ kdl_launch_entry *kdl_opencl_entry_of(const kdl_argument_list *list);
 /* How a launch goes on where something differs from the last one, and where it is another thread's.
  */
 __attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_changed;
-__attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_elsewhere;
+__attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_other_thread;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Queues                                                                                       */

@@ -13,11 +13,12 @@
 /* ------------------------------------------------------------------------------------------ */
 /* The driver                                                                                   */
 
-static bool ask(void *kernel, uint32_t index, uint32_t what, size_t room, void *value) {
+static bool opencl_query_arg(void *kernel, uint32_t index, uint32_t what, size_t room,
+                             void *value) {
   return kdl_opencl.kernel_arg_info(kernel, index, what, room, value, NULL) == KDL_CL_SUCCESS;
 }
 
-static kdl_argument_kind kind_of_address(uint32_t address) {
+static kdl_argument_kind opencl_kind_of_address(uint32_t address) {
   switch (address) {
   case KDL_CL_ADDRESS_GLOBAL:
   case KDL_CL_ADDRESS_CONSTANT:
@@ -31,67 +32,68 @@ static kdl_argument_kind kind_of_address(uint32_t address) {
   }
 }
 
-static void ask_driver(void *kernel, kdl_argument *param) {
+static void opencl_query_param(void *kernel, kdl_argument *param) {
   uint32_t address, access;
   char type[128] = "";
-  if (!ask(kernel, param->index, KDL_CL_ARG_ADDRESS_QUALIFIER, sizeof address, &address))
+  if (!opencl_query_arg(kernel, param->index, KDL_CL_ARG_ADDRESS_QUALIFIER, sizeof address,
+                        &address))
     return;
   /* Images are in global memory too, and passed otherwise. */
-  if (ask(kernel, param->index, KDL_CL_ARG_ACCESS_QUALIFIER, sizeof access, &access) &&
+  if (opencl_query_arg(kernel, param->index, KDL_CL_ARG_ACCESS_QUALIFIER, sizeof access, &access) &&
       access != KDL_CL_ACCESS_NONE)
     return;
-  param->kind = kind_of_address(address);
+  param->kind = opencl_kind_of_address(address);
   kdl_image_param shown;
   if (param->kind != KDL_ARGUMENT_VALUE ||
-      !ask(kernel, param->index, KDL_CL_ARG_TYPE_NAME, sizeof type - 1, type) ||
+      !opencl_query_arg(kernel, param->index, KDL_CL_ARG_TYPE_NAME, sizeof type - 1, type) ||
       !kdl_opencl_c_type(kdl_text_of(type), &shown))
     return;
   param->size = param->alignment = shown.size; /* vectors too */
 }
 
-kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_opencl_module *module,
-                                   void *kernel, const kdl_kernel_request *request,
-                                   kdl_arguments *out_params) {
+kdl_status kdl_opencl_params_resolve(const kdl_opencl_device *device,
+                                     const kdl_opencl_module *module, void *kernel,
+                                     const kdl_kernel_request *request, kdl_arguments *out_params) {
   uint32_t count = 0;
   int32_t error =
       kdl_opencl.kernel_info(kernel, KDL_CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
   if (error != KDL_CL_SUCCESS)
     return kdl_opencl_fail(device->ordinal, error, "clGetKernelInfo \"%s\"", request->name);
-  if (count > KDL_MOST_ARGUMENTS)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "opencl:%u: found %u parameters, expected at most %d",
-                                 device->ordinal, count, KDL_MOST_ARGUMENTS);
+  if (count > KDL_MAX_ARGUMENTS)
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                  "opencl:%u: found %u parameters, expected at most %d",
+                                  device->ordinal, count, KDL_MAX_ARGUMENTS);
   *out_params = (kdl_arguments){.count = count};
   for (uint32_t i = 0; i < count; ++i) {
     out_params->list[i].index = i;
-    ask_driver(kernel, &out_params->list[i]);
+    opencl_query_param(kernel, &out_params->list[i]);
   }
-  kdl_arguments_show(out_params, &module->image, request->name);
-  kdl_arguments_sign(out_params, request);
+  kdl_arguments_read_image(out_params, &module->image, request->name);
+  kdl_arguments_read_signature(out_params, request);
   char fault[256];
-  if (!kdl_arguments_settle(out_params, fault, sizeof fault))
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "opencl:%u: %s", device->ordinal, fault);
+  if (!kdl_arguments_resolve(out_params, fault, sizeof fault))
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0, "opencl:%u: %s", device->ordinal, fault);
   return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Giving arguments                                                                             */
 
-static int give_value(void *kernel, uint32_t index, size_t size, const void *value) {
+static int opencl_set_value(void *kernel, uint32_t index, size_t size, const void *value) {
   return kdl_opencl.set_arg(kernel, index, size, value);
 }
 
-static int give_memory(const void *handle, void *kernel, uint32_t index, uint64_t word) {
+static int opencl_set_memory(const void *handle, void *kernel, uint32_t index, uint64_t word) {
   const kdl_opencl_device *device = handle;
   return device->memory->set(device, kernel, index, word);
 }
 
-static kdl_status refused(const void *handle, int error, bool is_memory, size_t index,
-                          const char *kernel) {
+static kdl_status opencl_argument_refused(const void *handle, int error, bool is_memory,
+                                          size_t index, const char *kernel) {
   const kdl_opencl_device *device = handle;
   return kdl_opencl_fail(device->ordinal, error, "%s of argument %zu of \"%s\"",
                          is_memory ? device->memory->set_call : "clSetKernelArg", index, kernel);
 }
 
-const kdl_argument_setter kdl_opencl_setter = {"opencl", &kdl_own_services, give_value, give_memory,
-                                               refused};
+const kdl_argument_setter kdl_opencl_setter = {"opencl", &kdl_core_services, opencl_set_value,
+                                               opencl_set_memory, opencl_argument_refused};

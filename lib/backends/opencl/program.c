@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Programs: from SPIR-V where the device takes it, from machine code or PTX, from OpenCL C. */
-#include "lib/backends/common/hand_over.h"
-#include "lib/backends/common/text.h"
+#include "lib/backends/common/driver_text.h"
+#include "lib/backends/common/return_or_free.h"
 #include "lib/backends/opencl/objects.h"
 
 #include <stdio.h>
@@ -11,8 +11,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Making                                                                                       */
 
-static void *from_il(const kdl_opencl_device *device, const kdl_backend_image *image,
-                     int32_t *out_error) {
+static void *opencl_program_from_il(const kdl_opencl_device *device, const kdl_backend_image *image,
+                                    int32_t *out_error) {
   /* In the core since 2.1, and a choice in 3.0; before that an extension. */
   bool in_core = device->version >= KDL_VERSION_OF(2, 1) && kdl_opencl.program_il;
   return in_core
@@ -20,8 +20,8 @@ static void *from_il(const kdl_opencl_device *device, const kdl_backend_image *i
              : device->ext.program_il(device->context, image->data, image->data_size, out_error);
 }
 
-static void *from_binary(const kdl_opencl_device *device, const kdl_backend_image *image,
-                         int32_t *out_error) {
+static void *opencl_program_from_binary(const kdl_opencl_device *device,
+                                        const kdl_backend_image *image, int32_t *out_error) {
   const unsigned char *binary = image->data;
   int32_t status = KDL_CL_SUCCESS;
   return kdl_opencl.program_binary(device->context, 1, &device->id, &image->data_size, &binary,
@@ -29,8 +29,8 @@ static void *from_binary(const kdl_opencl_device *device, const kdl_backend_imag
 }
 
 /* A NUL ends the text, also before the image does. */
-static void *from_source(const kdl_opencl_device *device, const kdl_backend_image *image,
-                         int32_t *out_error) {
+static void *opencl_program_from_source(const kdl_opencl_device *device,
+                                        const kdl_backend_image *image, int32_t *out_error) {
   const char *text = image->data;
   size_t length = strnlen(text, image->data_size);
   return kdl_opencl.program_source(device->context, 1, &text, &length, out_error);
@@ -42,29 +42,30 @@ static const struct {
   void *(*make)(const kdl_opencl_device *device, const kdl_backend_image *image,
                 int32_t *out_error);
 } makers[] = {
-    {KDL_IMAGE_SPIRV, "clCreateProgramWithIL", from_il},
-    {KDL_IMAGE_CL, "clCreateProgramWithSource", from_source},
-    {KDL_IMAGE_PTX, "clCreateProgramWithBinary", from_binary},
-    {KDL_IMAGE_CUBIN, "clCreateProgramWithBinary", from_binary},
-    {KDL_IMAGE_ZEBIN, "clCreateProgramWithBinary", from_binary},
-    {KDL_IMAGE_HSACO, "clCreateProgramWithBinary", from_binary},
+    {KDL_IMAGE_SPIRV, "clCreateProgramWithIL", opencl_program_from_il},
+    {KDL_IMAGE_CL, "clCreateProgramWithSource", opencl_program_from_source},
+    {KDL_IMAGE_PTX, "clCreateProgramWithBinary", opencl_program_from_binary},
+    {KDL_IMAGE_CUBIN, "clCreateProgramWithBinary", opencl_program_from_binary},
+    {KDL_IMAGE_ZEBIN, "clCreateProgramWithBinary", opencl_program_from_binary},
+    {KDL_IMAGE_HSACO, "clCreateProgramWithBinary", opencl_program_from_binary},
 };
 enum { maker_count = sizeof makers / sizeof *makers };
 
-static kdl_status make(const kdl_opencl_device *device, const kdl_backend_image *image,
-                       void **out_program) {
+static kdl_status opencl_create_program(const kdl_opencl_device *device,
+                                        const kdl_backend_image *image, void **out_program) {
   size_t i = 0;
   while (i < maker_count && makers[i].kind != image->kind)
     ++i;
   if (i == maker_count)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "opencl:%u: found an image of kind %s, expected spirv, cl, ptx or "
-                                 "machine code of a GPU",
-                                 device->ordinal, kdl_image_kind_name(image->kind));
+    return kdl_core_services.fail(
+        KDL_UNSUPPORTED, 0,
+        "opencl:%u: found an image of kind %s, expected spirv, cl, ptx or "
+        "machine code of a GPU",
+        device->ordinal, kdl_image_kind_name(image->kind));
   bool takes_il = device->has_il && (device->ext.program_il || kdl_opencl.program_il);
   if (image->kind == KDL_IMAGE_SPIRV && !takes_il)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "opencl:%u: the device takes no SPIR-V",
-                                 device->ordinal);
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0, "opencl:%u: the device takes no SPIR-V",
+                                  device->ordinal);
   int32_t error = KDL_CL_SUCCESS;
   *out_program = makers[i].make(device, image, &error);
   return *out_program ? KDL_OK : kdl_opencl_fail(device->ordinal, error, "%s", makers[i].call);
@@ -74,7 +75,7 @@ static kdl_status make(const kdl_opencl_device *device, const kdl_backend_image 
 /* Building                                                                                     */
 
 /* The value of a key of the image, or NULL. */
-static const kdl_string *value_of(const kdl_backend_image *image, const char *key) {
+static const kdl_string *opencl_image_value(const kdl_backend_image *image, const char *key) {
   for (size_t i = image->pair_count; i-- > 0;) {
     if (strcmp(image->pairs[i].key.data, key) == 0)
       return &image->pairs[i].value;
@@ -82,67 +83,68 @@ static const kdl_string *value_of(const kdl_backend_image *image, const char *ke
   return NULL;
 }
 
-static bool is_version(const kdl_string *text) {
+static bool opencl_is_version(const kdl_string *text) {
   static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.+";
   return text->length && text->length < 32 && strspn(text->data, letters) == text->length;
 }
 
 /* The parameters of kernels are kept only where that is asked for. */
-static kdl_status options_for(const kdl_opencl_device *device, const kdl_backend_image *image,
-                              char *options, size_t size) {
-  const char *more = kdl_own_services.environment("KDL_OPENCL_OPTIONS");
-  const kdl_string *version = value_of(image, "kdl.cl_std");
+static kdl_status opencl_build_options(const kdl_opencl_device *device,
+                                       const kdl_backend_image *image, char *options, size_t size) {
+  const char *more = kdl_core_services.environment("KDL_OPENCL_OPTIONS");
+  const kdl_string *version = opencl_image_value(image, "kdl.cl_std");
   bool is_source = image->kind == KDL_IMAGE_CL;
-  if (is_source && version && !is_version(version))
-    return kdl_own_services.fail(KDL_BAD_FILE, 0,
-                                 "kdl.cl_std: found \"%.64s\", expected a version as in CL1.2",
-                                 version->data);
+  if (is_source && version && !opencl_is_version(version))
+    return kdl_core_services.fail(KDL_BAD_FILE, 0,
+                                  "kdl.cl_std: found \"%.64s\", expected a version as in CL1.2",
+                                  version->data);
   int length =
       snprintf(options, size, "%s%s%s%s%s", is_source ? "-cl-kernel-arg-info" : "",
                is_source && version ? " -cl-std=" : "", is_source && version ? version->data : "",
                more ? " " : "", more ? more : "");
   if (length < 0 || (size_t)length >= size)
-    return kdl_own_services.fail(KDL_BAD_CALL, 0,
-                                 "opencl:%u: KDL_OPENCL_OPTIONS: found %zu bytes, expected fewer "
-                                 "than %zu",
-                                 device->ordinal, more ? strlen(more) : 0, size);
+    return kdl_core_services.fail(KDL_BAD_CALL, 0,
+                                  "opencl:%u: KDL_OPENCL_OPTIONS: found %zu bytes, expected fewer "
+                                  "than %zu",
+                                  device->ordinal, more ? strlen(more) : 0, size);
   return KDL_OK;
 }
 
 /* What the compiler said, its lines joined by "; ", as far as there is room. */
-static void read_log(const kdl_opencl_device *device, void *program, char *text, size_t size) {
+static void opencl_read_build_log(const kdl_opencl_device *device, void *program, char *text,
+                                  size_t size) {
   size_t length = 0;
   text[0] = '\0';
   if (kdl_opencl.program_build_info(program, device->id, KDL_CL_PROGRAM_BUILD_LOG, 0, NULL,
                                     &length) != KDL_CL_SUCCESS ||
       length == 0)
     return;
-  char *whole = calloc(1, length + 1);
-  if (whole && kdl_opencl.program_build_info(program, device->id, KDL_CL_PROGRAM_BUILD_LOG, length,
-                                             whole, NULL) == KDL_CL_SUCCESS)
-    kdl_join_lines(whole, text, size);
-  free(whole);
+  char *full_log = calloc(1, length + 1);
+  if (full_log && kdl_opencl.program_build_info(program, device->id, KDL_CL_PROGRAM_BUILD_LOG,
+                                                length, full_log, NULL) == KDL_CL_SUCCESS)
+    kdl_join_lines(full_log, text, size);
+  free(full_log);
 }
 
-static kdl_status build(const kdl_opencl_device *device, const kdl_backend_image *image,
-                        void *program) {
+static kdl_status opencl_build_program(const kdl_opencl_device *device,
+                                       const kdl_backend_image *image, void *program) {
   char options[512];
   char said[960];
-  KDL_TRY(options_for(device, image, options, sizeof options));
+  KDL_TRY(opencl_build_options(device, image, options, sizeof options));
   int32_t error = kdl_opencl.program_build(program, 1, &device->id, options, NULL, NULL);
-  read_log(device, program, said, sizeof said);
+  opencl_read_build_log(device, program, said, sizeof said);
   if (error != KDL_CL_SUCCESS)
     return kdl_opencl_fail(device->ordinal, error, "clBuildProgram%s%s", *said ? ": " : "", said);
   if (*said)
-    kdl_own_services.log("%s: the compiler says: %s", image->name, said);
+    kdl_core_services.log("%s: the compiler says: %s", image->name, said);
   return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* What libkdl asks for                                                                         */
 
-static void release(const kdl_opencl_device *device, void *program) {
-  kdl_opencl_note(device->ordinal, kdl_opencl.program_release(program), "clReleaseProgram");
+static void opencl_release_program(const kdl_opencl_device *device, void *program) {
+  kdl_opencl_log_error(device->ordinal, kdl_opencl.program_release(program), "clReleaseProgram");
 }
 
 kdl_status kdl_opencl_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
@@ -150,14 +152,14 @@ kdl_status kdl_opencl_module_load(void *handle, const kdl_backend_image *image, 
   kdl_opencl_module *module = calloc(1, sizeof *module);
   if (!module)
     return kdl_opencl_no_memory(device->ordinal);
-  module->image = kdl_keep_image(image);
-  kdl_status status = make(device, image, &module->program);
+  module->image = kdl_module_image_of(image);
+  kdl_status status = opencl_create_program(device, image, &module->program);
   if (status == KDL_OK) {
-    status = build(device, image, module->program);
+    status = opencl_build_program(device, image, module->program);
     if (status != KDL_OK)
-      release(device, module->program);
+      opencl_release_program(device, module->program);
   }
-  return kdl_hand_over(status, module, out_module);
+  return kdl_return_or_free(status, module, out_module);
 }
 
 /* What still runs holds on to its kernel and program (OpenCL, "clReleaseKernel"). */
@@ -169,7 +171,7 @@ void kdl_opencl_module_unload(void *handle, void *module_handle) {
     kdl_opencl_kernel_free(kernel);
     kernel = next;
   }
-  release(device, module->program);
+  opencl_release_program(device, module->program);
   free(module);
 }
 
@@ -179,17 +181,17 @@ kdl_status kdl_opencl_global_find(void *handle, void *module_handle, const char 
   kdl_opencl_device *device = handle;
   kdl_opencl_module *module = module_handle;
   if (!device->ext.variable || strcmp(device->memory->name, "usm") != 0)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "opencl:%u: variable \"%s\": OpenCL gives no access to the "
-                                 "variables of a program",
-                                 device->ordinal, name);
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                  "opencl:%u: variable \"%s\": OpenCL gives no access to the "
+                                  "variables of a program",
+                                  device->ordinal, name);
   size_t size = 0;
   void *address = NULL;
   int32_t error = device->ext.variable(device->id, module->program, name, &size, &address);
   if (error == KDL_CL_INVALID_ARG_VALUE || error == KDL_CL_INVALID_VALUE)
-    return kdl_own_services.fail(KDL_NO_MATCH, error,
-                                 "opencl:%u: found no variable \"%s\" in the program",
-                                 device->ordinal, name);
+    return kdl_core_services.fail(KDL_NO_MATCH, error,
+                                  "opencl:%u: found no variable \"%s\" in the program",
+                                  device->ordinal, name);
   if (error != KDL_CL_SUCCESS)
     return kdl_opencl_fail(device->ordinal, error, "clGetDeviceGlobalVariablePointerINTEL \"%s\"",
                            name);

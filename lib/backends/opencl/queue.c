@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-static void *create_native(const kdl_opencl_device *device, int32_t priority, int32_t *out_error) {
+static void *opencl_create_native(const kdl_opencl_device *device, int32_t priority,
+                                  int32_t *out_error) {
   bool has_properties = device->version >= KDL_VERSION_OF(2, 0) && kdl_opencl.queue_create_2;
   if (!has_properties)
     return kdl_opencl.queue_create(device->context, device->id, KDL_CL_QUEUE_PROFILING, out_error);
@@ -18,15 +19,17 @@ static void *create_native(const kdl_opencl_device *device, int32_t priority, in
 
 /* Drivers may keep work back until the queue is waited for or flushed. There is no waiting for
  * the one of launches that name none, since it has no handle. */
-static int32_t launch_and_flush(void *queue, void *kernel, uint32_t dimensions,
-                                const size_t *offset, const size_t *global, const size_t *local,
-                                uint32_t count, void *const *events, void **event) {
+static int32_t opencl_launch_and_flush(void *queue, void *kernel, uint32_t dimensions,
+                                       const size_t *offset, const size_t *global,
+                                       const size_t *local, uint32_t count, void *const *events,
+                                       void **event) {
   int32_t error =
       kdl_opencl.launch(queue, kernel, dimensions, offset, global, local, count, events, event);
   return error == KDL_CL_SUCCESS ? kdl_opencl.flush(queue) : error;
 }
 
-static kdl_status wrap(const kdl_opencl_device *device, void *native, void **out_queue) {
+static kdl_status opencl_wrap_queue(const kdl_opencl_device *device, void *native,
+                                    void **out_queue) {
   kdl_opencl_queue *queue = calloc(1, sizeof *queue);
   if (!queue) {
     (void)kdl_opencl.queue_release(native);
@@ -41,17 +44,17 @@ static kdl_status wrap(const kdl_opencl_device *device, void *native, void **out
 kdl_status kdl_opencl_queue_create(void *handle, int32_t priority, void **out_queue) {
   kdl_opencl_device *device = handle;
   int32_t error = KDL_CL_SUCCESS;
-  void *native = create_native(device, priority, &error);
+  void *native = opencl_create_native(device, priority, &error);
   if (!native)
     return kdl_opencl_fail(device->ordinal, error, "clCreateCommandQueue");
-  KDL_TRY(wrap(device, native, out_queue));
+  KDL_TRY(opencl_wrap_queue(device, native, out_queue));
   if (!atomic_exchange(&device->has_queue, true))
-    ((kdl_opencl_queue *)*out_queue)->launch = launch_and_flush;
+    ((kdl_opencl_queue *)*out_queue)->launch = opencl_launch_and_flush;
   return KDL_OK;
 }
 
 /* Queues promise that work is done in the order in which it was given. */
-static kdl_status check_native(const kdl_opencl_device *device, void *native) {
+static kdl_status opencl_check_native(const kdl_opencl_device *device, void *native) {
   static const struct {
     uint32_t what;
     size_t size;
@@ -66,39 +69,40 @@ static kdl_status check_native(const kdl_opencl_device *device, void *native) {
       return kdl_opencl_fail(device->ordinal, error, "clGetCommandQueueInfo");
   }
   if (answers[0] != (uintptr_t)device->context || answers[1] != (uintptr_t)device->id)
-    return kdl_own_services.fail(KDL_BAD_CALL, 0,
-                                 "opencl:%u: the queue to be adopted is one of another %s; "
-                                 "kdl_device_adopt takes the caller's context",
-                                 device->ordinal,
-                                 answers[1] == (uintptr_t)device->id ? "context" : "device");
+    return kdl_core_services.fail(KDL_BAD_CALL, 0,
+                                  "opencl:%u: the queue to be adopted is one of another %s; "
+                                  "kdl_device_adopt takes the caller's context",
+                                  device->ordinal,
+                                  answers[1] == (uintptr_t)device->id ? "context" : "device");
   if (answers[2] & KDL_CL_QUEUE_OUT_OF_ORDER)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "opencl:%u: the queue to be adopted works out of order, expected "
-                                 "one in order",
-                                 device->ordinal);
+    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
+                                  "opencl:%u: the queue to be adopted works out of order, expected "
+                                  "one in order",
+                                  device->ordinal);
   return KDL_OK;
 }
 
 kdl_status kdl_opencl_queue_adopt(void *handle, void *native, void **out_queue) {
   kdl_opencl_device *device = handle;
   if (!native)
-    return kdl_own_services.fail(
+    return kdl_core_services.fail(
         KDL_BAD_CALL, 0,
         "opencl:%u: found NULL to be adopted, expected a cl_command_queue: "
         "OpenCL has no default queue",
         device->ordinal);
-  KDL_TRY(check_native(device, native));
+  KDL_TRY(opencl_check_native(device, native));
   int32_t error = kdl_opencl.queue_retain(native);
   if (error != KDL_CL_SUCCESS)
     return kdl_opencl_fail(device->ordinal, error, "clRetainCommandQueue");
-  return wrap(device, native, out_queue);
+  return opencl_wrap_queue(device, native, out_queue);
 }
 
 /* A caller's queue was retained, so that this is right for both. */
 void kdl_opencl_queue_destroy(void *handle, void *queue_handle) {
   kdl_opencl_device *device = handle;
   kdl_opencl_queue *queue = queue_handle;
-  kdl_opencl_note(device->ordinal, kdl_opencl.queue_release(queue->queue), "clReleaseCommandQueue");
+  kdl_opencl_log_error(device->ordinal, kdl_opencl.queue_release(queue->queue),
+                       "clReleaseCommandQueue");
   free(queue);
 }
 

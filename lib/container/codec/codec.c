@@ -24,7 +24,7 @@ struct kdl_inflater {
   const uint8_t *packed;
   size_t packed_size;
   size_t used; /* of packed */
-  uint64_t made;
+  uint64_t produced;
   bool ended;
   void *state; /* the codec's own */
 };
@@ -55,9 +55,10 @@ typedef struct method {
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #if KDL_WITH_ZSTD || KDL_WITH_ZLIB
-static kdl_status damaged(const kdl_inflater *inflater, size_t just_made, const char *reason) {
+static kdl_status fail_damaged(const kdl_inflater *inflater, size_t just_produced,
+                               const char *reason) {
   return kdl_fail(KDL_BAD_FILE, "%s stream: cannot be inflated beyond byte %" PRIu64 ": %s",
-                  inflater->method->name, inflater->made + just_made, reason);
+                  inflater->method->name, inflater->produced + just_produced, reason);
 }
 #endif
 
@@ -83,7 +84,7 @@ static kdl_status zstd_start(kdl_inflater *inflater) {
 }
 
 /* Frames may follow one another, also such as hold no data; zero padding is none. */
-static bool zstd_goes_on(const kdl_inflater *inflater) {
+static bool zstd_has_next_frame(const kdl_inflater *inflater) {
   if (inflater->packed_size - inflater->used < 4)
     return false;
   uint32_t word = kdl_load_u32(inflater->packed + inflater->used);
@@ -91,17 +92,17 @@ static bool zstd_goes_on(const kdl_inflater *inflater) {
 }
 
 static kdl_status zstd_step(kdl_inflater *inflater, uint8_t *out, size_t capacity,
-                            size_t *out_made) {
+                            size_t *out_produced) {
   kdl_zstd_input from = {inflater->packed, inflater->packed_size, inflater->used};
   kdl_zstd_output to = {out, capacity, 0};
   size_t left = zstd.ZSTD_decompressStream(inflater->state, &to, &from);
   inflater->used = from.pos;
-  *out_made = to.pos;
+  *out_produced = to.pos;
   if (zstd.ZSTD_isError(left) && zstd.ZSTD_getErrorCode(left) == KDL_ZSTD_OUT_OF_MEMORY)
     return kdl_fail(KDL_NO_MEMORY, "zstd stream: out of memory");
   if (zstd.ZSTD_isError(left))
-    return damaged(inflater, *out_made, zstd.ZSTD_getErrorName(left));
-  inflater->ended = left == 0 && !zstd_goes_on(inflater);
+    return fail_damaged(inflater, *out_produced, zstd.ZSTD_getErrorName(left));
+  inflater->ended = left == 0 && !zstd_has_next_frame(inflater);
   return KDL_OK;
 }
 
@@ -125,7 +126,7 @@ static struct {
 #define ZLIB_SYMBOL(result, function, parameters) {#function, &zlib.function},
 static const symbol zlib_symbols[] = {KDL_ZLIB_FUNCTIONS(ZLIB_SYMBOL)};
 
-static kdl_status zlib_keep(kdl_inflater *inflater, kdl_zlib_stream *stream, int result) {
+static kdl_status zlib_set_stream(kdl_inflater *inflater, kdl_zlib_stream *stream, int result) {
   if (result != KDL_ZLIB_OK) {
     free(stream);
     return kdl_fail(KDL_NO_MEMORY, "%s stream: out of memory", inflater->method->name);
@@ -137,16 +138,18 @@ static kdl_status zlib_keep(kdl_inflater *inflater, kdl_zlib_stream *stream, int
 static kdl_status zlib_start(kdl_inflater *inflater) {
   kdl_zlib_stream *stream = calloc(1, sizeof *stream);
   int size = (int)sizeof *stream;
-  return zlib_keep(inflater, stream,
-                   stream ? zlib.inflateInit_(stream, KDL_ZLIB_VERSION, size) : KDL_ZLIB_MEM_ERROR);
+  return zlib_set_stream(inflater, stream,
+                         stream ? zlib.inflateInit_(stream, KDL_ZLIB_VERSION, size)
+                                : KDL_ZLIB_MEM_ERROR);
 }
 
 static kdl_status deflate_start(kdl_inflater *inflater) {
   kdl_zlib_stream *stream = calloc(1, sizeof *stream);
   int size = (int)sizeof *stream;
-  return zlib_keep(inflater, stream,
-                   stream ? zlib.inflateInit2_(stream, KDL_ZLIB_RAW_WINDOW, KDL_ZLIB_VERSION, size)
-                          : KDL_ZLIB_MEM_ERROR);
+  return zlib_set_stream(
+      inflater, stream,
+      stream ? zlib.inflateInit2_(stream, KDL_ZLIB_RAW_WINDOW, KDL_ZLIB_VERSION, size)
+             : KDL_ZLIB_MEM_ERROR);
 }
 
 /* zlib counts in 32 bits; what does not fit is left for the next step. */
@@ -155,7 +158,7 @@ static unsigned clamp(size_t size) {
 }
 
 static kdl_status zlib_step(kdl_inflater *inflater, uint8_t *out, size_t capacity,
-                            size_t *out_made) {
+                            size_t *out_produced) {
   kdl_zlib_stream *stream = inflater->state;
   unsigned input = clamp(inflater->packed_size - inflater->used);
   unsigned room = clamp(capacity);
@@ -165,13 +168,14 @@ static kdl_status zlib_step(kdl_inflater *inflater, uint8_t *out, size_t capacit
   stream->avail_out = room;
   int result = zlib.inflate(stream, KDL_ZLIB_NO_FLUSH);
   inflater->used += input - stream->avail_in;
-  *out_made = room - stream->avail_out;
+  *out_produced = room - stream->avail_out;
   inflater->ended = result == KDL_ZLIB_STREAM_END;
   if (result == KDL_ZLIB_OK || result == KDL_ZLIB_STREAM_END || result == KDL_ZLIB_BUF_ERROR)
     return KDL_OK;
   if (result == KDL_ZLIB_MEM_ERROR)
     return kdl_fail(KDL_NO_MEMORY, "%s stream: out of memory", inflater->method->name);
-  return damaged(inflater, *out_made, stream->msg ? stream->msg : "it needs a preset dictionary");
+  return fail_damaged(inflater, *out_produced,
+                      stream->msg ? stream->msg : "it needs a preset dictionary");
 }
 
 static void zlib_stop(kdl_inflater *inflater) {
@@ -205,13 +209,13 @@ static kdl_status lz4_block(const void *packed, size_t packed_size, void *out,
     return kdl_fail(KDL_BAD_FILE,
                     "lz4 block: found %zu bytes that inflate to %zu, expected at most %d",
                     packed_size, inflated_size, KDL_LZ4_MAX_INPUT_SIZE);
-  int made = lz4.LZ4_decompress_safe(packed, out, (int)packed_size, (int)inflated_size);
-  if (made < 0)
+  int produced = lz4.LZ4_decompress_safe(packed, out, (int)packed_size, (int)inflated_size);
+  if (produced < 0)
     return kdl_fail(KDL_BAD_FILE,
                     "lz4 block: damaged, or it inflates to more than the %zu bytes expected",
                     inflated_size);
-  if ((size_t)made != inflated_size)
-    return kdl_fail(KDL_BAD_FILE, "lz4 block: found %d inflated bytes, expected %zu", made,
+  if ((size_t)produced != inflated_size)
+    return kdl_fail(KDL_BAD_FILE, "lz4 block: found %d inflated bytes, expected %zu", produced,
                     inflated_size);
   return KDL_OK;
 }
@@ -237,12 +241,12 @@ static const method methods[] = {
 typedef struct {
   bool tried;
   char problem[256]; /* "" where the codec can be used */
-} attempt;
+} load_result;
 
-static attempt attempts[COUNT(methods)];
-static pthread_mutex_t attempts_lock = PTHREAD_MUTEX_INITIALIZER;
+static load_result load_results[COUNT(methods)];
+static pthread_mutex_t load_results_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void load(const method *codec, attempt *result) {
+static void load_codec(const method *codec, load_result *result) {
   void *library = dlopen(codec->library, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *reason = dlerror();
@@ -281,12 +285,12 @@ kdl_status kdl_codec_check(kdl_codec codec) {
                     "by an unpublished method)");
   if (!row->symbols)
     return kdl_fail(KDL_UNSUPPORTED, "built without %s (%s=OFF)", row->name, row->option);
-  attempt *result = &attempts[codec];
-  kdl_lock(&attempts_lock);
+  load_result *result = &load_results[codec];
+  kdl_lock(&load_results_lock);
   if (!result->tried)
-    load(row, result);
+    load_codec(row, result);
   result->tried = true;
-  kdl_unlock(&attempts_lock);
+  kdl_unlock(&load_results_lock);
   return result->problem[0] ? kdl_fail(KDL_UNSUPPORTED, "%s", result->problem) : KDL_OK;
 }
 
@@ -325,18 +329,18 @@ void kdl_inflater_move(kdl_inflater *inflater, const void *packed) {
   inflater->packed = packed;
 }
 
-static kdl_status cut_short(const kdl_inflater *inflater, uint64_t expected) {
+static kdl_status fail_truncated(const kdl_inflater *inflater, uint64_t expected) {
   return kdl_fail(
       KDL_BAD_FILE,
       "%s stream: found %s after %" PRIu64 " inflated bytes, expected at least %" PRIu64,
       inflater->method->name, inflater->ended ? "its end" : "no more packed bytes and no end",
-      inflater->made, expected);
+      inflater->produced, expected);
 }
 
 kdl_status kdl_inflater_read(kdl_inflater *inflater, void *out, size_t want, size_t capacity,
                              size_t *out_count) {
   uint8_t *to = out;
-  uint64_t goal = inflater->made + want;
+  uint64_t goal = inflater->produced + want;
   size_t room = want > read_ahead ? want : read_ahead;
   if (room > capacity)
     room = capacity;
@@ -344,31 +348,31 @@ kdl_status kdl_inflater_read(kdl_inflater *inflater, void *out, size_t want, siz
   kdl_status status = KDL_OK;
   while (count < want && status == KDL_OK) {
     size_t used_before = inflater->used;
-    size_t made = 0;
+    size_t produced = 0;
     if (!inflater->ended)
-      status = inflater->method->step(inflater, to + count, room - count, &made);
-    count += made;
-    inflater->made += made;
-    if (status == KDL_OK && made == 0 && inflater->used == used_before)
-      status = cut_short(inflater, goal);
+      status = inflater->method->step(inflater, to + count, room - count, &produced);
+    count += produced;
+    inflater->produced += produced;
+    if (status == KDL_OK && produced == 0 && inflater->used == used_before)
+      status = fail_truncated(inflater, goal);
   }
   *out_count = count;
   return status;
 }
 
 /* The end may be still to come: zstd and zlib put a checksum after the last byte. */
-static kdl_status find_end(kdl_inflater *inflater) {
+static kdl_status expect_end(kdl_inflater *inflater) {
   while (!inflater->ended) {
     uint8_t surplus;
     size_t used_before = inflater->used;
-    size_t made = 0;
-    kdl_status status = inflater->method->step(inflater, &surplus, 1, &made);
+    size_t produced = 0;
+    kdl_status status = inflater->method->step(inflater, &surplus, 1, &produced);
     if (status != KDL_OK)
       return status;
-    if (made)
+    if (produced)
       return kdl_fail(KDL_BAD_FILE,
                       "%s stream: found more than %" PRIu64 " inflated bytes, expected that",
-                      inflater->method->name, inflater->made);
+                      inflater->method->name, inflater->produced);
     if (!inflater->ended && inflater->used == used_before)
       return kdl_fail(KDL_BAD_FILE, "%s stream: found no end in %zu packed bytes",
                       inflater->method->name, inflater->packed_size);
@@ -377,7 +381,7 @@ static kdl_status find_end(kdl_inflater *inflater) {
 }
 
 kdl_status kdl_inflater_finish(kdl_inflater *inflater) {
-  KDL_TRY(find_end(inflater));
+  KDL_TRY(expect_end(inflater));
   for (size_t i = inflater->used; i < inflater->packed_size; ++i) {
     if (inflater->packed[i] != 0)
       return kdl_fail(

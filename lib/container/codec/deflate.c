@@ -23,7 +23,7 @@ typedef int lz4_bound_fn(int size);
 typedef int lz4_compress_fn(const void *data, void *out, int size, int capacity, int level);
 
 /* Fills the function pointer at `slot`. */
-static kdl_status find(void *library, const char *name, void *slot) {
+static kdl_status find_symbol(void *library, const char *name, void *slot) {
   void *address = dlsym(library, name);
   if (!address)
     return kdl_fail(KDL_UNSUPPORTED, "the codec's library lacks %s, which compressing needs", name);
@@ -32,8 +32,8 @@ static kdl_status find(void *library, const char *name, void *slot) {
 }
 
 /* What was made of `size` bytes; of no size where there was no memory for it. */
-static kdl_status finish(const char *codec, size_t size, void *packed, size_t packed_size,
-                         void **out_packed, size_t *out_size) {
+static kdl_status finish_packed(const char *codec, size_t size, void *packed, size_t packed_size,
+                                void **out_packed, size_t *out_size) {
   if (!packed_size) {
     free(packed);
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory to compress %zu bytes", codec, size);
@@ -48,43 +48,43 @@ static kdl_status pack_zstd(void *library, const void *data, size_t size, void *
   zstd_bound_fn *bound;
   zstd_compress_fn *compress;
   zstd_is_error_fn *is_error;
-  KDL_TRY(find(library, "ZSTD_compressBound", &bound));
-  KDL_TRY(find(library, "ZSTD_compress", &compress));
-  KDL_TRY(find(library, "ZSTD_isError", &is_error));
+  KDL_TRY(find_symbol(library, "ZSTD_compressBound", &bound));
+  KDL_TRY(find_symbol(library, "ZSTD_compress", &compress));
+  KDL_TRY(find_symbol(library, "ZSTD_isError", &is_error));
   size_t capacity = bound(size);
   void *packed = is_error(capacity) ? NULL : malloc(capacity);
   size_t packed_size = packed ? compress(packed, capacity, data, size, zstd_level) : 0;
   packed_size = is_error(packed_size) ? 0 : packed_size;
-  return finish("zstd", size, packed, packed_size, out_packed, out_size);
+  return finish_packed("zstd", size, packed, packed_size, out_packed, out_size);
 }
 
 static kdl_status pack_zlib(void *library, const void *data, size_t size, void **out_packed,
                             size_t *out_size) {
   zlib_bound_fn *bound;
   zlib_compress_fn *compress;
-  KDL_TRY(find(library, "compressBound", &bound));
-  KDL_TRY(find(library, "compress2", &compress));
+  KDL_TRY(find_symbol(library, "compressBound", &bound));
+  KDL_TRY(find_symbol(library, "compress2", &compress));
   unsigned long capacity = bound(size);
   void *packed = capacity < size ? NULL : malloc(capacity);
   if (!packed || compress(packed, &capacity, data, size, zlib_level) != 0)
     capacity = 0;
-  return finish("zlib", size, packed, capacity, out_packed, out_size);
+  return finish_packed("zlib", size, packed, capacity, out_packed, out_size);
 }
 
 static kdl_status pack_lz4(void *library, const void *data, size_t size, void **out_packed,
                            size_t *out_size) {
   lz4_bound_fn *bound;
   lz4_compress_fn *compress;
-  KDL_TRY(find(library, "LZ4_compressBound", &bound));
-  KDL_TRY(find(library, "LZ4_compress_HC", &compress));
+  KDL_TRY(find_symbol(library, "LZ4_compressBound", &bound));
+  KDL_TRY(find_symbol(library, "LZ4_compress_HC", &compress));
   if (size > KDL_LZ4_MAX_INPUT_SIZE)
     return kdl_fail(KDL_UNSUPPORTED, "lz4: found %zu bytes to compress, expected at most %d", size,
                     KDL_LZ4_MAX_INPUT_SIZE);
   int capacity = bound((int)size);
   void *packed = malloc((size_t)capacity);
   int packed_size = packed ? compress(data, packed, (int)size, capacity, lz4_level) : 0;
-  return finish("lz4", size, packed, packed_size > 0 ? (size_t)packed_size : 0, out_packed,
-                out_size);
+  return finish_packed("lz4", size, packed, packed_size > 0 ? (size_t)packed_size : 0, out_packed,
+                       out_size);
 }
 
 typedef kdl_status pack_fn(void *library, const void *data, size_t size, void **out_packed,

@@ -84,8 +84,8 @@ static kdl_status read_bsd_name(kdl_container *container, const kdl_region *arch
 
 /* `names` is the "//" member seen so far, updated when this is it. A member without a name of its
  * own (symbol tables) comes back with name.data NULL. */
-static kdl_status read_member(kdl_container *container, const kdl_region *archive, uint64_t offset,
-                              member *names, member *out_member) {
+static kdl_status read_archive_member(kdl_container *container, const kdl_region *archive,
+                                      uint64_t offset, member *names, member *out_member) {
   if (archive->size - offset < member_header_size)
     return kdl_malformed(archive, offset, "member header", "found %" PRIu64 " bytes, expected %d",
                          archive->size - offset, member_header_size);
@@ -128,13 +128,13 @@ static kdl_status read_member(kdl_container *container, const kdl_region *archiv
   return out_member->name.data ? KDL_OK : kdl_container_no_memory(container);
 }
 
-static kdl_status walk_member(kdl_container *container, const kdl_parse_context *scope,
-                              const kdl_region *archive, const member *item) {
+static kdl_status parse_archive_member(kdl_container *container, const kdl_parse_context *scope,
+                                       const kdl_region *archive, const member *item) {
   kdl_parse_context inner = {
       scope->parent, scope->depth + 1,
-      kdl_arena_format(&container->arena, " in %s%s", item->name.data, scope->place),
+      kdl_arena_format(&container->arena, " in %s%s", item->name.data, scope->location),
       KDL_MODULE_NONE, false};
-  if (!inner.place)
+  if (!inner.location)
     return kdl_container_no_memory(container);
   kdl_region body = kdl_region_slice(archive, item->offset, item->size);
   size_t look = body.size < KDL_SNIFF_SIZE ? (size_t)body.size : KDL_SNIFF_SIZE;
@@ -144,7 +144,7 @@ static kdl_status walk_member(kdl_container *container, const kdl_parse_context 
   bool found;
   if (kdl_image_sniff(head, look) == KDL_IMAGE_OBJECT)
     return kdl_parse_elf(container, &inner, &body, &found);
-  return kdl_container_walk(container, &inner, &body, KDL_UNKNOWN_IS_IGNORED);
+  return kdl_container_parse(container, &inner, &body, KDL_UNKNOWN_IS_IGNORED);
 }
 
 kdl_status kdl_parse_archive(kdl_container *container, const kdl_parse_context *scope,
@@ -161,9 +161,9 @@ kdl_status kdl_parse_archive(kdl_container *container, const kdl_parse_context *
   uint64_t offset = magic_size;
   while (offset < region->size) {
     member item;
-    kdl_status status = read_member(container, region, offset, &names, &item);
+    kdl_status status = read_archive_member(container, region, offset, &names, &item);
     if (status == KDL_OK && item.name.data && item.size)
-      status = walk_member(container, scope, region, &item);
+      status = parse_archive_member(container, scope, region, &item);
     if (status != KDL_OK)
       return status;
     offset = item.offset + item.size;

@@ -29,16 +29,16 @@ typedef struct {
   kdl_parse_context scope;
   const kdl_region *region;
   uint64_t found;
-} search;
+} object_search;
 
 /* Puts the file before what the bitstream reader says. */
-static kdl_status in_file(const search *s, kdl_status status) {
+static kdl_status prefix_file_name(const object_search *s, kdl_status status) {
   if (status != KDL_OK)
     kdl_error_prefix("%s: bitcode at 0x%" PRIx64, s->region->source->name, s->region->base);
   return status;
 }
 
-static kdl_status parse_object(search *s, uint8_t *bytes, uint64_t size) {
+static kdl_status parse_object(object_search *s, uint8_t *bytes, uint64_t size) {
   char name[512];
   snprintf(name, sizeof name, "%s (embedded object %" PRIu64 ")", s->region->source->name,
            s->found);
@@ -51,7 +51,7 @@ static kdl_status parse_object(search *s, uint8_t *bytes, uint64_t size) {
 }
 
 /* Takes the constant under way if it is an OffloadBinary. */
-static kdl_status read_constant(search *s, kdl_bitstream *stream, uint64_t code) {
+static kdl_status read_object_constant(object_search *s, kdl_bitstream *stream, uint64_t code) {
   uint64_t count = kdl_bitstream_left(stream);
   uint8_t head[4];
   if (count < smallest_object || !kdl_bitstream_bytes(stream, head, sizeof head) ||
@@ -70,26 +70,26 @@ static kdl_status read_constant(search *s, kdl_bitstream *stream, uint64_t code)
   return KDL_OK;
 }
 
-static kdl_status search_constants(search *s, kdl_bitstream *stream,
+static kdl_status search_constants(object_search *s, kdl_bitstream *stream,
                                    const kdl_bitentry *constants) {
   kdl_bitblock block;
-  kdl_status status = in_file(s, kdl_bitstream_enter(stream, constants, &block));
+  kdl_status status = prefix_file_name(s, kdl_bitstream_enter(stream, constants, &block));
   while (status == KDL_OK) {
     kdl_bitentry entry;
-    status = in_file(s, kdl_bitstream_next(stream, &block, &entry));
+    status = prefix_file_name(s, kdl_bitstream_next(stream, &block, &entry));
     if (status != KDL_OK || entry.kind == KDL_BITS_END)
       break;
     if (entry.kind == KDL_BITS_RECORD &&
         (entry.id == constant_string || entry.id == constant_c_string || entry.id == constant_data))
-      status = read_constant(s, stream, entry.id);
+      status = read_object_constant(s, stream, entry.id);
   }
   return status;
 }
 
-static kdl_status search_module(search *s, kdl_bitstream *stream, kdl_bitblock *module) {
+static kdl_status search_module(object_search *s, kdl_bitstream *stream, kdl_bitblock *module) {
   for (;;) {
     kdl_bitentry entry;
-    kdl_status status = in_file(s, kdl_bitstream_next(stream, module, &entry));
+    kdl_status status = prefix_file_name(s, kdl_bitstream_next(stream, module, &entry));
     if (status == KDL_OK && entry.kind == KDL_BITS_BLOCK && entry.id == KDL_BITCODE_CONSTANTS_BLOCK)
       status = search_constants(s, stream, &entry);
     if (status != KDL_OK || entry.kind == KDL_BITS_END)
@@ -99,18 +99,19 @@ static kdl_status search_module(search *s, kdl_bitstream *stream, kdl_bitblock *
 
 kdl_status kdl_parse_bitcode(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_region *region, bool *out_found) {
-  search s = {container, kdl_container_begin_module(container, scope, true), region, 0};
+  object_search s = {container, kdl_container_begin_module(container, scope, true), region, 0};
   *out_found = false;
   const void *data;
   KDL_TRY(kdl_source_view(region->source, region->base, region->size, &data));
-  s.scope.place = kdl_arena_format(&container->arena, " in @llvm.embedded.object%s", scope->place);
-  if (!s.scope.place)
+  s.scope.location =
+      kdl_arena_format(&container->arena, " in @llvm.embedded.object%s", scope->location);
+  if (!s.scope.location)
     return kdl_container_no_memory(container);
   kdl_bitcode bitcode;
-  kdl_status status = in_file(&s, kdl_bitcode_open(data, (size_t)region->size, &bitcode));
+  kdl_status status = prefix_file_name(&s, kdl_bitcode_open(data, (size_t)region->size, &bitcode));
   for (bool more = true; status == KDL_OK && more;) {
     kdl_bitblock module;
-    status = in_file(&s, kdl_bitcode_next_module(&bitcode, &module, &more));
+    status = prefix_file_name(&s, kdl_bitcode_next_module(&bitcode, &module, &more));
     if (status == KDL_OK && more)
       status = search_module(&s, &bitcode.stream, &module);
   }

@@ -50,7 +50,7 @@ typedef struct {
 } bundle_id;
 
 /* Cuts `rest` at its first dash. */
-static kdl_string take_field(kdl_string *rest) {
+static kdl_string split_field(kdl_string *rest) {
   const char *dash = memchr(rest->data, '-', rest->length);
   size_t length = dash ? (size_t)(dash - rest->data) : rest->length;
   kdl_string field = {rest->data, length};
@@ -63,12 +63,12 @@ static kdl_string take_field(kdl_string *rest) {
  * "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-". ROCm 4 and earlier left the fourth field out. */
 static bundle_id split_id(kdl_string id) {
   kdl_string rest = id;
-  bundle_id parts = {.kind = take_field(&rest)};
+  bundle_id parts = {.kind = split_field(&rest)};
   parts.triple.data = rest.data;
   for (int field = 0; field < 3; ++field)
-    take_field(&rest);
+    split_field(&rest);
   if (!kdl_text_starts(rest, "gfx") && !kdl_text_starts(rest, "sm_"))
-    take_field(&rest);
+    split_field(&rest);
   parts.arch = rest;
   parts.triple.length = (size_t)(rest.data - parts.triple.data);
   while (parts.triple.length && parts.triple.data[parts.triple.length - 1] == '-')
@@ -76,8 +76,8 @@ static bundle_id split_id(kdl_string id) {
   return parts;
 }
 
-static kdl_status read_id(kdl_container *container, const kdl_region *bundle,
-                          const bundle_entry *entry, kdl_string *out_id) {
+static kdl_status read_bundle_id(kdl_container *container, const kdl_region *bundle,
+                                 const bundle_entry *entry, kdl_string *out_id) {
   const uint8_t *text = kdl_region_peek(bundle, entry->at + entry_size, (size_t)entry->id_length);
   if (!text)
     return kdl_error_status();
@@ -85,17 +85,17 @@ static kdl_status read_id(kdl_container *container, const kdl_region *bundle,
   return out_id->data ? KDL_OK : kdl_container_no_memory(container);
 }
 
-static const kdl_pair *make_pairs(kdl_container *container, kdl_string id, const bundle_id *parts,
-                                  uint32_t *out_count) {
+static const kdl_pair *make_bundle_pairs(kdl_container *container, kdl_string id,
+                                         const bundle_id *parts, uint32_t *out_count) {
   kdl_pair *pairs = kdl_arena_alloc(&container->arena, most_pairs * sizeof *pairs);
   *out_count = 0;
   bool fits =
       pairs &&
-      kdl_container_put_pair(container, pairs, out_count, "triple", parts->triple.data,
-                             parts->triple.length) &&
-      kdl_container_put_pair(container, pairs, out_count, "arch", parts->arch.data,
-                             parts->arch.length) &&
-      kdl_container_put_pair(container, pairs, out_count, "kdl.bundle_id", id.data, id.length);
+      kdl_container_append_pair(container, pairs, out_count, "triple", parts->triple.data,
+                                parts->triple.length) &&
+      kdl_container_append_pair(container, pairs, out_count, "arch", parts->arch.data,
+                                parts->arch.length) &&
+      kdl_container_append_pair(container, pairs, out_count, "kdl.bundle_id", id.data, id.length);
   return fits ? pairs : NULL;
 }
 
@@ -142,8 +142,8 @@ static kdl_status check_code_object(const kdl_region *bundle, const bundle_entry
 
 /* What the images of a compressed bundle that are not inflated yet are taken for: what the one
  * before is, if it is for the same triple. The bundler bundles files of one type. */
-static kdl_image_kind kind_before(const kdl_container *container, uint32_t first,
-                                  kdl_string triple) {
+static kdl_image_kind kind_of_sibling(const kdl_container *container, uint32_t first,
+                                      kdl_string triple) {
   if (container->count == first)
     return KDL_IMAGE_UNKNOWN;
   const kdl_image *last = &container->images[container->count - 1];
@@ -151,23 +151,23 @@ static kdl_image_kind kind_before(const kdl_container *container, uint32_t first
 }
 
 /* Adds the image that a bundle ID names; `image` says where it lies. */
-static kdl_status add_image(kdl_container *container, const kdl_parse_context *scope, kdl_string id,
-                            const bundle_id *parts, kdl_image *image) {
+static kdl_status add_bundle_image(kdl_container *container, const kdl_parse_context *scope,
+                                   kdl_string id, const bundle_id *parts, kdl_image *image) {
   for (size_t i = 0; i < sizeof offload_kinds / sizeof *offload_kinds; ++i) {
     if (kdl_text_is(parts->kind, offload_kinds[i].name))
       image->offload_kind = offload_kinds[i].offload_kind;
   }
-  image->pair_list = make_pairs(container, id, parts, &image->pair_count);
+  image->pair_list = make_bundle_pairs(container, id, parts, &image->pair_count);
   if (!image->pair_list)
     return kdl_container_no_memory(container);
   return kdl_container_add(container, scope, image);
 }
 
-static kdl_status add_entry(kdl_container *container, const kdl_parse_context *scope,
-                            const kdl_region *bundle, const bundle_entry *entry, uint32_t first,
-                            const char *label) {
+static kdl_status add_bundle_entry(kdl_container *container, const kdl_parse_context *scope,
+                                   const kdl_region *bundle, const bundle_entry *entry,
+                                   uint32_t first, const char *label) {
   kdl_string id;
-  KDL_TRY(read_id(container, bundle, entry, &id));
+  KDL_TRY(read_bundle_id(container, bundle, entry, &id));
   bundle_id parts = split_id(id);
   /* Every HIP bundle begins with an empty entry for the host; it is no image. */
   if (entry->size == 0 && kdl_text_is(parts.kind, "host"))
@@ -181,13 +181,14 @@ static kdl_status add_entry(kdl_container *container, const kdl_parse_context *s
       .label = label,
   };
   if (bundle->source->codec != KDL_CODEC_NONE)
-    image.kind = kind_before(container, first, parts.triple);
-  return add_image(container, scope, id, &parts, &image);
+    image.kind = kind_of_sibling(container, first, parts.triple);
+  return add_bundle_image(container, scope, id, &parts, &image);
 }
 
 /* *out_used is the length of the bundle at the start of `bundle`. */
-static kdl_status read_plain(kdl_container *container, const kdl_parse_context *scope,
-                             const kdl_region *bundle, const char *label, uint64_t *out_used) {
+static kdl_status parse_uncompressed(kdl_container *container, const kdl_parse_context *scope,
+                                     const kdl_region *bundle, const char *label,
+                                     uint64_t *out_used) {
   const uint8_t *header = kdl_region_header(bundle, 0, "bundle header", header_size);
   if (!header)
     return kdl_error_status();
@@ -216,7 +217,7 @@ static kdl_status read_plain(kdl_container *container, const kdl_parse_context *
     if (status == KDL_OK)
       status = check_code_object(bundle, &entry, end);
     if (status == KDL_OK)
-      status = add_entry(container, scope, bundle, &entry, first, label);
+      status = add_bundle_entry(container, scope, bundle, &entry, first, label);
     if (status != KDL_OK)
       return status;
     if (entry.size)
@@ -253,7 +254,7 @@ typedef struct {
   uint64_t inflated_size;
 } packed_header;
 
-static uint64_t load(const uint8_t *at, uint8_t width) {
+static uint64_t load_field(const uint8_t *at, uint8_t width) {
   return width == 8 ? kdl_load_u64(at) : kdl_load_u32(at);
 }
 
@@ -304,8 +305,8 @@ static kdl_status read_packed_header(const kdl_region *bundle, packed_header *ou
   *out_header = (packed_header){
       .version = version,
       .codec = codecs[method],
-      .total = load(raw + versions[version].total_at, width),
-      .inflated_size = load(raw + versions[version].inflated_at, width),
+      .total = load_field(raw + versions[version].total_at, width),
+      .inflated_size = load_field(raw + versions[version].inflated_at, width),
   };
   KDL_TRY(version == 1 ? measure_v1(bundle, &out_header->total) : KDL_OK);
   if (out_header->total < smallest || out_header->total > bundle->size)
@@ -321,9 +322,9 @@ static kdl_status read_packed_header(const kdl_region *bundle, packed_header *ou
 }
 
 /* Without the codec what is inside cannot be told; that there is something can. */
-static kdl_status list_unread(kdl_container *container, const kdl_parse_context *scope,
-                              const kdl_region *bundle, const kdl_region *packed,
-                              const packed_header *header, const char *label) {
+static kdl_status list_compressed_bundle(kdl_container *container, const kdl_parse_context *scope,
+                                         const kdl_region *bundle, const kdl_region *packed,
+                                         const packed_header *header, const char *label) {
   kdl_image image = {
       .source = packed->source,
       .offset = packed->base,
@@ -337,14 +338,14 @@ static kdl_status list_unread(kdl_container *container, const kdl_parse_context 
   return kdl_container_add(container, scope, &image);
 }
 
-static kdl_status read_packed(kdl_container *container, const kdl_parse_context *scope,
-                              const kdl_region *bundle, uint64_t *out_used) {
+static kdl_status parse_compressed(kdl_container *container, const kdl_parse_context *scope,
+                                   const kdl_region *bundle, uint64_t *out_used) {
   packed_header header;
   KDL_TRY(read_packed_header(bundle, &header));
   *out_used = header.total;
   const char *label =
       kdl_arena_format(&container->arena, "clang-bundle (compressed v%" PRIu32 ", %s)%s",
-                       header.version, kdl_codec_name(header.codec), scope->place);
+                       header.version, kdl_codec_name(header.codec), scope->location);
   if (!label)
     return kdl_container_no_memory(container);
   uint64_t body = versions[header.version].header_size;
@@ -353,18 +354,18 @@ static kdl_status read_packed(kdl_container *container, const kdl_parse_context 
   kdl_status status =
       kdl_container_inflate(container, &packed, header.codec, header.inflated_size, &inflated);
   if (status == KDL_UNSUPPORTED)
-    return list_unread(container, scope, bundle, &packed, &header, label);
+    return list_compressed_bundle(container, scope, bundle, &packed, &header, label);
   if (status != KDL_OK)
     return status;
   uint64_t inner_used;
-  status = read_plain(container, scope, &inflated, label, &inner_used);
-  kdl_source_rest(inflated.source);
+  status = parse_uncompressed(container, scope, &inflated, label, &inner_used);
+  kdl_source_evict(inflated.source);
   return status;
 }
 
 kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_parse_context *scope,
                                   const kdl_region *region) {
-  const char *label = kdl_arena_format(&container->arena, "clang-bundle%s", scope->place);
+  const char *label = kdl_arena_format(&container->arena, "clang-bundle%s", scope->location);
   if (!label)
     return kdl_container_no_memory(container);
   uint64_t at = 0;
@@ -377,8 +378,8 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_parse_cont
     uint64_t used = 0;
     kdl_parse_context module = kdl_container_begin_module(container, scope, at == 0);
     kdl_status status = look && kdl_load_u32(head) == KDL_MAGIC_PACKED_BUNDLE
-                            ? read_packed(container, &module, &rest, &used)
-                            : read_plain(container, &module, &rest, label, &used);
+                            ? parse_compressed(container, &module, &rest, &used)
+                            : parse_uncompressed(container, &module, &rest, label, &used);
     if (status == KDL_OK)
       status = kdl_region_skip_zeros(region, at + used, &at);
     if (status != KDL_OK)
@@ -387,10 +388,10 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_parse_cont
   return KDL_OK;
 }
 
-kdl_status kdl_add_bundled(kdl_container *container, const kdl_parse_context *scope, kdl_string id,
-                           kdl_image *image) {
+kdl_status kdl_container_add_bundled(kdl_container *container, const kdl_parse_context *scope,
+                                     kdl_string id, kdl_image *image) {
   bundle_id parts = split_id(id);
-  return add_image(container, scope, id, &parts, image);
+  return add_bundle_image(container, scope, id, &parts, image);
 }
 
 kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_parse_context *scope,
@@ -399,9 +400,9 @@ kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_parse_co
   /* The host's image is the object itself; its section holds one byte, since none may be empty. */
   if (kdl_text_is(parts.kind, "host"))
     return KDL_OK;
-  kdl_image image = kdl_image_in(region);
-  image.label = kdl_arena_format(&container->arena, "clang-bundle%s", scope->place);
+  kdl_image image = kdl_image_of_region(region);
+  image.label = kdl_arena_format(&container->arena, "clang-bundle%s", scope->location);
   if (!image.label)
     return kdl_container_no_memory(container);
-  return add_image(container, scope, id, &parts, &image);
+  return add_bundle_image(container, scope, id, &parts, &image);
 }

@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
   kdl_elf_section at; /* first: SYCL's reader is given pointers to it */
   char name[32];      /* of those that are looked for, the longest has 16 */
-} section;
+} coff_section;
 
 typedef kdl_status parse_fn(kdl_container *, const kdl_parse_context *, const kdl_region *);
 
@@ -94,7 +94,7 @@ static void set_strings(coff_file *coff, uint64_t symbols, uint64_t count, uint6
     coff->strings = end;
 }
 
-static kdl_status open_image(coff_file *coff, uint64_t dos_pointer) {
+static kdl_status open_pe_image(coff_file *coff, uint64_t dos_pointer) {
   const uint8_t *raw = kdl_in_range(dos_pointer, 4 + header_size, coff->file->size)
                            ? kdl_region_peek(coff->file, dos_pointer, 4 + header_size)
                            : NULL;
@@ -125,7 +125,7 @@ static kdl_status open_coff(const kdl_region *file, coff_file *out_coff) {
   if (!raw)
     return kdl_error_status();
   if (raw[0] == 'M' && raw[1] == 'Z') {
-    KDL_TRY(open_image(out_coff, kdl_load_u32(raw + 60)));
+    KDL_TRY(open_pe_image(out_coff, kdl_load_u32(raw + 60)));
   } else if (is_big(raw, look)) {
     out_coff->count = kdl_load_u32(raw + 44);
     out_coff->sections = big_header_size;
@@ -173,7 +173,7 @@ static bool long_name_at(const uint8_t *name, uint64_t *out_offset) {
 }
 
 /* Cut at what fits: no name that is looked for is longer. */
-static kdl_status read_long_name(const coff_file *coff, uint64_t offset, section *out) {
+static kdl_status read_long_name(const coff_file *coff, uint64_t offset, coff_section *out) {
   uint64_t at = coff->strings + offset;
   if (!coff->strings || at >= coff->file->size)
     return KDL_OK;
@@ -186,18 +186,18 @@ static kdl_status read_long_name(const coff_file *coff, uint64_t offset, section
   return KDL_OK;
 }
 
-static kdl_status read_section(const coff_file *coff, uint64_t index, section *out) {
+static kdl_status read_section(const coff_file *coff, uint64_t index, coff_section *out) {
   uint64_t at = coff->sections + index * section_size;
   const uint8_t *raw = kdl_region_peek(coff->file, at, section_size);
   if (!raw)
     return kdl_error_status();
-  *out = (section){.at = {
-                       .header = at,
-                       .address = coff->base + kdl_load_u32(raw + 12),
-                       .offset = kdl_load_u32(raw + 20),
-                       .size = kdl_load_u32(raw + 16),
-                       .flags = kdl_load_u32(raw + 36),
-                   }};
+  *out = (coff_section){.at = {
+                            .header = at,
+                            .address = coff->base + kdl_load_u32(raw + 12),
+                            .offset = kdl_load_u32(raw + 20),
+                            .size = kdl_load_u32(raw + 16),
+                            .flags = kdl_load_u32(raw + 36),
+                        }};
   uint64_t offset;
   if (long_name_at(raw, &offset))
     return read_long_name(coff, offset, out);
@@ -205,7 +205,7 @@ static kdl_status read_section(const coff_file *coff, uint64_t index, section *o
   return KDL_OK;
 }
 
-static parse_fn *parser_of(const section *item) {
+static parse_fn *parser_of(const coff_section *item) {
   for (size_t i = 0; i < sizeof known_sections / sizeof *known_sections; ++i) {
     const char *name = known_sections[i].name;
     if (known_sections[i].is_prefix ? kdl_starts_with(item->name, name)
@@ -215,14 +215,14 @@ static parse_fn *parser_of(const section *item) {
   return NULL;
 }
 
-static kdl_status read_name(void *user, kdl_string *out_name) {
-  const section *item = user;
+static kdl_status read_coff_section_name(void *user, kdl_string *out_name) {
+  const coff_section *item = user;
   *out_name = kdl_text_of(item->name);
   return KDL_OK;
 }
 
-static kdl_status walk_section(kdl_container *container, const kdl_parse_context *scope,
-                               const coff_file *coff, section *item) {
+static kdl_status parse_coff_section(kdl_container *container, const kdl_parse_context *scope,
+                                     const coff_file *coff, coff_section *item) {
   parse_fn *parse = parser_of(item);
   bool is_inside = kdl_in_range(item->at.offset, item->at.size, coff->file->size);
   if (parse && !is_inside)
@@ -232,56 +232,57 @@ static kdl_status walk_section(kdl_container *container, const kdl_parse_context
                          item->at.size, item->at.offset, coff->file->size);
   kdl_region body = kdl_region_slice(coff->file, item->at.offset, is_inside ? item->at.size : 0);
   if (!parse)
-    return kdl_scan_region(container, scope, &(kdl_scan){&body, item->at.address, read_name, item});
+    return kdl_scan_region(container, scope,
+                           &(kdl_scan){&body, item->at.address, read_coff_section_name, item});
   kdl_parse_context inner = *scope;
-  inner.place = kdl_arena_format(&container->arena, " in %s%s", item->name, scope->place);
-  return inner.place ? parse(container, &inner, &body) : kdl_container_no_memory(container);
+  inner.location = kdl_arena_format(&container->arena, " in %s%s", item->name, scope->location);
+  return inner.location ? parse(container, &inner, &body) : kdl_container_no_memory(container);
 }
 
-static int compare_offsets(const void *left, const void *right) {
-  const section *a = left;
-  const section *b = right;
+static int compare_coff_sections(const void *left, const void *right) {
+  const coff_section *a = left;
+  const coff_section *b = right;
   if (a->at.offset != b->at.offset)
     return a->at.offset < b->at.offset ? -1 : 1;
   return (a->at.header > b->at.header) - (a->at.header < b->at.header);
 }
 
-static kdl_status name_section(void *user, const kdl_elf_section *at, kdl_string *out_name) {
-  const section *item = (const section *)at;
+static kdl_status coff_section_name(void *user, const kdl_elf_section *at, kdl_string *out_name) {
+  const coff_section *item = (const coff_section *)at;
   (void)user;
   *out_name = kdl_text_of(item->name);
   return KDL_OK;
 }
 
 /* The images that a linked program's .tgtimg describes. */
-static kdl_status walk_described(kdl_container *container, const kdl_parse_context *scope,
-                                 const coff_file *coff, section *sections, size_t count) {
-  section *table = NULL;
+static kdl_status parse_coff_sycl(kdl_container *container, const kdl_parse_context *scope,
+                                  const coff_file *coff, coff_section *sections, size_t count) {
+  coff_section *table = NULL;
   for (size_t i = 0; i < count && coff->base && !table; ++i) {
     if (strcmp(sections[i].name, ".tgtimg") == 0)
       table = &sections[i];
   }
   if (!table || !kdl_in_range(table->at.offset, table->at.size, coff->file->size))
     return KDL_OK;
-  kdl_elf_section **holders = malloc(count * sizeof(kdl_elf_section *));
-  if (!holders)
+  kdl_elf_section **image_sections = malloc(count * sizeof(kdl_elf_section *));
+  if (!image_sections)
     return kdl_container_no_memory(container);
   size_t kept = 0;
   for (size_t i = 0; i < count; ++i) {
     if (kdl_in_range(sections[i].at.offset, sections[i].at.size, coff->file->size) &&
         sections[i].at.size <= UINT64_MAX - sections[i].at.address)
-      holders[kept++] = &sections[i].at;
+      image_sections[kept++] = &sections[i].at;
   }
-  kdl_status status =
-      kdl_parse_sycl(container, scope,
-                     &(kdl_sycl){coff->file, &table->at, holders, kept, NULL, name_section, NULL});
-  free(holders);
+  kdl_status status = kdl_parse_sycl(
+      container, scope,
+      &(kdl_sycl){coff->file, &table->at, image_sections, kept, NULL, coff_section_name, NULL});
+  free(image_sections);
   return status;
 }
 
 /* Each byte once: what lies on top of the section before it is left out. */
-static kdl_status walk_sections(kdl_container *container, const kdl_parse_context *scope,
-                                const coff_file *coff, section *sections) {
+static kdl_status parse_coff_sections(kdl_container *container, const kdl_parse_context *scope,
+                                      const coff_file *coff, coff_section *sections) {
   size_t kept = 0;
   for (uint64_t i = 0; i < coff->count; ++i) {
     kdl_status status = read_section(coff, i, &sections[kept]);
@@ -290,32 +291,32 @@ static kdl_status walk_sections(kdl_container *container, const kdl_parse_contex
     kept += sections[kept].at.size != 0 &&
             (sections[kept].at.flags & flag_initialised || parser_of(&sections[kept]));
   }
-  qsort(sections, kept, sizeof *sections, compare_offsets);
+  qsort(sections, kept, sizeof *sections, compare_coff_sections);
   uint64_t done = 0;
-  kdl_status status = walk_described(container, scope, coff, sections, kept);
+  kdl_status status = parse_coff_sycl(container, scope, coff, sections, kept);
   for (size_t i = 0; i < kept && status == KDL_OK; ++i) {
     if (sections[i].at.offset < done || sections[i].at.is_described)
       continue;
     done = sections[i].at.offset + sections[i].at.size;
-    status = walk_section(container, scope, coff, &sections[i]);
+    status = parse_coff_section(container, scope, coff, &sections[i]);
   }
   return status;
 }
 
 kdl_status kdl_parse_coff(kdl_container *container, const kdl_parse_context *scope,
-                          const kdl_region *region, kdl_unknown what_if_unknown, bool *out_found) {
+                          const kdl_region *region, kdl_on_unknown on_unknown, bool *out_found) {
   coff_file coff;
   *out_found = false;
   kdl_status status = open_coff(region, &coff);
-  if (status == KDL_BAD_FILE && what_if_unknown == KDL_UNKNOWN_IS_IGNORED)
+  if (status == KDL_BAD_FILE && on_unknown == KDL_UNKNOWN_IS_IGNORED)
     return KDL_OK;
   if (status != KDL_OK || coff.count == 0)
     return status;
-  section *sections = malloc((size_t)coff.count * sizeof *sections);
+  coff_section *sections = malloc((size_t)coff.count * sizeof *sections);
   if (!sections)
     return kdl_container_no_memory(container);
   uint32_t before = container->count;
-  status = walk_sections(container, scope, &coff, sections);
+  status = parse_coff_sections(container, scope, &coff, sections);
   *out_found = container->count != before;
   free(sections);
   return status;

@@ -64,7 +64,7 @@ typedef struct {
   kdl_parse_context scope; /* of the fatbin at hand, which is one module */
   const kdl_region *region;
   const char *label;
-} reader;
+} fatbin_reader;
 
 static fatbin_entry load_entry(const uint8_t *raw, uint64_t at) {
   return (fatbin_entry){
@@ -138,18 +138,18 @@ typedef struct {
   uint32_t count;
 } pair_list;
 
-static kdl_status put(const reader *walk, pair_list *pairs, const char *key, const void *value,
-                      size_t length) {
-  return kdl_container_put_pair(walk->container, pairs->items, &pairs->count, key, value, length)
+static kdl_status put_fatbin_pair(const fatbin_reader *walk, pair_list *pairs, const char *key,
+                                  const void *value, size_t length) {
+  return kdl_container_append_pair(walk->container, pairs->items, &pairs->count, key, value, length)
              ? KDL_OK
              : kdl_container_no_memory(walk->container);
 }
 
 /* A string in the entry's header; its offset counts from the entry's first byte. `field` and `name`
  * are where that offset stands and what it is called. */
-static kdl_status put_string(const reader *walk, const fatbin_entry *entry, pair_list *pairs,
-                             const char *key, uint64_t field, const char *name, uint32_t offset,
-                             uint32_t length) {
+static kdl_status put_fatbin_string(const fatbin_reader *walk, const fatbin_entry *entry,
+                                    pair_list *pairs, const char *key, uint64_t field,
+                                    const char *name, uint32_t offset, uint32_t length) {
   if (!kdl_in_range(offset, length, entry->header_size))
     return kdl_malformed(walk->region, field, name,
                          "found %" PRIu32 " bytes at 0x%" PRIx32
@@ -159,11 +159,12 @@ static kdl_status put_string(const reader *walk, const fatbin_entry *entry, pair
     return kdl_malformed(walk->region, field, name, "found %" PRIu32 " bytes, expected at most %d",
                          length, KDL_LIMIT_VALUE);
   const uint8_t *text = kdl_region_peek(walk->region, entry->at + offset, length);
-  return text ? put(walk, pairs, key, text, length) : kdl_error_status();
+  return text ? put_fatbin_pair(walk, pairs, key, text, length) : kdl_error_status();
 }
 
 /* What ptxas or the link-time compiler is to be called with. */
-static kdl_status put_options(const reader *walk, const fatbin_entry *entry, pair_list *pairs) {
+static kdl_status put_fatbin_options(const fatbin_reader *walk, const fatbin_entry *entry,
+                                     pair_list *pairs) {
   uint64_t at = entry->at + entry->options_offset;
   if (!kdl_in_range(entry->options_offset, 8, entry->header_size))
     return kdl_malformed(walk->region, entry->at + 20, "entry options",
@@ -174,7 +175,8 @@ static kdl_status put_options(const reader *walk, const fatbin_entry *entry, pai
     return kdl_error_status();
   uint32_t offset = kdl_load_u32(raw);
   uint32_t length = kdl_load_u32(raw + 4);
-  return put_string(walk, entry, pairs, "kdl.options", at, "entry options string", offset, length);
+  return put_fatbin_string(walk, entry, pairs, "kdl.options", at, "entry options string", offset,
+                           length);
 }
 
 static bool is_known_kind(uint16_t number) {
@@ -185,7 +187,8 @@ static bool is_known_kind(uint16_t number) {
   return false;
 }
 
-static kdl_status read_pairs(const reader *walk, const fatbin_entry *entry, kdl_image *image) {
+static kdl_status read_fatbin_pairs(const fatbin_reader *walk, const fatbin_entry *entry,
+                                    kdl_image *image) {
   static const char triple[] = "nvptx64-nvidia-cuda";
   pair_list pairs = {.items =
                          kdl_arena_alloc(&walk->container->arena, most_pairs * sizeof(kdl_pair))};
@@ -197,20 +200,20 @@ static kdl_status read_pairs(const reader *walk, const fatbin_entry *entry, kdl_
                        : entry->flags & flag_family_specific ? "f"
                                                              : "";
   int length = snprintf(text, sizeof text, "sm_%" PRIu32 "%s", entry->arch, suffix);
-  kdl_status status = put(walk, &pairs, "arch", text, (size_t)length);
+  kdl_status status = put_fatbin_pair(walk, &pairs, "arch", text, (size_t)length);
   if (status == KDL_OK && !is_known_kind(entry->kind)) {
     length = snprintf(text, sizeof text, "0x%x", entry->kind);
-    status = put(walk, &pairs, "kdl.kind", text, (size_t)length);
+    status = put_fatbin_pair(walk, &pairs, "kdl.kind", text, (size_t)length);
   }
   if (status == KDL_OK && image->kind == KDL_IMAGE_PTX) {
     length = snprintf(text, sizeof text, "%u.%u", entry->major, entry->minor);
-    status = put(walk, &pairs, "kdl.ptx_isa", text, (size_t)length);
+    status = put_fatbin_pair(walk, &pairs, "kdl.ptx_isa", text, (size_t)length);
   }
   if (status == KDL_OK && entry->name_offset)
-    status = put_string(walk, entry, &pairs, "kdl.source_name", entry->at + 32, "entry name",
-                        entry->name_offset, entry->name_length);
+    status = put_fatbin_string(walk, entry, &pairs, "kdl.source_name", entry->at + 32, "entry name",
+                               entry->name_offset, entry->name_length);
   if (status == KDL_OK && entry->options_offset && !(entry->flags & flag_attributes))
-    status = put_options(walk, entry, &pairs);
+    status = put_fatbin_options(walk, entry, &pairs);
   image->pair_list = pairs.items;
   image->pair_count = pairs.count;
   return status;
@@ -235,7 +238,8 @@ static kdl_status trim_ptx(const kdl_region *region, uint64_t payload, kdl_image
   return KDL_OK;
 }
 
-static kdl_status locate(const kdl_region *region, const fatbin_entry *entry, kdl_image *image) {
+static kdl_status locate_payload(const kdl_region *region, const fatbin_entry *entry,
+                                 kdl_image *image) {
   uint64_t payload = entry->at + entry->header_size;
   image->source = region->source;
   image->offset = region->base + payload;
@@ -253,7 +257,7 @@ static kdl_status locate(const kdl_region *region, const fatbin_entry *entry, kd
   return image->kind == KDL_IMAGE_PTX ? trim_ptx(region, payload, image) : KDL_OK;
 }
 
-static kdl_status read_entry(const reader *walk, const fatbin_entry *entry) {
+static kdl_status read_fatbin_entry(const fatbin_reader *walk, const fatbin_entry *entry) {
   kdl_image image = {
       .offload_kind = KDL_OFFLOAD_CUDA,
       .header_offset = walk->region->base + entry->at,
@@ -265,13 +269,13 @@ static kdl_status read_entry(const reader *walk, const fatbin_entry *entry) {
       image.declared_kind = kinds[i].llvm_kind;
     }
   }
-  kdl_status status = locate(walk->region, entry, &image);
+  kdl_status status = locate_payload(walk->region, entry, &image);
   if (status == KDL_OK)
-    status = read_pairs(walk, entry, &image);
+    status = read_fatbin_pairs(walk, entry, &image);
   return status == KDL_OK ? kdl_container_add(walk->container, &walk->scope, &image) : status;
 }
 
-static kdl_status read_entries(const reader *walk, uint64_t at, uint64_t end) {
+static kdl_status read_fatbin_entries(const fatbin_reader *walk, uint64_t at, uint64_t end) {
   while (at < end) {
     if (end - at < entry_size)
       return kdl_malformed(walk->region, at, "entry",
@@ -283,7 +287,7 @@ static kdl_status read_entries(const reader *walk, uint64_t at, uint64_t end) {
     fatbin_entry entry = load_entry(raw, at);
     kdl_status status = check_entry(walk->region, &entry, end - at);
     if (status == KDL_OK)
-      status = read_entry(walk, &entry);
+      status = read_fatbin_entry(walk, &entry);
     if (status != KDL_OK)
       return status;
     at += entry.header_size + entry.payload_size;
@@ -295,8 +299,8 @@ static kdl_status read_entries(const reader *walk, uint64_t at, uint64_t end) {
 /* Fatbins                                                                                      */
 
 /* Checks the header at `at`; its entries lie from *out_first to *out_end. */
-static kdl_status read_header(const kdl_region *region, uint64_t at, uint64_t *out_first,
-                              uint64_t *out_end) {
+static kdl_status read_fatbin_header(const kdl_region *region, uint64_t at, uint64_t *out_first,
+                                     uint64_t *out_end) {
   uint64_t room = region->size - at;
   const uint8_t *raw = kdl_region_header(region, at, "header", header_size);
   if (!raw)
@@ -368,18 +372,18 @@ kdl_status kdl_cuda_fatbin_measure(const kdl_region *region, uint64_t *budget, u
 
 kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_parse_context *scope,
                                  const kdl_region *region) {
-  reader walk = {container, *scope, region,
-                 kdl_arena_format(&container->arena, "cuda-fatbin%s", scope->place)};
+  fatbin_reader walk = {container, *scope, region,
+                        kdl_arena_format(&container->arena, "cuda-fatbin%s", scope->location)};
   if (!walk.label)
     return kdl_container_no_memory(container);
   uint64_t at = 0;
   while (at < region->size) {
     uint64_t first;
     uint64_t end;
-    kdl_status status = read_header(region, at, &first, &end);
+    kdl_status status = read_fatbin_header(region, at, &first, &end);
     walk.scope = kdl_container_begin_module(container, scope, at == 0);
     if (status == KDL_OK)
-      status = read_entries(&walk, first, end);
+      status = read_fatbin_entries(&walk, first, end);
     if (status == KDL_OK)
       status = kdl_region_skip_zeros(region, end, &at);
     if (status != KDL_OK)

@@ -34,20 +34,20 @@ typedef struct {
   parse_fn *parse;
   const char *name;     /* NULL: not ours by type or name */
   kdl_string bundle_id; /* in place of a parser; the rest of the name */
-  bool is_quiet;        /* known to hold none: not searched */
-} candidate;
+  bool is_skipped;      /* known to hold none: not searched */
+} section_candidate;
 
 /* First those that are ours by type or name, then those that may hold device code all the same. */
 typedef struct {
-  candidate *items;
+  section_candidate *items;
   size_t count;
   size_t known;
   size_t capacity;
-} candidate_list;
+} section_list;
 
 /* The linker's and the compiler's tables: never anything else. */
-static const char *const quiet_names[] = {".eh_frame", ".eh_frame_hdr", ".gcc_except_table",
-                                          ".got",      ".got.plt",      ".interp"};
+static const char *const skipped_names[] = {".eh_frame", ".eh_frame_hdr", ".gcc_except_table",
+                                            ".got",      ".got.plt",      ".interp"};
 
 /* Compares in place; a name that runs out of the table is no name of ours. */
 static kdl_status name_is(const kdl_section_table *elf, const kdl_elf_section *header,
@@ -64,7 +64,7 @@ static kdl_status name_is(const kdl_section_table *elf, const kdl_elf_section *h
 }
 
 static kdl_status identify_bundled(kdl_container *container, const kdl_section_table *elf,
-                                   candidate *item) {
+                                   section_candidate *item) {
   static const char magic[] = KDL_MAGIC_BUNDLE;
   enum { magic_size = sizeof magic - 1 };
   if (!kdl_in_range(item->section.name, magic_size, elf->names.size))
@@ -84,8 +84,8 @@ static kdl_status identify_bundled(kdl_container *container, const kdl_section_t
   return KDL_OK;
 }
 
-static kdl_status identify(kdl_container *container, const kdl_section_table *elf,
-                           candidate *item) {
+static kdl_status identify_section(kdl_container *container, const kdl_section_table *elf,
+                                   section_candidate *item) {
   if (item->section.type == KDL_SHT_LLVM_OFFLOADING) {
     item->parse = kdl_parse_offload_binary;
     item->name = ".llvm.offloading";
@@ -104,8 +104,8 @@ static kdl_status identify(kdl_container *container, const kdl_section_table *el
       return KDL_OK;
     }
   }
-  for (size_t i = 0; i < sizeof quiet_names / sizeof *quiet_names && !item->is_quiet; ++i) {
-    kdl_status status = name_is(elf, &item->section, quiet_names[i], &item->is_quiet);
+  for (size_t i = 0; i < sizeof skipped_names / sizeof *skipped_names && !item->is_skipped; ++i) {
+    kdl_status status = name_is(elf, &item->section, skipped_names[i], &item->is_skipped);
     if (status != KDL_OK)
       return status;
   }
@@ -114,8 +114,8 @@ static kdl_status identify(kdl_container *container, const kdl_section_table *el
 
 /* Sections that may be ours by their type and flags. Names are looked at afterwards, since they lie
  * elsewhere in the file and each look would move the read window. */
-static kdl_status collect(kdl_container *container, const kdl_section_table *elf,
-                          candidate_list *list) {
+static kdl_status collect_sections(kdl_container *container, const kdl_section_table *elf,
+                                   section_list *list) {
   for (uint64_t i = 1; i < elf->header.section_count; ++i) {
     kdl_elf_section header;
     kdl_status status = kdl_sections_read(elf, i, &header);
@@ -126,21 +126,22 @@ static kdl_status collect(kdl_container *container, const kdl_section_table *elf
                    !(header.flags & SHF_EXECINSTR) && elf->names.size;
     if (header.size == 0 || (!by_type && !by_name))
       continue;
-    candidate *items = kdl_array_grow(list->items, list->count, &list->capacity, 16, sizeof *items);
+    section_candidate *items =
+        kdl_array_grow(list->items, list->count, &list->capacity, 16, sizeof *items);
     if (!items)
       return kdl_container_no_memory(container);
     list->items = items;
-    list->items[list->count++] = (candidate){.section = header};
+    list->items[list->count++] = (section_candidate){.section = header};
   }
   for (size_t i = 0; i < list->count; ++i) {
-    candidate *item = &list->items[i];
-    kdl_status status = identify(container, elf, item);
+    section_candidate *item = &list->items[i];
+    kdl_status status = identify_section(container, elf, item);
     if (status == KDL_OK && item->name)
       status = kdl_sections_check(elf, &item->section, item->name);
     if (status != KDL_OK)
       return status;
     if (item->name) {
-      candidate known = *item;
+      section_candidate known = *item;
       *item = list->items[list->known];
       list->items[list->known++] = known;
     }
@@ -148,22 +149,22 @@ static kdl_status collect(kdl_container *container, const kdl_section_table *elf
   return KDL_OK;
 }
 
-static int compare_offsets(const void *left, const void *right) {
-  uint64_t a = ((const candidate *)left)->section.offset;
-  uint64_t b = ((const candidate *)right)->section.offset;
+static int compare_elf_sections(const void *left, const void *right) {
+  uint64_t a = ((const section_candidate *)left)->section.offset;
+  uint64_t b = ((const section_candidate *)right)->section.offset;
   return (a > b) - (a < b);
 }
 
 /* Sections on top of one another would list the same bytes many times over. */
-static kdl_status check_apart(kdl_container *container, const kdl_section_table *elf,
-                              const candidate_list *list) {
+static kdl_status check_sections_disjoint(kdl_container *container, const kdl_section_table *elf,
+                                          const section_list *list) {
   if (list->known < 2)
     return KDL_OK;
-  candidate *sorted = malloc(list->known * sizeof *sorted);
+  section_candidate *sorted = malloc(list->known * sizeof *sorted);
   if (!sorted)
     return kdl_container_no_memory(container);
   memcpy(sorted, list->items, list->known * sizeof *sorted);
-  qsort(sorted, list->known, sizeof *sorted, compare_offsets);
+  qsort(sorted, list->known, sizeof *sorted, compare_elf_sections);
   kdl_status status = KDL_OK;
   for (size_t i = 1; i < list->known && status == KDL_OK; ++i) {
     const kdl_elf_section *before = &sorted[i - 1].section;
@@ -178,8 +179,8 @@ static kdl_status check_apart(kdl_container *container, const kdl_section_table 
 }
 
 /* The bundler puts one object's bundle into many sections: `module` is theirs, once known. */
-static kdl_status walk_bundled(kdl_container *container, const kdl_parse_context *scope,
-                               const kdl_region *body, kdl_string id, uint32_t *module) {
+static kdl_status parse_bundled_section(kdl_container *container, const kdl_parse_context *scope,
+                                        const kdl_region *body, kdl_string id, uint32_t *module) {
   kdl_parse_context inner = *scope;
   inner.module = *module;
   inner = kdl_container_begin_module(container, &inner, true);
@@ -190,21 +191,21 @@ static kdl_status walk_bundled(kdl_container *container, const kdl_parse_context
   return status;
 }
 
-static kdl_status walk_sections(kdl_container *container, const kdl_parse_context *scope,
-                                const kdl_section_table *elf, const candidate_list *list) {
+static kdl_status parse_elf_sections(kdl_container *container, const kdl_parse_context *scope,
+                                     const kdl_section_table *elf, const section_list *list) {
   uint32_t bundled = scope->module;
   for (size_t i = 0; i < list->known; ++i) {
-    const candidate *item = &list->items[i];
+    const section_candidate *item = &list->items[i];
     if (item->section.is_described)
       continue;
     kdl_parse_context inner = *scope;
-    inner.place = kdl_arena_format(&container->arena, " in %s%s", item->name, scope->place);
-    if (!inner.place)
+    inner.location = kdl_arena_format(&container->arena, " in %s%s", item->name, scope->location);
+    if (!inner.location)
       return kdl_container_no_memory(container);
     kdl_region body = kdl_region_slice(elf->file, item->section.offset, item->section.size);
-    kdl_status status = item->parse
-                            ? item->parse(container, &inner, &body)
-                            : walk_bundled(container, &inner, &body, item->bundle_id, &bundled);
+    kdl_status status =
+        item->parse ? item->parse(container, &inner, &body)
+                    : parse_bundled_section(container, &inner, &body, item->bundle_id, &bundled);
     if (status != KDL_OK)
       return status;
   }
@@ -219,13 +220,14 @@ typedef struct {
   const kdl_section_table *elf;
 } namer;
 
-static kdl_status name_section(void *user, const kdl_elf_section *section, kdl_string *out_name) {
+static kdl_status elf_section_name(void *user, const kdl_elf_section *section,
+                                   kdl_string *out_name) {
   const namer *with = user;
   return kdl_sections_name(with->container, with->elf, section, out_name);
 }
 
-static kdl_status walk_described(kdl_container *container, const kdl_parse_context *scope,
-                                 const kdl_section_table *elf, candidate_list *list) {
+static kdl_status parse_elf_sycl(kdl_container *container, const kdl_parse_context *scope,
+                                 const kdl_section_table *elf, section_list *list) {
   bool is_table = false;
   size_t at = list->known;
   for (; at < list->count && !is_table && elf->header.is_64 && elf->header.type != ET_REL; ++at) {
@@ -250,7 +252,7 @@ static kdl_status walk_described(kdl_container *container, const kdl_parse_conte
   kdl_status status = kdl_sections_check(elf, table, ".tgtimg");
   if (status == KDL_OK)
     status = kdl_parse_sycl(container, scope,
-                            &(kdl_sycl){elf->file, table, sections, count, elf, name_section,
+                            &(kdl_sycl){elf->file, table, sections, count, elf, elf_section_name,
                                         &(namer){container, elf}});
   free(sections);
   return status;
@@ -261,26 +263,27 @@ typedef struct {
   const kdl_elf_section *section;
 } named_section;
 
-static kdl_status read_name(void *user, kdl_string *out_name) {
+static kdl_status scanned_section_name(void *user, kdl_string *out_name) {
   named_section *one = user;
-  return name_section(&one->namer, one->section, out_name);
+  return elf_section_name(&one->namer, one->section, out_name);
 }
 
 static kdl_status scan_section(kdl_container *container, const kdl_parse_context *scope,
                                const kdl_section_table *elf, const kdl_elf_section *section) {
   kdl_region body = kdl_region_slice(elf->file, section->offset, section->size);
   named_section named = {{container, elf}, section};
-  return kdl_scan_region(container, scope, &(kdl_scan){&body, section->address, read_name, &named});
+  return kdl_scan_region(container, scope,
+                         &(kdl_scan){&body, section->address, scanned_section_name, &named});
 }
 
 /* Sections that were not read yet, each byte once. */
-static kdl_status walk_rest(kdl_container *container, const kdl_parse_context *scope,
-                            const kdl_section_table *elf, candidate_list *list) {
+static kdl_status scan_remaining_sections(kdl_container *container, const kdl_parse_context *scope,
+                                          const kdl_section_table *elf, section_list *list) {
   if (list->count)
-    qsort(list->items, list->count, sizeof *list->items, compare_offsets);
+    qsort(list->items, list->count, sizeof *list->items, compare_elf_sections);
   uint64_t done = 0;
   for (size_t i = 0; i < list->count; ++i) {
-    const candidate *item = &list->items[i];
+    const section_candidate *item = &list->items[i];
     kdl_elf_section part = item->section;
     if (!kdl_in_range(part.offset, part.size, elf->file->size) || part.offset + part.size <= done)
       continue;
@@ -291,7 +294,7 @@ static kdl_status walk_rest(kdl_container *container, const kdl_parse_context *s
     }
     done = part.offset + part.size;
     bool is_open = part.flags & SHF_ALLOC && !(part.flags & SHF_EXCLUDE);
-    if (!item->name && !item->is_quiet && !part.is_described && is_open)
+    if (!item->name && !item->is_skipped && !part.is_described && is_open)
       KDL_TRY(scan_section(container, scope, elf, &part));
   }
   return KDL_OK;
@@ -301,17 +304,17 @@ kdl_status kdl_parse_elf(kdl_container *container, const kdl_parse_context *scop
                          const kdl_region *region, bool *out_found) {
   kdl_section_table elf;
   KDL_TRY(kdl_sections_open(region, &elf));
-  candidate_list list = {0};
+  section_list list = {0};
   uint32_t before = container->count;
-  kdl_status status = collect(container, &elf, &list);
+  kdl_status status = collect_sections(container, &elf, &list);
   if (status == KDL_OK)
-    status = check_apart(container, &elf, &list);
+    status = check_sections_disjoint(container, &elf, &list);
   if (status == KDL_OK)
-    status = walk_described(container, scope, &elf, &list);
+    status = parse_elf_sycl(container, scope, &elf, &list);
   if (status == KDL_OK)
-    status = walk_sections(container, scope, &elf, &list);
-  if (status == KDL_OK && !container->is_own)
-    status = walk_rest(container, scope, &elf, &list);
+    status = parse_elf_sections(container, scope, &elf, &list);
+  if (status == KDL_OK && !container->is_self)
+    status = scan_remaining_sections(container, scope, &elf, &list);
   *out_found = list.known != 0 || container->count != before;
   free(list.items);
   return status;

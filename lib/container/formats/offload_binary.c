@@ -34,21 +34,21 @@ typedef struct {
   uint64_t shift; /* position p of the binary is at p - shift in `bytes` */
   kdl_codec codec;
   uint64_t pairs_left; /* room for string maps, which no two entries share */
-} layout;
+} offload_layout;
 
 typedef struct {
   uint64_t offset;
   uint64_t size;
 } range;
 
-static const uint8_t *peek(const layout *binary, uint64_t position, size_t length) {
+static const uint8_t *peek(const offload_layout *binary, uint64_t position, size_t length) {
   return kdl_region_peek(&binary->bytes, position - binary->shift, length);
 }
 
 #define malformed(binary, position, ...)                                                           \
   kdl_malformed(&(binary)->bytes, (position) - (binary)->shift, __VA_ARGS__)
 
-static uint64_t pair_stride(const layout *binary) {
+static uint64_t pair_stride(const offload_layout *binary) {
   return binary->version == 1 ? 16 : 24;
 }
 
@@ -57,8 +57,8 @@ static uint64_t pair_stride(const layout *binary) {
 
 /* The length of the NUL-terminated string at `position`, or a failure. A header's strings lie
  * together, so the first look is short and nearly always enough. */
-static kdl_status find_end(const layout *binary, uint64_t position, const char *field, size_t limit,
-                           size_t *out_length) {
+static kdl_status find_string_end(const offload_layout *binary, uint64_t position,
+                                  const char *field, size_t limit, size_t *out_length) {
   size_t left = binary->size - position < limit + 1 ? (size_t)(binary->size - position) : limit + 1;
   for (size_t look = left < 64 ? left : 64;; look = left / 4 < look ? left : look * 4) {
     const uint8_t *text = peek(binary, position, look);
@@ -79,8 +79,8 @@ static kdl_status find_end(const layout *binary, uint64_t position, const char *
                    "found no terminating NUL before the binary ends at 0x%" PRIx64, binary->size);
 }
 
-static kdl_status copy_string(kdl_container *container, const layout *binary, uint64_t position,
-                              size_t length, kdl_string *out_string) {
+static kdl_status copy_string(kdl_container *container, const offload_layout *binary,
+                              uint64_t position, size_t length, kdl_string *out_string) {
   if (length == 0) {
     *out_string = (kdl_string){"", 0};
     return KDL_OK;
@@ -101,20 +101,20 @@ static kdl_status copy_string(kdl_container *container, const layout *binary, ui
   return out_string->data ? KDL_OK : kdl_container_no_memory(container);
 }
 
-static kdl_status read_key(kdl_container *container, const layout *binary, uint64_t position,
-                           uint64_t field_position, kdl_string *out_key) {
+static kdl_status read_pair_key(kdl_container *container, const offload_layout *binary,
+                                uint64_t position, uint64_t field_position, kdl_string *out_key) {
   if (position < binary->shift || position >= binary->size)
     return malformed(binary, field_position, "KeyOffset",
                      "found 0x%" PRIx64 ", expected less than Size 0x%" PRIx64, position,
                      binary->size);
   size_t length;
-  kdl_status status = find_end(binary, position, "key", KDL_LIMIT_KEY, &length);
+  kdl_status status = find_string_end(binary, position, "key", KDL_LIMIT_KEY, &length);
   return status == KDL_OK ? copy_string(container, binary, position, length, out_key) : status;
 }
 
-static kdl_status read_value(kdl_container *container, const layout *binary, uint64_t position,
-                             const uint64_t *declared_length, uint64_t field_position,
-                             kdl_string *out_value) {
+static kdl_status read_pair_value(kdl_container *container, const offload_layout *binary,
+                                  uint64_t position, const uint64_t *declared_length,
+                                  uint64_t field_position, kdl_string *out_value) {
   if (position < binary->shift || position >= binary->size)
     return malformed(binary, field_position, "ValueOffset",
                      "found 0x%" PRIx64 ", expected less than Size 0x%" PRIx64, position,
@@ -131,7 +131,7 @@ static kdl_status read_value(kdl_container *container, const layout *binary, uin
                        "found %" PRIu64 ", expected at most %d", *declared_length, KDL_LIMIT_VALUE);
     length = (size_t)*declared_length;
   } else {
-    kdl_status status = find_end(binary, position, "value", KDL_LIMIT_VALUE, &length);
+    kdl_status status = find_string_end(binary, position, "value", KDL_LIMIT_VALUE, &length);
     if (status != KDL_OK)
       return status;
   }
@@ -139,8 +139,9 @@ static kdl_status read_value(kdl_container *container, const layout *binary, uin
 }
 
 /* Of the entry at `entry_position`, which is `entry`: what that points to is gone afterwards. */
-static kdl_status read_pairs(kdl_container *container, layout *binary, uint64_t entry_position,
-                             const uint8_t *entry, kdl_image *image) {
+static kdl_status read_offload_pairs(kdl_container *container, offload_layout *binary,
+                                     uint64_t entry_position, const uint8_t *entry,
+                                     kdl_image *image) {
   uint64_t map = kdl_load_u64(entry + 8);
   uint64_t count = kdl_load_u64(entry + 16);
   uint64_t stride = pair_stride(binary);
@@ -176,10 +177,10 @@ static kdl_status read_pairs(kdl_container *container, layout *binary, uint64_t 
     uint64_t key = kdl_load_u64(raw);
     uint64_t value = kdl_load_u64(raw + 8);
     uint64_t value_size = stride > 16 ? kdl_load_u64(raw + 16) : 0;
-    kdl_status status = read_key(container, binary, key, at, &pairs[i].key);
+    kdl_status status = read_pair_key(container, binary, key, at, &pairs[i].key);
     if (status == KDL_OK)
-      status = read_value(container, binary, value, stride > 16 ? &value_size : NULL, at + 8,
-                          &pairs[i].value);
+      status = read_pair_value(container, binary, value, stride > 16 ? &value_size : NULL, at + 8,
+                               &pairs[i].value);
     if (status != KDL_OK)
       return status;
   }
@@ -191,8 +192,8 @@ static kdl_status read_pairs(kdl_container *container, layout *binary, uint64_t 
 
 /* The image must lie inside the binary and clear of the tables: an image that covers its own
  * header is never written, and would let a walk go round in circles. */
-static kdl_status check_image_range(const layout *binary, uint64_t entry_position, uint64_t map,
-                                    uint64_t map_size, range image) {
+static kdl_status check_image_range(const offload_layout *binary, uint64_t entry_position,
+                                    uint64_t map, uint64_t map_size, range image) {
   uint64_t at = entry_position + 24;
   if (image.offset > binary->size)
     return malformed(binary, at, "ImageOffset",
@@ -225,7 +226,7 @@ static int compare_ranges(const void *left, const void *right) {
 
 /* Images of one binary may not overlap. Writers lay them out in order, so the sort is for files
  * that no known writer makes. */
-static kdl_status check_overlap(const kdl_container *container, const layout *binary,
+static kdl_status check_overlap(const kdl_container *container, const offload_layout *binary,
                                 const range *seen, uint64_t count) {
   bool ordered = true;
   for (uint64_t i = 1; i < count && ordered; ++i)
@@ -251,15 +252,15 @@ static kdl_status check_overlap(const kdl_container *container, const layout *bi
 
 /* Where the image of the entry at `raw` lies. One that is flagged as having none may have any
  * offset; LLVM's readers go by the size, not the flag. */
-static range image_range(const layout *binary, const uint8_t *raw) {
+static range image_range(const offload_layout *binary, const uint8_t *raw) {
   uint64_t size = kdl_load_u64(raw + 32);
   if (binary->version >= 2 && (kdl_load_u32(raw + 4) & flag_metadata_only) && size == 0)
     return (range){binary->entries_offset, 0};
   return (range){kdl_load_u64(raw + 24), size};
 }
 
-static kdl_status read_entry(kdl_container *container, const kdl_parse_context *scope,
-                             layout *binary, uint64_t index, const char *label) {
+static kdl_status read_offload_entry(kdl_container *container, const kdl_parse_context *scope,
+                                     offload_layout *binary, uint64_t index, const char *label) {
   uint64_t position = binary->entries_offset + index * entry_size;
   const uint8_t *entry = peek(binary, position, entry_size);
   if (!entry)
@@ -273,7 +274,7 @@ static kdl_status read_entry(kdl_container *container, const kdl_parse_context *
   };
   uint64_t map = kdl_load_u64(entry + 8);
   range where = image_range(binary, entry);
-  KDL_TRY(read_pairs(container, binary, position, entry, &image));
+  KDL_TRY(read_offload_pairs(container, binary, position, entry, &image));
   KDL_TRY(check_image_range(binary, position, map, image.pair_count * pair_stride(binary), where));
   image.source = binary->bytes.source;
   image.offset = where.size ? binary->bytes.base + where.offset - binary->shift : 0;
@@ -282,7 +283,8 @@ static kdl_status read_entry(kdl_container *container, const kdl_parse_context *
 }
 
 /* Before any image is looked into: one that lies in many places would be walked as often. */
-static kdl_status check_apart(const kdl_container *container, const layout *binary) {
+static kdl_status check_images_disjoint(const kdl_container *container,
+                                        const offload_layout *binary) {
   range *seen = calloc(binary->entries_count, sizeof *seen);
   kdl_status status = seen ? KDL_OK : kdl_container_no_memory(container);
   for (uint64_t i = 0; i < binary->entries_count && status == KDL_OK; ++i) {
@@ -309,29 +311,29 @@ typedef struct {
 } label_cache;
 
 static const char *label_for(kdl_container *container, const kdl_parse_context *scope,
-                             const layout *binary, label_cache *labels) {
-  static const char *const usual[] = {NULL, "offload-binary v1", "offload-binary v2",
-                                      "offload-binary v3"};
-  _Static_assert(sizeof usual / sizeof *usual == newest_version + 1, "each has one");
-  if (!*scope->place && !binary->shift)
-    return usual[binary->version];
+                             const offload_layout *binary, label_cache *labels) {
+  static const char *const v1_label[] = {NULL, "offload-binary v1", "offload-binary v2",
+                                         "offload-binary v3"};
+  _Static_assert(sizeof v1_label / sizeof *v1_label == newest_version + 1, "each has one");
+  if (!*scope->location && !binary->shift)
+    return v1_label[binary->version];
   const char **label = binary->shift ? labels->compressed : labels->plain;
   label += binary->version;
   if (!*label)
     *label = kdl_arena_format(&container->arena, "offload-binary v%" PRIu32 "%s%s", binary->version,
-                              binary->shift ? " (compressed)" : "", scope->place);
+                              binary->shift ? " (compressed)" : "", scope->location);
   return *label;
 }
 
-static kdl_status read_entries(kdl_container *container, const kdl_parse_context *scope,
-                               layout *binary, label_cache *labels) {
+static kdl_status read_offload_entries(kdl_container *container, const kdl_parse_context *scope,
+                                       offload_layout *binary, label_cache *labels) {
   const char *label = label_for(container, scope, binary, labels);
   if (!label)
     return kdl_container_no_memory(container);
-  kdl_status status = binary->entries_count > 1 ? check_apart(container, binary) : KDL_OK;
+  kdl_status status = binary->entries_count > 1 ? check_images_disjoint(container, binary) : KDL_OK;
   binary->pairs_left = binary->size / pair_stride(binary);
   for (uint64_t i = 0; i < binary->entries_count && status == KDL_OK; ++i)
-    status = read_entry(container, scope, binary, i, label);
+    status = read_offload_entry(container, scope, binary, i, label);
   return status;
 }
 
@@ -340,7 +342,8 @@ static kdl_status read_entries(kdl_container *container, const kdl_parse_context
 
 /* Opens the body of a compressed version 3 binary; its bytes are inflated as they are read. */
 static kdl_status open_compressed(kdl_container *container, const kdl_region *stored,
-                                  uint64_t stored_size, uint64_t inflated_size, layout *binary) {
+                                  uint64_t stored_size, uint64_t inflated_size,
+                                  offload_layout *binary) {
   uint64_t body = binary->entries_offset;
   if (body != header_size_v3)
     return kdl_malformed(stored, 16, "EntriesOffset",
@@ -363,9 +366,9 @@ static kdl_status open_compressed(kdl_container *container, const kdl_region *st
 }
 
 /* Without the codec what is inside cannot be told; that there is something can. */
-static kdl_status list_unread(kdl_container *container, const kdl_parse_context *scope,
-                              const kdl_region *stored, uint64_t stored_size, const layout *binary,
-                              label_cache *labels) {
+static kdl_status list_compressed_binary(kdl_container *container, const kdl_parse_context *scope,
+                                         const kdl_region *stored, uint64_t stored_size,
+                                         const offload_layout *binary, label_cache *labels) {
   kdl_image image = {
       .source = stored->source,
       .offset = stored->base + binary->shift,
@@ -380,7 +383,7 @@ static kdl_status list_unread(kdl_container *container, const kdl_parse_context 
                      : kdl_container_no_memory(container);
 }
 
-static kdl_status check_entries(const kdl_region *stored, const layout *binary,
+static kdl_status check_entries(const kdl_region *stored, const offload_layout *binary,
                                 uint64_t declared_entry_size) {
   if (binary->version == 1 &&
       (declared_entry_size < entry_size || declared_entry_size > binary->size - header_size))
@@ -406,8 +409,9 @@ static kdl_status check_entries(const kdl_region *stored, const layout *binary,
 }
 
 /* Reads one binary at the start of `stored`; *out_used is its stored length. */
-static kdl_status read_binary(kdl_container *container, const kdl_parse_context *scope,
-                              const kdl_region *stored, label_cache *labels, uint64_t *out_used) {
+static kdl_status read_offload_binary(kdl_container *container, const kdl_parse_context *scope,
+                                      const kdl_region *stored, label_cache *labels,
+                                      uint64_t *out_used) {
   const uint8_t *header = kdl_region_header(stored, 0, "header", header_size);
   if (!header)
     return kdl_error_status();
@@ -416,7 +420,7 @@ static kdl_status read_binary(kdl_container *container, const kdl_parse_context 
                          header[0], header[1], header[2], header[3]);
   uint64_t size = kdl_load_u64(header + 8);
   uint64_t last_word = kdl_load_u64(header + 24);
-  layout binary = {
+  offload_layout binary = {
       .version = kdl_load_u32(header + 4),
       .size = size,
       .entries_offset = kdl_load_u64(header + 16),
@@ -447,14 +451,14 @@ static kdl_status read_binary(kdl_container *container, const kdl_parse_context 
     status = open_compressed(container, stored, size, inflated_size, &binary);
   if (status == KDL_UNSUPPORTED) {
     *out_used = size;
-    return list_unread(container, scope, stored, size, &binary, labels);
+    return list_compressed_binary(container, scope, stored, size, &binary, labels);
   }
   if (status == KDL_OK)
     status = check_entries(stored, &binary, last_word);
   if (status == KDL_OK)
-    status = read_entries(container, scope, &binary, labels);
+    status = read_offload_entries(container, scope, &binary, labels);
   if (binary.shift)
-    kdl_source_rest(binary.bytes.source);
+    kdl_source_evict(binary.bytes.source);
   *out_used = size;
   return status;
 }
@@ -464,13 +468,13 @@ kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_parse_co
   /* What follows one another is linked together, by LLVM's linker wrapper as by its runtimes. */
   kdl_parse_context module = kdl_container_begin_module(container, scope, true);
   label_cache labels = {0};
-  const char *usual = label_for(container, &module, &(layout){.version = 1}, &labels);
-  if (!usual)
+  const char *v1_label = label_for(container, &module, &(offload_layout){.version = 1}, &labels);
+  if (!v1_label)
     return kdl_container_no_memory(container);
   uint64_t offset = 0;
   kdl_status status = KDL_OK;
   while (status == KDL_OK && offset < region->size) {
-    status = kdl_parse_usual_offload_binaries(container, &module, region, usual, &offset);
+    status = kdl_parse_offload_binaries_fast(container, &module, region, v1_label, &offset);
     /* LLVM 22 puts the next binary right after Size; LLVM 23 rounds up to 8; linkers may pad. */
     if (status == KDL_OK)
       status = kdl_region_skip_zeros(region, offset, &offset);
@@ -478,7 +482,7 @@ kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_parse_co
       break;
     kdl_region rest = kdl_region_slice(region, offset, region->size - offset);
     uint64_t used = 0;
-    status = read_binary(container, &module, &rest, &labels, &used);
+    status = read_offload_binary(container, &module, &rest, &labels, &used);
     offset += used;
   }
   return status;

@@ -54,7 +54,7 @@ static size_t find_hit(const uint8_t *bytes, size_t size) {
 }
 
 /* Takes one step of the budget; false where none is left. */
-static bool spend(uint64_t *budget) {
+static bool spend_budget(uint64_t *budget) {
   if (*budget == 0)
     return false;
   --*budget;
@@ -84,7 +84,8 @@ static kdl_status measure_elf(const kdl_region *region, uint64_t *budget, uint64
     end = elf.segment_table + segments;
   for (uint64_t i = 0; i < elf.section_count; ++i) {
     uint64_t at = elf.section_table + i * sizeof(Elf64_Shdr);
-    const uint8_t *raw = spend(budget) ? kdl_region_peek(region, at, sizeof(Elf64_Shdr)) : NULL;
+    const uint8_t *raw =
+        spend_budget(budget) ? kdl_region_peek(region, at, sizeof(Elf64_Shdr)) : NULL;
     if (!raw)
       return *budget ? kdl_error_status() : KDL_OK;
     kdl_elf_section section = kdl_elf_load_section(&elf, raw);
@@ -102,24 +103,24 @@ static kdl_status measure_elf(const kdl_region *region, uint64_t *budget, uint64
 /* What a verified hit holds is listed; what is wrong with it beyond its sizes is said there. */
 static kdl_status add_hit(kdl_container *container, const kdl_parse_context *scope,
                           const kdl_region *found) {
-  kdl_status status = kdl_container_walk(container, scope, found, KDL_UNKNOWN_IS_IGNORED);
+  kdl_status status = kdl_container_parse(container, scope, found, KDL_UNKNOWN_IS_IGNORED);
   if (status != KDL_BAD_FILE)
     return status;
-  kdl_image image = kdl_image_in(found);
+  kdl_image image = kdl_image_of_region(found);
   image.problem = kdl_arena_format(&container->arena, "%s", kdl_error_message());
-  image.label = kdl_arena_format(&container->arena, "found%s", scope->place);
+  image.label = kdl_arena_format(&container->arena, "found%s", scope->location);
   kdl_parse_context module = kdl_container_begin_module(container, scope, true);
   return image.problem && image.label ? kdl_container_add(container, &module, &image)
                                       : kdl_container_no_memory(container);
 }
 
-static kdl_status name_place(kdl_container *container, const kdl_scan *scan,
-                             kdl_parse_context *scope) {
+static kdl_status name_scan_location(kdl_container *container, const kdl_scan *scan,
+                                     kdl_parse_context *scope) {
   kdl_string name;
   KDL_TRY(scan->name(scan->user, &name));
-  scope->place =
-      kdl_arena_format(&container->arena, " in %s%s", name.length ? name.data : "?", scope->place);
-  return scope->place ? KDL_OK : kdl_container_no_memory(container);
+  scope->location = kdl_arena_format(&container->arena, " in %s%s", name.length ? name.data : "?",
+                                     scope->location);
+  return scope->location ? KDL_OK : kdl_container_no_memory(container);
 }
 
 kdl_status kdl_scan_region(kdl_container *container, const kdl_parse_context *scope,
@@ -148,7 +149,7 @@ kdl_status kdl_scan_region(kdl_container *container, const kdl_parse_context *sc
     kdl_status status = is_fatbin ? kdl_cuda_fatbin_measure(&rest, &budget, &size)
                                   : measure_elf(&rest, &budget, &size);
     if (status == KDL_OK && size && !named) {
-      status = name_place(container, scan, &inner);
+      status = name_scan_location(container, scan, &inner);
       named = true;
     }
     kdl_region found = kdl_region_slice(&rest, 0, size);

@@ -30,31 +30,31 @@ typedef struct {
   uint64_t next;    /* the address of the one with bytes that follows in memory, or UINT64_MAX */
   uint32_t index;   /* in the table */
   uint32_t section; /* of the list, or UINT32_MAX */
-} entry;
+} sycl_entry;
 
 typedef struct {
   kdl_container *container;
   const kdl_parse_context *scope;
   const kdl_sycl *sycl;
-  entry *entries;
+  sycl_entry *entries;
   uint32_t count;
-} reader;
+} sycl_reader;
 
 /* ------------------------------------------------------------------------------------------ */
 /* The table                                                                                    */
 
-static kdl_status read_table(reader *walk, bool *out_unresolved) {
+static kdl_status read_tgtimg_table(sycl_reader *walk, bool *out_unresolved) {
   *out_unresolved = false;
   for (uint32_t i = 0; i < walk->count; ++i) {
     const uint8_t *raw = kdl_region_peek(
         walk->sycl->file, walk->sycl->table->offset + (uint64_t)i * entry_size, entry_size);
     if (!raw)
       return kdl_error_status();
-    walk->entries[i] = (entry){.address = kdl_load_u64(raw),
-                               .size = kdl_load_u64(raw + 8),
-                               .next = UINT64_MAX,
-                               .index = i,
-                               .section = UINT32_MAX};
+    walk->entries[i] = (sycl_entry){.address = kdl_load_u64(raw),
+                                    .size = kdl_load_u64(raw + 8),
+                                    .next = UINT64_MAX,
+                                    .index = i,
+                                    .section = UINT32_MAX};
     *out_unresolved |= walk->entries[i].size && !walk->entries[i].address;
   }
   return KDL_OK;
@@ -68,7 +68,7 @@ static bool is_relative(uint64_t info) {
          (type == R_X86_64_RELATIVE || type == R_AARCH64_RELATIVE || type == R_RISCV_RELATIVE);
 }
 
-static kdl_status apply_relocations(reader *walk, const kdl_elf_section *relocations) {
+static kdl_status apply_relocations(sycl_reader *walk, const kdl_elf_section *relocations) {
   enum { chunk = 2048 };
   uint64_t count = relocations->size / relocation_size;
   for (uint64_t done = 0; done < count;) {
@@ -79,17 +79,17 @@ static kdl_status apply_relocations(reader *walk, const kdl_elf_section *relocat
     if (!raw)
       return kdl_error_status();
     for (uint64_t i = 0; i < part; ++i, raw += relocation_size) {
-      uint64_t place = kdl_load_u64(raw) - walk->sycl->table->address;
-      if (place < (uint64_t)walk->count * entry_size && place % entry_size == 0 &&
+      uint64_t table_offset = kdl_load_u64(raw) - walk->sycl->table->address;
+      if (table_offset < (uint64_t)walk->count * entry_size && table_offset % entry_size == 0 &&
           is_relative(kdl_load_u64(raw + 8)))
-        walk->entries[place / entry_size].address = kdl_load_u64(raw + 16);
+        walk->entries[table_offset / entry_size].address = kdl_load_u64(raw + 16);
     }
     done += part;
   }
   return KDL_OK;
 }
 
-static kdl_status relocate(reader *walk) {
+static kdl_status relocate_entries(sycl_reader *walk) {
   kdl_status status = KDL_OK;
   for (uint64_t i = 1; i < walk->sycl->relocated->header.section_count && status == KDL_OK; ++i) {
     kdl_elf_section section;
@@ -110,27 +110,27 @@ static int compare_sections(const void *left, const void *right) {
 }
 
 static int compare_addresses(const void *left, const void *right) {
-  const entry *a = left;
-  const entry *b = right;
+  const sycl_entry *a = left;
+  const sycl_entry *b = right;
   if (a->address != b->address)
     return a->address < b->address ? -1 : 1;
   return (a->index > b->index) - (a->index < b->index);
 }
 
 static int compare_indices(const void *left, const void *right) {
-  uint32_t a = ((const entry *)left)->index;
-  uint32_t b = ((const entry *)right)->index;
+  uint32_t a = ((const sycl_entry *)left)->index;
+  uint32_t b = ((const sycl_entry *)right)->index;
   return (a > b) - (a < b);
 }
 
 /* Finds the section that holds each image, and what follows it. */
-static void place_entries(reader *walk) {
+static void assign_sections(sycl_reader *walk) {
   qsort(walk->sycl->sections, walk->sycl->section_count, sizeof *walk->sycl->sections,
         compare_sections);
   qsort(walk->entries, walk->count, sizeof *walk->entries, compare_addresses);
   size_t section = 0;
   for (uint32_t i = 0; i < walk->count; ++i) {
-    entry *item = &walk->entries[i];
+    sycl_entry *item = &walk->entries[i];
     while (section < walk->sycl->section_count &&
            item->address >=
                walk->sycl->sections[section]->address + walk->sycl->sections[section]->size)
@@ -197,7 +197,8 @@ static kdl_status frame_end(const kdl_region *frame, const uint8_t *head, uint64
 }
 
 /* An image that cannot be had, with the reason. */
-static kdl_status add_bad(const reader *walk, kdl_image *image, const char *problem) {
+static kdl_status add_damaged_image(const sycl_reader *walk, kdl_image *image,
+                                    const char *problem) {
   image->problem = kdl_arena_format(&walk->container->arena, "%s", problem);
   if (!image->problem)
     return kdl_container_no_memory(walk->container);
@@ -207,27 +208,27 @@ static kdl_status add_bad(const reader *walk, kdl_image *image, const char *prob
   return kdl_container_add(walk->container, &module, image);
 }
 
-static kdl_status add_named(const reader *walk, const kdl_parse_context *scope, kdl_string name,
-                            kdl_image *image) {
+static kdl_status add_bundled_image(const sycl_reader *walk, const kdl_parse_context *scope,
+                                    kdl_string name, kdl_image *image) {
   static const char magic[] = KDL_MAGIC_BUNDLE;
   enum { magic_size = sizeof magic - 1 };
   kdl_string id = {name.data + magic_size, name.length - magic_size};
-  return kdl_add_bundled(walk->container, scope, id, image);
+  return kdl_container_add_bundled(walk->container, scope, id, image);
 }
 
-static bool is_named(kdl_string name) {
+static bool is_bundle_name(kdl_string name) {
   static const char magic[] = KDL_MAGIC_BUNDLE;
   return name.length >= sizeof magic && memcmp(name.data, magic, sizeof magic - 1) == 0;
 }
 
 /* Walks what is neither SPIR-V nor code of one device: an archive of code for several, which are
  * variants of one module. */
-static kdl_status walk_inside(const reader *walk, const kdl_parse_context *scope,
-                              const kdl_region *region) {
+static kdl_status parse_nested_archive(const sycl_reader *walk, const kdl_parse_context *scope,
+                                       const kdl_region *region) {
   uint32_t first = walk->container->count;
   kdl_parse_context inner = *scope;
   ++inner.depth;
-  kdl_status status = kdl_container_walk(walk->container, &inner, region, KDL_UNKNOWN_IS_IGNORED);
+  kdl_status status = kdl_container_parse(walk->container, &inner, region, KDL_UNKNOWN_IS_IGNORED);
   for (uint32_t i = first; i < walk->container->count; ++i) {
     kdl_image *image = &walk->container->images[i];
     if (image->offload_kind == KDL_OFFLOAD_NONE)
@@ -239,27 +240,29 @@ static kdl_status walk_inside(const reader *walk, const kdl_parse_context *scope
 }
 
 /* One image whose bytes, inflated where needed, are in `content`. */
-static kdl_status add_seen(const reader *walk, const kdl_parse_context *scope, kdl_string name,
-                           const kdl_region *content, kdl_image *image, bool *out_walked) {
+static kdl_status add_sniffed_image(const sycl_reader *walk, const kdl_parse_context *scope,
+                                    kdl_string name, const kdl_region *content, kdl_image *image,
+                                    bool *out_walked) {
   size_t look = content->size < KDL_SNIFF_SIZE ? (size_t)content->size : KDL_SNIFF_SIZE;
   const uint8_t *head = kdl_region_peek(content, 0, look);
   if (!head)
     return kdl_error_status();
   image->kind = kdl_image_sniff(head, look);
-  *out_walked = image->kind != KDL_IMAGE_SPIRV || !is_named(name);
+  *out_walked = image->kind != KDL_IMAGE_SPIRV || !is_bundle_name(name);
   if (!*out_walked)
-    return add_named(walk, scope, name, image);
+    return add_bundled_image(walk, scope, name, image);
   uint32_t before = walk->container->count;
-  kdl_status status = walk_inside(walk, scope, content);
+  kdl_status status = parse_nested_archive(walk, scope, content);
   if (status != KDL_OK || walk->container->count != before)
     return status;
   *out_walked = false; /* of no known format: listed as it is */
-  return is_named(name) ? add_named(walk, scope, name, image)
-                        : kdl_container_add(walk->container, scope, image);
+  return is_bundle_name(name) ? add_bundled_image(walk, scope, name, image)
+                              : kdl_container_add(walk->container, scope, image);
 }
 
-static kdl_status add_packed(const reader *walk, const kdl_parse_context *scope, kdl_string name,
-                             const kdl_region *stored, kdl_image *image) {
+static kdl_status add_compressed_image(const sycl_reader *walk, const kdl_parse_context *scope,
+                                       kdl_string name, const kdl_region *stored,
+                                       kdl_image *image) {
   kdl_source *stream;
   const char *label = kdl_arena_format(&walk->container->arena, "%s (inflated from 0x%" PRIx64 ")",
                                        stored->source->name, stored->base);
@@ -269,15 +272,15 @@ static kdl_status add_packed(const reader *walk, const kdl_parse_context *scope,
   kdl_status status = kdl_source_open_stream(&walk->container->arena, KDL_CODEC_ZSTD, stored,
                                              image->size, label, &stream);
   if (status == KDL_UNSUPPORTED)
-    return is_named(name) ? add_named(walk, scope, name, image)
-                          : kdl_container_add(walk->container, scope, image);
+    return is_bundle_name(name) ? add_bundled_image(walk, scope, name, image)
+                                : kdl_container_add(walk->container, scope, image);
   if (status != KDL_OK)
     return status;
   kdl_region content = {stream, 0, image->size};
   bool walked = false;
-  status = add_seen(walk, scope, name, &content, image, &walked);
+  status = add_sniffed_image(walk, scope, name, &content, image, &walked);
   if (walked) {
-    kdl_source_rest(stream);
+    kdl_source_evict(stream);
     kdl_container_adopt(walk->container, stream);
   } else {
     kdl_source_close(stream);
@@ -285,14 +288,14 @@ static kdl_status add_packed(const reader *walk, const kdl_parse_context *scope,
   return status;
 }
 
-static kdl_status add_entry(const reader *walk, const entry *item) {
+static kdl_status add_sycl_entry(const sycl_reader *walk, const sycl_entry *item) {
   char problem[256];
   kdl_image image = {
       .source = walk->sycl->file->source,
       .offload_kind = KDL_OFFLOAD_SYCL,
       .header_offset =
           walk->sycl->file->base + walk->sycl->table->offset + (uint64_t)item->index * entry_size,
-      .label = kdl_arena_format(&walk->container->arena, "sycl%s", walk->scope->place),
+      .label = kdl_arena_format(&walk->container->arena, "sycl%s", walk->scope->location),
   };
   if (!image.label)
     return kdl_container_no_memory(walk->container);
@@ -301,7 +304,7 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
              ".tgtimg entry %" PRIu32 ": found address 0x%" PRIx64
              ", expected one in a section with contents",
              item->index, item->address);
-    return add_bad(walk, &image, problem);
+    return add_damaged_image(walk, &image, problem);
   }
   kdl_elf_section *section = walk->sycl->sections[item->section];
   section->is_described = true;
@@ -325,7 +328,7 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
              ".tgtimg entry %" PRIu32 ": found %" PRIu64 " bytes at 0x%" PRIx64
              ", expected at most the %" PRIu64 " before the next image or the section's end",
              item->index, image.size, item->address, room);
-    return add_bad(walk, &image, problem);
+    return add_damaged_image(walk, &image, problem);
   }
   kdl_string name;
   kdl_status status = walk->sycl->name(walk->sycl->user, section, &name);
@@ -334,23 +337,23 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
   if (status != KDL_OK)
     return status;
   kdl_parse_context inner = kdl_container_begin_module(walk->container, walk->scope, true);
-  inner.place =
-      kdl_arena_format(&walk->container->arena, " in %s%s", name.data, walk->scope->place);
-  if (inner.place)
-    image.label =
-        kdl_arena_format(&walk->container->arena, "sycl%s%s", packed ? " (zstd)" : "", inner.place);
-  if (!inner.place || !image.label)
+  inner.location =
+      kdl_arena_format(&walk->container->arena, " in %s%s", name.data, walk->scope->location);
+  if (inner.location)
+    image.label = kdl_arena_format(&walk->container->arena, "sycl%s%s", packed ? " (zstd)" : "",
+                                   inner.location);
+  if (!inner.location || !image.label)
     return kdl_container_no_memory(walk->container);
   kdl_region stored = kdl_region_slice(&rest, 0, image.stored_size);
   bool walked;
-  status = packed ? add_packed(walk, &inner, name, &stored, &image)
-                  : add_seen(walk, &inner, name, &stored, &image, &walked);
-  return status != KDL_BAD_FILE ? status : add_bad(walk, &image, kdl_error_message());
+  status = packed ? add_compressed_image(walk, &inner, name, &stored, &image)
+                  : add_sniffed_image(walk, &inner, name, &stored, &image, &walked);
+  return status != KDL_BAD_FILE ? status : add_damaged_image(walk, &image, kdl_error_message());
 }
 
 /* A section that was split around a hole is several of one name, which follow one another, and the
  * table may be silent about some of them. */
-static void describe_parts(const reader *walk) {
+static void mark_split_sections(const sycl_reader *walk) {
   kdl_elf_section **sections = walk->sycl->sections;
   size_t count = walk->sycl->section_count;
   for (size_t i = 1; i < count; ++i)
@@ -367,21 +370,21 @@ kdl_status kdl_parse_sycl(kdl_container *container, const kdl_parse_context *sco
   if (count > KDL_LIMIT_IMAGES)
     return kdl_malformed(sycl->file, sycl->table->header, ".tgtimg",
                          "found %" PRIu64 " entries, expected at most %d", count, KDL_LIMIT_IMAGES);
-  reader walk = {container, scope, sycl, NULL, (uint32_t)count};
+  sycl_reader walk = {container, scope, sycl, NULL, (uint32_t)count};
   walk.entries = calloc(count ? count : 1, sizeof *walk.entries);
   if (!walk.entries)
     return kdl_container_no_memory(container);
   bool unresolved;
-  kdl_status status = read_table(&walk, &unresolved);
+  kdl_status status = read_tgtimg_table(&walk, &unresolved);
   if (status == KDL_OK && unresolved && sycl->relocated)
-    status = relocate(&walk);
+    status = relocate_entries(&walk);
   if (status == KDL_OK)
-    place_entries(&walk);
+    assign_sections(&walk);
   for (uint32_t i = 0; i < walk.count && status == KDL_OK; ++i) {
     if (walk.entries[i].size)
-      status = add_entry(&walk, &walk.entries[i]);
+      status = add_sycl_entry(&walk, &walk.entries[i]);
   }
-  describe_parts(&walk);
+  mark_split_sections(&walk);
   free(walk.entries);
   return status;
 }

@@ -133,8 +133,8 @@ static setting setting_v3(const processor *row, uint8_t feature, uint32_t flags,
 }
 
 /* Target ID features are spelled in alphabetical order. */
-static void print_arch(kdl_image_target *target, const char *name, setting sramecc_is,
-                       setting xnack_is) {
+static void print_amdgpu_arch(kdl_image_target *target, const char *name, setting sramecc_is,
+                              setting xnack_is) {
   static const char *const sramecc_text[] = {"", ":sramecc-", ":sramecc+"};
   static const char *const xnack_text[] = {"", ":xnack-", ":xnack+"};
   snprintf(target->arch, sizeof target->arch, "%s%s%s", name, sramecc_text[sramecc_is],
@@ -147,11 +147,11 @@ static void read_flags(const kdl_elf *elf, kdl_image_target *target) {
     return;
   /* Only HSA moved on to version 4; LLVM writes the others' flags as in version 3. */
   if (elf->os_abi == os_abi_hsa && elf->abi_version >= 2) {
-    print_arch(target, row->name, setting_v4(elf->flags, 10), setting_v4(elf->flags, 8));
+    print_amdgpu_arch(target, row->name, setting_v4(elf->flags, 10), setting_v4(elf->flags, 8));
     target->generic_version = elf->flags >> generic_version_shift;
   } else {
-    print_arch(target, row->name, setting_v3(row, sramecc, elf->flags, 0x200),
-               setting_v3(row, xnack, elf->flags, 0x100));
+    print_amdgpu_arch(target, row->name, setting_v3(row, sramecc, elf->flags, 0x200),
+                      setting_v3(row, xnack, elf->flags, 0x100));
   }
 }
 
@@ -175,7 +175,7 @@ static kdl_status read_isa_note(const kdl_elf *elf, kdl_image_target *target) {
       if (processors[i].name && strcmp(processors[i].name, name) == 0)
         xnack_is = setting_v3(&processors[i], xnack, elf->flags, 1);
     }
-    print_arch(target, name, feature_any, xnack_is);
+    print_amdgpu_arch(target, name, feature_any, xnack_is);
     return KDL_OK;
   }
 }

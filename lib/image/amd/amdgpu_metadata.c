@@ -40,8 +40,8 @@ static kdl_status open_item(kdl_msgpack *reader, kdl_msgpack_type type, const ch
 }
 
 /* Finds a key of the map at which the reader stands; *out_value then stands at the value. */
-static kdl_status find_value(kdl_msgpack reader, const char *key, kdl_msgpack *out_value,
-                             bool *out_found) {
+static kdl_status find_map_value(kdl_msgpack reader, const char *key, kdl_msgpack *out_value,
+                                 bool *out_found) {
   kdl_msgpack_item map;
   kdl_status status = open_item(&reader, KDL_MSGPACK_MAP, "AMDGPU metadata", "a map", &map);
   *out_found = false;
@@ -63,7 +63,7 @@ typedef kdl_status visit_kernel(kdl_msgpack reader, void *user, bool *out_stop);
 static kdl_status visit_note(kdl_msgpack reader, visit_kernel *visit, void *user, bool *out_stop) {
   bool found;
   kdl_msgpack_item kernels;
-  kdl_status status = find_value(reader, "amdhsa.kernels", &reader, &found);
+  kdl_status status = find_map_value(reader, "amdhsa.kernels", &reader, &found);
   if (status != KDL_OK || !found)
     return status;
   status = open_item(&reader, KDL_MSGPACK_ARRAY, "amdhsa.kernels", "an array", &kernels);
@@ -95,12 +95,12 @@ static kdl_status visit_kernels(const kdl_elf *elf, visit_kernel *visit, void *u
   return status;
 }
 
-static kdl_status read_name(kdl_msgpack reader, kdl_msgpack_item *out_name) {
+static kdl_status read_kernel_name(kdl_msgpack reader, kdl_msgpack_item *out_name) {
   bool found;
   kdl_msgpack_item kernel;
   kdl_msgpack at = reader;
   KDL_TRY(open_item(&at, KDL_MSGPACK_MAP, "amdhsa.kernels", "maps, one for each kernel", &kernel));
-  KDL_TRY(find_value(reader, ".name", &at, &found));
+  KDL_TRY(find_map_value(reader, ".name", &at, &found));
   if (!found) {
     *out_name = (kdl_msgpack_item){.text = NULL};
     return KDL_OK;
@@ -116,7 +116,7 @@ typedef struct {
 static kdl_status visit_name(kdl_msgpack reader, void *user, bool *out_stop) {
   const name_visitor *visitor = user;
   kdl_msgpack_item name;
-  KDL_TRY(read_name(reader, &name));
+  KDL_TRY(read_kernel_name(reader, &name));
   if (name.text)
     *out_stop = visitor->visit(visitor->user, name.text, (size_t)name.count);
   return KDL_OK;
@@ -174,7 +174,7 @@ static const struct {
     {"queue", KDL_IMAGE_PARAM_OPAQUE},
 };
 
-static kdl_status next_number(kdl_msgpack *reader, const char *key, uint32_t *out_number) {
+static kdl_status next_unsigned(kdl_msgpack *reader, const char *key, uint32_t *out_number) {
   kdl_msgpack_item item;
   KDL_TRY(kdl_msgpack_next(reader, &item));
   if (!item.is_unsigned || item.value >= KDL_NO_OFFSET)
@@ -183,21 +183,22 @@ static kdl_status next_number(kdl_msgpack *reader, const char *key, uint32_t *ou
   return KDL_OK;
 }
 
-static kdl_status read_number(kdl_msgpack reader, const char *key, uint32_t *out_number) {
+static kdl_status read_unsigned(kdl_msgpack reader, const char *key, uint32_t *out_number) {
   kdl_msgpack at;
   bool found;
-  kdl_status status = find_value(reader, key, &at, &found);
+  kdl_status status = find_map_value(reader, key, &at, &found);
   if (status == KDL_OK && !found)
     return kdl_malformed_at(reader.base + reader.at, key, "found none, expected a number");
-  return status == KDL_OK ? next_number(&at, key, out_number) : status;
+  return status == KDL_OK ? next_unsigned(&at, key, out_number) : status;
 }
 
-static kdl_status read_kind(kdl_msgpack reader, kdl_image_param_kind *out_kind, bool *out_hidden) {
+static kdl_status read_param_kind(kdl_msgpack reader, kdl_image_param_kind *out_kind,
+                                  bool *out_hidden) {
   static const char hidden[] = "hidden_";
   const size_t hidden_length = sizeof hidden - 1;
   kdl_msgpack_item item;
   bool found;
-  kdl_status status = find_value(reader, ".value_kind", &reader, &found);
+  kdl_status status = find_map_value(reader, ".value_kind", &reader, &found);
   *out_kind = KDL_IMAGE_PARAM_BYTES;
   *out_hidden = false;
   if (status != KDL_OK || !found)
@@ -219,9 +220,9 @@ static kdl_status visit_args(kdl_msgpack reader, kdl_visit_param *visit, void *u
   for (uint64_t i = 0; i < args.count; ++i) {
     kdl_image_param param = {.size = 0};
     bool is_hidden = false;
-    KDL_TRY(read_kind(reader, &param.kind, &is_hidden));
-    KDL_TRY(read_number(reader, ".size", &param.size));
-    KDL_TRY(read_number(reader, ".offset", &param.offset));
+    KDL_TRY(read_param_kind(reader, &param.kind, &is_hidden));
+    KDL_TRY(read_unsigned(reader, ".size", &param.size));
+    KDL_TRY(read_unsigned(reader, ".offset", &param.offset));
     if (!is_hidden && visit(user, &param))
       return KDL_OK;
     KDL_TRY(kdl_msgpack_skip(&reader));
@@ -230,9 +231,9 @@ static kdl_status visit_args(kdl_msgpack reader, kdl_visit_param *visit, void *u
 }
 
 /* Whether the reader stands at the kernel of that name. */
-static kdl_status is_named(kdl_msgpack reader, kdl_string kernel, bool *out_is) {
+static kdl_status is_kernel_named(kdl_msgpack reader, kdl_string kernel, bool *out_is) {
   kdl_msgpack_item name;
-  kdl_status status = read_name(reader, &name);
+  kdl_status status = read_kernel_name(reader, &name);
   *out_is = status == KDL_OK && name.text && name.count == kernel.length &&
             memcmp(name.text, kernel.data, kernel.length) == 0;
   return status;
@@ -245,14 +246,14 @@ typedef struct {
   bool found;
 } param_visitor;
 
-static kdl_status visit_params(kdl_msgpack reader, void *user, bool *out_stop) {
+static kdl_status visit_kernel_params(kdl_msgpack reader, void *user, bool *out_stop) {
   param_visitor *visitor = user;
-  kdl_status status = is_named(reader, visitor->kernel, out_stop);
+  kdl_status status = is_kernel_named(reader, visitor->kernel, out_stop);
   if (status != KDL_OK || !*out_stop)
     return status;
   bool has_args;
   visitor->found = true;
-  status = find_value(reader, ".args", &reader, &has_args);
+  status = find_map_value(reader, ".args", &reader, &has_args);
   return status == KDL_OK && has_args ? visit_args(reader, visitor->visit, visitor->user) : status;
 }
 
@@ -263,7 +264,7 @@ kdl_status kdl_amdgpu_read_params(const uint8_t *data, size_t size, kdl_string k
   param_visitor visitor = {.kernel = kernel, .visit = visit, .user = user};
   kdl_status status = kdl_elf_open(data, size, &elf);
   if (status == KDL_OK)
-    status = visit_kernels(&elf, visit_params, &visitor, &found);
+    status = visit_kernels(&elf, visit_kernel_params, &visitor, &found);
   if (status == KDL_OK && !found)
     return kdl_fail(KDL_UNSUPPORTED, "the code object has no metadata, which would tell its "
                                      "kernels' parameters");
@@ -278,7 +279,7 @@ static kdl_status read_numbers(kdl_msgpack reader, const char *key, uint32_t *nu
                                uint32_t count) {
   bool found;
   kdl_msgpack_item list;
-  kdl_status status = find_value(reader, key, &reader, &found);
+  kdl_status status = find_map_value(reader, key, &reader, &found);
   if (status != KDL_OK || !found)
     return status;
   if (count > 1) {
@@ -288,7 +289,7 @@ static kdl_status read_numbers(kdl_msgpack reader, const char *key, uint32_t *nu
                               list.count, count);
   }
   for (uint32_t i = 0; status == KDL_OK && i < count; ++i)
-    status = next_number(&reader, key, &numbers[i]);
+    status = next_unsigned(&reader, key, &numbers[i]);
   return status;
 }
 
@@ -301,7 +302,7 @@ typedef struct {
 static kdl_status visit_limits(kdl_msgpack reader, void *user, bool *out_stop) {
   limit_visitor *visitor = user;
   kdl_image_limits *limits = &visitor->limits;
-  kdl_status status = is_named(reader, visitor->kernel, out_stop);
+  kdl_status status = is_kernel_named(reader, visitor->kernel, out_stop);
   if (status != KDL_OK || !*out_stop)
     return status;
   visitor->found = true;

@@ -94,8 +94,8 @@ static const char *name_of_level(uint32_t levels) {
 }
 
 /* An object that is linked of several may have several notes. */
-static kdl_status read_cpu(const kdl_elf *elf, const kdl_elf_note *note, kdl_image_target *target,
-                           bool *differs) {
+static kdl_status read_cpu_note(const kdl_elf *elf, const kdl_elf_note *note,
+                                kdl_image_target *target, bool *differs) {
   const char *text = (const char *)note->data;
   size_t length = strnlen(text, note->size);
   *differs |= target->arch[0] &&
@@ -105,7 +105,7 @@ static kdl_status read_cpu(const kdl_elf *elf, const kdl_elf_note *note, kdl_ima
                            (uint64_t)(note->data - elf->data));
 }
 
-static kdl_status print_arch(const kdl_elf *elf, kdl_image_target *target) {
+static kdl_status print_host_arch(const kdl_elf *elf, kdl_image_target *target) {
   uint32_t levels = 0;
   bool differs = false;
   kdl_elf_notes notes = {.elf = elf};
@@ -113,7 +113,7 @@ static kdl_status print_arch(const kdl_elf *elf, kdl_image_target *target) {
   kdl_status status;
   while ((status = kdl_elf_next_note(&notes, &note)) == KDL_OK && note.owner) {
     if (kdl_elf_note_is(&note, KDL_HOST_NOTE_OWNER, KDL_HOST_NOTE_CPU))
-      status = read_cpu(elf, &note, target, &differs);
+      status = read_cpu_note(elf, &note, target, &differs);
     else if (elf->machine == EM_X86_64 && kdl_elf_note_is(&note, "GNU", NT_GNU_PROPERTY_TYPE_0))
       status = read_isa_needed(elf, &note, &levels);
     if (status != KDL_OK)
@@ -129,7 +129,7 @@ kdl_status kdl_host_elf_read_target(const uint8_t *data, size_t size, kdl_image_
   KDL_TRY(kdl_elf_open(data, size, &elf));
   print_triple(&elf, target);
   bool is_run = elf.machine == EM_X86_64 || elf.machine == EM_AARCH64 || elf.machine == EM_RISCV;
-  return is_run ? print_arch(&elf, target) : KDL_OK;
+  return is_run ? print_host_arch(&elf, target) : KDL_OK;
 }
 
 static bool is_callable_by_name(const kdl_elf_symbol *symbol) {

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char prefix[] = "kdl_host_kernel_";
-enum { prefix_length = sizeof prefix - 1, limit_align = 4096 };
+static const char descriptor_prefix[] = "kdl_host_kernel_";
+enum { prefix_length = sizeof descriptor_prefix - 1, limit_align = 4096 };
 
 static bool is_extent(const uint8_t *words) {
   bool has[3];
@@ -46,8 +46,8 @@ static bool has_pointers(const kdl_host_object *object, const kdl_host_symbol *s
   return at && are_params(at, params);
 }
 
-static kdl_status check_kernel(const kdl_host_object *object, const kdl_host_symbol *symbol,
-                               bool with_pointers) {
+static kdl_status check_descriptor(const kdl_host_object *object, const kdl_host_symbol *symbol,
+                                   bool with_pointers) {
   const uint8_t *at = kdl_host_object_at(object, symbol->address, sizeof(kdl_host_kernel));
   if (!at || symbol->size < sizeof(kdl_host_kernel) || symbol->is_absolute)
     return kdl_fail(KDL_BAD_FILE, "%.200s: found %" PRIu64 " bytes, expected a description of %zu",
@@ -73,9 +73,9 @@ kdl_status kdl_host_object_check_kernels(const kdl_host_object *object) {
   bool with_pointers = object->symbol_count * steps <= (uint64_t)1 << 26;
   for (uint64_t i = 1; i < object->symbol_count; ++i) {
     kdl_host_symbol symbol = kdl_host_object_symbol(object, i);
-    if (!symbol.is_visible || strncmp(symbol.name, prefix, prefix_length) != 0)
+    if (!symbol.is_visible || strncmp(symbol.name, descriptor_prefix, prefix_length) != 0)
       continue;
-    kdl_status status = check_kernel(object, &symbol, with_pointers);
+    kdl_status status = check_descriptor(object, &symbol, with_pointers);
     if (status != KDL_OK)
       return status;
   }
@@ -87,9 +87,9 @@ bool kdl_host_object_read_params(const kdl_host_object *object, const char *kern
   char name[1024];
   kdl_host_symbol symbol;
   uint64_t list = 0;
-  int length = snprintf(name, sizeof name, "%s%s", prefix, kernel);
+  int length = snprintf(name, sizeof name, "%s%s", descriptor_prefix, kernel);
   if (length < 0 || (size_t)length >= sizeof name || !kdl_host_object_find(object, name, &symbol) ||
-      check_kernel(object, &symbol, true) != KDL_OK)
+      check_descriptor(object, &symbol, true) != KDL_OK)
     return false;
   const uint8_t *at = kdl_host_object_at(object, symbol.address, sizeof(kdl_host_kernel));
   uint32_t count = kdl_load_u32(at + offsetof(kdl_host_kernel, param_count));
@@ -116,7 +116,7 @@ bool kdl_host_object_is_image(const void *data, size_t size) {
     const char *name;
     size_t length;
     if (kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length) == KDL_OK &&
-        length >= prefix_length && memcmp(name, prefix, prefix_length) == 0)
+        length >= prefix_length && memcmp(name, descriptor_prefix, prefix_length) == 0)
       return true;
   }
   return false;
@@ -124,7 +124,7 @@ bool kdl_host_object_is_image(const void *data, size_t size) {
 
 /* The bytes of a variable that a dynamic loader would find by this name; NULL where there is none
  * of that size. */
-static const uint8_t *find_variable(const kdl_elf *elf, kdl_string name, size_t size) {
+static const uint8_t *find_descriptor(const kdl_elf *elf, kdl_string name, size_t size) {
   kdl_elf_symbols symbols;
   if (kdl_elf_open_symbols(elf, SHT_DYNSYM, &symbols) != KDL_OK)
     return NULL;
@@ -146,13 +146,14 @@ static const uint8_t *find_variable(const kdl_elf *elf, kdl_string name, size_t 
 void kdl_host_elf_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,
                                 kdl_image_geometry *geometry) {
   char name[1024];
-  int length = snprintf(name, sizeof name, "%s%.*s", prefix, (int)kernel.length, kernel.data);
+  int length =
+      snprintf(name, sizeof name, "%s%.*s", descriptor_prefix, (int)kernel.length, kernel.data);
   kdl_elf elf;
   if (length < 0 || (size_t)length >= sizeof name || kdl_elf_open(data, size, &elf) != KDL_OK ||
       !elf.is_64 || elf.is_big_endian)
     return;
-  const uint8_t *at = find_variable(&elf, (kdl_string){name, (size_t)length},
-                                    offsetof(kdl_host_kernel, tile) + sizeof geometry->tile);
+  const uint8_t *at = find_descriptor(&elf, (kdl_string){name, (size_t)length},
+                                      offsetof(kdl_host_kernel, tile) + sizeof geometry->tile);
   kdl_host_kernel declared = {0};
   if (at)
     memcpy(&declared, at, offsetof(kdl_host_kernel, tile) + sizeof declared.tile);

@@ -22,9 +22,9 @@ enum { tag_count = 38 };
 
 typedef struct {
   uint64_t values[tag_count];
-  uint64_t places[tag_count]; /* in the file; 0 where the tag is not there */
+  uint64_t file_offsets[tag_count]; /* in the file; 0 where the tag is not there */
   uint64_t gnu_hash;
-  uint64_t gnu_hash_place;
+  uint64_t gnu_hash_offset;
 } dynamic_table;
 
 #define UNSUPPORTED(...) kdl_fail(KDL_UNSUPPORTED, __VA_ARGS__)
@@ -62,7 +62,7 @@ bool kdl_host_object_has(const kdl_host_object *object, uint64_t address, uint64
 /* ------------------------------------------------------------------------------------------ */
 /* Segments                                                                                     */
 
-static kdl_status read_header(kdl_host_object *object) {
+static kdl_status read_object_header(kdl_host_object *object) {
   const uint8_t *data = object->data;
   if (object->size < sizeof(Elf64_Ehdr) || kdl_load_u32(data) != KDL_MAGIC_ELF)
     return kdl_malformed_at(0, "ELF header", "found none, expected a shared object");
@@ -212,44 +212,45 @@ static kdl_status read_dynamic(const kdl_host_object *object, kdl_host_extent ex
                             extent.size, extent.address);
   for (uint64_t at = 0; extent.size - at >= dynamic_size; at += dynamic_size) {
     uint64_t tag = kdl_load_u64(entries + at), value = kdl_load_u64(entries + at + 8);
-    uint64_t place = (uint64_t)(entries - object->data) + at;
+    uint64_t file_offset = (uint64_t)(entries - object->data) + at;
     if (tag == DT_NULL)
       return KDL_OK;
     if (tag == DT_GNU_HASH) {
       out->gnu_hash = value;
-      out->gnu_hash_place = place;
+      out->gnu_hash_offset = file_offset;
     } else if (tag < tag_count && tag != DT_NEEDED) {
       out->values[tag] = value;
-      out->places[tag] = place;
+      out->file_offsets[tag] = file_offset;
     }
   }
   return kdl_malformed_at((uint64_t)(entries - object->data), "PT_DYNAMIC",
                           "found no DT_NULL, expected one as its end");
 }
 
-static kdl_status outside(uint64_t place, const char *what, uint64_t address, uint64_t size) {
-  return kdl_malformed_at(place, what,
+static kdl_status fail_outside(uint64_t file_offset, const char *what, uint64_t address,
+                               uint64_t size) {
+  return kdl_malformed_at(file_offset, what,
                           "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
                           ", expected them in the file's part of a segment",
                           size, address);
 }
 
 /* A table of entries of a fixed size, by the tags of its address, its size, and an entry's. */
-static kdl_status read_table(const kdl_host_object *object, const dynamic_table *dynamic,
-                             const char *what, int address_tag, int size_tag, int entry_tag,
-                             uint64_t entry_size, kdl_host_extent *out) {
+static kdl_status read_dynamic_extent(const kdl_host_object *object, const dynamic_table *dynamic,
+                                      const char *what, int address_tag, int size_tag,
+                                      int entry_tag, uint64_t entry_size, kdl_host_extent *out) {
   kdl_host_extent table = {dynamic->values[address_tag], dynamic->values[size_tag]};
-  uint64_t place = dynamic->places[address_tag];
-  if (!place && !table.size)
+  uint64_t file_offset = dynamic->file_offsets[address_tag];
+  if (!file_offset && !table.size)
     return KDL_OK;
   if (table.size % entry_size ||
-      (entry_tag && dynamic->places[entry_tag] && dynamic->values[entry_tag] != entry_size))
+      (entry_tag && dynamic->file_offsets[entry_tag] && dynamic->values[entry_tag] != entry_size))
     return kdl_malformed_at(
-        place, what,
+        file_offset, what,
         "found 0x%" PRIx64 " bytes of entries of %" PRIu64 ", expected a multiple of %" PRIu64,
         table.size, entry_tag ? dynamic->values[entry_tag] : entry_size, entry_size);
   if (table.size && !kdl_host_object_at(object, table.address, table.size))
-    return outside(place, what, table.address, table.size);
+    return fail_outside(file_offset, what, table.address, table.size);
   if (table.size)
     *out = table;
   return KDL_OK;
@@ -260,13 +261,13 @@ static kdl_status count_by_gnu_hash(const kdl_host_object *object, const dynamic
                                     uint64_t *out_count) {
   const uint8_t *header = kdl_host_object_at(object, dynamic->gnu_hash, hash_header);
   if (!header)
-    return outside(dynamic->gnu_hash_place, "DT_GNU_HASH", dynamic->gnu_hash, hash_header);
+    return fail_outside(dynamic->gnu_hash_offset, "DT_GNU_HASH", dynamic->gnu_hash, hash_header);
   uint64_t buckets = kdl_load_u32(header), first = kdl_load_u32(header + 4);
   uint64_t words = kdl_load_u32(header + 8);
   uint64_t table = dynamic->gnu_hash + hash_header + words * 8, chains = table + buckets * 4;
   const uint8_t *bucket = kdl_host_object_at(object, table, buckets * 4);
   if (!bucket)
-    return outside(dynamic->gnu_hash_place, "DT_GNU_HASH", table, buckets * 4);
+    return fail_outside(dynamic->gnu_hash_offset, "DT_GNU_HASH", table, buckets * 4);
   uint64_t last = 0;
   for (uint64_t i = 0; i < buckets; ++i) {
     uint64_t begin = kdl_load_u32(bucket + i * 4);
@@ -288,7 +289,7 @@ static kdl_status count_by_gnu_hash(const kdl_host_object *object, const dynamic
       return KDL_OK;
     }
   }
-  return kdl_malformed_at(dynamic->gnu_hash_place, "DT_GNU_HASH",
+  return kdl_malformed_at(dynamic->gnu_hash_offset, "DT_GNU_HASH",
                           "found a chain from symbol %" PRIu64
                           " on without an end, expected one inside the table, which begins "
                           "with symbol %" PRIu64,
@@ -297,12 +298,13 @@ static kdl_status count_by_gnu_hash(const kdl_host_object *object, const dynamic
 
 static kdl_status count_symbols(const kdl_host_object *object, const dynamic_table *dynamic,
                                 uint64_t *out_count) {
-  if (dynamic->gnu_hash_place)
+  if (dynamic->gnu_hash_offset)
     return count_by_gnu_hash(object, dynamic, out_count);
   uint64_t table = dynamic->values[DT_HASH];
-  const uint8_t *header = dynamic->places[DT_HASH] ? kdl_host_object_at(object, table, 8) : NULL;
+  const uint8_t *header =
+      dynamic->file_offsets[DT_HASH] ? kdl_host_object_at(object, table, 8) : NULL;
   if (!header)
-    return outside(dynamic->places[DT_HASH], "DT_HASH", table, 8);
+    return fail_outside(dynamic->file_offsets[DT_HASH], "DT_HASH", table, 8);
   *out_count = kdl_load_u32(header + 4);
   return KDL_OK;
 }
@@ -341,12 +343,12 @@ bool kdl_host_object_find(const kdl_host_object *object, const char *name,
 }
 
 static kdl_status check_symbol(const kdl_host_object *object, uint64_t index) {
-  uint64_t place =
+  uint64_t file_offset =
       (uint64_t)(kdl_host_object_at(object, object->symbols.address, 1) - object->data) +
       index * KDL_HOST_SYMBOL_SIZE;
-  uint32_t name = kdl_load_u32(object->data + place);
+  uint32_t name = kdl_load_u32(object->data + file_offset);
   if (name >= object->strings.size)
-    return kdl_malformed_at(place, "symbol",
+    return kdl_malformed_at(file_offset, "symbol",
                             "found a name at 0x%" PRIx32
                             " of the string table, expected less than 0x%" PRIx64,
                             name, object->strings.size);
@@ -367,7 +369,7 @@ static kdl_status check_symbol(const kdl_host_object *object, uint64_t index) {
   bool is_function = symbol.type == STT_FUNC;
   if ((is_function || symbol.type == STT_OBJECT) && !symbol.is_absolute &&
       !kdl_host_object_has(object, symbol.address, symbol.size, false, is_function))
-    return kdl_malformed_at(place, "symbol",
+    return kdl_malformed_at(file_offset, "symbol",
                             "found %.128s of 0x%" PRIx64 " bytes at the address 0x%" PRIx64
                             ", expected it in a segment%s",
                             symbol.name, symbol.size, symbol.address,
@@ -376,25 +378,26 @@ static kdl_status check_symbol(const kdl_host_object *object, uint64_t index) {
 }
 
 static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dynamic) {
-  KDL_TRY(read_table(object, dynamic, "DT_STRTAB", DT_STRTAB, DT_STRSZ, 0, 1, &object->strings));
+  KDL_TRY(read_dynamic_extent(object, dynamic, "DT_STRTAB", DT_STRTAB, DT_STRSZ, 0, 1,
+                              &object->strings));
   KDL_TRY(count_symbols(object, dynamic, &object->symbol_count));
   const uint8_t *strings =
       kdl_host_object_at(object, object->strings.address, object->strings.size);
   if (object->strings.size == 0 || strings[0] || strings[object->strings.size - 1])
-    return kdl_malformed_at(dynamic->places[DT_STRTAB], "DT_STRTAB",
+    return kdl_malformed_at(dynamic->file_offsets[DT_STRTAB], "DT_STRTAB",
                             "found %s, expected strings that begin and end with a NUL",
                             object->strings.size ? "other bytes" : "no table");
   object->symbols =
       (kdl_host_extent){dynamic->values[DT_SYMTAB], object->symbol_count * KDL_HOST_SYMBOL_SIZE};
   if (object->symbol_count == 0 ||
       !kdl_host_object_at(object, object->symbols.address, object->symbols.size) ||
-      (dynamic->places[DT_SYMENT] && dynamic->values[DT_SYMENT] != KDL_HOST_SYMBOL_SIZE))
-    return outside(dynamic->places[DT_SYMTAB], "DT_SYMTAB", object->symbols.address,
-                   object->symbols.size);
+      (dynamic->file_offsets[DT_SYMENT] && dynamic->values[DT_SYMENT] != KDL_HOST_SYMBOL_SIZE))
+    return fail_outside(dynamic->file_offsets[DT_SYMTAB], "DT_SYMTAB", object->symbols.address,
+                        object->symbols.size);
   /* They are read once more when the image was loaded. */
   if (segment_of(object, object->symbols.address)->flags & PF_W ||
       segment_of(object, object->strings.address)->flags & PF_W)
-    return kdl_malformed_at(dynamic->places[DT_SYMTAB], "DT_SYMTAB",
+    return kdl_malformed_at(dynamic->file_offsets[DT_SYMTAB], "DT_SYMTAB",
                             "found names in a segment that is written, expected them in another");
   for (uint64_t i = 0; i < object->symbol_count; ++i)
     KDL_TRY(check_symbol(object, i));
@@ -437,8 +440,8 @@ static kdl_status check_needed(const kdl_host_object *object, kdl_host_extent ex
   return KDL_OK;
 }
 
-static kdl_status check_function(const kdl_host_object *object, const char *what,
-                                 uint64_t function) {
+static kdl_status check_init_function(const kdl_host_object *object, const char *what,
+                                      uint64_t function) {
   if (function && !kdl_host_object_has(object, function, 1, false, true))
     return kdl_malformed_at(
         0, what, "found the address 0x%" PRIx64 ", expected one in a segment of code", function);
@@ -447,28 +450,28 @@ static kdl_status check_function(const kdl_host_object *object, const char *what
 
 static kdl_status read_relocations(kdl_host_object *object, const dynamic_table *dynamic) {
   kdl_status status = KDL_OK;
-  if (dynamic->places[DT_REL] ||
-      (dynamic->places[DT_PLTREL] && dynamic->values[DT_PLTREL] != DT_RELA))
+  if (dynamic->file_offsets[DT_REL] ||
+      (dynamic->file_offsets[DT_PLTREL] && dynamic->values[DT_PLTREL] != DT_RELA))
     return UNSUPPORTED("found relocations without addends (DT_REL), expected DT_RELA");
-  if (dynamic->places[DT_TEXTREL] || dynamic->values[DT_FLAGS] & DF_TEXTREL)
+  if (dynamic->file_offsets[DT_TEXTREL] || dynamic->values[DT_FLAGS] & DF_TEXTREL)
     return UNSUPPORTED("found relocations of code (DT_TEXTREL), which a host image cannot have: "
                        "compile it with -fPIC");
-  if (dynamic->places[DT_PREINIT_ARRAY])
+  if (dynamic->file_offsets[DT_PREINIT_ARRAY])
     return UNSUPPORTED("found DT_PREINIT_ARRAY, which programs have, expected a shared object");
-  status = read_table(object, dynamic, "DT_RELA", DT_RELA, DT_RELASZ, DT_RELAENT,
-                      KDL_HOST_RELOCATION_SIZE, &object->relocations[0]);
+  status = read_dynamic_extent(object, dynamic, "DT_RELA", DT_RELA, DT_RELASZ, DT_RELAENT,
+                               KDL_HOST_RELOCATION_SIZE, &object->relocations[0]);
   if (status == KDL_OK)
-    status = read_table(object, dynamic, "DT_JMPREL", DT_JMPREL, DT_PLTRELSZ, 0,
-                        KDL_HOST_RELOCATION_SIZE, &object->relocations[1]);
+    status = read_dynamic_extent(object, dynamic, "DT_JMPREL", DT_JMPREL, DT_PLTRELSZ, 0,
+                                 KDL_HOST_RELOCATION_SIZE, &object->relocations[1]);
   if (status == KDL_OK)
-    status = read_table(object, dynamic, "DT_RELR", DT_RELR, DT_RELRSZ, DT_RELRENT, 8,
-                        &object->relative);
+    status = read_dynamic_extent(object, dynamic, "DT_RELR", DT_RELR, DT_RELRSZ, DT_RELRENT, 8,
+                                 &object->relative);
   if (status == KDL_OK)
-    status = read_table(object, dynamic, "DT_INIT_ARRAY", DT_INIT_ARRAY, DT_INIT_ARRAYSZ, 0, 8,
-                        &object->init_array);
+    status = read_dynamic_extent(object, dynamic, "DT_INIT_ARRAY", DT_INIT_ARRAY, DT_INIT_ARRAYSZ,
+                                 0, 8, &object->init_array);
   if (status == KDL_OK)
-    status = read_table(object, dynamic, "DT_FINI_ARRAY", DT_FINI_ARRAY, DT_FINI_ARRAYSZ, 0, 8,
-                        &object->fini_array);
+    status = read_dynamic_extent(object, dynamic, "DT_FINI_ARRAY", DT_FINI_ARRAY, DT_FINI_ARRAYSZ,
+                                 0, 8, &object->fini_array);
   object->init = dynamic->values[DT_INIT];
   object->fini = dynamic->values[DT_FINI];
   return status;
@@ -478,15 +481,15 @@ kdl_status kdl_host_object_open(const void *data, size_t size, kdl_host_object *
   kdl_host_object object = {.data = data, .size = size, .align = page};
   kdl_host_extent extent = {0, 0};
   dynamic_table dynamic = {{0}, {0}, 0, 0};
-  KDL_TRY(read_header(&object));
+  KDL_TRY(read_object_header(&object));
   KDL_TRY(read_segments(&object, &extent));
   KDL_TRY(read_dynamic(&object, extent, &dynamic));
   KDL_TRY(read_symbols(&object, &dynamic));
   KDL_TRY(check_needed(&object, extent));
   KDL_TRY(read_relocations(&object, &dynamic));
   KDL_TRY(kdl_host_object_check_relocations(&object));
-  KDL_TRY(check_function(&object, "DT_INIT", object.init));
-  KDL_TRY(check_function(&object, "DT_FINI", object.fini));
+  KDL_TRY(check_init_function(&object, "DT_INIT", object.init));
+  KDL_TRY(check_init_function(&object, "DT_FINI", object.fini));
   *out_object = object;
   return KDL_OK;
 }

@@ -14,7 +14,7 @@ typedef struct {
   kdl_host_relocation_kind kind;
 } relocation_row;
 
-static const relocation_row rows[] = {
+static const relocation_row relocation_rows[] = {
     {EM_X86_64, R_X86_64_NONE, KDL_HOST_RELOCATION_NONE},
     {EM_X86_64, R_X86_64_64, KDL_HOST_RELOCATION_SYMBOL},
     {EM_X86_64, R_X86_64_GLOB_DAT, KDL_HOST_RELOCATION_SLOT},
@@ -43,10 +43,10 @@ static const relocation_row rows[] = {
     {EM_RISCV, riscv_tlsdesc, KDL_HOST_RELOCATION_THREAD},
 };
 
-static kdl_host_relocation_kind kind_of(uint16_t machine, uint32_t type) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    if (rows[i].machine == machine && rows[i].type == type)
-      return rows[i].kind;
+static kdl_host_relocation_kind relocation_kind(uint16_t machine, uint32_t type) {
+  for (size_t i = 0; i < sizeof relocation_rows / sizeof *relocation_rows; ++i) {
+    if (relocation_rows[i].machine == machine && relocation_rows[i].type == type)
+      return relocation_rows[i].kind;
   }
   return KDL_HOST_RELOCATION_OTHER;
 }
@@ -61,7 +61,7 @@ kdl_host_relocation kdl_host_object_relocation(const kdl_host_object *object,
       .addend = kdl_load_u64(at + offsetof(Elf64_Rela, r_addend)),
       .symbol = (uint32_t)(info >> 32),
       .type = (uint32_t)info,
-      .kind = kind_of(object->elf.machine, (uint32_t)info),
+      .kind = relocation_kind(object->elf.machine, (uint32_t)info),
   };
 }
 
@@ -94,8 +94,8 @@ int kdl_host_object_each_relative(const kdl_host_object *object, kdl_host_visit_
 /* ------------------------------------------------------------------------------------------ */
 /* Checks                                                                                       */
 
-static kdl_status check_one(const kdl_host_object *object, const kdl_host_extent *table,
-                            uint64_t index) {
+static kdl_status check_relocation(const kdl_host_object *object, const kdl_host_extent *table,
+                                   uint64_t index) {
   kdl_host_relocation relocation = kdl_host_object_relocation(object, table, index);
   uint64_t place = (uint64_t)(kdl_host_object_at(object, table->address, 1) - object->data) +
                    index * KDL_HOST_RELOCATION_SIZE;
@@ -123,7 +123,7 @@ static kdl_status check_one(const kdl_host_object *object, const kdl_host_extent
   return KDL_OK;
 }
 
-static int is_outside(void *user, uint64_t address) {
+static int is_relr_word_outside(void *user, uint64_t address) {
   return !kdl_host_object_has(user, address, 8, true, false);
 }
 
@@ -135,7 +135,7 @@ typedef struct {
   uint64_t seen;   /* by DT_RELR, which adds */
 } function_list;
 
-static const uint64_t nowhere = UINT64_MAX;
+static const uint64_t no_address = UINT64_MAX;
 
 /* Those of which a word at the address is part. */
 static uint64_t functions_at(const function_list *list, uint64_t address) {
@@ -158,8 +158,8 @@ static void note_function(function_list *list, uint64_t bits, uint64_t address, 
     list->is_set |= bits;
 }
 
-static bool target_of(const kdl_host_object *object, const kdl_host_relocation *relocation,
-                      uint64_t *out_target) {
+static bool relocation_target(const kdl_host_object *object, const kdl_host_relocation *relocation,
+                              uint64_t *out_target) {
   kdl_host_symbol symbol = kdl_host_object_symbol(object, relocation->symbol);
   bool is_relative = relocation->kind == KDL_HOST_RELOCATION_RELATIVE;
   *out_target = (is_relative ? 0 : symbol.address) +
@@ -172,13 +172,14 @@ static int note_relative(void *user, uint64_t address) {
   uint64_t bits = functions_at(list, address);
   const uint8_t *word = bits ? kdl_host_object_at(list->object, address, 8) : NULL;
   if (bits)
-    note_function(list, bits, address, word && !(list->seen & bits) ? kdl_load_u64(word) : nowhere);
+    note_function(list, bits, address,
+                  word && !(list->seen & bits) ? kdl_load_u64(word) : no_address);
   list->seen |= bits;
   return 0;
 }
 
-static kdl_status check_list(const kdl_host_object *object, const char *what,
-                             const kdl_host_extent *array) {
+static kdl_status check_function_array(const kdl_host_object *object, const char *what,
+                                       const kdl_host_extent *array) {
   function_list list = {object, array, 0, 0};
   uint64_t count = array->size / 8;
   if (count == 0)
@@ -196,7 +197,7 @@ static kdl_status check_list(const kdl_host_object *object, const char *what,
       uint64_t target = 0;
       if (bits)
         note_function(&list, bits, relocation.address,
-                      target_of(object, &relocation, &target) ? target : nowhere);
+                      relocation_target(object, &relocation, &target) ? target : no_address);
     }
   }
   if (list.is_set == ((uint64_t)1 << count) - 1)
@@ -210,20 +211,21 @@ kdl_status kdl_host_object_check_relocations(const kdl_host_object *object) {
   for (size_t t = 0; t < 2; ++t) {
     const kdl_host_extent *table = &object->relocations[t];
     for (uint64_t i = 0; status == KDL_OK && i < table->size / KDL_HOST_RELOCATION_SIZE; ++i)
-      status = check_one(object, table, i);
+      status = check_relocation(object, table, i);
   }
-  if (status == KDL_OK && kdl_host_object_each_relative(object, is_outside, &copy))
+  if (status == KDL_OK && kdl_host_object_each_relative(object, is_relr_word_outside, &copy))
     status =
         kdl_malformed_at(0, "DT_RELR", "found a word outside of the segments that are written");
   if (status == KDL_OK)
-    status = check_list(object, "DT_INIT_ARRAY", &object->init_array);
-  return status == KDL_OK ? check_list(object, "DT_FINI_ARRAY", &object->fini_array) : status;
+    status = check_function_array(object, "DT_INIT_ARRAY", &object->init_array);
+  return status == KDL_OK ? check_function_array(object, "DT_FINI_ARRAY", &object->fini_array)
+                          : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Words                                                                                        */
 
-static int is_word(void *user, uint64_t address) {
+static int check_relative_word(void *user, uint64_t address) {
   return address == *(const uint64_t *)user;
 }
 
@@ -235,12 +237,12 @@ bool kdl_host_object_pointer(const kdl_host_object *object, uint64_t address,
       kdl_host_relocation relocation = kdl_host_object_relocation(object, table, i);
       if (relocation.address != address || relocation.kind == KDL_HOST_RELOCATION_NONE)
         continue;
-      return target_of(object, &relocation, out_target);
+      return relocation_target(object, &relocation, out_target);
     }
   }
   const uint8_t *word = kdl_host_object_at(object, address, 8);
   uint64_t wanted = address;
-  if (!word || !kdl_host_object_each_relative(object, is_word, &wanted))
+  if (!word || !kdl_host_object_each_relative(object, check_relative_word, &wanted))
     return false;
   *out_target = kdl_load_u64(word);
   return true;

@@ -13,7 +13,7 @@
 typedef struct {
   const kdl_ze_info *info;
   size_t at, end;
-} reader;
+} yaml_reader;
 
 #define NO_DASH UINT32_MAX
 
@@ -24,7 +24,7 @@ typedef struct {
   uint32_t column; /* of the key */
   kdl_string key;  /* "" where the line has none */
   kdl_string value;
-} line;
+} yaml_line;
 
 static kdl_string trim(const char *from, const char *to) {
   while (from < to && (*from == ' ' || *from == '\t'))
@@ -50,7 +50,7 @@ static kdl_string without_comment(kdl_string text) {
   return text;
 }
 
-static void split(const char *from, const char *to, line *out) {
+static void split_yaml_line(const char *from, const char *to, yaml_line *out) {
   for (const char *at = from; at < to; ++at) {
     if (*at == ':' && (at + 1 == to || at[1] == ' ' || at[1] == '\r')) {
       out->key = trim(from, at);
@@ -61,13 +61,13 @@ static void split(const char *from, const char *to, line *out) {
 }
 
 /* The next line that is neither empty nor a comment nor the document's begin. */
-static bool next_line(reader *r, line *out) {
+static bool next_yaml_line(yaml_reader *r, yaml_line *out) {
   while (r->at < r->end) {
     const char *text = r->info->text, *start = text + r->at;
     const char *newline = memchr(start, '\n', r->end - r->at);
     const char *end = newline ? newline : text + r->end;
     const char *at = start;
-    *out = (line){.at = r->at, .dash = NO_DASH, .key = {"", 0}, .value = {"", 0}};
+    *out = (yaml_line){.at = r->at, .dash = NO_DASH, .key = {"", 0}, .value = {"", 0}};
     r->at = newline ? (size_t)(newline + 1 - text) : r->end;
     while (at < end && *at == ' ')
       ++at;
@@ -82,7 +82,7 @@ static bool next_line(reader *r, line *out) {
       return false;
     if (rest.length == 0 || rest.data[0] == '#' || kdl_text_is(rest, "---"))
       continue;
-    split(at, end, out);
+    split_yaml_line(at, end, out);
     return true;
   }
   return false;
@@ -91,7 +91,7 @@ static bool next_line(reader *r, line *out) {
 /* ------------------------------------------------------------------------------------------ */
 /* Values                                                                                       */
 
-static kdl_status refuse(const reader *r, const line *l, const char *expected) {
+static kdl_status fail_at_line(const yaml_reader *r, const yaml_line *l, const char *expected) {
   kdl_string value = l->value;
   char field[64];
   snprintf(field, sizeof field, ".ze_info: %.*s", l->key.length < 40 ? (int)l->key.length : 40,
@@ -100,7 +100,7 @@ static kdl_status refuse(const reader *r, const line *l, const char *expected) {
                           value.length < 64 ? (int)value.length : 64, value.data, expected);
 }
 
-static bool parse_number(kdl_string text, uint32_t *out_number) {
+static bool parse_unsigned(kdl_string text, uint32_t *out_number) {
   uint64_t number = 0;
   if (text.length == 0 || text.length > 10)
     return false;
@@ -113,21 +113,21 @@ static bool parse_number(kdl_string text, uint32_t *out_number) {
   return number <= UINT32_MAX;
 }
 
-static kdl_status read_number(const reader *r, const line *l, uint32_t *out_number) {
-  return parse_number(l->value, out_number) ? KDL_OK : refuse(r, l, "a number");
+static kdl_status read_unsigned(const yaml_reader *r, const yaml_line *l, uint32_t *out_number) {
+  return parse_unsigned(l->value, out_number) ? KDL_OK : fail_at_line(r, l, "a number");
 }
 
 /* "[ 64, 2, 1 ]" */
-static kdl_status read_block(const reader *r, const line *l, uint32_t out_block[3]) {
+static kdl_status read_block(const yaml_reader *r, const yaml_line *l, uint32_t out_block[3]) {
   kdl_string value = l->value;
   if (value.length < 2 || value.data[0] != '[' || value.data[value.length - 1] != ']')
-    return refuse(r, l, "three numbers in brackets");
+    return fail_at_line(r, l, "three numbers in brackets");
   const char *at = value.data + 1, *end = value.data + value.length - 1;
   uint32_t block[3];
   for (size_t i = 0; i < 3; ++i) {
     const char *comma = memchr(at, ',', (size_t)(end - at));
-    if (!comma != (i == 2) || !parse_number(trim(at, comma ? comma : end), &block[i]))
-      return refuse(r, l, "three numbers in brackets");
+    if (!comma != (i == 2) || !parse_unsigned(trim(at, comma ? comma : end), &block[i]))
+      return fail_at_line(r, l, "three numbers in brackets");
     at = comma ? comma + 1 : end;
   }
   memcpy(out_block, block, sizeof block);
@@ -135,7 +135,7 @@ static kdl_status read_block(const reader *r, const line *l, uint32_t out_block[
 }
 
 /* 'it''s' is it's; a name with escapes is none that a program asks for. */
-static bool is_name(kdl_string value, kdl_string name) {
+static bool value_is_name(kdl_string value, kdl_string name) {
   if (!is_quoted(value))
     return kdl_text_equal(value, name);
   char quote = value.data[0];
@@ -153,7 +153,7 @@ static bool is_name(kdl_string value, kdl_string name) {
 /* The kernel                                                                                   */
 
 /* '1.20'; minor versions add keys. */
-static kdl_status check_version(const line *l) {
+static kdl_status check_ze_info_version(const yaml_line *l) {
   kdl_string value = l->value;
   if (is_quoted(value))
     value = (kdl_string){value.data + 1, value.length - 2};
@@ -165,12 +165,12 @@ static kdl_status check_version(const line *l) {
 
 /* Narrows `r` to the lines of the kernel's entry; *out_column is that of its keys. An entry begins
  * with the dash of the list, and ends with the next one or with the list. */
-static kdl_status find_entry(reader *r, kdl_string kernel, uint32_t *out_column) {
-  line l;
+static kdl_status find_kernel_entry(yaml_reader *r, kdl_string kernel, uint32_t *out_column) {
+  yaml_line l;
   bool in_kernels = false, is_found = false;
   size_t begin = 0;
   uint32_t dash = NO_DASH, column = 0;
-  while (next_line(r, &l)) {
+  while (next_yaml_line(r, &l)) {
     bool is_top = l.dash == NO_DASH && l.column == 0;
     bool is_item = in_kernels && l.dash != NO_DASH && (dash == NO_DASH || l.dash == dash);
     if ((is_top || is_item) && is_found) {
@@ -178,7 +178,7 @@ static kdl_status find_entry(reader *r, kdl_string kernel, uint32_t *out_column)
       break;
     }
     if (is_top && kdl_text_is(l.key, "version")) {
-      kdl_status status = check_version(&l);
+      kdl_status status = check_ze_info_version(&l);
       if (status != KDL_OK)
         return status;
     }
@@ -190,7 +190,7 @@ static kdl_status find_entry(reader *r, kdl_string kernel, uint32_t *out_column)
       column = l.column;
     }
     if (in_kernels && dash != NO_DASH && l.column == column && kdl_text_is(l.key, "name") &&
-        is_name(l.value, kernel))
+        value_is_name(l.value, kernel))
       is_found = true;
   }
   r->at = begin;
@@ -204,13 +204,13 @@ static kdl_status find_entry(reader *r, kdl_string kernel, uint32_t *out_column)
 /* One entry of payload_arguments. A pointer has one for each way in which it is used, a structure
  * one for each run of its members; what the driver adds by itself has no index. */
 typedef struct {
-  line first;
+  yaml_line first;
   kdl_string type, space;
   uint32_t index, size;
   bool is_open, has_index, is_part;
 } payload;
 
-static kdl_image_param_kind kind_of(const payload *p) {
+static kdl_image_param_kind payload_kind(const payload *p) {
   if (kdl_text_is(p->type, "arg_byvalue"))
     return KDL_IMAGE_PARAM_VALUE;
   if (kdl_text_is(p->space, "local"))
@@ -221,13 +221,13 @@ static kdl_image_param_kind kind_of(const payload *p) {
 }
 
 /* A structure may be longer than what is used of it. */
-static uint32_t size_of(const payload *p, kdl_image_param_kind kind, uint32_t pointer_size) {
+static uint32_t payload_size(const payload *p, kdl_image_param_kind kind, uint32_t pointer_size) {
   if (kind == KDL_IMAGE_PARAM_VALUE)
     return p->is_part ? 0 : p->size;
   return kind == KDL_IMAGE_PARAM_POINTER ? pointer_size : 0;
 }
 
-static kdl_status close_payload(const reader *r, payload *p, uint32_t pointer_size,
+static kdl_status close_payload(const yaml_reader *r, payload *p, uint32_t pointer_size,
                                 kdl_ze_kernel *kernel) {
   bool is_param =
       p->is_open && (kdl_text_is(p->type, "arg_byvalue") || kdl_text_is(p->type, "arg_bypointer") ||
@@ -243,12 +243,12 @@ static kdl_status close_payload(const reader *r, payload *p, uint32_t pointer_si
     return kdl_too_many_params();
   for (; kernel->param_count <= p->index; ++kernel->param_count)
     kernel->params[kernel->param_count] = (kdl_ze_param){KDL_IMAGE_PARAM_OPAQUE, 0};
-  kdl_image_param_kind kind = kind_of(p);
-  kernel->params[p->index] = (kdl_ze_param){kind, size_of(p, kind, pointer_size)};
+  kdl_image_param_kind kind = payload_kind(p);
+  kernel->params[p->index] = (kdl_ze_param){kind, payload_size(p, kind, pointer_size)};
   return KDL_OK;
 }
 
-static kdl_status take_payload_key(const reader *r, const line *l, payload *p) {
+static kdl_status read_payload_key(const yaml_reader *r, const yaml_line *l, payload *p) {
   if (kdl_text_is(l->key, "arg_type"))
     p->type = l->value;
   else if (kdl_text_is(l->key, "addrspace"))
@@ -256,21 +256,21 @@ static kdl_status take_payload_key(const reader *r, const line *l, payload *p) {
   else if (kdl_text_is(l->key, "source_offset"))
     p->is_part = true;
   else if (kdl_text_is(l->key, "size"))
-    return read_number(r, l, &p->size);
+    return read_unsigned(r, l, &p->size);
   else if (kdl_text_is(l->key, "arg_index")) {
     p->has_index = true;
-    return read_number(r, l, &p->index);
+    return read_unsigned(r, l, &p->index);
   }
   return KDL_OK;
 }
 
-static kdl_status read_entry(reader *r, uint32_t column, uint32_t pointer_size,
-                             kdl_ze_kernel *kernel) {
-  line l;
+static kdl_status read_kernel_entry(yaml_reader *r, uint32_t column, uint32_t pointer_size,
+                                    kdl_ze_kernel *kernel) {
+  yaml_line l;
   kdl_string part = {"", 0};
   payload p = {.is_open = false};
   kdl_status status = KDL_OK;
-  while (status == KDL_OK && next_line(r, &l)) {
+  while (status == KDL_OK && next_yaml_line(r, &l)) {
     bool is_key = l.column == column;
     bool in_payload = kdl_text_is(part, "payload_arguments");
     if (is_key || l.dash != NO_DASH)
@@ -282,7 +282,7 @@ static kdl_status read_entry(reader *r, uint32_t column, uint32_t pointer_size,
     else if (in_payload && l.dash != NO_DASH)
       p = (payload){.first = l, .is_open = true, .type = {"", 0}, .space = {"", 0}};
     if (!is_key && in_payload)
-      status = take_payload_key(r, &l, &p);
+      status = read_payload_key(r, &l, &p);
     else if (!is_key && (kdl_text_is(l.key, "required_work_group_size") ||
                          kdl_text_is(l.key, "reqd_work_group_size")))
       status = read_block(r, &l, kernel->block);
@@ -292,10 +292,10 @@ static kdl_status read_entry(reader *r, uint32_t column, uint32_t pointer_size,
 
 kdl_status kdl_ze_info_read(const kdl_ze_info *info, kdl_string kernel, uint32_t pointer_size,
                             kdl_ze_kernel *out_kernel) {
-  reader r = {info, 0, info->size};
+  yaml_reader r = {info, 0, info->size};
   uint32_t column;
-  kdl_status status = find_entry(&r, kernel, &column);
+  kdl_status status = find_kernel_entry(&r, kernel, &column);
   out_kernel->param_count = 0;
   memset(out_kernel->block, 0, sizeof out_kernel->block);
-  return status == KDL_OK ? read_entry(&r, column, pointer_size, out_kernel) : status;
+  return status == KDL_OK ? read_kernel_entry(&r, column, pointer_size, out_kernel) : status;
 }

@@ -71,8 +71,8 @@ kdl_status kdl_zebin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
 /* ------------------------------------------------------------------------------------------ */
 /* What .ze_info says                                                                           */
 
-static kdl_status read_kernel(const uint8_t *data, size_t size, kdl_string name,
-                              kdl_ze_kernel *out_kernel) {
+static kdl_status read_ze_info_kernel(const uint8_t *data, size_t size, kdl_string name,
+                                      kdl_ze_kernel *out_kernel) {
   kdl_elf elf;
   kdl_elf_section section;
   bool is_there;
@@ -90,7 +90,7 @@ static kdl_status read_kernel(const uint8_t *data, size_t size, kdl_string name,
 kdl_status kdl_zebin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
                                  kdl_visit_param *visit, void *user) {
   kdl_ze_kernel found;
-  KDL_TRY(read_kernel(data, size, kernel, &found));
+  KDL_TRY(read_ze_info_kernel(data, size, kernel, &found));
   for (uint32_t i = 0; i < found.param_count; ++i) {
     const kdl_ze_param *said = &found.params[i];
     kdl_image_param param = {
@@ -108,6 +108,6 @@ kdl_status kdl_zebin_read_params(const uint8_t *data, size_t size, kdl_string ke
 void kdl_zebin_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,
                              kdl_image_geometry *geometry) {
   kdl_ze_kernel found;
-  if (read_kernel(data, size, kernel, &found) == KDL_OK)
+  if (read_ze_info_kernel(data, size, kernel, &found) == KDL_OK)
     memcpy(geometry->block, found.block, sizeof geometry->block);
 }

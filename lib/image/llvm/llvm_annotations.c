@@ -34,7 +34,7 @@ typedef struct {
 #define NO_NUMBER UINT64_MAX
 
 /* [count, offset of the characters] and a blob: lengths as VBR6, padded, then all characters. */
-static void read_strings(kdl_bitstream *stream, metadata_walk *walk) {
+static void read_string_records(kdl_bitstream *stream, metadata_walk *walk) {
   static const char wanted[] = "kernel";
   const uint64_t wanted_length = sizeof wanted - 1;
   uint64_t count, characters, size;
@@ -59,7 +59,8 @@ static void read_strings(kdl_bitstream *stream, metadata_walk *walk) {
 }
 
 /* [type, value] */
-static void read_value(kdl_bitstream *stream, metadata_walk *walk, kdl_annotations *annotations) {
+static void read_value_record(kdl_bitstream *stream, metadata_walk *walk,
+                              kdl_annotations *annotations) {
   uint64_t type, value;
   if (!kdl_bitstream_value(stream, &type) || !kdl_bitstream_value(stream, &value))
     return;
@@ -75,8 +76,8 @@ static void read_value(kdl_bitstream *stream, metadata_walk *walk, kdl_annotatio
 }
 
 /* [value, key, setting, key, setting, ...], each a number plus 1, or 0 for null. */
-static void read_node(kdl_bitstream *stream, const metadata_walk *walk,
-                      kdl_annotations *annotations) {
+static void read_node_record(kdl_bitstream *stream, const metadata_walk *walk,
+                             kdl_annotations *annotations) {
   uint64_t function, key, setting;
   if (walk->kernel == NO_NUMBER || !kdl_bitstream_value(stream, &function) ||
       function <= walk->first_value || function - 1 - walk->first_value >= walk->value_count)
@@ -105,13 +106,13 @@ kdl_status kdl_annotations_read(kdl_bitstream *stream, const kdl_bitentry *metad
     if (entry.kind != KDL_BITS_RECORD || is_unnumbered(entry.id))
       continue;
     if (entry.id == metadata_strings) {
-      read_strings(stream, &walk);
+      read_string_records(stream, &walk);
       continue;
     }
     if (entry.id == metadata_value)
-      read_value(stream, &walk, annotations);
+      read_value_record(stream, &walk, annotations);
     else if (entry.id == metadata_node)
-      read_node(stream, &walk, annotations);
+      read_node_record(stream, &walk, annotations);
     ++walk.next;
   }
   return status;

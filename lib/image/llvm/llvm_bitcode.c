@@ -50,7 +50,7 @@ static kdl_status find_outer_block(kdl_bitcode *bitcode, uint64_t id, kdl_bitent
 }
 
 /* A module's names are in the first string table that follows it; modules may share one. */
-static kdl_status find_names(kdl_bitcode *bitcode) {
+static kdl_status find_string_table(kdl_bitcode *bitcode) {
   if (bitcode->stream.at <= bitcode->names_at)
     return KDL_OK;
   bitcode->names = NULL;
@@ -84,7 +84,7 @@ kdl_status kdl_bitcode_next_module(kdl_bitcode *bitcode, kdl_bitblock *out_modul
   kdl_status status = find_outer_block(bitcode, KDL_BITCODE_MODULE_BLOCK, &bitcode->module);
   *out_more = status == KDL_OK && bitcode->module.kind == KDL_BITS_BLOCK;
   if (*out_more)
-    status = find_names(bitcode);
+    status = find_string_table(bitcode);
   if (*out_more && status == KDL_OK)
     status = restart_module(bitcode, out_module);
   return status;
@@ -159,7 +159,7 @@ static void read_features(kdl_bitstream *stream, function_target *functions) {
   }
 }
 
-static kdl_status read_cpu(kdl_bitstream *stream, function_target *functions) {
+static kdl_status read_target_cpu(kdl_bitstream *stream, function_target *functions) {
   uint64_t offset = byte_offset(stream);
   char cpu[64];
   if (!read_cstring(stream, cpu, sizeof cpu))
@@ -188,7 +188,7 @@ static kdl_status read_attributes(kdl_bitstream *stream, function_target *functi
         continue;
       kdl_status status = KDL_OK;
       if (strcmp(key, "target-cpu") == 0)
-        status = read_cpu(stream, functions);
+        status = read_target_cpu(stream, functions);
       else if (strcmp(key, "target-features") == 0)
         read_features(stream, functions);
       else
@@ -284,7 +284,7 @@ static bool is_exported(uint64_t linkage) {
   return linkage < 32 && (exported >> linkage & 1);
 }
 
-static bool is_kernel(const kernel_walk *walk, uint64_t convention, uint64_t value) {
+static bool is_kernel_function(const kernel_walk *walk, uint64_t convention, uint64_t value) {
   enum { ptx_kernel = 71, spir_kernel = 76, amdgpu_kernel = 91 };
   return convention == ptx_kernel || convention == spir_kernel || convention == amdgpu_kernel ||
          (walk->annotations && kdl_annotations_has(walk->annotations, value));
@@ -292,7 +292,7 @@ static bool is_kernel(const kernel_walk *walk, uint64_t convention, uint64_t val
 
 /* From module version 2 on: [name offset, name size, type, convention, is declaration, linkage,
  * attributes, alignment, section, visibility, ...]. */
-static kdl_status read_function(kdl_bitstream *stream, kernel_walk *walk, uint64_t value) {
+static kdl_status read_function_record(kdl_bitstream *stream, kernel_walk *walk, uint64_t value) {
   enum { name_at, name_size, type, convention, is_declaration, linkage, visibility = 9, count };
   uint64_t offset = byte_offset(stream);
   uint64_t operands[count] = {0};
@@ -305,7 +305,7 @@ static kdl_status read_function(kdl_bitstream *stream, kernel_walk *walk, uint64
   if (operands[is_declaration] || !is_exported(operands[linkage]))
     return KDL_OK;
   const uint64_t hidden = 1;
-  if (!is_kernel(walk, operands[convention], value) &&
+  if (!is_kernel_function(walk, operands[convention], value) &&
       (walk->is_device || operands[visibility] == hidden))
     return KDL_OK;
   if (walk->version < oldest_version_with_strtab || !walk->bitcode->names)
@@ -364,7 +364,7 @@ static kdl_status walk_module(kdl_bitcode *bitcode, kdl_bitblock *module, kernel
     if (entry.id == module_version)
       kdl_bitstream_value(stream, &walk->version);
     else if (entry.id == function)
-      status = read_function(stream, walk, walk->next_value++);
+      status = read_function_record(stream, walk, walk->next_value++);
     else if (entry.id == variable || entry.id == old_alias || entry.id == alias ||
              entry.id == ifunc)
       ++walk->next_value;

@@ -184,7 +184,7 @@ typedef struct {
  * pointer points to (8 bits), the memory it points to (4), where the argument lies (6) and its size
  * (14), or in the wide form the size (16), alignment (8) and memory (8). Without `.ptr` in the PTX
  * the memory is 0. */
-static kdl_status read_param(const attribute *item, param_list *params) {
+static kdl_status read_cubin_param(const attribute *item, param_list *params) {
   if (item->size != 12)
     return kdl_malformed_at(item->offset, "EIATTR_KPARAM_INFO",
                             "found %" PRIu64 " bytes, expected 12", item->size);
@@ -206,12 +206,12 @@ static kdl_status read_param(const attribute *item, param_list *params) {
 }
 
 /* The section has the last parameter first. */
-static kdl_status read_params(attribute_list *list, param_list *params) {
+static kdl_status read_cubin_params(attribute_list *list, param_list *params) {
   kdl_status status = KDL_OK;
   attribute item;
   while (status == KDL_OK && next_attribute(list, &item, &status)) {
     if (item.form == form_sized && (item.id == attribute_param || item.id == attribute_wide_param))
-      status = read_param(&item, params);
+      status = read_cubin_param(&item, params);
   }
   for (uint32_t i = 0; i < params->count && status == KDL_OK; ++i) {
     if (!params->is_known[i])
@@ -236,7 +236,7 @@ kdl_status kdl_cubin_read_params(const uint8_t *data, size_t size, kdl_string ke
   param_list params;
   params.count = 0;
   if (status == KDL_OK)
-    status = read_params(&list, &params);
+    status = read_cubin_params(&list, &params);
   for (uint32_t i = 0; i < params.count && status == KDL_OK; ++i) {
     if (visit(user, &params.items[i]))
       break;

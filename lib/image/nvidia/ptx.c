@@ -22,37 +22,37 @@ typedef struct {
   size_t offset;
 } token;
 
-static scanner scan(const void *data, size_t size) {
+static scanner ptx_scan(const void *data, size_t size) {
   const char *end = size ? memchr(data, 0, size) : NULL;
   return (scanner){data, end ? (size_t)(end - (const char *)data) : size, 0};
 }
 
-static bool is_blank(char c) {
+static bool ptx_is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool is_word(char c) {
+static bool ptx_is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '$' || c == '%';
 }
 
-static bool looks_at(const scanner *s, const char *text) {
+static bool ptx_starts_with(const scanner *s, const char *text) {
   size_t length = strlen(text);
   return s->size - s->at >= length && memcmp(s->text + s->at, text, length) == 0;
 }
 
 /* Past blanks and comments; to the end where a comment does not end. */
-static void skip_blanks(scanner *s) {
+static void ptx_skip_blanks(scanner *s) {
   while (s->at < s->size) {
     const char *rest = s->text + s->at;
-    if (is_blank(*rest)) {
+    if (ptx_is_blank(*rest)) {
       ++s->at;
       continue;
     }
     const char *end;
-    if (looks_at(s, "//"))
+    if (ptx_starts_with(s, "//"))
       end = memchr(rest, '\n', s->size - s->at);
-    else if (looks_at(s, "/*"))
+    else if (ptx_starts_with(s, "/*"))
       end = memmem(rest + 2, s->size - s->at - 2, "*/", 2);
     else
       return;
@@ -60,8 +60,8 @@ static void skip_blanks(scanner *s) {
   }
 }
 
-static token next(scanner *s) {
-  skip_blanks(s);
+static token ptx_next(scanner *s) {
+  ptx_skip_blanks(s);
   size_t start = s->at;
   if (s->at < s->size) {
     char first = s->text[s->at++];
@@ -69,26 +69,26 @@ static token next(scanner *s) {
       while (s->at < s->size && s->text[s->at] != '"')
         s->at += s->text[s->at] == '\\' ? 2 : 1;
       s->at = s->at < s->size ? s->at + 1 : s->size;
-    } else if (first == '.' || is_word(first)) {
-      while (s->at < s->size && is_word(s->text[s->at]))
+    } else if (first == '.' || ptx_is_word(first)) {
+      while (s->at < s->size && ptx_is_word(s->text[s->at]))
         ++s->at;
     }
   }
   return (token){s->text + start, s->at - start, start};
 }
 
-static bool is(token t, const char *text) {
+static bool ptx_token_is(token t, const char *text) {
   return t.length == strlen(text) && memcmp(t.text, text, t.length) == 0;
 }
 
-static bool is_name(token t) {
-  return t.length && is_word(t.text[0]) && !(t.text[0] >= '0' && t.text[0] <= '9');
+static bool ptx_is_name(token t) {
+  return t.length && ptx_is_word(t.text[0]) && !(t.text[0] >= '0' && t.text[0] <= '9');
 }
 
-static kdl_status unexpected(token t, const char *field, const char *expected) {
+static kdl_status ptx_unexpected(token t, const char *field, const char *expected) {
   if (t.length == 0)
     return kdl_malformed_at(t.offset, field, "found the end of the text, expected %s", expected);
-  if (t.text[0] == '.' || is_word(t.text[0]))
+  if (t.text[0] == '.' || ptx_is_word(t.text[0]))
     return kdl_malformed_at(t.offset, field, "found \"%.*s\", expected %s",
                             t.length < 40 ? (int)t.length : 40, t.text, expected);
   return kdl_malformed_at(t.offset, field, "found byte 0x%02x, expected %s",
@@ -96,7 +96,7 @@ static kdl_status unexpected(token t, const char *field, const char *expected) {
 }
 
 /* A number of up to four digits, after `skip` other characters. */
-static bool number(token t, size_t skip, uint32_t *out_number) {
+static bool ptx_parse_number(token t, size_t skip, uint32_t *out_number) {
   if (t.length <= skip || t.length > skip + 4)
     return false;
   uint32_t value = 0;
@@ -110,18 +110,20 @@ static bool number(token t, size_t skip, uint32_t *out_number) {
 }
 
 /* MAJOR.MINOR, which is a word and a directive to the scanner; *out_found is what stands there. */
-static bool read_version(scanner *s, uint32_t *out_major, uint32_t *out_minor, token *out_found) {
-  *out_found = next(s);
-  token minor = next(s);
-  return number(*out_found, 0, out_major) && number(minor, 1, out_minor) && minor.text[0] == '.';
+static bool ptx_read_version(scanner *s, uint32_t *out_major, uint32_t *out_minor,
+                             token *out_found) {
+  *out_found = ptx_next(s);
+  token minor = ptx_next(s);
+  return ptx_parse_number(*out_found, 0, out_major) && ptx_parse_number(minor, 1, out_minor) &&
+         minor.text[0] == '.';
 }
 
 /* The number is looked at too: the GNU assembler knows a `.version "TEXT"`. */
 bool kdl_ptx_begins(const void *head, size_t size) {
-  scanner s = scan(head, size);
+  scanner s = ptx_scan(head, size);
   uint32_t major, minor;
   token found;
-  return is(next(&s), ".version") && read_version(&s, &major, &minor, &found);
+  return ptx_token_is(ptx_next(&s), ".version") && ptx_read_version(&s, &major, &minor, &found);
 }
 
 /* Where the next directive of a name may stand, and the next string and comment before it. What
@@ -150,7 +152,7 @@ static void look_ahead(const scanner *s, finder *f) {
 }
 
 /* Past the next token that is the word; false where there is none. */
-static bool find(scanner *s, finder *f) {
+static bool ptx_find(scanner *s, finder *f) {
   for (;;) {
     look_ahead(s, f);
     size_t stop = f->quote < f->slash ? f->quote : f->slash;
@@ -158,55 +160,55 @@ static bool find(scanner *s, finder *f) {
       s->at = f->hit;
       if (s->at == s->size)
         return false;
-      if (is(next(s), f->word))
+      if (ptx_token_is(ptx_next(s), f->word))
         return true;
       continue;
     }
     s->at = stop;
     if (s->text[stop] == '"')
-      next(s);
-    else if (looks_at(s, "//") || looks_at(s, "/*"))
-      skip_blanks(s);
+      ptx_next(s);
+    else if (ptx_starts_with(s, "//") || ptx_starts_with(s, "/*"))
+      ptx_skip_blanks(s);
     else
       ++s->at;
   }
 }
 
 /* The first of the comma-separated specifiers that is an architecture; others are modes. */
-static kdl_status read_arch(scanner *s, kdl_image_target *target) {
+static kdl_status ptx_read_arch(scanner *s, kdl_image_target *target) {
   for (;;) {
-    token specifier = next(s);
-    if (!is_name(specifier))
-      return unexpected(specifier, ".target", "an architecture such as sm_90");
+    token specifier = ptx_next(s);
+    if (!ptx_is_name(specifier))
+      return ptx_unexpected(specifier, ".target", "an architecture such as sm_90");
     if (specifier.length > 3 && memcmp(specifier.text, "sm_", 3) == 0)
       return kdl_target_append(target->arch, KDL_TARGET_NAME, ".target", specifier.text,
                                specifier.length, specifier.offset);
-    token comma = next(s);
-    if (!is(comma, ","))
-      return unexpected(comma, ".target", "an architecture such as sm_90");
+    token comma = ptx_next(s);
+    if (!ptx_token_is(comma, ","))
+      return ptx_unexpected(comma, ".target", "an architecture such as sm_90");
   }
 }
 
 kdl_status kdl_ptx_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
-  scanner s = scan(data, size);
-  token t = next(&s);
-  if (!is(t, ".version"))
-    return unexpected(t, "PTX", "the directive .version");
-  if (!read_version(&s, &target->version_major, &target->version_minor, &t))
-    return unexpected(t, ".version", "MAJOR.MINOR");
-  t = next(&s);
-  if (!is(t, ".target"))
-    return unexpected(t, "PTX", "the directive .target");
-  KDL_TRY(read_arch(&s, target));
+  scanner s = ptx_scan(data, size);
+  token t = ptx_next(&s);
+  if (!ptx_token_is(t, ".version"))
+    return ptx_unexpected(t, "PTX", "the directive .version");
+  if (!ptx_read_version(&s, &target->version_major, &target->version_minor, &t))
+    return ptx_unexpected(t, ".version", "MAJOR.MINOR");
+  t = ptx_next(&s);
+  if (!ptx_token_is(t, ".target"))
+    return ptx_unexpected(t, "PTX", "the directive .target");
+  KDL_TRY(ptx_read_arch(&s, target));
   /* Other directives that may follow .target concern debugging; absent means 32 bits. */
   uint32_t bits = 32;
   do
-    t = next(&s);
-  while (is(t, ",") || is_name(t));
-  if (is(t, ".address_size")) {
-    t = next(&s);
-    if (!number(t, 0, &bits) || (bits != 32 && bits != 64))
-      return unexpected(t, ".address_size", "32 or 64");
+    t = ptx_next(&s);
+  while (ptx_token_is(t, ",") || ptx_is_name(t));
+  if (ptx_token_is(t, ".address_size")) {
+    t = ptx_next(&s);
+    if (!ptx_parse_number(t, 0, &bits) || (bits != 32 && bits != 64))
+      return ptx_unexpected(t, ".address_size", "32 or 64");
   }
   snprintf(target->triple, sizeof target->triple, "%s",
            bits == 64 ? "nvptx64-nvidia-cuda" : "nvptx-nvidia-cuda");
@@ -221,24 +223,24 @@ kdl_status kdl_ptx_read_target(const uint8_t *data, size_t size, kdl_image_targe
  * makes it a declaration. A .pragma before the body has a `;` of its own. */
 static bool has_body(scanner *s) {
   bool in_pragma = false;
-  for (token t = next(s); t.length; t = next(s)) {
-    if (is(t, "{"))
+  for (token t = ptx_next(s); t.length; t = ptx_next(s)) {
+    if (ptx_token_is(t, "{"))
       return true;
-    if (is(t, ";") && !in_pragma)
+    if (ptx_token_is(t, ";") && !in_pragma)
       return false;
-    in_pragma = is(t, ".pragma") || (in_pragma && !is(t, ";"));
+    in_pragma = ptx_token_is(t, ".pragma") || (in_pragma && !ptx_token_is(t, ";"));
   }
   return false;
 }
 
 kdl_status kdl_ptx_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
                                 void *user) {
-  scanner s = scan(data, size);
+  scanner s = ptx_scan(data, size);
   finder entries = {.word = ".entry"};
-  while (find(&s, &entries)) {
-    token name = next(&s);
-    if (!is_name(name))
-      return unexpected(name, ".entry", "the name of a kernel");
+  while (ptx_find(&s, &entries)) {
+    token name = ptx_next(&s);
+    if (!ptx_is_name(name))
+      return ptx_unexpected(name, ".entry", "the name of a kernel");
     if (has_body(&s) && visit(user, name.text, name.length))
       break;
   }
@@ -247,23 +249,23 @@ kdl_status kdl_ptx_read_kernels(const uint8_t *data, size_t size, kdl_visit_name
 
 /* After `.extern .func`: the name, behind the result that may stand in parentheses. */
 static token function_name(scanner *s) {
-  token t = next(s);
-  if (!is(t, "("))
+  token t = ptx_next(s);
+  if (!ptx_token_is(t, "("))
     return t;
-  while (t.length && !is(t, ")"))
-    t = next(s);
-  return next(s);
+  while (t.length && !ptx_token_is(t, ")"))
+    t = ptx_next(s);
+  return ptx_next(s);
 }
 
-bool kdl_ptx_lacks_functions(const void *data, size_t size) {
-  scanner s = scan(data, size);
+bool kdl_ptx_has_unresolved(const void *data, size_t size) {
+  scanner s = ptx_scan(data, size);
   finder externs = {.word = ".extern"};
-  while (find(&s, &externs)) {
-    token space = next(&s); /* .shared is memory that a launch gives */
-    if (is(space, ".global") || is(space, ".const"))
+  while (ptx_find(&s, &externs)) {
+    token space = ptx_next(&s); /* .shared is memory that a launch gives */
+    if (ptx_token_is(space, ".global") || ptx_token_is(space, ".const"))
       return true;
-    token name = is(space, ".func") ? function_name(&s) : space;
-    if (is(space, ".func") && !kdl_nvidia_supplies(name.text, name.length))
+    token name = ptx_token_is(space, ".func") ? function_name(&s) : space;
+    if (ptx_token_is(space, ".func") && !kdl_nvidia_driver_defines(name.text, name.length))
       return true;
   }
   return false;
@@ -298,9 +300,9 @@ typedef struct {
   bool is_pointer; /* a .align behind .ptr is that of what it points to */
 } declaration;
 
-static bool read_type(token t, declaration *d) {
+static bool ptx_read_type(token t, declaration *d) {
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
-    if (!is(t, types[i].name))
+    if (!ptx_token_is(t, types[i].name))
       continue;
     d->has_type = true;
     d->param.kind = types[i].kind;
@@ -314,15 +316,15 @@ static bool read_type(token t, declaration *d) {
 
 /* A number of bytes or elements. CUDA's largest block of arguments is below 2^15. */
 static kdl_status read_count(scanner *s, const char *field, uint32_t *out_count) {
-  token t = next(s);
+  token t = ptx_next(s);
   uint32_t value = 0;
   for (size_t i = 0; i < t.length; ++i) {
     if (t.text[i] < '0' || t.text[i] > '9' || value > UINT16_MAX)
-      return unexpected(t, field, "a number up to 65535");
+      return ptx_unexpected(t, field, "a number up to 65535");
     value = value * 10 + (uint32_t)(t.text[i] - '0');
   }
   if (t.length == 0 || value > UINT16_MAX)
-    return unexpected(t, field, "a number up to 65535");
+    return ptx_unexpected(t, field, "a number up to 65535");
   *out_count = value;
   return KDL_OK;
 }
@@ -330,16 +332,16 @@ static kdl_status read_count(scanner *s, const char *field, uint32_t *out_count)
 static kdl_status read_array(scanner *s, declaration *d) {
   uint32_t count;
   kdl_status status = read_count(s, "[]", &count);
-  token end = next(s);
-  if (status == KDL_OK && !is(end, "]"))
-    return unexpected(end, "[]", "]");
+  token end = ptx_next(s);
+  if (status == KDL_OK && !ptx_token_is(end, "]"))
+    return ptx_unexpected(end, "[]", "]");
   d->is_array = true;
   d->size *= status == KDL_OK ? count : 1;
-  return d->size > UINT16_MAX ? unexpected(end, "[]", "at most 65535 bytes of it") : status;
+  return d->size > UINT16_MAX ? ptx_unexpected(end, "[]", "at most 65535 bytes of it") : status;
 }
 
 /* Finishes what was read: what it may be, and where it lies by C's rules. */
-static void place(declaration *d, uint32_t pointer_size, uint64_t *end) {
+static void ptx_layout_param(declaration *d, uint32_t pointer_size, uint64_t *end) {
   kdl_image_param *param = &d->param;
   uint64_t align = d->align ? d->align : 1;
   uint64_t offset = (*end + align - 1) / align * align;
@@ -364,60 +366,60 @@ static kdl_status read_align(scanner *s, declaration *d) {
 }
 
 /* Reads up to the comma or parenthesis that ends a parameter, which is *out_end. */
-static kdl_status read_param(scanner *s, declaration *d, token *out_end) {
+static kdl_status ptx_read_param(scanner *s, declaration *d, token *out_end) {
   kdl_status status = KDL_OK;
   while (status == KDL_OK) {
-    token t = next(s);
+    token t = ptx_next(s);
     *out_end = t;
-    if (is(t, ",") || is(t, ")"))
-      return d->has_type ? KDL_OK : unexpected(t, ".param", "a type such as .u64 before it");
-    if (is(t, ".align"))
+    if (ptx_token_is(t, ",") || ptx_token_is(t, ")"))
+      return d->has_type ? KDL_OK : ptx_unexpected(t, ".param", "a type such as .u64 before it");
+    if (ptx_token_is(t, ".align"))
       status = read_align(s, d);
-    else if (is(t, "["))
+    else if (ptx_token_is(t, "["))
       status = read_array(s, d);
-    else if (is(t, ".ptr"))
+    else if (ptx_token_is(t, ".ptr"))
       d->is_pointer = true;
-    else if (!read_type(t, d) && !is_name(t) && !(t.length && t.text[0] == '.'))
-      return unexpected(t, ".param", "a parameter");
+    else if (!ptx_read_type(t, d) && !ptx_is_name(t) && !(t.length && t.text[0] == '.'))
+      return ptx_unexpected(t, ".param", "a parameter");
   }
   return status;
 }
 
-static kdl_status visit_params(scanner *s, uint32_t pointer_size, kdl_visit_param *visit,
-                               void *user) {
-  token t = next(s);
-  if (!is(t, "("))
+static kdl_status ptx_visit_params(scanner *s, uint32_t pointer_size, kdl_visit_param *visit,
+                                   void *user) {
+  token t = ptx_next(s);
+  if (!ptx_token_is(t, "("))
     return KDL_OK; /* without a list there are no parameters */
   uint64_t end = 0;
   scanner inside = *s;
-  if (is(next(&inside), ")"))
+  if (ptx_token_is(ptx_next(&inside), ")"))
     return KDL_OK;
   do {
     declaration d = {.has_type = false};
-    kdl_status status = read_param(s, &d, &t);
+    kdl_status status = ptx_read_param(s, &d, &t);
     if (status != KDL_OK)
       return status;
-    place(&d, pointer_size, &end);
+    ptx_layout_param(&d, pointer_size, &end);
     if (visit(user, &d.param))
       return KDL_OK;
-  } while (is(t, ","));
+  } while (ptx_token_is(t, ","));
   return KDL_OK;
 }
 
 kdl_status kdl_ptx_read_params(const uint8_t *data, size_t size, kdl_string kernel,
                                kdl_visit_param *visit, void *user) {
-  scanner s = scan(data, size);
+  scanner s = ptx_scan(data, size);
   uint32_t bits = 32;
-  for (token t = next(&s); t.length; t = next(&s)) {
-    if (is(t, ".address_size") && !number(next(&s), 0, &bits))
+  for (token t = ptx_next(&s); t.length; t = ptx_next(&s)) {
+    if (ptx_token_is(t, ".address_size") && !ptx_parse_number(ptx_next(&s), 0, &bits))
       bits = 32;
-    if (!is(t, ".entry"))
+    if (!ptx_token_is(t, ".entry"))
       continue;
-    token name = next(&s);
+    token name = ptx_next(&s);
     scanner list = s;
     if (name.length == kernel.length && memcmp(name.text, kernel.data, name.length) == 0 &&
         has_body(&s))
-      return visit_params(&list, bits / 8, visit, user);
+      return ptx_visit_params(&list, bits / 8, visit, user);
   }
   return kdl_no_such_kernel(kernel);
 }

@@ -39,16 +39,16 @@ enum {
   storage_workgroup = 4,
   storage_function = 7,
 
-  most_walks = 256,
-  most_measured = 4096,
-  deepest_type = 32,
-  remembered = 64,
+  max_walks = 256,
+  max_measured = 4096,
+  max_type_depth = 32,
+  cache_size = 64,
 };
 
 typedef struct {
   uint32_t id;
   uint64_t start; /* word of the instruction that declares it; 0: not known yet */
-} memory;
+} cached_declaration;
 
 typedef struct {
   kdl_spirv start; /* before the first instruction */
@@ -56,10 +56,10 @@ typedef struct {
   unsigned walks_left;
   unsigned measured_left;
   unsigned depth_left; /* types that name themselves are not valid, and are seen */
-  memory known[remembered];
-} types;
+  cached_declaration known[cache_size];
+} type_reader;
 
-static kdl_status spend(unsigned *left) {
+static kdl_status spend_budget(unsigned *left) {
   if (*left == 0)
     return kdl_fail(KDL_UNSUPPORTED,
                     "found parameters of types that are too many, too large or too deep to read");
@@ -78,24 +78,24 @@ static bool declares(const kdl_spirv *m, uint32_t id) {
   return operand && m->length > operand && kdl_spirv_operand(m, operand) == id;
 }
 
-static void stand_at(kdl_spirv *m, uint64_t start) {
+static void seek_to(kdl_spirv *m, uint64_t start) {
   kdl_status status = KDL_OK;
   m->at = start;
   kdl_spirv_next(m, &status); /* was walked over before */
 }
 
 /* The instruction that declares a type or a constant; its opcode is 0 where there is none. */
-static kdl_status find(types *t, uint32_t id, kdl_spirv *out) {
-  memory *slot = &t->known[id % remembered];
+static kdl_status spirv_find_declaration(type_reader *t, uint32_t id, kdl_spirv *out) {
+  cached_declaration *slot = &t->known[id % cache_size];
   *out = t->start;
   if (slot->start && slot->id == id) {
-    stand_at(out, slot->start);
+    seek_to(out, slot->start);
     return KDL_OK;
   }
-  kdl_status status = spend(&t->walks_left);
+  kdl_status status = spend_budget(&t->walks_left);
   while (status == KDL_OK && kdl_spirv_next_declaration(out, &status)) {
     if (declares(out, id)) {
-      *slot = (memory){id, out->start};
+      *slot = (cached_declaration){id, out->start};
       return KDL_OK;
     }
   }
@@ -103,10 +103,10 @@ static kdl_status find(types *t, uint32_t id, kdl_spirv *out) {
   return status;
 }
 
-static kdl_status is_decorated(types *t, uint32_t id, uint32_t decoration, uint32_t value,
+static kdl_status is_decorated(type_reader *t, uint32_t id, uint32_t decoration, uint32_t value,
                                bool *out_is) {
   kdl_spirv m = t->start;
-  kdl_status status = spend(&t->walks_left);
+  kdl_status status = spend_budget(&t->walks_left);
   *out_is = false;
   while (status == KDL_OK && !*out_is && kdl_spirv_next_declaration(&m, &status))
     *out_is = m.opcode == op_decorate && m.length >= 3 && kdl_spirv_operand(&m, 1) == id &&
@@ -128,33 +128,33 @@ static uint64_t round_up(uint64_t value, uint64_t align) {
   return align ? (value + align - 1) / align * align : value;
 }
 
-static kdl_status measure(types *t, uint32_t id, layout *out);
+static kdl_status spirv_measure(type_reader *t, uint32_t id, layout *out);
 
 /* Vectors of three take the place of four. */
-static kdl_status measure_vector(types *t, const kdl_spirv *m, layout *out) {
+static kdl_status measure_vector(type_reader *t, const kdl_spirv *m, layout *out) {
   uint64_t count = kdl_spirv_operand(m, 3);
-  kdl_status status = measure(t, kdl_spirv_operand(m, 2), out);
+  kdl_status status = spirv_measure(t, kdl_spirv_operand(m, 2), out);
   out->size *= count == 3 ? 4 : count;
   out->align = out->size;
   return status;
 }
 
-static kdl_status measure_array(types *t, const kdl_spirv *m, layout *out) {
+static kdl_status measure_array(type_reader *t, const kdl_spirv *m, layout *out) {
   kdl_spirv length;
-  KDL_TRY(measure(t, kdl_spirv_operand(m, 2), out));
-  KDL_TRY(find(t, kdl_spirv_operand(m, 3), &length));
+  KDL_TRY(spirv_measure(t, kdl_spirv_operand(m, 2), out));
+  KDL_TRY(spirv_find_declaration(t, kdl_spirv_operand(m, 3), &length));
   out->size *=
       length.opcode == op_constant && length.length >= 4 ? kdl_spirv_operand(&length, 3) : 0;
   return KDL_OK;
 }
 
-static kdl_status measure_struct(types *t, const kdl_spirv *m, layout *out) {
+static kdl_status measure_struct(type_reader *t, const kdl_spirv *m, layout *out) {
   bool is_packed;
   kdl_status status = is_decorated(t, kdl_spirv_operand(m, 1), decoration_packed, 0, &is_packed);
   *out = (layout){0, 1};
   for (uint32_t i = 2; i < m->length && status == KDL_OK; ++i) {
     layout member;
-    status = measure(t, kdl_spirv_operand(m, i), &member);
+    status = spirv_measure(t, kdl_spirv_operand(m, i), &member);
     if (status != KDL_OK || member.size > UINT32_MAX)
       break;
     uint64_t align = is_packed ? 1 : member.align;
@@ -167,7 +167,7 @@ static kdl_status measure_struct(types *t, const kdl_spirv *m, layout *out) {
   return status;
 }
 
-static kdl_status measure_as(types *t, const kdl_spirv *m, layout *out) {
+static kdl_status measure_as(type_reader *t, const kdl_spirv *m, layout *out) {
   switch (m->opcode) {
   case op_type_int:
   case op_type_float:
@@ -190,15 +190,15 @@ static kdl_status measure_as(types *t, const kdl_spirv *m, layout *out) {
 }
 
 /* By OpenCL's rules for data types. What has no size, or more than 32 bits of it, gets 0. */
-static kdl_status measure(types *t, uint32_t id, layout *out) {
+static kdl_status spirv_measure(type_reader *t, uint32_t id, layout *out) {
   kdl_spirv m;
   *out = (layout){0, 1};
-  kdl_status status = spend(&t->measured_left);
+  kdl_status status = spend_budget(&t->measured_left);
   if (status == KDL_OK)
-    status = spend(&t->depth_left);
+    status = spend_budget(&t->depth_left);
   if (status != KDL_OK)
     return status;
-  status = find(t, id, &m);
+  status = spirv_find_declaration(t, id, &m);
   if (status == KDL_OK)
     status = measure_as(t, &m, out);
   ++t->depth_left;
@@ -210,7 +210,7 @@ static kdl_status measure(types *t, uint32_t id, layout *out) {
 /* ------------------------------------------------------------------------------------------ */
 /* Parameters                                                                                   */
 
-static kdl_image_param_kind kind_of(const kdl_spirv *type) {
+static kdl_image_param_kind spirv_param_kind(const kdl_spirv *type) {
   uint32_t opcode = type->opcode;
   bool is_opaque = (opcode >= op_type_first_opaque && opcode <= op_type_last_opaque) ||
                    (opcode >= op_type_first_opencl && opcode <= op_type_last_opencl);
@@ -229,10 +229,11 @@ static kdl_image_param_kind kind_of(const kdl_spirv *type) {
   }
 }
 
-static kdl_status describe(types *t, uint32_t type, uint32_t param_id, kdl_image_param *out) {
+static kdl_status spirv_describe_param(type_reader *t, uint32_t type, uint32_t param_id,
+                                       kdl_image_param *out) {
   kdl_spirv m;
   bool by_value = false;
-  kdl_status status = find(t, type, &m);
+  kdl_status status = spirv_find_declaration(t, type, &m);
   if (status != KDL_OK)
     return status;
   if (m.opcode == 0)
@@ -240,7 +241,7 @@ static kdl_status describe(types *t, uint32_t type, uint32_t param_id, kdl_image
                             "found a parameter of type %%%" PRIu32 ", expected a declared type",
                             type);
   uint32_t measured = type;
-  *out = (kdl_image_param){.kind = kind_of(&m), .offset = KDL_NO_OFFSET};
+  *out = (kdl_image_param){.kind = spirv_param_kind(&m), .offset = KDL_NO_OFFSET};
   if (m.opcode == op_type_pointer && m.length >= 4 && kdl_spirv_operand(&m, 2) == storage_function)
     status = is_decorated(t, param_id, decoration_param_attribute, attribute_by_value, &by_value);
   if (by_value) {
@@ -249,13 +250,14 @@ static kdl_status describe(types *t, uint32_t type, uint32_t param_id, kdl_image
   }
   layout size = {0, 1};
   if (status == KDL_OK)
-    status = measure(t, measured, &size);
+    status = spirv_measure(t, measured, &size);
   out->size = out->kind == KDL_IMAGE_PARAM_GROUP ? 0 : (uint32_t)size.size;
   return status;
 }
 
 /* The function of that id: its type, and where its parameters are declared. */
-static kdl_status find_function(const types *t, uint32_t id, kdl_spirv *out, uint32_t *out_type) {
+static kdl_status spirv_find_function(const type_reader *t, uint32_t id, kdl_spirv *out,
+                                      uint32_t *out_type) {
   kdl_status status = KDL_OK;
   *out = t->start;
   while (kdl_spirv_next(out, &status)) {
@@ -275,13 +277,14 @@ static kdl_status find_function(const types *t, uint32_t id, kdl_spirv *out, uin
                           "found function %%%" PRIu32 ", expected one that is defined", id);
 }
 
-static kdl_status visit_params(types *t, uint32_t function, kdl_visit_param *visit, void *user) {
+static kdl_status spirv_visit_params(type_reader *t, uint32_t function, kdl_visit_param *visit,
+                                     void *user) {
   kdl_spirv declared;
   kdl_spirv m;
   uint32_t type = 0;
-  kdl_status status = find_function(t, function, &declared, &type);
+  kdl_status status = spirv_find_function(t, function, &declared, &type);
   if (status == KDL_OK)
-    status = find(t, type, &m);
+    status = spirv_find_declaration(t, type, &m);
   if (status == KDL_OK && m.opcode != op_type_function)
     return kdl_malformed_at(declared.start * 4, "OpFunction",
                             "found type %%%" PRIu32 ", expected one of a function", type);
@@ -292,7 +295,7 @@ static kdl_status visit_params(types *t, uint32_t function, kdl_visit_param *vis
         declared.length >= 3)
       id = kdl_spirv_operand(&declared, 2);
     if (status == KDL_OK)
-      status = describe(t, kdl_spirv_operand(&m, i), id, &param);
+      status = spirv_describe_param(t, kdl_spirv_operand(&m, i), id, &param);
     if (status == KDL_OK && visit(user, &param))
       break;
   }
@@ -300,7 +303,7 @@ static kdl_status visit_params(types *t, uint32_t function, kdl_visit_param *vis
 }
 
 /* The size of pointers, by the addressing model; 0 where they are logical. */
-static kdl_status read_pointer_size(types *t) {
+static kdl_status read_pointer_size(type_reader *t) {
   static const uint8_t sizes[] = {0, 4, 8};
   kdl_spirv m = t->start;
   kdl_status status = KDL_OK;
@@ -316,7 +319,8 @@ static kdl_status read_pointer_size(types *t) {
 
 kdl_status kdl_spirv_read_params(const uint8_t *data, size_t size, kdl_string kernel,
                                  kdl_visit_param *visit, void *user) {
-  types t = {.walks_left = most_walks, .measured_left = most_measured, .depth_left = deepest_type};
+  type_reader t = {
+      .walks_left = max_walks, .measured_left = max_measured, .depth_left = max_type_depth};
   kdl_status status = kdl_spirv_open(data, size, &t.start);
   if (status == KDL_OK && t.start.is_big_endian)
     return kdl_fail(KDL_UNSUPPORTED, "big-endian SPIR-V: its kernels' names cannot be read");
@@ -328,7 +332,7 @@ kdl_status kdl_spirv_read_params(const uint8_t *data, size_t size, kdl_string ke
   kdl_string name;
   while ((status = kdl_spirv_next_kernel(&m, &name)) == KDL_OK && name.data) {
     if (kdl_text_equal(name, kernel))
-      return visit_params(&t, kdl_spirv_operand(&m, 2), visit, user);
+      return spirv_visit_params(&t, kdl_spirv_operand(&m, 2), visit, user);
   }
   return status == KDL_OK ? kdl_no_such_kernel(kernel) : status;
 }

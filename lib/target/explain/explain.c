@@ -8,49 +8,49 @@
 #include "lib/target/requirements.h"
 #include "lib/target/rules/metadata.h"
 
-typedef const kdl_mismatch *in;
+typedef const kdl_mismatch *mismatch_ref;
 
-static void built_for(in m, kdl_out *out) {
+static void print_built_for(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "built for ");
-  kdl_say(out, m->image->arch);
+  kdl_out_printable(out, m->image->arch);
 }
 
-static void capability(kdl_out *out, uint32_t arch) {
+static void print_capability(kdl_out *out, uint32_t arch) {
   kdl_out_format(out, "%u.%u", arch >> 8 & 0xff, arch & 0xff);
 }
 
 /* Of a CPU the base alone: what it has besides may fill lines. */
-static void say_device(in m, kdl_out *out) {
+static void print_device_arch(mismatch_ref m, kdl_out *out) {
   kdl_string arch = m->device->arch;
   if (kdl_family_class(m->device->family) != KDL_CLASS_GPU)
     arch.length = kdl_text_find(arch, 0, "+");
-  kdl_say(out, arch);
+  kdl_out_printable(out, arch);
 }
 
-static void the_device_is(in m, kdl_out *out) {
+static void print_mismatch_device(mismatch_ref m, kdl_out *out) {
   const kdl_device_desc *device = m->device;
   kdl_amdgcn_id id;
   kdl_intel_ip ip;
   kdl_out_format(out, "; the device is ");
   if (device->family == KDL_FAMILY_NVPTX)
-    capability(out, m->device_rule->arch);
+    print_capability(out, m->device_rule->arch);
   else if (device->family == KDL_FAMILY_AMDGCN && kdl_amdgcn_parse(device->arch, &id, NULL))
     kdl_out_format(out, "%s", id.processor->name);
   else if (device->family == KDL_FAMILY_INTEL && kdl_intel_parse(device->arch, &ip, NULL))
     kdl_out_intel(out, ip);
   else
-    say_device(m, out);
+    print_device_arch(m, out);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* What an image is                                                                             */
 
-static void words_container(in m, kdl_out *out) {
+static void words_container(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "it is a container (%s); the images in it are listed on their own",
                  kdl_image_kind_name(m->image->kind));
 }
 
-static void words_unknown_arch(in m, kdl_out *out) {
+static void words_unknown_arch(mismatch_ref m, kdl_out *out) {
   kdl_string arch = m->image->arch;
   kdl_parse_error error = {0, ""};
   kdl_nvptx_arch nvptx;
@@ -89,7 +89,7 @@ static void words_unknown_arch(in m, kdl_out *out) {
   kdl_out_parse_error(out, arch, error);
 }
 
-static void words_unknown_kind(in m, kdl_out *out) {
+static void words_unknown_kind(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "its kind, ");
   for (size_t i = 0; i < m->image->pair_count; ++i) {
     if (kdl_text_is(m->image->pairs[i].key, "kdl.kind")) {
@@ -101,21 +101,21 @@ static void words_unknown_kind(in m, kdl_out *out) {
   kdl_out_format(out, "0x%x, is not known", m->image->kind_number);
 }
 
-static void words_kind_mismatch(in m, kdl_out *out) {
+static void words_kind_mismatch(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "the image is %s, which contradicts its %s ",
                  kdl_image_kind_name((kdl_image_kind)m->image_rule->kind),
                  m->image->triple.length ? "triple" : "arch");
   kdl_out_quoted(out, m->image->triple.length ? m->image->triple : m->image->arch);
 }
 
-static kdl_metadata metadata_of(in m) {
+static kdl_metadata metadata_of(mismatch_ref m) {
   kdl_metadata metadata;
   kdl_metadata_read(m->image->pairs, m->image->pair_count,
                     kdl_family_class((kdl_target_family)m->image_rule->family), &metadata);
   return metadata;
 }
 
-static void words_malformed_key(in m, kdl_out *out) {
+static void words_malformed_key(mismatch_ref m, kdl_out *out) {
   kdl_metadata metadata = metadata_of(m);
   const char *join = "";
   for (int key = 0; key < KDL_KEY_COUNT; ++key) {
@@ -131,7 +131,7 @@ static void words_malformed_key(in m, kdl_out *out) {
   }
 }
 
-static void words_unknown_feature(in m, kdl_out *out) {
+static void words_unknown_feature(mismatch_ref m, kdl_out *out) {
   kdl_metadata metadata = metadata_of(m);
   kdl_target_family family = (kdl_target_family)m->image_rule->family;
   kdl_string token = kdl_metadata_unknown_token(metadata.value[KDL_KEY_REQUIRES_FEATURES],
@@ -147,119 +147,119 @@ static void words_unknown_feature(in m, kdl_out *out) {
 /* ------------------------------------------------------------------------------------------ */
 /* Whose it is                                                                                  */
 
-static void words_other_family(in m, kdl_out *out) {
+static void words_other_family(mismatch_ref m, kdl_out *out) {
   kdl_target_family family = (kdl_target_family)m->image_rule->family;
   kdl_out_format(out, "built for %ss", kdl_family_name(family));
   if (m->image->arch.length) {
     kdl_out_format(out, " (");
-    kdl_say(out, m->image->arch);
+    kdl_out_printable(out, m->image->arch);
     kdl_out_format(out, ")");
   }
   kdl_out_format(out, "; the device is %s %s (", m->device->family == KDL_FAMILY_SPIRV ? "a" : "an",
                  kdl_family_name(m->device->family));
-  say_device(m, out);
+  print_device_arch(m, out);
   kdl_out_format(out, ")");
 }
 
-static void words_wrong_arch(in m, kdl_out *out) {
+static void words_wrong_arch(mismatch_ref m, kdl_out *out) {
   if (m->image_rule->family != m->device_rule->family) {
     words_other_family(m, out);
     return;
   }
-  built_for(m, out);
-  the_device_is(m, out);
+  print_built_for(m, out);
+  print_mismatch_device(m, out);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* NVIDIA                                                                                       */
 
-static void words_other_major(in m, kdl_out *out) {
-  built_for(m, out);
+static void words_other_major(mismatch_ref m, kdl_out *out) {
+  print_built_for(m, out);
   kdl_out_format(out, "; a cubin runs on compute capability %u.x only",
                  m->image_rule->arch_lo >> 8 & 0xff);
-  the_device_is(m, out);
+  print_mismatch_device(m, out);
 }
 
-static void words_newer_minor(in m, kdl_out *out) {
-  built_for(m, out);
+static void words_newer_minor(mismatch_ref m, kdl_out *out) {
+  print_built_for(m, out);
   kdl_out_format(out, "; runs on compute capability ");
-  capability(out, m->image_rule->arch_lo);
+  print_capability(out, m->image_rule->arch_lo);
   kdl_out_format(out, " and later %u.x only", m->image_rule->arch_lo >> 8 & 0xff);
-  the_device_is(m, out);
+  print_mismatch_device(m, out);
 }
 
-static void words_family(in m, kdl_out *out) {
-  built_for(m, out);
+static void words_family(mismatch_ref m, kdl_out *out) {
+  print_built_for(m, out);
   kdl_out_format(out, "; runs in its family only, compute capability %u.x from ",
                  m->image_rule->arch_lo >> 8 & 0xff);
-  capability(out, m->image_rule->arch_lo);
+  print_capability(out, m->image_rule->arch_lo);
   kdl_out_format(out, " on");
-  the_device_is(m, out);
+  print_mismatch_device(m, out);
 }
 
-static void words_arch_specific(in m, kdl_out *out) {
-  built_for(m, out);
+static void words_arch_specific(mismatch_ref m, kdl_out *out) {
+  print_built_for(m, out);
   kdl_out_format(out, "; runs on compute capability ");
-  capability(out, m->image_rule->arch_lo);
+  print_capability(out, m->image_rule->arch_lo);
   kdl_out_format(out, " only");
-  the_device_is(m, out);
+  print_mismatch_device(m, out);
 }
 
-static void words_tegra(in m, kdl_out *out) {
-  built_for(m, out);
+static void words_tegra(mismatch_ref m, kdl_out *out) {
+  print_built_for(m, out);
   if (m->image_rule->arch_lo == m->image_rule->arch_hi) {
     kdl_out_format(out, ", a Tegra part, whose cubins run nowhere else");
-    the_device_is(m, out);
+    print_mismatch_device(m, out);
     return;
   }
-  the_device_is(m, out);
+  print_mismatch_device(m, out);
   kdl_out_format(out, ", a Tegra part, which runs cubins built for it only");
   if (kdl_nvptx_desktop_driver(m->device_rule->arch & 0xffff)) {
     kdl_out_format(out, " before CUDA ");
-    kdl_say_version(out, kdl_nvptx_desktop_driver(m->device_rule->arch & 0xffff));
+    kdl_out_version(out, kdl_nvptx_desktop_driver(m->device_rule->arch & 0xffff));
   }
 }
 
-static void words_ptx_arch(in m, kdl_out *out) {
-  built_for(m, out);
+static void words_ptx_arch(mismatch_ref m, kdl_out *out) {
+  print_built_for(m, out);
   kdl_out_format(out, "; runs on compute capability ");
-  capability(out, m->image_rule->arch_lo);
+  print_capability(out, m->image_rule->arch_lo);
   kdl_out_format(out, " and later");
-  the_device_is(m, out);
+  print_mismatch_device(m, out);
 }
 
-static void words_ptx_isa(in m, kdl_out *out) {
+static void words_ptx_isa(mismatch_ref m, kdl_out *out) {
   uint32_t cuda = kdl_nvptx_cuda_of_ptx(kdl_mismatch_ptx(m));
   kdl_out_format(out, "PTX ISA ");
-  kdl_say_version(out, kdl_mismatch_ptx(m));
+  kdl_out_version(out, kdl_mismatch_ptx(m));
   if (cuda) {
     kdl_out_format(out, " needs a driver of CUDA ");
-    kdl_say_version(out, cuda);
+    kdl_out_version(out, cuda);
     kdl_out_format(out, " or later");
   }
   kdl_out_format(out, "; the driver");
   if (m->device_rule->driver) {
     kdl_out_format(out, ", of CUDA ");
-    kdl_say_version(out, m->device_rule->driver);
+    kdl_out_version(out, m->device_rule->driver);
     kdl_out_format(out, ",");
   }
   kdl_out_format(out, " knows PTX ISA up to ");
-  kdl_say_version(out, m->device_rule->ptx);
+  kdl_out_version(out, m->device_rule->ptx);
 }
 
-static void words_min_sm(in m, kdl_out *out) {
+static void words_min_sm(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "min_sm=");
-  kdl_say(out, metadata_of(m).value[KDL_KEY_MIN_SM]);
+  kdl_out_printable(out, metadata_of(m).value[KDL_KEY_MIN_SM]);
   kdl_out_format(out, " asks for compute capability ");
-  capability(out, m->image_rule->min_lo);
+  print_capability(out, m->image_rule->min_lo);
   kdl_out_format(out, " or later");
-  the_device_is(m, out);
+  print_mismatch_device(m, out);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* AMD                                                                                          */
 
-static void words_not_in_generic(in m, kdl_out *out) {
+static void words_not_in_generic(mismatch_ref m, kdl_out *out) {
   kdl_amdgcn_id image;
   kdl_amdgcn_id device;
   if (!kdl_amdgcn_parse(m->image->arch, &image, NULL) ||
@@ -271,53 +271,53 @@ static void words_not_in_generic(in m, kdl_out *out) {
     if (row->generic == image.processor->generic)
       kdl_out_format(out, " %s", row->name);
   }
-  the_device_is(m, out);
+  print_mismatch_device(m, out);
   const kdl_amdgcn_processor *generic = kdl_amdgcn_generic(device.processor->generic);
   kdl_out_format(out, ", which belongs to %s", generic ? generic->name : "no generic processor");
 }
 
-static void words_generic_version(in m, kdl_out *out) {
+static void words_generic_version(mismatch_ref m, kdl_out *out) {
   kdl_amdgcn_id device;
   if (!kdl_amdgcn_parse(m->device->arch, &device, NULL))
     return;
-  built_for(m, out);
+  print_built_for(m, out);
   kdl_out_format(out, " version %u; %s needs version %u or later",
                  m->image->generic_version ? m->image->generic_version : 1u, device.processor->name,
                  device.processor->generic_version);
 }
 
-static void words_code_object(in m, kdl_out *out) {
-  built_for(m, out);
+static void words_code_object(mismatch_ref m, kdl_out *out) {
+  print_built_for(m, out);
   kdl_out_format(out, ", which needs code object version 6; the image has version %u",
                  m->image->version_major);
 }
 
-static void words_setting(in m, kdl_out *out, const char *name, unsigned device_on) {
+static void words_setting(mismatch_ref m, kdl_out *out, const char *name, unsigned device_on) {
   bool on = !kdl_feature_has(m->device_rule->lacks, device_on);
   kdl_out_format(out, "needs %s%c; ", name, on ? '+' : '-');
-  built_for(m, out);
+  print_built_for(m, out);
 }
 
-static void words_xnack(in m, kdl_out *out) {
+static void words_xnack(mismatch_ref m, kdl_out *out) {
   words_setting(m, out, "xnack", KDL_NEED_XNACK_ON);
 }
 
-static void words_sramecc(in m, kdl_out *out) {
+static void words_sramecc(mismatch_ref m, kdl_out *out) {
   words_setting(m, out, "sramecc", KDL_NEED_SRAMECC_ON);
 }
 
-static void words_driver(in m, kdl_out *out) {
+static void words_driver(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "%s needs ROCm 6.4 or later; the driver is of ROCm ",
                  m->image_rule->form == KDL_FORM_AMDGCNSPIRV ? "amdgcnspirv"
                                                              : "a generic processor");
-  kdl_say_version(out, m->device_rule->driver);
+  kdl_out_version(out, m->device_rule->driver);
 }
 
-static void words_min_gfx(in m, kdl_out *out) {
+static void words_min_gfx(mismatch_ref m, kdl_out *out) {
   kdl_amdgcn_id device;
   kdl_out_format(out, "min_gfx=");
-  kdl_say(out, metadata_of(m).value[KDL_KEY_MIN_GFX]);
-  the_device_is(m, out);
+  kdl_out_printable(out, metadata_of(m).value[KDL_KEY_MIN_GFX]);
+  print_mismatch_device(m, out);
   if (kdl_amdgcn_parse(m->device->arch, &device, NULL) && device.processor->line[0]) {
     kdl_out_format(out, ":%s", device.processor->line);
     if (device.processor->generation)
@@ -325,7 +325,7 @@ static void words_min_gfx(in m, kdl_out *out) {
   }
 }
 
-static void words_min_gfx_family(in m, kdl_out *out) {
+static void words_min_gfx_family(mismatch_ref m, kdl_out *out) {
   words_min_gfx(m, out);
   kdl_out_format(out, ", of another family");
 }
@@ -333,27 +333,27 @@ static void words_min_gfx_family(in m, kdl_out *out) {
 /* ------------------------------------------------------------------------------------------ */
 /* SPIR-V, Intel, and what any device may lack                                                   */
 
-static void words_ip(in m, kdl_out *out) {
+static void words_ip(mismatch_ref m, kdl_out *out) {
   kdl_intel_ip ip;
   kdl_out_format(out, "built for IP version ");
   if (kdl_intel_parse(m->image->arch, &ip, NULL))
     kdl_out_intel(out, ip);
-  the_device_is(m, out);
+  print_mismatch_device(m, out);
 }
 
-static void words_spirv_version(in m, kdl_out *out) {
+static void words_spirv_version(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "SPIR-V");
   if (m->image->version_major)
     kdl_out_format(out, " %u.%u", m->image->version_major, m->image->version_minor);
   if (m->device_rule->spirv) {
     kdl_out_format(out, "; the driver takes SPIR-V up to ");
-    kdl_say_version(out, m->device_rule->spirv);
+    kdl_out_version(out, m->device_rule->spirv);
   } else {
     kdl_out_format(out, "; the driver takes no SPIR-V");
   }
 }
 
-static void words_spirv_environment(in m, kdl_out *out) {
+static void words_spirv_environment(mismatch_ref m, kdl_out *out) {
   kdl_feature_set needs = m->image_rule->needs;
   if (kdl_feature_has(needs, KDL_NEED_SHADER))
     kdl_out_format(out, "it is a shader for a graphics interface; the driver runs kernels");
@@ -361,10 +361,10 @@ static void words_spirv_environment(in m, kdl_out *out) {
     kdl_out_format(out, "it has %d-bit addresses; the device is ",
                    kdl_feature_has(needs, KDL_NEED_ADDRESS_32) ? 32 : 64);
   if (!kdl_feature_has(needs, KDL_NEED_SHADER))
-    kdl_say(out, m->device->arch);
+    kdl_out_printable(out, m->device->arch);
 }
 
-static void words_kind(in m, kdl_out *out) {
+static void words_kind(mismatch_ref m, kdl_out *out) {
   const char *join = "";
   kdl_out_format(out, "the image is %s; the device's driver loads ",
                  kdl_image_kind_name((kdl_image_kind)m->image_rule->kind));
@@ -378,7 +378,7 @@ static void words_kind(in m, kdl_out *out) {
 }
 
 /* The first few tell enough: a CPU's name may stand for fifty. */
-static void needs_tokens(in m, kdl_out *out, kdl_missing why) {
+static void needs_tokens(mismatch_ref m, kdl_out *out, kdl_missing why) {
   enum { shown = 8 };
   kdl_feature_set all = kdl_mismatch_tokens(m, why);
   kdl_feature_set first = {{0, 0}};
@@ -393,30 +393,30 @@ static void needs_tokens(in m, kdl_out *out, kdl_missing why) {
     kdl_out_format(out, " and %u more", count - shown);
 }
 
-static bool is_host(in m) {
+static bool is_host_image(mismatch_ref m) {
   return kdl_family_class(m->device->family) != KDL_CLASS_GPU;
 }
 
-static void words_missing(in m, kdl_out *out) {
-  if (is_host(m) && m->image->arch.length) {
-    built_for(m, out);
+static void words_missing(mismatch_ref m, kdl_out *out) {
+  if (is_host_image(m) && m->image->arch.length) {
+    print_built_for(m, out);
     kdl_out_format(out, "; ");
   }
   needs_tokens(m, out, KDL_MISSING_LACKS);
   kdl_out_format(out, ", which the device lacks");
 }
 
-static void words_os_disabled(in m, kdl_out *out) {
+static void words_os_disabled(mismatch_ref m, kdl_out *out) {
   needs_tokens(m, out, KDL_MISSING_OFF);
   kdl_out_format(out, ", which the CPU has and the operating system does not enable");
 }
 
-static void words_amx(in m, kdl_out *out) {
+static void words_amx(mismatch_ref m, kdl_out *out) {
   needs_tokens(m, out, KDL_MISSING_REFUSED);
   kdl_out_format(out, "; the kernel refused permission (arch_prctl ARCH_REQ_XCOMP_PERM)");
 }
 
-static void (*const words[KDL_REASON_COUNT])(in, kdl_out *) = {
+static void (*const words[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {
     [KDL_REASON_CONTAINER] = words_container,
     [KDL_REASON_UNKNOWN_ARCH] = words_unknown_arch,
     [KDL_REASON_UNKNOWN_KIND] = words_unknown_kind,

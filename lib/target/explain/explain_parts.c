@@ -4,12 +4,12 @@
 #include "lib/inspect/gpu_targets.h"
 #include "lib/target/requirements.h"
 
-void kdl_say(kdl_out *out, kdl_string text) {
+void kdl_out_printable(kdl_out *out, kdl_string text) {
   for (size_t i = 0; i < text.length && i < 64; ++i)
     kdl_out_format(out, "%c", text.data[i] >= 0x20 && text.data[i] < 0x7f ? text.data[i] : '?');
 }
 
-void kdl_say_version(kdl_out *out, uint32_t number) {
+void kdl_out_version(kdl_out *out, uint32_t number) {
   kdl_out_format(out, "%u.%u", number >> 16, number & 0xffff);
 }
 

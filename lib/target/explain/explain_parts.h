@@ -6,10 +6,10 @@
 #include "lib/target/explain/explain.h"
 
 /* Text that may come from a file; nothing in it may reach a terminal. */
-void kdl_say(kdl_out *out, kdl_string text);
+void kdl_out_printable(kdl_out *out, kdl_string text);
 
 /* "12.9" */
-void kdl_say_version(kdl_out *out, uint32_t number);
+void kdl_out_version(kdl_out *out, uint32_t number);
 
 /* What the image says of its PTX, or else the least that its target implies. */
 uint32_t kdl_mismatch_ptx(const kdl_mismatch *mismatch);

@@ -5,41 +5,41 @@
 #include "lib/target/families/cpu.h"
 #include "lib/target/requirements.h"
 
-typedef const kdl_mismatch *in;
+typedef const kdl_mismatch *mismatch_ref;
 
-static void fix_xnack(in m, kdl_out *out) {
+static void fix_xnack(mismatch_ref m, kdl_out *out) {
   bool built_on = kdl_feature_has(m->image_rule->needs, KDL_NEED_XNACK_ON);
   kdl_out_format(out, "rebuild without xnack or run with HSA_XNACK=%d", built_on);
 }
 
-static void fix_ptx_isa(in m, kdl_out *out) {
+static void fix_ptx_isa(mismatch_ref m, kdl_out *out) {
   uint32_t cuda = kdl_nvptx_cuda_of_ptx(kdl_mismatch_ptx(m));
   if (!cuda)
     return;
   kdl_out_format(out, "update the driver to CUDA ");
-  kdl_say_version(out, cuda);
+  kdl_out_version(out, cuda);
   kdl_out_format(out, " or build the PTX with an older toolkit");
 }
 
 /* Adds what runs on the device: its own cubin, or PTX that is plain. */
-static void fix_nvptx(in m, kdl_out *out) {
+static void fix_nvptx(mismatch_ref m, kdl_out *out) {
   uint32_t arch = m->device_rule->arch;
   unsigned number = (arch >> 8 & 0xff) * 10 + (arch & 0xff);
   kdl_out_format(out, "add a cubin for sm_%u or plain PTX for compute_%u or earlier", number,
                  number);
 }
 
-static void fix_tegra(in m, kdl_out *out) {
+static void fix_tegra(mismatch_ref m, kdl_out *out) {
   uint32_t arch = m->device_rule->arch;
   uint32_t since = kdl_nvptx_desktop_driver(arch & 0xffff);
   fix_nvptx(m, out);
   if (since && arch >= m->image_rule->arch_lo) {
     kdl_out_format(out, ", or update the driver to CUDA ");
-    kdl_say_version(out, since);
+    kdl_out_version(out, since);
   }
 }
 
-static void fix_amdgcn(in m, kdl_out *out) {
+static void fix_amdgcn(mismatch_ref m, kdl_out *out) {
   kdl_amdgcn_id device;
   if (!kdl_amdgcn_parse(m->device->arch, &device, NULL))
     return;
@@ -49,17 +49,17 @@ static void fix_amdgcn(in m, kdl_out *out) {
                  generic ? generic->name : "");
 }
 
-static void fix_arch(in m, kdl_out *out) {
+static void fix_arch(mismatch_ref m, kdl_out *out) {
   if (m->device->family == KDL_FAMILY_AMDGCN && m->image_rule->family == KDL_FAMILY_AMDGCN)
     fix_amdgcn(m, out);
 }
 
-static void fix_ip(in m, kdl_out *out) {
+static void fix_ip(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "add SPIR-V or native code for ");
-  kdl_say(out, m->device->arch);
+  kdl_out_printable(out, m->device->arch);
 }
 
-static void fix_tokens(in m, kdl_out *out) {
+static void fix_tokens(mismatch_ref m, kdl_out *out) {
   if (m->device->family == KDL_FAMILY_X86_64) {
     kdl_feature_set has = {{~m->device_rule->lacks.word[0], ~m->device_rule->lacks.word[1]}};
     unsigned level = kdl_x86_level(has);
@@ -72,7 +72,7 @@ static void fix_tokens(in m, kdl_out *out) {
                    kdl_mismatch_tokens(m, KDL_MISSING_LACKS));
 }
 
-static void (*const fixes[KDL_REASON_COUNT])(in, kdl_out *) = {
+static void (*const fixes[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {
     [KDL_REASON_WRONG_ARCH] = fix_arch,         [KDL_REASON_OTHER_MAJOR] = fix_nvptx,
     [KDL_REASON_NEWER_MINOR] = fix_nvptx,       [KDL_REASON_ARCH_SPECIFIC_EXACT] = fix_nvptx,
     [KDL_REASON_FAMILY_MISMATCH] = fix_nvptx,   [KDL_REASON_TEGRA_EXACT] = fix_tegra,

@@ -117,13 +117,13 @@ static int hex_digit(char c) {
 }
 
 /* gfx90a is 9, 0, 10: the last two characters are hexadecimal digits, those before are decimal. */
-static uint16_t version_of(kdl_string name) {
+static uint16_t gfx_version(kdl_string name) {
   if (!kdl_text_starts(name, "gfx") || name.length < 6 || name.length > 7)
     return 0;
   uint32_t major;
   size_t at = 3;
   kdl_string digits = {name.data, name.length - 2};
-  if (name.data[at] == '0' || !kdl_text_number(digits, &at, &major) || at != digits.length)
+  if (name.data[at] == '0' || !kdl_text_parse_number(digits, &at, &major) || at != digits.length)
     return 0;
   int minor = hex_digit(name.data[at]);
   int stepping = hex_digit(name.data[at + 1]);
@@ -131,7 +131,7 @@ static uint16_t version_of(kdl_string name) {
 }
 
 const kdl_amdgcn_processor *kdl_amdgcn_find(kdl_string name) {
-  uint16_t version = version_of(name);
+  uint16_t version = gfx_version(name);
   size_t low = 0;
   size_t high = version ? processor_count : 0;
   while (low < high) {
@@ -167,7 +167,7 @@ bool kdl_amdgcn_parse(kdl_string text, kdl_amdgcn_id *out_id, kdl_parse_error *o
       "sramecc+, sramecc-, xnack+ or xnack-, each at most once and "
       "only where the processor has it";
   size_t at = kdl_triple_is_amd(text) ? kdl_text_find(text, 0, "-") : 0;
-  at = kdl_text_starts(kdl_text_from(text, at), hsa) ? at + sizeof hsa - 1 : 0;
+  at = kdl_text_starts(kdl_text_substr(text, at), hsa) ? at + sizeof hsa - 1 : 0;
   size_t end = kdl_text_find(text, at, ":");
   kdl_amdgcn_id id = {0};
   id.processor = kdl_amdgcn_find((kdl_string){text.data + at, end - at});
@@ -223,7 +223,7 @@ bool kdl_amdgcn_parse_min(kdl_string text, const kdl_amdgcn_processor **out_proc
     kdl_out_format(&out, "%s", processor->line);
     if (processor->generation)
       kdl_out_format(&out, "%u", processor->generation);
-    if (!kdl_text_equal(kdl_text_from(text, end + 1), (kdl_string){tag, out.used}))
+    if (!kdl_text_equal(kdl_text_substr(text, end + 1), (kdl_string){tag, out.used}))
       return kdl_parse_fail(out_error, end + 1,
                             "the processor's own family: gcn, cdna1 to cdna4 or rdna1 to rdna4");
   }

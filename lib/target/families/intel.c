@@ -107,7 +107,7 @@ static bool same_acronym(const char *acronym, kdl_string text) {
   return true;
 }
 
-static bool parse_number(kdl_string text, kdl_intel_ip *out_ip) {
+static bool parse_ip_number(kdl_string text, kdl_intel_ip *out_ip) {
   uint32_t number = 0;
   if (text.length < 3 || text.length > 10)
     return false;
@@ -129,7 +129,7 @@ static bool parse_number(kdl_string text, kdl_intel_ip *out_ip) {
 bool kdl_intel_parse(kdl_string text, kdl_intel_ip *out_ip, kdl_parse_error *out_error) {
   static const char grammar[] = "an IP version (12.60.7) or a product (pvc, dg2-g10, bmg-g21)";
   size_t at = kdl_text_starts(text, "intel_gpu_") ? 10 : kdl_text_starts(text, "ip=") ? 3 : 0;
-  kdl_string name = kdl_text_from(text, at);
+  kdl_string name = kdl_text_substr(text, at);
   for (size_t i = 0; i < COUNT(acronyms); ++i) {
     if (same_acronym(acronyms[i].name, name)) {
       *out_ip = acronyms[i].ip;
@@ -137,7 +137,7 @@ bool kdl_intel_parse(kdl_string text, kdl_intel_ip *out_ip, kdl_parse_error *out
     }
   }
   if (kdl_text_starts(name, "0x"))
-    return parse_number(name, out_ip) || kdl_parse_fail(out_error, at, grammar);
+    return parse_ip_number(name, out_ip) || kdl_parse_fail(out_error, at, grammar);
   static const uint32_t limits[3] = {UINT8_MAX, UINT8_MAX, 63};
   uint32_t part[3];
   for (int i = 0; i < 3; ++i) {
@@ -145,7 +145,7 @@ bool kdl_intel_parse(kdl_string text, kdl_intel_ip *out_ip, kdl_parse_error *out
       return kdl_parse_fail(out_error, at, grammar);
     at += i > 0;
     size_t start = at;
-    if (!kdl_text_number(text, &at, &part[i]) || part[i] > limits[i])
+    if (!kdl_text_parse_number(text, &at, &part[i]) || part[i] > limits[i])
       return kdl_parse_fail(out_error, start, grammar);
   }
   if (at != text.length)
@@ -154,7 +154,7 @@ bool kdl_intel_parse(kdl_string text, kdl_intel_ip *out_ip, kdl_parse_error *out
   return true;
 }
 
-static uint32_t arch_of(kdl_intel_ip ip) {
+static uint32_t ip_arch(kdl_intel_ip ip) {
   return KDL_ARCH(KDL_FAMILY_INTEL,
                   (uint32_t)ip.architecture << 14 | (uint32_t)ip.release << 6 | ip.revision);
 }
@@ -168,7 +168,7 @@ void kdl_intel_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
   if (!kdl_rule_kind(rule, KDL_IMAGE_ZEBIN, false))
     return;
   rule->form = KDL_FORM_ZEBIN;
-  kdl_rule_arch(rule, arch_of(ip), arch_of(ip));
+  kdl_rule_arch(rule, ip_arch(ip), ip_arch(ip));
   kdl_rule_rank(rule, KDL_TIER_NATIVE, 0);
 }
 
@@ -177,7 +177,7 @@ bool kdl_intel_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_fe
   kdl_intel_ip ip;
   if (!kdl_intel_parse(desc->arch, &ip, out_error))
     return false;
-  rule->arch = arch_of(ip);
+  rule->arch = ip_arch(ip);
   uint32_t release = RELEASE(ip.architecture, ip.release);
   for (size_t i = 0; i < COUNT(tokens); ++i) {
     if (release >= tokens[i].from && release <= tokens[i].to)

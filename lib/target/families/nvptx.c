@@ -171,7 +171,7 @@ bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error 
   uint32_t number;
   if (at < text.length && text.data[at] == '0')
     return kdl_parse_fail(out_error, at, grammar);
-  if (!kdl_text_number(text, &at, &number))
+  if (!kdl_text_parse_number(text, &at, &number))
     return kdl_parse_fail(out_error, at, grammar);
   if (!kdl_nvptx_capability(number, &arch.major, &arch.minor))
     return kdl_parse_fail(out_error, start, "a compute capability as two to four digits");
@@ -234,7 +234,7 @@ bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch) {
     return KDL_ARCH(KDL_FAMILY_NVPTX, CC(arch.data[3] - '0', 0)) == (device_arch & ~(uint32_t)0xff);
   uint32_t number;
   uint8_t major, minor;
-  return !kdl_text_starts(arch, "sm_") || !kdl_text_number(arch, &at, &number) ||
+  return !kdl_text_starts(arch, "sm_") || !kdl_text_parse_number(arch, &at, &number) ||
          !kdl_nvptx_capability(number, &major, &minor) ||
          KDL_ARCH(KDL_FAMILY_NVPTX, CC(major, 0)) == (device_arch & ~(uint32_t)0xff);
 }

@@ -165,7 +165,7 @@ static const kdl_cpu_base cpus[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const kdl_cpu_base *find(const kdl_cpu_base *rows, size_t count, kdl_string name) {
+static const kdl_cpu_base *find_cpu_base(const kdl_cpu_base *rows, size_t count, kdl_string name) {
   for (size_t i = 0; i < count; ++i) {
     if (kdl_text_is(name, rows[i].name))
       return &rows[i];
@@ -180,15 +180,15 @@ const char *kdl_x86_cpu_at(size_t index) {
 bool kdl_x86_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error) {
   size_t end = kdl_text_find(text, 0, "+");
   kdl_string base = {text.data, end};
-  const kdl_cpu_base *row = find(levels, COUNT(levels), base);
+  const kdl_cpu_base *row = find_cpu_base(levels, COUNT(levels), base);
   if (!row)
-    row = find(cpus, COUNT(cpus), base);
+    row = find_cpu_base(cpus, COUNT(cpus), base);
   if (!row)
     return kdl_parse_fail(out_error, 0, "x86-64, x86-64-v2 to x86-64-v4 or a CPU, then +features");
   kdl_feature_set set = row->set;
   if (end < text.length) {
     kdl_feature_set more;
-    kdl_string list = kdl_text_from(text, end + 1);
+    kdl_string list = kdl_text_substr(text, end + 1);
     if (!kdl_feature_parse(KDL_CLASS_X86, list, &more, out_error) || !list.length) {
       size_t within = list.length && out_error ? out_error->position : 0;
       return kdl_parse_fail(out_error, end + 1 + within, "an x86-64 feature, as in +avx512_bf16");

@@ -221,7 +221,7 @@ static bool same_name(const char *name, kdl_string text) {
   return i == text.length;
 }
 
-static int find(const token *rows, size_t count, kdl_string name) {
+static int find_token(const token *rows, size_t count, kdl_string name) {
   for (size_t i = 0; i < count; ++i) {
     if (rows[i].name[0] == name.data[0] && same_name(rows[i].name, name))
       return rows[i].bit;
@@ -232,8 +232,8 @@ static int find(const token *rows, size_t count, kdl_string name) {
 int kdl_feature_bit(kdl_feature_class which, kdl_string name) {
   if (name.length == 0)
     return -1;
-  int bit = find(classes[which].tokens, classes[which].token_count, name);
-  return bit >= 0 ? bit : find(classes[which].aliases, classes[which].alias_count, name);
+  int bit = find_token(classes[which].tokens, classes[which].token_count, name);
+  return bit >= 0 ? bit : find_token(classes[which].aliases, classes[which].alias_count, name);
 }
 
 bool kdl_feature_is_known(kdl_string name) {
@@ -244,7 +244,7 @@ bool kdl_feature_is_known(kdl_string name) {
   return false;
 }
 
-static const token *row_of(kdl_feature_class which, unsigned bit) {
+static const token *token_row(kdl_feature_class which, unsigned bit) {
   for (size_t i = 0; i < classes[which].token_count; ++i) {
     if (classes[which].tokens[i].bit == bit)
       return &classes[which].tokens[i];
@@ -253,12 +253,12 @@ static const token *row_of(kdl_feature_class which, unsigned bit) {
 }
 
 const char *kdl_feature_name(kdl_feature_class which, unsigned bit) {
-  const token *row = row_of(which, bit);
+  const token *row = token_row(which, bit);
   return row ? row->name : NULL;
 }
 
 const char *kdl_feature_meaning(kdl_feature_class which, unsigned bit) {
-  const token *row = row_of(which, bit);
+  const token *row = token_row(which, bit);
   return row ? row->meaning : "";
 }
 

@@ -71,7 +71,7 @@ static const struct {
 
 kdl_target_family kdl_family_of_triple(kdl_string triple) {
   for (size_t i = 0; i < sizeof triples / sizeof *triples; ++i) {
-    if (kdl_text_begins(triple, triples[i].prefix))
+    if (kdl_text_has_prefix(triple, triples[i].prefix))
       return triples[i].family;
   }
   return KDL_FAMILY_NONE;
@@ -92,7 +92,7 @@ static const struct {
 
 static kdl_target_family family_of_arch(kdl_string arch) {
   for (size_t i = 0; i < sizeof arches / sizeof *arches; ++i) {
-    if (kdl_text_begins(arch, arches[i].prefix))
+    if (kdl_text_has_prefix(arch, arches[i].prefix))
       return arches[i].family;
   }
   kdl_feature_set set;
@@ -199,7 +199,7 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
     kdl_rule_fault(&rule, KDL_REASON(CONTAINER));
   else if (desc->kind == KDL_IMAGE_SEQUENCE)
     kdl_rule_fault(&rule, KDL_REASON(SEQUENCE));
-  else if (desc->is_other_kind)
+  else if (desc->is_unknown_kind)
     kdl_rule_fault(&rule, KDL_REASON(UNKNOWN_KIND));
   else
     families[rule.family].image(desc, &rule);

@@ -21,7 +21,7 @@ unsigned kdl_reasons_distance(uint64_t reasons) {
   return distance;
 }
 
-static bool is_host(uint32_t family) {
+static bool is_host_family(uint32_t family) {
   return family == KDL_FAMILY_X86_64 || family == KDL_FAMILY_AARCH64 || family == KDL_FAMILY_RISCV;
 }
 
@@ -33,10 +33,10 @@ static bool is_same_family(const kdl_image_rule *image, const kdl_device_rule *d
 
 /* Whether kdl-ld makes images for the family out of bitcode. */
 static bool is_linked(uint32_t family) {
-  return is_host(family) || family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN;
+  return is_host_family(family) || family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN;
 }
 
-void kdl_device_take_bitcode(kdl_device_rule *rule) {
+void kdl_device_accept_bitcode(kdl_device_rule *rule) {
   if (is_linked(rule->family))
     kdl_feature_remove(&rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE);
 }
@@ -143,8 +143,9 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
   if (image->form == KDL_FORM_CL && kdl_feature_has(device->lacks, KDL_NEED_KIND + KDL_IMAGE_CL))
     return reasons | KDL_REASON(KIND_NOT_LOADABLE);
   if (!is_same_family(image, device))
-    return reasons | (is_host(image->family) && is_host(device->family) ? KDL_REASON(WRONG_ARCH)
-                                                                        : KDL_REASON(WRONG_VENDOR));
+    return reasons | (is_host_family(image->family) && is_host_family(device->family)
+                          ? KDL_REASON(WRONG_ARCH)
+                          : KDL_REASON(WRONG_VENDOR));
   /* Where the arch cannot be read there is nothing to compare. */
   if (image->form == KDL_FORM_NONE)
     return reasons;

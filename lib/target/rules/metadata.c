@@ -3,7 +3,7 @@
 
 #include "lib/inspect/gpu_targets.h"
 
-static const kdl_key_row rows[KDL_KEY_COUNT] = {
+static const kdl_key_row key_rows[KDL_KEY_COUNT] = {
     [KDL_KEY_MIN_SM] = {KDL_TEXT_ROW("min_sm"), "a compute capability without the dot: 90 is 9.0",
                         true},
     [KDL_KEY_MIN_GFX] = {KDL_TEXT_ROW("min_gfx"), "a processor and its family: gfx90a:cdna2", true},
@@ -15,12 +15,12 @@ static const kdl_key_row rows[KDL_KEY_COUNT] = {
 };
 
 const kdl_key_row *kdl_key_get(kdl_key key) {
-  return &rows[key];
+  return &key_rows[key];
 }
 
 kdl_key kdl_key_find(kdl_string name) {
   for (int key = 0; key < KDL_KEY_COUNT; ++key) {
-    if (kdl_text_equal(name, rows[key].name))
+    if (kdl_text_equal(name, key_rows[key].name))
       return (kdl_key)key;
   }
   return KDL_KEY_COUNT;
@@ -28,10 +28,10 @@ kdl_key kdl_key_find(kdl_string name) {
 
 static bool parse_min_sm(kdl_string value, uint8_t *out_major, uint8_t *out_minor,
                          kdl_parse_error *out_error) {
-  const char *grammar = rows[KDL_KEY_MIN_SM].grammar;
+  const char *grammar = key_rows[KDL_KEY_MIN_SM].grammar;
   size_t at = 0;
   uint32_t number;
-  if (!kdl_text_number(value, &at, &number) || at != value.length)
+  if (!kdl_text_parse_number(value, &at, &number) || at != value.length)
     return kdl_parse_fail(out_error, at, grammar);
   return kdl_nvptx_capability(number, out_major, out_minor) ||
          kdl_parse_fail(out_error, 0, grammar);
@@ -42,23 +42,23 @@ static bool is_token_character(char c) {
 }
 
 /* Whether the value is a list of tokens at all, known or not. */
-static bool check_list(kdl_string value, kdl_parse_error *out_error) {
+static bool check_token_list(kdl_string value, kdl_parse_error *out_error) {
   bool in_token = false;
   for (size_t at = 0; at < value.length; ++at) {
     bool separator = value.data[at] == '+' || value.data[at] == ',';
     if (separator ? !in_token : !is_token_character(value.data[at]))
-      return kdl_parse_fail(out_error, at, rows[KDL_KEY_REQUIRES_FEATURES].grammar);
+      return kdl_parse_fail(out_error, at, key_rows[KDL_KEY_REQUIRES_FEATURES].grammar);
     in_token = !separator;
   }
   return in_token ||
-         kdl_parse_fail(out_error, value.length, rows[KDL_KEY_REQUIRES_FEATURES].grammar);
+         kdl_parse_fail(out_error, value.length, key_rows[KDL_KEY_REQUIRES_FEATURES].grammar);
 }
 
 static bool parse_priority(kdl_string value, uint32_t *out_priority, kdl_parse_error *out_error) {
   size_t at = 0;
   uint32_t number;
-  if (!kdl_text_number(value, &at, &number) || at != value.length)
-    return kdl_parse_fail(out_error, at, rows[KDL_KEY_VARIANT_PRIORITY].grammar);
+  if (!kdl_text_parse_number(value, &at, &number) || at != value.length)
+    return kdl_parse_fail(out_error, at, key_rows[KDL_KEY_VARIANT_PRIORITY].grammar);
   *out_priority = number;
   return true;
 }
@@ -74,7 +74,7 @@ bool kdl_metadata_check(kdl_key key, kdl_string value, kdl_parse_error *out_erro
   case KDL_KEY_MIN_GFX:
     return kdl_amdgcn_parse_min(value, &processor, out_error);
   case KDL_KEY_REQUIRES_FEATURES:
-    return check_list(value, out_error);
+    return check_token_list(value, out_error);
   case KDL_KEY_VARIANT_PRIORITY:
     return parse_priority(value, &priority, out_error);
   case KDL_KEY_VARIANT_TAG:
@@ -95,7 +95,7 @@ kdl_string kdl_metadata_unknown_token(kdl_string list, kdl_feature_class which) 
   return (kdl_string){NULL, 0};
 }
 
-static bool read_key(kdl_metadata *metadata, kdl_key key, kdl_feature_class which) {
+static bool read_metadata_key(kdl_metadata *metadata, kdl_key key, kdl_feature_class which) {
   kdl_string value = metadata->value[key];
   switch (key) {
   case KDL_KEY_MIN_SM:
@@ -103,7 +103,7 @@ static bool read_key(kdl_metadata *metadata, kdl_key key, kdl_feature_class whic
   case KDL_KEY_MIN_GFX:
     return kdl_amdgcn_parse_min(value, &metadata->min_gfx, NULL);
   case KDL_KEY_REQUIRES_FEATURES:
-    if (!check_list(value, NULL))
+    if (!check_token_list(value, NULL))
       return false;
     metadata->requires_unknown = !kdl_feature_parse(which, value, &metadata->required, NULL);
     kdl_feature_close(which, &metadata->required);
@@ -126,7 +126,7 @@ void kdl_metadata_read(const kdl_pair *pairs, size_t count, kdl_feature_class wh
       out_metadata->value[key] = pairs[i].value;
   }
   for (int key = 0; key < KDL_KEY_COUNT; ++key) {
-    if (out_metadata->value[key].data && !read_key(out_metadata, (kdl_key)key, which))
+    if (out_metadata->value[key].data && !read_metadata_key(out_metadata, (kdl_key)key, which))
       out_metadata->malformed |= 1u << key;
   }
 }

@@ -3,73 +3,75 @@
  * A share in blocks, where registers are tiles themselves. matmul.h includes this; what the types
  * are is told there.
  */
-#include "share.h"
+#include "macro_kernel.h"
 
 #ifdef microkernel_block
 /* Some tiles. Where the columns of C are apart, one by one by way of a whole tile. */
-static __attribute__((noinline)) void block_of(const share *s, int32_t tile, int32_t end) {
+static __attribute__((noinline)) void run_tile_block(const macro_kernel *s, int32_t tile,
+                                                     int32_t end) {
   enum { height = kdl_mma_block_rows, panel = kdl_mma_block_vectors * columns };
   result whole[height * panel];
   int32_t first = part_begin(s->tiles, tile), lot = steps * values;
-  int32_t rows = least(part_begin(s->tiles, end), s->rows) - first;
-  const lhs_element *lhs = share_lhs(s, tile) + (s->in_place ? s->first_word * values : 0);
+  int32_t rows = min_i32(part_begin(s->tiles, end), s->rows) - first;
+  const lhs_element *lhs = macro_kernel_lhs(s, tile) + (s->in_place ? s->first_word * values : 0);
   ptrdiff_t row_distance = s->in_place ? s->a_shape.row_stride : lot;
   ptrdiff_t lot_distance = s->in_place ? lot : height * lot;
   ptrdiff_t last_lot_distance = s->in_place ? lot : rows % height * lot;
-  ptrdiff_t tile_distance = height * (s->in_place ? row_distance : s->common.depth * values);
+  ptrdiff_t tile_distance = height * (s->in_place ? row_distance : s->params.depth * values);
   result *c = s->c + first * s->c_shape.row_stride;
   int apart = s->c_shape.column_stride != 1;
   int32_t most_rows = apart ? height : rows, most_columns = apart ? panel : s->width;
   for (int32_t row = 0; row < rows; row += most_rows, lhs += tile_distance)
     for (int32_t column = 0; column < s->width; column += most_columns) {
-      int32_t here = least(most_rows, rows - row), width = least(most_columns, s->width - column);
+      int32_t here = min_i32(most_rows, rows - row),
+              width = min_i32(most_columns, s->width - column);
       result *to = c + row * s->c_shape.row_stride + column * s->c_shape.column_stride;
-      if (apart && s->common.adds)
+      if (apart && s->params.adds)
         gather_c(whole, panel, to, s->c_shape, here, width);
       microkernel_block((const element *)lhs, row_distance, lot_distance, last_lot_distance,
                         tile_distance, s->b + (ptrdiff_t)column * s->b_words * values, s->b_words,
                         s->b_first_word, apart ? whole : to, apart ? panel : s->c_shape.row_stride,
-                        s->common.adds, here, width, s->common.depth / steps);
+                        s->params.adds, here, width, s->params.depth / steps);
       if (apart)
         scatter_c(to, s->c_shape, whole, panel, here, width);
     }
 }
 #else
-static void block_of(const share *s, int32_t tile, int32_t end) {
+static void run_tile_block(const macro_kernel *s, int32_t tile, int32_t end) {
   (void)s, (void)tile, (void)end;
 }
 #endif
 
 /* As share_run, with all tiles at once where they are not packed one by one. */
-static void share_run_blocks(const share *s, int32_t end) {
+static void macro_kernel_run_blocks(const macro_kernel *s, int32_t end) {
   int one_by_one = is_small(s);
   for (int32_t tile = s->first_tile; !s->in_place && tile < end; ++tile) {
-    share_pack(s, tile);
+    macro_kernel_pack_lhs(s, tile);
     if (one_by_one)
-      block_of(s, tile, tile + 1);
+      run_tile_block(s, tile, tile + 1);
   }
   if (s->in_place || !one_by_one)
-    block_of(s, s->first_tile, end);
+    run_tile_block(s, s->first_tile, end);
 }
 
 /* A block of K, with as many rows at once as `size` bytes of packed ones hold. */
-INLINE void share_block(share *s, int32_t depth, int adds, size_t size) {
+INLINE void share_block(macro_kernel *s, int32_t depth, int adds, size_t size) {
   size_t tile_size = (size_t)tile_rows() * (size_t)depth * values * sizeof(lhs_element);
   int all = !tile_size || (s->in_place && !has_blocks());
   s->tiles = divide(s->rows + s->bias_rows, tile_rows());
-  s->common = (frame){.depth = depth,
-                      .lots = s->in_place ? 0 : depth / steps,
-                      .stride = s->c_shape.row_stride,
-                      .adds = adds};
-  s->making = s->common;
-  s->making.source_stride = s->source_shape.row_stride;
-  s->making.ahead = s->ahead;
+  s->params = (tile_params){.depth = depth,
+                            .step_blocks = s->in_place ? 0 : depth / steps,
+                            .stride = s->c_shape.row_stride,
+                            .adds = adds};
+  s->packing_params = s->params;
+  s->packing_params.source_stride = s->source_shape.row_stride;
+  s->packing_params.prefetch_distance = s->prefetch_distance;
   int32_t at_once = all ? s->tiles.parts : (int32_t)(size / tile_size);
   for (s->first_tile = 0; s->first_tile < s->tiles.parts; s->first_tile += at_once) {
-    int32_t end = least(s->tiles.parts, s->first_tile + at_once);
+    int32_t end = min_i32(s->tiles.parts, s->first_tile + at_once);
     if (has_blocks())
-      share_run_blocks(s, end);
+      macro_kernel_run_blocks(s, end);
     else
-      share_run(s, end);
+      macro_kernel_run(s, end);
   }
 }

@@ -45,12 +45,12 @@
 KDL_CONSTANT(int32_t, matmul_depth, 2048);
 
 /* Words of K: in whole lots of 16 where the microkernel takes nothing else. */
-INLINE int32_t words_of(uint32_t k) {
+INLINE int32_t k_words(uint32_t k) {
   int32_t words = (int32_t)((k + values - 1) / values);
   return has_blocks() ? (words + steps - 1) / steps * steps : words;
 }
 
-INLINE int32_t portion(uint32_t whole, uint32_t part, uint32_t parts) {
+INLINE int32_t portion_begin(uint32_t whole, uint32_t part, uint32_t parts) {
   return (int32_t)((uint64_t)whole * part / parts);
 }
 
@@ -59,14 +59,14 @@ typedef struct region {
 } region;
 
 /* What a group has of C: columns in whole panels. */
-INLINE region region_of(const kdl_host_group *group, uint32_t m, uint32_t n) {
+INLINE region group_region(const kdl_host_group *group, uint32_t m, uint32_t n) {
   int32_t panel = tile_vectors() * columns;
   uint32_t panels = (n + (uint32_t)panel - 1) / (uint32_t)panel;
-  int32_t end = panel * portion(panels, group->group[0] + 1, group->group_count[0]);
-  return (region){portion(m, group->group[1], group->group_count[1]),
-                  portion(m, group->group[1] + 1, group->group_count[1]),
-                  panel * portion(panels, group->group[0], group->group_count[0]),
-                  least((int32_t)n, end)};
+  int32_t end = panel * portion_begin(panels, group->group[0] + 1, group->group_count[0]);
+  return (region){portion_begin(m, group->group[1], group->group_count[1]),
+                  portion_begin(m, group->group[1] + 1, group->group_count[1]),
+                  panel * portion_begin(panels, group->group[0], group->group_count[0]),
+                  min_i32((int32_t)n, end)};
 }
 
 INLINE int is_last_column(const kdl_host_group *group) {
@@ -84,8 +84,8 @@ typedef struct parts {
   lhs_element *lhs; /* of the narrow ones */
 } parts;
 
-INLINE parts parts_of(const void *packed, uint32_t n, int32_t words) {
-  int32_t narrow = narrow_of(n, words), wide = (int32_t)n - narrow;
+INLINE parts packed_parts_of(const void *packed, uint32_t n, int32_t words) {
+  int32_t narrow = narrow_columns_of(n, words), wide = (int32_t)n - narrow;
   ptrdiff_t padded = (wide + columns - 1) / columns * columns;
   result *bias = (result *)(uintptr_t)packed;
   rhs_element *rhs = (rhs_element *)(bias + (has_bias ? padded : 0));
@@ -97,9 +97,9 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
        (int64_t, a_column_stride), (const void *, b), (result *, c), (int64_t, c_row_stride),
        (int64_t, c_column_stride), (uint32_t, m), (uint32_t, n), (uint32_t, k),
        (uint32_t, accumulate)) {
-  int32_t words = words_of(k);
-  parts in = parts_of(b, n, words);
-  region of = region_of(kdl_group, m, (uint32_t)in.wide);
+  int32_t words = k_words(k);
+  parts in = packed_parts_of(b, n, words);
+  region of = group_region(kdl_group, m, (uint32_t)in.wide);
   matrix a_shape = {a_row_stride, a_column_stride}, c_shape = {c_row_stride, c_column_stride};
   a += of.first_row * a_row_stride;
   c += of.first_row * c_row_stride;
@@ -109,20 +109,20 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
                kdl_group->shared);
   if (of.first_row == of.end_row || of.first_column >= of.end_column)
     return;
-  share s = {.a = a,
-             .b = in.rhs + (ptrdiff_t)of.first_column * words * values,
-             .bias = has_bias ? in.bias + of.first_column : 0,
-             .c = c + of.first_column * c_column_stride,
-             .a_shape = a_shape,
-             .c_shape = c_shape,
-             .rows = of.end_row - of.first_row,
-             .width = of.end_column - of.first_column,
-             .values_of_k = (int32_t)k,
-             .b_words = words,
-             .packed = kdl_group->shared};
+  macro_kernel s = {.a = a,
+                    .b = in.rhs + (ptrdiff_t)of.first_column * words * values,
+                    .bias = has_bias ? in.bias + of.first_column : 0,
+                    .c = c + of.first_column * c_column_stride,
+                    .a_shape = a_shape,
+                    .c_shape = c_shape,
+                    .rows = of.end_row - of.first_row,
+                    .width = of.end_column - of.first_column,
+                    .values_of_k = (int32_t)k,
+                    .b_words = words,
+                    .packed = kdl_group->shared};
   s.in_place = can_be_in_place(&s, words, kdl_const_matmul_depth);
   do {
-    int32_t depth = least(kdl_const_matmul_depth, words - s.first_word);
+    int32_t depth = min_i32(kdl_const_matmul_depth, words - s.first_word);
     s.b_first_word = s.first_word;
     share_block(&s, depth, accumulate || s.first_word, kdl_group->shared_size);
     s.first_word += depth;
@@ -131,14 +131,14 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
 }
 
 /* Blocks with B as it lies: as many columns, and as much of K, at a time as `size` bytes hold. */
-static void plain_blocks(share s, const element *b, matrix shape, int32_t words, int accumulate,
-                         size_t size) {
+static void plain_blocks(macro_kernel s, const element *b, matrix shape, int32_t words,
+                         int accumulate, size_t size) {
   enum { least_words = 64 };
   int32_t panel = tile_vectors() * columns, end = s.width;
   int32_t at_once = (int32_t)(size / (least_words * 4)) / panel * panel;
   result *c = s.c;
   for (int32_t column = 0; column < end; column += at_once) {
-    s.width = least(at_once, end - column);
+    s.width = min_i32(at_once, end - column);
     s.c = c + column * s.c_shape.column_stride;
     int32_t vectors = (s.width + columns - 1) / columns;
     int32_t most = (int32_t)(size / 4) /
@@ -147,7 +147,7 @@ static void plain_blocks(share s, const element *b, matrix shape, int32_t words,
     s.in_place = can_be_in_place(&s, words, most);
     s.first_word = 0;
     do {
-      int32_t depth = least(most, words - s.first_word);
+      int32_t depth = min_i32(most, words - s.first_word);
       s.b_words = depth;
       pack_vectors((panels){s.b, depth, tile_vectors(), vectors}, 0,
                    b + (ptrdiff_t)s.first_word * values * shape.row_stride +
@@ -163,23 +163,24 @@ static void plain_blocks(share s, const element *b, matrix shape, int32_t words,
  * bytes: all, if that is little, or one panel after another, each used for all rows at once and
  * then no more. Where there are few rows and those of B are long, strips of B along K are short:
  * memory is then read in as many sequences as the cache has places for lines at such a distance. */
-static void plain_tiles(share *s, int32_t words, int32_t most, int accumulate, size_t size) {
+static void plain_tiles(macro_kernel *s, int32_t words, int32_t most, int accumulate, size_t size) {
   enum { few_rows = 32, long_rows = 4096, strip = values == 1 ? 16 : 64 };
   enum { line = 64 / sizeof(element), panel = max_vectors * columns };
   ptrdiff_t padded = (s->width + columns - 1) / columns * columns;
   ptrdiff_t needed = padded * (words + has_bias) * values * (ptrdiff_t)sizeof(rhs_element);
   ptrdiff_t stride = s->source_shape.row_stride;
-  s->keeps = needed <= least((int32_t)size, small_b) && s->rows + s->bias_rows > tile_rows();
+  s->keeps_all_of_rhs =
+      needed <= min_i32((int32_t)size, small_b) && s->rows + s->bias_rows > tile_rows();
   s->bias = has_bias ? (result *)(void *)s->b : 0;
-  s->b += has_bias ? (s->keeps ? padded : tile_vectors() * columns) * values : 0;
-  s->ahead = steps * values * stride;
+  s->b += has_bias ? (s->keeps_all_of_rhs ? padded : tile_vectors() * columns) * values : 0;
+  s->prefetch_distance = steps * values * stride;
   if (s->rows <= few_rows && stride * (ptrdiff_t)sizeof(element) >= long_rows) {
-    most = least(most, strip);
-    s->ahead = line > panel ? line : panel;
+    most = min_i32(most, strip);
+    s->prefetch_distance = line > panel ? line : panel;
     s->in_place &= words <= most;
   }
   do {
-    int32_t depth = least(most, words - s->first_word);
+    int32_t depth = min_i32(most, words - s->first_word);
     s->b_words = depth;
     share_block(s, depth, accumulate || s->first_word, size);
     s->first_word += depth;
@@ -192,19 +193,19 @@ KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_s
        (int64_t, b_column_stride), (result *, c), (int64_t, c_row_stride),
        (int64_t, c_column_stride), (uint32_t, m), (uint32_t, n), (uint32_t, k),
        (uint32_t, accumulate)) {
-  region of = region_of(kdl_group, m, n);
-  int32_t words = words_of(k), panel = tile_vectors() * columns;
+  region of = group_region(kdl_group, m, n);
+  int32_t words = k_words(k), panel = tile_vectors() * columns;
   size_t half = kdl_group->shared_size / 2 / 64 * 64;
   matrix b_shape = {b_row_stride, b_column_stride};
-  share all = {.a = a + of.first_row * a_row_stride,
-               .a_shape = {a_row_stride, a_column_stride},
-               .b = (void *)((char *)kdl_group->shared + half),
-               .c = c + of.first_row * c_row_stride + of.first_column * c_column_stride,
-               .c_shape = {c_row_stride, c_column_stride},
-               .rows = of.end_row - of.first_row,
-               .width = of.end_column - of.first_column,
-               .values_of_k = (int32_t)k,
-               .packed = kdl_group->shared};
+  macro_kernel all = {.a = a + of.first_row * a_row_stride,
+                      .a_shape = {a_row_stride, a_column_stride},
+                      .b = (void *)((char *)kdl_group->shared + half),
+                      .c = c + of.first_row * c_row_stride + of.first_column * c_column_stride,
+                      .c_shape = {c_row_stride, c_column_stride},
+                      .rows = of.end_row - of.first_row,
+                      .width = of.end_column - of.first_column,
+                      .values_of_k = (int32_t)k,
+                      .packed = kdl_group->shared};
   b += of.first_column * b_column_stride;
   if (all.rows <= 0 || all.width <= 0)
     return;
@@ -217,15 +218,15 @@ KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_s
   all.bias_rows = has_bias;
   /* A panel with its bias, and a tile of A in two ways, of so many words fit a half. */
   int32_t widest = panel > 2 * tile_rows() ? panel : 2 * tile_rows();
-  int32_t most = least((int32_t)(half / 4) / widest - 1, kdl_const_matmul_depth) / steps * steps;
+  int32_t most = min_i32((int32_t)(half / 4) / widest - 1, kdl_const_matmul_depth) / steps * steps;
   all.in_place = can_be_in_place(&all, words, most);
   int32_t fits = (int32_t)(half / 4) / (words < most ? words + !words : most);
   int32_t at_once = all.in_place ? all.rows : fits / tile_rows() * tile_rows() - has_bias;
   for (int32_t row = 0; row < all.rows; row += at_once) {
-    share s = all;
+    macro_kernel s = all;
     s.a += row * a_row_stride;
     s.c += row * c_row_stride;
-    s.rows = least(at_once, all.rows - row);
+    s.rows = min_i32(at_once, all.rows - row);
     plain_tiles(&s, words, most, accumulate != 0, half);
   }
 }
@@ -233,10 +234,10 @@ KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_s
 /* B as the microkernel takes it, from rows of N or, with the strides exchanged, from rows of K. */
 KERNEL(pack_name, (1, 1, 1), (1, 1, 1), (const element *, b), (int64_t, row_stride),
        (int64_t, column_stride), (void *, packed), (uint32_t, n), (uint32_t, k)) {
-  int32_t words = words_of(k);
+  int32_t words = k_words(k);
   matrix shape = {row_stride, column_stride};
-  parts in = parts_of(packed, n, words);
-  region of = region_of(kdl_group, 1, (uint32_t)in.wide);
+  parts in = packed_parts_of(packed, n, words);
+  region of = group_region(kdl_group, 1, (uint32_t)in.wide);
   if (in.narrow && is_last_column(kdl_group))
     narrow_pack(in.lhs, b + in.wide * column_stride, shape, in.narrow, (int32_t)k, words);
   int32_t width = of.end_column - of.first_column;
@@ -306,8 +307,7 @@ INLINE kdl_matmul on_threads(uint32_t threads) {
 HIDDEN uint64_t DYNAMIC(matmul_name, scratch)(uint32_t m, uint32_t n, uint32_t k,
                                               uint32_t threads) {
   kdl_matmul matmul = on_threads(threads);
-  return kdl_matmul_packs_as_it_goes(&matmul, m, n, k) ? 0
-                                                       : kdl_matmul_packed_size(matmul_type, n, k);
+  return kdl_matmul_fuses_packing(&matmul, m, n, k) ? 0 : kdl_matmul_packed_size(matmul_type, n, k);
 }
 
 HIDDEN uint32_t DYNAMIC(matmul_name, parts)(uint32_t m, uint32_t n, uint32_t threads) {
@@ -327,7 +327,7 @@ HIDDEN void DYNAMIC(matmul_name, part)(const element *a, int64_t a_row_stride,
   kdl_launch_desc grid = kdl_matmul_grid(&matmul, m, n);
   uint32_t by_rows = grid.grid[1] > 1;
   kdl_host_group group = group_of(part, grid.grid[by_rows], by_rows, memory, size);
-  if (kdl_matmul_packs_as_it_goes(&matmul, m, n, k))
+  if (kdl_matmul_fuses_packing(&matmul, m, n, k))
     GROUP(plain_name)(&group, a, a_row_stride, a_column_stride, b, b_row_stride, b_column_stride, c,
                       c_row_stride, c_column_stride, m, n, k, accumulate);
   else

@@ -11,7 +11,7 @@ enum { narrow_columns = 8 };
  * others, the rows of A must be packed for both, so that it is worth its while for fewer only,
  * where K is long, and they would have a panel for themselves. In blocks, a vector that is used in
  * part takes less time than rows of A that are made vectors. */
-INLINE int32_t narrow_of(uint32_t n, int32_t words) {
+INLINE int32_t narrow_columns_of(uint32_t n, int32_t words) {
   enum { beside_others = 4, long_words = 64 };
   int32_t last = (int32_t)(n % columns), vectors = (int32_t)(n / columns);
   if (has_blocks())
@@ -33,21 +33,21 @@ static void narrow_pack(lhs_element *packed, const element *b, matrix shape, int
   for (int32_t tile = 0; tile < tiles.parts; ++tile) {
     int32_t first = part_begin(tiles, tile), rows = part_size(tiles, tile);
     lhs_element *to = packed + (ptrdiff_t)first * words * values;
-    int32_t there = least(rows, n - first);
+    int32_t there = min_i32(rows, n - first);
     matrix exchanged = {shape.column_stride, shape.row_stride};
     for (int32_t row = 0; row < rows; ++row)
       for (int32_t at = 0; at < words * values; ++at) {
         element x = 0;
         if (row < there && at < k)
           x = b[(first + row) * exchanged.row_stride + at * exchanged.column_stride];
-        to[place(rows, words, row, at / values) * values + at % values] = lhs_of(x);
+        to[packed_offset(rows, words, row, at / values) * values + at % values] = lhs_of(x);
       }
   }
 }
 
 /* Sums, a row for each column of C, to where they belong. */
-static void narrow_out(result *c, matrix shape, result *sums, ptrdiff_t stride, int32_t rows,
-                       int32_t n, int accumulate) {
+static void narrow_store(result *c, matrix shape, result *sums, ptrdiff_t stride, int32_t rows,
+                         int32_t n, int accumulate) {
   for (int32_t column = 0; column < n; ++column) {
     fragment *sum = (fragment *)(sums + column * stride), *bias = (fragment *)(sums + n * stride);
     for (ptrdiff_t at = 0; has_bias && at < stride / columns; ++at)
@@ -74,26 +74,27 @@ static void narrow_run(const lhs_element *b, const element *a, matrix a_shape, r
   matrix transposed = {a_shape.column_stride, a_shape.row_stride};
   int32_t wide = tile_vectors() * columns;
   for (int32_t row = 0; row < m; row += wide) {
-    int32_t width = least(wide, m - row), vectors = (width + columns - 1) / columns;
+    int32_t width = min_i32(wide, m - row), vectors = (width + columns - 1) / columns;
     int32_t stride = vectors * columns;
     for (int32_t i = 0; i < narrow_rows(n) * stride; ++i)
       sums[i] = 0;
     for (int32_t word = 0; word < words; word += most) {
-      int32_t depth = least(most, words - word);
+      int32_t depth = min_i32(most, words - word);
       pack_vectors((panels){panel, depth, vectors, vectors}, 0,
                    a + row * a_shape.row_stride + word * values * a_shape.column_stride, transposed,
                    depth, k - word * values, width);
       for (int32_t tile = 0; tile < tiles.parts; ++tile) {
         int32_t first = part_begin(tiles, tile), rows = part_size(tiles, tile);
-        tile_of(
-            &(frame){.depth = depth, .lots = depth / steps, .stride = stride, .adds = 1},
-            &(tile_place){.lhs = b + ((ptrdiff_t)first * words + (ptrdiff_t)word * rows) * values,
-                          .rhs = panel,
-                          .c = sums + first * stride,
-                          .rows = rows,
-                          .width = stride});
+        run_tile(
+            &(tile_params){
+                .depth = depth, .step_blocks = depth / steps, .stride = stride, .adds = 1},
+            &(tile_args){.lhs = b + ((ptrdiff_t)first * words + (ptrdiff_t)word * rows) * values,
+                         .rhs = panel,
+                         .c = sums + first * stride,
+                         .rows = rows,
+                         .width = stride});
       }
     }
-    narrow_out(c + row * c_shape.row_stride, c_shape, sums, stride, width, n, accumulate);
+    narrow_store(c + row * c_shape.row_stride, c_shape, sums, stride, width, n, accumulate);
   }
 }

@@ -50,7 +50,7 @@ INLINE value_lanes first_values(int32_t count) {
   return lanes_of_bits;
 }
 
-INLINE int32_t least(int32_t a, int32_t b) {
+INLINE int32_t min_i32(int32_t a, int32_t b) {
   return a < b ? a : b;
 }
 
@@ -58,7 +58,7 @@ INLINE int32_t least(int32_t a, int32_t b) {
 /* The left operand                                                                             */
 
 /* Where a word lies in packed rows of `depth` words: in lots of 16, then what is left. */
-INLINE ptrdiff_t place(int32_t rows, int32_t depth, int32_t row, int32_t word) {
+INLINE ptrdiff_t packed_offset(int32_t rows, int32_t depth, int32_t row, int32_t word) {
   int32_t whole = depth / steps * steps;
   if (word < whole)
     return ((ptrdiff_t)(word / steps) * rows + row) * steps + word % steps;
@@ -75,11 +75,12 @@ typedef struct lhs_tile {
 INLINE void pack_zeros(lhs_tile to) {
   for (int32_t word = 0; word < to.depth; ++word)
     for (int32_t value = 0; value < values; ++value)
-      to.packed[place(to.rows, to.depth, 0, word) * values + value] = lhs_of((element)0);
+      to.packed[packed_offset(to.rows, to.depth, 0, word) * values + value] = lhs_of((element)0);
 }
 
 /* 16 words of each row, where the values of a row lie together. */
-INLINE void pack_dense_lot(lhs_tile to, const element *a, ptrdiff_t row_stride, int32_t word) {
+INLINE void pack_dense_step_block(lhs_tile to, const element *a, ptrdiff_t row_stride,
+                                  int32_t word) {
   lhs_element *packed = to.packed + ((ptrdiff_t)word * to.rows + to.above * steps) * values;
   const element *from = a + word * values;
   for (int32_t row = to.above; row < to.rows; ++row) {
@@ -90,13 +91,13 @@ INLINE void pack_dense_lot(lhs_tile to, const element *a, ptrdiff_t row_stride, 
 }
 
 /* The last words of each row, `there` values of which are; and zeros. */
-INLINE void pack_dense_rest(lhs_tile to, const element *a, ptrdiff_t row_stride, int32_t word,
+INLINE void pack_dense_tail(lhs_tile to, const element *a, ptrdiff_t row_stride, int32_t word,
                             int32_t there) {
   lanes left = first_lanes(to.depth - word), whole = first_lanes(there / values);
   value_lanes some = first_values(there);
   for (int32_t row = to.above; row < to.rows; ++row) {
     const element *from = a + (row - to.above) * row_stride + word * values;
-    lhs_element *packed = to.packed + place(to.rows, to.depth, row, word) * values;
+    lhs_element *packed = to.packed + packed_offset(to.rows, to.depth, row, word) * values;
     element_line line;
     if (there % values == 0)
       line = __builtin_masked_load(whole, (const unaligned_part *)from, (element_line)0);
@@ -118,18 +119,18 @@ static void pack_steps(lhs_element *restrict packed, const element *a, matrix sh
 static WIDE void pack_rows(lhs_tile to, const element *a, matrix shape, int32_t available) {
   int32_t word = 0;
   if (shape.column_stride == 1) {
-    for (; word + steps <= least(to.depth, available / values); word += steps)
-      pack_dense_lot(to, a, shape.row_stride, word);
+    for (; word + steps <= min_i32(to.depth, available / values); word += steps)
+      pack_dense_step_block(to, a, shape.row_stride, word);
     for (; word < to.depth; word += steps)
-      pack_dense_rest(to, a, shape.row_stride, word,
-                      least(available - word * values, steps * values));
+      pack_dense_tail(to, a, shape.row_stride, word,
+                      min_i32(available - word * values, steps * values));
     return;
   }
   for (; word < to.depth; ++word) {
     const element *from = a + word * values * shape.column_stride;
     int32_t there = available - word * values;
     for (int32_t row = to.above; row < to.rows; ++row, from += shape.row_stride) {
-      lhs_element *packed = to.packed + place(to.rows, to.depth, row, word) * values;
+      lhs_element *packed = to.packed + packed_offset(to.rows, to.depth, row, word) * values;
       for (int32_t value = 0; value < values; ++value)
         packed[value] = lhs_of(value < there ? from[value * shape.column_stride] : 0);
     }
@@ -141,7 +142,7 @@ static WIDE void pack_rows(lhs_tile to, const element *a, matrix shape, int32_t 
 
 /* Sixteen lines become columns: four times, the first half of them is dealt with the second like
  * cards. */
-INLINE void deal(word_line *cards) {
+INLINE void interleave_halves(word_line *cards) {
   word_line dealt[columns];
   for (int32_t turn = 0; turn < 4; ++turn) {
     for (int32_t i = 0; i < columns / 2; ++i) {
@@ -162,7 +163,7 @@ INLINE void transpose(rhs_element *restrict to, ptrdiff_t distance, const elemen
   word_line cards[columns];
   for (int32_t i = 0; i < columns; ++i)
     cards[i] = *(const unaligned_word_line *)(from + i * column_stride);
-  deal(cards);
+  interleave_halves(cards);
   for (int32_t i = 0; i < columns; ++i)
     *(unaligned_word_line *)(to + i * distance) = cards[i];
 }
@@ -177,7 +178,7 @@ static WIDE void transpose_part(rhs_element *restrict to, ptrdiff_t distance, co
     cards[i] = __builtin_masked_load(
         first_lanes(i < width ? words : 0),
         (const unaligned_rhs_word *)(from + (i < width ? i * column_stride : 0)), (word_line)0);
-  deal(cards);
+  interleave_halves(cards);
   for (int32_t i = 0; i < columns; ++i)
     if (i < words)
       *(unaligned_word_line *)(to + i * distance) = cards[i];
@@ -216,7 +217,7 @@ INLINE element_quads quads_of(element_row a, element_row b, element_row c, eleme
                                  56, 60, 49, 53, 57, 61, 50, 54, 58, 62, 51, 55, 59, 63);
 }
 
-INLINE void put_vector(rhs_element *restrict to, const element_row rows[4]) {
+INLINE void store_packed_vector(rhs_element *restrict to, const element_row rows[4]) {
   if (values == 1)
     *(unaligned_row *)to = rows[0];
   else if (values == 2)
@@ -231,7 +232,7 @@ INLINE void pack_whole_vector(rhs_element *restrict to, const element *restrict 
   element_row rows[4];
   for (int32_t value = 0; value < values; ++value)
     rows[value] = *(const unaligned_row *)(from + value * stride);
-  put_vector(to, rows);
+  store_packed_vector(to, rows);
 }
 
 /* What comes next of a row, into the cache. */
@@ -242,8 +243,8 @@ INLINE void fetch_row(const element *row, int32_t vectors) {
 }
 
 /* 16 words of vectors side by side, all of them there, from rows of N. */
-INLINE void pack_lot(rhs_element *restrict to, const element *restrict from, ptrdiff_t stride,
-                     ptrdiff_t ahead, int32_t vectors) {
+INLINE void pack_step_block(rhs_element *restrict to, const element *restrict from,
+                            ptrdiff_t stride, ptrdiff_t ahead, int32_t vectors) {
   for (int32_t step = 0; step < steps; ++step) {
     const element *row = from + step * values * stride;
     for (int32_t value = 0; value < values; ++value)
@@ -263,27 +264,27 @@ INLINE void pack_vector(rhs_element *to, const element *from, matrix shape, int3
       there[value] = __builtin_masked_load(first_lanes(value < rows ? width : 0),
                                            from + (value < rows ? value * shape.row_stride : 0),
                                            (element_row)0);
-    put_vector(to, there);
+    store_packed_vector(to, there);
     return;
   }
   for (int32_t i = 0; i < columns * values; ++i)
     to[i] = 0;
-  for (int32_t value = 0; value < least(values, rows); ++value)
-    for (int32_t column = 0; column < least(columns, width); ++column)
+  for (int32_t value = 0; value < min_i32(values, rows); ++value)
+    for (int32_t column = 0; column < min_i32(columns, width); ++column)
       to[column * values + value] = from[value * shape.row_stride + column * shape.column_stride];
 }
 
 /* Up to 16 words of some vectors side by side that are in a panel each with `distance` between
  * words; of the matrix, `rows` of K and `width` columns are left. */
-typedef struct cell {
+typedef struct pack_source {
   rhs_element *to;
   ptrdiff_t distance;
   const element *from;
   int32_t words, rows, width;
-} cell;
+} pack_source;
 
-static WIDE void pack_cell(cell at, matrix shape) {
-  int32_t word = 0, whole = least(at.words, at.rows / values);
+static WIDE void pack_cell(pack_source at, matrix shape) {
+  int32_t word = 0, whole = min_i32(at.words, at.rows / values);
   if (shape.row_stride == 1 && whole == steps && at.width >= columns) {
     transpose(at.to, at.distance, at.from, shape.column_stride);
     word = steps;
@@ -318,14 +319,14 @@ typedef struct panels {
   int32_t panel, vectors;
 } panels;
 
-INLINE ptrdiff_t distance_in(const panels *in, int32_t vector) {
+INLINE ptrdiff_t panel_stride(const panels *in, int32_t vector) {
   int alone = in->panel == 1 || (vector | 1) >= in->vectors;
   return (alone ? 1 : 2) * columns * values;
 }
-INLINE rhs_element *place_in(const panels *in, int32_t vector, int32_t word) {
+INLINE rhs_element *panel_address(const panels *in, int32_t vector, int32_t word) {
   int32_t in_panel = vector & (in->panel - 1);
   return in->packed + (vector - in_panel) * in->words * columns * values +
-         word * distance_in(in, vector) + in_panel * columns * values;
+         word * panel_stride(in, vector) + in_panel * columns * values;
 }
 
 /* Words of vectors from rows of N, all of them there. A line of the matrix holds a row of several
@@ -336,10 +337,10 @@ static WIDE void pack_across(const panels *in, const element *b, ptrdiff_t row_s
   for (int32_t vector = 0; vector < vectors; vector += together) {
     rhs_element *to[together];
     ptrdiff_t distance[together];
-    int32_t here = least(together, vectors - vector);
+    int32_t here = min_i32(together, vectors - vector);
     for (int32_t i = 0; i < here; ++i) {
-      to[i] = place_in(in, vector + i, first);
-      distance[i] = distance_in(in, vector + i);
+      to[i] = panel_address(in, vector + i, first);
+      distance[i] = panel_stride(in, vector + i);
     }
     for (int32_t word = 0; word < words; ++word) {
       const element *from = b + word * values * row_stride + vector * columns;
@@ -360,19 +361,19 @@ static WIDE void pack_vectors(panels in, result *bias, const element *b, matrix 
     bias[i] = 0;
   for (int32_t word = 0; word < depth; word += steps) {
     const element *from = b + word * values * shape.row_stride;
-    int32_t here = least(steps, depth - word), left = rows - word * values, vector = 0;
+    int32_t here = min_i32(steps, depth - word), left = rows - word * values, vector = 0;
     if (shape.column_stride == 1 && left >= here * values) {
       vector = width / columns;
       pack_across(&in, from, shape.row_stride, word, here, vector);
     }
     for (; vector < in.vectors; ++vector)
-      pack_cell((cell){place_in(&in, vector, word), distance_in(&in, vector),
-                       from + vector * columns * shape.column_stride, here, left,
-                       width - vector * columns},
+      pack_cell((pack_source){panel_address(&in, vector, word), panel_stride(&in, vector),
+                              from + vector * columns * shape.column_stride, here, left,
+                              width - vector * columns},
                 shape);
     for (vector = 0; has_bias && bias && vector < in.vectors; ++vector)
-      add_columns(bias + vector * columns, place_in(&in, vector, word), distance_in(&in, vector),
-                  here);
+      add_columns(bias + vector * columns, panel_address(&in, vector, word),
+                  panel_stride(&in, vector), here);
   }
   for (int32_t i = 0; has_bias && bias && i < in.vectors * columns; ++i)
     bias[i] = bias_of(bias[i]);

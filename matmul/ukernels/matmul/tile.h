@@ -41,26 +41,26 @@ INLINE int has_blocks(void) {
 /* How a tile comes by its panel of B. */
 typedef enum origin {
   packed_before,
-  packed_by_lots, /* from rows of N, by the tile itself */
+  packed_in_tile, /* from rows of N, by the tile itself */
   not_packed,     /* rows of N, of which each is a step; the left operand is packed by steps too */
 } origin;
 
 /* What tiles have in common. Of the left operand's `depth` words, `lots` lots of 16 are packed so;
  * the others are one lot, which may be the matrix itself. */
-typedef struct frame {
-  int32_t depth, lots;
+typedef struct tile_params {
+  int32_t depth, step_blocks;
   ptrdiff_t stride; /* of rows of C */
   int adds;         /* to what is in C */
 
   /* Of tiles that make their panel: */
-  ptrdiff_t source_stride; /* of rows of B */
-  ptrdiff_t ahead;         /* how far to fetch of it */
-  ptrdiff_t lot;           /* from a lot of the panel to the next; 0: no other wants them */
-  ptrdiff_t rest;          /* where in the panel the words are that are no lot */
-} frame;
+  ptrdiff_t source_stride;     /* of rows of B */
+  ptrdiff_t prefetch_distance; /* how far to fetch of it */
+  ptrdiff_t step_block_stride; /* from a lot of the panel to the next; 0: no other wants them */
+  ptrdiff_t tail_offset;       /* where in the panel the words are that are no lot */
+} tile_params;
 
 /* One of them. */
-typedef struct tile_place {
+typedef struct tile_args {
   const lhs_element *lhs;
   rhs_element *rhs;
   origin origin;
@@ -71,11 +71,11 @@ typedef struct tile_place {
 
   /* Row 0 is no row of C: a row of zeros gives the bias, which is put down. */
   int has_bias_row;
-} tile_place;
+} tile_args;
 
 /* Rows from `first` on of the sums, from C and to it. All but the last vector are whole. */
-INLINE void add_c(fragment *sums, const result *c, ptrdiff_t stride, int32_t first, int32_t rows,
-                  int32_t vectors, int32_t last) {
+INLINE void load_c(fragment *sums, const result *c, ptrdiff_t stride, int32_t first, int32_t rows,
+                   int32_t vectors, int32_t last) {
   lanes there = first_lanes(last);
   UNROLLED
   for (int32_t row = 0; row < rows; ++row) {
@@ -89,8 +89,8 @@ INLINE void add_c(fragment *sums, const result *c, ptrdiff_t stride, int32_t fir
     }
   }
 }
-INLINE void put_c(result *c, ptrdiff_t stride, const fragment *sums, int32_t first, int32_t rows,
-                  int32_t vectors, int32_t last) {
+INLINE void store_c(result *c, ptrdiff_t stride, const fragment *sums, int32_t first, int32_t rows,
+                    int32_t vectors, int32_t last) {
   lanes there = first_lanes(last);
   UNROLLED
   for (int32_t row = 0; row < rows; ++row) {
@@ -106,27 +106,27 @@ INLINE void put_c(result *c, ptrdiff_t stride, const fragment *sums, int32_t fir
 }
 
 /* Words of the panel, made one lot after another, each multiplied with at once. */
-INLINE void multiply_lots(const frame *f, const tile_place *at, fragment *sums, int32_t rows,
-                          int32_t vectors) {
+INLINE void multiply_packing(const tile_params *f, const tile_args *at, fragment *sums,
+                             int32_t rows, int32_t vectors) {
   rhs_element *rhs = at->rhs;
   const lhs_element *lhs = at->lhs;
   const element *source = at->source;
-  for (int32_t lot = 0; lot < f->lots; ++lot) {
-    pack_lot(rhs, source, f->source_stride, f->ahead, vectors);
+  for (int32_t lot = 0; lot < f->step_blocks; ++lot) {
+    pack_step_block(rhs, source, f->source_stride, f->prefetch_distance, vectors);
     microkernel(lhs, 0, rhs, 0, (result *)sums, 0, 1, rows, vectors, steps);
     source += steps * values * f->source_stride;
     lhs += (ptrdiff_t)steps * rows * values;
-    rhs += f->lot;
+    rhs += f->step_block_stride;
   }
 }
 
 /* Rows of B, a step each. */
-INLINE void multiply_rows(const frame *f, const tile_place *at, fragment *sums, int32_t rows,
+INLINE void multiply_rows(const tile_params *f, const tile_args *at, fragment *sums, int32_t rows,
                           int32_t vectors) {
   const lhs_element *lhs = at->lhs;
   const element *source = at->source;
   _Pragma("clang loop unroll(disable)") for (int32_t step = 0; step < f->depth; ++step) {
-    fetch_row(source + f->ahead, vectors);
+    fetch_row(source + f->prefetch_distance, vectors);
     microkernel(lhs, 0, (const rhs_element *)source, 0, (result *)sums, 0, 1, rows, vectors, 1);
     source += f->source_stride;
     lhs += rows;
@@ -137,36 +137,36 @@ INLINE void multiply_rows(const frame *f, const tile_place *at, fragment *sums, 
  * in each: more of it is on its way than in one sequence. */
 enum { streams = 4, stream_rows = values == 2 ? 4 : 2 };
 
-INLINE void multiply_streams(const frame *f, const tile_place *at, fragment *sums, int32_t rows,
-                             int32_t vectors) {
-  const int32_t part = f->lots / streams, done = part * streams;
+INLINE void multiply_streams(const tile_params *f, const tile_args *at, fragment *sums,
+                             int32_t rows, int32_t vectors) {
+  const int32_t part = f->step_blocks / streams, done = part * streams;
   const ptrdiff_t lhs_lot = steps * rows * values, rhs_lot = steps * vectors * columns * values;
   _Pragma("clang loop unroll(disable)") for (int32_t i = 0; i < done; ++i) {
     int32_t lot = i % streams * part + i / streams;
     microkernel(at->lhs, lot * lhs_lot, at->rhs, lot * rhs_lot, (result *)sums, 0, 1, rows, vectors,
                 steps);
   }
-  if (f->lots > done)
-    microkernel(at->lhs, done * lhs_lot, at->rhs, done * rhs_lot, (result *)sums, 0, f->lots - done,
-                rows, vectors, steps);
+  if (f->step_blocks > done)
+    microkernel(at->lhs, done * lhs_lot, at->rhs, done * rhs_lot, (result *)sums, 0,
+                f->step_blocks - done, rows, vectors, steps);
 }
 
-INLINE void multiply(const frame *f, const tile_place *at, fragment *sums, int32_t rows,
+INLINE void multiply(const tile_params *f, const tile_args *at, fragment *sums, int32_t rows,
                      int32_t vectors) {
-  int32_t whole = f->lots * steps;
+  int32_t whole = f->step_blocks * steps;
   ptrdiff_t rest = (ptrdiff_t)whole * vectors * columns * values;
-  int makes = vectors == tile_vectors();
-  if (makes && values == 1 && at->origin == not_packed) {
+  int packs_rhs = vectors == tile_vectors();
+  if (packs_rhs && values == 1 && at->origin == not_packed) {
     multiply_rows(f, at, sums, rows, vectors);
     return;
   }
-  if (makes && at->origin == packed_by_lots) {
-    multiply_lots(f, at, sums, rows, vectors);
-    rest = f->rest;
-  } else if (f->lots && rows <= stream_rows) {
+  if (packs_rhs && at->origin == packed_in_tile) {
+    multiply_packing(f, at, sums, rows, vectors);
+    rest = f->tail_offset;
+  } else if (f->step_blocks && rows <= stream_rows) {
     multiply_streams(f, at, sums, rows, vectors);
-  } else if (f->lots) {
-    microkernel(at->lhs, 0, at->rhs, 0, (result *)sums, 0, f->lots, rows, vectors, steps);
+  } else if (f->step_blocks) {
+    microkernel(at->lhs, 0, at->rhs, 0, (result *)sums, 0, f->step_blocks, rows, vectors, steps);
   }
   if (f->depth > whole)
     microkernel(at->lhs, (ptrdiff_t)whole * rows * values, at->rhs, rest, (result *)sums, 0, 1,
@@ -174,7 +174,7 @@ INLINE void multiply(const frame *f, const tile_place *at, fragment *sums, int32
 }
 
 /* The bias from its row, for others and for the rows of this tile. */
-INLINE void take_bias_row(fragment *sums, result *bias, int32_t rows, int32_t vectors) {
+INLINE void subtract_bias_row(fragment *sums, result *bias, int32_t rows, int32_t vectors) {
   UNROLLED
   for (int32_t vector = 0; vector < vectors; ++vector) {
     ((fragment *)bias)[vector] = -sums[vector];
@@ -185,7 +185,7 @@ INLINE void take_bias_row(fragment *sums, result *bias, int32_t rows, int32_t ve
 }
 
 /* The sums are named by constants alone once this is inlined. */
-INLINE void tile(const frame *f, const tile_place *at, int32_t rows, int32_t vectors) {
+INLINE void tile(const tile_params *f, const tile_args *at, int32_t rows, int32_t vectors) {
   fragment sums[max_rows * max_vectors];
   const int32_t last = at->width - (vectors - 1) * columns;
   const int32_t first = has_bias && at->has_bias_row;
@@ -200,20 +200,20 @@ INLINE void tile(const frame *f, const tile_place *at, int32_t rows, int32_t vec
       sums[row * vectors + vector] = start;
   }
   if (f->adds && last == columns)
-    add_c(sums, c, f->stride, first, rows, vectors, columns);
+    load_c(sums, c, f->stride, first, rows, vectors, columns);
   else if (f->adds)
-    add_c(sums, c, f->stride, first, rows, vectors, last);
+    load_c(sums, c, f->stride, first, rows, vectors, last);
   multiply(f, at, sums, rows, vectors);
   if (first)
-    take_bias_row(sums, at->bias, rows, vectors);
+    subtract_bias_row(sums, at->bias, rows, vectors);
   if (last == columns)
-    put_c(c, f->stride, sums, first, rows, vectors, columns);
+    store_c(c, f->stride, sums, first, rows, vectors, columns);
   else
-    put_c(c, f->stride, sums, first, rows, vectors, last);
+    store_c(c, f->stride, sums, first, rows, vectors, last);
 }
 
 /* A tile of each height is code of its own, in which the microkernel's arrays are registers. */
-static __attribute__((noinline)) void tile_of(const frame *f, const tile_place *at) {
+static __attribute__((noinline)) void run_tile(const tile_params *f, const tile_args *at) {
   int two = tile_vectors() > 1 && at->width > columns;
 #define HEIGHT(height)                                                                             \
   case height:                                                                                     \
@@ -246,17 +246,17 @@ static void scatter_c(result *c, matrix shape, const result *whole, ptrdiff_t st
       c[row * shape.row_stride + column * shape.column_stride] = whole[row * stride + column];
 }
 
-static __attribute__((noinline)) void apart_tile_of(const frame *f, const tile_place *at,
-                                                    matrix shape) {
+static __attribute__((noinline)) void run_strided_tile(const tile_params *f, const tile_args *at,
+                                                       matrix shape) {
   enum { stride = max_vectors * columns };
   result whole[max_rows * stride];
   int32_t rows = at->rows - at->has_bias_row;
-  frame inside = *f;
-  tile_place here = *at;
+  tile_params inside = *f;
+  tile_args here = *at;
   inside.stride = stride;
   here.c = whole;
   if (f->adds)
     gather_c(whole, stride, at->c, shape, rows, at->width);
-  tile_of(&inside, &here);
+  run_tile(&inside, &here);
   scatter_c(at->c, shape, whole, stride, rows, at->width);
 }

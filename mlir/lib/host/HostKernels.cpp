@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "host/HostKernels.h"
-#include "GroupMemory.h"
+#include "WorkgroupMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -356,8 +356,8 @@ void declareWait(ModuleOp module, StringRef name) {
 
 /// Gives group memory that is not an attribution its place. Variables are the same for all kernels
 /// of a module, so all of them have room for all of it.
-LogicalResult placeShared(gpu::GPUModuleOp module, SharedLayout &layout,
-                          DenseMap<Operation *, uint64_t> &places) {
+LogicalResult layoutShared(gpu::GPUModuleOp module, SharedLayout &layout,
+                           DenseMap<Operation *, uint64_t> &places) {
   llvm::StringMap<uint64_t> globals;
   SmallVector<memref::GlobalOp> placed;
   for (auto global : module.getOps<memref::GlobalOp>()) {
@@ -396,7 +396,7 @@ FailureOr<SmallVector<HostKernel>> kdl::lowerKernelsForHost(ModuleOp module) {
   SharedLayout layout;
   DenseMap<Operation *, uint64_t> places;
   SmallVector<HostKernel> kernels;
-  if (failed(expandReductions(gpuModule)) || failed(placeShared(gpuModule, layout, places)))
+  if (failed(expandReductions(gpuModule)) || failed(layoutShared(gpuModule, layout, places)))
     return failure();
   // A CPU has one kind of memory.
   mapMemorySpaces(gpuModule, [](Attribute) { return Attribute(); });

@@ -130,8 +130,8 @@ public:
 /// References to what the object itself defines are bound here, whatever else has the name. Those
 /// to functions of libc and libm are bound where the object is loaded (<kdl/host_abi.h>). Of
 /// `library`, an object file or empty, is linked what the object calls.
-LogicalResult link(StringRef linker, StringRef object, StringRef library, StringRef output,
-                   function_ref<InFlightDiagnostic()> emitError) {
+LogicalResult linkObject(StringRef linker, StringRef object, StringRef library, StringRef output,
+                         function_ref<InFlightDiagnostic()> emitError) {
   SmallVector<StringRef> arguments = {linker, "-shared", "-Bsymbolic", "-z",
                                       "now",  object,    "-o",         output};
   if (!library.empty())
@@ -165,9 +165,9 @@ LogicalResult checkUndefined(llvm::MemoryBufferRef shared,
   return success();
 }
 
-FailureOr<SmallVector<char, 0>> emit(llvm::Module &module, llvm::TargetMachine &machine,
-                                     StringRef linker,
-                                     function_ref<InFlightDiagnostic()> emitError) {
+FailureOr<SmallVector<char, 0>> emitObject(llvm::Module &module, llvm::TargetMachine &machine,
+                                           StringRef linker,
+                                           function_ref<InFlightDiagnostic()> emitError) {
   TemporaryFile object("o"), half("o"), shared("so");
   for (std::error_code error : {object.error, half.error, shared.error}) {
     if (error)
@@ -185,7 +185,7 @@ FailureOr<SmallVector<char, 0>> emit(llvm::Module &module, llvm::TargetMachine &
     library << StringRef(kdl_mlir_half, kdl_mlir_half_size);
   }
   bool isX86 = machine.getTargetTriple().getArch() == llvm::Triple::x86_64;
-  if (failed(link(linker, object.path, isX86 ? half.path.str() : "", shared.path, emitError)))
+  if (failed(linkObject(linker, object.path, isX86 ? half.path.str() : "", shared.path, emitError)))
     return failure();
   auto bytes = llvm::MemoryBuffer::getFile(shared.path, /*IsText=*/false,
                                            /*RequiresNullTerminator=*/false);
@@ -240,5 +240,5 @@ FailureOr<SmallVector<char, 0>> kdl::compileForHost(ModuleOp module, ArrayRef<Ho
     return emitError() << words;
   optimize(*translated, *machine, target.getO());
   addNote(*translated, target.getArch());
-  return emit(*translated, *machine, linker, emitError);
+  return emitObject(*translated, *machine, linker, emitError);
 }

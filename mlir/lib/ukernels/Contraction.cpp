@@ -15,7 +15,7 @@ static BlockArgument argumentOf(Value value, bool &isUnsigned) {
   return dyn_cast<BlockArgument>(value);
 }
 
-std::optional<ProductBody> kdl::matchProductBody(linalg::LinalgOp op) {
+std::optional<ContractionBody> kdl::matchContractionBody(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   if (!body || body->getNumArguments() < 3)
     return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<ProductBody> kdl::matchProductBody(linalg::LinalgOp op) {
   if ((add->getOperand(0) != acc && add->getOperand(1) != acc) ||
       !isa_and_nonnull<arith::MulFOp, arith::MulIOp>(multiply))
     return std::nullopt;
-  ProductBody found;
+  ContractionBody found;
   BlockArgument first = argumentOf(multiply->getOperand(0), found.lhsUnsigned);
   BlockArgument second = argumentOf(multiply->getOperand(1), found.rhsUnsigned);
   if (first == rhs && second == lhs)
@@ -47,9 +47,9 @@ std::optional<ProductBody> kdl::matchProductBody(linalg::LinalgOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Loops: batch, m1, n1, k1, m0, n0, steps of a lot, k0. Maps of lhs, rhs and acc.
-static SmallVector<AffineMap> mmt4dMaps(MLIRContext *context, bool hasBatch, bool inLots) {
+static SmallVector<AffineMap> mmt4dMaps(MLIRContext *context, bool hasBatch, bool inStepBlocks) {
   unsigned first = hasBatch ? 1 : 0;
-  unsigned loopCount = first + (inLots ? 7 : 6);
+  unsigned loopCount = first + (inStepBlocks ? 7 : 6);
   auto map = [&](ArrayRef<unsigned> loops) {
     SmallVector<AffineExpr> results;
     if (hasBatch)
@@ -58,7 +58,7 @@ static SmallVector<AffineMap> mmt4dMaps(MLIRContext *context, bool hasBatch, boo
       results.push_back(getAffineDimExpr(first + loop, context));
     return AffineMap::get(loopCount, 0, results, context);
   };
-  if (inLots)
+  if (inStepBlocks)
     return {map({0, 2, 3, 5, 6}), map({1, 2, 5, 4, 6}), map({0, 1, 3, 4})};
   return {map({0, 2, 3, 5}), map({1, 2, 4, 5}), map({0, 1, 3, 4})};
 }
@@ -79,33 +79,34 @@ std::optional<Mmt4d> kdl::matchMmt4d(linalg::LinalgOp op) {
   Type lhs = elementOf(op->getOperand(0)), rhs = elementOf(op->getOperand(1)),
        acc = elementOf(op->getOperand(2));
   if (isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation())) {
-    std::optional<Kind> kind = kindOf(lhs, rhs, acc);
+    std::optional<UkernelKind> kind = getUkernelKind(lhs, rhs, acc);
     bool hasBatch = isa<linalg::BatchMmt4DOp>(op.getOperation());
-    return kind ? std::optional(Mmt4d{*kind, hasBatch, /*inLots=*/false}) : std::nullopt;
+    return kind ? std::optional(Mmt4d{*kind, hasBatch, /*inStepBlocks=*/false}) : std::nullopt;
   }
   bool hasBatch = rankOf(op->getOperand(2)) == 5;
-  bool inLots = !hasBatch && rankOf(op->getOperand(0)) == 5;
-  std::optional<ProductBody> body;
+  bool inStepBlocks = !hasBatch && rankOf(op->getOperand(0)) == 5;
+  std::optional<ContractionBody> body;
   if (!isa<linalg::GenericOp>(op.getOperation()) ||
-      op.getIndexingMapsArray() != mmt4dMaps(op.getContext(), hasBatch, inLots) ||
-      !(body = matchProductBody(op)))
+      op.getIndexingMapsArray() != mmt4dMaps(op.getContext(), hasBatch, inStepBlocks) ||
+      !(body = matchContractionBody(op)))
     return std::nullopt;
-  std::optional<Kind> kind;
+  std::optional<UkernelKind> kind;
   if (lhs.isF32() && rhs.isF16() && acc.isF32())
-    kind = kindOf(rhs, rhs, acc);
-  else if (lhs.isInteger(8) ? body->lhsUnsigned && !body->rhsUnsigned : inLots && !lhs.isF16())
-    kind = kindOf(lhs, rhs, acc);
+    kind = getUkernelKind(rhs, rhs, acc);
+  else if (lhs.isInteger(8) ? body->lhsUnsigned && !body->rhsUnsigned
+                            : inStepBlocks && !lhs.isF16())
+    kind = getUkernelKind(lhs, rhs, acc);
   if (!kind)
     return std::nullopt;
-  kind->left = Left::AsItIs;
-  return Mmt4d{*kind, hasBatch, inLots};
+  kind->left = LhsForm::Unchanged;
+  return Mmt4d{*kind, hasBatch, inStepBlocks};
 }
 
 linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs, Value rhs,
                                   Value acc) {
-  bool hasBatch = rankOf(acc) == 5, inLots = !hasBatch && rankOf(lhs) == 5;
+  bool hasBatch = rankOf(acc) == 5, inStepBlocks = !hasBatch && rankOf(lhs) == 5;
   Type type = acc.getType();
-  if (!inLots && elementOf(lhs) == elementOf(rhs) && isa<FloatType>(elementOf(lhs))) {
+  if (!inStepBlocks && elementOf(lhs) == elementOf(rhs) && isa<FloatType>(elementOf(lhs))) {
     if (hasBatch)
       return cast<linalg::LinalgOp>(
           linalg::BatchMmt4DOp::create(builder, where, type, ValueRange{lhs, rhs}, acc)
@@ -114,13 +115,13 @@ linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs,
         linalg::Mmt4DOp::create(builder, where, type, ValueRange{lhs, rhs}, acc).getOperation());
   }
   using utils::IteratorType;
-  SmallVector<IteratorType> loops(hasBatch || inLots ? 7 : 6, IteratorType::parallel);
+  SmallVector<IteratorType> loops(hasBatch || inStepBlocks ? 7 : 6, IteratorType::parallel);
   loops[hasBatch ? 3 : 2] = loops.back() = IteratorType::reduction;
-  if (inLots)
+  if (inStepBlocks)
     loops[5] = IteratorType::reduction;
   auto made = linalg::GenericOp::create(
       builder, where, type, ValueRange{lhs, rhs}, acc,
-      mmt4dMaps(builder.getContext(), hasBatch, inLots), loops,
+      mmt4dMaps(builder.getContext(), hasBatch, inStepBlocks), loops,
       [](OpBuilder &inner, Location at, ValueRange arguments) {
         Value a = arguments[0], b = arguments[1], sum = arguments[2];
         Type result = sum.getType();

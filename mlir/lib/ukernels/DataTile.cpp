@@ -5,9 +5,9 @@
 #include "Passes.h"
 #include "ukernels/Contraction.h"
 #include "ukernels/FuseElementwise.h"
+#include "ukernels/LowerContractions.h"
 #include "ukernels/PackedConstants.h"
-#include "ukernels/Products.h"
-#include "ukernels/Propagate.h"
+#include "ukernels/PropagateTiles.h"
 #include "ukernels/UkernelLink.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -114,7 +114,7 @@ FailureOr<Product> Matcher::match() {
           "before it";
     return failure();
   }
-  if (!isQuantized(op) && !matchProductBody(op)) {
+  if (!isQuantized(op) && !matchContractionBody(op)) {
     why = "found no sum of products in its body";
     return failure();
   }
@@ -131,7 +131,7 @@ FailureOr<Product> Matcher::match() {
     product.lhs.zero = op->getOperand(2);
     product.rhs.zero = op->getOperand(3);
   } else {
-    ProductBody body = *matchProductBody(op);
+    ContractionBody body = *matchContractionBody(op);
     product.lhs.isUnsigned = body.lhsUnsigned;
     product.rhs.isUnsigned = body.rhsUnsigned;
   }
@@ -165,7 +165,7 @@ int64_t columnsOf(int64_t columns, int64_t most) {
 /// Builds pack, mmt4d and unpack in place of an operation.
 class Tiling {
 public:
-  Tiling(OpBuilder &builder, Location where, Product product, Kind kind, Tile tile)
+  Tiling(OpBuilder &builder, Location where, Product product, UkernelKind kind, UkernelTile tile)
       : builder(builder), where(where), product(product), kind(kind),
         m0(rowsOf(sizeOf(product.lhs, product.lhs.first), tile.rows)),
         n0(columnsOf(sizeOf(product.rhs, product.rhs.first), tile.columns)) {}
@@ -189,7 +189,7 @@ private:
   Value multiply(Value a, Value b) { return arith::MulIOp::create(builder, where, a, b); }
 
   bool hasBatch() const { return product.out.batch.has_value(); }
-  bool isInteger() const { return kind.left == Left::Unsigned; }
+  bool isInteger() const { return kind.left == LhsForm::Unsigned; }
   /// What is added to the left operand to make it unsigned, and taken off the right one.
   int64_t lhsShift() const { return product.lhs.isUnsigned ? 0 : 128; }
   int64_t rhsShift() const { return product.rhs.isUnsigned ? 128 : 0; }
@@ -197,7 +197,7 @@ private:
   OpBuilder &builder;
   Location where;
   Product product;
-  Kind kind;
+  UkernelKind kind;
   int64_t m0, n0;
 };
 
@@ -432,7 +432,7 @@ Value Tiling::start(Value packedRhs) {
 }
 
 Value Tiling::build() {
-  if (kind.left == Left::F32)
+  if (kind.left == LhsForm::F32)
     product.lhs.value = widen(product.lhs.value);
   Value lhs = pack(product.lhs, m0, kind.k0, static_cast<uint8_t>(isInteger() ? lhsShift() : 0));
   Value rhs = pack(product.rhs, n0, kind.k0, static_cast<uint8_t>(isInteger() ? rhsShift() : 0));
@@ -478,7 +478,7 @@ bool isConstant(Value value) {
 }
 
 /// Whether an elementwise operation before or behind a product would be part of its loops.
-bool hasNeighbour(linalg::LinalgOp op) {
+bool hasFusableNeighbour(linalg::LinalgOp op) {
   auto before = op->getOperand(0).getDefiningOp<linalg::GenericOp>();
   auto behind = dyn_cast_or_null<linalg::LinalgOp>(onlyUser(op->getResult(0)));
   return (before && onlyUser(op->getOperand(0)) && isElementwiseOn(before, nullptr)) ||
@@ -497,7 +497,7 @@ bool isSameInLoop(Operation *op, Value value) {
 
 /// Whether elements of a batch are known to be so small that a call for each of them costs more
 /// than packing all of them at once, or to have so few columns that they are made rows.
-bool isSmall(const PlainProduct &product) {
+bool isSmall(const UnpackedContraction &product) {
   constexpr int64_t products = 1 << 14;
   if (ShapedType::isDynamicShape({product.m, product.n, product.k}))
     return false;
@@ -509,7 +509,7 @@ struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    return checkSource(context, getArgument(), {library.getValue(), target.getValue()});
+    return checkUkernelSource(context, getArgument(), {library.getValue(), target.getValue()});
   }
 
   void runOnOperation() override {
@@ -524,16 +524,18 @@ struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
     });
     for (linalg::LinalgOp op : ops) {
       std::string why;
-      if ((leavePlain && gainsNothing(op)) || succeeded(tile(op, why)))
+      if ((leavePlain && isUnprofitable(op)) || succeeded(tile(op, why)))
         continue;
-      if (noSilentFallback || ownIsWrong) {
+      if (noSilentFallback || hasInvalidModuleUkernel) {
         op.emitError(op->getName().getStringRef())
-            << (ownIsWrong ? ": the module's own microkernel: " : " has no microkernel: ") << why;
+            << (hasInvalidModuleUkernel ? ": the module's own microkernel: "
+                                        : " has no microkernel: ")
+            << why;
         signalPassFailure();
       } else {
         op.emitRemark("stays ") << op->getName().getStringRef() << ": " << why;
         if (leavePlain)
-          op->setAttr(staysAttr, UnitAttr::get(&getContext()));
+          op->setAttr(noUkernelAttr, UnitAttr::get(&getContext()));
       }
     }
     propagate();
@@ -552,42 +554,42 @@ private:
       propagateTiles(op);
   }
 
-  Source source() { return {library.getValue(), target.getValue()}; }
+  UkernelSource source() { return {library.getValue(), target.getValue()}; }
 
-  bool ownIsWrong = false; // a microkernel that the module brings cannot be used
+  bool hasInvalidModuleUkernel = false; // a microkernel that the module brings cannot be used
 
   /// Nothing is packed before the program runs, or for others too, and nothing is fused; or there
   /// are so few rows that packing costs more than multiplying. Tiles are for one dimension of a
   /// batch alone.
-  bool gainsNothing(linalg::LinalgOp op) {
-    constexpr int64_t fewRows = 32; // as in kdl_matmul_packs_as_it_goes
+  bool isUnprofitable(linalg::LinalgOp op) {
+    constexpr int64_t fewRows = 32; // as in kdl_matmul_fuses_packing
     std::string why;
-    FailureOr<PlainProduct> product = matchPlainProduct(op, why);
-    if (failed(product) || failed(hasPlainProduct(getOperation(), *product, source(), why)))
+    FailureOr<UnpackedContraction> product = matchUnpackedContraction(op, why);
+    if (failed(product) || failed(hasMatmulKernelFor(getOperation(), *product, source(), why)))
       return false;
     if (product->batch.size() > 1)
       return true;
     bool isNarrow = !ShapedType::isDynamic(product->m) && product->m <= fewRows;
     return !isConstant(op->getOperand(0)) && !isConstant(op->getOperand(1)) &&
-           !isSameInLoop(op, op->getOperand(1)) && (isNarrow || !hasNeighbour(op)) &&
+           !isSameInLoop(op, op->getOperand(1)) && (isNarrow || !hasFusableNeighbour(op)) &&
            (product->batch.empty() || !isSmall(*product));
   }
 
   LogicalResult tile(linalg::LinalgOp op, std::string &why) {
-    ownIsWrong = false;
+    hasInvalidModuleUkernel = false;
     auto elementOf = [&](unsigned i) {
       return cast<ShapedType>(op->getOperand(i).getType()).getElementType();
     };
     Type lhs = elementOf(0), rhs = elementOf(1), out = elementOf(op->getNumOperands() - 1);
-    std::optional<Kind> kind = kindOf(lhs, rhs, out);
+    std::optional<UkernelKind> kind = getUkernelKind(lhs, rhs, out);
     if (!kind) {
       llvm::raw_string_ostream(why) << "found " << lhs << " and " << rhs << " to " << out
                                     << ", expected bf16, f16 or f32 to f32, or i8 to i32";
       return failure();
     }
-    FailureOr<Tile> tile = findTile(getOperation(), kind->ukernel, source(), why);
+    FailureOr<UkernelTile> tile = findTile(getOperation(), kind->ukernel, source(), why);
     if (failed(tile)) {
-      ownIsWrong = isOwn(getOperation(), kind->ukernel);
+      hasInvalidModuleUkernel = isBroughtByModule(getOperation(), kind->ukernel);
       return failure();
     }
     OpBuilder builder(op);

@@ -50,11 +50,11 @@ struct Chain {
 //===----------------------------------------------------------------------===//
 
 /// Whether another product takes a result as it is.
-bool isTakenInTiles(Value result) {
+bool isConsumedInTiles(Value result) {
   auto view = dyn_cast_or_null<tensor::ExpandShapeOp>(onlyUser(result));
   auto user = dyn_cast_or_null<linalg::LinalgOp>(view ? onlyUser(view.getResult()) : nullptr);
   std::optional<Mmt4d> found = user ? matchMmt4d(user) : std::nullopt;
-  return found && found->inLots;
+  return found && found->inStepBlocks;
 }
 
 std::optional<Chain> findChain(linalg::LinalgOp product) {
@@ -77,7 +77,7 @@ std::optional<Chain> findChain(linalg::LinalgOp product) {
     chain.consumers.push_back(user);
     result = user->getResult(0);
   }
-  return unpack || isTakenInTiles(result) ? std::optional(chain) : std::nullopt;
+  return unpack || isConsumedInTiles(result) ? std::optional(chain) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -469,7 +469,7 @@ struct FuseTiles : public kdl::impl::KdlFuseTilesBase<FuseTiles> {
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    return checkSource(context, getArgument(), {library.getValue(), target.getValue()});
+    return checkUkernelSource(context, getArgument(), {library.getValue(), target.getValue()});
   }
 
   void runOnOperation() override {
@@ -490,7 +490,7 @@ private:
   /// tiles of a block at once.
   bool takesWholeBlocks(linalg::LinalgOp op) {
     std::optional<Mmt4d> found = matchMmt4d(op);
-    return !found->inLots &&
+    return !found->inStepBlocks &&
            takesTiles(getOperation(), found->kind.ukernel, {library.getValue(), target.getValue()});
   }
 };

@@ -28,7 +28,7 @@ static SmallVector<StringRef> bitcodesOf(Operation *function) {
   return found;
 }
 
-func::FuncOp kdl::findGpuUkernel(gpu::GPUModuleOp module, Operation *op, Kind kind,
+func::FuncOp kdl::findGpuUkernel(gpu::GPUModuleOp module, Operation *op, UkernelKind kind,
                                  std::string &why) {
   auto function = module.lookupSymbol<func::FuncOp>(kind.ukernel);
   SmallVector<StringRef> bitcodes =
@@ -39,7 +39,7 @@ func::FuncOp kdl::findGpuUkernel(gpu::GPUModuleOp module, Operation *op, Kind ki
               .str();
     return nullptr;
   }
-  if (kind.left != Left::AsItIs) {
+  if (kind.left != LhsForm::Unchanged) {
     why = "found a left operand that has to be converted, which takes memory that a kernel has not";
     return nullptr;
   }
@@ -60,7 +60,7 @@ func::FuncOp kdl::findGpuUkernel(gpu::GPUModuleOp module, Operation *op, Kind ki
 
 /// MLIR's conversion gives a function without a body one that calls a wrapper of C's, which nothing
 /// defines here: that is taken off again.
-static void takeOffWrappers(gpu::GPUModuleOp lowered) {
+static void removeWrappers(gpu::GPUModuleOp lowered) {
   SmallVector<LLVM::LLVMFuncOp> functions(lowered.getOps<LLVM::LLVMFuncOp>());
   for (LLVM::LLVMFuncOp wrapper : functions) {
     StringRef name = wrapper.getName();
@@ -78,7 +78,7 @@ static void takeOffWrappers(gpu::GPUModuleOp lowered) {
 
 /// The bitcode with functions that go into their callers as a whole, and are compiled for what
 /// those are compiled for. Empty where it cannot be read.
-static std::string madeToInline(StringRef bitcode) {
+static std::string markAlwaysInline(StringRef bitcode) {
   llvm::LLVMContext context;
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, bitcodeAttr), context);
   if (!parsed) {
@@ -105,7 +105,7 @@ LogicalResult GpuUkernels::collect(gpu::GPUModuleOp lowered, Attribute target) {
   llvm::Triple::ArchType wanted = isa<NVVM::NVVMTargetAttr>(target)     ? llvm::Triple::nvptx64
                                   : isa<ROCDL::ROCDLTargetAttr>(target) ? llvm::Triple::amdgcn
                                                                         : llvm::Triple::UnknownArch;
-  takeOffWrappers(lowered);
+  removeWrappers(lowered);
   for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
     SmallVector<StringRef> bitcodes = bitcodesOf(function);
     if (bitcodes.empty() || !function.isExternal())
@@ -127,7 +127,7 @@ LogicalResult GpuUkernels::collect(gpu::GPUModuleOp lowered, Attribute target) {
       return function.emitError(bitcodeAttr) << ": " << path << ": " << failed.message();
     files.push_back(std::make_unique<llvm::FileRemover>(path));
     llvm::raw_fd_ostream to(file, /*shouldClose=*/true);
-    to << madeToInline(*mine);
+    to << markAlwaysInline(*mine);
     to.flush();
     if (to.has_error()) {
       std::string why = to.error().message();

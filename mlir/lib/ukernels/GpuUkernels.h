@@ -4,7 +4,7 @@
 #ifndef KDL_MLIR_GPU_UKERNELS_H
 #define KDL_MLIR_GPU_UKERNELS_H
 
-#include "ukernels/Choice.h"
+#include "ukernels/UkernelSelection.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -16,7 +16,8 @@ namespace mlir::kdl {
 
 /// The microkernel that a product in a gpu.module calls, which the module brings; otherwise what is
 /// wrong. All work-items of a group call it.
-func::FuncOp findGpuUkernel(gpu::GPUModuleOp module, Operation *op, Kind kind, std::string &why);
+func::FuncOp findGpuUkernel(gpu::GPUModuleOp module, Operation *op, UkernelKind kind,
+                            std::string &why);
 
 /// The microkernels that a lowered gpu.module calls, as files that MLIR's compiler for the target
 /// links: with it they go.

@@ -34,14 +34,14 @@ struct LowerLinalgOptions : public PassPipelineOptions<LowerLinalgOptions> {
                        llvm::cl::init(false)};
 };
 
-void addText(OpPassManager &passes, StringRef text) {
+void addPipelineText(OpPassManager &passes, StringRef text) {
   if (failed(parsePassPipeline(text, passes)))
     llvm::report_fatal_error("kdl-lower-linalg: MLIR's own passes are not registered");
 }
 
 void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) {
-  passes.addPass(createKdlKeepFrees());
-  addText(passes, "canonicalize,cse");
+  passes.addPass(createKdlMarkManualDeallocation());
+  addPipelineText(passes, "canonicalize,cse");
   KdlDataTileOptions tile;
   tile.target = options.target;
   tile.library = options.library;
@@ -49,36 +49,36 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   tile.leavePlain = options.leavePlain;
   passes.addPass(createKdlDataTile(tile));
   // Packs of what does not change leave loops.
-  addText(passes, "canonicalize,cse,func.func(loop-invariant-code-motion)");
+  addPipelineText(passes, "canonicalize,cse,func.func(loop-invariant-code-motion)");
   KdlFuseTilesOptions fuse;
   fuse.target = options.target;
   fuse.library = options.library;
   passes.addPass(createKdlFuseTiles(fuse));
-  addText(passes, "canonicalize,cse");
+  addPipelineText(passes, "canonicalize,cse");
   if (options.threads)
-    passes.addPass(createKdlJoinLoops());
-  passes.addPass(createKdlOwnFills());
+    passes.addPass(createKdlFuseForalls());
+  passes.addPass(createKdlCloneFills());
   // Sums of a tile are hoisted to where the stack is.
-  addText(passes, "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
-                  "one-shot-bufferize{bufferize-function-boundaries=1 "
-                  "function-boundary-type-conversion=identity-layout-map},"
-                  "drop-equivalent-buffer-results,canonicalize,"
-                  "func.func(buffer-hoisting,buffer-loop-hoisting,"
-                  "promote-buffers-to-stack{max-alloc-size-in-bytes=16384})");
-  passes.addPass(createKdlFreeBuffers());
-  addText(passes, "canonicalize,buffer-deallocation-simplification,"
-                  "bufferization-lower-deallocations,cse,canonicalize,"
-                  "convert-bufferization-to-memref,canonicalize,cse");
-  passes.addPass(createKdlExpandShapes());
+  addPipelineText(passes, "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
+                          "one-shot-bufferize{bufferize-function-boundaries=1 "
+                          "function-boundary-type-conversion=identity-layout-map},"
+                          "drop-equivalent-buffer-results,canonicalize,"
+                          "func.func(buffer-hoisting,buffer-loop-hoisting,"
+                          "promote-buffers-to-stack{max-alloc-size-in-bytes=16384})");
+  passes.addPass(createKdlDeallocateBuffers());
+  addPipelineText(passes, "canonicalize,buffer-deallocation-simplification,"
+                          "bufferization-lower-deallocations,cse,canonicalize,"
+                          "convert-bufferization-to-memref,canonicalize,cse");
+  passes.addPass(createKdlLowerExpandShapes());
   if (options.leavePlain) {
-    KdlLowerProductsOptions products;
+    KdlLowerContractionsOptions products;
     products.target = options.target;
     products.library = options.library;
     products.threads = options.threads;
-    passes.addPass(createKdlLowerProducts(products));
+    passes.addPass(createKdlLowerContractions(products));
   }
   if (options.threads)
-    passes.addPass(createKdlShareLoops());
+    passes.addPass(createKdlDistributeLoops());
   KdlLowerMmt4dToUkernelsOptions lower;
   lower.target = options.target;
   lower.library = options.library;
@@ -86,16 +86,17 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   passes.addPass(createKdlLowerMmt4dToUkernels(lower));
   if (options.approximateMath)
     passes.addPass(createKdlApproximateMath());
-  addText(passes, "func.func(convert-linalg-to-loops)");
+  addPipelineText(passes, "func.func(convert-linalg-to-loops)");
   if (options.threads)
     passes.addPass(createKdlOutlineParallel());
   passes.addPass(createKdlHoistAllocas());
-  passes.addPass(createKdlLowerMaxima());
-  addText(passes, "func.func(scf-forall-to-for),convert-vector-to-scf,arith-expand,"
+  passes.addPass(createKdlLowerMinMax());
+  addPipelineText(passes,
+                  "func.func(scf-forall-to-for),convert-vector-to-scf,arith-expand,"
                   "convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-llvm,"
                   "convert-vector-to-llvm,convert-to-llvm,reconcile-unrealized-casts");
   if (options.threads)
-    passes.addPass(createKdlCallParallel());
+    passes.addPass(createKdlLowerParallelCalls());
 }
 
 } // namespace

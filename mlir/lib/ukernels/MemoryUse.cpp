@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mlir::kdl;
 
-Value kdl::rootOf(Value memref) {
+Value kdl::getMemrefRoot(Value memref) {
   while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
     memref = view.getViewSource();
   return memref;
@@ -27,7 +27,7 @@ static bool isParameter(Value root) {
 }
 
 bool kdl::mayAlias(Value one, Value other) {
-  Value a = rootOf(one), b = rootOf(other);
+  Value a = getMemrefRoot(one), b = getMemrefRoot(other);
   if (a == b)
     return true;
   auto first = a.getDefiningOp<memref::GetGlobalOp>(),
@@ -52,7 +52,7 @@ static bool hasOtherUses(Operation *op) {
   return found.wasInterrupted();
 }
 
-std::optional<MemoryUses> kdl::usesOf(Operation *op) {
+std::optional<MemoryUses> kdl::getMemoryUses(Operation *op) {
   if (hasOtherUses(op))
     return std::nullopt;
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);

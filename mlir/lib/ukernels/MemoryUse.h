@@ -18,14 +18,14 @@ struct MemoryUse {
 using MemoryUses = llvm::SmallVector<MemoryUse>;
 
 /// The memref of which a value is a view.
-Value rootOf(Value memref);
+Value getMemrefRoot(Value memref);
 
 /// False where the two are certain to be different memory: allocations, globals, and parameters of
 /// the function beside these.
 bool mayAlias(Value one, Value other);
 
 /// Uses by an operation and all that is inside it; nothing where they are not known.
-std::optional<MemoryUses> usesOf(Operation *op);
+std::optional<MemoryUses> getMemoryUses(Operation *op);
 
 /// Whether two operations must stay in their order.
 bool mayConflict(const MemoryUses &one, const MemoryUses &other);

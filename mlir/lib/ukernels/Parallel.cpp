@@ -14,7 +14,7 @@
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLOUTLINEPARALLEL
-#define GEN_PASS_DEF_KDLCALLPARALLEL
+#define GEN_PASS_DEF_KDLLOWERPARALLELCALLS
 #include "KdlPasses.h.inc"
 } // namespace mlir::kdl
 
@@ -123,7 +123,7 @@ void OutlineParallel::outline(scf::ForallOp op, SymbolTable &symbols) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-struct CallParallel : public kdl::impl::KdlCallParallelBase<CallParallel> {
+struct LowerParallelCalls : public kdl::impl::KdlLowerParallelCallsBase<LowerParallelCalls> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -133,15 +133,15 @@ struct CallParallel : public kdl::impl::KdlCallParallelBase<CallParallel> {
         declared.push_back(function);
     }
     for (LLVM::LLVMFuncOp function : declared)
-      finish(function);
+      lowerCall(function);
   }
 
 private:
-  void finish(LLVM::LLVMFuncOp all);
+  void lowerCall(LLVM::LLVMFuncOp all);
   LLVM::LLVMFuncOp runtime(OpBuilder &builder);
 };
 
-LLVM::LLVMFuncOp CallParallel::runtime(OpBuilder &builder) {
+LLVM::LLVMFuncOp LowerParallelCalls::runtime(OpBuilder &builder) {
   ModuleOp module = getOperation();
   if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(runtimeName))
     return known;
@@ -154,7 +154,7 @@ LLVM::LLVMFuncOp CallParallel::runtime(OpBuilder &builder) {
 }
 
 /// A struct of the arguments, a function that takes it apart, and the call that gets both.
-void CallParallel::finish(LLVM::LLVMFuncOp all) {
+void LowerParallelCalls::lowerCall(LLVM::LLVMFuncOp all) {
   MLIRContext *context = &getContext();
   Location where = all.getLoc();
   OpBuilder builder(all);

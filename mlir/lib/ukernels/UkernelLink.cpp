@@ -32,7 +32,7 @@ static void markForInlining(llvm::Module &ukernels) {
 }
 
 /// Nothing that is linked in is the program's to offer.
-static void hide(llvm::GlobalValue &value) {
+static void makeInternal(llvm::GlobalValue &value) {
   value.setLinkage(llvm::GlobalValue::InternalLinkage);
   value.setVisibility(llvm::GlobalValue::DefaultVisibility);
 }
@@ -53,7 +53,7 @@ static std::string uniteFeatures(StringRef first, StringRef second) {
 }
 
 /// Compiles a function for the CPU that a microkernel is for.
-static void lift(llvm::Function &function, const llvm::Function &ukernel) {
+static void raiseTarget(llvm::Function &function, const llvm::Function &ukernel) {
   StringRef features = ukernel.getFnAttribute("target-features").getValueAsString();
   if (!features.empty())
     function.addFnAttr(
@@ -64,17 +64,17 @@ static void lift(llvm::Function &function, const llvm::Function &ukernel) {
 }
 
 /// LLVM inlines nothing into code for a lesser CPU.
-static void liftCallers(llvm::Function &ukernel) {
+static void raiseTargetOfCallers(llvm::Function &ukernel) {
   for (llvm::User *user : ukernel.users()) {
     if (auto *call = dyn_cast<llvm::CallBase>(user))
-      lift(*call->getFunction(), ukernel);
+      raiseTarget(*call->getFunction(), ukernel);
   }
 }
 
 /// Linux lets a process use the tiles of AMX once it has asked. The program does so when it starts,
 /// its creator; should the system refuse, it says so before the first tile ends it.
-static void askForTiles(llvm::Module &module) {
-  constexpr StringLiteral name = "kdl_ask_for_amx";
+static void emitTilePermissionRequest(llvm::Module &module) {
+  constexpr StringLiteral name = "kdl_request_amx";
   constexpr int64_t archPrctl = 158, requestState = 0x1023, tileData = 18;
   if (module.getFunction(name) || !module.getTargetTriple().isOSLinux())
     return;
@@ -162,12 +162,12 @@ static void addSuffix(llvm::Module &module, bool defined, StringRef suffix) {
 }
 
 /// Functions of this attribute are compiled for the CPU of the microkernel that it names.
-static constexpr StringLiteral liftedAttr = "kdl-lifted-to";
+static constexpr StringLiteral raisedTargetAttr = "kdl-lifted-to";
 
 /// What a microkernel's callers are part of is for its CPU, too.
-static void liftProducts(llvm::Module &module) {
+static void raiseTargetOfMatmulKernels(llvm::Module &module) {
   for (llvm::Function &function : module) {
-    llvm::Attribute lifted = function.getFnAttribute(liftedAttr);
+    llvm::Attribute lifted = function.getFnAttribute(raisedTargetAttr);
     if (!lifted.isValid())
       continue;
     const llvm::Function *ukernel = module.getFunction(lifted.getValueAsString());
@@ -175,14 +175,14 @@ static void liftProducts(llvm::Module &module) {
       if (ukernel && ukernel->hasFnAttribute(name))
         function.addFnAttr(ukernel->getFnAttribute(name));
     }
-    function.removeFnAttr(liftedAttr);
+    function.removeFnAttr(raisedTargetAttr);
   }
 }
 
 /// Bitcode that calls microkernels: its constants have the values that they come with, and nothing
 /// of it is seen from outside. One that several functions are in is linked once.
-static LogicalResult linkProducts(LLVM::LLVMFuncOp declaration, StringRef bitcode,
-                                  FlatSymbolRefAttr called, llvm::Module &module) {
+static LogicalResult linkMatmulKernels(LLVM::LLVMFuncOp declaration, StringRef bitcode,
+                                       FlatSymbolRefAttr called, llvm::Module &module) {
   llvm::Function *known = module.getFunction(declaration.getName());
   if (!known || !known->isDeclaration())
     return success();
@@ -201,7 +201,7 @@ static LogicalResult linkProducts(LLVM::LLVMFuncOp declaration, StringRef bitcod
   }
   for (llvm::Function &function : **parsed) {
     if (!function.isDeclaration())
-      function.addFnAttr(liftedAttr, called.getValue());
+      function.addFnAttr(raisedTargetAttr, called.getValue());
   }
   if (module.getTargetTriple().empty()) {
     module.setTargetTriple((*parsed)->getTargetTriple());
@@ -212,14 +212,15 @@ static LogicalResult linkProducts(LLVM::LLVMFuncOp declaration, StringRef bitcod
   for (const std::string &name : names) {
     llvm::GlobalValue *value = module.getNamedValue(name);
     if (value && !value->isDeclaration())
-      hide(*value);
+      makeInternal(*value);
   }
   if (known = module.getFunction(declaration.getName()); known && !known->isDeclaration())
     return success();
   return declaration.emitError(kdl::bitcodeAttr) << ": found no function of that name in it";
 }
 
-static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm::Module &module) {
+static LogicalResult linkUkernel(LLVM::LLVMFuncOp declaration, StringRef bitcode,
+                                 llvm::Module &module) {
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()),
                                        module.getContext());
   if (!parsed)
@@ -255,11 +256,11 @@ static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm:
   for (const std::string &name : names) {
     llvm::Function *linked = module.getFunction(name);
     if (linked && !linked->isDeclaration())
-      hide(*linked);
+      makeInternal(*linked);
   }
-  liftCallers(*module.getFunction(declaration.getName()));
+  raiseTargetOfCallers(*module.getFunction(declaration.getName()));
   if (needsTiles)
-    askForTiles(module);
+    emitTilePermissionRequest(module);
   return success();
 }
 
@@ -360,17 +361,17 @@ std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
       if (!bitcode || !function.isExternal() || bool(called) != calls)
         return WalkResult::advance();
       if (called)
-        return WalkResult(linkProducts(function, bitcode.getValue(), called, *module));
+        return WalkResult(linkMatmulKernels(function, bitcode.getValue(), called, *module));
       ukernels.push_back(function);
-      return WalkResult(link(function, bitcode.getValue(), *module));
+      return WalkResult(linkUkernel(function, bitcode.getValue(), *module));
     });
     if (walked.wasInterrupted())
       return nullptr;
   }
-  liftProducts(*module);
+  raiseTargetOfMatmulKernels(*module);
   for (LLVM::LLVMFuncOp ukernel : ukernels) {
     for (llvm::Function *function : own)
-      lift(*function, *module->getFunction(ukernel.getName()));
+      raiseTarget(*function, *module->getFunction(ukernel.getName()));
   }
   if (!ukernels.empty() && failed(inlineAndOptimize(op, *module, ukernels)))
     return nullptr;

@@ -1,6 +1,6 @@
 // Binaries that leave nothing to choose by, and objects that cannot be loaded.
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics \
-// RUN:   --pass-pipeline='builtin.module(kdl-mark-runtime-select,kdl-fuse-objects)'
+// RUN:   --pass-pipeline='builtin.module(kdl-mark-runtime-select,kdl-pack-objects)'
 
 // expected-error@+1 {{objects 0 and 2 are both for #nvvm.target<chip = "sm_90">, and neither their format, variant_tag, variant_priority, requires_features, min_sm nor min_gfx tells them apart}}
 gpu.binary @twice [

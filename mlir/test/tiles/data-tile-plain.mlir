@@ -1,4 +1,4 @@
-// kdl-data-tile with leave-plain: which products stay for kdl-lower-products, and which are made in tiles all the same.
+// kdl-data-tile with leave-plain: which products stay for kdl-lower-contractions, and which are made in tiles all the same.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{leave-plain=true target=host:x86-64-v4+avx512_bf16+avx512_vnni})' -split-input-file 2>&1 | FileCheck %s
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{leave-plain=true target=host:x86-64-v4+avx512_bf16+avx512_vnni+amx_tile+amx_bf16+amx_int8})' -split-input-file 2>&1 | FileCheck %s

@@ -15,10 +15,10 @@
 // CHECK-DAG: func.func private @kdl_uk_mma_s32_u8s8_tiles({{.*}}kdl.function = "kdl_uk_mma_s32_u8s8", kdl.tiles, kdl.variant = "amx"}
 // CHECK-DAG: func.func private @kdl_uk_mma_f32_bf16({{.*}}kdl.variant = "avx512bf16"}
 
-// LINKED: @llvm.global_ctors = {{.*}} { i32 65535, ptr @kdl_ask_for_amx, ptr null }
+// LINKED: @llvm.global_ctors = {{.*}} { i32 65535, ptr @kdl_request_amx, ptr null }
 // LINKED: define void @rest(
 // LINKED: call void @llvm.x86.tdpbf16ps(
-// LINKED: define internal void @kdl_ask_for_amx()
+// LINKED: define internal void @kdl_request_amx()
 // LINKED: call i64 (i64, ...) @syscall(i64 158, i64 4131, i64 18)
 
 // CODE-LABEL: rest:

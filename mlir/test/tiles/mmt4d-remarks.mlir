@@ -8,8 +8,8 @@
 // RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=LIBRARY -DPASS=kdl-lower-mmt4d-to-ukernels
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{library=/nonexistent})' \
 // RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=LIBRARY -DPASS=kdl-data-tile
-// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-products{library=/nonexistent})' \
-// RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=LIBRARY -DPASS=kdl-lower-products
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-contractions{library=/nonexistent})' \
+// RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=LIBRARY -DPASS=kdl-lower-contractions
 // LIBRARY: error: [[PASS]]: found library=/nonexistent: /nonexistent: cannot open: No such file or directory
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=host:foo})' \
 // RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=CPU

@@ -27,7 +27,7 @@ elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address) {
 
 /* The section with all of those bytes that may be laid out again, or 0: not code, and not SYCL's
  * table of images, which is read from its start to its end. */
-static size_t section_of(const elf_image *image, uint64_t offset, uint64_t size) {
+static size_t find_rewritable_section(const elf_image *image, uint64_t offset, uint64_t size) {
   for (size_t i = 1; i < image->section_count; ++i) {
     const kdl_elf_section *section = &image->sections[i];
     bool may_hold = section->type == SHT_PROGBITS || section->type == KDL_SHT_LLVM_OFFLOADING;
@@ -47,7 +47,7 @@ static void add_unit(elf_plan *plan, const thin_container *container, uint64_t a
                  .address = address,
                  .size = container->size,
                  .section = section,
-                 .hold = container->is_fixed ? ELF_FROZEN : ELF_MOVES};
+                 .mobility = container->is_fixed ? ELF_FROZEN : ELF_MOVABLE};
 }
 
 /* Fatbins without an image, as an earlier thinning leaves them, in bytes of a section that are in
@@ -76,11 +76,12 @@ static kdl_status collect_units(elf_plan *plan, const thin_container_list *list)
     uint64_t address;
     if (!section || container->offset < header->offset ||
         !kdl_in_range(container->offset - header->offset, container->size, header->size))
-      section = section_of(&plan->image, container->offset, container->size);
+      section = find_rewritable_section(&plan->image, container->offset, container->size);
     if (last && section != last)
       add_empty_units(plan, last, seen, header->address + header->size);
     header = &plan->image.sections[section];
-    if (!section || !elf_image_address(&plan->image, container->offset, container->size, &address))
+    if (!section ||
+        !elf_image_address_of_offset(&plan->image, container->offset, container->size, &address))
       continue;
     if (section != last)
       seen = header->address;
@@ -100,7 +101,7 @@ static kdl_status collect_units(elf_plan *plan, const thin_container_list *list)
 
 /* Nothing else may claim bytes of a section that is laid out again; that sections and headers lie
  * apart was seen. */
-static kdl_status check_alone(const elf_plan *plan, const kdl_elf_section *section) {
+static kdl_status check_section_exclusive(const elf_plan *plan, const kdl_elf_section *section) {
   const elf_image *image = &plan->image;
   bool is_shared = elf_image_has_table_in(image, section->offset, section->size);
   for (size_t i = 0; i < image->segment_count; ++i) {
@@ -120,7 +121,7 @@ static kdl_status check_sections(const elf_plan *plan) {
   size_t last = 0;
   for (size_t i = 0; i < plan->unit_count; ++i) {
     if (plan->units[i].section != last)
-      KDL_TRY(check_alone(plan, &plan->image.sections[plan->units[i].section]));
+      KDL_TRY(check_section_exclusive(plan, &plan->image.sections[plan->units[i].section]));
     last = plan->units[i].section;
   }
   return KDL_OK;
@@ -131,15 +132,16 @@ static kdl_status make_contents(elf_plan *plan) {
     elf_unit *unit = &plan->units[i];
     unit->content = plan->contents.size;
     bool is_gone = unit->container.kind == THIN_OFFLOAD && !unit->container.kept;
-    if (is_gone && unit->hold != ELF_FROZEN)
+    if (is_gone && unit->mobility != ELF_FROZEN)
       continue;
-    if (unit->hold == ELF_FROZEN || !thin_container_changes(&unit->container))
+    if (unit->mobility == ELF_FROZEN || !thin_container_changes(&unit->container))
       thin_output_add(&plan->contents, plan->input->data + unit->container.offset, unit->size);
     else if (unit->container.kind == THIN_SYCL)
-      KDL_TRY(thin_sycl_rewrite(plan->input, plan->choice, &unit->container, &plan->contents,
+      KDL_TRY(thin_sycl_rewrite(plan->input, plan->selection, &unit->container, &plan->contents,
                                 &unit->listed_size));
     else
-      KDL_TRY(thin_container_rewrite(plan->input, plan->choice, &unit->container, &plan->contents));
+      KDL_TRY(
+          thin_container_rewrite(plan->input, plan->selection, &unit->container, &plan->contents));
     unit->new_size = plan->contents.size - unit->content;
   }
   return KDL_OK;
@@ -148,7 +150,7 @@ static kdl_status make_contents(elf_plan *plan) {
 /* ------------------------------------------------------------------------------------------ */
 /* All of it                                                                                    */
 
-static bool has_less(const elf_plan *plan) {
+static bool has_smaller_content(const elf_plan *plan) {
   for (size_t i = 0; i < plan->unit_count; ++i) {
     if (plan->units[i].new_size < plan->units[i].size)
       return true;
@@ -156,47 +158,47 @@ static bool has_less(const elf_plan *plan) {
   return false;
 }
 
-static void mark_gone(const elf_plan *plan, bool *went) {
-  bool *kept = xmalloc(plan->choice->count);
+static void mark_removed(const elf_plan *plan, bool *is_removed) {
+  bool *kept = xmalloc(plan->selection->count);
   for (size_t i = 0; i < plan->unit_count; ++i) {
     const elf_unit *unit = &plan->units[i];
     if (unit->new_size == unit->size)
       continue;
-    thin_container_keeps(plan->input, plan->choice, &unit->container, kept);
+    thin_container_kept_images(plan->input, plan->selection, &unit->container, kept);
     for (size_t k = 0; k < unit->container.count; ++k)
-      went[unit->container.first + k] = !kept[k];
+      is_removed[unit->container.first + k] = !kept[k];
   }
   free(kept);
 }
 
 /* Why each image stays that nothing asked for; its unit is the one with it, or NULL. */
-static thin_left_why why_left(const elf_unit *unit, const kdl_stored_image *image) {
+static thin_retain_reason unit_retain_reason(const elf_unit *unit, const kdl_stored_image *image) {
   bool is_sycl = image->offload_kind == KDL_OFFLOAD_SYCL ||
                  strstr(image->label, " in " KDL_MAGIC_BUNDLE "sycl");
   bool is_offload = strncmp(image->label, "offload-binary", 14) == 0;
   if (!unit)
-    return is_offload         ? THIN_LEFT_OFFLOAD
-           : is_sycl          ? THIN_LEFT_SYCL
-           : image->is_packed ? THIN_LEFT_PACKED
-                              : THIN_LEFT_BARE;
-  if (unit->hold != ELF_FROZEN)
-    return THIN_LEFT_LAST;
-  return unit->container.kind == THIN_SYCL      ? THIN_LEFT_SYCL
-         : unit->container.kind == THIN_OFFLOAD ? THIN_LEFT_OFFLOAD
-                                                : THIN_LEFT_POINTERS;
+    return is_offload         ? THIN_RETAINED_OFFLOAD
+           : is_sycl          ? THIN_RETAINED_SYCL
+           : image->is_packed ? THIN_RETAINED_COMPRESSED
+                              : THIN_RETAINED_BARE;
+  if (unit->mobility != ELF_FROZEN)
+    return THIN_RETAINED_LAST;
+  return unit->container.kind == THIN_SYCL      ? THIN_RETAINED_SYCL
+         : unit->container.kind == THIN_OFFLOAD ? THIN_RETAINED_OFFLOAD
+                                                : THIN_RETAINED_POINTERS;
 }
 
-static void note_left(const elf_plan *plan, thin_report *report) {
+static void report_retained(const elf_plan *plan, thin_report *report) {
   const kdl_stored_image *images = cli_stored_images(plan->input->lib);
-  const elf_unit **unit_of = xcalloc(plan->choice->count, sizeof *unit_of);
+  const elf_unit **unit_of = xcalloc(plan->selection->count, sizeof *unit_of);
   for (size_t i = 0; i < plan->unit_count; ++i) {
     const thin_container *container = &plan->units[i].container;
     for (size_t k = 0; k < container->count; ++k)
       unit_of[container->first + k] = &plan->units[i];
   }
-  for (size_t i = 0; i < plan->choice->count; ++i) {
-    if (images[i].parent == KDL_NO_PARENT && !report->went[i] && !plan->choice->kept[i])
-      thin_report_left(report, plan->input, i, why_left(unit_of[i], &images[i]));
+  for (size_t i = 0; i < plan->selection->count; ++i) {
+    if (images[i].parent == KDL_NO_PARENT && !report->is_removed[i] && !plan->selection->kept[i])
+      thin_report_add_retained(report, plan->input, i, unit_retain_reason(unit_of[i], &images[i]));
   }
   free(unit_of);
 }
@@ -204,22 +206,23 @@ static void note_left(const elf_plan *plan, thin_report *report) {
 static void make_report(const elf_plan *plan, size_t containers, const thin_output *out,
                         bool is_changed, thin_report *out_report) {
   uint64_t less = 0;
-  *out_report = (thin_report){.is_changed = is_changed,
-                              .old_size = plan->input->size,
-                              .new_size = out->size,
-                              .mappings = plan->mappings,
-                              .containers = containers,
-                              .went = xcalloc(plan->choice->count, sizeof *out_report->went)};
+  *out_report =
+      (thin_report){.is_changed = is_changed,
+                    .old_size = plan->input->size,
+                    .new_size = out->size,
+                    .mappings = plan->mappings,
+                    .containers = containers,
+                    .is_removed = xcalloc(plan->selection->count, sizeof *out_report->is_removed)};
   for (size_t i = 0; i < plan->unit_count; ++i) {
     const elf_unit *unit = &plan->units[i];
     less += unit->size - unit->new_size;
     out_report->moved += is_changed && unit->new_address != unit->address;
-    out_report->stayed += unit->hold != ELF_MOVES;
+    out_report->unmoved += unit->mobility != ELF_MOVABLE;
   }
   uint64_t gone = plan->input->size > out->size ? plan->input->size - out->size : 0;
   out_report->zeroed_bytes = less > gone ? less - gone : 0;
-  mark_gone(plan, out_report->went);
-  note_left(plan, out_report);
+  mark_removed(plan, out_report->is_removed);
+  report_retained(plan, out_report);
 }
 
 kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output *out,
@@ -227,7 +230,7 @@ kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output 
   const thin_input *input = plan->input;
   *out_changed = false;
   KDL_TRY(elf_image_read(input->data, input->size, input->name, &plan->image));
-  KDL_TRY(thin_containers_find(input, plan->choice, list));
+  KDL_TRY(thin_containers_find(input, plan->selection, list));
   elf_offload_find(plan, list);
   KDL_TRY(elf_sycl_find(plan, list));
   KDL_TRY(collect_units(plan, list));
@@ -235,13 +238,13 @@ kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output 
   if (plan->unit_count)
     KDL_TRY(elf_plan_find_references(plan));
   KDL_TRY(make_contents(plan));
-  if (!has_less(plan)) {
+  if (!has_smaller_content(plan)) {
     thin_output_add(out, input->data, input->size);
     return KDL_OK;
   }
   *out_changed = true;
   elf_plan_lay_out(plan);
-  KDL_TRY(elf_plan_segments(plan));
+  KDL_TRY(elf_plan_make_segments(plan));
   return elf_plan_write(plan, out);
 }
 
@@ -250,7 +253,7 @@ void elf_plan_free(elf_plan *plan) {
   thin_output_free(&plan->contents);
   kdl_arena_free(&plan->arena);
   free(plan->units);
-  free(plan->records);
+  free(plan->image_refs);
   free(plan->used);
   free(plan->sycl);
   free(plan->pairs);
@@ -261,9 +264,10 @@ void elf_plan_free(elf_plan *plan) {
   free(plan->patches);
 }
 
-kdl_status thin_elf(const thin_input *input, const thin_choice *choice, const thin_shape *shape,
-                    thin_report *out_report, thin_output *out) {
-  elf_plan plan = {.input = input, .choice = choice, .shape = *shape};
+kdl_status thin_elf(const thin_input *input, const thin_selection *selection,
+                    const thin_layout_opts *layout_opts, thin_report *out_report,
+                    thin_output *out) {
+  elf_plan plan = {.input = input, .selection = selection, .layout_opts = *layout_opts};
   thin_container_list list = {.count = 0};
   bool is_changed;
   kdl_status status = elf_plan_make(&plan, &list, out, &is_changed);

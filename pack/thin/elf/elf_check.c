@@ -16,9 +16,9 @@
 
 enum { smallest_page = 4096, most_padding = 4096 };
 
-#define WRONG elf_check_wrong
+#define WRONG elf_check_fail
 
-kdl_status elf_check_wrong(const elf_checker *c, const char *what, uint64_t address) {
+kdl_status elf_check_fail(const elf_checker *c, const char *what, uint64_t address) {
   return kdl_fail(KDL_UNSUPPORTED,
                   "%s: the thinned file would not load as the old one does (%s at 0x%" PRIx64
                   "), nothing was written; this is a bug",
@@ -76,7 +76,8 @@ bool elf_check_is_same(const uint8_t *left, const uint8_t *right, uint64_t size)
 }
 
 /* Whether the output has at `address` what the bytes are. */
-static bool has(const elf_checker *c, uint64_t address, const uint8_t *bytes, uint64_t size) {
+static bool output_has_bytes(const elf_checker *c, uint64_t address, const uint8_t *bytes,
+                             uint64_t size) {
   while (size) {
     const uint8_t *found;
     uint64_t there;
@@ -149,7 +150,7 @@ const kdl_elf_segment *elf_check_loaded(const elf_checker *c, uint64_t address, 
 }
 
 /* Whether a segment of the output loads that offset to that address. */
-static bool is_at(const elf_checker *c, uint64_t address, uint64_t offset) {
+static bool is_loaded_at(const elf_checker *c, uint64_t address, uint64_t offset) {
   const kdl_elf_segment *load = elf_check_loaded(c, address, 1);
   return load && offset - load->offset == address - load->address;
 }
@@ -178,15 +179,15 @@ static kdl_status check_described(const elf_checker *c) {
     memcpy(first, image->data + old->offset, (size_t)size);
     thin_output_read(c->out, now->offset, again, (size_t)size);
     uint64_t address;
-    bool is_loaded = elf_image_address(image, old->offset, old->file_size, &address) &&
+    bool is_loaded = elf_image_address_of_offset(image, old->offset, old->file_size, &address) &&
                      address == old->address && old->file_size;
     bool is_moved = now->address != old->address;
     if (is_moved && (!is_loaded || now->address - old->address != c->plan->block.delta))
       return WRONG(c, "a program header elsewhere", now->address);
     /* What lies where it lay is compared with all memory. */
-    if (is_moved && !has(c, now->address, image->data + old->offset, old->file_size))
+    if (is_moved && !output_has_bytes(c, now->address, image->data + old->offset, old->file_size))
       return WRONG(c, "something else behind a program header", now->address);
-    if (is_loaded && !is_at(c, now->address, now->offset))
+    if (is_loaded && !is_loaded_at(c, now->address, now->offset))
       return WRONG(c, "a program header with another offset", now->address);
     if (!is_loaded && memcmp(first, again, (size_t)size) != 0)
       return WRONG(c, "something else behind a program header", now->address);
@@ -198,30 +199,33 @@ static kdl_status check_described(const elf_checker *c) {
 /* What may differ                                                                              */
 
 /* Where units were, and patches where they are loaded. */
-static kdl_status collect_excuses(elf_checker *c) {
+static kdl_status collect_exempt_ranges(elf_checker *c) {
   const elf_plan *plan = c->plan;
-  c->excuses = xcalloc(plan->unit_count + plan->patch_count, sizeof *c->excuses);
+  c->exempt_ranges = xcalloc(plan->unit_count + plan->patch_count, sizeof *c->exempt_ranges);
   for (size_t i = 0; i < plan->unit_count; ++i) {
     const elf_unit *unit = &plan->units[i];
-    uint64_t end = unit->address + unit->size, room = unit->room;
+    uint64_t end = unit->address + unit->size, room = unit->trailing_space;
     const uint8_t *behind = elf_image_at(&plan->image, end, room);
     if (room && (room > most_padding || !behind || !is_zero(behind, room)))
       return WRONG(c, "more than padding taken", end);
-    c->excuses[c->excuse_count++] = (elf_excuse){unit->address, end + room};
+    c->exempt_ranges[c->exempt_count++] = (elf_exempt_range){unit->address, end + room};
   }
   for (size_t i = 0; i < plan->patch_count; ++i) {
     uint64_t address;
-    if (elf_image_address(&plan->image, plan->patches[i].offset, plan->patches[i].size, &address))
-      c->excuses[c->excuse_count++] = (elf_excuse){address, address + plan->patches[i].size};
+    if (elf_image_address_of_offset(&plan->image, plan->patches[i].offset, plan->patches[i].size,
+                                    &address))
+      c->exempt_ranges[c->exempt_count++] =
+          (elf_exempt_range){address, address + plan->patches[i].size};
   }
-  kdl_array_sort(c->excuses, c->excuse_count, sizeof *c->excuses, offsetof(elf_excuse, start));
+  kdl_array_sort(c->exempt_ranges, c->exempt_count, sizeof *c->exempt_ranges,
+                 offsetof(elf_exempt_range, start));
   return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Comparing                                                                                    */
 
-static kdl_status compare(const elf_checker *c, uint64_t address, uint64_t end) {
+static kdl_status compare_memory_range(const elf_checker *c, uint64_t address, uint64_t end) {
   while (address < end) {
     const uint8_t *old, *now;
     uint64_t old_size, new_size;
@@ -246,101 +250,104 @@ static kdl_status compare_loads(const elf_checker *c) {
     if (load->type != PT_LOAD)
       continue;
     uint64_t at = load->address, end = load->address + load->memory_size;
-    for (; next < c->excuse_count && c->excuses[next].start < end; ++next) {
-      KDL_TRY(compare(c, at, c->excuses[next].start));
-      if (c->excuses[next].end > at)
-        at = c->excuses[next].end;
+    for (; next < c->exempt_count && c->exempt_ranges[next].start < end; ++next) {
+      KDL_TRY(compare_memory_range(c, at, c->exempt_ranges[next].start));
+      if (c->exempt_ranges[next].end > at)
+        at = c->exempt_ranges[next].end;
     }
-    KDL_TRY(compare(c, at, end));
+    KDL_TRY(compare_memory_range(c, at, end));
   }
   return KDL_OK;
 }
 
 /* Units where they are now, zeros where nothing is; that other bytes are as they were was seen. */
-static kdl_status check_zone(const elf_checker *c, const elf_zone *zone) {
+static kdl_status check_zone_contents(const elf_checker *c, const elf_zone *zone) {
   const elf_plan *plan = c->plan;
   uint64_t at = zone->address;
   for (size_t i = zone->first_item; i < zone->first_item + zone->item_count; ++i) {
     const elf_item *item = &plan->items[i];
     if (item->address < at || item->address + item->size > zone->address + zone->size)
       return WRONG(c, "containers on top of one another", item->address);
-    if (!has(c, at, NULL, item->address - at))
+    if (!output_has_bytes(c, at, NULL, item->address - at))
       return WRONG(c, "no zeros", at);
     at = item->address + item->size;
-    if (item->unit == ELF_THE_BLOCK) {
-      if (!has(c, item->address, elf_image_at(&plan->image, plan->block.address, item->size),
-               item->size))
+    if (item->unit == ELF_MOVED_BLOCK) {
+      if (!output_has_bytes(c, item->address,
+                            elf_image_at(&plan->image, plan->block.address, item->size),
+                            item->size))
         return WRONG(c, "another table", item->address);
       continue;
     }
-    bool is_old = item->unit == ELF_NO_UNIT || plan->units[item->unit].hold == ELF_FROZEN;
+    bool is_old = item->unit == ELF_NO_UNIT || plan->units[item->unit].mobility == ELF_FROZEN;
     for (uint64_t done = 0, part; done < item->size && !is_old; done += part) {
       const uint8_t *bytes =
           thin_output_view(&plan->contents, plan->units[item->unit].content + done, &part);
       if (part > item->size - done)
         part = item->size - done;
-      if (!has(c, item->address + done, bytes, part))
+      if (!output_has_bytes(c, item->address + done, bytes, part))
         return WRONG(c, "another container", item->address);
     }
   }
-  return has(c, at, NULL, zone->address + zone->size - at) ? KDL_OK : WRONG(c, "no zeros", at);
+  return output_has_bytes(c, at, NULL, zone->address + zone->size - at) ? KDL_OK
+                                                                        : WRONG(c, "no zeros", at);
 }
 
 /* The dynamic section says the same, but for what moved out of the way. */
-static kdl_status check_dynamic(const elf_checker *c) {
+static kdl_status check_dynamic_entries(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
   size_t count;
   const uint8_t *table = elf_image_dynamic_table(image, &count);
   for (size_t i = 0; i < count; ++i) {
     const uint8_t *entry = table + i * sizeof(Elf64_Dyn);
     uint64_t tag = kdl_load_u64(entry), value = kdl_load_u64(entry + 8), address;
-    bool is_moved = elf_tag_is_address(tag) && elf_plan_in_block(c->plan, value);
+    bool is_moved = elf_tag_is_address(tag) && elf_plan_is_in_moved_block(c->plan, value);
     uint8_t wanted[sizeof(Elf64_Dyn)];
     kdl_store_u64(wanted, tag);
     kdl_store_u64(wanted + 8, is_moved ? value + c->plan->block.delta : value);
-    if (!elf_image_address(image, (uint64_t)(entry - image->data), sizeof wanted, &address) ||
-        !has(c, address, wanted, sizeof wanted))
+    if (!elf_image_address_of_offset(image, (uint64_t)(entry - image->data), sizeof wanted,
+                                     &address) ||
+        !output_has_bytes(c, address, wanted, sizeof wanted))
       return WRONG(c, "another dynamic section", value);
   }
   return KDL_OK;
 }
 
 /* SYCL's table says how large its images are, and other words of it are as they were. */
-static kdl_status check_sizes(const elf_checker *c) {
+static kdl_status check_sycl_sizes(const elf_checker *c) {
   const elf_plan *plan = c->plan;
-  for (size_t i = 0; i < plan->record_count; ++i) {
-    const elf_record *record = &plan->records[i];
+  for (size_t i = 0; i < plan->image_ref_count; ++i) {
+    const elf_image_ref *record = &plan->image_refs[i];
     const elf_unit *unit = &plan->units[record->unit];
     const uint8_t *old = elf_image_at(&plan->image, record->place + 8, 8);
     uint8_t now[8];
     if (!record->is_table || !old)
       continue;
     kdl_store_u64(now, unit->new_size != unit->size ? unit->listed_size : kdl_load_u64(old));
-    if (!has(c, record->place + 8, now, sizeof now))
+    if (!output_has_bytes(c, record->place + 8, now, sizeof now))
       return WRONG(c, "another size in the table of images", record->place);
   }
   return KDL_OK;
 }
 
-static kdl_status check_all(elf_checker *c) {
+static kdl_status check_output(elf_checker *c) {
   KDL_TRY(read_headers(c));
   KDL_TRY(check_loads(c));
   KDL_TRY(check_described(c));
-  KDL_TRY(collect_excuses(c));
+  KDL_TRY(collect_exempt_ranges(c));
   KDL_TRY(compare_loads(c));
   for (size_t i = 0; i < c->plan->zone_count; ++i)
-    KDL_TRY(check_zone(c, &c->plan->zones[i]));
-  KDL_TRY(check_dynamic(c));
-  KDL_TRY(check_sizes(c));
+    KDL_TRY(check_zone_contents(c, &c->plan->zones[i]));
+  KDL_TRY(check_dynamic_entries(c));
+  KDL_TRY(check_sycl_sizes(c));
   KDL_TRY(elf_check_relocations(c));
   return elf_check_sections(c);
 }
 
 kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
   elf_checker c = {.plan = plan, .out = out};
-  kdl_status status = check_all(&c);
+  kdl_status status = check_output(&c);
   free(c.segments);
   free(c.sections);
-  free(c.excuses);
+  free(c.exempt_ranges);
   return status;
 }

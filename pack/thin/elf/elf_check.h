@@ -5,9 +5,9 @@
 
 #include "pack/thin/elf/elf_plan.h"
 
-typedef struct elf_excuse {
+typedef struct elf_exempt_range {
   uint64_t start, end; /* addresses that may differ; compared in other ways */
-} elf_excuse;
+} elf_exempt_range;
 
 typedef struct elf_checker {
   const elf_plan *plan;
@@ -16,12 +16,12 @@ typedef struct elf_checker {
   size_t count;
   kdl_elf_section *sections; /* likewise */
   size_t section_count;
-  elf_excuse *excuses; /* by address, apart from one another */
-  size_t excuse_count;
+  elf_exempt_range *exempt_ranges; /* by address, apart from one another */
+  size_t exempt_count;
 } elf_checker;
 
 /* KDL_UNSUPPORTED: the output is not what it should be. */
-kdl_status elf_check_wrong(const elf_checker *c, const char *what, uint64_t address);
+kdl_status elf_check_fail(const elf_checker *c, const char *what, uint64_t address);
 
 /* Bytes at an address, as many as lie together; NULL for zeros. False where nothing is mapped. */
 typedef bool elf_check_view(const elf_checker *c, uint64_t address, const uint8_t **bytes,

@@ -62,7 +62,7 @@ static const struct {
     [relr] = {DT_RELR, DT_RELRSZ},
 };
 
-static void see_entry(walk *w, uint64_t tag, uint64_t value) {
+static void read_dynamic_entry(walk *w, uint64_t tag, uint64_t value) {
   for (size_t i = 0; i < table_count; ++i) {
     if (tag == tags[i].address) {
       w->tables[i].address = value;
@@ -73,8 +73,8 @@ static void see_entry(walk *w, uint64_t tag, uint64_t value) {
   }
 }
 
-static walk begin(const elf_checker *c, elf_check_view *view, const kdl_elf_segment *segments,
-                  size_t count) {
+static walk begin_relocation_walk(const elf_checker *c, elf_check_view *view,
+                                  const kdl_elf_segment *segments, size_t count) {
   walk w = {.c = c, .view = view, .bit = word_places};
   for (size_t i = 0; i < count; ++i) {
     const kdl_elf_segment *dynamic = &segments[i];
@@ -85,7 +85,7 @@ static walk begin(const elf_checker *c, elf_check_view *view, const kdl_elf_segm
       w.is_bad |= !read_memory(&w, dynamic->address + at, entry, sizeof entry);
       if (w.is_bad || !kdl_load_u64(entry))
         break;
-      see_entry(&w, kdl_load_u64(entry), kdl_load_u64(entry + 8));
+      read_dynamic_entry(&w, kdl_load_u64(entry), kdl_load_u64(entry + 8));
     }
   }
   for (size_t i = 0; i < table_count; ++i)
@@ -94,7 +94,7 @@ static walk begin(const elf_checker *c, elf_check_view *view, const kdl_elf_segm
 }
 
 /* A packed relocation adds the load address to the word at its place. */
-static bool at_place(walk *w, uint64_t place, relocation *out) {
+static bool read_packed_relocation(walk *w, uint64_t place, relocation *out) {
   uint8_t word[8];
   w->is_bad |= !read_memory(w, place, word, sizeof word);
   *out = (relocation){place, 0, w->is_bad ? 0 : kdl_load_u64(word)};
@@ -107,7 +107,7 @@ static bool next_packed(walk *w, relocation *out) {
     while (w->bit < word_places) {
       uint64_t place = w->first + 8 * (uint64_t)w->bit++;
       if (w->word >> w->bit & 1)
-        return at_place(w, place, out);
+        return read_packed_relocation(w, place, out);
     }
     uint8_t bytes[8];
     if (w->at + sizeof bytes > w->tables[relr].size)
@@ -119,7 +119,7 @@ static bool next_packed(walk *w, relocation *out) {
     w->word = kdl_load_u64(bytes);
     if (!(w->word & 1)) {
       w->next = w->word + 8;
-      return at_place(w, w->word, out);
+      return read_packed_relocation(w, w->word, out);
     }
     w->bit = 0;
     w->first = w->next;
@@ -144,20 +144,21 @@ static bool next_relocation(walk *w, relocation *out) {
 
 kdl_status elf_check_relocations(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
-  walk old = begin(c, elf_check_view_old, image->segments, image->segment_count);
-  walk now = begin(c, elf_check_view_new, c->segments, c->count);
+  walk old = begin_relocation_walk(c, elf_check_view_old, image->segments, image->segment_count);
+  walk now = begin_relocation_walk(c, elf_check_view_new, c->segments, c->count);
   for (;;) {
     relocation was, is;
     bool has_old = next_relocation(&old, &was), has_new = next_relocation(&now, &is);
     if (old.is_bad || now.is_bad)
-      return elf_check_wrong(c, "relocations out of memory", old.is_bad ? old.at : now.at);
+      return elf_check_fail(c, "relocations out of memory", old.is_bad ? old.at : now.at);
     if (has_old != has_new || old.current != now.current)
-      return elf_check_wrong(c, "another number of relocations", now.at);
+      return elf_check_fail(c, "another number of relocations", now.at);
     if (!has_old)
       return KDL_OK;
     bool is_pointer = old.current == relr || elf_image_is_relative(image, (uint32_t)was.info);
-    uint64_t target = is_pointer ? elf_plan_pointer(c->plan, was.place, was.addend) : was.addend;
+    uint64_t target =
+        is_pointer ? elf_plan_new_pointer(c->plan, was.place, was.addend) : was.addend;
     if (is.place != was.place || is.info != was.info || is.addend != target)
-      return elf_check_wrong(c, "another relocation", was.place);
+      return elf_check_fail(c, "another relocation", was.place);
   }
 }

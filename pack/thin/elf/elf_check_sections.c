@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRONG elf_check_wrong
+#define WRONG elf_check_fail
 
 /* All but where the section headers are, and the two numbers of headers. */
 static bool is_same_header(const uint8_t *old, const uint8_t *now) {
@@ -20,7 +20,7 @@ static bool is_same_header(const uint8_t *old, const uint8_t *now) {
 }
 
 /* What stays whatever happens to its place. */
-static bool is_like(const kdl_elf_section *old, const kdl_elf_section *now) {
+static bool has_same_attributes(const kdl_elf_section *old, const kdl_elf_section *now) {
   return old->name == now->name && old->type == now->type && old->flags == now->flags &&
          old->link == now->link && old->info == now->info && old->alignment == now->alignment &&
          old->entry_size == now->entry_size;
@@ -55,7 +55,8 @@ static kdl_status check_kept(const elf_checker *c, size_t index) {
   const elf_plan *plan = c->plan;
   const kdl_elf_section *old = &plan->image.sections[index], *now = &c->sections[index];
   bool has_bytes = old->type != SHT_NOBITS && old->size;
-  bool is_moved = has_bytes && old->flags & SHF_ALLOC && elf_plan_in_block(plan, old->address);
+  bool is_moved =
+      has_bytes && old->flags & SHF_ALLOC && elf_plan_is_in_moved_block(plan, old->address);
   uint64_t more = index == plan->image.header.section_names ? now->size - old->size : 0;
   if (now->address != old->address + (is_moved ? plan->block.delta : 0) ||
       now->size != old->size + more || now->size < old->size)
@@ -98,7 +99,7 @@ static kdl_status check_hole(const elf_checker *c, const kdl_elf_section *sectio
 /* Sections that were split                                                                     */
 
 /* The next header at or behind an index that is of a zone, or the number of headers. */
-static size_t next_part(const elf_checker *c, const elf_zone *zone, size_t from) {
+static size_t next_zone_section(const elf_checker *c, const elf_zone *zone, size_t from) {
   const elf_image *image = &c->plan->image;
   if (from <= zone->section)
     return zone->section;
@@ -112,13 +113,13 @@ static size_t next_part(const elf_checker *c, const elf_zone *zone, size_t from)
 }
 
 #define EACH_PART(i, from)                                                                         \
-  size_t i = next_part(c, zone, from);                                                             \
+  size_t i = next_zone_section(c, zone, from);                                                     \
   i < c->section_count;                                                                            \
-  i = next_part(c, zone, i + 1)
+  i = next_zone_section(c, zone, i + 1)
 
 static kdl_status check_part(const elf_checker *c, const elf_zone *zone, size_t index) {
   const kdl_elf_section *part = &c->sections[index];
-  if (!is_like(&c->plan->image.sections[zone->section], part))
+  if (!has_same_attributes(&c->plan->image.sections[zone->section], part))
     return WRONG(c, "a part of another section", part->address);
   if (part->size == 0)
     return KDL_OK;
@@ -135,13 +136,13 @@ static kdl_status check_part(const elf_checker *c, const elf_zone *zone, size_t 
 }
 
 /* Everything that is left of a section is in one of its parts. */
-static kdl_status check_zone(const elf_checker *c, const elf_zone *zone) {
+static kdl_status check_zone_sections(const elf_checker *c, const elf_zone *zone) {
   const elf_plan *plan = c->plan;
   for (EACH_PART(i, 0))
     KDL_TRY(check_part(c, zone, i));
   for (size_t k = zone->first_item; k < zone->first_item + zone->item_count; ++k) {
     const elf_item *item = &plan->items[k];
-    bool is_found = item->unit == ELF_THE_BLOCK || item->size == 0;
+    bool is_found = item->unit == ELF_MOVED_BLOCK || item->size == 0;
     for (EACH_PART(i, 0))
       is_found |=
           item->address >= c->sections[i].address &&
@@ -156,7 +157,8 @@ static kdl_status check_zone(const elf_checker *c, const elf_zone *zone) {
 /* Symbols                                                                                      */
 
 /* The section is the one that it was of, or the part of it that has the address now. */
-static bool is_of(const elf_checker *c, size_t old_section, size_t section, uint64_t value) {
+static bool is_same_or_split_section(const elf_checker *c, size_t old_section, size_t section,
+                                     uint64_t value) {
   const elf_zone *zone = elf_plan_zone(c->plan, old_section);
   if (!zone)
     return section == old_section;
@@ -175,13 +177,14 @@ static bool is_same_symbol(const elf_checker *c, const kdl_elf_section *table, c
   uint64_t value = kdl_load_u64(old + 8);
   size_t section = kdl_load_u16(old + 6);
   if (!elf_symbol_has_address(old) || section >= plan->image.section_count ||
-      (table->flags & SHF_ALLOC && elf_plan_in_block(plan, table->address)))
+      (table->flags & SHF_ALLOC && elf_plan_is_in_moved_block(plan, table->address)))
     return memcmp(old, now, sizeof(Elf64_Sym)) == 0;
   if (table->type == SHT_SYMTAB)
-    value =
-        elf_plan_in_block(plan, value) ? value + plan->block.delta : elf_plan_moved(plan, value);
+    value = elf_plan_is_in_moved_block(plan, value) ? value + plan->block.delta
+                                                    : elf_plan_new_address(plan, value);
   return memcmp(old, now, 6) == 0 && memcmp(old + 16, now + 16, 8) == 0 &&
-         kdl_load_u64(now + 8) == value && is_of(c, section, kdl_load_u16(now + 6), value);
+         kdl_load_u64(now + 8) == value &&
+         is_same_or_split_section(c, section, kdl_load_u16(now + 6), value);
 }
 
 static kdl_status check_symbols(const elf_checker *c, size_t index) {
@@ -197,9 +200,9 @@ static kdl_status check_symbols(const elf_checker *c, size_t index) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static kdl_status check_old(const elf_checker *c, size_t index) {
+static kdl_status check_input_section(const elf_checker *c, size_t index) {
   const kdl_elf_section *old = &c->plan->image.sections[index];
-  if (!is_like(old, &c->sections[index]))
+  if (!has_same_attributes(old, &c->sections[index]))
     return WRONG(c, "another section header", old->address);
   if (index == 0 || old->type == 0 || elf_plan_zone(c->plan, index))
     return KDL_OK;
@@ -208,7 +211,7 @@ static kdl_status check_old(const elf_checker *c, size_t index) {
 }
 
 /* A hole, or a part of a section that was split. */
-static kdl_status check_new(const elf_checker *c, size_t index) {
+static kdl_status check_added_section(const elf_checker *c, size_t index) {
   const kdl_elf_section *section = &c->sections[index];
   const elf_plan *plan = c->plan;
   if (section->name >= c->sections[plan->image.header.section_names].size)
@@ -231,8 +234,8 @@ kdl_status elf_check_sections(const elf_checker *c) {
   if (c->section_count < plan->image.section_count)
     return WRONG(c, "section headers beyond the file", 0);
   for (size_t i = 0; i < c->section_count; ++i)
-    KDL_TRY(i < plan->image.section_count ? check_old(c, i) : check_new(c, i));
+    KDL_TRY(i < plan->image.section_count ? check_input_section(c, i) : check_added_section(c, i));
   for (size_t i = 0; i < plan->zone_count; ++i)
-    KDL_TRY(check_zone(c, &plan->zones[i]));
+    KDL_TRY(check_zone_sections(c, &plan->zones[i]));
   return KDL_OK;
 }

@@ -25,22 +25,22 @@
 
 enum { longest_immediate = 4, longest_literal = 16, not_sure = 2, near = 64 };
 
-static bool is_sought(const elf_sought *sought, uint64_t start, uint64_t size) {
-  uint64_t end = start + size + sought->reach;
-  size_t low = 0, high = sought->count;
+static bool is_in_scanned_span(const elf_reference_scan *scan, uint64_t start, uint64_t size) {
+  uint64_t end = start + size + scan->reach;
+  size_t low = 0, high = scan->count;
   while (low < high) { /* the first span that ends behind the start */
     size_t middle = low + (high - low) / 2;
-    if (sought->spans[middle].end <= start)
+    if (scan->spans[middle].end <= start)
       low = middle + 1;
     else
       high = middle;
   }
-  return low < sought->count && sought->spans[low].start < end;
+  return low < scan->count && scan->spans[low].start < end;
 }
 
-static void see(const elf_sought *sought, uint64_t start, uint64_t size) {
-  if (is_sought(sought, start, size))
-    sought->see(sought->user, &(elf_span){start, start + size}, false);
+static void report_reference(const elf_reference_scan *scan, uint64_t start, uint64_t size) {
+  if (is_in_scanned_span(scan, start, size))
+    scan->on_reference(scan->user, &(elf_span){start, start + size}, false);
 }
 
 static uint64_t distance32(const uint8_t *at) {
@@ -145,7 +145,7 @@ static void find_functions(const elf_image *image, span_list *list) {
 
 typedef struct {
   const elf_image *image;
-  const elf_sought *sought;
+  const elf_reference_scan *scan;
   uint64_t lowest, highest; /* that matters */
 } x86_walk;
 
@@ -155,7 +155,7 @@ static bool may_refer(const x86_walk *walk, const kdl_elf_section *section, uint
   const uint8_t *code = walk->image->data + section->offset;
   uint64_t to = section->address + modrm + 5 + distance32(code + modrm + 1);
   return to - walk->lowest <= walk->highest - walk->lowest &&
-         is_sought(walk->sought, to, longest_immediate + 1);
+         is_in_scanned_span(walk->scan, to, longest_immediate + 1);
 }
 
 /* The next ModRM of that kind, or the end. */
@@ -180,15 +180,16 @@ static void scan_bytes(const x86_walk *walk, const kdl_elf_section *section, uin
       size_t displacement,
           size = x86_instruction_length(code + from, (size_t)(end - from), &displacement);
       if (size && from + displacement == i + 1)
-        see(walk->sought, section->address + from + size + distance32(code + i + 1), not_sure);
+        report_reference(walk->scan, section->address + from + size + distance32(code + i + 1),
+                         not_sure);
     }
   }
 }
 
 /* Sees those of the instructions; false where the bytes are not instructions from the start to the
  * end. */
-static bool decode(const x86_walk *walk, const kdl_elf_section *section, uint64_t start,
-                   uint64_t end, bool is_told) {
+static bool decode_instructions(const x86_walk *walk, const kdl_elf_section *section,
+                                uint64_t start, uint64_t end, bool is_told) {
   const uint8_t *code = walk->image->data + section->offset;
   for (uint64_t at = start; at < end;) {
     size_t displacement,
@@ -196,7 +197,8 @@ static bool decode(const x86_walk *walk, const kdl_elf_section *section, uint64_
     if (size == 0)
       return false;
     if (displacement && is_told)
-      see(walk->sought, section->address + at + size + distance32(code + at + displacement), 1);
+      report_reference(walk->scan,
+                       section->address + at + size + distance32(code + at + displacement), 1);
     at += size;
   }
   return true;
@@ -224,9 +226,9 @@ static void scan_immediates(const x86_walk *walk, const kdl_elf_section *section
       continue;
     uint64_t value = kdl_load_u64(code + i + 2);
     if (table && elf_image_loaded(walk->image, table + value, 0))
-      see(walk->sought, table + value, 1);
+      report_reference(walk->scan, table + value, 1);
     else
-      see(walk->sought, section->address + i + value - near, 2 * (uint64_t)near);
+      report_reference(walk->scan, section->address + i + value - near, 2 * (uint64_t)near);
   }
 }
 
@@ -234,8 +236,8 @@ static void scan_function(const x86_walk *walk, const kdl_elf_section *section, 
                           uint64_t end) {
   if (next_reference(walk, section, start, end) == end)
     return;
-  if (decode(walk, section, start, end, false))
-    decode(walk, section, start, end, true);
+  if (decode_instructions(walk, section, start, end, false))
+    decode_instructions(walk, section, start, end, true);
   else
     scan_bytes(walk, section, start, end);
 }
@@ -243,8 +245,8 @@ static void scan_function(const x86_walk *walk, const kdl_elf_section *section, 
 static void scan_x86_64(const x86_walk *walk, const kdl_elf_section *section,
                         const span_list *functions) {
   uint64_t seen = 0;
-  size_t first = kdl_array_first(functions->items, functions->count, sizeof *functions->items,
-                                 offsetof(elf_span, start), section->address);
+  size_t first = kdl_array_lower_bound(functions->items, functions->count, sizeof *functions->items,
+                                       offsetof(elf_span, start), section->address);
   for (size_t i = first; i < functions->count; ++i) {
     uint64_t start = functions->items[i].start - section->address;
     uint64_t size = functions->items[i].end - functions->items[i].start;
@@ -278,55 +280,59 @@ static bool page_offset(uint32_t word, uint32_t page_register, uint64_t *out_off
   return true;
 }
 
-static void see_page(const elf_sought *sought, const uint8_t *code, uint64_t size, uint64_t page) {
+static void report_page_references(const elf_reference_scan *scan, const uint8_t *code,
+                                   uint64_t size, uint64_t page) {
   enum { page_size = 0x1000, reach = 16 };
   uint32_t page_register = kdl_load_u32(code) & 31;
-  see(sought, page, page_size);
+  report_reference(scan, page, page_size);
   for (uint64_t i = 4; i + 4 <= size && i <= reach * 4; i += 4) {
     uint64_t offset;
     uint32_t word = kdl_load_u32(code + i);
     if (page_offset(word, page_register, &offset))
-      see(sought, page + offset, 1);
+      report_reference(scan, page + offset, 1);
     if ((word & 31) == page_register)
       break;
   }
 }
 
 /* What lies there is loaded, and may be a distance from about there. */
-static void see_literal(const elf_image *image, const elf_sought *sought, uint64_t address) {
+static void report_literal(const elf_image *image, const elf_reference_scan *scan,
+                           uint64_t address) {
   const uint8_t *at = elf_image_at(image, address, 8);
-  see(sought, address, longest_literal);
+  report_reference(scan, address, longest_literal);
   if (!at)
     return;
-  see(sought, address + distance32(at) - near, 2 * (uint64_t)near);
-  see(sought, address + kdl_load_u64(at) - near, 2 * (uint64_t)near);
+  report_reference(scan, address + distance32(at) - near, 2 * (uint64_t)near);
+  report_reference(scan, address + kdl_load_u64(at) - near, 2 * (uint64_t)near);
 }
 
-static void scan_aarch64(const elf_image *image, const elf_sought *sought, const uint8_t *code,
-                         uint64_t size, uint64_t address) {
+static void scan_aarch64(const elf_image *image, const elf_reference_scan *scan,
+                         const uint8_t *code, uint64_t size, uint64_t address) {
   for (uint64_t i = 0; i + 4 <= size; i += 4) {
     uint32_t word = kdl_load_u32(code + i);
     if ((word & 0x3b000000) == 0x18000000)
-      see_literal(image, sought,
-                  address + i + ((((uint64_t)(word >> 5 & 0x7ffff) ^ 0x40000) - 0x40000) << 2));
+      report_literal(image, scan,
+                     address + i + ((((uint64_t)(word >> 5 & 0x7ffff) ^ 0x40000) - 0x40000) << 2));
     if ((word & 0x1f000000) != 0x10000000)
       continue;
     uint64_t bits = (uint64_t)(word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
     uint64_t distance = (bits ^ 0x100000) - 0x100000;
     if (word >> 31)
-      see_page(sought, code + i, size - i, ((address + i) & ~(uint64_t)0xfff) + (distance << 12));
+      report_page_references(scan, code + i, size - i,
+                             ((address + i) & ~(uint64_t)0xfff) + (distance << 12));
     else
-      see(sought, address + i + distance, 1);
+      report_reference(scan, address + i + distance, 1);
   }
 }
 
-static void scan_riscv(const elf_sought *sought, const uint8_t *code, uint64_t size,
+static void scan_riscv(const elf_reference_scan *scan, const uint8_t *code, uint64_t size,
                        uint64_t address) {
   enum { auipc = 0x17, reach = 0x800 };
   for (uint64_t i = 0; i + 4 <= size; i += 2) {
     uint32_t word = kdl_load_u32(code + i);
     if ((word & 0x7f) == auipc)
-      see(sought, address + i + (uint64_t)(int64_t)(int32_t)(word & 0xfffff000) - reach, 2 * reach);
+      report_reference(scan, address + i + (uint64_t)(int64_t)(int32_t)(word & 0xfffff000) - reach,
+                       2 * reach);
   }
 }
 
@@ -336,31 +342,31 @@ static void scan_riscv(const elf_sought *sought, const uint8_t *code, uint64_t s
 /* A distance from its own place to the start of what is sought: another address in that is chance.
  * What is sought has no such distances. */
 static void scan_distances(const elf_image *image, const kdl_elf_section *section,
-                           const elf_sought *sought) {
+                           const elf_reference_scan *scan) {
   const uint8_t *bytes = image->data + section->offset;
   size_t next = 0;
   for (uint64_t i = -section->address & 3; i + 4 <= section->size; i += 4) {
     uint64_t here = section->address + i, to = here + distance32(bytes + i);
-    while (next < sought->count && sought->spans[next].end <= here)
+    while (next < scan->count && scan->spans[next].end <= here)
       ++next;
-    if (next < sought->count && here >= sought->spans[next].start) {
-      i = ((sought->spans[next].end - section->address + 3) & ~(uint64_t)3) - 4;
+    if (next < scan->count && here >= scan->spans[next].start) {
+      i = ((scan->spans[next].end - section->address + 3) & ~(uint64_t)3) - 4;
       continue;
     }
-    size_t found = kdl_array_first(sought->spans, sought->count, sizeof *sought->spans,
-                                   offsetof(elf_span, start), to);
-    if (found < sought->count && sought->spans[found].start == to)
-      see(sought, to, 1);
+    size_t found = kdl_array_lower_bound(scan->spans, scan->count, sizeof *scan->spans,
+                                         offsetof(elf_span, start), to);
+    if (found < scan->count && scan->spans[found].start == to)
+      report_reference(scan, to, 1);
   }
 }
 
 static void scan_numbers(const elf_image *image, const kdl_elf_section *section, bool is_code,
-                         const elf_sought *sought) {
+                         const elf_reference_scan *scan) {
   const uint8_t *bytes = image->data + section->offset;
   for (uint64_t i = 0; i + 4 <= section->size; i += is_code ? 1 : 4) {
     uint64_t number = kdl_load_u32(bytes + i);
-    if (is_sought(sought, number, 1))
-      sought->see(sought->user, &(elf_span){number, number + 1}, true);
+    if (is_in_scanned_span(scan, number, 1))
+      scan->on_reference(scan->user, &(elf_span){number, number + 1}, true);
   }
 }
 
@@ -379,23 +385,23 @@ static void scan_section(const x86_walk *walk, const kdl_elf_section *section,
   if (is_code && image->header.machine == EM_X86_64)
     scan_x86_64(walk, section, functions);
   else if (is_code && image->header.machine == EM_AARCH64)
-    scan_aarch64(image, walk->sought, code, section->size, section->address);
+    scan_aarch64(image, walk->scan, code, section->size, section->address);
   else if (is_code && image->header.machine == EM_RISCV)
-    scan_riscv(walk->sought, code, section->size, section->address);
+    scan_riscv(walk->scan, code, section->size, section->address);
   else if (!(section->flags & SHF_WRITE) &&
            strncmp(elf_image_section_name(image, section), ".eh_frame", 9) != 0)
-    scan_distances(image, section, walk->sought);
+    scan_distances(image, section, walk->scan);
   if (image->header.type == ET_EXEC)
-    scan_numbers(image, section, is_code, walk->sought);
+    scan_numbers(image, section, is_code, walk->scan);
 }
 
-void elf_code_find(const elf_image *image, const elf_sought *sought) {
+void elf_code_find_references(const elf_image *image, const elf_reference_scan *scan) {
   span_list functions = {NULL, 0, 0};
-  if (sought->count == 0)
+  if (scan->count == 0)
     return;
-  uint64_t lowest = sought->spans[0].start, less = sought->reach + longest_immediate;
-  x86_walk walk = {image, sought, lowest < less ? 0 : lowest - less,
-                   sought->spans[sought->count - 1].end};
+  uint64_t lowest = scan->spans[0].start, less = scan->reach + longest_immediate;
+  x86_walk walk = {image, scan, lowest < less ? 0 : lowest - less,
+                   scan->spans[scan->count - 1].end};
   if (image->header.machine == EM_X86_64)
     find_functions(image, &functions);
   for (size_t i = 1; i < image->section_count; ++i) {

@@ -163,7 +163,7 @@ static kdl_status read_sections(elf_image *image) {
           "found 0x%" PRIx64 " bytes at 0x%" PRIx64 ", expected them within the file's 0x%" PRIx64,
           section->size, section->offset, image->size);
     if (section->flags & SHF_ALLOC && section->size &&
-        (!elf_image_address(image, section->offset, section->size, &address) ||
+        (!elf_image_address_of_offset(image, section->offset, section->size, &address) ||
          address != section->address))
       return ELF_MALFORMED(
           image, image->header.section_table + i * sizeof(Elf64_Shdr) + 16, "section",
@@ -218,7 +218,7 @@ kdl_status elf_image_read(const uint8_t *data, uint64_t size, const char *name,
         "undoes it",
         name);
   KDL_TRY(read_sections(out_image));
-  return elf_image_check_apart(out_image);
+  return elf_image_check_overlap(out_image);
 }
 
 void elf_image_free(elf_image *image) {
@@ -241,8 +241,8 @@ const uint8_t *elf_image_at(const elf_image *image, uint64_t address, uint64_t s
   return load ? &image->data[load->offset + (address - load->address)] : NULL;
 }
 
-bool elf_image_address(const elf_image *image, uint64_t offset, uint64_t size,
-                       uint64_t *out_address) {
+bool elf_image_address_of_offset(const elf_image *image, uint64_t offset, uint64_t size,
+                                 uint64_t *out_address) {
   for (size_t i = 0; i < image->segment_count; ++i) {
     const kdl_elf_segment *load = &image->segments[i];
     if (load->type == PT_LOAD && offset >= load->offset &&
@@ -305,8 +305,8 @@ bool elf_symbol_has_address(const uint8_t *symbol) {
   return section && section != SHN_ABS && ELF64_ST_TYPE(symbol[4]) != STT_TLS;
 }
 
-void elf_image_symbols(const elf_image *image, void (*visit)(void *user, uint64_t address),
-                       void *user) {
+void elf_image_visit_symbols(const elf_image *image, void (*visit)(void *user, uint64_t address),
+                             void *user) {
   for (size_t i = 1; i < image->section_count; ++i) {
     const kdl_elf_section *table = &image->sections[i];
     const uint8_t *symbols = image->data + table->offset;
@@ -413,8 +413,8 @@ static kdl_status walk_relr(const relocation_walk *walk) {
   return KDL_OK;
 }
 
-kdl_status elf_image_relocations(const elf_image *image, elf_visit_pointer *visit,
-                                 elf_visit_pointer *other, void *user) {
+kdl_status elf_image_visit_relocations(const elf_image *image, elf_visit_pointer *visit,
+                                       elf_visit_pointer *other, void *user) {
   relocation_walk walk = {image, visit, other, user};
   KDL_TRY(walk_rela(&walk, DT_RELA, DT_RELASZ));
   KDL_TRY(walk_rela(&walk, DT_JMPREL, DT_PLTRELSZ));

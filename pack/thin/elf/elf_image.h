@@ -46,8 +46,8 @@ const kdl_elf_segment *elf_image_loaded(const elf_image *image, uint64_t address
 const uint8_t *elf_image_at(const elf_image *image, uint64_t address, uint64_t size);
 
 /* Where a range of the file is loaded; false where it is not, as a whole, by one segment. */
-bool elf_image_address(const elf_image *image, uint64_t offset, uint64_t size,
-                       uint64_t *out_address);
+bool elf_image_address_of_offset(const elf_image *image, uint64_t offset, uint64_t size,
+                                 uint64_t *out_address);
 
 /* The value of the first entry with that tag; false where there is none. */
 bool elf_image_dynamic(const elf_image *image, uint64_t tag, uint64_t *out_value);
@@ -67,9 +67,9 @@ static inline bool elf_overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t
 /* A section's name; not of the first, which has none. */
 const char *elf_image_section_name(const elf_image *image, const kdl_elf_section *section);
 
-/* elf_apart.c: KDL_BAD_FILE where sections or tables share bytes, or the dynamic section is
+/* elf_check_overlap.c: KDL_BAD_FILE where sections or tables share bytes, or the dynamic section is
  * member_report twice or elsewhere. */
-kdl_status elf_image_check_apart(const elf_image *image);
+kdl_status elf_image_check_overlap(const elf_image *image);
 
 /* Whether relocations or names that the dynamic section leads to have bytes in that range. */
 bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t size);
@@ -78,8 +78,8 @@ bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t si
 bool elf_symbol_has_address(const uint8_t *symbol);
 
 /* Calls `visit` with the address of each dynamic symbol that has one. */
-void elf_image_symbols(const elf_image *image, void (*visit)(void *user, uint64_t address),
-                       void *user);
+void elf_image_visit_symbols(const elf_image *image, void (*visit)(void *user, uint64_t address),
+                             void *user);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Relocations                                                                                  */
@@ -99,7 +99,7 @@ typedef void elf_visit_pointer(void *user, const elf_pointer *pointer);
 /* Calls `visit` for each. Calls `other`, which may be NULL, for other relocations: those have no
  * addend, and as target the address of their symbol, with what is added, or 0 where it is defined
  * elsewhere. KDL_BAD_FILE where a table lies in no segment. */
-kdl_status elf_image_relocations(const elf_image *image, elf_visit_pointer *visit,
-                                 elf_visit_pointer *other, void *user);
+kdl_status elf_image_visit_relocations(const elf_image *image, elf_visit_pointer *visit,
+                                       elf_visit_pointer *other, void *user);
 
 #endif

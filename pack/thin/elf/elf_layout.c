@@ -37,7 +37,7 @@ static void add_filler(elf_plan *plan, elf_zone *zone, uint64_t start, uint64_t 
   bool is_padding = before && next && end - start < unit_alignment(plan, next);
   if (first == last && (is_tail || is_padding)) {
     before->tail = is_padding ? 0 : end - start;
-    before->room = end - start;
+    before->trailing_space = end - start;
     *cursor += before->tail;
     return;
   }
@@ -56,7 +56,7 @@ static void lay_out_zone(elf_plan *plan, elf_zone *zone, size_t first, size_t en
       add_filler(plan, zone, seen, unit->address, before, unit, &cursor);
     seen = unit->address + unit->size;
     uint64_t lowest = align_up(cursor, unit_alignment(plan, unit));
-    bool moves = unit->hold == ELF_MOVES && lowest < unit->address;
+    bool moves = unit->mobility == ELF_MOVABLE && lowest < unit->address;
     unit->new_address = moves ? lowest : unit->address;
     cursor = unit->new_address + unit->new_size;
     before = unit;
@@ -77,7 +77,8 @@ static void add_hole(elf_plan *plan, size_t zone_index, size_t item, uint64_t fr
   uint64_t page = plan->image.page;
   uint64_t start = align_up(from, page);
   uint64_t end = is_tail ? to : to & -page;
-  uint64_t least = plan->shape.least_hole ? plan->shape.least_hole : (uint64_t)usual_hole;
+  uint64_t least =
+      plan->layout_opts.min_hole_size ? plan->layout_opts.min_hole_size : (uint64_t)usual_hole;
   if (end <= start || end - start < least || end - start < page)
     return;
   plan->holes = xgrow(plan->holes, plan->hole_count, &plan->hole_capacity, 64, sizeof *plan->holes);
@@ -111,7 +112,7 @@ void elf_plan_lay_out(elf_plan *plan) {
                        .offset = header->offset,
                        .segment = elf_image_loaded(&plan->image, header->address, header->size)};
     lay_out_zone(plan, zone, first, end);
-    if (!plan->shape.sparse)
+    if (!plan->layout_opts.sparse)
       find_holes(plan, plan->zone_count);
     ++plan->zone_count;
   }

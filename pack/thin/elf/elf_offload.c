@@ -15,7 +15,7 @@
  */
 #include "lib/inspect/images.h"
 #include "pack/thin/elf/elf_plan.h"
-#include "pack/thin/kinds.h"
+#include "pack/thin/file_kinds.h"
 #include "support/base/array.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
@@ -48,7 +48,7 @@ static bool find_image(const elf_plan *plan, thin_container *binary, size_t *nex
   const kdl_stored_image *image = &images[first];
   binary->first = first;
   binary->count = 1;
-  binary->kept = plan->choice->kept[first];
+  binary->kept = plan->selection->kept[first];
   return image->parent == KDL_NO_PARENT && !image->problem && image->stored_size &&
          image->offset >= binary->offset &&
          kdl_in_range(image->offset - binary->offset, image->stored_size, binary->size) &&
@@ -101,34 +101,36 @@ static uint64_t image_end(const elf_plan *plan, const elf_unit *unit) {
          cli_stored_images(plan->input->lib)[unit->container.first].stored_size;
 }
 
-void elf_records_add(elf_plan *plan, const elf_record *record) {
-  plan->records =
-      xgrow(plan->records, plan->record_count, &plan->record_capacity, 64, sizeof *plan->records);
-  plan->records[plan->record_count++] = *record;
+void elf_image_refs_add(elf_plan *plan, const elf_image_ref *record) {
+  plan->image_refs = xgrow(plan->image_refs, plan->image_ref_count, &plan->image_ref_capacity, 64,
+                           sizeof *plan->image_refs);
+  plan->image_refs[plan->image_ref_count++] = *record;
 }
 
-void elf_records_sort(elf_plan *plan) {
-  kdl_array_sort(plan->records, plan->record_count, sizeof *plan->records,
-                 offsetof(elf_record, place));
+void elf_image_refs_sort(elf_plan *plan) {
+  kdl_array_sort(plan->image_refs, plan->image_ref_count, sizeof *plan->image_refs,
+                 offsetof(elf_image_ref, place));
 }
 
-elf_record *elf_record_at(const elf_plan *plan, uint64_t place) {
-  size_t at = kdl_array_first(plan->records, plan->record_count, sizeof *plan->records,
-                              offsetof(elf_record, place), place);
-  return at < plan->record_count && plan->records[at].place == place ? &plan->records[at] : NULL;
+elf_image_ref *elf_image_ref_at(const elf_plan *plan, uint64_t place) {
+  size_t at =
+      kdl_array_lower_bound(plan->image_refs, plan->image_ref_count, sizeof *plan->image_refs,
+                            offsetof(elf_image_ref, place), place);
+  return at < plan->image_ref_count && plan->image_refs[at].place == place ? &plan->image_refs[at]
+                                                                           : NULL;
 }
 
 static void record_start(void *user, const elf_pointer *pointer) {
   elf_plan *plan = user;
   const elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
   if (unit && is_binary(unit) && pointer->target == image_start(plan, unit))
-    elf_records_add(plan,
-                    &(elf_record){.place = pointer->place, .unit = (size_t)(unit - plan->units)});
+    elf_image_refs_add(
+        plan, &(elf_image_ref){.place = pointer->place, .unit = (size_t)(unit - plan->units)});
 }
 
 static void record_end(void *user, const elf_pointer *pointer) {
   const elf_plan *plan = user;
-  elf_record *record = elf_record_at(plan, pointer->place - 8);
+  elf_image_ref *record = elf_image_ref_at(plan, pointer->place - 8);
   const elf_unit *unit = record ? &plan->units[record->unit] : NULL;
   if (unit && is_binary(unit) && pointer->target == image_end(plan, unit))
     record->has_end = true;
@@ -139,57 +141,57 @@ static void record_end(void *user, const elf_pointer *pointer) {
 static void freeze_at_stray(void *user, const elf_pointer *pointer) {
   const elf_plan *plan = user;
   elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
-  const elf_record *before = elf_record_at(plan, pointer->place - 8);
+  const elf_image_ref *before = elf_image_ref_at(plan, pointer->place - 8);
   if (!unit || !is_binary(unit) || pointer->target - unit->address >= unit->size ||
       pointer->target == plan->image.sections[unit->section].address ||
-      elf_record_at(plan, pointer->place) || (before && before->has_end))
+      elf_image_ref_at(plan, pointer->place) || (before && before->has_end))
     return;
-  unit->hold = ELF_FROZEN;
+  unit->mobility = ELF_FROZEN;
 }
 
-kdl_status elf_offload_find_records(elf_plan *plan) {
+kdl_status elf_offload_find_image_refs(elf_plan *plan) {
   const elf_image *image = &plan->image;
   bool any = false;
   for (size_t i = 0; i < plan->unit_count; ++i)
     any |= is_binary(&plan->units[i]);
   if (!any)
     return KDL_OK;
-  KDL_TRY(elf_image_relocations(image, record_start, NULL, plan));
-  elf_records_sort(plan);
-  KDL_TRY(elf_image_relocations(image, record_end, NULL, plan));
-  KDL_TRY(elf_image_relocations(image, freeze_at_stray, NULL, plan));
-  for (size_t i = 0; i < plan->record_count; ++i) {
-    elf_unit *unit = &plan->units[plan->records[i].unit];
+  KDL_TRY(elf_image_visit_relocations(image, record_start, NULL, plan));
+  elf_image_refs_sort(plan);
+  KDL_TRY(elf_image_visit_relocations(image, record_end, NULL, plan));
+  KDL_TRY(elf_image_visit_relocations(image, freeze_at_stray, NULL, plan));
+  for (size_t i = 0; i < plan->image_ref_count; ++i) {
+    elf_unit *unit = &plan->units[plan->image_refs[i].unit];
     if (!is_binary(unit))
       continue;
     unit->is_referenced = true;
-    if (!plan->records[i].has_end)
-      unit->hold = ELF_FROZEN;
+    if (!plan->image_refs[i].has_end)
+      unit->mobility = ELF_FROZEN;
   }
   return KDL_OK;
 }
 
-void elf_offload_settle(elf_plan *plan) {
+void elf_offload_freeze_sections(elf_plan *plan) {
   for (size_t first = 0, end; first < plan->unit_count; first = end) {
     bool stays = false;
     for (end = first;
          end < plan->unit_count && plan->units[end].section == plan->units[first].section; ++end)
-      stays |= plan->units[end].hold != ELF_MOVES || !plan->units[end].is_referenced;
+      stays |= plan->units[end].mobility != ELF_MOVABLE || !plan->units[end].is_referenced;
     for (size_t i = first; i < end && stays; ++i) {
       if (is_binary(&plan->units[i]))
-        plan->units[i].hold = ELF_FROZEN;
+        plan->units[i].mobility = ELF_FROZEN;
     }
   }
 }
 
-uint64_t elf_plan_pointer(const elf_plan *plan, uint64_t place, uint64_t target) {
-  const elf_record *record = elf_record_at(plan, place);
+uint64_t elf_plan_new_pointer(const elf_plan *plan, uint64_t place, uint64_t target) {
+  const elf_image_ref *record = elf_image_ref_at(plan, place);
   bool is_end = !record;
   if (is_end) {
-    record = elf_record_at(plan, place - 8);
+    record = elf_image_ref_at(plan, place - 8);
     if (!record || !record->has_end) {
       const elf_unit *unit = elf_plan_unit_before(plan, target);
-      return unit && is_binary(unit) ? target : elf_plan_moved(plan, target);
+      return unit && is_binary(unit) ? target : elf_plan_new_address(plan, target);
     }
   }
   const elf_unit *unit = &plan->units[record->unit];

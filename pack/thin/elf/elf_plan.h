@@ -23,11 +23,11 @@
 #include "pack/thin/elf/elf_image.h"
 #include "pack/thin/thin.h"
 
-typedef enum elf_hold {
-  ELF_MOVES,
-  ELF_STAYS,  /* something else than a relocation may refer to its start */
+typedef enum elf_mobility {
+  ELF_MOVABLE,
+  ELF_PINNED, /* something else than a relocation may refer to its start */
   ELF_FROZEN, /* not written again either: something may refer to what it holds */
-} elf_hold;
+} elf_mobility;
 
 typedef struct elf_unit {
   thin_container container;
@@ -35,12 +35,12 @@ typedef struct elf_unit {
   uint64_t size;
   uint64_t new_address;
   uint64_t new_size;
-  uint64_t tail;        /* zeros that follow it and go with it */
-  uint64_t room;        /* all that follows it and may be used: the tail, and padding */
-  uint64_t content;     /* where it begins in elf_plan.contents */
-  uint64_t listed_size; /* its size in SYCL's table; of images in it that change */
+  uint64_t tail;           /* zeros that follow it and go with it */
+  uint64_t trailing_space; /* all that follows it and may be used: the tail, and padding */
+  uint64_t content;        /* where it begins in elf_plan.contents */
+  uint64_t listed_size;    /* its size in SYCL's table; of images in it that change */
   size_t section;
-  elf_hold hold;
+  elf_mobility mobility;
   bool is_referenced; /* by a relocation, at its start */
 } elf_unit;
 
@@ -51,7 +51,7 @@ typedef struct elf_item {
   size_t unit; /* ELF_NO_UNIT: other bytes of the section, where they lay; or the moved block */
 } elf_item;
 #define ELF_NO_UNIT SIZE_MAX
-#define ELF_THE_BLOCK (SIZE_MAX - 1)
+#define ELF_MOVED_BLOCK (SIZE_MAX - 1)
 
 typedef struct elf_hole {
   uint64_t start; /* addresses */
@@ -80,21 +80,21 @@ typedef struct elf_patch {
 } elf_patch;
 
 /* What moved out of the way of the program headers. */
-typedef struct elf_block {
+typedef struct elf_moved_block {
   uint64_t address; /* old */
   uint64_t size;    /* 0: nothing moved */
   uint64_t delta;   /* what is added to addresses in it */
-} elf_block;
+} elf_moved_block;
 
 /* Two pointers, to an image's start in an OffloadBinary or SYCL's section and behind it to its end;
  * or an entry of SYCL's table. */
-typedef struct elf_record {
+typedef struct elf_image_ref {
   uint64_t place; /* address of the first */
   size_t unit;
   bool has_end;  /* the second is there */
   bool is_table; /* the image's size is there */
   bool is_empty; /* both lead to the start: to an image without bytes */
-} elf_record;
+} elf_image_ref;
 
 /* An entry of SYCL's table, and what is known of it. */
 typedef struct elf_sycl {
@@ -102,7 +102,7 @@ typedef struct elf_sycl {
   uint64_t listed_size; /* the size */
   uint64_t end;         /* as pairs of pointers tell; 0: none does */
   size_t first, count;  /* listed images */
-  bool is_odd;
+  bool is_unsupported;
 } elf_sycl;
 
 /* A pointer to the start of such an image, and the one behind it. */
@@ -115,13 +115,13 @@ typedef struct elf_pair {
 
 typedef struct elf_plan {
   const thin_input *input;
-  const thin_choice *choice;
-  thin_shape shape;
+  const thin_selection *selection;
+  thin_layout_opts layout_opts;
   elf_image image;
   elf_unit *units; /* by address */
   size_t unit_count, unit_capacity;
-  elf_record *records; /* by place */
-  size_t record_count, record_capacity;
+  elf_image_ref *image_refs; /* by place */
+  size_t image_ref_count, image_ref_capacity;
   elf_span *used; /* what code leads to: units, and what follows the program headers */
   size_t used_count, used_capacity;
   elf_sycl *sycl; /* by address */
@@ -135,7 +135,7 @@ typedef struct elf_plan {
   size_t item_count, item_capacity;
   elf_hole *holes; /* by address; once there are segments, those that were taken */
   size_t hole_count, hole_capacity;
-  elf_block block;
+  elf_moved_block block;
   kdl_elf_segment *segments; /* of the output */
   size_t segment_count;
   elf_patch *patches;
@@ -157,19 +157,19 @@ void elf_plan_free(elf_plan *plan);
 /* elf_offload.c: adds OffloadBinaries to the list of containers; finds the records that lead to
  * them; and lets all of a section stay where one of its units does. */
 void elf_offload_find(const elf_plan *plan, thin_container_list *list);
-kdl_status elf_offload_find_records(elf_plan *plan);
-void elf_offload_settle(elf_plan *plan);
+kdl_status elf_offload_find_image_refs(elf_plan *plan);
+void elf_offload_freeze_sections(elf_plan *plan);
 
 /* Adds a record; sorts them by place; the record at a place, or NULL. */
-void elf_records_add(elf_plan *plan, const elf_record *record);
-void elf_records_sort(elf_plan *plan);
-elf_record *elf_record_at(const elf_plan *plan, uint64_t place);
+void elf_image_refs_add(elf_plan *plan, const elf_image_ref *record);
+void elf_image_refs_sort(elf_plan *plan);
+elf_image_ref *elf_image_ref_at(const elf_plan *plan, uint64_t place);
 
 /* elf_sycl.c: SYCL's table of images, or NULL; adds its images to the list of containers; and the
  * records that lead to them. */
 const kdl_elf_section *elf_sycl_table(const elf_image *image);
 kdl_status elf_sycl_find(elf_plan *plan, thin_container_list *list);
-void elf_sycl_find_records(elf_plan *plan);
+void elf_sycl_find_image_refs(elf_plan *plan);
 
 /* elf_refs.c: which units may move. */
 kdl_status elf_plan_find_references(elf_plan *plan);
@@ -178,25 +178,25 @@ kdl_status elf_plan_find_references(elf_plan *plan);
 void elf_plan_lay_out(elf_plan *plan);
 
 /* elf_segments.c: the segments of the output, and room for them. */
-kdl_status elf_plan_segments(elf_plan *plan);
+kdl_status elf_plan_make_segments(elf_plan *plan);
 
 /* Where a byte of the input that stays lies in the output; and one by its address. */
-uint64_t elf_plan_offset(const elf_plan *plan, uint64_t old_offset);
-uint64_t elf_plan_offset_of(const elf_plan *plan, uint64_t address);
+uint64_t elf_plan_new_offset(const elf_plan *plan, uint64_t old_offset);
+uint64_t elf_plan_new_offset_of_address(const elf_plan *plan, uint64_t address);
 
 /* Whether an address is of what moved out of the way of the program headers. */
-bool elf_plan_in_block(const elf_plan *plan, uint64_t address);
+bool elf_plan_is_in_moved_block(const elf_plan *plan, uint64_t address);
 
 /* The zone that a section became, or NULL. */
 const elf_zone *elf_plan_zone(const elf_plan *plan, size_t section);
 
 /* Where an address of the input lies in the output: another one at the start of units that moved.
  */
-uint64_t elf_plan_moved(const elf_plan *plan, uint64_t address);
+uint64_t elf_plan_new_address(const elf_plan *plan, uint64_t address);
 
 /* The same of what a pointer at `place` leads to, which may be inside an OffloadBinary, or an end.
  */
-uint64_t elf_plan_pointer(const elf_plan *plan, uint64_t place, uint64_t target);
+uint64_t elf_plan_new_pointer(const elf_plan *plan, uint64_t place, uint64_t target);
 
 /* elf_write.c: pointers, tables and pieces. */
 kdl_status elf_plan_write(elf_plan *plan, thin_output *out);

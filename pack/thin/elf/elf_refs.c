@@ -27,11 +27,11 @@ typedef struct {
   elf_plan *plan;
   const kdl_elf_section *described; /* SYCL's table of images, or NULL */
   uint64_t bad_place;               /* of a relocation in a header, or 0 */
-} seer;
+} reference_visitor;
 
-static void hold(elf_unit *unit, elf_hold how) {
-  if (unit->hold < how)
-    unit->hold = how;
+static void pin_unit(elf_unit *unit, elf_mobility how) {
+  if (unit->mobility < how)
+    unit->mobility = how;
 }
 
 /* The first bytes of a container, which describe it as it is written. */
@@ -49,7 +49,7 @@ static uint64_t header_size(const elf_unit *unit) {
 
 /* Something other than a relative relocation of a pointer to its start leads there, or to a few
  * bytes of its section before its start, from where a compiler may count. */
-static void hold_span(const elf_plan *plan, const elf_span *where) {
+static void pin_units_in_span(const elf_plan *plan, const elf_span *where) {
   bool is_exact = where->end - where->start == 1;
   elf_unit *unit = elf_plan_unit_before(plan, where->end - 1 + reach);
   for (; unit && unit >= plan->units && unit->address + unit->size > where->start; --unit) {
@@ -57,15 +57,15 @@ static void hold_span(const elf_plan *plan, const elf_span *where) {
     bool is_in = where->start - unit->address < unit->size;
     bool is_behind = is_in && where->start - unit->address >= header_size(unit);
     if (where->end > unit->address || where->start >= section->address)
-      hold(unit, is_exact && is_behind ? ELF_FROZEN : ELF_STAYS);
+      pin_unit(unit, is_exact && is_behind ? ELF_FROZEN : ELF_PINNED);
   }
 }
 
-static void hold_at(void *user, uint64_t address) {
+static void pin_unit_at(void *user, uint64_t address) {
   const elf_plan *plan = user;
   elf_unit *unit = elf_plan_unit_before(plan, address);
   if (unit && address - unit->address < unit->size)
-    hold(unit, address - unit->address < header_size(unit) ? ELF_STAYS : ELF_FROZEN);
+    pin_unit(unit, address - unit->address < header_size(unit) ? ELF_PINNED : ELF_FROZEN);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -81,13 +81,13 @@ static bool is_in_header(const elf_image *image, uint64_t place) {
          (offset < sections && offset + 8 > image->header.section_table);
 }
 
-static void see_place(seer *s, uint64_t place) {
+static void visit_relocated_place(reference_visitor *s, uint64_t place) {
   const elf_plan *plan = s->plan;
   if (is_in_header(&plan->image, place))
     s->bad_place = place;
   elf_unit *unit = elf_plan_unit_before(plan, place + 7);
   if (unit && place < unit->address + unit->size)
-    hold(unit, ELF_FROZEN);
+    pin_unit(unit, ELF_FROZEN);
 }
 
 /* What SYCL's table says of an address and the bytes from there holds. */
@@ -95,57 +95,57 @@ static void freeze_image(const elf_plan *plan, uint64_t address, uint64_t size) 
   elf_unit *unit = address + size > address ? elf_plan_unit_before(plan, address + size - 1) : NULL;
   for (; unit && unit >= plan->units && unit->address + unit->size > address; --unit) {
     if (unit->container.kind != THIN_SYCL)
-      hold(unit, ELF_FROZEN);
+      pin_unit(unit, ELF_FROZEN);
   }
 }
 
 /* Linkers leave addresses in place, or relocate them: see_pointer. */
-static void see_described(const elf_plan *plan, const kdl_elf_section *table) {
+static void visit_sycl_table(const elf_plan *plan, const kdl_elf_section *table) {
   enum { entry = 16 };
   const uint8_t *entries = table ? plan->image.data + table->offset : NULL;
   for (uint64_t at = 0; table && at + entry <= table->size; at += entry)
     freeze_image(plan, kdl_load_u64(entries + at), kdl_load_u64(entries + at + 8));
 }
 
-static void see_pointer(void *user, const elf_pointer *pointer) {
-  seer *s = user;
+static void visit_relative_pointer(void *user, const elf_pointer *pointer) {
+  reference_visitor *s = user;
   elf_plan *plan = s->plan;
-  see_place(s, pointer->place);
+  visit_relocated_place(s, pointer->place);
   if (s->described && pointer->place - s->described->address < s->described->size) {
     const uint8_t *entry = elf_image_at(&plan->image, pointer->place, 16);
     freeze_image(plan, pointer->target, entry ? kdl_load_u64(entry + 8) : 1);
   }
   elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
-  const elf_record *before = elf_record_at(plan, pointer->place - 8);
-  if (elf_record_at(plan, pointer->place) || (before && before->has_end))
+  const elf_image_ref *before = elf_image_ref_at(plan, pointer->place - 8);
+  if (elf_image_ref_at(plan, pointer->place) || (before && before->has_end))
     return;
   if (unit && unit->container.kind == THIN_OFFLOAD)
     return; /* elf_offload.c knows */
   if (unit && unit->address == pointer->target && unit->container.kind != THIN_SYCL)
     unit->is_referenced = true;
   else
-    hold_at(plan, pointer->target);
+    pin_unit_at(plan, pointer->target);
 }
 
-static void see_other(void *user, const elf_pointer *pointer) {
-  seer *s = user;
-  see_place(s, pointer->place);
-  hold_at(s->plan, pointer->target);
+static void visit_other_relocation(void *user, const elf_pointer *pointer) {
+  reference_visitor *s = user;
+  visit_relocated_place(s, pointer->place);
+  pin_unit_at(s->plan, pointer->target);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Code                                                                                         */
 
-static void see_code(void *user, const elf_span *where, bool is_number) {
+static void visit_code_reference(void *user, const elf_span *where, bool is_number) {
   elf_plan *plan = user;
   if (!is_number)
-    hold_span(plan, where);
+    pin_units_in_span(plan, where);
   plan->used = xgrow(plan->used, plan->used_count, &plan->used_capacity, 64, sizeof *plan->used);
   plan->used[plan->used_count++] = *where;
 }
 
 /* What may move out of the way of program headers, and may have a name in source code. */
-static bool is_named(const elf_image *image, const kdl_elf_section *section) {
+static bool may_be_named_in_source(const elf_image *image, const kdl_elf_section *section) {
   return section->flags & SHF_ALLOC && section->size &&
          (section->type == SHT_NOTE ||
           (section->type == SHT_PROGBITS &&
@@ -153,7 +153,7 @@ static bool is_named(const elf_image *image, const kdl_elf_section *section) {
 }
 
 /* The bytes between the program headers and the next section; others may have been there. */
-static bool find_gap(const elf_image *image, elf_span *out_span) {
+static bool find_header_gap(const elf_image *image, elf_span *out_span) {
   uint64_t start = image->header.segment_table + image->segment_count * sizeof(Elf64_Phdr),
            end = image->size;
   for (size_t i = 1; i < image->section_count; ++i) {
@@ -162,7 +162,7 @@ static bool find_gap(const elf_image *image, elf_span *out_span) {
         section->offset < end)
       end = section->offset;
   }
-  if (end == start || !elf_image_address(image, start, end - start, &out_span->start))
+  if (end == start || !elf_image_address_of_offset(image, start, end - start, &out_span->start))
     return false;
   out_span->end = out_span->start + (end - start);
   return true;
@@ -177,53 +177,54 @@ static void find_in_code(elf_plan *plan) {
         (elf_span){plan->units[i].address, plan->units[i].address + plan->units[i].size};
   for (size_t i = 1; i < image->section_count; ++i) {
     const kdl_elf_section *section = &image->sections[i];
-    if (is_named(image, section))
+    if (may_be_named_in_source(image, section))
       spans[count++] = (elf_span){section->address, section->address + section->size};
   }
-  count += find_gap(image, &spans[count]);
+  count += find_header_gap(image, &spans[count]);
   kdl_array_sort(spans, count, sizeof *spans, offsetof(elf_span, start));
-  elf_code_find(image, &(elf_sought){spans, count, reach, see_code, plan});
+  elf_code_find_references(image,
+                           &(elf_reference_scan){spans, count, reach, visit_code_reference, plan});
   free(spans);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
 /* A container without a reference is reached from the one before it, which therefore stays. */
-static void hold_arrays(const elf_plan *plan) {
+static void pin_unreferenced_arrays(const elf_plan *plan) {
   for (size_t i = 0; i < plan->unit_count; ++i) {
     elf_unit *unit = &plan->units[i];
     if (unit->is_referenced || unit->container.kind == THIN_OFFLOAD)
       continue;
-    hold(unit, ELF_STAYS);
+    pin_unit(unit, ELF_PINNED);
     if (i && plan->units[i - 1].section == unit->section)
-      hold(&plan->units[i - 1], ELF_STAYS);
+      pin_unit(&plan->units[i - 1], ELF_PINNED);
   }
 }
 
 kdl_status elf_plan_find_references(elf_plan *plan) {
   const elf_image *image = &plan->image;
   uint64_t value;
-  seer s = {plan, elf_sycl_table(image), 0};
-  elf_sycl_find_records(plan);
-  KDL_TRY(elf_image_relocations(image, see_pointer, see_other, &s));
+  reference_visitor s = {plan, elf_sycl_table(image), 0};
+  elf_sycl_find_image_refs(plan);
+  KDL_TRY(elf_image_visit_relocations(image, visit_relative_pointer, visit_other_relocation, &s));
   if (s.bad_place)
     return kdl_fail(KDL_BAD_FILE,
                     "%s: found a relocation of address 0x%" PRIx64 ", expected none of headers",
                     image->name, s.bad_place);
-  KDL_TRY(elf_offload_find_records(plan));
-  see_described(plan, s.described);
-  hold_arrays(plan);
-  elf_image_symbols(image, hold_at, plan);
+  KDL_TRY(elf_offload_find_image_refs(plan));
+  visit_sycl_table(plan, s.described);
+  pin_unreferenced_arrays(plan);
+  elf_image_visit_symbols(image, pin_unit_at, plan);
   if (elf_code_is_known(image))
     find_in_code(plan);
   bool is_known = image->header.machine == EM_X86_64 || image->header.machine == EM_AARCH64;
-  bool may_move = is_known && image->header.type == ET_DYN && !plan->shape.sparse &&
+  bool may_move = is_known && image->header.type == ET_DYN && !plan->layout_opts.sparse &&
                   !elf_image_dynamic(image, DT_REL, &value) &&
                   !elf_image_dynamic(image, ELF_DT_ANDROID_REL, &value) &&
                   !elf_image_dynamic(image, ELF_DT_ANDROID_RELA, &value) &&
                   !elf_image_dynamic(image, ELF_DT_ANDROID_RELR, &value);
   for (size_t i = 0; i < plan->unit_count && !may_move; ++i)
-    hold(&plan->units[i], ELF_STAYS);
-  elf_offload_settle(plan);
+    pin_unit(&plan->units[i], ELF_PINNED);
+  elf_offload_freeze_sections(plan);
   return KDL_OK;
 }

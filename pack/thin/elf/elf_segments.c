@@ -14,7 +14,7 @@ enum { most_mappings = 48, least_share = 128, block_alignment = 64 };
 /* Offsets                                                                                      */
 
 /* What is left out of the file is whole pages, so that offsets stay equal modulo a page. */
-static uint64_t removed(const elf_plan *plan, const elf_hole *hole) {
+static uint64_t hole_file_size(const elf_plan *plan, const elf_hole *hole) {
   return (hole->end - hole->start) & -plan->image.page;
 }
 
@@ -23,21 +23,21 @@ static uint64_t hole_offset(const elf_plan *plan, const elf_hole *hole) {
   return zone->offset + (hole->start - zone->address);
 }
 
-uint64_t elf_plan_offset(const elf_plan *plan, uint64_t old_offset) {
+uint64_t elf_plan_new_offset(const elf_plan *plan, uint64_t old_offset) {
   uint64_t less = 0;
   for (size_t i = 0; i < plan->hole_count; ++i) {
     if (plan->holes[i].is_taken && hole_offset(plan, &plan->holes[i]) < old_offset)
-      less += removed(plan, &plan->holes[i]);
+      less += hole_file_size(plan, &plan->holes[i]);
   }
   return old_offset - less;
 }
 
-uint64_t elf_plan_offset_of(const elf_plan *plan, uint64_t address) {
+uint64_t elf_plan_new_offset_of_address(const elf_plan *plan, uint64_t address) {
   const kdl_elf_segment *load = elf_image_loaded(&plan->image, address, 0);
-  return load ? elf_plan_offset(plan, load->offset + (address - load->address)) : 0;
+  return load ? elf_plan_new_offset(plan, load->offset + (address - load->address)) : 0;
 }
 
-uint64_t elf_plan_moved(const elf_plan *plan, uint64_t address) {
+uint64_t elf_plan_new_address(const elf_plan *plan, uint64_t address) {
   const elf_unit *unit = elf_plan_unit_before(plan, address);
   return unit && unit->address == address ? unit->new_address : address;
 }
@@ -45,7 +45,7 @@ uint64_t elf_plan_moved(const elf_plan *plan, uint64_t address) {
 /* ------------------------------------------------------------------------------------------ */
 /* Holes                                                                                        */
 
-static int by_size(const void *left, const void *right) {
+static int compare_hole_sizes(const void *left, const void *right) {
   const elf_hole *a = *(elf_hole *const *)left, *b = *(elf_hole *const *)right;
   uint64_t x = a->end - a->start, y = b->end - b->start;
   return x != y ? (x < y) - (x > y) : (a->start > b->start) - (a->start < b->start);
@@ -57,11 +57,11 @@ static size_t mappings_of(const elf_hole *hole) {
 }
 
 /* The largest first; the list has the holes by size, those that are taken in front. */
-static elf_hole **take_holes(elf_plan *plan, size_t *out_taken) {
+static elf_hole **select_holes(elf_plan *plan, size_t *out_taken) {
   elf_hole **order = xcalloc(plan->hole_count, sizeof *order);
   for (size_t i = 0; i < plan->hole_count; ++i)
     order[i] = &plan->holes[i];
-  qsort(order, plan->hole_count, sizeof *order, by_size);
+  qsort(order, plan->hole_count, sizeof *order, compare_hole_sizes);
   uint64_t all = 0;
   for (size_t i = 0; i < plan->hole_count; ++i)
     all += plan->holes[i].end - plan->holes[i].start;
@@ -83,7 +83,7 @@ static elf_hole **take_holes(elf_plan *plan, size_t *out_taken) {
 
 static void put_segment(elf_plan *plan, const kdl_elf_segment *whole, uint64_t start,
                         uint64_t file_end, uint64_t memory_end, uint32_t flags) {
-  uint64_t offset = elf_plan_offset(plan, whole->offset + (start - whole->address));
+  uint64_t offset = elf_plan_new_offset(plan, whole->offset + (start - whole->address));
   uint64_t apart = start - offset, alignment = whole->alignment;
   if (apart && alignment > (apart & -apart))
     alignment = apart & -apart;
@@ -120,7 +120,7 @@ static void split_load(elf_plan *plan, const kdl_elf_segment *load) {
   put_segment(plan, load, start, end, memory_end, load->flags);
 }
 
-bool elf_plan_in_block(const elf_plan *plan, uint64_t address) {
+bool elf_plan_is_in_moved_block(const elf_plan *plan, uint64_t address) {
   return plan->block.size && address - plan->block.address < plan->block.size;
 }
 
@@ -137,11 +137,11 @@ static void make_segments(elf_plan *plan) {
     }
     kdl_elf_segment *made = &plan->segments[plan->segment_count++];
     *made = *segment;
-    made->offset = elf_plan_offset(plan, segment->offset);
-    if (segment->file_size && elf_plan_in_block(plan, segment->address)) {
+    made->offset = elf_plan_new_offset(plan, segment->offset);
+    if (segment->file_size && elf_plan_is_in_moved_block(plan, segment->address)) {
       made->address += plan->block.delta;
       made->physical += plan->block.delta;
-      made->offset = elf_plan_offset_of(plan, made->address);
+      made->offset = elf_plan_new_offset_of_address(plan, made->address);
     }
   }
   for (size_t i = 0; i < plan->segment_count; ++i) {
@@ -212,9 +212,9 @@ static bool is_referenced(const elf_plan *plan, uint64_t start, uint64_t end) {
     w.is_referenced |= elf_tag_is_address(tag) && !elf_tag_may_move(tag) &&
                        kdl_load_u64(entry + 8) - start < end - start;
   }
-  if (elf_image_relocations(image, watch_pointer, watch_pointer, &w) != KDL_OK)
+  if (elf_image_visit_relocations(image, watch_pointer, watch_pointer, &w) != KDL_OK)
     return true;
-  elf_image_symbols(image, watch_symbol, &w);
+  elf_image_visit_symbols(image, watch_symbol, &w);
   for (size_t i = 0; i < plan->used_count; ++i)
     w.is_referenced |= plan->used[i].start < end && plan->used[i].end > start;
   return w.is_referenced;
@@ -238,7 +238,7 @@ static bool find_block(const elf_plan *plan, uint64_t need, uint64_t *out_start,
     end = next->offset + next->size;
   }
   uint64_t free_end = start ? start : image->header.segment_table + need, address;
-  if (!elf_image_address(image, table_end, free_end - table_end, &address) ||
+  if (!elf_image_address_of_offset(image, table_end, free_end - table_end, &address) ||
       is_referenced(plan, address, address + (free_end - table_end)))
     return false;
   /* What a program header describes moves as a whole. */
@@ -269,7 +269,7 @@ static bool place_block(elf_plan *plan, elf_hole *hole, uint64_t address, uint64
       xgrow(plan->items, plan->item_count, &plan->item_capacity, 256, sizeof *plan->items);
   size_t at = hole->item == ELF_NO_UNIT ? zone->first_item : hole->item + 1;
   memmove(&items[at + 1], &items[at], (plan->item_count - at) * sizeof *items);
-  items[at] = (elf_item){to, size, ELF_THE_BLOCK};
+  items[at] = (elf_item){to, size, ELF_MOVED_BLOCK};
   ++plan->item_count;
   ++plan->zones[hole->zone].item_count;
   for (size_t i = hole->zone + 1; i < plan->zone_count; ++i)
@@ -280,12 +280,12 @@ static bool place_block(elf_plan *plan, elf_hole *hole, uint64_t address, uint64
   }
   hole->item = at;
   hole->start = start;
-  plan->block = (elf_block){address, size, to - address};
+  plan->block = (elf_moved_block){address, size, to - address};
   return true;
 }
 
 /* Whether the table has room, perhaps once what follows it has moved. */
-static bool make_room(elf_plan *plan, elf_hole **order, size_t taken) {
+static bool make_room_for_headers(elf_plan *plan, elf_hole **order, size_t taken) {
   uint64_t start, end, address;
   if (plan->segment_count <= plan->image.segment_count)
     return true;
@@ -293,7 +293,7 @@ static bool make_room(elf_plan *plan, elf_hole **order, size_t taken) {
     return false;
   if (end == 0)
     return true;
-  if (!elf_image_address(&plan->image, start, end - start, &address) ||
+  if (!elf_image_address_of_offset(&plan->image, start, end - start, &address) ||
       is_referenced(plan, address, address + (end - start)))
     return false;
   for (int pass = 0; pass < 2; ++pass) { /* where nothing writes, if that can be */
@@ -306,11 +306,11 @@ static bool make_room(elf_plan *plan, elf_hole **order, size_t taken) {
   return false;
 }
 
-kdl_status elf_plan_segments(elf_plan *plan) {
+kdl_status elf_plan_make_segments(elf_plan *plan) {
   size_t taken;
-  elf_hole **order = take_holes(plan, &taken);
+  elf_hole **order = select_holes(plan, &taken);
   make_segments(plan);
-  while (!make_room(plan, order, taken)) {
+  while (!make_room_for_headers(plan, order, taken)) {
     if (taken == 0) {
       free(order);
       return kdl_fail(KDL_UNSUPPORTED, "%s: found no room for program headers", plan->image.name);

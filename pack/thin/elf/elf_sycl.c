@@ -67,15 +67,15 @@ static void read_table_pointer(void *user, const elf_pointer *pointer) {
 }
 
 /* Any other relocation: there is none in a table that is understood. */
-static void see_other_in_table(void *user, const elf_pointer *pointer) {
+static void visit_other_in_table(void *user, const elf_pointer *pointer) {
   sycl_finder *f = user;
   f->is_table_odd |=
       is_in_table(f->table, pointer->place + 7) || is_in_table(f->table, pointer->place);
 }
 
-static elf_sycl *find_entry(const elf_plan *plan, uint64_t address) {
-  size_t at = kdl_array_first(plan->sycl, plan->sycl_count, sizeof *plan->sycl,
-                              offsetof(elf_sycl, address), address);
+static elf_sycl *find_sycl_entry(const elf_plan *plan, uint64_t address) {
+  size_t at = kdl_array_lower_bound(plan->sycl, plan->sycl_count, sizeof *plan->sycl,
+                                    offsetof(elf_sycl, address), address);
   return at < plan->sycl_count && plan->sycl[at].address == address ? &plan->sycl[at] : NULL;
 }
 
@@ -86,10 +86,10 @@ static void mark_overlaps(const elf_plan *plan) {
   for (size_t i = 0; i < plan->sycl_count; ++i) {
     elf_sycl *entry = &plan->sycl[i];
     const uint8_t *bytes = elf_image_at(&plan->image, entry->address, 4);
-    bool is_packed = bytes && thin_sycl_is_packed(bytes);
+    bool is_packed = bytes && thin_sycl_is_compressed(bytes);
     uint64_t end = entry->address + (is_packed ? 1 : entry->listed_size);
     if (entry->address < reached)
-      entry->is_odd = plan->sycl[i - 1].is_odd = true;
+      entry->is_unsupported = plan->sycl[i - 1].is_unsupported = true;
     reached = end > reached ? end : reached;
   }
 }
@@ -100,7 +100,7 @@ static void mark_overlaps(const elf_plan *plan) {
 static void add_pair_start(void *user, const elf_pointer *pointer) {
   sycl_finder *f = user;
   elf_plan *plan = f->plan;
-  if (!find_entry(plan, pointer->target))
+  if (!find_sycl_entry(plan, pointer->target))
     return;
   plan->pairs = xgrow(plan->pairs, plan->pair_count, &plan->pair_capacity, 64, sizeof *plan->pairs);
   plan->pairs[plan->pair_count++] = (elf_pair){.place = pointer->place,
@@ -110,8 +110,8 @@ static void add_pair_start(void *user, const elf_pointer *pointer) {
 
 static void set_pair_end(void *user, const elf_pointer *pointer) {
   const elf_plan *plan = ((sycl_finder *)user)->plan;
-  size_t at = kdl_array_first(plan->pairs, plan->pair_count, sizeof *plan->pairs,
-                              offsetof(elf_pair, place), pointer->place - 8);
+  size_t at = kdl_array_lower_bound(plan->pairs, plan->pair_count, sizeof *plan->pairs,
+                                    offsetof(elf_pair, place), pointer->place - 8);
   if (at < plan->pair_count && plan->pairs[at].place == pointer->place - 8 &&
       !plan->pairs[at].is_table)
     plan->pairs[at].end = pointer->target;
@@ -120,16 +120,16 @@ static void set_pair_end(void *user, const elf_pointer *pointer) {
 /* Leaves out pointers that are the end of the pair before them: the end of one image may be the
  * start of the next. The pairs of an image must agree on its end. A pair without bytes is that of
  * an image that went before. */
-static void settle_pairs(elf_plan *plan) {
+static void match_pairs(elf_plan *plan) {
   size_t kept = 0;
   for (size_t i = 0; i < plan->pair_count; ++i) {
     elf_pair pair = plan->pairs[i];
-    elf_sycl *entry = find_entry(plan, pair.start);
+    elf_sycl *entry = find_sycl_entry(plan, pair.start);
     const elf_pair *before = kept ? &plan->pairs[kept - 1] : NULL;
     if (before && before->place == pair.place - 8 && before->end == pair.start)
       continue;
     if (!pair.is_table && pair.end != pair.start) {
-      entry->is_odd |= pair.end < pair.start || (entry->end && entry->end != pair.end);
+      entry->is_unsupported |= pair.end < pair.start || (entry->end && entry->end != pair.end);
       entry->end = pair.end;
     }
     plan->pairs[kept++] = pair;
@@ -141,18 +141,18 @@ static void settle_pairs(elf_plan *plan) {
 static kdl_status find_pairs(sycl_finder *f) {
   elf_plan *plan = f->plan;
   const elf_image *image = &plan->image;
-  KDL_TRY(elf_image_relocations(image, read_table_pointer, see_other_in_table, f));
+  KDL_TRY(elf_image_visit_relocations(image, read_table_pointer, visit_other_in_table, f));
   if (!plan->sycl_count)
     return KDL_OK;
   kdl_array_sort(plan->sycl, plan->sycl_count, sizeof *plan->sycl, offsetof(elf_sycl, address));
   mark_overlaps(plan);
   for (size_t i = 0; i < plan->sycl_count; ++i)
-    plan->sycl[i].is_odd |= f->is_table_odd;
-  KDL_TRY(elf_image_relocations(image, add_pair_start, NULL, f));
+    plan->sycl[i].is_unsupported |= f->is_table_odd;
+  KDL_TRY(elf_image_visit_relocations(image, add_pair_start, NULL, f));
   if (!plan->pair_count)
     return KDL_OK;
   kdl_array_sort(plan->pairs, plan->pair_count, sizeof *plan->pairs, offsetof(elf_pair, place));
-  return elf_image_relocations(image, set_pair_end, NULL, f);
+  return elf_image_visit_relocations(image, set_pair_end, NULL, f);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -167,17 +167,18 @@ static void assign_images(const elf_plan *plan) {
     kdl_source_info file = source.outer ? kdl_source_read(source.outer) : source;
     uint64_t offset = source.outer ? source.packed_offset : image->offset, address;
     if (file.outer || file.size != plan->input->size ||
-        !elf_image_address(&plan->image, offset, 1, &address))
+        !elf_image_address_of_offset(&plan->image, offset, 1, &address))
       continue;
-    size_t next = kdl_array_first(plan->sycl, plan->sycl_count, sizeof *plan->sycl,
-                                  offsetof(elf_sycl, address), address + 1);
+    size_t next = kdl_array_lower_bound(plan->sycl, plan->sycl_count, sizeof *plan->sycl,
+                                        offsetof(elf_sycl, address), address + 1);
     elf_sycl *entry = next ? &plan->sycl[next - 1] : NULL;
     if (!entry || address >= entry->end)
       continue;
     if (!entry->count)
       entry->first = i;
-    entry->is_odd |= entry->first + entry->count != i || image->problem ||
-                     image->parent != KDL_NO_PARENT || image->module != images[entry->first].module;
+    entry->is_unsupported |= entry->first + entry->count != i || image->problem ||
+                             image->parent != KDL_NO_PARENT ||
+                             image->module != images[entry->first].module;
     ++entry->count;
   }
 }
@@ -186,8 +187,8 @@ static void assign_images(const elf_plan *plan) {
  * to the last one of the list. */
 static bool overlaps_container(const thin_container_list *list, size_t count, uint64_t start,
                                uint64_t end) {
-  size_t at = kdl_array_first(list->items, count, sizeof *list->items,
-                              offsetof(thin_container, offset), start);
+  size_t at = kdl_array_lower_bound(list->items, count, sizeof *list->items,
+                                    offsetof(thin_container, offset), start);
   const thin_container *before = at ? &list->items[at - 1] : NULL;
   const thin_container *last = list->count > count ? &list->items[list->count - 1] : NULL;
   return (at < count && list->items[at].offset < end) ||
@@ -202,14 +203,14 @@ static uint64_t entry_extent(const elf_plan *plan, const elf_sycl *entry, const 
   uint64_t room = load ? load->address + load->file_size - entry->address : 0;
   if (next && next->address - entry->address < room)
     room = next->address - entry->address;
-  bool has_end = !entry->is_odd && entry->end > entry->address;
+  bool has_end = !entry->is_unsupported && entry->end > entry->address;
   uint64_t size = has_end ? entry->end - entry->address : entry->listed_size;
   return size < room ? size : room;
 }
 
 /* Adds a container for an entry; a fixed one where the image is not as SYCL's tools write it. */
-static void add_entry(const elf_plan *plan, const elf_sycl *entry, const elf_sycl *next,
-                      size_t others, thin_container_list *list) {
+static void add_sycl_container(const elf_plan *plan, const elf_sycl *entry, const elf_sycl *next,
+                               size_t others, thin_container_list *list) {
   uint64_t size = entry_extent(plan, entry, next);
   const uint8_t *bytes = size ? elf_image_at(&plan->image, entry->address, size) : NULL;
   if (!bytes)
@@ -223,9 +224,9 @@ static void add_entry(const elf_plan *plan, const elf_sycl *entry, const elf_syc
                           .first = entry->first,
                           .count = entry->count};
   for (size_t i = 0; i < found.count; ++i)
-    found.kept += plan->choice->kept[found.first + i];
-  if (entry->is_odd || !entry->count || entry->end != entry->address + size ||
-      !thin_sycl_measure(plan->input, entry->listed_size, &found, &found.keeps_one))
+    found.kept += plan->selection->kept[found.first + i];
+  if (entry->is_unsupported || !entry->count || entry->end != entry->address + size ||
+      !thin_sycl_match(plan->input, entry->listed_size, &found, &found.must_keep_one))
     found = (thin_container){.kind = THIN_SYCL, .offset = offset, .size = size, .is_fixed = true};
   thin_containers_add(list, &found);
 }
@@ -236,28 +237,28 @@ kdl_status elf_sycl_find(elf_plan *plan, thin_container_list *list) {
   if (!f.table || !(f.table->flags & SHF_ALLOC))
     return KDL_OK;
   KDL_TRY(find_pairs(&f));
-  settle_pairs(plan);
+  match_pairs(plan);
   assign_images(plan);
   for (size_t i = 0; i < plan->sycl_count; ++i)
-    add_entry(plan, &plan->sycl[i], i + 1 < plan->sycl_count ? &plan->sycl[i + 1] : NULL, others,
-              list);
+    add_sycl_container(plan, &plan->sycl[i], i + 1 < plan->sycl_count ? &plan->sycl[i + 1] : NULL,
+                       others, list);
   thin_containers_sort(list);
   return KDL_OK;
 }
 
-void elf_sycl_find_records(elf_plan *plan) {
+void elf_sycl_find_image_refs(elf_plan *plan) {
   for (size_t i = 0; i < plan->pair_count; ++i) {
     const elf_pair *pair = &plan->pairs[i];
     elf_unit *unit = elf_plan_unit_before(plan, pair->start);
     if (!unit || unit->address != pair->start || unit->container.kind != THIN_SYCL ||
         unit->container.is_fixed)
       continue;
-    elf_records_add(plan, &(elf_record){.place = pair->place,
-                                        .unit = (size_t)(unit - plan->units),
-                                        .has_end = !pair->is_table,
-                                        .is_table = pair->is_table,
-                                        .is_empty = pair->end == pair->start});
+    elf_image_refs_add(plan, &(elf_image_ref){.place = pair->place,
+                                              .unit = (size_t)(unit - plan->units),
+                                              .has_end = !pair->is_table,
+                                              .is_table = pair->is_table,
+                                              .is_empty = pair->end == pair->start});
     unit->is_referenced = true;
   }
-  elf_records_sort(plan);
+  elf_image_refs_sort(plan);
 }

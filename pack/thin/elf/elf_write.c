@@ -41,7 +41,7 @@ static void patch_word(elf_plan *plan, const uint8_t *at, uint64_t value) {
  * relocated: that too. */
 static void patch_pointer(void *user, const elf_pointer *pointer) {
   elf_plan *plan = user;
-  uint64_t target = elf_plan_pointer(plan, pointer->place, pointer->target);
+  uint64_t target = elf_plan_new_pointer(plan, pointer->place, pointer->target);
   if (target == pointer->target)
     return;
   const uint8_t *place = elf_image_at(&plan->image, pointer->place, 8);
@@ -52,8 +52,8 @@ static void patch_pointer(void *user, const elf_pointer *pointer) {
 
 /* The sizes in SYCL's table, of images that changed. */
 static void patch_sycl_sizes(elf_plan *plan) {
-  for (size_t i = 0; i < plan->record_count; ++i) {
-    const elf_record *record = &plan->records[i];
+  for (size_t i = 0; i < plan->image_ref_count; ++i) {
+    const elf_image_ref *record = &plan->image_refs[i];
     const elf_unit *unit = &plan->units[record->unit];
     const uint8_t *size = elf_image_at(&plan->image, record->place + 8, 8);
     if (record->is_table && unit->new_size != unit->size && size)
@@ -84,7 +84,8 @@ static void patch_symbol(elf_plan *plan, const section_list *list, const uint8_t
     return;
   uint64_t now = symbol.address;
   if (!is_dynamic)
-    now = elf_plan_in_block(plan, now) ? now + plan->block.delta : elf_plan_moved(plan, now);
+    now = elf_plan_is_in_moved_block(plan, now) ? now + plan->block.delta
+                                                : elf_plan_new_address(plan, now);
   size_t part = section_part_at(plan, list, symbol.section, now);
   if (now == symbol.address && part == symbol.section)
     return;
@@ -99,7 +100,7 @@ static void patch_symbol(elf_plan *plan, const section_list *list, const uint8_t
 static void patch_symbols(elf_plan *plan, const section_list *list) {
   for (size_t i = 1; i < plan->image.section_count; ++i) {
     const kdl_elf_section *table = &plan->image.sections[i];
-    bool moves = table->flags & SHF_ALLOC && elf_plan_in_block(plan, table->address);
+    bool moves = table->flags & SHF_ALLOC && elf_plan_is_in_moved_block(plan, table->address);
     if ((table->type != SHT_SYMTAB && table->type != SHT_DYNSYM) || moves)
       continue;
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym))
@@ -113,7 +114,7 @@ static void patch_dynamic(elf_plan *plan) {
   for (size_t i = 0; i < count; ++i) {
     const uint8_t *entry = table + i * sizeof(Elf64_Dyn);
     uint64_t value = kdl_load_u64(entry + 8);
-    if (elf_tag_may_move(kdl_load_u64(entry)) && elf_plan_in_block(plan, value))
+    if (elf_tag_may_move(kdl_load_u64(entry)) && elf_plan_is_in_moved_block(plan, value))
       patch_word(plan, entry + 8, value + plan->block.delta);
   }
 }
@@ -137,11 +138,11 @@ static void patch_segments(elf_plan *plan) {
 /* Section headers                                                                              */
 
 /* Takes the items before `limit` into the part from *start to *end; returns the next one. */
-static size_t take_items(const elf_plan *plan, const elf_zone *zone, size_t next, uint64_t limit,
-                         uint64_t *start, uint64_t *end) {
+static size_t extend_part_over_items(const elf_plan *plan, const elf_zone *zone, size_t next,
+                                     uint64_t limit, uint64_t *start, uint64_t *end) {
   for (; next < zone->first_item + zone->item_count && plan->items[next].address < limit; ++next) {
     const elf_item *item = &plan->items[next];
-    if (item->unit == ELF_THE_BLOCK)
+    if (item->unit == ELF_MOVED_BLOCK)
       continue;
     if (*end == *start)
       *start = item->address;
@@ -170,12 +171,12 @@ static void describe_zone(const elf_plan *plan, size_t zone_index, section_list 
     if (hole && hole->zone != zone_index)
       continue;
     uint64_t limit = hole ? hole->start : zone->address + zone->size;
-    next = take_items(plan, zone, next, limit, &start, &end);
+    next = extend_part_over_items(plan, zone, next, limit, &start, &end);
     if (!hole && end > start && !is_trimmed)
       end = zone->address + zone->size; /* nothing was taken behind it */
     if (end > start) {
       part.address = start;
-      part.offset = elf_plan_offset_of(plan, start);
+      part.offset = elf_plan_new_offset_of_address(plan, start);
       part.size = end - start;
       *(parts++ ? &list->items[list->count++] : section) = part;
     }
@@ -183,7 +184,7 @@ static void describe_zone(const elf_plan *plan, size_t zone_index, section_list 
       start = end = hole->end;
   }
   if (parts == 0) { /* all of it went */
-    section->offset = elf_plan_offset_of(plan, zone->address);
+    section->offset = elf_plan_new_offset_of_address(plan, zone->address);
     section->size = 0;
   }
 }
@@ -198,7 +199,7 @@ static void describe_holes(const elf_plan *plan, section_list *list) {
         .type = SHT_NOBITS,
         .flags = image->sections[plan->zones[hole->zone].section].flags,
         .address = hole->start,
-        .offset = elf_plan_offset_of(plan, hole->start),
+        .offset = elf_plan_new_offset_of_address(plan, hole->start),
         .size = hole->end - hole->start,
         .alignment = 1,
     };
@@ -214,11 +215,11 @@ static section_list describe_sections(const elf_plan *plan) {
     kdl_elf_section *section = &list.items[i];
     *section = image->sections[i];
     bool is_loaded = section->flags & SHF_ALLOC && section->size && section->type != SHT_NOBITS;
-    if (is_loaded && elf_plan_in_block(plan, section->address)) {
+    if (is_loaded && elf_plan_is_in_moved_block(plan, section->address)) {
       section->address += plan->block.delta;
-      section->offset = elf_plan_offset_of(plan, section->address);
+      section->offset = elf_plan_new_offset_of_address(plan, section->address);
     } else if (i) {
-      section->offset = elf_plan_offset(plan, section->offset);
+      section->offset = elf_plan_new_offset(plan, section->offset);
     }
   }
   for (size_t i = 0; i < plan->zone_count; ++i)
@@ -242,8 +243,8 @@ static kdl_status sort_patches(elf_plan *plan) {
 
 /* Bytes of the input with their patches. */
 static void put_patched(const elf_plan *plan, uint64_t start, uint64_t end, thin_output *out) {
-  size_t i = kdl_array_first(plan->patches, plan->patch_count, sizeof *plan->patches,
-                             offsetof(elf_patch, offset), start);
+  size_t i = kdl_array_lower_bound(plan->patches, plan->patch_count, sizeof *plan->patches,
+                                   offsetof(elf_patch, offset), start);
   for (; i < plan->patch_count && plan->patches[i].offset < end; ++i) {
     const elf_patch *patch = &plan->patches[i];
     thin_output_add(out, plan->image.data + start, patch->offset - start);
@@ -255,8 +256,8 @@ static void put_patched(const elf_plan *plan, uint64_t start, uint64_t end, thin
 }
 
 /* Zeros between two addresses of a zone, without the holes, which are left out of the file. */
-static void put_gap(const elf_plan *plan, size_t zone, uint64_t start, uint64_t end,
-                    thin_output *out) {
+static void put_zero_gap(const elf_plan *plan, size_t zone, uint64_t start, uint64_t end,
+                         thin_output *out) {
   uint64_t zeros = end - start;
   for (size_t i = 0; i < plan->hole_count; ++i) {
     const elf_hole *hole = &plan->holes[i];
@@ -269,10 +270,10 @@ static void put_gap(const elf_plan *plan, size_t zone, uint64_t start, uint64_t 
 static void put_item(const elf_plan *plan, const elf_zone *zone, const elf_item *item,
                      thin_output *out) {
   uint64_t offset = zone->offset + (item->address - zone->address);
-  if (item->unit == ELF_THE_BLOCK)
+  if (item->unit == ELF_MOVED_BLOCK)
     thin_output_add(out, elf_image_at(&plan->image, plan->block.address, plan->block.size),
                     plan->block.size);
-  else if (item->unit == ELF_NO_UNIT || plan->units[item->unit].hold == ELF_FROZEN)
+  else if (item->unit == ELF_NO_UNIT || plan->units[item->unit].mobility == ELF_FROZEN)
     put_patched(plan, offset, offset + item->size, out);
   else
     thin_output_append(out, &plan->contents, plan->units[item->unit].content, item->size);
@@ -283,11 +284,11 @@ static void put_zone(const elf_plan *plan, size_t index, thin_output *out) {
   uint64_t at = zone->address;
   for (size_t i = zone->first_item; i < zone->first_item + zone->item_count; ++i) {
     const elf_item *item = &plan->items[i];
-    put_gap(plan, index, at, item->address, out);
+    put_zero_gap(plan, index, at, item->address, out);
     put_item(plan, zone, item, out);
     at = item->address + item->size;
   }
-  put_gap(plan, index, at, zone->address + zone->size, out);
+  put_zero_gap(plan, index, at, zone->address + zone->size, out);
 }
 
 static void put_all(const elf_plan *plan, uint64_t end, thin_output *out) {
@@ -320,7 +321,7 @@ static void patch_header(elf_plan *plan, uint64_t section_table, size_t section_
 static kdl_status write_in_place(elf_plan *plan, const section_list *list, thin_output *out) {
   const elf_image *image = &plan->image;
   uint64_t table = image->header.section_table;
-  patch_header(plan, elf_plan_offset(plan, table), list->count);
+  patch_header(plan, elf_plan_new_offset(plan, table), list->count);
   store_sections(add_patch(plan, table, list->count * sizeof(Elf64_Shdr)), list);
   KDL_TRY(sort_patches(plan));
   put_all(plan, image->size, out);
@@ -337,7 +338,7 @@ static kdl_status write_grown(elf_plan *plan, section_list *list, thin_output *o
   uint64_t table = image->header.section_table;
   bool is_last = table + image->section_count * sizeof(Elf64_Shdr) == image->size;
   uint64_t end = is_last ? table : image->size;
-  names->offset = elf_plan_offset(plan, end);
+  names->offset = elf_plan_new_offset(plan, end);
   names->size = old_names->size + sizeof hole_name;
   uint64_t new_table = (names->offset + names->size + 7) & ~(uint64_t)7;
   patch_header(plan, new_table, list->count);
@@ -346,12 +347,12 @@ static kdl_status write_grown(elf_plan *plan, section_list *list, thin_output *o
   thin_output_add(out, image->data + old_names->offset, old_names->size);
   thin_output_add(out, hole_name, sizeof hole_name);
   thin_output_add_zeros(out, new_table - out->size);
-  store_sections(thin_output_add_room(out, list->count * sizeof(Elf64_Shdr)), list);
+  store_sections(thin_output_add_uninitialized(out, list->count * sizeof(Elf64_Shdr)), list);
   return KDL_OK;
 }
 
 kdl_status elf_plan_write(elf_plan *plan, thin_output *out) {
-  KDL_TRY(elf_image_relocations(&plan->image, patch_pointer, NULL, plan));
+  KDL_TRY(elf_image_visit_relocations(&plan->image, patch_pointer, NULL, plan));
   section_list list = describe_sections(plan);
   patch_symbols(plan, &list);
   patch_dynamic(plan);

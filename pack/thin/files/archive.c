@@ -5,7 +5,7 @@
  * member that defines each, big-endian; "//" holds long names. Members with images become shorter,
  * and the index tells where they are now.
  */
-#include "pack/thin/kinds.h"
+#include "pack/thin/file_kinds.h"
 #include "support/base/array.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
@@ -27,7 +27,7 @@ typedef struct {
 } member;
 
 typedef struct {
-  const thin_work *work;
+  const thin_context *context;
   member *members;
   size_t count;
   size_t capacity;
@@ -49,13 +49,13 @@ static bool read_decimal(const uint8_t *text, size_t width, uint64_t *out_number
   return digits != 0;
 }
 
-static bool is_named(const uint8_t *header, const char *name) {
+static bool member_has_name(const uint8_t *header, const char *name) {
   size_t length = strlen(name);
   return memcmp(header, name, length) == 0 && header[length] == ' ';
 }
 
-static kdl_status read_members(archive *a) {
-  const thin_input *input = a->work->input;
+static kdl_status read_archive_members(archive *a) {
+  const thin_input *input = a->context->input;
   for (uint64_t at = magic_size; at < input->size;) {
     const uint8_t *header = input->data + at;
     member m = {.at = at, .data = at + header_size};
@@ -90,7 +90,7 @@ static kdl_status read_members(archive *a) {
 
 static const member *find_member(const archive *a, uint64_t at) {
   size_t first =
-      kdl_array_first(a->members, a->count, sizeof *a->members, offsetof(member, at), at);
+      kdl_array_lower_bound(a->members, a->count, sizeof *a->members, offsetof(member, at), at);
   return first < a->count && a->members[first].at == at ? &a->members[first] : NULL;
 }
 
@@ -108,8 +108,8 @@ static void store_big(uint8_t *at, size_t width, uint64_t number) {
 
 /* The index with the new offsets. */
 static kdl_status move_index(const archive *a, const member *m, uint8_t *index) {
-  const thin_input *input = a->work->input;
-  size_t width = is_named(input->data + m->at, "/SYM64/") ? 8 : 4;
+  const thin_input *input = a->context->input;
+  size_t width = member_has_name(input->data + m->at, "/SYM64/") ? 8 : 4;
   uint64_t count = m->size >= width ? load_big(index, width) : 0;
   if (count > m->size / width || (count + 1) * width > m->size)
     return kdl_fail(KDL_BAD_FILE,
@@ -133,34 +133,35 @@ static kdl_status move_index(const archive *a, const member *m, uint8_t *index) 
  * the index. */
 static kdl_status put_body(const archive *a, const member *m, thin_output *out,
                            uint8_t **out_index) {
-  const thin_input *input = a->work->input;
+  const thin_input *input = a->context->input;
   const uint8_t *header = input->data + m->at;
   thin_range body = {m->data + m->name, m->size - m->name};
   const uint8_t *data = input->data + body.at;
-  if (is_named(header, "/") || is_named(header, "/SYM64/")) {
-    *out_index = thin_output_add_room(out, (size_t)m->size);
+  if (member_has_name(header, "/") || member_has_name(header, "/SYM64/")) {
+    *out_index = thin_output_add_uninitialized(out, (size_t)m->size);
     memcpy(*out_index, data, (size_t)m->size);
     return KDL_OK;
   }
   switch (thin_sniff(data, body.size)) {
   case THIN_KIND_OBJECT:
-    return thin_object(a->work, body, out);
+    return thin_object(a->context, body, out);
   case THIN_KIND_OFFLOAD:
-    thin_note_gone(a->work, body);
-    return thin_offload_binaries(a->work, body, NULL, out);
+    thin_report_removed(a->context, body);
+    return thin_offload_binaries(a->context, body, NULL, out);
   case THIN_KIND_CONTAINER:
-    thin_note_gone(a->work, body);
-    return thin_sequence(a->work, body, NULL, out);
+    thin_report_removed(a->context, body);
+    return thin_container_range(a->context, body, NULL, out);
   default:
     thin_output_add(out, data, body.size);
     return KDL_OK;
   }
 }
 
-static kdl_status put_member(const archive *a, member *m, thin_output *out, uint8_t **out_index) {
-  const thin_input *input = a->work->input;
+static kdl_status put_archive_member(const archive *a, member *m, thin_output *out,
+                                     uint8_t **out_index) {
+  const thin_input *input = a->context->input;
   m->new_at = out->size;
-  uint8_t *header = thin_output_add_room(out, header_size);
+  uint8_t *header = thin_output_add_uninitialized(out, header_size);
   memcpy(header, input->data + m->at, header_size);
   uint64_t before = out->size;
   thin_output_add(out, input->data + m->data, m->name);
@@ -173,9 +174,9 @@ static kdl_status put_member(const archive *a, member *m, thin_output *out, uint
   return KDL_OK;
 }
 
-kdl_status thin_archive(const thin_work *work, thin_output *out) {
-  const thin_input *input = work->input;
-  archive a = {.work = work};
+kdl_status thin_archive(const thin_context *context, thin_output *out) {
+  const thin_input *input = context->input;
+  archive a = {.context = context};
   uint8_t *index = NULL;
   const member *index_of = NULL;
   if (memcmp(input->data, KDL_MAGIC_THIN_ARCHIVE, magic_size) == 0)
@@ -183,11 +184,11 @@ kdl_status thin_archive(const thin_work *work, thin_output *out) {
                     "%s: found a thin archive, which names files and holds none, expected one with "
                     "its members: thin those",
                     input->name);
-  kdl_status status = read_members(&a);
+  kdl_status status = read_archive_members(&a);
   thin_output_add(out, input->data, magic_size);
   for (size_t i = 0; i < a.count && status == KDL_OK; ++i) {
     uint8_t *found = NULL;
-    status = put_member(&a, &a.members[i], out, &found);
+    status = put_archive_member(&a, &a.members[i], out, &found);
     if (found) {
       if (index)
         status =

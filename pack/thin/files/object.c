@@ -5,7 +5,7 @@
  * the section, and both are moved with the container that they point to; where one points
  * elsewhere, or sections share bytes, the object stays as it is.
  */
-#include "pack/thin/kinds.h"
+#include "pack/thin/file_kinds.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 
@@ -20,7 +20,7 @@ typedef struct {
 } section;
 
 typedef struct {
-  const thin_work *work;
+  const thin_context *context;
   const uint8_t *data; /* of the object */
   uint64_t at, size;   /* in the file */
   kdl_elf elf;
@@ -82,7 +82,7 @@ static bool read_sections(object *o) {
   return names->type == SHT_STRTAB && !has_sycl_table(o, names);
 }
 
-static int compare_offsets(const void *left, const void *right) {
+static int compare_section_offsets(const void *left, const void *right) {
   uint64_t a = (*(section *const *)left)->header.offset;
   uint64_t b = (*(section *const *)right)->header.offset;
   return (a > b) - (a < b);
@@ -90,7 +90,7 @@ static int compare_offsets(const void *left, const void *right) {
 
 /* False where sections share bytes with each other or with a header. */
 static bool order_sections(object *o) {
-  qsort(o->order, o->order_count, sizeof *o->order, compare_offsets);
+  qsort(o->order, o->order_count, sizeof *o->order, compare_section_offsets);
   uint64_t end = sizeof(Elf64_Ehdr), headers = o->elf.section_table;
   uint64_t headers_end = headers + o->count * sizeof(Elf64_Shdr);
   for (size_t i = 0; i < o->order_count; ++i) {
@@ -129,7 +129,7 @@ static bool find_new_offset(const thin_moves *moves, uint64_t old, uint64_t *out
 }
 
 static uint8_t *copy_table(const object *o, const kdl_elf_section *table, thin_output *out) {
-  uint8_t *made = thin_output_add_room(out, (size_t)table->size);
+  uint8_t *made = thin_output_add_uninitialized(out, (size_t)table->size);
   return memcpy(made, o->data + table->offset, (size_t)table->size);
 }
 
@@ -172,8 +172,8 @@ static bool move_symbols(const object *o, const kdl_elf_section *table, thin_out
 }
 
 /* The section that a relocation's symbol is of, where it is a symbol of a section. */
-static const section *section_of(const object *o, const kdl_elf_section *relocations,
-                                 uint64_t info) {
+static const section *relocated_section(const object *o, const kdl_elf_section *relocations,
+                                        uint64_t info) {
   uint64_t at = ELF64_R_SYM(info) * sizeof(Elf64_Sym);
   if (relocations->link >= o->count)
     return NULL;
@@ -191,7 +191,7 @@ static bool move_relocations(const object *o, const kdl_elf_section *table, thin
     uint8_t *addend = made + at + offsetof(Elf64_Rela, r_addend);
     uint64_t now;
     const section *to =
-        section_of(o, table, kdl_load_u64(made + at + offsetof(Elf64_Rela, r_info)));
+        relocated_section(o, table, kdl_load_u64(made + at + offsetof(Elf64_Rela, r_info)));
     if (!to || !to->shrinks)
       continue;
     if (!find_new_offset(&to->moves, kdl_load_u64(addend), &now))
@@ -227,13 +227,13 @@ static kdl_status shrink_sections(object *o, thin_output *out, bool *out_any) {
   for (size_t i = 0; i < o->count && status == KDL_OK; ++i) {
     section *s = &o->sections[i];
     thin_range range = {o->at + s->header.offset, s->header.size};
-    if (!has_bytes(s) || s->header.flags & SHF_COMPRESSED || !thin_loses_any(o->work, range))
+    if (!has_bytes(s) || s->header.flags & SHF_COMPRESSED || !thin_range_changes(o->context, range))
       continue;
     s->shrinks = *out_any = true;
     hand_over_arena(out, &s->made);
     status = thin_sniff(o->data + s->header.offset, s->header.size) == THIN_KIND_OFFLOAD
-                 ? thin_offload_binaries(o->work, range, &s->moves, &s->made)
-                 : thin_sequence(o->work, range, &s->moves, &s->made);
+                 ? thin_offload_binaries(o->context, range, &s->moves, &s->made)
+                 : thin_container_range(o->context, range, &s->moves, &s->made);
     hand_over_arena(&s->made, out);
   }
   return status;
@@ -279,7 +279,7 @@ static void place_empty_sections(const object *o, uint8_t *table, uint64_t end) 
 /* False where the object must stay as it is; `out`, which was empty, is then to be thrown away. */
 static bool put_object(const object *o, thin_output *out) {
   size_t table_size = o->count * sizeof(Elf64_Shdr);
-  uint8_t *header = thin_output_add_room(out, sizeof(Elf64_Ehdr));
+  uint8_t *header = thin_output_add_uninitialized(out, sizeof(Elf64_Ehdr));
   uint8_t *table = xarena_alloc(&out->arena, table_size);
   memcpy(header, o->data, sizeof(Elf64_Ehdr));
   memcpy(table, o->data + o->elf.section_table, table_size);
@@ -300,10 +300,12 @@ static bool put_object(const object *o, thin_output *out) {
   return true;
 }
 
-kdl_status thin_object(const thin_work *work, thin_range range, thin_output *out) {
-  object o = {
-      .work = work, .data = work->input->data + range.at, .at = range.at, .size = range.size};
-  bool loses = thin_loses_any(work, range), any = false, done = false;
+kdl_status thin_object(const thin_context *context, thin_range range, thin_output *out) {
+  object o = {.context = context,
+              .data = context->input->data + range.at,
+              .at = range.at,
+              .size = range.size};
+  bool loses = thin_range_changes(context, range), any = false, done = false;
   kdl_status status = KDL_OK;
   thin_output made = {.count = 0};
   if (loses && read_sections(&o) && order_sections(&o))
@@ -320,11 +322,11 @@ kdl_status thin_object(const thin_work *work, thin_range range, thin_output *out
   for (size_t i = 0; i < o.count; ++i) {
     section *s = &o.sections[i];
     if (done && s->shrinks)
-      thin_note_gone(work, (thin_range){range.at + s->header.offset, s->header.size});
+      thin_report_removed(context, (thin_range){range.at + s->header.offset, s->header.size});
     free(s->moves.items);
     thin_output_free(&s->made);
   }
-  work->report->stayed += loses && !done;
+  context->report->unmoved += loses && !done;
   thin_output_free(&made);
   free(o.sections);
   free(o.order);

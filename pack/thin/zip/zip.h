@@ -7,7 +7,7 @@
 #ifndef KDL_TOOL_THIN_ZIP_H
 #define KDL_TOOL_THIN_ZIP_H
 
-#include "pack/thin/kinds.h"
+#include "pack/thin/file_kinds.h"
 #include "pack/zip/directory.h"
 
 /* A member, as the directory and its own header tell it. */
@@ -19,10 +19,10 @@ typedef struct zip_member {
   /* What it becomes: */
   bool is_changed, is_dropped;
   const uint8_t *new_data; /* packed, in the output's arena */
-  uint64_t new_packed, new_inflated;
+  uint64_t new_compressed_size, new_uncompressed_size;
   uint32_t new_crc;
   uint8_t digest[32]; /* SHA-256 of the inflated bytes */
-  uint64_t new_header;
+  uint64_t new_header_offset;
 } zip_member;
 
 typedef struct zip_archive {
@@ -35,7 +35,7 @@ typedef struct zip_archive {
   uint64_t directory, directory_size;
   const uint8_t *comment;
   size_t comment_size;
-  bool is_wide; /* has the records of zip64 */
+  bool is_zip64; /* has the records of zip64 */
 } zip_archive;
 
 /* Reads the directory and every member's header. Members with the same name, that share bytes, or
@@ -68,8 +68,8 @@ kdl_status zip_write(zip_archive *archive, thin_output *out);
 kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena);
 
 /* Called for each member with device code: what became of it, or in `left` why it stays. */
-typedef void thin_zip_visit(void *user, const char *member, const thin_choice *choice,
-                            const thin_report *report, const char *left);
+typedef void thin_zip_visit(void *user, const char *member, const thin_selection *selection,
+                            const thin_report *report, const char *retained_reason);
 
 /* Thins every member. `input` has no library. */
 kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_visit *visit,

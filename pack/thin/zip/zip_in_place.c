@@ -14,7 +14,7 @@
 /* What is to be said of the members, once the archive is written. */
 typedef struct {
   char *name;
-  char *left; /* why it stays as it is, or NULL */
+  char *retained_reason; /* why it stays as it is, or NULL */
   size_t kept, gone;
   uint64_t old_size, new_size;
 } member_report;
@@ -24,14 +24,15 @@ typedef struct {
   size_t count, capacity;
 } member_reports;
 
-static void add_member_report(void *user, const char *member, const thin_choice *choice,
-                              const thin_report *report, const char *left) {
+static void add_member_report(void *user, const char *member, const thin_selection *selection,
+                              const thin_report *report, const char *retained_reason) {
   member_reports *list = user;
   list->items = xgrow(list->items, list->count, &list->capacity, 64, sizeof *list->items);
   member_report *item = &list->items[list->count++];
-  *item = (member_report){.name = xstrdup(member), .left = left ? xstrdup(left) : NULL};
-  for (size_t i = 0; choice && i < choice->count; ++i)
-    ++*(report->went[i] ? &item->gone : &item->kept);
+  *item = (member_report){.name = xstrdup(member),
+                          .retained_reason = retained_reason ? xstrdup(retained_reason) : NULL};
+  for (size_t i = 0; selection && i < selection->count; ++i)
+    ++*(report->is_removed[i] ? &item->gone : &item->kept);
   item->old_size = report ? report->old_size : 0;
   item->new_size = report ? report->new_size : 0;
 }
@@ -39,8 +40,8 @@ static void add_member_report(void *user, const char *member, const thin_choice 
 static void put_member_json(cli_json *json, const member_report *item) {
   cli_json_begin_object(json);
   cli_json_put_text(json, "member", item->name);
-  if (item->left) {
-    cli_json_put_text(json, "left", item->left);
+  if (item->retained_reason) {
+    cli_json_put_text(json, "left", item->retained_reason);
   } else {
     cli_json_put_number(json, "old_size", item->old_size);
     cli_json_put_number(json, "new_size", item->new_size);
@@ -50,10 +51,10 @@ static void put_member_json(cli_json *json, const member_report *item) {
   cli_json_end_object(json);
 }
 
-static kdl_status print_json(const thin_input *input, const member_reports *list,
-                             const thin_report *report, const char *output) {
+static kdl_status print_zip_json(const thin_input *input, const member_reports *list,
+                                 const thin_report *report, const char *output) {
   cli_json json = {.file = stdout};
-  thin_put_file(&json, input, report, output);
+  thin_begin_file_json(&json, input, report, output);
   cli_json_put_array(&json, "members");
   for (size_t i = 0; i < list->count; ++i)
     put_member_json(&json, &list->items[i]);
@@ -62,12 +63,12 @@ static kdl_status print_json(const thin_input *input, const member_reports *list
   return cli_output_flush();
 }
 
-static kdl_status print_text(const thin_input *input, const member_reports *list,
-                             const thin_report *report) {
+static kdl_status print_zip_text(const thin_input *input, const member_reports *list,
+                                 const thin_report *report) {
   for (size_t i = 0; i < list->count; ++i) {
     const member_report *item = &list->items[i];
-    if (item->left)
-      printf("%s: stays as it is: %s\n", item->name, item->left);
+    if (item->retained_reason)
+      printf("%s: stays as it is: %s\n", item->name, item->retained_reason);
     else
       printf("%s: %" PRIu64 " -> %" PRIu64 " bytes, %zu images go, %zu stay\n", item->name,
              item->old_size, item->new_size, item->gone, item->kept);
@@ -76,8 +77,9 @@ static kdl_status print_text(const thin_input *input, const member_reports *list
   return cli_output_flush();
 }
 
-static kdl_status thin(const cli_args *args, const thin_source *source, const thin_input *input,
-                       const thin_rules *rules, const char *output) {
+static kdl_status thin_opened_zip(const cli_args *args, const thin_source *source,
+                                  const thin_input *input, const thin_rules *rules,
+                                  const char *output) {
   thin_report report;
   thin_output out = {.count = 0};
   member_reports list = {.count = 0};
@@ -87,14 +89,14 @@ static kdl_status thin(const cli_args *args, const thin_source *source, const th
   if (status == KDL_OK)
     status = thin_save(args, source, input, &out, &report, output);
   if (status == KDL_OK && cli_args_has(args, "json"))
-    status = print_json(input, &list, &report, output);
+    status = print_zip_json(input, &list, &report, output);
   else if (status == KDL_OK && (!output || cli_args_has(args, "verbose")))
-    status = print_text(input, &list, &report);
+    status = print_zip_text(input, &list, &report);
   if (status == KDL_OK && !cli_args_has(args, "json"))
-    thin_note_left(input, &report, false);
+    thin_note_retained(input, &report, false);
   for (size_t i = 0; i < list.count; ++i) {
     free(list.items[i].name);
-    free(list.items[i].left);
+    free(list.items[i].retained_reason);
   }
   free(list.items);
   thin_output_free(&out);
@@ -117,7 +119,7 @@ kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, co
                       .keep_ptx = cli_args_has(args, "keep-ptx"),
                       .compress = cli_args_has(args, "compress")};
   if (status == KDL_OK)
-    status = thin(args, source, &input, &rules, output);
+    status = thin_opened_zip(args, source, &input, &rules, output);
   cli_devices_free(&devices);
   return status;
 }

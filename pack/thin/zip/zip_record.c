@@ -16,7 +16,7 @@
 
 /* Past "./" and "/" at the start of a component of a path, which mean nothing there; but the "/" of
  * an absolute path stays. */
-static size_t next_part(kdl_string path, size_t at) {
+static size_t skip_to_component(kdl_string path, size_t at) {
   for (;;) {
     size_t dot = at < path.length && path.data[at] == '.';
     if (at + dot >= path.length || path.data[at + dot] != '/' || at + dot == 0)
@@ -28,7 +28,7 @@ static size_t next_part(kdl_string path, size_t at) {
 /* "torch-2.11.0.dist-info/RECORD": a file of that name in the folder of the wheel's metadata. */
 static bool is_metadata(kdl_string name, const char *file) {
   static const char suffix[] = ".dist-info";
-  size_t start = next_part(name, 0);
+  size_t start = skip_to_component(name, 0);
   name = (kdl_string){name.data + start, name.length - start};
   const char *slash = memchr(name.data, '/', name.length);
   size_t folder = slash ? (size_t)(slash - name.data) : 0, end = sizeof suffix - 1;
@@ -36,14 +36,15 @@ static bool is_metadata(kdl_string name, const char *file) {
          name.length - folder - 1 == strlen(file) && memcmp(slash + 1, file, strlen(file)) == 0;
 }
 
-static int by_name(const void *a, const void *b) {
+static int compare_recorded_names(const void *a, const void *b) {
   kdl_string x = (*(zip_member *const *)a)->entry.name, y = (*(zip_member *const *)b)->entry.name;
-  for (size_t i = next_part(x, 0), k = next_part(y, 0); i < x.length || k < y.length;) {
+  for (size_t i = skip_to_component(x, 0), k = skip_to_component(y, 0);
+       i < x.length || k < y.length;) {
     if (i == x.length || k == y.length || x.data[i] != y.data[k])
       return k == y.length || (i < x.length && (uint8_t)x.data[i] > (uint8_t)y.data[k]) ? 1 : -1;
     bool ends = x.data[i] == '/';
-    i = ends ? next_part(x, i + 1) : i + 1;
-    k = ends ? next_part(y, k + 1) : k + 1;
+    i = ends ? skip_to_component(x, i + 1) : i + 1;
+    k = ends ? skip_to_component(y, k + 1) : k + 1;
   }
   return 0;
 }
@@ -52,7 +53,7 @@ typedef struct {
   zip_member **changed; /* by name; those that were dropped too */
   size_t count;
   FILE *to;
-} recorder;
+} record_rewriter;
 
 /* Where a field that begins with a quote has its last one, or the end of all. */
 static size_t closing_quote(const char *field, size_t length) {
@@ -81,14 +82,15 @@ static size_t line_length(const char *line, size_t left) {
   return newline ? (size_t)(newline - line) + 1 : left;
 }
 
-static const zip_member *find_changed(const recorder *r, const char *path, size_t length) {
+static const zip_member *find_changed(const record_rewriter *r, const char *path, size_t length) {
   zip_member key = {.entry.name = {path, length}}, *wanted = &key;
   zip_member **found =
-      r->count ? bsearch(&wanted, r->changed, r->count, sizeof *r->changed, by_name) : NULL;
+      r->count ? bsearch(&wanted, r->changed, r->count, sizeof *r->changed, compare_recorded_names)
+               : NULL;
   return found ? *found : NULL;
 }
 
-static void put_line(const recorder *r, const char *line, size_t length, char *path) {
+static void put_line(const record_rewriter *r, const char *line, size_t length, char *path) {
   size_t name_size, end = length;
   while (end && (line[end - 1] == '\n' || line[end - 1] == '\r'))
     --end;
@@ -103,19 +105,19 @@ static void put_line(const recorder *r, const char *line, size_t length, char *p
   char digest[SHA256_RECORD];
   sha256_record(member->digest, digest);
   fwrite(line, 1, field, r->to);
-  fprintf(r->to, ",sha256=%s,%" PRIu64, digest, member->new_inflated);
+  fprintf(r->to, ",sha256=%s,%" PRIu64, digest, member->new_uncompressed_size);
   fwrite(line + end, 1, length - end, r->to);
 }
 
-static kdl_status rewrite(zip_archive *archive, zip_member *record, const recorder *from,
-                          kdl_arena *arena) {
+static kdl_status rewrite_record(zip_archive *archive, zip_member *record,
+                                 const record_rewriter *from, kdl_arena *arena) {
   zip_bytes old;
   KDL_TRY(zip_inflate(archive, record, &old));
   static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors put it first */
   const char *data = (const char *)old.data;
   char *text, *path = xmalloc(old.size);
   size_t size, start = old.size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;
-  recorder r = *from;
+  record_rewriter r = *from;
   r.to = xtext_stream(&text, &size);
   fwrite(data, 1, start, r.to);
   for (size_t at = start; at < old.size;) {
@@ -134,7 +136,7 @@ static kdl_status rewrite(zip_archive *archive, zip_member *record, const record
 }
 
 kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena) {
-  recorder r = {.changed = xcalloc(archive->count, sizeof *r.changed)};
+  record_rewriter r = {.changed = xcalloc(archive->count, sizeof *r.changed)};
   for (size_t i = 0; i < archive->count; ++i) {
     zip_member *m = &archive->members[i];
     if (is_metadata(m->entry.name, "RECORD.jws") || is_metadata(m->entry.name, "RECORD.p7s")) {
@@ -145,11 +147,11 @@ kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena) {
     if (m->is_changed || m->is_dropped)
       r.changed[r.count++] = m;
   }
-  qsort(r.changed, r.count, sizeof *r.changed, by_name);
+  qsort(r.changed, r.count, sizeof *r.changed, compare_recorded_names);
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < archive->count && status == KDL_OK; ++i) {
     if (is_metadata(archive->members[i].entry.name, "RECORD"))
-      status = rewrite(archive, &archive->members[i], &r, arena);
+      status = rewrite_record(archive, &archive->members[i], &r, arena);
   }
   free(r.changed);
   return status;

@@ -55,8 +55,8 @@ kdl_status zip_replace(const zip_archive *archive, zip_member *member, const voi
   member->is_changed = true;
   member->new_data = (const uint8_t *)xarena_string(arena, packed, packed_size).data;
   free(stream);
-  member->new_packed = packed_size;
-  member->new_inflated = size;
+  member->new_compressed_size = packed_size;
+  member->new_uncompressed_size = size;
   member->new_crc = crc_of(data, size);
   sha256(data, size, member->digest);
   return KDL_OK;
@@ -91,7 +91,7 @@ static bool has_extra(const uint8_t *extra, size_t size, unsigned id) {
 }
 
 static const uint8_t *local_extra(const zip_archive *z, const zip_member *m, size_t *out_size) {
-  const uint8_t *local = z->data + m->entry.header;
+  const uint8_t *local = z->data + m->entry.header_offset;
   *out_size = kdl_load_u16(local + 28);
   return local + ZIP_LOCAL_SIZE + kdl_load_u16(local + 26);
 }
@@ -112,25 +112,25 @@ static kdl_status put_local(const zip_archive *z, const zip_member *m, thin_outp
   const uint8_t *extra = local_extra(z, m, &old_extra);
   size_t room = ZIP_LOCAL_SIZE + name + old_extra + 20 + 4 + padding_unit;
   uint8_t *made = xarena_alloc(&out->arena, room);
-  memcpy(made, z->data + m->entry.header, ZIP_LOCAL_SIZE + name);
+  memcpy(made, z->data + m->entry.header_offset, ZIP_LOCAL_SIZE + name);
   uint8_t *fields = made + ZIP_LOCAL_SIZE + name;
   if (m->is_changed) {
     uint8_t *rest = xmalloc(old_extra);
-    bool is_wide = is_large(m->new_inflated) || is_large(m->new_packed);
+    bool is_wide = is_large(m->new_uncompressed_size) || is_large(m->new_compressed_size);
     size_t left = copy_extra(rest, extra, old_extra, wide_id);
     if (is_wide) {
       kdl_store_u16(fields, wide_id);
       kdl_store_u16(fields + 2, 16);
-      kdl_store_u64(fields + 4, m->new_inflated);
-      kdl_store_u64(fields + 12, m->new_packed);
+      kdl_store_u64(fields + 4, m->new_uncompressed_size);
+      kdl_store_u64(fields + 12, m->new_compressed_size);
       used = 20;
     }
     used += copy_extra(fields + used, rest, left, padding_id);
     free(rest);
     kdl_store_u16(made + 6, (uint16_t)(m->entry.flags & ~(unsigned)ZIP_DESCRIPTOR));
     kdl_store_u32(made + 14, m->new_crc);
-    kdl_store_u32(made + 18, is_wide ? UINT32_MAX : (uint32_t)m->new_packed);
-    kdl_store_u32(made + 22, is_wide ? UINT32_MAX : (uint32_t)m->new_inflated);
+    kdl_store_u32(made + 18, is_wide ? UINT32_MAX : (uint32_t)m->new_compressed_size);
+    kdl_store_u32(made + 22, is_wide ? UINT32_MAX : (uint32_t)m->new_uncompressed_size);
   } else {
     used = copy_extra(fields, extra, old_extra, padding_id);
   }
@@ -149,14 +149,14 @@ static kdl_status put_local(const zip_archive *z, const zip_member *m, thin_outp
   return KDL_OK;
 }
 
-static kdl_status put_entry(const zip_archive *z, const zip_member *m, thin_output *out) {
+static kdl_status put_directory_entry(const zip_archive *z, const zip_member *m, thin_output *out) {
   size_t name = kdl_load_u16(m->entry.bytes + 28), extra = kdl_load_u16(m->entry.bytes + 30);
   size_t comment = kdl_load_u16(m->entry.bytes + 32);
   uint8_t *made = xarena_alloc(&out->arena, m->entry.size + 28);
   memcpy(made, m->entry.bytes, ZIP_ENTRY_SIZE + name);
-  uint64_t packed = m->is_changed ? m->new_packed : m->entry.packed;
-  uint64_t inflated = m->is_changed ? m->new_inflated : m->entry.inflated;
-  const uint64_t numbers[] = {inflated, packed, m->new_header};
+  uint64_t packed = m->is_changed ? m->new_compressed_size : m->entry.compressed_size;
+  uint64_t inflated = m->is_changed ? m->new_uncompressed_size : m->entry.uncompressed_size;
+  const uint64_t numbers[] = {inflated, packed, m->new_header_offset};
   static const uint8_t fields[] = {24, 20, 42};
   uint8_t *to = made + ZIP_ENTRY_SIZE + name, wide[4 + 24];
   size_t wide_size = 4;
@@ -191,7 +191,7 @@ static kdl_status put_entry(const zip_archive *z, const zip_member *m, thin_outp
 
 static void put_end(const zip_archive *z, size_t count, uint64_t directory, thin_output *out) {
   uint64_t size = out->size - directory, at = out->size;
-  bool wide = z->is_wide || count >= UINT16_MAX || is_large(size) || is_large(directory);
+  bool wide = z->is_zip64 || count >= UINT16_MAX || is_large(size) || is_large(directory);
   uint8_t *made = xarena_alloc(&out->arena, ZIP_END64_SIZE + ZIP_LOCATOR_SIZE + ZIP_END_SIZE);
   memset(made, 0, ZIP_END64_SIZE + ZIP_LOCATOR_SIZE + ZIP_END_SIZE);
   uint8_t *to = made;
@@ -224,14 +224,14 @@ static void put_end(const zip_archive *z, size_t count, uint64_t directory, thin
 /* ------------------------------------------------------------------------------------------ */
 /* The archive                                                                                  */
 
-static kdl_status put_member(const zip_archive *z, zip_member *m, thin_output *out) {
-  m->new_header = out->size;
+static kdl_status put_zip_member(const zip_archive *z, zip_member *m, thin_output *out) {
+  m->new_header_offset = out->size;
   bool has_new_header = m->is_changed || is_aligned(z, m);
   if (has_new_header)
     KDL_TRY(put_local(z, m, out));
-  uint64_t from = has_new_header ? m->data : m->entry.header;
+  uint64_t from = has_new_header ? m->data : m->entry.header_offset;
   if (m->is_changed)
-    thin_output_add(out, m->new_data, m->new_packed);
+    thin_output_add(out, m->new_data, m->new_compressed_size);
   else
     thin_output_add(out, z->data + from, m->end - from);
   return KDL_OK;
@@ -239,17 +239,17 @@ static kdl_status put_member(const zip_archive *z, zip_member *m, thin_output *o
 
 kdl_status zip_write(zip_archive *archive, thin_output *out) {
   size_t kept = 0;
-  thin_output_add(out, archive->data, archive->count ? archive->order[0]->entry.header : 0);
+  thin_output_add(out, archive->data, archive->count ? archive->order[0]->entry.header_offset : 0);
   for (size_t i = 0; i < archive->count; ++i) {
     if (!archive->order[i]->is_dropped)
-      KDL_TRY(put_member(archive, archive->order[i], out));
+      KDL_TRY(put_zip_member(archive, archive->order[i], out));
   }
   uint64_t directory = out->size;
   for (size_t i = 0; i < archive->count; ++i) {
     if (archive->members[i].is_dropped)
       continue;
     ++kept;
-    KDL_TRY(put_entry(archive, &archive->members[i], out));
+    KDL_TRY(put_directory_entry(archive, &archive->members[i], out));
   }
   put_end(archive, kept, directory, out);
   return KDL_OK;

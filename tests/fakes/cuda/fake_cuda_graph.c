@@ -113,7 +113,7 @@ static int read_kernel(const kdl_cuda_kernel_node *params, const fake_object *gr
 }
 
 /* Where a side of a copy lies; 0 where there is nothing. */
-static uint64_t place_of(const kdl_cuda_copied *side, size_t size) {
+static uint64_t place_of(const kdl_cuda_copy_end *side, size_t size) {
   if (side->x || side->y || side->z || side->lod || side->array || side->reserved)
     return 0;
   if (side->type == KDL_CUDA_MEMORY_HOST)

@@ -85,12 +85,12 @@ static void begin(kernel *k, const char *parameters) {
                                              : KDL_ARGUMENT_VALUE,
                        .size = kind >= '2' && kind <= '8' ? (uint32_t)(kind - '0') : 0};
   }
-  assert_true(kdl_arguments_settle(&learnt, fault, sizeof fault));
+  assert_true(kdl_arguments_resolve(&learnt, fault, sizeof fault));
   *k = (kernel){.list = {.setter = &setter, .ordinal = 3, .ranges = &k->ranges, .name = "k"}};
   kdl_ranges_init(&k->ranges);
-  assert_true(kdl_argument_list_keep(&k->list, &learnt));
+  assert_true(kdl_argument_list_init(&k->list, &learnt));
   assert_true(kdl_argument_cache_value_count(&k->list) <= 256);
-  kdl_argument_cache_begin(&k->given, &k->list, k->values);
+  kdl_argument_cache_init(&k->given, &k->list, k->values);
   memset(&driver, 0, sizeof driver);
   driver.refuses = -1;
 }
@@ -103,7 +103,7 @@ static void end(kernel *k) {
 /* As an entry does it: whether all stands is compared first. */
 static kdl_status give(kernel *k, kdl_args args, uint32_t group_memory) {
   if (k->given.repeatable == k->ranges.generation && group_memory == k->given.group_memory &&
-      kdl_argument_cache_stands(&k->given, args.pointers))
+      kdl_argument_cache_matches(&k->given, args.pointers))
     return KDL_OK;
   return kdl_argument_cache_set(&k->given, &k->list, NULL, &args, group_memory);
 }
@@ -305,22 +305,22 @@ static void written_out(void **state) {
     pointers[i] = &values[i];
   begin(&k, "48484848");
   assert_int_equal(give(&k, (kdl_args){8, pointers, NULL}, 0), KDL_OK);
-  assert_true(kdl_argument_list_is_written_out(&k.list));
+  assert_true(kdl_argument_list_is_unrolled(&k.list));
   for (size_t i = 0; i <= 8; ++i) {
     bool stands = i == 8;
     if (!stands)
       ++values[i];
-    assert_int_equal(kdl_words_stand(k.given.words, 4, 4, pointers), stands);
-    assert_int_equal(kdl_argument_cache_stands(&k.given, pointers), stands);
+    assert_int_equal(kdl_words_match(k.given.words, 4, 4, pointers), stands);
+    assert_int_equal(kdl_argument_cache_matches(&k.given, pointers), stands);
     if (!stands)
       --values[i];
   }
   end(&k);
   begin(&k, "88888");
-  assert_false(kdl_argument_list_is_written_out(&k.list));
+  assert_false(kdl_argument_list_is_unrolled(&k.list));
   end(&k);
   begin(&k, "82");
-  assert_false(kdl_argument_list_is_written_out(&k.list));
+  assert_false(kdl_argument_list_is_unrolled(&k.list));
   end(&k);
 }
 

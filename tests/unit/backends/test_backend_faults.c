@@ -55,9 +55,9 @@ typedef struct {
   kdl_library *lib;
   kdl_queue *queue, *adopted;
   kdl_event *first, *last;
-  kdl_buffer x, y, here;
+  kdl_buffer x, y, is_here;
   kdl_kernel *kernel;
-  size_t place; /* of the image that was taken */
+  size_t position; /* of the image that was taken */
 } session;
 
 static kdl_status open_session(session *s) {
@@ -76,7 +76,7 @@ static kdl_status open_session(session *s) {
   if (status == KDL_OK)
     status = kdl_alloc(the_device(), 64, &s->y);
   if (status == KDL_OK)
-    status = kdl_alloc(the_host(), 64, &s->here);
+    status = kdl_alloc(the_host(), 64, &s->is_here);
   return status;
 }
 
@@ -88,7 +88,7 @@ static kdl_status move_data(session *s) {
   if (status == KDL_OK)
     status = kdl_copy(s->queue, &s->y, 0, &s->x, 0, 64);
   if (status == KDL_OK)
-    status = kdl_copy(s->queue, &s->x, 32, &s->here, 0, 32); /* through the host */
+    status = kdl_copy(s->queue, &s->x, 32, &s->is_here, 0, 32); /* through the host */
   if (status == KDL_OK)
     status = kdl_read(s->queue, back, &s->y, 0, sizeof back);
   if (status == KDL_OK)
@@ -123,7 +123,7 @@ static kdl_status launch_all(session *s) {
     status = kdl_sync(s->queue);
   if (status == KDL_OK)
     status = kdl_kernel_get(s->kernel, &info);
-  s->place = info.place;
+  s->position = info.position;
   return status;
 }
 
@@ -138,7 +138,7 @@ static kdl_status work(session *s) {
 static void put_away(session *s) {
   (void)kdl_free(&s->x);
   (void)kdl_free(&s->y);
-  (void)kdl_free(&s->here);
+  (void)kdl_free(&s->is_here);
   kdl_event_destroy(s->first);
   kdl_event_destroy(s->last);
   kdl_queue_destroy(s->queue);
@@ -215,7 +215,7 @@ static void each_call_fails_once(void **state) {
         if (!strstr(kdl_error_message(), kinds[k].words))
           fail_msg("call %u: %s", n, kdl_error_message());
       }
-      fallbacks += s.place == 1;
+      fallbacks += s.position == 1;
       put_away(&s);
       hit = (unsigned)atomic_load(injected);
       faults("");
@@ -271,7 +271,7 @@ static void a_load_is_tried_again_where_memory_was_short(void **state) {
   static const struct {
     const char *rules;
     kdl_status first, then;
-    size_t place;
+    size_t position;
   } rows[] = {
       {"module_load:1+:memory", KDL_NO_MEMORY, KDL_OK, 0},
       {"kernel_find:1+:memory", KDL_NO_MEMORY, KDL_OK, 0},
@@ -288,8 +288,8 @@ static void a_load_is_tried_again_where_memory_was_short(void **state) {
     assert_int_equal(kdl_kernel_get(s.kernel, &info), rows[i].then);
     if (rows[i].then == KDL_OK) {
       assert_non_null(launch_it(&s));
-      assert_int_equal(info.place, rows[i].place);
-      assert_int_equal(info.failure_count, rows[i].place);
+      assert_int_equal(info.position, rows[i].position);
+      assert_int_equal(info.failure_count, rows[i].position);
     }
     put_away(&s);
     assert_int_equal(atomic_load(alive), kept);
@@ -350,7 +350,7 @@ static void slow_calls_change_nothing(void **state) {
   session s = {0};
   faults("*:1+:sleep=1");
   assert_ok(work(&s));
-  assert_int_equal(s.place, 0);
+  assert_int_equal(s.position, 0);
   put_away(&s);
   faults("");
   assert_int_equal(atomic_load(alive), kept);

@@ -2,27 +2,27 @@
 /* The lock of launches: one holder at a time, and no thread waits for ever. */
 #include "support.h"
 
-#include "lib/backends/common/brief_lock.h"
+#include "lib/backends/common/futex_lock.h"
 
 #include <pthread.h>
 #include <sched.h>
 
 enum { threads = 4, rounds = 20000 };
 
-static kdl_brief_lock lock;
+static kdl_futex_lock lock;
 static unsigned held, total; /* plain, so that ThreadSanitizer sees what the lock is worth */
 
 /* Holds it across a yield now and then, so that others have to sleep. */
 static void *add(void *unused) {
   (void)unused;
   for (unsigned i = 0; i < rounds; ++i) {
-    kdl_brief_lock_take(&lock);
+    kdl_futex_lock_acquire(&lock);
     assert_int_equal(held++, 0);
     ++total;
     if (i % 64 == 0)
       sched_yield();
     --held;
-    kdl_brief_lock_release(&lock);
+    kdl_futex_lock_release(&lock);
   }
   return NULL;
 }
@@ -40,12 +40,12 @@ static void one_holds_it_at_a_time(void **state) {
 
 static void a_held_one_is_not_taken(void **state) {
   (void)state;
-  kdl_brief_lock mine = {0};
-  assert_true(kdl_brief_lock_try(&mine));
-  assert_false(kdl_brief_lock_try(&mine));
-  assert_false(kdl_brief_lock_leave(&mine)); /* no thread waits */
-  assert_true(kdl_brief_lock_try(&mine));
-  kdl_brief_lock_release(&mine);
+  kdl_futex_lock mine = {0};
+  assert_true(kdl_futex_lock_try(&mine));
+  assert_false(kdl_futex_lock_try(&mine));
+  assert_false(kdl_futex_lock_release_fast(&mine)); /* no thread waits */
+  assert_true(kdl_futex_lock_try(&mine));
+  kdl_futex_lock_release(&mine);
   assert_int_equal(atomic_load(&mine.state), 0);
 }
 

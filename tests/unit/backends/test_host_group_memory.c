@@ -99,45 +99,45 @@ static void launches_allocate_once_a_thread(void **state) {
 
 static void a_thread_keeps_what_it_had(void **state) {
   (void)state;
-  char *first = kdl_host_group_memory_take(1000);
+  char *first = kdl_host_group_memory_acquire(1000);
   assert_non_null(first);
   assert_int_equal((uintptr_t)first % 64, 0);
-  kdl_host_group_memory_give(first);
+  kdl_host_group_memory_release(first);
   void *others = NULL; /* would have been the same, had it been freed */
   assert_int_equal(posix_memalign(&others, 64, 1064), 0);
-  char *second = kdl_host_group_memory_take(500);
+  char *second = kdl_host_group_memory_acquire(500);
   assert_ptr_equal(first, second);
   /* A kernel that launches another one on its thread: not the same. */
-  char *nested = kdl_host_group_memory_take(500);
+  char *nested = kdl_host_group_memory_acquire(500);
   assert_non_null(nested);
   memset(nested, 1, 500);
   memset(second, 2, 1000);
   assert_int_equal(nested[499], 1);
-  kdl_host_group_memory_give(nested);
-  kdl_host_group_memory_give(second); /* the larger one is kept */
-  assert_ptr_equal(kdl_host_group_memory_take(1000), first);
-  kdl_host_group_memory_give(first);
-  kdl_host_group_memory_give(NULL);
+  kdl_host_group_memory_release(nested);
+  kdl_host_group_memory_release(second); /* the larger one is kept */
+  assert_ptr_equal(kdl_host_group_memory_acquire(1000), first);
+  kdl_host_group_memory_release(first);
+  kdl_host_group_memory_release(NULL);
   free(others);
 }
 
 static void much_is_not_kept(void **state) {
   (void)state;
-  char *small = kdl_host_group_memory_take(64);
-  kdl_host_group_memory_give(small);
-  char *large = kdl_host_group_memory_take((1 << 20) + 1);
+  char *small = kdl_host_group_memory_acquire(64);
+  kdl_host_group_memory_release(small);
+  char *large = kdl_host_group_memory_acquire((1 << 20) + 1);
   assert_non_null(large);
   memset(large, 1, (1 << 20) + 1);
-  kdl_host_group_memory_give(large);
-  assert_ptr_equal(kdl_host_group_memory_take(64), small);
-  kdl_host_group_memory_give(small);
+  kdl_host_group_memory_release(large);
+  assert_ptr_equal(kdl_host_group_memory_acquire(64), small);
+  kdl_host_group_memory_release(small);
 }
 
 /* Leaks are LeakSanitizer's to find. */
 static void *take_and_end(void *unused) {
   (void)unused;
-  void *memory = kdl_host_group_memory_take(4096);
-  kdl_host_group_memory_give(memory);
+  void *memory = kdl_host_group_memory_acquire(4096);
+  kdl_host_group_memory_release(memory);
   return memory;
 }
 

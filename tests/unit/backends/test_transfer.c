@@ -62,7 +62,7 @@ static kdl_status give(kdl_node_kind kind) {
                                  .pattern = {6},
                                  .pattern_size = 7};
   said[0] = '\0';
-  return kdl_transfer(&table, &device, &queue, &node);
+  return kdl_transfer_node(&table, &device, &queue, &node);
 }
 
 static void each_is_given_to_its_function(void **state) {

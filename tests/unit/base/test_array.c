@@ -10,7 +10,7 @@ typedef struct {
 } item;
 
 static size_t first(const item *items, size_t count, uint64_t number) {
-  return kdl_array_first(items, count, sizeof *items, offsetof(item, at), number);
+  return kdl_array_lower_bound(items, count, sizeof *items, offsetof(item, at), number);
 }
 
 static void the_first_of_several_is_found(void **state) {

@@ -123,7 +123,7 @@ static void quantiles_lie_between_neighbours(void **state) {
 static void growth_is_a_power(void **state) {
   (void)state;
   static const double x[] = {1, 10, 100}, y[] = {3, 300, 30000};
-  bench_growth found = bench_fit(x, y, 3);
+  bench_growth found = bench_fit_growth(x, y, 3);
   assert_near(found.exponent, 2, 1e-9);
   assert_near(found.at_one, 3, 1e-9);
 }

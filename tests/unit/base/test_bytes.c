@@ -128,13 +128,13 @@ static void held_bytes_stay_until_the_last_release(void **state) {
   opened made = open_library();
   const void *held, *again;
   size_t size;
-  assert_ok(kdl_library_hold(made.lib, 0, &held, &size));
-  assert_ok(kdl_library_hold(made.lib, 0, &again, &size));
+  assert_ok(kdl_library_acquire_bytes(made.lib, 0, &held, &size));
+  assert_ok(kdl_library_acquire_bytes(made.lib, 0, &again, &size));
   assert_ptr_equal(held, again);
-  kdl_library_release(made.lib, 0);
+  kdl_library_release_bytes(made.lib, 0);
   assert_int_equal(read_all_kernels(made.lib), name_count);
   assert_memory_equal(held, "\177ELF", 4);
-  kdl_library_release(made.lib, 0);
+  kdl_library_release_bytes(made.lib, 0);
   close_library(&made);
 }
 
@@ -145,13 +145,13 @@ static void entries_of_a_fatbin_are_lent_too(void **state) {
   kdl_library *lib = open_golden("fatbin/zstd.fatbin");
   const void *held, *kept;
   size_t size;
-  assert_ok(kdl_library_hold(lib, 0, &held, &size));
+  assert_ok(kdl_library_acquire_bytes(lib, 0, &held, &size));
   assert_memory_equal(held, "\177ELF", 4);
-  kdl_library_release(lib, 0);
+  kdl_library_release_bytes(lib, 0);
   assert_ok(kdl_image_bytes(lib, 0, &kept, &size));
-  assert_ok(kdl_library_hold(lib, 0, &held, &size));
+  assert_ok(kdl_library_acquire_bytes(lib, 0, &held, &size));
   assert_ptr_equal(held, kept);
-  kdl_library_release(lib, 0);
+  kdl_library_release_bytes(lib, 0);
   assert_memory_equal(kept, "\177ELF", 4);
   kdl_close(lib);
 }
@@ -199,10 +199,10 @@ static void *hold_and_release(void *user) {
     size_t index = (state >> 16) % image_count;
     const void *data;
     size_t size;
-    if (kdl_library_hold(lib, index, &data, &size) != KDL_OK || size != image_size ||
+    if (kdl_library_acquire_bytes(lib, index, &data, &size) != KDL_OK || size != image_size ||
         memcmp(data, "\177ELF", 4) != 0)
       return user;
-    kdl_library_release(lib, index);
+    kdl_library_release_bytes(lib, index);
   }
   return NULL;
 }

@@ -9,9 +9,9 @@
 static void check(const char *before, const char *after) {
   char text[256];
   snprintf(text, sizeof text, "%s", before);
-  kdl_plain(text, sizeof text);
+  kdl_text_escape_controls(text, sizeof text);
   assert_string_equal(text, after);
-  kdl_plain(text, sizeof text);
+  kdl_text_escape_controls(text, sizeof text);
   assert_string_equal(text, after);
 }
 
@@ -41,7 +41,7 @@ static void what_does_not_fit_is_cut(void **state) {
     char text[64];
     memset(text, '#', sizeof text);
     snprintf(text, size, "a\001b\002\033c");
-    kdl_plain(text, size);
+    kdl_text_escape_controls(text, size);
     assert_true(strlen(text) < size);
     assert_int_equal(strncmp(whole, text, strlen(text)), 0);
     for (size_t at = size; at < sizeof text; ++at)

@@ -15,7 +15,7 @@
 
 /* Runs a line of shell, and returns what it wrote to standard output. */
 static char *said(const char *line, const int *files, size_t count, bool is_apart, int *out_code) {
-  int fd = kdl_memory_file_make("test", KDL_MEMORY_FILE_DATA, "", 0);
+  int fd = kdl_memory_file_create("test", KDL_MEMORY_FILE_DATA, "", 0);
   assert_true(fd >= 0);
   const char *const arguments[] = {"sh", "-c", line, NULL};
   kdl_process process = {.path = "/bin/sh",
@@ -23,7 +23,7 @@ static char *said(const char *line, const int *files, size_t count, bool is_apar
                          .standard = {-1, fd, -1},
                          .files = files,
                          .file_count = count,
-                         .is_apart = is_apart};
+                         .is_isolated = is_apart};
   pid_t child;
   int state;
   void *text;
@@ -51,8 +51,8 @@ static void output_and_code(void **state) {
 static void files_in_each_others_place(void **state) {
   (void)state;
   int fds[2], code;
-  fds[0] = kdl_memory_file_make("a", KDL_MEMORY_FILE_DATA, "first\n", 6);
-  fds[1] = kdl_memory_file_make("b", KDL_MEMORY_FILE_DATA, "second\n", 7);
+  fds[0] = kdl_memory_file_create("a", KDL_MEMORY_FILE_DATA, "first\n", 6);
+  fds[1] = kdl_memory_file_create("b", KDL_MEMORY_FILE_DATA, "second\n", 7);
   assert_true(fds[0] >= 0 && fds[1] >= 0);
   int low = fcntl(fds[0], F_DUPFD_CLOEXEC, 4);
   int swapped[2] = {low, fds[1]};
@@ -114,7 +114,7 @@ static void what_cannot_be_started(void **state) {
 
 static void limit_of_a_file(void **state) {
   (void)state;
-  int fd = kdl_memory_file_make("test", KDL_MEMORY_FILE_DATA, "12345", 5);
+  int fd = kdl_memory_file_create("test", KDL_MEMORY_FILE_DATA, "12345", 5);
   void *text;
   size_t size;
   assert_int_equal(kdl_memory_file_read(fd, "test", 4, &text, &size), KDL_NO_MEMORY);

@@ -71,7 +71,7 @@ static void structs_that_are_written(void **state) {
   (void)state;
   built_library built = build_library(rows, 1);
   struct {
-    kdl_choice known;
+    kdl_selection known;
     uint64_t later[2];
   } choice = {.known.size = sizeof choice, .later = {7, 7}};
   assert_ok(kdl_select(built.lib, device_named("h200"), "k", NULL, &choice.known));
@@ -92,7 +92,7 @@ static void structs_that_are_written(void **state) {
   assert_ok(kdl_device_get(device_named("h200"), &device.known));
   assert_int_equal(device.known.size, sizeof device);
   assert_int_equal(device.later[0] + device.later[1], 0);
-  choice.known.size = sizeof(kdl_choice) - 8;
+  choice.known.size = sizeof(kdl_selection) - 8;
   assert_int_equal(kdl_select(built.lib, device_named("h200"), "k", NULL, &choice.known),
                    KDL_BAD_CALL);
   free_library(&built);
@@ -101,7 +101,7 @@ static void structs_that_are_written(void **state) {
 static void structs_that_are_read(void **state) {
   (void)state;
   built_library built = build_library(rows, 1);
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   struct {
     kdl_select_opts known;
     uint64_t later;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support.h"
 
-#include "support/base/words.h"
+#include "support/base/string_list.h"
 
 static void words_grow(void **state) {
   (void)state;
   enum { many = 1000 };
   kdl_arena arena = {.blocks = NULL};
-  kdl_words words = {.arena = &arena};
+  kdl_string_list words = {.arena = &arena};
   char word[16];
   for (int i = 0; i < many; ++i) {
     snprintf(word, sizeof word, "w%d", i);
     if (i % 2)
-      kdl_words_add(&words, word);
+      kdl_string_list_append(&words, word);
     else
-      kdl_words_format(&words, "w%d", i);
+      kdl_string_list_append_format(&words, "w%d", i);
   }
   assert_false(words.failed);
   assert_int_equal(words.count, many);
@@ -29,8 +29,8 @@ static void words_grow(void **state) {
 static void no_memory(void **state) {
   (void)state;
   kdl_arena arena = {.limit = 64};
-  kdl_words words = {.arena = &arena};
-  kdl_words_add(&words, "a word");
+  kdl_string_list words = {.arena = &arena};
+  kdl_string_list_append(&words, "a word");
   assert_true(words.failed);
   kdl_arena_free(&arena);
 }
@@ -43,10 +43,10 @@ static void shell(void **state) {
       "`id`",   "*",     "[a-z]*",          "a\\b\"c", "~",         "#",    "&|;"};
   enum { count = sizeof given / sizeof *given };
   kdl_arena arena = {.blocks = NULL};
-  kdl_words words = {.arena = &arena};
+  kdl_string_list words = {.arena = &arena};
   for (size_t i = 0; i < count; ++i)
-    kdl_words_add(&words, given[i]);
-  char *line = kdl_words_shell(&words);
+    kdl_string_list_append(&words, given[i]);
+  char *line = kdl_string_list_shell_command(&words);
   assert_non_null(strstr(line, " plain-_=+./:,@% '' 'two words' 'it'\\''s' "));
   FILE *said = popen(line, "r");
   assert_non_null(said);

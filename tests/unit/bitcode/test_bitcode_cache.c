@@ -336,7 +336,7 @@ static void each_byte_is_noticed(void **state) {
   assert_int_equal(stat(path, &info), 0);
   int folder = kdl_cache_folder_open(cache_path, KDL_CACHE_PRIVATE);
   for (off_t at = 0; at < info.st_size; ++at) {
-    kdl_cache_found found;
+    kdl_cache_hit found;
     flip(path, at);
     assert_int_equal(kdl_cache_read(folder, KDL_CACHE_PRIVATE, strrchr(path, '/') + 1, &found),
                      KDL_BAD_FILE);
@@ -362,12 +362,12 @@ static void unloadable_entry_is_replaced(void **state) {
   size_t count;
   assert_ok(kdl_cache_files_list(folder, &files, &count));
   assert_int_equal(count, 1);
-  kdl_cache_found found;
+  kdl_cache_hit found;
   assert_ok(kdl_cache_read(folder, KDL_CACHE_PRIVATE, files[0].name, &found));
   kdl_cache_entry entry = found.entry;
   entry.image_size = 100;
   assert_ok(kdl_cache_store(&settings, &entry));
-  kdl_cache_found_free(&found);
+  kdl_cache_hit_free(&found);
   free(files);
   close(folder);
   start_listening("link");

@@ -20,7 +20,7 @@ static void linked_and_run(void **state) {
   stop_listening();
   kdl_kernel_info info = info_of(mark);
   assert_int_equal(info.image, 0);
-  assert_int_equal(info.place, 0);
+  assert_int_equal(info.position, 0);
   assert_int_equal(info.kind, KDL_IMAGE_OBJECT);
   assert_string_equal(info.fit, "bitcode");
   assert_int_equal(runs(), 1);

@@ -68,10 +68,10 @@ static void a_hundred_at_once(void **state) {
   kdl_cache_settings settings;
   assert_ok(kdl_cache_settings_read(&settings));
   bool waited;
-  kdl_cache_claim claim = kdl_cache_claim_take(&settings, (kdl_string){"", 0}, 0, &waited);
+  kdl_cache_claim claim = kdl_cache_claim_acquire(&settings, (kdl_string){"", 0}, 0, &waited);
   if (claim.folder >= 0)
     assert_int_equal(runs(), 1);
-  kdl_cache_claim_give_back(&claim);
+  kdl_cache_claim_release(&claim);
 }
 
 /* Killed before, while and after the image is linked, loaded and stored: the next process gets

@@ -7,7 +7,7 @@
 static uint8_t *make_bytes(size_t image, size_t *out_size) {
   made_entry *made = make_entry(7, image);
   void *data;
-  assert_ok(kdl_cache_entry_make(&made->entry, &data, out_size));
+  assert_ok(kdl_cache_entry_serialize(&made->entry, &data, out_size));
   free_entry(made);
   return data;
 }

@@ -191,17 +191,17 @@ static void depends_by_contents(void **state) {
   assert_int_equal(length, strlen(portable));
   assert_non_null(strstr(portable, depended));
   assert_null(strstr(portable, "1.000000000"));
-  assert_true(kdl_portable_holds((kdl_string){portable, length}));
+  assert_true(kdl_portable_notes_are_current((kdl_string){portable, length}));
   write_file(depended, "linker", 2000000);
-  assert_true(kdl_portable_holds((kdl_string){portable, length}));
-  assert_ok(kdl_portable_notes_here((kdl_string){portable, length}, &here, &length, &is_young));
+  assert_true(kdl_portable_notes_are_current((kdl_string){portable, length}));
+  assert_ok(kdl_portable_notes_to_local((kdl_string){portable, length}, &here, &length, &is_young));
   assert_non_null(strstr(here, "2000000.000000000"));
   assert_true(is_young); /* its change of state is of now, whatever its time of writing says */
   free(here);
   write_file(depended, "Linker", 2000000);
-  assert_false(kdl_portable_holds(text_of(portable)));
+  assert_false(kdl_portable_notes_are_current(text_of(portable)));
   unlink(depended);
-  assert_false(kdl_portable_holds(text_of(portable)));
+  assert_false(kdl_portable_notes_are_current(text_of(portable)));
   free(portable);
 }
 
@@ -275,7 +275,7 @@ static void spoil_entry(void) {
   assert_ok(kdl_cache_entry_parse(bytes, size, &entry));
   entry.image = "\177ELF and nothing more";
   entry.image_size = 21;
-  assert_ok(kdl_cache_entry_make(&entry, &data, &size));
+  assert_ok(kdl_cache_entry_serialize(&entry, &data, &size));
   FILE *file = fopen(path, "wbe");
   assert_int_equal(fwrite(data, 1, size, file), size);
   fclose(file);

@@ -55,18 +55,18 @@ static void one_holds_it(void **state) {
   (void)state;
   kdl_cache_settings cache = shared_cache();
   kdl_cache_lease first, second;
-  assert_false(kdl_cache_lease_take(&cache, key, 10000, 10000, never, NULL, &first));
+  assert_false(kdl_cache_lease_acquire(&cache, key, 10000, 10000, never, NULL, &first));
   assert_true(first.is_held);
   assert_int_equal(files_in(cache.dir), 1);
   int64_t begin = now_ms();
-  assert_false(kdl_cache_lease_take(&cache, key, 10000, 50, never, NULL, &second));
+  assert_false(kdl_cache_lease_acquire(&cache, key, 10000, 50, never, NULL, &second));
   assert_false(second.is_held);
   assert_true(now_ms() - begin >= 50);
-  kdl_cache_lease_give_back(&first);
+  kdl_cache_lease_release(&first);
   assert_int_equal(files_in(cache.dir), 0);
-  assert_false(kdl_cache_lease_take(&cache, key, 10000, 10000, never, NULL, &second));
+  assert_false(kdl_cache_lease_acquire(&cache, key, 10000, 10000, never, NULL, &second));
   assert_true(second.is_held);
-  kdl_cache_lease_give_back(&second);
+  kdl_cache_lease_release(&second);
   end_cache(&cache);
 }
 
@@ -77,13 +77,13 @@ static void entry_ends_the_wait(void **state) {
   kdl_cache_lease lease;
   int asked = 3;
   write_lease(&cache, "another-boot 1 1 0000");
-  assert_true(kdl_cache_lease_take(&cache, key, 10000, 10000, after, &asked, &lease));
+  assert_true(kdl_cache_lease_acquire(&cache, key, 10000, 10000, after, &asked, &lease));
   assert_false(lease.is_held);
   char path[4200];
   lease_path(&cache, path);
   assert_int_equal(unlink(path), 0);
   asked = 1;
-  assert_true(kdl_cache_lease_take(&cache, key, 10000, 10000, after, &asked, &lease));
+  assert_true(kdl_cache_lease_acquire(&cache, key, 10000, 10000, after, &asked, &lease));
   assert_false(lease.is_held);
   assert_int_equal(files_in(cache.dir), 0);
   end_cache(&cache);
@@ -98,11 +98,11 @@ static void lease_expires(void **state) {
     kdl_cache_lease lease;
     write_lease(&cache, words[i]);
     int64_t begin = now_ms();
-    assert_false(kdl_cache_lease_take(&cache, key, 60, 10000, never, NULL, &lease));
+    assert_false(kdl_cache_lease_acquire(&cache, key, 60, 10000, never, NULL, &lease));
     assert_true(lease.is_held);
     assert_true(now_ms() - begin >= 60);
     assert_true(now_ms() - begin < 5000);
-    kdl_cache_lease_give_back(&lease);
+    kdl_cache_lease_release(&lease);
     end_cache(&cache);
   }
 }
@@ -114,16 +114,16 @@ static void dead_holder_is_known(void **state) {
   kdl_cache_lease lease;
   pid_t child = fork();
   if (child == 0) {
-    kdl_cache_lease_take(&cache, key, 10000, 10000, never, NULL, &lease);
+    kdl_cache_lease_acquire(&cache, key, 10000, 10000, never, NULL, &lease);
     kill(getpid(), SIGKILL);
   }
   waitpid(child, NULL, 0);
   assert_int_equal(files_in(cache.dir), 1);
   int64_t begin = now_ms();
-  assert_false(kdl_cache_lease_take(&cache, key, 10000, 10000, never, NULL, &lease));
+  assert_false(kdl_cache_lease_acquire(&cache, key, 10000, 10000, never, NULL, &lease));
   assert_true(lease.is_held);
   assert_true(now_ms() - begin < 5000);
-  kdl_cache_lease_give_back(&lease);
+  kdl_cache_lease_release(&lease);
   end_cache(&cache);
 }
 
@@ -132,9 +132,9 @@ static void successor_keeps_its_lease(void **state) {
   (void)state;
   kdl_cache_settings cache = shared_cache();
   kdl_cache_lease lease;
-  assert_false(kdl_cache_lease_take(&cache, key, 10000, 10000, never, NULL, &lease));
+  assert_false(kdl_cache_lease_acquire(&cache, key, 10000, 10000, never, NULL, &lease));
   write_lease(&cache, "another-boot 1 1 0000");
-  kdl_cache_lease_give_back(&lease);
+  kdl_cache_lease_release(&lease);
   assert_int_equal(files_in(cache.dir), 1);
   end_cache(&cache);
 }
@@ -145,7 +145,7 @@ static void refused_folder(void **state) {
   kdl_cache_settings cache = shared_cache();
   kdl_cache_lease lease;
   strcpy(cache.dir, "/proc/kdl");
-  assert_false(kdl_cache_lease_take(&cache, key, 10000, 10000, never, NULL, &lease));
+  assert_false(kdl_cache_lease_acquire(&cache, key, 10000, 10000, never, NULL, &lease));
   assert_false(lease.is_held);
 }
 

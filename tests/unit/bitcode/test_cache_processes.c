@@ -34,12 +34,12 @@ static unsigned next_random(unsigned *state) {
 /* Right, or not there. */
 static void check_number(const kdl_cache_settings *cache, unsigned number) {
   made_entry *made = make_entry(number, size_of(number));
-  kdl_cache_found found;
+  kdl_cache_hit found;
   kdl_status status = kdl_cache_find(cache, made->entry.link_key, &found);
   if (status == KDL_OK) {
     expect(found.entry.image_size == made->entry.image_size);
     expect(memcmp(found.entry.image, made->image, found.entry.image_size) == 0);
-    kdl_cache_found_free(&found);
+    kdl_cache_hit_free(&found);
   } else {
     expect(status == KDL_NO_MATCH);
   }
@@ -186,7 +186,7 @@ static void fill_disk(const char *folder) {
   expect(kdl_cache_count(&cache, &totals) == KDL_OK);
   expect(totals.entries == 1 && totals.other == 0);
   made_entry *made = make_entry(1, 1000);
-  kdl_cache_found found;
+  kdl_cache_hit found;
   expect(kdl_cache_find(&cache, made->entry.link_key, &found) == KDL_OK);
 }
 
@@ -204,7 +204,7 @@ static void make_read_only(const char *folder) {
   expect(store_number(&cache, 2, 1000) == KDL_IO);
   expect(strstr(kdl_error_message(), "cache: cannot create a file: Read-only file system"));
   made_entry *made = make_entry(1, 1000);
-  kdl_cache_found found;
+  kdl_cache_hit found;
   expect(kdl_cache_find(&cache, made->entry.link_key, &found) == KDL_OK);
   kdl_cache_settings absent = cache;
   strcat(absent.dir, "/below");
@@ -242,25 +242,25 @@ static void claims_are_exclusive(void **state) {
   kdl_cache_settings cache = new_cache();
   kdl_string link_key = {"q", 1}, other = {"r", 1};
   bool waited;
-  kdl_cache_claim first = kdl_cache_claim_take(&cache, link_key, 10000, &waited);
+  kdl_cache_claim first = kdl_cache_claim_acquire(&cache, link_key, 10000, &waited);
   if (first.folder < 0) {
     print_message("skipped: the folder of temporary files is on a network\n");
     skip();
   }
   assert_false(waited);
-  kdl_cache_claim none = kdl_cache_claim_take(&cache, link_key, 20, &waited);
+  kdl_cache_claim none = kdl_cache_claim_acquire(&cache, link_key, 20, &waited);
   assert_int_equal(none.folder, -1);
   assert_true(waited);
-  kdl_cache_claim beside = kdl_cache_claim_take(&cache, other, 20, &waited);
+  kdl_cache_claim beside = kdl_cache_claim_acquire(&cache, other, 20, &waited);
   assert_int_not_equal(beside.folder, -1);
   assert_false(waited);
-  kdl_cache_claim_give_back(&none);
-  kdl_cache_claim_give_back(&beside);
-  kdl_cache_claim_give_back(&first);
+  kdl_cache_claim_release(&none);
+  kdl_cache_claim_release(&beside);
+  kdl_cache_claim_release(&first);
   assert_int_equal(files_in(cache.dir), 0);
-  first = kdl_cache_claim_take(&cache, link_key, 20, &waited);
+  first = kdl_cache_claim_acquire(&cache, link_key, 20, &waited);
   assert_int_not_equal(first.folder, -1);
-  kdl_cache_claim_give_back(&first);
+  kdl_cache_claim_release(&first);
   end_cache(&cache);
 }
 
@@ -275,16 +275,16 @@ static void claims_end_with_their_process(void **state) {
   assert_int_equal(pipe(pipe_ends), 0);
   pid_t child = fork();
   if (child == 0) {
-    kdl_cache_claim_take(&cache, link_key, 0, &waited);
+    kdl_cache_claim_acquire(&cache, link_key, 0, &waited);
     expect(write(pipe_ends[1], "x", 1) == 1);
     pause();
   }
   assert_int_equal(read(pipe_ends[0], &byte, 1), 1);
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
-  kdl_cache_claim claim = kdl_cache_claim_take(&cache, link_key, 0, &waited);
+  kdl_cache_claim claim = kdl_cache_claim_acquire(&cache, link_key, 0, &waited);
   assert_false(waited);
-  kdl_cache_claim_give_back(&claim);
+  kdl_cache_claim_release(&claim);
   close(pipe_ends[0]);
   close(pipe_ends[1]);
   end_cache(&cache);

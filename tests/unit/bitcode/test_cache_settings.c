@@ -103,28 +103,28 @@ static void bad(void **state) {
 static void layers_are_listed(void **state) {
   (void)state;
   kdl_cache_settings own;
-  kdl_cache_layers layers;
+  kdl_cache_tiers tiers;
   set_all("/a", NULL, NULL, "/nfs/kdl,shared:/opt/app,ro", "3K");
   assert_ok(kdl_cache_settings_read(&own));
-  assert_ok(kdl_cache_layers_read(&layers));
+  assert_ok(kdl_cache_tiers_read(&tiers));
   assert_int_equal(own.mode, KDL_CACHE_ON);
   assert_string_equal(own.dir, "/a");
-  assert_int_equal(layers.count, 2);
-  assert_string_equal(layers.items[0].dir, "/nfs/kdl");
-  assert_int_equal(layers.items[0].mode, KDL_CACHE_ON);
-  assert_int_equal(layers.items[0].sharing, KDL_CACHE_SHARED);
-  assert_int_equal(layers.items[0].limit, 3072);
-  assert_string_equal(layers.items[1].dir, "/opt/app");
-  assert_int_equal(layers.items[1].mode, KDL_CACHE_READ_ONLY);
-  assert_int_equal(layers.items[1].sharing, KDL_CACHE_LOWER);
+  assert_int_equal(tiers.count, 2);
+  assert_string_equal(tiers.items[0].dir, "/nfs/kdl");
+  assert_int_equal(tiers.items[0].mode, KDL_CACHE_ON);
+  assert_int_equal(tiers.items[0].sharing, KDL_CACHE_SHARED);
+  assert_int_equal(tiers.items[0].limit, 3072);
+  assert_string_equal(tiers.items[1].dir, "/opt/app");
+  assert_int_equal(tiers.items[1].mode, KDL_CACHE_READ_ONLY);
+  assert_int_equal(tiers.items[1].sharing, KDL_CACHE_LOWER);
   set_all("/a", NULL, NULL, "off:/comma,in/name,ro", NULL);
   assert_ok(kdl_cache_settings_read(&own));
-  assert_ok(kdl_cache_layers_read(&layers));
+  assert_ok(kdl_cache_tiers_read(&tiers));
   assert_int_equal(own.mode, KDL_CACHE_OFF);
-  assert_string_equal(layers.items[0].dir, "/comma,in/name");
+  assert_string_equal(tiers.items[0].dir, "/comma,in/name");
   set_all("/a", NULL, NULL, NULL, NULL);
-  assert_ok(kdl_cache_layers_read(&layers));
-  assert_int_equal(layers.count, 0);
+  assert_ok(kdl_cache_tiers_read(&tiers));
+  assert_int_equal(tiers.count, 0);
 }
 
 static void bad_layers(void **state) {
@@ -133,10 +133,10 @@ static void bad_layers(void **state) {
                                       "on:",        ":on",  "/a,ro:/b,ro:/c,ro:/d,ro:/e,ro"};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
     kdl_cache_settings own;
-    kdl_cache_layers layers;
+    kdl_cache_tiers tiers;
     set_all("/a", NULL, NULL, lists[i], NULL);
     assert_int_equal(kdl_cache_settings_read(&own), KDL_BAD_CALL);
-    assert_int_equal(kdl_cache_layers_read(&layers), KDL_BAD_CALL);
+    assert_int_equal(kdl_cache_tiers_read(&tiers), KDL_BAD_CALL);
   }
 }
 

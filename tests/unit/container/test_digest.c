@@ -29,7 +29,7 @@ static digested make_digested(void) {
                             .data = bytes,
                             .data_size = made.image_size};
   assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
-  assert_ok(kdl_writer_add_digested(writer, &image));
+  assert_ok(kdl_writer_add_with_digest(writer, &image));
   assert_ok(kdl_writer_finish(writer, &made.data, &made.size));
   kdl_writer_destroy(writer);
   const uint8_t *at = memmem(made.data, made.size, bytes, made.image_size);
@@ -72,7 +72,7 @@ static void every_changed_bit_is_refused(void **state) {
     kdl_status status = load(lib);
     if (status != KDL_BAD_FILE || !strstr(kdl_error_message(), "kdl.digest: found blake2b-256:"))
       fail_msg("bit %zu of byte %zu: status %d, \"%s\"", i % 8, at, status, kdl_error_message());
-    kdl_choice choice = {.size = sizeof choice};
+    kdl_selection choice = {.size = sizeof choice};
     assert_int_equal(kdl_select(lib, the_host(), "mark", NULL, &choice), KDL_BAD_FILE);
     kdl_close(lib);
     image[at] ^= bit;
@@ -92,10 +92,10 @@ static void a_repeated_or_old_digest_is_replaced(void **state) {
   size_t size;
   kdl_library *lib;
   assert_ok(kdl_writer_create(KDL_FORMAT_V2, &writer));
-  assert_ok(kdl_writer_add_digested(writer, &image));
+  assert_ok(kdl_writer_add_with_digest(writer, &image));
   image.data_size = 0;
   image.pair_count = 0;
-  assert_ok(kdl_writer_add_digested(writer, &image));
+  assert_ok(kdl_writer_add_with_digest(writer, &image));
   assert_ok(kdl_writer_finish(writer, &data, &size));
   kdl_writer_destroy(writer);
   assert_ok(kdl_open_memory(data, size, NULL, &lib));

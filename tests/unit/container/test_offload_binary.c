@@ -354,7 +354,7 @@ static void finds_kernels_before_and_behind_the_pairs(void **state) {
   assert_string_equal(image->triple.data, "nvptx64-nvidia-cuda");
   for (int round = 0; round < 2; ++round) {
     kdl_string value;
-    assert_int_equal(atomic_load(&image->unread) != NULL, round == 0);
+    assert_int_equal(atomic_load(&image->lazy_pairs) != NULL, round == 0);
     assert_true(kdl_image_find_kernel(image, text("add"), &value));
     assert_string_equal(value.data, "block=2");
     assert_int_equal(value.length, 7);
@@ -383,7 +383,7 @@ static void memory_that_changed_is_read_within_its_bounds(void **state) {
       memset(data, 'k', size);
     for (uint32_t i = 0; i < container->count; ++i) {
       const kdl_image *image = &container->images[i];
-      assert_non_null(atomic_load(&image->unread));
+      assert_non_null(atomic_load(&image->lazy_pairs));
       assert_false(kdl_image_find_kernel(image, text("absent"), &value));
       const kdl_pair *pairs = kdl_image_pairs(image);
       for (uint32_t k = 0; k < image->pair_count; ++k) {

@@ -62,9 +62,9 @@ static void read_all(kdl_library *lib) {
   for (uint32_t i = 0; i < image_count; ++i) {
     const void *data;
     size_t size;
-    assert_ok(kdl_container_hold(lib->container, i, &data, &size));
+    assert_ok(kdl_container_acquire_bytes(lib->container, i, &data, &size));
     check_image(data, size, i);
-    kdl_container_release(lib->container, i);
+    kdl_container_release_bytes(lib->container, i);
   }
 }
 
@@ -101,10 +101,10 @@ static void held_images_keep_their_memory(void **state) {
   kdl_library *lib;
   const void *first;
   assert_ok(kdl_open_memory(fatbin, size, NULL, &lib));
-  assert_ok(kdl_container_hold(lib->container, 7, &first, &size));
+  assert_ok(kdl_container_acquire_bytes(lib->container, 7, &first, &size));
   read_all(lib);
   check_image(first, size, 7);
-  kdl_container_release(lib->container, 7);
+  kdl_container_release_bytes(lib->container, 7);
   kdl_close(lib);
   free(fatbin);
 }
@@ -127,10 +127,10 @@ static size_t read_in_turn(kdl_library *const *libs) {
     for (size_t k = 0; k < library_count; ++k) {
       const void *data;
       size_t size;
-      assert_ok(kdl_container_hold(libs[k]->container, i, &data, &size));
+      assert_ok(kdl_container_acquire_bytes(libs[k]->container, i, &data, &size));
       for (size_t at = 0; at < size; at += page)
         assert_true(((const uint8_t *)data)[at] || at < noise);
-      kdl_container_release(libs[k]->container, i);
+      kdl_container_release_bytes(libs[k]->container, i);
       most = resident() > most ? resident() : most;
     }
   }

@@ -110,7 +110,7 @@ static void a_right_signature_is_looked_at_once(void **state) {
   (void)state;
   sign_beside(many);
   kdl_library *lib;
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   assert_ok(kdl_open(path, NULL, &lib));
   clock_t start = clock();
   for (size_t i = 0; i < many; i += 2)

@@ -110,15 +110,15 @@ static kdl_library *open_it(void) {
   return lib;
 }
 
-static kdl_status choose(kdl_library *lib, kdl_choice *choice) {
-  *choice = (kdl_choice){.size = sizeof *choice};
+static kdl_status choose(kdl_library *lib, kdl_selection *choice) {
+  *choice = (kdl_selection){.size = sizeof *choice};
   return kdl_select(lib, the_host(), "mark", NULL, choice);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
 static void what_was_checked_is_what_runs(trust_says says) {
-  kdl_choice choice;
+  kdl_selection choice;
   make_file(says);
   kdl_library *lib = open_it();
   assert_ok(choose(lib, &choice));
@@ -129,7 +129,7 @@ static void what_was_checked_is_what_runs(trust_says says) {
 }
 
 static void what_changes_before_is_refused(trust_says says) {
-  kdl_choice choice;
+  kdl_selection choice;
   make_file(says);
   kdl_library *lib = open_it();
   overwrite(good, evil, image_size);
@@ -150,7 +150,7 @@ static void a_signed_image_that_changed_is_refused(void **state) {
 
 static void an_image_in_a_signed_one_runs_as_it_was_checked(void **state) {
   (void)state;
-  kdl_choice choice;
+  kdl_selection choice;
   make_nested(HOST_ARCH);
   kdl_library *lib = open_it();
   assert_ok(choose(lib, &choice));
@@ -162,7 +162,7 @@ static void an_image_in_a_signed_one_runs_as_it_was_checked(void **state) {
 
 static void an_image_in_a_signed_one_that_changed_is_refused(void **state) {
   (void)state;
-  kdl_choice choice;
+  kdl_selection choice;
   make_nested(HOST_ARCH);
   kdl_library *lib = open_it();
   overwrite(good, evil, image_size);
@@ -174,7 +174,7 @@ static void an_image_in_a_signed_one_that_changed_is_refused(void **state) {
  * before its signature is checked. */
 static void metadata_that_was_another_when_it_was_read_is_refused(void **state) {
   (void)state;
-  kdl_choice choice;
+  kdl_selection choice;
   make_nested("x86-64-v4-"); /* for no device */
   overwrite("x86-64-v4-", HOST_ARCH "\0\0\0\0\0\0\0\0", 10);
   kdl_library *lib = open_it();
@@ -188,7 +188,7 @@ typedef struct {
   pthread_t thread;
   pthread_barrier_t *begin;
   kdl_library *lib;
-  kdl_choice choice;
+  kdl_selection choice;
   kdl_status status;
 } chooser;
 
@@ -237,7 +237,7 @@ static void a_digest_alone_does_the_same(void **state) {
 /* A file that says nothing is mapped, as large as it may be. */
 static void what_says_nothing_is_not_copied(void **state) {
   (void)state;
-  kdl_choice choice;
+  kdl_selection choice;
   make_file(TRUST_NOTHING);
   kdl_library *lib = open_it();
   assert_ok(choose(lib, &choice));

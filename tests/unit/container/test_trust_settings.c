@@ -75,13 +75,13 @@ static kdl_status alone(kdl_status (*run)(void)) {
 
 static kdl_status select_plain(void) {
   kdl_library *lib;
-  kdl_choice choice;
+  kdl_selection choice;
   kdl_open_opts opts = {.size = sizeof opts, .name = "t"};
   freopen("/dev/null", "w", stderr);
   kdl_status status = kdl_open_memory(file, file_size, &opts, &lib);
   if (status != KDL_OK)
     return status;
-  choice = (kdl_choice){.size = sizeof choice};
+  choice = (kdl_selection){.size = sizeof choice};
   return kdl_select(lib, the_host(), "mark", NULL, &choice);
 }
 

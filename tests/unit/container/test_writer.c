@@ -359,11 +359,11 @@ int fsync(int fd) {
 /* The file before it is renamed, and its folder after. */
 static void what_is_saved_outlasts_a_power_failure(void **state) {
   (void)state;
-  kdl_file_draft draft;
+  kdl_temp_file draft;
   flushed_files = flushed_folders = 0;
-  assert_ok(kdl_file_draft_begin("saved", "saved", &draft));
+  assert_ok(kdl_temp_file_create("saved", "saved", &draft));
   assert_int_equal(flushed_files + flushed_folders, 0);
-  assert_ok(kdl_file_draft_keep(&draft, "saved"));
+  assert_ok(kdl_temp_file_keep(&draft, "saved"));
   assert_int_equal(flushed_files, 1);
   assert_int_equal(flushed_folders, 1);
   assert_true(was_in_place);

@@ -5,7 +5,7 @@
 #include "same_spec.h"
 
 #include "lib/backends/common/built_in.h"
-#include "lib/device/cpu.h"
+#include "lib/device/host_cpu.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* x86-64                                                                                       */
@@ -53,7 +53,7 @@ static uint64_t answer_xcr0(void *user) {
 
 static kdl_device_spec describe(machine *cpu) {
   kdl_device_spec spec = {.backend = KDL_BACKEND_HOST};
-  kdl_cpu_describe_x86(&(kdl_x86_source){answer, answer_xcr0, cpu}, &spec);
+  kdl_cpu_describe_x86(&(kdl_x86_cpuid_ops){answer, answer_xcr0, cpu}, &spec);
   kdl_device_spec again = spec_of(line_of(&spec));
   assert_true(is_same_spec(&spec, &again));
   return spec;
@@ -358,7 +358,7 @@ static void a_setting_above_the_cpu_is_refused_by_what_it_lacks(void **state) {
 static void this_cpu(void **state) {
   (void)state;
   unsetenv("KDL_CPU");
-  kdl_found_list list = {.report = {.backend = KDL_BACKEND_HOST}};
+  kdl_spec_list list = {.report = {.backend = KDL_BACKEND_HOST}};
   kdl_built_in_host.list(&list);
   assert_int_equal(list.count, 1);
   const kdl_device_spec *spec = &list.specs[0];

@@ -21,7 +21,7 @@ static void labels_are_short_and_name_the_device(void **state) {
     kdl_device_spec spec;
     char text[256];
     assert_ok(kdl_device_spec_parse(rows[i].line, &spec));
-    kdl_device_spec_place(&spec, &(kdl_out){text, sizeof text, 0});
+    kdl_device_spec_summary(&spec, &(kdl_out){text, sizeof text, 0});
     assert_string_equal(text, rows[i].place);
     kdl_device_spec_label(&spec, &(kdl_out){text, sizeof text, 0});
     assert_string_equal(text, rows[i].label);

@@ -3,7 +3,7 @@
 #include "device_support.h"
 #include "same_spec.h"
 
-#include "lib/device/named.h"
+#include "lib/device/named_devices.h"
 
 #include <unistd.h>
 

@@ -53,7 +53,7 @@ static void the_third_best_gives_the_right_numbers(void **state) {
   kdl_kernel_info info = {.size = sizeof info};
   assert_ok(kdl_kernel_get(s.saxpy, &info));
   assert_int_equal(info.image, 2);
-  assert_int_equal(info.place, 2);
+  assert_int_equal(info.position, 2);
   assert_int_equal(info.tile[0], 512);
   assert_int_equal(info.param_count, 4);
   if (!strstr(said, "CUDA_ERROR_INVALID_IMAGE (200): device kernel image is invalid; trying the "
@@ -96,7 +96,7 @@ static void a_failed_load_falls_back(void **state) {
   assert_ok(check(&s, 1));
   kdl_kernel_info info = {.size = sizeof info};
   assert_ok(kdl_kernel_get(s.saxpy, &info));
-  assert_int_equal(info.place, 1);
+  assert_int_equal(info.position, 1);
   end(&s);
 }
 

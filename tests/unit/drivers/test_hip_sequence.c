@@ -67,7 +67,8 @@ static void a_wide_fill_is_launched(void **state) {
   kdl_sequence *sequence;
   float host[n];
   assert_ok(kdl_sequence_create(device, &sequence));
-  assert_ok(kdl_sequence_fill(sequence, kdl_at_buffer(buffers[2]), bytes, pattern, sizeof pattern));
+  assert_ok(
+      kdl_sequence_fill(sequence, kdl_operand_buffer(buffers[2]), bytes, pattern, sizeof pattern));
   assert_ok(kdl_sequence_finish(sequence));
   assert_ok(kdl_sequence_run(sequence, queue, NULL, 0));
   assert_string_equal(replay_of(sequence), "launches");

@@ -43,7 +43,7 @@ static void the_third_best_gives_the_right_numbers(void **state) {
   kdl_kernel_info info = {.size = sizeof info};
   assert_ok(kdl_kernel_get(s.saxpy, &info));
   assert_int_equal(info.image, 2);
-  assert_int_equal(info.place, 2);
+  assert_int_equal(info.position, 2);
   assert_int_equal(info.param_count, 4);
   if (!strstr(said,
               "level_zero:0: zeModuleCreate: error: it ends within a function; error: backend "

@@ -260,12 +260,13 @@ static void many_changes_may_be_refused(void **state) {
   const uint32_t count = n;
   write_numbers();
   assert_ok(kdl_sequence_create(device, &sequence));
-  assert_ok(kdl_sequence_scalar(sequence, "a", sizeof(float), &slot));
-  assert_ok(kdl_sequence_buffer(sequence, "x", bytes, &slot));
-  const kdl_operand args[] = {kdl_at_slot(1), kdl_at_slot(2), kdl_at_buffer(buffers[2]),
-                              KDL_VALUE(&count)};
+  assert_ok(kdl_sequence_add_scalar(sequence, "a", sizeof(float), &slot));
+  assert_ok(kdl_sequence_add_buffer(sequence, "x", bytes, &slot));
+  const kdl_operand args[] = {kdl_operand_slot(1), kdl_operand_slot(2),
+                              kdl_operand_buffer(buffers[2]), KDL_VALUE(&count)};
   for (int i = 0; i < launches; ++i)
-    assert_ok(kdl_sequence_launch_items(sequence, saxpy, kdl_items(kdl_extent1(n)), args, 4));
+    assert_ok(
+        kdl_sequence_launch_items(sequence, saxpy, kdl_operand_items(kdl_extent1(n)), args, 4));
   assert_ok(kdl_sequence_finish(sequence));
   for (int i = 0; i < 4; ++i) {
     const float a = i ? 2 : 1;
@@ -326,8 +327,8 @@ static void others_are_launched(void **state) {
   write_numbers();
   assert_ok(kdl_event_create(device, &event));
   assert_ok(kdl_sequence_create(device, &sequence));
-  assert_ok(
-      kdl_sequence_copy(sequence, kdl_at_buffer(buffers[2]), kdl_at_buffer(buffers[1]), bytes));
+  assert_ok(kdl_sequence_copy(sequence, kdl_operand_buffer(buffers[2]),
+                              kdl_operand_buffer(buffers[1]), bytes));
   assert_ok(kdl_sequence_event_record(sequence, event));
   assert_ok(kdl_sequence_finish(sequence));
   for (int i = 0; i < 3; ++i)
@@ -346,17 +347,19 @@ static void forks_and_host_copies_are_recorded(void **state) {
   kdl_slot from, to;
   float in[n], out[n] = {0}, other[n] = {0};
   assert_ok(kdl_sequence_create(device, &sequence));
-  assert_ok(kdl_sequence_host(sequence, "from", bytes, &from));
-  assert_ok(kdl_sequence_host(sequence, "to", bytes, &to));
-  assert_ok(kdl_sequence_copy(sequence, kdl_at_buffer(buffers[0]), kdl_at_slot(from), bytes));
+  assert_ok(kdl_sequence_add_host(sequence, "from", bytes, &from));
+  assert_ok(kdl_sequence_add_host(sequence, "to", bytes, &to));
+  assert_ok(
+      kdl_sequence_copy(sequence, kdl_operand_buffer(buffers[0]), kdl_operand_slot(from), bytes));
   assert_ok(kdl_sequence_fork(sequence));
-  assert_ok(
-      kdl_sequence_copy(sequence, kdl_at_buffer(buffers[2]), kdl_at_buffer(buffers[0]), bytes));
+  assert_ok(kdl_sequence_copy(sequence, kdl_operand_buffer(buffers[2]),
+                              kdl_operand_buffer(buffers[0]), bytes));
   assert_ok(kdl_sequence_branch(sequence));
-  assert_ok(
-      kdl_sequence_copy(sequence, kdl_at_buffer(buffers[3]), kdl_at_buffer(buffers[0]), bytes));
+  assert_ok(kdl_sequence_copy(sequence, kdl_operand_buffer(buffers[3]),
+                              kdl_operand_buffer(buffers[0]), bytes));
   assert_ok(kdl_sequence_join(sequence));
-  assert_ok(kdl_sequence_copy(sequence, kdl_at_slot(to), kdl_at_buffer(buffers[3]), bytes));
+  assert_ok(
+      kdl_sequence_copy(sequence, kdl_operand_slot(to), kdl_operand_buffer(buffers[3]), bytes));
   assert_ok(kdl_sequence_finish(sequence));
   for (int i = 0; i < 4; ++i) {
     float *where = i < 2 ? out : other;

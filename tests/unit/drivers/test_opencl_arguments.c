@@ -227,19 +227,20 @@ static void ptx_has_to_declare_its_pointers(void **state) {
                                  ".entry k(.param .u64 .ptr .global a, .param .u64 b) {}";
   static const char plain[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                               ".entry k(.param .u64 a, .param .u64 b) {}";
-  kdl_arguments_show(&list, &(kdl_kept_image){KDL_IMAGE_PTX, declared, sizeof declared - 1}, "k");
-  kdl_arguments_sign(&list, &request);
-  assert_true(kdl_arguments_settle(&list, fault, sizeof fault));
+  kdl_arguments_read_image(&list, &(kdl_module_image){KDL_IMAGE_PTX, declared, sizeof declared - 1},
+                           "k");
+  kdl_arguments_read_signature(&list, &request);
+  assert_true(kdl_arguments_resolve(&list, fault, sizeof fault));
   assert_int_equal(list.list[0].kind, KDL_ARGUMENT_MEMORY);
   assert_int_equal(list.list[1].kind, KDL_ARGUMENT_VALUE);
   list = (kdl_arguments){.count = 2};
-  kdl_arguments_show(&list, &(kdl_kept_image){KDL_IMAGE_PTX, plain, sizeof plain - 1}, "k");
-  kdl_arguments_sign(&list, &request);
-  assert_false(kdl_arguments_settle(&list, fault, sizeof fault));
+  kdl_arguments_read_image(&list, &(kdl_module_image){KDL_IMAGE_PTX, plain, sizeof plain - 1}, "k");
+  kdl_arguments_read_signature(&list, &request);
+  assert_false(kdl_arguments_resolve(&list, fault, sizeof fault));
   assert_string_equal(fault, "parameter 0 is memory by the signature and a value by the image");
   list = (kdl_arguments){.count = 2};
-  kdl_arguments_show(&list, &(kdl_kept_image){KDL_IMAGE_PTX, plain, sizeof plain - 1}, "k");
-  assert_false(kdl_arguments_settle(&list, fault, sizeof fault)); /* nothing says what they are */
+  kdl_arguments_read_image(&list, &(kdl_module_image){KDL_IMAGE_PTX, plain, sizeof plain - 1}, "k");
+  assert_false(kdl_arguments_resolve(&list, fault, sizeof fault)); /* nothing says what they are */
   assert_string_equal(fault, "parameter 0: neither the driver, the image nor a signature tells "
                              "whether it is memory or a value, or it is an image or a sampler");
 }

@@ -3,7 +3,7 @@
  * none does, the error tells the whole chain, and tells it again. */
 #include "launch_support.h"
 
-#include "lib/registry/permission.h"
+#include "lib/registry/amx_permission.h"
 
 #define KEY "kdl.kernel.mark"
 #define SIG "sig=ptr<u32> u32"
@@ -25,7 +25,7 @@ static void second_best_computes_the_same(void **state) {
   assert_int_equal(run_mark(mark, 64 * 1000 + 1), 2);
   kdl_kernel_info info = info_of(mark);
   assert_int_equal(info.image, 1);
-  assert_int_equal(info.place, 1);
+  assert_int_equal(info.position, 1);
   assert_int_equal(info.image_count, 3);
   assert_int_equal(info.block[0], 64);
   assert_int_equal(info.tile[0], 64);
@@ -53,7 +53,7 @@ static void older_programs_ask_for_less(void **state) {
   kdl_kernel_info info = {.size = offsetof(kdl_kernel_info, route), .route = 77};
   assert_ok(kdl_kernel_get(mark, &info));
   assert_int_equal(info.size, offsetof(kdl_kernel_info, route));
-  assert_int_equal(info.place, 1);
+  assert_int_equal(info.position, 1);
   assert_int_equal(info.route, 77);
   info.size = sizeof info - 1;
   assert_int_equal(kdl_kernel_get(mark, &info), KDL_BAD_CALL);
@@ -222,11 +222,11 @@ static void refused_permission_is_a_reason_like_another(void **state) {
   kdl_select_device route;
   kdl_device_spec spec;
   char *line = "host:sapphirerapids";
-  kdl_device host = {.here = true, .route_count = 1, .routes = {&route}, .lines = {line}};
+  kdl_device host = {.is_here = true, .route_count = 1, .routes = {&route}, .spec_lines = {line}};
   assert_ok(kdl_device_spec_parse(line, &spec));
   assert_ok(kdl_select_device_init(&spec, &route));
-  bool (*before)(void) = kdl_ask_for_amx;
-  kdl_ask_for_amx = refuse_amx;
+  bool (*before)(void) = kdl_request_amx;
+  kdl_request_amx = refuse_amx;
   host_library made = open_rows(rows, 3);
   kdl_kernel *mark;
   start_listening("load");
@@ -239,7 +239,7 @@ static void refused_permission_is_a_reason_like_another(void **state) {
   assert_int_equal(times_said("image 1 (object sapphirerapids): loaded"), 0);
   stop_listening();
   free_rows(&made);
-  kdl_ask_for_amx = before;
+  kdl_request_amx = before;
   free(atomic_load(&host.runtime));
 }
 #endif

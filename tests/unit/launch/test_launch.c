@@ -100,7 +100,7 @@ static void wrong_arguments_are_told_before_the_launch(void **state) {
 static void environment_turns_checks_on(void **state) {
   (void)state;
   setenv("KDL_CHECK", "1", 1);
-  kdl_environment_forget();
+  kdl_environment_reset_cached();
   host_library own = open_rows(rows, 1);
   kdl_kernel *mark = kernel_named(own.lib, "mark");
   uint32_t n = 1, out[1] = {0}, *to = out;
@@ -110,7 +110,7 @@ static void environment_turns_checks_on(void **state) {
   kdl_launch_desc desc = kdl_grid(1, 1, 1);
   assert_ok(kdl_prefetch(mark));
   unsetenv("KDL_CHECK");
-  kdl_environment_forget();
+  kdl_environment_reset_cached();
   assert_fails(kdl_launch_call(mark, NULL, &desc, &args), KDL_BAD_CALL,
                "mark: argument 1: found 2 bytes, expected 4");
   assert_int_equal(out[0], 0);

@@ -21,9 +21,9 @@ static void null_is_refused(void **state) {
                "kdl_matmul_pack_call: found NULL for b, expected a pointer");
   assert_fails(kdl_matmul_run_call(&matmul, NULL, &matrix, NULL, &matrix, 1, 1, 1, KDL_MATMUL_SET),
                KDL_BAD_CALL, "kdl_matmul_run_call: found NULL for packed, expected a pointer");
-  assert_fails(kdl_matmul_run_plain_call(&matmul, NULL, &matrix, &matrix, &matrix, NULL, 1, 1, 1,
-                                         KDL_MATMUL_SET),
-               KDL_BAD_CALL, "kdl_matmul_run_plain_call: found NULL for c, expected a pointer");
+  assert_fails(kdl_matmul_run_unpacked_call(&matmul, NULL, &matrix, &matrix, &matrix, NULL, 1, 1, 1,
+                                            KDL_MATMUL_SET),
+               KDL_BAD_CALL, "kdl_matmul_run_unpacked_call: found NULL for c, expected a pointer");
 }
 
 /* Groups are counted in 32 bits. */
@@ -31,9 +31,9 @@ static void threads_have_a_most(void **state) {
   (void)state;
   kdl_matmul matmul = nothing();
   (void)kdl_matmul_find(NULL, NULL, KDL_MATMUL_F32_F32, UINT32_MAX, &matmul);
-  assert_int_equal(matmul.threads, KDL_MATMUL_MOST_THREADS);
+  assert_int_equal(matmul.threads, KDL_MATMUL_MAX_THREADS);
   kdl_launch_desc desc = kdl_matmul_grid(&matmul, 28, UINT32_MAX);
-  assert_int_equal(desc.grid[0], 8 * KDL_MATMUL_MOST_THREADS);
+  assert_int_equal(desc.grid[0], 8 * KDL_MATMUL_MAX_THREADS);
 }
 
 static void what_was_not_found_is_refused(void **state) {

@@ -35,20 +35,20 @@ static void slots_are_numbered_and_checked(void **state) {
   (void)state;
   kdl_sequence *sequence = created_sequence();
   kdl_slot slot = 0;
-  assert_ok(kdl_sequence_buffer(sequence, "x", 4, &slot));
+  assert_ok(kdl_sequence_add_buffer(sequence, "x", 4, &slot));
   assert_int_equal(slot, 1);
-  assert_ok(kdl_sequence_scalar(sequence, NULL, 4096, &slot));
+  assert_ok(kdl_sequence_add_scalar(sequence, NULL, 4096, &slot));
   assert_int_equal(slot, 2);
-  assert_ok(kdl_sequence_items(sequence, NULL, &slot));
+  assert_ok(kdl_sequence_add_items(sequence, NULL, &slot));
   assert_int_equal(slot, 3);
-  assert_refused(kdl_sequence_host(sequence, "x", 4, &slot), KDL_BAD_CALL,
-                 "kdl_sequence_slot: found a second slot \"x\", expected another name");
-  assert_refused(kdl_sequence_scalar(sequence, NULL, 4097, &slot), KDL_BAD_CALL,
-                 "kdl_sequence_slot: found a scalar of 4097 bytes, expected 1 to 4096");
-  assert_refused(kdl_sequence_scalar(sequence, NULL, 0, &slot), KDL_BAD_CALL,
-                 "kdl_sequence_slot: found a scalar of 0 bytes, expected 1 to 4096");
-  assert_refused(kdl_sequence_slot_of(sequence, 9, NULL, 0, &slot), KDL_BAD_CALL,
-                 "kdl_sequence_slot: found 9, expected a kdl_slot_kind");
+  assert_refused(kdl_sequence_add_host(sequence, "x", 4, &slot), KDL_BAD_CALL,
+                 "kdl_sequence_add_slot: found a second slot \"x\", expected another name");
+  assert_refused(kdl_sequence_add_scalar(sequence, NULL, 4097, &slot), KDL_BAD_CALL,
+                 "kdl_sequence_add_slot: found a scalar of 4097 bytes, expected 1 to 4096");
+  assert_refused(kdl_sequence_add_scalar(sequence, NULL, 0, &slot), KDL_BAD_CALL,
+                 "kdl_sequence_add_slot: found a scalar of 0 bytes, expected 1 to 4096");
+  assert_refused(kdl_sequence_add_slot_of(sequence, 9, NULL, 0, &slot), KDL_BAD_CALL,
+                 "kdl_sequence_add_slot: found 9, expected a kdl_slot_kind");
   assert_int_equal(slot, 3);
   assert_int_equal(told(sequence).slot_count, 3);
   assert_null(told(sequence).replay);
@@ -62,43 +62,43 @@ static void wrong_operands_are_told_when_they_are_recorded(void **state) {
   uint32_t n = 1;
   uint64_t wide = 1;
   kdl_slot out, items, scalar;
-  assert_ok(kdl_sequence_buffer(sequence, "out", 4, &out));
-  assert_ok(kdl_sequence_items(sequence, "items", &items));
-  assert_ok(kdl_sequence_scalar(sequence, "n", 8, &scalar));
-  kdl_operand args[3] = {kdl_at_slot(out), KDL_VALUE(&n), KDL_VALUE(&n)};
-  const kdl_operand one = kdl_items(kdl_extent1(1));
+  assert_ok(kdl_sequence_add_buffer(sequence, "out", 4, &out));
+  assert_ok(kdl_sequence_add_items(sequence, "items", &items));
+  assert_ok(kdl_sequence_add_scalar(sequence, "n", 8, &scalar));
+  kdl_operand args[3] = {kdl_operand_slot(out), KDL_VALUE(&n), KDL_VALUE(&n)};
+  const kdl_operand one = kdl_operand_items(kdl_extent1(1));
   assert_refused(kdl_sequence_launch_items(sequence, mark, one, args, 3), KDL_BAD_CALL,
                  "kdl_sequence_launch_items: mark: found 3 arguments, expected 2");
   args[1] = KDL_VALUE(&wide);
   assert_refused(kdl_sequence_launch_items(sequence, mark, one, args, 2), KDL_BAD_CALL,
                  "mark: argument 1: found 8 bytes, expected 4");
-  args[1] = kdl_at_slot(scalar);
+  args[1] = kdl_operand_slot(scalar);
   assert_refused(kdl_sequence_launch_items(sequence, mark, one, args, 2), KDL_BAD_CALL,
                  "mark: argument 1: found 8 bytes, expected 4");
-  args[1] = kdl_at_slot(items);
+  args[1] = kdl_operand_slot(items);
   assert_refused(kdl_sequence_launch_items(sequence, mark, one, args, 2), KDL_BAD_CALL,
                  "argument 1: slot 2 (\"items\") is of kind items, expected buffer or scalar");
-  args[1] = kdl_at_slot(7);
+  args[1] = kdl_operand_slot(7);
   assert_refused(kdl_sequence_launch_items(sequence, mark, one, args, 2), KDL_BAD_CALL,
                  "argument 1: found slot 7, expected one of the sequence's 3");
-  args[1] = kdl_at_host(&n);
+  args[1] = kdl_operand_host(&n);
   assert_refused(kdl_sequence_launch_items(sequence, mark, one, args, 2), KDL_BAD_CALL,
                  "argument 1: found an operand of kind 4, expected a value, buffer or slot");
   args[1] = KDL_VALUE(&n);
-  assert_refused(kdl_sequence_launch_items(sequence, mark, kdl_at_slot(out), args, 2), KDL_BAD_CALL,
-                 "slot 1 (\"out\") is of kind buffer, expected items");
-  assert_refused(
-      kdl_sequence_launch_items(sequence, mark, kdl_items(kdl_extent1(UINT64_MAX)), args, 2),
-      KDL_BAD_CALL, "expected at most 4294967295");
-  assert_refused(kdl_sequence_fill(sequence, kdl_at_slot(out), 6, &n, 4), KDL_BAD_CALL,
+  assert_refused(kdl_sequence_launch_items(sequence, mark, kdl_operand_slot(out), args, 2),
+                 KDL_BAD_CALL, "slot 1 (\"out\") is of kind buffer, expected items");
+  assert_refused(kdl_sequence_launch_items(sequence, mark,
+                                           kdl_operand_items(kdl_extent1(UINT64_MAX)), args, 2),
+                 KDL_BAD_CALL, "expected at most 4294967295");
+  assert_refused(kdl_sequence_fill(sequence, kdl_operand_slot(out), 6, &n, 4), KDL_BAD_CALL,
                  "kdl_sequence_fill: found a pattern of 4 bytes for 6 bytes at offset 0");
-  assert_refused(kdl_sequence_copy(sequence, kdl_at_host(&n), kdl_at_host(&n), 4), KDL_BAD_CALL,
-                 "found memory of the host on both sides, expected a buffer");
-  assert_refused(kdl_sequence_copy(sequence, kdl_at_slot(items), kdl_at_host(&n), 4), KDL_BAD_CALL,
-                 "to: slot 2 (\"items\") is of kind items, expected buffer or host");
-  assert_refused(
-      kdl_sequence_copy(sequence, kdl_at_slot_offset(out, UINT64_MAX), kdl_at_host(&n), 4),
-      KDL_BAD_CALL, "which is too much");
+  assert_refused(kdl_sequence_copy(sequence, kdl_operand_host(&n), kdl_operand_host(&n), 4),
+                 KDL_BAD_CALL, "found memory of the host on both sides, expected a buffer");
+  assert_refused(kdl_sequence_copy(sequence, kdl_operand_slot(items), kdl_operand_host(&n), 4),
+                 KDL_BAD_CALL, "to: slot 2 (\"items\") is of kind items, expected buffer or host");
+  assert_refused(kdl_sequence_copy(sequence, kdl_operand_slot_offset(out, UINT64_MAX),
+                                   kdl_operand_host(&n), 4),
+                 KDL_BAD_CALL, "which is too much");
   assert_int_equal(told(sequence).node_count, 0);
   assert_refused(kdl_sequence_join(sequence), KDL_BAD_CALL, "found no fork that is open");
   assert_ok(kdl_sequence_fork(sequence));
@@ -127,9 +127,9 @@ static void forks_nest_to_a_limit(void **state) {
 /* Records that `out` gets `n` marks. */
 static void record_mark(kdl_sequence *sequence, uint32_t *out, uint32_t n) {
   kdl_buffer buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)out, n * sizeof *out);
-  const kdl_operand args[] = {kdl_at_buffer(buffer), KDL_VALUE(&n)};
+  const kdl_operand args[] = {kdl_operand_buffer(buffer), KDL_VALUE(&n)};
   assert_ok(kdl_sequence_launch_items(sequence, kernel_named(made.lib, "mark"),
-                                      kdl_items(kdl_extent1(n)), args, 2));
+                                      kdl_operand_items(kdl_extent1(n)), args, 2));
 }
 
 /* Launches that were recorded alike are not, once one of them is bound to other items. */
@@ -140,13 +140,13 @@ static void a_launch_alone_has_its_items(void **state) {
   uint32_t counts[launches][most] = {{0}}, expected[most] = {0};
   kdl_sequence *sequence = created_sequence();
   kdl_slot slot;
-  assert_ok(kdl_sequence_items(sequence, "items", &slot));
+  assert_ok(kdl_sequence_add_items(sequence, "items", &slot));
   for (int i = 0; i < launches; ++i) {
     kdl_buffer out = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)counts[i], sizeof counts[i]);
-    const kdl_operand arg = kdl_at_buffer(out);
-    assert_ok(kdl_sequence_launch_items(sequence, kernel_named(made.lib, "count"),
-                                        i == 1 ? kdl_at_slot(slot) : kdl_items(kdl_extent1(4)),
-                                        &arg, 1));
+    const kdl_operand arg = kdl_operand_buffer(out);
+    assert_ok(kdl_sequence_launch_items(
+        sequence, kernel_named(made.lib, "count"),
+        i == 1 ? kdl_operand_slot(slot) : kdl_operand_items(kdl_extent1(4)), &arg, 1));
   }
   assert_ok(kdl_sequence_finish(sequence));
   for (uint32_t run = 0; run < runs; ++run) {
@@ -224,12 +224,12 @@ static void launches_share_what_is_bound(void **state) {
   enum { count = 100 };
   kdl_sequence *sequence = created_sequence();
   kdl_slot out, number;
-  assert_ok(kdl_sequence_buffer(sequence, "out", 0, &out));
-  assert_ok(kdl_sequence_scalar(sequence, "n", 4, &number));
+  assert_ok(kdl_sequence_add_buffer(sequence, "out", 0, &out));
+  assert_ok(kdl_sequence_add_scalar(sequence, "n", 4, &number));
   for (uint64_t i = 0; i < count; ++i) {
-    const kdl_operand args[] = {kdl_at_slot_offset(out, i % 4 * 64), kdl_at_slot(number)};
+    const kdl_operand args[] = {kdl_operand_slot_offset(out, i % 4 * 64), kdl_operand_slot(number)};
     assert_ok(kdl_sequence_launch_items(sequence, kernel_named(made.lib, "mark"),
-                                        kdl_items(kdl_extent1(8)), args, 2));
+                                        kdl_operand_items(kdl_extent1(8)), args, 2));
   }
   assert_ok(kdl_sequence_finish(sequence));
   assert_int_equal(sequence->plan.cell_count, 5); /* four places and a number */
@@ -256,7 +256,7 @@ static void slots_that_nothing_uses_are_bound_all_the_same(void **state) {
   uint32_t n = 3;
   for (uint32_t i = 0; i < count; ++i) {
     kdl_slot slot;
-    assert_ok(kdl_sequence_scalar(sequence, NULL, 4, &slot));
+    assert_ok(kdl_sequence_add_scalar(sequence, NULL, 4, &slot));
     bindings[count - 1 - i] = KDL_BIND_SCALAR(slot, &n); /* not in their order */
   }
   assert_ok(kdl_sequence_finish(sequence));
@@ -272,10 +272,10 @@ static void nesting_is_checked_and_adds_offsets(void **state) {
   kdl_slot to, whole;
   const uint32_t word = 0x01010101;
   uint32_t memory[8] = {0};
-  assert_ok(kdl_sequence_buffer(inner, "to", 0, &to));
-  assert_ok(kdl_sequence_fill(inner, kdl_at_slot_offset(to, 4), 4, &word, 4));
-  assert_ok(kdl_sequence_buffer(outer, "whole", 0, &whole));
-  kdl_operand operand = kdl_at_slot_offset(whole, 8);
+  assert_ok(kdl_sequence_add_buffer(inner, "to", 0, &to));
+  assert_ok(kdl_sequence_fill(inner, kdl_operand_slot_offset(to, 4), 4, &word, 4));
+  assert_ok(kdl_sequence_add_buffer(outer, "whole", 0, &whole));
+  kdl_operand operand = kdl_operand_slot_offset(whole, 8);
   assert_refused(kdl_sequence_nest(outer, inner, &operand, 1), KDL_BAD_CALL, "is not finished");
   assert_ok(kdl_sequence_finish(inner));
   assert_refused(kdl_sequence_nest(outer, inner, NULL, 0), KDL_BAD_CALL,
@@ -285,10 +285,10 @@ static void nesting_is_checked_and_adds_offsets(void **state) {
       kdl_sequence_nest(outer, inner, &operand, 1), KDL_BAD_CALL,
       "kdl_sequence_nest: for slot 1 (\"to\"): found an operand of kind 1, expected 2 or a "
       "slot");
-  operand = kdl_at_slot_offset(whole, 2);
+  operand = kdl_operand_slot_offset(whole, 2);
   assert_refused(kdl_sequence_nest(outer, inner, &operand, 1), KDL_BAD_CALL,
                  "found a fill at offset 6, expected a multiple of its pattern's 4 bytes");
-  operand = kdl_at_slot_offset(whole, 8);
+  operand = kdl_operand_slot_offset(whole, 8);
   assert_ok(kdl_sequence_nest(outer, inner, &operand, 1));
   assert_int_equal(told(outer).node_count, 1);
   kdl_sequence_destroy(inner);
@@ -311,21 +311,21 @@ static void a_refused_nesting_changes_nothing(void **state) {
   kdl_slot to, go, whole, flag;
   const uint32_t word = 0;
   uint32_t memory[8] = {1, 1};
-  assert_ok(kdl_sequence_buffer(inner, "to", 0, &to));
-  assert_ok(kdl_sequence_buffer(inner, "go", 0, &go));
-  assert_ok(kdl_sequence_fill(inner, kdl_at_slot_offset(to, 4096), 4, &word, 4));
-  assert_ok(kdl_sequence_while(inner, kdl_at_slot(go)));
-  assert_ok(kdl_sequence_fill(inner, kdl_at_slot(go), 4, &word, 4));
+  assert_ok(kdl_sequence_add_buffer(inner, "to", 0, &to));
+  assert_ok(kdl_sequence_add_buffer(inner, "go", 0, &go));
+  assert_ok(kdl_sequence_fill(inner, kdl_operand_slot_offset(to, 4096), 4, &word, 4));
+  assert_ok(kdl_sequence_while(inner, kdl_operand_slot(go)));
+  assert_ok(kdl_sequence_fill(inner, kdl_operand_slot(go), 4, &word, 4));
   assert_ok(kdl_sequence_end_while(inner));
   assert_ok(kdl_sequence_finish(inner));
-  assert_ok(kdl_sequence_buffer(outer, "whole", 0, &whole));
-  assert_ok(kdl_sequence_buffer(outer, "flag", 0, &flag));
-  const kdl_operand unaligned[] = {kdl_at_slot(whole), kdl_at_slot_offset(flag, 2)};
+  assert_ok(kdl_sequence_add_buffer(outer, "whole", 0, &whole));
+  assert_ok(kdl_sequence_add_buffer(outer, "flag", 0, &flag));
+  const kdl_operand unaligned[] = {kdl_operand_slot(whole), kdl_operand_slot_offset(flag, 2)};
   assert_refused(kdl_sequence_nest(outer, inner, unaligned, 2), KDL_BAD_CALL,
                  "kdl_sequence_nest: found a condition at offset 2, expected a multiple of 4");
   assert_int_equal(told(outer).node_count, 0);
-  assert_ok(kdl_sequence_fill(outer, kdl_at_slot(whole), 4, &word, 4));
-  assert_ok(kdl_sequence_fill(outer, kdl_at_slot(flag), 4, &word, 4));
+  assert_ok(kdl_sequence_fill(outer, kdl_operand_slot(whole), 4, &word, 4));
+  assert_ok(kdl_sequence_fill(outer, kdl_operand_slot(flag), 4, &word, 4));
   assert_ok(kdl_sequence_finish(outer));
   kdl_buffer buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)memory, 4);
   kdl_binding bindings[] = {kdl_bind_buffer(whole, buffer), kdl_bind_buffer(flag, buffer)};
@@ -344,17 +344,17 @@ static void what_is_bound_again_is_not_written_again(void **state) {
   uint32_t out[200];
   kdl_buffer buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)out, sizeof out);
   const uint32_t n = 200;
-  assert_ok(kdl_sequence_items(sequence, "items", &items));
-  const kdl_operand args[] = {kdl_at_buffer(buffer), KDL_VALUE(&n)};
-  assert_ok(kdl_sequence_launch_items(sequence, kernel_named(made.lib, "mark"), kdl_at_slot(items),
-                                      args, 2));
+  assert_ok(kdl_sequence_add_items(sequence, "items", &items));
+  const kdl_operand args[] = {kdl_operand_buffer(buffer), KDL_VALUE(&n)};
+  assert_ok(kdl_sequence_launch_items(sequence, kernel_named(made.lib, "mark"),
+                                      kdl_operand_slot(items), args, 2));
   assert_ok(kdl_sequence_finish(sequence));
   kdl_binding binding = kdl_bind_items(items, kdl_extent1(100));
   static const size_t expected[] = {1, 0, 1, 0};
   for (int i = 0; i < 4; ++i) {
     binding.to.items.x = i < 2 ? 100 : 200;
     assert_ok(kdl_sequence_run(sequence, queue, &binding, 1));
-    assert_int_equal(atomic_load(&sequence->spare)->changed_count, expected[i]);
+    assert_int_equal(atomic_load(&sequence->cached_state)->changed_count, expected[i]);
   }
   binding.to.items.x = UINT64_MAX;
   assert_refused(kdl_sequence_run(sequence, queue, &binding, 1), KDL_BAD_CALL,
@@ -372,10 +372,10 @@ static void a_sequence_keeps_its_library(void **state) {
   host_library other = open_rows(rows, 1);
   uint32_t out[4] = {0}, n = 4;
   kdl_buffer buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)out, sizeof out);
-  const kdl_operand args[] = {kdl_at_buffer(buffer), KDL_VALUE(&n)};
+  const kdl_operand args[] = {kdl_operand_buffer(buffer), KDL_VALUE(&n)};
   kdl_sequence *sequence = created_sequence();
   assert_ok(kdl_sequence_launch_items(sequence, kernel_named(other.lib, "mark"),
-                                      kdl_items(kdl_extent1(4)), args, 2));
+                                      kdl_operand_items(kdl_extent1(4)), args, 2));
   kdl_close(other.lib);
   other.lib = NULL;
   assert_ok(kdl_sequence_finish(sequence));
@@ -405,9 +405,9 @@ static void a_captured_run_is_checked(void **state) {
   char host[64] = {0};
   assert_ok(kdl_alloc(the_host(), sizeof host, &memory));
   assert_ok(kdl_device_queue(the_host(), &own));
-  assert_ok(kdl_sequence_host(inner, "host", 0, &slot));
-  assert_ok(
-      kdl_sequence_copy(inner, kdl_at_slot(slot), kdl_at_buffer(memory), (uint64_t)sizeof host));
+  assert_ok(kdl_sequence_add_host(inner, "host", 0, &slot));
+  assert_ok(kdl_sequence_copy(inner, kdl_operand_slot(slot), kdl_operand_buffer(memory),
+                              (uint64_t)sizeof host));
   assert_ok(kdl_sequence_finish(inner));
   kdl_binding binding = kdl_bind_host(slot, host, sizeof host - 1);
   assert_refused(kdl_sequence_run(inner, own, &binding, 1), KDL_BAD_CALL,
@@ -446,13 +446,13 @@ static void threads_run_it_at_once(void **state) {
   runner runners[thread_count];
   kdl_sequence *sequence = created_sequence();
   kdl_slot slot;
-  assert_ok(kdl_sequence_buffer(sequence, "out", 0, &slot));
-  assert_ok(kdl_sequence_scalar(sequence, "n", 4, &slot));
-  assert_ok(kdl_sequence_items(sequence, "items", &slot));
-  const kdl_operand args[] = {kdl_at_slot(1), kdl_at_slot(2)};
+  assert_ok(kdl_sequence_add_buffer(sequence, "out", 0, &slot));
+  assert_ok(kdl_sequence_add_scalar(sequence, "n", 4, &slot));
+  assert_ok(kdl_sequence_add_items(sequence, "items", &slot));
+  const kdl_operand args[] = {kdl_operand_slot(1), kdl_operand_slot(2)};
   for (int i = 0; i < 5; ++i)
-    assert_ok(kdl_sequence_launch_items(sequence, kernel_named(made.lib, "mark"), kdl_at_slot(3),
-                                        args, 2));
+    assert_ok(kdl_sequence_launch_items(sequence, kernel_named(made.lib, "mark"),
+                                        kdl_operand_slot(3), args, 2));
   assert_ok(kdl_sequence_finish(sequence));
   for (uint32_t i = 0; i < thread_count; ++i) {
     runners[i] = (runner){sequence, i};

@@ -66,22 +66,24 @@ static kdl_sequence *recorded(void) {
   kdl_kernel *mark = kernel_named(made.lib, "mark");
   const uint32_t count = n, pattern = 7;
   kdl_slot out, copy, from, scalar, items;
-  assert_ok(kdl_sequence_buffer(sequence, "out", 3 * n * 4, &out));
-  assert_ok(kdl_sequence_buffer(sequence, "copy", n * 4, &copy));
-  assert_ok(kdl_sequence_host(sequence, "host", 0, &from));
-  assert_ok(kdl_sequence_scalar(sequence, "n", 4, &scalar));
-  assert_ok(kdl_sequence_items(sequence, NULL, &items));
-  kdl_operand first[] = {kdl_at_slot(out), KDL_VALUE(&count)};
-  kdl_operand second[] = {kdl_at_slot_offset(out, n * 4), kdl_at_slot(scalar)};
-  assert_ok(kdl_sequence_copy(sequence, kdl_at_slot(copy), kdl_at_slot(from), n * 4));
+  assert_ok(kdl_sequence_add_buffer(sequence, "out", 3 * n * 4, &out));
+  assert_ok(kdl_sequence_add_buffer(sequence, "copy", n * 4, &copy));
+  assert_ok(kdl_sequence_add_host(sequence, "host", 0, &from));
+  assert_ok(kdl_sequence_add_scalar(sequence, "n", 4, &scalar));
+  assert_ok(kdl_sequence_add_items(sequence, NULL, &items));
+  kdl_operand first[] = {kdl_operand_slot(out), KDL_VALUE(&count)};
+  kdl_operand second[] = {kdl_operand_slot_offset(out, n * 4), kdl_operand_slot(scalar)};
+  assert_ok(kdl_sequence_copy(sequence, kdl_operand_slot(copy), kdl_operand_slot(from), n * 4));
   assert_ok(kdl_sequence_fork(sequence));
-  assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_items(kdl_extent1(n)), first, 2));
+  assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_operand_items(kdl_extent1(n)), first, 2));
   assert_ok(kdl_sequence_branch(sequence));
-  assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_at_slot(items), second, 2));
+  assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_operand_slot(items), second, 2));
   assert_ok(kdl_sequence_branch(sequence));
-  assert_ok(kdl_sequence_fill(sequence, kdl_at_slot_offset(out, 2 * n * 4), n * 4, &pattern, 4));
+  assert_ok(
+      kdl_sequence_fill(sequence, kdl_operand_slot_offset(out, 2 * n * 4), n * 4, &pattern, 4));
   assert_ok(kdl_sequence_join(sequence));
-  assert_ok(kdl_sequence_copy(sequence, kdl_at_slot(copy), kdl_at_slot_offset(out, n * 4 * 2), 8));
+  assert_ok(kdl_sequence_copy(sequence, kdl_operand_slot(copy),
+                              kdl_operand_slot_offset(out, n * 4 * 2), 8));
   assert_ok(kdl_sequence_finish(sequence));
   return sequence;
 }
@@ -226,7 +228,7 @@ static void slots_have_the_types_of_their_parameters(void **state) {
 static void another_tile_covers_the_same_items(void **state) {
   (void)state;
   kdl_sequence *sequence = recorded(), *again;
-  saved_file file = saved_with(sequence, KDL_SEQUENCE_ALONE);
+  saved_file file = saved_with(sequence, KDL_SEQUENCE_NO_IMAGES);
   kdl_sequence_destroy(sequence);
   assert_int_equal(kdl_image_count(file.lib), 1);
   assert_refused(kdl_sequence_open(file.lib, the_host(), NULL, &again), KDL_NO_MATCH,
@@ -309,8 +311,8 @@ static void nested_marks_and_loops_are_carried(void **state) {
                                         KDL_SLOT_SCALAR, KDL_SLOT_ITEMS};
   kdl_operand given[5];
   for (int i = 0; i < 5; ++i) {
-    assert_ok(kdl_sequence_slot_of(outer, kinds[i], NULL, i == 3 ? 4 : 0, &slots[i]));
-    given[i] = kdl_at_slot(slots[i]);
+    assert_ok(kdl_sequence_add_slot_of(outer, kinds[i], NULL, i == 3 ? 4 : 0, &slots[i]));
+    given[i] = kdl_operand_slot(slots[i]);
   }
   const uint32_t zero = 0;
   assert_ok(kdl_sequence_fork(outer));
@@ -318,9 +320,9 @@ static void nested_marks_and_loops_are_carried(void **state) {
   assert_ok(kdl_sequence_branch(outer));
   assert_ok(kdl_sequence_branch(outer));
   assert_ok(kdl_sequence_join(outer));
-  assert_ok(kdl_sequence_while(outer, kdl_at_slot(slots[1])));
+  assert_ok(kdl_sequence_while(outer, kdl_operand_slot(slots[1])));
   assert_ok(kdl_sequence_nest(outer, inner, given, 5));
-  assert_ok(kdl_sequence_fill(outer, kdl_at_slot(slots[1]), 4, &zero, 4));
+  assert_ok(kdl_sequence_fill(outer, kdl_operand_slot(slots[1]), 4, &zero, 4));
   assert_ok(kdl_sequence_end_while(outer));
   assert_ok(kdl_sequence_finish(outer));
   saved_file file = saved(outer);
@@ -358,29 +360,29 @@ static void what_a_file_cannot_carry_is_named(void **state) {
   void *data;
   size_t size;
   kdl_sequence *sequence = created_sequence();
-  kdl_operand args[] = {kdl_at_buffer(buffer), KDL_VALUE(&one)};
+  kdl_operand args[] = {kdl_operand_buffer(buffer), KDL_VALUE(&one)};
   assert_refused(kdl_sequence_save_memory(sequence, NULL, &data, &size), KDL_BAD_CALL,
                  "kdl_sequence_save_memory: found a sequence that is not finished");
-  assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_items(kdl_extent1(1)), args, 2));
+  assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_operand_items(kdl_extent1(1)), args, 2));
   refuse_to_save(sequence,
                  "node 0: launch of mark: argument 0: found a buffer, which a file cannot "
                  "carry, expected a slot");
   sequence = created_sequence();
-  assert_ok(kdl_sequence_buffer(sequence, "x", 16, &slot));
-  assert_ok(kdl_sequence_fill(sequence, kdl_at_slot(slot), 4, &one, 4));
-  assert_ok(kdl_sequence_copy(sequence, kdl_at_slot(slot), kdl_at_host(memory), 4));
+  assert_ok(kdl_sequence_add_buffer(sequence, "x", 16, &slot));
+  assert_ok(kdl_sequence_fill(sequence, kdl_operand_slot(slot), 4, &one, 4));
+  assert_ok(kdl_sequence_copy(sequence, kdl_operand_slot(slot), kdl_operand_host(memory), 4));
   refuse_to_save(sequence, "node 1: copy: found memory of the host, which a file cannot carry");
   sequence = created_sequence();
-  assert_ok(kdl_sequence_fill(sequence, kdl_at_buffer(buffer), 4, &one, 4));
+  assert_ok(kdl_sequence_fill(sequence, kdl_operand_buffer(buffer), 4, &one, 4));
   refuse_to_save(sequence, "node 0: fill: found a buffer");
   sequence = created_sequence();
-  assert_ok(kdl_sequence_while(sequence, kdl_at_buffer(buffer)));
+  assert_ok(kdl_sequence_while(sequence, kdl_operand_buffer(buffer)));
   assert_ok(kdl_sequence_end_while(sequence));
   refuse_to_save(sequence, "node 0: loop: found a buffer");
   const kdl_launch_desc grid = kdl_grid(1, 1, 1);
   sequence = created_sequence();
-  assert_ok(kdl_sequence_buffer(sequence, "x", 4, &slot));
-  args[0] = kdl_at_slot(slot);
+  assert_ok(kdl_sequence_add_buffer(sequence, "x", 4, &slot));
+  args[0] = kdl_operand_slot(slot);
   assert_ok(kdl_sequence_launch(sequence, mark, &grid, args, 2));
   sequence->recording.nodes[0].of.launch.desc.flags = 8; /* of which no reader knows */
   sequence->is_finished = true;
@@ -401,12 +403,13 @@ static void a_name_of_two_libraries_is_refused_inside(void **state) {
   kdl_kernel *kernels[] = {kernel_named(made.lib, "mark"), kernel_named(other.lib, "mark")};
   const uint32_t one = 1;
   kdl_slot slot;
-  assert_ok(kdl_sequence_buffer(sequence, "x", 4, &slot));
-  kdl_operand args[] = {kdl_at_slot(slot), KDL_VALUE(&one)};
+  assert_ok(kdl_sequence_add_buffer(sequence, "x", 4, &slot));
+  kdl_operand args[] = {kdl_operand_slot(slot), KDL_VALUE(&one)};
   for (int i = 0; i < 2; ++i)
-    assert_ok(kdl_sequence_launch_items(sequence, kernels[i], kdl_items(kdl_extent1(1)), args, 2));
+    assert_ok(kdl_sequence_launch_items(sequence, kernels[i], kdl_operand_items(kdl_extent1(1)),
+                                        args, 2));
   refuse_to_save(sequence, "found the kernel mark in t and in t, of which one file can carry one; "
-                           "save it with KDL_SEQUENCE_ALONE");
+                           "save it with KDL_SEQUENCE_NO_IMAGES");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -417,12 +420,12 @@ static saved_file saved_of(kdl_library *lib) {
   kdl_sequence *sequence = created_sequence();
   kdl_slot slot;
   const uint32_t one = 1;
-  assert_ok(kdl_sequence_buffer(sequence, "x", 4, &slot));
-  kdl_operand args[] = {kdl_at_slot(slot), KDL_VALUE(&one)};
+  assert_ok(kdl_sequence_add_buffer(sequence, "x", 4, &slot));
+  kdl_operand args[] = {kdl_operand_slot(slot), KDL_VALUE(&one)};
   assert_ok(kdl_sequence_launch_items(sequence, kernel_named(lib, "mark"),
-                                      kdl_items(kdl_extent1(1)), args, 2));
+                                      kdl_operand_items(kdl_extent1(1)), args, 2));
   assert_ok(kdl_sequence_finish(sequence));
-  saved_file file = saved_with(sequence, KDL_SEQUENCE_ALONE);
+  saved_file file = saved_with(sequence, KDL_SEQUENCE_NO_IMAGES);
   kdl_sequence_destroy(sequence);
   return file;
 }
@@ -461,18 +464,18 @@ static void another_signature_or_revision_is_refused(void **state) {
 }
 
 /* The saved sequence with something else in it, as the file that would have been written. */
-static saved_file changed(const saved_file *file, void (*change)(kdl_saved *saved)) {
+static saved_file changed(const saved_file *file, void (*change)(kdl_seqfile *saved)) {
   saved_file made_file = {0};
   const void *data;
   void *again;
   size_t size, again_size;
-  kdl_saved it;
+  kdl_seqfile it;
   kdl_writer *writer;
   assert_ok(kdl_image_bytes(file->lib, 0, &data, &size));
-  assert_ok(kdl_saved_read(data, size, &it));
+  assert_ok(kdl_seqfile_read(data, size, &it));
   change(&it);
-  assert_ok(kdl_saved_write(&it, &again, &again_size));
-  kdl_saved_free(&it);
+  assert_ok(kdl_seqfile_write(&it, &again, &again_size));
+  kdl_seqfile_free(&it);
   kdl_writer_image image = {.size = sizeof image, .data = again, .data_size = again_size};
   assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
   assert_ok(kdl_writer_add(writer, &image));
@@ -484,34 +487,34 @@ static saved_file changed(const saved_file *file, void (*change)(kdl_saved *save
   return made_file;
 }
 
-static void name_nothing(kdl_saved *saved) {
+static void name_nothing(kdl_seqfile *saved) {
   saved->kernels[0].name = text_of("\x01\xff\"%s\n");
 }
-static void take_less(kdl_saved *saved) {
+static void take_less(kdl_seqfile *saved) {
   saved->kernels[0].param_count = 1;
   saved->steps[0].of.launch->arg_count = 1;
 }
-static void take_wide(kdl_saved *saved) {
+static void take_wide(kdl_seqfile *saved) {
   static const uint32_t sizes[] = {8, 8};
   static const uint64_t value = 1;
   saved->kernels[0].param_sizes = sizes;
   saved->steps[0].of.launch->args[1] = KDL_VALUE(&value);
 }
-static void take_grid(kdl_saved *saved) {
+static void take_grid(kdl_seqfile *saved) {
   saved->steps[0].of.launch->items.kind = 0;
   saved->steps[0].of.launch->desc = kdl_grid(1, 1, 1);
 }
-static void take_too_many(kdl_saved *saved) {
+static void take_too_many(kdl_seqfile *saved) {
   saved->steps[0].of.launch->items.of.items.x = UINT64_MAX;
 }
-static void say_later(kdl_saved *saved) {
+static void say_later(kdl_seqfile *saved) {
   saved->slots[0].name = text_of("x");
 }
 
 static void a_file_that_does_not_fit_is_refused_before_anything_runs(void **state) {
   (void)state;
   static const struct {
-    void (*change)(kdl_saved *saved);
+    void (*change)(kdl_seqfile *saved);
     kdl_status status;
     const char *words;
   } cases[] = {
@@ -583,11 +586,12 @@ static void many_launches_are_carried(void **state) {
   kdl_sequence *sequence = created_sequence(), *again;
   kdl_kernel *mark = kernel_named(made.lib, "mark");
   kdl_slot slot;
-  assert_ok(kdl_sequence_buffer(sequence, "x", launches * 4, &slot));
+  assert_ok(kdl_sequence_add_buffer(sequence, "x", launches * 4, &slot));
   for (uint32_t i = 0; i < launches; ++i) {
     const uint32_t one = 1;
-    kdl_operand args[] = {kdl_at_slot_offset(slot, i * 4), KDL_VALUE(&one)};
-    assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_items(kdl_extent1(1)), args, 2));
+    kdl_operand args[] = {kdl_operand_slot_offset(slot, i * 4), KDL_VALUE(&one)};
+    assert_ok(
+        kdl_sequence_launch_items(sequence, mark, kdl_operand_items(kdl_extent1(1)), args, 2));
   }
   assert_ok(kdl_sequence_finish(sequence));
   saved_file file = saved(sequence);

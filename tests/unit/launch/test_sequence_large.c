@@ -33,9 +33,9 @@ static kdl_buffer whole(uint32_t *words, size_t count) {
 /* A launch that marks one word of a slot. */
 static void record(kdl_sequence *sequence, kdl_slot slot, uint64_t word) {
   static const uint32_t one = 1;
-  const kdl_operand args[] = {kdl_at_slot_offset(slot, word * sizeof one), KDL_VALUE(&one)};
+  const kdl_operand args[] = {kdl_operand_slot_offset(slot, word * sizeof one), KDL_VALUE(&one)};
   assert_ok(kdl_sequence_launch_items(sequence, kernel_named(made.lib, "mark"),
-                                      kdl_items(kdl_extent1(1)), args, 2));
+                                      kdl_operand_items(kdl_extent1(1)), args, 2));
 }
 
 static void assert_marked(const uint32_t *words, size_t count, bool is_marked) {
@@ -55,7 +55,7 @@ static void many_launches_and_slots_run(void **state) {
     char name[16];
     kdl_slot slot;
     snprintf(name, sizeof name, "slot %u", i);
-    assert_ok(kdl_sequence_buffer(sequence, name, each * 4, &slot));
+    assert_ok(kdl_sequence_add_buffer(sequence, name, each * 4, &slot));
   }
   for (uint32_t i = 0; i < words; ++i)
     record(sequence, i % slots + 1, i / slots);
@@ -89,7 +89,7 @@ static void many_sequences_are_there_at_once(void **state) {
   for (uint32_t i = 0; i < count; ++i) {
     kdl_slot slot;
     all[i] = created_sequence();
-    assert_ok(kdl_sequence_buffer(all[i], "x", 4, &slot));
+    assert_ok(kdl_sequence_add_buffer(all[i], "x", 4, &slot));
     record(all[i], slot, 0);
     assert_ok(kdl_sequence_finish(all[i]));
   }
@@ -112,16 +112,16 @@ static void sequences_nest_twenty_deep(void **state) {
   kdl_slot slot;
   uint64_t length = 1;
   kdl_sequence *inner = created_sequence();
-  assert_ok(kdl_sequence_buffer(inner, "x", 4, &slot));
+  assert_ok(kdl_sequence_add_buffer(inner, "x", 4, &slot));
   record(inner, slot, 0);
   assert_ok(kdl_sequence_finish(inner));
   for (int i = 1; i < deep; ++i) {
     kdl_sequence *outer = created_sequence();
-    assert_ok(kdl_sequence_buffer(outer, "x", 0, &slot));
-    kdl_operand operand = kdl_at_slot(slot);
+    assert_ok(kdl_sequence_add_buffer(outer, "x", 0, &slot));
+    kdl_operand operand = kdl_operand_slot(slot);
     assert_ok(kdl_sequence_nest(outer, inner, &operand, 1));
     if (i <= doubled) {
-      operand = kdl_at_slot_offset(slot, length * 4);
+      operand = kdl_operand_slot_offset(slot, length * 4);
       assert_ok(kdl_sequence_nest(outer, inner, &operand, 1));
       length *= 2;
     }
@@ -148,12 +148,13 @@ static void a_sequence_runs_often(void **state) {
   kdl_slot x, items;
   kdl_sequence *sequence = created_sequence();
   kdl_kernel *count = kernel_named(made.lib, "count");
-  assert_ok(kdl_sequence_buffer(sequence, "x", sizeof memory, &x));
-  assert_ok(kdl_sequence_items(sequence, "items", &items));
-  const kdl_operand arg = kdl_at_slot(x);
+  assert_ok(kdl_sequence_add_buffer(sequence, "x", sizeof memory, &x));
+  assert_ok(kdl_sequence_add_items(sequence, "items", &items));
+  const kdl_operand arg = kdl_operand_slot(x);
   for (int i = 0; i < 3; ++i)
     assert_ok(kdl_sequence_launch_items(
-        sequence, count, i == 1 ? kdl_items(kdl_extent1(1)) : kdl_at_slot(items), &arg, 1));
+        sequence, count, i == 1 ? kdl_operand_items(kdl_extent1(1)) : kdl_operand_slot(items), &arg,
+        1));
   assert_ok(kdl_sequence_finish(sequence));
   for (uint32_t run = 1; run <= runs; ++run) {
     const kdl_binding bindings[] = {kdl_bind_buffer(x, whole(memory, words)),
@@ -173,12 +174,12 @@ static kdl_sequence *side_by_side(uint32_t launches, const kdl_operand *items) {
   kdl_sequence *sequence = created_sequence();
   kdl_kernel *count = kernel_named(made.lib, "count");
   kdl_slot x, slot;
-  assert_ok(kdl_sequence_buffer(sequence, "x", launches * 4, &x));
-  assert_ok(kdl_sequence_items(sequence, "items", &slot));
-  const kdl_operand shape = items ? *items : kdl_at_slot(slot);
+  assert_ok(kdl_sequence_add_buffer(sequence, "x", launches * 4, &x));
+  assert_ok(kdl_sequence_add_items(sequence, "items", &slot));
+  const kdl_operand shape = items ? *items : kdl_operand_slot(slot);
   assert_ok(kdl_sequence_fork(sequence));
   for (uint32_t i = 0; i < launches; ++i) {
-    const kdl_operand arg = kdl_at_slot_offset(x, i * 4);
+    const kdl_operand arg = kdl_operand_slot_offset(x, i * 4);
     if (i)
       assert_ok(kdl_sequence_branch(sequence));
     assert_ok(kdl_sequence_launch_items(sequence, count, shape, &arg, 1));
@@ -192,7 +193,7 @@ static void groups_of_one_level_do_not_overflow(void **state) {
   (void)state;
   enum { launches = 4 };
   static const kdl_extent huge = {(uint64_t)1 << 31, (uint64_t)1 << 31, 1};
-  const kdl_operand items = kdl_items(huge);
+  const kdl_operand items = kdl_operand_items(huge);
   uint32_t words[launches] = {0};
   kdl_sequence *sequence = side_by_side(launches, &items);
   assert_refused(kdl_sequence_finish(sequence), KDL_BAD_CALL, "more than 2^63 - 1 groups");

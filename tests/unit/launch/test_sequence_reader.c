@@ -31,8 +31,8 @@ static void put_text(bytes *to, const char *text) {
 
 static bytes header(uint32_t slots, uint32_t kernels, uint32_t steps) {
   bytes to = {.size = 0};
-  put32(&to, KDL_SAVED_MAGIC);
-  put32(&to, KDL_SAVED_VERSION);
+  put32(&to, KDL_SEQFILE_MAGIC);
+  put32(&to, KDL_SEQFILE_VERSION);
   put64(&to, 0);
   put32(&to, slots);
   put32(&to, kernels);
@@ -129,21 +129,21 @@ static bytes whole(void) {
   return to;
 }
 
-static kdl_status read_bytes(bytes *from, kdl_saved *out_saved) {
+static kdl_status read_bytes(bytes *from, kdl_seqfile *out_saved) {
   kdl_store_u64(from->data + 8, from->size);
-  return kdl_saved_read(from->data, from->size, out_saved);
+  return kdl_seqfile_read(from->data, from->size, out_saved);
 }
 
 static void refuse(bytes from, const char *words) {
-  kdl_saved saved;
+  kdl_seqfile saved;
   assert_refused(read_bytes(&from, &saved), KDL_BAD_FILE, words);
 }
 
 /* What is taken is laid out again as it was. */
-static void assert_again(const uint8_t *data, size_t size, const kdl_saved *saved) {
+static void assert_again(const uint8_t *data, size_t size, const kdl_seqfile *saved) {
   void *again;
   size_t again_size;
-  assert_ok(kdl_saved_write(saved, &again, &again_size));
+  assert_ok(kdl_seqfile_write(saved, &again, &again_size));
   assert_int_equal(size, again_size);
   assert_memory_equal(data, again, size);
   free(again);
@@ -155,7 +155,7 @@ static void assert_again(const uint8_t *data, size_t size, const kdl_saved *save
 static void every_field_is_read(void **state) {
   (void)state;
   bytes from = whole();
-  kdl_saved saved;
+  kdl_seqfile saved;
   assert_ok(read_bytes(&from, &saved));
   assert_int_equal(saved.slot_count, 5);
   assert_string_equal(saved.slots[0].name.data, "x");
@@ -167,7 +167,7 @@ static void every_field_is_read(void **state) {
   assert_int_equal(saved.kernels[0].tile[0], 64);
   assert_string_equal(saved.kernels[0].constants[0].name, "depth");
   assert_int_equal(saved.launch_count, 3);
-  const kdl_saved_launch *launch = saved.steps[1].of.launch;
+  const kdl_seqfile_launch *launch = saved.steps[1].of.launch;
   assert_int_equal(launch->items.of.items.x, 10);
   assert_int_equal(launch->args[0].bytes, 4);
   assert_int_equal(launch->args[1].offset, 8);
@@ -177,12 +177,12 @@ static void every_field_is_read(void **state) {
   assert_int_equal(saved.steps[7].of.condition->offset, 60);
   assert_int_equal(saved.steps[9].of.launch->desc.grid[2], 2);
   assert_again(from.data, from.size, &saved);
-  kdl_saved_free(&saved);
+  kdl_seqfile_free(&saved);
 }
 
 static void what_is_wrong_is_named_with_its_offset(void **state) {
   (void)state;
-  kdl_saved saved;
+  kdl_seqfile saved;
   bytes from = whole();
   from.data[0] = 0;
   refuse(from, "offset 0x0: magic: found 0x51534b00, expected 0x51534bf7");
@@ -193,7 +193,7 @@ static void what_is_wrong_is_named_with_its_offset(void **state) {
   from.data[4] = 0;
   refuse(from, "offset 0x4: version: found 0, expected 1");
   from = whole();
-  assert_refused(kdl_saved_read(from.data, from.size, &saved), KDL_BAD_FILE,
+  assert_refused(kdl_seqfile_read(from.data, from.size, &saved), KDL_BAD_FILE,
                  "offset 0x8: size: found 0, expected");
   from = header(4097, 0, 0);
   refuse(from, "offset 0x10: slots: found 4097, expected 0 to 4096");
@@ -244,7 +244,7 @@ static void kernels_are_checked(void **state) {
   from.data[sig] = 'u';
   kdl_store_u32(from.data + sig + 12 + 8, 5);
   refuse(from, "parameters: found 5 bytes of parameter 0, expected 4 as its signature says");
-  kdl_store_u32(from.data + sig + 12 + 4, KDL_SAVED_UNKNOWN);
+  kdl_store_u32(from.data + sig + 12 + 4, KDL_SEQFILE_UNKNOWN);
   refuse(from, "parameters: found no number, expected that of the signature");
   kdl_store_u32(from.data + sig + 12 + 4, 257);
   refuse(from, "parameters: found 257, expected at most 256");
@@ -365,22 +365,22 @@ static void depth_has_a_limit(void **state) {
 static void nothing_at_all_is_a_sequence(void **state) {
   (void)state;
   bytes from = header(0, 0, 0);
-  kdl_saved saved;
+  kdl_seqfile saved;
   assert_ok(read_bytes(&from, &saved));
   assert_again(from.data, from.size, &saved);
-  kdl_saved_free(&saved);
+  kdl_seqfile_free(&saved);
 }
 
 static void a_file_cut_anywhere_is_refused(void **state) {
   (void)state;
   bytes from = whole();
   for (size_t size = 0; size < from.size; ++size) {
-    kdl_saved saved;
+    kdl_seqfile saved;
     uint8_t *cut = malloc(size ? size : 1); /* so that a sanitizer sees what lies behind */
     memcpy(cut, from.data, size);
     if (size >= 16)
       kdl_store_u64(cut + 8, size);
-    assert_int_equal(kdl_saved_read(cut, size, &saved), KDL_BAD_FILE);
+    assert_int_equal(kdl_seqfile_read(cut, size, &saved), KDL_BAD_FILE);
     assert_non_null(strstr(kdl_error_message(), "offset 0x"));
     free(cut);
   }
@@ -410,14 +410,14 @@ static void mutations_are_refused_or_mean_what_they_say(void **state) {
   for (seed = 1; taken + refused < 20000;) {
     bytes from = whole();
     uint8_t *data = malloc(from.size);
-    kdl_saved saved;
+    kdl_seqfile saved;
     kdl_store_u64(from.data + 8, from.size);
     memcpy(data, from.data, from.size);
     mutate(data, from.size);
-    kdl_status status = kdl_saved_read(data, from.size, &saved);
+    kdl_status status = kdl_seqfile_read(data, from.size, &saved);
     if (status == KDL_OK) {
       assert_again(data, from.size, &saved);
-      kdl_saved_free(&saved);
+      kdl_seqfile_free(&saved);
       ++taken;
     } else {
       assert_true(status == KDL_BAD_FILE || status == KDL_UNSUPPORTED);
@@ -433,24 +433,24 @@ static void mutations_are_refused_or_mean_what_they_say(void **state) {
 static void many_steps_take_memory_in_proportion(void **state) {
   (void)state;
   enum { steps = 100000 };
-  size_t size = KDL_SAVED_HEADER + (size_t)steps * 4;
+  size_t size = KDL_SEQFILE_HEADER + (size_t)steps * 4;
   uint8_t *data = calloc(1, size);
   bytes head = header(0, 0, steps);
-  kdl_saved saved;
+  kdl_seqfile saved;
   memcpy(data, head.data, head.size);
   kdl_store_u64(data + 8, size);
   for (size_t i = 0; i < steps; ++i)
-    kdl_store_u32(data + KDL_SAVED_HEADER + i * 4, i % 2 ? KDL_STEP_JOIN : KDL_STEP_FORK);
-  assert_ok(kdl_saved_read(data, size, &saved));
+    kdl_store_u32(data + KDL_SEQFILE_HEADER + i * 4, i % 2 ? KDL_STEP_JOIN : KDL_STEP_FORK);
+  assert_ok(kdl_seqfile_read(data, size, &saved));
   assert_int_equal(saved.step_count, steps);
   assert_true(saved.memory.used < 12 * size);
   assert_again(data, size, &saved);
-  kdl_saved_free(&saved);
+  kdl_seqfile_free(&saved);
   kdl_store_u32(data + 24, 10 * steps);
-  assert_refused(kdl_saved_read(data, size, &saved), KDL_BAD_FILE,
+  assert_refused(kdl_seqfile_read(data, size, &saved), KDL_BAD_FILE,
                  "steps: found 1000000, expected no more than the 400004 bytes behind it can hold");
   kdl_store_u32(data + 24, UINT32_MAX);
-  assert_refused(kdl_saved_read(data, size, &saved), KDL_BAD_FILE, "steps: found 4294967295");
+  assert_refused(kdl_seqfile_read(data, size, &saved), KDL_BAD_FILE, "steps: found 4294967295");
   free(data);
 }
 

@@ -33,14 +33,14 @@ static void carried_images_keep_their_signatures(void **state) {
     assert_ok(kdl_open_memory(data, size, NULL, &lib));
     kdl_slot out;
     assert_ok(kdl_sequence_create(the_host(), &sequence));
-    assert_ok(kdl_sequence_buffer(sequence, "out", count * sizeof count, &out));
-    kdl_operand args[] = {kdl_at_slot(out), KDL_VALUE(&count)};
+    assert_ok(kdl_sequence_add_buffer(sequence, "out", count * sizeof count, &out));
+    kdl_operand args[] = {kdl_operand_slot(out), KDL_VALUE(&count)};
     assert_ok(kdl_sequence_launch_items(sequence, kernel_named(lib, "mark"),
-                                        kdl_items(kdl_extent1(count)), args, 2));
+                                        kdl_operand_items(kdl_extent1(count)), args, 2));
     assert_ok(kdl_sequence_finish(sequence));
     assert_ok(kdl_sequence_save_memory(sequence, NULL, &file, &size));
     assert_ok(kdl_open_memory(file, size, NULL, &saved));
-    kdl_choice choice = {.size = sizeof choice};
+    kdl_selection choice = {.size = sizeof choice};
     assert_ok(kdl_select(saved, the_host(), "mark", NULL, &choice));
     kdl_close(saved);
     kdl_sequence_destroy(sequence);

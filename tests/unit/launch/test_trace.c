@@ -47,22 +47,23 @@ static int start(void **state) {
 static int end(void **state) {
   (void)state;
   unlink(path);
-  kdl_trace_on = false; /* the process ends without writing it again */
+  kdl_trace_started = false; /* the process ends without writing it again */
   return 0;
 }
 
 static void *make_spans(void *user) {
   const kdl_trace_subject *subject = user;
   for (unsigned i = 0; i < spans_each; ++i)
-    kdl_trace_span(KDL_LAYER_WRITE, subject, kdl_trace_ticks(), subject, i, KDL_OK);
+    kdl_trace_span(KDL_TRACE_PHASE_WRITE, subject, kdl_trace_ticks(), subject, i, KDL_OK);
   return NULL;
 }
 
 static void threads_record_while_another_saves(void **state) {
   (void)state;
   pthread_t threads[thread_count];
-  const kdl_trace_subject *subject = kdl_trace_subject_of(&(kdl_layer_about){.device = "d"});
-  kdl_trace_span(KDL_LAYER_WRITE, subject, kdl_trace_ticks(), subject, 1, KDL_OK);
+  const kdl_trace_subject *subject =
+      kdl_trace_subject_intern(&(kdl_trace_phase_info){.device = "d"});
+  kdl_trace_span(KDL_TRACE_PHASE_WRITE, subject, kdl_trace_ticks(), subject, 1, KDL_OK);
   uint64_t before = count_records();
   for (int i = 0; i < thread_count; ++i)
     assert_int_equal(pthread_create(&threads[i], NULL, make_spans, (void *)(uintptr_t)subject), 0);
@@ -88,7 +89,7 @@ static void a_thread_that_ended_leaves_its_buffer(void **state) {
   for (kdl_trace_buffer *buffer = kdl_trace_buffers(); buffer; buffer = buffer->next)
     ++buffers;
   for (int i = 0; i < 20; ++i) {
-    pthread_create(&thread, NULL, make_spans, (void *)(uintptr_t)kdl_trace_subject_of(NULL));
+    pthread_create(&thread, NULL, make_spans, (void *)(uintptr_t)kdl_trace_subject_intern(NULL));
     pthread_join(thread, NULL);
   }
   for (kdl_trace_buffer *buffer = kdl_trace_buffers(); buffer; buffer = buffer->next)
@@ -99,15 +100,15 @@ static void a_thread_that_ended_leaves_its_buffer(void **state) {
 static void equal_subjects_are_one(void **state) {
   (void)state;
   char name[] = "saxpy";
-  kdl_layer_about about = {.kernel = name, .library = "l", .has_image = true, .image = 3};
-  const kdl_trace_subject *first = kdl_trace_subject_of(&about);
+  kdl_trace_phase_info about = {.kernel = name, .library = "l", .has_image = true, .image = 3};
+  const kdl_trace_subject *first = kdl_trace_subject_intern(&about);
   about.bytes = 5; /* is the record's */
-  assert_ptr_equal(kdl_trace_subject_of(&about), first);
+  assert_ptr_equal(kdl_trace_subject_intern(&about), first);
   name[0] = 'S';
-  assert_ptr_not_equal(kdl_trace_subject_of(&about), first);
-  assert_string_equal(first->about.kernel, "saxpy");
+  assert_ptr_not_equal(kdl_trace_subject_intern(&about), first);
+  assert_string_equal(first->info.kernel, "saxpy");
   about.image = 4;
-  assert_ptr_not_equal(kdl_trace_subject_of(&about), first);
+  assert_ptr_not_equal(kdl_trace_subject_intern(&about), first);
 }
 
 static void subjects_have_a_limit(void **state) {
@@ -116,7 +117,7 @@ static void subjects_have_a_limit(void **state) {
   char name[32];
   for (int i = 0; i < KDL_TRACE_SUBJECT_LIMIT + 10; ++i) {
     snprintf(name, sizeof name, "k%d", i);
-    assert_non_null(kdl_trace_subject_of(&(kdl_layer_about){.kernel = name}));
+    assert_non_null(kdl_trace_subject_intern(&(kdl_trace_phase_info){.kernel = name}));
   }
   assert_true(kdl_trace_subjects_lost() - lost >= 10);
   assert_true(kdl_trace_subjects_lost() - lost < 40);
@@ -126,18 +127,18 @@ static void layers_nest(void **state) {
   (void)state;
   uint64_t before = count_records();
   for (int i = 0; i < 20; ++i) /* deeper than is kept */
-    kdl_layer_enter(KDL_LAYER_ENUMERATE);
+    kdl_trace_phase_begin(KDL_TRACE_PHASE_ENUMERATE);
   for (int i = 0; i < 20; ++i)
-    kdl_layer_leave(KDL_LAYER_ENUMERATE, NULL);
-  kdl_layer_leave(KDL_LAYER_ENUMERATE, NULL); /* one too many */
+    kdl_trace_phase_end(KDL_TRACE_PHASE_ENUMERATE, NULL);
+  kdl_trace_phase_end(KDL_TRACE_PHASE_ENUMERATE, NULL); /* one too many */
   assert_int_equal(count_records() - before, 16);
 }
 
 static void ticks_become_nanoseconds(void **state) {
   (void)state;
-  kdl_trace_moment first = kdl_trace_now();
+  kdl_trace_timestamp first = kdl_trace_now();
   usleep(20000);
-  kdl_trace_moment last = kdl_trace_now();
+  kdl_trace_timestamp last = kdl_trace_now();
   kdl_trace_scale scale = kdl_trace_scale_at(last);
   double by_ticks =
       kdl_trace_scale_ns(&scale, last.ticks) - kdl_trace_scale_ns(&scale, first.ticks);
@@ -147,9 +148,9 @@ static void ticks_become_nanoseconds(void **state) {
 
 static void names_from_files_are_json(void **state) {
   (void)state;
-  const kdl_trace_subject *subject = kdl_trace_subject_of(
-      &(kdl_layer_about){.library = "a\"b\\c\n\x01", .device = "\xff\xc3\xa9"});
-  kdl_trace_span(KDL_LAYER_READ, subject, kdl_trace_ticks(), NULL, 1, KDL_DEVICE);
+  const kdl_trace_subject *subject = kdl_trace_subject_intern(
+      &(kdl_trace_phase_info){.library = "a\"b\\c\n\x01", .device = "\xff\xc3\xa9"});
+  kdl_trace_span(KDL_TRACE_PHASE_READ, subject, kdl_trace_ticks(), NULL, 1, KDL_DEVICE);
   unlink(path);
   assert_ok(kdl_trace_save());
   size_t size;

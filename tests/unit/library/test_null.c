@@ -27,7 +27,7 @@ static kdl_kernel_info kernel_info = {.size = sizeof kernel_info};
 static uint64_t byte_count;
 static int done;
 static kdl_device_info device_info = {.size = sizeof device_info};
-static kdl_choice choice = {.size = sizeof choice};
+static kdl_selection choice = {.size = sizeof choice};
 static kdl_writer_image image = {.size = sizeof image, .data = "x", .data_size = 1};
 static kdl_extent items = {count, 1, 1};
 static kdl_launch_desc desc;
@@ -195,7 +195,7 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_device_route_get, kdl_device_route_get(a[0], 0, a[1]), "nn", device, &device_info)         \
   X(kdl_device_for, kdl_device_for(a[0], a[1], a[2], a[3]), "noon", lib, name, &select_opts, &out) \
   X(kdl_device_numa_node, given(kdl_device_numa_node(a[0]) >= -1 && a[0]), "n", device)            \
-  X(kdl_device_local, kdl_device_local(a[0], a[1], a[2], 0, 1, a[3]), "noon", lib, name,           \
+  X(kdl_device_for_rank, kdl_device_for_rank(a[0], a[1], a[2], 0, 1, a[3]), "noon", lib, name,     \
     &select_opts, &out)                                                                            \
   X(kdl_select, kdl_select(a[0], a[1], a[2], a[3], a[4]), "nnoon", lib, device, name,              \
     &select_opts, &choice)                                                                         \
@@ -252,12 +252,14 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_device_adopt, kdl_device_adopt(a[0], a[1]), "no", described, native)                       \
   X(kdl_sequence_create, drop_sequence(kdl_sequence_create(a[0], a[1]), a[1]), "nn", device, &out) \
   X(kdl_sequence_destroy, DONE(kdl_sequence_destroy(a[0])), "o", native)                           \
-  X(kdl_sequence_slot, kdl_sequence_slot(a[0], a[1], a[2]), "nnn", recorded, &slot_desc, &slot)    \
-  X(kdl_sequence_launch_items, kdl_sequence_launch_items(a[0], a[1], kdl_items(items), a[2], 2),   \
-    "nnn", recorded, kernel, operands)                                                             \
+  X(kdl_sequence_add_slot, kdl_sequence_add_slot(a[0], a[1], a[2]), "nnn", recorded, &slot_desc,   \
+    &slot)                                                                                         \
+  X(kdl_sequence_launch_items,                                                                     \
+    kdl_sequence_launch_items(a[0], a[1], kdl_operand_items(items), a[2], 2), "nnn", recorded,     \
+    kernel, operands)                                                                              \
   X(kdl_sequence_launch, kdl_sequence_launch(a[0], a[1], a[2], a[3], 2), "nnnn", recorded, kernel, \
     &desc, operands)                                                                               \
-  X(kdl_sequence_copy, kdl_sequence_copy(a[0], operands[0], kdl_at_host(numbers), 4), "n",         \
+  X(kdl_sequence_copy, kdl_sequence_copy(a[0], operands[0], kdl_operand_host(numbers), 4), "n",    \
     recorded)                                                                                      \
   X(kdl_sequence_fill, kdl_sequence_fill(a[0], operands[0], 8, a[1], 4), "nn", recorded, numbers)  \
   X(kdl_sequence_event_record, kdl_sequence_event_record(a[0], a[1]), "nn", recorded, event)       \
@@ -286,13 +288,13 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_sequence_run, kdl_sequence_run(a[0], a[1], a[2], 1), "non", finished, queue,               \
     &slot_binding)                                                                                 \
   X(kdl_capture_begin, capture(a[0], (void *)&out, 1), "n", queue)                                 \
-  X(kdl_capture_slot, kdl_capture_slot(a[0], a[1], a[2], a[3]), "nngn", captured, &memory, native, \
-    &slot)                                                                                         \
+  X(kdl_capture_add_slot, kdl_capture_add_slot(a[0], a[1], a[2], a[3]), "nngn", captured, &memory, \
+    native, &slot)                                                                                 \
   X(kdl_capture_end, capture(a[0], a[1], 2), "nn", queue, &out)                                    \
   X(kdl_writer_create, drop_writer(kdl_writer_create(KDL_FORMAT_V1, a[0]), a[0]), "n", &out)       \
   X(kdl_writer_destroy, DONE(kdl_writer_destroy(a[0])), "o", native)                               \
   X(kdl_writer_add, kdl_writer_add(a[0], a[1]), "nn", writer, &image)                              \
-  X(kdl_writer_add_digested, kdl_writer_add_digested(a[0], a[1]), "nn", writer, &image)            \
+  X(kdl_writer_add_with_digest, kdl_writer_add_with_digest(a[0], a[1]), "nn", writer, &image)      \
   X(kdl_writer_finish, drop_bytes(kdl_writer_finish(a[0], a[1], a[2]), a[1]), "nnn", writer, &out, \
     &size)                                                                                         \
   X(kdl_writer_save, drop_file(kdl_writer_save(a[0], a[1])), "nn", writer, saved)
@@ -333,11 +335,11 @@ static int prepare(void **state) {
   assert_ok(kdl_queue_create(device, NULL, &captured));
   assert_ok(kdl_capture_begin(captured));
   assert_ok(kdl_sequence_create(device, &finished));
-  assert_ok(kdl_sequence_buffer(finished, "x", 0, &slot));
+  assert_ok(kdl_sequence_add_buffer(finished, "x", 0, &slot));
   assert_ok(kdl_sequence_finish(finished));
   assert_ok(kdl_sequence_save_memory(finished, NULL, &sequences_data, &size));
   assert_ok(kdl_open_memory(sequences_data, size, NULL, &sequences));
-  operands[0] = kdl_at_buffer(memory);
+  operands[0] = kdl_operand_buffer(memory);
   operands[1] = KDL_VALUE(&item_count);
   slot_binding = kdl_bind_buffer(slot, memory);
   packed[0] = memory.address;

@@ -176,7 +176,7 @@ static void threads_ask_once(void) {
 
 /* Whether libkdl has a backend of its own for them changes what may be picked. */
 static bool serves(kdl_backend backend) {
-  return kdl_backend_serving(backend) != NULL;
+  return kdl_backend_table_for(backend) != NULL;
 }
 
 static void a_device_without_a_backend_is_passed_over(void) {
@@ -195,7 +195,7 @@ static const char *local_name(const image_row *rows, size_t row_count, int rank,
   built_library built = build_library(rows, row_count);
   kdl_device *device = NULL;
   kdl_device_info info = {.size = sizeof info};
-  assert_ok(kdl_device_local(built.lib, "k", NULL, rank, count, &device));
+  assert_ok(kdl_device_for_rank(built.lib, "k", NULL, rank, count, &device));
   assert_ok(kdl_device_get(device, &info));
   snprintf(name, sizeof name, "%s", info.name);
   free_library(&built);
@@ -243,7 +243,7 @@ static void processes_share_the_devices(void) {
   unsetenv("KDL_DEVICE");
   built_library built = build_library(for_all, 4);
   kdl_device *device;
-  assert_int_equal(kdl_device_local(built.lib, "k", NULL, 4, 4, &device), KDL_BAD_CALL);
+  assert_int_equal(kdl_device_for_rank(built.lib, "k", NULL, 4, 4, &device), KDL_BAD_CALL);
   free_library(&built);
 }
 
@@ -304,7 +304,7 @@ static void check_two_routes(kdl_device *cuda, kdl_device *opencl) {
   assert_null(kdl_device_at(3));
   assert_int_equal(kdl_device_route_count(cuda), 2);
   assert_int_equal(kdl_device_route_count(opencl), 1);
-  assert_string_equal(cuda->lines[1], opencl->lines[0]);
+  assert_string_equal(cuda->spec_lines[1], opencl->spec_lines[0]);
   kdl_device_info whole = {.size = sizeof whole}, route = {.size = sizeof route};
   assert_ok(kdl_device_get(cuda, &whole));
   assert_string_equal(whole.label, "cuda:sm_90");

@@ -319,7 +319,7 @@ static void each_module_has_its_own_choice(void **state) {
   count = 0;
   assert_ok(kdl_explain(lib, device_named("h200"), "k", NULL, count_chosen, &count));
   assert_int_equal(count, 1);
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   assert_fails(kdl_select(lib, device_named("h200"), NULL, NULL, &choice), KDL_BAD_CALL,
                "kdl_select: found no kernel, and images of several modules that fit; expected a "
                "kernel, since no image stands for the others");

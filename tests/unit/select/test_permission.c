@@ -3,7 +3,7 @@
  * where it is refused. */
 #include "library_builder.h"
 
-#include "lib/registry/permission.h"
+#include "lib/registry/amx_permission.h"
 
 static int times_asked;
 static bool answer;
@@ -20,7 +20,7 @@ static const image_row rows[] = {
 
 /* A Sapphire Rapids that pretends to be this machine. */
 static kdl_device make_host(kdl_select_device *route, char *line) {
-  kdl_device host = {.here = true, .route_count = 1, .routes = {route}, .lines = {line}};
+  kdl_device host = {.is_here = true, .route_count = 1, .routes = {route}, .spec_lines = {line}};
   kdl_device_spec spec;
   assert_ok(kdl_device_spec_parse("host:sapphirerapids", &spec));
   assert_ok(kdl_select_device_init(&spec, route));
@@ -28,7 +28,7 @@ static kdl_device make_host(kdl_select_device *route, char *line) {
 }
 
 static size_t choose(built_library *built, kdl_device *host) {
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   kdl_select_opts opts = {.size = sizeof opts};
   assert_ok(kdl_select(built->lib, host, NULL, &opts, &choice));
   return choice.image;
@@ -60,7 +60,7 @@ static void refused_steps_down_and_says_so(void **state) {
   assert_int_equal(choose(&built, &host), 0);
   assert_int_equal(times_asked, 1);
   built_library only = build_library(rows + 1, 1);
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   assert_int_equal(kdl_select(only.lib, &host, NULL, NULL, &choice), KDL_NO_MATCH);
   assert_non_null(strstr(kdl_error_message(), "the kernel refused permission"));
   free_library(&only);
@@ -113,7 +113,7 @@ static void described_devices_ask_for_nothing(void **state) {
 }
 
 int main(void) {
-  kdl_ask_for_amx = fake_answer;
+  kdl_request_amx = fake_answer;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(granted_is_asked_once),
       cmocka_unit_test(refused_steps_down_and_says_so),

@@ -62,7 +62,7 @@ static void a_tag_goes_before_everything(void **state) {
       {3, NV_TRIPLE, "sm_90", "variant_tag=debug"},
   };
   built_library built = build_library(rows, 2);
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   kdl_select_opts opts = {.size = sizeof opts, .variant_tag = "debug"};
   assert_ok(kdl_select(built.lib, device_named("h200"), NULL, &opts, &choice));
   assert_int_equal(choice.image, 1);
@@ -89,18 +89,18 @@ static void environment_gives_what_options_do_not(void **state) {
   (void)state;
   static const image_row rows[] = {{5, NV_TRIPLE, "sm_90", NULL}, {3, NV_TRIPLE, "sm_90", NULL}};
   built_library built = build_library(rows, 2);
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   setenv("KDL_POLICY", "first", 1);
-  kdl_environment_forget();
+  kdl_environment_reset_cached();
   assert_ok(kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice));
   assert_int_equal(choice.image, 0);
   setenv("KDL_POLICY", "fastest", 1);
-  kdl_environment_forget();
+  kdl_environment_reset_cached();
   assert_fails(
       kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice), KDL_BAD_CALL,
       "KDL_POLICY: position 0: found \"fastest\", expected one of: best, first, capability");
   unsetenv("KDL_POLICY");
-  kdl_environment_forget();
+  kdl_environment_reset_cached();
   assert_ok(kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice));
   assert_int_equal(choice.image, 1);
   free_library(&built);
@@ -134,7 +134,7 @@ typedef struct {
 
 static int log_verdict(void *user, const kdl_verdict *verdict) {
   verdict_log *log = user;
-  assert_int_equal(verdict->place, log->calls);
+  assert_int_equal(verdict->position, log->calls);
   assert_int_equal(verdict->eligible, verdict->reason_count == 0);
   if (verdict->chosen)
     log->chosen = verdict->image;
@@ -174,7 +174,7 @@ static void an_indexed_library_is_chosen_from_without_reading_it(void **state) {
   assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
   kdl_library *lib;
   assert_ok(kdl_open_memory(memory + page - header, built.size, NULL, &lib));
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   assert_ok(kdl_select(lib, device_named("h200"), "k", NULL, &choice));
   assert_ptr_equal(choice.data, memory + page);
   verdict_log log = {0};

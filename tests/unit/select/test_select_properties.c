@@ -2,7 +2,7 @@
 /* What holds for every library and every device: sampled, with a fixed seed. */
 #include "support.h"
 
-#include "lib/device/named.h"
+#include "lib/device/named_devices.h"
 #include "lib/select/ranking.h"
 #include "llvm_rule.h"
 #include "support/base/text.h"
@@ -82,7 +82,7 @@ static size_t choose(kdl_image *images, size_t count, const kdl_device_rule *rul
   kdl_ranking *all;
   assert_ok(kdl_catalog_create(&container, &catalog));
   for (size_t i = 0; i < count; ++i)
-    images[i].says |= KDL_SAYS_KERNELS; /* no byte of them is there to be read */
+    images[i].metadata_flags |= KDL_METADATA_HAS_KERNELS; /* no byte of them is there to be read */
   assert_ok(kdl_ranking_find(catalog, &query, &known));
   query.scope = KDL_RANK_ALL_NAMES;
   assert_ok(kdl_rank(catalog, &query, &all));
@@ -275,7 +275,7 @@ static void threads_agree(void **state) {
   kdl_container container = {.images = images, .count = images_of_threads, .name = "t"};
   kdl_device_spec spec;
   assert_ok(kdl_catalog_create(&container, &shared_catalog));
-  kdl_container_share(&container);
+  kdl_container_publish(&container);
   assert_ok(kdl_device_spec_parse("cuda:sm_90", &spec));
   assert_ok(kdl_select_device_init(&spec, &shared_device));
   pthread_t ids[threads];

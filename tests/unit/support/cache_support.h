@@ -87,14 +87,14 @@ static inline kdl_status store_number(const kdl_cache_settings *settings, unsign
 static inline kdl_status find_number(const kdl_cache_settings *settings, unsigned number,
                                      size_t size) {
   made_entry *made = make_entry(number, size);
-  kdl_cache_found found;
+  kdl_cache_hit found;
   kdl_status status = kdl_cache_find(settings, made->entry.link_key, &found);
   if (status == KDL_OK) {
     assert_int_equal(found.entry.kind, KDL_IMAGE_OBJECT);
     assert_int_equal(found.entry.image_size, size);
     assert_memory_equal(found.entry.image, made->image, size);
     assert_int_equal(((const char *)found.entry.image)[size], '\0');
-    kdl_cache_found_free(&found);
+    kdl_cache_hit_free(&found);
   }
   free_entry(made);
   return status;

@@ -96,17 +96,18 @@ static inline kdl_status make_loop(kdl_sequence **out_sequence) {
   kdl_status status = kdl_sequence_create(device, &sequence);
   if (status != KDL_OK)
     return status;
-  status = kdl_sequence_buffer(sequence, "number", 8, &slot);
+  status = kdl_sequence_add_buffer(sequence, "number", 8, &slot);
   if (status == KDL_OK)
-    status = kdl_sequence_while(sequence, kdl_at_slot(slot));
+    status = kdl_sequence_while(sequence, kdl_operand_slot(slot));
   if (status == KDL_OK)
-    status = kdl_sequence_copy(sequence, kdl_at_slot(slot), kdl_at_slot_offset(slot, 4), 4);
+    status =
+        kdl_sequence_copy(sequence, kdl_operand_slot(slot), kdl_operand_slot_offset(slot, 4), 4);
   if (status == KDL_OK)
-    status = kdl_sequence_fill(sequence, kdl_at_slot_offset(slot, 4), 4, &zero, sizeof zero);
+    status = kdl_sequence_fill(sequence, kdl_operand_slot_offset(slot, 4), 4, &zero, sizeof zero);
   if (status == KDL_OK)
     status = kdl_sequence_end_while(sequence);
   if (status == KDL_OK)
-    status = kdl_sequence_fill(sequence, kdl_at_slot_offset(slot, 4), 4, &word, sizeof word);
+    status = kdl_sequence_fill(sequence, kdl_operand_slot_offset(slot, 4), 4, &word, sizeof word);
   if (status == KDL_OK)
     status = kdl_sequence_finish(sequence);
   if (status == KDL_OK)

@@ -75,7 +75,7 @@ enum { nothing = -1 };
 /* The index of the chosen image, or `nothing`. */
 static inline int chosen(built_library *built, const char *device, const char *kernel,
                          kdl_policy policy) {
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   kdl_select_opts opts = {.size = sizeof opts, .policy = policy};
   kdl_status status = kdl_select(built->lib, device_named(device), kernel, &opts, &choice);
   if (status == KDL_NO_MATCH)

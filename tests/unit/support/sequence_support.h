@@ -71,18 +71,18 @@ static inline kdl_status make(kdl_sequence **out_sequence) {
   kdl_status status = kdl_sequence_create(device, &sequence);
   if (status != KDL_OK)
     return status;
-  status = kdl_sequence_scalar(sequence, "a", sizeof(float), &slot);
+  status = kdl_sequence_add_scalar(sequence, "a", sizeof(float), &slot);
   for (int i = 0; i < 4 && status == KDL_OK; ++i)
-    status = kdl_sequence_buffer(sequence, NULL, bytes, &slot);
+    status = kdl_sequence_add_buffer(sequence, NULL, bytes, &slot);
   if (status == KDL_OK)
-    status = kdl_sequence_fill(sequence, kdl_at_slot(3), bytes, &zero, sizeof zero);
+    status = kdl_sequence_fill(sequence, kdl_operand_slot(3), bytes, &zero, sizeof zero);
   for (kdl_slot from = 2; from <= 4 && status == KDL_OK; from += 2) {
-    const kdl_operand args[] = {kdl_at_slot(1), kdl_at_slot(from), kdl_at_slot(3),
+    const kdl_operand args[] = {kdl_operand_slot(1), kdl_operand_slot(from), kdl_operand_slot(3),
                                 KDL_VALUE(&count)};
-    status = kdl_sequence_launch_items(sequence, saxpy, kdl_items(kdl_extent1(n)), args, 4);
+    status = kdl_sequence_launch_items(sequence, saxpy, kdl_operand_items(kdl_extent1(n)), args, 4);
   }
   if (status == KDL_OK)
-    status = kdl_sequence_copy(sequence, kdl_at_slot(5), kdl_at_slot(3), bytes);
+    status = kdl_sequence_copy(sequence, kdl_operand_slot(5), kdl_operand_slot(3), bytes);
   if (status == KDL_OK)
     status = kdl_sequence_finish(sequence);
   if (status == KDL_OK)
@@ -132,13 +132,14 @@ static inline kdl_status make_launches(kdl_sequence **out_sequence) {
   if (status != KDL_OK)
     return status;
   for (int i = 0; i < 2 && status == KDL_OK; ++i)
-    status = kdl_sequence_buffer(sequence, NULL, bytes, &slot);
+    status = kdl_sequence_add_buffer(sequence, NULL, bytes, &slot);
   if (status == KDL_OK)
-    status = kdl_sequence_items(sequence, NULL, &slot);
-  const kdl_operand args[] = {KDL_VALUE(&one), kdl_at_slot(1), kdl_at_slot(2), KDL_VALUE(&count)};
+    status = kdl_sequence_add_items(sequence, NULL, &slot);
+  const kdl_operand args[] = {KDL_VALUE(&one), kdl_operand_slot(1), kdl_operand_slot(2),
+                              KDL_VALUE(&count)};
   for (int i = 0; i < 2 && status == KDL_OK; ++i)
-    status = kdl_sequence_launch_items(sequence, saxpy,
-                                       i ? kdl_at_slot(3) : kdl_items(kdl_extent1(n)), args, 4);
+    status = kdl_sequence_launch_items(
+        sequence, saxpy, i ? kdl_operand_slot(3) : kdl_operand_items(kdl_extent1(n)), args, 4);
   if (status == KDL_OK)
     status = kdl_sequence_finish(sequence);
   if (status == KDL_OK)

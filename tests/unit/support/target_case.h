@@ -69,7 +69,7 @@ static inline void case_image_word(image_case *image, char *word) {
   } else if ((value = case_value(word, "triple"))) {
     image->desc.triple = kdl_text_of(value);
   } else if (equals) {
-    image->desc.is_other_kind |= case_value(word, "kdl.kind") != NULL;
+    image->desc.is_unknown_kind |= case_value(word, "kdl.kind") != NULL;
     *equals = '\0';
     assert_true(image->desc.pair_count < 8);
     image->pairs[image->desc.pair_count++] = (kdl_pair){kdl_text_of(word), kdl_text_of(equals + 1)};

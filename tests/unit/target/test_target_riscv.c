@@ -2,7 +2,7 @@
 /* RISC-V: extensions, profiles, what CPUs tell of themselves, and which of two images is better. */
 #include "lib/inspect/targets.h"
 
-#include "lib/device/cpu.h"
+#include "lib/device/host_cpu.h"
 #include "target_case.h"
 
 static const char *print(const char *text) {

@@ -26,15 +26,15 @@ static void challenges_name_a_service(void **state) {
   challenge found;
   (void)state;
   for (size_t i = 0; i < sizeof good / sizeof *good; ++i) {
-    assert_true(challenge_read(good[i].text, &found));
+    assert_true(challenge_parse(good[i].text, &found));
     assert_true(found.is_bearer);
     assert_string_equal(found.realm, good[i].realm);
     assert_string_equal(found.service, good[i].service);
     assert_string_equal(found.scope, good[i].scope);
   }
-  assert_true(challenge_read("Basic realm=\"x\"", &found));
+  assert_true(challenge_parse("Basic realm=\"x\"", &found));
   assert_false(found.is_bearer);
-  assert_true(challenge_read("basic", &found));
+  assert_true(challenge_parse("basic", &found));
 }
 
 static void other_challenges_are_refused(void **state) {
@@ -45,9 +45,9 @@ static void other_challenges_are_refused(void **state) {
   challenge found;
   (void)state;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
-    assert_false(challenge_read(bad[i], &found));
+    assert_false(challenge_parse(bad[i], &found));
   memset(long_realm + strlen(long_realm), 'r', 1500);
-  assert_false(challenge_read(long_realm, &found));
+  assert_false(challenge_parse(long_realm, &found));
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -21,7 +21,7 @@
 
 static kdl_status read_text(const char *text, split_manifest *out) {
   char path[64];
-  int fd = kdl_memory_file_make("manifest", KDL_MEMORY_FILE_DATA, text, strlen(text));
+  int fd = kdl_memory_file_create("manifest", KDL_MEMORY_FILE_DATA, text, strlen(text));
   assert_true(fd >= 0);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   kdl_status status = split_manifest_read(path, out);

@@ -21,7 +21,7 @@ enum { largest_file = 1 << 17, some_address = 0x1000 };
 typedef struct {
   uint8_t file[largest_file], made[largest_file];
   thin_input input;
-  thin_choice choice;
+  thin_selection selection;
   elf_plan plan;
   thin_container_list containers;
   thin_output out;
@@ -40,13 +40,13 @@ static void open_input(thinned *t, const char *name) {
   t->input = (thin_input){.data = t->file, .size = size, .name = name, .fd = -1};
   assert_int_equal(kdl_open_memory(t->file, size, NULL, &t->input.lib), KDL_OK);
   size_t count = kdl_image_count(t->input.lib);
-  t->choice = (thin_choice){.lib = t->input.lib,
-                            .count = count,
-                            .kept = calloc(count + 1, 1),
-                            .why = calloc(count + 1, sizeof *t->choice.why)};
-  assert_non_null(t->choice.kept);
+  t->selection = (thin_selection){.lib = t->input.lib,
+                                  .count = count,
+                                  .kept = calloc(count + 1, 1),
+                                  .why = calloc(count + 1, sizeof *t->selection.why)};
+  assert_non_null(t->selection.kept);
   for (size_t i = 0; i < count; ++i)
-    t->choice.kept[i] = rule >> (i % 7) & 1;
+    t->selection.kept[i] = rule >> (i % 7) & 1;
 }
 
 static thinned *make(const char *name) {
@@ -54,7 +54,8 @@ static thinned *make(const char *name) {
   thinned *t = calloc(1, sizeof *t);
   assert_non_null(t);
   open_input(t, name);
-  t->plan = (elf_plan){.input = &t->input, .choice = &t->choice, .shape = {.least_hole = 4096}};
+  t->plan = (elf_plan){
+      .input = &t->input, .selection = &t->selection, .layout_opts = {.min_hole_size = 4096}};
   assert_int_equal(elf_plan_make(&t->plan, &t->containers, &t->out, &is_changed), KDL_OK);
   assert_true(is_changed && t->out.size <= sizeof t->made);
   t->size = (size_t)t->out.size;
@@ -66,7 +67,7 @@ static void discard(thinned *t) {
   thin_output_free(&t->out);
   thin_containers_free(&t->containers);
   elf_plan_free(&t->plan);
-  thin_choice_free(&t->choice);
+  thin_selection_free(&t->selection);
   kdl_close(t->input.lib);
   free(t);
 }
@@ -328,7 +329,7 @@ static void contradictions_are_refused(void **state) {
     assert_non_null(t);
     open_input(t, contradictions[i].library);
     contradictions[i].spoil(t);
-    t->plan = (elf_plan){.input = &t->input, .choice = &t->choice};
+    t->plan = (elf_plan){.input = &t->input, .selection = &t->selection};
     if (elf_plan_make(&t->plan, &t->containers, &t->out, &is_changed) != KDL_BAD_FILE ||
         !strstr(kdl_error_message(), contradictions[i].said))
       fail_msg("contradiction %zu: expected \"%s\", found \"%s\"", i, contradictions[i].said,

@@ -16,7 +16,7 @@ static const uint32_t sines[64] = {
 };
 static const uint8_t turns[16] = {7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21};
 
-static void take_block(uint32_t *state, const uint8_t *block) {
+static void md5_block(uint32_t *state, const uint8_t *block) {
   uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
   for (unsigned i = 0; i < 64; ++i) {
     unsigned step = i / 16;
@@ -40,7 +40,7 @@ static void take_block(uint32_t *state, const uint8_t *block) {
 
 void md5(const void *data, size_t size, uint8_t out[MD5_SIZE]) {
   uint32_t state[4] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
-  digest_blocks(data, size, false, take_block, state);
+  digest_blocks(data, size, false, md5_block, state);
   for (size_t i = 0; i < 4; ++i)
     kdl_store_u32(out + 4 * i, state[i]);
 }

@@ -20,7 +20,7 @@ static uint32_t turn(uint32_t word, unsigned by) {
   return word >> by | word << (32 - by);
 }
 
-static void take_block(uint32_t *state, const uint8_t *block) {
+static void sha256_block(uint32_t *state, const uint8_t *block) {
   uint32_t w[64], s[8];
   for (size_t i = 0; i < 16; ++i)
     w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
@@ -55,11 +55,11 @@ static void digest(const void *data, size_t size, digest_block *take, uint8_t ou
 
 void sha256(const void *data, size_t size, uint8_t out[SHA256_SIZE]) {
   digest_block *fast = sha256_block_x86();
-  digest(data, size, fast ? fast : take_block, out);
+  digest(data, size, fast ? fast : sha256_block, out);
 }
 
 void sha256_plain(const void *data, size_t size, uint8_t out[SHA256_SIZE]) {
-  digest(data, size, take_block, out);
+  digest(data, size, sha256_block, out);
 }
 
 void sha256_record(const uint8_t digest[SHA256_SIZE], char out[SHA256_RECORD]) {

@@ -50,7 +50,7 @@ typedef struct {
   cli_demangler *demangler; /* NULL: as the file has them */
 } names;
 
-static int put_name(void *user, const kdl_string *name) {
+static int put_kernel_name(void *user, const kdl_string *name) {
   const names *to = user;
   cli_json_bytes(to->json, cli_demangle(to->demangler, *name));
   return 0;
@@ -60,11 +60,11 @@ static int put_name(void *user, const kdl_string *name) {
 static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_info *image,
                               cli_demangler *demangler) {
   cli_json_put_array(json, "kernels");
-  kdl_status status = kdl_image_kernels(lib, image->index, put_name, &(names){json, NULL});
+  kdl_status status = kdl_image_kernels(lib, image->index, put_kernel_name, &(names){json, NULL});
   cli_json_end_array(json);
   if (status == KDL_OK && demangler) {
     cli_json_put_array(json, "demangled");
-    status = kdl_image_kernels(lib, image->index, put_name, &(names){json, demangler});
+    status = kdl_image_kernels(lib, image->index, put_kernel_name, &(names){json, demangler});
     cli_json_end_array(json);
   }
   bool holds_some = !cli_image_kind_is_container(image->kind) && image->kind != KDL_IMAGE_SEQUENCE;
@@ -73,8 +73,8 @@ static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_
   return status == KDL_NO_MEMORY ? status : KDL_OK;
 }
 
-static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool kernels,
-                            cli_demangler *demangler) {
+static kdl_status put_listed_image(cli_json *json, kdl_library *lib, size_t index, bool kernels,
+                                   cli_demangler *demangler) {
   kdl_image_info image = cli_image_at(lib, index);
   char room[CLI_KIND_ROOM];
   cli_json_begin_object(json);
@@ -108,7 +108,7 @@ kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, 
   cli_json_put_text(json, "file", path);
   cli_json_put_array(json, "images");
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i)
-    status = put_image(json, lib, i, kernels, demangler);
+    status = put_listed_image(json, lib, i, kernels, demangler);
   cli_json_end_array(json);
   cli_json_end_object(json);
   return status;

@@ -83,9 +83,9 @@ kdl_writer_image cli_image_describe(const cli_input *input, size_t index, int fo
 
 kdl_status cli_image_add(const cli_input *input, size_t index, const kdl_writer_image *image,
                          bool digest, kdl_writer *writer) {
-  kdl_lender lender = {kdl_library_container(input->lib), (uint32_t)index};
-  kdl_status status = digest ? kdl_writer_add_lent_digested(writer, image, lender)
-                             : kdl_writer_add_lent(writer, image, lender);
+  kdl_image_ref lender = {kdl_library_container(input->lib), (uint32_t)index};
+  kdl_status status = digest ? kdl_writer_add_ref_digested(writer, image, lender)
+                             : kdl_writer_add_ref(writer, image, lender);
   if (status == KDL_BAD_CALL)
     kdl_error_prefix("%s", input->name);
   return status;
@@ -100,9 +100,9 @@ kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kd
                                   size_t count) {
   const void *data;
   size_t size;
-  KDL_TRY(kdl_library_hold(input->lib, index, &data, &size));
+  KDL_TRY(kdl_library_acquire_bytes(input->lib, index, &data, &size));
   kdl_status status = kdl_digest_check(pairs, count, data, size);
-  kdl_library_release(input->lib, index);
+  kdl_library_release_bytes(input->lib, index);
   if (status != KDL_OK)
     kdl_error_prefix("%s: image %zu", input->name, index);
   return status;

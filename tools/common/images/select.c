@@ -26,7 +26,7 @@ static const char grammar[] = "an index, or key=value,key=value with kind (the o
 /* ------------------------------------------------------------------------------------------ */
 /* Parsing                                                                                      */
 
-static bool is_key(const cli_term *term, const char *key) {
+static bool term_has_key(const cli_term *term, const char *key) {
   return strcmp(term->key.data, key) == 0;
 }
 
@@ -48,17 +48,19 @@ static kdl_status parse_kinds(selector *select) {
   for (size_t i = 0; i < select->terms.count; ++i) {
     const cli_term *term = &select->terms.items[i];
     size_t value_at = term->position + term->key.length + 1;
-    if (is_key(term, "kind") && !cli_offload_kind_parse(term->value.data, &select->offload_kind))
+    if (term_has_key(term, "kind") &&
+        !cli_offload_kind_parse(term->value.data, &select->offload_kind))
       return cli_terms_fail(&select->terms, value_at, "found the offload kind '%s', expected %s",
                             term->value.data, cli_offload_kind_names);
-    if (is_key(term, "image_kind") && !cli_image_kind_parse(term->value.data, &select->image_kind))
+    if (term_has_key(term, "image_kind") &&
+        !cli_image_kind_parse(term->value.data, &select->image_kind))
       return cli_terms_fail(&select->terms, value_at, "found the image kind '%s', expected %s",
                             term->value.data, cli_image_kind_names);
   }
   return KDL_OK;
 }
 
-static kdl_status parse(const char *option, const char *text, selector *out_select) {
+static kdl_status parse_selector(const char *option, const char *text, selector *out_select) {
   *out_select = (selector){.by_index = false};
   if (text[0] >= '0' && text[0] <= '9' && !strchr(text, '='))
     return parse_index(option, text, out_select);
@@ -69,7 +71,7 @@ static kdl_status parse(const char *option, const char *text, selector *out_sele
 /* ------------------------------------------------------------------------------------------ */
 /* Matching                                                                                     */
 
-static const kdl_string *find_value(const kdl_image_info *image, kdl_string key) {
+static const kdl_string *find_metadata_value(const kdl_image_info *image, kdl_string key) {
   for (size_t i = image->pair_count; i-- > 0;) {
     const kdl_pair *pair = &image->pairs[i];
     if (kdl_text_equal(pair->key, key))
@@ -78,22 +80,23 @@ static const kdl_string *find_value(const kdl_image_info *image, kdl_string key)
   return NULL;
 }
 
-static bool term_fits(const selector *select, const cli_term *term, const kdl_image_info *image) {
-  if (is_key(term, "kind"))
+static bool term_matches(const selector *select, const cli_term *term,
+                         const kdl_image_info *image) {
+  if (term_has_key(term, "kind"))
     return image->offload_kind == select->offload_kind;
-  if (is_key(term, "image_kind"))
+  if (term_has_key(term, "image_kind"))
     return image->kind == select->image_kind;
-  const kdl_string *value = find_value(image, term->key);
+  const kdl_string *value = find_metadata_value(image, term->key);
   if (!value)
     return term->value.length == 0;
   return kdl_text_equal(*value, term->value);
 }
 
-static bool fits(const selector *select, const kdl_image_info *image) {
+static bool selector_matches(const selector *select, const kdl_image_info *image) {
   if (select->by_index)
     return image->index == select->index;
   for (size_t i = 0; i < select->terms.count; ++i) {
-    if (!term_fits(select, &select->terms.items[i], image))
+    if (!term_matches(select, &select->terms.items[i], image))
       return false;
   }
   return true;
@@ -105,11 +108,11 @@ static bool fits(const selector *select, const kdl_image_info *image) {
 /* What an image has where a term asks for something. */
 static const char *value_text(const cli_term *term, const kdl_image_info *image,
                               char room[CLI_KIND_ROOM]) {
-  if (is_key(term, "kind"))
+  if (term_has_key(term, "kind"))
     return cli_offload_kind_name(image->offload_kind, room);
-  if (is_key(term, "image_kind"))
+  if (term_has_key(term, "image_kind"))
     return kdl_image_kind_name(image->kind);
-  const kdl_string *value = find_value(image, term->key);
+  const kdl_string *value = find_metadata_value(image, term->key);
   return value ? value->data : NULL;
 }
 
@@ -134,16 +137,17 @@ static void list_values(const cli_term *term, const kdl_library *lib, char *out,
   }
 }
 
-static bool any_fits(const selector *select, const cli_term *term, const kdl_library *lib) {
+static bool any_image_matches(const selector *select, const cli_term *term,
+                              const kdl_library *lib) {
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     kdl_image_info image = cli_image_at(lib, i);
-    if (term_fits(select, term, &image))
+    if (term_matches(select, term, &image))
       return true;
   }
   return false;
 }
 
-static kdl_status nothing_fits(const selector *select, const kdl_library *lib, const char *file) {
+static kdl_status fail_no_match(const selector *select, const kdl_library *lib, const char *file) {
   size_t count = kdl_image_count(lib);
   if (select->by_index && count == 0)
     return kdl_fail(KDL_NO_MATCH, "%s: no image %zu: it holds none", file, select->index);
@@ -152,7 +156,7 @@ static kdl_status nothing_fits(const selector *select, const kdl_library *lib, c
                     count - 1);
   for (size_t i = 0; i < select->terms.count; ++i) {
     const cli_term *term = &select->terms.items[i];
-    if (any_fits(select, term, lib))
+    if (any_image_matches(select, term, lib))
       continue;
     char values[512];
     list_values(term, lib, values, sizeof values);
@@ -168,18 +172,18 @@ static kdl_status nothing_fits(const selector *select, const kdl_library *lib, c
 /* ------------------------------------------------------------------------------------------ */
 /* Choosing                                                                                     */
 
-static kdl_status choose(const char *option, const char *text, const kdl_library *lib,
-                         const char *file, bool *chosen) {
+static kdl_status select_matching(const char *option, const char *text, const kdl_library *lib,
+                                  const char *file, bool *chosen) {
   selector select;
   bool found = false;
-  kdl_status status = parse(option, text, &select);
+  kdl_status status = parse_selector(option, text, &select);
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
     kdl_image_info image = cli_image_at(lib, i);
-    if (fits(&select, &image))
+    if (selector_matches(&select, &image))
       found = chosen[i] = true;
   }
   if (status == KDL_OK && !found)
-    status = nothing_fits(&select, lib, file);
+    status = fail_no_match(&select, lib, file);
   cli_terms_free(&select.terms);
   return status;
 }
@@ -194,7 +198,7 @@ kdl_status cli_select_images(const cli_args *args, const char *option, const kdl
   if (!text)
     memset(chosen, true, count * sizeof *chosen);
   for (; text && status == KDL_OK; text = cli_args_next(args, option, &cursor))
-    status = choose(option, text, lib, file, chosen);
+    status = select_matching(option, text, lib, file, chosen);
   if (status != KDL_OK) {
     free(chosen);
     return status;

@@ -20,19 +20,19 @@ kdl_status cli_sequence_read(kdl_library *lib, size_t image, cli_sequence *out_s
   kdl_image_info info = cli_image_at(lib, image);
   kdl_status status = kdl_image_bytes(lib, image, &data, &size);
   if (status == KDL_OK)
-    status = kdl_saved_read(data, size, &out_sequence->saved);
+    status = kdl_seqfile_read(data, size, &out_sequence->saved);
   if (status == KDL_OK)
-    out_sequence->name = kdl_saved_name(info.pairs, info.pair_count);
+    out_sequence->name = kdl_seqfile_name(info.pairs, info.pair_count);
   else
     kdl_error_prefix("image %zu", image);
   return status;
 }
 
 void cli_sequence_free(cli_sequence *sequence) {
-  kdl_saved_free(&sequence->saved);
+  kdl_seqfile_free(&sequence->saved);
 }
 
-const char *cli_slot_name(const kdl_saved *saved, kdl_slot slot, char room[CLI_SLOT_ROOM]) {
+const char *cli_slot_name(const kdl_seqfile *saved, kdl_slot slot, char room[CLI_SLOT_ROOM]) {
   kdl_string name = saved->slots[slot - 1].name;
   size_t used = 0;
   if (!name.length)

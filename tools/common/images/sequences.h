@@ -13,7 +13,7 @@
 typedef struct cli_sequence {
   size_t image;
   kdl_string name;
-  kdl_saved saved;
+  kdl_seqfile saved;
 } cli_sequence;
 
 /* The next image that is one, from *image on, which then stands there; false where none is left. */
@@ -25,7 +25,7 @@ void cli_sequence_free(cli_sequence *sequence);
 
 /* "x", or "#3" where it has no name. What would end a quoted string, or a line, is shown as <22>.
  */
-enum { CLI_SLOT_ROOM = KDL_SAVED_SLOT_NAME * 4 + 1 };
-const char *cli_slot_name(const kdl_saved *saved, kdl_slot slot, char room[CLI_SLOT_ROOM]);
+enum { CLI_SLOT_ROOM = KDL_SEQFILE_SLOT_NAME * 4 + 1 };
+const char *cli_slot_name(const kdl_seqfile *saved, kdl_slot slot, char room[CLI_SLOT_ROOM]);
 
 #endif

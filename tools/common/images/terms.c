@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-kdl_status cli_point_at(const char *context, const char *text, size_t position, const char *problem,
-                        const char *advice) {
+kdl_status cli_fail_at_column(const char *context, const char *text, size_t position,
+                              const char *problem, const char *advice) {
   enum { before = 60, after = 20 }; /* a long text is shown around the mark only */
   size_t skipped = position > before ? position - before : 0;
   const char *dots = skipped ? "..." : "";
@@ -30,7 +30,7 @@ kdl_status cli_terms_fail(const cli_terms *terms, size_t position, const char *f
   char expected[512];
   snprintf(context, sizeof context, "--%s", terms->option);
   snprintf(expected, sizeof expected, "expected %s", terms->grammar);
-  return cli_point_at(context, terms->text, position, problem, expected);
+  return cli_fail_at_column(context, terms->text, position, problem, expected);
 }
 
 /* Reads the term at text[position]; it ends before a comma or the text's end. */

@@ -37,8 +37,8 @@ const cli_term *cli_terms_find(const cli_terms *terms, const char *key);
 
 /* Records what is wrong at a byte of a text: "CONTEXT: column N: PROBLEM", the text with a mark
  * below it, and advice. Returns KDL_BAD_CALL. */
-kdl_status cli_point_at(const char *context, const char *text, size_t position, const char *problem,
-                        const char *advice);
+kdl_status cli_fail_at_column(const char *context, const char *text, size_t position,
+                              const char *problem, const char *advice);
 
 /* Records what is wrong at a byte of the text: the text with a mark below it, and the grammar.
  * Returns KDL_BAD_CALL. */

@@ -36,7 +36,7 @@ void cli_variants_add(cli_variants *variants, const char *where, size_t image,
   }
 }
 
-static int compare(const void *left, const void *right) {
+static int compare_variants(const void *left, const void *right) {
   const struct cli_variant *a = left;
   const struct cli_variant *b = right;
   int order = kdl_text_compare(a->kernel, b->kernel);
@@ -44,20 +44,21 @@ static int compare(const void *left, const void *right) {
 }
 
 /* "sig=f32 u32" or "rev=1" */
-static void say_field(const kdl_kernel_key *key, kdl_kernel_field field, char *out, size_t room) {
+static void format_field(const kdl_kernel_key *key, kdl_kernel_field field, char *out,
+                         size_t room) {
   if (field == KDL_KERNEL_REV)
     snprintf(out, room, "rev=%u", key->rev);
   else
     snprintf(out, room, "sig=%.*s", (int)key->sig.length, key->sig.data);
 }
 
-static void report(const struct cli_variant *a, const kdl_kernel_key *left,
-                   const struct cli_variant *b, const kdl_kernel_key *right, kdl_kernel_field field,
-                   cli_visit_disagreement *visit, void *user) {
+static void report_disagreement(const struct cli_variant *a, const kdl_kernel_key *left,
+                                const struct cli_variant *b, const kdl_kernel_key *right,
+                                kdl_kernel_field field, cli_visit_disagreement *visit, void *user) {
   char values[2][256];
   char words[1024];
-  say_field(left, field, values[0], sizeof values[0]);
-  say_field(right, field, values[1], sizeof values[1]);
+  format_field(left, field, values[0], sizeof values[0]);
+  format_field(right, field, values[1], sizeof values[1]);
   snprintf(words, sizeof words,
            "kdl.kernel.%.*s: %.128s says %s and %.128s says %s, which are not variants of one "
            "kernel",
@@ -80,14 +81,14 @@ static void compare_field(const struct cli_variant *group, size_t count, kdl_ker
       first = &group[i];
       expected = key;
     } else if (!kdl_kernel_is_variant(&expected, &key)) {
-      report(first, &expected, &group[i], &key, field, visit, user);
+      report_disagreement(first, &expected, &group[i], &key, field, visit, user);
     }
   }
 }
 
 void cli_variants_compare(cli_variants *variants, cli_visit_disagreement *visit, void *user) {
   if (variants->count)
-    qsort(variants->items, variants->count, sizeof *variants->items, compare);
+    qsort(variants->items, variants->count, sizeof *variants->items, compare_variants);
   for (size_t start = 0, end; start < variants->count; start = end) {
     for (end = start + 1; end < variants->count && kdl_text_equal(variants->items[start].kernel,
                                                                   variants->items[end].kernel);

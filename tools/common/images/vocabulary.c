@@ -35,7 +35,7 @@ void cli_value_problem(kdl_string value, kdl_parse_error error, char *out_text, 
   if (error.position >= value.length)
     kdl_out_format(&out, "the end");
   else
-    kdl_out_quoted(&out, kdl_text_from(value, error.position));
+    kdl_out_quoted(&out, kdl_text_substr(value, error.position));
   kdl_out_format(&out, ", expected %s", error.expected);
 }
 
@@ -47,15 +47,15 @@ static bool is_token(kdl_string token, kdl_feature_class which) {
                                   : kdl_feature_bit(which, token) >= 0;
 }
 
-static void offer_class(kdl_feature_class which, kdl_nearest *nearest) {
+static void suggest_tokens(kdl_feature_class which, kdl_nearest *nearest) {
   for (unsigned bit = 0; bit < 128; ++bit) {
     const char *name = kdl_feature_name(which, bit);
     if (name)
-      kdl_nearest_offer(nearest, name);
+      kdl_nearest_add(nearest, name);
   }
 }
 
-static void say_unknown(kdl_string token, kdl_feature_class which, kdl_out *out) {
+static void report_unknown_token(kdl_string token, kdl_feature_class which, kdl_out *out) {
   static const char *const classes[] = {[KDL_CLASS_GPU] = "GPUs",
                                         [KDL_CLASS_X86] = "x86-64",
                                         [KDL_CLASS_AARCH64] = "AArch64",
@@ -69,7 +69,7 @@ static void say_unknown(kdl_string token, kdl_feature_class which, kdl_out *out)
   kdl_nearest nearest = kdl_nearest_to(token);
   for (int i = 0; i < KDL_CLASS_COUNT; ++i) {
     if (which == KDL_CLASS_COUNT || which == (kdl_feature_class)i)
-      offer_class((kdl_feature_class)i, &nearest);
+      suggest_tokens((kdl_feature_class)i, &nearest);
   }
   kdl_out_format(out, ", which is no token this version knows");
   if (nearest.best)
@@ -84,7 +84,7 @@ void cli_tokens_check(kdl_string list, kdl_feature_class which, cli_visit_proble
     if (!is_token(token, which)) {
       char problem[256];
       kdl_out out = {problem, sizeof problem, 0};
-      say_unknown(token, which, &out);
+      report_unknown_token(token, which, &out);
       visit(user, problem);
     }
     at = end + 1;

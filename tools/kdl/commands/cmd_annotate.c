@@ -83,8 +83,8 @@ static kdl_status check_pair(const char *word, const kdl_pair *pair) {
     char problem[512];
     snprintf(context, sizeof context, "%.*s", (int)pair->key.length, pair->key.data);
     cli_value_problem(pair->value, error, problem, sizeof problem);
-    return cli_point_at(context, word, pair->key.length + 1 + error.position, problem,
-                        "(--force writes it as it is)");
+    return cli_fail_at_column(context, word, pair->key.length + 1 + error.position, problem,
+                              "(--force writes it as it is)");
   }
   if (kdl_text_is(pair->key, "requires_features"))
     cli_tokens_check(pair->value, KDL_CLASS_COUNT, warn_token, NULL);
@@ -234,5 +234,5 @@ int cli_run_annotate(const cli_args *args) {
     cli_input_close(&input);
   }
   free(change.set);
-  return cli_finish(status);
+  return cli_report_status(status);
 }

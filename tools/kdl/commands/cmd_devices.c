@@ -113,8 +113,8 @@ typedef struct {
   bool all;
 } layout;
 
-static void add_device(cli_table *table, size_t index, const kdl_device_spec *routes, size_t count,
-                       const layout *form) {
+static void add_device_row(cli_table *table, size_t index, const kdl_device_spec *routes,
+                           size_t count, const layout *form) {
   cli_table_add_number(table, index);
   cli_table_add(table, kdl_text_of(routes[0].name));
   cli_table_add(table, kdl_text_of(kdl_backend_name(routes[0].backend)));
@@ -140,12 +140,12 @@ static cli_table *make_table(const kdl_discovery *found, const layout *form) {
   cli_table *table = cli_table_create(columns, form->narrow ? narrow_count : column_count);
   for (size_t i = 0; i < found->device_count; ++i) {
     const kdl_found_device *device = &found->devices[i];
-    add_device(table, i, &found->routes[device->first], device->count, form);
+    add_device_row(table, i, &found->routes[device->first], device->count, form);
   }
   return table;
 }
 
-static kdl_status print_devices(const kdl_discovery *found, bool all) {
+static kdl_status print_device_table(const kdl_discovery *found, bool all) {
   cli_table *table = make_table(found, &(layout){.all = all});
   size_t limit = cli_terminal_width();
   if (limit && cli_table_width(table) > limit) {
@@ -201,21 +201,21 @@ static void print_drivers(const kdl_discovery *found, bool all) {
 int cli_run_devices(const cli_args *args) {
   bool all = cli_args_has(args, "all");
   if (cli_args_has(args, "runs"))
-    return cli_finish(cli_devices_runs(args));
+    return cli_report_status(cli_devices_runs(args));
   if (cli_args_has(args, "device"))
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found --device without --runs, expected both: "
-                                             "'kdl explain' takes --device for a file"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found --device without --runs, expected both: "
+                                                    "'kdl explain' takes --device for a file"));
   kdl_discovery *found;
   kdl_status status = kdl_discover(NULL, &found);
   if (status != KDL_OK)
-    return cli_finish(status);
+    return cli_report_status(status);
   if (cli_args_has(args, "json")) {
     kdl_discovery_write_json(found, stdout);
   } else {
-    status = print_devices(found, all);
+    status = print_device_table(found, all);
     if (status == KDL_OK)
       print_drivers(found, all);
   }
   kdl_discovery_free(found);
-  return cli_finish(status);
+  return cli_report_status(status);
 }

@@ -8,7 +8,7 @@
 #include "support/base/text.h"
 #include "support/system/environment.h"
 #include "support/system/loader.h"
-#include "tools/common/beside.h"
+#include "tools/common/program_folder.h"
 #include "tools/common/report.h"
 #include "tools/common/text.h"
 #include "tools/kdl/commands.h"
@@ -64,7 +64,7 @@ static kdl_status print_drivers(void) {
 /* What kdl push and kdl pull start. */
 static void print_registries(void) {
   char path[PATH_MAX];
-  if (cli_beside("kdl-registry", path) && access(path, X_OK) == 0)
+  if (cli_program_file("kdl-registry", path) && access(path, X_OK) == 0)
     cli_print_row("registries", "%s", path);
   else
     cli_print_row("registries",
@@ -111,7 +111,7 @@ int cli_run_doctor(const cli_args *args) {
   (void)args;
   cli_print_row("libkdl", "%s", kdl_version());
   print_codecs();
-  int code = cli_finish(print_drivers());
+  int code = cli_report_status(print_drivers());
 #if KDL_WITH_JIT
   cli_doctor_linker();
 #endif

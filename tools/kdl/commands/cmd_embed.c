@@ -83,8 +83,8 @@ static kdl_status find_sections(const object *file, uint8_t **out_table, uint64_
 }
 
 /* Where the names of the sections are; the table's header comes back too. */
-static kdl_status find_names(const object *file, uint8_t *table, uint64_t count,
-                             uint8_t **out_header) {
+static kdl_status find_section_names(const object *file, uint8_t *table, uint64_t count,
+                                     uint8_t **out_header) {
   uint64_t index = kdl_load_u16(file->data + offsetof(Elf64_Ehdr, e_shstrndx));
   if (index == SHN_XINDEX)
     index = kdl_load_u32(table + offsetof(Elf64_Shdr, sh_link));
@@ -108,7 +108,7 @@ static bool is_kept(const object *file, const uint8_t *names, const uint8_t *sec
          memcmp(file->data + offset + name, section_name, sizeof section_name) == 0;
 }
 
-static void keep(uint8_t *section, uint32_t name) {
+static void keep_section(uint8_t *section, uint32_t name) {
   uint8_t *flags = section + offsetof(Elf64_Shdr, sh_flags);
   uint64_t kept = kdl_load_u64(flags) & ~(uint64_t)SHF_EXCLUDE;
   kdl_store_u32(section + offsetof(Elf64_Shdr, sh_name), name);
@@ -133,14 +133,14 @@ static kdl_status keep_sections(object *file, size_t *out_changed) {
   uint64_t count;
   KDL_TRY(check_header(file));
   KDL_TRY(find_sections(file, &table, &count));
-  KDL_TRY(find_names(file, table, count, &names));
+  KDL_TRY(find_section_names(file, table, count, &names));
   uint32_t name = (uint32_t)kdl_load_u64(names + offsetof(Elf64_Shdr, sh_size));
   size_t changed = 0;
   size_t kept = 0;
   for (uint64_t i = 0; i < count; ++i) {
     uint8_t *section = table + i * sizeof(Elf64_Shdr);
     if (kdl_load_u32(section + offsetof(Elf64_Shdr, sh_type)) == section_type_offloading) {
-      keep(section, name);
+      keep_section(section, name);
       ++changed;
     } else if (is_kept(file, names, section)) {
       ++kept;
@@ -182,6 +182,6 @@ static kdl_status embed(const cli_args *args, const char *output) {
 int cli_run_embed(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   if (!output)
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT.o, expected where to write"));
-  return cli_finish(embed(args, output));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no -o OUT.o, expected where to write"));
+  return cli_report_status(embed(args, output));
 }

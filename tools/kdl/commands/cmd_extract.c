@@ -3,7 +3,7 @@
 #include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/system/file.h"
-#include "tools/common/images/keep_for.h"
+#include "tools/common/images/keep_for_devices.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/images/select.h"
 #include "tools/common/input.h"
@@ -40,9 +40,9 @@ static void sanitise(const char *name, char *out, size_t room) {
 static kdl_status save_image(kdl_library *lib, size_t index, const char *path) {
   const void *data;
   size_t size;
-  KDL_TRY(kdl_library_hold(lib, index, &data, &size));
+  KDL_TRY(kdl_library_acquire_bytes(lib, index, &data, &size));
   kdl_status status = cli_output_save(path, data, size);
-  kdl_library_release(lib, index);
+  kdl_library_release_bytes(lib, index);
   return status;
 }
 
@@ -62,9 +62,9 @@ static kdl_status save_into(const char *directory, kdl_library *lib, size_t inde
 static kdl_status extract_to_directory(const char *directory, kdl_library *lib,
                                        const bool *chosen) {
   char end[PATH_MAX];
-  KDL_TRY(kdl_folder_follow(directory, "make the directory", end));
+  KDL_TRY(kdl_folder_resolve(directory, "make the directory", end));
   if (mkdir(end, 0777) != 0 && errno != EEXIST)
-    return kdl_fail(kdl_status_of(errno), "%s: cannot make the directory: %s", directory,
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot make the directory: %s", directory,
                     strerror(errno));
   size_t skipped = 0;
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
@@ -113,23 +113,24 @@ static kdl_status check_call(const cli_args *args) {
   return KDL_OK;
 }
 
-static kdl_status choose(const cli_args *args, const cli_input *input, bool **out_chosen) {
+static kdl_status choose_images(const cli_args *args, const cli_input *input, bool **out_chosen) {
   if (!cli_args_has(args, "for"))
     return cli_select_images(args, "image", input->lib, input->name, out_chosen);
   size_t index;
-  KDL_TRY(cli_choose_for(args, input, args->operand_count > 1 ? args->operands[1] : NULL, &index));
+  KDL_TRY(cli_choose_image_for_device(args, input,
+                                      args->operand_count > 1 ? args->operands[1] : NULL, &index));
   *out_chosen = xcalloc(kdl_image_count(input->lib), sizeof **out_chosen);
   (*out_chosen)[index] = true;
   return KDL_OK;
 }
 
-static kdl_status extract(const cli_args *args) {
+static kdl_status extract_images(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   cli_input input;
   bool *chosen = NULL;
   KDL_TRY(check_call(args));
   KDL_TRY(cli_input_open(args->operands[0], &input));
-  kdl_status status = choose(args, &input, &chosen);
+  kdl_status status = choose_images(args, &input, &chosen);
   if (status == KDL_OK)
     status = is_directory(output) ? extract_to_directory(output, input.lib, chosen)
                                   : extract_to_file(output, &input, chosen);
@@ -139,5 +140,5 @@ static kdl_status extract(const cli_args *args) {
 }
 
 int cli_run_extract(const cli_args *args) {
-  return cli_finish(extract(args));
+  return cli_report_status(extract_images(args));
 }

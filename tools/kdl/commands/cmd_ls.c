@@ -91,7 +91,7 @@ typedef struct {
 static int print_kernel(void *user, const kdl_string *name) {
   detail_printer *printer = user;
   printer->status =
-      cli_table_say(printer->table, "kernel", cli_demangle(printer->demangler, *name));
+      cli_table_print_line(printer->table, "kernel", cli_demangle(printer->demangler, *name));
   return printer->status != KDL_OK;
 }
 
@@ -102,10 +102,10 @@ static kdl_status print_sequence(const detail_printer *printer, cli_table *table
   if (status != KDL_OK)
     return status == KDL_NO_MEMORY
                ? status
-               : cli_table_say(table, "damaged:", kdl_text_of(kdl_error_message()));
+               : cli_table_print_line(table, "damaged:", kdl_text_of(kdl_error_message()));
   for (uint32_t i = 0; i < sequence.saved.kernel_count && status == KDL_OK; ++i)
-    status = cli_table_say(table, "launches",
-                           cli_demangle(printer->demangler, sequence.saved.kernels[i].name));
+    status = cli_table_print_line(table, "launches",
+                                  cli_demangle(printer->demangler, sequence.saved.kernels[i].name));
   cli_sequence_free(&sequence);
   return status;
 }
@@ -116,7 +116,7 @@ static kdl_status print_details(void *user, cli_table *table, size_t index) {
   printer->table = table;
   kdl_image_info image = cli_image_at(printer->lib, index);
   if (image.problem.length)
-    return cli_table_say(table, "damaged:", image.problem);
+    return cli_table_print_line(table, "damaged:", image.problem);
   if (!printer->kernels)
     return KDL_OK;
   if (image.kind == KDL_IMAGE_SEQUENCE)
@@ -126,7 +126,7 @@ static kdl_status print_details(void *user, cli_table *table, size_t index) {
     return status == KDL_OK ? printer->status : status;
   return cli_image_kind_is_container(image.kind)
              ? KDL_OK
-             : cli_table_say(table, "no kernel names:", kdl_text_of(kdl_error_message()));
+             : cli_table_print_line(table, "no kernel names:", kdl_text_of(kdl_error_message()));
 }
 
 /* Of machine code for a CPU it is more than a gap: no device takes it. */
@@ -138,8 +138,8 @@ static void add_arch(cli_table *table, const kdl_image_info *image, bool wide) {
                                   : cli_text_short(image->arch, room));
 }
 
-static void add_row(cli_table *table, const listing *what, kdl_library *lib,
-                    const kdl_image_info *image) {
+static void add_image_row(cli_table *table, const listing *what, kdl_library *lib,
+                          const kdl_image_info *image) {
   char room[CLI_KIND_ROOM], kind[64], kind_room[CLI_IMAGE_KIND_ROOM];
   snprintf(kind, sizeof kind, "%*s%s", nesting(lib, image) * 2, "",
            cli_image_kind_name(image, kind_room));
@@ -159,7 +159,7 @@ static void add_row(cli_table *table, const listing *what, kdl_library *lib,
   add_pairs(table, image, what->wide);
 }
 
-static kdl_status print_table(const listing *what, kdl_library *lib) {
+static kdl_status print_image_table(const listing *what, kdl_library *lib) {
   cli_column columns[column_count];
   size_t count = 0;
   for (size_t i = 0; i < column_count; ++i) {
@@ -169,7 +169,7 @@ static kdl_status print_table(const listing *what, kdl_library *lib) {
   cli_table *table = cli_table_create(columns, count);
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     kdl_image_info image = cli_image_at(lib, i);
-    add_row(table, what, lib, &image);
+    add_image_row(table, what, lib, &image);
   }
   kdl_status status = KDL_OK;
   detail_printer details = {.lib = lib, .kernels = what->kernels, .demangler = what->demangler};
@@ -228,7 +228,7 @@ static kdl_status list_open(listing *what, const char *path, kdl_library *lib) {
   if (what->headings)
     cli_text_print(kdl_text_of(path), ":\n");
   if (!what->archs)
-    return print_table(what, lib);
+    return print_image_table(what, lib);
   print_archs(lib);
   return KDL_OK;
 }
@@ -239,9 +239,9 @@ static int list_file(listing *what, const char *path) {
   if (status != KDL_OK) {
     if (what->json)
       cli_ls_json_error(what->json, path, kdl_error_message());
-    return cli_finish(status);
+    return cli_report_status(status);
   }
-  int code = cli_finish(list_open(what, path, input.lib));
+  int code = cli_report_status(list_open(what, path, input.lib));
   cli_input_close(&input);
   return code;
 }
@@ -257,13 +257,13 @@ int cli_run_ls(const cli_args *args) {
       .headings = several,
   };
   if (what.archs && (what.json || what.kernels || what.wide))
-    return cli_finish(kdl_fail(
+    return cli_report_status(kdl_fail(
         KDL_BAD_CALL, "--archs stands alone: it cannot go with --json, --kernels, --long"));
   if (cli_args_has(args, "demangle")) {
     kdl_status status = what.kernels ? cli_demangler_start(&what.demangler)
                                      : kdl_fail(KDL_BAD_CALL, "--demangle goes with --kernels");
     if (status != KDL_OK)
-      return cli_finish(status);
+      return cli_report_status(status);
   }
   int worst = CLI_EXIT_SUCCESS;
   if (what.json && several)

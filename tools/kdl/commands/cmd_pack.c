@@ -9,9 +9,9 @@
 int cli_run_pack(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   if (!output)
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
   if (!cli_args_has(args, "image"))
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --image, expected one or more"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no --image, expected one or more"));
   cli_pack_rules rules = {
       .fill_target = true,
       .check = true,
@@ -23,5 +23,5 @@ int cli_run_pack(const cli_args *args) {
       cli_format_parse(cli_args_value(args, "format"), KDL_FORMAT_V1, &rules.format);
   if (status == KDL_OK)
     status = cli_pack(args, &rules, output);
-  return cli_finish(status);
+  return cli_report_status(status);
 }

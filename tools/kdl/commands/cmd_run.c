@@ -6,7 +6,7 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/extent.h"
-#include "tools/common/images/choose_for.h"
+#include "tools/common/images/device_options.h"
 #include "tools/common/images/select.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
@@ -46,7 +46,7 @@ static kdl_status parse_shared(const cli_args *args, uint32_t *out_bytes) {
   kdl_string words =
       kdl_text_of(cli_args_has(args, "shared") ? cli_args_value(args, "shared") : "0");
   size_t at = 0;
-  if (!kdl_text_number(words, &at, out_bytes) || at != words.length)
+  if (!kdl_text_parse_number(words, &at, out_bytes) || at != words.length)
     return kdl_fail(KDL_BAD_CALL, "--shared: found '%s', expected a number of bytes below 2^32",
                     words.data);
   return KDL_OK;
@@ -144,7 +144,7 @@ static kdl_status fetch_buffers(job *asked) {
   return kdl_sync(asked->queue);
 }
 
-static kdl_status launch(void *user) {
+static kdl_status launch_kernel(void *user) {
   const job *asked = user;
   const void *pointers[limit_args];
   size_t sizes[limit_args];
@@ -174,12 +174,12 @@ static kdl_status print_image(const job *asked) {
   bool is_named = *device.name;
   printf("%s: image %zu of %s, %s, on %s%s%s%s: fits as %s, choice %zu of %zu%s\n", info.name,
          info.image, info.library, kdl_image_kind_name(info.kind), device.label,
-         is_named ? " (" : "", device.name, is_named ? ")" : "", info.fit, info.place + 1,
-         info.image_count, info.place ? ", better ones did not load" : "");
+         is_named ? " (" : "", device.name, is_named ? ")" : "", info.fit, info.position + 1,
+         info.image_count, info.position ? ", better ones did not load" : "");
   return KDL_OK;
 }
 
-static kdl_status check_one(const job *asked, size_t index, const char *path) {
+static kdl_status check_buffer(const job *asked, size_t index, const char *path) {
   char name[32];
   snprintf(name, sizeof name, "arg%zu", index);
   bool has_tolerance = cli_args_has(asked->args, "tolerance");
@@ -202,7 +202,7 @@ static kdl_status report_results(const job *asked, bool has_run) {
   for (const char *words; (words = cli_args_next(asked->args, "check", &cursor));) {
     KDL_TRY(parse_which("check", words, asked, &index, &path));
     if (has_run)
-      KDL_TRY(check_one(asked, index, path));
+      KDL_TRY(check_buffer(asked, index, path));
   }
   return KDL_OK;
 }
@@ -225,7 +225,7 @@ static kdl_status parse_constants(const cli_args *args, kdl_arena *arena, kdl_se
   return KDL_OK;
 }
 
-static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opts *opts) {
+static kdl_status find_run_kernel(job *asked, kdl_library *lib, const kdl_select_opts *opts) {
   const char *name = asked->args->operands[1];
   const char *device =
       asked->sanitizer.is_child ? CLI_SANITIZER_DEVICE : cli_args_value(asked->args, "device");
@@ -248,7 +248,7 @@ static kdl_status restrict_images(job *asked, const cli_input *input) {
 
 static kdl_status load_kernel(job *asked, const cli_input *input, const kdl_select_opts *opts) {
   KDL_TRY(restrict_images(asked, input));
-  kdl_status status = find_kernel(asked, input->lib, opts);
+  kdl_status status = find_run_kernel(asked, input->lib, opts);
   if (status == KDL_NO_MATCH && asked->sanitizer.is_child)
     return kdl_fail(
         KDL_NO_MATCH,
@@ -264,16 +264,17 @@ static kdl_status load_kernel(job *asked, const cli_input *input, const kdl_sele
 
 static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_opts *opts) {
   KDL_TRY(load_kernel(asked, input, opts));
-  KDL_TRY(cli_run_checked(input->lib, asked->device, asked->args->operands[1], opts,
-                          asked->has_grid ? &asked->desc : NULL, asked->values,
-                          asked->value_count));
+  KDL_TRY(cli_run_check_args(input->lib, asked->device, asked->args->operands[1], opts,
+                             asked->has_grid ? &asked->desc : NULL, asked->values,
+                             asked->value_count));
   KDL_TRY(print_image(asked));
   KDL_TRY(cli_output_flush()); /* a kernel that ends the process takes nothing with it */
   KDL_TRY(send_buffers(asked));
   if (cli_args_has(asked->args, "time"))
-    KDL_TRY(cli_run_timed(asked->device, asked->queue, asked->repeat, "launch", launch, asked));
+    KDL_TRY(
+        cli_run_timed(asked->device, asked->queue, asked->repeat, "launch", launch_kernel, asked));
   for (size_t i = 0; i < asked->repeat && !cli_args_has(asked->args, "time"); ++i)
-    KDL_TRY(launch(asked));
+    KDL_TRY(launch_kernel(asked));
   KDL_TRY(fetch_buffers(asked));
   return report_results(asked, true);
 }
@@ -287,12 +288,12 @@ static kdl_status read_call(const cli_args *args, kdl_arena *arena, job *asked,
   KDL_TRY(parse_tolerance(args, &asked->tolerance));
   KDL_TRY(parse_values(args, asked));
   KDL_TRY(report_results(asked, false));
-  KDL_TRY(cli_choose_opts(args, opts));
+  KDL_TRY(cli_selection_options(args, opts));
   return parse_constants(args, arena, opts);
 }
 
 /* Where the launch was watched in another process: what was found there. */
-static kdl_status report(job *asked) {
+static kdl_status report_sanitizer(job *asked) {
   size_t count = 0;
   KDL_TRY(cli_sanitizer_report(&asked->sanitizer, &count));
   if (count)
@@ -332,7 +333,7 @@ static kdl_status run_kernel(const cli_args *args, kdl_arena *arena, job *asked,
   if (cli_args_has(args, "sanitize")) {
     KDL_TRY(cli_sanitizer_begin(&asked->sanitizer));
     if (!asked->sanitizer.is_child)
-      return report(asked);
+      return report_sanitizer(asked);
   }
   KDL_TRY(cli_input_open(args->operands[0], input));
   return run_job(asked, input, &opts);
@@ -340,12 +341,12 @@ static kdl_status run_kernel(const cli_args *args, kdl_arena *arena, job *asked,
 
 int cli_run_run(const cli_args *args) {
   if (cli_args_has(args, "sequence"))
-    return cli_finish(run_sequence(args));
+    return cli_report_status(run_sequence(args));
   job asked = {.args = args};
   cli_input input = {.lib = NULL};
   kdl_arena arena = {0};
   kdl_status status = run_kernel(args, &arena, &asked, &input);
-  int code = cli_finish(status);
+  int code = cli_report_status(status);
   if (asked.sanitizer.is_child)
     cli_sanitizer_leave(code);
   if (code == 0)

@@ -36,8 +36,8 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* What is known                                                                                */
 
-static void add(known_list *list, kdl_image_kind kind, const char *triple, const char *arch,
-                uint32_t version) {
+static void known_list_add(known_list *list, kdl_image_kind kind, const char *triple,
+                           const char *arch, uint32_t version) {
   if (list->count == known_room)
     return;
   known *item = &list->items[list->count++];
@@ -54,11 +54,12 @@ static void add_nvidia(known_list *list) {
       char arch[16];
       const char suffix[2] = {suffixes[s]};
       snprintf(arch, sizeof arch, "sm_%u%s", number, suffix);
-      add(list, KDL_IMAGE_CUBIN, "nvptx64-nvidia-cuda", arch, 0);
+      known_list_add(list, KDL_IMAGE_CUBIN, "nvptx64-nvidia-cuda", arch, 0);
       snprintf(arch, sizeof arch, "compute_%u%s", number, suffix);
       kdl_nvptx_arch parsed;
       kdl_nvptx_parse(kdl_text_of(arch), &parsed, NULL);
-      add(list, KDL_IMAGE_PTX, "nvptx64-nvidia-cuda", arch, kdl_nvptx_first_ptx(&parsed));
+      known_list_add(list, KDL_IMAGE_PTX, "nvptx64-nvidia-cuda", arch,
+                     kdl_nvptx_first_ptx(&parsed));
     }
   }
 }
@@ -66,28 +67,29 @@ static void add_nvidia(known_list *list) {
 static void add_other_gpus(known_list *list) {
   const kdl_amdgcn_processor *processor;
   for (size_t i = 0; (processor = kdl_amdgcn_at(i)); ++i)
-    add(list, KDL_IMAGE_HSACO, "amdgcn-amd-amdhsa", processor->name, 0);
-  add(list, KDL_IMAGE_SPIRV, "spirv64-amd-amdhsa", "amdgcnspirv", 0);
+    known_list_add(list, KDL_IMAGE_HSACO, "amdgcn-amd-amdhsa", processor->name, 0);
+  known_list_add(list, KDL_IMAGE_SPIRV, "spirv64-amd-amdhsa", "amdgcnspirv", 0);
   const char *acronym;
   for (size_t i = 0; (acronym = kdl_intel_acronym_at(i)); ++i)
-    add(list, KDL_IMAGE_ZEBIN, "spir64-unknown-unknown", acronym, 0);
+    known_list_add(list, KDL_IMAGE_ZEBIN, "spir64-unknown-unknown", acronym, 0);
   for (uint32_t minor = 0; minor <= 6; ++minor)
-    add(list, KDL_IMAGE_SPIRV, "spirv64-unknown-unknown", "spirv64", KDL_VERSION_OF(1, minor));
-  add(list, KDL_IMAGE_CL, "spirv64-unknown-unknown", "", 0);
+    known_list_add(list, KDL_IMAGE_SPIRV, "spirv64-unknown-unknown", "spirv64",
+                   KDL_VERSION_OF(1, minor));
+  known_list_add(list, KDL_IMAGE_CL, "spirv64-unknown-unknown", "", 0);
 }
 
 static void add_cpus(known_list *list) {
   static const char *const x86[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
   static const char *const riscv[] = {"rv64gc", "rv64gcv", "rva20u64", "rva22u64", "rva23u64"};
   for (size_t i = 0; i < sizeof x86 / sizeof *x86; ++i)
-    add(list, KDL_IMAGE_OBJECT, "x86_64-unknown-linux-gnu", x86[i], 0);
+    known_list_add(list, KDL_IMAGE_OBJECT, "x86_64-unknown-linux-gnu", x86[i], 0);
   const char *base;
   for (size_t i = 0; (base = kdl_aarch64_base_at(i)); ++i) {
     if (strncmp(base, "armv", 4) == 0)
-      add(list, KDL_IMAGE_OBJECT, "aarch64-unknown-linux-gnu", base, 0);
+      known_list_add(list, KDL_IMAGE_OBJECT, "aarch64-unknown-linux-gnu", base, 0);
   }
   for (size_t i = 0; i < sizeof riscv / sizeof *riscv; ++i)
-    add(list, KDL_IMAGE_OBJECT, "riscv64-unknown-linux-gnu", riscv[i], 0);
+    known_list_add(list, KDL_IMAGE_OBJECT, "riscv64-unknown-linux-gnu", riscv[i], 0);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -131,7 +133,7 @@ typedef struct {
   bool all;
 } printer;
 
-static void print_json(cli_json *json, const known *item) {
+static void print_known_json(cli_json *json, const known *item) {
   char version[16];
   cli_json_begin_object(json);
   cli_json_put_text(json, "arch", item->arch);
@@ -161,11 +163,12 @@ static void print_row(cli_table *table, const char *device, const known *item) {
   cli_table_add(table, kdl_text_of(item->backend ? item->match.fit : item->match.reason));
 }
 
-static kdl_status print_device(const printer *to, const kdl_device_spec *routes, size_t count) {
+static kdl_status print_runs_of_device(const printer *to, const kdl_device_spec *routes,
+                                       size_t count) {
   KDL_TRY(match(to->list, routes, count));
   qsort(to->list->items, to->list->count, sizeof *to->list->items, by_rank);
   char label[KDL_SPEC_LINE] = "";
-  kdl_device_spec_place(&routes[0], &(kdl_out){label, sizeof label, 0});
+  kdl_device_spec_summary(&routes[0], &(kdl_out){label, sizeof label, 0});
   if (to->json) {
     cli_json_begin_object(to->json);
     cli_json_put_text(to->json, "device", label);
@@ -178,7 +181,7 @@ static kdl_status print_device(const printer *to, const kdl_device_spec *routes,
     if (!item->backend && !to->all)
       break;
     if (to->json)
-      print_json(to->json, item);
+      print_known_json(to->json, item);
     else
       print_row(to->table, i == 0 ? label : "", item);
   }
@@ -202,7 +205,7 @@ static kdl_status print_given(const printer *to, const cli_args *args) {
       kdl_error_prefix("--device");
     KDL_TRY(status);
     if (to)
-      KDL_TRY(print_device(to, routes.specs, routes.count));
+      KDL_TRY(print_runs_of_device(to, routes.specs, routes.count));
   }
   return KDL_OK;
 }
@@ -212,12 +215,13 @@ static kdl_status print_here(const printer *to) {
   kdl_status status = KDL_OK;
   KDL_TRY(kdl_discover(NULL, &found));
   for (size_t i = 0; i < found->device_count && status == KDL_OK; ++i)
-    status = print_device(to, &found->routes[found->devices[i].first], found->devices[i].count);
+    status =
+        print_runs_of_device(to, &found->routes[found->devices[i].first], found->devices[i].count);
   kdl_discovery_free(found);
   return status;
 }
 
-static kdl_status print_all(const printer *to, const cli_args *args) {
+static kdl_status print_runs(const printer *to, const cli_args *args) {
   return cli_args_has(args, "device") ? print_given(to, args) : print_here(to);
 }
 
@@ -226,13 +230,13 @@ static kdl_status print_document(known_list *list, const cli_args *args) {
   printer to = {.list = list, .json = &json, .all = cli_args_has(args, "all")};
   cli_json_begin_object(&json);
   cli_json_put_array(&json, "devices");
-  kdl_status status = print_all(&to, args);
+  kdl_status status = print_runs(&to, args);
   cli_json_end_array(&json);
   cli_json_end_object(&json);
   return status == KDL_OK ? cli_output_flush() : status;
 }
 
-static kdl_status print_table(known_list *list, const cli_args *args) {
+static kdl_status print_runs_table(known_list *list, const cli_args *args) {
   static const cli_column columns[] = {
       {.title = "DEVICE", .shrinks = 1},
       {.title = "RUNS", .tint = "36"},
@@ -242,7 +246,7 @@ static kdl_status print_table(known_list *list, const cli_args *args) {
   };
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   printer to = {.list = list, .table = table, .all = cli_args_has(args, "all")};
-  kdl_status status = print_all(&to, args);
+  kdl_status status = print_runs(&to, args);
   if (status != KDL_OK) {
     cli_table_destroy(table);
     return status;
@@ -257,7 +261,7 @@ kdl_status cli_devices_runs(const cli_args *args) {
   add_other_gpus(list);
   add_cpus(list);
   kdl_status status =
-      cli_args_has(args, "json") ? print_document(list, args) : print_table(list, args);
+      cli_args_has(args, "json") ? print_document(list, args) : print_runs_table(list, args);
   free(list);
   return status;
 }

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static kdl_status save(const cli_input *input, size_t index, const char *path) {
+static kdl_status save_image_bytes(const cli_input *input, size_t index, const char *path) {
   const void *data;
   size_t size;
   KDL_TRY(kdl_image_bytes(input->lib, index, &data, &size));
@@ -49,9 +49,9 @@ static char *default_name(const char *input, const kdl_image_info *image, size_t
 static kdl_status extract_one(const cli_input *input, const kdl_image_info *image,
                               const char *operand, const char *file, size_t number) {
   if (file)
-    return save(input, image->index, file);
+    return save_image_bytes(input, image->index, file);
   char *name = default_name(operand, image, number, true);
-  kdl_status status = save(input, image->index, name);
+  kdl_status status = save_image_bytes(input, image->index, name);
   free(name);
   return status;
 }
@@ -72,8 +72,8 @@ static bool fits_term(const opened *from, const kdl_image_info *image, const cli
   if (strcmp(term->key.data, "kind") == 0)
     return image->offload_kind == cli_offload_kind_as_llvm(term->value.data);
   if (from->is_archive && strcmp(term->key.data, "member") == 0 &&
-      kdl_text_ends(image->container, term->value) &&
-      kdl_text_ends(
+      kdl_text_has_suffix(image->container, term->value) &&
+      kdl_text_has_suffix(
           (kdl_string){image->container.data, image->container.length - term->value.length},
           KDL_TEXT(" in ")))
     return true;
@@ -81,7 +81,7 @@ static bool fits_term(const opened *from, const kdl_image_info *image, const cli
   return value ? kdl_text_equal(*value, term->value) : term->value.length == 0;
 }
 
-static bool fits(const opened *from, const kdl_image_info *image, const cli_terms *terms) {
+static bool image_matches(const opened *from, const kdl_image_info *image, const cli_terms *terms) {
   bool all = true;
   for (size_t i = 0; i < terms->count && all; ++i)
     all = fits_term(from, image, &terms->items[i]);
@@ -95,7 +95,8 @@ static kdl_status extract_image(const opened *from, const char *operand, const c
   size_t number = 0;
   for (size_t i = 0; i < kdl_image_count(from->input.lib) && status == KDL_OK; ++i) {
     kdl_image_info image = cli_image_at(from->input.lib, i);
-    if (image.parent != KDL_NO_PARENT || !cli_image_format(&image) || !fits(from, &image, &terms))
+    if (image.parent != KDL_NO_PARENT || !cli_image_format(&image) ||
+        !image_matches(from, &image, &terms))
       continue;
     status = extract_one(&from->input, &image, operand, file ? file->value.data : NULL, number++);
   }
@@ -115,7 +116,7 @@ static kdl_status extract_all(const opened *from, const char *operand) {
     if (!cli_image_format(&image) || image.kind == KDL_IMAGE_OFFLOAD)
       continue;
     char *name = default_name(operand, &image, number++, false);
-    status = save(&from->input, i, name);
+    status = save_image_bytes(&from->input, i, name);
     if (status == KDL_OK)
       printf("Extracted: %s\n", name);
     free(name);
@@ -123,7 +124,7 @@ static kdl_status extract_all(const opened *from, const char *operand) {
   return status;
 }
 
-static kdl_status extract(const cli_args *args) {
+static kdl_status extract_operand(const cli_args *args) {
   const char *operand = args->operands[0];
   opened from = {.is_archive = false};
   cli_bytes *bytes = &from.input.bytes;
@@ -160,26 +161,28 @@ static const char *last_output(const cli_args *args) {
   return output;
 }
 
-static int run(const cli_args *args) {
+static int run_llvm_offload_binary(const cli_args *args) {
   const char *output = last_output(args);
   if (cli_args_has(args, "version")) {
     printf("llvm-offload-binary, as provided by kdl %s\n", kdl_version());
     return CLI_EXIT_SUCCESS;
   }
   if (cli_args_has(args, "archive"))
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "--archive is not provided; extract the images and "
-                                             "put them into an archive with llvm-ar"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL,
+                                      "--archive is not provided; extract the images and "
+                                      "put them into an archive with llvm-ar"));
   if (output && args->operand_count)
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "Packaging to an output file and extracting from an "
-                                             "input file are mutually exclusive."));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL,
+                                      "Packaging to an output file and extracting from an "
+                                      "input file are mutually exclusive."));
   if (args->operand_count)
-    return cli_finish(extract(args));
+    return cli_report_status(extract_operand(args));
   if (!output) {
     cli_command_help(&cli_command_llvm_offload_binary);
     return CLI_EXIT_SUCCESS;
   }
   cli_pack_rules rules = {.format = KDL_FORMAT_V1, .as_llvm = true};
-  return cli_finish(cli_pack(args, &rules, output));
+  return cli_report_status(cli_pack(args, &rules, output));
 }
 
 static const cli_option options[] = {
@@ -202,5 +205,5 @@ const cli_command cli_command_llvm_offload_binary = {
     .options = options,
     .min_operands = 0,
     .max_operands = 1,
-    .run = run,
+    .run = run_llvm_offload_binary,
 };

@@ -6,7 +6,7 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"
-#include "tools/common/images/names.h"
+#include "tools/common/images/name_set.h"
 #include "tools/common/images/terms.h"
 #include "tools/common/images/variants.h"
 #include "tools/common/images/vocabulary.h"
@@ -70,13 +70,13 @@ static bool is_source(const packer *pack, const cli_terms *terms, const char *pa
   return pack->rules->fill_target && strcmp(kind, "cl") == 0;
 }
 
-static kdl_image_kind kind_of(const packer *pack, const cli_terms *terms, const char *path,
-                              const cli_bytes *bytes) {
+static kdl_image_kind packed_image_kind(const packer *pack, const cli_terms *terms,
+                                        const char *path, const cli_bytes *bytes) {
   kdl_image_kind known = is_source(pack, terms, path) ? KDL_IMAGE_CL : KDL_IMAGE_UNKNOWN;
   return cli_image_kind_seen(known, bytes->data, bytes->size);
 }
 
-static bool is_indexed(const packer *pack, const cli_terms *terms) {
+static bool adds_kernel_index(const packer *pack, const cli_terms *terms) {
   kdl_string name;
   bool indexed = pack->rules->index;
   for (size_t i = 0; i < terms->count; ++i)
@@ -89,8 +89,8 @@ static bool is_indexed(const packer *pack, const cli_terms *terms) {
 static kdl_status parse_image_kind(const packer *pack, const cli_terms *terms, const char *path,
                                    const cli_bytes *bytes, uint16_t *out_kind) {
   const cli_term *term = pack->rules->as_llvm ? NULL : cli_terms_find(terms, "image_kind");
-  kdl_image_kind kind = kind_of(pack, terms, path, bytes);
-  if (!term && !pack->rules->as_llvm && is_indexed(pack, terms) && kind != KDL_IMAGE_UNKNOWN)
+  kdl_image_kind kind = packed_image_kind(pack, terms, path, bytes);
+  if (!term && !pack->rules->as_llvm && adds_kernel_index(pack, terms) && kind != KDL_IMAGE_UNKNOWN)
     *out_kind = kdl_llvm_image_kind(kind);
   else if (!term)
     *out_kind = cli_declared_kind(path, bytes->data, bytes->size);
@@ -143,7 +143,7 @@ static void fill_target(const packer *pack, const cli_terms *terms, const char *
   if (!no_triple && !no_arch)
     return;
   kdl_image_target target = {.triple = ""};
-  kdl_image_kind kind = kind_of(pack, terms, path, bytes);
+  kdl_image_kind kind = packed_image_kind(pack, terms, path, bytes);
   kdl_status status = kdl_image_read_target(kind, bytes->data, bytes->size, &target);
   if (no_triple && (status != KDL_OK || !target.triple[0])) {
     cli_warning("%s: no triple is given, and the image (%s) does not tell%s%s", path,
@@ -174,7 +174,7 @@ static void fill_target(const packer *pack, const cli_terms *terms, const char *
 static void add_needs(const packer *pack, const cli_terms *terms, const char *path,
                       const cli_bytes *bytes, metadata *out) {
   kdl_image_target target = {.version_major = 0};
-  kdl_image_kind kind = kind_of(pack, terms, path, bytes);
+  kdl_image_kind kind = packed_image_kind(pack, terms, path, bytes);
   if (kdl_image_read_target(kind, bytes->data, bytes->size, &target) != KDL_OK)
     return;
   if (target.version_major && !cli_terms_find(terms, "kdl.version"))
@@ -186,7 +186,7 @@ static void add_needs(const packer *pack, const cli_terms *terms, const char *pa
 
 /* "rev=1" is the least a kernel's key can honestly say: signature and launch shape are then read
  * from the image. */
-static void add_index(const cli_terms *terms, const cli_names *kernels, metadata *out) {
+static void add_index(const cli_terms *terms, const cli_name_set *kernels, metadata *out) {
   for (size_t i = 0; i < kernels->count; ++i) {
     const char *key = xarena_format(out->arena, KDL_KERNEL_PREFIX "%s", kernels->items[i].data);
     if (!cli_terms_find(terms, key))
@@ -194,16 +194,16 @@ static void add_index(const cli_terms *terms, const cli_names *kernels, metadata
   }
 }
 
-static kdl_status read_kernels(const packer *pack, const cli_terms *terms, const char *path,
-                               const cli_bytes *bytes, cli_names *out_kernels) {
-  *out_kernels = (cli_names){.count = 0};
+static kdl_status read_packed_kernels(const packer *pack, const cli_terms *terms, const char *path,
+                                      const cli_bytes *bytes, cli_name_set *out_kernels) {
+  *out_kernels = (cli_name_set){.count = 0};
   if (!pack->rules->index)
     return KDL_OK;
-  kdl_status status = cli_names_read_kernels(kind_of(pack, terms, path, bytes), bytes->data,
-                                             bytes->size, out_kernels);
+  kdl_status status = cli_name_set_read_kernels(packed_image_kind(pack, terms, path, bytes),
+                                                bytes->data, bytes->size, out_kernels);
   if (status == KDL_UNSUPPORTED) {
     cli_warning("%s: not indexed: %s", path, kdl_error_message());
-    *out_kernels = (cli_names){.count = 0};
+    *out_kernels = (cli_name_set){.count = 0};
     return KDL_OK;
   }
   if (status != KDL_OK)
@@ -217,8 +217,8 @@ static kdl_status read_kernels(const packer *pack, const cli_terms *terms, const
 static kdl_status collect_metadata(packer *pack, const cli_terms *terms, const char *path,
                                    const cli_bytes *bytes, uint16_t *offload_kind, metadata *out) {
   enum { filled = 5 };
-  cli_names kernels;
-  KDL_TRY(read_kernels(pack, terms, path, bytes, &kernels));
+  cli_name_set kernels;
+  KDL_TRY(read_packed_kernels(pack, terms, path, bytes, &kernels));
   out->arena = &pack->arena;
   out->pairs =
       xarena_alloc(out->arena, (terms->count + filled + kernels.count) * sizeof *out->pairs);
@@ -235,7 +235,7 @@ static kdl_status collect_metadata(packer *pack, const cli_terms *terms, const c
   add_index(terms, &kernels, out);
   if (kernels.count)
     add_needs(pack, terms, path, bytes, out);
-  cli_names_free(&kernels);
+  cli_name_set_free(&kernels);
   return KDL_OK;
 }
 
@@ -261,7 +261,7 @@ static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *pa
   }
   image.pairs = pairs.pairs;
   image.pair_count = pairs.count;
-  KDL_TRY(pack->rules->digest ? kdl_writer_add_digested(pack->writer, &image)
+  KDL_TRY(pack->rules->digest ? kdl_writer_add_with_digest(pack->writer, &image)
                               : kdl_writer_add(pack->writer, &image));
   if (pack->rules->check)
     cli_variants_add(&pack->variants, xarena_format(&pack->arena, "image %zu (%s)", number, path),
@@ -281,7 +281,7 @@ static kdl_status pack_files(packer *pack, const cli_terms *terms) {
   return KDL_OK;
 }
 
-static kdl_status pack_image(packer *pack, const char *text) {
+static kdl_status pack_image_option(packer *pack, const char *text) {
   cli_terms terms;
   kdl_status status = cli_terms_parse("image", pack->rules->as_llvm ? NULL : grammar, text, &terms);
   if (status == KDL_OK)
@@ -295,7 +295,7 @@ static kdl_status pack_all(packer *pack, const cli_args *args, const char *outpu
   const char *text;
   KDL_TRY(kdl_writer_create(pack->rules->format, &pack->writer));
   while ((text = cli_args_next(args, "image", &cursor)))
-    KDL_TRY(pack_image(pack, text));
+    KDL_TRY(pack_image_option(pack, text));
   KDL_TRY(cli_variants_check(&pack->variants));
   return pack->file_count || !pack->rules->as_llvm ? cli_output_save_writer(output, pack->writer)
                                                    : cli_output_save(output, "", 0);

@@ -29,9 +29,9 @@ const char *cli_run_type_words(const cli_run_arg *arg, char room[CLI_RUN_TYPE_RO
  * signature a size from that in a host image, or the block of `grid`, which may be NULL, from that
  * of a host image; KDL_OK also where neither is known. Where `grid` has no dynamic group
  * memory it gets that of the image's metadata. */
-kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *kernel,
-                           const kdl_select_opts *opts, kdl_launch_desc *grid,
-                           const cli_run_arg *args, size_t count);
+kdl_status cli_run_check_args(kdl_library *lib, kdl_device *device, const char *kernel,
+                              const kdl_select_opts *opts, kdl_launch_desc *grid,
+                              const cli_run_arg *args, size_t count);
 
 /* ------------------------------------------------------------------------------------------ */
 /* --sanitize: the launch in a process of its own, where Oclgrind is the only OpenCL driver. It

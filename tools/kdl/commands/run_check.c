@@ -20,7 +20,7 @@ typedef struct {
   uint64_t shared; /* bytes of dynamic group memory */
 } expectation;
 
-static bool read_key(const kdl_image_info *info, const char *kernel, expectation *out) {
+static bool read_kernel_key(const kdl_image_info *info, const char *kernel, expectation *out) {
   kdl_kernel_key key;
   kdl_string name;
   for (size_t i = 0; i < info->pair_count; ++i) {
@@ -34,7 +34,7 @@ static bool read_key(const kdl_image_info *info, const char *kernel, expectation
   return false;
 }
 
-static bool read_object(const kdl_choice *choice, const char *kernel, expectation *out) {
+static bool read_host_object(const kdl_selection *choice, const char *kernel, expectation *out) {
   kdl_host_object object;
   return choice->kind == KDL_IMAGE_OBJECT &&
          kdl_host_object_open(choice->data, choice->data_size, &object) == KDL_OK &&
@@ -55,7 +55,7 @@ static bool is_nameable(const kdl_param *type) {
 
 /* Integers of one size stand for each other: compilers of other languages may not know their signs.
  */
-static bool is_same(const kdl_param *a, const kdl_param *b) {
+static bool is_same_type(const kdl_param *a, const kdl_param *b) {
   return is_integer(a) ? is_integer(b) && a->size == b->size : kdl_text_equal(a->text, b->text);
 }
 
@@ -74,11 +74,12 @@ bool cli_run_type_fits(const kdl_param *expected, const cli_run_arg *arg) {
   if (!kdl_signature_next(kdl_text_of(cli_run_arg_type(arg)), &at, &found, NULL))
     return false;
   if (arg->is_buffer)
-    return expected->kind == KDL_PARAM_PTR && (!read_element(expected, &element) ||
-                                               !is_nameable(&element) || is_same(&element, &found));
+    return expected->kind == KDL_PARAM_PTR &&
+           (!read_element(expected, &element) || !is_nameable(&element) ||
+            is_same_type(&element, &found));
   if (!is_nameable(expected))
     return expected->kind != KDL_PARAM_PTR && expected->size == found.size;
-  return is_same(expected, &found) &&
+  return is_same_type(expected, &found) &&
          (expected->kind != KDL_PARAM_UINT || !cli_run_arg_is_negative(arg));
 }
 
@@ -120,8 +121,8 @@ static kdl_status compare_sizes(const char *kernel, const expectation *expected,
   return KDL_OK;
 }
 
-static kdl_status compare(const char *kernel, const expectation *expected, const cli_run_arg *args,
-                          size_t count) {
+static kdl_status compare_arguments(const char *kernel, const expectation *expected,
+                                    const cli_run_arg *args, size_t count) {
   kdl_string sig = expected->sig;
   if (count != expected->count)
     return kdl_fail(KDL_BAD_CALL, "%s: found %zu arguments, expected %" PRIu32 "%s%.*s%s", kernel,
@@ -131,8 +132,8 @@ static kdl_status compare(const char *kernel, const expectation *expected, const
 }
 
 /* As the host backend has it. */
-static kdl_status check_block(const kdl_choice *choice, const char *kernel,
-                              const uint32_t found[3]) {
+static kdl_status check_host_block(const kdl_selection *choice, const char *kernel,
+                                   const uint32_t found[3]) {
   if (choice->kind != KDL_IMAGE_OBJECT)
     return KDL_OK;
   kdl_image_geometry geometry =
@@ -149,20 +150,20 @@ static kdl_status check_block(const kdl_choice *choice, const char *kernel,
   return KDL_OK;
 }
 
-kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *kernel,
-                           const kdl_select_opts *opts, kdl_launch_desc *grid,
-                           const cli_run_arg *args, size_t count) {
+kdl_status cli_run_check_args(kdl_library *lib, kdl_device *device, const char *kernel,
+                              const kdl_select_opts *opts, kdl_launch_desc *grid,
+                              const cli_run_arg *args, size_t count) {
   expectation expected = {.sig = {"", 0}};
-  kdl_choice choice = {.size = sizeof choice};
+  kdl_selection choice = {.size = sizeof choice};
   kdl_status status = kdl_select(lib, device, kernel, opts, &choice);
   if (status == KDL_BAD_FILE)
     return KDL_OK; /* loading says what is wrong with the image, and goes on to the next */
   KDL_TRY(status);
   kdl_image_info info = cli_image_at(lib, choice.image);
-  if (!read_key(&info, kernel, &expected) && !read_object(&choice, kernel, &expected))
+  if (!read_kernel_key(&info, kernel, &expected) && !read_host_object(&choice, kernel, &expected))
     return KDL_OK;
   if (grid && !grid->shared && expected.shared <= UINT32_MAX)
     grid->shared = (uint32_t)expected.shared;
-  KDL_TRY(compare(kernel, &expected, args, count));
-  return grid ? check_block(&choice, kernel, grid->block) : KDL_OK;
+  KDL_TRY(compare_arguments(kernel, &expected, args, count));
+  return grid ? check_host_block(&choice, kernel, grid->block) : KDL_OK;
 }

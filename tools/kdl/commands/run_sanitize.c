@@ -89,7 +89,7 @@ kdl_status cli_sanitizer_begin(cli_sanitizer *sanitizer) {
   fflush(stdout);
   pid_t child = fork();
   if (child < 0)
-    return kdl_fail(kdl_status_of(errno), "--sanitize: cannot fork: %s", strerror(errno));
+    return kdl_fail(kdl_status_from_errno(errno), "--sanitize: cannot fork: %s", strerror(errno));
   sanitizer->is_child = child == 0;
   if (sanitizer->is_child) {
     set_environment(library, sanitizer->log);
@@ -111,7 +111,7 @@ _Noreturn void cli_sanitizer_leave(int code) {
 /* ------------------------------------------------------------------------------------------ */
 /* Findings                                                                                     */
 
-enum { most_findings = 256 };
+enum { max_findings = 256 };
 
 typedef struct {
   kdl_string headline;
@@ -127,12 +127,12 @@ static bool read_after(kdl_string line, const char *key, const char *ends, kdl_s
   const char *found = memmem(line.data, line.length, key, strlen(key));
   if (!found)
     return false;
-  kdl_string rest = kdl_text_from(line, (size_t)(found - line.data) + strlen(key));
+  kdl_string rest = kdl_text_substr(line, (size_t)(found - line.data) + strlen(key));
   *out_text = (kdl_string){rest.data, kdl_text_find(rest, 0, ends)};
   return true;
 }
 
-static void read_line(kdl_string line, finding *f) {
+static void parse_log_line(kdl_string line, finding *f) {
   kdl_string text;
   if (f->items < 2 && read_after(line, "Global(", ")", &text))
     f->item[f->items++] = text;
@@ -140,13 +140,13 @@ static void read_line(kdl_string line, finding *f) {
     f->reached = text;
   if (f->places < 2 && read_after(line, "\tAt line ", " ", &text)) {
     size_t at = 0;
-    kdl_text_number(text, &at, &f->line[f->places]);
+    kdl_text_parse_number(text, &at, &f->line[f->places]);
     if (read_after(line, ") of ", ":", &text))
       f->file[f->places++] = text;
   }
 }
 
-static bool is_same(const finding *a, const finding *b) {
+static bool is_same_finding(const finding *a, const finding *b) {
   if (!kdl_text_equal((kdl_string){a->headline.data, kdl_text_find(a->headline, 0, " ")},
                       (kdl_string){b->headline.data, kdl_text_find(b->headline, 0, " ")}) ||
       a->places != b->places)
@@ -160,16 +160,16 @@ static bool is_same(const finding *a, const finding *b) {
   return is_straight || is_crossed;
 }
 
-static void note(finding *all, size_t *count, const finding *found) {
+static void add_finding(finding *all, size_t *count, const finding *found) {
   if (!found->headline.length)
     return;
   for (size_t i = 0; i < *count; ++i) {
-    if (is_same(&all[i], found)) {
+    if (is_same_finding(&all[i], found)) {
       ++all[i].count;
       return;
     }
   }
-  if (*count < most_findings)
+  if (*count < max_findings)
     all[(*count)++] = *found;
 }
 
@@ -180,13 +180,13 @@ static size_t read_log(kdl_string log, finding *all) {
     end = kdl_text_find(log, at, "\n");
     kdl_string line = {log.data + at, end - at};
     if (line.length && line.data[0] != '\t') {
-      note(all, &count, &current);
+      add_finding(all, &count, &current);
       current = (finding){.headline = line, .count = 1};
     } else {
-      read_line(line, &current);
+      parse_log_line(line, &current);
     }
   }
-  note(all, &count, &current);
+  add_finding(all, &count, &current);
   return count;
 }
 
@@ -237,7 +237,7 @@ kdl_status cli_sanitizer_report(cli_sanitizer *sanitizer, size_t *out_count) {
   cli_bytes bytes;
   *out_count = 0;
   KDL_TRY(cli_bytes_read(sanitizer->log, &bytes));
-  finding *all = xcalloc(most_findings, sizeof *all);
+  finding *all = xcalloc(max_findings, sizeof *all);
   *out_count = read_log((kdl_string){bytes.data, bytes.size}, all);
   fflush(stdout);
   for (size_t i = 0; i < *out_count; ++i)

@@ -4,7 +4,7 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/extent.h"
-#include "tools/common/images/choose_for.h"
+#include "tools/common/images/device_options.h"
 #include "tools/common/images/sequences.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
@@ -109,8 +109,8 @@ static void close_job(job *asked) {
 
 /* The slot that words begin with, by name or as "#3", and what follows the separator behind it; of
  * names that both would do, the longer. */
-static slot_value *find_slot(const job *asked, const char *words, const char *separator,
-                             const char **out_rest) {
+static slot_value *find_named_slot(const job *asked, const char *words, const char *separator,
+                                   const char **out_rest) {
   slot_value *found = NULL;
   size_t longest = 0;
   for (size_t i = 0; i < asked->slot_count; ++i) {
@@ -148,13 +148,13 @@ static kdl_status no_slot(const job *asked, const char *option, const char *word
 }
 
 /* Memory of zeros, of the size that the slot needs. */
-static kdl_status give_zeros(slot_value *slot) {
+static kdl_status set_slot_zeros(slot_value *slot) {
   char words[64];
   snprintf(words, sizeof words, "buf:u8[%" PRIu64 "]", slot->desc.bytes);
   return cli_run_arg_parse(words, &slot->arg);
 }
 
-static kdl_status give(slot_value *slot, const char *words) {
+static kdl_status set_slot_value(slot_value *slot, const char *words) {
   bool is_memory = slot->desc.kind == KDL_SLOT_BUFFER || slot->desc.kind == KDL_SLOT_HOST;
   uint64_t extent[3];
   slot->is_given = true;
@@ -164,7 +164,8 @@ static kdl_status give(slot_value *slot, const char *words) {
     return KDL_OK;
   }
   slot->has_type = strcmp(words, "zero") != 0;
-  KDL_TRY(is_memory && !slot->has_type ? give_zeros(slot) : cli_run_arg_parse(words, &slot->arg));
+  KDL_TRY(is_memory && !slot->has_type ? set_slot_zeros(slot)
+                                       : cli_run_arg_parse(words, &slot->arg));
   if (slot->arg.is_buffer != is_memory)
     return kdl_fail(KDL_BAD_CALL, "--slot: %s: found '%s', expected %s", slot->desc.name, words,
                     is_memory ? "zero or buf:TYPE[COUNT]=INIT" : "TYPE:VALUE");
@@ -175,19 +176,19 @@ static kdl_status read_values(job *asked) {
   size_t cursor = 0;
   for (const char *words; (words = cli_args_next(asked->args, "slot", &cursor));) {
     const char *rest;
-    slot_value *slot = find_slot(asked, words, "=", &rest);
+    slot_value *slot = find_named_slot(asked, words, "=", &rest);
     if (!slot)
       return no_slot(asked, "slot", words, "NAME=VALUE");
     if (slot->is_given)
       return kdl_fail(KDL_BAD_CALL, "--slot: found '%s', expected each slot once", words);
-    KDL_TRY(give(slot, rest));
+    KDL_TRY(set_slot_value(slot, rest));
   }
   return KDL_OK;
 }
 
-static void compare_launch(const job *asked, const kdl_saved *saved,
-                           const kdl_saved_launch *launch) {
-  const kdl_saved_kernel *kernel = &saved->kernels[launch->kernel];
+static void compare_launch(const job *asked, const kdl_seqfile *saved,
+                           const kdl_seqfile_launch *launch) {
+  const kdl_seqfile_kernel *kernel = &saved->kernels[launch->kernel];
   kdl_param param;
   size_t at = 0;
   for (uint32_t i = 0; i < launch->arg_count && kdl_signature_next(kernel->sig, &at, &param, NULL);
@@ -205,7 +206,7 @@ static void compare_launch(const job *asked, const kdl_saved *saved,
 }
 
 /* Memory may serve kernels of several types in turn: one of them must take what is given. */
-static kdl_status compare_types(const job *asked, const kdl_saved *saved) {
+static kdl_status compare_types(const job *asked, const kdl_seqfile *saved) {
   char found[CLI_RUN_TYPE_ROOM];
   for (uint32_t i = 0; i < saved->step_count; ++i) {
     if (saved->steps[i].kind == KDL_STEP_LAUNCH)
@@ -244,7 +245,7 @@ static kdl_status report_results(const job *asked, bool has_run) {
   size_t cursor = 0;
   const char *rest;
   for (const char *words; (words = cli_args_next(asked->args, "dump", &cursor));) {
-    const slot_value *slot = find_slot(asked, words, "", &rest);
+    const slot_value *slot = find_named_slot(asked, words, "", &rest);
     if (!slot || !slot->arg.is_buffer)
       return no_slot(asked, "dump", words, "NAME of memory that is given,");
     if (has_run)
@@ -252,7 +253,7 @@ static kdl_status report_results(const job *asked, bool has_run) {
   }
   cursor = 0;
   for (const char *words; (words = cli_args_next(asked->args, "check", &cursor));) {
-    const slot_value *slot = find_slot(asked, words, ":@", &rest);
+    const slot_value *slot = find_named_slot(asked, words, ":@", &rest);
     if (!slot || !slot->arg.is_buffer)
       return no_slot(asked, "check", words, "NAME:@FILE of memory that is given,");
     if (!has_run)
@@ -326,7 +327,7 @@ static kdl_status print_what_runs(const job *asked) {
   return KDL_OK;
 }
 
-static kdl_status run(job *asked, size_t repeat) {
+static kdl_status replay_sequence(job *asked, size_t repeat) {
   replay what = {asked, 0};
   bool is_timed = cli_args_has(asked->args, "time");
   KDL_TRY(read_values(asked));
@@ -361,10 +362,10 @@ kdl_status cli_run_sequence(const cli_args *args, size_t repeat, const cli_toler
   job asked = {.args = args, .tolerance = tolerance};
   kdl_select_opts select;
   KDL_TRY(check_options(args));
-  KDL_TRY(cli_choose_opts(args, &select));
+  KDL_TRY(cli_selection_options(args, &select));
   kdl_status status = open_sequence(&asked, &select);
   if (status == KDL_OK)
-    status = run(&asked, repeat);
+    status = replay_sequence(&asked, repeat);
   close_job(&asked);
   return status;
 }

@@ -7,7 +7,7 @@
  */
 #include "support/base/error.h"
 #include "support/base/text.h"
-#include "tools/common/images/choose_for.h"
+#include "tools/common/images/device_options.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
@@ -24,11 +24,11 @@ static void print_command_names(void) {
 }
 
 /* Those that stand for their architecture, as in `kdl explain --matrix`. */
-static void print_devices(void) {
+static void print_named_devices(void) {
   cli_devices devices;
   kdl_status status = cli_devices_named(&devices);
   if (status != KDL_OK)
-    exit(cli_finish(status));
+    exit(cli_report_status(status));
   for (size_t i = 0; i < devices.count; ++i)
     printf("  %s\n", devices.items[i].name);
   cli_devices_free(&devices);
@@ -51,7 +51,7 @@ static const struct {
   const char *name;
   void (*print)(void);
 } parts[] = {
-    {"command names", print_command_names},      {"device names", print_devices},
+    {"command names", print_command_names},      {"device names", print_named_devices},
     {"command table", print_command_table},      {"exit codes", print_exit_table},
     {"man synopsis", describe_man_synopsis},     {"man commands", describe_man_commands},
     {"man exit codes", describe_man_exit_codes}, {"bash options", describe_bash_options},
@@ -80,17 +80,17 @@ static kdl_status print_part(const char *name) {
 }
 
 /* The name of the part that a line stands for, or NULL. */
-static char *part_of(const char *line, size_t length) {
+static char *template_part(const char *line, size_t length) {
   static const char before[] = "<!-- @", after[] = "@ -->";
   kdl_string text = {line, length};
-  if (kdl_text_starts(text, before) && kdl_text_ends(text, kdl_text_of(after)))
+  if (kdl_text_starts(text, before) && kdl_text_has_suffix(text, kdl_text_of(after)))
     return xstrndup(line + sizeof before - 1, length - (sizeof before - 1) - (sizeof after - 1));
   if (length > 2 && line[0] == '@' && line[length - 1] == '@')
     return xstrndup(line + 1, length - 2);
   return NULL;
 }
 
-static kdl_status print_all(void *user) {
+static kdl_status expand_template(void *user) {
   const cli_bytes *template = user;
   const char *end = (const char *)template->data + template->size;
   bool is_old = false; /* this is the part that was made before */
@@ -98,7 +98,7 @@ static kdl_status print_all(void *user) {
   for (const char *line = template->data; line < end && status == KDL_OK;) {
     const char *line_end = memchr(line, '\n', (size_t)(end - line));
     size_t length = (size_t)((line_end ? line_end : end) - line);
-    char *part = part_of(line, length);
+    char *part = template_part(line, length);
     bool is_end = part && strcmp(part, "end") == 0;
     is_old = is_old && !is_end;
     if (!is_old && (!part || line[0] == '<'))
@@ -118,10 +118,11 @@ int main(int argc, char **argv) {
   cli_program_begin();
   cli_report_set_name("kdl-describe", NULL);
   if (argc != 3)
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "missing operand; usage: kdl-describe TEMPLATE OUT"));
+    return cli_report_status(
+        kdl_fail(KDL_BAD_CALL, "missing operand; usage: kdl-describe TEMPLATE OUT"));
   kdl_status status = cli_bytes_read(argv[1], &template);
   if (status == KDL_OK)
-    status = cli_output_capture(argv[2], print_all, &template);
+    status = cli_output_capture(argv[2], expand_template, &template);
   cli_bytes_free(&template);
-  return cli_finish(status);
+  return cli_report_status(status);
 }

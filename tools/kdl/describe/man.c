@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_word(char c) {
+static bool is_word_character(char c) {
   return isalnum((unsigned char)c) || c == '_';
 }
 
 static size_t word_length(const char *text, const char *end) {
   size_t length = 0;
-  while (text + length < end && is_word(text[length]))
+  while (text + length < end && is_word_character(text[length]))
     ++length;
   return length;
 }
@@ -50,7 +50,7 @@ static void put_font(char font, const char *text, size_t length) {
 }
 
 /* Options are bold and variables italic. */
-static void put_text(const cli_command *command, const char *text, size_t length) {
+static void put_mdoc_text(const cli_command *command, const char *text, size_t length) {
   const char *end = text + length;
   bool is_start = true;
   if (length && (*text == '.' || *text == '\''))
@@ -59,7 +59,7 @@ static void put_text(const cli_command *command, const char *text, size_t length
     size_t word = word_length(text, end);
     if (is_start && *text == '-' && text + 1 < end &&
         (isalpha((unsigned char)text[1]) || text[1] == '-')) {
-      while (text + word < end && (is_word(text[word]) || text[word] == '-'))
+      while (text + word < end && (is_word_character(text[word]) || text[word] == '-'))
         ++word;
       put_font('B', text, word);
     } else if (word && is_start && is_variable(command, text, word)) {
@@ -69,7 +69,7 @@ static void put_text(const cli_command *command, const char *text, size_t length
       put_escaped(text, word);
     }
     text += word;
-    is_start = !is_word(text[-1]) && text[-1] != '-' && text[-1] != '.';
+    is_start = !is_word_character(text[-1]) && text[-1] != '-' && text[-1] != '.';
   }
 }
 
@@ -80,7 +80,7 @@ void describe_man_synopsis(void) {
       size_t length = strcspn(form, "\n"), name = strlen("kdl ") + strlen((*command)->name);
       printf(".Nm %.*s\n", (int)name, form);
       if (length > name) {
-        put_text(*command, form + name + 1, length - name - 1);
+        put_mdoc_text(*command, form + name + 1, length - name - 1);
         putchar('\n');
       }
       form += length + (form[length] == '\n');
@@ -102,7 +102,7 @@ static void put_options(const cli_command *command) {
       put_font('I', option->value, strlen(option->value));
     }
     putchar('\n');
-    put_text(command, option->help, strlen(option->help));
+    put_mdoc_text(command, option->help, strlen(option->help));
     putchar('\n');
   }
   puts(".El");
@@ -112,14 +112,14 @@ void describe_man_commands(void) {
   for (const cli_command *const *command = cli_commands; *command; ++command) {
     const char *summary = (*command)->summary;
     printf(".Ss kdl %s\n%c", (*command)->name, toupper((unsigned char)summary[0]));
-    put_text(*command, summary + 1, strlen(summary) - 1);
+    put_mdoc_text(*command, summary + 1, strlen(summary) - 1);
     puts(".");
     if ((*command)->options->name)
       put_options(*command);
     for (const char *part = (*command)->details; part && *part;) {
       size_t length = strcspn(part, "\n");
       puts(".Pp");
-      put_text(*command, part, length);
+      put_mdoc_text(*command, part, length);
       putchar('\n');
       part += length + (part[length] == '\n');
     }

@@ -45,7 +45,7 @@ static const struct {
 };
 
 /* The words of a value, with blanks between them; false where it has none. */
-static bool words_of(const char *value, char out[512], bool *out_is_list) {
+static bool value_word_list(const char *value, char out[512], bool *out_is_list) {
   for (size_t i = 0; i < sizeof word_lists / sizeof *word_lists; ++i) {
     if (strcmp(word_lists[i].name, value) == 0)
       value = word_lists[i].words;
@@ -62,7 +62,7 @@ static bool words_of(const char *value, char out[512], bool *out_is_list) {
   return true;
 }
 
-static const struct value_kind *kind_of(const char *value) {
+static const struct value_kind *find_value_kind(const char *value) {
   char name[64];
   snprintf(name, sizeof name, " %s ", value);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
@@ -80,8 +80,8 @@ enum { longest_action = 600 };
 static void bash_action(const cli_option *option, char out[longest_action]) {
   char words[512];
   bool is_list;
-  const struct value_kind *kind = kind_of(option->value);
-  if (words_of(option->value, words, &is_list))
+  const struct value_kind *kind = find_value_kind(option->value);
+  if (value_word_list(option->value, words, &is_list))
     snprintf(out, longest_action, "_kdl_%s '%s'", is_list ? "list" : "words", words);
   else
     snprintf(out, longest_action, "%s", kind ? kind->bash : "COMPREPLY=()");
@@ -157,11 +157,11 @@ static void put_zsh(const char *text) {
 static void zsh_action(const cli_option *option) {
   char words[512];
   bool is_list;
-  const struct value_kind *kind = kind_of(option->value);
+  const struct value_kind *kind = find_value_kind(option->value);
   putchar(':');
   put_zsh(option->value);
   putchar(':');
-  if (!words_of(option->value, words, &is_list))
+  if (!value_word_list(option->value, words, &is_list))
     fputs(kind ? kind->zsh : "", stdout);
   else if (is_list)
     printf("_values -s , word %s", words);

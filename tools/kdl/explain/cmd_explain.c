@@ -26,12 +26,12 @@ static kdl_status explain_devices(const cli_query *query, const cli_devices *dev
   return KDL_OK;
 }
 
-static kdl_status list_devices(const cli_args *args, const cli_query *query,
-                               cli_devices *out_devices) {
+static kdl_status list_query_devices(const cli_args *args, const cli_query *query,
+                                     cli_devices *out_devices) {
   if (cli_args_has(args, "device"))
     return cli_devices_given(args, "device", '\0', out_devices);
   if (cli_args_has(args, "all")) {
-    cli_devices_here(out_devices);
+    cli_devices_native(out_devices);
     return KDL_OK;
   }
   if (cli_args_has(args, "matrix"))
@@ -58,7 +58,7 @@ static int explain(const cli_args *args, const cli_query *query, const cli_devic
     fits = cli_args_has(args, "all") ? misses < devices->count : misses == 0;
   }
   if (status != KDL_OK)
-    return cli_finish(status);
+    return cli_report_status(status);
   return fits ? CLI_EXIT_SUCCESS : CLI_EXIT_NO_MATCH;
 }
 
@@ -104,7 +104,7 @@ static bool explain_sequences(const cli_args *args, const cli_query *query, int 
   kdl_status status = show_sequences(args, query->input, &count);
   if (status == KDL_OK && draws && count == 0)
     status = kdl_fail(KDL_NO_MATCH, "%s: found no recorded sequence to draw", query->input->name);
-  *out_code = cli_finish(status);
+  *out_code = cli_report_status(status);
   if (status == KDL_OK && !draws && count && count < kdl_image_count(query->input->lib))
     putchar('\n');
   return status != KDL_OK || draws || (count && count == kdl_image_count(query->input->lib));
@@ -114,13 +114,13 @@ static int answer(const cli_args *args, cli_query *query) {
   cli_devices devices = {.count = 0};
   kdl_status held = query->kernel ? check_kernel(query) : KDL_OK;
   if (held != KDL_OK && (held != KDL_NO_MATCH || !cli_args_has(args, "json")))
-    return cli_finish(held);
+    return cli_report_status(held);
   if (held != KDL_OK)
-    cli_finish(held);
+    cli_report_status(held);
   kdl_status status = cli_query_open(query);
   if (status == KDL_OK)
-    status = list_devices(args, query, &devices);
-  int code = status == KDL_OK ? explain(args, query, &devices) : cli_finish(status);
+    status = list_query_devices(args, query, &devices);
+  int code = status == KDL_OK ? explain(args, query, &devices) : cli_report_status(status);
   cli_devices_free(&devices);
   cli_query_close(query);
   return code;
@@ -130,14 +130,15 @@ int cli_run_explain(const cli_args *args) {
   cli_input input;
   cli_query query = {.input = &input, .every_image = cli_args_has(args, "long")};
   if (cli_args_has(args, "device") && cli_args_has(args, "all"))
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found --device and --all, expected one of them"));
+    return cli_report_status(
+        kdl_fail(KDL_BAD_CALL, "found --device and --all, expected one of them"));
   if (args->operand_count > 1)
     query.kernel = args->operands[1];
-  kdl_status status = cli_choose_opts(args, &query.opts);
+  kdl_status status = cli_selection_options(args, &query.opts);
   if (status == KDL_OK)
     status = cli_input_open(args->operands[0], &input);
   if (status != KDL_OK)
-    return cli_finish(status);
+    return cli_report_status(status);
   int code;
   if (!explain_sequences(args, &query, &code))
     code = answer(args, &query);

@@ -22,7 +22,7 @@ static kdl_status print_image(const kdl_library *lib, size_t index) {
 }
 
 /* `choice` is NULL where nothing fits; the reason is the recorded failure then. */
-static kdl_status print_json(const cli_query *query, const kdl_choice *choice) {
+static kdl_status print_which_json(const cli_query *query, const kdl_selection *choice) {
   cli_json json = {.file = stdout};
   kdl_image_info image = {.size = sizeof image};
   KDL_TRY(choice ? kdl_image_get(query->input->lib, choice->image, &image) : KDL_OK);
@@ -44,8 +44,8 @@ static kdl_status print_json(const cli_query *query, const kdl_choice *choice) {
   return cli_output_flush();
 }
 
-static kdl_status choose(const cli_args *args, const cli_query *query, cli_devices *devices,
-                         kdl_choice *out_choice) {
+static kdl_status choose_image(const cli_args *args, const cli_query *query, cli_devices *devices,
+                               kdl_selection *out_choice) {
   KDL_TRY(cli_kernel_check(query->input, query->kernel));
   KDL_TRY(cli_args_has(args, "device")
               ? cli_devices_given(args, "device", '\0', devices)
@@ -59,13 +59,14 @@ static kdl_status choose(const cli_args *args, const cli_query *query, cli_devic
 
 static kdl_status which(const cli_args *args, const cli_query *query) {
   cli_devices devices = {.count = 0};
-  kdl_choice choice = {.size = sizeof choice};
-  kdl_status status = choose(args, query, &devices, &choice);
+  kdl_selection choice = {.size = sizeof choice};
+  kdl_status status = choose_image(args, query, &devices, &choice);
   bool as_json = cli_args_has(args, "json");
   if (status == KDL_OK)
-    status = as_json ? print_json(query, &choice) : print_image(query->input->lib, choice.image);
+    status =
+        as_json ? print_which_json(query, &choice) : print_image(query->input->lib, choice.image);
   else if (status == KDL_NO_MATCH && as_json)
-    (void)print_json(query, NULL);
+    (void)print_which_json(query, NULL);
   cli_devices_free(&devices);
   return status;
 }
@@ -73,12 +74,12 @@ static kdl_status which(const cli_args *args, const cli_query *query) {
 int cli_run_which(const cli_args *args) {
   cli_input input;
   cli_query query = {.input = &input, .kernel = args->operands[1]};
-  kdl_status status = cli_choose_opts(args, &query.opts);
+  kdl_status status = cli_selection_options(args, &query.opts);
   if (status == KDL_OK)
     status = cli_input_open(args->operands[0], &input);
   if (status != KDL_OK)
-    return cli_finish(status);
-  int code = cli_finish(which(args, &query));
+    return cli_report_status(status);
+  int code = cli_report_status(which(args, &query));
   cli_input_close(&input);
   return code;
 }

@@ -5,7 +5,7 @@
 #define KDL_TOOL_EXPLAIN_H
 
 #include "lib/inspect/ranking.h"
-#include "tools/common/images/choose_for.h"
+#include "tools/common/images/device_options.h"
 #include "tools/common/images/sequences.h"
 #include "tools/common/input.h"
 #include "tools/common/json.h"
@@ -32,7 +32,7 @@ void cli_query_close(cli_query *query);
 
 /* More images than are listed one by one, unless every image is wanted. */
 enum { CLI_MANY_IMAGES = 32 };
-static inline bool cli_query_sums_up(const cli_query *query, size_t images) {
+static inline bool cli_query_is_summarized(const cli_query *query, size_t images) {
   return images > CLI_MANY_IMAGES && !query->every_image;
 }
 
@@ -105,8 +105,8 @@ kdl_status cli_sequence_print(const char *file, const cli_sequence *sequence);
 void cli_sequence_dot(const cli_sequence *sequence);
 
 /* Parts of both: "64x64x1 items", "copy 16 bytes: x = y+8", "while done". */
-void cli_sequence_put_shape(FILE *out, const kdl_saved *saved, const kdl_saved_launch *launch);
-void cli_sequence_put_copy(FILE *out, const kdl_saved *saved, const kdl_saved_step *step);
-void cli_sequence_put_condition(FILE *out, const kdl_saved *saved, const kdl_operand *condition);
+void cli_sequence_put_shape(FILE *out, const kdl_seqfile *saved, const kdl_seqfile_launch *launch);
+void cli_sequence_put_copy(FILE *out, const kdl_seqfile *saved, const kdl_seqfile_step *step);
+void cli_sequence_put_condition(FILE *out, const kdl_seqfile *saved, const kdl_operand *condition);
 
 #endif

@@ -16,14 +16,14 @@ typedef struct {
 } fork_mark;
 
 typedef struct {
-  const kdl_saved *saved;
+  const kdl_seqfile *saved;
   uint32_t last; /* what the next step waits for */
   fork_mark forks[KDL_LIMIT_FORKS];
   size_t fork_count;
   int loops;
 } drawing;
 
-static void put_name(kdl_string name) {
+static void put_dot_name(kdl_string name) {
   for (size_t at = 0, length; at < name.length; at += length) {
     uint32_t code = 0;
     length = kdl_utf8_decode(name.data + at, name.length - at, &code);
@@ -41,12 +41,12 @@ static void indent(const drawing *draw) {
 }
 
 /* A name that has no quotes in it; those of slots have none. */
-static void put_node(const drawing *draw, uint32_t index, const kdl_saved_step *step) {
-  const kdl_saved *saved = draw->saved;
+static void put_node(const drawing *draw, uint32_t index, const kdl_seqfile_step *step) {
+  const kdl_seqfile *saved = draw->saved;
   indent(draw);
   printf("s%" PRIu32 " [label=\"", index);
   if (step->kind == KDL_STEP_LAUNCH) {
-    put_name(saved->kernels[step->of.launch->kernel].name);
+    put_dot_name(saved->kernels[step->of.launch->kernel].name);
     fputs("\\n", stdout);
     cli_sequence_put_shape(stdout, saved, step->of.launch);
     fputs("\"]\n", stdout);
@@ -99,7 +99,7 @@ static void draw_mark(drawing *draw, uint32_t index, kdl_step_kind kind) {
   }
 }
 
-static void begin_loop(drawing *draw, uint32_t index, const kdl_operand *condition) {
+static void draw_loop_begin(drawing *draw, uint32_t index, const kdl_operand *condition) {
   indent(draw);
   printf("subgraph cluster%" PRIu32 " {\n", index);
   ++draw->loops;
@@ -109,7 +109,7 @@ static void begin_loop(drawing *draw, uint32_t index, const kdl_operand *conditi
   fputs("\"\n", stdout);
 }
 
-static void draw_step(drawing *draw, uint32_t index, const kdl_saved_step *step) {
+static void draw_step(drawing *draw, uint32_t index, const kdl_seqfile_step *step) {
   switch (step->kind) {
   case KDL_STEP_LAUNCH:
   case KDL_STEP_COPY:
@@ -119,7 +119,7 @@ static void draw_step(drawing *draw, uint32_t index, const kdl_saved_step *step)
     draw->last = index;
     break;
   case KDL_STEP_WHILE:
-    begin_loop(draw, index, step->of.condition);
+    draw_loop_begin(draw, index, step->of.condition);
     break;
   case KDL_STEP_END:
     --draw->loops;
@@ -134,7 +134,7 @@ static void draw_step(drawing *draw, uint32_t index, const kdl_saved_step *step)
 void cli_sequence_dot(const cli_sequence *sequence) {
   drawing draw = {.saved = &sequence->saved, .last = NOTHING};
   fputs("digraph \"", stdout);
-  put_name(sequence->name);
+  put_dot_name(sequence->name);
   fputs("\" {\n  node [shape=box]\n", stdout);
   for (uint32_t i = 0; i < sequence->saved.step_count; ++i)
     draw_step(&draw, i, &sequence->saved.steps[i]);

@@ -26,7 +26,7 @@ typedef struct {
   bool chosen;
 } group;
 
-static const char *outcome_of(const kdl_verdict *verdict) {
+static const char *verdict_outcome(const kdl_verdict *verdict) {
   return verdict->eligible ? verdict->fit : verdict->reasons[0].code;
 }
 
@@ -36,7 +36,7 @@ static int compare_groups(const member *a, const member *b) {
   int order = kdl_text_compare(a->arch, b->arch);
   if (order == 0)
     order = a->verdict->eligible - b->verdict->eligible;
-  return order ? order : strcmp(outcome_of(a->verdict), outcome_of(b->verdict));
+  return order ? order : strcmp(verdict_outcome(a->verdict), verdict_outcome(b->verdict));
 }
 
 static int compare_members(const void *left, const void *right) {
@@ -46,10 +46,10 @@ static int compare_members(const void *left, const void *right) {
   return order ? order : (a->module > b->module) - (a->module < b->module);
 }
 
-static int compare_places(const void *left, const void *right) {
+static int compare_group_ranks(const void *left, const void *right) {
   const group *a = left;
   const group *b = right;
-  return (a->first->place > b->first->place) - (a->first->place < b->first->place);
+  return (a->first->position > b->first->position) - (a->first->position < b->first->position);
 }
 
 static size_t list_members(const cli_query *query, const cli_ranking *ranking, const bool *shown,
@@ -75,10 +75,10 @@ static size_t make_groups(const member *members, size_t count, group *groups) {
     ++at->images;
     at->modules += is_new || members[i].module != members[i - 1].module;
     at->chosen |= members[i].verdict->chosen != 0;
-    if (members[i].verdict->place < at->first->place)
+    if (members[i].verdict->position < at->first->position)
       at->first = members[i].verdict;
   }
-  qsort(groups, made, sizeof *groups, compare_places);
+  qsort(groups, made, sizeof *groups, compare_group_ranks);
   return made;
 }
 

@@ -24,7 +24,7 @@ static void put_fixes(cli_json *json, const kdl_verdict *verdict) {
   cli_json_end_array(json);
 }
 
-static void put_image(cli_json *json, const cli_query *query, const kdl_verdict *verdict) {
+static void put_verdict(cli_json *json, const cli_query *query, const kdl_verdict *verdict) {
   kdl_image_info image = cli_image_at(query->input->lib, verdict->image);
   cli_json_begin_object(json);
   cli_json_put_number(json, "index", verdict->image);
@@ -61,7 +61,7 @@ static void put_answer(cli_json *json, const cli_query *query, const cli_ranking
   put_coverage(json, query, &ranking->coverage);
   cli_json_put_array(json, "images");
   for (size_t i = 0; i < ranking->count; ++i)
-    put_image(json, query, &ranking->items[i]);
+    put_verdict(json, query, &ranking->items[i]);
   cli_json_end_array(json);
 }
 

@@ -20,8 +20,8 @@ static bool find_caller(const cli_query *query, const cli_ranking *ranking,
 }
 
 /* What kdl-ld refuses is a part of the answer, not a failure to give one. */
-static void choose(const cli_query *query, const cli_ranking *ranking, size_t image,
-                   cli_link_result *result, char *refusal, size_t size) {
+static void choose_ukernels(const cli_query *query, const cli_ranking *ranking, size_t image,
+                            cli_link_result *result, char *refusal, size_t size) {
   static const cli_args none = {.setting_count = 0};
   cli_link_job job = {.input = query->input, .args = &none, .emit = "choice"};
   kdl_status status = cli_link_run(&job, image, ranking->device, result);
@@ -77,7 +77,7 @@ kdl_status cli_explain_link(const cli_query *query, const cli_ranking *ranking) 
     return KDL_OK;
   cli_link_result result;
   char refusal[2048];
-  choose(query, ranking, caller.index, &result, refusal, sizeof refusal);
+  choose_ukernels(query, ranking, caller.index, &result, refusal, sizeof refusal);
   if (refusal[0]) {
     fputs("linked  no: ", stdout);
     cli_text_print((kdl_string){refusal, strcspn(refusal, "\n")}, "");
@@ -113,7 +113,7 @@ void cli_explain_link_json(cli_json *json, const cli_query *query, const cli_ran
     return;
   cli_link_result result;
   char refusal[2048];
-  choose(query, ranking, caller.index, &result, refusal, sizeof refusal);
+  choose_ukernels(query, ranking, caller.index, &result, refusal, sizeof refusal);
   cli_json_put_object(json, "linked");
   cli_json_put_text(json, "error", refusal);
   cli_json_put_array(json, "microkernels");

@@ -26,11 +26,11 @@ typedef struct {
 enum { fixed_columns = 3 };
 
 /* The processor alone: settings and features would take the room of many images. */
-static const char *arch_of(matrix *m, const kdl_device_info *device) {
+static const char *base_arch(matrix *m, const kdl_device_info *device) {
   return xarena_format(&m->arena, "%.*s", (int)strcspn(device->arch, ":+"), device->arch);
 }
 
-static const char *outcome_of(matrix *m, const cli_ranking *ranking) {
+static const char *ranking_outcome(matrix *m, const cli_ranking *ranking) {
   if (ranking->count == 0)
     return "none: no images";
   const kdl_verdict *first = &ranking->items[0];
@@ -56,8 +56,8 @@ static kdl_status fill_row(matrix *m, size_t row, bool *out_fits) {
                                                         : verdict->eligible ? '+'
                                                                             : '.';
     }
-    m->archs[row] = arch_of(m, &ranking.about);
-    m->outcomes[row] = outcome_of(m, &ranking);
+    m->archs[row] = base_arch(m, &ranking.about);
+    m->outcomes[row] = ranking_outcome(m, &ranking);
     *out_fits |= ranking.fits;
   }
   cli_ranking_free(&ranking);
@@ -128,12 +128,12 @@ static kdl_status print_block(matrix *m, size_t from, size_t to) {
 
 /* How many images' columns a line has room for beside the device and the outcome. */
 static size_t block_size(const matrix *m) {
-  enum { beside = 48, gap = 2 };
+  enum { margin = 48, gap = 2 };
   size_t width = cli_terminal_width();
   size_t each = strlen(m->titles[m->image_count ? m->image_count - 1 : 0]) + gap;
   if (!width)
     return m->image_count ? m->image_count : 1;
-  return width > beside + each ? (width - beside) / each : 1;
+  return width > margin + each ? (width - margin) / each : 1;
 }
 
 static kdl_status print_matrix(matrix *m) {
@@ -165,7 +165,7 @@ static kdl_status add_coverage(matrix *m, cli_table *table, size_t row, bool *ou
   KDL_TRY(kdl_device_cover(device->device, m->query->inventory, &coverage, &route));
   KDL_TRY(kdl_device_route_get(device->device, route, &about));
   cli_table_add(table, kdl_text_of(device->name));
-  cli_table_add(table, kdl_text_of(arch_of(m, &about)));
+  cli_table_add(table, kdl_text_of(base_arch(m, &about)));
   add_share(table, coverage.modules_run, coverage.modules);
   add_share(table, coverage.kernels_run, coverage.kernels);
   *out_fits |= coverage.is_complete;
@@ -184,8 +184,8 @@ static kdl_status add_choice(matrix *m, cli_table *table, size_t row, bool *out_
   kdl_status status = cli_ranking_make(m->query, device->device, &ranking);
   if (status == KDL_OK) {
     cli_table_add(table, kdl_text_of(device->name));
-    cli_table_add(table, kdl_text_of(arch_of(m, &ranking.about)));
-    cli_table_add(table, kdl_text_of(outcome_of(m, &ranking)));
+    cli_table_add(table, kdl_text_of(base_arch(m, &ranking.about)));
+    cli_table_add(table, kdl_text_of(ranking_outcome(m, &ranking)));
     *out_fits |= ranking.fits;
   }
   cli_ranking_free(&ranking);
@@ -197,7 +197,7 @@ static const cli_column of_choices[] = {{.title = "DEVICE", .shrinks = 1},
                                         {.title = "CHOSEN"}};
 
 /* A row for each device. */
-static kdl_status print_devices(matrix *m, bool *out_fits) {
+static kdl_status print_device_rows(matrix *m, bool *out_fits) {
   const bool is_coverage = m->query->inventory != NULL;
   cli_table *table = is_coverage
                          ? cli_table_create(of_coverage, sizeof of_coverage / sizeof *of_coverage)
@@ -212,7 +212,7 @@ static kdl_status print_devices(matrix *m, bool *out_fits) {
 }
 
 /* A column for each image. */
-static kdl_status print_all(matrix *m, bool *out_fits) {
+static kdl_status fill_and_print_matrix(matrix *m, bool *out_fits) {
   size_t devices = m->devices->count;
   m->marks = xarena_alloc(&m->arena, devices * m->image_count + 1);
   m->archs = xarena_alloc(&m->arena, (devices + 1) * sizeof *m->archs);
@@ -229,8 +229,9 @@ static kdl_status print_all(matrix *m, bool *out_fits) {
 kdl_status cli_explain_matrix(const cli_query *query, const cli_devices *devices, bool *out_fits) {
   matrix m = {
       .query = query, .devices = devices, .image_count = kdl_image_count(query->input->lib)};
-  bool sums_up = cli_query_sums_up(query, m.image_count);
-  kdl_status status = sums_up ? print_devices(&m, out_fits) : print_all(&m, out_fits);
+  bool sums_up = cli_query_is_summarized(query, m.image_count);
+  kdl_status status =
+      sums_up ? print_device_rows(&m, out_fits) : fill_and_print_matrix(&m, out_fits);
   kdl_arena_free(&m.arena);
   return status;
 }

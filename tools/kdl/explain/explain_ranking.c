@@ -9,24 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *copy(kdl_arena *arena, const char *text) {
+static const char *copy_text(kdl_arena *arena, const char *text) {
   return xarena_string(arena, text, strlen(text)).data;
 }
 
-static int collect(void *user, const kdl_verdict *verdict) {
+static int copy_verdict(void *user, const kdl_verdict *verdict) {
   cli_ranking *ranking = user;
   kdl_arena *arena = &ranking->arena;
   kdl_reason *reasons = xarena_alloc(arena, (verdict->reason_count + 1) * sizeof *reasons);
   for (size_t i = 0; i < verdict->reason_count; ++i) {
     const kdl_reason *from = &verdict->reasons[i];
-    reasons[i] =
-        (kdl_reason){copy(arena, from->code), copy(arena, from->words), copy(arena, from->fix)};
+    reasons[i] = (kdl_reason){copy_text(arena, from->code), copy_text(arena, from->words),
+                              copy_text(arena, from->fix)};
   }
   if (!ranking->count)
-    ranking->device = copy(arena, verdict->device);
+    ranking->device = copy_text(arena, verdict->device);
   kdl_verdict *kept = &ranking->items[ranking->count++];
   *kept = *verdict;
-  kept->fit = copy(arena, verdict->fit);
+  kept->fit = copy_text(arena, verdict->fit);
   kept->device = ranking->device;
   kept->reasons = reasons;
   return 0;
@@ -50,7 +50,7 @@ kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_rank
   *out_ranking = (cli_ranking){.device = kdl_device_spec_text(device),
                                .about = {.size = sizeof out_ranking->about},
                                .items = xcalloc(count, sizeof *out_ranking->items)};
-  KDL_TRY(kdl_explain(lib, device, query->kernel, &query->opts, collect, out_ranking));
+  KDL_TRY(kdl_explain(lib, device, query->kernel, &query->opts, copy_verdict, out_ranking));
   KDL_TRY(
       kdl_device_route_get(device, count ? out_ranking->items[0].route : 0, &out_ranking->about));
   if (query->kernel || query->module_count == 1)
@@ -94,7 +94,7 @@ kdl_status cli_kernel_check(const cli_input *input, const char *kernel) {
   kdl_catalog *catalog;
   kdl_status status = kdl_library_catalog(input->lib, &catalog);
   if (status == KDL_OK)
-    status = kdl_kernel_absent(catalog, kdl_text_of(kernel));
+    status = kdl_catalog_require_kernel(catalog, kdl_text_of(kernel));
   if (status != KDL_OK)
     kdl_error_prefix("%s", input->name);
   return status;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static kdl_status print_slots(const kdl_saved *saved) {
+static kdl_status print_slots(const kdl_seqfile *saved) {
   static const cli_column columns[] = {
       {.title = "#", .right = true},
       {.title = "SLOT", .tint = "36"},
@@ -41,7 +41,7 @@ static void add_extent(cli_table *table, const uint32_t extent[3]) {
   cli_table_add(table, kdl_text_of(words));
 }
 
-static kdl_status print_kernels(const kdl_saved *saved) {
+static kdl_status print_kernels(const kdl_seqfile *saved) {
   static const cli_column columns[] = {
       {.title = "KERNEL", .tint = "32"},
       {.title = "LAUNCHES", .right = true},
@@ -57,7 +57,7 @@ static kdl_status print_kernels(const kdl_saved *saved) {
   }
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (uint32_t i = 0; i < saved->kernel_count; ++i) {
-    const kdl_saved_kernel *kernel = &saved->kernels[i];
+    const kdl_seqfile_kernel *kernel = &saved->kernels[i];
     cli_table_add(table, kernel->name);
     cli_table_add_number(table, launches[i]);
     cli_table_add(table, kernel->sig);
@@ -105,14 +105,14 @@ static void put_value(FILE *out, const kdl_param *param, const kdl_operand *oper
   }
 }
 
-static void put_operand(FILE *out, const kdl_saved *saved, const kdl_operand *operand) {
+static void put_operand(FILE *out, const kdl_seqfile *saved, const kdl_operand *operand) {
   char name[CLI_SLOT_ROOM];
   fputs(cli_slot_name(saved, operand->slot, name), out);
   if (operand->offset)
     fprintf(out, "+%" PRIu64, operand->offset);
 }
 
-static void put_arguments(FILE *out, const kdl_saved *saved, const kdl_saved_launch *launch) {
+static void put_arguments(FILE *out, const kdl_seqfile *saved, const kdl_seqfile_launch *launch) {
   kdl_string sig = saved->kernels[launch->kernel].sig;
   size_t at = 0;
   for (uint32_t i = 0; i < launch->arg_count; ++i) {
@@ -130,7 +130,7 @@ static void put_arguments(FILE *out, const kdl_saved *saved, const kdl_saved_lau
   fputs(launch->arg_count ? ")" : "()", out);
 }
 
-void cli_sequence_put_shape(FILE *out, const kdl_saved *saved, const kdl_saved_launch *launch) {
+void cli_sequence_put_shape(FILE *out, const kdl_seqfile *saved, const kdl_seqfile_launch *launch) {
   const kdl_extent *items = &launch->items.of.items;
   const uint32_t *grid = launch->desc.grid, *block = launch->desc.block;
   if (launch->items.kind == KDL_OPERAND_SLOT) {
@@ -145,8 +145,8 @@ void cli_sequence_put_shape(FILE *out, const kdl_saved *saved, const kdl_saved_l
   }
 }
 
-void cli_sequence_put_copy(FILE *out, const kdl_saved *saved, const kdl_saved_step *step) {
-  const kdl_saved_copy *copy = step->of.copy;
+void cli_sequence_put_copy(FILE *out, const kdl_seqfile *saved, const kdl_seqfile_step *step) {
+  const kdl_seqfile_copy *copy = step->of.copy;
   fprintf(out, "%s %" PRIu64 " bytes: ", step->kind == KDL_STEP_COPY ? "copy" : "fill",
           copy->bytes);
   put_operand(out, saved, &copy->to);
@@ -160,12 +160,12 @@ void cli_sequence_put_copy(FILE *out, const kdl_saved *saved, const kdl_saved_st
     fprintf(out, "%02x", copy->pattern[i]);
 }
 
-void cli_sequence_put_condition(FILE *out, const kdl_saved *saved, const kdl_operand *condition) {
+void cli_sequence_put_condition(FILE *out, const kdl_seqfile *saved, const kdl_operand *condition) {
   fputs("while ", out);
   put_operand(out, saved, condition);
 }
 
-static void print_step(const kdl_saved *saved, const kdl_saved_step *step) {
+static void print_step(const kdl_seqfile *saved, const kdl_seqfile_step *step) {
   static const char *const marks[] = {[KDL_STEP_FORK] = "fork",
                                       [KDL_STEP_BRANCH] = "branch",
                                       [KDL_STEP_JOIN] = "join",
@@ -186,7 +186,7 @@ static void print_step(const kdl_saved *saved, const kdl_saved_step *step) {
 }
 
 /* What lies in a fork or a loop is indented. */
-static void print_steps(const kdl_saved *saved) {
+static void print_steps(const kdl_seqfile *saved) {
   int depth = 0;
   for (uint32_t i = 0; i < saved->step_count; ++i) {
     kdl_step_kind kind = saved->steps[i].kind;
@@ -200,7 +200,7 @@ static void print_steps(const kdl_saved *saved) {
 }
 
 kdl_status cli_sequence_print(const char *file, const cli_sequence *sequence) {
-  const kdl_saved *saved = &sequence->saved;
+  const kdl_seqfile *saved = &sequence->saved;
   fputs("sequence ", stdout);
   cli_text_print(sequence->name, " of ");
   cli_text_print(kdl_text_of(file), "");

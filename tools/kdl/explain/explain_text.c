@@ -29,7 +29,7 @@ static const struct {
 };
 enum { column_count = sizeof all_columns / sizeof *all_columns };
 
-static void say(const char *label, const char *text, const char *more) {
+static void print_labelled(const char *label, const char *text, const char *more) {
   printf("%-8s", label);
   cli_text_print(kdl_text_of(text), "");
   if (*more) {
@@ -39,7 +39,7 @@ static void say(const char *label, const char *text, const char *more) {
   putchar('\n');
 }
 
-static unsigned what_to_show(const cli_query *query, const cli_ranking *ranking) {
+static unsigned optional_columns(const cli_query *query, const cli_ranking *ranking) {
   unsigned show = query->module_count > 1 ? show_module : 0;
   for (size_t i = 0; i < ranking->count; ++i) {
     if (ranking->items[i].priority)
@@ -50,8 +50,8 @@ static unsigned what_to_show(const cli_query *query, const cli_ranking *ranking)
   return show;
 }
 
-static void add_row(cli_table *table, const cli_query *query, cli_ranking *ranking,
-                    const kdl_verdict *verdict, unsigned show) {
+static void add_verdict_row(cli_table *table, const cli_query *query, cli_ranking *ranking,
+                            const kdl_verdict *verdict, unsigned show) {
   kdl_image_info image = {.size = sizeof image};
   const kdl_string *tag = kdl_image_value(query->input->lib, verdict->image, "variant_tag");
   kdl_image_get(query->input->lib, verdict->image, &image);
@@ -75,7 +75,7 @@ static void add_row(cli_table *table, const cli_query *query, cli_ranking *ranki
 static kdl_status print_images(const cli_query *query, cli_ranking *ranking, const bool *shown) {
   cli_column columns[column_count];
   size_t count = 0;
-  unsigned show = what_to_show(query, ranking);
+  unsigned show = optional_columns(query, ranking);
   for (size_t i = 0; i < column_count; ++i) {
     if ((all_columns[i].only_with & show) == all_columns[i].only_with)
       columns[count++] = all_columns[i].column;
@@ -83,7 +83,7 @@ static kdl_status print_images(const cli_query *query, cli_ranking *ranking, con
   cli_table *table = cli_table_create(columns, count);
   for (size_t i = 0; i < ranking->count; ++i) {
     if (shown[i])
-      add_row(table, query, ranking, &ranking->items[i], show);
+      add_verdict_row(table, query, ranking, &ranking->items[i], show);
   }
   return cli_table_finish(table);
 }
@@ -93,12 +93,12 @@ static kdl_status print_ranking(const cli_query *query, cli_ranking *ranking) {
   bool *shown = xarena_alloc(&ranking->arena, ranking->count * sizeof *shown);
   size_t count = 0;
   for (size_t i = 0; i < ranking->count; ++i) {
-    shown[i] =
-        !cli_query_sums_up(query, ranking->count) || !cli_verdict_lacks_kernel(&ranking->items[i]);
+    shown[i] = !cli_query_is_summarized(query, ranking->count) ||
+               !cli_verdict_lacks_kernel(&ranking->items[i]);
     count += shown[i];
   }
-  KDL_TRY(cli_query_sums_up(query, count) ? cli_explain_groups(query, ranking, shown)
-                                          : print_images(query, ranking, shown));
+  KDL_TRY(cli_query_is_summarized(query, count) ? cli_explain_groups(query, ranking, shown)
+                                                : print_images(query, ranking, shown));
   char room[CLI_COUNT_ROOM];
   if (count < ranking->count)
     printf("%s images do not hold the kernel\n", cli_count(ranking->count - count, room));
@@ -142,7 +142,7 @@ static const char *coverage_text(const kdl_coverage *coverage, char room[coverag
 /* "runs    3 of 226 modules, 12 of 15,008 kernels", and one that does not. */
 static void print_coverage(const kdl_coverage *coverage) {
   char room[coverage_room];
-  say("runs", coverage_text(coverage, room), "");
+  print_labelled("runs", coverage_text(coverage, room), "");
   if (!coverage->missing.data)
     return;
   char text[512], plain[128], count[CLI_COUNT_ROOM];
@@ -155,7 +155,7 @@ static void print_coverage(const kdl_coverage *coverage) {
     kdl_out_format(&out, " (%s)", plain);
   if (others)
     kdl_out_format(&out, " and %s more", cli_count(others, count));
-  say("missing", text, "");
+  print_labelled("missing", text, "");
 }
 
 /* "chosen  image 0 (cubin sm_90a), exact", or the nearest image and what would help. */
@@ -170,16 +170,16 @@ static void print_choice(const cli_query *query, const cli_ranking *ranking) {
                  (int)arch.length, arch.data);
   if (ranking->chosen)
     kdl_out_format(&out, ", %s", first->fit);
-  say("chosen", text, "");
+  print_labelled("chosen", text, "");
   for (size_t i = 0; i < first->reason_count; ++i) {
     if (first->reasons[i].fix[0])
-      say("fix", first->reasons[i].fix, "");
+      print_labelled("fix", first->reasons[i].fix, "");
   }
 }
 
 static void print_outcome(const cli_query *query, const cli_ranking *ranking) {
   if (ranking->count == 0) {
-    say("chosen", "none: the file holds no image", "");
+    print_labelled("chosen", "none: the file holds no image", "");
     return;
   }
   bool several = !ranking->chosen && ranking->items[0].eligible;
@@ -191,11 +191,11 @@ static void print_outcome(const cli_query *query, const cli_ranking *ranking) {
 
 kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking, const char *before) {
   fputs(before, stdout);
-  say("device", ranking->about.label, ranking->about.name);
-  say("kernel", query->kernel ? query->kernel : "any", "");
-  say("policy", kdl_policy_name(query->opts.policy), "");
+  print_labelled("device", ranking->about.label, ranking->about.name);
+  print_labelled("kernel", query->kernel ? query->kernel : "any", "");
+  print_labelled("policy", kdl_policy_name(query->opts.policy), "");
   if (query->opts.variant_tag)
-    say("tag", query->opts.variant_tag, "");
+    print_labelled("tag", query->opts.variant_tag, "");
   putchar('\n');
   if (ranking->count)
     KDL_TRY(print_ranking(query, ranking));

@@ -34,11 +34,11 @@ static kdl_status digest_of(const cli_input *input, size_t index,
                             char out_value[KDL_DIGEST_VALUE]) {
   const void *data;
   size_t size;
-  KDL_TRY(kdl_library_hold(input->lib, index, &data, &size));
+  KDL_TRY(kdl_library_acquire_bytes(input->lib, index, &data, &size));
   kdl_digest digest = kdl_digest_of(data, size);
   memcpy(out_value, KDL_DIGEST_METHOD, sizeof KDL_DIGEST_METHOD - 1);
   kdl_digest_print(&digest, out_value + sizeof KDL_DIGEST_METHOD - 1);
-  kdl_library_release(input->lib, index);
+  kdl_library_release_bytes(input->lib, index);
   return KDL_OK;
 }
 
@@ -57,8 +57,8 @@ static size_t pairs_to_sign(const kdl_writer_image *image, const char *digest,
   return count;
 }
 
-static kdl_status make_line(const signing *job, const kdl_writer_image *image,
-                            char out_line[KDL_SIGNATURE_LINE]) {
+static kdl_status make_signature_line(const signing *job, const kdl_writer_image *image,
+                                      char out_line[KDL_SIGNATURE_LINE]) {
   const kdl_signed_image what = {image->declared_kind, image->offload_kind, image->flags,
                                  image->pairs, image->pair_count};
   kdl_signature signature;
@@ -70,7 +70,7 @@ static kdl_status make_line(const signing *job, const kdl_writer_image *image,
   return KDL_OK;
 }
 
-static kdl_status read_line(const char *path, char out_line[KDL_SIGNATURE_LINE]) {
+static kdl_status read_signature_line(const char *path, char out_line[KDL_SIGNATURE_LINE]) {
   cli_bytes bytes;
   kdl_signature signature;
   KDL_TRY(cli_signature_open(path, &bytes, &signature));
@@ -89,7 +89,8 @@ static kdl_status add_signed(const signing *job, size_t index, kdl_writer *write
   kdl_pair *pairs = xcalloc(image.pair_count + 2, sizeof *pairs);
   image.pair_count = pairs_to_sign(&image, digest, pairs);
   image.pairs = pairs;
-  kdl_status status = attached ? read_line(attached, line) : make_line(job, &image, line);
+  kdl_status status =
+      attached ? read_signature_line(attached, line) : make_signature_line(job, &image, line);
   if (status == KDL_OK) {
     pairs[image.pair_count++] = (kdl_pair){kdl_text_of(KDL_SIGNATURE_KEY), kdl_text_of(line)};
     status = cli_image_add(job->input, index, &image, false, writer);
@@ -126,7 +127,7 @@ static kdl_status print_message(const signing *job) {
 }
 
 /* The line of metadata as minisign's file. */
-static kdl_status write_beside(const signing *job, const char *path) {
+static kdl_status write_detached(const signing *job, const char *path) {
   char line[KDL_SIGNATURE_LINE], text[KDL_SIGNATURE_LINE + 256];
   kdl_signature signature;
   kdl_string message = {"", 0};
@@ -148,7 +149,7 @@ static kdl_status write_beside(const signing *job, const char *path) {
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
-static kdl_status parse(const cli_args *args, signing *out) {
+static kdl_status parse_sign_options(const cli_args *args, signing *out) {
   const char *key = cli_args_value(args, "key"), *image = cli_args_value(args, "image");
   const char *comment = cli_args_value(args, "comment");
   bool prints = cli_args_has(args, "message"), attaches = cli_args_has(args, "attach");
@@ -158,7 +159,7 @@ static kdl_status parse(const cli_args *args, signing *out) {
   out->comment = kdl_text_of(comment ? comment : "kdl");
   if (prints + attaches + (key != NULL) != 1)
     return kdl_fail(KDL_BAD_CALL, "expected one of --key=SECRET, --message and --attach=FILE");
-  if (image && (!kdl_text_number(kdl_text_of(image), &end, &number) || image[end]))
+  if (image && (!kdl_text_parse_number(kdl_text_of(image), &end, &number) || image[end]))
     return kdl_fail(KDL_BAD_CALL, "--image: found '%s', expected an image's number", image);
   if (attaches && !image)
     return kdl_fail(KDL_BAD_CALL, "--attach: found no --image=N, expected which image was signed");
@@ -175,7 +176,7 @@ static kdl_status parse(const cli_args *args, signing *out) {
   return cli_secret_key_open(key, &out->key);
 }
 
-static kdl_status check_index(const signing *job, const char *path) {
+static kdl_status check_image_index(const signing *job, const char *path) {
   if (job->index == SIZE_MAX)
     return KDL_OK;
   if (job->index >= kdl_image_count(job->input->lib))
@@ -193,27 +194,27 @@ static kdl_status check_index(const signing *job, const char *path) {
 }
 
 static kdl_status sign(signing *job, const char *path, const char *output) {
-  char beside[PATH_MAX];
-  KDL_TRY(check_index(job, path));
+  char detached_path[PATH_MAX];
+  KDL_TRY(check_image_index(job, path));
   if (cli_args_has(job->args, "message"))
     return print_message(job);
   if (!cli_args_has(job->args, "detached"))
     return write_signed(job, output ? output : path);
-  snprintf(beside, sizeof beside, "%.*s.minisig", PATH_MAX - 16, path);
-  return write_beside(job, output ? output : beside);
+  snprintf(detached_path, sizeof detached_path, "%.*s.minisig", PATH_MAX - 16, path);
+  return write_detached(job, output ? output : detached_path);
 }
 
 int cli_run_sign(const cli_args *args) {
   signing job;
   cli_input input;
   const char *path = args->operands[0];
-  kdl_status status = parse(args, &job);
+  kdl_status status = parse_sign_options(args, &job);
   if (status == KDL_OK)
     status = cli_input_open(path, &input);
   if (status != KDL_OK)
-    return cli_finish(status);
+    return cli_report_status(status);
   job.input = &input;
-  int code = cli_finish(sign(&job, path, cli_args_value(args, "output")));
+  int code = cli_report_status(sign(&job, path, cli_args_value(args, "output")));
   memset(&job.key, 0, sizeof job.key);
   cli_input_close(&input);
   return code;

@@ -51,11 +51,11 @@ kdl_status cli_sign_message(const cli_input *input, size_t index, kdl_string *ou
   return status;
 }
 
-static kdl_status check(const cli_input *input, size_t index, const kdl_signature *signature,
-                        const kdl_public_key *key) {
+static kdl_status check_signature_of(const cli_input *input, size_t index,
+                                     const kdl_signature *signature, const kdl_public_key *key) {
   kdl_string message = {"", 0};
   KDL_TRY(cli_sign_message(input, index, &message));
-  kdl_status status = kdl_trust_check_by(signature, message, key, 1, "that --key names");
+  kdl_status status = kdl_trust_check_with_keys(signature, message, key, 1, "that --key names");
   free((char *)message.data);
   return status;
 }
@@ -72,15 +72,15 @@ kdl_status cli_sign_check(const cli_input *input, size_t index, const kdl_public
     return kdl_fail(KDL_BAD_FILE, "kdl.signature: found none, expected one of the key that --key "
                                   "names: `kdl sign` signs a file");
   KDL_TRY(kdl_signature_read_line(*line, &signature));
-  return check(input, index, &signature, key);
+  return check_signature_of(input, index, &signature, key);
 }
 
-kdl_status cli_sign_check_beside(const cli_input *input, const char *path,
-                                 const kdl_public_key *key) {
+kdl_status cli_sign_check_detached(const cli_input *input, const char *path,
+                                   const kdl_public_key *key) {
   cli_bytes bytes;
   kdl_signature signature;
   KDL_TRY(cli_signature_open(path, &bytes, &signature));
-  kdl_status status = check(input, SIZE_MAX, &signature, key);
+  kdl_status status = check_signature_of(input, SIZE_MAX, &signature, key);
   cli_bytes_free(&bytes);
   return status;
 }

@@ -21,7 +21,7 @@ kdl_status cli_sign_message(const cli_input *input, size_t index, kdl_string *ou
 kdl_status cli_sign_check(const cli_input *input, size_t index, const kdl_public_key *key);
 
 /* Whether a file has a signature of all images, by the key. */
-kdl_status cli_sign_check_beside(const cli_input *input, const char *path,
-                                 const kdl_public_key *key);
+kdl_status cli_sign_check_detached(const cli_input *input, const char *path,
+                                   const kdl_public_key *key);
 
 #endif

@@ -18,8 +18,8 @@ static const struct {
 } forms[] = {{"json", cli_trace_write_json}, {"folded", cli_trace_write_folded}};
 enum { form_count = sizeof forms / sizeof *forms };
 
-static kdl_status save(const char *path, write_function *write, const cli_trace *trace,
-                       const cli_trace_sums *sums) {
+static kdl_status save_form(const char *path, write_function *write, const cli_trace *trace,
+                            const cli_trace_sums *sums) {
   char *data;
   size_t size;
   FILE *file = xtext_stream(&data, &size);
@@ -35,14 +35,14 @@ static kdl_status save_forms(const cli_args *args, const cli_trace *trace,
   for (size_t i = 0; i < form_count; ++i) {
     const char *path = cli_args_value(args, forms[i].option);
     if (path)
-      KDL_TRY(save(path, forms[i].write, trace, sums));
+      KDL_TRY(save_form(path, forms[i].write, trace, sums));
   }
   return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
-static kdl_status refuse(const cli_args *args, const char *const *options, const char *by) {
+static kdl_status refuse_options(const cli_args *args, const char *const *options, const char *by) {
   for (; *options; ++options) {
     if (cli_args_has(args, *options))
       return kdl_fail(KDL_BAD_CALL, "found --%s, which %s does not take", *options, by);
@@ -60,21 +60,22 @@ static kdl_status read_trace(const char *path, cli_trace *trace, cli_trace_sums 
   return status;
 }
 
-static kdl_status look(const cli_args *args, bool is_fold, cli_trace *trace, cli_trace_sums *sums) {
+static kdl_status read_and_print(const cli_args *args, bool is_fold, cli_trace *trace,
+                                 cli_trace_sums *sums) {
   static const char *const of_run[] = {"gpu-time", "size", NULL};
   static const char *const of_others[] = {"json", "folded", NULL};
   static const char *const of_fold[] = {"output", NULL};
   const char *word = is_fold ? "trace fold" : "trace report";
   const char *on_stdout = NULL; /* then the text stays away */
-  KDL_TRY(refuse(args, of_run, word));
-  KDL_TRY(refuse(args, is_fold ? of_others : of_fold, word));
+  KDL_TRY(refuse_options(args, of_run, word));
+  KDL_TRY(refuse_options(args, is_fold ? of_others : of_fold, word));
   KDL_TRY(cli_output_on_stdout(args, of_others, &on_stdout));
   if (args->operand_count != 2)
     return kdl_fail(KDL_BAD_CALL, "found %zu files, expected one trace", args->operand_count - 1);
   KDL_TRY(read_trace(args->operands[1], trace, sums));
   if (is_fold) {
     const char *path = cli_args_value(args, "output");
-    return save(path ? path : "-", cli_trace_write_folded, trace, sums);
+    return save_form(path ? path : "-", cli_trace_write_folded, trace, sums);
   }
   if (!on_stdout)
     KDL_TRY(cli_trace_print(trace, sums));
@@ -83,10 +84,10 @@ static kdl_status look(const cli_args *args, bool is_fold, cli_trace *trace, cli
 
 static int run_program(const cli_args *args) {
   static const char *const of_report[] = {"json", "folded", NULL};
-  kdl_status status = refuse(args, of_report, "a program that is run");
+  kdl_status status = refuse_options(args, of_report, "a program that is run");
   if (status == KDL_OK && args->operand_count == 0)
     status = kdl_fail(KDL_BAD_CALL, "found nothing after '--', expected a program");
-  return status == KDL_OK ? cli_trace_run(args, args->operands) : cli_finish(status);
+  return status == KDL_OK ? cli_trace_run(args, args->operands) : cli_report_status(status);
 }
 
 int cli_run_trace(const cli_args *args) {
@@ -95,12 +96,12 @@ int cli_run_trace(const cli_args *args) {
   const char *word = args->operands[0];
   if (strcmp(word, "report") == 0 || strcmp(word, "fold") == 0) {
     cli_trace trace = {.text_count = 0};
-    cli_trace_sums sums = {.layer_count = 0};
-    kdl_status status = look(args, strcmp(word, "fold") == 0, &trace, &sums);
+    cli_trace_sums sums = {.phase_count = 0};
+    kdl_status status = read_and_print(args, strcmp(word, "fold") == 0, &trace, &sums);
     cli_trace_sums_free(&sums);
     cli_trace_free(&trace);
-    return cli_finish(status);
+    return cli_report_status(status);
   }
-  return cli_finish(
+  return cli_report_status(
       kdl_fail(KDL_BAD_CALL, "found '%s', expected report, fold, or -- PROGRAM", word));
 }

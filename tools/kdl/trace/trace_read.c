@@ -15,15 +15,15 @@ enum { first_room = 64, text_limit = 8192 };
 /* ------------------------------------------------------------------------------------------ */
 /* Texts                                                                                        */
 
-static size_t hash_of(const char *text) {
+static size_t hash_text(const char *text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (; *text; ++text)
     hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
   return (size_t)(hash ^ hash >> 32);
 }
 
-static uint32_t *slot_of(const cli_trace *trace, const char *text) {
-  size_t at = hash_of(text) & (trace->slot_count - 1);
+static uint32_t *find_text_slot(const cli_trace *trace, const char *text) {
+  size_t at = hash_text(text) & (trace->slot_count - 1);
   while (trace->text_slots[at] && strcmp(trace->texts[trace->text_slots[at]], text) != 0)
     at = (at + 1) & (trace->slot_count - 1);
   return &trace->text_slots[at];
@@ -36,7 +36,7 @@ static void grow_slots(cli_trace *trace) {
   trace->slot_count = trace->slot_count ? trace->slot_count * 2 : (size_t)first_room * 2;
   trace->text_slots = xcalloc(trace->slot_count, sizeof *trace->text_slots);
   for (size_t i = 1; i < trace->text_count; ++i)
-    *slot_of(trace, trace->texts[i]) = (uint32_t)i;
+    *find_text_slot(trace, trace->texts[i]) = (uint32_t)i;
 }
 
 static uint32_t add_text(cli_trace *trace, const char *text) {
@@ -46,14 +46,14 @@ static uint32_t add_text(cli_trace *trace, const char *text) {
   return (uint32_t)trace->text_count++;
 }
 
-static kdl_status read_text(kdl_json *json, cli_trace *trace, cli_trace_text *out_text) {
+static kdl_status parse_trace_text(kdl_json *json, cli_trace *trace, cli_trace_text *out_text) {
   char text[text_limit];
   KDL_TRY(kdl_json_string(json, text, sizeof text));
   *out_text = 0;
   if (!*text)
     return KDL_OK;
   grow_slots(trace);
-  uint32_t *slot = slot_of(trace, text);
+  uint32_t *slot = find_text_slot(trace, text);
   if (!*slot)
     *slot = add_text(trace, text);
   *out_text = *slot;
@@ -63,7 +63,7 @@ static kdl_status read_text(kdl_json *json, cli_trace *trace, cli_trace_text *ou
 /* ------------------------------------------------------------------------------------------ */
 /* Rows                                                                                         */
 
-static uint32_t row_of(cli_trace *trace, int64_t id) {
+static uint32_t find_or_add_row(cli_trace *trace, int64_t id) {
   for (size_t i = trace->row_count; i > 0; --i) {
     if (trace->rows[i - 1].id == id)
       return (uint32_t)(i - 1);
@@ -111,7 +111,7 @@ static kdl_status read_about(kdl_json *json, const char *key, void *user) {
                  {"limit_bytes", NULL, &trace->limit_bytes}};
   for (size_t i = 0; i < sizeof members / sizeof *members; ++i) {
     if (strcmp(members[i].key, key) == 0)
-      return members[i].text ? read_text(json, trace, members[i].text)
+      return members[i].text ? parse_trace_text(json, trace, members[i].text)
                              : kdl_json_number(json, members[i].number);
   }
   if (strcmp(key, "schema") == 0) {
@@ -148,7 +148,7 @@ static kdl_status read_arg(kdl_json *json, const char *key, void *user) {
                  {"target", &raw->event.target}};
   for (size_t i = 0; i < sizeof members / sizeof *members; ++i) {
     if (strcmp(members[i].key, key) == 0)
-      return read_text(json, raw->trace, members[i].text);
+      return parse_trace_text(json, raw->trace, members[i].text);
   }
   if (strcmp(key, "bytes") == 0)
     return kdl_json_number(json, &raw->event.bytes);
@@ -167,10 +167,10 @@ static kdl_status read_real(kdl_json *json, double *out_real, bool *out_has) {
   return *out_real < 0 ? kdl_json_fail(json, at, "found a negative time, expected none") : KDL_OK;
 }
 
-static kdl_status read_member(kdl_json *json, const char *key, void *user) {
+static kdl_status parse_event_member(kdl_json *json, const char *key, void *user) {
   raw_event *raw = user;
   if (strcmp(key, "name") == 0)
-    return read_text(json, raw->trace, &raw->name);
+    return parse_trace_text(json, raw->trace, &raw->name);
   if (strcmp(key, "ph") == 0)
     return kdl_json_string(json, raw->phase, sizeof raw->phase);
   if (strcmp(key, "cat") == 0)
@@ -195,7 +195,7 @@ static double whole_ns(double us) {
 }
 
 static void add_span(cli_trace *trace, const raw_event *raw) {
-  uint32_t row = row_of(trace, (int64_t)raw->row);
+  uint32_t row = find_or_add_row(trace, (int64_t)raw->row);
   trace->events = xgrow(trace->events, trace->event_count, &trace->event_room, first_room,
                         sizeof *trace->events);
   cli_trace_event *event = &trace->events[trace->event_count++];
@@ -210,11 +210,11 @@ static void add_span(cli_trace *trace, const raw_event *raw) {
 }
 
 static void add_name(cli_trace *trace, const raw_event *raw) {
-  const char *what = cli_trace_word(trace, raw->name);
+  const char *what = cli_trace_string(trace, raw->name);
   if (strcmp(what, "process_name") == 0)
     trace->process_name = raw->label;
   if (strcmp(what, "thread_name") == 0) {
-    uint32_t row = row_of(trace, (int64_t)raw->row); /* which may move the rows */
+    uint32_t row = find_or_add_row(trace, (int64_t)raw->row); /* which may move the rows */
     trace->rows[row].name = raw->label;
   }
 }
@@ -223,7 +223,7 @@ static kdl_status read_event(kdl_json *json, void *user) {
   cli_trace *trace = user;
   raw_event raw = {.trace = trace};
   size_t start = json->at;
-  KDL_TRY(kdl_json_members(json, read_member, &raw));
+  KDL_TRY(kdl_json_members(json, parse_event_member, &raw));
   if (strcmp(raw.phase, "M") == 0)
     add_name(trace, &raw);
   if (strcmp(raw.phase, "X") != 0)

@@ -53,7 +53,7 @@ typedef struct cli_trace {
 kdl_status cli_trace_read(const char *name, const void *data, size_t size, cli_trace *out_trace);
 void cli_trace_free(cli_trace *trace);
 
-static inline const char *cli_trace_word(const cli_trace *trace, cli_trace_text text) {
+static inline const char *cli_trace_string(const cli_trace *trace, cli_trace_text text) {
   return trace->texts[text];
 }
 
@@ -66,13 +66,13 @@ typedef struct cli_trace_sum {
   double total, median, p95; /* ns */
 } cli_trace_sum;
 
-typedef struct cli_trace_layer {
+typedef struct cli_trace_phase {
   cli_trace_text name;
   cli_trace_sum sum;
-  double own; /* without the layers inside it */
+  double self; /* without the layers inside it */
   uint64_t bytes;
   size_t failed;
-} cli_trace_layer;
+} cli_trace_phase;
 
 typedef struct cli_trace_kernel {
   cli_trace_text name, device, target;
@@ -91,21 +91,21 @@ typedef struct cli_trace_device {
 typedef struct cli_trace_frame {
   cli_trace_text name;
   uint32_t parent;
-  double own; /* ns that are no child's */
+  double self; /* ns that are no child's */
   size_t count;
 } cli_trace_frame;
 
 typedef struct cli_trace_sums {
-  cli_trace_layer *layers;
-  size_t layer_count;
+  cli_trace_phase *phases;
+  size_t phase_count;
   cli_trace_kernel *kernels;
   size_t kernel_count;
   cli_trace_device *devices;
   size_t device_count;
   cli_trace_frame *frames; /* parents before their children */
   size_t frame_count;
-  double own_total; /* of all layers */
-  double span;      /* from the first event to the end of the last */
+  double self_total; /* of all layers */
+  double span;       /* from the first event to the end of the last */
 } cli_trace_sums;
 
 /* Sorts the events by their rows and times. The caller frees *out_sums. */

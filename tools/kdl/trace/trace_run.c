@@ -20,7 +20,7 @@ enum { exit_not_found = 127, exit_not_run = 126 };
 static const char default_path[] = "kdl-trace.json";
 
 /* The number of the process is what tells it from its children, which have the same variables. */
-static void become(const cli_args *args, const char *path, const char *const *words) {
+static void exec_traced(const cli_args *args, const char *path, const char *const *words) {
   const char *size = cli_args_value(args, "size");
   char process[16];
   snprintf(process, sizeof process, "%d", (int)getpid());
@@ -31,7 +31,7 @@ static void become(const cli_args *args, const char *path, const char *const *wo
   execvp(words[0], (char *const *)(uintptr_t)words);
 }
 
-static pid_t start(const cli_args *args, const char *path, const char *const *words) {
+static pid_t start_traced(const cli_args *args, const char *path, const char *const *words) {
   struct sigaction interrupt, quit, ignore = {.sa_handler = SIG_IGN};
   /* Ctrl-C is the program's: it ends or does not, and its trace is reported all the same. */
   sigaction(SIGINT, &ignore, &interrupt);
@@ -42,9 +42,9 @@ static pid_t start(const cli_args *args, const char *path, const char *const *wo
   sigaction(SIGINT, &interrupt, NULL);
   sigaction(SIGQUIT, &quit, NULL);
   signal(SIGXFSZ, SIG_DFL); /* as it was before main.c */
-  become(args, path, words);
+  exec_traced(args, path, words);
   int reason = errno;
-  cli_finish(kdl_fail(KDL_IO, "%s: cannot be run: %s", words[0], strerror(reason)));
+  cli_report_status(kdl_fail(KDL_IO, "%s: cannot be run: %s", words[0], strerror(reason)));
   _exit(reason == ENOENT ? exit_not_found : exit_not_run);
 }
 
@@ -76,15 +76,15 @@ int cli_trace_run(const cli_args *args, const char *const *words) {
   path = path ? path : default_path;
   kdl_status checked = cli_output_check(path);
   if (checked != KDL_OK)
-    return cli_finish(checked);
+    return cli_report_status(checked);
   if (stat(path, &before) != 0)
     before.st_ino = 0;
   fflush(NULL);
-  pid_t child = start(args, path, words);
+  pid_t child = start_traced(args, path, words);
   int status;
   if (child < 0)
-    return cli_finish(
-        kdl_fail(kdl_status_of(errno), "cannot start a process: %s", strerror(errno)));
+    return cli_report_status(
+        kdl_fail(kdl_status_from_errno(errno), "cannot start a process: %s", strerror(errno)));
   kdl_process_wait(child, &status);
   report_trace(path, words[0], status, &before);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

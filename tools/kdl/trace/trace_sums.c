@@ -32,7 +32,7 @@ static int compare_numbers(uint64_t a, uint64_t b) {
   return (a > b) - (a < b);
 }
 
-static int by_row(const void *left, const void *right) {
+static int compare_row(const void *left, const void *right) {
   const cli_trace_event *a = left, *b = right;
   int order = compare_numbers(a->row, b->row);
   if (order == 0)
@@ -40,13 +40,13 @@ static int by_row(const void *left, const void *right) {
   return order ? order : compare_reals(&b->length, &a->length);
 }
 
-static int by_layer(const void *left, const void *right) {
+static int compare_phase(const void *left, const void *right) {
   const cli_trace_event *a = *(cli_trace_event *const *)left, *b = *(cli_trace_event *const *)right;
   int order = compare_numbers(a->is_device_time, b->is_device_time);
   return order ? order : compare_numbers(a->name, b->name);
 }
 
-static int by_kernel(const void *left, const void *right) {
+static int compare_kernel(const void *left, const void *right) {
   const cli_trace_event *a = *(cli_trace_event *const *)left, *b = *(cli_trace_event *const *)right;
   int order = compare_numbers(a->kernel, b->kernel);
   if (order == 0)
@@ -54,7 +54,7 @@ static int by_kernel(const void *left, const void *right) {
   return order ? order : compare_numbers((uint32_t)a->image, (uint32_t)b->image);
 }
 
-static int by_device(const void *left, const void *right) {
+static int compare_device(const void *left, const void *right) {
   const cli_trace_event *a = *(cli_trace_event *const *)left, *b = *(cli_trace_event *const *)right;
   return compare_numbers(a->device, b->device);
 }
@@ -63,15 +63,15 @@ static int by_device(const void *left, const void *right) {
 typedef struct {
   const cli_trace *trace;
   cli_trace_event **events;
-  double *lengths, *own; /* `own` by the event's place in the trace */
+  double *lengths, *self; /* `own` by the event's place in the trace */
   size_t count;
 } sorter;
 
-static bool is(const sorter *w, const cli_trace_event *event, const char *layer) {
-  return !event->is_device_time && strcmp(cli_trace_word(w->trace, event->name), layer) == 0;
+static bool is_phase(const sorter *w, const cli_trace_event *event, const char *phase) {
+  return !event->is_device_time && strcmp(cli_trace_string(w->trace, event->name), phase) == 0;
 }
 
-static void sort(sorter *w, compare_function *compare) {
+static void sort_events(sorter *w, compare_function *compare) {
   qsort(w->events, w->count, sizeof *w->events, compare);
 }
 
@@ -85,33 +85,33 @@ static size_t group_end(const sorter *w, size_t first, compare_function *compare
 /* ------------------------------------------------------------------------------------------ */
 /* Layers, kernels, devices                                                                     */
 
-static int by_own(const void *left, const void *right) {
-  return compare_reals(&((const cli_trace_layer *)right)->own,
-                       &((const cli_trace_layer *)left)->own);
+static int compare_self_time(const void *left, const void *right) {
+  return compare_reals(&((const cli_trace_phase *)right)->self,
+                       &((const cli_trace_phase *)left)->self);
 }
 
-static void sum_layers(sorter *w, cli_trace_sums *sums) {
-  sort(w, by_layer);
+static void sum_phases(sorter *w, cli_trace_sums *sums) {
+  sort_events(w, compare_phase);
   for (size_t i = 0, end; i < w->count; i = end) {
-    end = group_end(w, i, by_layer);
+    end = group_end(w, i, compare_phase);
     if (w->events[i]->is_device_time)
       continue;
-    cli_trace_layer *layer = &sums->layers[sums->layer_count++];
-    layer->name = w->events[i]->name;
+    cli_trace_phase *phase = &sums->phases[sums->phase_count++];
+    phase->name = w->events[i]->name;
     for (size_t k = i; k < end; ++k) {
       const cli_trace_event *event = w->events[k];
       w->lengths[k - i] = event->length;
-      layer->own += w->own[event - w->trace->events];
-      layer->bytes += event->bytes;
-      layer->failed += event->failed;
+      phase->self += w->self[event - w->trace->events];
+      phase->bytes += event->bytes;
+      phase->failed += event->failed;
     }
-    layer->sum = sum_of(w->lengths, end - i);
-    sums->own_total += layer->own;
+    phase->sum = sum_of(w->lengths, end - i);
+    sums->self_total += phase->self;
   }
-  qsort(sums->layers, sums->layer_count, sizeof *sums->layers, by_own);
+  qsort(sums->phases, sums->phase_count, sizeof *sums->phases, compare_self_time);
 }
 
-static int by_launching(const void *left, const void *right) {
+static int compare_launch_time(const void *left, const void *right) {
   const cli_trace_kernel *a = left, *b = right;
   double first = a->launches.total + a->on_device.total,
          other = b->launches.total + b->on_device.total;
@@ -122,16 +122,16 @@ static cli_trace_sum sum_some(sorter *w, size_t first, size_t end, bool of_devic
   size_t count = 0;
   for (size_t k = first; k < end; ++k) {
     const cli_trace_event *event = w->events[k];
-    if (of_device ? event->is_device_time : is(w, event, "launch"))
+    if (of_device ? event->is_device_time : is_phase(w, event, "launch"))
       w->lengths[count++] = event->length;
   }
   return sum_of(w->lengths, count);
 }
 
 static void sum_kernels(sorter *w, cli_trace_sums *sums) {
-  sort(w, by_kernel);
+  sort_events(w, compare_kernel);
   for (size_t i = 0, end; i < w->count; i = end) {
-    end = group_end(w, i, by_kernel);
+    end = group_end(w, i, compare_kernel);
     cli_trace_kernel made = {.name = w->events[i]->kernel,
                              .device = w->events[i]->device,
                              .target = w->events[i]->target,
@@ -143,31 +143,31 @@ static void sum_kernels(sorter *w, cli_trace_sums *sums) {
     if (made.launches.count || made.on_device.count)
       sums->kernels[sums->kernel_count++] = made;
   }
-  qsort(sums->kernels, sums->kernel_count, sizeof *sums->kernels, by_launching);
+  qsort(sums->kernels, sums->kernel_count, sizeof *sums->kernels, compare_launch_time);
 }
 
 static void add_to_device(const sorter *w, const cli_trace_event *event, cli_trace_device *device) {
   if (event->is_device_time) {
     device->busy += event->length;
-  } else if (is(w, event, "launch")) {
+  } else if (is_phase(w, event, "launch")) {
     ++device->launches;
     device->launching += event->length;
-  } else if (is(w, event, "synchronise")) {
+  } else if (is_phase(w, event, "synchronise")) {
     ++device->syncs;
     device->waiting += event->length;
-  } else if (is(w, event, "write") || is(w, event, "fill")) {
+  } else if (is_phase(w, event, "write") || is_phase(w, event, "fill")) {
     device->written += event->bytes;
-  } else if (is(w, event, "read")) {
+  } else if (is_phase(w, event, "read")) {
     device->read += event->bytes;
-  } else if (is(w, event, "copy")) {
+  } else if (is_phase(w, event, "copy")) {
     device->copied += event->bytes;
   }
 }
 
 static void sum_devices(sorter *w, cli_trace_sums *sums) {
-  sort(w, by_device);
+  sort_events(w, compare_device);
   for (size_t i = 0, end; i < w->count; i = end) {
-    end = group_end(w, i, by_device);
+    end = group_end(w, i, compare_device);
     if (!w->events[i]->device)
       continue;
     cli_trace_device *device = &sums->devices[sums->device_count++];
@@ -180,7 +180,7 @@ static void sum_devices(sorter *w, cli_trace_sums *sums) {
 /* ------------------------------------------------------------------------------------------ */
 /* Frames                                                                                       */
 
-enum { most_deep = 64 };
+enum { max_depth = 64 };
 
 /* The frame of that name below `parent`, by a hash table of frames. */
 typedef struct {
@@ -213,11 +213,11 @@ static uint32_t frame_of(frame_table *table, uint32_t parent, const cli_trace_ev
 
 /* The events of one row, which nest; what a layer has for itself goes to its frame. Clocks being
  * what they are, an event may stick out of the one around it by a little. */
-static void add_row(sorter *w, frame_table *table, size_t first, size_t end) {
+static void add_row_frames(sorter *w, frame_table *table, size_t first, size_t end) {
   struct {
     const cli_trace_event *event;
     uint32_t frame;
-  } stack[most_deep];
+  } stack[max_depth];
   size_t depth = 0;
   const cli_trace_event *events = w->trace->events;
   uint32_t root = frame_below(table, 0, w->trace->rows[events[first].row].name);
@@ -225,17 +225,17 @@ static void add_row(sorter *w, frame_table *table, size_t first, size_t end) {
     const cli_trace_event *event = &events[i];
     while (depth && stack[depth - 1].event->begin + stack[depth - 1].event->length <= event->begin)
       --depth;
-    w->own[i] = event->length;
+    w->self[i] = event->length;
     uint32_t frame = frame_of(table, depth ? stack[depth - 1].frame : root, event);
     if (depth) {
       size_t outer = (size_t)(stack[depth - 1].event - events);
-      double inside = event->length < w->own[outer] ? event->length : w->own[outer];
-      w->own[outer] -= inside;
-      table->sums->frames[stack[depth - 1].frame].own -= inside;
+      double inside = event->length < w->self[outer] ? event->length : w->self[outer];
+      w->self[outer] -= inside;
+      table->sums->frames[stack[depth - 1].frame].self -= inside;
     }
-    table->sums->frames[frame].own += event->length;
+    table->sums->frames[frame].self += event->length;
     ++table->sums->frames[frame].count;
-    if (depth < most_deep) {
+    if (depth < max_depth) {
       stack[depth].event = event;
       stack[depth++].frame = frame;
     }
@@ -253,7 +253,7 @@ static void add_frames(sorter *w, cli_trace_sums *sums) {
   for (size_t i = 0, end; i < w->count; i = end) {
     for (end = i; end < w->count && events[end].row == events[i].row;)
       ++end;
-    add_row(w, &table, i, end);
+    add_row_frames(w, &table, i, end);
   }
   free(table.slots);
 }
@@ -277,27 +277,27 @@ void cli_trace_sum_up(cli_trace *trace, cli_trace_sums *out_sums) {
   sorter w = {.trace = trace,
               .events = xcalloc(count, sizeof *w.events),
               .lengths = xcalloc(count, sizeof *w.lengths),
-              .own = xcalloc(count, sizeof *w.own),
+              .self = xcalloc(count, sizeof *w.self),
               .count = count};
-  *out_sums = (cli_trace_sums){.layers = xcalloc(count, sizeof *out_sums->layers),
+  *out_sums = (cli_trace_sums){.phases = xcalloc(count, sizeof *out_sums->phases),
                                .kernels = xcalloc(count, sizeof *out_sums->kernels),
                                .devices = xcalloc(count, sizeof *out_sums->devices)};
   if (count)
-    qsort(trace->events, count, sizeof *trace->events, by_row);
+    qsort(trace->events, count, sizeof *trace->events, compare_row);
   for (size_t i = 0; i < count; ++i)
     w.events[i] = &trace->events[i];
   add_frames(&w, out_sums);
-  sum_layers(&w, out_sums);
+  sum_phases(&w, out_sums);
   sum_kernels(&w, out_sums);
   sum_devices(&w, out_sums);
   measure_span(trace, out_sums);
   free(w.events);
   free(w.lengths);
-  free(w.own);
+  free(w.self);
 }
 
 void cli_trace_sums_free(cli_trace_sums *sums) {
-  free(sums->layers);
+  free(sums->phases);
   free(sums->kernels);
   free(sums->devices);
   free(sums->frames);

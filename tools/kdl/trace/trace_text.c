@@ -39,20 +39,20 @@ static void add_share(cli_table *table, double part, double whole) {
 /* ------------------------------------------------------------------------------------------ */
 /* Tables                                                                                       */
 
-static kdl_status print_layers(const cli_trace *trace, const cli_trace_sums *sums) {
+static kdl_status print_phases(const cli_trace *trace, const cli_trace_sums *sums) {
   static const cli_column columns[] = {
       {.title = "LAYER", .shrinks = 1},  {.title = "COUNT", .right = true},
       {.title = "TOTAL", .right = true}, {.title = "MEDIAN", .right = true},
       {.title = "P95", .right = true},   {.title = "SHARE", .right = true},
       {.title = "BYTES", .right = true}, {.title = "FAILED", .right = true}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  for (size_t i = 0; i < sums->layer_count; ++i) {
-    const cli_trace_layer *layer = &sums->layers[i];
-    cli_table_add(table, kdl_text_of(cli_trace_word(trace, layer->name)));
-    add_sum(table, &layer->sum);
-    add_share(table, layer->own, sums->own_total);
-    cli_table_add_number(table, layer->bytes);
-    cli_table_add_number(table, layer->failed);
+  for (size_t i = 0; i < sums->phase_count; ++i) {
+    const cli_trace_phase *phase = &sums->phases[i];
+    cli_table_add(table, kdl_text_of(cli_trace_string(trace, phase->name)));
+    add_sum(table, &phase->sum);
+    add_share(table, phase->self, sums->self_total);
+    cli_table_add_number(table, phase->bytes);
+    cli_table_add_number(table, phase->failed);
   }
   return cli_table_finish(table);
 }
@@ -77,13 +77,13 @@ static kdl_status print_kernels(const cli_trace *trace, const cli_trace_sums *su
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < sums->kernel_count; ++i) {
     const cli_trace_kernel *kernel = &sums->kernels[i];
-    cli_table_add(table, kdl_text_of(cli_trace_word(trace, kernel->name)));
+    cli_table_add(table, kdl_text_of(cli_trace_string(trace, kernel->name)));
     if (kernel->image < 0)
       cli_table_add(table, kdl_text_of(""));
     else
       cli_table_add_number(table, (uint64_t)kernel->image);
-    cli_table_add(table, kdl_text_of(cli_trace_word(trace, kernel->target)));
-    cli_table_add(table, kdl_text_of(cli_trace_word(trace, kernel->device)));
+    cli_table_add(table, kdl_text_of(cli_trace_string(trace, kernel->target)));
+    cli_table_add(table, kdl_text_of(cli_trace_string(trace, kernel->device)));
     add_sum(table, &kernel->launches);
     add_share(table, kernel->launches.total, launching);
     add_sum(table, &kernel->on_device);
@@ -91,7 +91,7 @@ static kdl_status print_kernels(const cli_trace *trace, const cli_trace_sums *su
   return cli_table_finish(table);
 }
 
-static kdl_status print_devices(const cli_trace *trace, const cli_trace_sums *sums) {
+static kdl_status print_device_sums(const cli_trace *trace, const cli_trace_sums *sums) {
   static const cli_column columns[] = {
       {.title = "DEVICE", .shrinks = 1},     {.title = "LAUNCHES", .right = true},
       {.title = "LAUNCHING", .right = true}, {.title = "WAITS", .right = true},
@@ -101,7 +101,7 @@ static kdl_status print_devices(const cli_trace *trace, const cli_trace_sums *su
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < sums->device_count; ++i) {
     const cli_trace_device *device = &sums->devices[i];
-    cli_table_add(table, kdl_text_of(cli_trace_word(trace, device->name)));
+    cli_table_add(table, kdl_text_of(cli_trace_string(trace, device->name)));
     cli_table_add_number(table, device->launches);
     add_time(table, device->launching, device->launches);
     cli_table_add_number(table, device->syncs);
@@ -121,7 +121,7 @@ static void print_about(const cli_trace *trace, const cli_trace_sums *sums) {
   } lines[] = {{"command", trace->command}, {"started", trace->started}, {"libkdl", trace->libkdl}};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
     printf("%-9s ", lines[i].title);
-    cli_text_print(kdl_text_of(cli_trace_word(trace, lines[i].words)), "\n");
+    cli_text_print(kdl_text_of(cli_trace_string(trace, lines[i].words)), "\n");
   }
   printf("%-9s %zu, in %.3f ms on %zu rows\n", "events", trace->event_count, sums->span / 1e6,
          trace->row_count);
@@ -140,14 +140,14 @@ static void print_about(const cli_trace *trace, const cli_trace_sums *sums) {
 kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums) {
   print_about(trace, sums);
   putchar('\n');
-  KDL_TRY(print_layers(trace, sums));
+  KDL_TRY(print_phases(trace, sums));
   if (sums->kernel_count) {
     putchar('\n');
     KDL_TRY(print_kernels(trace, sums));
   }
   if (sums->device_count) {
     putchar('\n');
-    KDL_TRY(print_devices(trace, sums));
+    KDL_TRY(print_device_sums(trace, sums));
   }
   return KDL_OK;
 }
@@ -172,20 +172,20 @@ static void put_frame(const char *name, FILE *file) {
 static void put_stack(const cli_trace *trace, const cli_trace_sums *sums, uint32_t frame,
                       FILE *file) {
   if (frame == 0) {
-    put_frame(cli_trace_word(trace, trace->process_name), file);
+    put_frame(cli_trace_string(trace, trace->process_name), file);
     return;
   }
   put_stack(trace, sums, sums->frames[frame].parent, file);
   putc(';', file);
-  put_frame(cli_trace_word(trace, sums->frames[frame].name), file);
+  put_frame(cli_trace_string(trace, sums->frames[frame].name), file);
 }
 
 /* "program;thread;launch;saxpy 12345": frames, then ns of their own. */
 void cli_trace_write_folded(const cli_trace *trace, const cli_trace_sums *sums, FILE *file) {
   for (size_t i = 1; i < sums->frame_count; ++i) {
-    if (sums->frames[i].own < 0.5)
+    if (sums->frames[i].self < 0.5)
       continue;
     put_stack(trace, sums, (uint32_t)i, file);
-    fprintf(file, " %.0f\n", sums->frames[i].own);
+    fprintf(file, " %.0f\n", sums->frames[i].self);
   }
 }

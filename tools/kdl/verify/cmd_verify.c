@@ -8,7 +8,7 @@
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/images/ls_json.h"
-#include "tools/common/images/names.h"
+#include "tools/common/images/name_set.h"
 #include "tools/common/images/rewrite.h"
 #include "tools/common/input.h"
 #include "tools/common/report.h"
@@ -57,11 +57,11 @@ void cli_verify_report(cli_verification *verify, cli_level level, size_t index, 
 /* ------------------------------------------------------------------------------------------ */
 /* One image                                                                                    */
 
-static kdl_image_kind sniff(const cli_subject *image) {
+static kdl_image_kind sniff(const cli_verified_image *image) {
   return cli_image_kind_seen(image->info.kind, image->data, image->size);
 }
 
-static void check_kind(cli_verification *verify, const cli_subject *image) {
+static void check_kind(cli_verification *verify, const cli_verified_image *image) {
   uint16_t declared = image->info.declared_kind;
   if (!cli_image_format(&image->info) || declared == 0)
     return; /* 0 is what LLVM writes for kinds it has no number for */
@@ -74,7 +74,7 @@ static void check_kind(cli_verification *verify, const cli_subject *image) {
                       kind == KDL_IMAGE_UNKNOWN ? "of no known kind" : kdl_image_kind_name(kind));
 }
 
-static void check_target(cli_verification *verify, const cli_subject *image) {
+static void check_target(cli_verification *verify, const cli_verified_image *image) {
   kdl_image_target target;
   kdl_image_kind kind = sniff(image);
   kdl_status status =
@@ -96,7 +96,7 @@ static void check_target(cli_verification *verify, const cli_subject *image) {
 
 /* What the host backend would refuse. Objects that were not made for libkdl may ask for what its
  * images cannot have. */
-static void check_host(cli_verification *verify, const cli_subject *image) {
+static void verify_host_object(cli_verification *verify, const cli_verified_image *image) {
   kdl_host_object object;
   if (sniff(image) != KDL_IMAGE_OBJECT)
     return;
@@ -110,48 +110,48 @@ static void check_host(cli_verification *verify, const cli_subject *image) {
 }
 
 /* Where there is an index it is believed, so it must be whole. */
-static void check_index(cli_verification *verify, const cli_subject *image) {
-  cli_names indexed = {.count = 0};
+static void verify_kernel_index(cli_verification *verify, const cli_verified_image *image) {
+  cli_name_set indexed = {.count = 0};
   for (size_t i = 0; i < image->info.pair_count; ++i) {
     kdl_string name;
     if (!kdl_kernel_name(image->info.pairs[i].key, &name))
       continue;
-    cli_names_add(&indexed, name.data, name.length);
-    if (!cli_names_has(&image->kernels, name))
+    cli_name_set_add(&indexed, name.data, name.length);
+    if (!cli_name_set_has(&image->kernels, name))
       cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index,
                         "the key " KDL_KERNEL_PREFIX "%s names a kernel the image does not define",
                         name.data);
   }
   for (size_t i = 0; indexed.count && i < image->kernels.count; ++i) {
-    if (!cli_names_has(&indexed, image->kernels.items[i]))
+    if (!cli_name_set_has(&indexed, image->kernels.items[i]))
       cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
                         "it defines the kernel %s, which its index leaves out",
                         image->kernels.items[i].data);
   }
-  cli_names_free(&indexed);
+  cli_name_set_free(&indexed);
 }
 
-static void check_kernels(cli_verification *verify, cli_subject *image) {
+static void check_kernels(cli_verification *verify, cli_verified_image *image) {
   kdl_status status = cli_verify_read(
-      cli_names_read_kernels(image->info.kind, image->data, image->size, &image->kernels));
+      cli_name_set_read_kernels(image->info.kind, image->data, image->size, &image->kernels));
   image->kernels_known = status == KDL_OK;
   if (status == KDL_OK)
-    check_index(verify, image);
+    verify_kernel_index(verify, image);
   else if (status != KDL_UNSUPPORTED)
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "kernel names cannot be read: %s",
                       kdl_error_message());
 }
 
-static void check_pairs(cli_verification *verify, const cli_subject *image) {
-  cli_names keys = {.count = 0};
+static void check_pairs(cli_verification *verify, const cli_verified_image *image) {
+  cli_name_set keys = {.count = 0};
   for (size_t i = 0; i < image->info.pair_count; ++i) {
     const kdl_string *key = &image->info.pairs[i].key;
-    if (cli_names_has(&keys, *key))
+    if (cli_name_set_has(&keys, *key))
       cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
                         "the key '%s' is there twice; the last counts", key->data);
-    cli_names_add(&keys, key->data, key->length);
+    cli_name_set_add(&keys, key->data, key->length);
   }
-  cli_names_free(&keys);
+  cli_name_set_free(&keys);
   if (cli_image_format(&image->info) && !image->info.triple.length &&
       image->info.kind != KDL_IMAGE_SEQUENCE)
     cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
@@ -163,7 +163,7 @@ static void report_failure(cli_verification *verify, size_t image, kdl_status st
     cli_verify_report(verify, CLI_LEVEL_ERROR, image, "%s", kdl_error_message());
 }
 
-static void check_bytes(cli_verification *verify, cli_subject *image) {
+static void check_bytes(cli_verification *verify, cli_verified_image *image) {
   bool metadata_only = cli_image_format(&image->info) > 1 && (image->info.flags & 1);
   if (image->size == 0) {
     if (!metadata_only)
@@ -182,14 +182,14 @@ static void check_bytes(cli_verification *verify, cli_subject *image) {
   }
   check_kind(verify, image);
   check_target(verify, image);
-  check_host(verify, image);
+  verify_host_object(verify, image);
   check_kernels(verify, image);
   cli_verify_signatures(verify, image);
 }
 
 /* The bytes are there for as long as they are looked at. What is valid but cannot be read here is
  * no fault of the file, and lack of memory says nothing of it. */
-static void check_image(cli_verification *verify, cli_subject *image) {
+static void check_image(cli_verification *verify, cli_verified_image *image) {
   if (image->info.problem.length) {
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it is damaged: %s",
                       image->info.problem.data);
@@ -202,15 +202,15 @@ static void check_image(cli_verification *verify, cli_subject *image) {
                    cli_sign_check(verify->input, image->info.index, verify->key));
   cli_verify_vocabulary(verify, image);
   kdl_library *lib = verify->input->lib;
-  kdl_status status =
-      cli_verify_read(kdl_library_hold(lib, image->info.index, &image->data, &image->size));
+  kdl_status status = cli_verify_read(
+      kdl_library_acquire_bytes(lib, image->info.index, &image->data, &image->size));
   if (status != KDL_OK) {
     cli_verify_report(verify, status == KDL_UNSUPPORTED ? CLI_LEVEL_WARNING : CLI_LEVEL_ERROR,
                       image->info.index, "its bytes cannot be had: %s", kdl_error_message());
     return;
   }
   check_bytes(verify, image);
-  kdl_library_release(lib, image->info.index);
+  kdl_library_release_bytes(lib, image->info.index);
   image->data = NULL;
 }
 
@@ -219,15 +219,16 @@ static void check_image(cli_verification *verify, cli_subject *image) {
 
 static kdl_status check_all(cli_verification *verify) {
   if (verify->signature)
-    report_failure(verify, 0, cli_sign_check_beside(verify->input, verify->signature, verify->key));
+    report_failure(verify, 0,
+                   cli_sign_check_detached(verify->input, verify->signature, verify->key));
   verify->count = kdl_image_count(verify->input->lib);
   verify->images = xcalloc(verify->count, sizeof *verify->images);
   for (size_t i = 0; i < verify->count; ++i) {
-    cli_subject *image = &verify->images[i];
+    cli_verified_image *image = &verify->images[i];
     image->info = cli_image_at(verify->input->lib, i);
     check_image(verify, image);
   }
-  cli_verify_rivals(verify);
+  cli_verify_duplicates(verify);
   cli_verify_variants(verify);
   cli_verify_sequences(verify);
   return cli_verify_choices(verify);
@@ -266,7 +267,7 @@ static int verify_file(const char *path, const cli_args *args, const kdl_public_
   if (status != KDL_OK && json)
     cli_ls_json_error(json, path, kdl_error_message());
   if (status != KDL_OK)
-    return cli_finish(status);
+    return cli_report_status(status);
   cli_verification verify = {.input = &input,
                              .verbose = cli_args_has(args, "verbose"),
                              .key = key,
@@ -274,9 +275,9 @@ static int verify_file(const char *path, const cli_args *args, const kdl_public_
                              .json = json};
   status = json ? check_json(&verify) : check_text(&verify);
   for (size_t i = 0; verify.images && i < verify.count; ++i)
-    cli_names_free(&verify.images[i].kernels);
+    cli_name_set_free(&verify.images[i].kernels);
   free(verify.images);
-  int code = cli_finish(status);
+  int code = cli_report_status(status);
   cli_input_close(&input);
   return verify.errors ? CLI_EXIT_BAD_INPUT : code;
 }
@@ -296,7 +297,7 @@ int cli_run_verify(const cli_args *args) {
   if (status == KDL_OK && key_path)
     status = kdl_sodium_open();
   if (status != KDL_OK)
-    return cli_finish(status);
+    return cli_report_status(status);
   if (as_json && several)
     cli_json_begin_array(&json);
   for (size_t i = 0; i < args->operand_count; ++i) {

@@ -5,7 +5,7 @@
 
 #include "lib/inspect/images.h"
 #include "lib/inspect/trust.h"
-#include "tools/common/images/names.h"
+#include "tools/common/images/name_set.h"
 #include "tools/common/input.h"
 #include "tools/common/json.h"
 #include "tools/common/memory.h"
@@ -16,17 +16,17 @@
 #include <stddef.h>
 
 /* What is known of one image once it was looked at. */
-typedef struct cli_subject {
+typedef struct cli_verified_image {
   kdl_image_info info;
-  cli_names kernels;
+  cli_name_set kernels;
   bool kernels_known;
   const void *data; /* NULL where the bytes cannot be had */
   size_t size;
-} cli_subject;
+} cli_verified_image;
 
 typedef struct cli_verification {
   const cli_input *input;
-  cli_subject *images;
+  cli_verified_image *images;
   size_t count;
   size_t errors;
   size_t warnings;
@@ -53,10 +53,10 @@ static inline kdl_status cli_verify_read(kdl_status status) {
 /* Whether an image competes with others of its file. Objects and archives carry one image per
  * translation unit, all for one target, which a linker joins; in an OffloadBinary file such images
  * are rivals. */
-bool cli_verify_is_rival(const cli_subject *image);
+bool cli_verify_is_alternative(const cli_verified_image *image);
 
 /* The same target and metadata: nothing but the order tells such images apart. */
-bool cli_verify_are_twins(const cli_subject *a, const cli_subject *b);
+bool cli_verify_are_duplicates(const cli_verified_image *a, const cli_verified_image *b);
 
 /* Of one image: triple, arch and required features of the metadata against what the image says of
  * itself. A narrower claim is fine: sm_90a for code that runs on any sm_90, gfx90a:xnack+ for code
@@ -65,19 +65,19 @@ bool cli_target_contradicts(kdl_image_kind kind, const kdl_image_info *claim,
                             const kdl_image_target *image, char *out_reason, size_t room);
 
 /* Of one image: values that the vocabulary cannot read, tokens it does not know. */
-void cli_verify_vocabulary(cli_verification *verify, const cli_subject *image);
+void cli_verify_vocabulary(cli_verification *verify, const cli_verified_image *image);
 
 /* Of one image: a `sig` that contradicts what the image itself shows. */
-void cli_verify_signatures(cli_verification *verify, const cli_subject *image);
+void cli_verify_signatures(cli_verification *verify, const cli_verified_image *image);
 
 /* Of a recorded sequence: whether it can be read. */
-void cli_verify_sequence(cli_verification *verify, const cli_subject *image);
+void cli_verify_sequence(cli_verification *verify, const cli_verified_image *image);
 
 /* Of all sequences: kernels that the file does not hold, or holds with another signature. */
 void cli_verify_sequences(cli_verification *verify);
 
 /* Of all images: twins that hold the same kernel. */
-void cli_verify_rivals(cli_verification *verify);
+void cli_verify_duplicates(cli_verification *verify);
 
 /* Of all images: those no device could take, those always passed over, and IR that goes before
  * machine code. */

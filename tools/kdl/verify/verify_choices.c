@@ -10,7 +10,7 @@
 #include "lib/inspect/reasons.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
-#include "tools/common/images/holdings.h"
+#include "tools/common/images/kernel_index.h"
 #include "tools/common/images/kinds.h"
 #include "tools/kdl/verify/verify.h"
 
@@ -20,14 +20,14 @@
 
 /* What is compared with one image at most, so that a file of many takes no longer than its size
  * allows. */
-enum { most_compared = 1000 };
+enum { max_compared = 1000 };
 
 typedef struct {
   cli_verification *verify;
   kdl_catalog *catalog;
   kdl_any_device *devices;
-  cli_holdings holdings;
-  size_t natives[most_compared];
+  cli_kernel_index kernel_index;
+  size_t natives[max_compared];
   size_t native_count;
 } examination;
 
@@ -50,7 +50,7 @@ static const uint64_t said_elsewhere =
     KDL_REASON(MALFORMED_KEY) | KDL_REASON(UNKNOWN_FEATURE) | KDL_REASON(RELOCATABLE);
 
 /* "arch=sm_75 and min_sm=90 have no device in common" */
-static void say_contradiction(const examination *e, size_t index, kdl_out *out) {
+static void report_contradiction(const examination *e, size_t index, kdl_out *out) {
   static const char *const keys[] = {"arch", "min_sm", "min_gfx", "requires_features"};
   const char *other_minimum =
       traits_of(e, index).family == KDL_FAMILY_NVPTX ? "min_gfx" : "min_sm"; /* says nothing */
@@ -70,9 +70,9 @@ static void say_contradiction(const examination *e, size_t index, kdl_out *out) 
   kdl_out_format(out, count > 1 ? " have no device in common" : " names no device");
 }
 
-static void say_impossible(const examination *e, size_t index, char *text, size_t room) {
+static void report_impossible(const examination *e, size_t index, char *text, size_t room) {
   if (!kdl_catalog_fault_words(e->catalog, index, text, room))
-    say_contradiction(e, index, &(kdl_out){text, room, 0});
+    report_contradiction(e, index, &(kdl_out){text, room, 0});
 }
 
 /* False where it was found impossible, here or before. */
@@ -84,7 +84,7 @@ static bool check_possible(examination *e, size_t index) {
   if (!faults && kdl_any_device_admits(e->devices, e->catalog, index))
     return true;
   char why[256];
-  say_impossible(e, index, why, sizeof why);
+  report_impossible(e, index, why, sizeof why);
   cli_verify_report(e->verify, CLI_LEVEL_WARNING, index, "no device takes it: %s", why);
   return false;
 }
@@ -121,13 +121,13 @@ static bool limits_are_covered(const examination *e, size_t a, size_t b, kdl_str
 }
 
 static bool kernels_are_covered(const examination *e, size_t a, size_t b) {
-  const cli_subject *left = &e->verify->images[a];
-  const cli_subject *right = &e->verify->images[b];
+  const cli_verified_image *left = &e->verify->images[a];
+  const cli_verified_image *right = &e->verify->images[b];
   if (!left->kernels_known || !right->kernels_known)
     return false;
   for (size_t i = 0; i < right->kernels.count; ++i) {
     kdl_string kernel = right->kernels.items[i];
-    if (!cli_names_has(&left->kernels, kernel) || !limits_are_covered(e, a, b, kernel))
+    if (!cli_name_set_has(&left->kernels, kernel) || !limits_are_covered(e, a, b, kernel))
       return false;
   }
   return true;
@@ -135,10 +135,11 @@ static bool kernels_are_covered(const examination *e, size_t a, size_t b) {
 
 /* Images that may have all kernels of this one: those that hold the one that the fewest hold; all,
  * and no list of them, where it has none. */
-static cli_held possible_rivals(const examination *e, const cli_subject *image) {
-  cli_held fewest = {.count = e->verify->count + 1};
+static cli_indexed_kernel possible_rivals(const examination *e, const cli_verified_image *image) {
+  cli_indexed_kernel fewest = {.count = e->verify->count + 1};
   for (size_t i = 0; i < image->kernels.count; ++i) {
-    const cli_held *held = cli_holdings_find(&e->holdings, image->kernels.items[i]);
+    const cli_indexed_kernel *held =
+        cli_kernel_index_find(&e->kernel_index, image->kernels.items[i]);
     if (held && held->count < fewest.count)
       fewest = *held;
   }
@@ -148,22 +149,22 @@ static cli_held possible_rivals(const examination *e, const cli_subject *image) 
 
 static bool shadows(const examination *e, size_t i, size_t index) {
   return i != index && !traits_of(e, i).faults && kdl_catalog_covers(e->catalog, i, index) &&
-         goes_before(e, i, index) && cli_verify_is_rival(&e->verify->images[i]) &&
+         goes_before(e, i, index) && cli_verify_is_alternative(&e->verify->images[i]) &&
          tag_is_covered(e, i, index) && kernels_are_covered(e, i, index);
 }
 
 static void check_shadowed(examination *e, size_t index) {
-  const cli_subject *image = &e->verify->images[index];
+  const cli_verified_image *image = &e->verify->images[index];
   if (!image->kernels_known)
     return;
-  cli_held rivals = possible_rivals(e, image);
-  for (size_t at = 0; at < rivals.count && at < most_compared; ++at) {
+  cli_indexed_kernel rivals = possible_rivals(e, image);
+  for (size_t at = 0; at < rivals.count && at < max_compared; ++at) {
     size_t i = rivals.images ? rivals.images[at] : at;
     if (!shadows(e, i, index))
       continue;
     char name[128];
     name_image(e, i, name, sizeof name);
-    if (!cli_verify_are_twins(&e->verify->images[i], image))
+    if (!cli_verify_are_duplicates(&e->verify->images[i], image))
       cli_verify_report(e->verify, CLI_LEVEL_WARNING, index,
                         "it is never chosen: image %zu (%s) has all its kernels, runs wherever it "
                         "does, and goes before it",
@@ -179,9 +180,9 @@ static bool is_ir(unsigned tier) {
   return tier == KDL_TIER_BITCODE || tier == KDL_TIER_PORTABLE_IR || tier == KDL_TIER_DRIVER_IR;
 }
 
-static bool share_a_kernel(const cli_subject *a, const cli_subject *b) {
+static bool share_a_kernel(const cli_verified_image *a, const cli_verified_image *b) {
   for (size_t i = 0; a->kernels_known && b->kernels_known && i < a->kernels.count; ++i) {
-    if (cli_names_has(&b->kernels, a->kernels.items[i]))
+    if (cli_name_set_has(&b->kernels, a->kernels.items[i]))
       return true;
   }
   return !a->kernels_known || !b->kernels_known;
@@ -214,13 +215,13 @@ kdl_status cli_verify_choices(cli_verification *verify) {
   if (!e.devices)
     cli_out_of_memory();
   for (size_t i = 0; i < verify->count; ++i) {
-    const cli_names *kernels = &verify->images[i].kernels;
+    const cli_name_set *kernels = &verify->images[i].kernels;
     for (size_t n = 0; n < kernels->count; ++n)
-      cli_holdings_add(&e.holdings, kernels->items[n], i);
+      cli_kernel_index_add(&e.kernel_index, kernels->items[n], i);
   }
-  cli_holdings_finish(&e.holdings);
+  cli_kernel_index_finish(&e.kernel_index);
   /* Machine code, for check_priority: of files with much of it the first alone. */
-  for (size_t i = 0; i < verify->count && e.native_count < most_compared; ++i) {
+  for (size_t i = 0; i < verify->count && e.native_count < max_compared; ++i) {
     if (!traits_of(&e, i).faults && !is_ir(traits_of(&e, i).tier))
       e.natives[e.native_count++] = i;
   }
@@ -228,11 +229,11 @@ kdl_status cli_verify_choices(cli_verification *verify) {
     kdl_image_kind kind = verify->images[i].info.kind;
     if (cli_image_kind_is_container(kind) || kind == KDL_IMAGE_SEQUENCE || !check_possible(&e, i))
       continue;
-    if (cli_verify_is_rival(&verify->images[i]))
+    if (cli_verify_is_alternative(&verify->images[i]))
       check_shadowed(&e, i);
     check_priority(&e, i);
   }
   free(e.devices);
-  cli_holdings_free(&e.holdings);
+  cli_kernel_index_free(&e.kernel_index);
   return KDL_OK;
 }

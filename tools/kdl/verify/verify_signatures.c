@@ -9,8 +9,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* One image                                                                                    */
 
-static void check_signature(cli_verification *verify, const cli_subject *image, kdl_string kernel,
-                            const kdl_kernel_key *key) {
+static void check_kernel_signature(cli_verification *verify, const cli_verified_image *image,
+                                   kdl_string kernel, const kdl_kernel_key *key) {
   char problem[192];
   kdl_image_kind kind = cli_image_kind_seen(image->info.kind, image->data, image->size);
   if (cli_signature_contradicts(kind, (kdl_string){image->data, image->size}, kernel, key->sig,
@@ -21,14 +21,14 @@ static void check_signature(cli_verification *verify, const cli_subject *image, 
                       problem);
 }
 
-void cli_verify_signatures(cli_verification *verify, const cli_subject *image) {
+void cli_verify_signatures(cli_verification *verify, const cli_verified_image *image) {
   for (size_t i = 0; i < image->info.pair_count; ++i) {
     const kdl_pair *pair = &image->info.pairs[i];
     kdl_string kernel;
     kdl_kernel_key key;
     if (kdl_kernel_name(pair->key, &kernel) && kdl_kernel_parse(pair->value, &key, NULL) &&
         kdl_kernel_has(&key, KDL_KERNEL_SIG))
-      check_signature(verify, image, kernel, &key);
+      check_kernel_signature(verify, image, kernel, &key);
   }
 }
 

@@ -32,7 +32,8 @@ static bool can_be_read(kdl_string key, kdl_string value, kdl_parse_error *out_e
          (out_error->position < value.length && value.data[out_error->position] == ',');
 }
 
-static void check_value(cli_verification *verify, const cli_subject *image, const kdl_pair *pair) {
+static void check_value(cli_verification *verify, const cli_verified_image *image,
+                        const kdl_pair *pair) {
   kdl_parse_error error;
   if (kdl_text_is(pair->key, KDL_DIGEST_KEY) || can_be_read(pair->key, pair->value, &error))
     return; /* the digest is an error of its own */
@@ -51,7 +52,7 @@ static kdl_feature_class class_of(const cli_verification *verify, size_t index) 
   return family == KDL_FAMILY_NONE ? KDL_CLASS_COUNT : kdl_family_class(family);
 }
 
-void cli_verify_vocabulary(cli_verification *verify, const cli_subject *image) {
+void cli_verify_vocabulary(cli_verification *verify, const cli_verified_image *image) {
   place at = {verify, image->info.index};
   for (size_t i = 0; i < image->info.pair_count; ++i) {
     const kdl_pair *pair = &image->info.pairs[i];

@@ -53,7 +53,7 @@ kdl_library *open(const Library &from) {
 }
 
 void choose(kdl_library *lib, kdl_device *device) {
-  kdl_choice choice = {};
+  kdl_selection choice = {};
   choice.size = sizeof choice;
   if (kdl_select(lib, device, nullptr, nullptr, &choice) != KDL_OK)
     std::abort();

@@ -8,7 +8,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
-static uint32_t words_of(const kdl_argument *argument) {
+static uint32_t argument_word_count(const kdl_argument *argument) {
   return (argument->size + 7) / 8;
 }
 
@@ -32,11 +32,11 @@ static void assign_slots(kdl_argument_list *list) {
     if (argument->size == 8 || argument->size == 4)
       continue;
     argument->slot = list->other_words;
-    list->other_words += words_of(argument);
+    list->other_words += argument_word_count(argument);
   }
 }
 
-bool kdl_argument_list_keep(kdl_argument_list *list, const kdl_arguments *learnt) {
+bool kdl_argument_list_init(kdl_argument_list *list, const kdl_arguments *learnt) {
   list->count = learnt->count;
   list->group_index = learnt->group_index;
   list->arguments = malloc((learnt->count + 1) * sizeof *list->arguments);
@@ -55,24 +55,24 @@ void kdl_argument_list_free(kdl_argument_list *list) {
 /* ------------------------------------------------------------------------------------------ */
 /* What was given last                                                                          */
 
-static size_t watched(const kdl_argument_list *list) {
+static size_t compared_count(const kdl_argument_list *list) {
   return (size_t)list->wide_count + list->word_count;
 }
 
 size_t kdl_argument_cache_value_count(const kdl_argument_list *list) {
-  return watched(list) * (sizeof(kdl_cached_word) / sizeof(uint64_t)) + list->other_words;
+  return compared_count(list) * (sizeof(kdl_cached_word) / sizeof(uint64_t)) + list->other_words;
 }
 
-void kdl_argument_cache_begin(kdl_argument_cache *given, const kdl_argument_list *list,
-                              uint64_t *values) {
-  given->words = (kdl_cached_word *)values;
-  given->wide_end = given->words + list->wide_count;
-  given->word_end = given->words + watched(list);
-  given->others = (uint64_t *)(given->words + watched(list));
+void kdl_argument_cache_init(kdl_argument_cache *cache, const kdl_argument_list *list,
+                             uint64_t *values) {
+  cache->words = (kdl_cached_word *)values;
+  cache->wide_end = cache->words + list->wide_count;
+  cache->word_end = cache->words + compared_count(list);
+  cache->others = (uint64_t *)(cache->words + compared_count(list));
   for (uint32_t i = 0; i < list->count; ++i) {
     const kdl_argument *argument = &list->arguments[i];
     if (argument->size == 8 || argument->size == 4)
-      given->words[argument->slot].index = i;
+      cache->words[argument->slot].index = i;
   }
 }
 
@@ -81,73 +81,73 @@ void kdl_argument_cache_begin(kdl_argument_cache *given, const kdl_argument_list
 
 /* One launch. */
 typedef struct {
-  kdl_argument_cache *given;
+  kdl_argument_cache *cache;
   const kdl_argument_list *list;
   void *handle;
   const kdl_args *args;
-  bool is_settled; /* it is known of all memory whose it is, and it is libkdl's */
-} giving;
+  bool is_verified; /* it is known of all memory whose it is, and it is libkdl's */
+} argument_update;
 
-__attribute__((cold)) static kdl_status refused(const giving *g, size_t index, int error,
-                                                bool is_memory) {
+__attribute__((cold)) static kdl_status argument_refused(const argument_update *g, size_t index,
+                                                         int error, bool is_memory) {
   const kdl_argument_list *list = g->list;
-  g->given->complete = false;
-  g->given->repeatable = 0;
-  return list->setter->refused(list->device, error, is_memory, index, list->name);
+  g->cache->complete = false;
+  g->cache->repeatable = 0;
+  return list->setter->report_error(list->device, error, is_memory, index, list->name);
 }
 
-static kdl_status give_value(const giving *g, size_t index, size_t size) {
+static kdl_status set_value(const argument_update *g, size_t index, size_t size) {
   const kdl_argument_list *list = g->list;
   int error =
       list->setter->value(g->handle, list->arguments[index].index, size, g->args->pointers[index]);
-  return error ? refused(g, index, error, false) : KDL_OK;
+  return error ? argument_refused(g, index, error, false) : KDL_OK;
 }
 
-static kdl_status give_memory(giving *g, kdl_cached_word *word, uint64_t address) {
+static kdl_status set_memory(argument_update *g, kdl_cached_word *word, uint64_t address) {
   const kdl_argument_list *list = g->list;
-  if (word->stands == KDL_CACHED_ONCE && address == word->value &&
-      (!address || kdl_ranges_hold(list->ranges, address, g->given->serial))) {
-    word->stands = KDL_CACHED_WELL;
+  if (word->validity == KDL_CACHED_UNVERIFIED && address == word->value &&
+      (!address || kdl_ranges_contain(list->ranges, address, g->cache->serial))) {
+    word->validity = KDL_CACHED_VALID;
     return KDL_OK;
   }
-  g->is_settled = false;
-  word->stands = KDL_CACHED_NOT;
+  g->is_verified = false;
+  word->validity = KDL_CACHED_INVALID;
   int error =
       list->setter->memory(list->device, g->handle, list->arguments[word->index].index, address);
   if (error)
-    return refused(g, word->index, error, true);
+    return argument_refused(g, word->index, error, true);
   word->value = address;
-  word->stands = KDL_CACHED_ONCE;
+  word->validity = KDL_CACHED_UNVERIFIED;
   return KDL_OK;
 }
 
-static kdl_status give_word(giving *g, kdl_cached_word *word, uint64_t value, size_t size) {
+static kdl_status set_word(argument_update *g, kdl_cached_word *word, uint64_t value, size_t size) {
   if (g->list->arguments[word->index].kind == KDL_ARGUMENT_MEMORY)
-    return give_memory(g, word, value);
-  word->stands = KDL_CACHED_NOT;
-  KDL_TRY(give_value(g, word->index, size));
+    return set_memory(g, word, value);
+  word->validity = KDL_CACHED_INVALID;
+  KDL_TRY(set_value(g, word->index, size));
   word->value = value;
-  word->stands = KDL_CACHED_WELL;
+  word->validity = KDL_CACHED_VALID;
   return KDL_OK;
 }
 
-static kdl_status give_words(giving *g) {
-  const kdl_argument_cache *given = g->given;
+static kdl_status set_words(argument_update *g) {
+  const kdl_argument_cache *cache = g->cache;
   const void *const *pointers = g->args->pointers;
-  kdl_cached_word *word = given->words;
-  for (; word != given->wide_end; ++word) {
-    if (word->stands == KDL_CACHED_WELL && kdl_word_stands(word, pointers))
+  kdl_cached_word *word = cache->words;
+  for (; word != cache->wide_end; ++word) {
+    if (word->validity == KDL_CACHED_VALID && kdl_word_matches(word, pointers))
       continue;
-    kdl_status status = give_word(g, word, kdl_word_at(pointers[word->index], 0), 8);
+    kdl_status status = set_word(g, word, kdl_word_at(pointers[word->index], 0), 8);
     if (status != KDL_OK)
       return status;
   }
-  for (; word != given->word_end; ++word) {
+  for (; word != cache->word_end; ++word) {
     uint32_t half;
-    if (word->stands == KDL_CACHED_WELL && kdl_half_stands(word, pointers))
+    if (word->validity == KDL_CACHED_VALID && kdl_half_matches(word, pointers))
       continue;
     memcpy(&half, pointers[word->index], sizeof half);
-    kdl_status status = give_word(g, word, half, 4);
+    kdl_status status = set_word(g, word, half, 4);
     if (status != KDL_OK)
       return status;
   }
@@ -155,16 +155,16 @@ static kdl_status give_words(giving *g) {
 }
 
 /* Addresses may be other memory by now. */
-static void doubt_memory(const giving *g) {
-  const kdl_argument_cache *given = g->given;
-  for (kdl_cached_word *word = given->words; word != given->wide_end; ++word) {
+static void invalidate_memory(const argument_update *g) {
+  const kdl_argument_cache *cache = g->cache;
+  for (kdl_cached_word *word = cache->words; word != cache->wide_end; ++word) {
     if (g->list->arguments[word->index].kind == KDL_ARGUMENT_MEMORY)
-      word->stands = KDL_CACHED_NOT;
+      word->validity = KDL_CACHED_INVALID;
   }
 }
 
 /* One of another size, or of a size that the caller has to tell, which is not remembered. */
-static kdl_status give_other(const giving *g, size_t index) {
+static kdl_status set_other(const argument_update *g, size_t index) {
   const kdl_argument_list *list = g->list;
   const kdl_argument *argument = &list->arguments[index];
   const kdl_args *args = g->args;
@@ -175,25 +175,25 @@ static kdl_status give_other(const giving *g, size_t index) {
         "signature",
         list->setter->backend, list->ordinal, index, list->name);
   if (!argument->size)
-    return give_value(g, index, args->sizes[index]);
-  uint64_t *last = g->given->others + argument->slot;
-  if (g->given->complete && memcmp(last, args->pointers[index], argument->size) == 0)
+    return set_value(g, index, args->sizes[index]);
+  uint64_t *last = g->cache->others + argument->slot;
+  if (g->cache->complete && memcmp(last, args->pointers[index], argument->size) == 0)
     return KDL_OK;
-  KDL_TRY(give_value(g, index, argument->size));
+  KDL_TRY(set_value(g, index, argument->size));
   memcpy(last, args->pointers[index], argument->size);
   return KDL_OK;
 }
 
-static kdl_status give_others(const giving *g) {
+static kdl_status set_others(const argument_update *g) {
   for (size_t i = 0; i < g->list->count; ++i) {
     uint32_t size = g->list->arguments[i].size;
     if (size != 8 && size != 4)
-      KDL_TRY(give_other(g, i));
+      KDL_TRY(set_other(g, i));
   }
   return KDL_OK;
 }
 
-static kdl_status give_group_memory(const giving *g, uint32_t size) {
+static kdl_status set_group_memory(const argument_update *g, uint32_t size) {
   const kdl_argument_list *list = g->list;
   if (list->group_index == KDL_NO_GROUP_MEMORY)
     return size == 0 ? KDL_OK
@@ -202,33 +202,33 @@ static kdl_status give_group_memory(const giving *g, uint32_t size) {
                            "%s:%u: found %u bytes of dynamic group memory, and \"%s\" has no "
                            "parameter for it",
                            list->setter->backend, list->ordinal, size, list->name);
-  if (g->given->complete && size == g->given->group_memory)
+  if (g->cache->complete && size == g->cache->group_memory)
     return KDL_OK;
   int error = list->setter->value(g->handle, list->group_index, size ? size : 1, NULL);
   if (error)
-    return refused(g, list->group_index, error, false);
-  g->given->group_memory = size;
+    return argument_refused(g, list->group_index, error, false);
+  g->cache->group_memory = size;
   return KDL_OK;
 }
 
-kdl_status kdl_argument_cache_set(kdl_argument_cache *given, const kdl_argument_list *list,
+kdl_status kdl_argument_cache_set(kdl_argument_cache *cache, const kdl_argument_list *list,
                                   void *handle, const kdl_args *args, uint32_t group_memory) {
   /* Read before memory is given: what is freed or allocated meanwhile shows the next time. */
   uint64_t generation = atomic_load_explicit(&list->ranges->generation, memory_order_relaxed);
   uint64_t serial = atomic_load_explicit(&list->ranges->serial, memory_order_relaxed);
-  giving g = {given, list, handle, args, .is_settled = true};
+  argument_update g = {cache, list, handle, args, .is_verified = true};
   if (args->count != list->count)
     return list->setter->services->fail(KDL_BAD_CALL, 0, "%s: found %zu arguments, expected %u",
                                         list->name, args->count, list->count);
-  if (given->generation != generation)
-    doubt_memory(&g);
-  KDL_TRY(give_group_memory(&g, group_memory));
-  KDL_TRY(give_words(&g));
+  if (cache->generation != generation)
+    invalidate_memory(&g);
+  KDL_TRY(set_group_memory(&g, group_memory));
+  KDL_TRY(set_words(&g));
   if (list->has_others)
-    KDL_TRY(give_others(&g));
-  given->complete = true;
-  given->generation = generation;
-  given->serial = serial;
-  given->repeatable = g.is_settled && !list->has_others ? generation : 0;
+    KDL_TRY(set_others(&g));
+  cache->complete = true;
+  cache->generation = generation;
+  cache->serial = serial;
+  cache->repeatable = g.is_verified && !list->has_others ? generation : 0;
   return KDL_OK;
 }

@@ -30,8 +30,8 @@ typedef struct kdl_argument_setter {
   int (*value)(void *handle, uint32_t index, size_t size, const void *value);
   int (*memory)(const void *device, void *handle, uint32_t index, uint64_t word);
   /* Records that one of them failed. */
-  kdl_status (*refused)(const void *device, int error, bool is_memory, size_t index,
-                        const char *kernel);
+  kdl_status (*report_error)(const void *device, int error, bool is_memory, size_t index,
+                             const char *kernel);
 } kdl_argument_setter;
 
 /* A kernel, as far as its arguments go. */
@@ -52,7 +52,7 @@ typedef struct kdl_argument_list {
 } kdl_argument_list;
 
 /* Keeps what was learnt of the arguments. False when out of memory; to be freed in either case. */
-bool kdl_argument_list_keep(kdl_argument_list *list, const kdl_arguments *learnt);
+bool kdl_argument_list_init(kdl_argument_list *list, const kdl_arguments *learnt);
 void kdl_argument_list_free(kdl_argument_list *list);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -61,14 +61,14 @@ void kdl_argument_list_free(kdl_argument_list *list);
 /* An argument of eight or four bytes as it was given last, beside where to find the next one. */
 typedef struct kdl_cached_word {
   uint64_t value;
-  uint32_t index;  /* among the arguments of the launch */
-  uint32_t stands; /* KDL_CACHED_ */
+  uint32_t index;    /* among the arguments of the launch */
+  uint32_t validity; /* KDL_CACHED_ */
 } kdl_cached_word;
 
 enum {
-  KDL_CACHED_NOT = 0,  /* or not to be relied upon */
-  KDL_CACHED_ONCE = 1, /* memory of which it is not known yet whose it is */
-  KDL_CACHED_WELL = 2,
+  KDL_CACHED_INVALID = 0,    /* or not to be relied upon */
+  KDL_CACHED_UNVERIFIED = 1, /* memory of which it is not known yet whose it is */
+  KDL_CACHED_VALID = 2,
 };
 
 /* First those of eight bytes, then those of four, so that a launch compares without asking for
@@ -87,11 +87,11 @@ typedef struct kdl_argument_cache {
 
 /* How many values of such a kernel are kept, and where. All begins as zeros. */
 size_t kdl_argument_cache_value_count(const kdl_argument_list *list);
-void kdl_argument_cache_begin(kdl_argument_cache *given, const kdl_argument_list *list,
-                              uint64_t *values);
+void kdl_argument_cache_init(kdl_argument_cache *cache, const kdl_argument_list *list,
+                             uint64_t *values);
 
 /* Gives what differs. `handle` is the driver's kernel. */
-kdl_status kdl_argument_cache_set(kdl_argument_cache *given, const kdl_argument_list *list,
+kdl_status kdl_argument_cache_set(kdl_argument_cache *cache, const kdl_argument_list *list,
                                   void *handle, const kdl_args *args, uint32_t group_memory);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -103,11 +103,11 @@ static inline uint64_t kdl_word_at(const void *base, size_t offset) {
   return word;
 }
 
-static inline bool kdl_word_stands(const kdl_cached_word *word, const void *const *pointers) {
+static inline bool kdl_word_matches(const kdl_cached_word *word, const void *const *pointers) {
   return kdl_word_at(pointers[word->index], 0) == word->value;
 }
 
-static inline bool kdl_half_stands(const kdl_cached_word *word, const void *const *pointers) {
+static inline bool kdl_half_matches(const kdl_cached_word *word, const void *const *pointers) {
   uint32_t half;
   memcpy(&half, pointers[word->index], sizeof half);
   return half == (uint32_t)word->value;
@@ -115,14 +115,14 @@ static inline bool kdl_half_stands(const kdl_cached_word *word, const void *cons
 
 /* Whether no argument of eight or four bytes differs from what was given. */
 static inline __attribute__((always_inline)) bool
-kdl_argument_cache_stands(const kdl_argument_cache *given, const void *const *pointers) {
-  const kdl_cached_word *word = given->words;
-  for (; word != given->wide_end; ++word) {
-    if (!kdl_word_stands(word, pointers))
+kdl_argument_cache_matches(const kdl_argument_cache *cache, const void *const *pointers) {
+  const kdl_cached_word *word = cache->words;
+  for (; word != cache->wide_end; ++word) {
+    if (!kdl_word_matches(word, pointers))
       return false;
   }
-  for (; word != given->word_end; ++word) {
-    if (!kdl_half_stands(word, pointers))
+  for (; word != cache->word_end; ++word) {
+    if (!kdl_half_matches(word, pointers))
       return false;
   }
   return true;
@@ -130,26 +130,26 @@ kdl_argument_cache_stands(const kdl_argument_cache *given, const void *const *po
 
 /* The same where the compiler knows how many there are, and writes them out: half the
  * instructions. */
-static inline __attribute__((always_inline)) bool kdl_words_stand(const kdl_cached_word *words,
+static inline __attribute__((always_inline)) bool kdl_words_match(const kdl_cached_word *words,
                                                                   unsigned wide_count,
                                                                   unsigned word_count,
                                                                   const void *const *pointers) {
 #pragma GCC unroll 4
   for (unsigned i = 0; i < wide_count; ++i) {
-    if (__builtin_expect(!kdl_word_stands(&words[i], pointers), 0))
+    if (__builtin_expect(!kdl_word_matches(&words[i], pointers), 0))
       return false;
   }
 #pragma GCC unroll 4
   for (unsigned i = 0; i < word_count; ++i) {
-    if (__builtin_expect(!kdl_half_stands(&words[wide_count + i], pointers), 0))
+    if (__builtin_expect(!kdl_half_matches(&words[wide_count + i], pointers), 0))
       return false;
   }
   return true;
 }
 
 /* How many arguments of eight bytes, and of four, kernels have that are launched so: most do. */
-enum { KDL_MOST_WRITTEN_OUT = 4 };
-#define KDL_EACH_WRITTEN_OUT(entry)                                                                \
+enum { KDL_MAX_UNROLLED = 4 };
+#define KDL_EACH_UNROLLED(entry)                                                                   \
   entry(0, 1) entry(0, 2) entry(0, 3) entry(0, 4) entry(1, 0) entry(1, 1) entry(1, 2) entry(1, 3)  \
       entry(1, 4) entry(2, 0) entry(2, 1) entry(2, 2) entry(2, 3) entry(2, 4) entry(3, 0)          \
           entry(3, 1) entry(3, 2) entry(3, 3) entry(3, 4) entry(4, 0) entry(4, 1) entry(4, 2)      \
@@ -157,28 +157,28 @@ enum { KDL_MOST_WRITTEN_OUT = 4 };
 
 /* An entry for each of them, of a backend's launch_few(head, desc, args, queue, wide_count,
  * word_count), and its place in a table of entries by these counts. */
-#define KDL_WRITTEN_OUT_ENTRY(wide_count, word_count)                                              \
+#define KDL_UNROLLED_ENTRY(wide_count, word_count)                                                 \
   static kdl_status launch_##wide_count##_##word_count(const kdl_kernel_head *head,                \
                                                        const kdl_launch_desc *desc,                \
                                                        const kdl_args *args, void *queue) {        \
     return launch_few(head, desc, args, queue, wide_count, word_count);                            \
   }
-#define KDL_WRITTEN_OUT_ROW(wide_count, word_count)                                                \
+#define KDL_UNROLLED_ROW(wide_count, word_count)                                                   \
   [wide_count][word_count] = launch_##wide_count##_##word_count,
 
-static inline bool kdl_argument_list_is_written_out(const kdl_argument_list *list) {
-  return !list->has_others && list->wide_count <= KDL_MOST_WRITTEN_OUT &&
-         list->word_count <= KDL_MOST_WRITTEN_OUT;
+static inline bool kdl_argument_list_is_unrolled(const kdl_argument_list *list) {
+  return !list->has_others && list->wide_count <= KDL_MAX_UNROLLED &&
+         list->word_count <= KDL_MAX_UNROLLED;
 }
 
 /* The function that gives a kernel its entry: one of those, or the backend's launch_bare or
  * launch_many. */
-#define KDL_WRITTEN_OUT_CHOICE(name)                                                               \
+#define KDL_UNROLLED_SELECTOR(name)                                                                \
   kdl_launch_entry *name(const kdl_argument_list *list) {                                          \
-    static kdl_launch_entry *const few[KDL_MOST_WRITTEN_OUT + 1][KDL_MOST_WRITTEN_OUT + 1] = {     \
-        [0][0] = launch_bare, KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ROW)};                          \
-    return kdl_argument_list_is_written_out(list) ? few[list->wide_count][list->word_count]        \
-                                                  : launch_many;                                   \
+    static kdl_launch_entry *const few[KDL_MAX_UNROLLED + 1][KDL_MAX_UNROLLED + 1] = {             \
+        [0][0] = launch_bare, KDL_EACH_UNROLLED(KDL_UNROLLED_ROW)};                                \
+    return kdl_argument_list_is_unrolled(list) ? few[list->wide_count][list->word_count]           \
+                                               : launch_many;                                      \
   }
 
 /* Zero where 16 bytes are those that were remembered, at an address that 16 divides. */

@@ -12,7 +12,7 @@ enum { address_size = 8 };
 /* ------------------------------------------------------------------------------------------ */
 /* The image                                                                                    */
 
-static kdl_argument_kind kind_of(kdl_image_param_kind kind) {
+static kdl_argument_kind argument_kind_of(kdl_image_param_kind kind) {
   switch (kind) {
   case KDL_IMAGE_PARAM_POINTER:
     return KDL_ARGUMENT_MEMORY;
@@ -30,39 +30,41 @@ static kdl_argument_kind kind_of(kdl_image_param_kind kind) {
 }
 
 /* Numbers are as aligned as they are large; structures may be less so. */
-static int take_shown(void *user, const kdl_image_param *shown) {
+static int apply_image_param(void *user, const kdl_image_param *param) {
   kdl_arguments *arguments = user;
-  if (shown->index >= arguments->count)
+  if (param->index >= arguments->count)
     return 1;
-  kdl_argument *argument = &arguments->list[shown->index];
-  bool is_number = shown->kind == KDL_IMAGE_PARAM_INTEGER || shown->kind == KDL_IMAGE_PARAM_FLOAT;
+  kdl_argument *argument = &arguments->list[param->index];
+  bool is_number = param->kind == KDL_IMAGE_PARAM_INTEGER || param->kind == KDL_IMAGE_PARAM_FLOAT;
   if (argument->kind == KDL_ARGUMENT_UNKNOWN) {
     /* PTX without .ptr: a number to the driver, whatever the kernel makes of it. */
-    bool is_bytes = shown->kind == KDL_IMAGE_PARAM_BYTES;
-    argument->undeclared = is_bytes && shown->size == address_size;
-    argument->kind = is_bytes && !argument->undeclared ? KDL_ARGUMENT_VALUE : kind_of(shown->kind);
+    bool is_bytes = param->kind == KDL_IMAGE_PARAM_BYTES;
+    argument->undeclared = is_bytes && param->size == address_size;
+    argument->kind =
+        is_bytes && !argument->undeclared ? KDL_ARGUMENT_VALUE : argument_kind_of(param->kind);
   }
   if (argument->kind == KDL_ARGUMENT_GROUP)
     return 0;
   if (!argument->size) {
-    argument->size = shown->size;
-    argument->is_rounded = shown->is_rounded;
+    argument->size = param->size;
+    argument->is_rounded = param->is_rounded;
   }
   if (is_number)
-    argument->alignment = shown->size;
+    argument->alignment = param->size;
   return 0;
 }
 
-void kdl_arguments_show(kdl_arguments *arguments, const kdl_kept_image *image, const char *kernel) {
+void kdl_arguments_read_image(kdl_arguments *arguments, const kdl_module_image *image,
+                              const char *kernel) {
   (void)kdl_image_read_params(image->kind, image->data, image->size, kdl_text_of(kernel),
-                              take_shown, arguments);
+                              apply_image_param, arguments);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The signature                                                                                */
 
 /* It does not count group memory. Behind it come hidden pointers, where there are any. */
-void kdl_arguments_sign(kdl_arguments *arguments, const kdl_kernel_request *request) {
+void kdl_arguments_read_signature(kdl_arguments *arguments, const kdl_kernel_request *request) {
   size_t at = 0;
   kdl_param said;
   for (uint32_t i = 0; i < arguments->count; ++i) {
@@ -88,7 +90,7 @@ void kdl_arguments_sign(kdl_arguments *arguments, const kdl_kernel_request *requ
 /* ------------------------------------------------------------------------------------------ */
 /* All of them                                                                                  */
 
-bool kdl_arguments_settle(kdl_arguments *arguments, char *out_fault, size_t fault_size) {
+bool kdl_arguments_resolve(kdl_arguments *arguments, char *out_fault, size_t fault_size) {
   uint32_t kept = 0;
   arguments->group_index = KDL_NO_GROUP_MEMORY;
   for (uint32_t i = 0; i < arguments->count; ++i) {

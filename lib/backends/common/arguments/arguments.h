@@ -3,9 +3,9 @@
  * driver does not tell, the image does, else the signature in the metadata:
  *
  *     kdl_arguments list = {.count = count};
- *     kdl_arguments_show(&list, &image, "saxpy");
- *     kdl_arguments_sign(&list, request);
- *     if (!kdl_arguments_settle(&list, fault, sizeof fault))
+ *     kdl_arguments_read_image(&list, &image, "saxpy");
+ *     kdl_arguments_read_signature(&list, request);
+ *     if (!kdl_arguments_resolve(&list, fault, sizeof fault))
  *       fail(fault);
  */
 #ifndef KDL_BACKENDS_COMMON_ARGUMENTS_H
@@ -31,24 +31,25 @@ typedef struct kdl_argument {
   bool contradicted;  /* the signature says otherwise */
 } kdl_argument;
 
-enum { KDL_MOST_ARGUMENTS = 256 };
+enum { KDL_MAX_ARGUMENTS = 256 };
 #define KDL_NO_GROUP_MEMORY UINT32_MAX
 
 typedef struct kdl_arguments {
-  kdl_argument list[KDL_MOST_ARGUMENTS];
+  kdl_argument list[KDL_MAX_ARGUMENTS];
   uint32_t count;
   uint32_t group_index; /* of the one that is group memory, or KDL_NO_GROUP_MEMORY */
 } kdl_arguments;
 
 /* What the image shows of them. */
-void kdl_arguments_show(kdl_arguments *arguments, const kdl_kept_image *image, const char *kernel);
+void kdl_arguments_read_image(kdl_arguments *arguments, const kdl_module_image *image,
+                              const char *kernel);
 
 /* What the signature says of them. */
-void kdl_arguments_sign(kdl_arguments *arguments, const kdl_kernel_request *request);
+void kdl_arguments_read_signature(kdl_arguments *arguments, const kdl_kernel_request *request);
 
 /* Takes group memory out of the list. False, with the words, where an argument could be anything or
  * is not what the signature says, or more than one is group memory. */
-bool kdl_arguments_settle(kdl_arguments *arguments, char *out_fault, size_t fault_size);
+bool kdl_arguments_resolve(kdl_arguments *arguments, char *out_fault, size_t fault_size);
 
 /* Where they lie in the packed form: as C lays out a struct of them, as far as their alignment is
  * known. Parameters stay unknown where a size is. False when out of memory. */

@@ -8,14 +8,14 @@
 #include <stdbool.h>
 
 /* What a module keeps of its image: the bytes are libkdl's, and stay as long as the module. */
-typedef struct kdl_kept_image {
+typedef struct kdl_module_image {
   kdl_image_kind kind;
   const void *data;
   size_t size;
-} kdl_kept_image;
+} kdl_module_image;
 
-static inline kdl_kept_image kdl_keep_image(const kdl_backend_image *image) {
-  return (kdl_kept_image){image->kind, image->data, image->data_size};
+static inline kdl_module_image kdl_module_image_of(const kdl_backend_image *image) {
+  return (kdl_module_image){image->kind, image->data, image->data_size};
 }
 
 typedef struct kdl_params {
@@ -33,7 +33,7 @@ bool kdl_params_add(kdl_params *params, uint32_t offset, uint32_t size);
  * they stay unknown where it does not. SPIR-V tells no offsets: they are those of a C struct, and
  * KDL_NO_OFFSET from the first parameter on whose alignment C could not tell by its size. False
  * when out of memory. */
-bool kdl_params_read(kdl_params *params, const kdl_kept_image *image, const char *kernel);
+bool kdl_params_read(kdl_params *params, const kdl_module_image *image, const char *kernel);
 
 /* What the packed form has room for. */
 uint32_t kdl_params_packed_size(const kdl_params *params);

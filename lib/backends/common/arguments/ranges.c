@@ -12,7 +12,7 @@ typedef struct {
 } range;
 
 /* Equal where they overlap, so that an address finds the range it is in. */
-static int compare(const void *left, const void *right) {
+static int compare_ranges(const void *left, const void *right) {
   const range *a = left;
   const range *b = right;
   if (a->start < b->start)
@@ -36,7 +36,7 @@ bool kdl_ranges_add(kdl_ranges *ranges, uint64_t start, uint64_t size) {
     return false;
   pthread_mutex_lock(&ranges->lock);
   *added = (range){start, size, atomic_fetch_add(&ranges->serial, 1) + 1};
-  range **found = tsearch(added, &ranges->root, compare);
+  range **found = tsearch(added, &ranges->root, compare_ranges);
   bool is_new = found && *found == added;
   pthread_mutex_unlock(&ranges->lock);
   if (!is_new)
@@ -47,10 +47,10 @@ bool kdl_ranges_add(kdl_ranges *ranges, uint64_t start, uint64_t size) {
 bool kdl_ranges_remove(kdl_ranges *ranges, uint64_t start) {
   range key = {start, 1, 0};
   pthread_mutex_lock(&ranges->lock);
-  range **found = tfind(&key, &ranges->root, compare);
+  range **found = tfind(&key, &ranges->root, compare_ranges);
   range *removed = found && (*found)->start == start ? *found : NULL;
   if (removed) {
-    tdelete(removed, &ranges->root, compare);
+    tdelete(removed, &ranges->root, compare_ranges);
     atomic_fetch_add(&ranges->generation, 1);
   }
   pthread_mutex_unlock(&ranges->lock);
@@ -58,10 +58,10 @@ bool kdl_ranges_remove(kdl_ranges *ranges, uint64_t start) {
   return removed != NULL;
 }
 
-bool kdl_ranges_hold(kdl_ranges *ranges, uint64_t word, uint64_t serial) {
+bool kdl_ranges_contain(kdl_ranges *ranges, uint64_t word, uint64_t serial) {
   range key = {word, 1, 0};
   pthread_mutex_lock(&ranges->lock);
-  range **found = tfind(&key, &ranges->root, compare);
+  range **found = tfind(&key, &ranges->root, compare_ranges);
   bool held = found && (*found)->serial <= serial;
   pthread_mutex_unlock(&ranges->lock);
   return held;

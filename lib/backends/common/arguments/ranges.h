@@ -28,6 +28,6 @@ bool kdl_ranges_add(kdl_ranges *ranges, uint64_t start, uint64_t size);
 bool kdl_ranges_remove(kdl_ranges *ranges, uint64_t start);
 
 /* Whether the address lies in one that was there when `serial` was the last. */
-bool kdl_ranges_hold(kdl_ranges *ranges, uint64_t word, uint64_t serial);
+bool kdl_ranges_contain(kdl_ranges *ranges, uint64_t word, uint64_t serial);
 
 #endif

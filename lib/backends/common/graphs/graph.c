@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/backends/common/graphs/graph.h"
 
-#include "lib/backends/common/text.h"
+#include "lib/backends/common/driver_text.h"
 
 #include <string.h>
 
-static void note(const kdl_graph *graph, int error, const char *call) {
-  kdl_driver_errors_note(graph->driver->errors, graph->ordinal, error, call);
+static void log_graph_error(const kdl_graph *graph, int error, const char *call) {
+  kdl_driver_errors_log(graph->driver->errors, graph->ordinal, error, call);
 }
 
-void kdl_graph_drop(kdl_graph *graph) {
+void kdl_graph_reset(kdl_graph *graph) {
   const kdl_graph_functions *functions = &graph->driver->functions;
   if (graph->instance)
-    note(graph, (*functions->instance_destroy)(graph->instance), functions->names.instance_destroy);
+    log_graph_error(graph, (*functions->instance_destroy)(graph->instance),
+                    functions->names.instance_destroy);
   if (graph->graph)
-    note(graph, (*functions->destroy)(graph->graph), functions->names.destroy);
+    log_graph_error(graph, (*functions->destroy)(graph->graph), functions->names.destroy);
   graph->instance = graph->graph = NULL;
 }
 
@@ -22,11 +23,11 @@ void kdl_graph_drop(kdl_graph *graph) {
 /* Building                                                                                     */
 
 /* In the body of a loop, nothing waits for what is outside: the loop did. */
-static bool is_outside(const kdl_graph *graph, uint32_t node) {
+static bool is_outside_loop(const kdl_graph *graph, uint32_t node) {
   return graph->loop_count && node <= graph->loops[graph->loop_count - 1].begin;
 }
 
-static int begin_loop(kdl_graph *graph, size_t index, size_t count, const char **out_call) {
+static int begin_graph_loop(kdl_graph *graph, size_t index, size_t count, const char **out_call) {
   void *body = NULL;
   if (graph->loop_count == KDL_GRAPH_LOOPS)
     return KDL_GRAPH_REBUILD;
@@ -41,7 +42,7 @@ static int begin_loop(kdl_graph *graph, size_t index, size_t count, const char *
   return 0;
 }
 
-static int end_loop(kdl_graph *graph, size_t index, size_t count, const char **out_call) {
+static int end_graph_loop(kdl_graph *graph, size_t index, size_t count, const char **out_call) {
   const kdl_graph_loop *loop = &graph->loops[--graph->loop_count];
   int error = graph->driver->end_loop(graph, graph->current, graph->nodes[loop->begin],
                                       loop->handle, graph->after, count, out_call);
@@ -50,8 +51,8 @@ static int end_loop(kdl_graph *graph, size_t index, size_t count, const char **o
   return error;
 }
 
-static int add_plain(kdl_graph *graph, const kdl_backend_node *node, size_t count, void **out_node,
-                     const char **out_call) {
+static int add_simple_node(kdl_graph *graph, const kdl_backend_node *node, size_t count,
+                           void **out_node, const char **out_call) {
   const kdl_graph_functions *functions = &graph->driver->functions;
   switch (node->kind) {
   case KDL_NODE_RECORD:
@@ -68,22 +69,22 @@ static int add_plain(kdl_graph *graph, const kdl_backend_node *node, size_t coun
   }
 }
 
-static int add_node(kdl_graph *graph, size_t index, const char **out_call) {
+static int add_graph_node(kdl_graph *graph, size_t index, const char **out_call) {
   const kdl_backend_node *node = graph->nodes[index];
   size_t count = 0;
-  if (node->after != KDL_NO_NODE && !is_outside(graph, node->after))
+  if (node->after != KDL_NO_NODE && !is_outside_loop(graph, node->after))
     graph->after[count++] = graph->handles[node->after];
   for (uint32_t i = 0; i < node->joined_count; ++i)
     graph->after[count++] = graph->handles[node->joined[i]];
   graph->is_enabled[index] = 1;
   if (node->kind == KDL_NODE_WHILE)
-    return begin_loop(graph, index, count, out_call);
+    return begin_graph_loop(graph, index, count, out_call);
   if (node->kind == KDL_NODE_END)
-    return end_loop(graph, index, count, out_call);
-  return add_plain(graph, node, count, &graph->handles[index], out_call);
+    return end_graph_loop(graph, index, count, out_call);
+  return add_simple_node(graph, node, count, &graph->handles[index], out_call);
 }
 
-static int enable(kdl_graph *graph, size_t index, const char **out_call) {
+static int enable_node(kdl_graph *graph, size_t index, const char **out_call) {
   uint8_t wanted = !graph->nodes[index]->is_skipped;
   if (graph->is_enabled[index] == wanted)
     return 0;
@@ -95,7 +96,7 @@ static int enable(kdl_graph *graph, size_t index, const char **out_call) {
   return error;
 }
 
-static int build(kdl_graph *graph, const char **out_call) {
+static int build_nodes(kdl_graph *graph, const char **out_call) {
   const kdl_graph_functions *functions = &graph->driver->functions;
   *out_call = functions->names.create;
   int error = (*functions->create)(&graph->graph, 0);
@@ -103,21 +104,21 @@ static int build(kdl_graph *graph, const char **out_call) {
   graph->loop_count = 0;
   bool any_skipped = false;
   for (size_t i = 0; i < graph->node_count && !error; ++i) {
-    error = add_node(graph, i, out_call);
+    error = add_graph_node(graph, i, out_call);
     any_skipped |= graph->nodes[i]->is_skipped;
   }
   if (!error)
     error = graph->driver->instantiate(graph->graph, &graph->instance, out_call);
   for (size_t i = 0; i < graph->node_count && any_skipped && !error; ++i)
-    error = enable(graph, i, out_call);
+    error = enable_node(graph, i, out_call);
   return error;
 }
 
 int kdl_graph_build(kdl_graph *graph, const char **out_call) {
-  kdl_graph_drop(graph);
-  int error = build(graph, out_call);
+  kdl_graph_reset(graph);
+  int error = build_nodes(graph, out_call);
   if (error)
-    kdl_graph_drop(graph);
+    kdl_graph_reset(graph);
   return error;
 }
 
@@ -135,7 +136,7 @@ int kdl_graph_update(kdl_graph *graph, const uint32_t *changed, size_t changed_c
     if (!node->is_skipped)
       error = graph->driver->set(graph, graph->handles[index], node, out_call);
     if (!error)
-      error = enable(graph, index, out_call);
+      error = enable_node(graph, index, out_call);
     if (error)
       return error;
   }

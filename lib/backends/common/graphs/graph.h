@@ -79,9 +79,9 @@ typedef struct kdl_graph_driver {
   int (*end_loop)(kdl_graph *graph, void *body, const kdl_backend_node *loop, uint64_t handle,
                   void *const *after, size_t count, const char **out_call);
 
-  /* kdl_graph_build and kdl_graph_drop with the device's context current. */
+  /* kdl_graph_build and kdl_graph_reset with the device's context current. */
   kdl_status (*build)(kdl_graph *graph);
-  void (*end)(kdl_graph *graph);
+  void (*destroy)(kdl_graph *graph);
 
   kdl_status (*capturing)(void *device, void *queue, int *out_capturing);
 } kdl_graph_driver;
@@ -125,7 +125,7 @@ void kdl_graph_destroy(kdl_graph *graph);
 kdl_status kdl_graph_check_capture(const kdl_graph *graph, void *queue);
 
 /* Whether a node that changed is skipped from now on. */
-bool kdl_graph_skips(const kdl_graph *graph, const uint32_t *changed, size_t changed_count);
+bool kdl_graph_has_skipped(const kdl_graph *graph, const uint32_t *changed, size_t changed_count);
 
 /* Builds the graph again after kdl_graph_update failed. */
 kdl_status kdl_graph_rebuild(kdl_graph *graph, int error, const char *call);
@@ -138,7 +138,7 @@ kdl_status kdl_graph_rebuild(kdl_graph *graph, int error, const char *call);
 int kdl_graph_build(kdl_graph *graph, const char **out_call);
 int kdl_graph_update(kdl_graph *graph, const uint32_t *changed, size_t changed_count,
                      const char **out_call);
-void kdl_graph_drop(kdl_graph *graph);
+void kdl_graph_reset(kdl_graph *graph);
 
 /* What a fill is made of: patterns of one word, or of several, as columns one word wide. */
 typedef struct kdl_graph_fill {

@@ -101,7 +101,7 @@ void Find(benchmark::State &State) {
   Bytes Many = pack(Image, State.range(0));
   for (auto _ : State) {
     kdl_library *Opened = nullptr;
-    kdl_choice Choice = {};
+    kdl_selection Choice = {};
     Choice.size = sizeof(Choice);
     CHECK(kdl_open_memory(Many.data(), Many.size(), nullptr, &Opened));
     CHECK(kdl_select(Opened, One.Device, KernelName, nullptr, &Choice));

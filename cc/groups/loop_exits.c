@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What comes behind a loop over work-items. Where it is not known that all of them leave the region
+ * for the same place, the loop collects where each one goes, and the group is stopped with a
+ * message where they differ: a barrier is among these places.
+ */
+#include "cc/groups/loops.h"
+#include "tools/common/memory.h"
+
+#include <kdl/host_abi.h>
+
+#include <stddef.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Where regions lead                                                                           */
+
+LLVMBasicBlockRef ld_loops_entry_of(const ld_loops *loops, LLVMBasicBlockRef block) {
+  const ld_flow *flow = loops->flow;
+  uint32_t b = 0;
+  ld_map_get(&flow->block_numbers, block, &b);
+  const ld_region *region = &flow->regions[flow->blocks[b].region];
+  const ld_loop *loop = &loops->loops[flow->blocks[b].region];
+  if (region->is_barrier)
+    return block;
+  uint32_t entry = 0;
+  while (entry + 1 < region->entry_count && region->entries[entry] != b)
+    ++entry;
+  return loop->entry_blocks ? loop->entry_blocks[entry] : loop->preheader;
+}
+
+static void redirect_branch(const ld_loops *loops, LLVMValueRef branch) {
+  for (unsigned i = 0; i < LLVMGetNumSuccessors(branch); ++i)
+    LLVMSetSuccessor(branch, i, ld_loops_entry_of(loops, LLVMGetSuccessor(branch, i)));
+}
+
+/* The group ends here, and the launch fails with the message; with a runtime that takes none, the
+ * program ends. */
+void ld_loops_emit_abort(ld_loops *loops, const char *message) {
+  LLVMBasicBlockRef ask = ld_loops_add_block(loops, "kdl.ask"),
+                    tell = ld_loops_add_block(loops, "kdl.tell");
+  LLVMBasicBlockRef end = ld_loops_add_block(loops, "kdl.stop");
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(loops->context, 0);
+  LLVMTypeRef nothing = LLVMFunctionType(LLVMVoidTypeInContext(loops->context), NULL, 0, false);
+  LLVMValueRef size = ld_loops_load_field(loops, loops->i32, offsetof(kdl_host_group, size), 4);
+  LLVMBuildCondBr(loops->builder,
+                  LLVMBuildICmp(loops->builder, LLVMIntUGE, size,
+                                ld_loops_const_i32(loops, sizeof(kdl_host_group)), ""),
+                  ask, end);
+  LLVMPositionBuilderAtEnd(loops->builder, ask);
+  LLVMValueRef at = ld_loops_load_field(loops, pointer, offsetof(kdl_host_group, error), 8);
+  LLVMBuildCondBr(loops->builder, LLVMBuildIsNull(loops->builder, at, ""), end, tell);
+  LLVMPositionBuilderAtEnd(loops->builder, tell);
+  LLVMValueRef words = LLVMBuildGlobalStringPtr(loops->builder, message, "kdl.message");
+  LLVMValueRef store = LLVMBuildStore(loops->builder, words, at);
+  LLVMSetAlignment(store, 8);
+  LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
+  LLVMBuildRetVoid(loops->builder);
+  LLVMPositionBuilderAtEnd(loops->builder, end);
+  LLVMValueRef trap = LLVMGetIntrinsicDeclaration(loops->flow->module,
+                                                  LLVMLookupIntrinsicID("llvm.trap", 9), NULL, 0);
+  LLVMBuildCall2(loops->builder, nothing, trap, NULL, 0, "");
+  LLVMBuildUnreachable(loops->builder);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Decisions                                                                                    */
+
+/* What the work-items of a group decide: all bits that all of them set, and those that some did. */
+typedef struct {
+  LLVMTypeRef type;
+  LLVMValueRef all, some;
+} votes;
+
+static votes open_votes(ld_loops *loops, const ld_loop *loop, LLVMTypeRef type) {
+  LLVMPositionBuilderBefore(loops->builder, LLVMGetFirstInstruction(loops->entry));
+  votes v = {type, LLVMBuildAlloca(loops->builder, type, ""),
+             LLVMBuildAlloca(loops->builder, type, "")};
+  LLVMPositionBuilderAtEnd(loops->builder, loop->preheader);
+  LLVMBuildStore(loops->builder, LLVMConstAllOnes(type), v.all);
+  LLVMBuildStore(loops->builder, LLVMConstNull(type), v.some);
+  return v;
+}
+
+/* Of one work-item, where the builder is. */
+static void vote(ld_loops *loops, votes v, LLVMValueRef decision) {
+  LLVMBuilderRef builder = loops->builder;
+  LLVMBuildStore(builder,
+                 LLVMBuildAnd(builder, LLVMBuildLoad2(builder, v.type, v.all, ""), decision, ""),
+                 v.all);
+  LLVMBuildStore(builder,
+                 LLVMBuildOr(builder, LLVMBuildLoad2(builder, v.type, v.some, ""), decision, ""),
+                 v.some);
+}
+
+/* What all decided, behind the loop; the group stops where they differ. */
+static LLVMValueRef count_votes(ld_loops *loops, const ld_loop *loop, votes v,
+                                const char *message) {
+  LLVMPositionBuilderAtEnd(loops->builder, loop->after);
+  LLVMValueRef agreed = LLVMBuildLoad2(loops->builder, v.type, v.all, "");
+  LLVMValueRef differ = LLVMBuildICmp(loops->builder, LLVMIntNE, agreed,
+                                      LLVMBuildLoad2(loops->builder, v.type, v.some, ""), "");
+  LLVMBasicBlockRef stopping = ld_loops_add_block(loops, "kdl.differ"),
+                    on = ld_loops_add_block(loops, "kdl.agree");
+  LLVMBuildCondBr(loops->builder, differ, stopping, on);
+  LLVMPositionBuilderAtEnd(loops->builder, stopping);
+  ld_loops_emit_abort(loops, message);
+  LLVMPositionBuilderAtEnd(loops->builder, on);
+  return agreed;
+}
+
+/* A branch of the region on which a barrier depends, and that barrier. */
+static const char *divergence_message(const ld_flow *flow, const ld_region *region) {
+  LLVMValueRef branch = NULL, barrier = NULL;
+  for (uint32_t k = 0; k < region->block_count && !barrier; ++k) {
+    const ld_block *block = &flow->blocks[region->blocks[k]];
+    bool decides = block->controls_barrier && !block->has_hoisted_condition;
+    if (decides)
+      branch = LLVMGetBasicBlockTerminator(block->ref);
+    for (uint32_t b = 0; b < flow->block_count && decides && !barrier; ++b) {
+      if (block->control_dependents[b] && flow->blocks[b].is_barrier)
+        barrier = LLVMGetFirstInstruction(flow->blocks[b].ref);
+    }
+  }
+  const char *where = branch ? ld_flow_location(flow, branch) : "";
+  return xarena_format(
+      flow->arena,
+      "%s: kernel %s: work-items of a group differ in whether they come to the barrier "
+      "(__gpu_sync_threads) at %s; expected all of them to",
+      where, flow->kernel->name, barrier ? ld_flow_location(flow, barrier) : where);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The end of a region                                                                          */
+
+/* The accesses of one region come before those of the next, which the marks on its loop say nothing
+ * about: LLVM moves the mark of a loop that it unrolls to the branch of a loop around it, and would
+ * take the turns of that one to be free of one another. Nothing is done here when it runs. */
+static void emit_memory_clobber(ld_loops *loops) {
+  static const char clobbers[] = "~{memory}";
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(loops->context), NULL, 0, false);
+  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, clobbers, sizeof clobbers - 1, true, false,
+                                          LLVMInlineAsmDialectATT, false);
+  LLVMBuildCall2(loops->builder, type, nothing, NULL, 0, "");
+}
+
+/* A branch that the group takes as a whole. */
+static void emit_uniform_exit(ld_loops *loops, const ld_loop *loop, const ld_region *region,
+                              const ld_block *block) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ref), decision = LLVMGetOperand(end, 0);
+  LLVMPositionBuilderAtEnd(loops->builder, loop->after);
+  if (!block->has_hoisted_condition) {
+    const char *message = divergence_message(loops->flow, region);
+    votes v = open_votes(loops, loop, LLVMTypeOf(decision));
+    LLVMPositionBuilderBefore(loops->builder, end);
+    vote(loops, v, decision);
+    decision = count_votes(loops, loop, v, message);
+  }
+  LLVMInstructionRemoveFromParent(end);
+  LLVMInsertIntoBuilder(loops->builder, end);
+  LLVMSetOperand(end, 0, decision);
+  redirect_branch(loops, end);
+  LLVMPositionBuilderAtEnd(loops->builder, block->ref);
+  LLVMBuildBr(loops->builder, loop->latch);
+}
+
+/* Where work-items leave the region for: blocks of others, or NULL for the end of the function. */
+typedef struct {
+  LLVMBasicBlockRef *to, *from; /* and the block from which the loop goes on */
+  uint32_t count;
+} exits;
+
+static uint32_t find_exit(exits *e, LLVMBasicBlockRef to) {
+  uint32_t i = 0;
+  while (i < e->count && e->to[i] != to)
+    ++i;
+  if (i == e->count)
+    e->to[e->count++] = to;
+  return i;
+}
+
+static bool leaves_region(const ld_flow *flow, uint32_t number, LLVMBasicBlockRef to) {
+  uint32_t b;
+  return ld_map_get(&flow->block_numbers, to, &b) && flow->blocks[b].region != number;
+}
+
+static exits find_exits(const ld_loops *loops, uint32_t number) {
+  const ld_flow *flow = loops->flow;
+  const ld_region *region = &flow->regions[number];
+  exits e = {.to = ld_zeroed_alloc(flow->arena, flow->block_count + 1, sizeof *e.to),
+             .from = ld_zeroed_alloc(flow->arena, flow->block_count + 1, sizeof *e.from)};
+  for (uint32_t k = 0; k < region->block_count; ++k) {
+    const ld_block *block = &flow->blocks[region->blocks[k]];
+    if (block->is_uniform_exit)
+      continue;
+    if (ld_flow_returns(block))
+      find_exit(&e, NULL);
+    for (uint32_t i = 0; i < block->successor_count; ++i) {
+      LLVMBasicBlockRef to = flow->blocks[block->successors[i]].ref;
+      if (leaves_region(flow, number, to))
+        find_exit(&e, to);
+    }
+  }
+  return e;
+}
+
+static void redirect_exits(ld_loops *loops, uint32_t number, exits *e) {
+  const ld_flow *flow = loops->flow;
+  const ld_region *region = &flow->regions[number];
+  for (uint32_t k = 0; k < region->block_count; ++k) {
+    const ld_block *block = &flow->blocks[region->blocks[k]];
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ref);
+    if (block->is_uniform_exit)
+      continue;
+    if (ld_flow_returns(block)) {
+      LLVMInstructionEraseFromParent(end);
+      LLVMPositionBuilderAtEnd(loops->builder, block->ref);
+      LLVMBuildBr(loops->builder, e->from[find_exit(e, NULL)]);
+      continue;
+    }
+    for (uint32_t i = 0; i < LLVMGetNumSuccessors(end); ++i) {
+      LLVMBasicBlockRef to = LLVMGetSuccessor(end, i);
+      if (leaves_region(flow, number, to))
+        LLVMSetSuccessor(end, i, e->from[find_exit(e, to)]);
+    }
+  }
+}
+
+/* The way on from where the builder is. */
+static void branch_to(ld_loops *loops, LLVMBasicBlockRef to) {
+  if (to)
+    LLVMBuildBr(loops->builder, ld_loops_entry_of(loops, to));
+  else
+    LLVMBuildRetVoid(loops->builder);
+}
+
+/* Several ways out: all work-items take the same, or the group stops. */
+static void emit_checked_exits(ld_loops *loops, uint32_t number, exits *e) {
+  const ld_loop *loop = &loops->loops[number];
+  LLVMTypeRef type = loops->i32;
+  const char *message = divergence_message(loops->flow, &loops->flow->regions[number]);
+  votes v = open_votes(loops, loop, type);
+  for (uint32_t i = 0; i < e->count; ++i) {
+    e->from[i] = ld_loops_add_block(loops, "kdl.exit");
+    LLVMPositionBuilderAtEnd(loops->builder, e->from[i]);
+    vote(loops, v, LLVMConstInt(type, i, false));
+    LLVMBuildBr(loops->builder, loop->latch);
+  }
+  redirect_exits(loops, number, e);
+  LLVMValueRef agreed = count_votes(loops, loop, v, message);
+  LLVMBasicBlockRef none = ld_loops_add_block(loops, "kdl.none");
+  LLVMValueRef end = LLVMBuildSwitch(loops->builder, agreed, none, e->count);
+  for (uint32_t i = 0; i < e->count; ++i) {
+    LLVMBasicBlockRef way = ld_loops_add_block(loops, "kdl.out");
+    LLVMAddCase(end, LLVMConstInt(type, i, false), way);
+    LLVMPositionBuilderAtEnd(loops->builder, way);
+    branch_to(loops, e->to[i]);
+  }
+  LLVMPositionBuilderAtEnd(loops->builder, none);
+  LLVMBuildUnreachable(loops->builder);
+}
+
+void ld_loops_emit_exits(ld_loops *loops, uint32_t number) {
+  const ld_flow *flow = loops->flow;
+  const ld_region *region = &flow->regions[number];
+  ld_loop *loop = &loops->loops[number];
+  if (region->is_barrier) {
+    redirect_branch(loops, LLVMGetBasicBlockTerminator(flow->blocks[region->entries[0]].ref));
+    return;
+  }
+  LLVMPositionBuilderAtEnd(loops->builder, loop->after);
+  emit_memory_clobber(loops);
+  exits e = find_exits(loops, number);
+  if (region->last != LD_FLOW_END && flow->blocks[region->last].is_uniform_exit) {
+    emit_uniform_exit(loops, loop, region, &flow->blocks[region->last]);
+  } else if (e.count > 1) {
+    emit_checked_exits(loops, number, &e);
+  } else if (e.count == 1) {
+    e.from[0] = loop->latch;
+    redirect_exits(loops, number, &e);
+    LLVMPositionBuilderAtEnd(loops->builder, loop->after);
+    branch_to(loops, e.to[0]);
+  } else { /* its work-items do not come back */
+    LLVMPositionBuilderAtEnd(loops->builder, loop->after);
+    LLVMBuildUnreachable(loops->builder);
+  }
+  LLVMPositionBuilderAtEnd(loops->builder, loop->preheader);
+  LLVMBuildBr(loops->builder, loop->first);
+}

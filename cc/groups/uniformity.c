@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Which values differ between work-items. Everything is taken to be the same until something says
+ * otherwise: the index of the work-item; memory that the work-item's own code may have written
+ * since the last barrier; a variable stored where not all work-items come; and all that follows
+ * from those.
+ *
+ * A load from an address that is the same for all gives the same value to all, since what another
+ * work-item writes meanwhile would be a race.
+ *
+ * Behind a barrier all work-items are together, however they came there: they agree on it, or the
+ * group is stopped (loop_ends.c).
+ */
+#include "cc/groups/flow.h"
+
+/* ------------------------------------------------------------------------------------------ */
+/* Writes                                                                                       */
+
+/* A pointer into a variable of this work-item's. */
+static bool is_item_memory(const ld_flow *flow, LLVMValueRef pointer) {
+  while (LLVMIsAGetElementPtrInst(pointer))
+    pointer = LLVMGetOperand(pointer, 0);
+  return ld_flow_variable(flow, pointer) != NULL;
+}
+
+static bool may_write(const ld_flow *flow, LLVMValueRef instruction) {
+  switch (LLVMGetInstructionOpcode(instruction)) {
+  case LLVMStore:
+    return !is_item_memory(flow, LLVMGetOperand(instruction, 1));
+  case LLVMCall:
+    return !ld_flow_is_pure(instruction);
+  case LLVMFence:
+  case LLVMAtomicCmpXchg:
+  case LLVMAtomicRMW:
+  case LLVMVAArg:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* `is_clean` of a block: at its beginning. */
+static bool is_unwritten_at(const ld_flow *flow, const ld_block *block, LLVMValueRef end) {
+  if (block->is_barrier)
+    return true;
+  bool is_clean = block->is_unwritten;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block->ref); i != end && is_clean;
+       i = LLVMGetNextInstruction(i))
+    is_clean = !may_write(flow, i);
+  return is_clean;
+}
+
+static void find_unwritten(ld_flow *flow) {
+  for (uint32_t b = 0; b < flow->block_count; ++b)
+    flow->blocks[b].is_unwritten = true;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t b = 0; b < flow->block_count; ++b) {
+      ld_block *block = &flow->blocks[b];
+      for (uint32_t i = 0; i < block->predecessor_count && block->is_unwritten; ++i) {
+        if (is_unwritten_at(flow, &flow->blocks[block->predecessors[i]], NULL))
+          continue;
+        block->is_unwritten = false;
+        changed = true;
+      }
+    }
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Values                                                                                       */
+
+bool ld_flow_is_varying(const ld_flow *flow, LLVMValueRef value) {
+  const ld_variable *variable = ld_flow_variable(flow, value);
+  return variable || ld_map_get(&flow->varying, value, NULL);
+}
+
+static bool has_varying_operand(const ld_flow *flow, LLVMValueRef instruction) {
+  for (int i = 0; i < LLVMGetNumOperands(instruction); ++i) {
+    if (ld_flow_is_varying(flow, LLVMGetOperand(instruction, (unsigned)i)))
+      return true;
+  }
+  return false;
+}
+
+static bool loads_varying(const ld_flow *flow, const ld_block *block, LLVMValueRef load) {
+  const ld_variable *variable = ld_flow_loaded(flow, load);
+  if (variable)
+    return variable->is_varying;
+  return ld_flow_is_varying(flow, LLVMGetOperand(load, 0)) || LLVMGetVolatile(load) ||
+         LLVMGetOrdering(load) != LLVMAtomicOrderingNotAtomic ||
+         !is_unwritten_at(flow, block, load);
+}
+
+static bool is_result_varying(const ld_flow *flow, const ld_block *block,
+                              LLVMValueRef instruction) {
+  if (LLVMIsALoadInst(instruction))
+    return loads_varying(flow, block, instruction);
+  if (ld_flow_calls(instruction, flow->thread) || !ld_flow_is_pure(instruction))
+    return true;
+  return has_varying_operand(flow, instruction);
+}
+
+static bool update_block(ld_flow *flow, const ld_block *block) {
+  bool changed = false;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block->ref); i; i = LLVMGetNextInstruction(i)) {
+    ld_variable *variable = ld_flow_stored(flow, i);
+    if (variable && !variable->is_varying &&
+        (block->is_divergent || ld_flow_is_varying(flow, LLVMGetOperand(i, 0))))
+      changed = variable->is_varying = true;
+    if (!ld_map_get(&flow->varying, i, NULL) && !LLVMIsATerminatorInst(i) &&
+        is_result_varying(flow, block, i)) {
+      ld_map_set(&flow->varying, i, 1);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+/* A branch that differs between work-items divides them up to where they join; or, where a barrier
+ * is among what it decides about, up to that: there all of them meet, or the group is stopped. */
+static bool mark_divergent(ld_flow *flow, uint32_t number) {
+  const ld_block *block = &flow->blocks[number];
+  bool changed = false, *divided = block->control_dependents;
+  if (block->controls_barrier) {
+    divided = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *divided);
+    ld_flow_find_reachable_before_barrier(flow, number, divided);
+  }
+  for (uint32_t b = 0; b < flow->block_count; ++b) {
+    if (!divided[b] || flow->blocks[b].is_divergent)
+      continue;
+    changed = flow->blocks[b].is_divergent = true;
+  }
+  return changed;
+}
+
+void ld_flow_find_varying(ld_flow *flow) {
+  find_unwritten(flow);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t b = 0; b < flow->block_count; ++b) {
+      const ld_block *block = &flow->blocks[b];
+      changed |= update_block(flow, block);
+      if (block->condition && ld_flow_is_varying(flow, block->condition))
+        changed |= mark_divergent(flow, b);
+    }
+  }
+  for (uint32_t b = 0; b < flow->block_count; ++b) {
+    ld_block *block = &flow->blocks[b];
+    block->is_uniform_exit = block->controls_barrier && !block->is_divergent &&
+                             !ld_flow_is_varying(flow, block->condition);
+  }
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Line tables are numbered nodes behind the code:
+ *
+ *     %5 = call i32 @f(i32 noundef %4), !dbg !15
+ *     !15 = !DILocation(line: 8, column: 19, scope: !12)
+ */
+#include "cc/ir/ir_text.h"
+#include "cc/source/text.h"
+
+/* What follows "\n!12 = ", up to the end of its line; empty where there is no such node. */
+static kdl_string metadata_node(kdl_string ir, kdl_string number) {
+  char mark[32];
+  kdl_string rest;
+  snprintf(mark, sizeof mark, "\n%.*s = ", CC_STRING_ARGS(number));
+  cc_text_after(ir, mark, &rest);
+  return cc_text_until(rest, "\n");
+}
+
+/* The value behind `key` in a node, up to one of `ends`. */
+static kdl_string metadata_field(kdl_string node, const char *key, const char *ends) {
+  kdl_string rest;
+  cc_text_after(node, key, &rest);
+  return cc_text_until(rest, ends);
+}
+
+static cc_location location_of_node(kdl_string ir, kdl_string node, kdl_string with_file) {
+  kdl_string line = metadata_field(node, "line: ", ",)"),
+             column = metadata_field(node, "column: ", ",)");
+  kdl_string file = metadata_node(ir, metadata_field(with_file, "file: ", ",)"));
+  cc_location location = {.file = metadata_field(file, "filename: \"", "\"")};
+  size_t at = 0;
+  if (!kdl_text_parse_number(line, &at, &location.line))
+    return (cc_location){.line = 0};
+  at = 0;
+  kdl_text_parse_number(column, &at, &location.column);
+  return location;
+}
+
+cc_location cc_ir_location_of_line(kdl_string ir, kdl_string line) {
+  kdl_string debug_node = metadata_node(ir, metadata_field(line, "!dbg ", ", "));
+  return location_of_node(ir, debug_node,
+                          metadata_node(ir, metadata_field(debug_node, "scope: ", ",)")));
+}
+
+/* Of the first line with `mark` in it, and one of `behind` next to it, that has a place. */
+static cc_location location_of_text(kdl_string ir, const char *mark, const char *behind) {
+  kdl_string rest = ir;
+  while (cc_text_after(rest, mark, &rest)) {
+    cc_location location = cc_ir_location_of_line(ir, cc_text_until(rest, "\n"));
+    if (location.line && (!behind || kdl_text_find(rest, 0, behind) == 0))
+      return location;
+  }
+  return (cc_location){.line = 0};
+}
+
+cc_location cc_ir_location_of_use(kdl_string ir, kdl_string function) {
+  char mark[512];
+  snprintf(mark, sizeof mark, "@%.*s", CC_STRING_ARGS(function));
+  return location_of_text(ir, mark, "(,) ");
+}
+
+cc_location cc_ir_location_of_type(kdl_string ir, const char *type) {
+  return location_of_text(ir, type, NULL);
+}
+
+/* define internal i32 @index_of(i32 %0) #0 !dbg !12 { */
+cc_location cc_ir_location_of_symbol(kdl_string ir, kdl_string name) {
+  char mark[512];
+  kdl_string line;
+  if (name.length == 0)
+    return (cc_location){.line = 0};
+  snprintf(mark, sizeof mark, " @%.*s(", CC_STRING_ARGS(name));
+  for (kdl_string rest = ir; cc_next_line(&rest, &line);) {
+    if (!kdl_text_starts(line, "define ") || !kdl_text_contains(line, mark))
+      continue;
+    kdl_string node = metadata_node(ir, metadata_field(line, "!dbg ", " "));
+    return location_of_node(ir, node, node);
+  }
+  return cc_ir_location_of_use(ir, name);
+}

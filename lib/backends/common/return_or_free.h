@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#ifndef KDL_BACKENDS_COMMON_HAND_OVER_H
+#define KDL_BACKENDS_COMMON_HAND_OVER_H
+
+#include <kdl/kdl.h>
+
+#include <stdlib.h>
+
+/* Gives what was made to the caller, or frees it where making it failed; returns the status. */
+static inline kdl_status kdl_return_or_free(kdl_status status, void *made, void **out_made) {
+  if (status == KDL_OK)
+    *out_made = made;
+  else
+    free(made);
+  return status;
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The CPU that this process runs on. */
+#ifndef KDL_DEVICE_HOST_CPU_H
+#define KDL_DEVICE_HOST_CPU_H
+
+#include "lib/device/spec.h"
+
+/* Fails where KDL_CPU is set and cannot be obeyed. */
+kdl_status kdl_cpu_check_setting(void);
+
+/* Gives `spec`, a CPU, the architecture and features of the lesser CPU that `setting` describes as
+ * users write devices: "x86-64-v3", "host:x86-64-v4+avx512_bf16", "zen4". Fails with KDL_BAD_CALL,
+ * and leaves the spec, where the setting has what the CPU lacks. */
+kdl_status kdl_cpu_lower(const char *setting, kdl_device_spec *spec);
+
+/* How an x86-64 CPU is asked; a test answers in its place. */
+typedef struct kdl_x86_cpuid_ops {
+  void (*cpuid)(void *user, uint32_t leaf, uint32_t subleaf, uint32_t out[4]); /* a, b, c, d */
+  uint64_t (*xcr0)(void *user); /* asked only where CPUID says OSXSAVE */
+  void *user;
+} kdl_x86_cpuid_ops;
+
+/* Fills arch, os_off and name. */
+void kdl_cpu_describe_x86(const kdl_x86_cpuid_ops *source, kdl_device_spec *spec);
+
+/* Fills arch from the auxiliary vector and the length of SVE vectors, 0 where there are none. */
+void kdl_cpu_describe_aarch64(uint64_t hwcap, uint64_t hwcap2, unsigned vector_bits,
+                              kdl_device_spec *spec);
+
+/* Fills the name from MIDR_EL1, where it is a CPU that is known. */
+void kdl_cpu_name_aarch64(uint64_t midr, kdl_device_spec *spec);
+
+/* Fills arch from the letters of the auxiliary vector and riscv_hwprobe's word of extensions;
+ * leaves it empty where the CPU has less than rv64gc. */
+void kdl_cpu_describe_riscv(uint64_t hwcap, uint64_t extensions, kdl_device_spec *spec);
+
+#endif

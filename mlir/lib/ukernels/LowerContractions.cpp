@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ukernels/LowerContractions.h"
+
+#include "Dialect.h"
+#include "Passes.h"
+#include "ukernels/UkernelLink.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::kdl {
+#define GEN_PASS_DEF_KDLLOWERCONTRACTIONS
+#include "KdlPasses.h.inc"
+} // namespace mlir::kdl
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+//===----------------------------------------------------------------------===//
+// What the library has
+//===----------------------------------------------------------------------===//
+
+FailureOr<UnpackedContraction> kdl::matchUnpackedContraction(linalg::LinalgOp op,
+                                                             std::string &why) {
+  struct Name {
+    StringLiteral ukernel, suffix;
+    kdl_matmul_type type;
+  };
+  static constexpr Name names[] = {
+      {"kdl_uk_mma_f32_bf16", "f32_bf16", KDL_MATMUL_F32_BF16},
+      {"kdl_uk_mma_s32_u8s8", "s32_s8", KDL_MATMUL_S32_S8},
+      {"kdl_uk_mma_f32_f32", "f32_f32", KDL_MATMUL_F32_F32},
+      {"kdl_uk_mma_f32_f16", "f32_f16", KDL_MATMUL_F32_F16},
+  };
+  auto refuse = [&](const Twine &words) {
+    why = words.str();
+    return failure();
+  };
+  if (!linalg::isaContractionOpInterface(op) || op.getNumDpsInputs() != 2 ||
+      op.getNumDpsInits() != 1 || !llvm::all_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>))
+    return refuse("found no product of two matrices");
+  SmallVector<Type> elements;
+  for (Type type : op->getOperandTypes()) {
+    auto shaped = cast<ShapedType>(type);
+    elements.push_back(shaped.getElementType());
+    if (llvm::is_contained(shaped.getShape(), 0))
+      return refuse("found sizes that are 0, expected others");
+  }
+  std::optional<UkernelKind> kind = getUkernelKind(elements[0], elements[1], elements[2]);
+  std::optional<ContractionBody> body = matchContractionBody(op);
+  if (!kind || !body || body->lhsUnsigned || body->rhsUnsigned)
+    return refuse("found other elements than bf16, f16 or f32 to f32, or signed i8 to i32");
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  FailureOr<linalg::ContractionDimensions> dims = linalg::inferContractionDims(maps);
+  if (failed(dims) || dims->m.size() > 1 || dims->n.size() > 1 || dims->k.size() != 1)
+    return refuse("found more than one dimension of rows, columns or K");
+  if (!dims->batch.empty() && dims->m.empty() && dims->n.empty())
+    return refuse("found a batch of products of vectors, expected rows or columns");
+  if (dims->batch.size() + dims->m.size() + dims->n.size() + 1 != op.getNumLoops())
+    return refuse("found an operand that is repeated along a dimension of the result");
+  auto only = [](ArrayRef<unsigned> loops) {
+    return loops.empty() ? std::nullopt : std::optional(loops[0]);
+  };
+  std::optional<unsigned> m = only(dims->m), n = only(dims->n), k = only(dims->k);
+  auto place = [&](unsigned operand, std::optional<unsigned> loop) -> std::optional<unsigned> {
+    return loop ? maps[operand].getResultPosition(getAffineDimExpr(*loop, op.getContext()))
+                : std::nullopt;
+  };
+  auto matrix = [&](unsigned operand, std::optional<unsigned> row, std::optional<unsigned> column) {
+    UnpackedMatrix made{place(operand, row), place(operand, column), {}};
+    for (unsigned loop : dims->batch)
+      made.batch.push_back(*place(operand, loop));
+    return made;
+  };
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  auto size = [&](std::optional<unsigned> loop) { return loop ? ranges[*loop] : 1; };
+  if (size(m) > most || size(n) > most || size(k) > most)
+    return refuse("found more than 2147483647 rows, columns or steps of K");
+  SmallVector<int64_t> batch =
+      llvm::map_to_vector(dims->batch, [&](unsigned loop) { return ranges[loop]; });
+  const Name *name =
+      llvm::find_if(names, [&](const Name &each) { return each.ukernel == kind->ukernel; });
+  return UnpackedContraction{
+      *kind,           name->type, name->suffix, matrix(0, m, k), matrix(1, k, n),
+      matrix(2, m, n), size(m),    size(n),      size(k),         batch};
+}
+
+static std::string nameOf(StringRef what, const UnpackedContraction &product) {
+  return ("kdl_matmul_" + what + product.suffix).str();
+}
+
+/// A microkernel that takes 16 steps at a time is called by blocks of C, for which it has a
+/// function of its own.
+static LogicalResult hasBlocks(ModuleOp module, const UnpackedContraction &product,
+                               const UkernelSource &source, std::string &why) {
+  if (isBroughtByModule(module, product.kind.ukernel)) {
+    why = "found a microkernel of the module's own that takes 16 steps at a time, which is called "
+          "for tiles alone";
+    return failure();
+  }
+  std::string block = ("kdl_uk_mma_" + product.suffix + "_block").str();
+  FailureOr<UkernelVariant> variant =
+      findVariant(product.kind.ukernel, source, /*mayTakeTiles=*/true, why);
+  if (failed(variant))
+    return failure();
+  if (definesFunction(variant->bitcode, block))
+    return success();
+  why = "found a microkernel that takes 16 steps at a time without a function " + block;
+  return failure();
+}
+
+LogicalResult kdl::hasMatmulKernelFor(ModuleOp module, const UnpackedContraction &product,
+                                      const UkernelSource &source, std::string &why) {
+  if (failed(findTile(module, product.kind.ukernel, source, why)))
+    return failure();
+  if (takesTiles(module, product.kind.ukernel, source) &&
+      failed(hasBlocks(module, product, source, why)))
+    return failure();
+  FailureOr<std::string> bitcode = findMatmulKernels(nameOf("", product), source, why);
+  if (failed(bitcode))
+    return failure();
+  std::string dynamic = nameOf("", product) + "_dynamic_part";
+  if (product.isStatic() || definesFunction(*bitcode, dynamic))
+    return success();
+  why = "found sizes that are not known, and no function " + dynamic;
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class MatmulCalls {
+public:
+  MatmulCalls(OpBuilder &builder, linalg::LinalgOp op, const UnpackedContraction &product,
+              bool threads, function_ref<func::FuncOp(StringRef, FunctionType)> declare)
+      : builder(builder), where(op.getLoc()), op(op), product(product), threads(threads ? 2 : 1),
+        declare(declare) {}
+
+  void build();
+
+private:
+  /// So many rows, columns or steps of K from a place on; all of them, where there is none.
+  struct Range {
+    Value at, size;
+  };
+  /// Of the batch, whose elements are counted in the order of its dimensions; null: there is none.
+  struct Elements {
+    Value from, to;
+  };
+
+  Value word(uint32_t value) {
+    return arith::ConstantIntOp::create(builder, where, builder.getI32Type(), value);
+  }
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, where, value); }
+  Value number(Type type, Value value) {
+    return arith::IndexCastOp::create(builder, where, type, value);
+  }
+  Value times(Value a, Value b) { return arith::MulIOp::create(builder, where, a, b); }
+  Value plus(Value a, Value b) { return arith::AddIOp::create(builder, where, a, b); }
+  Value allocate(OpFoldResult bytes);
+  void free(Value memory) { memref::DeallocOp::create(builder, where, memory); }
+  Value pointer(Value memref, Value offset, int64_t size);
+  SmallVector<Value> matrix(unsigned operand, const UnpackedMatrix &dims, ValueRange element,
+                            Value row = nullptr, Value column = nullptr);
+  Range range(int64_t size, unsigned operand, std::optional<unsigned> dim, int64_t least);
+  void parts(OpFoldResult count, function_ref<void(Value)> body);
+  SmallVector<Value> batchSizes();
+  Value batchCount();
+  Elements batch();
+  void each(Elements elements, function_ref<void(ValueRange)> body);
+  void distributeBatch(OpFoldResult parts, function_ref<void(Elements)> body);
+  ValueRange call(const Twine &name, ArrayRef<ValueRange> arguments, TypeRange results = {});
+  bool startsFromZero();
+  kdl_matmul shape(uint32_t on) const { return {product.type, on, nullptr, nullptr, nullptr}; }
+  void buildStatic(Value adds);
+  void buildStatic(Value adds, uint32_t on, Elements elements);
+  void buildDynamic(Value adds);
+  void buildDynamic(Value adds, uint32_t on, const Range &m, const Range &n, const Range &k,
+                    Elements elements);
+
+  OpBuilder &builder;
+  Location where;
+  linalg::LinalgOp op;
+  const UnpackedContraction &product;
+  uint32_t threads; // for <kdl/matmul.h>: 2 stands for more, too
+  function_ref<func::FuncOp(StringRef, FunctionType)> declare;
+};
+
+/// In whole pages: 1000x1000x1000 in i8 is 2 to 3% faster so than at any 64 bytes.
+Value MatmulCalls::allocate(OpFoldResult bytes) {
+  constexpr int64_t page = 4096;
+  auto [sizes, values] = decomposeMixedValues({bytes});
+  auto type = MemRefType::get(sizes, builder.getI8Type());
+  return memref::AllocOp::create(builder, where, type, values, builder.getI64IntegerAttr(page));
+}
+
+Value MatmulCalls::pointer(Value memref, Value offset, int64_t size) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, where, memref);
+  address = plus(address, times(offset, index(size)));
+  return LLVM::IntToPtrOp::create(builder, where, LLVM::LLVMPointerType::get(builder.getContext()),
+                                  number(builder.getI64Type(), address));
+}
+
+/// Where it begins for an element of the batch, from a row and a column on, and the distances of
+/// its rows and columns.
+SmallVector<Value> MatmulCalls::matrix(unsigned operand, const UnpackedMatrix &dims,
+                                       ValueRange element, Value row, Value column) {
+  Value memref = op->getOperand(operand);
+  auto type = cast<MemRefType>(memref.getType());
+  auto layout = memref::ExtractStridedMetadataOp::create(builder, where, memref);
+  auto stride = [&](std::optional<unsigned> dim) -> Value {
+    return dim ? Value(layout.getStrides()[*dim]) : index(1);
+  };
+  Value byRow = stride(dims.row), byColumn = stride(dims.column), offset = layout.getOffset();
+  auto add = [&](Value at, Value by) {
+    if (at)
+      offset = plus(offset, times(at, by));
+  };
+  for (auto [at, dim] : llvm::zip_equal(element, dims.batch))
+    add(at, stride(dim));
+  add(row, byRow);
+  add(column, byColumn);
+  return {pointer(memref, offset, type.getElementTypeBitWidth() / 8),
+          number(builder.getI64Type(), byRow), number(builder.getI64Type(), byColumn)};
+}
+
+/// The library takes no more than 2147483647 of anything: a loop, around what is built next, where
+/// there may be more. It has `least` turns or more.
+MatmulCalls::Range MatmulCalls::range(int64_t size, unsigned operand, std::optional<unsigned> dim,
+                                      int64_t least) {
+  constexpr int64_t most = int64_t(1) << 30;
+  if (!ShapedType::isDynamic(size))
+    return {nullptr, word(static_cast<uint32_t>(size))};
+  Value all = memref::DimOp::create(builder, where, op->getOperand(operand), *dim);
+  Value end = least ? arith::MaxSIOp::create(builder, where, all, index(least)) : all;
+  auto loop = scf::ForOp::create(builder, where, index(0), end, index(most));
+  builder.setInsertionPointToStart(loop.getBody());
+  Value at = loop.getInductionVar();
+  Value left = arith::SubIOp::create(builder, where, all, at);
+  left = arith::MinSIOp::create(builder, where, left, index(most));
+  return {at, number(builder.getI32Type(), left)};
+}
+
+/// One part after the other, or on several threads.
+void MatmulCalls::parts(OpFoldResult count, function_ref<void(Value)> body) {
+  if (isOneInteger(count))
+    return body(word(0));
+  auto made = scf::ForallOp::create(builder, where, ArrayRef<OpFoldResult>{count}, ValueRange(),
+                                    std::nullopt);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(made.getBody());
+  body(number(builder.getI32Type(), made.getInductionVar(0)));
+}
+
+SmallVector<Value> MatmulCalls::batchSizes() {
+  SmallVector<Value> sizes;
+  for (auto [size, dim] : llvm::zip_equal(product.batch, product.out.batch))
+    sizes.push_back(ShapedType::isDynamic(size)
+                        ? memref::DimOp::create(builder, where, op->getOperand(2), dim)
+                        : index(size));
+  return sizes;
+}
+
+Value MatmulCalls::batchCount() {
+  if (!ShapedType::isDynamicShape(product.batch))
+    return index(ShapedType::getNumElements(product.batch));
+  SmallVector<Value> sizes = batchSizes();
+  return std::accumulate(sizes.begin() + 1, sizes.end(), sizes[0],
+                         [&](Value a, Value b) { return times(a, b); });
+}
+
+MatmulCalls::Elements MatmulCalls::batch() {
+  return product.batch.empty() ? Elements{} : Elements{index(0), batchCount()};
+}
+
+/// One element after the other, with its indices; the last dimension runs fastest.
+void MatmulCalls::each(Elements elements, function_ref<void(ValueRange)> body) {
+  if (!elements.from)
+    return body({});
+  SmallVector<Value> sizes = batchSizes();
+  auto loop = scf::ForOp::create(builder, where, elements.from, elements.to, index(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> at(sizes.size());
+  at[0] = loop.getInductionVar();
+  for (size_t i = sizes.size(); i-- > 1;) {
+    at[i] = arith::RemUIOp::create(builder, where, at[0], sizes[i]);
+    at[0] = arith::DivUIOp::create(builder, where, at[0], sizes[i]);
+  }
+  body(at);
+}
+
+/// The batch divided among threads, in parts of about as many elements.
+void MatmulCalls::distributeBatch(OpFoldResult count, function_ref<void(Elements)> body) {
+  parts(count, [&](Value part) {
+    Value all = batchCount(), of = getValueOrCreateConstantIndexOp(builder, where, count);
+    auto begin = [&](Value which) -> Value {
+      return arith::DivUIOp::create(builder, where, times(which, all), of);
+    };
+    Value first = number(builder.getIndexType(), part);
+    body({begin(first), begin(plus(first, index(1)))});
+  });
+}
+
+ValueRange MatmulCalls::call(const Twine &name, ArrayRef<ValueRange> arguments, TypeRange results) {
+  SmallVector<Value> all;
+  for (ValueRange some : arguments)
+    llvm::append_range(all, some);
+  FunctionType type = builder.getFunctionType(ValueRange(all).getTypes(), results);
+  return func::CallOp::create(builder, where, declare(name.str(), type), all).getResults();
+}
+
+/// Whether the last thing that was done to the result is to fill it with zeros, which is not
+/// needed then.
+bool MatmulCalls::startsFromZero() {
+  Value out = op->getOperand(2);
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
+    if (auto fill = dyn_cast<linalg::FillOp>(before)) {
+      Value with = fill.getInputs()[0];
+      if (fill.getOutputs()[0] != out ||
+          (!matchPattern(with, m_PosZeroFloat()) && !matchPattern(with, m_Zero())))
+        return false;
+      fill->erase();
+      return true;
+    }
+    if (!isMemoryEffectFree(before) && !isa<memref::AllocOp>(before))
+      return false;
+  }
+  return false;
+}
+
+constexpr uint32_t declaredMemory = 256 << 10; // KDL_KERNEL_SHARED of the kernels
+
+/// As in kdl_matmul_pack, and as many parts as kdl_matmul_grid makes at most.
+uint32_t partsOn(uint32_t threads) {
+  return threads < 2 ? 1 : 8 * threads;
+}
+
+/// Memory for those parts is allocated once for all elements, where each is one part.
+void MatmulCalls::buildStatic(Value adds, uint32_t on, Elements elements) {
+  auto m = static_cast<uint32_t>(product.m), n = static_cast<uint32_t>(product.n),
+       k = static_cast<uint32_t>(product.k);
+  kdl_matmul how = shape(on);
+  bool packs = !kdl_matmul_fuses_packing(&how, m, n, k);
+  kdl_launch_desc grid = kdl_matmul_grid(&how, m, n);
+  uint32_t byRows = grid.grid[1] > 1, count = byRows ? grid.grid[1] : grid.grid[0];
+  uint32_t bytes = declaredMemory + grid.shared, packers = partsOn(on);
+  SmallVector<Value> sizes{word(m), word(n), word(k)};
+  Value packed, memory;
+  if (packs)
+    packed = allocate(
+        builder.getIndexAttr(static_cast<int64_t>(kdl_matmul_packed_size(product.type, n, k))));
+  if (count == 1)
+    memory = allocate(builder.getIndexAttr(bytes));
+  each(elements, [&](ValueRange element) {
+    SmallVector<Value> a = matrix(0, product.lhs, element), b = matrix(1, product.rhs, element),
+                       c = matrix(2, product.out, element);
+    if (packs) {
+      Value to = pointer(packed, index(0), 1);
+      parts(builder.getIndexAttr(packers), [&](Value part) {
+        call(nameOf("pack_", product) + "_part",
+             {b, {to, sizes[1], sizes[2], part, word(packers)}});
+      });
+      b = {to};
+    }
+    parts(builder.getIndexAttr(count), [&](Value part) {
+      Value own = memory ? memory : allocate(builder.getIndexAttr(bytes));
+      call(nameOf(packs ? "" : "plain_", product) + "_part",
+           {a,
+            b,
+            c,
+            sizes,
+            {adds, part, word(count), word(byRows), pointer(own, index(0), 1), word(bytes)}});
+      if (!memory)
+        free(own);
+    });
+  });
+  if (memory)
+    free(memory);
+  if (packs)
+    free(packed);
+}
+
+void MatmulCalls::buildStatic(Value adds) {
+  kdl_matmul how = shape(threads);
+  kdl_launch_desc grid =
+      kdl_matmul_grid(&how, static_cast<uint32_t>(product.m), static_cast<uint32_t>(product.n));
+  int64_t count = ShapedType::getNumElements(product.batch);
+  if (product.batch.empty() || threads < 2 || count < grid.grid[0] * grid.grid[1])
+    return buildStatic(adds, threads, batch());
+  distributeBatch(builder.getIndexAttr(std::min<int64_t>(count, partsOn(threads))),
+                  [&](Elements elements) { buildStatic(adds, 1, elements); });
+}
+
+/// The library decides when the program runs.
+void MatmulCalls::buildDynamic(Value adds, uint32_t on, const Range &m, const Range &n,
+                               const Range &k, Elements elements) {
+  kdl_matmul how = shape(on);
+  // The same for all sizes.
+  uint32_t bytes = declaredMemory + kdl_matmul_grid(&how, 1, 1).shared, packers = partsOn(on);
+  std::string name = nameOf("", product) + "_dynamic_";
+  Value scratch =
+      call(name + "scratch", {{m.size, n.size, k.size, word(on)}}, builder.getI64Type())[0];
+  scratch = number(builder.getIndexType(), scratch);
+  Value packed = allocate(scratch), to = pointer(packed, index(0), 1);
+  Value none = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, scratch, index(0));
+  Value packs = arith::SelectOp::create(builder, where, none, index(0), index(packers));
+  OpFoldResult count = builder.getIndexAttr(1);
+  Value memory;
+  if (on < 2)
+    memory = allocate(builder.getIndexAttr(bytes));
+  else
+    count = number(builder.getIndexType(),
+                   call(name + "parts", {{m.size, n.size, word(on)}}, builder.getI32Type())[0]);
+  each(elements, [&](ValueRange element) {
+    SmallVector<Value> a = matrix(0, product.lhs, element, m.at, k.at),
+                       b = matrix(1, product.rhs, element, k.at, n.at),
+                       c = matrix(2, product.out, element, m.at, n.at);
+    parts(packs, [&](Value part) {
+      call(nameOf("pack_", product) + "_part", {b, {to, n.size, k.size, part, word(packers)}});
+    });
+    parts(count, [&](Value part) {
+      Value own = memory ? memory : allocate(builder.getIndexAttr(bytes));
+      call(name + "part", {a,
+                           b,
+                           {to},
+                           c,
+                           {m.size, n.size, k.size, adds, word(on), part, pointer(own, index(0), 1),
+                            word(bytes)}});
+      if (!memory)
+        free(own);
+    });
+  });
+  if (memory)
+    free(memory);
+  free(packed);
+}
+
+void MatmulCalls::buildDynamic(Value adds) {
+  OpBuilder::InsertionGuard guard(builder);
+  Range m = range(product.m, 2, product.out.row, 0), n = range(product.n, 2, product.out.column, 0),
+        k = range(product.k, 0, product.lhs.column, 1); // zeros for no steps of K
+  if (k.at) {
+    Value first = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, k.at, index(0));
+    adds = arith::SelectOp::create(builder, where, first, adds, word(1));
+  }
+  if (product.batch.empty() || threads < 2)
+    return buildDynamic(adds, threads, m, n, k, batch());
+  Value all = batchCount();
+  Value single = call(nameOf("", product) + "_dynamic_parts", {{m.size, n.size, word(threads)}},
+                      builder.getI32Type())[0];
+  Value many = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::uge, all,
+                                     number(builder.getIndexType(), single));
+  auto either = scf::IfOp::create(builder, where, many, /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(either.thenBlock());
+  Value most = index(partsOn(threads));
+  distributeBatch(arith::MinUIOp::create(builder, where, all, most).getResult(),
+                  [&](Elements elements) { buildDynamic(adds, 1, m, n, k, elements); });
+  builder.setInsertionPointToStart(either.elseBlock());
+  buildDynamic(adds, threads, m, n, k, batch());
+}
+
+void MatmulCalls::build() {
+  Value adds = word(startsFromZero() ? 0 : 1);
+  if (product.isStatic())
+    buildStatic(adds);
+  else
+    buildDynamic(adds);
+  op->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+bool isMmt4d(linalg::LinalgOp op) {
+  return isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation()) || matchMmt4d(op);
+}
+
+struct LowerContractions : public kdl::impl::KdlLowerContractionsBase<LowerContractions> {
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    return checkUkernelSource(context, getArgument(), {library.getValue(), target.getValue()});
+  }
+
+  void runOnOperation() override {
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (linalg::isaContractionOpInterface(op) && op.hasPureBufferSemantics() && !isMmt4d(op) &&
+          !op->hasAttr(noUkernelAttr))
+        ops.push_back(op);
+    });
+    for (linalg::LinalgOp op : ops) {
+      std::string why;
+      if (succeeded(lower(op, why)))
+        continue;
+      if (noSilentFallback) {
+        op.emitError(op->getName().getStringRef()) << " has no microkernel: " << why;
+        signalPassFailure();
+      } else {
+        op.emitRemark("stays ") << op->getName().getStringRef() << ": " << why;
+      }
+    }
+  }
+
+private:
+  LogicalResult lower(linalg::LinalgOp op, std::string &why);
+  FlatSymbolRefAttr ukernel(const UnpackedContraction &product, std::string &why);
+};
+
+/// The declaration of the microkernel that the kernels call. One that takes 16 steps at a time may
+/// be beside another that mmt4d's tiles call, and has another name.
+FlatSymbolRefAttr LowerContractions::ukernel(const UnpackedContraction &product, std::string &why) {
+  ModuleOp module = getOperation();
+  std::string name = product.kind.ukernel.str();
+  if (!module.lookupSymbol<func::FuncOp>(name)) {
+    FailureOr<UkernelVariant> variant =
+        findVariant(name, {library.getValue(), target.getValue()}, /*mayTakeTiles=*/true, why);
+    if (failed(variant))
+      return nullptr;
+    if (variant->takesTiles)
+      name += "_blocks";
+    if (!module.lookupSymbol<func::FuncOp>(name))
+      declareUkernel(module, name, product.kind, *variant);
+  }
+  return FlatSymbolRefAttr::get(&getContext(), name);
+}
+
+LogicalResult LowerContractions::lower(linalg::LinalgOp op, std::string &why) {
+  ModuleOp module = getOperation();
+  UkernelSource source{library.getValue(), target.getValue()};
+  FailureOr<UnpackedContraction> product = matchUnpackedContraction(op, why);
+  if (failed(product) || failed(hasMatmulKernelFor(module, *product, source, why)))
+    return failure();
+  FailureOr<std::string> bitcode = findMatmulKernels(nameOf("", *product), source, why);
+  FlatSymbolRefAttr called = ukernel(*product, why);
+  if (failed(bitcode) || !called)
+    return failure();
+  OpBuilder builder(op);
+  auto declare = [&](StringRef name, FunctionType type) {
+    if (auto known = module.lookupSymbol<func::FuncOp>(name))
+      return known;
+    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+    auto made = func::FuncOp::create(outside, module.getLoc(), name, type);
+    made.setPrivate();
+    made->setAttr(bitcodeAttr, outside.getStringAttr(*bitcode));
+    made->setAttr(callsAttr, called);
+    return made;
+  };
+  MatmulCalls(builder, op, *product, threads, declare).build();
+  return success();
+}
+
+} // namespace

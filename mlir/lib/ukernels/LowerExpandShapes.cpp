@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// memref.expand_shape with several sizes that are not known in a group, at which
+// expand-strided-metadata crashes (docs/upstream-bugs.md).
+#include "Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::kdl {
+#define GEN_PASS_DEF_KDLLOWEREXPANDSHAPES
+#include "KdlPasses.h.inc"
+} // namespace mlir::kdl
+
+using namespace mlir;
+
+namespace {
+
+bool hasTwoDynamic(memref::ExpandShapeOp op) {
+  ArrayRef<int64_t> shape = op.getResultType().getShape();
+  auto isDynamic = [&](int64_t dim) {
+    return ShapedType::isDynamic(shape[static_cast<size_t>(dim)]);
+  };
+  return llvm::any_of(op.getReassociationIndices(), [&](const ReassociationIndices &group) {
+    return llvm::count_if(group, isDynamic) > 1;
+  });
+}
+
+/// The same memory with the sizes that the operation names.
+void castInstead(memref::ExpandShapeOp op) {
+  OpBuilder builder(op);
+  Location where = op.getLoc();
+  MemRefType type = op.getResultType();
+  SmallVector<int64_t> known;
+  int64_t knownOffset;
+  if (failed(type.getStridesAndOffset(known, knownOffset)))
+    return;
+  auto layout = memref::ExtractStridedMetadataOp::create(builder, where, op.getSrc());
+  SmallVector<OpFoldResult> sizes = op.getMixedOutputShape(), strides(sizes.size());
+  for (auto [source, group] : llvm::enumerate(op.getReassociationIndices())) {
+    Value stride = layout.getStrides()[source];
+    for (int64_t dim : llvm::reverse(group)) {
+      auto at = static_cast<size_t>(dim);
+      bool isKnown = !ShapedType::isDynamic(known[at]);
+      strides[at] = isKnown ? OpFoldResult(builder.getIndexAttr(known[at])) : OpFoldResult(stride);
+      Value size = getValueOrCreateConstantIndexOp(builder, where, sizes[at]);
+      stride = arith::MulIOp::create(builder, where, stride, size);
+    }
+  }
+  OpFoldResult offset = ShapedType::isDynamic(knownOffset)
+                            ? OpFoldResult(layout.getOffset())
+                            : OpFoldResult(builder.getIndexAttr(knownOffset));
+  Value cast =
+      memref::ReinterpretCastOp::create(builder, where, type, op.getSrc(), offset, sizes, strides);
+  op.replaceAllUsesWith(cast);
+  op.erase();
+}
+
+struct LowerExpandShapes : public kdl::impl::KdlLowerExpandShapesBase<LowerExpandShapes> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<memref::ExpandShapeOp> ops;
+    getOperation().walk([&](memref::ExpandShapeOp op) {
+      if (hasTwoDynamic(op))
+        ops.push_back(op);
+    });
+    llvm::for_each(ops, castInstead);
+  }
+};
+
+} // namespace

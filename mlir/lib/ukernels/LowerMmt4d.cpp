@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Dialect.h"
+#include "Passes.h"
+#include "ukernels/AccumulatorInit.h"
+#include "ukernels/Contraction.h"
+#include "ukernels/GpuUkernels.h"
+#include "ukernels/UkernelLink.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::kdl {
+#define GEN_PASS_DEF_KDLLOWERMMT4DTOUKERNELS
+#include "KdlPasses.h.inc"
+} // namespace mlir::kdl
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+namespace {
+
+constexpr int64_t columns = mmaColumns;
+constexpr int64_t tileSteps = mmaSteps;
+constexpr int64_t tileRows = 32, tileColumns = 32; // of the result, in the registers of AMX
+
+/// Builds the loops of one product of matrices, without a batch.
+class Lowering {
+public:
+  Lowering(OpBuilder &builder, Location where, ArrayRef<Value> operands, const Mmt4d &found,
+           func::FuncOp ukernel)
+      : kind(found.kind), ukernel(ukernel), builder(builder), where(where), lhs(operands[0]),
+        rhs(operands[1]), acc(operands[2]), m0(shape(lhs, 2)),
+        n0(shape(rhs, found.inStepBlocks ? 3 : 2)), lot(found.inStepBlocks ? shape(lhs, 3) : 1) {}
+
+  void lower(bool withTiles);
+
+private:
+  static int64_t shape(Value memref, unsigned i) {
+    return cast<MemRefType>(memref.getType()).getDimSize(i);
+  }
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, where, value); }
+  Value word(int64_t value) {
+    return arith::ConstantIntOp::create(builder, where, builder.getI32Type(), value);
+  }
+  Value dim(Value memref, unsigned i) { return memref::DimOp::create(builder, where, memref, i); }
+  Value mul(Value a, Value b) { return arith::MulIOp::create(builder, where, a, b); }
+  Value add(Value a, Value b) { return arith::AddIOp::create(builder, where, a, b); }
+  void loop(Value end, function_ref<void(Value)> body);
+  Value pointer(Value memref);
+  memref::ExtractStridedMetadataOp layout(Value memref) {
+    return memref::ExtractStridedMetadataOp::create(builder, where, memref);
+  }
+  Value allocate(MemRefType type, ValueRange sizes);
+  Value convert(Value value);
+  Value convertLeft();
+  Value sumColumns(Value steps);
+  void subtract(Value sums, Value n, Value result, Value resultOffset);
+  Value loadUpTo(Value end, Value k, function_ref<Value(Value)> load);
+  Value packLeft(Value blocks);
+  Value packRest();
+  void call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value steps, int64_t rows,
+            int64_t intrinsicsK);
+  void multiply(Value left, Value leftOffset, Value n, Value result, Value resultOffset,
+                int64_t rows);
+
+  UkernelKind kind;
+  func::FuncOp ukernel;
+  OpBuilder &builder;
+  Location where;
+  Value lhs, rhs, acc;
+  int64_t m0, n0, lot; // lot: steps of K in one of k1
+  Value k1, n1;
+  Value right, rightBegin, rightPanel; // pointer to the right operand; where it begins, and panels
+  Value wholeBlocks, rest, hasRest;    // with tiles: blocks of 16 steps; what is left over, if any
+  SmallVector<Value> temporaries;
+};
+
+void Lowering::loop(Value end, function_ref<void(Value)> body) {
+  auto made = scf::ForOp::create(builder, where, index(0), end, index(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(made.getBody());
+  body(made.getInductionVar());
+}
+
+/// From which offsets count.
+Value Lowering::pointer(Value memref) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, where, memref);
+  Value number = arith::IndexCastOp::create(builder, where, builder.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(builder, where, LLVM::LLVMPointerType::get(builder.getContext()),
+                                  number);
+}
+
+Value Lowering::allocate(MemRefType type, ValueRange sizes) {
+  temporaries.push_back(memref::AllocOp::create(builder, where, type, sizes));
+  return temporaries.back();
+}
+
+/// An element of the left operand as the microkernel takes it.
+Value Lowering::convert(Value value) {
+  if (kind.left == LhsForm::F32)
+    return arith::ExtFOp::create(builder, where, builder.getF32Type(), value);
+  if (kind.left == LhsForm::Unchanged)
+    return value;
+  Value high = arith::ConstantIntOp::create(builder, where, builder.getI8Type(), -128);
+  return arith::XOrIOp::create(builder, where, value, high);
+}
+
+/// One loop over all of it, which LLVM makes vectors of.
+Value Lowering::convertLeft() {
+  Type from = cast<MemRefType>(lhs.getType()).getElementType();
+  Type to = kind.left == LhsForm::F32 ? builder.getF32Type() : from;
+  Value rows = dim(lhs, 0), length = mul(k1, index(m0 * kind.k0));
+  int64_t dynamic = ShapedType::kDynamic;
+  memref::ExtractStridedMetadataOp from4d = layout(lhs);
+  auto flatType = MemRefType::get(
+      {dynamic, dynamic}, from,
+      StridedLayoutAttr::get(builder.getContext(), dynamic, ArrayRef<int64_t>{dynamic, 1}));
+  Value flat = memref::ReinterpretCastOp::create(
+      builder, where, flatType, lhs, OpFoldResult(from4d.getOffset()),
+      ArrayRef<OpFoldResult>{rows, length},
+      ArrayRef<OpFoldResult>{from4d.getStrides()[0], builder.getIndexAttr(1)});
+  Value made = allocate(MemRefType::get({dynamic, dynamic}, to), ValueRange{rows, length});
+  loop(rows, [&](Value m) {
+    loop(length, [&](Value i) {
+      Value value = memref::LoadOp::create(builder, where, flat, ValueRange{m, i});
+      memref::StoreOp::create(builder, where, convert(value), made, ValueRange{m, i});
+    });
+  });
+  return made;
+}
+
+/// 128 times the sum over K of each column of the right operand: what the shift of the left one
+/// adds to the result. The microkernel gives it for a row of zeros, shifted. A pointer.
+Value Lowering::sumColumns(Value steps) {
+  int64_t dynamic = ShapedType::kDynamic;
+  Value zeros = allocate(MemRefType::get({dynamic}, builder.getI8Type()),
+                         ValueRange{mul(steps, index(kind.k0))});
+  Value zero = arith::ConstantIntOp::create(builder, where, builder.getI8Type(), 0);
+  loop(dim(zeros, 0),
+       [&](Value i) { memref::StoreOp::create(builder, where, convert(zero), zeros, i); });
+  Value made = allocate(MemRefType::get({dynamic, n0}, builder.getI32Type()), n1);
+  Value left = pointer(zeros), result = pointer(made);
+  loop(n1, [&](Value n) {
+    loop(index(n0), [&](Value column) {
+      memref::StoreOp::create(builder, where, word(0), made, ValueRange{n, column});
+    });
+    multiply(left, index(0), n, result, mul(n, index(n0)), /*rows=*/1);
+  });
+  return result;
+}
+
+/// Takes the sums of a panel's columns off a tile, in vectors: LLVM would make them of columns.
+void Lowering::subtract(Value sums, Value n, Value result, Value resultOffset) {
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  auto vector = VectorType::get({columns}, i32);
+  auto at = [&](Value base, Value offset) -> Value {
+    Value number = arith::IndexCastOp::create(builder, where, i64, offset);
+    return LLVM::GEPOp::create(builder, where, base.getType(), i32, base, ValueRange{number});
+  };
+  auto load = [&](Value from) -> Value {
+    return LLVM::LoadOp::create(builder, where, vector, from, /*alignment=*/4);
+  };
+  loop(index(m0), [&](Value row) {
+    Value place = add(resultOffset, mul(row, index(n0)));
+    loop(index(n0 / columns), [&](Value i) {
+      Value column = mul(i, index(columns));
+      Value to = at(result, add(place, column));
+      Value sum = load(at(sums, add(mul(n, index(n0)), column)));
+      Value value = arith::SubIOp::create(builder, where, load(to), sum);
+      LLVM::StoreOp::create(builder, where, value, to, /*alignment=*/4);
+    });
+  });
+}
+
+void Lowering::call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value steps, int64_t rows,
+                    int64_t intrinsicsK) {
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  SmallVector<Value> arguments;
+  for (auto [base, offset] : llvm::zip_equal(pointers, offsets)) {
+    arguments.push_back(base);
+    arguments.push_back(arith::IndexCastOp::create(builder, where, i64, offset));
+  }
+  arguments.append({arith::IndexCastOp::create(builder, where, i32, steps), word(rows),
+                    word(n0 / columns), word(intrinsicsK)});
+  func::CallOp::create(builder, where, ukernel, arguments);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+// mmt4d has one step along K after the other, for all rows; a tile of AMX has 16 steps of each row
+// beside one another. The right operand lies as it should. So the left one is packed anew, with
+// zeros up to a multiple of 16 steps; of the right one the steps that are left over are copied, as
+// what lies behind them is another tile's or unused.
+
+/// What `load` gives at k, or zero where k is not below the end.
+Value Lowering::loadUpTo(Value end, Value k, function_ref<Value(Value)> load) {
+  Value last = arith::SubIOp::create(builder, where, end, index(1));
+  Value value = load(arith::MinUIOp::create(builder, where, k, last));
+  Value isIn = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::ult, k, end);
+  Value zero = arith::ConstantOp::create(builder, where, builder.getZeroAttr(value.getType()));
+  return arith::SelectOp::create(builder, where, isIn, value, zero);
+}
+
+Value Lowering::packLeft(Value blocks) {
+  int64_t dynamic = ShapedType::kDynamic;
+  Type element = cast<MemRefType>(lhs.getType()).getElementType();
+  auto type = MemRefType::get({dynamic, dynamic, m0, tileSteps, kind.k0}, element);
+  Value m1 = dim(lhs, 0);
+  Value made = allocate(type, ValueRange{m1, blocks});
+  loop(m1, [&](Value m) {
+    loop(blocks, [&](Value block) {
+      loop(index(m0), [&](Value row) {
+        loop(index(tileSteps), [&](Value step) {
+          Value k = add(mul(block, index(tileSteps)), step);
+          loop(index(kind.k0), [&](Value d) {
+            Value value = loadUpTo(k1, k, [&](Value at) {
+              return convert(
+                  memref::LoadOp::create(builder, where, lhs, ValueRange{m, at, row, d}));
+            });
+            memref::StoreOp::create(builder, where, value, made,
+                                    ValueRange{m, block, row, step, d});
+          });
+        });
+      });
+    });
+  });
+  return made;
+}
+
+/// [n][0 or 1][16][n0][k0]: nothing where K is a multiple of 16 steps.
+Value Lowering::packRest() {
+  int64_t dynamic = ShapedType::kDynamic;
+  Type element = cast<MemRefType>(rhs.getType()).getElementType();
+  auto type = MemRefType::get({dynamic, dynamic, tileSteps, n0, kind.k0}, element);
+  Value made = allocate(type, ValueRange{n1, hasRest});
+  loop(n1, [&](Value n) {
+    loop(hasRest, [&](Value block) {
+      loop(index(tileSteps), [&](Value step) {
+        Value k = add(mul(wholeBlocks, index(tileSteps)), step);
+        loop(index(n0), [&](Value column) {
+          loop(index(kind.k0), [&](Value d) {
+            Value value = loadUpTo(k1, k, [&](Value at) -> Value {
+              return memref::LoadOp::create(builder, where, rhs, ValueRange{n, at, column, d});
+            });
+            memref::StoreOp::create(builder, where, value, made,
+                                    ValueRange{n, block, step, column, d});
+          });
+        });
+      });
+    });
+  });
+  return made;
+}
+
+//===----------------------------------------------------------------------===//
+// The loops
+//===----------------------------------------------------------------------===//
+
+/// Adds to a tile of so many rows: what the left operand has there, times a panel of the right one.
+void Lowering::multiply(Value left, Value leftOffset, Value n, Value result, Value resultOffset,
+                        int64_t rows) {
+  Value panel = add(rightBegin, mul(n, rightPanel));
+  if (!rest) {
+    call({left, right, result}, {leftOffset, panel, resultOffset}, k1, rows, lot);
+    return;
+  }
+  call({left, right, result}, {leftOffset, panel, resultOffset}, wholeBlocks, rows, tileSteps);
+  loop(hasRest, [&](Value) {
+    Value last = add(leftOffset, mul(wholeBlocks, index(rows * tileSteps * kind.k0)));
+    Value restPanel = mul(n, index(tileSteps * n0 * kind.k0));
+    call({left, rest, result}, {last, restPanel, resultOffset}, index(1), rows, tileSteps);
+  });
+}
+
+void Lowering::lower(bool withTiles) {
+  k1 = dim(lhs, 1);
+  n1 = dim(rhs, 0);
+  right = pointer(rhs);
+  memref::ExtractStridedMetadataOp rightLayout = layout(rhs), result4d = layout(acc);
+  rightBegin = rightLayout.getOffset();
+  rightPanel = rightLayout.getStrides()[0];
+  Value operand = lhs, steps = k1; // of the left operand, with what is added to it
+  if (withTiles) {
+    Value blocks = arith::CeilDivUIOp::create(builder, where, k1, index(tileSteps));
+    wholeBlocks = arith::DivUIOp::create(builder, where, k1, index(tileSteps));
+    hasRest = arith::SubIOp::create(builder, where, blocks, wholeBlocks);
+    operand = packLeft(blocks);
+    rest = pointer(packRest());
+    steps = mul(blocks, index(tileSteps));
+  } else if (kind.left != LhsForm::Unchanged) {
+    operand = convertLeft();
+  }
+  Value sums = kind.left == LhsForm::Unsigned ? sumColumns(steps) : Value();
+  Value left = pointer(operand), result = pointer(acc);
+  memref::ExtractStridedMetadataOp leftLayout = layout(operand);
+  loop(dim(lhs, 0), [&](Value m) {
+    loop(n1, [&](Value n) {
+      Value resultOffset = add(result4d.getOffset(), add(mul(m, result4d.getStrides()[0]),
+                                                         mul(n, result4d.getStrides()[1])));
+      if (sums)
+        subtract(sums, n, result, resultOffset);
+      Value leftOffset = add(leftLayout.getOffset(), mul(m, leftLayout.getStrides()[0]));
+      multiply(left, leftOffset, n, result, resultOffset, m0);
+    });
+  });
+  for (Value temporary : temporaries)
+    memref::DeallocOp::create(builder, where, temporary);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    return checkUkernelSource(context, getArgument(), {library.getValue(), target.getValue()});
+  }
+
+  void runOnOperation() override {
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (matchMmt4d(op) || isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation()))
+        ops.push_back(op);
+    });
+    for (linalg::LinalgOp op : ops) {
+      std::string why;
+      std::optional<Mmt4d> found = checkShapes(op, why);
+      auto gpuModule = op->getParentOfType<gpu::GPUModuleOp>();
+      func::FuncOp ukernel;
+      if (found && gpuModule)
+        ukernel = findGpuUkernel(gpuModule, op, found->kind, why);
+      else if (found)
+        ukernel = getUkernel(found->kind, fitsTiles(op, *found), why);
+      bool isBrought =
+          found && (gpuModule ? gpuModule.lookupSymbol(found->kind.ukernel) != nullptr
+                              : isBroughtByModule(getOperation(), found->kind.ukernel));
+      if (ukernel) {
+        lower(op, *found, ukernel);
+      } else if (isBrought) {
+        op.emitError(op->getName().getStringRef()) << ": the module's own microkernel: " << why;
+        signalPassFailure();
+      } else if (noSilentFallback) {
+        op.emitError(op->getName().getStringRef()) << " has no microkernel: " << why;
+        signalPassFailure();
+      } else {
+        op.emitRemark("stays ") << op->getName().getStringRef() << ": " << why;
+      }
+    }
+  }
+
+private:
+  static std::optional<Mmt4d> checkShapes(linalg::LinalgOp op, std::string &why);
+  static bool fitsTiles(linalg::LinalgOp op, const Mmt4d &found);
+  static void lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp ukernel);
+  func::FuncOp getUkernel(UkernelKind kind, bool mayTakeTiles, std::string &why);
+
+  llvm::SmallPtrSet<Operation *, 4> declared;
+};
+
+/// Whether the dimensions behind the first `outer` ones are one sequence in memory.
+bool innerLiesTogether(MemRefType type, size_t outer) {
+  SmallVector<int64_t> strides;
+  int64_t offset, wanted = 1;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  for (size_t dim = strides.size(); dim-- > outer; wanted *= type.getShape()[dim]) {
+    if (strides[dim] != wanted)
+      return false;
+  }
+  return true;
+}
+
+std::optional<Mmt4d> LowerMmt4d::checkShapes(linalg::LinalgOp op, std::string &why) {
+  SmallVector<MemRefType> types;
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    if (!type) {
+      why = "found operands that are no memrefs: bufferize first";
+      return std::nullopt;
+    }
+    types.push_back(type);
+  }
+  std::optional<Mmt4d> found = matchMmt4d(op);
+  llvm::raw_string_ostream words(why);
+  if (!found) {
+    words << "found " << types[0].getElementType() << " and " << types[1].getElementType() << " to "
+          << types[2].getElementType() << ", expected bf16, f16 or f32 to f32, or i8 to i32";
+    return std::nullopt;
+  }
+  ArrayRef<int64_t> left = types[0].getShape().take_back(found->inStepBlocks ? 3 : 2),
+                    right = types[1].getShape().take_back(found->inStepBlocks ? 3 : 2);
+  int64_t m0 = left[0], n0 = right[right.size() - 2], k0 = left.back();
+  bool hasLot = !found->inStepBlocks || (left[1] == right[0] && !ShapedType::isDynamic(left[1]));
+  if (ShapedType::isDynamic(m0) || ShapedType::isDynamic(n0) || k0 != found->kind.k0 ||
+      right.back() != k0 || n0 % columns != 0 || !hasLot) {
+    auto size = [](int64_t n) { return ShapedType::isDynamic(n) ? "?" : std::to_string(n); };
+    words << "found tiles of M0 = " << size(m0) << ", N0 = " << size(n0) << ", K0 = " << size(k0)
+          << ", expected them static, N0 a multiple of " << columns
+          << " and K0 = " << found->kind.k0;
+    return std::nullopt;
+  }
+  size_t first = found->hasBatch ? 1 : 0;
+  if (!innerLiesTogether(types[0], first + 1) || !innerLiesTogether(types[1], first + 1) ||
+      !innerLiesTogether(types[2], first + 2)) {
+    why = "found operands whose tiles are not one behind the other in memory";
+    return std::nullopt;
+  }
+  return found;
+}
+
+bool LowerMmt4d::fitsTiles(linalg::LinalgOp op, const Mmt4d &found) {
+  auto size = [&](unsigned operand) {
+    return cast<MemRefType>(op->getOperand(operand).getType()).getShape().take_back(2)[0];
+  };
+  return found.kind.k0 > 1 && !found.inStepBlocks && size(0) <= tileRows && size(1) <= tileColumns;
+}
+
+/// A batch is a loop around the product.
+void LowerMmt4d::lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp ukernel) {
+  unrollAccumulatorInit(op);
+  OpBuilder builder(op);
+  Location where = op.getLoc();
+  SmallVector<Value> operands(op->getOperands());
+  if (found.hasBatch) {
+    auto index = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, where, value);
+    };
+    Value end = memref::DimOp::create(builder, where, operands[0], 0);
+    auto made = scf::ForOp::create(builder, where, index(0), end, index(1));
+    builder.setInsertionPointToStart(made.getBody());
+    for (Value &operand : operands) {
+      auto type = cast<MemRefType>(operand.getType());
+      SmallVector<OpFoldResult> offsets(type.getShape().size(), builder.getIndexAttr(0)),
+          sizes = memref::getMixedSizes(builder, where, operand),
+          ones(offsets.size(), builder.getIndexAttr(1));
+      offsets[0] = made.getInductionVar();
+      sizes[0] = builder.getIndexAttr(1);
+      auto reduced = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+          type.getShape().drop_front(), type, offsets, sizes, ones));
+      operand = memref::SubViewOp::create(builder, where, reduced, operand, offsets, sizes, ones);
+    }
+  }
+  Lowering(builder, where, operands, found, ukernel).lower(ukernel->hasAttr(tilesAttr));
+  op->erase();
+}
+
+/// A function of that name with bitcode in the module is the user's, and comes first.
+func::FuncOp LowerMmt4d::getUkernel(UkernelKind kind, bool mayTakeTiles, std::string &why) {
+  ModuleOp module = getOperation();
+  auto known = module.lookupSymbol<func::FuncOp>(kind.ukernel);
+  if (known && !declared.contains(known)) {
+    if (auto bitcode = known->getAttrOfType<StringAttr>(bitcodeAttr))
+      return succeeded(checkLayout(bitcode.getValue(), kind.ukernel, why)) ? known : nullptr;
+    why = ("found a function " + kind.ukernel + " without " + bitcodeAttr).str();
+    return nullptr;
+  }
+  FailureOr<UkernelVariant> variant =
+      findVariant(kind.ukernel, {library.getValue(), target.getValue()}, mayTakeTiles, why);
+  if (failed(variant))
+    return nullptr;
+  std::string name = variant->takesTiles ? (kind.ukernel + "_tiles").str() : kind.ukernel.str();
+  if (auto made = module.lookupSymbol<func::FuncOp>(name))
+    return made;
+  func::FuncOp made = declareUkernel(module, name, kind, *variant);
+  declared.insert(made);
+  return made;
+}
+
+} // namespace

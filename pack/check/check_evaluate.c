@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What of one library runs on the devices, and why the rest does not. */
+#include "lib/inspect/catalog.h"
+#include "lib/inspect/images.h"
+#include "lib/inspect/targets.h"
+#include "pack/check/check.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "tools/common/images/kinds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reasons                                                                                      */
+
+typedef struct {
+  check *c;
+  kdl_library *lib;
+  kdl_device *device;
+  check_verdict *verdict;
+  kdl_status status;
+} gap_finder;
+
+/* Room for one more item of an array that lies with what was found. */
+static void *grow_check_array(check *c, void *items, size_t count, size_t *capacity, size_t size) {
+  if (count < *capacity)
+    return items;
+  *capacity = *capacity ? *capacity * 2 : CHECK_SHOWN_KERNELS;
+  void *moved = check_alloc(c, *capacity * size);
+  if (count)
+    memcpy(moved, items, count * size);
+  return moved;
+}
+
+static int copy_first_reason(void *user, const kdl_verdict *verdict) {
+  const gap_finder *finder = user;
+  check_gap *gap = &finder->verdict->gaps[finder->verdict->gap_count - 1];
+  if (verdict->reason_count) {
+    gap->code = check_copy_string(finder->c, verdict->reasons[0].code);
+    gap->words = check_copy_string(finder->c, verdict->reasons[0].words);
+    gap->fix = check_copy_string(finder->c, verdict->reasons[0].fix);
+  }
+  return 1;
+}
+
+/* The words for the first kernel stand for all of one reason. */
+static check_gap *add_verdict_gap(gap_finder *finder, const kdl_shortfall *shortfall,
+                                  const kdl_image_info *image) {
+  check_verdict *verdict = finder->verdict;
+  if (verdict->gap_count == CHECK_LIMIT_GAPS)
+    return NULL;
+  verdict->gaps = grow_check_array(finder->c, verdict->gaps, verdict->gap_count,
+                                   &verdict->gap_capacity, sizeof *verdict->gaps);
+  check_gap *gap = &verdict->gaps[verdict->gap_count++];
+  *gap = (check_gap){.kind = image->kind,
+                     .arch = check_copy_substring(finder->c, image->arch.data, image->arch.length),
+                     .reasons = shortfall->reasons,
+                     .code = "",
+                     .words = "",
+                     .fix = ""};
+  const uint32_t among = (uint32_t)shortfall->image;
+  char *kernel =
+      shortfall->kernel.data ? xstrndup(shortfall->kernel.data, shortfall->kernel.length) : NULL;
+  finder->status = kdl_library_explain(finder->lib, finder->device, kernel, &finder->c->opts,
+                                       &among, 1, copy_first_reason, finder);
+  free(kernel);
+  return gap;
+}
+
+static check_gap *find_verdict_gap(gap_finder *finder, const kdl_shortfall *shortfall) {
+  kdl_image_info image = cli_image_at(finder->lib, shortfall->image);
+  for (size_t i = 0; i < finder->verdict->gap_count; ++i) {
+    check_gap *gap = &finder->verdict->gaps[i];
+    if (gap->reasons == shortfall->reasons && gap->kind == image.kind &&
+        kdl_text_is(image.arch, gap->arch))
+      return gap;
+  }
+  return add_verdict_gap(finder, shortfall, &image);
+}
+
+static int visit_shortfall(void *user, const kdl_shortfall *shortfall) {
+  gap_finder *finder = user;
+  check_gap *gap = find_verdict_gap(finder, shortfall);
+  if (finder->status != KDL_OK)
+    return 1;
+  if (!gap) {
+    ++finder->verdict->unlisted_kernels;
+    return 0;
+  }
+  if (!shortfall->kernel.data) {
+    ++gap->modules;
+    return 0;
+  }
+  ++gap->kernels;
+  if (finder->c->all_names || gap->name_count < CHECK_SHOWN_KERNELS) {
+    gap->names = grow_check_array(finder->c, gap->names, gap->name_count, &gap->name_capacity,
+                                  sizeof *gap->names);
+    gap->names[gap->name_count++] = (kdl_string){
+        check_copy_substring(finder->c, shortfall->kernel.data, shortfall->kernel.length),
+        shortfall->kernel.length};
+  }
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Verdicts                                                                                     */
+
+static check_outcome coverage_outcome(const kdl_coverage *coverage) {
+  if (coverage->is_foreign)
+    return CHECK_OTHER_VENDOR;
+  /* A module without a kernel neither runs nor fails. */
+  if (!coverage->kernels && !coverage->unreadable)
+    return CHECK_NONE;
+  if (coverage->is_complete)
+    return coverage->kernels_native == coverage->kernels ? CHECK_NATIVE : CHECK_JIT;
+  return coverage->kernels_run || (!coverage->kernels && coverage->modules_run) ? CHECK_PARTIAL
+                                                                                : CHECK_NONE;
+}
+
+/* The runtime refuses the driver before any kernel is looked for. */
+static void set_runtime_too_new(check *c, const check_dependency *need, uint32_t driver,
+                                check_verdict *verdict) {
+  kdl_coverage *coverage = &verdict->coverage;
+  verdict->outcome = CHECK_NONE;
+  check_gap *gap = verdict->gaps = check_alloc(c, sizeof *gap);
+  verdict->gap_count = verdict->gap_capacity = 1;
+  *gap = (check_gap){
+      .arch = "", .code = "runtime_too_new", .kernels = coverage->kernels, .words = "", .fix = ""};
+  gap->modules = coverage->kernels ? 0 : coverage->modules;
+  char text[192];
+  snprintf(text, sizeof text,
+           "needs %s, and so a driver of CUDA %u.%u or later; the driver is of CUDA %u.%u",
+           need->library, (unsigned)(need->version >> 16), (unsigned)(need->version & 0xffff),
+           (unsigned)(driver >> 16), (unsigned)(driver & 0xffff));
+  gap->words = check_copy_string(c, text);
+  snprintf(text, sizeof text, "update the driver to CUDA %u.%u, or install a build for CUDA %u",
+           (unsigned)(need->version >> 16), (unsigned)(need->version & 0xffff),
+           (unsigned)(driver >> 16));
+  gap->fix = check_copy_string(c, text);
+  coverage->kernels_run = coverage->kernels_native = coverage->modules_run = 0;
+  coverage->is_complete = false;
+}
+
+static kdl_status evaluate_on_device(check *c, kdl_library *lib, const kdl_inventory *inventory,
+                                     const check_library *library, kdl_device *device,
+                                     check_verdict *out_verdict) {
+  size_t route;
+  const check_dependency *need;
+  uint32_t driver;
+  *out_verdict = (check_verdict){.outcome = CHECK_NONE};
+  KDL_TRY(kdl_device_cover(device, inventory, &out_verdict->coverage, &route));
+  out_verdict->coverage.missing = (kdl_string){NULL, 0};
+  out_verdict->outcome = coverage_outcome(&out_verdict->coverage);
+  out_verdict->is_for_other_host = check_is_for_other_host(library, device);
+  out_verdict->runtime = check_runtime_compatibility(library, device, &need, &driver);
+  if (out_verdict->runtime == CHECK_COMPAT_RUNTIME_TOO_NEW &&
+      out_verdict->outcome <= CHECK_PARTIAL) {
+    set_runtime_too_new(c, need, driver, out_verdict);
+    return KDL_OK;
+  }
+  if (out_verdict->outcome < CHECK_PARTIAL)
+    return KDL_OK;
+  gap_finder finder = {c, lib, device, out_verdict, KDL_OK};
+  KDL_TRY(kdl_device_shortfalls(device, route, inventory, visit_shortfall, &finder));
+  return finder.status;
+}
+
+/* A program or a library of the CPU alone is one image, the file itself. */
+static bool has_device_code(const kdl_library *lib, const kdl_catalog *catalog) {
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    uint8_t family = kdl_catalog_traits(catalog, i).family;
+    bool is_gpu = family >= KDL_FAMILY_NVPTX && family <= KDL_FAMILY_INTEL;
+    if (is_gpu || !kdl_text_starts(cli_image_at(lib, i).container, "bare image"))
+      return true;
+  }
+  return false;
+}
+
+/* Bitcode without kernels is for others to link, as libdevice is, and so is code that lacks a
+ * function, as that of libcudadevrt.a does: where the user names it, the reason says so. */
+static bool is_for_linking(const kdl_library *lib, kdl_catalog *catalog,
+                           const kdl_inventory *inventory, bool is_named) {
+  const kdl_string *names;
+  bool has_kernels = kdl_inventory_kernels(inventory, &names) != 0;
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    bool is_bitcode = cli_image_at(lib, i).kind == KDL_IMAGE_BITCODE;
+    if (is_bitcode ? has_kernels : is_named || !kdl_catalog_unresolved(catalog, i))
+      return false;
+  }
+  return true;
+}
+
+static kdl_status evaluate_with_inventory(check *c, kdl_library *lib,
+                                          const kdl_inventory *inventory, const check_file *file,
+                                          const char *member, const char *package) {
+  check_library library = {.path = check_copy_string(c, file->path),
+                           .member = member ? check_copy_string(c, member) : NULL,
+                           .package = package ? check_copy_string(c, package) : NULL,
+                           .set = file->set ? check_copy_string(c, file->set) : NULL,
+                           .operand = file->operand,
+                           .is_bare_device_code = file->is_bare_device_code,
+                           .images = kdl_image_count(lib),
+                           .verdicts =
+                               check_alloc(c, (c->devices.count + 1) * sizeof *library.verdicts)};
+  size_t modules = 0;
+  check_find_dependencies(c, file, &library);
+  for (size_t i = 0; i < c->devices.count; ++i) {
+    KDL_TRY(evaluate_on_device(c, lib, inventory, &library, c->devices.items[i].device,
+                               &library.verdicts[i]));
+    modules += library.verdicts[i].coverage.modules;
+  }
+  if (modules && !check_was_changed(file))
+    check_add_library(c, &library);
+  return KDL_OK;
+}
+
+static kdl_status evaluate_cataloged(check *c, kdl_library *lib, const check_file *file,
+                                     const char *member, const char *package) {
+  kdl_catalog *catalog;
+  kdl_inventory *inventory;
+  KDL_TRY(kdl_library_catalog(lib, &catalog));
+  if (!has_device_code(lib, catalog))
+    return KDL_OK;
+  KDL_TRY(kdl_inventory_create(catalog, &inventory));
+  kdl_status status = is_for_linking(lib, catalog, inventory, file->is_operand)
+                          ? KDL_OK
+                          : evaluate_with_inventory(c, lib, inventory, file, member, package);
+  kdl_inventory_destroy(inventory);
+  return status;
+}
+
+kdl_status check_evaluate(check *c, kdl_library *lib, const check_file *file, const char *member,
+                          const char *package) {
+  kdl_status status = evaluate_cataloged(c, lib, file, member, package);
+  kdl_close(lib);
+  return status;
+}

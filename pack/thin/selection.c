@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "pack/thin/selection.h"
+
+#include "lib/inspect/catalog.h"
+#include "lib/inspect/devices.h"
+#include "lib/inspect/images.h"
+#include "lib/inspect/ranking.h"
+#include "lib/inspect/reasons.h"
+#include "lib/inspect/targets.h"
+#include "pack/thin/containers.h"
+#include "support/base/error.h"
+#include "tools/common/images/kinds.h"
+#include "tools/common/images/select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the devices make of an image, the best of it last. */
+typedef enum {
+  refused,
+  behind,
+  behind_code,
+  kept_more,
+  kept_ptx,
+  kept_link,
+  kept_mode,
+  kept_level,
+  chosen
+} image_status;
+
+typedef struct {
+  uint32_t forms;  /* of images that run, seen so far for the device at hand */
+  uint32_t linked; /* the same of what a linker takes */
+  uint32_t modes;  /* and of what the device runs in another mode */
+  bool has_code;   /* machine code among them */
+  uint32_t first;  /* image; the best for the device at hand */
+} module_state;
+
+typedef struct {
+  const thin_rules *rules;
+  const char *name;
+  thin_selection *selection;
+  kdl_catalog *catalog;
+  const kdl_stored_image *images;
+  const cli_device *device;
+  module_state *modules;
+  uint32_t *module_of; /* each image's */
+  uint8_t *image_statuses;
+  bool is_served;       /* the device at hand: an image that it takes has kernels */
+  uint32_t *better;     /* of an image that stands behind another: that one */
+  const char **devices; /* the one that chose or refused it last */
+} selector;
+
+/* ------------------------------------------------------------------------------------------ */
+/* One device                                                                                   */
+
+static unsigned image_form(kdl_image_traits traits) {
+  return (traits.tier * 2u + traits.needs_amx) % 32;
+}
+
+/* Whether nothing but a linker stands between the image and the device. */
+static bool is_for_linker(const kdl_stored_image *image, uint64_t reasons) {
+  const uint64_t linkers = KDL_REASON(RELOCATABLE) | KDL_REASON(KIND_NOT_LOADABLE);
+  return (image->is_link_input || image->kind == KDL_IMAGE_LTOIR) && !(reasons & ~linkers);
+}
+
+static void set_image_status(selector *c, size_t image, image_status now, uint32_t better) {
+  if (now < c->image_statuses[image])
+    return;
+  c->image_statuses[image] = (uint8_t)now;
+  c->better[image] = better;
+  c->devices[image] = c->device->name;
+  if (now > behind_code)
+    c->selection->kept[image] = true;
+}
+
+static void keep_runnable(selector *c, size_t index, module_state *module) {
+  const kdl_image_traits traits = kdl_catalog_traits(c->catalog, index);
+  uint8_t tier = traits.tier;
+  uint32_t form = (uint32_t)1 << image_form(traits);
+  bool is_code = tier >= KDL_TIER_GENERIC;
+  bool is_first = !module->forms;
+  bool is_best = !(module->forms & form);
+  if (is_first)
+    module->first = (uint32_t)index;
+  module->forms |= form;
+  /* Code of a group of processors is taken where there is none of the device's own. */
+  if (is_best && (is_first || (is_code && tier > KDL_TIER_GENERIC)))
+    set_image_status(c, index, chosen, module->first);
+  else if (is_best && !is_code && c->rules->keep_ptx)
+    set_image_status(c, index, kept_ptx, module->first);
+  else
+    set_image_status(c, index, is_code ? behind_code : behind, module->first);
+  module->has_code |= is_code;
+}
+
+/* One that does not run as it is: the first of its form stays, for the reason `kept`. */
+static void keep_first_of_form(selector *c, size_t index, uint32_t *seen, image_status kept,
+                               uint32_t better) {
+  uint32_t form = (uint32_t)1 << image_form(kdl_catalog_traits(c->catalog, index));
+  set_image_status(c, index, *seen & form ? behind : kept, better);
+  *seen |= form;
+}
+
+/* Whether the image is for the device with xnack the other way round, which HSA_XNACK decides when
+ * a program starts; unless the user says how it is. */
+static bool is_for_mode(const selector *c, uint64_t reasons) {
+  return reasons == KDL_REASON(XNACK_MISMATCH) && !strstr(c->device->name, "xnack");
+}
+
+static void note_device_refusal(selector *c, const kdl_ranking *ranking,
+                                const kdl_candidate *candidate) {
+  uint32_t index = candidate->image;
+  uint64_t reasons = candidate->reasons;
+  if (!c->rules->explain || c->image_statuses[index] != refused || c->selection->why[index])
+    return;
+  kdl_explanation why;
+  kdl_explain_candidate(ranking, candidate, &why);
+  c->selection->why[index] = xarena_format(
+      &c->selection->arena, "%s%s",
+      reasons & KDL_REASONS_UNKNOWN ? "" : "nothing asked for takes it: ", why.reasons[0].words);
+}
+
+/* Images are read until one that the device takes has kernels. *takes_any is set where it takes
+ * one. */
+static kdl_status select_on_route(selector *c, size_t route, bool *takes_any) {
+  const kdl_query query = {.scope = KDL_RANK_RULES};
+  kdl_ranking *ranking;
+  KDL_TRY(kdl_rank_on_route(c->catalog, c->device->device, route, &query, &ranking));
+  for (size_t place = 0; place < kdl_ranking_count(ranking); ++place) {
+    const kdl_candidate *candidate = kdl_ranking_at(ranking, place);
+    uint32_t index = candidate->image;
+    uint64_t reasons = candidate->reasons;
+    module_state *module = &c->modules[c->module_of[index]];
+    bool is_linked = reasons && is_for_linker(&c->images[index], reasons);
+    if (!reasons || is_linked) {
+      *takes_any = true;
+      c->is_served = c->is_served || cli_may_hold_kernels(c->catalog, index);
+    }
+    if (!reasons)
+      keep_runnable(c, index, module);
+    else if (is_linked)
+      keep_first_of_form(c, index, &module->linked, kept_link, module->first);
+    else if (is_for_mode(c, reasons))
+      keep_first_of_form(c, index, &module->modes, kept_mode, module->first);
+    else if (reasons ==
+             KDL_REASON(UNKNOWN_LEVEL)) /* for a CPU of this kind, perhaps not this one */
+      set_image_status(c, index, kept_level, 0);
+    else
+      note_device_refusal(c, ranking, candidate);
+  }
+  free(ranking);
+  return KDL_OK;
+}
+
+/* Through the first route that runs something. Modules without kernels count where the file has
+ * none at all. */
+static kdl_status select_for_device(selector *c, size_t module_count) {
+  bool takes_any = false;
+  c->is_served = false;
+  for (size_t i = 0; i < kdl_device_route_count(c->device->device) && !c->is_served; ++i) {
+    memset(c->modules, 0, module_count * sizeof *c->modules);
+    KDL_TRY(select_on_route(c, i, &takes_any));
+  }
+  const char *kernel = c->is_served ? NULL : cli_any_kernel(c->selection->lib);
+  if (c->is_served || (takes_any && !kernel))
+    return KDL_OK;
+  return cli_fail_unserved(c->selection->lib, c->device, takes_any ? kernel : NULL, c->name);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All devices                                                                                  */
+
+static bool lacks_kernel(const selector *c, size_t first, size_t end, kdl_string kernel) {
+  for (size_t i = first; i < end; ++i) {
+    if (c->module_of[i] == c->module_of[first] && c->image_statuses[i] >= kept_more &&
+        kdl_catalog_has_kernel(c->catalog, i, kernel) == KDL_KERNEL_PRESENT)
+      return false;
+  }
+  return true;
+}
+
+/* Machine code that runs, behind better code of its form: a driver passes over it, but libkdl goes
+ * by the kernel, and it may hold some that the better code lacks. */
+static void keep_lone_kernels(selector *c) {
+  size_t count = c->selection->count;
+  for (size_t first = 0, end; first < count; first = end) {
+    for (end = first + 1; end < count && c->module_of[end] == c->module_of[first];)
+      ++end;
+    for (size_t i = first; i < end; ++i) {
+      size_t kernels = 0;
+      const kdl_string *names =
+          c->image_statuses[i] == behind_code ? kdl_catalog_kernels(c->catalog, i, &kernels) : NULL;
+      bool is_needed = c->image_statuses[i] == behind_code && !names;
+      for (size_t n = 0; n < kernels && !is_needed; ++n)
+        is_needed = lacks_kernel(c, first, end, names[n]);
+      if (is_needed) {
+        c->image_statuses[i] = kept_more;
+        c->selection->kept[i] = true;
+      }
+    }
+  }
+}
+
+/* Recorded sequences are for every device, and what is not known may be for any. */
+static void keep_device_independent(const selector *c) {
+  for (size_t i = 0; i < c->selection->count; ++i)
+    c->selection->kept[i] |= c->images[i].kind == KDL_IMAGE_SEQUENCE ||
+                             kdl_catalog_traits(c->catalog, i).faults & KDL_REASONS_UNKNOWN;
+}
+
+/* The newest PTX of each module, for devices to come. */
+static void keep_newest_ptx(selector *c, size_t module_count) {
+  memset(c->modules, 0, module_count * sizeof *c->modules);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (size_t i = 0; i < c->selection->count; ++i) {
+      const kdl_image_traits traits = kdl_catalog_traits(c->catalog, i);
+      module_state *module = &c->modules[c->module_of[i]];
+      if (traits.kind != KDL_IMAGE_PTX || traits.suffix)
+        continue;
+      bool is_newer =
+          !module->has_code || traits.rank > kdl_catalog_traits(c->catalog, module->first).rank;
+      if (pass == 0 && is_newer) {
+        module->has_code = true;
+        module->first = (uint32_t)i;
+      }
+      if (pass == 1 && module->first == i && !c->selection->kept[i]) {
+        c->image_statuses[i] = kept_ptx;
+        c->selection->kept[i] = true;
+      }
+    }
+  }
+}
+
+static kdl_status select_for_devices(selector *c) {
+  size_t count = c->selection->count, module_count = 0;
+  KDL_TRY(kdl_library_catalog(c->selection->lib, &c->catalog));
+  c->images = cli_stored_images(c->selection->lib);
+  c->module_of = xcalloc(count, sizeof *c->module_of);
+  c->image_statuses = xcalloc(count, sizeof *c->image_statuses);
+  c->better = xcalloc(count, sizeof *c->better);
+  c->devices = xcalloc(count, sizeof *c->devices);
+  for (size_t i = 0; i < count; ++i) {
+    c->module_of[i] = (uint32_t)c->images[i].module;
+    if (c->module_of[i] >= module_count)
+      module_count = (size_t)c->module_of[i] + 1;
+  }
+  c->modules = xcalloc(module_count, sizeof *c->modules);
+  for (size_t i = 0, served = 0; i < c->rules->devices->count; ++i) {
+    c->device = &c->rules->devices->items[i];
+    kdl_status status = select_for_device(c, module_count);
+    served += status == KDL_OK;
+    if (status != KDL_NO_MATCH || !cli_devices_may_skip(c->rules->devices, i, served))
+      KDL_TRY(status);
+  }
+  keep_lone_kernels(c);
+  keep_device_independent(c);
+  if (c->rules->keep_ptx)
+    keep_newest_ptx(c, module_count);
+  if (kdl_catalog_memory_failures(c->catalog))
+    cli_out_of_memory();
+  return KDL_OK;
+}
+
+static const char *explain_image_status(const selector *c, size_t i) {
+  kdl_arena *arena = &c->selection->arena;
+  if (c->images[i].kind == KDL_IMAGE_SEQUENCE)
+    return "it is a recorded sequence, for any device";
+  switch ((image_status)c->image_statuses[i]) {
+  case chosen:
+    return xarena_format(arena, "%s chooses it", c->devices[i]);
+  case kept_link:
+    return xarena_format(arena, "a linker may take it for %s", c->devices[i]);
+  case kept_mode:
+    return xarena_format(arena, "%s chooses it with the other setting of xnack", c->devices[i]);
+  case kept_level:
+    return xarena_format(arena, "it is not known whether %s runs it", c->devices[i]);
+  case kept_ptx:
+    return "--keep-ptx asks for it";
+  case kept_more:
+    return xarena_format(arena, "holds kernels that image %u lacks", c->better[i]);
+  case behind:
+  case behind_code:
+    return xarena_format(arena, "%s prefers image %u", c->devices[i], c->better[i]);
+  case refused:
+    break;
+  }
+  return c->selection->why[i] ? c->selection->why[i] : "nothing asked for takes it";
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* SELECTs                                                                                      */
+
+static kdl_status select_by_patterns(const thin_rules *rules, const char *option, const char *name,
+                                     thin_selection *selection) {
+  if (!cli_args_has(rules->args, option))
+    return KDL_OK;
+  bool is_limit = strcmp(option, "strip-to") == 0;
+  bool is_alone =
+      rules->devices->count == 0 && (is_limit ? !cli_args_has(rules->args, "keep") : true);
+  bool *fits;
+  KDL_TRY(cli_select_images(rules->args, option, selection->lib, name, &fits));
+  for (size_t i = 0; i < selection->count; ++i) {
+    if (is_limit && !is_alone && selection->kept[i] && !fits[i])
+      selection->why[i] = "--strip-to does not ask for it";
+    else if (fits[i] && (!is_limit || is_alone) && !selection->kept[i])
+      selection->why[i] = is_limit ? "--strip-to asks for it" : "--keep asks for it";
+    else if (is_alone && !fits[i])
+      selection->why[i] =
+          is_limit ? "--strip-to does not ask for it" : "--keep does not ask for it";
+    selection->kept[i] =
+        is_limit && !is_alone ? selection->kept[i] && fits[i] : selection->kept[i] || fits[i];
+  }
+  free(fits);
+  return KDL_OK;
+}
+
+/* A SELECT that names a container names what is in it; a container stays where an image in it does.
+ * Both come after the container in the list. */
+static void propagate_to_containers(thin_selection *selection) {
+  const kdl_stored_image *images = cli_stored_images(selection->lib);
+  for (size_t i = 0; i < selection->count; ++i)
+    selection->kept[i] |= images[i].parent != KDL_NO_PARENT && selection->kept[images[i].parent];
+  for (size_t i = selection->count; i-- > 0;) {
+    if (selection->kept[i] && images[i].parent != KDL_NO_PARENT)
+      selection->kept[images[i].parent] = true;
+  }
+}
+
+kdl_status thin_select_images(const thin_rules *rules, kdl_library *lib, const char *name,
+                              thin_selection *out_selection) {
+  size_t count = kdl_image_count(lib);
+  *out_selection = (thin_selection){.lib = lib,
+                                    .count = count,
+                                    .kept = xcalloc(count, sizeof *out_selection->kept),
+                                    .why = xcalloc(count, sizeof *out_selection->why),
+                                    .is_packed = rules->compress,
+                                    .compression = thin_compression_for_devices(rules->devices)};
+  selector c = {.rules = rules, .name = name, .selection = out_selection};
+  kdl_status status = rules->devices->count ? select_for_devices(&c) : KDL_OK;
+  for (size_t i = 0; i < count && status == KDL_OK && c.image_statuses && rules->explain; ++i)
+    out_selection->why[i] = explain_image_status(&c, i);
+  if (status == KDL_OK)
+    status = select_by_patterns(rules, "keep", name, out_selection);
+  if (status == KDL_OK)
+    status = select_by_patterns(rules, "strip-to", name, out_selection);
+  if (status == KDL_OK)
+    propagate_to_containers(out_selection);
+  free(c.modules);
+  free(c.module_of);
+  free(c.image_statuses);
+  free(c.better);
+  free(c.devices);
+  return status;
+}
+
+void thin_selection_free(thin_selection *selection) {
+  free(selection->kept);
+  free(selection->why);
+  kdl_arena_free(&selection->arena);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "tools/common/images/device_options.h"
+
+#include "lib/inspect/catalog.h"
+#include "lib/inspect/devices.h"
+#include "support/base/error.h"
+#include "support/base/nearest.h"
+#include "support/base/text.h"
+#include "support/system/environment.h"
+#include "tools/common/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Rules                                                                                        */
+
+static kdl_status parse_policy(const char *source, const char *text, kdl_policy *out_policy) {
+  kdl_string word = {text, strlen(text)};
+  if (kdl_policy_parse(word, out_policy))
+    return KDL_OK;
+  kdl_nearest nearest = kdl_nearest_to(word);
+  for (int policy = 0; policy < KDL_POLICY_COUNT; ++policy)
+    kdl_nearest_add(&nearest, kdl_policy_name((kdl_policy)policy));
+  return kdl_fail(KDL_BAD_CALL,
+                  "%s: position 0: found \"%s\", expected one of: best, first, capability%s%s%s",
+                  source, text, nearest.best ? "; did you mean '" : "",
+                  nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+}
+
+kdl_status cli_selection_options(const cli_args *args, kdl_select_opts *out_opts) {
+  const char *policy = cli_args_value(args, "policy");
+  const char *set_policy = kdl_environment("KDL_POLICY");
+  const char *tag = cli_args_value(args, "variant-tag");
+  *out_opts = (kdl_select_opts){.size = sizeof *out_opts, .policy = KDL_POLICY_BEST};
+  if (!tag)
+    tag = kdl_environment("KDL_VARIANT_TAG");
+  out_opts->variant_tag = tag && *tag ? tag : NULL;
+  if (policy)
+    return parse_policy("--policy", policy, &out_opts->policy);
+  return set_policy ? parse_policy("KDL_POLICY", set_policy, &out_opts->policy) : KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+void cli_devices_free(cli_devices *devices) {
+  free(devices->items);
+  kdl_arena_free(&devices->arena);
+}
+
+static void devices_append(cli_devices *devices, const char *name, kdl_device *device) {
+  devices->items = xreallocarray(devices->items, devices->count + 1, sizeof *devices->items);
+  devices->items[devices->count++] = (cli_device){.name = name, .device = device};
+}
+
+static size_t find_separator(const char *text, char separator) {
+  bool quoted = false;
+  size_t at = 0;
+  for (; text[at] && (quoted || text[at] != separator); ++at) {
+    if (quoted && text[at] == '\\' && text[at + 1])
+      ++at;
+    else if (text[at] == '"')
+      quoted = !quoted;
+  }
+  return at;
+}
+
+static kdl_status devices_append_found(cli_devices *devices, const char *name) {
+  kdl_device *device;
+  KDL_TRY(kdl_device_find(name, &device));
+  devices_append(devices, name, device);
+  return KDL_OK;
+}
+
+static void devices_append_native(cli_devices *devices) {
+  for (size_t i = 0; i < kdl_device_count(); ++i)
+    devices_append(devices, xarena_format(&devices->arena, "%zu", i), kdl_device_at(i));
+}
+
+kdl_status cli_devices_given(const cli_args *args, const char *option, char separator,
+                             cli_devices *out_devices) {
+  *out_devices = (cli_devices){.count = 0};
+  size_t cursor = 0;
+  const char *text;
+  while ((text = cli_args_next(args, option, &cursor))) {
+    for (bool more = true; more;) {
+      size_t length = separator ? find_separator(text, separator) : strlen(text);
+      kdl_string name = xarena_string(&out_devices->arena, text, length);
+      bool is_here = separator && kdl_text_is(name, "native");
+      size_t before = out_devices->count;
+      if (is_here) {
+        devices_append_native(out_devices);
+      } else if (devices_append_found(out_devices, name.data) != KDL_OK) {
+        kdl_error_prefix("--%s", option);
+        return kdl_error_status();
+      }
+      for (size_t i = before; i < out_devices->count; ++i)
+        out_devices->items[i].is_native = is_here;
+      more = text[length] != '\0';
+      text += length + more;
+    }
+  }
+  return KDL_OK;
+}
+
+bool cli_devices_may_skip(const cli_devices *devices, size_t index, size_t served) {
+  return devices->items[index].is_native && (served || index + 1 < devices->count);
+}
+
+bool cli_may_hold_kernels(kdl_catalog *catalog, size_t image) {
+  size_t count;
+  return kdl_catalog_kernels(catalog, image, &count) || kdl_catalog_error(catalog, image)[0];
+}
+
+const char *cli_any_kernel(kdl_library *lib) {
+  kdl_catalog *catalog;
+  const kdl_string *names = NULL;
+  size_t count;
+  if (kdl_library_catalog(lib, &catalog) != KDL_OK)
+    return NULL;
+  for (size_t i = 0; i < kdl_image_count(lib) && !names; ++i)
+    names = kdl_catalog_kernels(catalog, i, &count);
+  return names ? names[0].data : NULL;
+}
+
+kdl_status cli_fail_unserved(kdl_library *lib, const cli_device *device, const char *kernel,
+                             const char *file) {
+  kdl_selection choice = {.size = sizeof choice};
+  kdl_status status = kdl_select(lib, device->device, kernel, NULL, &choice);
+  if (kernel)
+    kdl_error_prefix("it takes only images without kernels");
+  kdl_error_prefix("%s: --for=%s", file, device->name);
+  return status;
+}
+
+kdl_status cli_devices_parse(const char *text, cli_devices *out_devices) {
+  *out_devices = (cli_devices){.count = 0};
+  return devices_append_found(out_devices, text);
+}
+
+void cli_devices_native(cli_devices *out_devices) {
+  *out_devices = (cli_devices){.count = 0};
+  devices_append_native(out_devices);
+}
+
+kdl_status cli_devices_named(cli_devices *out_devices) {
+  const char *name;
+  *out_devices = (cli_devices){.count = 0};
+  for (size_t i = 0; (name = kdl_typical_device_at(i)); ++i)
+    KDL_TRY(devices_append_found(out_devices, name));
+  return KDL_OK;
+}
+
+kdl_status cli_devices_picked(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
+                              cli_devices *out_devices) {
+  *out_devices = (cli_devices){.count = 0};
+  kdl_device *device;
+  kdl_status status = kdl_device_for(lib, kernel, opts, &device);
+  if (status == KDL_NO_MATCH && !kdl_environment("KDL_DEVICE") && kdl_device_count())
+    device = kdl_device_at(0);
+  else if (status != KDL_OK)
+    return status;
+  devices_append(out_devices, "", device);
+  return KDL_OK;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Files that are installed with the program, by their path from its folder. A build tree has them
+ * in the same places. */
+#ifndef KDL_TOOL_BESIDE_H
+#define KDL_TOOL_BESIDE_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+/* False where it is unknown. */
+bool cli_program_folder(char out_folder[PATH_MAX]);
+
+/* FOLDER/NAME. False where the folder is unknown, or the path too long. */
+bool cli_program_file(const char *name, char out_path[PATH_MAX]);
+
+#endif

@@ -2,7 +2,7 @@
 /* What the cases of `kdl bench sequence` call: libkdl's and the driver's own are compared, so they
  * have to do the same in every run. */
 #include "cuda_support.h"
-#include "peers/sequence_cuda.h"
+#include "suites/sequence/cuda_graph.h"
 
 #include <kdl/kdl.h>
 

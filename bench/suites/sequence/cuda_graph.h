@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The cases on CUDA, for the suite, and for a test that counts what each of them calls. */
-#ifndef KDL_BENCH_PEERS_SEQUENCE_CUDA_H
-#define KDL_BENCH_PEERS_SEQUENCE_CUDA_H
+#ifndef KDL_BENCH_SUITES_SEQUENCE_CUDA_GRAPH_H
+#define KDL_BENCH_SUITES_SEQUENCE_CUDA_GRAPH_H
 
-#include "suites/sequence/sequence.h"
+#include "sequence.h"
 
 /* Those of the driver alone follow what they are compared with. */
 enum {

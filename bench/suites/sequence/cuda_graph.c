@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* On CUDA, beside the driver's graphs as a program that knows them would use them. The entry points
  * are those that libkdl found; the wait is the one that it uses. */
-#include "sequence_cuda.h"
+#include "cuda_graph.h"
 
-#include "lib/backends/cuda/driver.h"
 #include "measure/must.h"
+#include "peers/cuda_api.h"
 #include "support/base/error.h"
 
 #include <dlfcn.h>

@@ -11,14 +11,14 @@ struct kdl_arena_block {
   max_align_t bytes[];
 };
 
-/* The first block is as large as glibc's malloc hands out from a thread's own store. */
+/* The largest block that glibc's malloc serves from a thread's own cache. */
 enum { first_block = 1008, largest_block = 256 * 1024, alignment = 8 };
 
 void *kdl_arena_grow(kdl_arena *arena, size_t size) {
   if (size > SIZE_MAX / 2)
     return NULL;
   if (size == 0)
-    size = 1; /* NULL means failure, also for nothing */
+    size = 1; /* so that NULL always means failure */
   size = (size + alignment - 1) & ~(size_t)(alignment - 1);
   if (arena->limit && size > arena->limit - arena->used)
     return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A bump allocator for what lives exactly as long as a library: metadata strings, pair arrays,
- * labels. Nothing is freed singly. */
+/* A bump allocator for memory that lives as long as a library: metadata strings, pair arrays,
+ * labels. Blocks are freed together. */
 #ifndef KDL_BASE_ARENA_H
 #define KDL_BASE_ARENA_H
 
@@ -19,13 +19,13 @@ typedef struct kdl_arena {
   size_t limit; /* refuse to hand out more than this; 0 = no limit */
 } kdl_arena;
 
-/* Begins an empty arena with memory of the caller's, which outlives it. */
+/* Starts an empty arena in the caller's memory, which must outlive it. */
 static inline void kdl_arena_init(kdl_arena *arena, void *memory, size_t size) {
   arena->next = memory;
   arena->left = size;
 }
 
-/* For what the current piece of memory has no room for. */
+/* The slow path of kdl_arena_alloc: the current block has no room. */
 void *kdl_arena_grow(kdl_arena *arena, size_t size);
 
 /* NULL when out of memory or over the limit. Aligned for any pointer or 64-bit integer. */

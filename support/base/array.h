@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Arrays that grow by doubling, and their order. */
+/* Arrays that grow by doubling; binary search and sorting. */
 #ifndef KDL_BASE_ARRAY_H
 #define KDL_BASE_ARRAY_H
 
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The array with room for one more than `count` items of `size` bytes: as it is, or moved, with
- * *capacity doubled, or `first` where it was empty. NULL when out of memory; it then is as it was.
- */
+/* Returns the array with room for one more than `count` items of `size` bytes. A full array is
+ * reallocated and *capacity doubled (`first` for an empty one). NULL when out of memory; the old
+ * array is then unchanged. */
 static inline void *kdl_array_grow(void *items, size_t count, size_t *capacity, size_t first,
                                    size_t size) {
   if (count < *capacity)
@@ -22,8 +22,8 @@ static inline void *kdl_array_grow(void *items, size_t count, size_t *capacity, 
   return moved;
 }
 
-/* In items of `size` bytes in the order of the 64-bit number that each has at `offset`: the index
- * of the first whose number is not below `number`, or `count`. */
+/* Items of `size` bytes are sorted by the 64-bit number at `offset` in each. Returns the index of
+ * the first whose number is at least `number`, or `count`. */
 static inline size_t kdl_array_lower_bound(const void *items, size_t count, size_t size,
                                            size_t offset, uint64_t number) {
   size_t low = 0, high = count;
@@ -49,14 +49,13 @@ static inline int kdl_array_compare(const void *left, const void *right, void *o
   return (a > b) - (a < b);
 }
 
-/* Puts elements in the order that kdl_array_lower_bound takes. */
+/* Sorts elements as kdl_array_lower_bound expects them. */
 static inline void kdl_array_sort(void *items, size_t count, size_t size, size_t offset) {
   if (count)
     qsort_r(items, count, size, kdl_array_compare, &offset);
 }
 
-/* qsort for lists that are nearly always short: a few elements are put in order where they stand.
- */
+/* qsort for lists that are usually short: a few elements are sorted in place without a call. */
 static inline void kdl_sort(void *elements, size_t count, size_t size,
                             int (*compare)(const void *left, const void *right)) {
   enum { few = 16, largest = 64 };

@@ -79,7 +79,7 @@ void kdl_blake2b_start(kdl_blake2b *hash) {
   hash->state[0] ^= parameters;
 }
 
-/* A full block waits until more comes: the last one is compressed differently. */
+/* A full block is kept until more data comes, since the last block is compressed differently. */
 void kdl_blake2b_add(kdl_blake2b *hash, const void *data, size_t size) {
   const uint8_t *at = data;
   while (size) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Unaligned little-endian loads and stores, and overflow-safe range checks. Every format libkdl
- * reads is little-endian; its fields may lie at any address. */
+/* Unaligned little-endian loads and stores, and range checks that do not overflow. Every format
+ * that libkdl reads is little-endian; its fields may have any alignment. */
 #ifndef KDL_BASE_BYTES_H
 #define KDL_BASE_BYTES_H
 
@@ -39,7 +39,7 @@ static inline void kdl_store_u64(void *at, uint64_t value) {
   kdl_store_u32((uint8_t *)at + 4, (uint32_t)(value >> 32));
 }
 
-/* Whether [offset, offset + length) lies inside [0, size), without computing the sum. */
+/* Whether [offset, offset + length) is within [0, size), without computing the sum. */
 static inline bool kdl_in_range(uint64_t offset, uint64_t length, uint64_t size) {
   return offset <= size && length <= size - offset;
 }

@@ -9,8 +9,8 @@ static bool is_letter(char c) {
          kdl_is_digit(c);
 }
 
-/* Identifiers are written with their length before them: 5saxpy. False where none begins at *at;
- * else *at goes behind it. */
+/* Mangled identifiers have their length in front: 5saxpy. Moves *at past the identifier; false
+ * where none begins at *at. */
 static bool next_identifier(kdl_string name, size_t *at, kdl_string *out) {
   size_t i = *at;
   size_t length = 0;
@@ -66,7 +66,7 @@ bool kdl_cxx_name(kdl_string mangled, char *out, size_t size) {
   return to.used > 0;
 }
 
-/* The next identifier of what a person wrote. */
+/* The next identifier of text that a user typed. */
 static bool next_identifier_word(kdl_string text, size_t *at, kdl_string *out) {
   while (*at < text.length && !is_letter(text.data[*at]))
     ++*at;
@@ -84,7 +84,7 @@ static bool is_builtin(kdl_string word) {
   return KDL_TEXT_AMONG(word, types) || kdl_is_digit(word.data[0]);
 }
 
-/* The next word that a mangled name spells out. */
+/* The next typed identifier that a mangled name would contain. */
 static bool next_user_identifier(kdl_string text, size_t *at, kdl_string *out) {
   while (next_identifier_word(text, at, out)) {
     if (!is_builtin(*out))

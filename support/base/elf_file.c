@@ -11,8 +11,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Structures                                                                                   */
 
-/* Nearly all files are of 64 bits in little-endian order: one copy of each function is compiled for
- * those, without a choice for each field. */
+/* Nearly all files are 64-bit little-endian: each function is compiled once for those, without a
+ * test per field. */
 #define LOADER static inline __attribute__((always_inline))
 
 LOADER uint16_t load_u16(bool is_big_endian, const uint8_t *at) {
@@ -24,7 +24,7 @@ LOADER uint32_t load_u32(bool is_big_endian, const uint8_t *at) {
                        : kdl_load_u32(at);
 }
 
-/* A field that is as wide as an address. */
+/* A field as wide as an address. */
 LOADER uint64_t load_wide(bool is_64, bool is_big_endian, const uint8_t *at) {
   if (!is_64)
     return load_u32(is_big_endian, at);
@@ -37,7 +37,7 @@ uint32_t kdl_elf_load_u32(const kdl_elf *elf, const uint8_t *at) {
   return elf->is_big_endian ? load_u32(true, at) : kdl_load_u32(at);
 }
 
-/* Where a field is, and its value; in functions with `raw`, `is_64` and `is_big_endian`. */
+/* The offset of a field, and its value; for functions with `raw`, `is_64` and `is_big_endian`. */
 #define PLACE(is_64, structure, field)                                                             \
   ((is_64) ? offsetof(Elf64_##structure, field) : offsetof(Elf32_##structure, field))
 #define HALF(structure, field) load_u16(is_big_endian, raw + PLACE(is_64, structure, field))
@@ -186,7 +186,7 @@ static kdl_status check_identity(const uint8_t *data, size_t size) {
   return KDL_OK;
 }
 
-/* Checks the tables of a file of any kind, and names what is wrong. */
+/* Checks the tables of a file of any class, and reports what is wrong. */
 static kdl_status check_tables(kdl_elf *elf) {
   if (elf->section_table && !kdl_in_range(elf->section_table, KDL_ELF_SIZE(elf, Shdr), elf->size))
     return kdl_malformed_at(FIELD(elf, Ehdr, e_shoff), "e_shoff",
@@ -205,7 +205,7 @@ static kdl_status check_tables(kdl_elf *elf) {
   return KDL_OK;
 }
 
-/* Opens a file of 64 bits in little-endian order whose tables are in order, as nearly all are. */
+/* Opens a 64-bit little-endian file with valid tables, which nearly all are. */
 LOADER bool open_usual(const uint8_t *data, size_t size, kdl_elf *out_elf) {
   static const uint64_t usual =
       KDL_MAGIC_ELF | (uint64_t)ELFCLASS64 << 32 | (uint64_t)ELFDATA2LSB << 40;
@@ -249,9 +249,9 @@ kdl_status kdl_elf_read_section(const kdl_elf *elf, uint64_t index, kdl_elf_sect
   return KDL_OK;
 }
 
-/* The first section of a type from an index on, or the number of sections: by that word alone. */
+/* The first section of a type from `index` on, or the number of sections. Loads only the type. */
 static uint64_t next_of_type(const kdl_elf *elf, uint64_t index, uint32_t type) {
-  enum { type_at = offsetof(Elf64_Shdr, sh_type) }; /* in both classes */
+  enum { type_at = offsetof(Elf64_Shdr, sh_type) }; /* the same in both classes */
   const uint8_t *headers = elf->data + elf->section_table;
   while (index < elf->section_count &&
          kdl_elf_load_u32(elf, headers + index * elf->section_size + type_at) != type)
@@ -315,7 +315,7 @@ kdl_status kdl_elf_find_section_of(const kdl_elf *elf, const char *prefix, kdl_s
   const bool is_big_endian = elf->is_big_endian;
   const uint8_t *header = elf->data + elf->section_table;
   for (uint64_t i = 1; i < elf->section_count && status == KDL_OK; ++i) {
-    header += stride; /* its first word is the name */
+    header += stride; /* a header begins with the name */
     uint32_t at = is_big_endian ? kdl_elf_load_u32(elf, header) : kdl_load_u32(header);
     if (!kdl_in_range(at, length + 1, names.size))
       continue;
@@ -400,7 +400,7 @@ static kdl_status check_segment(const kdl_elf *elf, uint64_t index) {
                           segment.file_size, segment.offset, elf->size);
 }
 
-/* Moves to the next section or segment that holds notes; at the end leaves none. */
+/* Moves to the next section or segment with notes, or to the end. */
 static kdl_status next_notes(kdl_elf_notes *notes) {
   const kdl_elf *elf = notes->elf;
   while ((notes->next = next_of_type(elf, notes->next, SHT_NOTE)) < elf->section_count) {
@@ -454,7 +454,7 @@ kdl_status kdl_elf_next_note(kdl_elf_notes *notes, kdl_elf_note *out_note) {
     return kdl_malformed_at(notes->offset, "note",
                             "found %" PRIu64 " bytes, expected a header of %d", size,
                             note_header_size);
-  /* Words of 4 bytes in both classes; only where the section says 8 is the padding to 8. */
+  /* Padding is to 4 bytes in both classes, and to 8 only where the section's alignment is 8. */
   uint64_t alignment = notes->alignment == 8 ? 8 : 4;
   uint64_t owner_size = kdl_elf_load_u32(notes->elf, header);
   uint64_t data_size = kdl_elf_load_u32(notes->elf, header + 4);

@@ -2,11 +2,10 @@
 /*
  * ELF files of 32 and 64 bits in either byte order, with the constants of <elf.h>.
  *
- *   kdl_elf_load_*   one structure out of bytes that the caller has: for those who read a file
- *                    piece by piece, or go by other rules than the functions below
- *   the others       a file in memory: sections, strings, symbols and notes. Every structure is
- *                    checked when it is read, so a caller only walks; a damaged part that is not
- *                    asked for is not noticed
+ *   kdl_elf_load_*   load one structure from bytes that the caller has read: for readers that go
+ *                    through a file piece by piece or check it by other rules
+ *   the others       read a file in memory: sections, strings, symbols and notes. Every structure
+ *                    is checked when it is read; damage in parts that are not read goes unnoticed
  */
 #ifndef KDL_BASE_ELF_FILE_H
 #define KDL_BASE_ELF_FILE_H
@@ -18,10 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* LLVM's type of sections with OffloadBinaries, which <elf.h> lacks. */
+/* LLVM's section type for OffloadBinaries, which <elf.h> lacks. */
 #define KDL_SHT_LLVM_OFFLOADING UINT32_C(0x6fff4c0b)
 
-/* The longest name that is read. Mangled C++ kernel names of 10 KiB are real. */
+/* The longest name that is read. Mangled C++ kernel names of 10 KiB exist. */
 enum { KDL_ELF_LIMIT_NAME = 1 << 16 };
 
 typedef struct kdl_elf {
@@ -34,7 +33,7 @@ typedef struct kdl_elf {
   uint16_t type;
   uint16_t machine;
   uint32_t flags;
-  uint16_t section_size; /* of a header */
+  uint16_t section_size; /* of one header */
   uint16_t segment_size;
   uint64_t section_table;
   uint64_t section_count;
@@ -43,11 +42,11 @@ typedef struct kdl_elf {
   uint64_t segment_count;
 } kdl_elf;
 
-/* Contents lie at [offset, offset + size) of the file. Only kdl_elf_find_section promises that this
- * is inside the file: sections of vendors' own types may have a size without contents, as NOBITS
+/* The contents are [offset, offset + size) of the file. Only kdl_elf_find_section checks that this
+ * range is in the file: sections of vendor types may have a size without contents, as NOBITS
  * sections do. */
 typedef struct kdl_elf_section {
-  uint64_t header; /* where its header lies, for messages */
+  uint64_t header; /* offset of its header, for messages */
   uint32_t name;
   uint32_t type;
   uint64_t flags;
@@ -58,7 +57,7 @@ typedef struct kdl_elf_section {
   uint32_t info;
   uint64_t alignment;
   uint64_t entry_size;
-  bool is_described; /* for container/formats: another section has a table of what is in it */
+  bool is_described; /* for container/formats: another section describes its contents */
 } kdl_elf_section;
 
 typedef struct kdl_elf_segment {
@@ -87,13 +86,13 @@ typedef struct kdl_elf_symbol {
 #define KDL_ELF_SIZE(elf, structure)                                                               \
   ((elf)->is_64 ? sizeof(Elf64_##structure) : sizeof(Elf32_##structure))
 
-/* As the bytes have it, which are there: of a header, as many as its class takes. */
+/* Load one structure. `raw` has all of its bytes: a header has as many as its class needs. */
 kdl_elf kdl_elf_load_header(const uint8_t *raw);
 kdl_elf_section kdl_elf_load_section(const kdl_elf *elf, const uint8_t *raw);
 kdl_elf_segment kdl_elf_load_segment(const kdl_elf *elf, const uint8_t *raw);
 kdl_elf_symbol kdl_elf_load_symbol(const kdl_elf *elf, const uint8_t *raw);
 
-/* Whether counts are too large for the header, which then are in section 0; takes them from it. */
+/* Whether the counts are too large for the header. They are then read from section 0. */
 bool kdl_elf_is_extended(const kdl_elf *elf);
 void kdl_elf_extend(kdl_elf *elf, const kdl_elf_section *first);
 
@@ -111,7 +110,7 @@ typedef struct kdl_elf_note {
   size_t size;
 } kdl_elf_note;
 
-/* A walk over the notes; starts as { .elf = elf }. */
+/* An iterator over notes; starts as { .elf = elf }. */
 typedef struct kdl_elf_notes {
   const kdl_elf *elf;
   uint64_t next; /* section or segment */
@@ -126,11 +125,11 @@ uint32_t kdl_elf_load_u32(const kdl_elf *elf, const uint8_t *at);
 
 kdl_status kdl_elf_read_section(const kdl_elf *elf, uint64_t index, kdl_elf_section *out_section);
 
-/* The first section of that name; *out_found says whether there is one. */
+/* The first section of that name; *out_found is false where there is none. */
 kdl_status kdl_elf_find_section(const kdl_elf *elf, const char *name, kdl_elf_section *out_section,
                                 bool *out_found);
 
-/* The first section whose name is `prefix` with `name` behind it. */
+/* The first section named `prefix` followed by `name`. */
 kdl_status kdl_elf_find_section_of(const kdl_elf *elf, const char *prefix, kdl_string name,
                                    kdl_elf_section *out_section, bool *out_found);
 
@@ -147,18 +146,19 @@ kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbol
                                const kdl_elf_symbol *symbol, const char **out_name,
                                size_t *out_length);
 
-/* The `length` bytes that a loader would put at an address, if they are in the file; else NULL. */
+/* The `length` bytes that a loader would map at an address; NULL where the file does not have
+ * them. */
 const uint8_t *kdl_elf_at_address(const kdl_elf *elf, uint64_t address, uint64_t length);
 
-/* Those of one section, which kdl_elf_find_section has found. */
+/* The notes of one section that kdl_elf_find_section found. */
 kdl_elf_notes kdl_elf_notes_of(const kdl_elf *elf, const kdl_elf_section *section);
 
-/* Notes of the NOTE sections, or of the NOTE segments where the section table was stripped. */
+/* The notes of the NOTE sections, or of the NOTE segments where the section table was stripped. */
 kdl_status kdl_elf_next_note(kdl_elf_notes *notes, kdl_elf_note *out_note);
 bool kdl_elf_note_is(const kdl_elf_note *note, const char *owner, uint32_t type);
 
-/* Whether every segment, and every section but those without contents, lies inside the file: what a
- * driver takes for granted that is given a file without its size. */
+/* Whether every segment, and every section with contents, is within the file. Drivers that get a
+ * file without its size assume this. */
 kdl_status kdl_elf_check_extents(const kdl_elf *elf);
 
 #endif

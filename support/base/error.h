@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The thread's last failure, as one line that teaches. */
+/* The thread's last failure, as one line of text. */
 #ifndef KDL_BASE_ERROR_H
 #define KDL_BASE_ERROR_H
 
@@ -14,27 +14,27 @@ kdl_status kdl_fail(kdl_status status, const char *format, ...)
 kdl_status kdl_fail_va(kdl_status status, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* The same with a driver's own number, for kdl_error_code. */
+/* The same with a driver's error number, for kdl_error_code. */
 kdl_status kdl_fail_code_va(kdl_status status, int64_t code, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 kdl_status kdl_fail_code(kdl_status status, int64_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The status for what the operating system refused, by its number: KDL_NO_MEMORY or KDL_IO. */
+/* The status for an errno: KDL_NO_MEMORY or KDL_IO. */
 kdl_status kdl_status_from_errno(int reason);
 
 /* Puts `context: ` before the recorded message. */
 void kdl_error_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Records "offset 0xN: FIELD: ..." and returns KDL_BAD_FILE, for readers of formats. The text after
- * the field says what was found and what was expected. */
+/* Records "offset 0xN: FIELD: ..." and returns KDL_BAD_FILE, for parsers. The text after the field
+ * names what was found and what was expected. */
 kdl_status kdl_malformed_at(uint64_t offset, const char *field, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Gives the recorded failure a number, for callers that tell it from others. */
+/* Gives the recorded failure a number that callers can test. */
 void kdl_error_set_code(int64_t code);
 
-/* Returns from the calling function where the call fails: for calls after which nothing has to be
+/* Returns from the calling function when the call fails. Use it only where nothing has to be
  * released. */
 #define KDL_TRY(call)                                                                              \
   do {                                                                                             \
@@ -43,8 +43,8 @@ void kdl_error_set_code(int64_t code);
       return kdl_try_status;                                                                       \
   } while (0)
 
-/* KDL_OK, or the failure that names the first of its arguments that is NULL: for the pointers that
- * a public function needs, in the function itself. */
+/* KDL_OK, or a failure that names the first argument that is NULL. Public functions check their
+ * pointers with it. */
 #define KDL_GIVEN(...) (KDL_EACH(KDL_GIVEN_ONE, _, __VA_ARGS__) KDL_OK)
 #define KDL_GIVEN_ONE(p, a) !(a) ? kdl_fail_null(__func__, #a):
 kdl_status kdl_fail_null(const char *call, const char *name) __attribute__((cold));
@@ -52,8 +52,8 @@ kdl_status kdl_fail_null(const char *call, const char *name) __attribute__((cold
 /* The status of the last failure on this thread, for callers of functions that return NULL. */
 kdl_status kdl_error_status(void);
 
-/* A recorded failure is never KDL_OK. Said where the calls are, so that compilers and analysers,
- * which see one file at a time, know that a failing function left its out-parameters alone. */
+/* A recorded failure is never KDL_OK. The inline check makes that visible to compilers and
+ * analysers, which see one file at a time: a failing function does not write its out-parameters. */
 static inline kdl_status kdl_not_ok(kdl_status status) {
   if (status == KDL_OK)
     return KDL_BAD_CALL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Hashes for tables in memory. They are others in each process, so that no file can have names that
- * all fall together. */
+/* Hashes for tables in memory. Each process has another seed, so that no file can choose names that
+ * collide. */
 #ifndef KDL_BASE_HASH_H
 #define KDL_BASE_HASH_H
 
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* This process's, made when it is first asked for; never 0 then. */
+/* The seed of this process, made at the first use; 0 before that. */
 extern _Atomic(uint64_t) kdl_hash_seed_known;
 uint64_t kdl_hash_seed_make(void);
 static inline uint64_t kdl_hash_seed(void) {
@@ -26,7 +26,7 @@ static inline uint64_t kdl_hash_mix(uint64_t hash, uint64_t word) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Eight bytes of text; fewer than eight are put together. */
+/* Eight bytes of text as a word; kdl_hash_tail takes fewer. */
 static inline uint64_t kdl_hash_word(const char *data) {
   uint64_t word;
   memcpy(&word, data, sizeof word);
@@ -40,7 +40,7 @@ static inline uint64_t kdl_hash_tail(const char *data, size_t length) {
   return word;
 }
 
-/* What was hashed so far, and the text. The last eight bytes may be hashed twice. */
+/* Adds the text to the hash. The last eight bytes may be hashed twice. */
 static inline uint64_t kdl_hash_add(uint64_t hash, kdl_string text) {
   hash = hash + text.length;
   if (text.length < 8)
@@ -54,7 +54,7 @@ static inline uint64_t kdl_hash_text(kdl_string text) {
   return kdl_hash_add(kdl_hash_seed(), text);
 }
 
-/* kdl_text_equal for what is short: a call to compare would take longer. */
+/* kdl_text_equal for short text: a call of memcmp would take longer. */
 static inline bool kdl_hash_same(kdl_string a, kdl_string b) {
   if (a.length != b.length || a.length < 8)
     return a.length == b.length &&

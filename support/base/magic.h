@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The first bytes of the formats that are read and written: as text where they are text, else as
- * the word that kdl_load_u32 loads. kdl_file_sniff (lib/inspect/images.h) recognises files by them.
- */
+/* The first bytes of the formats that are read and written: text as a string, others as the word
+ * that kdl_load_u32 loads. kdl_file_sniff (lib/inspect/images.h) recognises files by them. */
 #ifndef KDL_BASE_MAGIC_H
 #define KDL_BASE_MAGIC_H
 
@@ -10,7 +9,7 @@
 #define KDL_MAGIC_ELF UINT32_C(0x464c457f)
 #define KDL_MAGIC_OFFLOAD UINT32_C(0xad10ff10)
 
-/* CUDA's fatbins; with the version and the size of the header, which all have, as a 64-bit word. */
+/* CUDA fatbins. The 64-bit word adds the version and the header size, which are always the same. */
 #define KDL_MAGIC_FATBIN UINT32_C(0xba55ed50)
 #define KDL_MAGIC_FATBIN_HEADER UINT64_C(0x00100001ba55ed50)
 
@@ -18,7 +17,7 @@
 #define KDL_MAGIC_BUNDLE "__CLANG_OFFLOAD_BUNDLE__"
 #define KDL_MAGIC_PACKED_BUNDLE UINT32_C(0x424f4343)
 
-/* LLVM bitcode, and in the wrapper that Apple's tools want. */
+/* LLVM bitcode, plain and in the wrapper of Apple's tools. */
 #define KDL_MAGIC_BITCODE UINT32_C(0xdec04342)
 #define KDL_MAGIC_WRAPPED_BITCODE UINT32_C(0x0b17c0de)
 
@@ -28,16 +27,16 @@
 /* Recorded sequences: lib/inspect/sequences.h. */
 #define KDL_MAGIC_SEQUENCE UINT32_C(0x51534bf7)
 
-/* zstd: a frame, and the first of the 16 that decoders skip. */
+/* zstd: a frame, and the first of the 16 skippable frames. */
 #define KDL_MAGIC_ZSTD UINT32_C(0xfd2fb528)
 #define KDL_MAGIC_ZSTD_SKIPPED UINT32_C(0x184d2a50)
 
-/* Static archives, with their members or with their names alone. */
+/* Static archives, regular and thin. */
 #define KDL_MAGIC_ARCHIVE "!<arch>\n"
 #define KDL_MAGIC_THIN_ARCHIVE "!<thin>\n"
 enum { KDL_MAGIC_ARCHIVE_SIZE = 8 };
 
-/* zip: the header of a member, and the end of an archive without one. */
+/* zip: a member's header, and the end record with which an empty archive begins. */
 #define KDL_MAGIC_ZIP UINT32_C(0x04034b50)
 #define KDL_MAGIC_EMPTY_ZIP UINT32_C(0x06054b50)
 

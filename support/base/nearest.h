@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which name may have been meant by a word that names nothing. */
+/* "Did you mean": the known name that is nearest to an unknown word. */
 #ifndef KDL_BASE_NEAREST_H
 #define KDL_BASE_NEAREST_H
 
@@ -7,7 +7,7 @@
 
 typedef struct kdl_nearest {
   kdl_string word;
-  const char *best; /* NULL while no candidate is near enough to be what was meant */
+  const char *best; /* NULL while no candidate is near enough */
   size_t distance;  /* of `best` */
 } kdl_nearest;
 
@@ -15,8 +15,7 @@ static inline kdl_nearest kdl_nearest_to(kdl_string word) {
   return (kdl_nearest){.word = word};
 }
 
-/* Keeps the candidate where it is nearer than those before it. Upper and lower case are the same.
- */
+/* Takes the candidate as `best` if it is nearer than all before it. Case is ignored. */
 void kdl_nearest_add(kdl_nearest *nearest, const char *candidate);
 
 #endif

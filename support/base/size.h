@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sizes as people write them. */
+/* Sizes as users write them. */
 #ifndef KDL_BASE_SIZE_H
 #define KDL_BASE_SIZE_H
 

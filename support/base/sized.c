@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-/* Of every public struct; and more than any will have. */
+/* The alignment of every public struct, and a limit that none will reach. */
 enum { alignment = 8, largest = 4096 };
 
-/* Every public struct begins with it. */
+/* Every public struct begins with its size. */
 static size_t size_of(const void *given) {
   size_t size;
   memcpy(&size, given, sizeof size);

@@ -46,7 +46,7 @@ void kdl_out_parse_error(kdl_out *out, kdl_string text, kdl_parse_error error) {
 
 enum { escaped_size = 4 };
 
-/* How many bytes at `text`, which is not empty, are a control character, 0 where there is none. */
+/* The length of the control character at `text`, which is not empty; 0 for any other character. */
 static size_t control_length(const char *text) {
   enum { longest = 3 };
   uint32_t code = 0;
@@ -61,7 +61,7 @@ void kdl_text_escape_controls(char *text, size_t size) {
       char escaped[escaped_size + 1];
       snprintf(escaped, sizeof escaped, "\\x%02x", (unsigned)(uint8_t)text[at]);
       size_t rest = strlen(text + at + 1);
-      if (at + escaped_size >= size) { /* no room: the message ends here */
+      if (at + escaped_size >= size) { /* no room: truncate */
         text[at] = '\0';
         return;
       }

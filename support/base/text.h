@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Small readers over text with a length, and a writer into a caller's buffer: what the parsers and
- * the explanations are made of; UTF-8. Nothing allocates; nothing looks past a length. */
+/* Readers over UTF-8 text with a length, and a writer into the caller's buffer. Nothing allocates;
+ * nothing reads past the length. */
 #ifndef KDL_BASE_TEXT_H
 #define KDL_BASE_TEXT_H
 
@@ -28,7 +28,7 @@ static inline bool kdl_text_is(kdl_string text, const char *literal) {
   return kdl_text_equal(text, kdl_text_of(literal));
 }
 
-/* By bytes; of two that begin alike the shorter is first. */
+/* By bytes; a prefix sorts before the longer text. */
 static inline int kdl_text_compare(kdl_string a, kdl_string b) {
   size_t shared = a.length < b.length ? a.length : b.length;
   int order = shared ? memcmp(a.data, b.data, shared) : 0;
@@ -52,7 +52,7 @@ static inline bool kdl_starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Whether it is one of the names. */
+/* Whether `text` is one of the names. */
 static inline bool kdl_text_is_one_of(kdl_string text, const char *const *names, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (kdl_text_is(text, names[i]))
@@ -81,7 +81,7 @@ static inline bool kdl_is_one_of(char c, const char *characters) {
   return *characters != 0;
 }
 
-/* Where the next of `separators` is, or the end. */
+/* The index of the next of `separators`, or the length. */
 static inline size_t kdl_text_find(kdl_string text, size_t from, const char *separators) {
   size_t at = from;
   while (at < text.length && !kdl_is_one_of(text.data[at], separators))
@@ -93,8 +93,8 @@ static inline bool kdl_is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/* Reads decimal digits from *at on and moves *at behind them. False without a digit or where the
- * number is over UINT32_MAX; *at then stands on the offending character. */
+/* Reads decimal digits at *at and moves *at past them. False without a digit, or where the number
+ * is over UINT32_MAX; *at is then at the offending character. */
 static inline bool kdl_text_parse_number(kdl_string text, size_t *at, uint32_t *out_number) {
   uint64_t number = 0;
   size_t i = *at;
@@ -112,9 +112,9 @@ static inline bool kdl_text_parse_number(kdl_string text, size_t *at, uint32_t *
   return true;
 }
 
-/* What a parser did not like. `expected` is a constant that shows the grammar. */
+/* A syntax error. `expected` is a constant that shows the grammar. */
 typedef struct kdl_parse_error {
-  size_t position; /* in the text that was parsed; its length where the text ends too early */
+  size_t position; /* in the parsed text; its length where the text ends too early */
   const char *expected;
 } kdl_parse_error;
 
@@ -125,7 +125,8 @@ static inline bool kdl_parse_fail(kdl_parse_error *out_error, size_t position,
   return false;
 }
 
-/* Text going into a buffer of the caller's; what does not fit is cut, the NUL always fits. */
+/* Text that is written to the caller's buffer. It is truncated to fit and always ends with a
+ * NUL. */
 typedef struct kdl_out {
   char *data;
   size_t size;
@@ -134,7 +135,7 @@ typedef struct kdl_out {
 
 void kdl_out_format(kdl_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Foreign text between quotes: cut at 64 bytes, unprintable bytes as \xNN. */
+/* Quoted text from elsewhere: truncated to 64 bytes, unprintable bytes as \xNN. */
 void kdl_out_quoted(kdl_out *out, kdl_string text);
 
 /* "position 3: found "x", expected ..." */
@@ -143,7 +144,7 @@ void kdl_out_parse_error(kdl_out *out, kdl_string text, kdl_parse_error error);
 /* ------------------------------------------------------------------------------------------ */
 /* UTF-8                                                                                        */
 
-/* Bytes of the character at `text`, 1 to 4, with its code point; 0 where there is none: a stray or
+/* Decodes the character at `text` and returns its length, 1 to 4; 0 for invalid UTF-8: a stray or
  * missing continuation byte, an overlong form, a surrogate, a number beyond Unicode. `size` is at
  * least 1. */
 static inline size_t kdl_utf8_decode(const char *text, size_t size, uint32_t *out_code) {
@@ -182,7 +183,8 @@ static inline bool kdl_utf8_is_valid(const char *text, size_t size) {
   return true;
 }
 
-/* Writes a character that is neither a surrogate nor beyond Unicode; returns its bytes, 1 to 4. */
+/* Encodes a character that is neither a surrogate nor beyond Unicode; returns its length, 1 to
+ * 4. */
 static inline size_t kdl_utf8_encode(uint32_t code, char out[4]) {
   if (code < 0x80) {
     out[0] = (char)code;
@@ -195,9 +197,9 @@ static inline size_t kdl_utf8_encode(uint32_t code, char out[4]) {
   return length;
 }
 
-/* Whether a character commands a terminal, ends a line or turns the direction of what follows:
- * control characters of ASCII and of Latin-1, Unicode's separators of lines and paragraphs, and its
- * controls of bidirectional text. Who prints it shows what was not written. */
+/* Whether printing the character could change what a terminal shows of the text around it: control
+ * characters of ASCII and Latin-1, Unicode's line and paragraph separators, and its bidirectional
+ * controls. */
 static inline bool kdl_utf8_is_control(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e ||
          code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
@@ -221,11 +223,10 @@ static inline bool kdl_kernel_name(kdl_string key, kdl_string *out_name) {
 /* ------------------------------------------------------------------------------------------ */
 /* Messages without control characters                                                          */
 
-/* Messages quote files, and files hold anything. Writes control characters (kdl_utf8_is_control) in
- * `text`, which has room for `size` bytes, as \xNN, so that printing it prints one message: what
- * was quoted can neither begin a line of its own nor command a terminal. A message of several lines
- * has two spaces at the start of each further one, and keeps these newlines; tabs stay. What no
- * longer fits is cut off. Done twice it changes nothing. */
+/* Escapes control characters (kdl_utf8_is_control) in `text`, which has room for `size` bytes, as
+ * \xNN. Messages quote files, which may hold anything: escaped, a quote can neither start a new
+ * line nor control a terminal. Tabs stay, as do newlines before two spaces, which begin the further
+ * lines of a message. Text that no longer fits is truncated. Escaping twice changes nothing. */
 void kdl_text_escape_controls(char *text, size_t size);
 
 #endif

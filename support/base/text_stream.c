@@ -17,7 +17,7 @@ typedef struct {
   bool failed;
 } growing;
 
-/* With a byte left for the NUL. */
+/* Room for `more` bytes and a NUL. */
 static bool text_stream_reserve(growing *of, size_t more) {
   enum { least = 256 };
   if (more < of->capacity - of->length)
@@ -34,7 +34,7 @@ static bool text_stream_reserve(growing *of, size_t more) {
   return true;
 }
 
-/* What is printed after a piece was lost is lost too: the text is not wanted any more. */
+/* After a failed write all further writes fail: the text has a gap. */
 static ssize_t text_stream_write(void *cookie, const char *data, size_t size) {
   growing *of = cookie;
   if (of->failed || !text_stream_reserve(of, size)) {

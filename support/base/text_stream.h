@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Text that grows as it is printed. open_memstream does the same, but glibc's loses what there is
- * no memory for, and says so neither when it prints nor when it closes. */
+/* A stream that writes to growing memory. Unlike glibc's open_memstream, it reports that memory ran
+ * out: glibc's drops the text and reports success when it prints and when it closes. */
 #ifndef KDL_BASE_TEXT_STREAM_H
 #define KDL_BASE_TEXT_STREAM_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* A stream whose text is there when fclose has returned 0: malloc'ed, with a NUL behind it. Where
- * fclose fails, or this function, which returns NULL, there was no memory, and the text is NULL.
- * fclose must be called before the text's variables go. */
+/* Returns a stream, or NULL when out of memory. Once fclose returns 0, *out_text is malloc'ed text
+ * with a NUL after it. Where fclose fails, memory ran out and the text is NULL. Call fclose before
+ * the variables go out of scope. */
 FILE *kdl_text_stream(char **out_text, size_t *out_length);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The layers of a dispatch, and who is told when one is entered and left. Marks lie on the way to a
- * first launch alone, never on that of a bound kernel; without a listener, a mark is one load.
- * Layers nest: time belongs to the innermost one.
+ * Trace phases of a dispatch, and the listener that is called when one begins and ends. Only the
+ * path to a first launch has phases, never the launch of a bound kernel. Without a listener a phase
+ * costs one load. Phases nest: time counts for the innermost one.
  */
 #ifndef KDL_BASE_TRACE_PHASE_H
 #define KDL_BASE_TRACE_PHASE_H
@@ -22,8 +22,7 @@ typedef enum kdl_trace_phase {
 /* "driver dlopen", ... */
 const char *kdl_trace_phase_name(kdl_trace_phase phase);
 
-/* What a layer was about; strings are NULL where they do not apply, and need not outlive the call.
- */
+/* What a phase is about. Strings that do not apply are NULL; they need not outlive the call. */
 typedef struct kdl_trace_phase_info {
   const char *driver; /* the shared object that was opened or initialised */
   const char *library;
@@ -38,7 +37,7 @@ typedef struct kdl_trace_phase_info {
   bool failed;
 } kdl_trace_phase_info;
 
-/* Called by the thread that does the work, which may be any. `about` may be NULL. */
+/* Called by the thread that does the work, which may be any thread. `about` may be NULL. */
 typedef struct kdl_trace_listener {
   void (*begin)(kdl_trace_phase phase);
   void (*end)(kdl_trace_phase phase, const kdl_trace_phase_info *info);
@@ -47,7 +46,7 @@ typedef struct kdl_trace_listener {
 /* NULL where there is no listener. A listener is never freed. */
 extern const kdl_trace_listener *_Atomic kdl_trace_active_listener;
 
-/* For those who would have to find out first what a layer was about. */
+/* For callers that would have to compute what a phase is about. */
 static inline bool kdl_trace_enabled(void) {
   return atomic_load_explicit(&kdl_trace_active_listener, memory_order_relaxed) != NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What was made once and is looked up often, by any thread and without a lock: a tree in which each
- * two bits of a hash choose the next of four children. Nodes are added and never leave; they lie in
- * what they are nodes of, and their memory is the owner's.
+ * A lock-free map that is written once per key and read often, by any thread: a tree in which two
+ * bits of the hash at a time choose one of four children. Nodes are never removed. They are fields
+ * of the owner's structs, which provide their memory.
  */
 #ifndef KDL_BASE_TRIE_H
 #define KDL_BASE_TRIE_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero but for the hash, before it is added. */
+/* Before it is added, all zero except for the hash. */
 typedef struct kdl_trie_node {
   uint64_t hash;
   _Atomic(struct kdl_trie_node *) children[4];
@@ -21,10 +21,10 @@ typedef struct kdl_trie_node {
 /* The root; NULL where it is empty. */
 typedef _Atomic(kdl_trie_node *) kdl_trie;
 
-/* Whether the node is the one with that key; only asked where the hashes are the same. */
+/* Whether the node has that key; called only where the hashes are equal. */
 typedef bool kdl_trie_is(const kdl_trie_node *node, const void *key);
 
-/* The node with that key, or NULL; *out_end is then where it would be. */
+/* The node with that key, or NULL; *out_end is then the place to add one. */
 static inline kdl_trie_node *kdl_trie_walk(kdl_trie *trie, uint64_t hash, kdl_trie_is *is,
                                            const void *key, kdl_trie **out_end) {
   kdl_trie_node *node;
@@ -43,7 +43,7 @@ static inline kdl_trie_node *kdl_trie_find(kdl_trie *trie, uint64_t hash, kdl_tr
   return kdl_trie_walk(trie, hash, is, key, &trie);
 }
 
-/* Adds `made`, whose key that is. Where another thread was first, that one's node is returned. */
+/* Adds `made`, which has that key. Returns the other node where another thread added one first. */
 static inline kdl_trie_node *kdl_trie_add(kdl_trie *trie, kdl_trie_node *made, kdl_trie_is *is,
                                           const void *key) {
   kdl_trie_node *known, *none;

@@ -105,7 +105,7 @@ kdl_status kdl_json_begin(kdl_json *json, kdl_json_kind kind) {
   return KDL_OK;
 }
 
-/* Over the comma to the next item, or over the bracket that closes this level. */
+/* Moves past the comma to the next item, or past the bracket that closes this level. */
 static kdl_status advance(kdl_json *json, bool *out_more) {
   bool is_array = json->array & level_bit(json);
   skip_whitespace(json);
@@ -139,9 +139,9 @@ kdl_status kdl_json_finish(kdl_json *json) {
 /* ------------------------------------------------------------------------------------------ */
 /* Strings                                                                                      */
 
-/* Where a string goes; characters that do not fit are dropped and noticed. */
+/* The buffer for a string; `cut` is set when characters did not fit. */
 typedef struct {
-  char *data; /* NULL where it is not wanted */
+  char *data; /* NULL: skip the string */
   size_t room;
   size_t used;
   bool cut;
@@ -177,7 +177,7 @@ static kdl_status read_hex4(kdl_json *json, uint32_t *out_code) {
   return KDL_OK;
 }
 
-/* \uXXXX, and where that is the first half of a pair, the second half too. */
+/* \uXXXX, and the second half of a surrogate pair where this is the first. */
 static kdl_status read_unicode_escape(kdl_json *json, sink *out) {
   size_t start = json->at;
   uint32_t code;
@@ -294,7 +294,7 @@ static kdl_status read_digits(kdl_json *json) {
   return json->at > start ? KDL_OK : fail_unexpected(json, json->at, "a digit");
 }
 
-/* The grammar of RFC 8259, section 6; the value is the caller's business. */
+/* Scans by the grammar of RFC 8259, section 6; the caller converts the value. */
 static kdl_status scan_number(kdl_json *json) {
   accept_char(json, '-');
   if (!accept_char(json, '0'))
@@ -309,7 +309,7 @@ static kdl_status scan_number(kdl_json *json) {
   return KDL_OK;
 }
 
-/* The number that comes next; it ends where the reader then stands. */
+/* Scans the next number, which ends at the reader's position. */
 static kdl_status scan_next_number(kdl_json *json, size_t *out_start) {
   kdl_status status = expect_kind(json, KDL_JSON_NUMBER);
   *out_start = json->at;
@@ -335,7 +335,7 @@ kdl_status kdl_json_number(kdl_json *json, uint64_t *out_number) {
 kdl_status kdl_json_real(kdl_json *json, double *out_real) {
   size_t start;
   KDL_TRY(scan_next_number(json, &start));
-  /* A number is followed by something else only by chance of the buffer's end: copied, it ends. */
+  /* strtod needs a terminated copy: the text may end at the buffer's end. */
   char text[64];
   size_t length = json->at - start;
   double real = HUGE_VAL;

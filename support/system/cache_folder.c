@@ -42,7 +42,7 @@ int kdl_cache_folder_open(const char *path, kdl_cache_sharing sharing) {
   return folder;
 }
 
-/* As the XDG base directory specification asks: 0700 for each that is not there. */
+/* Creates missing folders with mode 0700, as the XDG base directory specification asks. */
 static bool make_folders(const char *path) {
   char part[PATH_MAX];
   size_t length = strlen(path);

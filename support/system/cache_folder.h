@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A folder of the cache: made with mode 0700, used only where it belongs to the user and no other
- * user may write to it. Every call opens it anew, so that one that vanishes, or appears, is no
- * state of this process. */
+/* A folder of the cache. It is created with mode 0700, and used only where it belongs to the user
+ * and no other user may write to it. Every call opens it again, so that folders may appear and
+ * vanish while the process runs. */
 #ifndef KDL_SYSTEM_CACHE_FOLDER_H
 #define KDL_SYSTEM_CACHE_FOLDER_H
 
@@ -10,14 +10,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Files and folders of other users are not used, but of root in a lower tier. */
+/* Files and folders of other users are not used, except for root's in a lower tier. */
 bool kdl_cache_owner_is_trusted(kdl_cache_sharing sharing, uid_t owner);
 
-/* A descriptor of the folder, or -1 with the reason recorded; KDL_NO_MATCH is recorded where it is
- * not there. */
+/* Opens the folder; -1 with the reason recorded, KDL_NO_MATCH where it does not exist. */
 int kdl_cache_folder_open(const char *path, kdl_cache_sharing sharing);
 
-/* The same, but makes it, and the folders above it, where they are not there. */
+/* The same, but creates the folder and its parents where they do not exist. */
 int kdl_cache_folder_make(const char *path, kdl_cache_sharing sharing);
 
 #endif

@@ -66,7 +66,7 @@ static kdl_status parse_cache_variable(kdl_cache_mode *out_mode, kdl_cache_tiers
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* A path that is not absolute would mean another folder whenever the program changes its own. */
+/* A relative path would mean another folder after chdir. */
 static bool join_absolute_path(const char *root, const char *below, char *out_dir) {
   return root && root[0] == '/' && snprintf(out_dir, PATH_MAX, "%s%s", root, below) < PATH_MAX;
 }

@@ -33,7 +33,7 @@ static log_function *log_callback;
 static void *log_user;
 static unsigned log_topics;
 
-/* Those of kdl_set_log's function where there is one, else those of KDL_DEBUG. */
+/* The topics of kdl_set_log's function where there is one, else those of KDL_DEBUG. */
 static const unsigned topics_are_known = 1u << 31;
 static atomic_uint topics_on;
 
@@ -77,8 +77,7 @@ enum { max_cached_length = 4096 };
 static char cached_text[KDL_CACHED_VARIABLE_COUNT][max_cached_length];
 static const char *cached_values[KDL_CACHED_VARIABLE_COUNT];
 
-/* Copies, since a program may change its environment, for which there is always memory; what is
- * longer is cut. */
+/* Static copies, since a program may change its environment. Longer values are truncated. */
 static void read_cached_variables(void) {
   static const char *const names[] = {[KDL_CACHED_VARIABLE_POLICY] = "KDL_POLICY",
                                       [KDL_CACHED_VARIABLE_VARIANT_TAG] = "KDL_VARIANT_TAG",
@@ -191,7 +190,7 @@ void kdl_debug_va(kdl_debug_topic topic, const char *format, va_list args) {
     log_callback(log_user, topic_names[topic], line);
     return;
   }
-  /* One write per line, so that threads do not mix theirs. */
+  /* One write per line, so that lines of threads do not mix. */
   fprintf(debug_file, "kdl: %s: %s\n", topic_names[topic], line);
   fflush(debug_file);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* KDL_ variables, and what KDL_DEBUG turns on. In programs that run with more rights than their
- * user (AT_SECURE) every one of them is as good as unset. */
+/* KDL_ variables, and the topics of KDL_DEBUG. In programs that run with more rights than their
+ * user (AT_SECURE) every variable counts as unset. */
 #ifndef KDL_SYSTEM_ENVIRONMENT_H
 #define KDL_SYSTEM_ENVIRONMENT_H
 
@@ -16,15 +16,15 @@ bool kdl_is_privileged(void);
 /* NULL where unset, empty, or not to be trusted. */
 const char *kdl_environment(const char *name);
 
-/* Seconds that a variable gives, 1 to `limit`; left as they are where it is unset. */
+/* Reads a variable with seconds, 1 to `limit`. *seconds is unchanged where it is unset. */
 kdl_status kdl_environment_seconds(const char *name, uint32_t limit, uint32_t *seconds);
 
-/* The next path of a list with colons between, which moves on; "" where two of them meet. KDL_IO
- * where it is longer than a path can be. */
+/* The next path of a colon-separated list, which is advanced; "" for an empty part. KDL_IO where it
+ * is longer than PATH_MAX. */
 kdl_status kdl_path_next(kdl_string *rest, char out_path[PATH_MAX]);
 
-/* Those that are asked for on the way to every kernel, as they were when the first was asked for: a
- * walk through the environment takes longer than a choice. */
+/* Variables that every choice of an image needs. They are read once: searching the environment
+ * takes longer than a choice. */
 typedef enum kdl_cached_variable {
   KDL_CACHED_VARIABLE_POLICY,
   KDL_CACHED_VARIABLE_VARIANT_TAG,
@@ -32,14 +32,14 @@ typedef enum kdl_cached_variable {
   KDL_CACHED_VARIABLE_COUNT,
 } kdl_cached_variable;
 
-/* All of them, NULL where unset; likewise. */
+/* All of them as first read; NULL where unset. */
 const char *const *kdl_environment_cached_all(void);
 
 static inline const char *kdl_environment_cached(kdl_cached_variable which) {
   return kdl_environment_cached_all()[which];
 }
 
-/* For tests, which change them: they are read again. */
+/* For tests, which change the variables: reads them again. */
 void kdl_environment_reset_cached(void);
 
 typedef enum kdl_debug_topic {

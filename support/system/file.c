@@ -76,7 +76,7 @@ kdl_status kdl_file_open(const char *path, int flags, int *out_fd) {
   return status;
 }
 
-/* A link to nowhere: writing "through" it would surprise. */
+/* Fails for a dangling link: creating its target would surprise the user. */
 static kdl_status resolve_target(const char *path, kdl_resolved_path *out_resolved) {
   kdl_status status = kdl_path_resolve(path, out_resolved);
   if (status == KDL_OK && out_resolved->has_links && !path_exists(out_resolved)) {
@@ -100,13 +100,13 @@ kdl_status kdl_file_target(const char *path, char **out_target) {
 /* ------------------------------------------------------------------------------------------ */
 /* Inputs                                                                                       */
 
-/* Whether a pipe has data or someone who may write some, which looking does not take. */
+/* Whether a pipe has data or a writer; peeks, takes no data. */
 static bool has_writer(int fd, const int copy[2]) {
   ssize_t there = tee(fd, copy[1], 1, SPLICE_F_NONBLOCK);
   return there > 0 || (there < 0 && errno == EAGAIN);
 }
 
-/* Who writes may come a little later than who reads. */
+/* The writer may open the pipe a little later than the reader. */
 static kdl_status wait_for_writer(int fd, const char *shown) {
   enum { patience = 100 };
   const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
@@ -148,7 +148,7 @@ kdl_status kdl_input_open(const char *path, int *out_fd) {
   bool is_file = fstat(fd, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode));
   if (status == KDL_OK && S_ISFIFO(info.st_mode))
     status = wait_for_writer(fd, path);
-  if (status == KDL_OK && !is_file && fcntl(fd, F_SETFL, O_RDONLY) != 0) /* reading waits */
+  if (status == KDL_OK && !is_file && fcntl(fd, F_SETFL, O_RDONLY) != 0) /* reads block again */
     status = fail_step(path, "open");
   if (status == KDL_OK)
     *out_fd = fd;
@@ -211,8 +211,7 @@ bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
 /* ------------------------------------------------------------------------------------------ */
 /* Drafts                                                                                       */
 
-/* A name that nothing has, malloc'ed; NULL with errno. Where `name` is of the longest sort, the new
- * one has the beginning of it. */
+/* A name that no file has, malloc'ed; NULL with errno. A name of maximal length is shortened. */
 static char *unique_temp_name(const char *name) {
   enum { suffix = 1 + 16 + 4 };
   size_t length = strlen(name);
@@ -227,7 +226,8 @@ static char *unique_temp_name(const char *name) {
   return made;
 }
 
-/* Calls `make` with such names until one is free: what it returned, and the name; -1 with errno. */
+/* Calls `make` with unique names until it succeeds; returns its result and the name. -1 with
+ * errno. */
 static int create_unique(int folder, const char *name,
                          int (*make)(int folder, const char *name, int fd), int fd,
                          char **out_name) {
@@ -255,15 +255,15 @@ static int create_exclusive(int folder, const char *name, int unused) {
   return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-/* By its entry in /proc: the other way takes a capability. */
+/* By its entry in /proc: linkat with AT_EMPTY_PATH needs a capability. */
 static int link_open_file(int folder, const char *name, int fd) {
   char entry[32];
   snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
   return linkat(AT_FDCWD, entry, folder, name, AT_SYMLINK_FOLLOW);
 }
 
-/* A file without a name, so that nothing is left whatever ends the process; -1 where the file
- * system has none, or it could not be named later. */
+/* A file without a name, of which nothing remains if the process dies. -1 where the file system has
+ * none, or where it could not be linked later. */
 static int create_unnamed(int folder) {
   char entry[32];
   int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
@@ -275,15 +275,15 @@ static int create_unnamed(int folder) {
   return fd;
 }
 
-/* Set-id bits are not kept: they were given to what the file held. An ordinary user cannot give a
- * file away; the group alone is then worth a try. */
+/* Set-id bits are dropped: they were meant for the old contents. An ordinary user cannot change the
+ * owner, but perhaps the group. */
 static void copy_ownership(int fd, const struct stat *old) {
   if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0)
     errno = 0;
   fchmod(fd, old->st_mode & 0777);
 }
 
-/* The draft takes the folder. */
+/* The temporary file takes over the folder. */
 static kdl_status create_temp_file(kdl_resolved_path *resolved, const char *shown,
                                    kdl_temp_file *out_temp) {
   kdl_temp_file temp = {
@@ -317,8 +317,7 @@ void kdl_temp_file_discard(kdl_temp_file *temp) {
   close_temp_file(temp, true);
 }
 
-/* Has the names in a folder outlast a power failure; true also where its file system cannot. False
- * with errno. */
+/* Makes the names in a folder durable; true also where its file system cannot. False with errno. */
 static bool flush_folder(int folder) {
   int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
@@ -371,7 +370,7 @@ kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, in
   kdl_temp_file temp;
   KDL_TRY(create_temp_file(&resolved, path, &temp));
   if (replaces &&
-      kdl_path_owner_is_trusted(temp.folder, &old)) /* what others planted is not theirs */
+      kdl_path_owner_is_trusted(temp.folder, &old)) /* not where another user planted it */
     copy_ownership(temp.fd, &old);
   kdl_status status = write(user, temp.fd);
   if (status == KDL_OK)
@@ -398,7 +397,7 @@ kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
 /* ------------------------------------------------------------------------------------------ */
 /* Files in memory                                                                              */
 
-/* Since Linux 6.3 a system can refuse memory files that do not say whether they are code. */
+/* Since Linux 6.3 a system can refuse memory files that do not declare whether they are code. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif

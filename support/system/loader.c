@@ -17,7 +17,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* The program                                                                                */
 
-/* The first is the program itself. */
+/* dl_iterate_phdr calls it first for the program itself. */
 static int find_interpreter(struct dl_phdr_info *object, size_t size, void *user) {
   bool *is_static = user;
   (void)size;
@@ -29,8 +29,8 @@ static int find_interpreter(struct dl_phdr_info *object, size_t size, void *user
   return 1;
 }
 
-/* The kernel has loaded a dynamic loader as a rule; that one may also have loaded the program, as
- * in `ld.so ./program`. */
+/* A dynamic program has an interpreter, which the kernel loaded; or that interpreter loaded the
+ * program, as in `ld.so ./program`. */
 bool kdl_program_is_static(void) {
   bool is_static = false;
   if (!getauxval(AT_BASE))
@@ -78,8 +78,8 @@ static char *find_deleted(char *path) {
   return length > mark && strcmp(path + length - mark, deleted) == 0 ? path + length - mark : NULL;
 }
 
-/* The program itself goes by /proc: what dladdr calls it is what it was started as, which may mean
- * another file here, or none; the loader knows it by an empty name. */
+/* The path of the program itself comes from /proc: dladdr has the name by which it was started,
+ * which may mean another file or none; the loader's name for it is empty. */
 kdl_loaded_object kdl_loaded_object_at(const void *address) {
   Dl_info info;
   void *found = NULL;
@@ -100,7 +100,7 @@ bool kdl_loaded_object_folder(const void *address, char *out_folder, size_t size
       *mark = '\0';
     at.name = named;
   }
-  /* Of a file that was removed, the folder may still be there. */
+  /* The file may be removed while its folder is still there. */
   const char *whole = realpath(at.name, path) ? path : at.name;
   const char *slash = strrchr(whole, '/');
   snprintf(out_folder, size, "%.*s", slash ? (int)(slash - whole) : 0, whole);
@@ -125,7 +125,7 @@ static bool try_linker_path(const char *root, const char *below, char out_path[P
   return used > 0 && used < PATH_MAX && is_program(out_path);
 }
 
-/* The folder of libkdl, or of the program it is part of. */
+/* The folder of libkdl, or of the program that it is linked into. */
 static pthread_once_t folder_once = PTHREAD_ONCE_INIT;
 static char folder[PATH_MAX];
 

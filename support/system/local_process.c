@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* By launcher: the variables of the rank and of the number of processes on this machine. Those of
- * an MPI come before those of a batch system, in which it may run. */
+/* The variables of each launcher: the rank and the number of processes on this machine. MPI comes
+ * before batch systems, since MPI may run in one. */
 static const struct {
   const char *rank;
   const char *count;
@@ -18,7 +18,7 @@ static const struct {
     {"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"},
 };
 
-/* A whole number, with nothing behind it. */
+/* An unsigned number and nothing after it. */
 static bool read_rank_variable(const char *name, uint32_t *out_number) {
   const char *text = secure_getenv(name);
   char *end;

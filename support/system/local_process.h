@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which of a job's processes on this machine this one is. */
+/* The index of this process among a job's processes on this machine. */
 #ifndef KDL_SYSTEM_LOCAL_PROCESS_H
 #define KDL_SYSTEM_LOCAL_PROCESS_H
 
@@ -7,10 +7,10 @@
 
 typedef struct kdl_local_process {
   uint32_t rank;
-  uint32_t count; /* 0: the launcher does not say */
+  uint32_t count; /* 0: unknown */
 } kdl_local_process;
 
-/* As the launcher has put it into the environment; the first of one where there is none. */
+/* As the launcher set it in the environment; 0 of 1 without a launcher. */
 kdl_local_process kdl_local_process_get(void);
 
 #endif

@@ -6,21 +6,21 @@
 
 #include <time.h>
 
-/* The gate: a fork waits until no thread is inside, and threads that come meanwhile wait for the
- * fork. Both sides first say that they are there, and then look for the other. */
+/* The gate: a fork waits until no thread is between lock and unlock, and threads that arrive
+ * meanwhile wait for the fork. Each side first announces itself and then looks for the other. */
 static atomic_uint inside;     /* threads that hold locks */
 static atomic_bool is_forking; /* one at a time, by `forks` */
 static pthread_mutex_t forks = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local unsigned depth; /* locks that this thread holds */
 
 static atomic_uint fork_count;
-static bool is_orphan; /* of threads that were inside when this process was forked */
+static bool is_orphan; /* threads held locks when this process was forked */
 
 enum { most_listeners = 8, patience_ms = 1000 };
 static void (*listeners[most_listeners])(void);
 static unsigned listener_count;
 
-/* For those who wait for work to end. */
+/* For threads that wait for work to end. */
 static pthread_mutex_t ended_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 
@@ -29,7 +29,7 @@ static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 
 static _Thread_local bool holds_gate;
 
-/* ThreadSanitizer follows calls, and the child makes none to unlock. */
+/* ThreadSanitizer tracks calls, and the child makes none to unlock. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #include <sanitizer/tsan_interface.h>
@@ -47,7 +47,7 @@ static void open_gate(void) {
   pthread_mutex_unlock(&ended_lock);
 }
 
-/* Locks are brief, so looking again soon is enough. False where one is held for long. */
+/* Locks are held briefly, so polling is enough. False where one is held for long. */
 static bool wait_for_those_inside(void) {
   KDL_NOT_CANCELLED;
   const struct timespec pause = {.tv_nsec = 20000};
@@ -82,7 +82,8 @@ static void in_parent(void) {
   pthread_mutex_unlock(&forks);
 }
 
-/* Unlocking would ask for the thread that locked it, which has another number here. */
+/* Mutexes are initialized again: unlocking would check the owner's thread ID, which differs in the
+ * child. */
 static void in_child(void) {
   if (holds_gate)
     FORGET_LOCK(&forks);
@@ -174,7 +175,7 @@ void kdl_unlock(pthread_mutex_t *lock) {
 /* ------------------------------------------------------------------------------------------ */
 /* Work                                                                                         */
 
-/* In a claim: a thread waits for the work to end. */
+/* A bit of a claim: a thread waits for the work to end. */
 static const unsigned is_awaited = 1u << 31;
 
 static void await_end(kdl_work *work, unsigned mine) {

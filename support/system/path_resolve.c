@@ -15,10 +15,10 @@
 enum { limit_links = 40 };
 
 typedef struct {
-  const char *path; /* as it was given */
-  const char *step; /* what cannot be done where a folder is missing */
+  const char *path; /* as given */
+  const char *step; /* for messages: what cannot be done where a folder is missing */
   kdl_resolved_path *to;
-  char left[PATH_MAX]; /* of the path */
+  char left[PATH_MAX]; /* what is left of the path */
   int links;
 } walk;
 
@@ -42,7 +42,7 @@ bool kdl_path_owner_is_trusted(int folder, const struct stat *found) {
          (!(info.st_mode & S_IWOTH) || !has_foreign_owner(&info, found));
 }
 
-/* As the kernel's may_follow_link. */
+/* The kernel's may_follow_link. */
 static bool may_follow(int folder, const struct stat *link) {
   enum { shared = S_ISVTX | S_IWOTH };
   struct stat info;
@@ -50,7 +50,7 @@ static bool may_follow(int folder, const struct stat *link) {
          ((info.st_mode & shared) != shared || !has_foreign_owner(&info, link));
 }
 
-/* Begins at the root, or in the working folder. */
+/* Starts at the root or in the working folder. */
 static kdl_status begin(walk *at) {
   bool is_whole = at->left[0] == '/';
   int folder = open(is_whole ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -68,14 +68,14 @@ static void enter_folder(walk *at, int folder) {
   at->to->folder = folder;
 }
 
-/* Adds a part to the end. */
+/* Appends a component to the end. */
 static bool append_component(walk *at, const char *name, const char *behind) {
   size_t used = strlen(at->to->end);
   int length = snprintf(at->to->end + used, PATH_MAX - used, "%s%s", name, behind);
   return used + (size_t)length < PATH_MAX;
 }
 
-/* What a link leads to is walked next. */
+/* The target of the link is walked next. */
 static kdl_status follow_symlink(walk *at, const char *name) {
   char target[PATH_MAX], left[PATH_MAX];
   ssize_t length = readlinkat(at->to->folder, name, target, sizeof target - 1);
@@ -100,13 +100,13 @@ static kdl_status refuse_foreign_file(const walk *at, const char *what, const st
                   at->path, what, (uintmax_t)found->st_uid, at->to->end, name);
 }
 
-/* /proc/self/fd/5 is what is open, whatever the link reads. */
+/* /proc/self/fd/5 leads to the open file, whatever readlink returns. */
 static bool is_procfs(int folder) {
   struct statfs info;
   return fstatfs(folder, &info) == 0 && info.f_type == PROC_SUPER_MAGIC;
 }
 
-/* A part that is not the last, with a '/' behind it in what is left. */
+/* A component before the last: a '/' and more follow. */
 static kdl_status resolve_folder(walk *at, const char *name) {
   struct stat found;
   int here = at->to->folder;
@@ -123,7 +123,7 @@ static kdl_status resolve_folder(walk *at, const char *name) {
   return append_component(at, name, "/") ? KDL_OK : fail_too_long(at);
 }
 
-/* The last part: sets *out_done where it is no link. */
+/* The last component: sets *out_done where it is not a link. */
 static kdl_status resolve_last(walk *at, const char *name, bool *out_done) {
   struct stat found;
   bool is_there = fstatat(at->to->folder, name, &found, AT_SYMLINK_NOFOLLOW) == 0;
@@ -140,7 +140,7 @@ static kdl_status resolve_last(walk *at, const char *name, bool *out_done) {
   return append_component(at, name, "") ? KDL_OK : fail_too_long(at);
 }
 
-/* Takes the next part off what is left: false where it is the last. */
+/* Takes the next component off `left`: false for the last one. */
 static bool next_component(walk *at, char name[PATH_MAX]) {
   size_t begin = strspn(at->left, "/"), length = strcspn(at->left + begin, "/");
   snprintf(name, PATH_MAX, "%.*s", (int)length, at->left + begin);

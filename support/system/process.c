@@ -12,19 +12,19 @@
 
 enum { first_file = 3, limit_files = 80 };
 
-/* The child closes whatever is open from `first` on. */
+/* The child closes every descriptor from `first` on. */
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
 static int close_other_descriptors(posix_spawn_file_actions_t *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 #else
-/* What is open now: an older glibc cannot say "from here on". A descriptor that another thread
- * opens meanwhile, and does not let exec close, stays open in the child. */
+/* An older glibc has no closefrom action, so this lists the open descriptors. One that another
+ * thread opens meanwhile without O_CLOEXEC stays open in the child. */
 static int close_other_descriptors(posix_spawn_file_actions_t *actions, int first) {
   DIR *open_files = opendir("/proc/self/fd");
   int problem = open_files ? 0 : errno;
   for (struct dirent *entry; !problem && (entry = readdir(open_files));) {
-    long fd = strtol(entry->d_name, NULL, 10); /* of "." and "..", 0 */
+    long fd = strtol(entry->d_name, NULL, 10); /* 0 for "." and ".." */
     if (fd >= first && fd != dirfd(open_files))
       problem = posix_spawn_file_actions_addclose(actions, (int)fd);
   }
@@ -48,7 +48,7 @@ static int add_file_actions(const kdl_process *process, const int *sources,
   return problem;
 }
 
-/* A program that ignores signals, or blocks them, must not hand that down. */
+/* The child must not inherit ignored or blocked signals. */
 static int set_spawn_attributes(const kdl_process *process, posix_spawnattr_t *attributes) {
   sigset_t none, all;
   if (!process->is_isolated)
@@ -92,7 +92,7 @@ int kdl_process_start(const kdl_process *process, pid_t *out_child) {
   int sources[first_file + limit_files];
   size_t count = 0;
   int problem = process->file_count <= limit_files ? 0 : EMFILE;
-  /* No descriptor of ours is below, so that putting one into its place overwrites none. */
+  /* Our descriptors move above the child's, so that dup2 overwrites none. */
   int clear_of_files = first_file + (int)process->file_count;
   for (; count < first_file + process->file_count && !problem; ++count) {
     int fd = count < first_file ? process->standard[count] : process->files[count - first_file];

@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 enum {
-  step_ms = 10,          /* how often the end is asked for, where it cannot be waited for */
-  drained = 64,          /* reads of what was said last; a descendant may never stop */
-  patience_ms = 5 * 1000 /* for the kernel to end what was killed */
+  step_ms = 10,          /* poll interval, where no descriptor signals the end */
+  drained = 64,          /* reads after the end; a descendant may write forever */
+  patience_ms = 5 * 1000 /* for the kernel to end a killed process */
 };
 
 static int64_t monotonic_ms(void) {
@@ -32,8 +32,8 @@ static int64_t monotonic_ms(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Starting                                                                                     */
 
-/* From outside, since posix_spawn has no place for limits and a fork of a large process is slow.
- * The program is still being loaded then, and has not seen its input. */
+/* Sets limits from outside, since posix_spawn cannot and a fork of a large process is slow. The
+ * program is then still being loaded and has not read its input. */
 static bool set_child_limits(const kdl_subprocess *subprocess, pid_t child) {
   rlim_t seconds = (rlim_t)(subprocess->milliseconds / 1000 + 1);
   const struct {
@@ -62,7 +62,7 @@ static bool set_child_limits(const kdl_subprocess *subprocess, pid_t child) {
 /* ------------------------------------------------------------------------------------------ */
 /* Waiting                                                                                      */
 
-/* Takes what is there: what read() returns. What does not fit is dropped. */
+/* Reads what is available; returns what read() returns. Text that does not fit is dropped. */
 static ssize_t read_child_stderr(int from, kdl_subprocess_outcome *outcome) {
   char scrap[4096];
   size_t room = sizeof outcome->words - 1 - outcome->used;
@@ -73,7 +73,7 @@ static ssize_t read_child_stderr(int from, kdl_subprocess_outcome *outcome) {
   return got;
 }
 
-/* Leaves it unreaped, so that its number, which is its group's too, stays taken. */
+/* Does not reap the child, so that its process and group ID stay in use. */
 static bool child_has_exited(pid_t child, kdl_subprocess_outcome *outcome) {
   siginfo_t info = {.si_pid = 0};
   if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
@@ -93,7 +93,8 @@ static int open_pidfd(pid_t child) {
   return (int)syscall(SYS_pidfd_open, child, 0);
 }
 
-/* Until there are words, the child ends, or the time is over. -1 stands for what is not open. */
+/* Waits until there is text on standard error, the child ends, or the time is over. -1: not
+ * open. */
 static void poll_child(int words, int ending, int64_t milliseconds) {
   struct pollfd from[] = {{.fd = words, .events = POLLIN}, {.fd = ending, .events = POLLIN}};
   if (ending < 0 && milliseconds > step_ms)
@@ -101,7 +102,7 @@ static void poll_child(int words, int ending, int64_t milliseconds) {
   poll(from, 2, milliseconds < INT_MAX ? (int)milliseconds : INT_MAX);
 }
 
-/* Until it ends or its time is up. */
+/* Waits until the child ends or its time is over. */
 static void watch_child(pid_t child, int ending, int words, int64_t until,
                         kdl_subprocess_outcome *outcome) {
   bool is_open = true;
@@ -119,7 +120,7 @@ static void watch_child(pid_t child, int ending, int words, int64_t until,
     is_open = read_child_stderr(words, outcome) > 0;
 }
 
-/* With everything that it started. What the kernel cannot end is left behind. */
+/* Kills the process group. A process that the kernel cannot end is left behind. */
 static void kill_group(pid_t child, int ending) {
   kill(-child, SIGKILL);
   int64_t until = monotonic_ms() + patience_ms, left = patience_ms;
@@ -131,7 +132,7 @@ static void kill_group(pid_t child, int ending) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* `input` are the ends of a pipe, or -1. */
+/* `input` is a pipe, or -1. */
 static kdl_status run_child(const kdl_subprocess *subprocess, const int input[2], int words,
                             int errors, kdl_subprocess_outcome *out_outcome) {
   pid_t child;
@@ -150,9 +151,9 @@ static kdl_status run_child(const kdl_subprocess *subprocess, const int input[2]
   kdl_status status = KDL_OK;
   if (set_child_limits(subprocess, child)) {
     if (input[1] >= 0)
-      (void)!write(input[1], "", 1); /* we hold both ends: it does not fail */
+      (void)!write(input[1], "", 1); /* cannot fail: we hold both ends */
     watch_child(child, ending, words, monotonic_ms() + subprocess->milliseconds, out_outcome);
-    /* Else the number may be another process's by now. */
+    /* Otherwise another process may have the ID by now. */
     if (out_outcome->end != KDL_SUBPROCESS_UNKNOWN)
       kill_group(child, ending);
     out_outcome->words[out_outcome->used] = '\0';

@@ -57,9 +57,9 @@ static void read_cache_settings(kdl_linked_image *linked) {
   linked->cache.mode = KDL_CACHE_OFF;
 }
 
-/* Lets another process that is making the same finish first, and looks again: it may be there by
- * now. One that did not make it has failed: waiting for the next that tries would put all in a row.
- */
+/* Waits for another process that links the same key, then looks in the cache again. If the entry is
+ * still missing, that process failed, and this one links without a claim: waiting for one process
+ * after the other would serialize all of them. */
 static bool wait_for_concurrent_link(kdl_linked_image *linked, const kdl_link_limits *limits) {
   bool waited;
   linked->claim = kdl_cache_claim_acquire(&linked->cache, link_key_text(&linked->key),
@@ -70,7 +70,7 @@ static bool wait_for_concurrent_link(kdl_linked_image *linked, const kdl_link_li
   return found;
 }
 
-/* What another machine has linked is this machine's own from now on. */
+/* Stores a tier's entry in the machine's own folder. */
 static void store_tier_hit(kdl_linked_image *linked, const kdl_cache_entry *found) {
   kdl_cache_entry entry = *found;
   char *notes = NULL;
@@ -90,7 +90,8 @@ static void store_tier_hit(kdl_linked_image *linked, const kdl_cache_entry *foun
   free(notes);
 }
 
-/* Under the portable key: here, in the folders behind, or from the machine that is making it. */
+/* Looks up the portable key: in the own folder, in the tiers, or from the machine that is linking
+ * it. */
 static bool find_in_tiers(kdl_linked_image *linked, const kdl_link_limits *limits) {
   kdl_cache_hit found;
   if (!linked->tiered)
@@ -139,7 +140,7 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_cache_use cache_
   kdl_image_name(task->lib, task->image, image, sizeof image);
   snprintf(linked->name, sizeof linked->name, "%.300s: %s",
            kdl_container_name(kdl_library_container(task->lib)), image);
-  /* What is linked may use all that the device has. */
+  /* Linked code may use every feature of the device. */
   kdl_device_permit_all(task->device, task->route);
   KDL_TRY(kdl_link_limits_read(&limits));
   KDL_TRY(kdl_link_key_make(task, &linked->key));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Specialisation constants, as one text: a line `const NAME=VALUE` each, sorted, so that the same
- * constants are the same text. */
+/* Specialisation constants as canonical text: sorted lines `const NAME=VALUE`. */
 #ifndef KDL_BITCODE_CONSTANTS_H
 #define KDL_BITCODE_CONSTANTS_H
 

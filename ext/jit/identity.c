@@ -24,7 +24,7 @@ static bool is_recently_modified(const struct stat *info) {
   return info->st_mtim.tv_sec >= recent || info->st_ctim.tv_sec >= recent;
 }
 
-/* Of the contents, in hexadecimal. */
+/* The digest of the contents, in hexadecimal. */
 static void digest_file(const char *path, char out_text[KDL_DIGEST_TEXT]) {
   uint8_t buffer[16384];
   size_t got = 0;
@@ -80,7 +80,7 @@ void kdl_identity_print(FILE *out, const char *path, bool *out_is_recently_modif
   }
 }
 
-/* Without the digest that follows the path of a file which had just been written. */
+/* Removes the digest that follows the path of a recently modified file. */
 static void strip_digest(char *path) {
   struct stat info;
   char *last = strrchr(path, ' ');
@@ -88,7 +88,7 @@ static void strip_digest(char *path) {
     *last = '\0';
 }
 
-/* The path behind four numbers, or behind one word. */
+/* The path after four numbers, or after one word. */
 static char *parse_identity_path(kdl_string text) {
   static const char absent[] = "absent ";
   size_t at = 0;
@@ -121,7 +121,7 @@ char *kdl_identity_path(kdl_string text) {
   return path;
 }
 
-/* Whether the identity of a path is that text now. */
+/* Whether the path still has that identity. */
 static bool identity_matches(const char *path, kdl_string text) {
   char *now = NULL;
   size_t length = 0;

@@ -24,7 +24,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* The device                                                                                   */
 
-/* What the rules read of a spec; not its name, its number or its caches. */
+/* The part of a spec that the rules read: not its name, number or caches. */
 static void print_device_line(const kdl_link_task *task, char out_line[KDL_SPEC_LINE]) {
   const kdl_device_spec *whole = kdl_device_route_spec(task->device, task->route);
   kdl_device_spec spec = {.backend = whole->backend, .il = whole->il, .ptx = whole->ptx};
@@ -46,7 +46,7 @@ typedef struct {
   const kdl_catalog *catalog;
 } choice;
 
-/* Whether an image of the caller's library is one to look for microkernels in. */
+/* Whether the caller's library may have microkernels in that image. */
 static bool is_included(const void *user, uint32_t image) {
   const choice *from = user;
   const kdl_image_traits traits = kdl_catalog_traits(from->catalog, image);
@@ -68,7 +68,7 @@ static kdl_status add_caller_library(const kdl_link_task *task, kdl_ukernels *uk
   return kdl_ukernels_add(ukernels, container, name, is_included, &(choice){task, catalog});
 }
 
-/* Whose bytes a key is made of: as they lie in the file, at no cost, or those that were taken. */
+/* The bytes that a key is made of: those in the file, without a copy, or the snapshot. */
 typedef enum { bytes_there, bytes_taken } which_bytes;
 
 static void add_string(kdl_blake2b *hash, const void *data, size_t size) {
@@ -100,9 +100,8 @@ static void print_digest(FILE *out, const char *word, kdl_digest digest) {
   fprintf(out, "%s %s\n", word, text);
 }
 
-/* An image that the device refuses is one to tell of where nothing fits, and never part of a
- * result.
- */
+/* Hashes the images that the device admits. Refused ones appear only in messages, never in a
+ * result. */
 static kdl_status print_library(FILE *out, const kdl_link_task *task, which_bytes which) {
   kdl_blake2b hash;
   kdl_catalog *catalog;
@@ -145,7 +144,7 @@ static kdl_status print_member(FILE *out, const char *folder, const char *name) 
   return KDL_OK;
 }
 
-/* A file, or a folder with the files in it, which are one library. */
+/* A file, or a folder whose files form one library. */
 static kdl_status print_ukernel_library(FILE *out, const char *path) {
   struct dirent **entries;
   kdl_status status = KDL_OK;
@@ -175,7 +174,7 @@ static kdl_status print_ukernel_path(FILE *out) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* What else tells kdl-ld what to do. */
+/* Other settings of kdl-ld. */
 static void print_tool_variables(FILE *out) {
   static const char *const names[] = {"KDL_LLD", "KDL_PTXAS"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
@@ -188,7 +187,8 @@ static void print_tool_variables(FILE *out) {
   }
 }
 
-/* What was checked, by its bytes. Another policy, or other keys, may have let other code in. */
+/* The checked libraries, by their bytes. Another trust policy, or other keys, may admit other
+ * code. */
 static void print_checked(FILE *out, const kdl_ukernels *ukernels) {
   kdl_digest keys;
   if (kdl_trust_keys_digest(&keys))
@@ -254,7 +254,7 @@ kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
 kdl_status kdl_link_key_snapshot(const kdl_link_task *task, kdl_link_key *key) {
   kdl_container *container = kdl_library_container(task->lib);
   KDL_TRY(
-      kdl_container_is_verified(container, task->image) /* then it is settled */
+      kdl_container_is_verified(container, task->image) /* then it was already checked */
           ? KDL_OK
           : kdl_container_private_bytes(container, task->image, &key->caller, &key->caller_size));
   if (key->ukernels.policy == KDL_TRUST_OFF)

@@ -15,7 +15,7 @@ typedef struct {
   char room[longest];
 } reader;
 
-/* Calls `read` for every member of an object, with its key. */
+/* Called for every member of an object, with its key. */
 typedef kdl_status read_member(reader *r, const char *key, void *into);
 
 static kdl_status each_member(reader *r, read_member *read, void *into) {
@@ -28,7 +28,7 @@ static kdl_status each_member(reader *r, read_member *read, void *into) {
   return status;
 }
 
-/* Calls `read` for every item of an array, whose items grow by one of `size` bytes each. */
+/* Calls `read` for every item of an array, each time with a new element of `size` bytes. */
 static kdl_status each_item(reader *r, read_member *read, void **items, size_t *count,
                             size_t size) {
   bool more;
@@ -56,7 +56,7 @@ static bool key_is(const char *key, const char *name) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* Of several reasons the first is kept. */
+/* Only the first reason is kept. */
 static kdl_status parse_reason(reader *r, const char *key, void *into) {
   kdl_link_candidate *candidate = into;
   if (key_is(key, "code") && !candidate->code)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What kdl-ld reports of its work: docs/linking.md. */
+/* The report of kdl-ld: docs/linking.md. */
 #ifndef KDL_BITCODE_LINK_REPORT_H
 #define KDL_BITCODE_LINK_REPORT_H
 
@@ -16,7 +16,7 @@ typedef struct kdl_link_candidate {
   const char *triple;
   const char *arch;
   const char *tag;
-  const char *code; /* of the first reason against it; "" where it would do */
+  const char *code; /* of the first reason against it; "" where it is admitted */
   const char *words;
   const char *label; /* the code with a colon */
   bool chosen;
@@ -35,7 +35,7 @@ typedef struct kdl_link_constant {
 } kdl_link_constant;
 
 typedef struct kdl_link_report {
-  const char *error; /* "" where it was linked */
+  const char *error; /* "" where it succeeded */
   const char *kind;  /* of the output: "object", "cubin", ... */
   const char *triple;
   const char *arch;
@@ -43,14 +43,14 @@ typedef struct kdl_link_report {
   size_t ukernel_count;
   kdl_link_constant *constants;
   size_t constant_count;
-  kdl_string_list depends; /* files that the result depends on and that the call does not name */
-  bool is_complete;        /* it says how large the output is: written when all else is done */
+  kdl_string_list depends; /* files that the result depends on, besides those that the call names */
+  bool is_complete;        /* has the size of the output, which is written last */
   uint64_t output_size;
   kdl_arena arena;
 } kdl_link_report;
 
-/* After a failure the report is there as far as it came. The caller frees *out_report, also then.
- */
+/* After a failure the report is as complete as it was read. The caller frees *out_report, also
+ * then. */
 kdl_status kdl_link_report_read(const char *text, size_t size, kdl_link_report *out_report);
 void kdl_link_report_free(kdl_link_report *report);
 

@@ -39,8 +39,8 @@ static void make_linker_options(const kdl_link_task *task, const kdl_link_key *k
   add_constants(options, task->constants);
 }
 
-/* Ours, but that what it says comes back to us, where there is a listener, and that it has no trace
- * of its own: in ours it is a layer. */
+/* Our environment, except that debug lines come back to us where there is a listener, and that
+ * kdl-ld writes no trace: in ours it is a phase. */
 static void make_environment(kdl_string_list *list) {
   for (char **at = environ; at && *at; ++at) {
     if (!kdl_starts_with(*at, "KDL_DEBUG") && !kdl_starts_with(*at, "KDL_TRACE"))
@@ -52,7 +52,7 @@ static void make_environment(kdl_string_list *list) {
 /* ------------------------------------------------------------------------------------------ */
 /* Its messages                                                                                 */
 
-/* Its errors, or where it called nothing by that name, all it said. */
+/* The lines with an error, or all lines where none is marked as one. */
 static void format_linker_errors(kdl_out *out, const char *error_text,
                                  const kdl_linker_call *call) {
   static const char mark[] = "error: ";
@@ -113,8 +113,8 @@ static kdl_status fail_linker_run(const kdl_link_key *key, const kdl_linker_call
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* A report that cannot be read leaves the image as good as it is. What it depends on is looked at
- * when all is done: where a file came since it was begun, another one may have been used. */
+/* A report that cannot be read does not spoil the image. Dependencies are checked after the link:
+ * if one is newer than its start, the link may have used another state. */
 static void record_dependencies(const kdl_linker_run *run, time_t begun, FILE *notes,
                                 kdl_link_result *result, kdl_link_report *report) {
   bool is_recently_modified = false;
@@ -135,7 +135,8 @@ static void record_dependencies(const kdl_linker_run *run, time_t begun, FILE *n
              "what it depends on was just changed");
 }
 
-/* Where its exit status cannot be known, a report that agrees with the output was written last. */
+/* Where the exit status is unknown, a report that agrees with the output proves success, since it
+ * is written last. */
 static bool link_succeeded(const kdl_subprocess_outcome *outcome, const kdl_link_report *report,
                            size_t output_size) {
   if (outcome->end == KDL_SUBPROCESS_EXITED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* An image of a library, linked by kdl-ld for a device. */
+/* Links an image of a library for a device, by kdl-ld. */
 #ifndef KDL_BITCODE_LINK_RUN_H
 #define KDL_BITCODE_LINK_RUN_H
 
@@ -10,11 +10,11 @@ typedef struct kdl_link_result {
   void *image; /* malloc'ed, a NUL follows */
   size_t size;
   char *notes;                  /* for the cache; malloc'ed */
-  char uncacheable_reason[256]; /* why it is not to be kept; "" where it may be */
-  bool out_of_memory;           /* of memory, and that is why */
+  char uncacheable_reason[256]; /* why it must not be cached; "" where it may */
+  bool out_of_memory;           /* the reason is that memory ran out */
 } kdl_link_result;
 
-/* Settles the key, and links what it is of. `name` is what is linked, for people. */
+/* Takes the snapshot of the key, and links it. `name` is for messages. */
 kdl_status kdl_link_run(const kdl_link_task *task, kdl_link_key *key, const kdl_link_limits *limits,
                         const char *name, kdl_link_result *out_result);
 

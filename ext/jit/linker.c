@@ -17,7 +17,7 @@ enum { default_seconds = 60, limit_seconds = 24 * 60 * 60 };
 
 #define LIMIT_REPORT ((uint64_t)16 << 20)
 
-/* A sanitizer's shadow memory alone is larger than any limit, and kdl-ld is built as we are. */
+/* A sanitizer's shadow memory exceeds any limit, and kdl-ld is built with the same sanitizer. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define DEFAULT_MEMORY 0
 #elif defined(__has_feature)

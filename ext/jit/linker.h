@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One run of kdl-ld. Everything goes in and out through files in memory: nothing is written to a
- * disk, and nothing is left behind however either process ends. */
+/* One run of kdl-ld. Input and output are memory files: nothing is written to a disk or left
+ * behind, however either process ends. */
 #ifndef KDL_BITCODE_LINKER_H
 #define KDL_BITCODE_LINKER_H
 
@@ -19,7 +19,7 @@ kdl_status kdl_link_limits_read(kdl_link_limits *out_limits);
 
 /* A library of microkernels as bytes. */
 typedef struct kdl_linker_library {
-  const char *name; /* for people */
+  const char *name; /* for messages */
   const void *data;
   size_t size;
 } kdl_linker_library;
@@ -33,9 +33,9 @@ typedef struct kdl_linker_call {
   const char *device; /* its spec */
   const void *caller; /* the bitcode */
   size_t caller_size;
-  const kdl_linker_library *libraries; /* the first to look into, in their order */
+  const kdl_linker_library *libraries; /* searched first, in this order */
   size_t library_count;                /* KDL_LINKER_LIBRARIES at most */
-  const kdl_string_list *options;      /* further ones, "--option=value" each */
+  const kdl_string_list *options;      /* further options, "--option=value" each */
   const char *const *environment;      /* NULL: ours */
 } kdl_linker_call;
 
@@ -47,25 +47,25 @@ typedef struct kdl_linker_run {
   int files[KDL_LINKER_FILES];
 } kdl_linker_run;
 
-/* Adds the places of KDL_UKERNEL_PATH as options. */
+/* Adds the paths of KDL_UKERNEL_PATH as options. */
 void kdl_linker_add_search_path(kdl_string_list *options);
 
-/* What people call the file that kdl-ld calls "/proc/self/fd/N": NULL where the text begins with no
- * such name. *out_length is that name's. */
+/* The user's name for the file that kdl-ld calls "/proc/self/fd/N"; NULL where the text does not
+ * begin with such a name. *out_length is the length of kdl-ld's name. */
 const char *kdl_linker_file_name(const kdl_linker_call *call, kdl_string text, size_t *out_length);
 
-/* Prints one line of what kdl-ld said, with the files by what people call them. */
+/* Prints one line of kdl-ld's messages, with the user's names for files. */
 void kdl_linker_format_message(const kdl_linker_call *call, kdl_string line, kdl_out *out);
 
-/* Returns when it has ended, however that was. The caller closes *out_run, also after a failure. */
+/* Returns when kdl-ld has ended in any way. The caller closes *out_run, also after a failure. */
 kdl_status kdl_linker_call_run(const kdl_linker_call *call, kdl_linker_run *out_run);
 void kdl_linker_close(kdl_linker_run *run);
 
-/* What it reported, as from kdl_link_report_read, also after a refusal. The caller frees it, also
- * after a failure. */
+/* Its report, as from kdl_link_report_read, also after a refusal. The caller frees it, also after a
+ * failure. */
 kdl_status kdl_linker_report(const kdl_linker_run *run, kdl_link_report *out_report);
 
-/* What it wrote: malloc'ed, a NUL follows. */
+/* Its output: malloc'ed, a NUL follows. */
 kdl_status kdl_linker_output(const kdl_linker_run *run, void **out_data, size_t *out_size);
 
 #endif

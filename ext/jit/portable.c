@@ -30,10 +30,9 @@ static void print_key_line(FILE *out, kdl_string line) {
   fputc('\n', out);
 }
 
-/* Contents, and of what kdl-ld looks up by itself, the path; whether that still holds is another
- * question. Microkernels are files one by one, in the order of their names; where they lie does not
- * matter, and what another tool put into them does. A key is of files as they were: of those that
- * are others now, nothing can be said. */
+/* Prints a file by its contents; a file that kdl-ld found itself also by its path. Microkernel
+ * libraries are listed file by file in the order of their names; their paths do not matter. A key
+ * describes the files as they were: where one has changed, there is no portable key. */
 static kdl_status print_file(FILE *out, kdl_string word, kdl_string identity) {
   char *path = kdl_identity_path(identity);
   bool is_found = kdl_text_equal(word, depends);
@@ -60,7 +59,7 @@ static kdl_status print_portable(FILE *out, kdl_string line) {
     kdl_string rest =
         kdl_text_substr(line, kdl_text_has_prefix(line, *words[i]) ? words[i]->length : 0);
     bool is_file = rest.length < line.length && kdl_text_find(rest, 0, " ") < rest.length;
-    if (is_file && memchr(rest.data, '\\', rest.length)) /* a path that is no single line */
+    if (is_file && memchr(rest.data, '\\', rest.length)) /* a path with an escaped line feed */
       return kdl_fail(KDL_UNSUPPORTED, "found a path that cannot be shared");
     if (is_file)
       return print_file(out, *words[i], rest);
@@ -101,7 +100,7 @@ kdl_status kdl_portable_notes(kdl_string notes, char **out_text, size_t *out_len
   return make_portable(KDL_TEXT(""), notes, out_text, out_length);
 }
 
-/* "depends CONTENTS PATH" in its parts; the path is malloc'ed. */
+/* Splits "depends CONTENTS PATH"; the path is malloc'ed. */
 static bool split_depends(kdl_string line, kdl_string *out_contents, char **out_path) {
   if (!kdl_text_has_prefix(line, depends))
     return false;

@@ -102,8 +102,8 @@ static bool has_shared_tier(const kdl_tiered_cache *tiered) {
   return false;
 }
 
-/* A file system of a network may have shown another state of a file than the one that was linked,
- * by which all machines would find it. */
+/* A network file system may have shown a file in another state than the one that was linked; under
+ * a wrong key, all machines would find the entry. */
 static kdl_status check_portable_key(const kdl_tiered_cache *tiered, kdl_string link_key) {
   char *now = NULL;
   size_t length;

@@ -49,7 +49,7 @@ static void skip_untrusted_image(kdl_ukernels *ukernels, const kdl_container *co
     memcpy(ukernels->skipped, reason, sizeof reason);
 }
 
-/* Version 1 has no NUL in values. */
+/* Version 1 cannot store a NUL in values. */
 static int offload_format_for(const kdl_container *container) {
   for (uint32_t i = 0; i < kdl_container_count(container); ++i) {
     kdl_image_info image = kdl_container_image(container, i);
@@ -62,8 +62,8 @@ static int offload_format_for(const kdl_container *container) {
   return KDL_FORMAT_V1;
 }
 
-/* Where nothing is checked here, kdl-ld checks the digests of what it takes. Flags mean nothing to
- * it, and not the same in every version. */
+/* Where nothing is checked in this process, kdl-ld checks the digests. Flags are dropped: kdl-ld
+ * ignores them, and versions differ in their meaning. */
 static kdl_status pack_ukernel_image(kdl_ukernels *ukernels, kdl_container *container,
                                      uint32_t index, kdl_writer *writer, size_t *count) {
   kdl_image_info image = kdl_container_image(container, index);

@@ -19,7 +19,7 @@ static _Atomic(uint32_t) thread_count;
 static char *chunks;
 static size_t chunk_limit;
 static atomic_size_t chunks_used;
-static _Atomic(uint64_t) dropped_without_buffer; /* a buffer */
+static _Atomic(uint64_t) dropped_without_buffer; /* for lack of a buffer */
 
 _Thread_local kdl_trace_buffer *kdl_trace_thread_buffer;
 static pthread_key_t thread_exit_key;
@@ -27,7 +27,7 @@ static pthread_key_t thread_exit_key;
 /* ------------------------------------------------------------------------------------------ */
 /* Threads                                                                                      */
 
-/* Runs at the end of a thread that has a buffer. */
+/* The destructor of a thread that has a buffer. */
 static void end_thread(void *value) {
   kdl_trace_buffer *buffer = value;
   kdl_trace_thread *thread = buffer->owner;
@@ -59,7 +59,7 @@ kdl_trace_thread *kdl_trace_threads(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Buffers                                                                                      */
 
-/* The pages are there at once, so that records do not wait for them one by one. */
+/* Populates the pages at once, so that records do not fault them in one by one. */
 static kdl_trace_chunk *allocate_chunk(void) {
   size_t index = atomic_fetch_add(&chunks_used, 1);
   if (index >= chunk_limit) {
@@ -95,7 +95,7 @@ static kdl_trace_buffer *create_buffer(void) {
   return buffer;
 }
 
-/* A thread whose end would not be noticed keeps no buffer. */
+/* A thread whose end would go unnoticed gets no buffer. */
 static kdl_trace_buffer *acquire_buffer(void) {
   kdl_trace_buffer *buffer = reuse_buffer();
   if (!buffer)
@@ -142,8 +142,8 @@ __attribute__((noinline, cold)) kdl_trace_record *kdl_trace_reserve_slow(void) {
   return record;
 }
 
-/* Address space for all of it; memory comes as it is used, in large pages where the system has
- * them: a small one costs as much as the dozens of launches that it has room for. */
+/* Reserves address space for all chunks. Memory is committed on use, in huge pages where available:
+ * faulting in a small page costs as much as the dozens of launches that fit in it. */
 bool kdl_trace_buffers_start(uint64_t bytes) {
   chunk_limit = (size_t)(bytes / KDL_TRACE_CHUNK_BYTES);
   if (chunk_limit < 1)
@@ -173,7 +173,7 @@ uint64_t kdl_trace_dropped(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Forks                                                                                        */
 
-/* The threads that wrote are not here, and the one that is begins anew. */
+/* The child has one thread, which starts with empty buffers. */
 void kdl_trace_buffers_after_fork(void) {
   for (kdl_trace_buffer *buffer = atomic_exchange(&buffers, NULL); buffer;) {
     kdl_trace_buffer *next = buffer->next;

@@ -12,9 +12,9 @@ bool kdl_trace_uses_counter;
 static kdl_trace_timestamp start;
 
 #if defined(__x86_64__)
-/* The counter must run at one speed in every state of power (AMD's and Intel's manuals: "invariant
- * TSC"), and be the same on every processor. Linux looks for the latter and takes another clock
- * where it is not. */
+/* The counter must run at a constant rate in every power state ("invariant TSC" in AMD's and
+ * Intel's manuals) and agree on all processors. Linux checks the latter, and uses another clock
+ * where it fails. */
 static bool is_trusted(void) {
   unsigned a, b, c, d;
   char source[32] = "";
@@ -31,14 +31,14 @@ static bool is_trusted(void) {
 #else
 static bool is_trusted(void) {
 #if defined(__aarch64__)
-  return true; /* the architecture promises it */
+  return true; /* guaranteed by the architecture */
 #else
   return false;
 #endif
 }
 #endif
 
-/* The narrowest of a few readings, so that an interrupt in between does not count. */
+/* The narrowest of a few readings, so that an interrupt between the two clocks does not matter. */
 kdl_trace_timestamp kdl_trace_now(void) {
   kdl_trace_timestamp best = {0, 0};
   uint64_t width = UINT64_MAX;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The clock of traces. The processor's own counter takes a third of what the system's clock does,
- * and a traced launch reads it twice; where it cannot be trusted the system's clock is read. Counts
- * become nanoseconds of CLOCK_MONOTONIC when the trace is written, by what both said at its start
- * and at its end.
+ * The clock of traces. Reading the processor's counter takes a third of the time of clock_gettime,
+ * and a traced launch does it twice; where the counter cannot be trusted, clock_gettime is used.
+ * Ticks are converted to nanoseconds of CLOCK_MONOTONIC when the trace is written, from readings of
+ * both at its start and end.
  */
 #ifndef KDL_TRACE_CLOCK_H
 #define KDL_TRACE_CLOCK_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Whether the counter is read: settled by kdl_trace_clock_start. */
+/* Whether the counter is used: set by kdl_trace_clock_start. */
 extern bool kdl_trace_uses_counter;
 
 static inline uint64_t kdl_trace_ns(void) {
@@ -37,7 +37,7 @@ static inline uint64_t kdl_trace_ticks(void) {
   return kdl_trace_uses_counter ? kdl_trace_counter() : kdl_trace_ns();
 }
 
-/* Both clocks at one moment. */
+/* Both clocks at the same time. */
 typedef struct kdl_trace_timestamp {
   uint64_t ticks, ns;
 } kdl_trace_timestamp;
@@ -46,7 +46,7 @@ void kdl_trace_clock_start(void);
 
 kdl_trace_timestamp kdl_trace_now(void);
 
-/* A scale from ticks to ns, through the start and `now`. */
+/* A linear map from ticks to ns, through the start and `now`. */
 typedef struct kdl_trace_scale {
   kdl_trace_timestamp start;
   double ns_per_tick;

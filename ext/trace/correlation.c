@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Two crystals of 50 parts in a million each. */
+/* Two oscillators, each off by up to 50 parts in a million. */
 static const double drift = 100e-6;
 
 kdl_trace_correlation kdl_trace_correlation_none(void) {

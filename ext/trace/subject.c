@@ -14,7 +14,7 @@ static size_t subject_count;
 static _Atomic(uint64_t) lost;
 static const kdl_trace_subject empty_subject;
 
-/* Where the texts of an about are. */
+/* The offsets of the strings in kdl_trace_phase_info. */
 static const size_t string_offsets[] = {
     offsetof(kdl_trace_phase_info, driver), offsetof(kdl_trace_phase_info, library),
     offsetof(kdl_trace_phase_info, kernel), offsetof(kdl_trace_phase_info, device),
@@ -46,7 +46,7 @@ static bool infos_equal(const kdl_trace_phase_info *a, const kdl_trace_phase_inf
   return same;
 }
 
-/* One block of memory: the subject, and its texts behind it. */
+/* One allocation: the subject, followed by its strings. */
 static kdl_trace_subject *create_subject(const kdl_trace_phase_info *info, uint64_t hash) {
   size_t size = sizeof(kdl_trace_subject);
   for (size_t i = 0; i < string_count; ++i)

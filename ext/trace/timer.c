@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Device time: an event before a launch, one behind it, and the time between them by the device's
- * clock, asked for after a wait. Nothing here waits, but for the first event of a
- * device, the anchor, from which the device's time is counted. Where that lies on the host's clock
- * is learnt from all of them (ext/trace/correlation.h).
+ * Device time: an event before a launch, one after it, and the time between them by the device's
+ * clock, read after a wait. Nothing here waits, except for the first event of a device, the anchor,
+ * from which the device's time is counted. Its time on the host's clock is estimated from all
+ * events (ext/trace/correlation.h).
  *
- * Events are few: where all are under way, a launch goes without, and is counted.
+ * The number of events is limited: while all are pending, launches are not timed, only counted.
  */
 #include "ext/trace/correlation.h"
 #include "ext/trace/trace.h"
@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* CUDA tells times in a float of milliseconds: so the anchor moves along. */
+/* CUDA returns times as a float of milliseconds, so the anchor moves along to keep them precise. */
 enum { max_pairs = 4096, tries_when_empty = 8 };
 static const double anchor_reach_ns = 1e9;
 
@@ -23,9 +23,9 @@ struct kdl_trace_event_pair {
   void *start, *end; /* events of the backend */
   const kdl_trace_subject *subject;
   const void *queue;
-  uint64_t submitted_ns, ended_ns; /* before the first event was recorded, behind the second */
+  uint64_t submitted_ns, ended_ns; /* before the first event was recorded, after the second */
   uint64_t launched;               /* ticks: when the launch began */
-  double start_ns, length_ns;      /* by the device's clock, from the anchor on */
+  double start_ns, length_ns;      /* by the device's clock, from the anchor */
 };
 
 struct kdl_trace_timer {
@@ -37,11 +37,11 @@ struct kdl_trace_timer {
   size_t pair_count;
   pthread_mutex_t clock_lock; /* held while the driver is asked for times */
   void *anchor;
-  kdl_trace_correlation clocks; /* from the anchor on */
+  kdl_trace_correlation clocks; /* from the anchor */
 };
 
-static _Atomic(uint64_t) lost;    /* were not timed */
-static _Atomic(uint64_t) pending; /* may still be */
+static _Atomic(uint64_t) lost;    /* launches that were not timed */
+static _Atomic(uint64_t) pending; /* launches that may still be timed */
 
 uint64_t kdl_trace_device_times_lost(void) {
   return atomic_load(&lost) + atomic_load(&pending);
@@ -146,14 +146,14 @@ static bool ensure_anchor(kdl_trace_timer *timer, void *queue) {
   return has;
 }
 
-/* False where the device has not come so far. The clock's lock is held. */
+/* False where the device has not reached the events. Called with the clock's lock held. */
 static bool read_times(kdl_trace_timer *timer, kdl_trace_event_pair *pair,
                        const kdl_trace_wait *wait) {
   const kdl_backend_table *table = timer->table;
   if (table->event_elapsed(timer->handle, pair->start, pair->end, &pair->length_ns) != KDL_OK ||
       table->event_elapsed(timer->handle, timer->anchor, pair->start, &pair->start_ns) != KDL_OK)
     return false;
-  /* What was recorded before a wait for its queue was passed when that ended. */
+  /* Events recorded before a wait for their queue began have passed when it ends. */
   bool was_waited_for = wait && wait->queue == pair->queue && pair->ended_ns <= wait->begin_ns;
   double seen = (double)(was_waited_for ? wait->end_ns : kdl_trace_ns());
   kdl_trace_correlation_not_before(&timer->clocks, pair->start_ns, (double)pair->submitted_ns);
@@ -163,8 +163,8 @@ static bool read_times(kdl_trace_timer *timer, kdl_trace_event_pair *pair,
   return true;
 }
 
-/* The device passes the first event before the kernel begins, and on an idle queue before the
- * kernel is launched: the writer lets none begin before its launch. */
+/* The device passes the first event before the kernel begins, and on an idle queue even before the
+ * launch: the writer moves such a begin to the launch. */
 static void record_times(kdl_trace_timer *timer, kdl_trace_event_pair *pair) {
   double length = pair->length_ns > 0 ? pair->length_ns : 0;
   double start = kdl_trace_correlation_host(&timer->clocks, pair->start_ns);
@@ -173,7 +173,7 @@ static void record_times(kdl_trace_timer *timer, kdl_trace_event_pair *pair) {
                         pair->queue);
 }
 
-/* Places those that were read, once all that they tell of the clocks is known. */
+/* Converts the times of the pairs that were read, after all of their bounds are known. */
 static void record_pairs(kdl_trace_timer *timer, kdl_trace_event_pair *done) {
   kdl_trace_event_pair *pair, *last = done;
   for (pair = done; pair; pair = pair->next) {
@@ -192,7 +192,7 @@ static void record_pairs(kdl_trace_timer *timer, kdl_trace_event_pair *done) {
   }
 }
 
-/* Asks for at most so many of the oldest. */
+/* Reads at most so many of the oldest pairs. */
 static void collect_pending(kdl_trace_timer *timer, size_t most, const kdl_trace_wait *wait) {
   kdl_trace_event_pair *early = NULL, **early_end = &early, *done = NULL, **done_end = &done, *pair;
   pthread_mutex_lock(&timer->clock_lock);
@@ -228,7 +228,7 @@ static kdl_trace_event_pair *acquire_pair(kdl_trace_timer *timer) {
 /* ------------------------------------------------------------------------------------------ */
 /* Launches                                                                                     */
 
-/* Events in a capture belong to its graph, and tell no time. */
+/* Events in a capture belong to its graph and have no times. */
 static bool is_capturing(const kdl_trace_timer *timer, void *queue) {
   int capturing = 0;
   return timer->table->queue_capturing &&

@@ -23,8 +23,8 @@ const kdl_trace_hooks *kdl_tracing;
 bool kdl_trace_started;
 bool kdl_trace_device_time_enabled;
 
-static char path[PATH_MAX];     /* absolute, so that a program may change its folder */
-static bool appends_process_id; /* another process has the path: this one adds its number */
+static char path[PATH_MAX];     /* absolute, since the program may chdir */
+static bool appends_process_id; /* another process has the path: this one appends its ID */
 static struct timespec started; /* CLOCK_REALTIME */
 static kdl_trace_header header;
 
@@ -61,7 +61,7 @@ static const kdl_trace_listener listener = {on_phase_begin, on_phase_end};
 /* ------------------------------------------------------------------------------------------ */
 /* Launches                                                                                     */
 
-/* On the host the device's time is the launch's. */
+/* On the host, the device time is the launch's time. */
 static void trace_begin(void *handle, void *queue, kdl_trace_mark *out_mark) {
   const kdl_trace_device *device =
       handle && header.device_time ? kdl_trace_device_of(handle) : NULL;
@@ -101,7 +101,7 @@ static const kdl_trace_hooks hooks = {
 /* ------------------------------------------------------------------------------------------ */
 /* The file                                                                                     */
 
-/* "%p" is the number of the process. */
+/* "%p" is the process ID. */
 static bool expand_process_id(const char *given, char out_name[PATH_MAX]) {
   size_t used = 0;
   for (const char *at = given; *at; ++at) {
@@ -149,8 +149,8 @@ static kdl_status set_path(const char *given) {
   return KDL_OK;
 }
 
-/* Whether a file of that name was written since this process started: by another process that is
- * traced to the same name, or another copy of libkdl in this one. What is older is replaced. */
+/* Whether a file of that name was written after this process started: by another process that
+ * traces to the same name, or by another copy of libkdl in this one. Older files are replaced. */
 static bool is_newer_than_process(const char *name) {
   struct stat info;
   if (stat(name, &info) != 0)
@@ -172,8 +172,8 @@ static void choose_file_name(char out_name[PATH_MAX]) {
   }
 }
 
-/* To the nanosecond: the system dates files by a clock that moves a few hundred times a second,
- * which two processes may share. */
+/* Sets the time to the nanosecond: the system's file clock ticks a few hundred times a second, and
+ * two processes may fall into one tick. */
 static void set_file_time(int fd) {
   struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = 0}};
   clock_gettime(CLOCK_REALTIME, &times[1]);
@@ -181,7 +181,8 @@ static void set_file_time(int fd) {
     errno = 0;
 }
 
-/* The folder is locked from the choice of a name to its use, against processes that end at once. */
+/* Locks the folder from choosing a name to using it, against processes that end at the same
+ * time. */
 static kdl_status keep_trace_file(kdl_temp_file *temp, char out_name[PATH_MAX]) {
   char folder[PATH_MAX];
   snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path) + 1, path);
@@ -230,7 +231,7 @@ kdl_status kdl_trace_save(void) {
 static void reset_after_fork(void) {
   appends_process_id = true;
   nest.depth = 0;
-  kdl_trace_device_time_enabled = false; /* the drivers are the parent's */
+  kdl_trace_device_time_enabled = false; /* the drivers belong to the parent */
   kdl_trace_buffers_after_fork();
 }
 
@@ -256,7 +257,7 @@ static void report_trace_failure(kdl_status status) {
     fprintf(stderr, "kdl: KDL_TRACE: %s; there is no trace\n", kdl_error_message());
 }
 
-/* `kdl trace` names the process that it started: the file is that one's, whatever others do. */
+/* `kdl trace` names the process that it started, which gets the file; others get another name. */
 static bool is_traced_process(void) {
   const char *process = kdl_environment("KDL_TRACE_PROCESS");
   return !process || strtol(process, NULL, 10) == getpid();
@@ -279,7 +280,7 @@ static __attribute__((constructor)) void trace_at_load(void) {
   report_trace_failure(status == KDL_OK ? kdl_trace_start(&settings) : status);
 }
 
-/* Runs after everything that the program itself does at its end. */
+/* Runs after the program's own exit handlers. */
 static __attribute__((destructor)) void end(void) {
   report_trace_failure(kdl_trace_save());
 }

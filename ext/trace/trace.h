@@ -2,13 +2,12 @@
 /*
  * KDL_TRACE=out.json: every phase of every dispatch of the process, written when it ends.
  *
- * Whether a process is traced is settled when the library starts and does not change. Where it is
- * not, nothing here runs: the marks of support/base/trace_phase.h find no listener, kdl_tracing
- * (hooks.h) is NULL. Where it is, devices are used through a table around the backend's
+ * Whether a process is traced is decided when the library starts and does not change. If not,
+ * nothing here runs: the phases of support/base/trace_phase.h find no listener, and kdl_tracing
+ * (hooks.h) is NULL. If so, devices are used through a table around the backend's
  * (ext/trace/traced_device.c), and kernels have an interceptor.
  *
- * docs/tracing.md says what becomes of forks, threads that end, and processes that do not end by
- * themselves.
+ * docs/tracing.md covers forks, threads that end, and processes that are killed.
  */
 #ifndef KDL_TRACE_TRACE_H
 #define KDL_TRACE_TRACE_H
@@ -20,24 +19,24 @@
 
 typedef struct kdl_trace_settings {
   const char *path;
-  uint64_t bytes;   /* that records may take */
+  uint64_t bytes;   /* limit for records */
   bool device_time; /* events around every launch */
 } kdl_trace_settings;
 
 #define KDL_TRACE_DEFAULT_BYTES ((uint64_t)16 << 20)
 
 extern bool kdl_trace_started;             /* constant once the library has started */
-extern bool kdl_trace_device_time_enabled; /* likewise, but in the child of a fork: not there */
+extern bool kdl_trace_device_time_enabled; /* also constant, but false in the child of a fork */
 
-/* What the library does when it starts and KDL_TRACE is set; for tests also later, before any
- * device is used. KDL_IO where no file could be made there. */
+/* Called when the library starts and KDL_TRACE is set; by tests also later, before any device is
+ * used. KDL_IO where no file could be created. */
 kdl_status kdl_trace_start(const kdl_trace_settings *settings);
 
-/* Writes what there is, and says on standard error what was lost. Does nothing where there is
- * nothing; KDL_IO where it cannot be written. Others may go on meanwhile. */
+/* Writes all records, and prints on standard error what was lost. Does nothing without records;
+ * KDL_IO where writing fails. Other threads may continue. */
 kdl_status kdl_trace_save(void);
 
-/* A record with what all have, to be filled and ended; NULL where there is none to be had. */
+/* A record with the common fields set, to be filled and committed; NULL where there is no room. */
 static inline kdl_trace_record *kdl_trace_begin_record(const kdl_trace_subject *subject,
                                                        uint64_t begin, const void *queue) {
   kdl_trace_record *record = kdl_trace_reserve();
@@ -49,7 +48,7 @@ static inline kdl_trace_record *kdl_trace_begin_record(const kdl_trace_subject *
   return record;
 }
 
-/* A launch of the kernel that is `subject`, which began at `begin` and has just ended. */
+/* A launch of the kernel `subject` that began at `begin` and has just ended. */
 static inline void kdl_trace_launch(const kdl_trace_subject *subject, uint64_t begin,
                                     const uint32_t grid[3], const uint32_t block[3],
                                     const void *queue, kdl_status status) {
@@ -80,7 +79,7 @@ static inline void kdl_trace_add_record(unsigned what, const kdl_trace_subject *
   kdl_trace_commit();
 }
 
-/* A layer that has just ended. */
+/* A phase that has just ended. */
 static inline void kdl_trace_span(kdl_trace_phase span_phase, const kdl_trace_subject *subject,
                                   uint64_t begin, const void *queue, uint64_t bytes,
                                   kdl_status status) {
@@ -88,7 +87,7 @@ static inline void kdl_trace_span(kdl_trace_phase span_phase, const kdl_trace_su
                        status != KDL_OK);
 }
 
-/* The time that the device took, in ns of CLOCK_MONOTONIC, for a launch that began at `launched`
+/* The time on the device, in ns of CLOCK_MONOTONIC, for a launch that began at `launched`
  * (ticks). */
 static inline void kdl_trace_device_time(const kdl_trace_subject *subject, uint64_t begin_ns,
                                          uint64_t end_ns, uint64_t launched, const void *queue) {

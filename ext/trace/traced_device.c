@@ -50,14 +50,14 @@ static kdl_status traced_event_sync(void *handle, void *event) {
   return status;
 }
 
-/* Unloading waits for what still runs. */
+/* Unloading waits for running kernels. */
 static void traced_module_unload(void *handle, void *module) {
   const kdl_trace_device *device = kdl_trace_device_of(handle);
   device->table->module_unload(handle, module);
   collect_device_times(device, NULL);
 }
 
-/* The events of its timer go first. */
+/* The events of its timer are destroyed first. */
 static void traced_device_close(void *handle, void *queue) {
   const kdl_trace_device *device = kdl_trace_device_of(handle);
   if (device->timer)
@@ -108,7 +108,7 @@ static kdl_status traced_copy(void *handle, void *queue, uint64_t to, uint64_t t
   return status;
 }
 
-/* One that is not supported goes through the host, and is recorded there. */
+/* An unsupported copy goes through the host, and is recorded there. */
 static kdl_status traced_copy_peer(void *from_handle, void *to_handle, void *queue, uint64_t to,
                                    uint64_t to_offset, uint64_t from, uint64_t from_offset,
                                    uint64_t size) {

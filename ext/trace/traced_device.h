@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Devices of a process that is traced. Copies, memory and waits go through a table around the
- * backend's own, which records them; launches are recorded by an interceptor (hooks.h). */
+/* Devices of a traced process. Copies, memory and waits go through a table around the backend's
+ * own, which records them; launches are recorded by an interceptor (hooks.h). */
 #ifndef KDL_TRACE_TRACED_DEVICE_H
 #define KDL_TRACE_TRACED_DEVICE_H
 
@@ -15,16 +15,16 @@ typedef struct kdl_trace_device {
   const kdl_backend_table *table; /* the backend's own */
   void *handle;
   const kdl_trace_subject *subject;
-  bool is_synchronous;    /* launches are done when they return: the host */
-  kdl_trace_timer *timer; /* NULL where device time is not asked for, or is the launch's */
+  bool is_synchronous;    /* launches have ended when they return: the host */
+  kdl_trace_timer *timer; /* NULL where device time is off, or equals the launch's */
 } kdl_trace_device;
 
-/* For a device that was opened with the backend's own table; `works_here` as above. Returns the
- * table around it, of which each backend has one; `table` when out of memory. */
+/* For a device that was opened with the backend's own table. Returns the table around it, one per
+ * backend; `table` when out of memory. */
 const kdl_backend_table *kdl_trace_device_open(const kdl_backend_table *table, void *handle,
                                                const char *name, bool is_synchronous);
 
-/* NULL where there was no memory for it. */
+/* NULL where memory ran out when it was opened. */
 const kdl_trace_device *kdl_trace_device_of(const void *handle);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -33,8 +33,8 @@ const kdl_trace_device *kdl_trace_device_of(const void *handle);
 /* Events around launches on a device. NULL when out of memory. */
 kdl_trace_timer *kdl_trace_timer_create(const kdl_backend_table *table, void *handle);
 
-/* Before and after a launch of `subject` on a queue of the backend, which began at `launched`
- * (ticks). `span` is what begin returned, which may be NULL: no events were to be had. */
+/* Called before and after a launch of `subject` on a queue of the backend; the launch began at
+ * `launched` (ticks). `span` is what begin returned, NULL where it had no events. */
 typedef struct kdl_trace_event_pair kdl_trace_event_pair;
 kdl_trace_event_pair *kdl_trace_timer_begin(kdl_trace_timer *timer, void *queue);
 void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_event_pair *span,
@@ -47,14 +47,14 @@ typedef struct kdl_trace_wait {
   uint64_t begin_ns, end_ns;
 } kdl_trace_wait;
 
-/* Records the device time of launches that have ended. `wait` is the one that has just ended, or
- * NULL where it was for something else. */
+/* Records the device time of launches that have ended. `wait` is the wait that has just ended, or
+ * NULL where it was not for a queue. */
 void kdl_trace_timer_collect(kdl_trace_timer *timer, const kdl_trace_wait *wait);
 
-/* Destroys the events of all. Launches that were not waited for have no time. */
+/* Destroys all events. Launches without a wait get no time. */
 void kdl_trace_timer_close(kdl_trace_timer *timer);
 
-/* Launches whose device time is not known, those included that were not waited for. */
+/* Launches without a device time, including those without a wait. */
 uint64_t kdl_trace_device_times_lost(void);
 
 #endif

@@ -16,14 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Rows of device time follow the threads, whose numbers the system gives: at most 2^22. */
+/* Rows of device time come after the threads, whose IDs are at most 2^22. */
 enum { first_row = 1 << 24, max_queues = 1024 };
 
-/* A queue of a device, numbered as they come. */
+/* A queue of a device, in the order of first use. */
 typedef struct {
   const char *device;
   const void *queue;
-  unsigned number; /* among those of its device, from 0 */
+  unsigned number; /* within its device, from 0 */
   bool has_row;
 } queue_track;
 
@@ -68,7 +68,7 @@ static __attribute__((format(printf, 2, 3))) void append_format(writer *out, con
   append_bytes(out, line, size < (int)sizeof line ? (size_t)size : sizeof line - 1);
 }
 
-/* Names come from files and may hold anything. */
+/* Names come from files and may contain anything. */
 static void append_json_string(writer *out, const char *text) {
   append_bytes(out, "\"", 1);
   for (size_t left = strlen(text), length; left; left -= length, text += length) {
@@ -91,7 +91,7 @@ static void append_member(writer *out, bool *has_member, const char *key, const 
 /* ------------------------------------------------------------------------------------------ */
 /* Events                                                                                       */
 
-/* The start of one, up to what only its kind has. */
+/* The start of an event, up to the members of its kind. */
 static void begin_trace_event(writer *out, const char *name, const char *phase, int row) {
   append_format(out, "%s{\"name\":", out->has_event ? ",\n" : "");
   append_json_string(out, name);
@@ -183,7 +183,7 @@ static void write_record(writer *out, const kdl_trace_record *record) {
   bool is_device_time = record->what == KDL_TRACE_DEVICE_TIME;
   queue_track *track =
       record->queue && info->device ? find_queue_track(out, info->device, record->queue) : NULL;
-  /* Whole nanoseconds, so that neighbours do not come to overlap by rounding. */
+  /* Whole nanoseconds, so that rounding does not make neighbours overlap. */
   uint64_t begin = is_device_time ? record->begin : ticks_to_ns(out, record->begin);
   uint64_t end = is_device_time ? record->end : ticks_to_ns(out, record->end);
   /* No kernel begins before it is launched, whatever the clocks say. */
@@ -223,7 +223,7 @@ static void put_command(writer *out) {
   append_json_string(out, words);
 }
 
-/* Fixes what is written, while others go on. */
+/* Fixes the number of records to write, while threads go on. */
 static uint64_t snapshot_record_counts(void) {
   uint64_t count = 0;
   for (kdl_trace_buffer *buffer = kdl_trace_buffers(); buffer; buffer = buffer->next) {
@@ -257,7 +257,8 @@ static void put_header(writer *out, const kdl_trace_header *header, uint64_t cou
       kdl_trace_device_times_lost(), header->bytes);
 }
 
-/* A name that was given after a thread's first record counts too: so those that live are asked. */
+/* Running threads are asked for their names again, since a name may be set after the first
+ * record. */
 static void put_threads(writer *out) {
   char name[64];
   read_proc_file("/proc/self/comm", name, sizeof name);

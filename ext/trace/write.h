@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The records as trace events in JSON: docs/tracing.md. */
+/* Writes the records as trace events in JSON: docs/tracing.md. */
 #ifndef KDL_TRACE_WRITE_H
 #define KDL_TRACE_WRITE_H
 
@@ -8,14 +8,14 @@
 
 #define KDL_TRACE_SCHEMA "kdl-trace-1"
 
-/* What the file says of the trace as a whole. */
+/* The file's description of the trace. */
 typedef struct kdl_trace_header {
   int64_t started; /* seconds since 1970 */
   uint64_t bytes;
   bool device_time;
 } kdl_trace_header;
 
-/* Writes every record that is there now. False with errno. */
+/* Writes every record that exists now. False with errno. */
 bool kdl_trace_write(const kdl_trace_header *header, int fd);
 
 #endif

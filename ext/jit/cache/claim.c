@@ -31,7 +31,7 @@ static bool has_locks(int folder) {
   return false;
 }
 
-/* Asked again and again, since a holder that was stopped would otherwise stop us. */
+/* Polls the lock: a holder that was stopped must not stop us. */
 static bool lock_file(int fd, int64_t milliseconds, bool *out_waited) {
   const int64_t step = 5;
   *out_waited = false;
@@ -66,8 +66,8 @@ kdl_cache_claim kdl_cache_claim_acquire(const kdl_cache_settings *settings, kdl_
   return claim;
 }
 
-/* Removed while it is held. Who has waited for it may hold a file without a name, while a third
- * makes a new one: both go ahead, and one of them for nothing. */
+/* The file is removed while it is locked. A waiter may then lock the removed file while a third
+ * process creates a new one: both link, and one does so in vain. */
 void kdl_cache_claim_release(kdl_cache_claim *claim) {
   if (claim->folder < 0)
     return;

@@ -9,10 +9,9 @@
  *     32  the digest of bytes 0 to 31 and 64 to the end
  *     64  link key, notes, image; the file ends where the image does
  *
- * The link key is everything that the image depends on, one `WORD VALUE` a line; its digest names
- * the file. Notes are lines of the same form that the image does not depend on. Nothing in an entry
- * is believed before the digest was checked, and it covers every byte: a file that was torn, cut or
- * changed in any way is noticed.
+ * The link key is everything that the image depends on, one `WORD VALUE` per line; its digest names
+ * the file. Notes are lines of the same form that are not part of the key. The digest covers every
+ * byte and is checked before anything else is used, so that any damage is detected.
  */
 #ifndef KDL_CACHE_ENTRY_H
 #define KDL_CACHE_ENTRY_H
@@ -26,7 +25,7 @@
 enum {
   KDL_CACHE_VERSION = 1,
   KDL_CACHE_HEADER = 64,
-  KDL_CACHE_LIMIT_TEXT = 1 << 20, /* of link key and notes, each */
+  KDL_CACHE_LIMIT_TEXT = 1 << 20, /* for the link key and for the notes */
 };
 #define KDL_CACHE_LIMIT_IMAGE ((uint64_t)1 << 30)
 
@@ -38,10 +37,10 @@ typedef struct kdl_cache_entry {
   size_t image_size;
 } kdl_cache_entry;
 
-/* Reads a file's bytes; the entry points into them. KDL_BAD_FILE, with the field that is wrong. */
+/* Parses a file's bytes; the entry points into them. KDL_BAD_FILE names the bad field. */
 kdl_status kdl_cache_entry_parse(const void *bytes, size_t size, kdl_cache_entry *out_entry);
 
-/* Lays a file out into memory that the caller frees with free(). */
+/* Serializes an entry into memory that the caller frees with free(). */
 kdl_status kdl_cache_entry_serialize(const kdl_cache_entry *entry, void **out_data,
                                      size_t *out_size);
 

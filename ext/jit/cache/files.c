@@ -21,7 +21,7 @@ static size_t count_hex(const char *text) {
   return strspn(text, "0123456789abcdef");
 }
 
-/* What a file of that name is. */
+/* The kind of a file, by its name. */
 static kdl_cache_file_kind cache_file_kind(const char *name) {
   const size_t digits = KDL_DIGEST_TEXT - 1;
   const size_t salt = 16;

@@ -3,11 +3,11 @@
  * The files in a folder of the cache (support/system/cache_folder.h):
  *
  *     KEY.kdl          an entry
- *     KEY.SALT.tmp     one that is being written, or that a killed process left
- *     KEY.lock         held while a process makes that entry: ext/jit/cache/claim.h
- *     KEY.lease        the same among machines: ext/jit/cache/lease.h
+ *     KEY.SALT.tmp     an entry that is being written, or a stale one of a killed process
+ *     KEY.lock         a process is making that entry: ext/jit/cache/claim.h
+ *     KEY.lease        a machine is making that entry: ext/jit/cache/lease.h
  *
- * Files of any other name are not touched.
+ * Files with other names are not touched.
  */
 #ifndef KDL_CACHE_FILES_H
 #define KDL_CACHE_FILES_H
@@ -33,7 +33,7 @@ typedef struct kdl_cache_file {
   char name[KDL_CACHE_NAME];
   kdl_cache_file_kind kind;
   uint64_t size;
-  struct timespec used; /* when it was last used, or written */
+  struct timespec used; /* last use, or when it was written */
 } kdl_cache_file;
 
 /* The cache's files in the folder, the least recently used first. The caller frees *out_files. */

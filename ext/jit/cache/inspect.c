@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 typedef struct {
-  int folder; /* -1 where it is not there */
+  int folder; /* -1 where it does not exist */
   kdl_cache_file *files;
   size_t count;
 } listing;
@@ -54,9 +54,9 @@ kdl_status kdl_cache_check_entries(const kdl_cache_settings *settings,
     kdl_cache_checked_entry checked = {.file = &all.files[i]};
     char name[KDL_CACHE_NAME];
     kdl_status read = kdl_cache_read(all.folder, settings->sharing, checked.file->name, &found);
-    if (read == KDL_NO_MATCH) /* gone since it was listed */
+    if (read == KDL_NO_MATCH) /* removed since it was listed */
       continue;
-    if (read == KDL_NO_MEMORY) { /* which says nothing about the entry */
+    if (read == KDL_NO_MEMORY) { /* not the entry's fault */
       status = read;
       break;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Looking at the cache from outside: what `kdl cache` shows and does. */
+/* Inspects and clears a folder of the cache, for `kdl cache`. */
 #ifndef KDL_CACHE_INSPECT_H
 #define KDL_CACHE_INSPECT_H
 
@@ -7,12 +7,12 @@
 
 typedef struct kdl_cache_checked_entry {
   const kdl_cache_file *file;
-  const kdl_cache_entry *entry; /* NULL where the file is no good entry ... */
+  const kdl_cache_entry *entry; /* NULL for a damaged entry ... */
   const char *error;            /* ... and why */
 } kdl_cache_checked_entry;
 
-/* Reads and checks every entry, the least recently used first. A folder that is not there holds
- * none. */
+/* Reads and checks every entry, the least recently used first. A folder that does not exist is
+ * empty. */
 kdl_status kdl_cache_check_entries(const kdl_cache_settings *settings,
                                    kdl_status (*visit)(void *user,
                                                        const kdl_cache_checked_entry *checked),
@@ -27,7 +27,7 @@ typedef struct kdl_cache_totals {
 
 kdl_status kdl_cache_count(const kdl_cache_settings *settings, kdl_cache_totals *out_totals);
 
-/* Removes every entry, and whatever else the cache has made; *out_totals is what went. */
+/* Removes every entry and every other file of the cache; *out_totals counts them. */
 kdl_status kdl_cache_clear(const kdl_cache_settings *settings, kdl_cache_totals *out_totals);
 
 #endif

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* The word: "BOOT NAMESPACE PID SALT", where the first three tell whether the holder is a process
- * that this one can ask the kernel about.                                                      */
+/* The lease token: "BOOT NAMESPACE PID SALT". If the first two are those of this process, the
+ * kernel knows whether the holder still runs. */
 
 static void read_boot_id(char out_boot[40]) {
   size_t got = 0;
@@ -46,7 +46,7 @@ static bool make_lease_token(char out_token[KDL_CACHE_LEASE_TOKEN_SIZE]) {
   return true;
 }
 
-/* Whether the holder was a process of this machine, which has ended. */
+/* Whether the holder was a process of this machine that has ended. */
 static bool holder_has_exited(const char *theirs, const char *ours) {
   const char *space = strchr(ours, ' ');
   const char *pid = space ? strchr(space + 1, ' ') : NULL;
@@ -73,7 +73,7 @@ static bool create_lease_file(int folder, const kdl_cache_lease *lease) {
   return false;
 }
 
-/* Empty where it cannot be read, or is not written yet. */
+/* Empty where the file cannot be read or is not written yet. */
 static void read_lease_token(int folder, const char *name,
                              char out_token[KDL_CACHE_LEASE_TOKEN_SIZE]) {
   size_t got = 0;
@@ -95,7 +95,7 @@ static int64_t monotonic_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Longer from one time to the next: a server is asked by many. */
+/* The interval grows: many machines may ask one server. */
 static void back_off(int64_t *step) {
   const int64_t longest = 200;
   nanosleep(&(struct timespec){.tv_nsec = (long)*step * 1000000}, NULL);
@@ -122,7 +122,8 @@ static bool wait_for_lease(int folder, int64_t lease_ms, int64_t milliseconds,
     else
       back_off(&step);
   }
-  /* To create a file is to ask the server: what it has is seen now, if it was not before. */
+  /* Creating the file made the client ask the server, so an entry that was not visible before may
+   * be now. */
   if (!is_stored(user))
     return false;
   kdl_cache_lease_release(lease);
@@ -145,7 +146,7 @@ bool kdl_cache_lease_acquire(const kdl_cache_settings *settings, kdl_string link
   return found;
 }
 
-/* One that was taken for dead must not remove its successor's. */
+/* A holder that was taken for dead must not remove its successor's lease. */
 void kdl_cache_lease_release(kdl_cache_lease *lease) {
   char token[KDL_CACHE_LEASE_TOKEN_SIZE];
   if (!lease->is_held)

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum {
-  touch_after = 60,               /* seconds: how finely "recently used" is told */
-  stale_temporary_after = 60 * 60 /* seconds until what a killed process left is taken away */
+  touch_after = 60,               /* seconds: the resolution of "recently used" */
+  stale_temporary_after = 60 * 60 /* seconds until a killed process's temporary file is removed */
 };
 
 void kdl_cache_name(kdl_string link_key, const char *suffix, char name[KDL_CACHE_NAME]) {
@@ -30,8 +30,7 @@ void kdl_cache_name(kdl_string link_key, const char *suffix, char name[KDL_CACHE
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-/* Another user's file is not used whatever it says: one who may write it may write a good digest
- * as well. */
+/* A file of another user is never used: its writer could also write a valid digest. */
 static kdl_status check_entry_file(const struct stat *info, kdl_cache_sharing sharing) {
   bool is_lower = sharing == KDL_CACHE_LOWER;
   mode_t refused = is_lower ? S_IWGRP | S_IWOTH : S_IRWXG | S_IRWXO;
@@ -49,7 +48,7 @@ static kdl_status check_entry_file(const struct stat *info, kdl_cache_sharing sh
   return KDL_OK;
 }
 
-/* Into memory of our own, so that what was checked is what is used. */
+/* Copies into memory, so that the checked bytes are the bytes in use. */
 static kdl_status read_entry_bytes(int fd, size_t size, void **out_data) {
   char *data = malloc(size + 1);
   size_t got = 0;
@@ -88,7 +87,7 @@ kdl_status kdl_cache_read(int folder, kdl_cache_sharing sharing, const char *nam
                           kdl_cache_hit *out_found) {
   struct stat info;
   kdl_status status;
-  /* O_NONBLOCK: a pipe of that name must not hold us up. */
+  /* O_NONBLOCK: a pipe of that name must not block. */
   int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0)
     return kdl_fail(errno == ENOENT ? KDL_NO_MATCH : KDL_IO, "cannot open: %s", strerror(errno));
@@ -100,7 +99,7 @@ kdl_status kdl_cache_read(int folder, kdl_cache_sharing sharing, const char *nam
   return status;
 }
 
-/* How long ago the file was written; 0 where that cannot be told. */
+/* Seconds since the file was written; 0 where unknown. */
 static time_t age_of(int folder, const char *name) {
   struct stat info;
   struct timespec now;
@@ -109,7 +108,7 @@ static time_t age_of(int folder, const char *name) {
   return exists && now.tv_sec > info.st_mtim.tv_sec ? now.tv_sec - info.st_mtim.tv_sec : 0;
 }
 
-/* On another machine it may be whole, and its bytes on their way. */
+/* In a shared folder the file may be intact on another machine, its bytes not visible here yet. */
 static bool may_remove_damaged(const kdl_cache_settings *settings, int folder, const char *name) {
   return settings->sharing == KDL_CACHE_PRIVATE || age_of(folder, name) > stale_temporary_after;
 }
@@ -163,7 +162,7 @@ static int create_temporary(int folder, const char *key, char name[KDL_CACHE_NAM
   return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* A request to rename that was done, and whose answer a network lost, is sent again and fails. */
+/* A network may lose the reply to a rename that succeeded; the repeated request then fails. */
 static bool was_renamed(const kdl_cache_settings *settings, int folder, const char *name) {
   kdl_cache_hit found = {.data = NULL};
   if (settings->sharing != KDL_CACHE_SHARED ||
@@ -173,8 +172,8 @@ static bool was_renamed(const kdl_cache_settings *settings, int folder, const ch
   return true;
 }
 
-/* Flushed where other machines shall see it; elsewhere an entry that a power failure tears is
- * noticed when it is read. */
+/* Flushed where other machines must see it. Elsewhere the digest detects an entry that a power
+ * failure damaged. */
 static kdl_status write_entry(const kdl_cache_settings *settings, int folder, const char *name,
                               const void *data, size_t size) {
   char temporary[KDL_CACHE_NAME];
@@ -207,8 +206,8 @@ static bool is_stale_temporary(const kdl_cache_file *file, const struct timespec
          now->tv_sec - file->used.tv_sec > stale_temporary_after;
 }
 
-/* The least recently used first, until the rest fits. Others may be doing the same: then a few more
- * go than had to. */
+/* Removes the least recently used until the others fit. If several processes do this at once, a few
+ * more go than necessary. */
 static void evict_entries(int folder, uint64_t limit, const char *newest) {
   kdl_cache_file *files;
   size_t count;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What `kdl cache` does besides looking at entries. */
+/* The subcommands of `kdl cache` that do more than list entries. */
 #ifndef KDL_TOOL_CACHE_H
 #define KDL_TOOL_CACHE_H
 
 #include "support/system/cache_settings.h"
 #include "tools/common/options.h"
 
-/* Writes every entry that holds here into a folder, with portable keys. */
+/* Writes every entry that is valid on this machine into a folder, with portable keys. */
 kdl_status cli_cache_export(const kdl_cache_settings *settings, const char *folder);
 
-/* Takes every entry of such a folder into the cache. */
+/* Copies every entry of such a folder into the cache. */
 kdl_status cli_cache_import(const kdl_cache_settings *settings, const char *folder);
 
 /* Links a file's bitcode for the devices of --for, into the cache or the folder of --into. */
 kdl_status cli_cache_warm(const cli_args *args, const char *file);
 
-/* Where the cache lies, the folders behind it, and what each holds. */
+/* Prints where the cache and its tiers are, and what each holds. */
 kdl_status cli_cache_stat(const kdl_cache_settings *settings, const cli_args *args);
 
 #endif

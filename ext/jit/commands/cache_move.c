@@ -19,7 +19,7 @@ typedef struct {
   size_t moved, passed;
 } move;
 
-/* A folder of entries with portable keys, which the environment does not name. */
+/* A folder of entries with portable keys, given on the command line. */
 static kdl_status folder_settings(const char *folder, kdl_cache_sharing sharing,
                                   kdl_cache_settings *out_settings) {
   kdl_cache_settings made = {.mode = KDL_CACHE_ON, .limit = UINT64_MAX, .sharing = sharing};
@@ -52,7 +52,7 @@ static kdl_status export_one(void *user, const kdl_cache_checked_entry *checked)
   move *moving = user;
   if (!checked->entry)
     return skip_entry(moving, checked, checked->error);
-  if (kdl_is_portable_key(checked->entry->link_key)) /* imported, and not used since */
+  if (kdl_is_portable_key(checked->entry->link_key)) /* imported, not used since */
     return store_moved_entry(moving, checked->entry);
   kdl_string file;
   if (kdl_identity_find_changed(checked->entry->notes, &file))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl cache stat: the folders of the cache, the machine's own and those behind it. */
+/* kdl cache stat: the machine's own folder and the cache tiers. */
 #include "ext/jit/commands/cache.h"
 
 #include "ext/jit/cache/inspect.h"
@@ -14,15 +14,15 @@
 static const char *const mode_names[] = {
     [KDL_CACHE_ON] = "on", [KDL_CACHE_READ_ONLY] = "ro", [KDL_CACHE_OFF] = "off"};
 
-/* A folder behind the own one. */
+/* A cache tier. */
 typedef struct {
   const kdl_cache_settings *settings;
-  bool is_usable; /* else the trouble */
+  bool is_usable; /* else `error` has the reason */
   kdl_cache_totals totals;
   char error[512];
 } tier;
 
-/* One that cannot be used is no error of the program that has it: it is passed over. */
+/* An unusable tier is not an error: programs skip it. */
 static void inspect_tier(const kdl_cache_settings *settings, tier *out) {
   *out = (tier){.settings = settings};
   int folder = kdl_cache_folder_open(settings->dir, settings->sharing);

@@ -18,7 +18,7 @@ typedef struct {
   size_t linked, there, refused;
 } counts;
 
-/* The device need not be here: nothing is loaded. */
+/* The device need not exist: nothing is loaded. */
 static kdl_status warm_image(const cli_input *input, const cli_device *device, size_t image,
                              counts *count) {
   kdl_link_task task = {.lib = input->lib, .image = (uint32_t)image, .device = device->device};
@@ -48,7 +48,7 @@ static kdl_status warm_device(const cli_input *input, const cli_device *device, 
   return status;
 }
 
-/* Of several devices, one that the file holds nothing for is no failure. */
+/* With several devices, it is no failure that the file has nothing for one of them. */
 static kdl_status warm_devices(const cli_input *input, const cli_devices *devices, counts *count) {
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
@@ -61,7 +61,7 @@ static kdl_status warm_devices(const cli_input *input, const cli_devices *device
   return status;
 }
 
-/* What a process would be told by its environment. */
+/* Sets the environment variable that a process would read. */
 static kdl_status use_folder(const char *folder) {
   char path[PATH_MAX], list[PATH_MAX + 32];
   if (mkdir(folder, 0700) != 0 && errno != EEXIST)

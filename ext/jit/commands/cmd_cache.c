@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl cache: what linked images are kept on disk. */
+/* kdl cache: the linked images on disk. */
 #include "ext/jit/cache/inspect.h"
 #include "ext/jit/commands/cache.h"
 #include "ext/jit/commands/commands.h"
@@ -179,7 +179,7 @@ static kdl_status run_import(const kdl_cache_settings *settings, const cli_args 
 typedef struct {
   const char *name;
   kdl_status (*run)(const kdl_cache_settings *settings, const cli_args *args);
-  const char *operand; /* what it needs; NULL: nothing */
+  const char *operand; /* its operand; NULL: none */
 } action;
 
 static const action actions[] = {

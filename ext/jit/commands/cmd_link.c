@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl link: bitcode images become native ones, for the devices that are named. */
+/* kdl link: links bitcode images into native ones for the named devices. */
 #include "ext/jit/commands/commands.h"
 #include "ext/jit/commands/link.h"
 #include "lib/inspect/devices.h"
@@ -31,7 +31,7 @@ typedef struct {
   cli_devices devices;
   linked *items;
   size_t count;
-  kdl_arena arena; /* metadata of what is written */
+  kdl_arena arena; /* metadata of the output */
 } work;
 
 static void free_work(work *w) {
@@ -45,7 +45,7 @@ static void free_work(work *w) {
 /* ------------------------------------------------------------------------------------------ */
 /* What to link                                                                                 */
 
-/* Those that --image names, or all. */
+/* The images that --image names, or all. */
 static kdl_status plan_device(work *w, const cli_device *device, const bool *wanted) {
   size_t images = kdl_image_count(w->job.input->lib);
   bool *chosen = xcalloc(images, sizeof *chosen);
@@ -114,7 +114,7 @@ static kdl_status link_all(work *w) {
   return KDL_OK;
 }
 
-/* A value that no image asks for is a typing error. */
+/* A constant that no image reads is a typing error. */
 static kdl_status check_constant_name(const work *w, const char *text) {
   kdl_string name = {text, strcspn(text, "=")};
   kdl_nearest nearest = kdl_nearest_to(name);
@@ -157,7 +157,7 @@ static kdl_status add_linked(work *w, const linked *item, kdl_writer *writer) {
   return status;
 }
 
-/* What is native already stays; bitcode stays where it is asked for. */
+/* Native images are copied; bitcode is copied where the options ask for it. */
 static kdl_status copy_others(const work *w, int format, kdl_writer *writer) {
   bool keep_bitcode = cli_args_has(w->job.args, "keep-bitcode");
   for (size_t i = 0; cli_outer_next(w->job.input->lib, &i); ++i) {

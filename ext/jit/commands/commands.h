@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The subcommands that link bitcode and look at the cache, and what kdl doctor prints of both. */
+/* kdl link and kdl cache, and their part of kdl doctor. */
 #ifndef KDL_JIT_COMMANDS_H
 #define KDL_JIT_COMMANDS_H
 
@@ -10,7 +10,7 @@ int cli_run_cache(const cli_args *args);
 
 extern const cli_command cli_command_link, cli_command_cache;
 
-/* Print what works of kdl-ld, and where the cache lies. */
+/* Print whether kdl-ld works, and where the cache is. */
 void cli_doctor_linker(void);
 void cli_doctor_cache(void);
 

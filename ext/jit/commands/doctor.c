@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What kdl doctor prints of kdl-ld, above all its rights, and of the cache. */
+/* kdl doctor: kdl-ld, above all its confinement, and the cache. */
 #include "ext/jit/cache/inspect.h"
 #include "ext/jit/commands/commands.h"
 #include "ext/jit/linker.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* With `awaits_limits`, kdl-ld starts another process, which is to have them. */
+/* With `awaits_limits`, kdl-ld starts a worker process, which must have the limits. */
 static bool run_linker_option(const char *path, const char *option, bool awaits_limits,
                               kdl_subprocess_outcome *outcome) {
   char parent[32];
@@ -40,7 +40,7 @@ static bool run_linker_option(const char *path, const char *option, bool awaits_
   return false;
 }
 
-/* The rest of the line "KEY REST"; "unknown" where there is none. */
+/* The text after "KEY "; "unknown" where no line has the key. */
 static kdl_string find_line_value(const char *lines, const char *key) {
   size_t length = strlen(key);
   for (const char *at = lines; *at;) {

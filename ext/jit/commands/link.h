@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Bitcode images linked ahead of time: kdl-ld, called once per image and device, and what it
- * reports. docs/linking.md describes that program. */
+/* Ahead-of-time linking of bitcode: kdl-ld is called once per image and device. docs/linking.md
+ * describes it and its report. */
 #ifndef KDL_TOOL_LINK_H
 #define KDL_TOOL_LINK_H
 
@@ -15,42 +15,42 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is the same for every call. Values are those of the command line's options. */
+/* Settings that all calls share. The strings are option values of the command line. */
 typedef struct cli_link_job {
   const cli_input *input;
   const cli_args *args; /* --const, --ukernels and --no-builtin are passed on */
   const char *emit;     /* "image", "ir", "bitcode", "asm" or "choice" */
 } cli_link_job;
 
-/* "ukernels.offload image 2 (x86-64-v4 avx512)", for a candidate; cut to the buffer. */
+/* "ukernels.offload image 2 (x86-64-v4 avx512)" for a candidate; truncated to the buffer. */
 void cli_link_candidate_label(const kdl_link_candidate *candidate, char *buffer, size_t size);
 
-/* Whether it is for devices of the same family as the caller is, whose triple is given: others are
- * not worth telling people. */
+/* Whether a candidate is for the family of devices that the caller's triple has. Others are not
+ * worth printing. */
 bool cli_link_candidate_is_near(const kdl_link_candidate *candidate, kdl_string triple);
 
 typedef struct cli_link_result {
   kdl_link_report report;
-  kdl_ukernels ukernels; /* whose names the report has */
-  void *data;            /* what was emitted; NULL for "choice" */
+  kdl_ukernels ukernels; /* the report points to their names */
+  void *data;            /* the output; NULL for "choice" */
   size_t size;
 } cli_link_result;
 
 /* Runs kdl-ld over one image for a device, given by its spec. Where kdl-ld refuses, the failure is
- * its message, and the report is there as far as it came. The caller frees *out_result, also after
- * a failure. */
+ * its message, and the report is as complete as it was written. The caller frees *out_result, also
+ * after a failure. */
 kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *device,
                         cli_link_result *out_result);
 void cli_link_result_free(cli_link_result *result);
 
-/* The metadata of an image that was linked: its caller's, for the device it is for now, and what it
- * was made of. kdl.linked.SYMBOL says where each microkernel is from, kdl.constant.NAME what each
- * constant is. In the arena; *out_count is how many. */
+/* The metadata of a linked image: its caller's, changed for the device, with kdl.linked.SYMBOL for
+ * the origin of each microkernel and kdl.constant.NAME for each constant. In the arena; *out_count
+ * is how many. */
 kdl_pair *cli_link_pairs_make(const kdl_image_info *caller, const kdl_link_report *report,
                               kdl_arena *arena, size_t *out_count);
 
-/* Sets the flags of the bitcode images to link for a device: of each kernel that bitcode holds, the
- * one the device would take. KDL_NO_MATCH where it would take none. */
+/* Sets the flags of the bitcode images to link for a device: for each kernel in bitcode, the image
+ * that the device would select. KDL_NO_MATCH where it selects none. */
 kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *chosen);
 
 #endif

@@ -14,7 +14,7 @@ static bool is_bitcode(const kdl_catalog *catalog, size_t image) {
   return kdl_catalog_traits(catalog, image).kind == KDL_IMAGE_BITCODE;
 }
 
-/* Images that hold kernels are callers; the others hold microkernels. */
+/* Images with kernels are callers; the others contain microkernels. */
 static kdl_status list_kernels(kdl_catalog *catalog, cli_name_set *kernels) {
   size_t memory_failures = kdl_catalog_memory_failures(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {

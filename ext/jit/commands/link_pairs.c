@@ -25,7 +25,7 @@ static kdl_string chosen_label(kdl_arena *arena, const kdl_link_ukernel *ukernel
       continue;
     char label[512];
     cli_link_candidate_label(&ukernel->candidates[i], label, sizeof label);
-    for (char *at = label; *at; ++at) { /* a comma would end the value: docs/metadata.md */
+    for (char *at = label; *at; ++at) { /* no commas in values: docs/metadata.md */
       if (*at == ',')
         *at = ' ';
     }

@@ -26,7 +26,7 @@ static void make_options(const cli_link_job *job, size_t image, bool is_checked,
   kdl_string_list_append_format(options, "--emit=%s", job->emit);
   kdl_string_list_append(options, "--unused-constants=ignore");
   if (!is_checked) {
-    if (!job->input->bytes.data) /* only a library that came through a pipe has no name to go by */
+    if (!job->input->bytes.data) /* only a library from a pipe has no name to open */
       kdl_string_list_append_format(options, "--ukernels=%s", job->input->name);
     add_option_values(options, job->args, "ukernels");
     kdl_linker_add_search_path(options);
@@ -36,8 +36,8 @@ static void make_options(const cli_link_job *job, size_t image, bool is_checked,
     kdl_string_list_append(options, "--no-builtin");
 }
 
-/* Where signatures are looked at, kdl-ld is given the bytes that were checked; otherwise it opens
- * the libraries by itself, but one that came through a pipe. */
+/* Where signatures are checked, kdl-ld gets the checked bytes. Otherwise it opens the libraries
+ * itself, except for one from a pipe. */
 static kdl_status gather_ukernels(const cli_link_job *job, kdl_ukernels *ukernels) {
   size_t cursor = 0;
   KDL_TRY(kdl_ukernels_begin(ukernels));
@@ -59,8 +59,7 @@ static void forward_message(kdl_string line, const kdl_linker_call *call) {
   fputc('\n', stderr);
 }
 
-/* What kdl-ld says beside its errors, KDL_DEBUG's lines above all, is passed on; its errors become
- * ours. */
+/* Other lines of kdl-ld, mostly KDL_DEBUG's, are passed on; its error becomes ours. */
 static void split_messages(const char *words, const kdl_linker_call *call, kdl_out *errors) {
   static const char mark[] = "kdl-ld: error: ";
   bool is_error = false;
@@ -110,8 +109,7 @@ static kdl_status call(const cli_link_job *job, size_t image, const kdl_ukernels
                           : status;
 }
 
-/* A report is there after a refusal too, where kdl-ld came far enough; the message then is the
- * failure's. */
+/* After a refusal there may be a report too; the failure then keeps kdl-ld's message. */
 static kdl_status read_linker_report(const kdl_linker_run *run, kdl_status called,
                                      kdl_link_report *report) {
   char message[2048];
@@ -120,7 +118,7 @@ static kdl_status read_linker_report(const kdl_linker_run *run, kdl_status calle
   return called == KDL_OK ? status : kdl_fail(called, "%s", message);
 }
 
-/* A library that it was given as bytes is called what it is called on this side. */
+/* Libraries that were passed as bytes get back the names that they have in this process. */
 static void rename_libraries(const kdl_linker_call *call, kdl_link_report *report) {
   for (size_t i = 0; i < report->ukernel_count; ++i) {
     kdl_link_ukernel *ukernel = &report->ukernels[i];

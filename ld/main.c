@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl-ld: links a caller's bitcode with microkernels into an image for one device. docs/linking.md
- * describes what it promises to those who start it. */
+ * describes its interface. */
 #include "ld/confine/confine.h"
 #include "ld/confine/worker.h"
 #include "ld/emit/emit.h"
@@ -37,8 +37,8 @@ static void on_llvm_fatal_error(const char *reason) {
 /* ------------------------------------------------------------------------------------------ */
 /* The work                                                                                     */
 
-/* Built-in microkernels that are not there may be there later: the result depends on that too.
- */
+/* Built-in microkernels that are missing now may be installed later: the result depends on that
+ * too. */
 static void find_builtin(ld_linker *linker) {
   char place[PATH_MAX];
   if (!linker->request->has_builtin || !cli_program_file(LD_BUILTIN, place))
@@ -55,7 +55,7 @@ static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
   const ld_request *request = linker->request;
   ld_confinement confinement;
   find_builtin(linker);
-  /* Nothing that this program was not told of by its command line is read before. */
+  /* Before this, nothing is read that the command line does not name. */
   KDL_TRY(ld_confine(request, linker->builtin, &confinement));
   KDL_TRY(cli_bytes_read(request->path, caller));
   KDL_TRY(ld_target_init(request, &linker->target));
@@ -99,7 +99,7 @@ static void free_linker(ld_linker *linker) {
   free(linker->builtin);
 }
 
-/* The report is written after a refusal too. */
+/* Writes the report, also after a refusal. */
 static int write_link_report(const ld_linker *linker, const ld_output *output, kdl_status status) {
   char error[2048];
   size_t size;
@@ -143,7 +143,7 @@ static int link_worker(void *user) {
   return code;
 }
 
-/* A report is there after a refusal too. */
+/* The report is saved after a refusal too. */
 static kdl_status run_link_worker(link_job *job, int *out_code) {
   ld_held_file output = {.path = NULL}, report = {.path = NULL};
   bool is_apart;
@@ -162,9 +162,9 @@ static kdl_status run_link_worker(link_job *job, int *out_code) {
   return status;
 }
 
-/* The image is no longer wanted when the parent has died; one that died before that was said sends
- * nothing. It sets limits, which a process that is started before they are set would not have, and
- * then writes a byte. */
+/* Ends with the parent, which no longer wants the image; one that died earlier is detected by its
+ * ID. The parent sets limits from outside and then writes a byte: a process that is started before
+ * that would not have them. */
 static void wait_for_parent(const char *parent) {
   char start_byte;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -240,7 +240,7 @@ static const cli_command command = {
     .run = run_link_command,
 };
 
-/* Reads the words behind the command and runs it; returns the exit code. */
+/* Parses the words after the command and runs it; returns the exit code. */
 static int run_command(const cli_command *what, int count, char **words) {
   cli_args args;
   kdl_status status = cli_args_parse(what, count, words, &args);

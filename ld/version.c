@@ -49,7 +49,7 @@ static int read_notes(const char *at, const char *end, build_id *id) {
   return 0;
 }
 
-/* The program itself comes first. */
+/* dl_iterate_phdr calls it first for the program itself. */
 static int read_loaded_object(struct dl_phdr_info *info, size_t size, void *user) {
   (void)size;
   for (size_t i = 0; i < info->dlpi_phnum; ++i) {

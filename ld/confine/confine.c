@@ -31,8 +31,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Limits                                                                                       */
 
-/* Damaged bitcode makes LLVM loop, allocate without end, or die. Less may have been set already.
- * The hard limit is set as well, so that what runs here cannot raise it again. */
+/* Damaged bitcode makes LLVM loop, allocate without end, or crash. Keeps lower limits that were set
+ * before. Sets the hard limit too, so that no code in this process can raise it. */
 static void limit(int resource, rlim_t most) {
   struct rlimit now;
   if (getrlimit((__rlimit_resource_t)resource, &now) != 0)
@@ -48,13 +48,14 @@ void ld_confine_limits(void) {
   enum { seconds = 120 };
   limit(RLIMIT_CPU, seconds);
   limit(RLIMIT_CORE, 0);
-#ifndef LD_SANITIZED /* a sanitizer's shadow memory alone is larger */
+#ifndef LD_SANITIZED /* a sanitizer's shadow memory is larger */
   limit(RLIMIT_AS, (rlim_t)16 << 30);
 #endif
 }
 
-/* From Linux 5.14 on, processes of a user namespace count on their own; before, and without one,
- * all processes of the user do, and no limit is right. Threads count too: ld.lld has 16 at most. */
+/* From Linux 5.14 on, the processes of a user namespace are counted separately. Before, or without
+ * a namespace, all processes of the user count, and no limit is right. Threads count too: ld.lld
+ * has at most 16. */
 static bool limit_processes(void) {
   enum { processes = 64 };
   struct utsname system;
@@ -70,8 +71,8 @@ static bool limit_processes(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* What it has been given                                                                       */
 
-/* What a linker or a loader goes by. The others may hold what is no business of bitcode's, and are
- * overwritten where they lie. */
+/* Keeps the variables that linkers and loaders read. Others may be secrets: their values are
+ * overwritten in memory. */
 static void scrub_environment(void) {
   static const char *const kept[] = {
       "KDL_",  "PATH=", "LD_",    "LANG=", "LC_", "GLIBC_TUNABLES=",
@@ -93,7 +94,7 @@ static void scrub_environment(void) {
     *to = NULL;
 }
 
-/* Root keeps those that open files: Landlock decides which. */
+/* Root keeps the capabilities to open files: Landlock decides which. */
 static void drop_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
@@ -112,7 +113,7 @@ static void drop_capabilities(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
-/* A file, and its detached signature. */
+/* A file and its detached signature. */
 static void allow_signed(ld_landlock *landlock, const char *path) {
   char signature[PATH_MAX];
   ld_landlock_allow(landlock, path, LD_LANDLOCK_READ);
@@ -120,7 +121,7 @@ static void allow_signed(ld_landlock *landlock, const char *path) {
     ld_landlock_allow(landlock, signature, LD_LANDLOCK_READ);
 }
 
-/* A library, or a folder of them: what is linked there from elsewhere is meant too. */
+/* A library, or a folder of them, with the targets of its symbolic links. */
 static void allow_library(ld_landlock *landlock, const char *path) {
   char **files;
   size_t count;
@@ -132,7 +133,7 @@ static void allow_library(ld_landlock *landlock, const char *path) {
   kdl_search_folder_free(files, count);
 }
 
-/* A program with the libraries that were installed beside it. */
+/* A program and the libraries that were installed with it. */
 static void allow_program(ld_landlock *landlock, const char *path) {
   char real[PATH_MAX], libraries[PATH_MAX];
   static const char *const below[] = {"../lib", "../lib64"};
@@ -147,8 +148,8 @@ static void allow_program(ld_landlock *landlock, const char *path) {
   }
 }
 
-/* Where the loader finds libraries: of programs that are not the system's, these may be anywhere.
- */
+/* Folders in which the loader finds libraries; for other than the system's programs they may be
+ * anywhere. */
 static void allow_listed(ld_landlock *landlock, const char *list) {
   for (const char *at = list; at && *at;) {
     char folder[PATH_MAX];
@@ -162,7 +163,7 @@ static void allow_listed(ld_landlock *landlock, const char *list) {
 }
 
 #ifdef LD_SANITIZED
-/* What a sanitizer reads when the program ends. */
+/* The files that a sanitizer reads when the program ends. */
 static void allow_sanitizer(ld_landlock *landlock) {
   static const char key[] = "suppressions=";
   const char *options = getenv("LSAN_OPTIONS");
@@ -247,10 +248,10 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
   ld_confinement made = {.landlock = 0};
   bool is_required;
   KDL_TRY(read_setting(&made.is_off, &is_required));
-  kdl_debug_on(KDL_DEBUG_LINK); /* opens its file while that is allowed */
+  kdl_debug_on(KDL_DEBUG_LINK); /* opens its file while that is still allowed */
   if (request && request->is_checked)
     kdl_trust_disable();
-  kdl_trust_preload(); /* likewise keys and libsodium */
+  kdl_trust_preload(); /* the same for keys and libsodium */
   made.has_no_new_privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   if (!made.is_off) {
     int version;
@@ -259,8 +260,8 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
     made.limits_processes = limit_processes();
     if (restrict_files(request, builtin, &made.landlock_problem, &version))
       made.landlock = version;
-    /* Signals go no further than the processes of this program: by its namespace, or from version 6
-     * of Landlock on. */
+    /* Signals cannot reach other programs: because of the namespace, or from Landlock version 6
+     * on. */
     made.seccomp_problem =
         ld_filter_install(ld_worker_here().has_pids || made.landlock >= 6 ? LD_FILTER_SIGNALS_SCOPED
                                                                           : LD_FILTER_SIGNALS_OWN);
@@ -279,7 +280,7 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
 /* ------------------------------------------------------------------------------------------ */
 /* What holds                                                                                   */
 
-/* Whether a descriptor was given, which is closed again. */
+/* Whether a descriptor was opened; closes it. */
 static bool was_given(int fd) {
   if (fd >= 0)
     close(fd);
@@ -305,7 +306,7 @@ static void print_tried(const char *key, bool is_allowed) {
   printf("%s %s\n", key, is_allowed ? "allowed" : "refused");
 }
 
-/* Tried, not claimed. */
+/* Prints what is refused when tried. */
 kdl_status ld_confine_print(const char *planted) {
   static const struct timespec as_they_are[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
   ld_confinement made;

@@ -22,8 +22,8 @@
 
 #ifdef OWN_ARCHITECTURE
 
-/* The same on every architecture. Headers may be older than the kernel, and than the C libraries of
- * the programs that are started. */
+/* Numbers that all architectures share. Headers may be older than the kernel, and than the C
+ * libraries of started programs. */
 enum {
   number_clone3 = 435,
   number_close_range = 436,
@@ -39,31 +39,32 @@ enum {
   foreign_numbers = 0x40000000, /* the x32 interface begins here */
 };
 
-/* What LLVM, ld.lld, ptxas, shells and their C libraries call, and what they may call in its place:
- * on files by descriptor or as opening them allows, on memory, threads and signals of their own. */
+/* Calls of LLVM, ld.lld, ptxas, shells and their C libraries, with alternatives that these
+ * libraries may use: on files by descriptor or by path, where Landlock decides; on memory, threads
+ * and signals of the process. */
 static const uint16_t allowed[] = {
-#if defined(__x86_64__) /* calls that other architectures have under newer names */
+#if defined(__x86_64__) /* older calls; other architectures have only the newer names */
     SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_getdents, SYS_dup2, SYS_pipe,
     SYS_poll, SYS_select, SYS_pause, SYS_time, SYS_getpgrp, SYS_fork, SYS_vfork, SYS_arch_prctl,
 #endif
-#ifdef LD_SANITIZED /* a leak sanitizer traces its own process */
+#ifdef LD_SANITIZED /* LeakSanitizer traces its own process */
     SYS_ptrace,
 #endif
 #ifdef SYS_rseq
     SYS_rseq,
 #endif
-    /* Reading and writing what is open. */
+    /* Reading and writing open files. */
     SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv, SYS_pwritev,
     SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_ftruncate, SYS_fallocate, SYS_fadvise64, SYS_sendfile,
     SYS_copy_file_range, SYS_close, number_close_range, SYS_dup, SYS_dup3, SYS_pipe2, SYS_ppoll,
     SYS_pselect6, SYS_memfd_create, SYS_getdents64,
-    /* Opening files, which Landlock rules, and looking at them. */
+    /* Opening files, which Landlock controls, and their attributes. */
     SYS_openat, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs, SYS_faccessat,
     number_faccessat2, SYS_readlinkat, SYS_getcwd, SYS_chdir, SYS_fchdir, SYS_umask,
     /* Memory. */
     SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_membarrier,
     number_map_shadow_stack, number_mseal,
-    /* Threads, and programs that are started. */
+    /* Threads, and starting programs. */
     SYS_execve, SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_set_tid_address,
     SYS_set_robust_list, SYS_futex, number_futex_waitv, number_futex_wake, number_futex_wait,
     number_futex_requeue, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam,
@@ -71,7 +72,7 @@ static const uint16_t allowed[] = {
     /* Signals to this process. */
     SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigpending, SYS_rt_sigreturn, SYS_rt_sigsuspend,
     SYS_rt_sigtimedwait, SYS_sigaltstack, SYS_restart_syscall,
-    /* What the process is, and the time. */
+    /* The process's identity, and the time. */
     SYS_getpid, SYS_gettid, SYS_getppid, SYS_getpgid, SYS_getsid, SYS_getuid, SYS_geteuid,
     SYS_getgid, SYS_getegid, SYS_getresuid, SYS_getresgid, SYS_getgroups, SYS_getrlimit,
     SYS_getrusage, SYS_times, SYS_uname, SYS_sysinfo, SYS_getrandom, SYS_clock_gettime,
@@ -79,12 +80,12 @@ static const uint16_t allowed[] = {
 
 enum { allowed_count = sizeof allowed / sizeof *allowed };
 
-/* Not F_NOTIFY, F_SETLEASE and locks, which other processes notice, nor F_SETOWN, which sends
+/* Not F_NOTIFY, F_SETLEASE or locks, which other processes notice, nor F_SETOWN, which sends
  * signals. */
 static const uint32_t file_commands[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,     F_SETFD,
                                          F_GETFL, F_SETFL,         F_ADD_SEALS, F_GET_SEALS};
 
-/* Whether it is a terminal, and how wide; how much there is to read. */
+/* Terminal or not, and its width; how many bytes can be read. */
 static const uint32_t device_requests[] = {
     TCGETS, 0x802c542a /* TCGETS2 */, TIOCGWINSZ, FIONREAD, FIOCLEX, FIONCLEX};
 
@@ -92,7 +93,7 @@ static const uint32_t process_options[] = {
 #if defined(__aarch64__)
     74,
     75,
-    76, /* PR_GET_SHADOW_STACK_STATUS, and what sets and locks it */
+    76, /* PR_GET_SHADOW_STACK_STATUS; the next two set and lock it */
 #endif
 #ifdef LD_SANITIZED
     PR_SET_DUMPABLE,
@@ -105,7 +106,7 @@ static const uint32_t process_options[] = {
     PR_GET_SECCOMP,
     PR_GET_NO_NEW_PRIVS,
     PR_CAPBSET_READ,
-    0x53564d41 /* PR_SET_VMA: names of memory */
+    0x53564d41 /* PR_SET_VMA: names of mappings */
 };
 
 #define LOAD(field)                                                                                \
@@ -135,7 +136,7 @@ static void filter_append(filter *to, struct sock_filter step) {
   to->steps[to->count++] = step;
 }
 
-/* A call is allowed where this argument of it, an int, is one of the values. */
+/* Allows a call if this argument, an int, is one of the values. */
 static void add_values(filter *to, uint32_t call, unsigned argument, const uint32_t *values,
                        size_t count) {
   filter_append(to, IF(JEQ, call, 0, (unsigned char)(count + 3)));
@@ -179,7 +180,7 @@ static void write_filter(filter *to, ld_filter_signals signals) {
   filter_append(to, IF(JSET, namespaces, 0, 1));
   filter_append(to, REFUSE(EPERM));
   filter_append(to, ALLOW);
-  /* Limits can be asked for, of the process itself, and not set: root could raise them. */
+  /* The process may read its limits but not set them: root could raise them. */
   filter_append(to, IF(JEQ, SYS_prlimit64, 0, 8));
   filter_append(to, LOAD_LOW(0));
   filter_append(to, IF(JEQ, 0, 0, 4));
@@ -193,8 +194,8 @@ static void write_filter(filter *to, ld_filter_signals signals) {
   ADD_VALUES(to, SYS_fcntl, 1, file_commands);
   ADD_VALUES(to, SYS_ioctl, 1, device_requests);
   ADD_VALUES(to, SYS_prctl, 0, process_options);
-  /* The flags of these lie in memory, out of reach, and of later ones nothing is known: C libraries
-   * then take the older call. */
+  /* The flags of these calls are in memory, which a filter cannot read, and later calls are
+   * unknown. With ENOSYS, C libraries use the older call. */
   filter_append(to, IF(JEQ, number_clone3, 2, 0));
   filter_append(to, IF(JEQ, number_openat2, 1, 0));
   filter_append(to, IF(JGT, number_newest, 0, 1));

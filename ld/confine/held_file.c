@@ -29,7 +29,7 @@ kdl_status ld_held_file_make(const char **path, ld_held_file *out_file) {
   return KDL_OK;
 }
 
-/* Files that are open already cannot be replaced, only written. */
+/* Writes in place: a file that is already open cannot be replaced by a rename. */
 kdl_status ld_held_file_write(const char *name, const void *data, size_t size) {
   int fd = open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);
   bool is_whole = fd >= 0 && kdl_fd_write(fd, data, size);

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's numbers, from <linux/landlock.h>: that header is older than the kernel as a rule. */
+/* Constants of <linux/landlock.h>: the header is usually older than the kernel. */
 enum { number_create = 444, number_add = 445, number_restrict = 446 };
 enum { create_version = 1, rule_path_beneath = 1 };
 
@@ -21,7 +21,7 @@ enum {
   fs_truncate = 1 << 14,
 };
 
-static const uint64_t fs_first = (1 << 13) - 1; /* what version 1 knows, the bits above included */
+static const uint64_t fs_first = (1 << 13) - 1; /* all of version 1, including the bits above */
 static const uint64_t fs_refer = 1 << 13;       /* from version 2 on */
 static const uint64_t fs_ioctl_dev = 1 << 15;   /* from 5 on; truncating from 3 on */
 static const uint64_t net_tcp = 3;              /* binding and connecting, from 4 on */

@@ -25,15 +25,15 @@ ld_worker ld_worker_here(void) {
   return here;
 }
 
-/* A leak sanitizer looks its own threads up in /proc, by numbers that mean others there. */
+/* LeakSanitizer looks up its threads in /proc by IDs that differ in the namespace. */
 #ifdef LD_SANITIZED
 static pid_t start_apart(void) {
   here.problem = ENOTSUP;
   return -1;
 }
 #else
-/* fork() in namespaces of its own: the first that the system allows. Root needs no user namespace,
- * and in one could not read files of others. */
+/* fork() into new namespaces: the first of these that the system allows. Root needs no user
+ * namespace, and in one could not read other users' files. */
 static pid_t start_apart(void) {
   static const unsigned long flags[] = {CLONE_NEWPID, CLONE_NEWPID | CLONE_NEWUSER};
   pid_t child = -1;
@@ -47,7 +47,8 @@ static pid_t start_apart(void) {
 }
 #endif
 
-/* From now on, also where the parent has died already: it holds the other end of the pipe. */
+/* Kills this process when the parent dies. If it has already died, its end of the pipe is
+ * closed. */
 static void end_with_parent(int alive) {
   struct pollfd parent = {.fd = alive};
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -56,8 +57,9 @@ static void end_with_parent(int alive) {
   close(alive);
 }
 
-/* The first process of a namespace cannot end itself by a signal: its exit status has the number.
- * When it ends, so does everything in the namespace. Returns in the second. */
+/* PID 1 of a namespace cannot kill itself with a signal, so it passes the signal number on in its
+ * exit status. When it ends, the kernel kills everything in the namespace. Returns in the second
+ * process. */
 static void start_second(void) {
   pid_t child = fork();
   int state;

@@ -6,16 +6,16 @@
 #include <strings.h>
 
 typedef struct {
-  const char *caller; /* what messages call the bitcode */
-  bool is_remark;     /* a ';' begins a remark, not a statement */
+  const char *caller; /* the name of the bitcode in messages */
+  bool is_remark;     /* ';' starts a comment, not a statement */
   kdl_status status;
 } check;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Texts                                                                                        */
 
-/* Directives that name files, and those by which others can be put together from pieces. The
- * assembler takes them in any case. */
+/* Directives that name files, and directives from which others can be assembled. The assembler
+ * ignores case. */
 static const char *find_directive(const char *text, size_t size) {
   static const char *const directives[] = {".incbin", ".include", ".macro", ".irp", ".altmacro"};
   for (size_t at = 0; at < size; ++at) {
@@ -37,7 +37,7 @@ static void check_assembly_text(check *checking, const char *text, size_t size) 
                  checking->caller, found);
 }
 
-/* Whether the word that ends before `at` is the first of a statement. What is in doubt is. */
+/* Whether the word that ends before `at` starts a statement; true where that is unclear. */
 static bool begins_statement(const check *checking, const char *text, size_t at) {
   static const char in_words[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                  "_.-$(|){}";
@@ -50,9 +50,9 @@ static bool begins_statement(const check *checking, const char *text, size_t at)
   return strchr(checking->is_remark ? "\n\r:" : "\n\r:;", text[at - 1]) != NULL;
 }
 
-/* In a function's assembly operands take the place of $0, ${1:c} and the like, and one of them may
- * be a symbol that is called ".incbin", or "bin". Nowhere but at the start of a statement would it
- * be a directive. $$ is a dollar, and ${:uid} a number. */
+/* In a function's assembly, operands replace $0 or ${1:c}. An operand may be a symbol named
+ * ".incbin" or "bin", which is a directive only at the start of a statement. $$ is a dollar, and
+ * ${:uid} a number. */
 static void check_template(check *checking, const char *text, size_t size) {
   static const char number[] = "${:uid}";
   check_assembly_text(checking, text, size);

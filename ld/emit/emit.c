@@ -46,7 +46,7 @@ static kdl_status compile_module(ld_linker *linker, LLVMCodeGenFileType type, co
                                  ld_output *output) {
   char *problem = NULL;
   LLVMMemoryBufferRef buffer;
-  /* For NVIDIA's GPUs it is passed on as it is: PTX names no files. */
+  /* For NVIDIA GPUs, assembly is passed through as it is: PTX names no files. */
   if (linker->target.family != KDL_FAMILY_NVPTX)
     KDL_TRY(ld_assembly_check(linker));
   if (LLVMTargetMachineEmitToMemoryBuffer(linker->target.machine, linker->module, type, &problem,
@@ -60,7 +60,8 @@ static kdl_status compile_module(ld_linker *linker, LLVMCodeGenFileType type, co
   return ld_context_check(linker->context, linker->request->caller);
 }
 
-/* No image can have them; see docs/decisions/0009-group-variables.md for the CPU's. */
+/* No image can contain thread-local variables; docs/decisions/0009-group-variables.md covers those
+ * of CPUs. */
 static kdl_status refuse_thread_local(const ld_linker *linker) {
   for (LLVMValueRef v = LLVMGetFirstGlobal(linker->module); v; v = LLVMGetNextGlobal(v)) {
     if (LLVMIsThreadLocal(v))
@@ -77,7 +78,7 @@ static kdl_status emit_image(ld_linker *linker, ld_output *output) {
   bool is_nvidia = linker->target.family == KDL_FAMILY_NVPTX;
   KDL_TRY(refuse_thread_local(linker));
   if (!is_nvidia && linker->target.family != KDL_FAMILY_AMDGCN) {
-    /* What the image needs, for those who have it without its metadata. */
+    /* What the image needs, for readers that lack its metadata. */
     char text[KDL_HOST_NOTE_ROOM];
     kdl_out out = {text, sizeof text, 0};
     kdl_out_host_note(&out, linker->target.arch, "");

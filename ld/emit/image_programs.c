@@ -21,7 +21,7 @@ bool ld_program_find_ptxas(ld_program *out_program) {
   return ld_program_find("KDL_PTXAS", names, LD_CUDA_BIN, out_program);
 }
 
-/* Puts a file that a program made in the place of what the output holds. */
+/* Replaces the output by a file that a program made. */
 static kdl_status set_output_file(ld_linker *linker, const ld_file *file, const ld_program *program,
                                   const char *kind, ld_output *output) {
   void *data;
@@ -39,8 +39,8 @@ static kdl_status set_output_file(ld_linker *linker, const ld_file *file, const 
 /* ------------------------------------------------------------------------------------------ */
 /* Shared objects                                                                               */
 
-/* The object's own word on what it leaves undefined: code generation adds calls that the module
- * does not show. */
+/* Checks the undefined symbols of the object: code generation adds calls that the module does not
+ * show. */
 static kdl_status check_undefined(const ld_linker *linker, const ld_output *object,
                                   bool *out_needs_libm) {
   kdl_elf elf;
@@ -66,8 +66,8 @@ static kdl_status check_undefined(const ld_linker *linker, const ld_output *obje
   return KDL_OK;
 }
 
-/* A shared object with libm's name and nothing in it, to make an image ask for libm wherever it is
- * loaded: the one of this machine may not even be installed where its linker looks. */
+/* An empty shared object named as libm, so that the image depends on libm where it is loaded: this
+ * machine's libm may not be installed where its linker looks. */
 static kdl_status make_libm(const ld_linker *linker, const ld_program *lld, ld_file *out_libm) {
   KDL_TRY(ld_file_create("", 0, out_libm));
   const char *emulation = linker->target.family == KDL_FAMILY_X86_64    ? "elf_x86_64"
@@ -82,7 +82,7 @@ static kdl_status make_libm(const ld_linker *linker, const ld_program *lld, ld_f
 static kdl_status run_lld(const ld_linker *linker, const ld_program *lld, const ld_file *object,
                           const ld_file *libm, const ld_file *image) {
   bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN;
-  /* --no-dependent-libraries: files that the bitcode names. */
+  /* --no-dependent-libraries: ignores libraries that the bitcode names. */
   const char *arguments[] = {lld->path,
                              "-shared",
                              "-Bsymbolic",
@@ -102,7 +102,7 @@ static kdl_status run_lld(const ld_linker *linker, const ld_program *lld, const 
   return ld_program_run(lld, arguments, image);
 }
 
-/* As what loads it will: bitcode may hold what host images cannot. */
+/* Checks the image as its loader will: bitcode may contain what host images cannot. */
 static kdl_status check_loadable(const ld_linker *linker, const ld_output *output) {
   kdl_host_object object;
   kdl_status status = kdl_host_object_open(output->data, output->size, &object);
@@ -166,7 +166,7 @@ static uint32_t ptxas_version(const ld_program *ptxas) {
   return KDL_VERSION_OF(major, minor);
 }
 
-/* A driver loads what its own CUDA major version makes, or an earlier one. */
+/* A driver loads code of its own CUDA major version or an earlier one. */
 static bool ptxas_is_usable(const ld_linker *linker, const ld_program *ptxas) {
   uint32_t driver = linker->request->traits.driver;
   if (!driver || ptxas_version(ptxas) >> 16 <= driver >> 16)
@@ -179,7 +179,7 @@ static bool ptxas_is_usable(const ld_linker *linker, const ld_program *ptxas) {
 kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
   ld_program ptxas;
   bool is_found = ld_program_find_ptxas(&ptxas);
-  if (!is_found || !ptxas_is_usable(linker, &ptxas)) { /* may be another later */
+  if (!is_found || !ptxas_is_usable(linker, &ptxas)) { /* another may be installed later */
     ld_string_list_append(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
     return KDL_OK;
   }

@@ -67,7 +67,7 @@ bool ld_program_find(const char *variable, const char *const *names, const char 
   return false;
 }
 
-/* The first lines that it wrote, each as a further line of ours. */
+/* The first lines of its standard error, as further lines of our message. */
 static void quote_lines(const char *text, kdl_out *out) {
   for (const char *at = text; *at && out->used < 1024;) {
     size_t length = strcspn(at, "\n");

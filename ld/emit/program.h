@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Other programs, run over files that exist in memory only, so that nothing is left behind however
- * this one ends. */
+/* Runs other programs over memory files, so that nothing is left behind however this one ends. */
 #ifndef KDL_LD_PROGRAM_H
 #define KDL_LD_PROGRAM_H
 
@@ -9,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A file in memory, which a child opens as `path`. */
+/* A memory file, which a child opens as `path`. */
 typedef struct ld_file {
   int fd;
   char path[32]; /* /proc/self/fd/N */
@@ -17,14 +16,14 @@ typedef struct ld_file {
 
 kdl_status ld_file_create(const void *data, size_t size, ld_file *out_file);
 
-/* The whole file, in memory that the caller frees. */
+/* The complete file, in memory that the caller frees. */
 kdl_status ld_file_read(const ld_file *file, void **out_data, size_t *out_size);
 
-/* Allows one whose descriptor is -1. */
+/* Does nothing for a descriptor of -1. */
 void ld_file_close(const ld_file *file);
 
-/* The program: what `variable` names, else the first of `names` (NULL ends them) in the folders of
- * `places`, separated by ':', and of PATH. False where there is none. */
+/* Finds a program: the value of `variable`, else the first of `names` (NULL-terminated) in the
+ * colon-separated folders of `places` and of PATH. False where there is none. */
 typedef struct ld_program {
   char path[4096];
 } ld_program;
@@ -36,8 +35,8 @@ bool ld_program_find(const char *variable, const char *const *names, const char 
 bool ld_program_find_lld(ld_program *out_program);
 bool ld_program_find_ptxas(ld_program *out_program);
 
-/* Runs a program to its end; `stdout_file` may be NULL. Where it fails, the error has the first
- * lines that it wrote to standard error. */
+/* Runs a program to its end; `stdout_file` may be NULL. The error contains the first lines of its
+ * standard error. */
 kdl_status ld_program_run(const ld_program *program, const char *const *arguments,
                           const ld_file *stdout_file);
 

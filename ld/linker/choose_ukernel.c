@@ -47,7 +47,8 @@ static void log_choice(const ld_choice *choice) {
   }
 }
 
-/* Within a library the ranking is the order; a library with one that runs hides those behind it. */
+/* Lists candidates by library, and within a library by its ranking. The first eligible one is
+ * chosen. */
 static const ld_candidate *collect_candidates(ld_libraries *libraries, ld_context *context,
                                               ld_choice *choice) {
   const ld_candidate *chosen = NULL;

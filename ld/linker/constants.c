@@ -48,7 +48,7 @@ static kdl_status fail_constant_value(const char *name, const char *type, const 
                   text, expected, type);
 }
 
-/* From -2^(width-1) to 2^width-1: whether a type is signed, LLVM does not know. */
+/* From -2^(width-1) to 2^width-1: LLVM's types have no sign. */
 static bool read_integer(const char *text, unsigned width, uint64_t *out_value) {
   char *end;
   errno = 0;

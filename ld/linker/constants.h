@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Constants that are bound when code is linked: variables kdl_const_NAME, see <kdl/ukernel.h>. */
+/* Specialisation constants, bound at link time: variables kdl_const_NAME, see <kdl/ukernel.h>. */
 #ifndef KDL_LD_CONSTANTS_H
 #define KDL_LD_CONSTANTS_H
 
@@ -10,12 +10,12 @@
 
 bool ld_constant_is(LLVMValueRef variable);
 
-/* One that was bound. */
+/* A bound constant. */
 typedef struct ld_constant {
   char name[128];
   char type[32];
   char value[64];
-  bool is_given; /* by the request, not by default */
+  bool is_given; /* set by the request, not a default */
 } ld_constant;
 
 typedef struct ld_constants {
@@ -23,10 +23,10 @@ typedef struct ld_constants {
   size_t count;
 } ld_constants;
 
-/* Checks that what two modules call by one name has one type. */
+/* Checks that a constant has the same type in both modules. */
 kdl_status ld_constants_agree(LLVMModuleRef into, LLVMModuleRef from, const char *name);
 
-/* Gives every constant of the module its value, and makes it the module's own. */
+/* Sets the value of every constant of the module, and gives it internal linkage. */
 kdl_status ld_constants_bind(LLVMModuleRef module, const ld_request *request,
                              ld_constants *out_constants);
 

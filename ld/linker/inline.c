@@ -11,7 +11,7 @@ static LLVMAttributeRef ukernel_attribute(LLVMValueRef function) {
                                        sizeof UKERNEL_ATTRIBUTE - 1);
 }
 
-/* The microkernel that defines a function, or NULL. */
+/* The name of the microkernel that defines a function, or NULL. */
 static const char *ukernel_of_function(LLVMValueRef function) {
   LLVMAttributeRef attribute = ukernel_attribute(function);
   unsigned length;
@@ -27,7 +27,7 @@ static bool has_attribute(LLVMValueRef function, const char *name) {
          NULL;
 }
 
-/* The function that an instruction calls by its name, or NULL. */
+/* The function of a direct call, or NULL. */
 static LLVMValueRef callee_of(LLVMValueRef instruction) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
   if (opcode != LLVMCall && opcode != LLVMInvoke && opcode != LLVMCallBr)
@@ -36,7 +36,7 @@ static LLVMValueRef callee_of(LLVMValueRef instruction) {
   return LLVMIsAFunction(callee) ? callee : NULL;
 }
 
-/* Calls `visit` with every instruction until it returns a reason. */
+/* Calls `visit` for every instruction until it returns a reason. */
 static const char *visit_instructions(LLVMValueRef function,
                                       const char *(*visit)(LLVMValueRef instruction, void *user),
                                       void *user) {
@@ -98,7 +98,7 @@ static bool has_address_taken(LLVMValueRef function) {
   return false;
 }
 
-/* A search for a way from a function back to itself, through functions of microkernels. */
+/* A search for a cycle of calls through functions of microkernels. */
 typedef struct {
   LLVMValueRef goal;
   LLVMValueRef *seen;

@@ -61,7 +61,8 @@ void ld_libraries_free(ld_libraries *libraries) {
 
 #define UKERNEL_PREFIX "kdl.ukernel."
 
-/* From the metadata: its microkernels, or its kernels alone. False where it names neither. */
+/* Lists microkernels from the metadata; an image that lists only kernels has none. False where it
+ * lists neither. */
 static bool list_indexed(ld_libraries *libraries, const kdl_image_info *image,
                          ld_symbols *symbols) {
   bool is_indexed = false;
@@ -83,8 +84,8 @@ typedef struct {
   size_t count;
 } symbol_list;
 
-/* Functions are microkernels, and constants what those of the same makers may look up, as AMD's
- * device libraries do. */
+/* Functions are microkernels. Constants count too, since microkernels of the same library may refer
+ * to them, as in AMD's device libraries. */
 static void list_symbol(LLVMValueRef value, void *user) {
   symbol_list *list = user;
   LLVMValueKind kind = LLVMGetValueKind(value);

@@ -54,8 +54,8 @@ static kdl_status check_ukernel_signature(const ld_linker *linker, LLVMValueRef 
   return KDL_OK;
 }
 
-/* The interfaces of the built-in set that have a layout, for callers that a compiler made without
- * their headers. */
+/* The built-in interfaces that have a layout, for callers whose compiler did not use their
+ * headers. */
 static const struct {
   const char *prefix, *layout;
 } layouts[] = {{"kdl_uk_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_MMA_LAYOUT}};
@@ -66,7 +66,7 @@ static kdl_string layout_of(LLVMValueRef function) {
   return kdl_text_starts(mark, KDL_UKERNEL_LAYOUT_PREFIX) ? mark : KDL_TEXT("");
 }
 
-/* The same parameters may stand for other operands: a mark says how they lie. */
+/* The same parameter types may mean another layout of the operands: metadata marks the layout. */
 static kdl_status check_ukernel_layout(LLVMValueRef declared, LLVMValueRef defined,
                                        const char *name) {
   const size_t prefix = sizeof KDL_UKERNEL_LAYOUT_PREFIX - 1;
@@ -92,8 +92,8 @@ static kdl_status check_ukernel_layout(LLVMValueRef declared, LLVMValueRef defin
       wanted.length ? "'" : "", is_callers ? ", as the caller" : "");
 }
 
-/* A GPU's group memory is scratch space and its constant memory constant, whatever else is said of
- * a variable there; CPUs have no such address spaces. */
+/* GPU group memory counts as scratch space and constant memory as constant, whatever the variable's
+ * attributes; CPUs have no such address spaces. */
 static bool is_mutable_global(LLVMValueRef variable) {
   enum { group_memory = 3, constant_memory = 4 };
   unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(variable));
@@ -142,13 +142,13 @@ static void internalize_unless_wanted(LLVMValueRef value, void *user) {
     internalize(value);
 }
 
-/* Its function of that name, or its variable. */
+/* The function or variable of that name. */
 static LLVMValueRef find_global(LLVMModuleRef module, kdl_string symbol) {
   LLVMValueRef function = LLVMGetNamedFunction(module, symbol.data);
   return function ? function : LLVMGetNamedGlobal(module, symbol.data);
 }
 
-/* Leaves of a module one function or constant and what that needs. */
+/* Strips a module down to one function or constant and its dependencies. */
 static kdl_status extract_symbol(LLVMModuleRef module, kdl_string symbol, const char *name) {
   ld_module_each_global(module, internalize_unless_wanted, &symbol);
   LLVMValueRef wanted = find_global(module, symbol);
@@ -158,8 +158,8 @@ static kdl_status extract_symbol(LLVMModuleRef module, kdl_string symbol, const 
   LLVMSetLinkage(wanted, LLVMExternalLinkage);
   LLVMSetComdat(wanted, NULL);
   if (!LLVMIsAFunction(wanted))
-    LLVMSetVisibility(wanted, LLVMHiddenVisibility); /* it is not the image's to offer */
-  /* globalopt knows variables without a store for constants, as libdevice has them. */
+    LLVMSetVisibility(wanted, LLVMHiddenVisibility); /* not exported by the image */
+  /* globalopt turns variables without a store into constants; libdevice has such variables. */
   return ld_module_run_passes(module, NULL, "globaldce,globalopt,globaldce", NULL);
 }
 
@@ -225,7 +225,7 @@ static kdl_status link_chosen(ld_linker *linker, const ld_candidate *chosen, kdl
   }
   LLVMSetTarget(module, LLVMGetTarget(linker->module));
   LLVMSetDataLayout(module, LLVMGetDataLayoutStr(linker->module));
-  bool failed = LLVMLinkModules2(linker->module, module); /* takes the module */
+  bool failed = LLVMLinkModules2(linker->module, module); /* consumes the module */
   status = ld_context_check(linker->context, name);
   if (status == KDL_OK && failed)
     status = kdl_fail(KDL_BAD_FILE, "%s: LLVM cannot link it", name);
@@ -253,8 +253,8 @@ static kdl_status resolve_symbol(ld_linker *linker, kdl_string symbol) {
                 : ld_fail_no_ukernel(&linker->libraries, linker->request, choice);
 }
 
-/* A function or variable that is declared, used, and not known to stay undefined; NULL where there
- * is none. Functions go first, since what they are linked with may use the variables too. */
+/* A declared and used function or variable that need not stay undefined; NULL where there is none.
+ * Functions come first, since the modules that define them may use the variables too. */
 static LLVMValueRef find_undefined(const ld_linker *linker) {
   for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
     if (ld_value_is_needed(f) && !list_contains(&linker->undefined, ld_value_name(f).data))
@@ -283,7 +283,7 @@ kdl_status ld_link(ld_linker *linker) {
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
-/* As libkdl lists the kernels of bitcode: by convention on GPUs, by visibility on CPUs. */
+/* As libkdl lists the kernels of bitcode: by calling convention on GPUs, by visibility on CPUs. */
 static bool is_kernel_function(const ld_linker *linker, LLVMValueRef function) {
   enum { ptx_kernel = 71, amdgpu_kernel = 91 };
   unsigned convention = LLVMGetFunctionCallConv(function);
@@ -325,7 +325,7 @@ static kdl_status check_requested_kernels(const ld_linker *linker) {
   return KDL_OK;
 }
 
-/* A variable that programs may look up by name stays, but a host kernel's record goes with its
+/* Keeps variables that programs may look up by name. A host kernel's descriptor is dropped with its
  * kernel. */
 static bool is_kept_symbol(const ld_linker *linker, LLVMValueRef value) {
   static const char record[] = "kdl_host_kernel_";

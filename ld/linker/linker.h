@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The caller and the microkernels it needs, made one module. */
+/* Links the caller and the microkernels it needs into one module. */
 #ifndef KDL_LD_LINKER_H
 #define KDL_LD_LINKER_H
 
@@ -16,50 +16,50 @@ typedef struct ld_linker {
   char *builtin; /* the path of the last library, or NULL */
   ld_target target;
   ld_stages stages;
-  LLVMModuleRef module;    /* the caller; in the end, all of it */
-  kdl_string_list kernels; /* those that are kept */
-  ld_choice *choices;      /* one for each microkernel */
+  LLVMModuleRef module;    /* the caller; after the link, everything */
+  kdl_string_list kernels; /* the kernels that are kept */
+  ld_choice *choices;      /* one per microkernel */
   size_t choice_count, choice_capacity;
-  kdl_string_list undefined; /* what stays so */
-  kdl_string_list depends;   /* files that the result depends on, beyond those that were given */
+  kdl_string_list undefined; /* symbols that stay undefined */
+  kdl_string_list depends;   /* files that the result depends on, besides the given ones */
   ld_constants constants;
   size_t calls_before;
   size_t calls_after;
 } ld_linker;
 
-/* Drops of the caller what the wanted kernels do not need. */
+/* Drops the parts of the caller that the wanted kernels do not need. */
 kdl_status ld_link_strip_caller(ld_linker *linker);
 
-/* Chooses and links every microkernel that is needed; nothing is inlined yet. */
+/* Chooses and links every microkernel that is needed, without inlining. */
 kdl_status ld_link(ld_linker *linker);
 
-/* Binds constants; everything but kernels and exported variables becomes the module's own. */
+/* Binds constants; everything except kernels and exported variables gets internal linkage. */
 kdl_status ld_link_finalize(ld_linker *linker);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Inlining (inline.c). What cannot be inlined is refused before LLVM is asked, with the reason
- * in our words, since LLVM keeps its reasons to itself; afterwards the calls that are left are
- * counted, whatever the reason.                                                                */
+/* Inlining (inline.c). Functions that cannot be inlined are refused before LLVM tries, since LLVM
+ * does not report reasons. After inlining, remaining calls are counted in any case. */
 
-/* Marks every function that a microkernel's module defines as its own, to be inlined. */
+/* Marks every function that a microkernel's module defines as part of the microkernel, to
+ * inline. */
 kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, const char *name);
 
-/* Refuses what can never be inlined. */
+/* Refuses functions that can never be inlined. */
 kdl_status ld_inline_check(LLVMModuleRef module, const char *name);
 
-/* How many calls there are of functions of microkernels: of the one of that name, or of all. */
+/* The number of calls of a microkernel's functions: of the one with that name, or of all (NULL). */
 size_t ld_inline_count_calls(LLVMModuleRef module, const char *symbol);
 
-/* Refuses a module in which a function of a microkernel is still there; names it and who calls. */
+/* Refuses a module that still has a function of a microkernel; names it and its caller. */
 kdl_status ld_inline_verify(LLVMModuleRef module);
 
 /* ------------------------------------------------------------------------------------------ */
 /* What may stay undefined in an image: runtime.def                                             */
 
 typedef enum ld_runtime {
-  LD_RUNTIME_NONE, /* nothing has it */
+  LD_RUNTIME_NONE, /* defined nowhere */
   LD_RUNTIME_PROVIDED,
-  LD_RUNTIME_LIBM, /* in the library that an image must then name */
+  LD_RUNTIME_LIBM, /* in libm, which the image must then depend on */
 } ld_runtime;
 
 ld_runtime ld_runtime_of(kdl_target_family family, kdl_string name);

@@ -46,8 +46,7 @@ kdl_status ld_context_check(ld_context *context, const char *what) {
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-/* Who wrote the bitcode, as the identification block says: "LLVM22.1.8"; "" where it is not there.
- */
+/* The producer in the identification block of bitcode: "LLVM22.1.8"; "" where it is missing. */
 static void read_producer(const void *data, size_t size, char *out_producer, size_t capacity) {
   enum { block_identification = 13, record_string = 1 };
   kdl_bitstream stream;
@@ -73,7 +72,7 @@ static void read_producer(const void *data, size_t size, char *out_producer, siz
   }
 }
 
-/* LLVM reads what older ones wrote; of newer ones it may misread what it does not refuse. */
+/* LLVM reads bitcode of older versions. Of newer ones it refuses some and may misread others. */
 static kdl_status check_producer(const void *data, size_t size, const char *name) {
   char producer[64];
   unsigned major, minor, patch;

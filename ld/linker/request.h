@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What kdl-ld is asked to do: its command line, checked. docs/linking.md describes it. */
+/* The command line of kdl-ld, checked. docs/linking.md describes it. */
 #ifndef KDL_LD_REQUEST_H
 #define KDL_LD_REQUEST_H
 
@@ -17,34 +17,34 @@ typedef enum ld_emit {
   LD_EMIT_IR,
   LD_EMIT_BITCODE,
   LD_EMIT_ASM,
-  LD_EMIT_CHOICE, /* the report alone */
+  LD_EMIT_CHOICE, /* only the report */
   LD_EMIT_COUNT,
 } ld_emit;
 
 typedef struct ld_request {
   kdl_arena *arena;
   const char *path;   /* of the caller's bitcode */
-  const char *caller; /* what messages call it */
+  const char *caller; /* its name in messages */
   kdl_device_spec spec;
   kdl_select_device *device; /* of that spec */
   kdl_device_traits traits;
   char device_label[KDL_SPEC_ARCH + KDL_SPEC_NAME]; /* for messages */
-  kdl_string_list kernels;                          /* none: all that the caller has */
+  kdl_string_list kernels;                          /* empty: all of the caller's */
   kdl_string_list libraries;
-  kdl_string_list constants; /* NAME=VALUE each, checked for the '=' */
+  kdl_string_list constants; /* NAME=VALUE each; the '=' was checked */
   bool has_builtin;
-  bool is_checked;     /* nobody's signature is looked at: who calls did */
-  bool ignores_unused; /* constants that nothing declares */
+  bool is_checked;     /* signatures are not checked: the caller did */
+  bool ignores_unused; /* ignores constants that nothing declares */
   ld_emit emit;
   const char *output; /* NULL for LD_EMIT_CHOICE */
   const char *report; /* or NULL */
 } ld_request;
 
-/* What it points to belongs to `args` and to the arena, which serves the whole of the work, but for
- * the device: the caller frees that, also after a failure. */
+/* The request points into `args` and into the arena, which must outlive the link. The caller frees
+ * `device`, also after a failure. */
 kdl_status ld_request_read(const cli_args *args, kdl_arena *arena, ld_request *out_request);
 
-/* Adds a copy of a word. */
+/* Appends a copy of a string. */
 void ld_string_list_append(kdl_string_list *words, const char *word);
 
 #endif

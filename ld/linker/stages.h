@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What each part of the work took, for the report. */
+/* The time of each stage of a link, for the report. */
 #ifndef KDL_LD_STAGES_H
 #define KDL_LD_STAGES_H
 
@@ -7,7 +7,7 @@
 #include <time.h>
 
 typedef enum ld_stage {
-  LD_STAGE_START, /* arguments, LLVM's own initialisation */
+  LD_STAGE_START, /* arguments, LLVM's initialisation */
   LD_STAGE_PARSE, /* bitcode, of the caller and of microkernels */
   LD_STAGE_CHOOSE,
   LD_STAGE_LINK,
@@ -29,7 +29,7 @@ static inline uint64_t ld_stages_now(void) {
   return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Counts the time since the last call to a stage. */
+/* Adds the time since the last call to a stage. */
 static inline void ld_stages_end(ld_stages *stages, ld_stage stage) {
   uint64_t now = ld_stages_now();
   stages->microseconds[stage] += now - stages->since;

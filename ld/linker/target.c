@@ -34,14 +34,14 @@ static const llvm_name riscv_names[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* How a family of CPUs is described to LLVM. */
+/* How LLVM describes a family of CPUs. */
 static const struct {
   kdl_target_family family;
   const llvm_name *names;
   size_t name_count;
   const char *cpu;
-  const char *features; /* that have no token: every such CPU has them */
-  const char *levels;   /* with which an arch begins that names no CPU to tune for */
+  const char *features; /* features without a token, which every such CPU has */
+  const char *levels;   /* prefix of architectures that are levels, not CPUs to tune for */
 } cpus[] = {
     {KDL_FAMILY_X86_64, x86_names, COUNT(x86_names), "x86-64", "", "x86-64"},
     {KDL_FAMILY_AARCH64, aarch64_names, COUNT(aarch64_names), "generic", "", "armv"},
@@ -55,7 +55,7 @@ static size_t cpu_table_row(kdl_target_family family) {
   return row;
 }
 
-/* "+avx512bf16,"; nothing for what LLVM does not know. */
+/* "+avx512bf16,"; nothing for features that LLVM lacks. */
 static void add_feature(kdl_out *out, size_t row, unsigned bit) {
   for (size_t i = 0; i < cpus[row].name_count; ++i) {
     const llvm_name *name = &cpus[row].names[i];
@@ -77,7 +77,7 @@ static void add_feature(kdl_out *out, size_t row, unsigned bit) {
   kdl_out_format(out, ",");
 }
 
-/* What the device has: what it does not lack. */
+/* All features, without those that the device lacks. */
 static kdl_feature_set device_features(const ld_request *request, kdl_feature_class which) {
   const uint64_t *lacks = request->traits.lacks;
   return kdl_feature_tokens(which, (kdl_feature_set){{~lacks[0], ~lacks[1]}});
@@ -103,7 +103,7 @@ static void describe_cpu(ld_target *target, const ld_request *request) {
   else
     kdl_out_format(&arch, "%s%s%s", request->spec.arch, *request->spec.features ? "+" : "",
                    request->spec.features);
-  /* The spec may name a CPU, and then it is known what to tune for. */
+  /* Where the spec names a CPU, LLVM can tune for it. */
   const char *name = request->spec.arch;
   size_t length = strcspn(name, "+");
   bool is_named = strncmp(name, cpus[row].levels, strlen(cpus[row].levels)) != 0;
@@ -111,8 +111,8 @@ static void describe_cpu(ld_target *target, const ld_request *request) {
     snprintf(target->tune, sizeof target->tune, "%.*s", (int)length, name);
 }
 
-/* "+avx2,-fma,+avx512f": tells the features that the device lacks. Names LLVM has beyond ours are
- * about how code is made, not about what runs it. */
+/* Adds to `lacking` the features of "+avx2,-fma,+avx512f" that the device lacks. LLVM's other names
+ * are about code generation, not about what runs the code. */
 static void list_lacking(const ld_request *request, kdl_feature_class which, kdl_string features,
                          kdl_feature_set *lacking) {
   kdl_feature_set has = device_features(request, which);
@@ -151,9 +151,8 @@ static void describe_amd(ld_target *target, const ld_request *request) {
   kdl_out_amdgcn(&arch, &id);
 }
 
-/* A PTX version that nothing here needs would keep older drivers out; so it is the newest that a
- * module was compiled for, no newer than the device's driver knows, and no older than the target
- * itself. */
+/* A PTX version that is too new excludes older drivers. So this takes the newest that a module was
+ * compiled for, at most the driver's, and at least the one that the target needs. */
 static void describe_nvidia(ld_target *target, const ld_request *request) {
   kdl_nvptx_arch arch;
   if (!kdl_nvptx_parse(kdl_text_of(request->spec.arch), &arch, NULL))
@@ -251,7 +250,7 @@ static kdl_status admit_amd(ld_target *target, const ld_request *request, const 
   return KDL_OK;
 }
 
-/* Systems whose calling conventions or object files are not those of the images made here. */
+/* Systems with other calling conventions or object files than the images made by kdl-ld. */
 static bool is_foreign_system(kdl_string triple) {
   static const char *const systems[] = {"windows", "darwin", "macos", "ios", "cygwin", "uefi"};
   for (size_t i = 0; i < COUNT(systems); ++i) {
@@ -339,7 +338,7 @@ static void initialize_llvm_target(kdl_target_family family) {
     INITIALIZE(RISCV), LLVMInitializeRISCVAsmParser();
     return;
   case KDL_FAMILY_NVPTX:
-    INITIALIZE(NVPTX); /* PTX is read by no assembler of LLVM's */
+    INITIALIZE(NVPTX); /* LLVM has no assembler for PTX */
     return;
   case KDL_FAMILY_AMDGCN:
     INITIALIZE(AMDGPU), LLVMInitializeAMDGPUAsmParser();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The device as LLVM's code generator wants it described. */
+/* The device, described for LLVM's code generator. */
 #ifndef KDL_LD_TARGET_H
 #define KDL_LD_TARGET_H
 
@@ -13,30 +13,30 @@ typedef struct ld_target {
   char cpu[64];
   char tune[64]; /* "" for LLVM's default */
   char features[4096];
-  char arch[KDL_SPEC_ARCH]; /* what an image made for it says in its metadata */
+  char arch[KDL_SPEC_ARCH]; /* the architecture for the image's metadata */
 
-  /* What modules bring along, taken up by ld_target_admit. */
-  char suffix;        /* NVIDIA: 'a' or 'f' where a module was compiled so */
-  uint32_t ptx;       /* NVIDIA: the newest PTX version that one was compiled for */
-  uint32_t wavefront; /* AMD: 32 or 64; 0 = as the processor has it */
+  /* Collected from the modules by ld_target_admit. */
+  char suffix;        /* NVIDIA: 'a' or 'f' where a module was compiled for it */
+  uint32_t ptx;       /* NVIDIA: the newest PTX version of a module */
+  uint32_t wavefront; /* AMD: 32 or 64; 0 = the processor's default */
 
-  LLVMTargetMachineRef machine; /* made by ld_target_finish */
+  LLVMTargetMachineRef machine; /* created by ld_target_finish */
 } ld_target;
 
-/* Fails with KDL_UNSUPPORTED where no image can be made for such a device. */
+/* KDL_UNSUPPORTED where kdl-ld cannot make an image for such a device. */
 kdl_status ld_target_init(const ld_request *request, ld_target *out_target);
 void ld_target_free(ld_target *target);
 
-/* Checks that a module can be compiled for the device, as far as its functions say what they were
- * compiled for, and remembers what of that must be kept. */
+/* Checks that a module can be compiled for the device, by the targets that its functions name, and
+ * records what the result must keep of them. */
 kdl_status ld_target_admit(ld_target *target, const ld_request *request, LLVMModuleRef module,
                            const char *name);
 
-/* When every module was admitted: completes cpu, features and arch, and makes the machine. */
+/* After all modules were admitted: completes cpu, features and arch, and creates the machine. */
 kdl_status ld_target_finish(ld_target *target, const ld_request *request);
 
-/* Makes the device's cpu and features those of every function, in the place of what compilers wrote
- * there, and its triple and layout those of the module. */
+/* Replaces the cpu and features of every function by the device's, and the triple and data layout
+ * of the module. */
 void ld_target_apply(const ld_target *target, LLVMModuleRef module);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What commands.h has of the other subcommands, for kdl and for kdl-bench, which runs it. */
+/* The row of kdl bench, for kdl and for kdl-bench, the program that kdl starts. */
 #include "tools/common/command.h"
 
 const cli_command cli_command_bench = {

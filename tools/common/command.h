@@ -8,21 +8,21 @@
 
 typedef struct cli_command {
   const char *name;
-  const char *usage;   /* what follows "usage: "; a line for each form */
+  const char *usage;   /* the text after "usage: "; a line per form */
   const char *summary; /* one line, for `kdl --help` */
-  const char *details; /* for `kdl NAME --help`, a line for each paragraph; may be NULL */
-  const char *actions; /* the words that the first operand may be, or NULL */
+  const char *details; /* for `kdl NAME --help`, a line per paragraph; may be NULL */
+  const char *actions; /* the allowed values of the first operand, or NULL */
   const cli_option *options;
   size_t min_operands;
   size_t max_operands;              /* CLI_ANY for no limit */
-  int (*run)(const cli_args *args); /* returns the exit code; NULL: kdl-NAME is a program */
-  /* Words that are read in the place of those that were given, in the arena; NULL for none. */
+  int (*run)(const cli_args *args); /* returns the exit code; NULL: the program kdl-NAME */
+  /* Replaces the words of the command line, in the arena; NULL for none. */
   kdl_status (*rewrite)(kdl_arena *arena, int count, char **words, kdl_string_list *out_words);
 } cli_command;
 
 #define CLI_ANY SIZE_MAX
 
-/* A program of its own, kdl-bench, which both programs describe. */
+/* A separate program, kdl-bench, which both programs describe. */
 extern const cli_command cli_command_bench;
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-  longest_name = 1024, /* libstdc++ takes no longer ones */
+  longest_name = 1024, /* libstdc++'s limit */
   longest_text = 64 * 1024,
   most_references = 40,
   references_of_pack = 13,
@@ -45,10 +45,10 @@ void cli_demangler_stop(cli_demangler *demangler) {
 }
 
 /* A reference (S_, S1_, T_, T0_) repeats an earlier part of the text, so that a short name can
- * stand for a text that fits no memory. Two references to the last part double it, three make it
- * three times as long, and more gain less: r of them make the text at most 3^(r/3) times as long,
- * with 40 some MB. The expansion of a pack (Dp, sp) repeats what it has as often as there are
- * elements, of which a name of this length has few hundred. */
+ * expand to a text that exceeds memory. r references make the text at most 3^(r/3) times as long:
+ * three to the same part triple it, and other numbers gain less per reference. With 40 that is some
+ * MB. The expansion of a pack (Dp, sp) repeats its pattern once per element; a name of this length
+ * has at most a few hundred. */
 static bool is_short(kdl_string name) {
   size_t references = 0;
   for (size_t i = 0; i + 1 < name.length; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* C++ names as C++ writes them, by the demangler of libstdc++, which is opened at run time. */
+/* Demangles C++ names with libstdc++, which is opened at run time. */
 #ifndef KDL_TOOL_DEMANGLE_H
 #define KDL_TOOL_DEMANGLE_H
 
@@ -11,8 +11,8 @@ typedef struct cli_demangler cli_demangler;
 kdl_status cli_demangler_start(cli_demangler **out_demangler);
 void cli_demangler_stop(cli_demangler *demangler); /* accepts NULL */
 
-/* What the name stands for, until the next call; the name itself where it is not a mangled one, is
- * too long or stands for a text that may be, or the demangler is NULL. */
+/* The demangled name, valid until the next call. The name itself where it is not mangled, where it
+ * or its expansion may be too long, or where the demangler is NULL. */
 kdl_string cli_demangle(cli_demangler *demangler, kdl_string name);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* `option` is what messages call it. */
+/* Messages name `option`. */
 kdl_status cli_extent_parse(const char *option, const char *words, uint64_t out[3]);
 kdl_status cli_extent_small(const char *option, const char *words, uint32_t out[3]);
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Files that shrink while they are read. Image bytes are mapped, and the size of a file is asked
- * for before each use of its mapping; where it is truncated between that and the reading, or a disk
- * fails, touching the page raises SIGBUS. A library cannot own a signal, a program can.
+ * Files that shrink while they are read. Image bytes are mapped, and the size of a file is checked
+ * before each use of its mapping. If the file is truncated after that, or a disk fails, touching
+ * the page raises SIGBUS. A library must not install signal handlers; a program can.
  *
- * Without a guard the program ends, with a message and exit code 1. A thread with a guard goes on:
- * the page reads as zeros, which the readers take as they take any file, and what was made of them
- * is thrown away by the function that set the guard.
+ * Without a guard the program ends with a message and exit code 1. A thread with a guard continues:
+ * the page reads as zeros, which readers handle like any other bytes, and the function that set the
+ * guard discards the result.
  */
 #ifndef KDL_TOOL_GUARD_H
 #define KDL_TOOL_GUARD_H
 
 #include <stdbool.h>
 
-/* Takes the signal, for the rest of the program. */
+/* Installs the handler. */
 void cli_guard_install(void);
 
-/* From here on the calling thread goes on. */
+/* From now on the calling thread continues after SIGBUS. */
 void cli_guard_begin(void);
 
-/* Whether a page was missing since cli_guard_begin, in this thread. */
+/* Whether this thread touched a missing page since cli_guard_begin. */
 bool cli_guard_was_hit(void);
 
 void cli_guard_end(void);

@@ -120,8 +120,8 @@ void cli_bytes_free(cli_bytes *bytes) {
     free(bytes->owned);
 }
 
-/* Whether a path must be read from start to end. A path that cannot be looked at is left to
- * kdl_open, which says why. */
+/* Whether a path must be read sequentially. kdl_open reports the error of a path that stat fails
+ * for. */
 static bool is_pipe(const char *path) {
   struct stat info;
   return is_stdin(path) ||

@@ -15,11 +15,11 @@ typedef struct cli_bytes {
   bool mapped;
 } cli_bytes;
 
-/* The whole of a file. The caller frees *out_bytes. */
+/* A complete file. The caller frees *out_bytes. */
 kdl_status cli_bytes_read(const char *path, cli_bytes *out_bytes);
-/* The same of one that is open, and stays so. */
+/* The same for an open descriptor, which stays open. */
 kdl_status cli_bytes_read_open(const char *path, int fd, cli_bytes *out_bytes);
-/* The same of a regular file alone: what else is there is not waited for. */
+/* The same for regular files only: never blocks on a pipe. */
 kdl_status cli_bytes_read_file(const char *path, cli_bytes *out_bytes);
 void cli_bytes_free(cli_bytes *bytes);
 
@@ -31,7 +31,7 @@ typedef struct cli_input {
 
 /* Opens a library. The caller closes *out_input. */
 kdl_status cli_input_open(const char *path, cli_input *out_input);
-/* The same of bytes that were read, which are *out_input's then, and not *bytes'. */
+/* The same for bytes that were read; *out_input takes them over from *bytes. */
 kdl_status cli_input_take(const char *path, cli_bytes *bytes, cli_input *out_input);
 void cli_input_close(cli_input *input);
 

@@ -12,7 +12,7 @@ static void begin_line(const cli_json *json) {
   fprintf(json->file, "\n%*s", (int)json->depth * 2, "");
 }
 
-/* What comes before any value: the comma and the line it stands on, unless it follows its key. */
+/* What precedes a value: the comma and the new line, unless it follows its key. */
 static void begin_value(cli_json *json) {
   if (json->after_key) {
     json->after_key = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * JSON, written as it comes, indented by two. The output is always valid UTF-8: bytes that are not,
- * or that hold a NUL, are written as {"hex": "00ff"}; a key of that sort becomes "hex:00ff".
+ * A streaming JSON writer, indented by two. The output is always valid UTF-8: text with a NUL or
+ * invalid bytes is written as {"hex": "00ff"}, and such a key as "hex:00ff".
  */
 #ifndef KDL_TOOL_JSON_H
 #define KDL_TOOL_JSON_H
@@ -15,7 +15,7 @@
 typedef struct cli_json {
   FILE *file;
   unsigned depth;
-  bool has_items; /* at this depth, so that a comma is due */
+  bool has_items; /* at this depth: a comma comes next */
   bool after_key;
 } cli_json;
 
@@ -31,7 +31,7 @@ void cli_json_text(cli_json *json, const char *text);
 void cli_json_bytes(cli_json *json, kdl_string bytes);
 void cli_json_null(cli_json *json);
 
-/* A member: its key, and its value or how that begins. A text that is NULL is null. */
+/* Writes a member: its key, and its value or the start of it. A NULL text is null. */
 void cli_json_put_object(cli_json *json, const char *key);
 void cli_json_put_array(cli_json *json, const char *key);
 void cli_json_put_text(cli_json *json, const char *key, const char *text);
@@ -39,7 +39,7 @@ void cli_json_put_bytes(cli_json *json, const char *key, kdl_string bytes);
 void cli_json_put_number(cli_json *json, const char *key, uint64_t number);
 void cli_json_put_known(cli_json *json, const char *key, bool is_known,
                         uint64_t number); /* or null */
-/* With so many digits behind the point; null where it is not a number. */
+/* With that many digits after the point; null for NaN and infinity. */
 void cli_json_put_real(cli_json *json, const char *key, double real, int digits);
 void cli_json_put_bool(cli_json *json, const char *key, bool value);
 

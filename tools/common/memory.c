@@ -44,7 +44,7 @@ char *xstrdup(const char *text) {
 }
 
 char *xstrndup(const char *text, size_t length) {
-  size_t used = strnlen(text, length); /* ASan's strndup wants a NUL behind them */
+  size_t used = strnlen(text, length); /* ASan's strndup reads up to a NUL */
   char *copy = xmalloc(used + 1);
   memcpy(copy, text, used);
   copy[used] = '\0';

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Memory for programs. The library returns KDL_NO_MEMORY, because its caller may go on; a program
- * ends with one message and exit code 1. Files stay whole, as when the process is killed: what a
- * command writes gets its name when it is complete (support/system/file.h). The temporary folder of
- * this run is removed (tools/common/temp_folder.h).
+ * Memory for programs. The library returns KDL_NO_MEMORY, because its caller may continue; a
+ * program ends with a message and exit code 1. Files stay intact, as when the process is killed: an
+ * output file gets its name when it is complete (support/system/file.h). The run's temporary folder
+ * is removed (tools/common/temp_folder.h).
  */
 #ifndef KDL_TOOL_CLI_MEMORY_H
 #define KDL_TOOL_CLI_MEMORY_H
@@ -15,12 +15,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* "NAME: error: REASON", and exit code 1. Other threads may be at work: nothing that they use is
- * freed, and no handler of exit runs. Signal handlers may call it. */
+/* Prints "NAME: error: REASON" and exits with code 1. Other threads may still run, so nothing is
+ * freed and no exit handler runs. Signal handlers may call it. */
 _Noreturn void cli_fatal(const char *reason);
 _Noreturn void cli_out_of_memory(void);
 
-/* The pointer, which is not NULL. */
+/* Returns the pointer; ends the program for NULL. */
 static inline void *cli_check_alloc(void *memory) {
   if (!memory)
     cli_out_of_memory();
@@ -41,7 +41,7 @@ static inline void *xgrow(void *items, size_t count, size_t *capacity, size_t fi
   return cli_check_alloc(kdl_array_grow(items, count, capacity, first, size));
 }
 
-/* kdl_arena_alloc, kdl_arena_string and kdl_arena_format, of arenas without a limit. */
+/* kdl_arena_alloc, kdl_arena_string and kdl_arena_format, for arenas without a limit. */
 static inline void *xarena_alloc(kdl_arena *arena, size_t size) {
   return cli_check_alloc(kdl_arena_alloc(arena, size));
 }
@@ -55,7 +55,7 @@ static inline kdl_string xarena_string(kdl_arena *arena, const void *data, size_
 #define xarena_format(arena, ...)                                                                  \
   ((const char *)cli_check_alloc((void *)(uintptr_t)kdl_arena_format(arena, __VA_ARGS__)))
 
-/* kdl_text_stream, and fclose of such a stream: the text is there afterwards. */
+/* kdl_text_stream, and fclose of such a stream, after which the text is valid. */
 static inline FILE *xtext_stream(char **out_text, size_t *out_length) {
   return cli_check_alloc(kdl_text_stream(out_text, out_length));
 }

@@ -41,7 +41,7 @@ static kdl_status add_setting(cli_args *args, const cli_option *option, const ch
   return KDL_OK;
 }
 
-/* Adds `-lk` as -l -k where every letter is a flag. */
+/* Adds `-lk` as -l -k if every letter is a flag. */
 static bool add_flags(const cli_command *command, const char *letters, cli_args *args) {
   size_t count = strlen(letters);
   for (size_t i = 0; i < count; ++i) {
@@ -55,8 +55,7 @@ static bool add_flags(const cli_command *command, const char *letters, cli_args 
   return true;
 }
 
-/* `word` starts with a dash and is more than one; *next is the word after it, consumed if needed.
- */
+/* `word` starts with a dash and is longer than that; *next is the next word, consumed if needed. */
 static kdl_status parse_option(const cli_command *command, const char *word, char ***next,
                                cli_args *args) {
   const char *name = word + (word[1] == '-' ? 2 : 1);
@@ -99,7 +98,7 @@ static kdl_status check_operands(const cli_command *command, const cli_args *arg
 }
 
 kdl_status cli_args_parse(const cli_command *command, int count, char **words, cli_args *out_args) {
-  size_t room = 1; /* a word holds at most as many options as letters */
+  size_t room = 1; /* a word has at most as many options as letters */
   for (int i = 0; i < count; ++i)
     room += strlen(words[i]);
   *out_args = (cli_args){.settings = xcalloc(room, sizeof *out_args->settings),

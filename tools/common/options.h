@@ -19,9 +19,9 @@ typedef enum cli_arity {
 
 typedef struct cli_option {
   const char *name; /* a table ends with a NULL name */
-  char letter;      /* 0 where there is none */
+  char letter;      /* 0: none */
   cli_arity arity;
-  const char *value; /* what the help calls the value */
+  const char *value; /* the name of the value in the help */
   const char *help;
 } cli_option;
 
@@ -35,13 +35,13 @@ typedef struct cli_args {
   size_t setting_count;
   const char **operands;
   size_t operand_count;
-  size_t plain_count; /* of these, the ones before `--` */
-  bool help;          /* --help or -h was given; nothing else has been checked then */
+  size_t plain_count; /* operands before `--` */
+  bool help;          /* --help or -h was given; nothing else was checked */
 } cli_args;
 
 struct cli_command;
 
-/* Reads the words after the subcommand's name. The caller frees *out_args with cli_args_free, also
+/* Parses the words after the subcommand's name. The caller frees *out_args with cli_args_free, also
  * after a failure. */
 kdl_status cli_args_parse(const struct cli_command *command, int count, char **words,
                           cli_args *out_args);
@@ -49,20 +49,20 @@ void cli_args_free(cli_args *args);
 
 bool cli_args_has(const cli_args *args, const char *name);
 
-/* The value given to an option, or NULL. */
+/* The value of an option, or NULL. */
 const char *cli_args_value(const cli_args *args, const char *name);
 
 /* The next value of an option that may be repeated, or NULL after the last; *cursor starts at 0. */
 const char *cli_args_next(const cli_args *args, const char *name, size_t *cursor);
 
-/* The words again, operands first, as one line that a shell would take: "kdl bench layers
- * --cold=5". malloc'ed. */
+/* The command line again, operands first, quoted for a shell: "kdl bench layers --cold=5".
+ * malloc'ed. */
 char *cli_args_line(const cli_args *args);
 
-/* "--json", and "-MD" of options that are called as those of a compiler. */
+/* "--", or "-" for options named like a compiler's: --json, -MD. */
 const char *cli_option_dashes(const cli_option *option);
 
-/* What `kdl NAME --help` prints, and parts of it. */
+/* The output of `kdl NAME --help`, and parts of it. */
 void cli_command_help(const struct cli_command *command);
 void cli_command_print_usage(const struct cli_command *command);
 void cli_command_print_options(const struct cli_command *command);

@@ -21,7 +21,7 @@ static kdl_status write_stdout(const void *data, size_t size) {
   return cli_output_flush();
 }
 
-/* What shall be written: bytes, what a writer lays out, or what a function writes. */
+/* What to write: bytes, a writer's output, or what a function writes. */
 typedef struct {
   const char *path;
   const void *data;
@@ -40,12 +40,12 @@ static kdl_status write_content(void *user, int fd) {
   return kdl_fd_write(fd, what->data, what->size) ? KDL_OK : kdl_fd_write_failed(what->path);
 }
 
-/* A device or pipe cannot be replaced by a renamed file, only written to. */
+/* A device or pipe cannot be replaced by a rename, only written to. */
 static kdl_status write_through(content *what) {
   int fd;
   struct stat info;
   KDL_TRY(kdl_file_open(what->path, O_WRONLY, &fd));
-  if (fstat(fd, &info) != 0 || S_ISREG(info.st_mode)) { /* it was none of these a moment ago */
+  if (fstat(fd, &info) != 0 || S_ISREG(info.st_mode)) { /* replaced since it was checked */
     close(fd);
     return kdl_fail(KDL_IO, "%s: cannot write: another file has taken its place", what->path);
   }

@@ -9,32 +9,33 @@
 
 #include <stddef.h>
 
-/* Writes all of it: a regular file beside and renamed, a pipe or a device directly. */
+/* Writes all bytes: to a regular file by a temporary and a rename, to a pipe or device directly. */
 kdl_status cli_output_save(const char *path, const void *data, size_t size);
 
-/* The same with what a file in memory holds. */
+/* The same with the contents of a memory file. */
 kdl_status cli_output_save_from(const char *path, int fd);
 
-/* The same with what `write` writes to a descriptor. */
+/* The same, where `write` writes to a descriptor. */
 kdl_status cli_output_save_by(const char *path, kdl_status (*write)(void *user, int fd),
                               void *user);
 
-/* Whether such a file can be made, as far as that is known before: for commands that take long. */
+/* Fails where such a file cannot be created, as far as that is known in advance: for commands that
+ * take long. */
 kdl_status cli_output_check(const char *path);
 
-/* Saves what `print` prints on standard output. */
+/* Saves what `print` prints to standard output. */
 typedef kdl_status cli_print(void *user);
 kdl_status cli_output_capture(const char *path, cli_print *print, void *user);
 
-/* Lays out what a writer has collected, and saves it. */
+/* Saves the output of a writer. */
 kdl_status cli_output_save_writer(const char *path, kdl_writer *writer);
 
-/* Which of the options, whose list ends with NULL, writes to standard output: nothing else does
- * then. *out_option is NULL where none does; KDL_BAD_CALL where two do. */
+/* Which of the options, a NULL-terminated list, writes to standard output; nothing else may then.
+ * *out_option is NULL where none does; KDL_BAD_CALL where two do. */
 kdl_status cli_output_on_stdout(const cli_args *args, const char *const *options,
                                 const char **out_option);
 
-/* Flushes standard output; KDL_IO where something printed did not arrive. */
+/* Flushes standard output; KDL_IO where output was lost. */
 kdl_status cli_output_flush(void);
 
 #endif

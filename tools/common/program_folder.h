@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Files that are installed with the program, by their path from its folder. A build tree has them
- * in the same places. */
+/* Files that are installed with the program, by their path relative to its folder. A build tree has
+ * the same layout. */
 #ifndef KDL_TOOL_BESIDE_H
 #define KDL_TOOL_BESIDE_H
 

@@ -48,7 +48,7 @@ bool cli_stream_has_colour(FILE *stream) {
   return isatty(fileno(stream)) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
-/* A message may quote a file name or a key; neither may reach the terminal as a command to it. */
+/* A message may quote a file name or a key; neither may control the terminal. */
 static void print_message(const char *level, const char *colour, const char *message) {
   bool coloured = cli_stream_has_colour(stderr);
   fflush(stdout);
@@ -95,8 +95,11 @@ int cli_report_status(kdl_status status) {
 void cli_program_begin(void) {
   setlocale(LC_CTYPE, "");
   cli_guard_install();
-  signal(SIGXFSZ, SIG_IGN); /* over a size limit, write() fails and the half file is removed */
-  signal(SIGPIPE, SIG_DFL); /* a reader that stops early is no error, whatever our parent ignores */
+  signal(SIGXFSZ,
+         SIG_IGN); /* over a size limit, write() fails and the incomplete file is removed */
+  signal(
+      SIGPIPE,
+      SIG_DFL); /* a reader that stops early is no error, even if our parent ignores the signal */
 }
 
 int cli_program_run(const cli_command *command, int count, char **words) {

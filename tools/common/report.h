@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What `kdl` and the programs that it starts have in common: how they begin, messages on standard
- * error, and exit codes. */
+/* Shared by `kdl` and the programs that it starts: start-up, messages on standard error, and exit
+ * codes. */
 #ifndef KDL_TOOL_REPORT_H
 #define KDL_TOOL_REPORT_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* commands.h has their names in words. */
+/* commands.h describes them. */
 enum {
   CLI_EXIT_SUCCESS = 0,
   CLI_EXIT_BAD_INPUT = 1, /* also: the operating system refused, or this build cannot read it */
@@ -20,15 +20,15 @@ enum {
   CLI_EXIT_DEVICE_ERROR = 4,
 };
 
-/* "kdl", "kdl ls", "llvm-offload-binary": what messages start with. */
+/* The prefix of messages: "kdl", "kdl ls", "llvm-offload-binary". */
 void cli_report_set_name(const char *program, const char *command);
 const char *cli_report_name(void);
 
-/* Whether a stream is a terminal that wants colours: NO_COLOR is empty or unset, TERM is not
+/* Whether to use colours: the stream is a terminal, NO_COLOR is empty or unset, TERM is not
  * "dumb". */
 bool cli_stream_has_colour(FILE *stream);
 
-/* One line each, "NAME: warning: ..."; control characters are shown, not sent. */
+/* One line each, "NAME: warning: ..."; control characters are escaped. */
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -38,13 +38,13 @@ int cli_report_status(kdl_status status);
 /* ------------------------------------------------------------------------------------------ */
 /* The program from its start to its end                                                        */
 
-/* To be called first in main. */
+/* Call first in main. */
 void cli_program_begin(void);
 
-/* Reads the words after the command's name and runs it; returns the exit code. */
+/* Parses the words after the command's name and runs it; returns the exit code. */
 int cli_program_run(const cli_command *command, int count, char **words);
 
-/* The exit code of the program, given that of the command: standard output may still fail. */
+/* The exit code of the program, given the command's: flushing standard output may still fail. */
 int cli_program_end(int code);
 
 #endif

@@ -26,8 +26,8 @@ static bool is_separator(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Takes one word off the text, in place: what is written is never ahead of what is read, and there
- * is room for one more byte behind the text. */
+/* Takes one word off the text and unquotes it in place: the result is never longer than its source,
+ * and the buffer has one more byte after the text. */
 static char *next_response_word(char **at, char *end) {
   char *read = *at;
   while (read < end && is_separator(*read))
@@ -49,7 +49,7 @@ static char *next_response_word(char **at, char *end) {
 
 static kdl_status expand_text(cli_expanded_args *words, const char *path, const cli_bytes *bytes,
                               int depth) {
-  static const char mark[] = "\xef\xbb\xbf"; /* an editor's, of UTF-8 */
+  static const char mark[] = "\xef\xbb\xbf"; /* UTF-8 byte order mark */
   if (bytes->size > max_bytes)
     return kdl_fail(KDL_BAD_CALL, "@%s: too large: use response files of at most %d bytes", path,
                     max_bytes);
@@ -62,7 +62,7 @@ static kdl_status expand_text(cli_expanded_args *words, const char *path, const 
   char *at = has_mark ? text + sizeof mark - 1 : text;
   while (at < end) {
     char *word = next_response_word(&at, end);
-    if (*word) /* one that is empty in spite of quotes is none, as in LLVM */
+    if (*word) /* a quoted empty word is dropped, as in LLVM */
       KDL_TRY(expand_word(words, word, depth));
   }
   return KDL_OK;
@@ -93,7 +93,7 @@ kdl_status cli_expanded_args_read(int count, char **words, cli_expanded_args *ou
   *out_words = (cli_expanded_args){.count = 0};
   for (int i = 0; i < count; ++i)
     KDL_TRY(expand_word(out_words, words[i], 0));
-  KDL_TRY(append_word(out_words, NULL)); /* as behind argv */
+  KDL_TRY(append_word(out_words, NULL)); /* NULL-terminated, as argv is */
   --out_words->count;
   return KDL_OK;
 }

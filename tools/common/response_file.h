@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Response files: a word @FILE stands for the words in FILE, as in LLVM's tools. Blanks and line
- * ends separate words, quotes of both kinds keep them together, and a backslash takes the next
- * character as it is, also within quotes. A word of a file may be @FILE in turn; where there is no
- * such file, the word stands for itself. */
+/* Response files: a word @FILE is replaced by the words in FILE, as in LLVM's tools. Blanks and
+ * line ends separate words, single and double quotes group them, and a backslash quotes the next
+ * character, also within quotes. A file may name further files; @FILE stays as it is where there is
+ * no such file. */
 #ifndef KDL_TOOL_RESPONSE_H
 #define KDL_TOOL_RESPONSE_H
 
@@ -14,8 +14,8 @@ typedef struct cli_expanded_args {
   char **items;
   size_t count;
   size_t capacity;
-  size_t files;    /* that were read */
-  kdl_arena arena; /* what came from files */
+  size_t files;    /* number of files read */
+  kdl_arena arena; /* holds words from files */
 } cli_expanded_args;
 
 /* Limits: 1,000 files, 16 deep, of 16 MiB each; a million words. The caller frees *out_words, also

@@ -24,7 +24,7 @@ typedef struct cli_run_type {
   const char *name;
   number_kind kind;
   size_t size;
-  cli_tolerance tolerance; /* where none is given: that of torch.testing.assert_close */
+  cli_tolerance tolerance; /* default tolerance: that of torch.testing.assert_close */
 } run_type;
 
 static const run_type types[] = {
@@ -46,7 +46,7 @@ static const run_type *find_type(const char *name, size_t length) {
   return NULL;
 }
 
-/* Little-endian machines are the only ones there are here: the low bytes come first. */
+/* Only little-endian machines are supported: the low bytes come first. */
 static void store_integer(const run_type *type, uint64_t value, void *at) {
   memcpy(at, &value, type->size);
 }
@@ -94,7 +94,7 @@ static uint64_t largest_unsigned(const run_type *type) {
   return UINT64_MAX >> (64 - type->size * 8);
 }
 
-/* A number and nothing behind it; errno is ERANGE where the type cannot hold it. */
+/* A number and nothing after it; errno is ERANGE where the type cannot hold it. */
 static bool parse_typed_number(const run_type *type, const char *words, void *at) {
   char *end = NULL;
   bool fits = true;
@@ -125,7 +125,7 @@ static void print_number(const run_type *type, const void *at) {
   } else if (type->kind == SIGNED) {
     printf("%" PRId64, (int64_t)(bits << unused) >> unused);
   } else {
-    /* Digits that are enough for any, and no more than those that are short have. */
+    /* Enough digits to be exact, and no more than short numbers need. */
     int digits = type->size == 8 ? 17 : type->size == 4 ? 9 : type->kind == HALF ? 5 : 4;
     printf("%.*g", digits, load_real(type, at));
   }
@@ -286,7 +286,7 @@ kdl_status cli_tolerance_parse(const char *words, cli_tolerance *out_tolerance) 
   return KDL_OK;
 }
 
-/* Of numbers that are no numbers, and of infinities, only the same are near. */
+/* NaNs and infinities only match themselves. */
 static bool is_within_tolerance(double found, double expected, const cli_tolerance *tolerance) {
   if (isnan(found) || isnan(expected))
     return isnan(found) && isnan(expected);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The arguments of `kdl run`, from words to values and buffers, and back. */
+/* The arguments of `kdl run`: parsing, printing and comparing. */
 #ifndef KDL_TOOL_RUN_ARGS_H
 #define KDL_TOOL_RUN_ARGS_H
 
@@ -20,7 +20,7 @@ typedef struct cli_run_arg {
 /* "i32:5", "f32:1.5", "buf:f32[1024]=iota". The caller frees *out_arg, also after a failure. */
 kdl_status cli_run_arg_parse(const char *words, cli_run_arg *out_arg);
 
-/* The same, or "bytes:@FILE": a structure, which is passed by value. */
+/* The same, or "bytes:@FILE": a structure passed by value. */
 kdl_status cli_run_arg_parse_bytes(const char *words, cli_run_arg *out_arg);
 bool cli_run_arg_is_bytes(const cli_run_arg *arg);
 
@@ -28,17 +28,17 @@ void cli_run_arg_free(cli_run_arg *arg);
 
 size_t cli_run_arg_size(const cli_run_arg *arg);
 
-/* "f32": of a value, or of a buffer's elements. */
+/* "f32": the type of a value or of a buffer's elements. */
 const char *cli_run_arg_type(const cli_run_arg *arg);
 
-/* Whether it is a value of a signed integer type below 0. */
+/* Whether it is a negative value of a signed integer type. */
 bool cli_run_arg_is_negative(const cli_run_arg *arg);
 
 /* Prints every element on one line, "arg2 = 0 1 2"; `name` is "arg2". */
 void cli_run_arg_print(const cli_run_arg *arg, const char *name);
 
-/* How far numbers with a fraction may be from what is expected: |found - expected| is at most
- * absolute + relative * |expected|. */
+/* The largest difference of floating-point numbers: |found - expected| is at most absolute +
+ * relative * |expected|. */
 typedef struct cli_tolerance {
   double relative, absolute;
 } cli_tolerance;
@@ -46,8 +46,7 @@ typedef struct cli_tolerance {
 /* "1e-3" or "1e-3,1e-6". */
 kdl_status cli_tolerance_parse(const char *words, cli_tolerance *out_tolerance);
 
-/* Whether the elements are those in a file, which holds them as they lie in memory. `tolerance` is
- * NULL for the type's own. */
+/* Compares the elements with a file of raw elements. `tolerance` is NULL for the type's default. */
 kdl_status cli_run_arg_check(const cli_run_arg *arg, const char *name, const char *path,
                              const cli_tolerance *tolerance);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How long what is given to a queue takes, by the device's own clock. */
+/* Times work on a queue, by the device's clock. */
 #ifndef KDL_TOOL_RUN_TIMES_H
 #define KDL_TOOL_RUN_TIMES_H
 
@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Gives it `repeat` times, each between two events, and prints median, fastest and slowest; `what`
- * is "launch", "run". */
+/* Submits the work `repeat` times, each between two events, and prints median, fastest and slowest;
+ * `what` is "launch" or "run". */
 kdl_status cli_run_timed(kdl_device *device, kdl_queue *queue, size_t repeat, const char *what,
                          kdl_status (*submit)(void *user), void *user);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Signal handlers remove the folder too: these functions allocate no memory and take no lock. */
+/* Signal handlers call these functions too: they allocate no memory and take no lock. */
 #include "tools/common/temp_folder.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { signal_count = sizeof signals / sizeof *signals };
 
 static char folders[folder_count][PATH_MAX]; /* the innermost first */
-static pid_t owner;                          /* 0: there is none */
+static pid_t owner;                          /* 0: no folder */
 static struct sigaction saved_actions[signal_count];
 
 static bool remove_file(int folder, const char *name, time_t age) {
@@ -48,7 +48,7 @@ bool temp_folder_remove_files(const char *path, time_t age) {
   return has_removed;
 }
 
-/* kdl-registry may still be writing there: once a folder is gone, it cannot. */
+/* kdl-registry may still be writing there; once the folder is removed, it cannot. */
 static void remove_temp_folder(void) {
   for (size_t i = 0; i < folder_count; ++i) {
     for (int pass = 0; pass < max_passes && rmdir(folders[i]) != 0; ++pass) {
@@ -58,11 +58,11 @@ static void remove_temp_folder(void) {
   }
 }
 
-/* A program that was forked and is not started yet has the handler too. */
+/* A forked child that has not yet called exec has the handler too. */
 static void on_signal(int number) {
   if (getpid() == owner)
     remove_temp_folder();
-  raise(number); /* which ends it: the handler is taken away, and the signal is not blocked */
+  raise(number); /* ends the process: the handler is reset, and the signal is not blocked */
 }
 
 static bool make_temp_folder(char *path) {
@@ -86,7 +86,8 @@ static bool make_temp_folder(char *path) {
   return true;
 }
 
-/* The signals are blocked until the handlers are there: one in between would leave the folder. */
+/* Signals are blocked until the handlers are installed: one in between would leave the folder
+ * behind. */
 bool temp_folder_create(char *path) {
   sigset_t ending, saved_mask;
   sigemptyset(&ending);

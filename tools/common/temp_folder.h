@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A temporary folder for one run of the program, flat or in OCI's layout. It is removed at the end
- * of the run, and where a signal ends that (SIGINT, SIGTERM, SIGHUP, and SIGBUS by
+/* A temporary folder for one run of the program, flat or in OCI's layout. It is removed at the end,
+ * also when a signal ends the program (SIGINT, SIGTERM, SIGHUP, and SIGBUS by
  * tools/common/guard.c). */
 #ifndef KDL_TOOL_CLI_OWN_FOLDER_H
 #define KDL_TOOL_CLI_OWN_FOLDER_H
@@ -8,13 +8,14 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* Creates it as mkdtemp does: `path` ends with XXXXXX. False with errno. There is one at a time. */
+/* Creates it as mkdtemp does: `path` ends with XXXXXX. False with errno. Only one can exist at a
+ * time. */
 bool temp_folder_create(char *path);
 
-/* Removes it and all that is in it, where it still has its name. */
+/* Removes it and its contents, if it was not renamed. */
 void temp_folder_remove(void);
 
-/* Removes the regular files of a folder that are at least `age` seconds old; false where there were
+/* Removes the regular files of a folder that are at least `age` seconds old; false where it had
  * none. */
 bool temp_folder_remove_files(const char *path, time_t age);
 

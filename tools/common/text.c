@@ -17,9 +17,9 @@
 #include <unistd.h>
 #include <wchar.h>
 
-enum { longest_printable = 4 * 4 + 1 }; /* of one character: four bytes, each as \xNN */
+enum { longest_printable = 4 * 4 + 1 }; /* for one character: four bytes, each as \xNN */
 
-/* The character at `*at`, which is left behind, as it is printed; returns its length. */
+/* The printable form of the character at *at; moves *at past it and returns the length. */
 static size_t next_printable(kdl_string text, size_t *at, char out[longest_printable]) {
   uint32_t code = 0;
   size_t length = kdl_utf8_decode(text.data + *at, text.length - *at, &code);
@@ -86,7 +86,7 @@ kdl_string cli_text_short(kdl_string joined, char room[CLI_SHORT + 1]) {
   return (kdl_string){room, (size_t)length};
 }
 
-/* The longest start of a printable text that takes at most `columns`, in bytes. */
+/* The length of the longest prefix that takes at most `columns`. */
 static size_t fit_prefix(const char *printable, size_t columns) {
   size_t size = strlen(printable);
   size_t at = 0;
@@ -102,7 +102,7 @@ static size_t fit_prefix(const char *printable, size_t columns) {
   return at;
 }
 
-/* Columns that a printable text takes. */
+/* The number of columns of a printable text. */
 static size_t width_of(const char *printable) {
   size_t size = strlen(printable);
   size_t width = 0;
@@ -114,7 +114,7 @@ static size_t width_of(const char *printable) {
   return width;
 }
 
-/* Where the longest end of it that takes at most `columns` begins. */
+/* The start of the longest suffix that takes at most `columns`. */
 static const char *fit_end(const char *printable, size_t columns) {
   const char *at = printable;
   for (size_t width = width_of(printable); width > columns;) {
@@ -130,7 +130,7 @@ static const char *fit_end(const char *printable, size_t columns) {
 
 enum { gap = 2, narrowest = 4 };
 
-/* A cell, or a line of its own below a row (column SIZE_MAX). */
+/* A cell, or a separate line below a row (column SIZE_MAX). */
 typedef struct {
   char *text;
   const char *label;
@@ -144,7 +144,7 @@ struct cli_table {
   size_t count;
   size_t capacity;
   size_t next_column;
-  size_t *widths; /* while it is printed */
+  size_t *widths; /* set while it is printed */
   size_t limit;
   bool coloured;
 };
@@ -231,7 +231,7 @@ size_t cli_table_width(const cli_table *table) {
   return total;
 }
 
-/* Cuts the columns of one rank until the table fits. */
+/* Shrinks the columns of one rank until the table fits. */
 static void shrink_rank(const cli_table *table, size_t *widths, int rank, bool keeps, size_t limit,
                         size_t *total) {
   for (size_t i = 0; i < table->column_count && *total > limit; ++i) {
@@ -266,7 +266,7 @@ static void print_spaces(size_t columns) {
   printf("%*s", (int)columns, "");
 }
 
-/* The last column is not padded, so that no line ends in blanks. */
+/* The last column is not padded, so that no line ends with blanks. */
 static void print_cell(const char *text, size_t room, const cli_column *column, bool last,
                        const char *tint) {
   bool right = column->right;
@@ -286,7 +286,7 @@ static void print_cell(const char *text, size_t room, const cli_column *column, 
   fputs(last ? "\n" : "  ", stdout);
 }
 
-/* The words of `text` from column `at` on; those that end beyond `limit` start a new line. */
+/* Prints words from column `at` on; a word that would end beyond `limit` starts a new line. */
 static void print_words(const char *text, size_t at, size_t indent, size_t limit) {
   for (bool first = true; *text; first = false) {
     size_t length = strcspn(text, " ");

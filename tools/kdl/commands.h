@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The one description of the command line: a row of data for each subcommand. `--help`, the man
- * page, the completions and the lists of docs/cli.md are made of it (describe/).
+ * The description of the command line: one row of data per subcommand. `--help`, the man page, the
+ * completions and the lists in docs/cli.md are generated from it (describe/).
  */
 #ifndef KDL_TOOL_COMMANDS_H
 #define KDL_TOOL_COMMANDS_H
@@ -11,7 +11,7 @@
 #include "pack/commands.h"
 #include "tools/common/command.h"
 
-/* A component that was left out of the build has no rows. */
+/* Components that were left out of the build have no rows. */
 #if KDL_WITH_JIT
 #define CLI_JIT(X, name) X(name)
 #else
@@ -30,7 +30,7 @@
 
 /* In the order of `kdl --help`; bench is last. The rows are in commands_files.c,
  * commands_devices.c, ext/jit/commands/commands.c, pack/commands.c and cc/command.c; each
- * cli_run_NAME is in a file of its own. */
+ * cli_run_NAME has its own file. */
 #define CLI_COMMANDS(X)                                                                            \
   X(ls)                                                                                            \
   X(pack)                                                                                          \
@@ -73,12 +73,12 @@ extern const cli_command cli_command_ls, cli_command_pack, cli_command_extract,
     cli_command_devices, cli_command_doctor, cli_command_explain, cli_command_which,
     cli_command_run, cli_command_trace;
 
-extern const cli_command *const cli_commands[]; /* NULL behind the last */
+extern const cli_command *const cli_commands[]; /* NULL after the last */
 
 /* NULL where there is none of that name. */
 const cli_command *cli_command_find(const char *name);
 
-/* What exit code `i` is called, and when it is returned; by CLI_EXIT_*. */
+/* The name of exit code `i`, and when it is returned; indexed by CLI_EXIT_*. */
 typedef struct cli_exit_code {
   const char *name;
   const char *when;
@@ -86,7 +86,7 @@ typedef struct cli_exit_code {
 enum { CLI_EXIT_CODES = 5 };
 extern const cli_exit_code cli_exit_codes[CLI_EXIT_CODES];
 
-/* Not in the table: what the program is when it is called by LLVM's name. */
+/* Not in the table: the command line when the program is called by LLVM's name. */
 extern const cli_command cli_command_llvm_offload_binary;
 
 #endif

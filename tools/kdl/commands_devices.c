@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The subcommands that ask about devices, and compile and run kernels. */
+/* Subcommands for devices, and for compiling and running kernels. */
 #include "tools/kdl/commands.h"
 
 const cli_command cli_command_devices = {

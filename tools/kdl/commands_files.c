@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The subcommands that read and write fat binaries. */
+/* Subcommands that read and write fat binaries. */
 #include "tools/kdl/commands.h"
 
 const cli_command cli_command_ls = {

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A subcommand that is a program of its own: kdl-NAME, in the folder of this one. Returns where it
- * cannot be started. `argv` ends with NULL. */
+/* Starts a subcommand that is a separate program: kdl-NAME, in this program's folder. Returns where
+ * it cannot be started. `argv` is NULL-terminated. */
 static int start_program(const char *name, char **argv) {
   char file[32], path[PATH_MAX];
   snprintf(file, sizeof file, "kdl-%s", name);
@@ -64,8 +64,8 @@ static int unknown_command(const char *name) {
                                     nearest.best ? nearest.best : "", nearest.best ? "'?" : ""));
 }
 
-/* Files compressed otherwise are refused; libraries may be missing here, or left out of the build.
- */
+/* Prints the compressions that can be read: their libraries may be missing, or left out of the
+ * build. */
 static void print_version(void) {
   printf("kdl %s\n", kdl_version());
   for (kdl_codec codec = KDL_CODEC_ZSTD; codec <= KDL_CODEC_LZ4; ++codec) {
@@ -103,7 +103,7 @@ static int run_kdl(int argc, char **argv) {
   return cli_program_run(command, argc - 2, argv + 2);
 }
 
-/* The name LLVM gives its packager, an older name, or either with a version after it. */
+/* LLVM's name for its packager, an older name, or either followed by a version. */
 static bool is_llvm_name(const char *program) {
   static const char *const names[] = {"llvm-offload-binary", "clang-offload-packager"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
@@ -115,7 +115,7 @@ static bool is_llvm_name(const char *program) {
   return false;
 }
 
-/* With LLVM's exit codes, of which there are two. */
+/* Uses LLVM's two exit codes. */
 static int run_as_llvm(int count, char **words) {
   cli_expanded_args expanded;
   kdl_status status = cli_expanded_args_read(count, words, &expanded);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* MD5 (RFC 1321), which Clang puts into the header of a compressed bundle. */
+/* MD5 (RFC 1321), which is in the header of Clang's compressed bundles. */
 #ifndef KDL_TOOL_MD5_H
 #define KDL_TOOL_MD5_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* SHA-256 (FIPS 180-4) as a wheel's RECORD has it. */
+/* SHA-256 (FIPS 180-4), as in the RECORD of wheels. */
 #ifndef KDL_TOOL_SHA256_H
 #define KDL_TOOL_SHA256_H
 
@@ -10,10 +10,10 @@ enum { SHA256_SIZE = 32, SHA256_RECORD = 44 };
 
 void sha256(const void *data, size_t size, uint8_t out[SHA256_SIZE]);
 
-/* The same without the instructions that a CPU may have for it, for tests. */
+/* The same without special instructions, for tests. */
 void sha256_plain(const void *data, size_t size, uint8_t out[SHA256_SIZE]);
 
-/* In base64 for addresses, without padding, with a NUL. */
+/* As URL-safe base64 without padding, with a NUL. */
 void sha256_record(const uint8_t digest[SHA256_SIZE], char out[SHA256_RECORD]);
 
 #endif

@@ -5,14 +5,14 @@
 #include <cpuid.h>
 #include <immintrin.h>
 
-/* The state is two halves, ABEF and CDGH, as the instructions have it; the words of the message are
- * four at a time, the next four in the place of those that are done. */
+/* The state is in two halves, ABEF and CDGH, as the instructions need it. The schedule holds four
+ * words at a time; the next four replace them. */
 __attribute__((target("sha,sse4.1"))) static void take_block(uint32_t *state,
                                                              const uint8_t *block) {
   const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
   void *to = state;
   const void *from = block, *table = sha256_rounds;
-  __m128i *halves = to; /* of no alignment, all three */
+  __m128i *halves = to; /* unaligned, all three */
   const __m128i *bytes = from, *rounds = table;
   __m128i cdab = _mm_shuffle_epi32(_mm_loadu_si128(halves), 0xb1);
   __m128i efgh = _mm_shuffle_epi32(_mm_loadu_si128(halves + 1), 0x1b);

@@ -18,14 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the devices make of an image, the best of it last. */
+/* How an image does on the devices, the best outcome last. */
 typedef enum { refused, not_known, passed_over, fallback, chosen } standing;
 
 typedef struct {
   standing standing;
-  const char *device; /* who makes that of it */
+  const char *device; /* the device with that outcome */
   size_t preferred;   /* the first image of its form */
-  char refusal[256];  /* of an image that is refused */
+  char refusal[256];  /* the reason, for refused */
 } image_outcome;
 
 enum { form_count = 32 };
@@ -37,10 +37,10 @@ typedef struct {
   cli_kernel_index kernel_index;
   image_outcome *outcomes;
   bool *kept;
-  /* of the ranking at hand: */
+  /* The current ranking: */
   size_t fitting;
-  bool is_served;        /* the device: an image that it takes has kernels */
-  bool link_inputs_only; /* kept for the device that they will be linked for */
+  bool is_served;        /* the device admits an image with kernels */
+  bool link_inputs_only; /* keep link inputs for the device */
   uint32_t forms;        /* seen so far */
   size_t first[form_count];
 } keep_state;
@@ -87,7 +87,7 @@ static int keep_candidate(void *user, const kdl_verdict *verdict) {
   return 0;
 }
 
-/* Only the images that hold the kernel, or all where it is NULL. */
+/* Ranks only the images with the kernel, or all where it is NULL. */
 static kdl_status rank_for_kernel(keep_state *k, const cli_indexed_kernel *kernel) {
   k->forms = 0;
   k->fitting = 0;
@@ -110,7 +110,7 @@ static kdl_status keep_for_kernels(keep_state *k) {
   return KDL_OK;
 }
 
-/* Code for a CPU of this kind, which may or may not run on this one. */
+/* Code for this kind of CPU that may or may not run on this device. */
 static void keep_unknown_level(keep_state *k) {
   kdl_target_family family = kdl_device_spec_family(kdl_device_route_spec(k->device->device, 0));
   for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
@@ -181,15 +181,15 @@ static kdl_status report_images(keep_state *k, const cli_devices *devices, cli_k
 /* ------------------------------------------------------------------------------------------ */
 /* All of it                                                                                    */
 
-/* Images that do not tell their kernels take part where none is asked for; but those that could not
- * for want of memory would let others be kept in their place. */
+/* Images that do not list their kernels are ranked where no kernel is asked for. If memory runs out
+ * while kernels are read, the program ends: wrong images would be kept. */
 static void collect_kernels(keep_state *k) {
   for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
     size_t count;
     const kdl_string *names = kdl_catalog_kernels(k->catalog, i, &count);
     for (size_t n = 0; n < count; ++n)
       cli_kernel_index_add(&k->kernel_index, names[n], i);
-    /* A sequence is for every device. */
+    /* A sequence is valid for every device. */
     k->kept[i] |= cli_image_at(k->input->lib, i).kind == KDL_IMAGE_SEQUENCE;
   }
   if (kdl_catalog_memory_failures(k->catalog))

@@ -30,7 +30,7 @@ void cli_kernel_index_add(cli_kernel_index *kernel_index, kdl_string kernel, siz
   kernel_index->items[kernel_index->item_count++] = (holding){kernel, (uint32_t)image};
 }
 
-/* Images that name a kernel twice hold it once. */
+/* An image that names a kernel twice is listed once. */
 void cli_kernel_index_finish(cli_kernel_index *kernel_index) {
   size_t used = 0;
   kernel_index->images = xcalloc(kernel_index->item_count, sizeof *kernel_index->images);

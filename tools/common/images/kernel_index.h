@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which images hold which kernels, looked up by the kernel. */
+/* The images of a library, looked up by the kernels that they hold. */
 #ifndef KDL_TOOL_HOLDINGS_H
 #define KDL_TOOL_HOLDINGS_H
 
@@ -25,10 +25,10 @@ typedef struct cli_kernel_index {
   size_t count;
 } cli_kernel_index;
 
-/* Notes that an image holds a kernel, whose name must outlive the holdings. */
+/* Adds an image under a kernel, whose name must outlive the index. */
 void cli_kernel_index_add(cli_kernel_index *kernel_index, kdl_string kernel, size_t image);
 
-/* Called once after all were added. */
+/* Call once, after all were added. */
 void cli_kernel_index_finish(cli_kernel_index *kernel_index);
 
 /* NULL where no image holds it. */

@@ -37,8 +37,8 @@ static const struct {
     {KDL_IMAGE_CL, "cl"},         {KDL_IMAGE_SEQUENCE, "sequence"},
 };
 
-/* LLVM's names for its ImageKind numbers, which are also the extensions its packager knows. It does
- * not know the one that PTX usually has. */
+/* LLVM's names for its ImageKind numbers, which are also the extensions its packager knows. The
+ * usual extension of PTX is not among them. */
 static const struct {
   const char *name;
   kdl_image_kind kind;

@@ -9,26 +9,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is known of an image, whose index is below kdl_image_count. */
+/* The description of an image, whose index is below kdl_image_count. */
 static inline kdl_image_info cli_image_at(const kdl_library *lib, size_t index) {
   kdl_image_info image = {.size = sizeof image};
   (void)kdl_image_get(lib, index, &image);
   return image;
 }
 
-/* kdl_stored_images, which is not NULL. */
+/* kdl_stored_images, never NULL. */
 struct kdl_stored_image;
 const struct kdl_stored_image *cli_stored_images(kdl_library *lib);
 
-/* The next image that is in no other, from *index on, which then stands there; false where none is
- * left. */
+/* Advances *index to the next image that is not nested in another, starting at *index; false where
+ * none is left. */
 static inline bool cli_outer_next(const kdl_library *lib, size_t *index) {
   while (*index < kdl_image_count(lib) && cli_image_at(lib, *index).parent != KDL_NO_PARENT)
     ++*index;
   return *index < kdl_image_count(lib);
 }
 
-/* Room for any name cli_offload_kind_name returns. */
+/* Room for any name that cli_offload_kind_name returns. */
 enum { CLI_KIND_ROOM = 8 };
 
 /* "cuda", "hip", ...; "0x20" in `room` for a value without a name. */
@@ -37,13 +37,13 @@ const char *cli_offload_kind_name(uint16_t kind, char room[CLI_KIND_ROOM]);
 /* A name as above, or a number. */
 bool cli_offload_kind_parse(const char *text, uint16_t *out_kind);
 
-/* As LLVM's tool reads it: none where it is no name of its own. */
+/* As LLVM's tool parses it: 0 for a name that it does not know. */
 uint16_t cli_offload_kind_as_llvm(const char *text);
 
-/* A number below 65536, decimal or 0x. */
+/* A number below 65536, decimal or with 0x. */
 bool cli_number_parse(const char *text, uint16_t *out_number);
 
-/* A name that `kdl ls` prints, or one of LLVM's: o, bc, fatbin, s, spv. */
+/* A name as in `kdl ls`, or one of LLVM's: o, bc, fatbin, s, spv. */
 bool cli_image_kind_parse(const char *text, kdl_image_kind *out_kind);
 
 /* LLVM's ImageKind number as its packager derives it: bitcode by its magic, else from the file's
@@ -53,18 +53,18 @@ uint16_t cli_declared_kind(const char *path, const void *data, size_t size);
 /* LLVM's name of an ImageKind number, which its extraction uses as an extension; "" for 0. */
 const char *cli_declared_kind_name(uint16_t number);
 
-/* The name that `kdl ls` prints; "kind 0x80" in `room` for a kind that has only a number or a name
- * that is not known (the key kdl.kind, or the header). */
+/* The name that `kdl ls` prints; "kind 0x80" in `room` for a kind that is only a number or an
+ * unknown name (the key kdl.kind, or the header). */
 enum { CLI_IMAGE_KIND_ROOM = 32 };
 const char *cli_image_kind_name(const kdl_image_info *image, char room[CLI_IMAGE_KIND_ROOM]);
 
-/* What a file that holds such an image is called, without the dot. */
+/* The file extension for such an image, without the dot. */
 const char *cli_image_kind_extension(kdl_image_kind kind);
 
-/* Whether images of a kind hold images, which are listed too and tell their kernels. */
+/* Whether images of a kind contain images, which are listed too and have the kernels. */
 bool cli_image_kind_is_container(kdl_image_kind kind);
 
-/* What the bytes are: as known where only a key tells, else by the first of them. */
+/* The kind of the bytes: `known` for kinds that only a key identifies, else by the first bytes. */
 kdl_image_kind cli_image_kind_seen(kdl_image_kind known, const void *data, size_t size);
 
 /* The names above, for messages. */

@@ -16,8 +16,7 @@ static int compare_pairs(const void *left, const void *right) {
   return order ? order : (*a > *b) - (*a < *b);
 }
 
-/* Flags the last pair of each key: a JSON object has no room for the others, and LLVM too lets the
- * last one count. */
+/* Flags the last pair of each key: a JSON object can hold only one, and LLVM too uses the last. */
 static bool *find_last_of_each(const kdl_pair *pairs, size_t count) {
   bool *last = xcalloc(count, sizeof *last);
   const kdl_pair **sorted = xcalloc(count, sizeof *sorted);
@@ -47,7 +46,7 @@ static void put_metadata(cli_json *json, const kdl_image_info *image) {
 
 typedef struct {
   cli_json *json;
-  cli_demangler *demangler; /* NULL: as the file has them */
+  cli_demangler *demangler; /* NULL: as in the file */
 } names;
 
 static int put_kernel_name(void *user, const kdl_string *name) {
@@ -56,7 +55,7 @@ static int put_kernel_name(void *user, const kdl_string *name) {
   return 0;
 }
 
-/* Lack of memory ends the listing: it says nothing of the file. */
+/* Running out of memory ends the listing; it is not the file's fault. */
 static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_info *image,
                               cli_demangler *demangler) {
   cli_json_put_array(json, "kernels");

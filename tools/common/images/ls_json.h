@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* `kdl ls --json`. Its form is a promise: docs/cli.md. */
+/* `kdl ls --json`. The schema is stable: docs/cli.md. */
 #ifndef KDL_TOOL_LS_JSON_H
 #define KDL_TOOL_LS_JSON_H
 

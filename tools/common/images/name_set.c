@@ -29,7 +29,7 @@ bool cli_name_set_has(const cli_name_set *names, kdl_string name) {
   return tfind(&name, &names->tree, compare_names) != NULL;
 }
 
-/* The names lie in the arena. */
+/* The names are in the arena. */
 static void free_nothing(void *name) {
   (void)name;
 }
@@ -54,8 +54,8 @@ static int collect_string(void *names, const kdl_string *name) {
   return 0;
 }
 
-/* An image that is a container has what the images in it have. If one of them does not tell, the
- * list would have gaps, and an index made from it would hide kernels. */
+/* A container has the kernels of its images. Fails if one of them does not list its kernels: an
+ * index with gaps would hide kernels. */
 static kdl_status read_nested(const void *data, size_t size, cli_name_set *names) {
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .name = "nested images"};

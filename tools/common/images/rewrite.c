@@ -57,8 +57,8 @@ int cli_library_format(const kdl_library *lib) {
   return KDL_FORMAT_V1;
 }
 
-/* Flags are OffloadBinary's own: what other formats keep there means something else. Bit 0 says
- * "metadata only" from version 2 on and nothing before; an image that has bytes must not get it. */
+/* Only OffloadBinary flags are copied: other formats use that field differently. From version 2 on,
+ * bit 0 means "metadata only"; an image with bytes must not get it. */
 static uint32_t flags_for(const kdl_image_info *image, int format) {
   if (cli_image_format(image) == 0)
     return 0;

@@ -16,7 +16,7 @@ typedef struct selector {
   bool by_index;
   size_t index;
   cli_terms terms;
-  uint16_t offload_kind; /* parsed from the term `kind`, where there is one */
+  uint16_t offload_kind; /* parsed from the term `kind`, if any */
   kdl_image_kind image_kind;
 } selector;
 
@@ -105,7 +105,7 @@ static bool selector_matches(const selector *select, const kdl_image_info *image
 /* ------------------------------------------------------------------------------------------ */
 /* Explaining why nothing fits                                                                  */
 
-/* What an image has where a term asks for something. */
+/* The image's value for the key of a term. */
 static const char *value_text(const cli_term *term, const kdl_image_info *image,
                               char room[CLI_KIND_ROOM]) {
   if (term_has_key(term, "kind"))
@@ -116,7 +116,7 @@ static const char *value_text(const cli_term *term, const kdl_image_info *image,
   return value ? value->data : NULL;
 }
 
-/* Lists the values that images have for a term's key, each once, as far as they fit. */
+/* Lists the distinct values that images have for a term's key, as far as they fit. */
 static void list_values(const cli_term *term, const kdl_library *lib, char *out, size_t room) {
   size_t used = 0;
   out[0] = '\0';

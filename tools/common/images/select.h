@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * SELECT, the one way to name images on the command line:
+ * SELECT, the syntax that names images on the command line:
  *
  *     SELECT = INDEX | TERM { "," TERM }
  *     TERM   = KEY "=" VALUE
  *
- * INDEX is what `kdl ls` prints. `kind` is the offload kind and `image_kind` the image kind; any
- * other key is a metadata key, triple and arch among them, whose value must be equal. An empty
- * VALUE also fits images without the key. All terms must fit.
+ * INDEX is the number that `kdl ls` prints. `kind` is the offload kind and `image_kind` the image
+ * kind; any other key, such as triple and arch, is a metadata key, whose value must be equal. An
+ * empty VALUE also matches images without the key. All terms must match.
  */
 #ifndef KDL_TOOL_SELECT_H
 #define KDL_TOOL_SELECT_H
@@ -18,9 +18,9 @@
 
 #include <stdbool.h>
 
-/* The images that fit at least one SELECT given to a repeatable option; every image where the
- * option is not given. *out_chosen has one flag per image and is freed by the caller. `file` is for
- * messages. KDL_NO_MATCH where one of the SELECTs fits nothing. */
+/* The images that match at least one SELECT of a repeatable option; every image where the option is
+ * not given. *out_chosen has one flag per image and is freed by the caller. `file` is for messages.
+ * KDL_NO_MATCH where one of the SELECTs matches nothing. */
 kdl_status cli_select_images(const cli_args *args, const char *option, const kdl_library *lib,
                              const char *file, bool **out_chosen);
 

@@ -16,15 +16,15 @@ typedef struct cli_sequence {
   kdl_seqfile saved;
 } cli_sequence;
 
-/* The next image that is one, from *image on, which then stands there; false where none is left. */
+/* Advances *image to the next recorded sequence, starting at *image; false where none is left. */
 bool cli_sequence_next(const kdl_library *lib, size_t *image);
 
-/* Reads the one that image is. The caller frees *out_sequence. */
+/* Reads the sequence in that image. The caller frees *out_sequence. */
 kdl_status cli_sequence_read(kdl_library *lib, size_t image, cli_sequence *out_sequence);
 void cli_sequence_free(cli_sequence *sequence);
 
-/* "x", or "#3" where it has no name. What would end a quoted string, or a line, is shown as <22>.
- */
+/* "x", or "#3" for a slot without a name. Characters that would end a quoted string or a line are
+ * shown as <22>. */
 enum { CLI_SLOT_ROOM = KDL_SEQFILE_SLOT_NAME * 4 + 1 };
 const char *cli_slot_name(const kdl_seqfile *saved, kdl_slot slot, char room[CLI_SLOT_ROOM]);
 

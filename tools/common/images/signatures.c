@@ -8,11 +8,11 @@
 
 typedef struct {
   kdl_string sig;
-  size_t at;          /* in it */
-  uint32_t claimed;   /* parameters, with the hidden ones, which are pointers */
-  uint32_t sig_count; /* without them */
+  size_t at;          /* position in `sig` */
+  uint32_t claimed;   /* parameters, including hidden pointers */
+  uint32_t sig_count; /* parameters without the hidden ones */
   uint32_t shown;
-  char *problem; /* the first */
+  char *problem; /* the first problem found */
   size_t room;
 } comparison;
 
@@ -25,13 +25,13 @@ static const char *kind_words(kdl_image_param_kind kind) {
   return words[kind];
 }
 
-/* Pointers have the size of the target's. */
+/* A pointer has the target's pointer size. */
 static bool size_agrees(const kdl_param *claimed, const kdl_image_param *shown) {
   return claimed->kind == KDL_PARAM_PTR ? shown->size == 4 || shown->size == 8
                                         : shown->size == claimed->size;
 }
 
-/* SPIR-V without bfloat16 has its bits. */
+/* In SPIR-V without bfloat16, a bf16 parameter is an integer. */
 static bool kind_agrees(const kdl_param *param, kdl_image_param_kind shown) {
   kdl_param_kind claimed = param->kind;
   switch (shown) {
@@ -56,7 +56,7 @@ static int compare_param(void *user, const kdl_image_param *shown) {
   comparison *c = user;
   kdl_param claimed = {.kind = KDL_PARAM_PTR, .text = KDL_TEXT("a hidden pointer")};
   if (shown->kind == KDL_IMAGE_PARAM_GROUP)
-    return 0; /* a launch has a size for it, and no argument */
+    return 0; /* passed by size, not as an argument */
   uint32_t position = c->shown++;
   if (position >= c->claimed || shown->kind == KDL_IMAGE_PARAM_OPAQUE)
     return 0;

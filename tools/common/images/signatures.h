@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A kernel's signature against the parameters that an image itself shows. */
+/* Compares a kernel's signature with the parameters in the image. */
 #ifndef KDL_TOOL_SIGNATURES_H
 #define KDL_TOOL_SIGNATURES_H
 
@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether `sig`, with `hidden` pointers behind it, contradicts the image: "parameter 1 is f32; the
- * image shows 8 bytes". False also where the image does not tell, or is damaged. */
+/* Whether `sig`, followed by `hidden` pointers, contradicts the image: "parameter 1 is f32; the
+ * image shows 8 bytes". False also where the image has no parameter list or is damaged. */
 bool cli_signature_contradicts(kdl_image_kind kind, kdl_string image, kdl_string kernel,
                                kdl_string sig, uint32_t hidden, char *out_problem, size_t room);
 

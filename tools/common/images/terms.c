@@ -12,7 +12,7 @@
 
 kdl_status cli_fail_at_column(const char *context, const char *text, size_t position,
                               const char *problem, const char *advice) {
-  enum { before = 60, after = 20 }; /* a long text is shown around the mark only */
+  enum { before = 60, after = 20 }; /* of a long text, only the part around the mark is shown */
   size_t skipped = position > before ? position - before : 0;
   const char *dots = skipped ? "..." : "";
   return kdl_fail(KDL_BAD_CALL, "%s: column %zu: %s\n    %s%.*s\n    %*s^\n  %s", context,
@@ -33,7 +33,7 @@ kdl_status cli_terms_fail(const cli_terms *terms, size_t position, const char *f
   return cli_fail_at_column(context, terms->text, position, problem, expected);
 }
 
-/* Reads the term at text[position]; it ends before a comma or the text's end. */
+/* Parses the term at text[position], up to a comma or the end. */
 static kdl_status read_term(const cli_terms *terms, size_t position, cli_term *out_term,
                             size_t *out_end) {
   const char *start = terms->text + position;
@@ -61,7 +61,7 @@ static kdl_status read_term(const cli_terms *terms, size_t position, cli_term *o
   return KDL_OK;
 }
 
-/* Makes each key one term: later values join the first. */
+/* Merges repeated keys: later values are appended to the first. */
 static void join_repeated(cli_terms *terms) {
   size_t count = 0;
   for (size_t i = 0; i < terms->count; ++i) {

@@ -14,7 +14,7 @@ struct cli_variant {
   kdl_string value;
   const char *where;
   size_t image;
-  size_t order; /* in which they came */
+  size_t order; /* of insertion */
 };
 
 void cli_variants_free(cli_variants *variants) {
@@ -67,7 +67,7 @@ static void report_disagreement(const struct cli_variant *a, const kdl_kernel_ke
   visit(user, b->image, words);
 }
 
-/* Each is compared with the first one that has the field. */
+/* Compares each with the first one that has the field. */
 static void compare_field(const struct cli_variant *group, size_t count, kdl_kernel_field field,
                           cli_visit_disagreement *visit, void *user) {
   const struct cli_variant *first = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Images that hold one kernel must agree on what it is: `sig` and `rev` of their kdl.kernel.NAME
- * keys, as far as both say them. */
+/* Checks that the images with a kernel agree on it: on `sig` and `rev` of their kdl.kernel.NAME
+ * keys, where both have them. */
 #ifndef KDL_TOOL_VARIANTS_H
 #define KDL_TOOL_VARIANTS_H
 
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* Every kernel key of some images; starts as {0}. */
+/* The kernel keys of some images; starts as {0}. */
 typedef struct cli_variants {
   struct cli_variant *items;
   size_t count;
@@ -17,17 +17,17 @@ typedef struct cli_variants {
 
 void cli_variants_free(cli_variants *variants);
 
-/* Notes the keys of an image. `where`, as "image 3" or "a.cubin", is for messages and must outlive
- * the list, as the pairs must. Values that cannot be read are left out. */
+/* Adds the keys of an image. `where`, such as "image 3" or "a.cubin", is for messages; it and the
+ * pairs must outlive the list. Values that cannot be parsed are skipped. */
 void cli_variants_add(cli_variants *variants, const char *where, size_t image,
                       const kdl_pair *pairs, size_t count);
 
-/* Calls `visit` for each image that disagrees with an earlier one about a field of a kernel:
- * "kdl.kernel.saxpy: image 0 says rev=1 and image 2 says rev=2, ...". */
+/* Calls `visit` for each image that disagrees with an earlier one: "kdl.kernel.saxpy: image 0 says
+ * rev=1 and image 2 says rev=2, ...". */
 typedef void cli_visit_disagreement(void *user, size_t image, const char *words);
 void cli_variants_compare(cli_variants *variants, cli_visit_disagreement *visit, void *user);
 
-/* KDL_BAD_CALL with the first disagreement, where there is one. */
+/* KDL_BAD_CALL with the first disagreement, if any. */
 kdl_status cli_variants_check(cli_variants *variants);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The keys that libkdl gives a meaning (docs/metadata.md), where they are written. */
+/* Checks metadata keys with a meaning to libkdl (docs/metadata.md) when they are written. */
 #ifndef KDL_TOOL_VOCABULARY_H
 #define KDL_TOOL_VOCABULARY_H
 
@@ -11,16 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether a value may be written: the key's grammar, and no comma, at which LLVM's packager ends a
- * value. Keys outside the vocabulary take anything. The error's position is in the value. */
+/* Whether a value may be written: it follows the key's grammar and has no comma, at which LLVM's
+ * packager ends a value. Keys outside the vocabulary accept anything. The error's position is in
+ * the value. */
 bool cli_value_check(kdl_string key, kdl_string value, kdl_parse_error *out_error);
 
 /* "found "x", expected ...", for the error of a check. */
 void cli_value_problem(kdl_string value, kdl_parse_error error, char *out_text, size_t room);
 
-/* Calls `visit` with what is wrong with each token of a requires_features that is none of the
- * class, or with KDL_CLASS_COUNT of any: "requires_features names 'bf61', which is no token ...;
- * did you mean 'bf16'?" */
+/* Calls `visit` for each token of requires_features that is not in the class (KDL_CLASS_COUNT: in
+ * any class): "requires_features names 'bf61', which is no token ...; did you mean 'bf16'?" */
 typedef void cli_visit_problem(void *user, const char *problem);
 void cli_tokens_check(kdl_string list, kdl_feature_class which, cli_visit_problem *visit,
                       void *user);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl annotate: metadata of images in an OffloadBinary. */
+/* kdl annotate: changes the metadata of images in an OffloadBinary. */
 #include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -20,9 +20,9 @@
 
 typedef struct {
   const cli_args *args;
-  kdl_pair *set; /* what the operands say, in their order */
+  kdl_pair *set; /* from the operands, in order */
   size_t set_count;
-  const uint16_t *offload_kind; /* NULL where it stays */
+  const uint16_t *offload_kind; /* NULL: unchanged */
   const uint16_t *declared_kind;
   bool digest;
 } edit;
@@ -47,7 +47,7 @@ static kdl_status parse_pair(const char *word, kdl_pair *out_pair) {
   return KDL_OK;
 }
 
-/* `kind` and `image_kind` are fields of the header here as in every --image. */
+/* `kind` and `image_kind` are header fields, as in --image. */
 static kdl_status parse_kind(const kdl_pair *pair, edit *out, uint16_t kinds[2],
                              bool *out_is_kind) {
   kdl_image_kind kind;
@@ -75,7 +75,7 @@ static void warn_token(void *user, const char *problem) {
   cli_warning("%s", problem);
 }
 
-/* `word` is the operand that the pair lies in. */
+/* `word` is the operand that contains the pair. */
 static kdl_status check_pair(const char *word, const kdl_pair *pair) {
   kdl_parse_error error;
   if (!cli_value_check(pair->key, pair->value, &error)) {
@@ -127,7 +127,7 @@ static bool remove_key(kdl_pair *pairs, size_t *count, kdl_string key) {
   return removed;
 }
 
-/* The last pair with a key is the one that counts; a new key goes to the end. */
+/* Changes the last pair with the key, which is the one in effect; a new key goes to the end. */
 static void set_key(kdl_pair *pairs, size_t *count, const kdl_pair *pair) {
   for (size_t i = *count; i-- > 0;) {
     if (kdl_text_equal(pairs[i].key, pair->key)) {
@@ -138,7 +138,7 @@ static void set_key(kdl_pair *pairs, size_t *count, const kdl_pair *pair) {
   pairs[(*count)++] = *pair;
 }
 
-/* A digest that is given and not forced must be the image's own. */
+/* A given digest must match the image, unless --force is given. */
 static bool sets_digest(const edit *change) {
   bool sets = false;
   for (size_t i = 0; i < change->set_count; ++i)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl devices: what this machine can run kernels on, and why not on more. */
+/* kdl devices: the devices of this machine, and why drivers show no more. */
 #include "lib/inspect/devices.h"
 #include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
@@ -13,8 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a terminal is too narrow for all of them, the last two go below the device. Names are cut
- * last. */
+/* On a narrow terminal the last two columns are printed below the device. Names are cut last. */
 static const cli_column columns[] = {
     {.title = "#", .right = true},
     {.title = "NAME", .shrinks = 1},
@@ -29,7 +28,7 @@ enum { column_count = sizeof columns / sizeof *columns, narrow_count = column_co
 /* ------------------------------------------------------------------------------------------ */
 /* Cells                                                                                        */
 
-/* Three digits, in the unit people compare memory in. */
+/* Three digits in the usual unit. */
 static void add_memory(cli_table *table, uint64_t bytes) {
   char size[32] = "";
   if (bytes)
@@ -38,14 +37,14 @@ static void add_memory(cli_table *table, uint64_t bytes) {
   cli_table_add(table, kdl_text_of(size));
 }
 
-/* Where the base of an arch ends: a CPU's carries its features behind a '+', which have a column of
- * their own; an AMD GPU's two flags go below where there is no room for them. */
+/* The length of the base of an arch: a CPU's features after '+' have their own column; an AMD GPU's
+ * two flags are printed below where there is no room. */
 static size_t arch_base(const kdl_device_spec *spec, bool narrow) {
   bool is_host = spec->backend == KDL_BACKEND_HOST;
   return strcspn(spec->arch, is_host ? "+" : narrow ? ":" : "");
 }
 
-/* An IP version is better known by its product. */
+/* An IP version is shown with its product. */
 static void add_arch(cli_table *table, const kdl_device_spec *spec, bool narrow) {
   char arch[64];
   kdl_out out = {arch, sizeof arch, 0};
@@ -58,7 +57,7 @@ static void add_arch(cli_table *table, const kdl_device_spec *spec, bool narrow)
   cli_table_add(table, (kdl_string){arch, out.used});
 }
 
-/* Of a CPU, what it has beyond its level; of a GPU, everything it is known to have. */
+/* For a CPU, the features beyond its level; for a GPU, all that are known. */
 static void list_features(const kdl_device_spec *spec, kdl_out *out) {
   kdl_feature_set has;
   if (spec->backend == KDL_BACKEND_HOST) {
@@ -171,7 +170,7 @@ static void print_driver(const kdl_driver_report *report) {
   cli_text_print((kdl_string){line, out.used}, "\n");
 }
 
-/* Nothing to say: it works, or it is not installed. */
+/* Whether there is nothing to report: it works, or it is not installed. */
 static bool is_quiet(const kdl_driver_report *report) {
   return report->state == KDL_DRIVER_MISSING ||
          (report->state == KDL_DRIVER_USABLE && !report->words[0] && !report->limits[0]);

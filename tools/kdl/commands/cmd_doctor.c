@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl doctor: what libkdl finds on this machine, what it lacks, and what holds of what
- * it promises: above all the rights of the program that it hands bitcode to. */
+/* kdl doctor: what libkdl finds and lacks on this machine, and which protections are in force,
+ * above all those of kdl-ld. */
 #include "lib/inspect/codec.h"
 #include "lib/inspect/containers.h"
 #include "lib/inspect/devices.h"
@@ -61,7 +61,7 @@ static kdl_status print_drivers(void) {
   return KDL_OK;
 }
 
-/* What kdl push and kdl pull start. */
+/* The program that kdl push and kdl pull start. */
 static void print_registries(void) {
   char path[PATH_MAX];
   if (cli_program_file("kdl-registry", path) && access(path, X_OK) == 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * kdl embed: make the images in an object survive the final link.
+ * kdl embed: makes the images in an object survive the final link.
  *
  * Clang's -fembed-offload-object marks its section SHF_EXCLUDE: linkers drop it from executables
- * and shared libraries, and clang-linker-wrapper links what is in it. As .kdl.offloading, allocated
- * and retained under --gc-sections, it stays and is left alone. The new name goes into a table of
- * names at the file's end, a copy of the old one with one more.
+ * and shared libraries, and clang-linker-wrapper links its contents. As .kdl.offloading, allocated
+ * and retained under --gc-sections, it stays and other tools ignore it. The new name goes into a
+ * copy of the section name table, at the end of the file.
  */
 #include "support/base/bytes.h"
 #include "support/base/error.h"
@@ -64,8 +64,8 @@ static kdl_status check_header(const object *file) {
   return KDL_OK;
 }
 
-/* The section header table; a count of 0 stands in the first entry's size where it needs more than
- * 16 bits. */
+/* The section header table. A count of 0 means that the count needs more than 16 bits and is in the
+ * first entry's size. */
 static kdl_status find_sections(const object *file, uint8_t **out_table, uint64_t *out_count) {
   uint64_t offset = kdl_load_u64(file->data + offsetof(Elf64_Ehdr, e_shoff));
   uint64_t count = kdl_load_u16(file->data + offsetof(Elf64_Ehdr, e_shnum));
@@ -82,7 +82,7 @@ static kdl_status find_sections(const object *file, uint8_t **out_table, uint64_
   return KDL_OK;
 }
 
-/* Where the names of the sections are; the table's header comes back too. */
+/* The section names, and the header of their table. */
 static kdl_status find_section_names(const object *file, uint8_t *table, uint64_t count,
                                      uint8_t **out_header) {
   uint64_t index = kdl_load_u16(file->data + offsetof(Elf64_Ehdr, e_shstrndx));
@@ -116,7 +116,7 @@ static void keep_section(uint8_t *section, uint32_t name) {
   kdl_store_u64(flags, kept | SHF_ALLOC | SHF_GNU_RETAIN);
 }
 
-/* file->data has room for what append_names adds. */
+/* file->data has room for the appended names. */
 static void append_names(object *file, uint8_t *names) {
   uint64_t offset = kdl_load_u64(names + offsetof(Elf64_Shdr, sh_offset));
   size_t size = (size_t)kdl_load_u64(names + offsetof(Elf64_Shdr, sh_size));
@@ -153,7 +153,7 @@ static kdl_status keep_sections(object *file, size_t *out_changed) {
                     file->name, count, section_type_offloading);
   if (changed)
     append_names(file, names);
-  /* SHF_GNU_RETAIN has its meaning only under this ABI; GNU ld looks. */
+  /* SHF_GNU_RETAIN is defined only for this ABI; GNU ld checks. */
   if (file->data[EI_OSABI] == ELFOSABI_NONE)
     file->data[EI_OSABI] = ELFOSABI_GNU;
   *out_changed = changed + kept;
@@ -164,7 +164,7 @@ static kdl_status embed(const cli_args *args, const char *output) {
   cli_bytes bytes;
   size_t changed;
   KDL_TRY(cli_bytes_read(args->operands[0], &bytes));
-  /* A copy of the names is as long as the file at most. */
+  /* The copied names are at most as long as the file. */
   object file = {.name = args->operands[0],
                  .data = xmalloc(2 * bytes.size + sizeof section_name),
                  .size = bytes.size};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl extract: images out into files of their own. */
+/* kdl extract: writes images to files. */
 #include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/system/file.h"
@@ -24,8 +24,8 @@ static bool is_directory(const char *path) {
   return (length && path[length - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 
-/* An architecture is a name from the file: only what cannot mean anything to a file system or a
- * shell is taken over. */
+/* The architecture comes from the file: only characters that are harmless to file systems and
+ * shells are kept. */
 static void sanitise(const char *name, char *out, size_t room) {
   size_t length = 0;
   for (; name[length] && length + 1 < room; ++length) {
@@ -58,7 +58,7 @@ static kdl_status save_into(const char *directory, kdl_library *lib, size_t inde
   return status;
 }
 
-/* An image that only its vendor's tools can unpack does not keep the others back. */
+/* An image that only its vendor's tools can unpack does not stop the others. */
 static kdl_status extract_to_directory(const char *directory, kdl_library *lib,
                                        const bool *chosen) {
   char end[PATH_MAX];

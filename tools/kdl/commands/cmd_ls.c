@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl ls: what a file holds. */
+/* kdl ls: lists the images of a file. */
 #include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -23,8 +23,8 @@ typedef struct {
   bool wide;
   bool archs;
   bool headings;
-  bool printed;             /* something stands above: a blank line goes between */
-  cli_json *json;           /* NULL where tables are wanted */
+  bool printed;             /* a blank line goes before the next output */
+  cli_json *json;           /* NULL: tables */
   cli_demangler *demangler; /* or NULL */
 } listing;
 
@@ -55,7 +55,7 @@ static int nesting(const kdl_library *lib, const kdl_image_info *image) {
   return depth;
 }
 
-/* Every pair but triple and arch, and but the digest where all is not wanted, as "key=value
+/* All pairs except triple and arch, and except the digest without --long, as "key=value
  * key=value". */
 static void add_pairs(cli_table *table, const kdl_image_info *image, bool wide) {
   char *joined;
@@ -83,7 +83,7 @@ static void add_pairs(cli_table *table, const kdl_image_info *image, bool wide) 
 typedef struct {
   kdl_library *lib;
   cli_table *table;
-  bool kernels; /* are wanted */
+  bool kernels; /* --kernels */
   cli_demangler *demangler;
   kdl_status status;
 } detail_printer;
@@ -95,7 +95,7 @@ static int print_kernel(void *user, const kdl_string *name) {
   return printer->status != KDL_OK;
 }
 
-/* What a sequence launches, which it does not hold. */
+/* The kernels that a sequence launches; it does not contain them. */
 static kdl_status print_sequence(const detail_printer *printer, cli_table *table, size_t index) {
   cli_sequence sequence;
   kdl_status status = cli_sequence_read(printer->lib, index, &sequence);
@@ -110,7 +110,7 @@ static kdl_status print_sequence(const detail_printer *printer, cli_table *table
   return status;
 }
 
-/* Lack of memory ends the listing: it says nothing of the file. */
+/* Running out of memory ends the listing; it is not the file's fault. */
 static kdl_status print_details(void *user, cli_table *table, size_t index) {
   detail_printer *printer = user;
   printer->table = table;
@@ -129,7 +129,7 @@ static kdl_status print_details(void *user, cli_table *table, size_t index) {
              : cli_table_print_line(table, "no kernel names:", kdl_text_of(kdl_error_message()));
 }
 
-/* Of machine code for a CPU it is more than a gap: no device takes it. */
+/* Machine code for a CPU without an arch is marked: no device admits it. */
 static void add_arch(cli_table *table, const kdl_image_info *image, bool wide) {
   char room[CLI_SHORT + 1];
   bool is_unknown = image->kind == KDL_IMAGE_OBJECT && image->arch.length == 0;
@@ -197,7 +197,7 @@ static int compare_indices(const void *left, const void *right) {
   return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Each architecture once, in the order of the file. */
+/* Each architecture once, in file order. */
 static void print_archs(const kdl_library *lib) {
   size_t count = kdl_image_count(lib);
   kdl_image_info *images = xcalloc(count, sizeof *images);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl pack: images into one OffloadBinary. */
+/* kdl pack: packs images into an OffloadBinary. */
 #include "support/base/error.h"
 #include "tools/common/images/rewrite.h"
 #include "tools/common/report.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl run: launch a kernel from the shell. */
+/* kdl run: launches a kernel from the shell. */
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/sequences.h"
@@ -35,7 +35,7 @@ typedef struct {
   kdl_extent items;
   size_t repeat;
   cli_tolerance tolerance;
-  bool *images; /* which may run */
+  bool *images; /* one flag per image that may run */
   cli_sanitizer sanitizer;
 } job;
 
@@ -102,7 +102,7 @@ static kdl_status parse_values(const cli_args *args, job *asked) {
   return KDL_OK;
 }
 
-/* "arg3", then a ':' where `path` follows. */
+/* "arg3", and ':' where `path` follows. */
 static kdl_status parse_which(const char *option, const char *words, const job *asked,
                               size_t *out_index, const char **out_path) {
   char *end = NULL;
@@ -162,7 +162,7 @@ static kdl_status launch_kernel(void *user) {
 /* ------------------------------------------------------------------------------------------ */
 /* Telling                                                                                      */
 
-/* Which image ran and why, on one line, behind a note for each that gave way to it. */
+/* Prints which image ran and why, after a note for each image that failed before it. */
 static kdl_status print_image(const job *asked) {
   kdl_kernel_info info = {.size = sizeof info};
   kdl_device_info device = {.size = sizeof device};
@@ -189,7 +189,7 @@ static kdl_status check_buffer(const job *asked, size_t index, const char *path)
   return KDL_OK;
 }
 
-/* What to print and compare afterwards is checked before anything runs, and done when it has. */
+/* The same function checks --dump and --check before the run, and carries them out after it. */
 static kdl_status report_results(const job *asked, bool has_run) {
   size_t cursor = 0, index;
   const char *path;
@@ -210,7 +210,7 @@ static kdl_status report_results(const job *asked, bool has_run) {
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
-/* NAME=VALUE, split in a copy. */
+/* Splits NAME=VALUE in a copy. */
 static kdl_status parse_constants(const cli_args *args, kdl_arena *arena, kdl_select_opts *opts) {
   size_t cursor = 0;
   kdl_constant *constants = xarena_alloc(arena, (args->setting_count + 1) * sizeof *constants);
@@ -235,7 +235,7 @@ static kdl_status find_run_kernel(job *asked, kdl_library *lib, const kdl_select
   return kdl_queue_create(asked->device, NULL, &asked->queue);
 }
 
-/* Kernels are looked for in the images of --image alone. */
+/* Only the images of --image take part. */
 static kdl_status restrict_images(job *asked, const cli_input *input) {
   if (!cli_args_has(asked->args, "image"))
     return KDL_OK;
@@ -268,7 +268,7 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
                              asked->has_grid ? &asked->desc : NULL, asked->values,
                              asked->value_count));
   KDL_TRY(print_image(asked));
-  KDL_TRY(cli_output_flush()); /* a kernel that ends the process takes nothing with it */
+  KDL_TRY(cli_output_flush()); /* output survives a kernel that ends the process */
   KDL_TRY(send_buffers(asked));
   if (cli_args_has(asked->args, "time"))
     KDL_TRY(
@@ -292,7 +292,7 @@ static kdl_status read_call(const cli_args *args, kdl_arena *arena, job *asked,
   return parse_constants(args, arena, opts);
 }
 
-/* Where the launch was watched in another process: what was found there. */
+/* After a launch in the sanitizer's process: prints its findings. */
 static kdl_status report_sanitizer(job *asked) {
   size_t count = 0;
   KDL_TRY(cli_sanitizer_report(&asked->sanitizer, &count));
@@ -314,7 +314,7 @@ static kdl_status run_sequence(const cli_args *args) {
   return cli_run_sequence(args, asked.repeat, has_tolerance ? &asked.tolerance : NULL);
 }
 
-/* Options of one form with the other one's operands. */
+/* Refuses options of one form with the operands of the other. */
 static kdl_status check_operands(const cli_args *args) {
   const char *stray = cli_args_has(args, "slot") ? "slot" : "library";
   if (cli_args_has(args, stray))

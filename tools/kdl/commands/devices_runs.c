@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Every architecture with a name is compiled as an image of that kind would be, and matched. */
+/* Compiles a rule for every known architecture, as for an image of that kind, and matches it. */
 #include "tools/kdl/commands/devices_runs.h"
 
 #include "lib/inspect/devices.h"
@@ -17,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An architecture, as images for it call themselves, and how one of them runs on a device. */
+/* An architecture, by its name in images, and how an image for it runs on a device. */
 typedef struct {
   char arch[32];
-  uint32_t version; /* of SPIR-V, as KDL_VERSION_OF; 0 where it is not printed */
+  uint32_t version; /* of SPIR-V, as KDL_VERSION_OF; 0: not printed */
   kdl_image_claim claim;
-  const char *backend;   /* of the route that takes it, NULL where none does */
-  kdl_claim_match match; /* through that route; where none takes it, through the first */
+  const char *backend;   /* of the route that admits it; NULL: none */
+  kdl_claim_match match; /* through that route; where none admits it, through the first */
 } known;
 
 enum { known_room = 512 };
@@ -95,11 +95,11 @@ static void add_cpus(known_list *list) {
 /* ------------------------------------------------------------------------------------------ */
 /* Matching                                                                                     */
 
-/* The routes of one device: the first that takes an image counts. */
+/* The first route of the device that admits the image counts. */
 static kdl_status match(known_list *list, const kdl_device_spec *routes, size_t count) {
   for (size_t i = 0; i < list->count; ++i) {
     known *item = &list->items[i];
-    item->claim.arch = kdl_text_of(item->arch); /* items move when they are sorted */
+    item->claim.arch = kdl_text_of(item->arch); /* items move when the list is sorted */
     item->backend = NULL;
     for (size_t r = 0; r < count && !item->backend; ++r) {
       kdl_claim_match match;
@@ -113,7 +113,7 @@ static kdl_status match(known_list *list, const kdl_device_spec *routes, size_t 
   return KDL_OK;
 }
 
-/* What runs by rank, then the rest. Ranks of equal images are equal: the name settles it. */
+/* By rank, then what does not run. Equal ranks are sorted by name. */
 static int by_rank(const void *a, const void *b) {
   const known *x = a, *y = b;
   if (!x->backend != !y->backend)
@@ -194,7 +194,7 @@ static kdl_status print_runs_of_device(const printer *to, const kdl_device_spec 
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* Without a printer the devices are checked, so that nothing is printed where one is wrong. */
+/* Without a printer only checks the devices, so that nothing is printed if one is wrong. */
 static kdl_status print_given(const printer *to, const cli_args *args) {
   size_t cursor = 0;
   const char *device;

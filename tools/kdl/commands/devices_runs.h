@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl devices --runs: what devices run of all architectures that are known. */
+/* kdl devices --runs: which of all known architectures run on a device. */
 #ifndef KDL_TOOL_DEVICES_RUNS_H
 #define KDL_TOOL_DEVICES_RUNS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What the program is when it is called llvm-offload-binary: with -o it packs, with an operand it
- * extracts, in the words and with the file names of LLVM 22's tool. Nothing is read from the images
- * that the command line does not say, so that the bytes are LLVM's.
+ * The program under the name llvm-offload-binary: with -o it packs, with an operand it extracts,
+ * with the messages and file names of LLVM 22's tool. Metadata comes only from the command line,
+ * never from the images, so that the output equals LLVM's byte for byte.
  */
 #include "lib/inspect/images.h"
 #include "support/base/error.h"
@@ -28,8 +28,8 @@ static kdl_status save_image_bytes(const cli_input *input, size_t index, const c
   return cli_output_save(path, data, size);
 }
 
-/* STEM-TRIPLE-ARCH.N.KIND in the working directory. Triple and arch come from the file: a slash in
- * them must not lead out of here, as it would with LLVM's own tool. */
+/* STEM-TRIPLE-ARCH.N.KIND in the working directory. Triple and arch come from the file: slashes in
+ * them are replaced, since with LLVM's own tool they lead to other folders. */
 static char *default_name(const char *input, const kdl_image_info *image, size_t number,
                           bool needs_arch) {
   const char *base = basename(input);
@@ -45,7 +45,7 @@ static char *default_name(const char *input, const kdl_image_info *image, size_t
   return name;
 }
 
-/* Where several images go to one file, LLVM warns and the last one stays. */
+/* Where several images go to one file, LLVM warns and the last one wins. */
 static kdl_status extract_one(const cli_input *input, const kdl_image_info *image,
                               const char *operand, const char *file, size_t number) {
   if (file)
@@ -64,11 +64,11 @@ typedef struct {
   bool is_archive;
 } opened;
 
-/* `member` is the name of an archive's member, as from LLVM 23 on; before that, and outside of
- * archives, it is a key as any other. */
+/* From LLVM 23 on, `member` is the name of an archive's member; before that, and outside of
+ * archives, it is an ordinary key. */
 static bool fits_term(const opened *from, const kdl_image_info *image, const cli_term *term) {
   if (strcmp(term->key.data, "file") == 0)
-    return true; /* says where to write */
+    return true; /* names the output */
   if (strcmp(term->key.data, "kind") == 0)
     return image->offload_kind == cli_offload_kind_as_llvm(term->value.data);
   if (from->is_archive && strcmp(term->key.data, "member") == 0 &&
@@ -106,7 +106,7 @@ static kdl_status extract_image(const opened *from, const char *operand, const c
   return status;
 }
 
-/* Without --image, every image that is none of other images: as LLVM 23 does; LLVM 22 does
+/* Without --image, every image that is not nested in another: as LLVM 23 does; LLVM 22 does
  * nothing. */
 static kdl_status extract_all(const opened *from, const char *operand) {
   size_t number = 0;
@@ -134,7 +134,7 @@ static kdl_status extract_operand(const cli_args *args) {
   kdl_image_kind kind;
   kdl_file_kind file = kdl_file_sniff(bytes->data, bytes->size, &kind);
   from.is_archive = file == KDL_FILE_ARCHIVE || file == KDL_FILE_THIN_ARCHIVE;
-  /* What is no container of any kind holds no images, which is no error to LLVM. */
+  /* For LLVM, a file that is no container has no images, which is not an error. */
   if (from.is_archive || kind != KDL_IMAGE_UNKNOWN) {
     kdl_open_opts opts = {.size = sizeof opts, .name = operand};
     status = kdl_open_memory(bytes->data, bytes->size, &opts, &from.input.lib);
@@ -152,7 +152,7 @@ static kdl_status extract_operand(const cli_args *args) {
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
-/* Of several -o the last one counts. */
+/* The last -o wins. */
 static const char *last_output(const cli_args *args) {
   const char *output = NULL;
   size_t cursor = 0;

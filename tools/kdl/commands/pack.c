@@ -24,13 +24,13 @@ static const char grammar[] = "file=F,triple=T,arch=A,kind=K,key=value,... where
 typedef struct {
   const cli_pack_rules *rules;
   kdl_writer *writer;
-  cli_bytes *files; /* kept until the writer is done */
+  cli_bytes *files; /* must stay until the writer is done */
   size_t file_count;
   cli_variants variants;
-  kdl_arena arena; /* what the variants refer to */
+  kdl_arena arena; /* memory that the variants point to */
 } packer;
 
-/* What the image being packed will carry. */
+/* The metadata of the image that is being packed. */
 typedef struct {
   kdl_pair *pairs;
   size_t count;
@@ -60,8 +60,8 @@ static kdl_status parse_offload_kind(const packer *pack, const cli_terms *terms,
                         term->value.data, cli_offload_kind_names);
 }
 
-/* Source has no first bytes of its own: the extension or the command line tells. LLVM's packager
- * knows neither, so that in its place nothing is added. */
+/* Source text has no magic: the extension or the command line decides. LLVM's packager knows
+ * neither, so as LLVM's tool nothing is added. */
 static bool is_source(const packer *pack, const cli_terms *terms, const char *path) {
   const cli_term *key = cli_terms_find(terms, "kdl.kind");
   const cli_term *term = key ? key : cli_terms_find(terms, "image_kind");
@@ -84,8 +84,8 @@ static bool adds_kernel_index(const packer *pack, const cli_terms *terms) {
   return indexed;
 }
 
-/* Readers do not look into an image that is indexed, so there the kind must be right also where
- * LLVM has no name for the extension. */
+/* Readers do not look into an indexed image, so its kind must be right even if LLVM has no name for
+ * the extension. */
 static kdl_status parse_image_kind(const packer *pack, const cli_terms *terms, const char *path,
                                    const cli_bytes *bytes, uint16_t *out_kind) {
   const cli_term *term = pack->rules->as_llvm ? NULL : cli_terms_find(terms, "image_kind");
@@ -115,7 +115,7 @@ static void warn_token(void *user, const char *problem) {
   cli_warning("%s: %s", (const char *)user, problem);
 }
 
-/* A key that is repeated has its values far apart; then the first one is shown. */
+/* The values of a repeated key are far apart in the text; the error then marks the first. */
 static kdl_status check_terms(const cli_terms *terms, const char *path) {
   for (size_t i = 0; i < terms->count; ++i) {
     const cli_term *term = &terms->items[i];
@@ -134,8 +134,8 @@ static kdl_status check_terms(const cli_terms *terms, const char *path) {
   return KDL_OK;
 }
 
-/* Adds what the image says of itself where the command line is silent. An image that does not tell
- * is packed as it is: LLVM's packager does the same. */
+/* Adds triple and arch from the image where the command line has none. An image without them is
+ * packed as it is, as by LLVM's packager. */
 static void fill_target(const packer *pack, const cli_terms *terms, const char *path,
                         const cli_bytes *bytes, metadata *out, uint16_t *offload_kind) {
   bool no_triple = !cli_terms_find(terms, "triple");
@@ -169,8 +169,8 @@ static void fill_target(const packer *pack, const cli_terms *terms, const char *
              no_triple ? target.triple : "", no_arch ? " arch=" : "", no_arch ? target.arch : "");
 }
 
-/* What a driver may be too old for, and what SPIR-V asks of the device; readers of an index do not
- * look into the image. */
+/* Adds what an older driver may lack, and what SPIR-V needs of the device: readers of an index do
+ * not look into the image. */
 static void add_needs(const packer *pack, const cli_terms *terms, const char *path,
                       const cli_bytes *bytes, metadata *out) {
   kdl_image_target target = {.version_major = 0};
@@ -184,7 +184,7 @@ static void add_needs(const packer *pack, const cli_terms *terms, const char *pa
     add_pair(out, "requires_features", target.features);
 }
 
-/* "rev=1" is the least a kernel's key can honestly say: signature and launch shape are then read
+/* "rev=1" is the shortest valid value of a kernel's key: signature and launch shape are then read
  * from the image. */
 static void add_index(const cli_terms *terms, const cli_name_set *kernels, metadata *out) {
   for (size_t i = 0; i < kernels->count; ++i) {
@@ -269,7 +269,7 @@ static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *pa
   return KDL_OK;
 }
 
-/* As in LLVM, one --image may name several files: all get the same metadata. */
+/* As in LLVM, one --image may name several files, which get the same metadata. */
 static kdl_status pack_files(packer *pack, const cli_terms *terms) {
   const cli_term *file = cli_terms_find(terms, "file");
   if (pack->rules->as_llvm && !file)

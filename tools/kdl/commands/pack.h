@@ -11,12 +11,12 @@
 
 typedef struct cli_pack_rules {
   int format;
-  bool fill_target; /* ask the image for triple and arch where they are not given */
+  bool fill_target; /* read missing triple and arch from the image */
   bool index;       /* add a kdl.kernel.NAME key per kernel */
   bool digest;      /* add the key kdl.digest */
-  bool check;       /* hold keys to the vocabulary, and variants of a kernel to one another */
+  bool check;       /* check keys against the vocabulary, and that variants of a kernel agree */
   bool verbose;
-  bool as_llvm; /* take every --image as LLVM's tool does, also none */
+  bool as_llvm; /* accept every --image as LLVM's tool does, even an empty one */
 } cli_pack_rules;
 
 /* Packs every --image of the command line and saves the result. */

@@ -14,8 +14,8 @@
 enum { pointer_size = 8 };
 
 typedef struct {
-  kdl_string sig;                        /* "" where there is none, and sizes alone are known */
-  uint32_t sizes[KDL_HOST_LIMIT_PARAMS]; /* 0 for one that is not known */
+  kdl_string sig;                        /* "": none, only sizes are known */
+  uint32_t sizes[KDL_HOST_LIMIT_PARAMS]; /* 0: unknown */
   uint32_t count;
   uint64_t shared; /* bytes of dynamic group memory */
 } expectation;
@@ -48,18 +48,19 @@ static bool is_integer(const kdl_param *type) {
   return type->kind == KDL_PARAM_INT || type->kind == KDL_PARAM_UINT;
 }
 
-/* Whether --arg has a type for it: not for f8, 128 bits, structures and pointers to pointers. */
+/* Whether --arg has a name for the type: not for f8, 128 bits, structures and pointers to
+ * pointers. */
 static bool is_nameable(const kdl_param *type) {
   return (is_integer(type) && type->size <= 8) || (type->kind == KDL_PARAM_FLOAT && type->size > 1);
 }
 
-/* Integers of one size stand for each other: compilers of other languages may not know their signs.
- */
+/* Integers of one size are interchangeable: compilers of other languages may not know their
+ * signs. */
 static bool is_same_type(const kdl_param *a, const kdl_param *b) {
   return is_integer(a) ? is_integer(b) && a->size == b->size : kdl_text_equal(a->text, b->text);
 }
 
-/* What a pointer points to; false for void. */
+/* The type that a pointer points to; false for void. */
 static bool read_element(const kdl_param *pointer, kdl_param *out_element) {
   size_t at = 0, before = strlen("ptr<");
   kdl_string text = {pointer->text.data + before, pointer->text.length - before - 1};
@@ -131,7 +132,7 @@ static kdl_status compare_arguments(const char *kernel, const expectation *expec
   return sig.length ? compare_types(kernel, sig, args) : compare_sizes(kernel, expected, args);
 }
 
-/* As the host backend has it. */
+/* The same check as in the host backend. */
 static kdl_status check_host_block(const kdl_selection *choice, const char *kernel,
                                    const uint32_t found[3]) {
   if (choice->kind != KDL_IMAGE_OBJECT)
@@ -157,7 +158,7 @@ kdl_status cli_run_check_args(kdl_library *lib, kdl_device *device, const char *
   kdl_selection choice = {.size = sizeof choice};
   kdl_status status = kdl_select(lib, device, kernel, opts, &choice);
   if (status == KDL_BAD_FILE)
-    return KDL_OK; /* loading says what is wrong with the image, and goes on to the next */
+    return KDL_OK; /* loading reports what is wrong with the image, and tries the next */
   KDL_TRY(status);
   kdl_image_info info = cli_image_at(lib, choice.image);
   if (!read_kernel_key(&info, kernel, &expected) && !read_host_object(&choice, kernel, &expected))

@@ -13,7 +13,7 @@
  *     	Second entity: Global(31,0,0) Local(31,0,0) Group(0,0,0)
  *     	...
  *
- * Columns are those of the text after the preprocessor, and of no use.
+ * Columns refer to the preprocessed text and are not printed.
  */
 #include "tools/kdl/commands/run.h"
 
@@ -115,14 +115,14 @@ enum { max_findings = 256 };
 
 typedef struct {
   kdl_string headline;
-  kdl_string file[2], item[2]; /* of one work-item, or of two that race */
+  kdl_string file[2], item[2]; /* for one work-item, or two that race */
   uint32_t line[2];
   unsigned places, items;
   kdl_string reached; /* "Only 32 out of 64 work-items executed barrier" */
-  size_t count;       /* how often it was found */
+  size_t count;       /* how often it occurred */
 } finding;
 
-/* Behind `key` in the line, up to one of `ends`. */
+/* The text after `key` in the line, up to one of `ends`. */
 static bool read_after(kdl_string line, const char *key, const char *ends, kdl_string *out_text) {
   const char *found = memmem(line.data, line.length, key, strlen(key));
   if (!found)

@@ -16,14 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a slot is bound to; memory of the device in arg.buffer, of the host in arg.host. */
+/* The value of a slot; device memory is in arg.buffer, host memory in arg.host. */
 typedef struct {
   kdl_slot_desc desc;
   bool is_given;
-  bool has_type; /* as words said it */
+  bool has_type; /* the command line names the type */
   cli_run_arg arg;
   kdl_extent items;
-  /* What launches take it for, and whether one of them takes what is given. */
+  /* A launch that uses it, the type that the launch expects, and whether one accepts the value. */
   const char *kernel;
   kdl_string expected;
   bool fits;
@@ -41,7 +41,7 @@ typedef struct {
   slot_value *slots;
   kdl_binding *bindings;
   size_t slot_count;
-  const cli_tolerance *tolerance; /* NULL: the types' own */
+  const cli_tolerance *tolerance; /* NULL: the types' defaults */
 } job;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -107,8 +107,8 @@ static void close_job(job *asked) {
 /* ------------------------------------------------------------------------------------------ */
 /* Slots                                                                                        */
 
-/* The slot that words begin with, by name or as "#3", and what follows the separator behind it; of
- * names that both would do, the longer. */
+/* The slot at the start of `words`, by name or as "#3", and the text after the separator. The
+ * longest matching name wins. */
 static slot_value *find_named_slot(const job *asked, const char *words, const char *separator,
                                    const char **out_rest) {
   slot_value *found = NULL;
@@ -147,7 +147,7 @@ static kdl_status no_slot(const job *asked, const char *option, const char *word
                   words, grammar, names);
 }
 
-/* Memory of zeros, of the size that the slot needs. */
+/* Zeroed memory of the size that the slot needs. */
 static kdl_status set_slot_zeros(slot_value *slot) {
   char words[64];
   snprintf(words, sizeof words, "buf:u8[%" PRIu64 "]", slot->desc.bytes);
@@ -205,7 +205,8 @@ static void compare_launch(const job *asked, const kdl_seqfile *saved,
   }
 }
 
-/* Memory may serve kernels of several types in turn: one of them must take what is given. */
+/* Memory may be used by kernels with different types in turn: one of them must accept the given
+ * type. */
 static kdl_status compare_types(const job *asked, const kdl_seqfile *saved) {
   char found[CLI_RUN_TYPE_ROOM];
   for (uint32_t i = 0; i < saved->step_count; ++i) {
@@ -222,7 +223,7 @@ static kdl_status compare_types(const job *asked, const kdl_seqfile *saved) {
   return KDL_OK;
 }
 
-/* The sequence of the file that was opened, by its name or as the only one. */
+/* Finds the opened sequence in its file, by name or as the only one. */
 static kdl_status check_types(const job *asked) {
   const char *name = asked->args->operand_count ? asked->args->operands[0] : NULL;
   kdl_status status = KDL_OK;
@@ -231,7 +232,7 @@ static kdl_status check_types(const job *asked) {
        status == KDL_OK && !is_found && cli_sequence_next(asked->input.lib, &image); ++image) {
     cli_sequence sequence;
     if (cli_sequence_read(asked->input.lib, image, &sequence) != KDL_OK)
-      continue; /* not the one that was opened */
+      continue; /* another sequence */
     is_found = !name || kdl_text_is(sequence.name, name);
     if (is_found && sequence.saved.slot_count == asked->slot_count)
       status = compare_types(asked, &sequence.saved);
@@ -240,7 +241,7 @@ static kdl_status check_types(const job *asked) {
   return status;
 }
 
-/* What to print and compare afterwards is checked first, and then done. */
+/* The same function checks --dump and --check before the run, and carries them out after it. */
 static kdl_status report_results(const job *asked, bool has_run) {
   size_t cursor = 0;
   const char *rest;
@@ -274,7 +275,7 @@ static kdl_status bind_slot(const job *asked, size_t index, size_t *count) {
   kdl_slot slot = (kdl_slot)(index + 1);
   kdl_binding *binding = &asked->bindings[*count];
   if (!value->is_given)
-    return KDL_OK; /* which the run tells */
+    return KDL_OK; /* the run reports it */
   ++*count;
   size_t size = value->desc.kind == KDL_SLOT_ITEMS ? 0 : cli_run_arg_size(&value->arg);
   switch (value->desc.kind) {

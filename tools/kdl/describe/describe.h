@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Documents of the command line, made of the table of commands.h; each function prints a part. */
+/* Generates documents from the table of commands.h; each function prints a part. */
 #ifndef KDL_TOOL_DESCRIBE_H
 #define KDL_TOOL_DESCRIBE_H
 
@@ -10,7 +10,7 @@ void describe_man_synopsis(void);
 void describe_man_commands(void);
 void describe_man_exit_codes(void);
 
-/* Completions: names and options of commands, and what completes the values of options. */
+/* Completions: names and options of commands, and the values of options. */
 void describe_bash_options(void);
 void describe_bash_actions(void);
 void describe_bash_values(void);

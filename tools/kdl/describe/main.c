@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * kdl-describe TEMPLATE OUT: copies a text, with parts that are made of the table of commands. A
- * line `@PART@` or `@PART COMMAND@` stands for such a part. On a page in Markdown the part lies
+ * kdl-describe TEMPLATE OUT: copies a text and fills in parts that are generated from the table of
+ * commands. A line `@PART@` or `@PART COMMAND@` is replaced by that part. In Markdown the part is
  * between the lines `<!-- @PART COMMAND@ -->` and `<!-- @end@ -->`, which stay, so that OUT can be
  * the page itself.
  */
@@ -23,7 +23,7 @@ static void print_command_names(void) {
     printf("  %s\n", (*command)->name);
 }
 
-/* Those that stand for their architecture, as in `kdl explain --matrix`. */
+/* The devices that represent their architecture, as in `kdl explain --matrix`. */
 static void print_named_devices(void) {
   cli_devices devices;
   kdl_status status = cli_devices_named(&devices);
@@ -79,7 +79,7 @@ static kdl_status print_part(const char *name) {
   return KDL_OK;
 }
 
-/* The name of the part that a line stands for, or NULL. */
+/* The name of the part in a template line, or NULL. */
 static char *template_part(const char *line, size_t length) {
   static const char before[] = "<!-- @", after[] = "@ -->";
   kdl_string text = {line, length};
@@ -93,7 +93,7 @@ static char *template_part(const char *line, size_t length) {
 static kdl_status expand_template(void *user) {
   const cli_bytes *template = user;
   const char *end = (const char *)template->data + template->size;
-  bool is_old = false; /* this is the part that was made before */
+  bool is_old = false; /* in the part that was generated before */
   kdl_status status = KDL_OK;
   for (const char *line = template->data; line < end && status == KDL_OK;) {
     const char *line_end = memchr(line, '\n', (size_t)(end - line));

@@ -17,7 +17,7 @@ static size_t word_length(const char *text, const char *end) {
   return length;
 }
 
-/* Whether a word in capitals is a variable of the command: it stands in its usage. */
+/* Whether a word in capitals is a variable of the command: it occurs in the usage. */
 static bool is_variable(const cli_command *command, const char *word, size_t length) {
   if (!isupper((unsigned char)word[0]))
     return false;

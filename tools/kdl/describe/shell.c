@@ -8,9 +8,9 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Values of options                                                                            */
 
-/* What completes the values that the help calls so: a function of each shell's template. */
+/* The completion of values, by their names in the help: a function in each shell's template. */
 static const struct value_kind {
-  const char *names; /* with blanks between them and at both ends */
+  const char *names; /* separated by blanks, with one at both ends */
   const char *bash;
   const char *zsh;
 } kinds[] = {
@@ -25,8 +25,8 @@ static const struct value_kind {
     {" PID ", "COMPREPLY=()", "_pids"},
 };
 
-/* Values that are words: the names of which there are few, and words with '|' between them. A list
- * with commas ends in ",...". */
+/* Values with a fixed list of words, or with words separated by '|'. A comma-separated list ends in
+ * ",...". */
 static const struct {
   const char *name;
   const char *words;
@@ -44,7 +44,7 @@ static const struct {
      "nvcc,..."},
 };
 
-/* The words of a value, with blanks between them; false where it has none. */
+/* The words of a value, separated by blanks; false where it has none. */
 static bool value_word_list(const char *value, char out[512], bool *out_is_list) {
   for (size_t i = 0; i < sizeof word_lists / sizeof *word_lists; ++i) {
     if (strcmp(word_lists[i].name, value) == 0)
@@ -103,7 +103,7 @@ void describe_bash_actions(void) {
   }
 }
 
-/* COMMAND--OPTION and COMMAND-LETTER of all options that are completed alike. */
+/* COMMAND--OPTION and COMMAND-LETTER of all options with the same completion. */
 void describe_bash_values(void) {
   static struct {
     const char *command;
@@ -142,7 +142,7 @@ void describe_bash_values(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* zsh                                                                                          */
 
-/* Up to the first semicolon, which is enough for a list. */
+/* The text up to the first semicolon, which is enough for a list. */
 static void put_zsh(const char *text) {
   for (; *text && *text != ';'; ++text) {
     if (*text == '\'')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl explain: which image a device would take, and why not the others. */
+/* kdl explain: the image that a device would select, and why not the others. */
 #include "support/base/error.h"
 #include "tools/common/report.h"
 #include "tools/kdl/commands.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* One after the other. *out_misses counts the devices on which something does not run. */
+/* Explains device after device. *out_misses counts those on which something does not run. */
 static kdl_status explain_devices(const cli_query *query, const cli_devices *devices,
                                   cli_json *json, size_t *out_misses) {
   *out_misses = 0;
@@ -39,7 +39,7 @@ static kdl_status list_query_devices(const cli_args *args, const cli_query *quer
   return cli_devices_picked(query->input->lib, query->kernel, &query->opts, out_devices);
 }
 
-/* The outcome decides the exit code; what was printed has said it already. */
+/* The exit code depends on the outcome, which was already printed. */
 static int explain(const cli_args *args, const cli_query *query, const cli_devices *devices) {
   bool as_json = cli_args_has(args, "json");
   bool several = devices->count > 1 || cli_args_has(args, "all");
@@ -62,7 +62,7 @@ static int explain(const cli_args *args, const cli_query *query, const cli_devic
   return fits ? CLI_EXIT_SUCCESS : CLI_EXIT_NO_MATCH;
 }
 
-/* A shell's pattern gives several files where one is expected. */
+/* A shell pattern may have given several files where one is expected. */
 static kdl_status check_kernel(const cli_query *query) {
   kdl_status held = cli_kernel_check(query->input, query->kernel);
   if (held == KDL_NO_MATCH && access(query->kernel, F_OK) == 0)
@@ -95,7 +95,7 @@ static kdl_status show_sequences(const cli_args *args, const cli_input *input, s
   return KDL_OK;
 }
 
-/* Whether that was all that was asked for. */
+/* Whether the sequences were all that was asked for. */
 static bool explain_sequences(const cli_args *args, const cli_query *query, int *out_code) {
   bool draws = cli_args_has(args, "dot");
   size_t count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl which: the image that a device would take, on one line. */
+/* kdl which: the image that a device would select, on one line. */
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/json.h"
@@ -21,7 +21,7 @@ static kdl_status print_image(const kdl_library *lib, size_t index) {
   return KDL_OK;
 }
 
-/* `choice` is NULL where nothing fits; the reason is the recorded failure then. */
+/* `choice` is NULL where nothing fits; the recorded failure is then the reason. */
 static kdl_status print_which_json(const cli_query *query, const kdl_selection *choice) {
   cli_json json = {.file = stdout};
   kdl_image_info image = {.size = sizeof image};

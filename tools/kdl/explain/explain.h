@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What `kdl explain` shows: the ranking of a library's images on a device, kept after kdl_explain
- * has returned, what of the library runs there, and the ways to print it. */
+/* The data of `kdl explain`: the ranking of a library's images on a device, kept after kdl_explain
+ * has returned, and the coverage; and the functions that print it. */
 #ifndef KDL_TOOL_EXPLAIN_H
 #define KDL_TOOL_EXPLAIN_H
 
@@ -16,29 +16,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What was asked. */
+/* The question. */
 typedef struct cli_query {
   const cli_input *input;
-  const char *kernel;       /* NULL: whatever is there */
-  kdl_inventory *inventory; /* of whatever is there; NULL where a kernel is asked for */
+  const char *kernel;       /* NULL: everything */
+  kdl_inventory *inventory; /* where `kernel` is NULL, else NULL */
   size_t module_count;
-  bool every_image; /* is listed, however many there are */
+  bool every_image; /* list all images, however many */
   kdl_select_opts opts;
 } cli_query;
 
-/* Fills in what the library itself tells. The caller frees it, also after a failure. */
+/* Fills in what depends on the library alone. The caller frees it, also after a failure. */
 kdl_status cli_query_open(cli_query *query);
 void cli_query_close(cli_query *query);
 
-/* More images than are listed one by one, unless every image is wanted. */
+/* Above this number images are not listed one by one, unless every image is wanted. */
 enum { CLI_MANY_IMAGES = 32 };
 static inline bool cli_query_is_summarized(const cli_query *query, size_t images) {
   return images > CLI_MANY_IMAGES && !query->every_image;
 }
 
 typedef struct cli_ranking {
-  const char *device;    /* spec of the route that takes the chosen image */
-  kdl_device_info about; /* the same route */
+  const char *device;    /* spec of the route that admits the chosen image */
+  kdl_device_info about; /* of the same route */
   kdl_verdict *items;    /* in rank order */
   size_t count;
   const kdl_verdict *chosen; /* for the kernel, or a file of one module; else NULL */
@@ -51,25 +51,26 @@ typedef struct cli_ranking {
 kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_ranking *out_ranking);
 void cli_ranking_free(cli_ranking *ranking);
 
-/* Whether the image is known not to hold the kernel that was asked for. */
+/* Whether the image is known to lack the kernel. */
 bool cli_verdict_lacks_kernel(const kdl_verdict *verdict);
 
 /* "15,008" */
 enum { CLI_COUNT_ROOM = 32 };
 const char *cli_count(size_t number, char room[CLI_COUNT_ROOM]);
 
-/* Images by kind and architecture, for libraries with too many for a list: those for which `shown`
- * has a flag, by their place in the ranking. */
+/* Groups images by kind and architecture, for libraries with too many to list: those whose position
+ * in the ranking is flagged in `shown`. */
 kdl_status cli_explain_groups(const cli_query *query, cli_ranking *ranking, const bool *shown);
 
-/* For people: `before`, the device, a table with the reasons, and the outcome. */
+/* As text: `before`, the device, a table with the reasons, and the outcome. */
 kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking, const char *before);
 
-/* The promised object: docs/cli.md. */
+/* The stable JSON object: docs/cli.md. */
 void cli_explain_json(cli_json *json, const cli_query *query, const cli_ranking *ranking);
 
-/* Where the chosen image is bitcode: the microkernels it would be linked with, and the others with
- * their reasons; nothing otherwise. Runs kdl-ld. The second adds a member to the object at hand. */
+/* Where the chosen image is bitcode: the microkernels that it would be linked with, and the others
+ * with their reasons; nothing otherwise. Runs kdl-ld. The second function adds a member to the
+ * current object. */
 #if KDL_WITH_JIT
 kdl_status cli_explain_link(const cli_query *query, const cli_ranking *ranking);
 void cli_explain_link_json(cli_json *json, const cli_query *query, const cli_ranking *ranking);
@@ -85,26 +86,26 @@ static inline void cli_explain_link_json(cli_json *json, const cli_query *query,
 }
 #endif
 
-/* Devices by images. *out_fits says whether one of the devices takes something. */
+/* A matrix of devices and images. *out_fits is true where a device admits something. */
 kdl_status cli_explain_matrix(const cli_query *query, const cli_devices *devices, bool *out_fits);
 kdl_status cli_explain_matrix_json(const cli_query *query, const cli_devices *devices,
                                    bool *out_fits);
 
-/* Fails with KDL_NO_MATCH and near names where no image holds the kernel. An image that does not
- * tell may hold it. */
+/* KDL_NO_MATCH with similar names where no image has the kernel. An image that does not list its
+ * kernels may have it. */
 kdl_status cli_kernel_check(const cli_input *input, const char *kernel);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Recorded sequences                                                                           */
 
-/* Slots, kernels and steps. */
+/* Prints slots, kernels and steps. */
 kdl_status cli_sequence_print(const char *file, const cli_sequence *sequence);
 
-/* A digraph: a node for each launch, copy and fill, an edge where one waits for another, a box
- * around each loop. */
+/* A digraph: a node per launch, copy and fill, an edge where one waits for another, a box around
+ * each loop. */
 void cli_sequence_dot(const cli_sequence *sequence);
 
-/* Parts of both: "64x64x1 items", "copy 16 bytes: x = y+8", "while done". */
+/* Parts of both outputs: "64x64x1 items", "copy 16 bytes: x = y+8", "while done". */
 void cli_sequence_put_shape(FILE *out, const kdl_seqfile *saved, const kdl_seqfile_launch *launch);
 void cli_sequence_put_copy(FILE *out, const kdl_seqfile *saved, const kdl_seqfile_step *step);
 void cli_sequence_put_condition(FILE *out, const kdl_seqfile *saved, const kdl_operand *condition);

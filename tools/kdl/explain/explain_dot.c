@@ -8,7 +8,7 @@
 
 #define NOTHING UINT32_MAX
 
-/* A fork that is open: the step before it, and what its branches ended with. */
+/* An open fork: the step before it, and the last steps of its branches. */
 typedef struct {
   uint32_t before;
   uint32_t *ends;
@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
   const kdl_seqfile *saved;
-  uint32_t last; /* what the next step waits for */
+  uint32_t last; /* the step that the next one waits for */
   fork_mark forks[KDL_LIMIT_FORKS];
   size_t fork_count;
   int loops;
@@ -40,7 +40,7 @@ static void indent(const drawing *draw) {
   printf("%*s", 2 + 2 * draw->loops, "");
 }
 
-/* A name that has no quotes in it; those of slots have none. */
+/* The name must have no quotes; slot names have none. */
 static void put_node(const drawing *draw, uint32_t index, const kdl_seqfile_step *step) {
   const kdl_seqfile *saved = draw->saved;
   indent(draw);
@@ -63,7 +63,7 @@ static void put_edge(const drawing *draw, uint32_t from, uint32_t to) {
   printf("s%" PRIu32 " -> s%" PRIu32 "\n", from, to);
 }
 
-/* A branch with nothing in it has no end of its own. */
+/* An empty branch has no last step. */
 static void end_branch(const drawing *draw, fork_mark *fork) {
   if (draw->last == fork->before)
     return;
@@ -71,7 +71,7 @@ static void end_branch(const drawing *draw, fork_mark *fork) {
   fork->ends[fork->count++] = draw->last;
 }
 
-/* Several ends meet in a point, so that there are no more edges than steps. */
+/* Several branches join in a point, so that there are no more edges than steps. */
 static void draw_join(drawing *draw, uint32_t index, const fork_mark *fork) {
   draw->last = fork->count ? fork->ends[0] : fork->before;
   if (fork->count < 2)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Many images in few lines: by kind, architecture and outcome. */
+/* Summarizes many images by kind, architecture and outcome. */
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One image; after sorting, images of a group follow one another. */
+/* One image; after sorting, images of a group are adjacent. */
 typedef struct {
   const kdl_verdict *verdict;
   kdl_string arch;

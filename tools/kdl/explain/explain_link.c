@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Bitcode that is chosen is linked before it runs: with which microkernels, and why not the others.
- */
+/* Bitcode is linked before it runs: prints with which microkernels, and why not with the others. */
 #include "ext/jit/commands/link.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -10,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The chosen image, where it is bitcode. */
+/* The chosen image, if it is bitcode. */
 static bool find_caller(const cli_query *query, const cli_ranking *ranking,
                         kdl_image_info *out_caller) {
   out_caller->size = sizeof *out_caller;
@@ -19,7 +18,7 @@ static bool find_caller(const cli_query *query, const cli_ranking *ranking,
          out_caller->kind == KDL_IMAGE_BITCODE;
 }
 
-/* What kdl-ld refuses is a part of the answer, not a failure to give one. */
+/* A refusal of kdl-ld is part of the answer, not a failure. */
 static void choose_ukernels(const cli_query *query, const cli_ranking *ranking, size_t image,
                             cli_link_result *result, char *refusal, size_t size) {
   static const cli_args none = {.setting_count = 0};

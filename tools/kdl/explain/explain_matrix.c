@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Devices down, images across: there are more devices than fit across a terminal, and most files
- * have few images. Where they are too many all the same, the table goes on below itself. */
+/* Devices are rows and images columns: there are more devices than fit across a terminal, and most
+ * files have few images. If there are too many columns, the table continues below. */
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"
@@ -16,16 +16,16 @@ typedef struct {
   const cli_query *query;
   const cli_devices *devices;
   size_t image_count;
-  char *marks;           /* image_count for each device */
-  const char **archs;    /* of each device */
+  char *marks;           /* image_count per device */
+  const char **archs;    /* per device */
   const char **outcomes; /* "0 exact", or why nothing fits */
-  char (*titles)[24];    /* of the images' columns */
+  char (*titles)[24];    /* titles of the image columns */
   kdl_arena arena;
 } matrix;
 
 enum { fixed_columns = 3 };
 
-/* The processor alone: settings and features would take the room of many images. */
+/* Only the processor: settings and features would take the room of many images. */
 static const char *base_arch(matrix *m, const kdl_device_info *device) {
   return xarena_format(&m->arena, "%.*s", (int)strcspn(device->arch, ":+"), device->arch);
 }
@@ -75,7 +75,7 @@ static bool any_has(const matrix *m, const char *key) {
   return false;
 }
 
-/* What the numbers across stand for. */
+/* A legend of the numbers in the header. */
 static kdl_status print_images(const matrix *m) {
   static const struct {
     const char *name, *title;
@@ -126,7 +126,7 @@ static kdl_status print_block(matrix *m, size_t from, size_t to) {
   return cli_table_finish(table);
 }
 
-/* How many images' columns a line has room for beside the device and the outcome. */
+/* How many image columns fit on a line, next to the device and the outcome. */
 static size_t block_size(const matrix *m) {
   enum { margin = 48, gap = 2 };
   size_t width = cli_terminal_width();
@@ -177,7 +177,7 @@ static const cli_column of_coverage[] = {{.title = "DEVICE", .shrinks = 1},
                                          {.title = "MODULES", .right = true},
                                          {.title = "KERNELS", .right = true}};
 
-/* A kernel: what each device takes for it, without a column for each image. */
+/* For one kernel: what each device selects, without image columns. */
 static kdl_status add_choice(matrix *m, cli_table *table, size_t row, bool *out_fits) {
   cli_ranking ranking;
   const cli_device *device = &m->devices->items[row];
@@ -196,7 +196,7 @@ static const cli_column of_choices[] = {{.title = "DEVICE", .shrinks = 1},
                                         {.title = "ARCH", .shrinks = 2, .tint = "36"},
                                         {.title = "CHOSEN"}};
 
-/* A row for each device. */
+/* A row per device. */
 static kdl_status print_device_rows(matrix *m, bool *out_fits) {
   const bool is_coverage = m->query->inventory != NULL;
   cli_table *table = is_coverage
@@ -211,7 +211,7 @@ static kdl_status print_device_rows(matrix *m, bool *out_fits) {
   return status;
 }
 
-/* A column for each image. */
+/* A column per image. */
 static kdl_status fill_and_print_matrix(matrix *m, bool *out_fits) {
   size_t devices = m->devices->count;
   m->marks = xarena_alloc(&m->arena, devices * m->image_count + 1);

@@ -32,7 +32,7 @@ static int copy_verdict(void *user, const kdl_verdict *verdict) {
   return 0;
 }
 
-/* The only one that is chosen. */
+/* The chosen image, if there is exactly one. */
 static const kdl_verdict *find_chosen(const cli_ranking *ranking) {
   const kdl_verdict *found = NULL;
   for (size_t i = 0; i < ranking->count; ++i) {

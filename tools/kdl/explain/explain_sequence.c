@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A recorded sequence for people: its slots, its kernels, and its steps in their order. */
+/* Prints a recorded sequence as text: its slots, its kernels, and its steps in order. */
 #include "lib/inspect/metadata.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -79,7 +79,7 @@ static void put_bytes(FILE *out, const kdl_operand *operand) {
     fprintf(out, "%02x", bytes[i]);
 }
 
-/* As its type in the signature; in hexadecimal where there is none that says how. */
+/* Formatted by its type in the signature; hexadecimal without one. */
 static void put_value(FILE *out, const kdl_param *param, const kdl_operand *operand) {
   uint64_t bits = 0;
   float single;
@@ -185,7 +185,7 @@ static void print_step(const kdl_seqfile *saved, const kdl_seqfile_step *step) {
   putchar('\n');
 }
 
-/* What lies in a fork or a loop is indented. */
+/* Steps in a fork or a loop are indented. */
 static void print_steps(const kdl_seqfile *saved) {
   int depth = 0;
   for (uint32_t i = 0; i < saved->step_count; ++i) {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The columns that only some files have something for are left out of the others. */
+/* Columns that are empty for all images are left out. */
 enum { show_priority = 1, show_tag = 2, show_module = 4 };
 
 static const struct {
@@ -88,7 +88,7 @@ static kdl_status print_images(const cli_query *query, cli_ranking *ranking, con
   return cli_table_finish(table);
 }
 
-/* All images, or where they are many, those that may hold the kernel. */
+/* All images, or if there are many, those that may have the kernel. */
 static kdl_status print_ranking(const cli_query *query, cli_ranking *ranking) {
   bool *shown = xarena_alloc(&ranking->arena, ranking->count * sizeof *shown);
   size_t count = 0;
@@ -139,7 +139,7 @@ static const char *coverage_text(const kdl_coverage *coverage, char room[coverag
   return room;
 }
 
-/* "runs    3 of 226 modules, 12 of 15,008 kernels", and one that does not. */
+/* "runs    3 of 226 modules, 12 of 15,008 kernels", and an example that does not run. */
 static void print_coverage(const kdl_coverage *coverage) {
   char room[coverage_room];
   print_labelled("runs", coverage_text(coverage, room), "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl sign: signatures of images, in the file or beside it. */
+/* kdl sign: signs images, in the file or in a detached signature. */
 #include "lib/inspect/images.h"
 #include "lib/inspect/write.h"
 #include "support/base/blake2b.h"
@@ -23,7 +23,7 @@ typedef struct {
   const cli_input *input;
   kdl_secret_key key;
   kdl_string comment;
-  size_t index; /* of --image; SIZE_MAX without it */
+  size_t index; /* of --image; SIZE_MAX: all */
   int format;
 } signing;
 
@@ -42,7 +42,7 @@ static kdl_status digest_of(const cli_input *input, size_t index,
   return KDL_OK;
 }
 
-/* All pairs but the signature, and a digest where there was none. */
+/* All pairs except the signature, and a digest where there was none. */
 static size_t pairs_to_sign(const kdl_writer_image *image, const char *digest,
                             kdl_pair *out_pairs) {
   size_t count = 0;
@@ -79,7 +79,7 @@ static kdl_status read_signature_line(const char *path, char out_line[KDL_SIGNAT
   return KDL_OK;
 }
 
-/* By the key, or with the signature that --attach names. */
+/* Signs with the key, or adds the signature that --attach names. */
 static kdl_status add_signed(const signing *job, size_t index, kdl_writer *writer) {
   const char *attached = cli_args_value(job->args, "attach");
   char digest[KDL_DIGEST_VALUE], line[KDL_SIGNATURE_LINE];
@@ -126,7 +126,7 @@ static kdl_status print_message(const signing *job) {
   return KDL_OK;
 }
 
-/* The line of metadata as minisign's file. */
+/* Writes a signature of all images as a minisign file. */
 static kdl_status write_detached(const signing *job, const char *path) {
   char line[KDL_SIGNATURE_LINE], text[KDL_SIGNATURE_LINE + 256];
   kdl_signature signature;

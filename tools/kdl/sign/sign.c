@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* The key that is wanted, of which the other is NULL. */
+/* Opens the key whose pointer is not NULL. */
 static kdl_status open_key(const char *path, kdl_public_key *out_public,
                            kdl_secret_key *out_secret) {
   cli_bytes bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl trace: every layer of every dispatch of a program, and what its trace says. */
+/* kdl trace: runs a program with tracing, and reports its trace. */
 #include "support/base/error.h"
 #include "tools/common/input.h"
 #include "tools/common/output.h"
@@ -66,7 +66,7 @@ static kdl_status read_and_print(const cli_args *args, bool is_fold, cli_trace *
   static const char *const of_others[] = {"json", "folded", NULL};
   static const char *const of_fold[] = {"output", NULL};
   const char *word = is_fold ? "trace fold" : "trace report";
-  const char *on_stdout = NULL; /* then the text stays away */
+  const char *on_stdout = NULL; /* then no text is printed */
   KDL_TRY(refuse_options(args, of_run, word));
   KDL_TRY(refuse_options(args, is_fold ? of_others : of_fold, word));
   KDL_TRY(cli_output_on_stdout(args, of_others, &on_stdout));

@@ -71,7 +71,7 @@ static void put_devices(cli_json *json, const cli_trace *trace, const cli_trace_
   cli_json_end_array(json);
 }
 
-/* A list in which parents come first, named by their places. */
+/* A list with parents before children; a child names its parent's index. */
 static void put_frames(cli_json *json, const cli_trace *trace, const cli_trace_sums *sums) {
   cli_json_put_array(json, "frames");
   for (size_t i = 0; i < sums->frame_count; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A trace that KDL_TRACE wrote: trace events in JSON, of which this reads what libkdl writes. */
+/* Reads a trace that KDL_TRACE wrote: trace events in JSON, in the form that libkdl writes. */
 #include "tools/kdl/trace/trace_report.h"
 
 #include "support/base/error.h"
@@ -86,10 +86,10 @@ static kdl_status read_schema(kdl_json *json) {
   return KDL_OK;
 }
 
-/* The whole, as far as it was read. */
+/* The state of the reader. */
 typedef struct {
   cli_trace *trace;
-  uint64_t said; /* how many events there are */
+  uint64_t said; /* number of events that the file declares */
   bool has_schema, has_about, has_events;
 } reading;
 
@@ -125,7 +125,7 @@ static kdl_status read_about(kdl_json *json, const char *key, void *user) {
 /* ------------------------------------------------------------------------------------------ */
 /* Events                                                                                       */
 
-/* One event as it stands there; what it is shows at its end. */
+/* The members of one event; its kind is known after the last. */
 typedef struct {
   cli_trace *trace;
   char phase[4];
@@ -187,8 +187,8 @@ static kdl_status parse_event_member(kdl_json *json, const char *key, void *user
   return kdl_json_number(json, &raw->row);
 }
 
-/* Times are written in whole nanoseconds, as microseconds with a fraction that has no exact form.
- */
+/* Times are written in whole nanoseconds, as decimal microseconds, which have no exact binary
+ * form. */
 static double whole_ns(double us) {
   double ns = us * 1e3;
   return ns < 9e15 ? (double)(uint64_t)(ns + 0.5) : ns;
@@ -214,7 +214,7 @@ static void add_name(cli_trace *trace, const raw_event *raw) {
   if (strcmp(what, "process_name") == 0)
     trace->process_name = raw->label;
   if (strcmp(what, "thread_name") == 0) {
-    uint32_t row = find_or_add_row(trace, (int64_t)raw->row); /* which may move the rows */
+    uint32_t row = find_or_add_row(trace, (int64_t)raw->row); /* may move the rows */
     trace->rows[row].name = raw->label;
   }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl trace: a program that is traced, and what a trace says. */
+/* kdl trace: runs a traced program, and reports a trace. */
 #ifndef KDL_TOOL_TRACE_H
 #define KDL_TOOL_TRACE_H
 
@@ -11,7 +11,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Reading (trace_read.c)                                                                       */
 
-/* Texts are kept once each; equal texts have equal numbers, and 0 is no text. */
+/* Texts are interned: equal texts have equal numbers, and 0 is no text. */
 typedef uint32_t cli_trace_text;
 
 /* A thread, or a queue of a device. */
@@ -24,7 +24,7 @@ typedef struct cli_trace_row {
 typedef struct cli_trace_event {
   double begin, length; /* ns */
   uint64_t bytes;
-  cli_trace_text name; /* the layer; of device time, the kernel */
+  cli_trace_text name; /* the phase; for device time, the kernel */
   cli_trace_text kernel, device, target;
   uint32_t row;
   int32_t image; /* -1: none */
@@ -35,7 +35,7 @@ typedef struct cli_trace_event {
 typedef struct cli_trace {
   cli_trace_text libkdl, command, started, process_name;
   uint64_t process;
-  bool device_time; /* was asked for */
+  bool device_time; /* device times were recorded */
   uint64_t dropped, names_lost, device_times_lost, limit_bytes;
   cli_trace_event *events;
   size_t event_count, event_room;
@@ -43,13 +43,13 @@ typedef struct cli_trace {
   size_t row_count, row_room;
   const char **texts; /* in the arena */
   size_t text_count, text_room;
-  uint32_t *text_slots; /* a hash table of numbers; 0: free */
+  uint32_t *text_slots; /* a hash table of text numbers; 0: free */
   size_t slot_count;
   kdl_arena arena;
 } cli_trace;
 
-/* Reads what KDL_TRACE wrote; `name` is the file's, for messages. The caller frees *out_trace, also
- * after a failure. */
+/* Parses a file of KDL_TRACE; `name` is for messages. The caller frees *out_trace, also after a
+ * failure. */
 kdl_status cli_trace_read(const char *name, const void *data, size_t size, cli_trace *out_trace);
 void cli_trace_free(cli_trace *trace);
 
@@ -60,7 +60,7 @@ static inline const char *cli_trace_string(const cli_trace *trace, cli_trace_tex
 /* ------------------------------------------------------------------------------------------ */
 /* Summing up (trace_sums.c)                                                                    */
 
-/* Of a number of spans. */
+/* Statistics of some spans. */
 typedef struct cli_trace_sum {
   size_t count;
   double total, median, p95; /* ns */
@@ -69,7 +69,7 @@ typedef struct cli_trace_sum {
 typedef struct cli_trace_phase {
   cli_trace_text name;
   cli_trace_sum sum;
-  double self; /* without the layers inside it */
+  double self; /* without the nested phases */
   uint64_t bytes;
   size_t failed;
 } cli_trace_phase;
@@ -87,11 +87,11 @@ typedef struct cli_trace_device {
   uint64_t written, read, copied;  /* bytes */
 } cli_trace_device;
 
-/* A frame of the flame graph; the first has no name and holds the rows. */
+/* A frame of the flame graph; the first has no name and is the parent of the rows. */
 typedef struct cli_trace_frame {
   cli_trace_text name;
   uint32_t parent;
-  double self; /* ns that are no child's */
+  double self; /* ns outside its children */
   size_t count;
 } cli_trace_frame;
 
@@ -104,11 +104,11 @@ typedef struct cli_trace_sums {
   size_t device_count;
   cli_trace_frame *frames; /* parents before their children */
   size_t frame_count;
-  double self_total; /* of all layers */
-  double span;       /* from the first event to the end of the last */
+  double self_total; /* of all phases */
+  double span;       /* from the first event's begin to the last one's end */
 } cli_trace_sums;
 
-/* Sorts the events by their rows and times. The caller frees *out_sums. */
+/* Sorts the events by row and time. The caller frees *out_sums. */
 void cli_trace_sum_up(cli_trace *trace, cli_trace_sums *out_sums);
 void cli_trace_sums_free(cli_trace_sums *sums);
 
@@ -122,7 +122,7 @@ void cli_trace_write_json(const cli_trace *trace, const cli_trace_sums *sums, FI
 /* ------------------------------------------------------------------------------------------ */
 /* Running (trace_run.c)                                                                        */
 
-/* Runs the words with KDL_TRACE set, and returns the exit code of `kdl trace`. */
+/* Runs the command line with KDL_TRACE set, and returns the exit code of `kdl trace`. */
 int cli_trace_run(const cli_args *args, const char *const *words);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Running a program with KDL_TRACE set. */
+/* Runs a program with KDL_TRACE set. */
 #include "tools/kdl/trace/trace_report.h"
 
 #include "support/base/error.h"
@@ -19,7 +19,7 @@ enum { exit_not_found = 127, exit_not_run = 126 };
 
 static const char default_path[] = "kdl-trace.json";
 
-/* The number of the process is what tells it from its children, which have the same variables. */
+/* Its process ID distinguishes the program from its children, which inherit the variables. */
 static void exec_traced(const cli_args *args, const char *path, const char *const *words) {
   const char *size = cli_args_value(args, "size");
   char process[16];
@@ -33,7 +33,7 @@ static void exec_traced(const cli_args *args, const char *path, const char *cons
 
 static pid_t start_traced(const cli_args *args, const char *path, const char *const *words) {
   struct sigaction interrupt, quit, ignore = {.sa_handler = SIG_IGN};
-  /* Ctrl-C is the program's: it ends or does not, and its trace is reported all the same. */
+  /* Ctrl-C is for the program: whether or not it ends, its trace is reported. */
   sigaction(SIGINT, &ignore, &interrupt);
   sigaction(SIGQUIT, &ignore, &quit);
   pid_t child = fork();

@@ -25,7 +25,7 @@ static cli_trace_sum sum_of(double *lengths, size_t count) {
   return sum;
 }
 
-/* What events of one group have in common. Events are sorted so that groups lie together. */
+/* Compares the fields that define a group. Sorted events of a group are adjacent. */
 typedef int compare_function(const void *left, const void *right);
 
 static int compare_numbers(uint64_t a, uint64_t b) {
@@ -59,11 +59,11 @@ static int compare_device(const void *left, const void *right) {
   return compare_numbers(a->device, b->device);
 }
 
-/* Events in an order, and a place for their lengths. */
+/* Sorted events, and room for their lengths. */
 typedef struct {
   const cli_trace *trace;
   cli_trace_event **events;
-  double *lengths, *self; /* `own` by the event's place in the trace */
+  double *lengths, *self; /* `self` is indexed by the event's position in the trace */
   size_t count;
 } sorter;
 
@@ -182,10 +182,10 @@ static void sum_devices(sorter *w, cli_trace_sums *sums) {
 
 enum { max_depth = 64 };
 
-/* The frame of that name below `parent`, by a hash table of frames. */
+/* Finds the frame with a name and a parent, by a hash table. */
 typedef struct {
   cli_trace_sums *sums;
-  uint32_t *slots; /* 0: free; a frame's number else */
+  uint32_t *slots; /* 0: free; else the index of a frame */
   size_t mask;
 } frame_table;
 
@@ -204,15 +204,15 @@ static uint32_t frame_below(frame_table *table, uint32_t parent, cli_trace_text 
   return table->slots[at];
 }
 
-/* The frame of an event: its layer below the ones around it, and the kernel below that. */
+/* The frame of an event: its phase below the surrounding ones, and the kernel below that. */
 static uint32_t frame_of(frame_table *table, uint32_t parent, const cli_trace_event *event) {
   uint32_t frame = frame_below(table, parent, event->name);
   bool has_kernel = !event->is_device_time && event->kernel && event->kernel != event->name;
   return has_kernel ? frame_below(table, frame, event->kernel) : frame;
 }
 
-/* The events of one row, which nest; what a layer has for itself goes to its frame. Clocks being
- * what they are, an event may stick out of the one around it by a little. */
+/* The events of one row, which nest; the self time of a phase goes to its frame. Since clocks are
+ * inexact, an event may slightly exceed the one around it. */
 static void add_row_frames(sorter *w, frame_table *table, size_t first, size_t end) {
   struct {
     const cli_trace_event *event;

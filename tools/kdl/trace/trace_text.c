@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a trace says, on the terminal and as folded stacks. */
+/* Prints a trace report on the terminal and as folded stacks. */
 #include "tools/kdl/trace/trace_report.h"
 
 #include "support/base/error.h"
@@ -155,7 +155,7 @@ kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums) {
 /* ------------------------------------------------------------------------------------------ */
 /* Folded stacks                                                                                */
 
-/* A ';' would be another frame, and a line ends an entry. */
+/* ';' would start another frame, and a line feed another entry. */
 static void put_frame(const char *name, FILE *file) {
   kdl_string text = kdl_text_of(*name ? name : "?");
   for (size_t at = 0, length; at < text.length; at += length) {
@@ -180,7 +180,7 @@ static void put_stack(const cli_trace *trace, const cli_trace_sums *sums, uint32
   put_frame(cli_trace_string(trace, sums->frames[frame].name), file);
 }
 
-/* "program;thread;launch;saxpy 12345": frames, then ns of their own. */
+/* "program;thread;launch;saxpy 12345": frames, then their self time in ns. */
 void cli_trace_write_folded(const cli_trace *trace, const cli_trace_sums *sums, FILE *file) {
   for (size_t i = 1; i < sums->frame_count; ++i) {
     if (sums->frames[i].self < 0.5)

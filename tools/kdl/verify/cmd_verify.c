@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl verify: what can be checked without a device, beyond what opening checks. */
+/* kdl verify: all checks that need no device, besides those of opening. */
 #include "lib/inspect/host_objects.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
@@ -64,7 +64,7 @@ static kdl_image_kind sniff(const cli_verified_image *image) {
 static void check_kind(cli_verification *verify, const cli_verified_image *image) {
   uint16_t declared = image->info.declared_kind;
   if (!cli_image_format(&image->info) || declared == 0)
-    return; /* 0 is what LLVM writes for kinds it has no number for */
+    return; /* LLVM writes 0 for kinds without a number */
   kdl_image_kind kind = sniff(image);
   if (kdl_llvm_image_kind(kind) != declared)
     cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
@@ -94,8 +94,8 @@ static void check_target(cli_verification *verify, const cli_verified_image *ima
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", reason);
 }
 
-/* What the host backend would refuse. Objects that were not made for libkdl may ask for what its
- * images cannot have. */
+/* Checks what the host backend would refuse. Objects that were not made for libkdl may need what
+ * its images cannot have. */
 static void verify_host_object(cli_verification *verify, const cli_verified_image *image) {
   kdl_host_object object;
   if (sniff(image) != KDL_IMAGE_OBJECT)
@@ -109,7 +109,7 @@ static void verify_host_object(cli_verification *verify, const cli_verified_imag
                       kdl_error_message());
 }
 
-/* Where there is an index it is believed, so it must be whole. */
+/* An index is trusted where there is one, so it must be complete. */
 static void verify_kernel_index(cli_verification *verify, const cli_verified_image *image) {
   cli_name_set indexed = {.count = 0};
   for (size_t i = 0; i < image->info.pair_count; ++i) {
@@ -187,8 +187,8 @@ static void check_bytes(cli_verification *verify, cli_verified_image *image) {
   cli_verify_signatures(verify, image);
 }
 
-/* The bytes are there for as long as they are looked at. What is valid but cannot be read here is
- * no fault of the file, and lack of memory says nothing of it. */
+/* Bytes are acquired for the time of the checks. An image that is valid but cannot be read by this
+ * build is no fault of the file, nor is a lack of memory. */
 static void check_image(cli_verification *verify, cli_verified_image *image) {
   if (image->info.problem.length) {
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it is damaged: %s",
@@ -196,7 +196,7 @@ static void check_image(cli_verification *verify, cli_verified_image *image) {
     return;
   }
   check_pairs(verify, image);
-  /* An image in another is what that one's bytes are. */
+  /* A nested image is covered by the signature of its container. */
   if (verify->key && !verify->signature && image->info.parent == KDL_NO_PARENT)
     report_failure(verify, image->info.index,
                    cli_sign_check(verify->input, image->info.index, verify->key));
@@ -234,7 +234,7 @@ static kdl_status check_all(cli_verification *verify) {
   return cli_verify_choices(verify);
 }
 
-/* The findings as they are made, then their sum; `error` where there was no end to it. */
+/* Prints findings as they are made, then their number; `error` where the check could not finish. */
 static kdl_status check_json(cli_verification *verify) {
   cli_json *json = verify->json;
   cli_json_begin_object(json);

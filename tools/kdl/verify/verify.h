@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What `kdl verify` looks at, and the checks it is made of, one file each. */
+/* The state of `kdl verify`, and its checks, one file each. */
 #ifndef KDL_TOOL_VERIFY_H
 #define KDL_TOOL_VERIFY_H
 
@@ -15,12 +15,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is known of one image once it was looked at. */
+/* What is known of an image after it was read. */
 typedef struct cli_verified_image {
   kdl_image_info info;
   cli_name_set kernels;
   bool kernels_known;
-  const void *data; /* NULL where the bytes cannot be had */
+  const void *data; /* NULL where the bytes cannot be read */
   size_t size;
 } cli_verified_image;
 
@@ -31,59 +31,59 @@ typedef struct cli_verification {
   size_t errors;
   size_t warnings;
   bool verbose;
-  const kdl_public_key *key; /* NULL where signatures are not asked about */
-  const char *signature;     /* a file with one of all images; NULL where each has its own */
+  const kdl_public_key *key; /* NULL: signatures are not checked */
+  const char *signature;     /* a detached signature of all images; NULL: each image has its own */
   cli_json *json;            /* NULL: lines of text */
 } cli_verification;
 
 typedef enum cli_level { CLI_LEVEL_ERROR, CLI_LEVEL_WARNING, CLI_LEVEL_NOTE } cli_level;
 
-/* One line, "FILE: image N: warning: ...", or one object; counted. */
+/* Prints and counts one finding: "FILE: image N: warning: ...", or an object. */
 void cli_verify_report(cli_verification *verify, cli_level level, size_t index, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
 
-/* The status of a reader: where there is no memory the program ends, which says nothing of the
- * file. */
+/* Passes a reader's status on. Ends the program when memory ran out, which is not the file's
+ * fault. */
 static inline kdl_status cli_verify_read(kdl_status status) {
   if (status == KDL_NO_MEMORY)
     cli_out_of_memory();
   return status;
 }
 
-/* Whether an image competes with others of its file. Objects and archives carry one image per
- * translation unit, all for one target, which a linker joins; in an OffloadBinary file such images
- * are rivals. */
+/* Whether an image competes with others of its file. Objects and archives have one image per
+ * translation unit for the same target, which a linker joins; in an OffloadBinary such images
+ * compete. */
 bool cli_verify_is_alternative(const cli_verified_image *image);
 
-/* The same target and metadata: nothing but the order tells such images apart. */
+/* Whether target and metadata are equal, so that only the order distinguishes the images. */
 bool cli_verify_are_duplicates(const cli_verified_image *a, const cli_verified_image *b);
 
-/* Of one image: triple, arch and required features of the metadata against what the image says of
- * itself. A narrower claim is fine: sm_90a for code that runs on any sm_90, gfx90a:xnack+ for code
- * that runs either way. True where they contradict, with the reason in `out_reason`. */
+/* One image: compares triple, arch and required features of the metadata with the image's own. A
+ * narrower claim is fine: sm_90a for code that runs on any sm_90, gfx90a:xnack+ for code that runs
+ * with either setting. True where they contradict, with the reason in `out_reason`. */
 bool cli_target_contradicts(kdl_image_kind kind, const kdl_image_info *claim,
                             const kdl_image_target *image, char *out_reason, size_t room);
 
-/* Of one image: values that the vocabulary cannot read, tokens it does not know. */
+/* One image: values that cannot be parsed, unknown tokens. */
 void cli_verify_vocabulary(cli_verification *verify, const cli_verified_image *image);
 
-/* Of one image: a `sig` that contradicts what the image itself shows. */
+/* One image: a `sig` that contradicts the image. */
 void cli_verify_signatures(cli_verification *verify, const cli_verified_image *image);
 
-/* Of a recorded sequence: whether it can be read. */
+/* One recorded sequence: whether it can be read. */
 void cli_verify_sequence(cli_verification *verify, const cli_verified_image *image);
 
-/* Of all sequences: kernels that the file does not hold, or holds with another signature. */
+/* All sequences: kernels that the file lacks, or has with another signature. */
 void cli_verify_sequences(cli_verification *verify);
 
-/* Of all images: twins that hold the same kernel. */
+/* All images: duplicates with the same kernel. */
 void cli_verify_duplicates(cli_verification *verify);
 
-/* Of all images: those no device could take, those always passed over, and IR that goes before
+/* All images: those that no device admits, those that are never selected, and IR that ranks before
  * machine code. */
 kdl_status cli_verify_choices(cli_verification *verify);
 
-/* Of all images: kernels whose `sig` or `rev` differ. */
+/* All images: kernels whose `sig` or `rev` differ. */
 void cli_verify_variants(cli_verification *verify);
 
 #endif

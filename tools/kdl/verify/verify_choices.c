@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What choosing will make of the images: the same rules, asked of every device there could be.
+ * Which images can be selected: applies the rules for every possible device.
  */
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/gpu_targets.h"
@@ -18,8 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is compared with one image at most, so that a file of many takes no longer than its size
- * allows. */
+/* The most images to compare with one, so that the time stays linear in the size of the file. */
 enum { max_compared = 1000 };
 
 typedef struct {
@@ -45,7 +44,7 @@ static void name_image(const examination *e, size_t index, char *out, size_t roo
 /* ------------------------------------------------------------------------------------------ */
 /* Images no device could take                                                                  */
 
-/* Faults that other checks report, and what is there to be linked and not to run. */
+/* Faults that other checks report, and images that are linked rather than run. */
 static const uint64_t said_elsewhere =
     KDL_REASON(MALFORMED_KEY) | KDL_REASON(UNKNOWN_FEATURE) | KDL_REASON(RELOCATABLE);
 
@@ -53,7 +52,7 @@ static const uint64_t said_elsewhere =
 static void report_contradiction(const examination *e, size_t index, kdl_out *out) {
   static const char *const keys[] = {"arch", "min_sm", "min_gfx", "requires_features"};
   const char *other_minimum =
-      traits_of(e, index).family == KDL_FAMILY_NVPTX ? "min_gfx" : "min_sm"; /* says nothing */
+      traits_of(e, index).family == KDL_FAMILY_NVPTX ? "min_gfx" : "min_sm"; /* has no effect */
   const char *claims[sizeof keys / sizeof *keys];
   size_t count = 0;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
@@ -75,7 +74,7 @@ static void report_impossible(const examination *e, size_t index, char *text, si
     report_contradiction(e, index, &(kdl_out){text, room, 0});
 }
 
-/* False where it was found impossible, here or before. */
+/* False where no device can admit the image. */
 static bool check_possible(examination *e, size_t index) {
   const uint64_t faults = traits_of(e, index).faults;
   bool has_triple = e->verify->images[index].info.triple.length;
@@ -92,7 +91,7 @@ static bool check_possible(examination *e, size_t index) {
 /* ------------------------------------------------------------------------------------------ */
 /* Images always passed over                                                                    */
 
-/* Whether `a` goes before `b` under the default policy. */
+/* Whether `a` ranks before `b` under the default policy. */
 static bool goes_before(const examination *e, size_t a, size_t b) {
   const kdl_image_traits left = traits_of(e, a), right = traits_of(e, b);
   if (left.priority != right.priority)
@@ -100,14 +99,14 @@ static bool goes_before(const examination *e, size_t a, size_t b) {
   return left.rank != right.rank ? left.rank > right.rank : a < b;
 }
 
-/* A tag can be asked for, and then its image goes first. */
+/* A program can ask for a tag, and the image with that tag then ranks first. */
 static bool tag_is_covered(const examination *e, size_t a, size_t b) {
   const kdl_string *left = kdl_image_value(e->verify->input->lib, a, "variant_tag");
   const kdl_string *right = kdl_image_value(e->verify->input->lib, b, "variant_tag");
   return !right || !right->length || (left && kdl_text_equal(*left, *right));
 }
 
-/* Launch limits may refuse an image for one kernel: those of `a` must be none, or those of `b`. */
+/* Launch limits may exclude an image for one kernel: `a` must have none, or those of `b`. */
 static bool limits_are_covered(const examination *e, size_t a, size_t b, kdl_string kernel) {
   const unsigned limits = 1u << KDL_KERNEL_BLOCK | 1u << KDL_KERNEL_SHARED | 1u << KDL_KERNEL_COOP |
                           1u << KDL_KERNEL_CLUSTER | 1u << KDL_KERNEL_SUBGROUP |
@@ -133,8 +132,8 @@ static bool kernels_are_covered(const examination *e, size_t a, size_t b) {
   return true;
 }
 
-/* Images that may have all kernels of this one: those that hold the one that the fewest hold; all,
- * and no list of them, where it has none. */
+/* Images that may have all kernels of this one: those with its rarest kernel. All images, without a
+ * list, where it has no kernel. */
 static cli_indexed_kernel possible_rivals(const examination *e, const cli_verified_image *image) {
   cli_indexed_kernel fewest = {.count = e->verify->count + 1};
   for (size_t i = 0; i < image->kernels.count; ++i) {
@@ -220,7 +219,7 @@ kdl_status cli_verify_choices(cli_verification *verify) {
       cli_kernel_index_add(&e.kernel_index, kernels->items[n], i);
   }
   cli_kernel_index_finish(&e.kernel_index);
-  /* Machine code, for check_priority: of files with much of it the first alone. */
+  /* Machine code, for check_priority: if there is much, only the first. */
   for (size_t i = 0; i < verify->count && e.native_count < max_compared; ++i) {
     if (!traits_of(&e, i).faults && !is_ir(traits_of(&e, i).tier))
       e.natives[e.native_count++] = i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Images that nothing but their order tells apart. */
+/* Images that only their order distinguishes. */
 #include "lib/inspect/containers.h"
 #include "tools/common/images/rewrite.h"
 #include "tools/kdl/verify/verify.h"
@@ -16,7 +16,7 @@ static kdl_string metadata_value(const kdl_image_info *info, const char *key) {
   return value ? *value : (kdl_string){"", 0};
 }
 
-/* Whatever takes part in choosing. */
+/* Compares everything that selection depends on. */
 static int compare_targets(const cli_verified_image *a, const cli_verified_image *b) {
   static const char *const keys[] = {"variant_tag", "variant_priority", "requires_features",
                                      "min_sm", "min_gfx"};
@@ -26,7 +26,7 @@ static int compare_targets(const cli_verified_image *a, const cli_verified_image
   if (!order)
     order = (a->info.offload_kind > b->info.offload_kind) -
             (a->info.offload_kind < b->info.offload_kind);
-  if (!order) /* PTX beside the machine code made from it is a pair, not a doublet */
+  if (!order) /* PTX and the machine code made from it are not duplicates */
     order = (a->info.kind > b->info.kind) - (a->info.kind < b->info.kind);
   for (size_t i = 0; i < sizeof keys / sizeof *keys && !order; ++i)
     order = strcmp(metadata_value(&a->info, keys[i]).data, metadata_value(&b->info, keys[i]).data);
@@ -51,7 +51,7 @@ static const cli_verified_image *first_with(const cli_verified_image *const *gro
   return *group;
 }
 
-/* Reports each image of a group that has a kernel one before it has; `seen` are theirs. */
+/* Reports each image of a group that has a kernel of an earlier one; `seen` has their kernels. */
 static void check_duplicate(cli_verification *verify, const cli_verified_image *const *group,
                             const cli_verified_image *image, cli_name_set *seen) {
   bool reported = false;

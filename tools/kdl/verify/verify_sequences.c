@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Recorded sequences: whether they can be read, and whether the file has what they launch. */
+/* Recorded sequences: whether they can be read, and whether the file has their kernels. */
 #include "lib/inspect/metadata.h"
 #include "support/base/text.h"
 #include "tools/common/images/name_set.h"
@@ -27,7 +27,7 @@ static int compare_kernels(const void *left, const void *right) {
   return strcmp((*a)->name.data, (*b)->name.data);
 }
 
-/* The kernels of a sequence by name, so that each key of the file is looked up once. */
+/* The kernels of a sequence sorted by name, so that each key of the file is looked up once. */
 typedef struct {
   const kdl_seqfile_kernel **sorted;
   size_t count;
@@ -41,7 +41,7 @@ static kernel_list list_kernels(const kdl_seqfile *saved) {
   return list;
 }
 
-/* The first of that name; the others of it follow. */
+/* The first of that name; others of the same name follow. */
 static size_t find_listed_kernel(const kernel_list *list, const char *name) {
   size_t low = 0, high = list->count;
   while (low < high) {
@@ -54,7 +54,7 @@ static size_t find_listed_kernel(const kernel_list *list, const char *name) {
   return low;
 }
 
-/* Whether an image's key for a kernel is of what was recorded. */
+/* Checks that an image's key for a kernel matches the recording. */
 static void check_key(cli_verification *verify, size_t sequence, const kdl_seqfile_kernel *kernel,
                       size_t image, kdl_string value) {
   kdl_kernel_key key, recorded = {.sig = kernel->sig, .param_count = kernel->param_count};
@@ -68,7 +68,7 @@ static void check_key(cli_verification *verify, size_t sequence, const kdl_seqfi
                       (int)(kernel->sig.length < 512 ? kernel->sig.length : 512), kernel->sig.data);
 }
 
-/* A name may be there more than once, with other constants; one of them stands for all. */
+/* A name may occur several times, with different constants; checking one is enough. */
 static void check_keys(cli_verification *verify, size_t sequence, const kernel_list *list) {
   for (size_t i = 0; i < verify->count; ++i) {
     const kdl_image_info *image = &verify->images[i].info;
@@ -120,7 +120,7 @@ void cli_verify_sequences(cli_verification *verify) {
   for (size_t i = first; cli_sequence_next(verify->input->lib, &i); ++i) {
     cli_sequence sequence;
     if (cli_verify_read(cli_sequence_read(verify->input->lib, i, &sequence)) != KDL_OK)
-      continue; /* cli_verify_sequence has reported it */
+      continue; /* reported by cli_verify_sequence */
     check_sequence(verify, &sequence, &held, &names);
     cli_sequence_free(&sequence);
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Signatures: against what the image shows, and against those of other images. */
+/* Kernel signatures: compared with the image, and with those of other images. */
 #include "lib/inspect/metadata.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/images/signatures.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Does the metadata claim more than the image can keep? */
+/* Compares the target in the metadata with the image's own. */
 #include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/match.h"
 #include "support/base/text.h"
@@ -13,8 +13,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Triples                                                                                      */
 
-/* Names of one architecture. Only this first part of a triple is in the image's bytes; vendor and
- * system are whatever the producer calls them. */
+/* Whether two triples name the same architecture. Only this part of a triple is in the image;
+ * vendor and system are the producer's choice. */
 static bool same_architecture(const char *a, const char *b) {
   static const char *const aliases[][2] = {{"aarch64", "arm64"}, {"x86_64", "amd64"}};
   kdl_string left = {a, strcspn(a, "-")}, right = {b, strcspn(b, "-")};
@@ -32,8 +32,8 @@ static bool same_architecture(const char *a, const char *b) {
   return false;
 }
 
-/* The sub-architecture of AMD's triple stands for a processor, or for the generic one that it
- * belongs to. What it stands for may be later than this version. */
+/* The sub-architecture of an AMD triple names a processor, or the generic one that it belongs to.
+ * It may be newer than this version of libkdl. */
 static bool subarch_contradicts(const char *triple, const char *real) {
   char name[KDL_TRIPLE_PROCESSOR];
   kdl_triple_processor(kdl_text_of(triple), name);
@@ -61,9 +61,9 @@ static bool parse_sm(const char *arch, long *out_number, char *out_suffix) {
   return !*end || !end[1];
 }
 
-/* PTX runs on what it was made for and later; machine code only where it belongs. Code that uses
- * one architecture's own features must be marked so; machine code that uses its family's need not,
- * since it runs in no other (NVIDIA's own libraries do not mark it). */
+/* PTX runs on its architecture and later ones; machine code only on its own. Code that uses the
+ * features of one architecture ('a') must be marked so. Machine code that uses those of its family
+ * need not be, since it runs on no other (NVIDIA's own libraries do not mark it). */
 static bool sm_contradicts(kdl_image_kind kind, const char *claimed, const char *real) {
   long claimed_number, real_number;
   char claimed_suffix, real_suffix;
@@ -109,12 +109,12 @@ static bool arch_contradicts(kdl_image_kind kind, const char *claimed, const cha
     return sm_contradicts(kind, claimed, real);
   case KDL_IMAGE_HSACO:
     return gfx_contradicts(claimed, real);
-  default: /* IR names no architecture that all producers agree on; for CPUs see below */
+  default: /* IR names no architecture that all producers agree on; CPUs are handled below */
     return false;
   }
 }
 
-/* Whether code for a CPU needs features that the metadata does not say. */
+/* Whether code for a CPU needs features that the metadata does not name. */
 static bool cpu_contradicts(const kdl_image_info *claim, const kdl_image_target *image) {
   kdl_image_claim said = {.kind = KDL_IMAGE_OBJECT,
                           .triple = claim->triple,

@@ -17,7 +17,7 @@ static void warn(void *user, const char *problem) {
   cli_verify_report(at->verify, CLI_LEVEL_WARNING, at->index, "%s", problem);
 }
 
-/* What follows from a value that cannot be read. */
+/* The effect of a value that cannot be parsed. */
 static const char *consequence(kdl_string key) {
   kdl_key known = kdl_key_find(key);
   if (known == KDL_KEY_COUNT)
@@ -26,7 +26,7 @@ static const char *consequence(kdl_string key) {
                                         : "it is as good as absent";
 }
 
-/* Readers take a comma, so it is no fault of the file. */
+/* Readers accept a comma, so it is not reported. */
 static bool can_be_read(kdl_string key, kdl_string value, kdl_parse_error *out_error) {
   return cli_value_check(key, value, out_error) ||
          (out_error->position < value.length && value.data[out_error->position] == ',');
@@ -36,7 +36,7 @@ static void check_value(cli_verification *verify, const cli_verified_image *imag
                         const kdl_pair *pair) {
   kdl_parse_error error;
   if (kdl_text_is(pair->key, KDL_DIGEST_KEY) || can_be_read(pair->key, pair->value, &error))
-    return; /* the digest is an error of its own */
+    return; /* digests are checked separately */
   char problem[512];
   cli_value_problem(pair->value, error, problem, sizeof problem);
   cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index, "%s=%.256s: position %zu: %s; %s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The subcommands for files as people ship them. */
+/* Subcommands for the distribution of files. */
 #ifndef KDL_PACK_COMMANDS_H
 #define KDL_PACK_COMMANDS_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What `kdl check` finds: every library with device code below some paths, and of each what runs on
+ * The data of `kdl check`: every library with device code below some paths, and how each runs on
  * the devices.
  *
- * One thread walks the folders, others take the files it finds. Of a file that was read only the
- * counts stay, and a few names: the memory does not grow with what the files hold.
+ * One thread walks the folders; others read the files it finds. After a file was read, only counts
+ * and a few names of it are kept: memory does not grow with the size of the files.
  */
 #ifndef KDL_TOOL_CHECK_H
 #define KDL_TOOL_CHECK_H
@@ -26,30 +26,30 @@
 #include <sys/types.h>
 
 enum {
-  CHECK_SHOWN_KERNELS = 4,      /* kernels that are named for each reason, unless all are wanted */
+  CHECK_SHOWN_KERNELS = 4,      /* kernels named per reason, unless all are wanted */
   CHECK_LIMIT_DEPENDENCIES = 8, /* runtimes of one library */
-  CHECK_LIMIT_GAPS = 64,        /* reasons of one library on one device that are told apart */
+  CHECK_LIMIT_GAPS = 64,        /* different reasons of one library on one device */
   CHECK_LIMIT_WORKERS = 16,     /* at most */
   CHECK_FD_PATH_SIZE = 32,
 };
 
-/* How a library runs on a device. */
+/* How well a library runs on a device. */
 typedef enum check_outcome {
   CHECK_NATIVE,       /* all of it, as machine code */
-  CHECK_JIT,          /* all of it, some through a compiler in the driver or kdl-ld */
+  CHECK_JIT,          /* all of it, some compiled by the driver or kdl-ld */
   CHECK_PARTIAL,      /* some kernels run */
   CHECK_NONE,         /* nothing runs, or it has no kernels */
-  CHECK_OTHER_VENDOR, /* nothing runs: it is for other vendors' devices */
+  CHECK_OTHER_VENDOR, /* nothing runs: it targets other vendors' devices */
 } check_outcome;
 
-/* Kernels that do not run for one reason. */
+/* Kernels that do not run, for one reason. */
 typedef struct check_gap {
-  kdl_image_kind kind; /* of the image that is nearest to running */
+  kdl_image_kind kind; /* of the image that comes nearest to running */
   const char *arch;
   uint64_t reasons;
   const char *code, *words, *fix;
   size_t kernels;
-  size_t modules; /* whose kernels cannot be told */
+  size_t modules; /* modules whose kernels cannot be listed */
   kdl_string *names;
   size_t name_count, name_capacity;
 } check_gap;
@@ -60,16 +60,16 @@ typedef enum check_runtime { CHECK_CUDA, CHECK_HIP, CHECK_SYCL } check_runtime;
 typedef struct check_dependency {
   const char *library; /* "libcudart.so.13" */
   check_runtime runtime;
-  uint32_t version; /* of the runtime, major << 16 | minor; for CUDA also the oldest driver's; 0
-                     * where it is not known */
+  uint32_t version; /* of the runtime, major << 16 | minor; for CUDA also the oldest driver's; 0:
+                       unknown */
 } check_dependency;
 
-/* Whether the driver of a device has what a library's runtime takes. */
+/* Whether the driver of a device is new enough for a library's runtime. */
 typedef enum check_runtime_compat {
-  CHECK_COMPAT_NO_RUNTIME, /* it names no runtime of that driver */
-  CHECK_COMPAT_UNKNOWN,    /* the version of the driver, or of the runtime, is not known */
+  CHECK_COMPAT_NO_RUNTIME, /* the library has no runtime of that driver */
+  CHECK_COMPAT_UNKNOWN,    /* the driver's or the runtime's version is unknown */
   CHECK_COMPATIBLE,
-  CHECK_COMPAT_RUNTIME_TOO_NEW, /* then nothing runs */
+  CHECK_COMPAT_RUNTIME_TOO_NEW, /* nothing runs */
 } check_runtime_compat;
 
 typedef struct check_verdict {
@@ -79,24 +79,24 @@ typedef struct check_verdict {
   check_gap *gaps;
   size_t gap_count, gap_capacity;
   size_t unlisted_kernels;    /* kernels with reasons beyond CHECK_LIMIT_GAPS */
-  bool is_covered_by_sibling; /* code objects beside it run: it is there for other devices */
+  bool is_covered_by_sibling; /* sibling code objects run: this one targets other devices */
   bool is_for_other_host; /* its CPU code is not for the processors that the device comes with */
 } check_verdict;
 
 typedef struct check_library {
-  const char *path;    /* of the file, as the user would write it */
-  const char *member;  /* of the archive at that path; NULL: the file itself */
-  const char *package; /* "torch 2.11.0"; NULL where none is known */
-  const char *group; /* what it is listed under: its package, or the archive or folder it lies in */
-  const char *set;   /* what its images for other architectures have too; NULL: by its place */
+  const char *path;    /* of the file, in the user's spelling */
+  const char *member;  /* of the archive at `path`; NULL: the file itself */
+  const char *package; /* "torch 2.11.0"; NULL: unknown */
+  const char *group;   /* its heading in the report: a package, archive or folder */
+  const char *set;     /* shared with its images for other architectures; NULL: by its location */
   size_t operand;
-  bool is_bare_device_code; /* device code by itself, without a host program around it */
-  bool is_x86_64;           /* the host program is */
+  bool is_bare_device_code; /* device code without a host program */
+  bool is_x86_64;           /* the host program is for x86-64 */
   bool has_sibling;         /* its package or archive has a library for one of the devices */
   size_t images;
   check_dependency dependencies[CHECK_LIMIT_DEPENDENCIES];
   size_t dependency_count;
-  check_verdict *verdicts; /* one for each device */
+  check_verdict *verdicts; /* one per device */
 } check_library;
 
 /* A file or folder that could not be read. */
@@ -104,21 +104,21 @@ typedef struct check_error {
   const char *path, *message;
 } check_error;
 
-/* A path that was given. */
+/* A path that the user named. */
 typedef struct check_operand {
   const char *display_path;
-  const char *real_path; /* without links; NULL where it cannot be told */
+  const char *real_path; /* without links; NULL: unknown */
 } check_operand;
 
 /* A file that a process has mapped. */
 typedef struct check_mapped {
   const char *path;                /* as the process sees it */
-  uint64_t map_device, map_number; /* as the kernel lists it */
+  uint64_t map_device, map_number; /* as listed by the kernel */
   struct stat info;
-  int fd;        /* where its path does not lead to it; otherwise -1 */
-  int reason;    /* why it can neither be found nor opened, or 0 */
-  bool runs;     /* code is run from it */
-  bool is_other; /* a device */
+  int fd;        /* open where its path no longer leads to it; else -1 */
+  int reason;    /* errno of finding or opening it, or 0 */
+  bool runs;     /* mapped executable */
+  bool is_other; /* a device file */
 } check_mapped;
 
 typedef struct check {
@@ -129,41 +129,41 @@ typedef struct check {
   check_operand *operands;
   size_t operand_count;
 
-  check_mapped *mapped; /* by the processes that are looked at */
+  check_mapped *mapped; /* by the inspected processes */
   size_t mapped_count, mapped_capacity, kept_count;
-  bool has_other_root;     /* a process sees other files than this one under the same paths */
-  bool is_denied;          /* one of its processes must not be looked at */
-  const char *mapped_root; /* where the files of the processes lie; "" for here */
+  bool has_other_root;     /* a process has another root than this one */
+  bool is_denied;          /* one of the processes may not be inspected */
+  const char *mapped_root; /* root folder of the processes; "" for this one's */
 
-  pthread_mutex_t lock; /* of all that follows */
+  pthread_mutex_t lock; /* protects all that follows */
   kdl_arena arena;
   check_library *libraries;
   size_t library_count, library_capacity;
   check_error *errors;
   size_t error_count, error_capacity;
-  const char **dist_infos; /* folders that end in .dist-info */
+  const char **dist_infos; /* folders named *.dist-info */
   size_t dist_info_count, dist_info_capacity;
-  size_t files;                     /* that were looked at */
+  size_t files;                     /* files read */
   uint64_t bytes_found, bytes_done; /* of files */
-  bool is_walked;                   /* all files are found */
-  uint64_t next_drawn;              /* when the progress is drawn next, in ms; 0: never */
+  bool is_walked;                   /* all files were found */
+  uint64_t next_drawn;              /* time of the next progress line in ms; 0: never */
   bool is_drawn;
-  bool is_incomplete; /* a file changed while it was read, memory or room on a disk was short for
-                       * it, or it is damaged and an operand */
+  bool is_incomplete; /* a file changed while it was read, memory or disk space ran out for it, or a
+                         damaged operand */
 } check;
 
 /* ------------------------------------------------------------------------------------------ */
 /* What was found; any thread                                                                   */
 
-/* Memory and copies that live as long as the check. */
+/* Memory that lives as long as the check. */
 void *check_alloc(check *c, size_t size);
 const char *check_copy_string(check *c, const char *text);
 const char *check_copy_substring(check *c, const char *text, size_t length);
 
-/* The message is the thread's last failure where it is NULL. */
+/* A NULL message stands for the thread's last failure. */
 void check_add_error(check *c, const char *path, const char *message);
 
-/* The same for a number of errno's. */
+/* The same for an errno. */
 void check_add_errno(check *c, const char *path, int reason);
 void check_add_dist_info(check *c, const char *path);
 void check_add_library(check *c, const check_library *library);
@@ -171,58 +171,59 @@ void check_add_library(check *c, const check_library *library);
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-/* A regular file among many. */
+/* A regular file to read. */
 typedef struct check_file {
   const char *path;
   size_t operand;
-  bool is_operand; /* the user named it: archives are told by their bytes, not by their name */
-  const char *open_path; /* where it is opened; NULL: at its path */
-  dev_t device;          /* with `number`: the file that must be found there; number 0: any */
+  bool
+      is_operand; /* named by the user: archives are recognised by their bytes, not by their name */
+  const char *open_path; /* NULL: open `path` */
+  dev_t device;          /* with `number`: the file expected there; number 0: any */
   ino_t number;
-  const char *set;                 /* of the library that is read, or NULL */
-  struct stat info;                /* when it was found; while it is read, when it was opened */
-  int fd;                          /* while it is read */
-  uint64_t part_offset, part_size; /* of the member that is read; size 0: the file itself */
-  bool is_bare_device_code;        /* it, or the member that is read, is device code by itself */
+  const char *set;                 /* for the library in it, or NULL */
+  struct stat info;                /* when it was found; once open, when it was opened */
+  int fd;                          /* once it is open */
+  uint64_t part_offset, part_size; /* of the current member; size 0: the file itself */
+  bool is_bare_device_code;        /* the file or current member is bare device code */
 } check_file;
 
-/* Whether the file was written to or shrank since it was opened: what was read of it is of no use.
- */
+/* Whether the file was written to or truncated since it was opened, so that the result is
+ * invalid. */
 bool check_was_changed(const check_file *file);
 
-/* A path that opens the file that `fd` is of, whatever lies at its own path by now. */
+/* A path that opens the same file as `fd`, even if its own path now leads elsewhere. */
 const char *check_fd_path(const check_file *file, char room[CHECK_FD_PATH_SIZE]);
 
-/* Looks into a file; what is found is added. */
+/* Reads a file and adds its libraries. */
 void check_read_file(check *c, const check_file *file);
 
-/* Judges an open library, adds it unless it holds no device code, and closes it. `member` and
- * `package` may be NULL. */
+/* Evaluates an open library, adds it if it has device code, and closes it. `member` and `package`
+ * may be NULL. */
 kdl_status check_evaluate(check *c, kdl_library *lib, const check_file *file, const char *member,
                           const char *package);
 
-/* The runtimes that a library is linked against, and the CPU it is for. */
+/* Finds the runtimes that a library is linked against, and the CPU it is for. */
 void check_find_dependencies(check *c, const check_file *file, check_library *library);
 
-/* Whether the device's driver suits them; where it does not, the first that it is too old for, and
- * its version. */
+/* Whether the device's driver is new enough for them; if not, the first runtime that it is too old
+ * for, and the driver's version. */
 check_runtime_compat check_runtime_compatibility(const check_library *library, kdl_device *device,
                                                  const check_dependency **out_need,
                                                  uint32_t *out_driver);
 
-/* Whether the device comes with AArch64 processors alone and the library is for x86-64. */
+/* Whether the device only comes with AArch64 processors and the library is for x86-64. */
 bool check_is_for_other_host(const check_library *library, kdl_device *device);
 
 const char *check_runtime_name(check_runtime runtime);
 const char *check_runtime_compat_name(check_runtime_compat fit);
 
-/* Whether first bytes are those of device code by itself. */
+/* Whether the first bytes are those of bare device code. */
 bool check_is_bare_device_code(const void *head, size_t size);
 
-/* Whether first bytes are those of something that may hold device code. */
+/* Whether the first bytes are those of a file that may contain device code. */
 bool check_may_have_device_code(const void *head, size_t size);
 
-/* Whether the thread's last failure, of this status, says that there is none in it after all. */
+/* Whether the thread's last failure, with this status, means that there is no device code. */
 bool check_is_no_device_code_error(kdl_status status);
 
 /* Archives. */
@@ -231,40 +232,39 @@ void check_read_tar(check *c, const check_file *file);
 void check_read_compressed_tar(check *c, const check_file *file, const char *program);
 void check_read_kpack(check *c, const check_file *file);
 
-/* The program that unpacks a stream with these first bytes; NULL where they are of none. */
+/* The program that decompresses a stream with these first bytes; NULL for none. */
 const char *check_decompressor_for(const void *head, size_t size);
 
-/* A file without a name, on a disk: what is unpacked may be larger than memory. -1 on failure. */
+/* An unnamed file on disk: decompressed data may exceed memory. -1 on failure. */
 int check_create_temp_file(void);
 
-/* A member of an archive that lies in the file as it is, if it begins like device code. */
+/* Reads an uncompressed member of an archive, if it begins like device code. */
 void check_read_member(check *c, const check_file *file, const char *name, const char *package,
                        uint64_t offset, uint64_t size);
 
-/* The same whatever it begins with. */
+/* The same for any first bytes. */
 void check_read_part(check *c, const check_file *file, const char *member, const char *package,
                      uint64_t offset, uint64_t size);
 
-/* Walks the operands and reads all files, on several threads. *out_failed says whether an operand
+/* Walks the operands and reads all files, on several threads. *out_failed is set where an operand
  * itself could not be read. */
 void check_walk(check *c, bool *out_failed);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Processes                                                                                    */
 
-/* Remembers the files that a process has mapped. Returns the lines there are; *out_error is the
- * number of an error, or 0. */
+/* Records the files that a process has mapped. Returns the number of lines; *out_error is an errno,
+ * or 0. */
 size_t check_read_maps(check *c, pid_t process, int *out_error);
 
-/* The same for a process that the user names. */
+/* The same for a process ID from the command line. */
 kdl_status check_read_process(check *c, const char *number);
 
-/* Runs a program and remembers what it and its children map, looking every few milliseconds until
- * it ends. *out_code is the exit code that a shell would have of it, also where it cannot be run.
- */
+/* Runs a program and records what it and its children map, polling every few milliseconds until it
+ * ends. *out_code is its exit code as a shell reports it, also where it cannot be run. */
 kdl_status check_run_program(check *c, const char *const *words, int *out_code);
 
-/* Calls `take` for each file that was mapped. */
+/* Calls `visit` for each mapped file. */
 typedef void check_visit_file(void *user, const check_file *file);
 void check_visit_mapped(check *c, check_visit_file *take, void *user);
 
@@ -272,59 +272,60 @@ void check_free_mapped(check *c);
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* Finds the packages that the libraries belong to. */
+/* Finds the packages of the libraries. */
 void check_find_packages(check *c);
 
 /* ------------------------------------------------------------------------------------------ */
 /* How far it is                                                                                */
 
-/* A line on standard error where that is a terminal, unless JSON is printed. */
+/* A progress line on standard error, if that is a terminal and JSON is not printed. */
 void check_progress_begin(check *c);
-void check_progress_step(check *c); /* a file was read; under the lock */
+void check_progress_step(check *c); /* after a file was read; under the lock */
 void check_progress_end(const check *c);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Telling                                                                                      */
 
-/* Whether the library counts as one that does not run on that device.
+/*
+ * Whether the library counts as not running on that device. Exceptions that do not count:
  *
- * One that is for other vendors' devices does not where it is for another of the devices that were
- * asked for, or where its package has others for them: packages bring builds for several vendors.
- * Nor does a code object that lies beside others which run, nor a library without any kernel.
+ * A library for other vendors' devices, if it targets another of the devices asked for, or if its
+ * package has libraries for them: packages contain builds for several vendors. A code object whose
+ * siblings run. A library without kernels.
  *
- * One that runs in part does not where some of it is machine code that runs: then it was built for
- * the device, and chooses among its kernels by the device, as NVIDIA's libraries do. Where nothing
- * is, it was not, and what does not run is missed. */
+ * A library that runs in part, if some of it is machine code that runs: it was built for the device
+ * and selects kernels by device, as NVIDIA's libraries do. Without such code it was not built for
+ * the device, and the kernels that do not run are missing.
+ */
 bool check_fails(const check *c, const check_library *library, size_t device);
 
-/* Whether one does on one of the devices. */
+/* Whether any library fails on one of the devices. */
 bool check_any_fails(const check *c);
 
-/* Whether it holds a kernel, or images whose kernels cannot be read. */
+/* Whether it has a kernel, or images whose kernels cannot be listed. */
 bool check_has_kernels(const check_verdict *verdict);
 
-/* Whether some of it is machine code that runs. */
+/* Whether some of it runs as machine code. */
 bool check_has_native_code(const check_verdict *verdict);
 
-/* Whether it is of no concern on that device, which does not fail it. */
+/* Whether the library is irrelevant for that device, and so does not fail. */
 bool check_is_not_applicable(const check *c, const check_library *library, size_t device);
 
-/* Whether it is for one of the devices, whether it runs there or not. */
+/* Whether it targets one of the devices, whether it runs there or not. */
 bool check_targets_a_device(const check *c, const check_library *library);
 
 const char *check_outcome_name(check_outcome outcome);
 
-/* "path" or "path!member"; in the room of the check. */
+/* "path" or "path!member", allocated with the check. */
 const char *check_display_path(check *c, const check_library *library);
 
-/* Gives each library its group. */
+/* Sets the group of each library. */
 void check_assign_groups(check *c);
 
-/* What can be done about it, below the row of a table: a build to look for (try), or a step (fix).
- */
+/* Advice below a row of a table: a build to look for (try), or a step (fix). */
 void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t device);
 
-/* A line for each package and device. */
+/* A line per package and device. */
 kdl_status check_print_summary(check *c);
 
 kdl_status check_print_text(check *c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a library takes of the machine: the runtimes that it is linked against (DT_NEEDED), or that
- * CUDA's is linked into it, whether a device's driver has what they take, and the CPU. */
+/* What a library requires of the machine: the runtimes that it is linked against (DT_NEEDED) or has
+ * linked in (CUDA's), whether a device's driver is new enough for them, and the CPU. */
 #include "pack/check/check.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
@@ -16,8 +16,8 @@ static uint32_t join_version(unsigned long major, unsigned long minor) {
   return (uint32_t)major << 16 | (uint32_t)minor;
 }
 
-/* "libcudart.so.12", or as auditwheel renames its copies "libcudart-5a077122.so.12.0.107". Since
- * CUDA 11, a runtime takes any driver of its major version or a later one (CUDA Compatibility,
+/* "libcudart.so.12", or "libcudart-5a077122.so.12.0.107" as auditwheel renames copies. Since CUDA
+ * 11, a runtime works with any driver of its major version or a later one (CUDA Compatibility,
  * "Minor Version Compatibility"). */
 static const struct {
   const char *name;
@@ -43,12 +43,12 @@ typedef struct {
   size_t dynamic_count;
 } elf_reader;
 
-/* Of the file, or the part of it that is read. */
+/* The size of the file, or of the current member. */
 static uint64_t readable_size(const check_file *file) {
   return file->part_size ? file->part_size : (uint64_t)file->info.st_size;
 }
 
-/* Whether the bytes are there. */
+/* False where the file has no such bytes. */
 static bool read_file_part(const check_file *file, uint64_t offset, void *out, size_t size) {
   uint64_t whole = readable_size(file);
   return offset <= whole && size <= whole - offset &&
@@ -102,7 +102,7 @@ static uint64_t dynamic_entry_at(const elf_reader *elf, size_t index, uint64_t *
   return kdl_load_u64(entry);
 }
 
-/* Where the names are in the file; false where there is none. */
+/* The offset of the dynamic strings in the file; false where there are none. */
 static bool find_dynamic_strings(const elf_reader *elf, uint64_t *out_offset) {
   uint64_t address;
   for (size_t i = 0; i < elf->dynamic_count; ++i) {
@@ -118,7 +118,7 @@ static bool find_dynamic_strings(const elf_reader *elf, uint64_t *out_offset) {
   return false;
 }
 
-/* "13" or "11.0" behind the library's name. */
+/* "13" or "11.0" after the library's name. */
 static uint32_t parse_soname_version(const char *text, bool has_minor) {
   char *end;
   unsigned long major = strtoul(text, &end, 10);
@@ -128,7 +128,7 @@ static uint32_t parse_soname_version(const char *text, bool has_minor) {
   return major && major < 0x7fff && minor < 0x7fff ? join_version(major, minor) : 0;
 }
 
-/* The version in a library's file name; NULL where it is another library's. */
+/* The version in a library's file name; NULL for another library. */
 static const char *soname_version(const char *file, const char *name, bool *out_is_renamed) {
   enum { hash_size = 8 };
   if (!kdl_starts_with(file, name))
@@ -146,7 +146,8 @@ static void add_dependency(check *c, check_library *library, const char *name) {
     const char *text = soname_version(name, runtimes[i].name, &is_renamed);
     if (!text || library->dependency_count == CHECK_LIMIT_DEPENDENCIES)
       continue;
-    /* The file of cuBLAS has a minor version of its own: CUDA 10.1 has libcublas.so.10.2.1.243. */
+    /* The file name of cuBLAS has a minor version of its own: CUDA 10.1 has
+     * libcublas.so.10.2.1.243. */
     bool has_minor =
         runtimes[i].runtime == CHECK_CUDA && !(is_renamed && kdl_starts_with(name, "libcublas"));
     uint32_t version = parse_soname_version(text, has_minor);
@@ -159,7 +160,7 @@ static void add_dependency(check *c, check_library *library, const char *name) {
 /* ------------------------------------------------------------------------------------------ */
 /* A runtime that is linked into a library                                                      */
 
-/* What CUDA's runtime prints of a driver that is too old, whatever its own version. */
+/* The message of every version of CUDA's runtime for a driver that is too old. */
 static const char static_cudart_message[] =
     "CUDA driver version is insufficient for CUDA runtime version";
 
@@ -177,7 +178,7 @@ static bool has_static_cudart_message(const check_file *file, uint64_t offset, u
   return found;
 }
 
-/* In its constants, which are in .rodata. */
+/* Searches the constants in .rodata. */
 static bool has_static_cudart(const check_file *file, const kdl_elf *elf) {
   char name[sizeof ".rodata"];
   uint64_t count = elf->section_count;
@@ -220,7 +221,7 @@ void check_find_dependencies(check *c, const check_file *file, check_library *li
       char name[64] = "";
       if (dynamic_entry_at(&elf, i, &value) != DT_NEEDED || value > UINT32_MAX)
         continue;
-      /* The names that count are short. */
+      /* The relevant names are short. */
       uint64_t at = strings + value, whole = readable_size(file);
       size_t look = at < whole && whole - at < sizeof name ? (size_t)(whole - at) : sizeof name;
       if (read_file_part(file, at, name, look - 1))
@@ -271,7 +272,7 @@ const char *check_runtime_compat_name(check_runtime_compat fit) {
 }
 
 bool check_is_for_other_host(const check_library *library, kdl_device *device) {
-  /* Jetson's, GB10's; and boards of a GPU that others have too. */
+  /* Jetson, GB10, and boards whose GPU is also sold for other hosts. */
   static const char *const archs[] = {"sm_53",  "sm_62",  "sm_72", "sm_87",
                                       "sm_101", "sm_110", "sm_121"};
   static const char *const boards[] = {"GH200", "GB200", "GB300"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What of one library runs on the devices, and why the rest does not. */
+/* Which parts of a library run on the devices, and why the others do not. */
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/targets.h"
@@ -23,7 +23,7 @@ typedef struct {
   kdl_status status;
 } gap_finder;
 
-/* Room for one more item of an array that lies with what was found. */
+/* Room for one more item, in the check's arena. */
 static void *grow_check_array(check *c, void *items, size_t count, size_t *capacity, size_t size) {
   if (count < *capacity)
     return items;
@@ -45,7 +45,7 @@ static int copy_first_reason(void *user, const kdl_verdict *verdict) {
   return 1;
 }
 
-/* The words for the first kernel stand for all of one reason. */
+/* The explanation of the first kernel represents all with the same reason. */
 static check_gap *add_verdict_gap(gap_finder *finder, const kdl_shortfall *shortfall,
                                   const kdl_image_info *image) {
   check_verdict *verdict = finder->verdict;
@@ -119,7 +119,7 @@ static check_outcome coverage_outcome(const kdl_coverage *coverage) {
                                                                                 : CHECK_NONE;
 }
 
-/* The runtime refuses the driver before any kernel is looked for. */
+/* The runtime rejects the driver before it looks for any kernel. */
 static void set_runtime_too_new(check *c, const check_dependency *need, uint32_t driver,
                                 check_verdict *verdict) {
   kdl_coverage *coverage = &verdict->coverage;
@@ -167,7 +167,7 @@ static kdl_status evaluate_on_device(check *c, kdl_library *lib, const kdl_inven
   return finder.status;
 }
 
-/* A program or a library of the CPU alone is one image, the file itself. */
+/* A program or library without device code is listed as one image, the file itself. */
 static bool has_device_code(const kdl_library *lib, const kdl_catalog *catalog) {
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     uint8_t family = kdl_catalog_traits(catalog, i).family;
@@ -178,8 +178,8 @@ static bool has_device_code(const kdl_library *lib, const kdl_catalog *catalog) 
   return false;
 }
 
-/* Bitcode without kernels is for others to link, as libdevice is, and so is code that lacks a
- * function, as that of libcudadevrt.a does: where the user names it, the reason says so. */
+/* Bitcode without kernels is meant for linking, as is libdevice, and so is code with undefined
+ * functions, as in libcudadevrt.a. If the user names such a file, the reason is printed. */
 static bool is_for_linking(const kdl_library *lib, kdl_catalog *catalog,
                            const kdl_inventory *inventory, bool is_named) {
   const kdl_string *names;

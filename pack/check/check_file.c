@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One file: whether its first bytes are worth a look, and what is in it. */
+/* Reads one file: decides by its first bytes, and evaluates its contents. */
 #include "lib/inspect/images.h"
 #include "pack/check/check.h"
 #include "support/base/error.h"
@@ -35,7 +35,7 @@ const char *check_copy_string(check *c, const char *text) {
   return check_copy_substring(c, text, strlen(text));
 }
 
-/* Adds an item to one of the check's lists. */
+/* Appends an item to one of the check's lists. */
 static void check_list_append(check *c, void **items, size_t *count, size_t *capacity,
                               const void *item, size_t size) {
   pthread_mutex_lock(&c->lock);
@@ -50,14 +50,14 @@ static void set_incomplete(check *c) {
   pthread_mutex_unlock(&c->lock);
 }
 
-static _Thread_local bool had_error; /* with the file that this thread reads */
+static _Thread_local bool had_error; /* for the file that this thread reads */
 
 void check_add_error(check *c, const char *path, const char *message) {
   had_error = true;
-  if (cli_guard_was_hit()) /* then the whole file is at fault: check_read_file says so */
+  if (cli_guard_was_hit()) /* check_read_file reports the complete file */
     return;
   kdl_status status = message ? KDL_OK : kdl_error_status();
-  if (status == KDL_NO_MEMORY || status == KDL_IO) /* it is not the file that is at fault */
+  if (status == KDL_NO_MEMORY || status == KDL_IO) /* not the file's fault */
     set_incomplete(c);
   check_error error = {check_copy_string(c, path),
                        check_copy_string(c, message ? message : kdl_error_message())};
@@ -102,7 +102,7 @@ static bool ends_with_any(const char *path, const char *const *ends) {
   return *ends != NULL;
 }
 
-/* In folders archives are told by their names too. */
+/* In folders, archives must also have the right name. */
 static bool may_be_archive(const check_file *file) {
   static const char *const names[] = {".whl", ".zip", ".pt2", ".egg", ".tar", NULL};
   return file->is_operand || ends_with_any(file->path, names);
@@ -117,7 +117,7 @@ static bool is_tar(const uint8_t *head, size_t size) {
   return size >= 262 && memcmp(head + 257, "ustar", 5) == 0;
 }
 
-/* The program that unpacks it, or NULL. */
+/* The program that decompresses it, or NULL. */
 static const char *tar_decompressor(const check_file *file, const uint8_t *head, size_t size) {
   static const char *const names[] = {".tar.gz",  ".tgz",     ".tar.xz", ".txz",
                                       ".tar.zst", ".tar.bz2", ".tbz2",   NULL};
@@ -127,7 +127,7 @@ static const char *tar_decompressor(const check_file *file, const uint8_t *head,
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-/* Programs of Windows are searched like others, and most have no device code. */
+/* Windows programs are searched too, and most have no device code. */
 bool check_is_no_device_code_error(kdl_status status) {
   return status == KDL_BAD_FILE && kdl_error_code() == ENODATA;
 }
@@ -219,7 +219,7 @@ static void read_opened_file(check *c, check_file *file) {
   }
 }
 
-/* What is found in a file that changed meanwhile is not kept; the others are read all the same. */
+/* Discards the results of a file that changed while it was read. */
 static void read_stable_file(check *c, const check_file *file) {
   check_file opened = *file;
   int links = file->is_operand || file->open_path ? 0 : O_NOFOLLOW;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* For programs; docs/cli.md has the fields. */
+/* The JSON report; docs/cli.md has the fields. */
 #include "pack/check/check.h"
 #include "support/base/text.h"
 #include "tools/common/json.h"

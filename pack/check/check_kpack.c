@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Archives of rocm-kpack, into which AMD's libraries are split: "KPAK", a version, where the table
- * is, code objects as they are or each a frame of zstd, and a table in MessagePack that has for
- * each library and each architecture the number of its code object. docs/formats.md has more. */
+/* Archives of rocm-kpack, into which AMD's libraries are split: "KPAK", a version, the offset of
+ * the table; code objects, stored or as zstd frames; and a table in MessagePack with the index of
+ * the code object for each library and architecture. docs/formats.md has more. */
 #include "lib/inspect/codec.h"
 #include "lib/inspect/formats.h"
 #include "pack/check/check.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* docs/cli.md has these. */
+/* docs/cli.md documents these. */
 #define LARGEST_TABLE ((uint64_t)256 << 20)
 #define INFLATED_BASE ((uint64_t)64 << 20)
 #define INFLATED_RATIO 128
@@ -33,7 +33,7 @@ typedef struct {
   uint64_t size;
   uint8_t *table;
   size_t table_size;
-  object_range *object_ranges; /* of the code objects, by their number */
+  object_range *object_ranges; /* of the code objects, by index */
   uint64_t object_count;
   bool is_packed;
   uint64_t read, inflated; /* bytes so far: an archive may name one object many times */
@@ -57,7 +57,7 @@ __attribute__((format(printf, 2, 3))) static kdl_status damaged(const kpack *k, 
 /* ------------------------------------------------------------------------------------------ */
 /* The table                                                                                    */
 
-/* The next item, which must be of that type. */
+/* The next item, which must have that type. */
 static kdl_status kpack_next_item(kdl_msgpack *reader, kdl_msgpack_type type,
                                   kdl_msgpack_item *out_item) {
   KDL_TRY(kdl_msgpack_next(reader, out_item));
@@ -67,7 +67,7 @@ static kdl_status kpack_next_item(kdl_msgpack *reader, kdl_msgpack_type type,
   return KDL_OK;
 }
 
-/* Finds a key of the map at which the reader stands; *out_value then stands at the value. */
+/* Finds a key of the map at the reader's position; *out_value is then at the value. */
 static kdl_status kpack_find_value(kdl_msgpack reader, const char *key, kdl_msgpack *out_value,
                                    bool *out_found) {
   kdl_msgpack_item map, item;
@@ -139,7 +139,7 @@ static kdl_status find_stored_ranges(kpack *k, kdl_msgpack reader) {
   return KDL_OK;
 }
 
-/* A count, and before each frame its size. */
+/* The frames follow a count; each has its size in front. */
 static kdl_status find_frame_ranges(kpack *k, kdl_msgpack reader) {
   uint64_t at, size;
   uint8_t number[4];
@@ -213,7 +213,7 @@ static kdl_status kpack_read_frame(kpack *k, const char *member, object_range at
   return status;
 }
 
-/* The reader stands at what the table says of one code object. */
+/* The reader is at the table's entry for one code object. */
 static kdl_status kpack_read_object(kpack *k, const char *member, kdl_msgpack reader) {
   uint64_t number, size = 0;
   KDL_TRY(kpack_read_number(reader, "ordinal", &number));
@@ -233,14 +233,14 @@ static kdl_status kpack_read_object(kpack *k, const char *member, kdl_msgpack re
   return KDL_OK;
 }
 
-/* Names are as long as paths may be. */
+/* Names have at most the length of paths. */
 static kdl_status kpack_next_name(const kpack *k, kdl_msgpack *reader, kdl_msgpack_item *out_name) {
   KDL_TRY(kpack_next_item(reader, KDL_MSGPACK_STRING, out_name));
   return out_name->count > 4096 ? damaged(k, "found a name of %" PRIu64 " bytes", out_name->count)
                                 : KDL_OK;
 }
 
-/* What one library has for each architecture. */
+/* The code objects of one library, by architecture. */
 static kdl_status kpack_read_library(kpack *k, kdl_msgpack *reader) {
   kdl_msgpack_item archs, arch;
   KDL_TRY(kpack_next_item(reader, KDL_MSGPACK_MAP, &archs));
@@ -255,7 +255,7 @@ static kdl_status kpack_read_library(kpack *k, kdl_msgpack *reader) {
   return KDL_OK;
 }
 
-/* Libraries, in them architectures, and of each its code object. */
+/* The map of libraries, each a map of architectures, each with its code object. */
 static kdl_status kpack_read_objects(kpack *k, kdl_msgpack reader) {
   bool found;
   kdl_msgpack_item libraries, name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The files that a process has mapped. Each is remembered by its path where that still leads to it,
- * seen from here; one that was deleted or replaced, that never had a name, or that lies in another
- * mount namespace is opened at once through the process, and kept open until it is read. */
+/* The files that a process has mapped. Each is recorded by its path, if the path still leads to it
+ * from here. A file that was deleted or replaced, that has no name, or that is in another mount
+ * namespace is opened at once through the process, and stays open until it is read. */
 #include "pack/check/check.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -26,7 +26,7 @@ typedef struct {
 
 static const char deleted_suffix[] = " (deleted)";
 
-/* A number and what ends it. */
+/* Parses a number and the character that ends it. */
 static bool parse_maps_number(char **at, int base, char end, uint64_t *out_number) {
   char *from = *at;
   *out_number = strtoull(from, at, base);
@@ -36,7 +36,7 @@ static bool parse_maps_number(char **at, int base, char end, uint64_t *out_numbe
   return true;
 }
 
-/* "7f8e-7f9e r-xp 00002000 fe:01 1053 /usr/lib/x.so"; false for memory that is of no file. */
+/* "7f8e-7f9e r-xp 00002000 fe:01 1053 /usr/lib/x.so"; false for memory without a file. */
 static bool parse_maps_line(char *text, maps_line *out_line) {
   uint64_t offset, major, minor;
   char *at = text;
@@ -59,7 +59,7 @@ static bool parse_maps_line(char *text, maps_line *out_line) {
 }
 
 static check_mapped *find_mapped(const check *c, const maps_line *at) {
-  for (size_t i = c->mapped_count; i-- > 0;) { /* lines of one file follow one another */
+  for (size_t i = c->mapped_count; i-- > 0;) { /* lines of one file are adjacent */
     check_mapped *known = &c->mapped[i];
     if (known->map_number == at->inode && known->map_device == at->device &&
         strcmp(known->path, at->path) == 0)
@@ -71,7 +71,7 @@ static check_mapped *find_mapped(const check *c, const maps_line *at) {
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-/* Each file that is kept takes a descriptor; half of them are for those that read. */
+/* Each open file takes a descriptor; half of them are reserved for readers. */
 static bool has_spare_descriptors(const check *c) {
   struct rlimit limit;
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 && c->kept_count < limit.rlim_cur / 2;
@@ -81,7 +81,7 @@ static int open_mapped_file(const char *path) {
   return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* A file that the process still has open, as it has memfds. */
+/* A file that the process still has open, such as a memfd. */
 static int open_descriptor(pid_t process, const maps_line *at) {
   char folder[64], path[96], name[PATH_MAX];
   snprintf(folder, sizeof folder, "/proc/%d/fd", (int)process);
@@ -108,7 +108,7 @@ static void keep_descriptor(check *c, check_mapped *file, int fd) {
     file->fd = fd;
     ++c->kept_count;
   } else if (fd >= 0) {
-    close(fd); /* a device: there is nothing to read */
+    close(fd); /* a device: nothing to read */
     file->is_other = true;
   }
 }
@@ -119,7 +119,7 @@ static void open_through(check *c, pid_t process, const maps_line *at, check_map
     file->reason = EMFILE;
     return;
   }
-  /* The kernel's own way to a mapped file, which takes a right that few have. */
+  /* The kernel's own link to a mapped file, which needs a capability. */
   snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process, at->start,
            at->end);
   int fd = open_mapped_file(path);
@@ -129,7 +129,7 @@ static void open_through(check *c, pid_t process, const maps_line *at, check_map
   keep_descriptor(c, file, fd);
 }
 
-/* Where the path leads from the process's root, and from ours. */
+/* Where the path leads from the process's root and from ours. */
 static void locate_mapped_file(check *c, pid_t process, const maps_line *at, check_mapped *file) {
   char inside[PATH_MAX + 32];
   struct stat here;
@@ -187,7 +187,7 @@ size_t check_read_maps(check *c, pid_t process, int *out_error) {
       add_mapped_file(c, process, &at);
   }
   if (maps && errno)
-    *out_error = errno; /* the right to look is asked for when it is read */
+    *out_error = errno; /* permission is checked when it is read */
   free(text);
   if (maps)
     fclose(maps);
@@ -231,7 +231,7 @@ void check_visit_mapped(check *c, check_visit_file *take, void *user) {
       continue;
     char from[CHECK_FD_PATH_SIZE];
     snprintf(from, sizeof from, "/proc/self/fd/%d", file->fd);
-    if (file->fd < 0 && file->reason) { /* shared memory that nothing runs from is no library */
+    if (file->fd < 0 && file->reason) { /* non-executable shared memory is not a library */
       if (file->runs)
         check_add_errno(c, file->path, file->reason);
       continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which package a file came with: Python's dist-info folders and dpkg's lists of files say. Both
- * list every file of a package; here each line is looked up among the libraries that were found. */
+/* Finds the package of each file in Python's dist-info folders and dpkg's file lists. Both list
+ * every file of a package; each line is looked up among the libraries that were found. */
 #include "pack/check/check.h"
 #include "support/base/text.h"
 
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A library under its real path. */
+/* A library by its real path. */
 typedef struct {
   char *real_path;
   check_library *library;
@@ -32,7 +32,7 @@ static int compare_library_paths(const void *left, const void *right) {
   return strcmp(a->real_path, b->real_path);
 }
 
-/* What is below an operand is below its real path. */
+/* The part below an operand is appended to the operand's real path. */
 static char *real_path(const check *c, const check_library *library) {
   const check_operand *operand = &c->operands[library->operand];
   const char *rest = library->path + strlen(operand->display_path);
@@ -70,8 +70,8 @@ static void assign_package(const library_paths *known, const char *path, const c
   }
 }
 
-/* Calls `visit` for each line of a regular file: a pipe would keep the command waiting, and a
- * device need not end. A list that is not there is none. */
+/* Calls `visit` for each line of a regular file: reading a pipe might block, and a device may never
+ * end. A missing list is empty. */
 typedef void visit_line(const library_paths *known, const char *folder, char *line,
                         const char *package);
 
@@ -96,7 +96,7 @@ static void read_lines(const library_paths *known, const char *path, visit_line 
   }
 }
 
-/* Calls `visit` for each name in a folder that ends so. */
+/* Calls `visit` for each name in a folder with that ending. */
 typedef void visit_name(const library_paths *known, const char *folder, const char *name);
 
 static void visit_folder_entries(const library_paths *known, const char *path, const char *end,
@@ -117,7 +117,7 @@ static void visit_folder_entries(const library_paths *known, const char *path, c
 /* Python                                                                                       */
 
 /* The path at the start of a line of RECORD, which is CSV: quoted where it has a comma or a quote.
- * Cuts the line. */
+ * Modifies the line. */
 static char *record_path(char *line) {
   if (*line != '"') {
     line[strcspn(line, ",\r\n")] = '\0';
@@ -132,7 +132,7 @@ static char *record_path(char *line) {
   return line;
 }
 
-/* `folder` and a path that may begin with "../"; both without other dots. */
+/* Joins `folder` and a path that may begin with "../"; neither has other dot components. */
 static bool resolve(const char *folder, const char *path, char out[PATH_MAX]) {
   size_t length = strlen(folder);
   while (strncmp(path, "../", 3) == 0) {
@@ -172,7 +172,7 @@ static void read_dist_info_in(const library_paths *known, const char *folder, co
     read_dist_info(known, path);
 }
 
-/* A library whose path was given has its package's record further up. */
+/* For a library that was named itself, the package's record is further up. */
 static void read_site_packages(const library_paths *known) {
   static const char *const names[] = {"/site-packages/", "/dist-packages/"};
   char done[PATH_MAX] = "";
@@ -183,7 +183,7 @@ static void read_site_packages(const library_paths *known) {
     if (known->paths[i].library->package || !found)
       continue;
     size_t length = (size_t)(strchr(found + 1, '/') - known->paths[i].real_path);
-    /* They are in order: those of one folder follow one another. */
+    /* Sorted by path: those of one folder are adjacent. */
     if (length >= sizeof done ||
         (strncmp(done, known->paths[i].real_path, length) == 0 && !done[length]))
       continue;
@@ -195,7 +195,7 @@ static void read_site_packages(const library_paths *known) {
 /* ------------------------------------------------------------------------------------------ */
 /* Debian                                                                                       */
 
-/* Since /lib is /usr/lib, a list may have a file under either. */
+/* Since /lib is a link to /usr/lib, a list may have a file under either. */
 static void assign_dpkg_package(const library_paths *known, const char *root, char *line,
                                 const char *package) {
   char path[PATH_MAX];
@@ -219,7 +219,7 @@ static void read_dpkg_list(const library_paths *known, const char *folder, const
   read_lines(known, path, assign_dpkg_package, root, package);
 }
 
-/* `root` is "" or a folder that has a system in it. */
+/* `root` is "" or the root folder of another system. */
 static void read_dpkg_lists(const library_paths *known, const char *root) {
   char folder[PATH_MAX];
   if (snprintf(folder, sizeof folder, "%s%s", root, dpkg_info_folder) < PATH_MAX)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Runs a program and looks at what it and its children map, every few milliseconds. The program is
- * neither stopped nor traced: what it maps for a shorter time is not seen. */
+/* Runs a program and inspects what it and its children map, every few milliseconds. The program is
+ * neither stopped nor traced: shorter mappings are missed. */
 #include "pack/check/check.h"
 #include "support/base/error.h"
 
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 enum { pause_ms = 5, deepest = 32 };
-enum { exit_not_run = 126, exit_not_found = 127 }; /* as a shell has them */
+enum { exit_not_run = 126, exit_not_found = 127 }; /* as in a shell */
 
-/* What the process and those that it started map now. */
+/* Records what the process and its descendants map now. */
 static void read_process_tree_maps(check *c, pid_t process, int depth) {
   char path[96];
   int child, reason;
@@ -32,7 +32,7 @@ static void read_process_tree_maps(check *c, pid_t process, int depth) {
     fclose(children);
 }
 
-/* With the signals as they were before main.c; those of the keyboard are the program's. */
+/* Restores the signals as before main.c; keyboard signals are for the program. */
 static int spawn_program(const char *const *words, const sigset_t *defaults, pid_t *out_child) {
   posix_spawnattr_t how;
   int reason = posix_spawnattr_init(&how);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One line on a terminal that says how far the check is: drawn when a file was read, ten times a
- * second at most, and not at all where the check is over soon. It is gone at the end. */
+/* The progress line on a terminal: drawn when a file was read, at most ten times a second, not at
+ * all for short checks, and erased at the end. */
 #include "pack/check/check.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void make_bar(char *to, size_t inside, double part) {
   to[2 + inside] = '\0';
 }
 
-/* While folders are still walked, what there is to do is not known: the bar comes after that. */
+/* The bar appears once all folders are walked: before that the total is unknown. */
 static void draw_progress(const check *c) {
   struct winsize size;
   char text[256], bar[widest_bar + 3] = "", part[16] = "";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* For people: whether each package runs on each device, why not, and what to do about it. */
+/* The summary as text: whether each package runs on each device, why not, and what to do about
+ * it. */
 #include "pack/check/check.h"
 #include "support/base/text.h"
 #include "tools/common/output.h"
@@ -105,7 +106,7 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
 /* ------------------------------------------------------------------------------------------ */
 /* Packages                                                                                     */
 
-/* Without a package: the archive, or what lies in the path that was given. */
+/* The group of a library without a package: its archive, or a folder below the operand. */
 static const char *name_group(check *c, const check_library *library) {
   if (library->package)
     return library->package;
@@ -114,12 +115,12 @@ static const char *name_group(check *c, const check_library *library) {
   if (library->member)
     return base;
   size_t below = strlen(c->operands[library->operand].display_path);
-  if (below >= strlen(path)) /* the file itself was given */
+  if (below >= strlen(path)) /* the operand is the file itself */
     return base;
   while (path[below] == '/')
     ++below;
   size_t end = below + strcspn(path + below, "/");
-  if (!path[end] || !below) /* it lies in the folder; or is a process's */
+  if (!path[end] || !below) /* directly in the folder, or from a process */
     end = (size_t)(base - path);
   while (end > 1 && path[end - 1] == '/')
     --end;
@@ -131,20 +132,20 @@ void check_assign_groups(check *c) {
     c->libraries[i].group = name_group(c, &c->libraries[i]);
 }
 
-/* What the libraries of a package come to on a device, and the reason that most kernels have. */
+/* The result of a package's libraries on a device, and the most frequent reason. */
 typedef struct {
   size_t libraries, failing;
   bool runs, is_compiled;
-  bool is_empty;          /* a library without kernels is among those left out */
-  bool is_blind;          /* what kernels one has cannot be read: modules count */
-  bool is_unsure;         /* CUDA's runtime is linked in, and takes a driver that is not known */
+  bool is_empty;          /* some of the excluded libraries have no kernels */
+  bool is_blind;          /* the kernels of one cannot be listed: modules are counted */
+  bool is_unsure;         /* CUDA's runtime is linked in, and the driver that it needs is unknown */
   bool is_for_other_host; /* a library is for CPUs that the device does not come with */
   const check_gap *gap;
 } tally;
 
 typedef struct {
   const char *name;
-  tally *tallies; /* one for each device */
+  tally *tallies; /* one per device */
 } group;
 
 typedef struct {
@@ -182,7 +183,7 @@ static group_outcome tally_outcome(const tally *all) {
   return !all->failing ? RUNS : all->runs ? PARTLY : DOES_NOT;
 }
 
-/* Packages first, as the libraries are. */
+/* Packages first, in the order of the libraries. */
 static int compare_groups(const void *left, const void *right) {
   const check_library *a = *(const check_library *const *)left;
   const check_library *b = *(const check_library *const *)right;
@@ -209,10 +210,10 @@ static groups list_groups(check *c) {
   return all;
 }
 
-/* Another version of the package, among those that were looked at, that runs. They are in order, so
- * that those of one name follow one another. */
+/* Another checked version of the package that runs. Groups are sorted, so that versions of one
+ * package are adjacent. */
 static const char *find_runnable_version(const groups *all, const group *of, size_t device) {
-  size_t name = strcspn(of->name, " ") + 1; /* with the blank before the version */
+  size_t name = strcspn(of->name, " ") + 1; /* including the blank before the version */
   const group *other = of;
   if (!of->name[name - 1])
     return NULL;
@@ -227,7 +228,7 @@ static const char *find_runnable_version(const groups *all, const group *of, siz
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* As it was asked for, or where only its number was, by name. */
+/* As the user named it; a device that was given by number, by its name. */
 static const char *device_name(check *c, size_t device, const kdl_device_info *about) {
   const char *asked = c->devices.items[device].name;
   const char *name = about->name[0] ? about->name : about->label;

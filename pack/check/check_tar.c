@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Members of tar archives, read where they lie. One that is compressed is unpacked first, by the
- * system's own programs (xz, zstd, gzip, bzip2), into a file without a name. */
+/* Reads members of tar archives in place. A compressed archive is first decompressed into an
+ * unnamed file, by the system's programs (xz, zstd, gzip, bzip2). */
 #include "pack/check/check.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
@@ -18,7 +18,7 @@
 
 enum { block_size = 512, longest_name = 64 * 1024, longest_ms = 30 * 60 * 1000 };
 
-/* docs/cli.md has these. */
+/* docs/cli.md documents these. */
 #define UNPACKED_BASE ((uint64_t)64 << 20)
 #define UNPACKED_RATIO 128
 
@@ -34,7 +34,7 @@ static bool tar_read_at(const tar *t, uint64_t offset, void *out, size_t size) {
          pread(t->file->fd, out, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Octal digits, or where the first bit is set the rest as one number. */
+/* Octal digits; if the first bit is set, a binary number. */
 static bool tar_read_number(const uint8_t *field, size_t size, uint64_t *out_number) {
   uint64_t number = 0;
   size_t at = 0;
@@ -70,7 +70,7 @@ static char *tar_member_name(const uint8_t *header) {
                    (const char *)header);
 }
 
-/* The path of a pax header: "LENGTH path=VALUE\n" among others; NULL where it has none. */
+/* The path in a pax header, "LENGTH path=VALUE\n" among other lines; NULL where it has none. */
 static char *pax_path(const char *text, size_t size) {
   for (size_t at = 0; at < size;) {
     kdl_string rest = {text + at, size - at};
@@ -150,13 +150,13 @@ const char *check_decompressor_for(const void *head, size_t size) {
   return NULL;
 }
 
-/* Programs have words of their own for a disk that is full, and other ones in other languages. It
- * still is. */
+/* Programs describe a full disk in different words and languages, so this checks whether the disk
+ * is still full. */
 static kdl_status fail_decompressor(const char *program, const char *words, int to) {
   static const char zeros[1 << 16];
   if (!kdl_fd_write(to, zeros, sizeof zeros))
     return kdl_fail(KDL_IO, "cannot write what %s unpacks: %s", program, strerror(errno));
-  words += strspn(words, "\n"); /* gzip begins with an empty line */
+  words += strspn(words, "\n"); /* gzip's message begins with an empty line */
   return kdl_fail(KDL_BAD_FILE, "%s cannot unpack it: %.*s", program, (int)strcspn(words, "\n"),
                   words);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* For people: each package in a line, what could not be read, and where it is wanted, for each
- * device what runs, what does not and why. */
+/* The report as text: a line per package, files that could not be read, and if wanted, for each
+ * device what runs, what does not, and why. */
 #include "pack/check/check.h"
 #include "support/base/cxx_name.h"
 #include "support/base/error.h"
@@ -100,7 +100,7 @@ static void print_not_applicable(const sums *all, const char *one, const char *s
            all->empty == 1 ? one : several, all->empty == 1 ? "has" : "have");
 }
 
-/* "k, l and 3 more", and where all are named, "_Z1kv (k), _Z1lv (l)", which other tools find */
+/* "k, l and 3 more"; where all are listed, "_Z1kv (k), _Z1lv (l)", so that other tools find them */
 static void add_names(const check *c, cli_table *table, const check_gap *gap) {
   char *text;
   size_t size;

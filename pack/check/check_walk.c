@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Folders and what is in them. Links are not followed but where the user names one: what they lead
- * to is found where it lies, or is outside. A file with several names is read once, and nothing is
- * opened but folders and regular files. */
+/* Walks folders. Links are followed only if the user names one: their targets are found where they
+ * are, or are outside. A file with several names is read once. Only folders and regular files are
+ * opened. */
 #include "pack/check/check.h"
 #include "support/base/text.h"
 
@@ -21,12 +21,12 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Files on their way to the threads that read them                                             */
 
-/* The walk runs ahead, so that it is known soon what there is to do. */
+/* The walk runs ahead of the readers, so that the total is known soon. */
 enum { queue_size = 4096 };
 
 typedef struct {
   check_file file;
-  char *path, *open_path; /* its strings, which its reader frees */
+  char *path, *open_path; /* its strings, freed by the reader */
 } queued;
 
 typedef struct {
@@ -85,7 +85,7 @@ typedef struct {
 } inode;
 
 typedef struct {
-  inode *slots; /* of a hash table; number 0 is none */
+  inode *slots; /* hash table; number 0: free */
   size_t count, capacity;
 } inodes;
 
@@ -129,14 +129,14 @@ static bool inode_set_insert(inodes *set, const struct stat *info) {
 
 typedef struct {
   char *path;
-  dev_t device; /* of the folder it is in */
+  dev_t device; /* of the parent folder */
 } folder;
 
 typedef struct {
   check *c;
   queue *q;
   inodes seen;
-  folder *folders; /* still to be looked into */
+  folder *folders; /* to be walked */
   size_t folder_count, folder_capacity;
   size_t operand;
 } walker;
@@ -145,7 +145,7 @@ static void add_errno_error(check *c, const char *path) {
   check_add_errno(c, path, errno);
 }
 
-/* File systems that hold no files but a view of the kernel. */
+/* File systems that show kernel data, not files. */
 static bool is_virtual_filesystem(const char *path) {
   static const long types[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEVPTS_SUPER_MAGIC,
                                CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
@@ -231,7 +231,7 @@ static void visit_operand(walker *w, const char *path, bool *out_failed) {
   }
 }
 
-/* A file that a process has mapped. */
+/* Queues a file that a process has mapped. */
 static void queue_mapped_file(void *user, const check_file *file) {
   walker *w = user;
   struct stat info = {.st_dev = file->device, .st_ino = file->number};
@@ -245,9 +245,7 @@ static void queue_mapped_file(void *user, const check_file *file) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* As many as there are CPUs to run on, and as there are descriptors for: each opens a file up to
- * four times.
- */
+/* As many as there are CPUs and descriptors: each opens a file up to four times. */
 static size_t worker_count(const check *c) {
   enum { each = 4, others = 12 };
   struct rlimit limit;

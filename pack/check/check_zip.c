@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Members of zip archives, wheels among them. Stored members are read where they lie; a deflated
- * one whose first bytes are those of device code is inflated into a file without a name. */
+/* Reads members of zip archives, such as wheels. Stored members are read in place; a deflated one
+ * that begins like device code is inflated into an unnamed file. */
 #include "lib/inspect/codec.h"
 #include "lib/inspect/images.h"
 #include "pack/check/check.h"
@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* docs/cli.md has this. */
+/* docs/cli.md documents this. */
 #define LARGEST_DIRECTORY ((uint64_t)256 << 20)
 typedef struct {
   check *c;
@@ -29,9 +29,8 @@ typedef struct {
   zip_source source;
   uint8_t *directory;
   uint64_t directory_size;
-  uint64_t
-      compressed_size; /* bytes of the members so far: more than the file has are there twice */
-  uint64_t uncompressed_size; /* of them, into files */
+  uint64_t compressed_size;   /* bytes of members so far: more than the file has means overlaps */
+  uint64_t uncompressed_size; /* inflated to files so far */
   char *package;
 } zip;
 
@@ -78,7 +77,7 @@ static bool read_directory(zip *z) {
   return false;
 }
 
-/* The entry at *at, which moves behind it; false at the end, and where it is damaged. */
+/* The entry at *at, which is advanced; false at the end, and where it is damaged. */
 static bool next_entry(const zip *z, size_t *at, entry *out_entry) {
   if (zip_read_entry(z->directory + *at, (size_t)z->directory_size - *at, &out_entry->in))
     return false;
@@ -125,7 +124,7 @@ static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t
   return kdl_inflater_finish(inflater);
 }
 
-/* The archive is not read any more: what is looked at, and must not change, is the member. */
+/* From now on the inflated member is read, not the archive; only the member must not change. */
 static kdl_status evaluate_inflated(const zip *z, const entry *e, int fd, bool is_loose) {
   char room[CHECK_FD_PATH_SIZE];
   kdl_library *lib;
@@ -133,7 +132,7 @@ static kdl_status evaluate_inflated(const zip *z, const entry *e, int fd, bool i
   file.fd = fd;
   file.is_bare_device_code = is_loose;
   if (check_was_changed(z->file))
-    return KDL_OK; /* check_read_file has it named */
+    return KDL_OK; /* reported by check_read_file */
   if (fstat(fd, &file.info) != 0)
     return kdl_fail(kdl_status_from_errno(errno), "cannot look at the temporary file: %s",
                     strerror(errno));
@@ -177,8 +176,8 @@ static kdl_status read_deflated_member(zip *z, const entry *e, const uint8_t *pa
   return status;
 }
 
-/* Maps the packed bytes; they are read from the file as they are needed. Where it shrinks meanwhile
- * the guard of check_read_file holds. */
+/* Maps the compressed bytes, which are paged in on demand. If the file shrinks, the guard of
+ * check_read_file applies. */
 static void read_compressed_member(zip *z, const entry *e, uint64_t offset) {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset - offset % page;
   size_t size = (size_t)(offset - start + e->in.compressed_size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl check: what of the libraries below some paths runs on a device. */
+/* kdl check: which parts of the libraries below some paths run on a device. */
 #include "pack/check/check.h"
 #include "pack/commands.h"
 #include "support/base/error.h"
@@ -33,7 +33,7 @@ static void list_operands(const cli_args *args, check *c) {
     c->operands[i] =
         (check_operand){shown, realpath(shown, real) ? check_copy_string(c, real) : NULL};
   }
-  /* what processes map is not below any */
+  /* for mapped files, which are below no operand */
   c->operands[c->operand_count] = (check_operand){"", c->mapped_root};
 }
 
@@ -68,7 +68,7 @@ static bool are_siblings(const check_library *a, const check_library *b) {
   return a->member && b->member && strcmp(a->path, b->path) == 0;
 }
 
-/* The libraries are in order: those of a package, and those of an archive, follow one another. */
+/* Libraries are sorted: those of a package or an archive are adjacent. */
 static void find_siblings(check *c) {
   for (size_t from = 0, to; from < c->library_count; from = to) {
     bool found = false;
@@ -93,8 +93,8 @@ static bool are_packaged_together(const check_library *a, const check_library *b
          !strchr(b->path + folder + (folder != 0), '/');
 }
 
-/* Code objects of a package, an archive or a folder, which are for one architecture each: those
- * that are for others count for nothing where one runs. */
+/* Code objects are for one architecture each. Where one of a package, archive or folder runs, its
+ * siblings for other architectures do not count. */
 static void mark_covered_by_siblings(check *c) {
   for (size_t from = 0, to; from < c->library_count; from = to) {
     for (to = from; to < c->library_count &&
@@ -167,7 +167,7 @@ static kdl_status print_result(void *user) {
   return c->as_json ? check_print_json(c) : check_print_text(c);
 }
 
-/* The program has standard output for itself: what is found goes to standard error, or a file. */
+/* With a program, standard output belongs to it: the report goes to standard error, or a file. */
 static kdl_status print_to_output(const cli_args *args, check *c) {
   const char *path = cli_args_value(args, "output");
   if (path && strcmp(path, "-") != 0)

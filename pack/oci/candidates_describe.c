@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a manifest says of images, so that devices choose as they would with the file before them.
- * It is tried before it is written: a layer whose candidates are not taken for what the images are
- * is fetched always. */
+/* Describes images in a manifest, so that devices select as they would from the file. The
+ * description is tested before it is written: a layer whose candidates do not behave like its
+ * images is always fetched. */
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
@@ -20,7 +20,7 @@ typedef struct {
   const cli_input *input;
   kdl_catalog *catalog;
   oci_manifest *manifest;
-  uint32_t *image_of; /* the image that each candidate stands for */
+  uint32_t *image_of; /* the image of each candidate */
   size_t count;
 } describer;
 
@@ -42,7 +42,7 @@ static bool has_kernel_index(const kdl_image_info *image) {
   return false;
 }
 
-/* The metadata as it is, and behind it what the library would read from the image's bytes. */
+/* The image's metadata, followed by what the library would read from its bytes. */
 static oci_image_header describe_image(describer *d, const kdl_image_info *image) {
   kdl_arena *arena = &d->manifest->arena;
   size_t kernels = 0, count = image->pair_count;
@@ -78,7 +78,7 @@ static size_t count_nested(const describer *d, size_t outer) {
   return count;
 }
 
-/* The images in an outermost one follow it in the list. */
+/* Nested images follow their outermost one in the list. */
 static void describe_layer(describer *d, size_t outer, oci_layer *layer) {
   size_t count = count_nested(d, outer), used = 0, first = d->count;
   kdl_image_info image = cli_image_at(d->input->lib, outer);
@@ -98,7 +98,7 @@ static void describe_layer(describer *d, size_t outer, oci_layer *layer) {
   layer->candidate_count = used;
   if (used == 0 || is_damaged) {
     layer->choice = OCI_CHOICE_UNKNOWN;
-    d->count = first; /* none of it is tried */
+    d->count = first; /* drops the candidates of this layer */
   }
 }
 

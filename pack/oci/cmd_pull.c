@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl pull: the images that devices choose, or all, of a bundle in a folder or a registry. */
+/* kdl pull: fetches the images that devices select, or all, of a bundle in a folder or a
+ * registry. */
 #include "lib/inspect/write.h"
 #include "pack/commands.h"
 #include "pack/oci/candidates.h"
@@ -26,10 +27,10 @@ typedef struct {
   const cli_args *args;
   oci_reference from;
   const char *output;
-  const char *folder; /* where blobs are */
+  const char *folder; /* with the blobs */
   cli_bytes text;     /* of the manifest */
   oci_manifest manifest;
-  bool *fetched; /* for each layer */
+  bool *fetched; /* per layer */
   size_t count;
   cli_bytes *blobs;
   kdl_arena arena;
@@ -73,7 +74,7 @@ static kdl_status check_pulled_image(kdl_library *lib, size_t index, const char 
                   layer->digest);
 }
 
-/* Images that are in no other are in the order of the layers. */
+/* The outermost images are in the order of the layers. */
 static kdl_status check_images(kdl_library *lib, const pull_state *pull) {
   size_t next = 0;
   for (size_t i = 0; i < pull->manifest.layer_count; ++i) {
@@ -99,9 +100,9 @@ static kdl_status check_file_digest(const cli_bytes *file, const char *name,
                   name, found, manifest->file_digest);
 }
 
-/* Whether the images of the file are the blobs of FOLDER that were fetched, by their digests; where
- * these are all, and the manifest has a digest of the whole, whether the file has that. What blobs
- * held a moment before they were copied is no proof. */
+/* Checks the written file: by digests, that its images are the fetched blobs; and where all were
+ * fetched and the manifest has a digest of the file, that it matches. The blobs may have changed
+ * since they were checked, so the file itself is read. */
 static kdl_status check_written(int fd, const pull_state *pull) {
   const char *name = pull->from.text;
   const oci_manifest *manifest = &pull->manifest;
@@ -148,7 +149,8 @@ static kdl_status copy_file(int from, int to, const char *name) {
   return KDL_OK;
 }
 
-/* A draft is checked where it is. A pipe or a device is given nothing that was not checked. */
+/* A temporary file is checked in place. For a pipe or a device, the data is checked before it is
+ * written. */
 static kdl_status write_output(void *user, int fd) {
   const pull_output *what = user;
   struct stat info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl push: a bundle as an OCI artifact, in a folder or a registry. */
+/* kdl push: stores a bundle as an OCI artifact, in a folder or a registry. */
 #include "lib/inspect/images.h"
 #include "lib/inspect/write.h"
 #include "pack/commands.h"
@@ -68,7 +68,7 @@ static kdl_status rewrite_offload_binary(const push_state *push, int fd) {
   return status;
 }
 
-/* Whether a pull of all images makes the file again, byte for byte. */
+/* Whether pulling all images reproduces the file byte for byte. */
 static kdl_status note_file_digest(push_state *push, const char *path) {
   char again[OCI_DIGEST_SIZE], now[OCI_DIGEST_SIZE];
   cli_bytes bytes;
@@ -79,7 +79,7 @@ static kdl_status note_file_digest(push_state *push, const char *path) {
     status = oci_digest_of_file(fd, again);
   close(fd);
   KDL_TRY(status);
-  if (push->input.bytes.data) { /* of a pipe */
+  if (push->input.bytes.data) { /* from a pipe */
     oci_digest_of(push->input.bytes.data, push->input.bytes.size, now);
   } else {
     KDL_TRY(cli_bytes_read(path, &bytes));
@@ -110,7 +110,7 @@ static kdl_status push_manifest_blob(push_state *push) {
   return status;
 }
 
-/* Blobs before what names them, so that a folder is whole at any time. */
+/* Writes blobs before the files that name them, so that the folder is consistent at any time. */
 static kdl_status write_layout(push_state *push, const char *path) {
   KDL_TRY(cli_library_check_rewritable(&push->input));
   push->manifest.format = cli_library_format(push->input.lib);

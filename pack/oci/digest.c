@@ -33,7 +33,7 @@ bool oci_digest_is_valid(const char *text) {
          strspn(text + method, "0123456789abcdef") == OCI_DIGEST_HEX;
 }
 
-/* Bytes between the quotes, as they stand there. */
+/* The length between the quotes, with escapes. */
 static size_t raw_length(const kdl_json *json) {
   size_t begin = kdl_json_at(json) + 1, at = begin;
   while (at < json->size && json->text[at] != '"')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What registries call their blobs: "sha256:" and 64 hexadecimal digits. */
+/* Digests as registries name blobs: "sha256:" and 64 hexadecimal digits. */
 #ifndef KDL_TOOL_OCI_DIGEST_H
 #define KDL_TOOL_OCI_DIGEST_H
 
@@ -17,14 +17,14 @@ enum { OCI_DIGEST_HEX = 64, OCI_DIGEST_SIZE = sizeof OCI_DIGEST_PREFIX + OCI_DIG
 
 void oci_digest_of(const void *data, size_t size, char out_digest[OCI_DIGEST_SIZE]);
 
-/* Of all that is in a file, whether the descriptor can read or not. */
+/* The digest of a complete file; the descriptor need not be readable. */
 kdl_status oci_digest_of_file(int fd, char out_digest[OCI_DIGEST_SIZE]);
 
-/* No other method is read, so that what is read may be a part of a path. */
+/* Only sha256 is accepted, so that the text is safe as part of a path. */
 bool oci_digest_is_valid(const char *text);
 kdl_status oci_json_digest(kdl_json *json, char out_digest[OCI_DIGEST_SIZE]);
 
-/* A string of JSON in the arena, whatever its length. */
+/* A JSON string of any length, in the arena. */
 kdl_status oci_json_text(kdl_json *json, kdl_arena *arena, kdl_string *out_text);
 
 #endif

@@ -80,7 +80,7 @@ static int hex_digit_value(char c) {
   return kdl_is_digit(c) ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* False where a %XX is none. */
+/* False for an invalid %XX. */
 static bool percent_decode(kdl_arena *arena, kdl_string coded, kdl_string *out_text) {
   char *text = xarena_alloc(arena, coded.length + 1);
   size_t length = 0;
@@ -149,7 +149,7 @@ static kdl_status read_image_header(reader *from, oci_image_header *record) {
   return KDL_OK;
 }
 
-/* No more than there is text for: 0 where blank lines have none between them. */
+/* An upper bound; 0 where there are only blank lines. */
 static size_t count_image_headers(reader from) {
   size_t count = 1;
   while (from.at < from.text.length)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * An image without its bytes, as text in a manifest's annotation: LLVM's numbers for the kind of
- * image and of offloading, the entry's flags, and the metadata in its order.
+ * An image header, an image without its bytes, as text in a manifest's annotation: LLVM's numbers
+ * for image kind and offload kind, the entry's flags, and the metadata in order.
  *
  *     kinds 3 2 flags 0
  *     triple=nvptx64-nvidia-cuda
  *     arch=sm_90
  *
- * Bytes outside of printable ASCII and '%', and '=' in a key, are written as %XX. A blank line
- * stands between two images.
+ * Bytes outside of printable ASCII, '%', and '=' in a key are written as %XX. A blank line
+ * separates images.
  */
 #ifndef KDL_TOOL_OCI_RECORD_H
 #define KDL_TOOL_OCI_RECORD_H
@@ -28,7 +28,7 @@ typedef struct oci_image_header {
   size_t pair_count;
 } oci_image_header;
 
-/* An image of it for a writer, with bytes. */
+/* The image for a writer, with bytes. */
 static inline kdl_writer_image oci_image_header_for_writer(const oci_image_header *record,
                                                            const void *data, size_t size) {
   return (kdl_writer_image){.size = sizeof(kdl_writer_image),
@@ -44,7 +44,7 @@ static inline kdl_writer_image oci_image_header_for_writer(const oci_image_heade
 /* malloc'ed. */
 char *oci_image_headers_write(const oci_image_header *records, size_t count);
 
-/* Into the arena. `name` is for messages. */
+/* Parses into the arena. `name` is for messages. */
 kdl_status oci_image_headers_read(kdl_arena *arena, const char *name, kdl_string text,
                                   oci_image_header **out_records, size_t *out_count);
 

@@ -85,7 +85,7 @@ kdl_status oci_layout_map_blob(const char *folder, const char *digest, uint64_t 
   return KDL_OK;
 }
 
-/* Frees bytes that have another digest. */
+/* Frees bytes whose digest differs. */
 static kdl_status verify_blob_digest(const char *folder, const char *digest, cli_bytes *bytes) {
   char path[PATH_MAX], found[OCI_DIGEST_SIZE];
   oci_digest_of(bytes->data, bytes->size, found);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* index.json of a layout: entries are read one by one, and those of others are kept as they
- * stand. */
+/* index.json of a layout: entries are read one by one, and those of other tools are kept
+ * verbatim. */
 #include "pack/oci/layout.h"
 #include "pack/oci/manifest.h"
 #include "support/base/error.h"
@@ -23,14 +23,13 @@
 typedef struct {
   char digest[OCI_DIGEST_SIZE];
   uint64_t size;
-  kdl_string tag; /* "" where it has none */
+  kdl_string tag; /* "": none */
 } entry;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-/* Called with each entry, and with every other key of the index; `raw` is its text. `key` is NULL
- * for an entry. */
+/* Called for each entry (`key` is NULL) and for every other key of the index; `raw` is its text. */
 typedef kdl_status visit_index(void *user, const char *key, const entry *item, kdl_string raw);
 
 typedef struct {
@@ -46,7 +45,7 @@ static kdl_status read_entry_annotation(kdl_json *json, const char *key, void *u
                                    : kdl_json_skip(json);
 }
 
-/* Digests by another method than ours are another tool's, and pass. */
+/* Digests of other algorithms belong to other tools and are accepted. */
 static kdl_status read_entry_digest(kdl_json *json, kdl_arena *arena, entry *out) {
   kdl_string text = {"", 0};
   KDL_TRY(oci_json_text(json, arena, &text));
@@ -119,7 +118,7 @@ static kdl_status match_index_item(void *user, const char *key, const entry *ite
               (!*wanted->digest || strcmp(item->digest, wanted->digest) == 0);
   if (fits)
     ++state->matches;
-  /* Where nothing was asked for, the only one will do. */
+  /* Without a tag or digest, the only manifest is taken. */
   if (fits || (state->all == 1 && !*wanted->tag && !*wanted->digest))
     state->found = *item;
   return KDL_OK;
@@ -168,7 +167,7 @@ kdl_status oci_layout_find_manifest(const oci_reference *reference,
 typedef struct {
   const char *tag;
   FILE *head;    /* keys other than the manifests */
-  FILE *entries; /* those that stay */
+  FILE *entries; /* entries that stay */
   bool has_version;
 } index_rewriter;
 
@@ -232,7 +231,7 @@ kdl_status oci_layout_set_tag(const char *folder, const char *tag, const char *d
   entry added = {.size = size};
   memcpy(added.digest, digest, OCI_DIGEST_SIZE);
   KDL_TRY(index_path(folder, path));
-  /* Two that push at once: each keeps what the other wrote. */
+  /* Locks against concurrent pushes, so that each keeps the entries of the other. */
   snprintf(lock, sizeof lock, "%.*s/oci-layout", PATH_MAX - 16, folder);
   int fd = open(lock, O_RDONLY | O_CLOEXEC);
   kdl_status status =

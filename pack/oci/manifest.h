@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A bundle as an OCI artifact: an image manifest (OCI image-spec 1.1) with an artifactType, the
- * empty config, and a layer for each image that is in no other, in their order. A layer is the
- * image's bytes as they are. What the library knows of the image without its bytes is in the
- * layer's annotations, so that devices choose by the manifest alone: docs/registries.md.
+ * empty config, and a layer for each outermost image, in order. A layer is the image's bytes as
+ * they are. Its annotations have what the library knows of the image without its bytes, so that
+ * devices select by the manifest alone: docs/registries.md.
  */
 #ifndef KDL_TOOL_OCI_MANIFEST_H
 #define KDL_TOOL_OCI_MANIFEST_H
@@ -33,15 +33,16 @@
 #define OCI_CHOICE_UNKNOWN_TEXT "unknown"
 
 enum {
-  OCI_LIMIT_MANIFEST = 4 << 20, /* bytes: what the distribution specification has registries take */
+  OCI_LIMIT_MANIFEST =
+      4 << 20, /* bytes: what registries must accept by the distribution specification */
   OCI_LIMIT_LAYERS = 16384,
 };
 
-/* Who is to have a layer. */
+/* Which devices need a layer. */
 typedef enum oci_choice {
-  OCI_CHOICE_DEVICES, /* devices choose by its candidates */
+  OCI_CHOICE_DEVICES, /* those that select one of its candidates */
   OCI_CHOICE_ANY,     /* every device: a recorded sequence */
-  OCI_CHOICE_UNKNOWN, /* the manifest cannot tell: it is fetched always */
+  OCI_CHOICE_UNKNOWN, /* undecidable by the manifest: always fetched */
 } oci_choice;
 
 typedef struct oci_layer {
@@ -49,22 +50,23 @@ typedef struct oci_layer {
   uint64_t size;
   oci_image_header image;
   oci_choice choice;
-  /* What is chosen among: the image itself, with what its bytes say where its metadata does not,
-   * or the images that are in it. */
+  /* The candidates: the image itself, with what its bytes add to its metadata, or its nested
+   * images. */
   const oci_image_header *candidates;
   size_t candidate_count;
 } oci_layer;
 
 typedef struct oci_manifest {
-  const char *title;                 /* what the file was called; written, and not read */
+  const char *title;                 /* the file's name; written, not read */
   int format;                        /* of the OffloadBinary: 1 or 2 */
-  char file_digest[OCI_DIGEST_SIZE]; /* of the file that all images make; "" where it was another */
+  char file_digest[OCI_DIGEST_SIZE]; /* of the file that all images form; "" for another kind of
+                                        file */
   oci_layer *layers;
   size_t layer_count;
   kdl_arena arena;
 } oci_manifest;
 
-/* malloc'ed text. KDL_UNSUPPORTED where it is larger than registries take. */
+/* malloc'ed text. KDL_UNSUPPORTED where it is larger than registries accept. */
 kdl_status oci_manifest_write(const oci_manifest *manifest, const char *name, char **out_text,
                               size_t *out_size);
 

@@ -29,7 +29,7 @@ typedef struct {
   bool has_digest, has_size, has_image;
 } layer_state;
 
-/* A message about what a string says, with the place of the string before it. */
+/* Prefixes the recorded message with the location of the annotation. */
 static kdl_status fail_in_annotation(const reader *from, size_t at) {
   char message[512];
   snprintf(message, sizeof message, "%s", kdl_error_message());
@@ -147,7 +147,7 @@ static kdl_status read_annotation(kdl_json *json, const char *key, void *user) {
                                                : kdl_json_skip(json);
 }
 
-/* What a manifest is of. */
+/* Reads the keys that name the type of a manifest. */
 static kdl_status read_type_key(kdl_json *json, const char *key, void *user) {
   reader *from = user;
   if (strcmp(key, "artifactType") == 0)
@@ -167,8 +167,8 @@ static kdl_status read_manifest_key(kdl_json *json, const char *key, void *user)
              : kdl_json_items(json, read_layer, from);
 }
 
-/* The kinds first: what is no bundle is not asked for a bundle's keys. Keys come in any order, so
- * that the text is read twice. */
+/* Types are read in a first pass, since keys come in any order: a manifest of something else need
+ * not have a bundle's keys. */
 static kdl_status read_types(reader *from) {
   kdl_json start = from->json;
   KDL_TRY(kdl_json_members(&from->json, read_type_key, from));
@@ -204,7 +204,7 @@ kdl_status oci_manifest_read(const char *name, const void *data, size_t size,
   kdl_json_start(&from.json, name, data, size);
   KDL_TRY(read_types(&from));
   KDL_TRY(read_manifest(&from));
-  /* The layers have moved as they grew. */
+  /* The array of layers may have been reallocated. */
   for (size_t i = 0; i < out_manifest->layer_count; ++i) {
     oci_layer *layer = &out_manifest->layers[i];
     if (layer->choice != OCI_CHOICE_DEVICES || layer->candidates)

@@ -31,7 +31,7 @@ static void write_choice_json(cli_json *json, const oci_layer *layer) {
     write_image_headers_json(json, OCI_KEY_CHOICE, layer->candidates, layer->candidate_count);
 }
 
-/* What other tools call the file that they make of a layer: "3-sm_90". */
+/* The file name that other tools give to a layer: "3-sm_90". */
 static void write_title_json(cli_json *json, const oci_layer *layer, size_t index) {
   char title[96];
   kdl_string arch = {"image", 5};

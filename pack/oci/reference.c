@@ -66,7 +66,7 @@ static bool is_port(const char *text) {
   return length > 0 && length <= 5 && strspn(text, "0123456789") == length;
 }
 
-/* A name of DNS or an address, as far as a URL cannot be made of it that means something else. */
+/* A DNS name or an address that cannot change the meaning of the URL it is put into. */
 static bool is_registry_host(const char *host) {
   size_t length = strcspn(host, ":");
   bool is_v6 = host[0] == '[';

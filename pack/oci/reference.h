@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Where a bundle lies:
+ * References to bundles:
  *
  *     oci:DIR[:TAG][@DIGEST]                      a folder in OCI's image layout
  *     [https://]HOST[:PORT]/NAME[:TAG][@DIGEST]   a registry
@@ -18,19 +18,19 @@
 #define OCI_DEFAULT_TAG "latest"
 
 typedef struct oci_reference {
-  const char *text;             /* as it was given, for messages */
+  const char *text;             /* as given, for messages */
   const char *folder;           /* NULL: a registry */
-  const char *host;             /* with its port; "" for a folder */
-  const char *name;             /* the same */
-  const char *tag;              /* "" where none was given */
-  char digest[OCI_DIGEST_SIZE]; /* likewise */
-  bool is_secure;               /* https, by its own word or since the host is not this machine */
+  const char *host;             /* with the port; "" for a folder */
+  const char *name;             /* "" for a folder */
+  const char *tag;              /* "": none */
+  char digest[OCI_DIGEST_SIZE]; /* "": none */
+  bool is_secure; /* https: written in the reference, or because the host is not this machine */
 } oci_reference;
 
-/* `text` must outlive the reference, and so must the arena. */
+/* `text` and the arena must outlive the reference. */
 kdl_status oci_reference_parse(kdl_arena *arena, const char *text, oci_reference *out_reference);
 
-/* The last part of the name, or of the folder's, as a file is called. */
+/* The last component of the name or folder, as a file name. */
 const char *oci_reference_base(const oci_reference *reference);
 
 /* Whether a host, with or without a port, is this machine: localhost, 127.0.0.0/8, [::1]. */

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* It watches over each transfer itself; this is for a program that hangs. */
+/* kdl-registry limits each transfer itself; this limit is for a program that hangs. */
 #define LONGEST_RUN ((int64_t)24 * 60 * 60 * 1000)
 #define DEFAULT_LIMIT ((uint64_t)16 << 30)
 
@@ -36,7 +36,7 @@ static kdl_status read_blob_limit(uint64_t *out_limit) {
   return KDL_BAD_CALL;
 }
 
-/* Its errors become ours, the rest is passed on. */
+/* Its error becomes ours; other lines are passed on. */
 static void report_registry_messages(char *words, kdl_out *errors) {
   static const char mark[] = "kdl-registry: error: ";
   for (char *line = strtok(words, "\n"); line; line = strtok(NULL, "\n")) {
@@ -107,7 +107,7 @@ static void begin_registry_command(const cli_args *args, const oci_reference *re
     kdl_string_list_append(line, "--plain-http");
 }
 
-/* Of a line that was given a file, or -1 for none. */
+/* Frees the command line and closes its file, unless that is -1. */
 static void finish_registry_command(kdl_string_list *line, int fd) {
   if (fd >= 0)
     close(fd);
@@ -151,7 +151,7 @@ kdl_status oci_remote_fetch_manifest(const cli_args *args, const oci_reference *
 /* ------------------------------------------------------------------------------------------ */
 /* Blobs                                                                                        */
 
-/* "DIGEST SIZE" for each layer that is wanted; where `wanted` is NULL for all, and the config. */
+/* "DIGEST SIZE" for each wanted layer; where `wanted` is NULL, for all layers and the config. */
 static kdl_status write_blob_list(const oci_manifest *manifest, const bool *wanted, uint64_t limit,
                                   const char *name, int *out_fd) {
   char *text;

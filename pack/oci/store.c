@@ -51,7 +51,7 @@ kdl_status oci_store_create_temp_file(int *out_fd) {
   *out_fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (*out_fd >= 0)
     return KDL_OK;
-  /* Not every file system knows files without a name. */
+  /* Not every file system has unnamed files. */
   snprintf(path, sizeof path, "%.*s/kdl-pull-XXXXXX", PATH_MAX - room_below, folder);
   *out_fd = mkostemp(path, O_CLOEXEC);
   if (*out_fd < 0)

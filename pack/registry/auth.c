@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Logging in: Basic, or a token of the service that the registry names. */
+/* Authentication: Basic, or a token of the service that the registry names. */
 #include "pack/registry/login.h"
 #include "pack/registry/session.h"
 #include "support/base/error.h"
@@ -13,7 +13,7 @@
 
 enum { largest_answer = 2 * SESSION_LIMIT_TOKEN };
 
-/* It becomes a part of a header. */
+/* Whether the text is safe in a header. */
 static bool is_header_token(const char *text) {
   for (const char *at = text; *at; ++at) {
     if (*at <= ' ' || *at > '~')
@@ -52,7 +52,7 @@ static kdl_status make_token_url(const registry_session *session, const challeng
               : kdl_fail(KDL_BAD_FILE, "%s: token service: the address is too long", session->host);
 }
 
-/* Asks the service that the registry names for a token. */
+/* Requests a token from the service that the registry names. */
 static kdl_status request_token(registry_session *session, const challenge *asked,
                                 http_text_buffer *response, char *token) {
   char url[HTTP_LIMIT_URL], basic[CREDENTIALS_SIZE + 8];

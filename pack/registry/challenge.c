@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A value with or without quotes; what does not fit fails. */
+/* A value with or without quotes; fails where it does not fit. */
 static const char *parse_challenge_value(const char *at, char *out, size_t capacity) {
   size_t used = 0;
   bool is_quoted = *at == '"';

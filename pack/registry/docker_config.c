@@ -17,7 +17,7 @@ typedef struct {
   credentials *out;
 } reader;
 
-/* Keys are hosts, or addresses as older versions wrote them: https://HOST/v1/. */
+/* Keys are hosts, or URLs in the form of older versions: https://HOST/v1/. */
 static bool key_is_for(const char *key, const char *host) {
   const char *at = strstr(key, "://");
   at = at ? at + 3 : key;
@@ -28,7 +28,7 @@ static bool key_is_for(const char *key, const char *host) {
           strcmp(at + length, "/v2/") == 0);
 }
 
-/* null is as good as nothing. What cannot be read is left to the function that reads it. */
+/* null counts as absent. Other errors are reported by the function that reads the value. */
 static bool is_null(kdl_json *json) {
   kdl_json_kind kind;
   return kdl_json_peek(json, &kind) == KDL_OK && kind == KDL_JSON_NULL;
@@ -51,10 +51,10 @@ static kdl_status read_auth_key(kdl_json *json, const char *key, void *user) {
   return status;
 }
 
-/* `docker login` writes an identity token beside an "auth" that has no password. */
+/* `docker login` writes an identity token together with an "auth" without a password. */
 static kdl_status read_auth(kdl_json *json, credentials *out) {
   kdl_status status = kdl_json_members(json, read_auth_key, out);
-  /* The value is a secret: it is in no message. */
+  /* The value is a secret and must not appear in messages. */
   if (status == KDL_OK && out->basic[0] && !is_base64(out->basic))
     status = kdl_fail(KDL_BAD_FILE, "%s: auth: expected base64", json->name);
   if (out->has_identity)

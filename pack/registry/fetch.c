@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often a transfer that breaks off is begun again: without a byte more, and in all. */
+/* How often an interrupted transfer is resumed: without progress, and in total. */
 enum { most_idle = 3, most_attempts = 20, first_pause = 100 /* ms */ };
 
 static kdl_status fail_download_step(const char *path, const char *step) {
@@ -80,12 +80,12 @@ kdl_status fetch_manifest(registry_session *session, const char *reference, cons
 typedef struct {
   registry_session *session;
   const blob_list_entry *blob;
-  const char *part; /* the path of what there is so far */
+  const char *part; /* path of the partial file */
   char what[512];
   int fd;
   uint64_t have;
-  bool is_refused;     /* asking again would not help */
-  bool is_other_range; /* but without a range it may */
+  bool is_refused;     /* retrying would not help */
+  bool is_other_range; /* a retry without a range may help */
 } download;
 
 static kdl_status restart_download(download *work) {
@@ -100,7 +100,7 @@ static kdl_status begin_blob(void *user, const http_response *response) {
   kdl_status status = KDL_OK;
   work->is_refused = true;
   if (response->code == 200 && work->have)
-    status = restart_download(work); /* it knows no ranges */
+    status = restart_download(work); /* the server does not support ranges */
   else if (response->code == 206 && (!response->has_begin || response->begin != work->have)) {
     work->is_other_range = work->have > 0;
     status = kdl_fail(KDL_BAD_FILE,
@@ -160,7 +160,7 @@ static void wait_before_retry(unsigned idle) {
   nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
-/* Until all is there. What breaks off goes on, as long as something comes. */
+/* Resumes the transfer until it is complete, as long as there is progress. */
 static kdl_status download_remaining(download *work) {
   unsigned idle = 0;
   bool has_begun_anew = false;
@@ -199,7 +199,7 @@ static kdl_status download_and_verify(download *work, bool *out_same) {
              : kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s", work->what, found);
 }
 
-/* What was there before may have been damaged: without it, once. */
+/* An existing partial file may be damaged: retries once without it. */
 static kdl_status complete_download(download *work) {
   bool is_same = false, is_old = work->have > 0;
   kdl_status status = download_and_verify(work, &is_same);
@@ -208,7 +208,7 @@ static kdl_status complete_download(download *work) {
     if (status == KDL_OK)
       status = download_and_verify(work, &is_same);
   }
-  /* Nothing of what has another digest is kept. */
+  /* A file with another digest is removed. */
   if (work->have == work->blob->size && !is_same)
     unlink(work->part);
   return status;
@@ -222,7 +222,7 @@ static bool has_blob_file(const char *folder, const blob_list_entry *blob) {
   return true;
 }
 
-/* The lock is of a file, not of a name: what was renamed or removed meanwhile is not the one. */
+/* The lock is on a file, not on a name: checks that the name still means the same file. */
 static kdl_status lock_partial_file(download *work, struct stat *out_info) {
   struct stat named;
   for (;;) {
@@ -258,7 +258,7 @@ static kdl_status fetch_blob(registry_session *session, const blob_list_entry *b
            blob->digest);
   kdl_status status = open_partial_file(&work);
   if (status == KDL_OK &&
-      has_blob_file(folder, blob)) { /* made while this one waited for the lock */
+      has_blob_file(folder, blob)) { /* completed by another process while we waited for the lock */
     unlink(part);
   } else if (status == KDL_OK) {
     status = complete_download(&work);

@@ -21,10 +21,10 @@
 enum {
   default_seconds = 30,
   limit_seconds = 24 * 60 * 60,
-  default_deadline = 60 * 60, /* of all requests */
+  default_deadline = 60 * 60, /* seconds, for all requests */
   limit_deadline = 7 * limit_seconds,
   rounding_ms = 50,
-  slowest = 1024, /* bytes a second */
+  slowest = 1024, /* minimal speed, in bytes per second */
   most_headers = 64 * 1024,
   small_factor = 4,
   checked_a_second = 32 << 20,
@@ -35,11 +35,11 @@ struct http {
   const char *schemes;
   long seconds;
   long deadline;
-  int64_t end; /* when that is over, in milliseconds */
+  int64_t end; /* end of that time, in milliseconds */
   char error[CURL_ERROR_SIZE];
 };
 
-/* A transfer at work. */
+/* An active transfer. */
 typedef struct {
   CURL *curl;
   const char *url;
@@ -48,7 +48,7 @@ typedef struct {
   size_t header_bytes;
   size_t sent;
   bool has_begun;
-  kdl_status status; /* of the sink, or of a header */
+  kdl_status status; /* from the sink, or from a bad header */
 } transfer;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -86,7 +86,7 @@ void http_close(http *client) {
 /* ------------------------------------------------------------------------------------------ */
 /* Headers                                                                                      */
 
-/* The value behind "NAME:", without blanks around it. */
+/* The value after "NAME:", without surrounding blanks. */
 static bool match_header(kdl_string line, const char *name, kdl_string *out_value) {
   size_t length = strlen(name);
   if (line.length <= length || line.data[length] != ':' ||
@@ -117,7 +117,7 @@ static void copy_header(kdl_string value, char *out, size_t capacity) {
   snprintf(out, capacity, "%.*s", value.length < capacity ? (int)value.length : 0, value.data);
 }
 
-/* A redirect has headers of its own, which a second status line ends. */
+/* A redirect has its own headers, which the next status line discards. */
 static void parse_header(http_response *response, kdl_string line) {
   kdl_string value;
   size_t at = 0;
@@ -156,7 +156,7 @@ static kdl_status begin_content(transfer *work) {
   return work->request->sink->begin(work->request->sink->user, work->response);
 }
 
-/* An answer that the sink takes. */
+/* Whether the sink takes the body. */
 static bool is_content(transfer *work) {
   curl_easy_getinfo(work->curl, CURLINFO_RESPONSE_CODE, &work->response->code);
   return work->request->sink && work->request->method == HTTP_GET &&
@@ -198,7 +198,7 @@ static size_t on_header(const char *data, size_t size, size_t count, void *user)
   parse_header(work->response, (kdl_string){data, count});
   bool is_last = count <= 2 && (data[0] == '\r' || data[0] == '\n');
   if (is_last && is_content(work))
-    work->status = begin_content(work); /* which may refuse it before a byte is sent */
+    work->status = begin_content(work); /* may refuse it before any byte is passed on */
   return work->status == KDL_OK ? count : 0;
 }
 
@@ -207,7 +207,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *user) {
   (void)size;
   if (!is_content(work)) {
     append_error_body(work->response, data, count);
-    /* What follows is of no use; the connection is not kept for it. */
+    /* The remaining body is not needed; the connection is closed. */
     return work->response->error_size + 1 < sizeof work->response->error ? count : 0;
   }
   if (work->status == KDL_OK)
@@ -282,22 +282,23 @@ static void set_limits(const http *client, const char *url, const http_request *
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, client->seconds);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)slowest);
-  /* Before it answers, a registry reads again what it was sent. */
+  /* A registry may read again what it was sent before it responds. */
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
                    client->seconds + (long)(request->body_size / checked_a_second));
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "kdl");
   int64_t most = client->end - http_now_ms();
   if (request->is_small && most > (int64_t)small_factor * client->seconds * 1000)
     most = (int64_t)small_factor * client->seconds * 1000;
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, most > 1 ? (long)most : 1L); /* 0 is for ever */
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+                   most > 1 ? (long)most : 1L); /* 0 would mean no limit */
   if (authorities && *authorities)
     curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
   if (http_host_of(url, host, sizeof host, &is_plain) && oci_host_is_local(host))
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
 }
 
-/* A line that libcurl has no room for. It has bounds of its own, which on_header does not see, and
- * says before version 8.6 that there is no memory. */
+/* Whether a line exceeded libcurl's own limit, which on_header does not see. Before version 8.6
+ * libcurl reports that as out of memory. */
 static bool is_header_too_long(CURLcode code, const transfer *work) {
 #if LIBCURL_VERSION_NUM >= 0x080600
   if (code == CURLE_TOO_LARGE)
@@ -309,7 +310,7 @@ static bool is_header_too_long(CURLcode code, const transfer *work) {
 static kdl_status check_transfer(const http *client, CURLcode code, const transfer *work) {
   if (work->status != KDL_OK)
     return work->status;
-  /* A body that is no content was cut off on purpose. */
+  /* An error body was cut off on purpose. */
   if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && work->response->error_size))
     return KDL_OK;
   if (is_header_too_long(code, work))
@@ -317,7 +318,7 @@ static kdl_status check_transfer(const http *client, CURLcode code, const transf
                     "%.*s: found a header that is too long, expected headers of at most %d bytes",
                     http_display_length(work->url), work->url, most_headers);
   const char *words = client->error[0] ? client->error : curl_easy_strerror(code);
-  /* libcurl rounds the time that it has, and may end some milliseconds before. */
+  /* libcurl rounds its timeout and may end some milliseconds early. */
   if (code == CURLE_OPERATION_TIMEDOUT && http_now_ms() + rounding_ms >= client->end)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%.*s: %s: expected all that was asked for within %ld s: KDL_REGISTRY_DEADLINE "
@@ -429,7 +430,7 @@ bool http_host_of(const char *url, char *out_host, size_t capacity, bool *out_is
 /* ------------------------------------------------------------------------------------------ */
 /* Errors                                                                                       */
 
-/* {"errors": [{"code": ..., "message": ...}]}, of which the first message counts. */
+/* {"errors": [{"code": ..., "message": ...}]}; the first message is used. */
 static bool read_message(const http_response *response, char *out_text, size_t capacity) {
   char key[32];
   kdl_json json;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl-registry: what `kdl push` and `kdl pull` have to do with registries. It is not for people:
- * docs/registries.md describes what they use. */
+/* kdl-registry: the registry access of `kdl push` and `kdl pull`. Users do not call it;
+ * docs/registries.md describes the commands. */
 #include "pack/oci/digest.h"
 #include "pack/registry/transfer.h"
 #include "support/base/error.h"
@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Ends with the program that started it. */
+/* Ends when the parent process ends. */
 static kdl_status exit_with_parent(const char *text) {
   long parent = text ? strtol(text, NULL, 10) : 0;
   if (parent <= 1)

@@ -10,7 +10,7 @@
 
 enum { small_body = 1 << 20 };
 
-/* Whether the registry has it: what it has under a digest, it has checked. */
+/* Whether the registry has a blob with that digest; registries check digests on upload. */
 static kdl_status has_blob(registry_session *session, const char *digest, bool *out_has) {
   char where[128];
   http_response response;

@@ -11,7 +11,7 @@
 
 enum { most_redirects = 10 };
 
-/* Docker's own registry has an address that is not its name. */
+/* The API of Docker's registry has another host than its name. */
 static const char docker_hub[] = "docker.io", hub_address[] = "registry-1.docker.io",
                   hub_login[] = "index.docker.io";
 
@@ -62,7 +62,7 @@ static bool is_redirect(const http_request *request, const http_response *respon
           (response->code == 301 || response->code == 302 || response->code == 303));
 }
 
-/* Once with what is known, and again where the registry asks who that is. */
+/* Sends the request, and again after authentication where the registry requires it. */
 static kdl_status request_authenticated(registry_session *session, const char *url,
                                         const http_request *request, http_response *out_response) {
   kdl_status status =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What kdl-registry does: manifests and blobs, from a registry and to it. */
+/* The operations of kdl-registry: fetching and sending manifests and blobs. */
 #ifndef KDL_REGISTRY_TRANSFER_H
 #define KDL_REGISTRY_TRANSFER_H
 
@@ -9,13 +9,14 @@
 
 #include <stdint.h>
 
-/* A manifest, into a file that is open already. */
+/* Fetches a manifest into an open file. */
 kdl_status fetch_manifest(registry_session *session, const char *reference, const char *path);
 
-/* Blobs of a list, "DIGEST SIZE" a line, into FOLDER/blobs/sha256. What was begun there goes on. */
+/* Fetches the blobs of a list, "DIGEST SIZE" per line, into FOLDER/blobs/sha256. Resumes partial
+ * files. */
 kdl_status fetch_blobs(registry_session *session, const char *list, const char *folder);
 
-/* Blobs of a list that the registry lacks, and then a manifest, from a layout. */
+/* Sends the blobs of a list that the registry lacks, and then a manifest, from a layout. */
 kdl_status send_blobs_and_manifest(registry_session *session, const char *list, const char *folder,
                                    const char *reference, const char *digest, uint64_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl merge: the images of several files in one OffloadBinary. */
+/* kdl merge: merges the images of several files into one OffloadBinary. */
 #include "pack/commands.h"
 #include "pack/split/split.h"
 #include "support/base/error.h"
@@ -13,13 +13,13 @@
 
 #include <stdlib.h>
 
-/* What the files that are merged have in common. */
+/* State that is shared by all input files. */
 typedef struct {
   int format;
   kdl_writer *writer;
   size_t added;
   cli_variants variants;
-  kdl_arena arena; /* of the names in `variants` */
+  kdl_arena arena; /* for the names in `variants` */
 } image_merger;
 
 static kdl_status add_input_images(image_merger *all, const cli_input *input) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl split: a file as a host part and one bundle for each architecture. */
+/* kdl split: splits a file into a host part and one bundle per architecture. */
 #include "lib/inspect/containers.h"
 #include "lib/inspect/write.h"
 #include "pack/commands.h"
@@ -26,13 +26,13 @@
 
 typedef struct {
   const char *path;
-  const char *file; /* the path without folders */
+  const char *file; /* the file name without folders */
   unsigned mode;
   cli_bytes bytes;
   kdl_library *lib;
   split_plan plan;
   split_manifest manifest;
-  const char *folder; /* that is being filled */
+  const char *folder; /* the temporary output folder */
 } split_state;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -40,7 +40,7 @@ typedef struct {
 
 enum { fatbin_header = 16, more_pairs = 4 };
 
-/* A fatbin of one entry. */
+/* A fatbin with one entry. */
 static uint8_t *wrap_in_fatbin(const split_state *work, const split_unit *unit, kdl_arena *arena,
                                size_t *out_size) {
   uint64_t entry = unit->head + unit->size;
@@ -65,7 +65,7 @@ static kdl_pair digest_pair(const split_state *work, kdl_arena *arena) {
   return (kdl_pair){KDL_TEXT(SPLIT_KEY_OF), xarena_string(arena, of, strlen(of))};
 }
 
-/* The image's own pairs, without those that would not hold any more, and its place. */
+/* The image's own pairs, without those that no longer hold, and its position in the file. */
 static void make_unit_metadata(const split_state *work, const split_unit *unit, kdl_arena *arena,
                                kdl_writer_image *image) {
   const kdl_image_info from = cli_image_at(work->lib, unit->image);
@@ -101,7 +101,7 @@ static kdl_status add_unit_image(const split_state *work, const split_unit *unit
   return kdl_writer_add(writer, &image);
 }
 
-/* An image that was compressed with others, inflated. */
+/* Adds the inflated copy of an image that was compressed together with others. */
 static kdl_status add_copy(const split_state *work, const split_copy *copy, kdl_arena *arena,
                            kdl_writer *writer) {
   const kdl_stored_image *from = &cli_stored_images(work->lib)[copy->image];
@@ -136,7 +136,7 @@ static kdl_status digest_part_file(const char *path, uint64_t *out_size, kdl_dig
   return KDL_OK;
 }
 
-/* What only some may read of the file, only they may read of its parts. */
+/* Only users who may read the file may read its parts. */
 static kdl_status restrict_permissions(const split_state *work, const char *path) {
   struct stat info;
   if (stat(path, &info) == 0 && chmod(path, info.st_mode & work->mode & 0777) == 0)
@@ -193,7 +193,7 @@ static kdl_status write_split_files(split_state *work) {
   return split_manifest_save(&work->manifest, path);
 }
 
-/* Fills a folder beside the one that it shall become: all of it is there, or nothing. */
+/* Fills a temporary folder and renames it, so that the output is complete or absent. */
 static kdl_status write_split_folder(split_state *work, const char *output) {
   char target[PATH_MAX];
   KDL_TRY(kdl_folder_resolve(output, "make the folder", target));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The host part: the file with zeros where its images lay. */
+/* The host part: the file with zeros in place of its images. */
 #include "pack/split/split.h"
 
 #include "support/base/error.h"

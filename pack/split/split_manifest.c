@@ -79,7 +79,7 @@ static kdl_status read_manifest_string(reader *from, const char **out_text) {
   return KDL_OK;
 }
 
-/* Of a file beside the manifest: nothing that leads elsewhere. */
+/* A file in the manifest's folder: names with a path are refused. */
 static kdl_status read_file_name(reader *from, const char **out_name) {
   size_t at = kdl_json_at(&from->json);
   const char *name;
@@ -108,14 +108,14 @@ static kdl_status read_manifest_digest(reader *from, kdl_digest *out_digest) {
   return KDL_OK;
 }
 
-/* The keys that an object must have, as bits by their place. */
+/* The keys that an object must have; a bit of `has` for each. */
 static const char *const required_keys[] = {"file", "blake2b-256", "arch", "size", "host", "parts"};
 enum { has_file = 1, has_digest = 2, has_arch = 4, has_size = 8, has_host = 16, has_parts = 32 };
 
-/* An object of the manifest, and which keys it has had. */
+/* An object of the manifest, and the keys read so far. */
 typedef struct {
   reader *from;
-  split_part *part; /* of a part */
+  split_part *part; /* for a part */
   unsigned has;
 } object;
 

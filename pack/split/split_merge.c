@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What `kdl split` wrote, put together again: all of it, or some architectures. */
+/* Merges the output of `kdl split`: all of it, or some architectures. */
 #include "lib/inspect/containers.h"
 #include "pack/split/split.h"
 #include "support/base/array.h"
@@ -23,14 +23,14 @@ typedef struct {
   const char *path;   /* of the manifest */
   const char *folder; /* that it is in */
   split_manifest manifest;
-  uint8_t *data; /* the file as it becomes whole: a private mapping of the host part */
+  uint8_t *data; /* the restored file: a private mapping of the host part */
   size_t size;
-  const char **paths; /* of the parts that are taken, else NULL */
+  const char **paths; /* of the parts in use, else NULL */
   size_t taken_count;
-  split_rebuilt_bundle *rebuilt_bundles; /* by their place, once the skeleton was read */
+  split_rebuilt_bundle *rebuilt_bundles; /* by position, once the skeleton was read */
   size_t rebuilt_count, rebuilt_capacity;
-  uint64_t rebuilt_bytes; /* inflated, all of them */
-  bool has_all_rebuilt;   /* all that there are */
+  uint64_t rebuilt_bytes; /* inflated size of all */
+  bool has_all_rebuilt;   /* every one is rebuilt */
   kdl_arena arena;
 } split_merger;
 
@@ -90,7 +90,7 @@ static kdl_status verify_host_digest(const split_merger *work, const char *path,
                     "%s: found another digest than %s says of the host part: it was altered, or "
                     "is of another split",
                     path, work->path);
-  /* A copy of its pages where images are put, and no others. */
+  /* Copies only the pages that images are written to. */
   if (!bytes->mapped || mprotect(bytes->owned, bytes->size, PROT_READ | PROT_WRITE) != 0)
     return kdl_fail(kdl_status_from_errno(errno), "%s: cannot map: %s", path, strerror(errno));
   return KDL_OK;
@@ -169,7 +169,7 @@ static int compare_rebuilt_bundles(const void *left, const void *right) {
   return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Bundles lie apart: one that was there many times would be compressed as often. */
+/* Rebuilt bundles must not overlap: one that is listed many times would be compressed each time. */
 static kdl_status sort_rebuilt_bundles(split_merger *work) {
   if (work->rebuilt_count)
     qsort(work->rebuilt_bundles, work->rebuilt_count, sizeof *work->rebuilt_bundles,
@@ -187,8 +187,8 @@ static kdl_status sort_rebuilt_bundles(split_merger *work) {
   return KDL_OK;
 }
 
-/* Whether sizes are such as the reader of such bundles takes, and all together in proportion to the
- * file: each is compressed. */
+/* Whether sizes are within the limits of the bundle reader, and their sum is in proportion to the
+ * file: each of them will be compressed. */
 static bool is_in_bounds(const split_merger *work, const split_rebuilt_bundle *rebuilt,
                          size_t size) {
   uint64_t most = KDL_INFLATED_BASE + (uint64_t)work->size * SPLIT_LIMIT_INFLATE_RATIO;
@@ -199,7 +199,7 @@ static bool is_in_bounds(const split_merger *work, const split_rebuilt_bundle *r
          rebuilt->uncompressed_size <= most - work->rebuilt_bytes;
 }
 
-/* What lies between the images of a compressed bundle. */
+/* The bytes between the images of a compressed bundle. */
 static kdl_status begin_rebuilt_bundle(split_merger *work, kdl_library *lib,
                                        const kdl_image_info *image, uint64_t in, const char *path) {
   split_rebuilt_bundle rebuilt = {.at = in};
@@ -229,7 +229,7 @@ static kdl_status begin_rebuilt_bundle(split_merger *work, kdl_library *lib,
   return KDL_OK;
 }
 
-/* An image of one that has begun. */
+/* Adds an image to a bundle that was begun. */
 static kdl_status add_image_to_rebuilt(split_merger *work, kdl_library *lib,
                                        const kdl_image_info *image, uint64_t in, const char *path) {
   uint64_t at;
@@ -248,7 +248,7 @@ static kdl_status add_image_to_rebuilt(split_merger *work, kdl_library *lib,
   kdl_status status = KDL_OK;
   KDL_TRY(read_metadata_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at));
   if (!rebuilt)
-    return KDL_OK; /* the bundle is there as it was */
+    return KDL_OK; /* the original bundle is there */
   KDL_TRY(kdl_library_acquire_bytes(lib, image->index, &data, &size));
   bool is_in_bounds = at <= rebuilt->uncompressed_size && size <= rebuilt->uncompressed_size - at;
   if (is_in_bounds)
@@ -280,7 +280,7 @@ static kdl_status restore_part(split_merger *work, const char *path) {
   return status;
 }
 
-/* Why a file is none of the manifest's parts. */
+/* The reason why a file is not one of the manifest's parts. */
 static kdl_status fail_unknown_part(const split_merger *work, const char *path) {
   kdl_library *lib;
   char of[KDL_DIGEST_TEXT];
@@ -288,7 +288,7 @@ static kdl_status fail_unknown_part(const split_merger *work, const char *path) 
   kdl_status status;
   kdl_digest_print(&work->manifest.digest, of);
   KDL_TRY(kdl_open(path, &opts, &lib));
-  kdl_image_info image = cli_image_at(lib, 0); /* without pairs where there is none */
+  kdl_image_info image = cli_image_at(lib, 0); /* has no pairs where there is no image */
   const kdl_string *value = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_OF);
   if (!value)
     status = kdl_fail(KDL_BAD_CALL, "%s: found no part of a split, expected one of %s", path,
@@ -303,14 +303,14 @@ static kdl_status fail_unknown_part(const split_merger *work, const char *path) 
   return status;
 }
 
-/* Finds out which part a file is, and takes it. */
+/* Identifies the part in a file, and adds it. */
 static kdl_status add_part_file(split_merger *work, const char *path, size_t expected) {
   cli_bytes bytes;
   KDL_TRY(cli_bytes_read(path, &bytes));
   kdl_digest digest = kdl_digest_of(bytes.data, bytes.size);
   cli_bytes_free(&bytes);
   size_t i = 0;
-  if (expected != SIZE_MAX && /* as it nearly always is: parts may be many */
+  if (expected != SIZE_MAX && /* the usual case: avoids a search through many parts */
       memcmp(&digest, &work->manifest.parts[expected].digest, sizeof digest) == 0)
     i = expected;
   while (i < work->manifest.part_count &&
@@ -329,7 +329,7 @@ static kdl_status add_part_file(split_merger *work, const char *path, size_t exp
   return KDL_OK;
 }
 
-/* Every part of the manifest that is in its folder. */
+/* Adds every part of the manifest that exists in its folder. */
 static kdl_status add_folder_parts(split_merger *work, bool partial) {
   for (size_t i = 0; i < work->manifest.part_count; ++i) {
     const split_part *part = &work->manifest.parts[i];
@@ -362,7 +362,7 @@ static bool is_skeleton(const split_part *part) {
   return part->is_mixed && strcmp(part->arch, SPLIT_SKELETON) == 0;
 }
 
-/* Whether compressed bundles are there as they were: those who have them need no skeleton. */
+/* Whether the original compressed bundles are available: then no skeleton is needed. */
 static bool has_bundles(const split_merger *work) {
   for (size_t i = 0; i < work->manifest.part_count; ++i) {
     const split_part *part = &work->manifest.parts[i];
@@ -386,7 +386,7 @@ static kdl_status check_required_parts(const split_merger *work, bool bundles) {
   return KDL_OK;
 }
 
-/* Puts the images of all parts where they lay, skeletons first. */
+/* Writes the images of all parts back to their positions, skeletons first. */
 static kdl_status restore_parts(split_merger *work) {
   bool bundles = has_bundles(work);
   KDL_TRY(check_required_parts(work, bundles));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is cut out of a file, and into which bundle it goes. */
+/* Plans which pieces are cut out of a file, and into which bundle each goes. */
 #include "pack/split/split.h"
 
 #include "lib/inspect/codec.h"
@@ -13,7 +13,7 @@
 
 static const char mixed_arch[] = "several";
 
-/* Where the bytes of an image lie in the file: its own, or those of what it is compressed in. */
+/* The range of an image's bytes in the file: its own, or that of the stream that contains it. */
 static void find_stored_range(const kdl_stored_image *image, uint64_t *out_at, uint64_t *out_size,
                               bool *out_packed) {
   kdl_source_info source = kdl_source_read(image->source);
@@ -26,8 +26,8 @@ static void find_stored_range(const kdl_stored_image *image, uint64_t *out_at, u
   }
 }
 
-/* The header of a compressed entry of a fatbin, and its payload with the padding: what makes a
- * fatbin of its own. False where the image is none such. */
+/* The range of a compressed fatbin entry: its header, and its payload with padding, which together
+ * form a separate fatbin. False for other images. */
 static bool find_fatbin_entry(const kdl_stored_image *image, const cli_bytes *bytes,
                               split_unit *unit) {
   enum { entry_size = 64 };
@@ -49,7 +49,7 @@ static bool find_fatbin_entry(const kdl_stored_image *image, const cli_bytes *by
 /* ------------------------------------------------------------------------------------------ */
 /* Parts                                                                                        */
 
-/* What a file's name may have; anything else becomes '.'. */
+/* Replaces characters that are not safe in a file name with '.'. */
 static void sanitize_file_name(char *name, size_t room, const char *arch) {
   static const char others[] = "_.+-";
   size_t used = 0;
@@ -69,7 +69,7 @@ static bool is_part_name_used(const split_plan *plan, const char *file) {
   return false;
 }
 
-/* Two architectures may have one name once it is one of a file. */
+/* Two architectures may have the same sanitized name. */
 static const char *name_part(split_plan *plan, const char *file, const char *arch) {
   char name[128];
   sanitize_file_name(name, sizeof name, arch);
@@ -81,7 +81,7 @@ static const char *name_part(split_plan *plan, const char *file, const char *arc
 
 enum { most_parts = 4096, slot_count = 4 * most_parts };
 
-/* Where the part of an architecture stands among the slots, or would. */
+/* The slot of an architecture's part in the hash table, or a free one. */
 static uint32_t *find_part_slot(const split_plan *plan, const char *arch) {
   uint32_t hash = 2166136261;
   for (const char *at = arch; *at; ++at)
@@ -137,7 +137,7 @@ static void collect_split_units(split_plan *plan, kdl_library *lib, const cli_by
   size_t count = kdl_image_count(lib);
   bool *is_parent = xcalloc(count, sizeof *is_parent);
   plan->units = xcalloc(count, sizeof *plan->units);
-  /* What holds others is not cut out, unless they are compressed in it. */
+  /* A container is not cut out itself, unless its images are compressed in it. */
   for (uint32_t i = 0; i < count; ++i) {
     const kdl_stored_image *image = &images[i];
     if (image->parent != KDL_NO_PARENT && image->source == images[image->parent].source)
@@ -156,7 +156,7 @@ static void collect_split_units(split_plan *plan, kdl_library *lib, const cli_by
   free(is_parent);
 }
 
-/* Units that share bytes become one; where they are for several architectures it says so. */
+/* Merges units that share bytes; units for several architectures are marked as such. */
 static kdl_status join_overlapping_units(split_plan *plan, const kdl_stored_image *images,
                                          const char *file) {
   size_t kept = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Compressed bundles with images for several architectures, as ROCm's compilers write them. */
+/* Compressed bundles with images for several architectures, written by ROCm's compilers. */
 #include "pack/split/split.h"
 
 #include "lib/inspect/images.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The unit at a place, or NULL. */
+/* The unit at a position, or NULL. */
 static const split_unit *find_unit(const split_plan *plan, uint64_t at) {
   size_t first = kdl_array_lower_bound(plan->units, plan->unit_count, sizeof *plan->units,
                                        offsetof(split_unit, at), at);
@@ -23,8 +23,8 @@ bool split_is_zero(const uint8_t *data, uint64_t size) {
   return size == 0 || (data[0] == 0 && memcmp(data, data + 1, (size_t)size - 1) == 0);
 }
 
-/* Whether there is nothing but zeros behind the table and between the images, which come in order;
- * *out_table is where the first begins. */
+/* Whether the images are in order with only zeros between them and after the table; *out_table is
+ * the offset of the first. */
 static bool has_zeros_between_images(const uint8_t *inflated, uint64_t size,
                                      const kdl_stored_image *images, size_t count,
                                      uint64_t *out_table) {
@@ -106,7 +106,7 @@ kdl_status split_plan_find_streams(split_plan *plan, kdl_library *lib, const cli
       status = try_stream(plan, images, end - i, i, &input, &is_taken);
     taken += is_taken;
   }
-  /* Where each has its images elsewhere too, what they are compressed in can be done without. */
+  /* If every image also has a copy in its own part, the compressed bundle is not needed. */
   for (size_t i = 0; i < plan->part_count && taken == mixed; ++i) {
     if (plan->parts[i].is_mixed && strcmp(plan->parts[i].key, SPLIT_SKELETON) != 0)
       plan->parts[i].is_needed = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A file of which some parts are missing: what they held is taken out of it. */
+/* Writes a file without the images of missing parts. */
 #include "lib/inspect/images.h"
 #include "pack/split/split.h"
 #include "pack/thin/file_kinds.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of images that are compressed together, those that are missing are zeros too. */
+/* Missing images of a compressed bundle are zeros too. */
 static kdl_status look_inside(kdl_library *lib, size_t index, bool *out_there) {
   const void *data;
   size_t size;
@@ -21,7 +21,7 @@ static kdl_status look_inside(kdl_library *lib, size_t index, bool *out_there) {
   return KDL_OK;
 }
 
-/* What stays: images with bytes, and what holds one. */
+/* Keeps images that are not all zeros, and their containers. */
 static kdl_status select_nonzero_images(kdl_library *lib, const uint8_t *data, size_t size,
                                         thin_selection *out_selection) {
   const kdl_stored_image *images = cli_stored_images(lib);

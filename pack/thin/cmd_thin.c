@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl thin: only the images one wants. */
+/* kdl thin: removes images that are not wanted. */
 #include "pack/commands.h"
 #include "pack/thin/command.h"
 #include "pack/thin/file_kinds.h"
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Options of files that stay what they are. */
+/* Options that apply only where the file keeps its kind. */
 static const char *const in_place_options[] = {"keep-ptx", "strip-to", "sparse", "compress"};
 
-/* Where to write; NULL for a dry run. */
+/* The output path; NULL for a dry run. */
 static kdl_status parse_output_option(const cli_args *args, const char **out_output) {
   bool in_place = cli_args_has(args, "in-place"), is_dry = cli_args_has(args, "dry-run");
   const char *output = cli_args_value(args, "output");
@@ -44,7 +44,7 @@ static kdl_status reject_in_place_options(const cli_args *args) {
   return KDL_OK;
 }
 
-/* By the kind of the file: it stays what it is, or becomes an OffloadBinary. */
+/* By the kind of the file: thins it in place, or packs the images into an OffloadBinary. */
 static kdl_status thin_opened(const cli_args *args, thin_source *source, const char *output) {
   thin_kind kind = thin_sniff(source->bytes.data, source->bytes.size);
   bool has_format = cli_args_has(args, "format");
@@ -62,8 +62,8 @@ static kdl_status thin_opened(const cli_args *args, thin_source *source, const c
   return thin_repack(args, source, output);
 }
 
-/* Where another file takes the name of one that is thinned in place, as by a second process that
- * does the same, that one is thinned. */
+/* If another file takes the name of one that is thinned in place, as when a second process thins it
+ * too, starts again with the new file. */
 static kdl_status thin_retry_if_replaced(const cli_args *args, const char *output) {
   enum { most_tries = 100 };
   bool is_gone = true;
@@ -79,7 +79,7 @@ static kdl_status thin_retry_if_replaced(const cli_args *args, const char *outpu
   return status;
 }
 
-/* In a folder, the file has the name that it had. *out_path is NULL for other outputs. */
+/* In a folder, the output keeps the file's name. *out_path is NULL for other outputs. */
 static kdl_status output_path_in_folder(const cli_args *args, const char *output, char **out_path) {
   size_t length = output ? strlen(output) : 0;
   const char *input = args->operands[0], *slash = strrchr(input, '/');

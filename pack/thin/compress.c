@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * --compress: what stays is stored compressed where the runtime that will read it can.
+ * --compress: stores the remaining images compressed, where the runtime that reads them can.
  *
- *   NVIDIA   entries of fatbins: LZ4, which every driver reads, or zstd for those of CUDA 12.4 and
- *            later. Only machine code that no linker takes.
- *   AMD      bundles as a whole ("CCOB", version 2), for HIP 6.4 and later.
+ *   NVIDIA   entries of fatbins: LZ4, which every driver reads, or zstd for drivers of CUDA 12.4
+ * and later. Only machine code that no linker reads. AMD      complete bundles ("CCOB", version 2),
+ * for HIP 6.4 and later.
  *
- * What is compressed is inflated again and compared before it is used, and stays as it was where it
+ * Compressed data is inflated again and compared before it is used. It stays uncompressed where it
  * would not become smaller.
  */
 #include "pack/thin/containers.h"
@@ -28,7 +28,7 @@ enum { zstd_in_cuda = 12 * 100 + 4, packed_in_hip = 6 * 100 + 4 };
 /* ------------------------------------------------------------------------------------------ */
 /* What the devices read                                                                        */
 
-/* MAJOR.MINOR as a number; 0 where it is not known. */
+/* MAJOR.MINOR as a number; 0 where unknown. */
 static unsigned long parse_driver_version(const char *text) {
   char *end;
   unsigned long major = strtoul(text ? text : "", &end, 10);
@@ -55,7 +55,7 @@ thin_compression thin_compression_for_devices(const cli_devices *devices) {
 /* ------------------------------------------------------------------------------------------ */
 /* Compressing                                                                                  */
 
-/* The caller frees *out_packed, which is NULL where it is no smaller. */
+/* The caller frees *out_packed, which is NULL where it is not smaller. */
 static kdl_status compress_bytes(const thin_input *input, uint64_t offset, kdl_codec codec,
                                  const void *data, size_t size, void **out_packed,
                                  size_t *out_size) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Clang's compressed bundles ("CCOB", docs/formats.md): inflated, written with fewer images, and
- * compressed again as they were. */
+/* Clang's compressed bundles ("CCOB", docs/formats.md): inflates them, and compresses them again in
+ * the same way with fewer images. */
 #include "lib/inspect/codec.h"
 #include "lib/inspect/images.h"
 #include "pack/thin/containers.h"
@@ -118,7 +118,7 @@ kdl_status thin_compressed_bundle_replace(const thin_input *input, uint8_t *file
   void *packed;
   size_t packed_size;
   KDL_TRY(kdl_deflate(codec, bundle, size, &packed, &packed_size));
-  /* What is left of the room becomes a frame that holds no data. */
+  /* Unused room is filled with a zstd frame without data. */
   size_t left = packed_size <= room ? (size_t)room - packed_size : 0;
   kdl_status status = KDL_OK;
   if (packed_size > room || (codec == KDL_CODEC_ZSTD && left && left < skippable_header)) {

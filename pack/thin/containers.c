@@ -21,8 +21,8 @@ static uint64_t entry_size(const uint8_t *entry) {
   return kdl_load_u32(entry + 4) + kdl_load_u64(entry + 8);
 }
 
-/* Whether the images are the entries of a fatbin, one by one, from its header to its end. The
- * reader has checked each entry; nothing else of the library is relied on here. */
+/* Whether the images are exactly the entries of a fatbin, from its header to its end. The reader
+ * has checked each entry; this relies on nothing else. */
 static bool match_fatbin(const thin_input *input, const kdl_stored_image *images, size_t count,
                          thin_container *out) {
   uint64_t first = images[0].header_offset;
@@ -106,7 +106,7 @@ static bool match_bundle(const thin_input *input, const kdl_stored_image *images
   return true;
 }
 
-/* What every code object's offset is a multiple of: runtimes map some of them where they lie. */
+/* The common alignment of all code objects' offsets: runtimes map some of them in place. */
 static uint64_t bundle_alignment(const uint8_t *bundle, uint64_t entries) {
   uint64_t all = 4096;
   const uint8_t *entry = bundle + bundle_header;
@@ -118,7 +118,7 @@ static uint64_t bundle_alignment(const uint8_t *bundle, uint64_t entries) {
   return all & -all;
 }
 
-/* Through the entries that stay. The host's entry is no image. */
+/* Iterates over the entries that stay. The host's entry is not an image. */
 typedef struct {
   const thin_input *input;
   const bool *kept;
@@ -178,7 +178,7 @@ void thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_st
 /* ------------------------------------------------------------------------------------------ */
 /* All of them                                                                                  */
 
-/* Whether an image's bytes lie in the file as it is. */
+/* Whether an image's bytes are stored uncompressed in the file. */
 static bool is_stored_uncompressed(const thin_input *input, const kdl_stored_image *image) {
   return image->parent == KDL_NO_PARENT && !image->is_packed &&
          kdl_source_read(image->source).size == input->size && !image->problem;

@@ -14,7 +14,7 @@ void thin_report_add_retained(thin_report *report, const thin_input *input, size
   const kdl_stored_image *image = &cli_stored_images(input->lib)[index];
   kdl_source_info source = kdl_source_read(image->source);
   uint64_t bytes = image->stored_size;
-  if (image->is_packed && source.size) /* its share of what is compressed */
+  if (image->is_packed && source.size) /* its share of the compressed data */
     bytes = (uint64_t)((double)source.packed_size * (double)bytes / (double)source.size);
   ++report->retained[why].images;
   report->retained[why].bytes += bytes;
@@ -96,7 +96,7 @@ static thin_retain_reason retain_reason(const thin_context *context, uint32_t in
                                                                  : THIN_RETAINED_BARE;
 }
 
-/* What lies in an image goes with it; what stays though nothing asks for it is counted. */
+/* Nested images are removed with their container; retained ones are counted. */
 static void report_nested(const thin_context *context, const thin_selection *selection,
                           thin_report *report) {
   const kdl_stored_image *images = cli_stored_images(context->input->lib);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A file that stays what it is, with fewer images. It is written beside the old one, read again,
- * and only then renamed. */
+/* Writes the same kind of file with fewer images: to a temporary file, which is read again before
+ * the rename. */
 #include "lib/inspect/images.h"
 #include "pack/thin/command.h"
 #include "pack/thin/file_kinds.h"
@@ -30,7 +30,7 @@ static int compare_image_offsets(const void *left, const void *right) {
   return x != y ? (x > y) - (x < y) : (a > b) - (a < b);
 }
 
-/* The images that did not go, in the order of the file. */
+/* The images that were not removed, in file order. */
 static const kdl_stored_image **list_images(kdl_library *lib, const bool *is_removed,
                                             size_t *out_count) {
   const kdl_stored_image *images = cli_stored_images(lib);

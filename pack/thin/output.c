@@ -67,7 +67,7 @@ void thin_output_free(thin_output *out) {
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-/* The piece that holds a byte of the output. */
+/* The piece that contains a byte of the output. */
 static size_t find_piece(const thin_output *out, uint64_t at) {
   size_t low = 0, high = out->count;
   while (high - low > 1) {
@@ -135,13 +135,13 @@ typedef struct {
   const thin_mapped *from;
   const char *name;
   int fd;
-  bool cannot_copy; /* the kernel does not, between these two files */
-  uint8_t *buffer;  /* small pieces are written together */
+  bool cannot_copy; /* the kernel cannot copy between these files */
+  uint8_t *buffer;  /* collects small pieces */
   size_t used;
 } writer;
 
-/* Within the kernel, where that can; a file system may even share the blocks. False where the rest,
- * from *done on, is to be written. */
+/* Copies in the kernel where possible; a file system may even share the blocks. False where the
+ * remainder, from *done on, must be written. */
 static bool copy_in_kernel(writer *w, const thin_piece *piece, uint64_t *done) {
   bool lies_there = w->from && w->from->fd >= 0 && piece->bytes >= w->from->data &&
                     (uint64_t)(piece->bytes - w->from->data) < w->from->size;
@@ -202,7 +202,8 @@ kdl_status thin_output_write(const thin_output *out, const thin_mapped *from, in
                              const char *name) {
   struct rlimit limit;
   bool is_limited = getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
-  writer w = {from, name, fd, is_limited, xmalloc(buffer_size), 0}; /* the kernel sends a signal */
+  writer w = {from, name, fd, is_limited, xmalloc(buffer_size),
+              0}; /* exceeding RLIMIT_FSIZE raises a signal */
   off_t start = lseek(fd, 0, SEEK_CUR);
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < out->count && status == KDL_OK; ++i) {
@@ -212,7 +213,7 @@ kdl_status thin_output_write(const thin_output *out, const thin_mapped *from, in
   }
   if (status == KDL_OK)
     status = flush_buffer(&w);
-  /* A hole at the end is no part of the file until its length says so. */
+  /* A hole at the end needs the length to be set. */
   if (status == KDL_OK && sparse && start >= 0 && ftruncate(fd, start + (off_t)out->size) != 0)
     status = kdl_fd_write_failed(name);
   free(w.buffer);

@@ -75,7 +75,7 @@ static kdl_status print_thin_json(const thin_input *input, const thin_selection 
   return cli_output_flush();
 }
 
-/* Bytes with one digit behind the point, in the unit that fits. */
+/* Bytes with one digit after the point, in a suitable unit. */
 static const char *format_size(uint64_t bytes, char room[32]) {
   static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
   double value = (double)bytes;
@@ -96,8 +96,8 @@ static const char *const retain_reason_text[THIN_RETAIN_REASON_COUNT] = {
     [THIN_RETAINED_BARE] = "they are in no container, and others know where they lie",
 };
 
-/* Why bytes that went are still in the file; NULL where they are no more than what rounding holes
- * to pages leaves. */
+/* Why removed bytes still take room in the file; NULL where that is only the rounding of holes to
+ * pages. */
 static const char *why_zeros(const thin_report *report, bool is_sparse) {
   enum { worth_saying = 64 * 1024 };
   if (report->zeroed_bytes < worth_saying || is_sparse)
@@ -106,7 +106,7 @@ static const char *why_zeros(const thin_report *report, bool is_sparse) {
                          : "the holes are too small or too many for segments of their own";
 }
 
-/* To memory that is there: the file was written, and nothing may fail any more. */
+/* Writes to a fixed buffer: the file was already written, and nothing may fail any more. */
 static size_t format_retained(char *to, size_t room, const thin_report *report, size_t why) {
   const thin_retained *retained = &report->retained[why];
   bool is_one = retained->images == 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The images that one wants, in a new OffloadBinary. */
+/* Packs the selected images into a new OffloadBinary. */
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/reasons.h"
@@ -16,22 +16,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What is to stay, and what there is to say of it. */
+/* The images to keep, and notes on them. */
 typedef struct {
   const cli_input *input;
   bool *chosen;
-  char **why; /* of each image, NULL where nothing is said; NULL where it is not wanted */
+  char **why; /* per image, NULL for none; NULL: no notes are wanted */
   bool verbose;
 } repack_state;
 
-/* An outermost image stays where it fits, or where one inside it does. */
+/* An outermost image is kept if it, or an image nested in it, is selected. */
 static void keep_outermost(const kdl_library *lib, bool *chosen) {
   for (size_t i = kdl_image_count(lib); i-- > 0;) {
     kdl_image_info image = {.size = sizeof image};
     kdl_image_get(lib, i, &image);
     if (!chosen[i] || image.parent == KDL_NO_PARENT)
       continue;
-    chosen[image.parent] = true; /* comes before i, so it is still to be seen */
+    chosen[image.parent] = true; /* the parent comes before i */
     chosen[i] = false;
   }
 }
@@ -60,7 +60,7 @@ static void save_reason(void *user, size_t index, const char *why) {
     thin_note_image(&image, work->chosen[index], why);
 }
 
-/* May be for any device. */
+/* Unknown images may be for any device. */
 static kdl_status keep_unknown(const cli_input *input, bool *kept) {
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(input->lib, &catalog));
@@ -69,7 +69,7 @@ static kdl_status keep_unknown(const cli_input *input, bool *kept) {
   return KDL_OK;
 }
 
-/* What --keep names and what --for needs, both where both are given. */
+/* What --keep names and what --for needs, or both. */
 static kdl_status select_for_repack(const cli_args *args, repack_state *work) {
   const cli_input *input = work->input;
   if (cli_args_has(args, "keep")) {
@@ -116,7 +116,7 @@ static kdl_status print_repack_json(const repack_state *work, const char *output
   return cli_output_flush();
 }
 
-/* For a dry run. */
+/* The output of a dry run. */
 static kdl_status print_counts(const repack_state *work) {
   size_t kept = 0, all = 0;
   for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i) {

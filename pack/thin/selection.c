@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the devices make of an image, the best of it last. */
+/* How an image does on the devices, the best outcome last. */
 typedef enum {
   refused,
   behind,
@@ -29,11 +29,11 @@ typedef enum {
 } image_status;
 
 typedef struct {
-  uint32_t forms;  /* of images that run, seen so far for the device at hand */
-  uint32_t linked; /* the same of what a linker takes */
-  uint32_t modes;  /* and of what the device runs in another mode */
-  bool has_code;   /* machine code among them */
-  uint32_t first;  /* image; the best for the device at hand */
+  uint32_t forms;  /* forms of images that run, seen so far for the current device */
+  uint32_t linked; /* the same for link inputs */
+  uint32_t modes;  /* the same for images of another mode of the device */
+  bool has_code;   /* there is machine code among them */
+  uint32_t first;  /* image; the best for the current device */
 } module_state;
 
 typedef struct {
@@ -44,11 +44,11 @@ typedef struct {
   const kdl_stored_image *images;
   const cli_device *device;
   module_state *modules;
-  uint32_t *module_of; /* each image's */
+  uint32_t *module_of; /* per image */
   uint8_t *image_statuses;
-  bool is_served;       /* the device at hand: an image that it takes has kernels */
-  uint32_t *better;     /* of an image that stands behind another: that one */
-  const char **devices; /* the one that chose or refused it last */
+  bool is_served;       /* the current device admits an image with kernels */
+  uint32_t *better;     /* for an image that ranks behind another: that one */
+  const char **devices; /* the device that last selected or refused it */
 } selector;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -58,7 +58,7 @@ static unsigned image_form(kdl_image_traits traits) {
   return (traits.tier * 2u + traits.needs_amx) % 32;
 }
 
-/* Whether nothing but a linker stands between the image and the device. */
+/* Whether the image would run after it was linked. */
 static bool is_for_linker(const kdl_stored_image *image, uint64_t reasons) {
   const uint64_t linkers = KDL_REASON(RELOCATABLE) | KDL_REASON(KIND_NOT_LOADABLE);
   return (image->is_link_input || image->kind == KDL_IMAGE_LTOIR) && !(reasons & ~linkers);
@@ -84,7 +84,7 @@ static void keep_runnable(selector *c, size_t index, module_state *module) {
   if (is_first)
     module->first = (uint32_t)index;
   module->forms |= form;
-  /* Code of a group of processors is taken where there is none of the device's own. */
+  /* Generic code for a group of processors is kept only where there is no specific code. */
   if (is_best && (is_first || (is_code && tier > KDL_TIER_GENERIC)))
     set_image_status(c, index, chosen, module->first);
   else if (is_best && !is_code && c->rules->keep_ptx)
@@ -94,7 +94,7 @@ static void keep_runnable(selector *c, size_t index, module_state *module) {
   module->has_code |= is_code;
 }
 
-/* One that does not run as it is: the first of its form stays, for the reason `kept`. */
+/* An image that does not run as it is: the first of its form is kept, for the reason `kept`. */
 static void keep_first_of_form(selector *c, size_t index, uint32_t *seen, image_status kept,
                                uint32_t better) {
   uint32_t form = (uint32_t)1 << image_form(kdl_catalog_traits(c->catalog, index));
@@ -102,8 +102,8 @@ static void keep_first_of_form(selector *c, size_t index, uint32_t *seen, image_
   *seen |= form;
 }
 
-/* Whether the image is for the device with xnack the other way round, which HSA_XNACK decides when
- * a program starts; unless the user says how it is. */
+/* Whether the image is for the other setting of xnack, which HSA_XNACK decides when a program
+ * starts. False where the user names the setting. */
 static bool is_for_mode(const selector *c, uint64_t reasons) {
   return reasons == KDL_REASON(XNACK_MISMATCH) && !strstr(c->device->name, "xnack");
 }
@@ -121,7 +121,7 @@ static void note_device_refusal(selector *c, const kdl_ranking *ranking,
       reasons & KDL_REASONS_UNKNOWN ? "" : "nothing asked for takes it: ", why.reasons[0].words);
 }
 
-/* Images are read until one that the device takes has kernels. *takes_any is set where it takes
+/* Reads images until one that the device admits has kernels. *takes_any is set where it admits
  * one. */
 static kdl_status select_on_route(selector *c, size_t route, bool *takes_any) {
   const kdl_query query = {.scope = KDL_RANK_RULES};
@@ -144,7 +144,7 @@ static kdl_status select_on_route(selector *c, size_t route, bool *takes_any) {
     else if (is_for_mode(c, reasons))
       keep_first_of_form(c, index, &module->modes, kept_mode, module->first);
     else if (reasons ==
-             KDL_REASON(UNKNOWN_LEVEL)) /* for a CPU of this kind, perhaps not this one */
+             KDL_REASON(UNKNOWN_LEVEL)) /* for this kind of CPU, perhaps not for this one */
       set_image_status(c, index, kept_level, 0);
     else
       note_device_refusal(c, ranking, candidate);
@@ -153,8 +153,8 @@ static kdl_status select_on_route(selector *c, size_t route, bool *takes_any) {
   return KDL_OK;
 }
 
-/* Through the first route that runs something. Modules without kernels count where the file has
- * none at all. */
+/* Selects on the first route that runs something. Modules without kernels count only where the file
+ * has no kernels. */
 static kdl_status select_for_device(selector *c, size_t module_count) {
   bool takes_any = false;
   c->is_served = false;
@@ -180,8 +180,8 @@ static bool lacks_kernel(const selector *c, size_t first, size_t end, kdl_string
   return true;
 }
 
-/* Machine code that runs, behind better code of its form: a driver passes over it, but libkdl goes
- * by the kernel, and it may hold some that the better code lacks. */
+/* Keeps machine code that ranks behind better code of its form, if it has kernels that the better
+ * code lacks: a driver skips it, but libkdl selects by kernel. */
 static void keep_lone_kernels(selector *c) {
   size_t count = c->selection->count;
   for (size_t first = 0, end; first < count; first = end) {
@@ -202,14 +202,15 @@ static void keep_lone_kernels(selector *c) {
   }
 }
 
-/* Recorded sequences are for every device, and what is not known may be for any. */
+/* Keeps recorded sequences, which are for every device, and unknown images, which may be for
+ * any. */
 static void keep_device_independent(const selector *c) {
   for (size_t i = 0; i < c->selection->count; ++i)
     c->selection->kept[i] |= c->images[i].kind == KDL_IMAGE_SEQUENCE ||
                              kdl_catalog_traits(c->catalog, i).faults & KDL_REASONS_UNKNOWN;
 }
 
-/* The newest PTX of each module, for devices to come. */
+/* Keeps the newest PTX of each module, for future devices. */
 static void keep_newest_ptx(selector *c, size_t module_count) {
   memset(c->modules, 0, module_count * sizeof *c->modules);
   for (int pass = 0; pass < 2; ++pass) {
@@ -315,8 +316,8 @@ static kdl_status select_by_patterns(const thin_rules *rules, const char *option
   return KDL_OK;
 }
 
-/* A SELECT that names a container names what is in it; a container stays where an image in it does.
- * Both come after the container in the list. */
+/* A SELECT that names a container also names its images; a container is kept if one of its images
+ * is. Nested images come after their container in the list. */
 static void propagate_to_containers(thin_selection *selection) {
   const kdl_stored_image *images = cli_stored_images(selection->lib);
   for (size_t i = 0; i < selection->count; ++i)

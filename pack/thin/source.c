@@ -67,9 +67,9 @@ kdl_status thin_source_check(const thin_source *source, bool in_place) {
 /* ------------------------------------------------------------------------------------------ */
 /* Attributes                                                                                   */
 
-/* As far as the file system and the user's rights let it. */
+/* As far as the file system and the user's rights allow. */
 static void copy_attributes(int from, int to, const char *path) {
-  /* What vouches for the old bytes, or was given to them. */
+  /* Attributes that authenticate the old contents, or were granted to them. */
   static const char *const of_content[] = {"security.ima", "security.evm", "security.capability"};
   char names[16384], value[65536];
   ssize_t length = flistxattr(from, names, sizeof names);
@@ -85,8 +85,7 @@ static void copy_attributes(int from, int to, const char *path) {
   }
 }
 
-/* A new file may be read and executed by those who may do so with the old one and whom the umask
- * lets. */
+/* A new file may be read and executed by the users of the old one, restricted by the umask. */
 static void copy_mode(const struct stat *old, int to, const char *path) {
   struct stat now, there;
   bool is_new = stat(path, &there) != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The file that is thinned, from which the new one is written: it must not change meanwhile. */
+/* The file to thin, from which the new one is written: it must not change meanwhile. */
 #ifndef KDL_TOOL_THIN_SOURCE_H
 #define KDL_TOOL_THIN_SOURCE_H
 
@@ -11,7 +11,7 @@ typedef struct thin_source {
   const char *path;
   const char *name; /* for messages */
   cli_bytes bytes;
-  int fd;           /* of the bytes that are mapped; -1: they are a pipe's */
+  int fd;           /* of the mapped file; -1: a pipe */
   struct stat info; /* of the file when it was opened */
 } thin_source;
 
@@ -19,15 +19,15 @@ typedef struct thin_source {
 kdl_status thin_source_open(const char *path, thin_source *out_source);
 void thin_source_close(thin_source *source);
 
-/* KDL_IO where the file was written to since; `in_place`, also where its name is another file's by
- * now, which would be lost. */
+/* KDL_IO where the file was written to since; with `in_place`, also where its name now means
+ * another file, which would be lost. */
 kdl_status thin_source_check(const thin_source *source, bool in_place);
 bool thin_source_is_replaced(const thin_source *source);
 
-/* Gives the new file, which shall be at `path`, the mode and the extended attributes of the old. */
+/* Gives the new file for `path` the mode and the extended attributes of the old one. */
 void thin_source_copy_attributes(const thin_source *source, int to, const char *path);
 
-/* For a file that is replaced: its other names stay those of the old one. */
+/* Prints a note for a replaced file with hard links, which keep the old contents. */
 void thin_source_note_links(const thin_source *source);
 
 #endif

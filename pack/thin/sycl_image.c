@@ -19,15 +19,15 @@ enum {
   member_name = 16,
   size_at = 48,
   size_digits = 10,
-  data_alignment = 8 /* of members behind padding */
+  data_alignment = 8 /* of members after padding */
 };
 
-/* What the image is once inflated. */
+/* The inflated image. */
 typedef struct {
   const uint8_t *data;
   uint64_t size;
-  uint64_t base; /* what the offsets of listed images count from */
-  uint8_t *own;  /* NULL where it lies in the file */
+  uint64_t base; /* origin of the offsets of listed images */
+  uint8_t *own;  /* NULL where it is part of the file */
 } content;
 
 bool thin_sycl_is_compressed(const uint8_t *bytes) {
@@ -45,7 +45,7 @@ static kdl_status read_content(const thin_input *input, const thin_container *co
   *out = (content){.data = bytes, .size = container->size, .base = container->offset};
   if (!is_compressed_image(input, container))
     return KDL_OK;
-  /* One that is itself compressed, or the first of those in a stream. */
+  /* An image that is compressed itself, or the first one of a stream. */
   out->size = image->is_packed ? kdl_source_read(image->source).size : image->size;
   out->base = 0;
   out->data = out->own = xmalloc((size_t)out->size);
@@ -59,7 +59,7 @@ typedef struct {
   uint64_t header; /* where it begins */
   uint64_t data;
   uint64_t size;
-  uint64_t next; /* where the one behind it begins */
+  uint64_t next; /* start of the next member */
 } member;
 
 static bool read_archive_member(const content *archive, uint64_t at, member *out) {
@@ -83,7 +83,7 @@ static bool is_padding(const content *archive, const member *m) {
   return memcmp(archive->data + m->header, "pad_", 4) == 0;
 }
 
-/* The listed image that is the member, or `count`. */
+/* The listed image in the member, or `count`. */
 static size_t image_of(const kdl_stored_image *images, size_t count, const content *archive,
                        const member *m) {
   size_t i = 0;
@@ -92,7 +92,7 @@ static size_t image_of(const kdl_stored_image *images, size_t count, const conte
   return i;
 }
 
-/* Members by short names, padding before what it aligns, each listed image one of them. */
+/* Whether the archive has a known form: short names only, and each listed image is a member. */
 static bool is_known_archive(const kdl_stored_image *images, size_t count, const content *archive,
                              bool *out_has_others) {
   size_t listed = 0;
@@ -115,7 +115,7 @@ static uint8_t *append_bytes(uint8_t *to, const uint8_t *from, uint64_t size) {
   return to + size;
 }
 
-/* Padding like `like` that aligns the data of the member behind it. */
+/* Writes padding like `like`, so that the data of the next member is aligned. */
 static uint8_t *put_padding(const uint8_t *start, uint8_t *to, const content *archive,
                             const member *like) {
   char digits[24];
@@ -128,7 +128,7 @@ static uint8_t *put_padding(const uint8_t *start, uint8_t *to, const content *ar
   return to + member_header + size;
 }
 
-/* Writes the members that stay to `to`, which has room for the archive and for padding; returns the
+/* Writes the remaining members to `to`, which has room for the archive and padding; returns the
  * size. */
 static uint64_t write_archive(const kdl_stored_image *images, const bool *kept, size_t count,
                               const content *archive, uint8_t *start) {
@@ -137,7 +137,7 @@ static uint64_t write_archive(const kdl_stored_image *images, const bool *kept, 
   bool has_padding = false;
   for (uint64_t at = archive_magic_size; at < archive->size; at = m.next) {
     if (!read_archive_member(archive, at, &m))
-      break; /* seen before */
+      break; /* already written */
     if (is_padding(archive, &m)) {
       padding = m;
       has_padding = true;
@@ -156,7 +156,7 @@ static uint64_t write_archive(const kdl_stored_image *images, const bool *kept, 
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* Whether the image is all that the bytes hold. */
+/* Whether the image is the only content. */
 static bool is_only_image(const kdl_stored_image *image, const thin_container *container) {
   uint64_t source_size = kdl_source_read(image->source).size;
   bool is_all = image->is_packed ? image->offset == 0 && image->stored_size == source_size
@@ -207,7 +207,7 @@ static kdl_status put_archive(const thin_input *input, const thin_container *con
 kdl_status thin_sycl_rewrite(const thin_input *input, const thin_selection *selection,
                              const thin_container *container, thin_output *out,
                              uint64_t *out_listed_size) {
-  /* A compressed image without bytes is a frame without any: the runtime reads its header. */
+  /* A removed compressed image becomes a frame without data: the runtime reads its header. */
   static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0}; /* KDL_MAGIC_ZSTD */
   bool any = false, *kept = xmalloc(container->count);
   content image = {.own = NULL};

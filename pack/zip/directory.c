@@ -37,7 +37,7 @@ bool zip_source_read(const zip_source *source, uint64_t offset, void *out, size_
 /* ------------------------------------------------------------------------------------------ */
 /* The end                                                                                      */
 
-/* The last record with room for its comment. */
+/* The last record whose comment fits into the file. */
 static bool find_record(const zip_source *source, bool is_last, uint64_t *out_at) {
   enum { room = longest_comment + ZIP_END_SIZE };
   size_t tail = source->size < room ? (size_t)source->size : room;
@@ -86,7 +86,7 @@ zip_end_found zip_find_end(const zip_source *source, bool is_last, zip_end *out_
 /* ------------------------------------------------------------------------------------------ */
 /* Members                                                                                      */
 
-/* Sizes beyond 32 bits stand in an extra field, those that are needed alone. */
+/* Sizes beyond 32 bits are in an extra field, which has only those that are needed. */
 static void read_zip64_sizes(const uint8_t *extra, size_t size, zip_entry *e) {
   uint64_t *fields[] = {&e->uncompressed_size, &e->compressed_size, &e->header_offset};
   for (size_t at = 0; at + 4 <= size;) {

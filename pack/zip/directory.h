@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The directory of a zip archive: the records at the end, zip64 among them, the entries, and where
- * the bytes of a member are. Nothing of the archive is trusted; what an entry says of another part
- * of the archive is for the caller to judge.
+ * The directory of a zip archive: the records at the end, including those of zip64, the entries,
+ * and the position of a member's bytes. Nothing of the archive is trusted; the caller checks what
+ * an entry claims about other parts of the archive.
  */
 #ifndef KDL_TOOL_ZIP_DIRECTORY_H
 #define KDL_TOOL_ZIP_DIRECTORY_H
@@ -15,14 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* docs/cli.md and docs/thin.md have these: so much may members inflate to, and so many times what
- * is packed. */
+/* Documented in docs/cli.md and docs/thin.md: members may inflate to this size plus this many times
+ * the compressed size. */
 #define ZIP_INFLATED_BASE ((uint64_t)64 << 20)
 #define ZIP_INFLATED_RATIO ((uint64_t)128)
 
 enum { ZIP_STORED = 0, ZIP_DEFLATED = 8 };         /* methods */
 enum { ZIP_ENCRYPTED = 1, ZIP_DESCRIPTOR = 8 };    /* flags */
-enum { ZIP_LOCAL_SIZE = 30, ZIP_ENTRY_SIZE = 46 }; /* without names and fields */
+enum { ZIP_LOCAL_SIZE = 30, ZIP_ENTRY_SIZE = 46 }; /* without names and extra fields */
 enum { ZIP_END_SIZE = 22, ZIP_END64_SIZE = 56, ZIP_LOCATOR_SIZE = 20 };
 
 #define ZIP_LOCAL KDL_MAGIC_ZIP
@@ -31,7 +31,7 @@ enum { ZIP_END_SIZE = 22, ZIP_END64_SIZE = 56, ZIP_LOCATOR_SIZE = 20 };
 #define ZIP_END64 UINT32_C(0x06064b50)
 #define ZIP_LOCATOR UINT32_C(0x07064b50)
 
-/* An archive in memory, or where `data` is NULL in a file. */
+/* An archive in memory or, where `data` is NULL, in a file. */
 typedef struct zip_source {
   const uint8_t *data;
   int fd;
@@ -41,10 +41,10 @@ typedef struct zip_source {
 /* False where the archive has no such bytes, or they cannot be read. */
 bool zip_source_read(const zip_source *source, uint64_t offset, void *out, size_t size);
 
-/* What the records at the end say. */
+/* The contents of the records at the end. */
 typedef struct zip_end {
   uint64_t at;    /* of the record that every archive has */
-  uint64_t first; /* of the records: that of zip64 where there is one */
+  uint64_t first; /* of the first end record: zip64's where there is one */
   uint64_t directory, directory_size;
   uint64_t count;
   size_t comment_size;
@@ -55,31 +55,30 @@ typedef struct zip_end {
 typedef enum zip_end_found {
   ZIP_END_FOUND,
   ZIP_END_MISSING,
-  ZIP_END_DAMAGED, /* a locator without its record of zip64; all else is set */
+  ZIP_END_DAMAGED, /* a zip64 locator without its record; all other fields are set */
 } zip_end_found;
 
-/* `is_last`: the archive ends with the record's comment; otherwise more may follow. */
+/* `is_last`: the archive ends with the record's comment; otherwise data may follow. */
 zip_end_found zip_find_end(const zip_source *source, bool is_last, zip_end *out_end);
 
 typedef struct zip_entry {
-  kdl_string name;      /* in the directory, no NUL behind it */
+  kdl_string name;      /* in the directory, without a NUL */
   const uint8_t *bytes; /* in the directory */
-  size_t size;          /* of the whole entry */
+  size_t size;          /* of the complete entry */
   unsigned flags, method;
   uint32_t crc;
   uint64_t compressed_size, uncompressed_size;
   uint64_t header_offset; /* offset of the member's own header */
 } zip_entry;
 
-/* The entry at the beginning of what is left of a directory. Returns what is wrong, or NULL. */
+/* Parses the entry at the start of the remaining directory. Returns the problem, or NULL. */
 const char *zip_read_entry(const uint8_t *directory, size_t left, zip_entry *out_entry);
 
-/* The offset of a member's bytes, which end at `limit` at the latest. Returns what is wrong, or
- * NULL. */
+/* The offset of a member's bytes, which end at `limit` or before. Returns the problem, or NULL. */
 const char *zip_find_data(const zip_source *source, uint64_t limit, const zip_entry *entry,
                           uint64_t *out_offset);
 
-/* Fails where the member says that it inflates to more than that. */
+/* Fails where the member declares more inflated bytes than that. */
 kdl_status zip_check_inflated(const zip_entry *entry, uint64_t limit);
 
 #endif

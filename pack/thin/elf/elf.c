@@ -25,8 +25,8 @@ elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address) {
 /* ------------------------------------------------------------------------------------------ */
 /* Units                                                                                        */
 
-/* The section with all of those bytes that may be laid out again, or 0: not code, and not SYCL's
- * table of images, which is read from its start to its end. */
+/* The section that contains all of the bytes and may be laid out again, or 0: not code, and not
+ * SYCL's table of images, which is read from start to end. */
 static size_t find_rewritable_section(const elf_image *image, uint64_t offset, uint64_t size) {
   for (size_t i = 1; i < image->section_count; ++i) {
     const kdl_elf_section *section = &image->sections[i];
@@ -50,8 +50,8 @@ static void add_unit(elf_plan *plan, const thin_container *container, uint64_t a
                  .mobility = container->is_fixed ? ELF_FROZEN : ELF_MOVABLE};
 }
 
-/* Fatbins without an image, as an earlier thinning leaves them, in bytes of a section that are in
- * no container: they move like others. */
+/* Fatbins without an image, left by an earlier thinning, in bytes that belong to no container: they
+ * move like others. */
 static void add_empty_units(elf_plan *plan, size_t section, uint64_t start, uint64_t end) {
   enum { size = 16 };
   const kdl_elf_section *header = &plan->image.sections[section];
@@ -99,8 +99,8 @@ static kdl_status collect_units(elf_plan *plan, const thin_container_list *list)
   return KDL_OK;
 }
 
-/* Nothing else may claim bytes of a section that is laid out again; that sections and headers lie
- * apart was seen. */
+/* Nothing else may use bytes of a section that is laid out again; overlaps of sections and headers
+ * were already excluded. */
 static kdl_status check_section_exclusive(const elf_plan *plan, const kdl_elf_section *section) {
   const elf_image *image = &plan->image;
   bool is_shared = elf_image_has_table_in(image, section->offset, section->size);
@@ -171,7 +171,7 @@ static void mark_removed(const elf_plan *plan, bool *is_removed) {
   free(kept);
 }
 
-/* Why each image stays that nothing asked for; its unit is the one with it, or NULL. */
+/* Why an image stays that nothing selected; `unit` contains it, or is NULL. */
 static thin_retain_reason unit_retain_reason(const elf_unit *unit, const kdl_stored_image *image) {
   bool is_sycl = image->offload_kind == KDL_OFFLOAD_SYCL ||
                  strstr(image->label, " in " KDL_MAGIC_BUNDLE "sycl");
@@ -275,7 +275,7 @@ kdl_status thin_elf(const thin_input *input, const thin_selection *selection,
     status = elf_plan_check(&plan, out);
   if (status == KDL_OK) {
     make_report(&plan, list.count, out, is_changed, out_report);
-    thin_output_adopt(out, &plan.arena); /* what was made stays with the output */
+    thin_output_adopt(out, &plan.arena); /* memory of the plan that the output points to */
     thin_output_adopt(out, &plan.contents.arena);
   }
   thin_containers_free(&list);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The output compared with the input, both as a loader maps them. Every byte of memory that is in
- * no container must be the same at the same address, but for what the plan says: pointers to
- * containers that moved, the program headers, and what moved out of their way. Containers must be
- * where the pointers lead, and zeros where they were. The output's headers are read anew, and its
- * relocations and section headers by themselves.
+ * Compares the output with the input, both as a loader maps them. Every byte of memory outside of
+ * containers must be the same at the same address, except for what the plan changed: pointers to
+ * moved containers, the program headers, and what moved out of their way. Containers must be where
+ * the pointers lead, with zeros where they were. The output's headers are parsed again, and its
+ * relocations and section headers are checked separately.
  */
 #include "pack/thin/elf/elf_check.h"
 #include "support/base/bytes.h"
@@ -75,7 +75,7 @@ bool elf_check_is_same(const uint8_t *left, const uint8_t *right, uint64_t size)
   return is_zero(left ? left : right, size);
 }
 
-/* Whether the output has at `address` what the bytes are. */
+/* Whether the output has the bytes at `address`. */
 static bool output_has_bytes(const elf_checker *c, uint64_t address, const uint8_t *bytes,
                              uint64_t size) {
   while (size) {
@@ -155,7 +155,7 @@ static bool is_loaded_at(const elf_checker *c, uint64_t address, uint64_t offset
   return load && offset - load->offset == address - load->address;
 }
 
-/* What a program header describes is the same, wherever it lies. */
+/* What a program header describes must be unchanged, wherever it is now. */
 static kdl_status check_described(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
   size_t at = 0;
@@ -184,7 +184,7 @@ static kdl_status check_described(const elf_checker *c) {
     bool is_moved = now->address != old->address;
     if (is_moved && (!is_loaded || now->address - old->address != c->plan->block.delta))
       return WRONG(c, "a program header elsewhere", now->address);
-    /* What lies where it lay is compared with all memory. */
+    /* Unmoved parts are compared with all memory. */
     if (is_moved && !output_has_bytes(c, now->address, image->data + old->offset, old->file_size))
       return WRONG(c, "something else behind a program header", now->address);
     if (is_loaded && !is_loaded_at(c, now->address, now->offset))
@@ -198,7 +198,7 @@ static kdl_status check_described(const elf_checker *c) {
 /* ------------------------------------------------------------------------------------------ */
 /* What may differ                                                                              */
 
-/* Where units were, and patches where they are loaded. */
+/* Old positions of units, and loaded patches. */
 static kdl_status collect_exempt_ranges(elf_checker *c) {
   const elf_plan *plan = c->plan;
   c->exempt_ranges = xcalloc(plan->unit_count + plan->patch_count, sizeof *c->exempt_ranges);
@@ -260,7 +260,7 @@ static kdl_status compare_loads(const elf_checker *c) {
   return KDL_OK;
 }
 
-/* Units where they are now, zeros where nothing is; that other bytes are as they were was seen. */
+/* Units must be at their new positions, with zeros elsewhere; other bytes were already compared. */
 static kdl_status check_zone_contents(const elf_checker *c, const elf_zone *zone) {
   const elf_plan *plan = c->plan;
   uint64_t at = zone->address;
@@ -292,7 +292,7 @@ static kdl_status check_zone_contents(const elf_checker *c, const elf_zone *zone
                                                                         : WRONG(c, "no zeros", at);
 }
 
-/* The dynamic section says the same, but for what moved out of the way. */
+/* The dynamic section must be unchanged, except for addresses of what moved. */
 static kdl_status check_dynamic_entries(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
   size_t count;
@@ -312,7 +312,7 @@ static kdl_status check_dynamic_entries(const elf_checker *c) {
   return KDL_OK;
 }
 
-/* SYCL's table says how large its images are, and other words of it are as they were. */
+/* SYCL's table must have the new sizes of its images, and no other changes. */
 static kdl_status check_sycl_sizes(const elf_checker *c) {
   const elf_plan *plan = c->plan;
   for (size_t i = 0; i < plan->image_ref_count; ++i) {

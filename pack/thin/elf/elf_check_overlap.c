@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a file says of itself lies apart and is said once. Where sections share bytes, a table of
- * the loader lies in one that is written again, or the dynamic section has two answers, a rewriting
- * would be right by one of them and wrong by the other, so such files are refused.
+ * Refuses files whose parts overlap or contradict each other. If sections share bytes, a table of
+ * the loader is in a section that is rewritten, or the dynamic section has two values for a tag,
+ * then a rewritten file would be right by one reading and wrong by another.
  */
 #include "pack/thin/elf/elf_image.h"
 #include "support/base/bytes.h"
@@ -12,10 +12,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Bytes of the file that one thing has for itself. */
+/* A range of the file that has one owner. */
 typedef struct {
   uint64_t offset, size;
-  uint64_t header; /* where the file says so */
+  uint64_t header; /* offset of the header that defines it */
 } claimed_range;
 
 static int compare_range_offsets(const void *left, const void *right) {
@@ -27,7 +27,7 @@ static int compare_range_offsets(const void *left, const void *right) {
 
 enum { own_tables = 3, where_segments = 32, where_sections = 40 };
 
-/* The ELF header and the two tables that it leads to. */
+/* The ELF header and its two tables. */
 static void claim_tables(const elf_image *image, claimed_range *claims) {
   claims[0] = (claimed_range){0, sizeof(Elf64_Ehdr), 0};
   claims[1] = (claimed_range){image->header.segment_table,
@@ -70,7 +70,7 @@ static kdl_status check_section_overlap(const elf_image *image) {
   return status;
 }
 
-/* Tables of symbols and the names of sections are written again: no program header is of them. */
+/* Symbol tables and section names are rewritten: no program header may cover them. */
 static kdl_status check_rewritten(const elf_image *image) {
   for (size_t i = 1; i < image->section_count; ++i) {
     const kdl_elf_section *section = &image->sections[i];
@@ -90,8 +90,8 @@ static kdl_status check_rewritten(const elf_image *image) {
   return KDL_OK;
 }
 
-/* What a program header describes is loaded as a whole, where its address says, or not at all and
- * apart from headers. */
+/* What a program header describes must be loaded completely at its address, or not loaded and apart
+ * from all headers. */
 static kdl_status check_described(const elf_image *image) {
   for (size_t i = 0; i < image->segment_count; ++i) {
     const kdl_elf_segment *segment = &image->segments[i];
@@ -127,7 +127,7 @@ static kdl_status check_described(const elf_image *image) {
 /* ------------------------------------------------------------------------------------------ */
 /* The dynamic section                                                                          */
 
-/* Where a loader takes the last of two, and others the first. */
+/* Tags of which a loader uses the last and other tools the first. */
 static bool is_unique_tag(uint64_t tag) {
   switch (tag) {
   case DT_RELASZ:
@@ -169,7 +169,7 @@ static kdl_status check_entries(const elf_image *image) {
   return KDL_OK;
 }
 
-/* One at most, and where the loader reads it. */
+/* At most one, at the position where the loader reads it. */
 static kdl_status check_dynamic_placement(const elf_image *image) {
   size_t seen = 0;
   for (size_t i = 0; i < image->segment_count; ++i) {

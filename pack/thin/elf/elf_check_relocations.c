@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Relocations as a loader finds and applies them: of both files, from their own program headers
- * through the dynamic section to the tables, in memory. Nothing of the plan is used but where
- * containers went.
+ * Relocations as a loader finds and applies them: for both files, from their own program headers
+ * through the dynamic section to the tables in memory. Of the plan only the new positions of
+ * containers are used.
  */
 #include "pack/thin/elf/elf_check.h"
 #include "support/base/bytes.h"
 
 #include <string.h>
 
-/* The tables, in the order in which they are walked. */
+/* The tables, in the order of the walk. */
 enum { rela, plt, relr, table_count };
 
-enum { word_places = 63 }; /* that a word of packed relocations tells of */
+enum { word_places = 63 }; /* per bitmap word of packed relocations */
 
 typedef struct {
   uint64_t address, size;
-  bool has_address; /* without one there is no table, whatever its size */
+  bool has_address; /* without one there is no table, even with a size */
 } table;
 
 typedef struct {
@@ -28,10 +28,10 @@ typedef struct {
   elf_check_view *view;
   table tables[table_count];
   int current;
-  uint64_t at;                /* in the current table */
-  uint64_t word, first, next; /* of packed ones: bits, the place of the first, and of the next */
-  unsigned bit;               /* of the word, the next one */
-  bool is_bad;                /* a table leads out of memory */
+  uint64_t at;                /* offset in the current table */
+  uint64_t word, first, next; /* packed: bitmap, address of its first place, of the next */
+  unsigned bit;               /* next bit of the word */
+  bool is_bad;                /* a table is outside of memory */
 } walk;
 
 static bool read_memory(const walk *w, uint64_t address, uint8_t *bytes, uint64_t size) {
@@ -53,7 +53,7 @@ static bool read_memory(const walk *w, uint64_t address, uint8_t *bytes, uint64_
   return true;
 }
 
-/* The tags of the dynamic section that say where a table is, and how large. */
+/* The tags of the dynamic section for a table's address and size. */
 static const struct {
   uint64_t address, size;
 } tags[table_count] = {
@@ -101,7 +101,7 @@ static bool read_packed_relocation(walk *w, uint64_t place, relocation *out) {
   return !w->is_bad;
 }
 
-/* An even word is a place; an odd one tells of the places behind the last, by its other bits. */
+/* An even word is an address; an odd one is a bitmap of the places after the last. */
 static bool next_packed(walk *w, relocation *out) {
   for (;;) {
     while (w->bit < word_places) {

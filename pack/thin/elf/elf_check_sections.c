@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The ELF header, section headers and symbols of the output, read anew: each section says what it
- * said, lies where a segment loads it, and has the bytes that it had; sections of what was split
- * hold all of it, apart from one another; symbols follow what they name.
+ * Checks the ELF header, section headers and symbols of the output, parsed again: each section has
+ * its old attributes and bytes and is where a segment loads it; the parts of a split section
+ * contain all of it without overlap; symbols follow what they name.
  */
 #include "pack/thin/elf/elf_check.h"
 #include "support/base/bytes.h"
@@ -13,13 +13,13 @@
 
 #define WRONG elf_check_fail
 
-/* All but where the section headers are, and the two numbers of headers. */
+/* Everything except the offset of the section headers and the two header counts. */
 static bool is_same_header(const uint8_t *old, const uint8_t *now) {
   return memcmp(old, now, 40) == 0 && memcmp(old + 48, now + 48, 8) == 0 &&
          memcmp(old + 58, now + 58, 2) == 0 && memcmp(old + 62, now + 62, 2) == 0;
 }
 
-/* What stays whatever happens to its place. */
+/* The attributes that never change. */
 static bool has_same_attributes(const kdl_elf_section *old, const kdl_elf_section *now) {
   return old->name == now->name && old->type == now->type && old->flags == now->flags &&
          old->link == now->link && old->info == now->info && old->alignment == now->alignment &&
@@ -33,13 +33,13 @@ static bool has_symbols(const kdl_elf_section *section) {
 /* ------------------------------------------------------------------------------------------ */
 /* Where sections lie                                                                           */
 
-/* A loader puts the section's bytes at its address. */
+/* Whether a segment loads the section's bytes at its address. */
 static bool is_loaded(const elf_checker *c, const kdl_elf_section *section) {
   const kdl_elf_segment *load = elf_check_loaded(c, section->address, section->size);
   return load && section->offset - load->offset == section->address - load->address;
 }
 
-/* Some of a range of the input is loaded, and compared as memory. */
+/* Whether part of a range of the input is loaded, and so compared as memory. */
 static bool touches_memory(const elf_image *image, uint64_t offset, uint64_t size) {
   for (size_t i = 0; i < image->segment_count; ++i) {
     const kdl_elf_segment *load = &image->segments[i];
@@ -50,7 +50,7 @@ static bool touches_memory(const elf_image *image, uint64_t offset, uint64_t siz
   return false;
 }
 
-/* A section of the input that has the bytes, address and size that it had. */
+/* A section that must have its old bytes, address and size. */
 static kdl_status check_kept(const elf_checker *c, size_t index) {
   const elf_plan *plan = c->plan;
   const kdl_elf_section *old = &plan->image.sections[index], *now = &c->sections[index];
@@ -80,7 +80,7 @@ static kdl_status check_kept(const elf_checker *c, size_t index) {
   return KDL_OK;
 }
 
-/* A hole is where the plan has one, in memory that the file has nothing for. */
+/* A hole must be where the plan has one, in memory without bytes in the file. */
 static kdl_status check_hole(const elf_checker *c, const kdl_elf_section *section) {
   const elf_plan *plan = c->plan;
   const uint8_t *bytes;
@@ -98,7 +98,7 @@ static kdl_status check_hole(const elf_checker *c, const kdl_elf_section *sectio
 /* ------------------------------------------------------------------------------------------ */
 /* Sections that were split                                                                     */
 
-/* The next header at or behind an index that is of a zone, or the number of headers. */
+/* The next header of a zone from an index on, or the number of headers. */
 static size_t next_zone_section(const elf_checker *c, const elf_zone *zone, size_t from) {
   const elf_image *image = &c->plan->image;
   if (from <= zone->section)
@@ -135,7 +135,7 @@ static kdl_status check_part(const elf_checker *c, const elf_zone *zone, size_t 
   return KDL_OK;
 }
 
-/* Everything that is left of a section is in one of its parts. */
+/* All remaining bytes of a section must be in one of its parts. */
 static kdl_status check_zone_sections(const elf_checker *c, const elf_zone *zone) {
   const elf_plan *plan = c->plan;
   for (EACH_PART(i, 0))
@@ -156,7 +156,7 @@ static kdl_status check_zone_sections(const elf_checker *c, const elf_zone *zone
 /* ------------------------------------------------------------------------------------------ */
 /* Symbols                                                                                      */
 
-/* The section is the one that it was of, or the part of it that has the address now. */
+/* Whether the symbol's section is the old one, or the part of it at the symbol's address. */
 static bool is_same_or_split_section(const elf_checker *c, size_t old_section, size_t section,
                                      uint64_t value) {
   const elf_zone *zone = elf_plan_zone(c->plan, old_section);
@@ -210,7 +210,7 @@ static kdl_status check_input_section(const elf_checker *c, size_t index) {
   return status == KDL_OK && has_symbols(old) ? check_symbols(c, index) : status;
 }
 
-/* A hole, or a part of a section that was split. */
+/* A hole, or a part of a split section. */
 static kdl_status check_added_section(const elf_checker *c, size_t index) {
   const kdl_elf_section *section = &c->sections[index];
   const elf_plan *plan = c->plan;
@@ -220,7 +220,7 @@ static kdl_status check_added_section(const elf_checker *c, size_t index) {
     return check_hole(c, section);
   for (size_t i = 0; i < plan->zone_count; ++i) {
     if (section->address - plan->zones[i].address < plan->zones[i].size)
-      return KDL_OK; /* looked at with its zone */
+      return KDL_OK; /* checked with its zone */
   }
   return WRONG(c, "a section of nothing", section->address);
 }

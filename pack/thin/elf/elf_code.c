@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * References that no relocation describes. A linker resolves those within a file, so that only the
- * instructions have them:
+ * References that no relocation describes. A linker resolves references within a file, so that they
+ * exist only in instructions and data:
  *
- *   x86-64    a distance of 32 bits from the end of the instruction; with larger code models an
- *             immediate of 64 bits, a distance from the global offset table
- *   AArch64   adr; ldr of a literal, which may be a distance; adrp, which gives a page
- *   RISC-V    auipc, which gives an address that the next instruction adds up to 2 KB to
- *   data      a distance of 32 or 64 bits from where it lies to the start of something; those that
- *             can be written to have pointers instead, and frames lead to code
+ *   x86-64    a 32-bit distance from the end of the instruction; with larger code models a 64-bit
+ *             immediate, a distance from the global offset table
+ *   AArch64   adr; ldr of a literal, which may be a distance; adrp, which computes a page
+ *   RISC-V    auipc, which computes an address to which the next instruction adds up to 2 KB
+ *   data      a 32- or 64-bit distance from its own address to the start of an object. Writable
+ * data has pointers instead, and unwind frames refer to code
  *
- * Any bytes of x86-64's code may look like an instruction with a distance. .eh_frame has the start
- * and the end of functions: where all of one decodes from the one to the other, only its own
- * instructions count; elsewhere, what an instruction at any byte would refer to.
+ * Any bytes of x86-64 code may look like an instruction with a distance. .eh_frame has the bounds
+ * of functions: where a function decodes completely between them, only its own instructions count.
+ * Elsewhere, possible instructions at every byte count.
  */
 #include "pack/thin/elf/elf_code.h"
 
@@ -28,7 +28,7 @@ enum { longest_immediate = 4, longest_literal = 16, not_sure = 2, near = 64 };
 static bool is_in_scanned_span(const elf_reference_scan *scan, uint64_t start, uint64_t size) {
   uint64_t end = start + size + scan->reach;
   size_t low = 0, high = scan->count;
-  while (low < high) { /* the first span that ends behind the start */
+  while (low < high) { /* the first span that ends after the start */
     size_t middle = low + (high - low) / 2;
     if (scan->spans[middle].end <= start)
       low = middle + 1;
@@ -55,14 +55,14 @@ typedef struct {
   size_t count, capacity;
 } span_list;
 
-/* The encoding of addresses in a CIE's frames, or -1. */
+/* The pointer encoding of a CIE's frames, or -1. */
 static int frame_encoding(const uint8_t *entry, const uint8_t *end) {
   const uint8_t *at = entry + 9, *text = at;
   at = at < end ? memchr(at, 0, (size_t)(end - at)) : NULL;
   if (!at || text[0] != 'z' || (entry[8] != 1 && entry[8] != 3))
     return -1;
   ++at;
-  for (int i = 0; i < 4; ++i) { /* alignments, the return address's register, the data's length */
+  for (int i = 0; i < 4; ++i) { /* alignments, return address register, length of the data */
     while (at < end && *at & 0x80)
       ++at;
     ++at;
@@ -102,7 +102,7 @@ static void add_frame(span_list *list, uint64_t start, uint64_t size) {
   list->items[list->count++] = (elf_span){start, start + size};
 }
 
-/* Frames with another encoding of their function are passed over. */
+/* Skips frames with another encoding of their function. */
 static void read_frames(const elf_image *image, const kdl_elf_section *section, span_list *list) {
   enum { relative32 = 0x1b, relative64 = 0x1c };
   const uint8_t *bytes = image->data + section->offset, *cie = NULL;
@@ -111,7 +111,7 @@ static void read_frames(const elf_image *image, const kdl_elf_section *section, 
     const uint8_t *entry = bytes + at;
     size = kdl_load_u32(entry);
     if (size == 0)
-      continue; /* one file's frames end, another's follow */
+      continue; /* a terminator; frames of another object file follow */
     uint32_t back = kdl_load_u32(entry + 4);
     if (size < 4 || size > section->size - at - 4)
       break;
@@ -146,11 +146,11 @@ static void find_functions(const elf_image *image, span_list *list) {
 typedef struct {
   const elf_image *image;
   const elf_reference_scan *scan;
-  uint64_t lowest, highest; /* that matters */
+  uint64_t lowest, highest; /* addresses of interest */
 } x86_walk;
 
-/* Whether bytes that may be a distance, behind those of a ModRM that announces one, lead to what is
- * sought. An immediate may follow. */
+/* Whether the bytes after a RIP-relative ModRM, taken as a distance, lead to a scanned span. An
+ * immediate may follow. */
 static bool may_refer(const x86_walk *walk, const kdl_elf_section *section, uint64_t modrm) {
   const uint8_t *code = walk->image->data + section->offset;
   uint64_t to = section->address + modrm + 5 + distance32(code + modrm + 1);
@@ -158,7 +158,7 @@ static bool may_refer(const x86_walk *walk, const kdl_elf_section *section, uint
          is_in_scanned_span(walk->scan, to, longest_immediate + 1);
 }
 
-/* The next ModRM of that kind, or the end. */
+/* The next such ModRM, or the end. */
 static uint64_t next_reference(const x86_walk *walk, const kdl_elf_section *section, uint64_t at,
                                uint64_t end) {
   const uint8_t *code = walk->image->data + section->offset;
@@ -169,7 +169,7 @@ static uint64_t next_reference(const x86_walk *walk, const kdl_elf_section *sect
   return end;
 }
 
-/* Sees what instructions that begin at any byte refer to. */
+/* Reports references of possible instructions at every byte. */
 static void scan_bytes(const x86_walk *walk, const kdl_elf_section *section, uint64_t start,
                        uint64_t end) {
   enum { farthest = 14 };
@@ -186,8 +186,7 @@ static void scan_bytes(const x86_walk *walk, const kdl_elf_section *section, uin
   }
 }
 
-/* Sees those of the instructions; false where the bytes are not instructions from the start to the
- * end. */
+/* Reports references of the instructions; false where the bytes do not decode from start to end. */
 static bool decode_instructions(const x86_walk *walk, const kdl_elf_section *section,
                                 uint64_t start, uint64_t end, bool is_told) {
   const uint8_t *code = walk->image->data + section->offset;
@@ -204,7 +203,7 @@ static bool decode_instructions(const x86_walk *walk, const kdl_elf_section *sec
   return true;
 }
 
-/* The address that distances of 64 bits are counted from, or 0. */
+/* The address of the global offset table, from which 64-bit distances are counted; or 0. */
 static uint64_t find_offset_table(const elf_image *image) {
   uint64_t table = 0;
   if (elf_image_dynamic(image, DT_PLTGOT, &table))
@@ -217,7 +216,8 @@ static uint64_t find_offset_table(const elf_image *image) {
   return table;
 }
 
-/* movabs: from that table or, where that leads nowhere in the file, from about here. */
+/* movabs: the distance counts from that table or, where that leads nowhere in the file, from a
+ * nearby address. */
 static void scan_immediates(const x86_walk *walk, const kdl_elf_section *section) {
   const uint8_t *code = walk->image->data + section->offset;
   uint64_t table = find_offset_table(walk->image);
@@ -265,7 +265,7 @@ static void scan_x86_64(const x86_walk *walk, const kdl_elf_section *section,
 /* ------------------------------------------------------------------------------------------ */
 /* AArch64 and RISC-V                                                                           */
 
-/* What an instruction that adds to a register, loads by it or stores has as its constant; false
+/* The constant of an instruction that adds to a register, or loads or stores relative to it; false
  * for others. */
 static bool page_offset(uint32_t word, uint32_t page_register, uint64_t *out_offset) {
   if ((word >> 5 & 31) != page_register)
@@ -295,7 +295,7 @@ static void report_page_references(const elf_reference_scan *scan, const uint8_t
   }
 }
 
-/* What lies there is loaded, and may be a distance from about there. */
+/* A literal is loaded and may be a distance from a nearby address. */
 static void report_literal(const elf_image *image, const elf_reference_scan *scan,
                            uint64_t address) {
   const uint8_t *at = elf_image_at(image, address, 8);
@@ -339,8 +339,8 @@ static void scan_riscv(const elf_reference_scan *scan, const uint8_t *code, uint
 /* ------------------------------------------------------------------------------------------ */
 /* All                                                                                          */
 
-/* A distance from its own place to the start of what is sought: another address in that is chance.
- * What is sought has no such distances. */
+/* A distance from its own address to the start of a span; other addresses in a span are
+ * coincidence. The spans themselves contain no such distances. */
 static void scan_distances(const elf_image *image, const kdl_elf_section *section,
                            const elf_reference_scan *scan) {
   const uint8_t *bytes = image->data + section->offset;

@@ -42,7 +42,7 @@ void elf_section_store(uint8_t *raw, const kdl_elf_section *from) {
 /* ------------------------------------------------------------------------------------------ */
 /* Segments                                                                                     */
 
-/* What glibc and Linux refuse, and what none of their linkers makes. */
+/* Refuses what glibc and Linux refuse, and what no linker produces. */
 static kdl_status check_load(const elf_image *image, size_t index, const kdl_elf_segment *before) {
   const kdl_elf_segment *load = &image->segments[index];
   uint64_t at = image->header.segment_table + index * sizeof(Elf64_Phdr);
@@ -112,7 +112,7 @@ static kdl_status read_segments(elf_image *image) {
 /* ------------------------------------------------------------------------------------------ */
 /* Sections                                                                                     */
 
-/* Others are put behind the names, so each that there is ends within them. */
+/* Names are appended to the table, so each existing one must end within it. */
 static kdl_status check_names(const elf_image *image) {
   const kdl_elf_section *names = &image->sections[image->header.section_names];
   if (image->header.section_names == 0 || names->type != SHT_STRTAB || names->flags & SHF_ALLOC)
@@ -333,7 +333,8 @@ typedef struct {
   void *user;
 } relocation_walk;
 
-/* A table by the tags of its address and its size; *out_table is NULL where there is none. */
+/* A relocation table by the tags of its address and size; *out_table is NULL where there is
+ * none. */
 static kdl_status find_relocations(const elf_image *image, uint64_t address_tag, uint64_t size_tag,
                                    const uint8_t **out_table, uint64_t *out_size) {
   uint64_t address;
@@ -351,7 +352,7 @@ static kdl_status find_relocations(const elf_image *image, uint64_t address_tag,
                   image->name, address_tag == DT_RELR ? "packed " : "", address);
 }
 
-/* What a relocation's symbol and addend lead to in this file, or 0. */
+/* The address in this file that a relocation's symbol and addend refer to, or 0. */
 static uint64_t symbol_target(const elf_image *image, const uint8_t *entry) {
   uint64_t symbols, index = kdl_load_u32(entry + 12);
   const uint8_t *symbol =
@@ -391,7 +392,7 @@ static kdl_status visit_in_place(const relocation_walk *walk, uint64_t place) {
   return KDL_OK;
 }
 
-/* An even word is an address, and the next one behind it is where the bits of odd words begin. */
+/* An even word is an address; the bits of odd words start at the place after it. */
 static kdl_status walk_relr(const relocation_walk *walk) {
   enum { bits = 63 };
   const uint8_t *table;

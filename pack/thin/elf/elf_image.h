@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A linked ELF file as a loader sees it: segments, what the dynamic section points at, and the
- * sections that tell people and tools about them. */
+/* A linked ELF file as a loader sees it: segments, the dynamic section and what it points to, and
+ * the sections that tools read. */
 #ifndef KDL_TOOL_THIN_ELF_IMAGE_H
 #define KDL_TOOL_THIN_ELF_IMAGE_H
 
@@ -18,7 +18,7 @@ typedef struct elf_image {
   uint64_t size;
   const char *name; /* for messages */
   kdl_elf header;
-  uint64_t page; /* what file and memory are cut by */
+  uint64_t page; /* page size */
   kdl_elf_segment *segments;
   size_t segment_count;
   kdl_elf_section *sections;
@@ -29,9 +29,9 @@ typedef struct elf_image {
   kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": %s: " format, (image)->name, (uint64_t)(at),   \
            field, __VA_ARGS__)
 
-/* Reads and checks what a loader relies on. KDL_UNSUPPORTED for files that are not rewritten: other
- * classes and byte orders, prelinked, signed at their end. The caller frees *out_image, also after
- * a failure. */
+/* Parses and checks what a loader relies on. KDL_UNSUPPORTED for files that cannot be rewritten:
+ * other classes and byte orders, prelinked files, files with a signature at their end. The caller
+ * frees *out_image, also after a failure. */
 kdl_status elf_image_read(const uint8_t *data, uint64_t size, const char *name,
                           elf_image *out_image);
 void elf_image_free(elf_image *image);
@@ -39,24 +39,25 @@ void elf_image_free(elf_image *image);
 void elf_segment_store(uint8_t *raw, const kdl_elf_segment *from);
 void elf_section_store(uint8_t *raw, const kdl_elf_section *from);
 
-/* The PT_LOAD whose bytes in the file hold that range of addresses, or NULL. */
+/* The PT_LOAD that has that range of addresses in the file, or NULL. */
 const kdl_elf_segment *elf_image_loaded(const elf_image *image, uint64_t address, uint64_t size);
 
 /* The same as a pointer into the file, or NULL. */
 const uint8_t *elf_image_at(const elf_image *image, uint64_t address, uint64_t size);
 
-/* Where a range of the file is loaded; false where it is not, as a whole, by one segment. */
+/* The address at which a range of the file is loaded; false where no single segment loads all of
+ * it. */
 bool elf_image_address_of_offset(const elf_image *image, uint64_t offset, uint64_t size,
                                  uint64_t *out_address);
 
 /* The value of the first entry with that tag; false where there is none. */
 bool elf_image_dynamic(const elf_image *image, uint64_t tag, uint64_t *out_value);
 
-/* The table of the dynamic section in the file, or NULL, and its number of entries. */
+/* The dynamic section in the file, or NULL, and its number of entries. */
 const uint8_t *elf_image_dynamic_table(const elf_image *image, size_t *out_count);
 
 /* Whether the value of such an entry is an address; and whether only the loader and tools follow
- * it, so that what it leads to may lie elsewhere. */
+ * it, so that its target may move. */
 bool elf_tag_is_address(uint64_t tag);
 bool elf_tag_may_move(uint64_t tag);
 
@@ -64,41 +65,43 @@ static inline bool elf_overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t
   return a < b + b_size && b < a + a_size;
 }
 
-/* A section's name; not of the first, which has none. */
+/* A section's name; not for the first, which has none. */
 const char *elf_image_section_name(const elf_image *image, const kdl_elf_section *section);
 
 /* elf_check_overlap.c: KDL_BAD_FILE where sections or tables share bytes, or the dynamic section is
- * member_report twice or elsewhere. */
+ * described twice or is elsewhere. */
 kdl_status elf_image_check_overlap(const elf_image *image);
 
-/* Whether relocations or names that the dynamic section leads to have bytes in that range. */
+/* Whether relocations or strings of the dynamic section have bytes in that range. */
 bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t size);
 
-/* Whether a symbol is defined here and its value is an address: not one of thread-local data. */
+/* Whether a symbol is defined in this file and its value is an address, not a thread-local
+ * offset. */
 bool elf_symbol_has_address(const uint8_t *symbol);
 
-/* Calls `visit` with the address of each dynamic symbol that has one. */
+/* Calls `visit` with the address of each dynamic symbol that has an address. */
 void elf_image_visit_symbols(const elf_image *image, void (*visit)(void *user, uint64_t address),
                              void *user);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Relocations                                                                                  */
 
-/* One that adds the load address to a constant. */
+/* A relative relocation: the load address plus a constant. */
 typedef struct elf_pointer {
-  uint64_t place;        /* address of the pointer */
-  uint64_t target;       /* what it is without the load address */
-  const uint8_t *addend; /* where that stands in the file: in the entry, or at the place (RELR) */
+  uint64_t place;  /* address of the pointer */
+  uint64_t target; /* without the load address */
+  const uint8_t
+      *addend; /* where the constant is stored in the file: in the entry, or at the place (RELR) */
 } elf_pointer;
 
-/* Whether a type of relocations is of those. */
+/* Whether a relocation type is relative. */
 bool elf_image_is_relative(const elf_image *image, uint32_t type);
 
 typedef void elf_visit_pointer(void *user, const elf_pointer *pointer);
 
-/* Calls `visit` for each. Calls `other`, which may be NULL, for other relocations: those have no
- * addend, and as target the address of their symbol, with what is added, or 0 where it is defined
- * elsewhere. KDL_BAD_FILE where a table lies in no segment. */
+/* Calls `visit` for each relative relocation, and `other`, which may be NULL, for all others. Those
+ * have no addend; their target is the address of the symbol plus addend, or 0 where it is defined
+ * elsewhere. KDL_BAD_FILE where a table is in no segment. */
 kdl_status elf_image_visit_relocations(const elf_image *image, elf_visit_pointer *visit,
                                        elf_visit_pointer *other, void *user);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sections with containers, laid out again from their start, and what becomes free there. */
+/* Lays out the sections with containers again from their start, and finds the free space. */
 #include "pack/thin/elf/elf_plan.h"
 
 enum { least_alignment = 8, longest_tail = 64, usual_hole = 64 * 1024 };
@@ -15,7 +15,7 @@ static uint64_t align_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) & -alignment;
 }
 
-/* What its address and its section promise. */
+/* The alignment that its address and its section guarantee. */
 static uint64_t unit_alignment(const elf_plan *plan, const elf_unit *unit) {
   uint64_t section = plan->image.sections[unit->section].alignment;
   uint64_t own = unit->address & -unit->address;
@@ -23,8 +23,8 @@ static uint64_t unit_alignment(const elf_plan *plan, const elf_unit *unit) {
   return alignment > least_alignment ? alignment & -alignment : least_alignment;
 }
 
-/* Bytes of the section that are in no unit stay as they are, zeros too, and nothing moves past
- * them. But a few zeros behind a unit go with it, and what aligns the next one is free. */
+/* Bytes outside of units stay, zeros too, and nothing moves past them. Two exceptions: a few zeros
+ * after a unit move with it, and padding before the next unit is free. */
 static void add_filler(elf_plan *plan, elf_zone *zone, uint64_t start, uint64_t end,
                        elf_unit *before, const elf_unit *next, uint64_t *cursor) {
   const uint8_t *bytes = plan->image.data + zone->offset + (start - zone->address);
@@ -69,7 +69,7 @@ static void lay_out_zone(elf_plan *plan, elf_zone *zone, size_t first, size_t en
 /* ------------------------------------------------------------------------------------------ */
 /* Holes                                                                                        */
 
-/* The whole pages between two addresses of a zone, where they are worth a hole. */
+/* The whole pages between two addresses of a zone, if they are worth a hole. */
 static void add_hole(elf_plan *plan, size_t zone_index, size_t item, uint64_t from, uint64_t to) {
   const elf_zone *zone = &plan->zones[zone_index];
   bool is_tail =

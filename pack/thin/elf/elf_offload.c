@@ -2,16 +2,16 @@
 /*
  * OffloadBinaries that LLVM's linker wrapper left in a linked file, in the section
  * .llvm.offloading. OpenMP's runtime finds them by records in data: a pointer to the start of the
- * image inside the binary, and behind it one to the image's end.
+ * image in the binary, followed by a pointer to the image's end.
  *
  *     data       | start, end, ... | start, end, ... |
  *                    |      |          |      |
  *     section    | header image     | header image     |
  *
- * A binary is a unit that stays as it is or goes. Those that stay lie together from the start of
- * the section, as LLVM's tools read them; the record of one that goes describes no bytes, at the
- * start of the section, which the runtime passes over. That takes all records to be known: where
- * something else points into such a section, all of it stays.
+ * A binary is a unit that stays unchanged or is removed. The remaining ones are packed at the start
+ * of the section, as LLVM's tools expect. The record of a removed binary describes an empty range
+ * at the start of the section, which the runtime skips. This needs all records to be known: where
+ * anything else points into such a section, all of it stays.
  */
 #include "lib/inspect/images.h"
 #include "pack/thin/elf/elf_plan.h"
@@ -35,8 +35,8 @@ static bool is_described_in(const elf_plan *plan, size_t index, const thin_conta
          image->header_offset - binary->offset < binary->size;
 }
 
-/* The one image of a binary, which is listed at *next or later, with none inside it; false where
- * it is otherwise. Images of a section are listed in their order. */
+/* The only image of a binary, listed at *next or later, with no nested image; false otherwise.
+ * Images of a section are listed in order. */
 static bool find_image(const elf_plan *plan, thin_container *binary, size_t *next) {
   const kdl_stored_image *images = cli_stored_images(plan->input->lib);
   size_t count = kdl_image_count(plan->input->lib);
@@ -55,7 +55,7 @@ static bool find_image(const elf_plan *plan, thin_container *binary, size_t *nex
          !(*next < count && images[*next].parent == first);
 }
 
-/* All that is in the section, or nothing of it. */
+/* Finds all binaries of the section, or none if something in it is unknown. */
 static void find_binaries(const elf_plan *plan, const kdl_elf_section *section,
                           thin_container_list *list) {
   size_t before = list->count, next = 0;
@@ -136,8 +136,8 @@ static void record_end(void *user, const elf_pointer *pointer) {
     record->has_end = true;
 }
 
-/* A pointer into a binary that belongs to no record. One to the start of a section leads there
- * whatever lies in it: it belongs to what went before. */
+/* A pointer into a binary that belongs to no record. A pointer to the start of a section is
+ * allowed: it is the record of a binary that was removed before. */
 static void freeze_at_stray(void *user, const elf_pointer *pointer) {
   const elf_plan *plan = user;
   elf_unit *unit = elf_plan_unit_before(plan, pointer->target);

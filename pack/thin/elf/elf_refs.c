@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Which containers may move: those whose start is the target of relative relocations, and that
- * nothing else refers to, as far as that can be member_report.
+ * Which containers may move: those whose start is the target of relative relocations and to which
+ * nothing else refers, as far as that can be found.
  *
- * What else there may be, and what it holds in place:
- *   - another relocation, a dynamic symbol, or code (elf_code.c) that leads to a container: that
- *     one, and all that it holds where that is certainly behind its header;
- *   - no relocation at all: the container is found by counting from one before it, which stays too.
- * A pointer behind the end of a container stays as it is: containers keep their order and move down
- * only, so what lies between the two pointers is still there, and zeros behind it.
- * A container with a relocation inside is not written again, nor one that SYCL's table of images
- * describes by its address and size. SYCL's images by themselves are known by all that leads to
- * them (elf_sycl.c), or not written again.
+ * Other references, and what they hold in place:
+ *   - Another relocation, a dynamic symbol, or code (elf_code.c) that refers to a container: pins
+ *     it, and freezes it if the target is certainly after its header.
+ *   - No relocation at all: the container is found by counting from the one before it, which is
+ *     pinned too.
+ * A pointer to the end of a container stays as it is: containers keep their order and only move
+ * down, so that the range between the two pointers still contains the data, followed by zeros. A
+ * container with a relocation in it is not rewritten, nor one that SYCL's table of images describes
+ * by address and size. SYCL's own images are rewritten only if all references to them are known
+ * (elf_sycl.c).
  */
 #include "pack/thin/elf/elf_plan.h"
 #include "support/base/bytes.h"
@@ -26,7 +27,7 @@ enum { reach = 64 };
 typedef struct {
   elf_plan *plan;
   const kdl_elf_section *described; /* SYCL's table of images, or NULL */
-  uint64_t bad_place;               /* of a relocation in a header, or 0 */
+  uint64_t bad_place;               /* a relocated address in a header, or 0 */
 } reference_visitor;
 
 static void pin_unit(elf_unit *unit, elf_mobility how) {
@@ -34,7 +35,7 @@ static void pin_unit(elf_unit *unit, elf_mobility how) {
     unit->mobility = how;
 }
 
-/* The first bytes of a container, which describe it as it is written. */
+/* The size of the header, which is rewritten with the container. */
 static uint64_t header_size(const elf_unit *unit) {
   switch (unit->container.kind) {
   case THIN_FATBIN:
@@ -47,8 +48,8 @@ static uint64_t header_size(const elf_unit *unit) {
   }
 }
 
-/* Something other than a relative relocation of a pointer to its start leads there, or to a few
- * bytes of its section before its start, from where a compiler may count. */
+/* Pins units that something other than a relative relocation refers to: at the unit, or up to a few
+ * bytes before its start in its section, from where a compiler may count. */
 static void pin_units_in_span(const elf_plan *plan, const elf_span *where) {
   bool is_exact = where->end - where->start == 1;
   elf_unit *unit = elf_plan_unit_before(plan, where->end - 1 + reach);
@@ -90,7 +91,7 @@ static void visit_relocated_place(reference_visitor *s, uint64_t place) {
     pin_unit(unit, ELF_FROZEN);
 }
 
-/* What SYCL's table says of an address and the bytes from there holds. */
+/* Freezes units in a range that SYCL's table describes. */
 static void freeze_image(const elf_plan *plan, uint64_t address, uint64_t size) {
   elf_unit *unit = address + size > address ? elf_plan_unit_before(plan, address + size - 1) : NULL;
   for (; unit && unit >= plan->units && unit->address + unit->size > address; --unit) {
@@ -99,7 +100,8 @@ static void freeze_image(const elf_plan *plan, uint64_t address, uint64_t size) 
   }
 }
 
-/* Linkers leave addresses in place, or relocate them: see_pointer. */
+/* Freezes the images of addresses that the linker left in place; visit_relative_pointer handles
+ * relocated ones. */
 static void visit_sycl_table(const elf_plan *plan, const kdl_elf_section *table) {
   enum { entry = 16 };
   const uint8_t *entries = table ? plan->image.data + table->offset : NULL;
@@ -120,7 +122,7 @@ static void visit_relative_pointer(void *user, const elf_pointer *pointer) {
   if (elf_image_ref_at(plan, pointer->place) || (before && before->has_end))
     return;
   if (unit && unit->container.kind == THIN_OFFLOAD)
-    return; /* elf_offload.c knows */
+    return; /* handled by elf_offload.c */
   if (unit && unit->address == pointer->target && unit->container.kind != THIN_SYCL)
     unit->is_referenced = true;
   else
@@ -144,7 +146,7 @@ static void visit_code_reference(void *user, const elf_span *where, bool is_numb
   plan->used[plan->used_count++] = *where;
 }
 
-/* What may move out of the way of program headers, and may have a name in source code. */
+/* A section that may move to make room for program headers, and may have a name in source code. */
 static bool may_be_named_in_source(const elf_image *image, const kdl_elf_section *section) {
   return section->flags & SHF_ALLOC && section->size &&
          (section->type == SHT_NOTE ||
@@ -152,7 +154,7 @@ static bool may_be_named_in_source(const elf_image *image, const kdl_elf_section
            strcmp(elf_image_section_name(image, section), ".interp") == 0));
 }
 
-/* The bytes between the program headers and the next section; others may have been there. */
+/* The bytes between the program headers and the next section; a section may have been there. */
 static bool find_header_gap(const elf_image *image, elf_span *out_span) {
   uint64_t start = image->header.segment_table + image->segment_count * sizeof(Elf64_Phdr),
            end = image->size;
@@ -189,7 +191,7 @@ static void find_in_code(elf_plan *plan) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* A container without a reference is reached from the one before it, which therefore stays. */
+/* A container without a reference is reached from the one before it, which must therefore stay. */
 static void pin_unreferenced_arrays(const elf_plan *plan) {
   for (size_t i = 0; i < plan->unit_count; ++i) {
     elf_unit *unit = &plan->units[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which holes are worth a segment, the segments around them, and room for their headers. */
+/* Chooses the holes that are worth a segment, makes the segments around them, and room for their
+ * headers. */
 #include "pack/thin/elf/elf_plan.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
@@ -7,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every mapping costs time at each start, and a process may have 65,530 of them. */
+/* Every mapping costs time at each start, and a process may have at most 65,530. */
 enum { most_mappings = 48, least_share = 128, block_alignment = 64 };
 
 /* ------------------------------------------------------------------------------------------ */
 /* Offsets                                                                                      */
 
-/* What is left out of the file is whole pages, so that offsets stay equal modulo a page. */
+/* Only whole pages are left out of the file, so that offsets stay equal modulo a page. */
 static uint64_t hole_file_size(const elf_plan *plan, const elf_hole *hole) {
   return (hole->end - hole->start) & -plan->image.page;
 }
@@ -51,12 +52,12 @@ static int compare_hole_sizes(const void *left, const void *right) {
   return x != y ? (x < y) - (x > y) : (a->start > b->start) - (a->start < b->start);
 }
 
-/* The zeros, and what follows them. */
+/* The zeros, and the segment after them. */
 static size_t mappings_of(const elf_hole *hole) {
   return hole->is_tail ? 1 : 2;
 }
 
-/* The largest first; the list has the holes by size, those that are taken in front. */
+/* The largest holes first; the list is sorted by size, with the chosen ones at the front. */
 static elf_hole **select_holes(elf_plan *plan, size_t *out_taken) {
   elf_hole **order = xcalloc(plan->hole_count, sizeof *order);
   for (size_t i = 0; i < plan->hole_count; ++i)
@@ -99,8 +100,8 @@ static void put_segment(elf_plan *plan, const kdl_elf_segment *whole, uint64_t s
   };
 }
 
-/* Zeros belong to the segment in front of them, unless that may be executed: systems refuse memory
- * that may be and is no file's, so they are a segment by themselves then. */
+/* Zeros belong to the segment before them, unless that is executable: systems refuse executable
+ * anonymous memory, so the zeros then get a segment of their own. */
 static void split_load(elf_plan *plan, const kdl_elf_segment *load) {
   uint64_t start = load->address, end = load->address + load->file_size;
   uint64_t memory_end = load->address + load->memory_size;
@@ -154,7 +155,7 @@ static void make_segments(elf_plan *plan) {
 /* ------------------------------------------------------------------------------------------ */
 /* Room for their headers                                                                       */
 
-/* Found through the program headers or the dynamic section, by all who use it. */
+/* Found only through the program headers or the dynamic section. */
 static bool may_move(const elf_image *image, const kdl_elf_section *section) {
   if (!(section->flags & SHF_ALLOC))
     return false;
@@ -173,7 +174,7 @@ static bool may_move(const elf_image *image, const kdl_elf_section *section) {
   }
 }
 
-/* The section with bytes in the file that begins next at or behind an offset, or NULL. */
+/* The next section with bytes in the file, at or after an offset; or NULL. */
 static const kdl_elf_section *next_section(const elf_image *image, uint64_t offset) {
   const kdl_elf_section *next = NULL;
   for (size_t i = 1; i < image->section_count; ++i) {
@@ -220,8 +221,8 @@ static bool is_referenced(const elf_plan *plan, uint64_t start, uint64_t end) {
   return w.is_referenced;
 }
 
-/* What follows the table, up to where it would end; false where something there cannot move. Bytes
- * that no section, program header or pointer tells of are free: patchelf leaves some. */
+/* The bytes after the table up to its new end; false where something there cannot move. Bytes that
+ * no section, header or pointer refers to are free: patchelf leaves some. */
 static bool find_block(const elf_plan *plan, uint64_t need, uint64_t *out_start,
                        uint64_t *out_end) {
   const elf_image *image = &plan->image;
@@ -241,7 +242,7 @@ static bool find_block(const elf_plan *plan, uint64_t need, uint64_t *out_start,
   if (!elf_image_address_of_offset(image, table_end, free_end - table_end, &address) ||
       is_referenced(plan, address, address + (free_end - table_end)))
     return false;
-  /* What a program header describes moves as a whole. */
+  /* What a program header describes moves completely. */
   for (size_t i = 0; i < image->segment_count; ++i) {
     const kdl_elf_segment *segment = &image->segments[i];
     uint64_t last = segment->offset + segment->file_size;
@@ -255,7 +256,7 @@ static bool find_block(const elf_plan *plan, uint64_t need, uint64_t *out_start,
   return true;
 }
 
-/* Puts the block in front of a hole, which becomes smaller. */
+/* Puts the block before a hole, which becomes smaller. */
 static bool place_block(elf_plan *plan, elf_hole *hole, uint64_t address, uint64_t size) {
   const elf_zone *zone = &plan->zones[hole->zone];
   uint64_t from = zone->address, page = plan->image.page;
@@ -284,7 +285,7 @@ static bool place_block(elf_plan *plan, elf_hole *hole, uint64_t address, uint64
   return true;
 }
 
-/* Whether the table has room, perhaps once what follows it has moved. */
+/* Whether the table has room, possibly after the bytes behind it have moved. */
 static bool make_room_for_headers(elf_plan *plan, elf_hole **order, size_t taken) {
   uint64_t start, end, address;
   if (plan->segment_count <= plan->image.segment_count)
@@ -296,7 +297,7 @@ static bool make_room_for_headers(elf_plan *plan, elf_hole **order, size_t taken
   if (!elf_image_address_of_offset(&plan->image, start, end - start, &address) ||
       is_referenced(plan, address, address + (end - start)))
     return false;
-  for (int pass = 0; pass < 2; ++pass) { /* where nothing writes, if that can be */
+  for (int pass = 0; pass < 2; ++pass) { /* read-only segments first */
     for (size_t i = 0; i < taken; ++i) {
       bool is_written = plan->zones[order[i]->zone].segment->flags & PF_W;
       if (is_written == (pass == 1) && place_block(plan, order[i], address, end - start))
@@ -327,6 +328,6 @@ kdl_status elf_plan_make_segments(elf_plan *plan) {
       plan->holes[left++] = plan->holes[i];
   }
   plan->hole_count = left;
-  make_segments(plan); /* with a smaller hole, and what moved */
+  make_segments(plan); /* with the smaller hole and the moved block */
   return KDL_OK;
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * SYCL's images in a linked file. Two things lead to an image:
+ * SYCL's images in a linked file. Two things refer to an image:
  *
- *   descriptors   in data, for the runtime: a pointer to the image's start, and behind it one to
- * its end. The two are a pair. .tgtimg       a table for tools: each image's address and size
- * (lib/container/formats/sycl.c)
+ *   descriptors   in data, for the runtime: a pointer to the image's start, followed by a pointer
+ *                 to its end. The two are a pair.
+ *   .tgtimg       a table for tools: each image's address and size
+ *                 (lib/container/formats/sycl.c)
  *
  *     data       | ..., start, end, ... | ..., start, end, ... |
  *     .tgtimg    | address, size        | address, size        |
  *
- * An image whose address in the table is relocated becomes a unit. Where all other pointers to it
- * are pairs, it moves as containers do, and the pairs and the table follow it. Otherwise the image
- * is odd: it stays as it is. An image that goes has the size 0 in the table.
+ * An image whose address in the table is relocated becomes a unit. If all other pointers to it are
+ * pairs, it moves like a container, and the pairs and the table are updated. Otherwise it is
+ * unsupported and stays unchanged. A removed image has size 0 in the table.
  *
  * The steps: read the table (entries), find the pairs, list the images that libkdl found in each
  * entry, add a unit for each.
@@ -31,7 +32,7 @@ enum { table_entry_size = 16 };
 typedef struct {
   elf_plan *plan;
   const kdl_elf_section *table;
-  bool is_table_odd; /* something other than its addresses is relocated in the table */
+  bool is_table_odd; /* the table has relocations other than of its addresses */
 } sycl_finder;
 
 const kdl_elf_section *elf_sycl_table(const elf_image *image) {
@@ -51,7 +52,7 @@ static bool is_in_table(const kdl_elf_section *table, uint64_t place) {
   return place - table->address < table->size;
 }
 
-/* A relative relocation: in the table, it must be of an entry's address. */
+/* A relative relocation in the table must be for an entry's address. */
 static void read_table_pointer(void *user, const elf_pointer *pointer) {
   sycl_finder *f = user;
   elf_plan *plan = f->plan;
@@ -66,7 +67,7 @@ static void read_table_pointer(void *user, const elf_pointer *pointer) {
   plan->sycl[plan->sycl_count++] = (elf_sycl){.address = pointer->target, .listed_size = size};
 }
 
-/* Any other relocation: there is none in a table that is understood. */
+/* Other relocations do not occur in a supported table. */
 static void visit_other_in_table(void *user, const elf_pointer *pointer) {
   sycl_finder *f = user;
   f->is_table_odd |=
@@ -79,8 +80,7 @@ static elf_sycl *find_sycl_entry(const elf_plan *plan, uint64_t address) {
   return at < plan->sycl_count && plan->sycl[at].address == address ? &plan->sycl[at] : NULL;
 }
 
-/* An entry whose size reaches into the next one: both are odd. A compressed image is shorter than
- * the table says. */
+/* Entries that overlap are both unsupported. A compressed image is shorter than the table says. */
 static void mark_overlaps(const elf_plan *plan) {
   uint64_t reached = 0;
   for (size_t i = 0; i < plan->sycl_count; ++i) {
@@ -117,9 +117,9 @@ static void set_pair_end(void *user, const elf_pointer *pointer) {
     plan->pairs[at].end = pointer->target;
 }
 
-/* Leaves out pointers that are the end of the pair before them: the end of one image may be the
- * start of the next. The pairs of an image must agree on its end. A pair without bytes is that of
- * an image that went before. */
+/* Drops pointers that are the end of the pair before them: the end of one image may be the start of
+ * the next. The pairs of an image must agree on its end. An empty pair belongs to an image that was
+ * removed before. */
 static void match_pairs(elf_plan *plan) {
   size_t kept = 0;
   for (size_t i = 0; i < plan->pair_count; ++i) {
@@ -137,7 +137,7 @@ static void match_pairs(elf_plan *plan) {
   plan->pair_count = kept;
 }
 
-/* Reads the table and all that points to its images. */
+/* Reads the table and all pointers to its images. */
 static kdl_status find_pairs(sycl_finder *f) {
   elf_plan *plan = f->plan;
   const elf_image *image = &plan->image;
@@ -158,7 +158,7 @@ static kdl_status find_pairs(sycl_finder *f) {
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
-/* Notes for each entry the images that libkdl lists in it, which must follow one another. */
+/* Assigns the images that libkdl lists to the entries; those of an entry must be adjacent. */
 static void assign_images(const elf_plan *plan) {
   const kdl_stored_image *images = cli_stored_images(plan->input->lib);
   for (uint32_t i = 0; i < kdl_image_count(plan->input->lib); ++i) {
@@ -183,8 +183,8 @@ static void assign_images(const elf_plan *plan) {
   }
 }
 
-/* Whether bytes of the range belong to one of the first `count` containers, which are in order, or
- * to the last one of the list. */
+/* Whether the range overlaps one of the first `count` containers, which are sorted, or the last one
+ * of the list. */
 static bool overlaps_container(const thin_container_list *list, size_t count, uint64_t start,
                                uint64_t end) {
   size_t at = kdl_array_lower_bound(list->items, count, sizeof *list->items,
@@ -196,8 +196,8 @@ static bool overlaps_container(const thin_container_list *list, size_t count, ui
          (last && last->offset + last->size > start);
 }
 
-/* How many bytes of the file an image has: by its pairs, else by the table; at most up to the next
- * entry and to the end of its segment. */
+/* The size of an image in the file: by its pairs, else by the table; limited by the next entry and
+ * the end of its segment. */
 static uint64_t entry_extent(const elf_plan *plan, const elf_sycl *entry, const elf_sycl *next) {
   const kdl_elf_segment *load = elf_image_loaded(&plan->image, entry->address, 1);
   uint64_t room = load ? load->address + load->file_size - entry->address : 0;
@@ -208,7 +208,7 @@ static uint64_t entry_extent(const elf_plan *plan, const elf_sycl *entry, const 
   return size < room ? size : room;
 }
 
-/* Adds a container for an entry; a fixed one where the image is not as SYCL's tools write it. */
+/* Adds a container for an entry; one that must not change where the image has an unknown form. */
 static void add_sycl_container(const elf_plan *plan, const elf_sycl *entry, const elf_sycl *next,
                                size_t others, thin_container_list *list) {
   uint64_t size = entry_extent(plan, entry, next);

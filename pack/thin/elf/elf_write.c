@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The output of a plan.
+ * Writes the output of a plan.
  *
- *   patches    bytes that differ from the input at the same place: the ELF header, pointers,
+ *   patches    replacement bytes at the same offset of the input: the ELF header, pointers,
  * symbols, the dynamic section, program headers, sizes in SYCL's table sections   the section
  * headers: parts of a zone between holes, and a section for each hole pieces     the input with its
- * patches; each zone as it was laid out; the section headers at the end, where there are more than
+ * patches; each zone as it was laid out; the section headers at the end, if there are more than
  * before
  */
 #include "pack/thin/elf/elf_plan.h"
@@ -37,8 +37,8 @@ static void patch_word(elf_plan *plan, const uint8_t *at, uint64_t value) {
   kdl_store_u64(add_patch(plan, (uint64_t)(at - plan->image.data), 8), value);
 }
 
-/* Patches the addend of a relocation. Linkers may leave the same number at the place that is
- * relocated: that too. */
+/* Patches the addend of a relocation, and the relocated word where the linker left the same
+ * number. */
 static void patch_pointer(void *user, const elf_pointer *pointer) {
   elf_plan *plan = user;
   uint64_t target = elf_plan_new_pointer(plan, pointer->place, pointer->target);
@@ -50,7 +50,7 @@ static void patch_pointer(void *user, const elf_pointer *pointer) {
     patch_word(plan, place, target);
 }
 
-/* The sizes in SYCL's table, of images that changed. */
+/* Updates the sizes of changed images in SYCL's table. */
 static void patch_sycl_sizes(elf_plan *plan) {
   for (size_t i = 0; i < plan->image_ref_count; ++i) {
     const elf_image_ref *record = &plan->image_refs[i];
@@ -61,7 +61,7 @@ static void patch_sycl_sizes(elf_plan *plan) {
   }
 }
 
-/* The section that has an address now: where one was split, the part of it. */
+/* The section at an address in the output: for a split section, the right part. */
 static size_t section_part_at(const elf_plan *plan, const section_list *list, size_t section,
                               uint64_t address) {
   const kdl_elf_section *first = &list->items[section];
@@ -76,7 +76,7 @@ static size_t section_part_at(const elf_plan *plan, const section_list *list, si
   return section;
 }
 
-/* Dynamic symbols keep their values, since what they point to stays. */
+/* Dynamic symbols keep their values, since their targets do not move. */
 static void patch_symbol(elf_plan *plan, const section_list *list, const uint8_t *raw,
                          bool is_dynamic) {
   kdl_elf_symbol symbol = kdl_elf_load_symbol(&plan->image.header, raw);
@@ -96,7 +96,7 @@ static void patch_symbol(elf_plan *plan, const section_list *list, const uint8_t
   kdl_store_u64(bytes + offsetof(Elf64_Sym, st_value), now);
 }
 
-/* A table that moves is moved as it is. */
+/* A table that moves is not patched. */
 static void patch_symbols(elf_plan *plan, const section_list *list) {
   for (size_t i = 1; i < plan->image.section_count; ++i) {
     const kdl_elf_section *table = &plan->image.sections[i];
@@ -119,7 +119,7 @@ static void patch_dynamic(elf_plan *plan) {
   }
 }
 
-/* The table of program headers, and zeros where what followed it has moved away. */
+/* The program headers, and zeros where the bytes after them have moved away. */
 static void patch_segments(elf_plan *plan) {
   const elf_image *image = &plan->image;
   uint64_t start = image->header.segment_table;
@@ -137,7 +137,7 @@ static void patch_segments(elf_plan *plan) {
 /* ------------------------------------------------------------------------------------------ */
 /* Section headers                                                                              */
 
-/* Takes the items before `limit` into the part from *start to *end; returns the next one. */
+/* Extends the part [*start, *end) by the items before `limit`; returns the next item. */
 static size_t extend_part_over_items(const elf_plan *plan, const elf_zone *zone, size_t next,
                                      uint64_t limit, uint64_t *start, uint64_t *end) {
   for (; next < zone->first_item + zone->item_count && plan->items[next].address < limit; ++next) {
@@ -162,7 +162,7 @@ static void describe_zone(const elf_plan *plan, size_t zone_index, section_list 
   bool has_hole = false;
   for (size_t h = 0; h < plan->hole_count; ++h)
     has_hole |= plan->holes[h].zone == zone_index;
-  /* LLVM's tools read its section to the end. */
+  /* LLVM's tools read this section to its end, so it is trimmed. */
   bool is_trimmed = section->type == KDL_SHT_LLVM_OFFLOADING;
   if (!has_hole && !is_trimmed)
     return;
@@ -173,7 +173,7 @@ static void describe_zone(const elf_plan *plan, size_t zone_index, section_list 
     uint64_t limit = hole ? hole->start : zone->address + zone->size;
     next = extend_part_over_items(plan, zone, next, limit, &start, &end);
     if (!hole && end > start && !is_trimmed)
-      end = zone->address + zone->size; /* nothing was taken behind it */
+      end = zone->address + zone->size; /* nothing was removed after it */
     if (end > start) {
       part.address = start;
       part.offset = elf_plan_new_offset_of_address(plan, start);
@@ -183,13 +183,13 @@ static void describe_zone(const elf_plan *plan, size_t zone_index, section_list 
     if (hole)
       start = end = hole->end;
   }
-  if (parts == 0) { /* all of it went */
+  if (parts == 0) { /* all of it was removed */
     section->offset = elf_plan_new_offset_of_address(plan, zone->address);
     section->size = 0;
   }
 }
 
-/* A hole is a section without bytes, by which strip and others keep the memory of its segment. */
+/* A hole is a NOBITS section, so that strip and other tools keep the memory of its segment. */
 static void describe_holes(const elf_plan *plan, section_list *list) {
   const elf_image *image = &plan->image;
   for (size_t i = 0; i < plan->hole_count; ++i) {
@@ -241,7 +241,7 @@ static kdl_status sort_patches(elf_plan *plan) {
   return KDL_OK;
 }
 
-/* Bytes of the input with their patches. */
+/* Bytes of the input with patches applied. */
 static void put_patched(const elf_plan *plan, uint64_t start, uint64_t end, thin_output *out) {
   size_t i = kdl_array_lower_bound(plan->patches, plan->patch_count, sizeof *plan->patches,
                                    offsetof(elf_patch, offset), start);
@@ -317,7 +317,7 @@ static void patch_header(elf_plan *plan, uint64_t section_table, size_t section_
   kdl_store_u16(header + offsetof(Elf64_Ehdr, e_shnum), (uint16_t)section_count);
 }
 
-/* The section headers are as many as before: they stay where they are. */
+/* The number of section headers is unchanged: they stay in place. */
 static kdl_status write_in_place(elf_plan *plan, const section_list *list, thin_output *out) {
   const elf_image *image = &plan->image;
   uint64_t table = image->header.section_table;
@@ -328,8 +328,8 @@ static kdl_status write_in_place(elf_plan *plan, const section_list *list, thin_
   return KDL_OK;
 }
 
-/* There are more section headers: the names of sections and the headers go to the end of the file,
- * in place of the old headers where those were the last. */
+/* There are more section headers: the section names and the headers go to the end of the file,
+ * replacing the old headers where those were last. */
 static kdl_status write_grown(elf_plan *plan, section_list *list, thin_output *out) {
   static const char hole_name[] = ".hole";
   const elf_image *image = &plan->image;

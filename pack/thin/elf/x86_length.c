@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Where instructions of x86-64 end, and what they refer to by their own address. */
+/* The length of x86-64 instructions, and their RIP-relative operands. */
 #include "pack/thin/elf/elf_code.h"
 
 #include <string.h>
@@ -11,11 +11,11 @@ typedef enum {
   NO, /* not defined in 64 bits, or a prefix */
   N,  /* nothing */
   B,  /* an immediate of 1 byte */
-  W,  /* of 2 */
-  E,  /* of 3: enter */
-  Z,  /* of 4, or 2 with a prefix for 16 bits */
-  J,  /* a jump's distance of 4 */
-  V,  /* as Z, or 8 in 64 bits */
+  W,  /* 2 bytes */
+  E,  /* 3 bytes: enter */
+  Z,  /* 4 bytes, or 2 with a 16-bit prefix */
+  J,  /* a jump distance of 4 bytes */
+  V,  /* as Z, or 8 bytes with REX.W */
   O,  /* an address of 8 bytes, or 4 with a prefix */
   M,  /* ModRM and the operand that it describes */
   MB, /* the same, with an immediate */
@@ -44,7 +44,7 @@ static const uint8_t one_byte[256] = {
     NO, N,  NO, NO, N,  N,  GB, GZ, N,  N,  N,  N,  N,  N,  M,  M,  /* f0 */
 };
 
-/* Behind 0f. Those behind 0f 38 are all M, those behind 0f 3a all MB. */
+/* After 0f. Opcodes after 0f 38 are all M, those after 0f 3a all MB. */
 static const uint8_t two_bytes[256] = {
     M,  M,  M,  M,  NO, N,  N,  N,  N,  N,  NO, N,  NO, M,  N,  MB, /* 00 */
     M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  /* 10 */
@@ -64,8 +64,8 @@ static const uint8_t two_bytes[256] = {
     M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  M,  /* f0 */
 };
 
-/* Opcodes behind VEX, EVEX and AMD's XOP, which all have ModRM but one. EVEX has those of one byte
- * as map 4 (APX), among them shld and shrd. */
+/* Opcodes after VEX, EVEX and AMD's XOP, which all have ModRM except one. EVEX has one-byte opcodes
+ * as map 4 (APX), including shld and shrd. */
 static form form_of_map(unsigned map, uint8_t opcode, bool is_evex) {
   switch (map) {
   case 1:
@@ -99,7 +99,7 @@ static bool is_prefix(uint8_t byte) {
 }
 
 size_t x86_instruction_length(const uint8_t *code, size_t size, size_t *out_displacement) {
-  uint8_t bytes[longest + 8] = {0}; /* what lies behind the end of the code is not looked at */
+  uint8_t bytes[longest + 8] = {0}; /* never reads past the end of the code */
   size_t at = 0, most = size < longest ? size : (size_t)longest;
   bool is_short = false, is_narrow = false, is_wide = false;
   form found;

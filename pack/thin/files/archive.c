@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Static archives, as GNU's and LLVM's ar write them: members behind one another, each with a
- * header of text; "/" or "/SYM64/" is the index of the symbols, which tells the offset of the
- * member that defines each, big-endian; "//" holds long names. Members with images become shorter,
- * and the index tells where they are now.
+ * Static archives of GNU's and LLVM's ar: members in sequence, each with a text header. "/" or
+ * "/SYM64/" is the symbol index, with the big-endian offset of the member that defines each symbol;
+ * "//" has long names. Members with images become shorter, and the index is updated.
  */
 #include "pack/thin/file_kinds.h"
 #include "support/base/array.h"
@@ -20,9 +19,9 @@ enum { magic_size = KDL_MAGIC_ARCHIVE_SIZE, header_size = 60, size_at = 48, size
 
 typedef struct {
   uint64_t at;   /* of its header */
-  uint64_t data; /* of what the header says the size of */
+  uint64_t data; /* of its data; the header has their size */
   uint64_t size;
-  uint64_t name; /* bytes of the data that are its name */
+  uint64_t name; /* bytes of the data that are the name */
   uint64_t new_at;
 } member;
 
@@ -67,7 +66,7 @@ static kdl_status read_archive_members(archive *a) {
                       ": member header: found one that does not fit, expected a member of the "
                       "archive",
                       input->name, at);
-    /* BSD's long names stand before the data, and its index has another form. */
+    /* BSD's long names precede the data, and its index has another form. */
     if (memcmp(header, "#1/", 3) == 0 &&
         (!read_decimal(header + 3, 13, &m.name) || m.name > m.size))
       return kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": found a name longer than its member",
@@ -129,8 +128,7 @@ static kdl_status move_index(const archive *a, const member *m, uint8_t *index) 
   return KDL_OK;
 }
 
-/* What a member holds, with fewer images. *out_index is where the index is in the output, if it is
- * the index. */
+/* Writes a member with fewer images. For the index, *out_index is its offset in the output. */
 static kdl_status put_body(const archive *a, const member *m, thin_output *out,
                            uint8_t **out_index) {
   const thin_input *input = a->context->input;

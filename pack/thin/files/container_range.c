@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A range of the input with device code, written again: containers (fatbins, bundles) one after
- * another, or OffloadBinaries one after another. A section of an object is such a range, and so is
- * a member of an archive, or a whole file.
+ * Rewrites a range of the input with device code: a sequence of containers (fatbins, bundles), or
+ * of OffloadBinaries. A section of an object is such a range, as is a member of an archive, or a
+ * complete file.
  *
  * Each container is copied, or written with fewer images. Zeros between two are padding, which is
- * made anew; other bytes between them are copied. The caller may ask where each part went (moves).
+ * computed again; other bytes between them are copied. On request, the new position of each part is
+ * recorded (moves).
  */
 #include "lib/inspect/images.h"
 #include "pack/thin/file_kinds.h"
@@ -49,7 +50,7 @@ void thin_context_destroy(thin_context *context) {
   free(context->located_images);
 }
 
-/* The first place at an offset of the file or behind it. */
+/* The first image at or after an offset of the file. */
 static size_t first_image_at(const thin_context *context, uint64_t offset) {
   return kdl_array_lower_bound(context->located_images, context->located_image_count,
                                sizeof *context->located_images, offsetof(thin_located_image, at),
@@ -114,13 +115,12 @@ void thin_report_removed(const thin_context *context, thin_range range) {
 typedef struct {
   const thin_context *context;
   thin_range range;
-  uint64_t start;    /* where it begins in the output */
-  thin_moves *moves; /* NULL: not asked for */
+  uint64_t start;    /* its start in the output */
+  thin_moves *moves; /* NULL: not recorded */
   thin_output *out;
 } range_rewriter;
 
-/* Notes that [from, from + size) of the input became what was added to the output since `before`.
- */
+/* Records that [from, from + size) of the input became the output since `before`. */
 static void note_move(const range_rewriter *s, uint64_t from, uint64_t size, uint64_t before) {
   thin_moves *moves = s->moves;
   if (!moves)
@@ -145,8 +145,7 @@ static void pad_to(const range_rewriter *s, uint64_t alignment) {
 /* ------------------------------------------------------------------------------------------ */
 /* Fatbins and bundles                                                                          */
 
-/* What every start of a container in the range is a multiple of, at most a page: they are aligned
- * so again. */
+/* The common alignment of all containers in the range, at most a page; the output keeps it. */
 static uint64_t container_alignment(const range_rewriter *s) {
   size_t count;
   const thin_container *containers = containers_in(s->context, s->range, &count);
@@ -156,7 +155,7 @@ static uint64_t container_alignment(const range_rewriter *s) {
   return all & -all;
 }
 
-/* Bytes between containers. Zeros are padding, which is made anew. */
+/* Bytes between containers. Zeros are padding, which is computed again. */
 static void copy_between(const range_rewriter *s, uint64_t from, uint64_t to) {
   const uint8_t *data = s->context->input->data;
   for (uint64_t at = from; at < to; ++at) {
@@ -182,7 +181,7 @@ kdl_status thin_container_range(const thin_context *context, thin_range range, t
   for (size_t i = 0; i < count; ++i) {
     const thin_container *container = &containers[i];
     if (container->offset < at || container->size > end - container->offset)
-      continue; /* it overlaps the one before it, or leaves the range: copied as other bytes */
+      continue; /* overlaps the one before it, or leaves the range: copied like other bytes */
     copy_between(&s, at, container->offset);
     pad_to(&s, alignment);
     uint64_t before = out->size;
@@ -202,7 +201,7 @@ kdl_status thin_container_range(const thin_context *context, thin_range range, t
 /* ------------------------------------------------------------------------------------------ */
 /* OffloadBinaries                                                                              */
 
-/* The writer for a binary like the one at `at`: its version, and the compression of its images. */
+/* A writer for a binary like the one at `at`: same version, same compression of its images. */
 static kdl_status create_writer(const thin_context *context, uint64_t at,
                                 const kdl_stored_image *image, kdl_writer **out_writer) {
   uint8_t codec = kdl_source_read(image->source).codec;
@@ -227,7 +226,7 @@ static kdl_status add_to_writer(kdl_library *lib, uint32_t index, kdl_writer *wr
   return kdl_writer_add(writer, &image);
 }
 
-/* A binary that loses some of its images and keeps others. */
+/* Rewrites a binary that loses some of its images. */
 static kdl_status rewrite_offload_binary(const thin_context *context, thin_range binary,
                                          thin_output *out) {
   kdl_library *lib = context->input->lib;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Relocatable ELF objects. Nothing maps them, so that a section may become shorter and what lies
- * behind it moves up. What points into a section that shrank is a symbol or a relocation against
- * the section, and both are moved with the container that they point to; where one points
- * elsewhere, or sections share bytes, the object stays as it is.
+ * Relocatable ELF objects. Nothing maps them, so that a section can shrink and the data after it
+ * move up. Only symbols and relocations point into a section that shrank, and they follow the
+ * container that they point to. Where one points elsewhere, or sections share bytes, the object
+ * stays unchanged.
  */
 #include "pack/thin/file_kinds.h"
 #include "support/base/bytes.h"
@@ -16,7 +16,7 @@ typedef struct {
   kdl_elf_section header;
   bool shrinks;
   thin_moves moves;
-  thin_output made; /* of one that shrinks */
+  thin_output made; /* new contents, where it shrinks */
 } section;
 
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
   kdl_elf elf;
   section *sections;
   size_t count;
-  section **order; /* the sections with bytes, by their offset */
+  section **order; /* sections with bytes, by offset */
   size_t order_count;
 } object;
 
@@ -37,7 +37,7 @@ static bool has_bytes(const section *s) {
   return s->header.type != SHT_NOBITS && s->header.type != SHT_NULL && s->header.size != 0;
 }
 
-/* Whether SYCL's table of images is there, which tells sizes that no relocation does. */
+/* Whether there is a table of SYCL's images, which contains sizes without relocations. */
 static bool has_sycl_table(const object *o, const kdl_elf_section *names) {
   static const char table[] = ".tgtimg";
   for (size_t i = 1; i < o->count; ++i) {
@@ -49,7 +49,7 @@ static bool has_sycl_table(const object *o, const kdl_elf_section *names) {
   return false;
 }
 
-/* False where the headers do not fit: such an object is left alone. */
+/* False where the headers are inconsistent: the object then stays unchanged. */
 static bool read_sections(object *o) {
   kdl_elf *elf = &o->elf;
   *elf = kdl_elf_load_header(o->data);
@@ -107,7 +107,7 @@ static bool order_sections(object *o) {
 /* ------------------------------------------------------------------------------------------ */
 /* What points into a section                                                                   */
 
-/* The last move that begins at an offset of the section or before it, or NULL. */
+/* The last move that begins at or before an offset of the section, or NULL. */
 static const thin_move *find_move(const thin_moves *moves, uint64_t old) {
   size_t low = 0, high = moves->count;
   while (high - low > 1) {
@@ -117,8 +117,8 @@ static const thin_move *find_move(const thin_moves *moves, uint64_t old) {
   return high && moves->items[low].from <= old ? &moves->items[low] : NULL;
 }
 
-/* Where a byte that something points to is now: the first of a container, or one that lies in none.
- */
+/* The new offset of a byte that something points to: the first of a container, or one outside of
+ * containers. */
 static bool find_new_offset(const thin_moves *moves, uint64_t old, uint64_t *out_new) {
   const thin_move *move = find_move(moves, old);
   if (!move || old - move->from >= move->size ||
@@ -133,7 +133,7 @@ static uint8_t *copy_table(const object *o, const kdl_elf_section *table, thin_o
   return memcpy(made, o->data + table->offset, (size_t)table->size);
 }
 
-/* A symbol with its new value and size; false where it has none. */
+/* Updates a symbol's value and size; false where it has no new position. */
 static bool move_symbol(const object *o, uint8_t *raw) {
   kdl_elf_symbol symbol = kdl_elf_load_symbol(&o->elf, raw);
   if (!symbol.is_defined || symbol.section >= o->count || !o->sections[symbol.section].shrinks ||
@@ -171,7 +171,7 @@ static bool move_symbols(const object *o, const kdl_elf_section *table, thin_out
   return true;
 }
 
-/* The section that a relocation's symbol is of, where it is a symbol of a section. */
+/* The section of a relocation's symbol, if that is a section symbol. */
 static const section *relocated_section(const object *o, const kdl_elf_section *relocations,
                                         uint64_t info) {
   uint64_t at = ELF64_R_SYM(info) * sizeof(Elf64_Sym);
@@ -201,8 +201,8 @@ static bool move_relocations(const object *o, const kdl_elf_section *table, thin
   return true;
 }
 
-/* Relocations of what a section that shrank holds would have to move too, and there are none in
- * images; those of the older kind keep what they add in the bytes that they are for. */
+/* Relocations within a section that shrank would have to move, but images have none. REL
+ * relocations keep their addends in the relocated bytes. */
 static bool has_odd_relocations(const object *o) {
   for (size_t i = 0; i < o->count; ++i) {
     const kdl_elf_section *s = &o->sections[i].header;
@@ -216,7 +216,7 @@ static bool has_odd_relocations(const object *o) {
 /* ------------------------------------------------------------------------------------------ */
 /* Writing                                                                                      */
 
-/* Moves an arena from one output to another: what is made for a part lies in that of the whole. */
+/* Moves an arena from the output of a part to that of the complete file. */
 static void hand_over_arena(thin_output *from, thin_output *to) {
   to->arena = from->arena;
   from->arena = (kdl_arena){.blocks = NULL};
@@ -239,7 +239,7 @@ static kdl_status shrink_sections(object *o, thin_output *out, bool *out_any) {
   return status;
 }
 
-/* A section with its bytes as they become; false where they cannot be made. */
+/* Writes a section with its new bytes; false where that is not possible. */
 static bool put_section(const object *o, const section *s, thin_output *out) {
   if (s->shrinks)
     thin_output_append(out, &s->made, 0, s->made.size);
@@ -261,7 +261,7 @@ static uint8_t *offset_field(uint8_t *table, size_t index) {
   return table + index * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset);
 }
 
-/* A section without bytes stands where the next one with some does. */
+/* A section without bytes gets the offset of the next one with bytes. */
 static void place_empty_sections(const object *o, uint8_t *table, uint64_t end) {
   for (size_t i = 1; i < o->count; ++i) {
     size_t next = 0;
@@ -276,7 +276,7 @@ static void place_empty_sections(const object *o, uint8_t *table, uint64_t end) 
   }
 }
 
-/* False where the object must stay as it is; `out`, which was empty, is then to be thrown away. */
+/* False where the object must stay unchanged; the caller then discards `out`, which was empty. */
 static bool put_object(const object *o, thin_output *out) {
   size_t table_size = o->count * sizeof(Elf64_Shdr);
   uint8_t *header = thin_output_add_uninitialized(out, sizeof(Elf64_Ehdr));

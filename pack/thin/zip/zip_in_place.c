@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl thin for zip archives: what became of each member, and the archive written. */
+/* kdl thin for zip archives: writes the archive, and reports on each member. */
 #include "pack/thin/command.h"
 #include "pack/thin/zip/zip.h"
 #include "support/base/error.h"
@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What is to be said of the members, once the archive is written. */
+/* The report on the members, printed once the archive is written. */
 typedef struct {
   char *name;
-  char *retained_reason; /* why it stays as it is, or NULL */
+  char *retained_reason; /* why it stays unchanged, or NULL */
   size_t kept, gone;
   uint64_t old_size, new_size;
 } member_report;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The directory of a zip archive, checked against the members, and their bytes. */
+/* Reads the directory of a zip archive, checks it against the members, and reads their bytes. */
 #include "lib/inspect/codec.h"
 #include "pack/check/check.h"
 #include "pack/thin/zip/zip.h"
@@ -186,7 +186,7 @@ static kdl_status map_temp_file(uint64_t size, uint8_t **out_data) {
   if (fd < 0)
     return kdl_fail(kdl_status_from_errno(errno), "cannot make a temporary file: %s",
                     strerror(errno));
-  /* The room is claimed at once: a disk that is full is an error here, and no signal later. */
+  /* Allocates the space at once: a full disk is then an error, not a signal later. */
   int problem = posix_fallocate(fd, 0, (off_t)size);
   void *mapping =
       problem ? MAP_FAILED : mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The RECORD of a wheel: lines of CSV with the path, digest and size of each file. Those of files
- * that were thinned are written anew, all others stay as they are. A signature of the RECORD holds
- * no longer and is dropped.
+ * The RECORD of a wheel: CSV lines with the path, digest and size of each file. Lines of thinned
+ * files are rewritten, all others stay. Signatures of the RECORD become invalid and are dropped.
  */
 #include "pack/thin/zip/zip.h"
 #include "support/base/error.h"
@@ -14,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Past "./" and "/" at the start of a component of a path, which mean nothing there; but the "/" of
- * an absolute path stays. */
+/* Skips "./" and "/" at the start of a path component, which have no meaning; the "/" of an
+ * absolute path stays. */
 static size_t skip_to_component(kdl_string path, size_t at) {
   for (;;) {
     size_t dot = at < path.length && path.data[at] == '.';
@@ -50,12 +49,12 @@ static int compare_recorded_names(const void *a, const void *b) {
 }
 
 typedef struct {
-  zip_member **changed; /* by name; those that were dropped too */
+  zip_member **changed; /* by name, including dropped ones */
   size_t count;
   FILE *to;
 } record_rewriter;
 
-/* Where a field that begins with a quote has its last one, or the end of all. */
+/* The closing quote of a quoted field, or the end. */
 static size_t closing_quote(const char *field, size_t length) {
   size_t at = 1;
   while (at < length && (field[at] != '"' || (at + 1 < length && field[at + 1] == '"')))
@@ -63,7 +62,7 @@ static size_t closing_quote(const char *field, size_t length) {
   return at < length ? at : length;
 }
 
-/* The first field of a line: where it ends, and what it says without quotes. */
+/* The first field of a line: its end, and its value without quotes. */
 static size_t read_path(const char *line, size_t length, char *path, size_t *out_size) {
   bool is_quoted = length && line[0] == '"';
   const char *comma = is_quoted || !length ? NULL : memchr(line, ',', length);
@@ -75,7 +74,7 @@ static size_t read_path(const char *line, size_t length, char *path, size_t *out
   return is_quoted && end < length ? end + 1 : end;
 }
 
-/* A line with its end. A path in quotes may have line breaks. */
+/* The length of a line with its line end. A quoted path may have line breaks. */
 static size_t line_length(const char *line, size_t left) {
   size_t at = line[0] == '"' ? closing_quote(line, left) : 0;
   const char *newline = memchr(line + at, '\n', left - at);
@@ -113,7 +112,7 @@ static kdl_status rewrite_record(zip_archive *archive, zip_member *record,
                                  const record_rewriter *from, kdl_arena *arena) {
   zip_bytes old;
   KDL_TRY(zip_inflate(archive, record, &old));
-  static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors put it first */
+  static const char mark[] = "\xef\xbb\xbf"; /* UTF-8 byte order mark of some editors */
   const char *data = (const char *)old.data;
   char *text, *path = xmalloc(old.size);
   size_t size, start = old.size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The members of an archive that hold device code, each thinned as a file by itself would be. */
+/* Thins the members of an archive that have device code, each like a separate file. */
 #include "pack/check/check.h"
 #include "pack/thin/zip/zip.h"
 #include "support/base/error.h"
@@ -23,7 +23,7 @@ typedef struct {
   device_service *services;
 } zip_thinner;
 
-/* Why a member stays, without the name that the message begins with. */
+/* Why a member stays, without the name at the start of the message. */
 static const char *failure_without_name(const char *name) {
   const char *message = kdl_error_message();
   size_t length = strlen(name);
@@ -46,7 +46,7 @@ static kdl_status select_for_devices(const zip_thinner *work, const cli_devices 
   return status;
 }
 
-/* The devices of the rules that run something of a library: an archive may hold libraries for
+/* The devices of the rules that run something of a library: an archive may have libraries for
  * several vendors. */
 static kdl_status select_for_member(const zip_thinner *work, kdl_library *lib, const char *name,
                                     thin_selection *out_selection) {
@@ -71,7 +71,7 @@ static kdl_status select_for_member(const zip_thinner *work, kdl_library *lib, c
   return status;
 }
 
-/* A device that no member has anything for is an error; one of "native" where no device has. */
+/* Fails for a device for which no member has anything; for "native", only where no device has. */
 static kdl_status check_services(const zip_thinner *work) {
   const cli_devices *devices = work->rules->devices;
   size_t count = devices->count ? devices->count : 1;

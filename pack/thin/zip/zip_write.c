@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* An archive with other bytes for some members. */
+/* Writes an archive with new bytes for some members. */
 #include "lib/inspect/codec.h"
 #include "pack/thin/zip/zip.h"
 #include "support/base/bytes.h"
@@ -12,7 +12,7 @@
 
 enum {
   wide_id = 1,
-  padding_id = 0x4246, /* "FB": PyTorch's archives align what they store so */
+  padding_id = 0x4246, /* "FB": padding in PyTorch's archives, which aligns stored members */
   padding_unit = 64,
   zip64_version = 45,
 };
@@ -65,14 +65,14 @@ kdl_status zip_replace(const zip_archive *archive, zip_member *member, const voi
 /* ------------------------------------------------------------------------------------------ */
 /* Headers                                                                                      */
 
-/* Copies the extra fields but those of an ID; returns how long they are. */
+/* Copies the extra fields except those with an ID; returns the length. */
 static size_t copy_extra(uint8_t *to, const uint8_t *extra, size_t size, unsigned without) {
   size_t used = 0;
   for (size_t at = 0; at < size;) {
     size_t left = size - at;
     size_t length = left >= 4 ? 4 + (size_t)kdl_load_u16(extra + at + 2) : left;
     if (length > left)
-      length = left; /* what is no field stays as it is */
+      length = left; /* malformed data is copied */
     if (left < 4 || kdl_load_u16(extra + at) != without) {
       memcpy(to + used, extra + at, length);
       used += length;
@@ -96,7 +96,7 @@ static const uint8_t *local_extra(const zip_archive *z, const zip_member *m, siz
   return local + ZIP_LOCAL_SIZE + kdl_load_u16(local + 26);
 }
 
-/* Whether its data must lie at a multiple of the unit. */
+/* Whether its data must be aligned. */
 static bool is_aligned(const zip_archive *z, const zip_member *m) {
   size_t size;
   const uint8_t *extra = local_extra(z, m, &size);

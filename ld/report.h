@@ -10,7 +10,7 @@ char *ld_report_make(const ld_linker *linker, const ld_output *output, const cha
                      size_t *out_size);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Versions: what kdl-ld makes may change with each of these (version.c)                        */
+/* Versions on which the output of kdl-ld depends (version.c)                                   */
 
 /* "22.1.8", of the LLVM that is loaded. */
 void ld_version_llvm(char *buffer, size_t size);

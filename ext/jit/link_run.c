@@ -50,7 +50,7 @@ static void make_environment(kdl_string_list *list) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Its messages                                                                                 */
+/* Messages of kdl-ld                                                                           */
 
 /* The lines with an error, or all lines where none is marked as one. */
 static void format_linker_errors(kdl_out *out, const char *error_text,

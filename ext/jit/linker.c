@@ -155,7 +155,7 @@ void kdl_linker_close(kdl_linker_run *run) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What came of it                                                                              */
+/* Results                                                                                      */
 
 kdl_status kdl_linker_report(const kdl_linker_run *run, kdl_link_report *out_report) {
   void *text = NULL;

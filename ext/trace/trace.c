@@ -29,7 +29,7 @@ static struct timespec started; /* CLOCK_REALTIME */
 static kdl_trace_header header;
 
 /* ------------------------------------------------------------------------------------------ */
-/* The phases that are marked                                                                   */
+/* Trace phases                                                                                 */
 
 enum { max_nested = 16 };
 

@@ -10,7 +10,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while a list gr
 static _Atomic(kdl_trace_device *) devices;
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is recorded                                                                             */
+/* Recorded calls                                                                               */
 
 const kdl_trace_device *kdl_trace_device_of(const void *handle) {
   const kdl_trace_device *device = atomic_load_explicit(&devices, memory_order_acquire);

@@ -200,7 +200,7 @@ static void write_record(writer *out, const kdl_trace_record *record) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The whole                                                                                    */
+/* The file                                                                                     */
 
 static size_t read_proc_file(const char *path, char *text, size_t room) {
   size_t size = 0;

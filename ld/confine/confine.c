@@ -69,7 +69,7 @@ static bool limit_processes(void) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What it has been given                                                                       */
+/* Environment and capabilities                                                                 */
 
 /* Keeps the variables that linkers and loaders read. Others may be secrets: their values are
  * overwritten in memory. */
@@ -225,7 +225,7 @@ static bool restrict_files(const ld_request *request, const char *builtin, int *
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* All of it                                                                                    */
+/* Everything                                                                                   */
 
 static kdl_status read_setting(bool *out_off, bool *out_required) {
   const char *word = kdl_environment("KDL_LD_CONFINE");
@@ -278,7 +278,7 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What holds                                                                                   */
+/* Printing the confinement                                                                     */
 
 /* Whether a descriptor was opened; closes it. */
 static bool was_given(int fd) {

@@ -12,7 +12,7 @@ typedef struct {
 } check;
 
 /* ------------------------------------------------------------------------------------------ */
-/* Texts                                                                                        */
+/* Strings                                                                                      */
 
 /* Directives that name files, and directives from which others can be assembled. The assembler
  * ignores case. */

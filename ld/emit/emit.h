@@ -24,7 +24,7 @@ kdl_status ld_emit_output(ld_linker *linker, ld_output *out_output);
 kdl_status ld_assembly_check(const ld_linker *linker);
 
 /* ------------------------------------------------------------------------------------------ */
-/* The last step to an image, which LLVM leaves to other programs: ld.lld and ptxas             */
+/* The last step to an image, by other programs: ld.lld and ptxas                               */
 
 /* Replaces the object file by a shared object: a host image or an AMD code object. */
 kdl_status ld_image_from_object(ld_linker *linker, ld_output *output);

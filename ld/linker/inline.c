@@ -52,7 +52,7 @@ static const char *visit_instructions(LLVMValueRef function,
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Why not                                                                                      */
+/* Reasons                                                                                      */
 
 static const char *instruction_obstacle(LLVMValueRef instruction, void *user) {
   (void)user;

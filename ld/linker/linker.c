@@ -12,7 +12,7 @@
 #include <llvm-c/Linker.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* What a microkernel must be                                                                   */
+/* Requirements of microkernels                                                                 */
 
 static bool has_same_abi(LLVMValueRef declared, LLVMValueRef defined) {
   static const char *const abi[] = {"byval", "sret", "inalloca", "byref", "preallocated"};

@@ -54,7 +54,7 @@ size_t ld_inline_count_calls(LLVMModuleRef module, const char *symbol);
 kdl_status ld_inline_verify(LLVMModuleRef module);
 
 /* ------------------------------------------------------------------------------------------ */
-/* What may stay undefined in an image: runtime.def                                             */
+/* Symbols that may stay undefined in an image: runtime.def                                     */
 
 typedef enum ld_runtime {
   LD_RUNTIME_NONE, /* defined nowhere */

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Complaints                                                                                   */
+/* Diagnostics                                                                                  */
 
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   ld_context *context = user;

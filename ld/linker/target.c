@@ -175,7 +175,7 @@ static void describe_nvidia(ld_target *target, const ld_request *request) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What modules were compiled for                                                               */
+/* Targets of modules                                                                           */
 
 static kdl_string function_attribute(LLVMValueRef function, const char *key) {
   LLVMAttributeRef found =

@@ -153,7 +153,7 @@ typedef struct check {
 } check;
 
 /* ------------------------------------------------------------------------------------------ */
-/* What was found; any thread                                                                   */
+/* Results; any thread                                                                          */
 
 /* Memory that lives as long as the check. */
 void *check_alloc(check *c, size_t size);
@@ -276,7 +276,7 @@ void check_free_mapped(check *c);
 void check_find_packages(check *c);
 
 /* ------------------------------------------------------------------------------------------ */
-/* How far it is                                                                                */
+/* Progress                                                                                     */
 
 /* A progress line on standard error, if that is a terminal and JSON is not printed. */
 void check_progress_begin(check *c);
@@ -284,7 +284,7 @@ void check_progress_step(check *c); /* after a file was read; under the lock */
 void check_progress_end(const check *c);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Telling                                                                                      */
+/* Reporting                                                                                    */
 
 /*
  * Whether the library counts as not running on that device. Exceptions that do not count:

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* What was found                                                                               */
+/* Results                                                                                      */
 
 void *check_alloc(check *c, size_t size) {
   pthread_mutex_lock(&c->lock);

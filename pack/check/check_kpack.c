@@ -116,7 +116,7 @@ static kdl_status kpack_read_table(kpack *k, kdl_msgpack *out_reader) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Where the code objects are                                                                   */
+/* Offsets of code objects                                                                      */
 
 static void alloc_object_ranges(kpack *k, uint64_t count) {
   k->object_ranges = xcalloc((size_t)count, sizeof *k->object_ranges);

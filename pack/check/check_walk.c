@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Files on their way to the threads that read them                                             */
+/* The queue of files                                                                           */
 
 /* The walk runs ahead of the readers, so that the total is known soon. */
 enum { queue_size = 4096 };
@@ -77,7 +77,7 @@ static void *reader_thread(void *user) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What was seen already                                                                        */
+/* Files that were read                                                                         */
 
 typedef struct {
   dev_t device;

@@ -103,7 +103,7 @@ static void describe_layer(describer *d, size_t outer, oci_layer *layer) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Trying them                                                                                  */
+/* Testing the candidates                                                                       */
 
 static bool same_kernels(kdl_catalog *a, size_t i, kdl_catalog *b, size_t k) {
   size_t count, other_count;

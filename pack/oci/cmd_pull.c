@@ -58,7 +58,7 @@ static kdl_status add_images(pull_state *pull, kdl_writer *writer) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The check of a file that was written, before it gets its name                                */
+/* Checking the output before the rename                                                        */
 
 static kdl_status check_pulled_image(kdl_library *lib, size_t index, const char *folder,
                                      const oci_layer *layer) {

@@ -54,7 +54,7 @@ static kdl_status push_image_blobs(push_state *push) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The file that they make                                                                      */
+/* The output file                                                                              */
 
 static kdl_status rewrite_offload_binary(const push_state *push, int fd) {
   kdl_writer *writer;

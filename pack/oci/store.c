@@ -26,7 +26,7 @@ static kdl_status fail_store_step(const char *path, const char *step) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* A folder of its own                                                                          */
+/* Private folders                                                                              */
 
 static const char *temporary_folder(void) {
   const char *place = secure_getenv("TMPDIR");
@@ -61,7 +61,7 @@ kdl_status oci_store_create_temp_file(int *out_fd) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The cache's                                                                                  */
+/* The cache                                                                                    */
 
 static kdl_status open_in_cache(const kdl_cache_settings *settings, oci_store *out) {
   char path[PATH_MAX];

@@ -26,7 +26,7 @@
 enum { zstd_in_cuda = 12 * 100 + 4, packed_in_hip = 6 * 100 + 4 };
 
 /* ------------------------------------------------------------------------------------------ */
-/* What the devices read                                                                        */
+/* Codecs of devices                                                                            */
 
 /* MAJOR.MINOR as a number; 0 where unknown. */
 static unsigned long parse_driver_version(const char *text) {

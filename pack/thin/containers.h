@@ -84,7 +84,7 @@ kdl_status thin_compressed_bundle_rewrite(const thin_input *input, const bool *k
                                           const thin_container *container, thin_output *out);
 
 /* ------------------------------------------------------------------------------------------ */
-/* compress.c: storing what stays compressed                                                    */
+/* compress.c: compressed storage                                                               */
 
 /* Chosen by what the devices' drivers can read. */
 thin_compression thin_compression_for_devices(const cli_devices *devices);

@@ -209,7 +209,7 @@ bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Drafts                                                                                       */
+/* Temporary files                                                                              */
 
 /* A name that no file has, malloc'ed; NULL with errno. A name of maximal length is shortened. */
 static char *unique_temp_name(const char *name) {

@@ -39,7 +39,7 @@ bool kdl_program_is_static(void) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is loaded                                                                             */
+/* Loaded objects                                                                             */
 
 const char kdl_program_path[] = "/proc/self/exe";
 
@@ -113,7 +113,7 @@ bool kdl_loaded_object_file(const kdl_loaded_object *object, char out_path[PATH_
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Where kdl-ld is                                                                            */
+/* Finding kdl-ld                                                                             */
 
 static bool is_program(const char *path) {
   struct stat info;

@@ -30,7 +30,7 @@ bool kdl_program_is_static(void);
   "this program is linked statically, and cannot open drivers: link it without -static"
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is loaded                                                                               */
+/* Loaded objects                                                                               */
 
 /* The program or shared object that contains an address, and its file. The loader keeps the name by
  * which it was loaded. After a chdir, or when the file was replaced, that name means another file
@@ -53,7 +53,7 @@ bool kdl_loaded_object_file(const kdl_loaded_object *object, char out_path[PATH_
 bool kdl_loaded_object_folder(const void *address, char *out_folder, size_t size);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Where kdl-ld is                                                                              */
+/* Finding kdl-ld                                                                               */
 
 /* The path of kdl-ld: KDL_LD; else next to libkdl or the program it is linked into, in the matching
  * folder `bin`, or where it would be installed. False where there is none, and in programs that run

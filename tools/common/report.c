@@ -90,7 +90,7 @@ int cli_report_status(kdl_status status) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The program from its start to its end                                                        */
+/* Start and end of the program                                                                 */
 
 void cli_program_begin(void) {
   setlocale(LC_CTYPE, "");

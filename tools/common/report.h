@@ -36,7 +36,7 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_report_status(kdl_status status);
 
 /* ------------------------------------------------------------------------------------------ */
-/* The program from its start to its end                                                        */
+/* Start and end of the program                                                                 */
 
 /* Call first in main. */
 void cli_program_begin(void);

@@ -43,7 +43,7 @@ static void free_work(work *w) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What to link                                                                                 */
+/* The input                                                                                    */
 
 /* The images that --image names, or all. */
 static kdl_status plan_device(work *w, const cli_device *device, const bool *wanted) {

@@ -148,7 +148,7 @@ static kdl_status make_contents(elf_plan *plan) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* All of it                                                                                    */
+/* The plan                                                                                     */
 
 static bool has_smaller_content(const elf_plan *plan) {
   for (size_t i = 0; i < plan->unit_count; ++i) {

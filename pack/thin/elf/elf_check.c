@@ -196,7 +196,7 @@ static kdl_status check_described(const elf_checker *c) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What may differ                                                                              */
+/* Exempt ranges                                                                                */
 
 /* Old positions of units, and loaded patches. */
 static kdl_status collect_exempt_ranges(elf_checker *c) {

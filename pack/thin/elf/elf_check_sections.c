@@ -31,7 +31,7 @@ static bool has_symbols(const kdl_elf_section *section) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Where sections lie                                                                           */
+/* New offsets of sections                                                                      */
 
 /* Whether a segment loads the section's bytes at its address. */
 static bool is_loaded(const elf_checker *c, const kdl_elf_section *section) {

@@ -48,7 +48,7 @@ static uint64_t distance32(const uint8_t *at) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Where functions begin and end                                                                */
+/* Function bounds                                                                              */
 
 typedef struct {
   elf_span *items;

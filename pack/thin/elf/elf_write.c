@@ -302,7 +302,7 @@ static void put_all(const elf_plan *plan, uint64_t end, thin_output *out) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The whole                                                                                    */
+/* The output                                                                                   */
 
 static void store_sections(uint8_t *table, const section_list *list) {
   for (size_t i = 0; i < list->count; ++i)

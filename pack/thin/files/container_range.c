@@ -20,7 +20,7 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* The images and containers of a file, by their place                                          */
+/* Images and containers of a file, by position                                                 */
 
 static int compare_located_images(const void *left, const void *right) {
   const thin_located_image *a = left, *b = right;
@@ -110,7 +110,7 @@ void thin_report_removed(const thin_context *context, thin_range range) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* A range that is being written                                                                */
+/* Writing a range                                                                              */
 
 typedef struct {
   const thin_context *context;

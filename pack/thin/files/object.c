@@ -105,7 +105,7 @@ static bool order_sections(object *o) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What points into a section                                                                   */
+/* Pointers into a section                                                                      */
 
 /* The last move that begins at or before an offset of the section, or NULL. */
 static const thin_move *find_move(const thin_moves *moves, uint64_t old) {

@@ -103,7 +103,7 @@ static kdl_status read_zip_members(zip_archive *z, uint64_t count) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Members against each other                                                                   */
+/* Overlapping members                                                                          */
 
 static int compare_member_offsets(const void *left, const void *right) {
   uint64_t a = (*(zip_member *const *)left)->entry.header_offset;

@@ -133,7 +133,7 @@ static kdl_status keep_for_device(keep_state *k) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Telling                                                                                      */
+/* Reporting                                                                                    */
 
 static int record_refusal(void *user, const kdl_verdict *verdict) {
   keep_state *k = user;
@@ -179,7 +179,7 @@ static kdl_status report_images(keep_state *k, const cli_devices *devices, cli_k
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* All of it                                                                                    */
+/* All devices                                                                                  */
 
 /* Images that do not list their kernels are ranked where no kernel is asked for. If memory runs out
  * while kernels are read, the program ends: wrong images would be kept. */

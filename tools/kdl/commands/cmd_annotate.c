@@ -28,7 +28,7 @@ typedef struct {
 } edit;
 
 /* ------------------------------------------------------------------------------------------ */
-/* What to change                                                                               */
+/* Edits                                                                                        */
 
 static kdl_status parse_pair(const char *word, kdl_pair *out_pair) {
   size_t length = strcspn(word, "=");

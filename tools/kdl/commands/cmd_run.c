@@ -40,7 +40,7 @@ typedef struct {
 } job;
 
 /* ------------------------------------------------------------------------------------------ */
-/* What was asked                                                                               */
+/* The request                                                                                  */
 
 static kdl_status parse_shared(const cli_args *args, uint32_t *out_bytes) {
   kdl_string words =
@@ -160,7 +160,7 @@ static kdl_status launch_kernel(void *user) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Telling                                                                                      */
+/* Reporting                                                                                    */
 
 /* Prints which image ran and why, after a note for each image that failed before it. */
 static kdl_status print_image(const job *asked) {

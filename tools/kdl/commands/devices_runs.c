@@ -34,7 +34,7 @@ typedef struct {
 } known_list;
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is known                                                                                */
+/* Known architectures                                                                          */
 
 static void known_list_add(known_list *list, kdl_image_kind kind, const char *triple,
                            const char *arch, uint32_t version) {

@@ -57,7 +57,7 @@ static kdl_status extract_one(const cli_input *input, const kdl_image_info *imag
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Which images                                                                                 */
+/* Selecting images                                                                             */
 
 typedef struct {
   cli_input input;

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Arguments against what the file says that the kernel takes, before any of its code is loaded */
+/* Checks of arguments, before any code of the kernel is loaded                                 */
 
 /* Whether an argument has a signature's type. Integers of one size are interchangeable, except
  * for a negative number for an unsigned parameter. Types that --arg cannot name are compared by
@@ -35,9 +35,9 @@ kdl_status cli_run_check_args(kdl_library *lib, kdl_device *device, const char *
                               const cli_run_arg *args, size_t count);
 
 /* ------------------------------------------------------------------------------------------ */
-/* --sanitize: the launch in a process of its own, where Oclgrind is the only OpenCL driver. It
- * interprets the kernel, and notes races, barriers that not all work-items reach and accesses
- * beyond buffers, with the lines that #line gives in the image.                                */
+/* --sanitize: launches in a child process, where Oclgrind is the only OpenCL driver. It interprets
+ * the kernel, and reports races, barriers that not all work-items reach, and accesses beyond
+ * buffers, with line numbers from #line in the image.                                          */
 
 /* The device for the launch in that process. */
 #define CLI_SANITIZER_DEVICE "opencl:0"

@@ -148,7 +148,7 @@ static kdl_status print_matrix(matrix *m) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Many images: how much runs                                                                   */
+/* Many images: coverage                                                                        */
 
 static void add_share(cli_table *table, size_t some, size_t all) {
   char rooms[2][CLI_COUNT_ROOM];

@@ -116,7 +116,7 @@ static kdl_status write_signed(signing *job, const char *output) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Beside it                                                                                    */
+/* Detached signatures                                                                          */
 
 static kdl_status print_message(const signing *job) {
   kdl_string message = {"", 0};

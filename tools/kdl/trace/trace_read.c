@@ -13,7 +13,7 @@
 enum { first_room = 64, text_limit = 8192 };
 
 /* ------------------------------------------------------------------------------------------ */
-/* Texts                                                                                        */
+/* Strings                                                                                      */
 
 static size_t hash_text(const char *text) {
   uint64_t hash = 0xcbf29ce484222325u;
@@ -75,7 +75,7 @@ static uint32_t find_or_add_row(cli_trace *trace, int64_t id) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What the file says of itself                                                                 */
+/* The header                                                                                   */
 
 static kdl_status read_schema(kdl_json *json) {
   char schema[64];
@@ -236,7 +236,7 @@ static kdl_status read_event(kdl_json *json, void *user) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The whole                                                                                    */
+/* The file                                                                                     */
 
 static const char foreign[] = "found no otherData before the events, expected one with schema "
                               "'" SCHEMA "': a file that KDL_TRACE wrote";

@@ -113,7 +113,7 @@ void cli_trace_sum_up(cli_trace *trace, cli_trace_sums *out_sums);
 void cli_trace_sums_free(cli_trace_sums *sums);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Telling                                                                                      */
+/* Reporting                                                                                    */
 
 kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums);
 void cli_trace_write_folded(const cli_trace *trace, const cli_trace_sums *sums, FILE *file);

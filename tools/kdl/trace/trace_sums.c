@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Sums                                                                                         */
+/* Statistics                                                                                   */
 
 static int compare_reals(const void *left, const void *right) {
   double a = *(const double *)left, b = *(const double *)right;
@@ -83,7 +83,7 @@ static size_t group_end(const sorter *w, size_t first, compare_function *compare
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Layers, kernels, devices                                                                     */
+/* Phases, kernels, devices                                                                     */
 
 static int compare_self_time(const void *left, const void *right) {
   return compare_reals(&((const cli_trace_phase *)right)->self,

@@ -42,7 +42,7 @@ static void name_image(const examination *e, size_t index, char *out, size_t roo
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Images no device could take                                                                  */
+/* Images that no device admits                                                                 */
 
 /* Faults that other checks report, and images that are linked rather than run. */
 static const uint64_t said_elsewhere =
@@ -89,7 +89,7 @@ static bool check_possible(examination *e, size_t index) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Images always passed over                                                                    */
+/* Images that are never selected                                                               */
 
 /* Whether `a` ranks before `b` under the default policy. */
 static bool goes_before(const examination *e, size_t a, size_t b) {

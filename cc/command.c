@@ -11,38 +11,37 @@ const cli_command cli_command_cc = {
     .summary = "compile one file of kernels for many devices",
     .details =
         "The file, in C, C++, OpenCL C, CUDA or HIP, uses the names of Clang's gpuintrin.h, which "
-        "kdl/kernel.h also gives to CPUs and OpenCL C. sm_NN is machine code by ptxas, or PTX "
-        "where there is none; compute_NN is PTX; gfxNNN is linked by lld; x86-64-vN, a CPU or "
-        "armv8-a is a shared object that kdl loads. Each image's kernels, their parameters, block "
-        "and tile are written into its metadata. Where an image fails nothing is written, unless "
-        "--keep-going; the exit code is 1 either way. Messages are Clang's, each once, with the "
-        "targets it is about. A word @FILE stands for the words in FILE.",
+        "kdl/kernel.h also provides for CPUs and OpenCL C. sm_NN is machine code by ptxas, or PTX "
+        "without ptxas; compute_NN is PTX; gfxNNN is linked by lld; x86-64-vN, a CPU or armv8-a "
+        "is a shared object that kdl loads. The metadata of each image lists its kernels with "
+        "parameters, block and tile. If an image fails, nothing is written, unless --keep-going "
+        "is given; the exit code is 1 in both cases. Messages are Clang's, each once, with the "
+        "targets it applies to. A word @FILE is replaced by the words in FILE.",
     .options =
         (const cli_option[]){
             {"targets", 0, CLI_MANY, "T,T",
-             "what to compile for: sm_90, compute_90, gfx942, gfx11-generic, spirv64 (or "
-             "spirv64v1.0 to spirv64v1.6), opencl-c, x86-64-v3, a CPU as znver4 or native, or a "
-             "device as h200 or zen4"},
-            {"output", 'o', CLI_ONCE, "OUT", "where to write"},
+             "the targets: sm_90, compute_90, gfx942, gfx11-generic, spirv64 (or spirv64v1.0 to "
+             "spirv64v1.6), opencl-c, x86-64-v3, a CPU such as znver4 or native, or a device such "
+             "as h200 or zen4"},
+            {"output", 'o', CLI_ONCE, "OUT", "the output file"},
             {"variant", 0, CLI_MANY, "KEYS:FILE",
-             "another file: with tag, priority or features its images are added, else they take "
-             "the place of the first file's; targets=PATTERN is for which targets"},
+             "another file: with tag, priority or features its images are added, else they "
+             "replace those of the first file; targets=PATTERN restricts the targets"},
             {"language", 'x', CLI_ONCE, "LANG",
              "c, c++, cl, cuda or hip; default: by the files' suffixes"},
             {"optimize", 'O', CLI_MANY, "LEVEL",
              "0 to 3, s, z, g or fast, as for Clang; default: 3; the last one counts"},
             {"define", 'D', CLI_MANY, "NAME=V", "a macro"},
-            {"include", 'I', CLI_MANY, "DIR", "where to look for headers"},
+            {"include", 'I', CLI_MANY, "DIR", "a folder with headers"},
             {"warning", 'W', CLI_MANY, "NAME", "one of Clang's warnings, as in -Wall"},
             {"flag", 0, CLI_MANY, "FLAG",
              "any other word for Clang; -f..., -g..., -m..., -std=..., -pedantic, -U, -isystem, "
              "-iquote, -idirafter, -include, -imacros, -w, -Xclang and -mllvm need no --flag"},
             {"MD", 0, CLI_FLAG, NULL,
-             "write what the source includes into a depfile, OUT with the suffix .d"},
-            {"MMD", 0, CLI_FLAG, NULL,
-             "the same, without headers of the system, libkdl's among them"},
-            {"MF", 0, CLI_ONCE, "FILE", "where to write the depfile"},
-            {"MT", 0, CLI_ONCE, "TARGET", "the target of its rule, as it is; default: OUT"},
+             "write a depfile with the included files, OUT with the suffix .d"},
+            {"MMD", 0, CLI_FLAG, NULL, "the same, without system headers, including libkdl's"},
+            {"MF", 0, CLI_ONCE, "FILE", "the name of the depfile"},
+            {"MT", 0, CLI_ONCE, "TARGET", "the target of its rule, unchanged; default: OUT"},
             {"MQ", 0, CLI_ONCE, "TARGET", "the target of its rule, escaped for make"},
             {"MP", 0, CLI_FLAG, NULL, "an empty rule for each header"},
             {"save-temps", 0, CLI_FLAG, NULL, "keep intermediate files, in the folder OUT.temps"},
@@ -50,10 +49,11 @@ const cli_command cli_command_cc = {
              "image (default), or bitcode, in which functions may be left undefined for a later "
              "link"},
             {"format", 0, CLI_ONCE, "VERSION", "the OffloadBinary version: see kdl pack"},
-            {"jobs", 'j', CLI_ONCE, "N", "compile so many at once; default: one per CPU"},
-            {"keep-going", 'k', CLI_FLAG, NULL, "write the other images where some fail"},
+            {"jobs", 'j', CLI_ONCE, "N",
+             "the number of parallel compilations; default: one per CPU"},
+            {"keep-going", 'k', CLI_FLAG, NULL, "write the other images if some fail"},
             {"clang", 0, CLI_ONCE, "PROGRAM", "Clang 22 or later; default: KDL_CLANG, or clang-22"},
-            {"verbose", 'v', CLI_FLAG, NULL, "print every command, and what was made"},
+            {"verbose", 'v', CLI_FLAG, NULL, "print every command and every image"},
             {.name = NULL},
         },
     .min_operands = 1,

@@ -15,19 +15,19 @@ const cli_command cli_command_bench = {
         "[--pin=CPU|none]\n"
         "kdl bench compare OLD.json NEW.json [--strict]\n"
         "kdl bench page RESULTS.json... --html=FILE",
-    .summary = "measure what each layer of a dispatch costs",
+    .summary = "measure the cost of each layer of a dispatch",
     .details =
-        "layers, cold and launch take FILE KERNEL, or launch a kernel that does nothing. layers "
-        "measures what each layer of a dispatch costs, in processes that start cold and in one "
-        "that is warm; cold and launch are parts of it. open, select and scale need no device; "
-        "sequence measures recorded sequences on the host, and on a CUDA device where there is "
-        "one, beside the driver's graphs. matmul measures the multiplication of matrices, of FILE "
-        "or of the library that comes with libkdl, beside oneDNN and OpenBLAS and the peak of the "
-        "CPU; kernels measures the example kernels and those with barriers, of FOLDER or of the "
-        "build tree, beside other compilers and runtimes. compare takes two JSON files; page makes "
-        "the page of --html from one or several. All but compare write --json, --html, --folded, "
-        "--trace and --lnt; one of them may be '-', standard output, which then has nothing else. "
-        "Ctrl-C prints what has been measured so far, and returns 130.",
+        "layers, cold and launch use FILE KERNEL, or launch an empty kernel. layers measures each "
+        "layer of a dispatch, in cold processes and in a warm one; cold and launch are parts of "
+        "it. open, select and scale need no device. sequence measures recorded sequences on the "
+        "host, and on a CUDA device if there is one, compared with the driver's graphs. matmul "
+        "measures matrix multiplication, of FILE or of the library that comes with libkdl, "
+        "compared with oneDNN, OpenBLAS and the peak of the CPU. kernels measures the example "
+        "kernels and those with barriers, of FOLDER or of the build tree, compared with other "
+        "compilers and runtimes. compare compares two JSON files; page makes the page of --html "
+        "from one or several. All but compare write --json, --html, --folded, --trace and --lnt; "
+        "one of them may be '-', standard output, which then has nothing else. Ctrl-C prints the "
+        "results so far, and returns 130.",
     .actions = "layers cold launch open select scale sequence matmul kernels compare page",
     .options =
         (const cli_option[]){
@@ -35,18 +35,17 @@ const cli_command cli_command_bench = {
              "layers, cold, launch: the device, as 'kdl devices' names it; default: the best with "
              "an image; kernels: host, the default, or cuda:N"},
             {"peers", 0, CLI_ONCE, "PEER,...",
-             "what to measure beside: driver, driver-library, liboffload, cudart on CUDA; opencl "
-             "on OpenCL; plain, omp on the host; for matmul onednn, openblas; for kernels pocl, "
-             "intel, openmp on the host, nvcc on CUDA; default: all that are installed; one that "
-             "is named and missing is an error"},
+             "what to compare with: driver, driver-library, liboffload, cudart on CUDA; opencl on "
+             "OpenCL; plain, omp on the host; for matmul onednn, openblas; for kernels pocl, "
+             "intel, openmp on the host, nvcc on CUDA; default: all that are installed; a named "
+             "peer that is missing is an error"},
             {"cold", 0, CLI_ONCE, "N", "processes of each peer; default 100"},
             {"warm", 0, CLI_ONCE, "N", "launches of each peer; default 10000"},
             {"blocks", 0, CLI_ONCE, "N",
              "open, select, scale, sequence, matmul, kernels: interleaved blocks; default 60, for "
              "the last two 31"},
             {"grid", 0, CLI_ONCE, "X[xYxZ]", "groups to launch; default 1"},
-            {"block", 0, CLI_ONCE, "X[xYxZ]",
-             "work-items in a group; default: as the metadata has"},
+            {"block", 0, CLI_ONCE, "X[xYxZ]", "work-items per group; default: from the metadata"},
             {"arg", 0, CLI_MANY, "ARG", "an argument, as 'kdl run' takes it"},
             {"types", 0, CLI_ONCE, "bf16|s8|f32|f16,...", "matmul: some of these; default: all"},
             {"shapes", 0, CLI_ONCE, "MxNxK,...",
@@ -58,14 +57,15 @@ const cli_command cli_command_bench = {
             {"kernels", 0, CLI_ONCE, "NAME,...", "kernels: some of them; default: all"},
             {"sizes", 0, CLI_ONCE, "tiny|small|large,...",
              "kernels: some of these; default small,large"},
-            {"pin", 0, CLI_ONCE, "CPU|none", "where to run what is warm; default: the last CPU"},
+            {"pin", 0, CLI_ONCE, "CPU|none",
+             "the CPU for warm measurements; default: the last CPU"},
             {"json", 0, CLI_ONCE, "FILE", "write everything as JSON: docs/bench.md"},
             {"html", 0, CLI_ONCE, "FILE",
              "write one page with bars of the layers, tables and plots"},
             {"folded", 0, CLI_ONCE, "FILE", "write folded stacks, for flame graphs"},
             {"trace", 0, CLI_ONCE, "FILE", "write a trace, for Perfetto and chrome://tracing"},
             {"lnt", 0, CLI_ONCE, "FILE", "write a report for LNT"},
-            {"strict", 0, CLI_FLAG, NULL, "compare: return 1 where something became worse"},
+            {"strict", 0, CLI_FLAG, NULL, "compare: return 1 if something became worse"},
             {.name = NULL},
         },
     .min_operands = 1,

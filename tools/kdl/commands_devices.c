@@ -7,20 +7,20 @@ const cli_command cli_command_devices = {
     .usage = "kdl devices [--json] [--all] [--runs [--device=DEVICE]...]",
     .summary = "list the devices of this machine, and why a driver is not usable",
     .details =
-        "Loads the drivers of CUDA, HIP, Level Zero and OpenCL where they are installed, and "
-        "creates no context. A device that several drivers show is listed once, with the others "
-        "as 'also'. Devices come in the order in which they are preferred: discrete GPUs, "
-        "integrated ones, CPUs. --runs prints instead what each of them runs of all architectures "
-        "that are known: machine code, what its driver compiles, levels of a CPU, the best first.",
+        "Loads the installed drivers of CUDA, HIP, Level Zero and OpenCL, without creating a "
+        "context. A device that several drivers show is listed once, with the others as 'also'. "
+        "Devices are listed in the order of preference: discrete GPUs, integrated ones, CPUs. "
+        "--runs prints instead which of all known architectures run on each device, the best "
+        "first: machine code, code that its driver compiles, levels of a CPU.",
     .options =
         (const cli_option[]){
             {"json", 0, CLI_FLAG, NULL, "print JSON, which --device=@FILE reads on any machine"},
             {"all", 'a', CLI_FLAG, NULL,
-             "also print every spec in full, and every driver; with --runs, also what does not "
-             "run, and why"},
-            {"runs", 0, CLI_FLAG, NULL, "the architectures that each device runs"},
+             "also print complete specs and every driver; with --runs, also what does not run, "
+             "and why"},
+            {"runs", 0, CLI_FLAG, NULL, "print the architectures that run on each device"},
             {"device", 0, CLI_MANY, "DEVICE",
-             "with --runs: a device with a name, a spec or @FILE instead of those of this "
+             "with --runs: a named device, a spec or @FILE instead of the devices of this "
              "machine; may be repeated"},
             {.name = NULL},
         },
@@ -35,8 +35,8 @@ const cli_command cli_command_doctor = {
     .summary = "report what works on this machine: codecs, drivers, kdl-ld, cache, folders",
     .details =
         "Loads the drivers, as 'kdl devices' does, and starts kdl-ld, which tries what its "
-        "confinement should refuse. Also prints the folders that libraries are looked up in and "
-        "the variables that are set. Nothing is written.",
+        "confinement should refuse. Also prints the search folders of libraries and the variables "
+        "that are set. Writes nothing.",
     .options = (const cli_option[]){{.name = NULL}},
     .min_operands = 0,
     .max_operands = 0,
@@ -47,31 +47,30 @@ const cli_command cli_command_explain = {
     .name = "explain",
     .usage = "kdl explain FILE [KERNEL] [--device=DEVICE]... [--all] [--policy=POLICY] "
              "[--variant-tag=TAG] [--matrix] [--long] [--json] [--dot]",
-    .summary = "show which image a device would take, and why not the others",
+    .summary = "show which image a device would select, and why not the others",
     .details =
-        "Lists every image in rank order: '*' is chosen, '+' would do, '.' is refused, with its "
-        "reasons; where they are many, by architecture. With KERNEL, only images that hold it "
-        "take part; without, the last lines count the file's modules and kernels that run. Where "
-        "nothing fits, the nearest image goes first, and the end names what would help. Where "
-        "bitcode is chosen, the microkernels it would be linked with follow. The exit code is 3 "
-        "where something asked for does not run: on one of the devices given, or with --all and "
-        "--matrix on every one. Of a recorded sequence, slots, kernels and steps come first, where "
-        "no KERNEL is given. KDL_DEVICE, KDL_POLICY and KDL_VARIANT_TAG stand for options not "
-        "given.",
+        "Lists every image in rank order: '*' is chosen, '+' would also run, '.' is refused, with "
+        "its reasons. Many images are grouped by architecture. With KERNEL, only images with that "
+        "kernel are ranked; without, the last lines count the modules and kernels that run. If "
+        "nothing fits, the nearest image comes first, and the last line names what would help. "
+        "For chosen bitcode, the microkernels follow that it would be linked with. For recorded "
+        "sequences, slots, kernels and steps come first, unless KERNEL is given. The exit code is "
+        "3 if something does not run: on any of the given devices, or with --all and --matrix on "
+        "all of them. KDL_DEVICE, KDL_POLICY and KDL_VARIANT_TAG replace missing options.",
     .options =
         (const cli_option[]){
             {"device", 0, CLI_MANY, "DEVICE",
              "a device of this machine (host, cuda:0), a name (h200), a spec (cuda:sm_90 "
-             "driver=12.4), or @FILE of 'kdl devices --json'; may be repeated; default: the one "
-             "that would be picked on this machine"},
+             "driver=12.4), or @FILE from 'kdl devices --json'; may be repeated; default: the "
+             "device that libkdl would pick on this machine"},
             {"all", 0, CLI_FLAG, NULL, "every device of this machine"},
             {"policy", 0, CLI_ONCE, "POLICY",
-             "best (default): variant_priority, then how well an image fits; capability: the other "
-             "way round; first: the order of the file, as in LLVM"},
-            {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag go first"},
+             "best (default): variant_priority, then how well an image fits; capability: the "
+             "reverse; first: file order, as in LLVM"},
+            {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag rank first"},
             {"matrix", 0, CLI_FLAG, NULL,
-             "one table of images by devices, by default all with a name"},
-            {"long", 'l', CLI_FLAG, NULL, "every image, also where there are more than 32"},
+             "print one table of images by devices; default: all named devices"},
+            {"long", 'l', CLI_FLAG, NULL, "list every image, even if there are more than 32"},
             {"json", 0, CLI_FLAG, NULL, "print JSON"},
             {"dot", 0, CLI_FLAG, NULL, "print recorded sequences as graphs, for Graphviz"},
             {.name = NULL},
@@ -85,14 +84,15 @@ const cli_command cli_command_which = {
     .name = "which",
     .usage = "kdl which FILE KERNEL [--device=DEVICE] [--policy=POLICY] [--variant-tag=TAG] "
              "[--json]",
-    .summary = "print the image that a device would take",
-    .details = "One line: the image's index, architecture and kind. Where nothing fits, the exit "
-               "code is 3 and the message names the reason; 'kdl explain' prints more.",
+    .summary = "print the image that a device would select",
+    .details =
+        "Prints one line: the image's index, architecture and kind. If nothing fits, the exit "
+        "code is 3 and the message names the reason; 'kdl explain' prints more.",
     .options =
         (const cli_option[]){
             {"device", 0, CLI_ONCE, "DEVICE", "as for 'kdl explain'"},
             {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
-            {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag go first"},
+            {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag rank first"},
             {"json", 0, CLI_FLAG, NULL, "print JSON"},
             {.name = NULL},
         },
@@ -112,47 +112,49 @@ const cli_command cli_command_run = {
              "[--repeat=N] [--time] [--policy=POLICY] [--variant-tag=TAG]",
     .summary = "launch a kernel, or replay a recorded sequence",
     .details =
-        "TYPE is i8 to i64, u8 to u64, f16, bf16, f32 or f64. INIT is zero, iota, a value for all, "
-        "or @FILE with the bytes. Arguments count from arg0. The first line of the output names "
-        "the image that ran; where the best one does not load, the next one is taken, and that "
-        "line names the reason. A host image is native code: run files that you trust.\n"
+        "TYPE is i8 to i64, u8 to u64, f16, bf16, f32 or f64. INIT is zero, iota, a value for all "
+        "elements, or @FILE with the bytes. Arguments are named arg0, arg1, ... The first line of "
+        "the output names the image that ran. If the best image does not load, the next one is "
+        "used, and the output names the reason. A host image is native code: run files that you "
+        "trust.\n"
         "With --sequence, NAME is one of the file's sequences; 'kdl explain' shows its slots. A "
-        "slot is memory (buf:TYPE[COUNT]=INIT, or zero for as many zeros as it needs), a number "
-        "(TYPE:VALUE) or a count of items (XxYxZ); #3 is the third, where it has no name. --dump "
-        "and --check take slots then.",
+        "slot is memory (buf:TYPE[COUNT]=INIT, or zero for zeros of the required size), a number "
+        "(TYPE:VALUE) or a count of items (XxYxZ); #3 is the third slot, if it has no name. "
+        "--dump and --check then take slots.",
     .options =
         (const cli_option[]){
-            {"sequence", 0, CLI_ONCE, "FILE", "replay what was recorded in FILE"},
-            {"slot", 0, CLI_MANY, "NAME=ARG", "with --sequence: what a slot is bound to"},
+            {"sequence", 0, CLI_ONCE, "FILE", "replay a sequence that was recorded in FILE"},
+            {"slot", 0, CLI_MANY, "NAME=ARG", "with --sequence: the value of a slot"},
             {"library", 0, CLI_MANY, "FILE",
-             "with --sequence: where kernels are that it does not carry"},
+             "with --sequence: a file with kernels that the sequence's file lacks"},
             {"items", 0, CLI_ONCE, "XxYxZ",
-             "the size of the problem; groups are counted from the block and tile of the image"},
+             "the size of the problem; the number of groups follows from the block and tile of "
+             "the image"},
             {"grid", 0, CLI_ONCE, "XxYxZ", "the number of groups"},
-            {"block", 0, CLI_ONCE, "XxYxZ", "work-items in a group; default: those of the image"},
+            {"block", 0, CLI_ONCE, "XxYxZ", "work-items per group; default: the image's block"},
             {"shared", 0, CLI_ONCE, "BYTES",
-             "dynamic group memory of a group; default: as the image asks"},
+             "dynamic group memory per group; default: what the image needs"},
             {"arg", 0, CLI_MANY, "ARG",
              "the next argument: TYPE:VALUE, buf:TYPE[COUNT]=INIT or bytes:@FILE"},
-            {"const", 0, CLI_MANY, "NAME=VALUE", "a constant, where the image is bitcode"},
+            {"const", 0, CLI_MANY, "NAME=VALUE", "a constant, for bitcode images"},
             {"device", 0, CLI_ONCE, "DEVICE", "default: the best one that has an image"},
             {"image", 0, CLI_MANY, "SELECT",
-             "run one of these images; default: the one that fits best; may be repeated"},
-            {"dump", 0, CLI_MANY, "argN", "print a buffer afterwards"},
+             "run one of these images; default: the best one; may be repeated"},
+            {"dump", 0, CLI_MANY, "argN", "print a buffer after the launch"},
             {"check", 0, CLI_MANY, "argN:@FILE",
-             "compare a buffer with a file afterwards; the exit code is 1 where they differ"},
+             "compare a buffer with a file after the launch; the exit code is 1 if they differ"},
             {"tolerance", 0, CLI_ONCE, "REL[,ABS]",
-             "how far --check lets numbers with a fraction be off: by ABS (0 where it is not "
-             "given) and REL of the expected number; default: 1.3e-6,1e-5 for f32, 1e-7,1e-7 for "
-             "f64, 1e-3,1e-5 for f16 and 1.6e-2,1e-5 for bf16"},
+             "the largest difference of floating-point numbers in --check: ABS (default 0) plus "
+             "REL times the expected number; default: 1.3e-6,1e-5 for f32, 1e-7,1e-7 for f64, "
+             "1e-3,1e-5 for f16 and 1.6e-2,1e-5 for bf16"},
             {"sanitize", 0, CLI_FLAG, NULL,
-             "let Oclgrind interpret the kernel's OpenCL C: races, barriers in divergent flow and "
-             "accesses beyond buffers are errors, with their line; KDL_OCLGRIND names its library"},
+             "interpret the kernel's OpenCL C with Oclgrind: races, barriers in divergent flow "
+             "and accesses beyond buffers are errors, with their line; KDL_OCLGRIND names its "
+             "library"},
             {"repeat", 0, CLI_ONCE, "N", "launch N times, on the same buffers"},
-            {"time", 0, CLI_FLAG, NULL,
-             "print how long the launches took, by the device's own events"},
+            {"time", 0, CLI_FLAG, NULL, "print the time of the launches, by the device's events"},
             {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
-            {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag go first"},
+            {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag rank first"},
             {.name = NULL},
         },
     .min_operands = 0,
@@ -165,22 +167,23 @@ const cli_command cli_command_trace = {
     .usage = "kdl trace [-o FILE] [--gpu-time] [--size=BYTES] -- PROGRAM [ARG...]\n"
              "kdl trace report TRACE [--folded=FILE] [--json=FILE]\n"
              "kdl trace fold TRACE [-o FILE]",
-    .summary = "trace every dispatch of a program, and sum a trace up",
+    .summary = "trace every dispatch of a program, and summarize a trace",
     .details =
-        "Runs PROGRAM, any that uses libkdl, with KDL_TRACE set and returns what it returns. The "
-        "trace is written when the program ends; it opens in Perfetto and chrome://tracing. "
-        "report prints what each layer, kernel and device took; fold prints stacks for flame "
-        "graphs. With '-' for one of the files of report, standard output has nothing else.",
+        "Runs PROGRAM, any program that uses libkdl, with KDL_TRACE set, and returns its exit "
+        "code. The trace is written when the program ends; it opens in Perfetto and "
+        "chrome://tracing. report prints the time of each phase, kernel and device; fold prints "
+        "stacks for flame graphs. With '-' as one of report's files, standard output has nothing "
+        "else.",
     .actions = "report fold",
     .options =
         (const cli_option[]){
             {"output", 'o', CLI_ONCE, "FILE",
-             "the trace to write, default kdl-trace.json; of fold, the stacks, default standard "
+             "the trace to write, default kdl-trace.json; for fold, the stacks, default standard "
              "output"},
-            {"gpu-time", 0, CLI_FLAG, NULL, "also measure each kernel by the device's clock"},
+            {"gpu-time", 0, CLI_FLAG, NULL, "also time each kernel by the device's clock"},
             {"size", 0, CLI_ONCE, "BYTES",
-             "memory for events, as 64M; default 16M, about 260,000 events; what does not fit is "
-             "dropped and counted"},
+             "memory for events, such as 64M; default 16M, about 260,000 events; further events "
+             "are dropped and counted"},
             {"folded", 0, CLI_ONCE, "FILE",
              "report: write folded stacks, for FlameGraph and speedscope"},
             {"json", 0, CLI_ONCE, "FILE", "report: write the tables as JSON"},

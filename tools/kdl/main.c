@@ -32,11 +32,11 @@ static void print_help(FILE *out) {
   fputs(
       "usage: kdl COMMAND [OPTION...] [OPERAND...]\n"
       "\n"
-      "Lists, makes and changes fat binaries: files that carry compiled kernels for several\n"
-      "devices. Reads OffloadBinary, Clang offload bundles, CUDA fatbins, ELF files and archives\n"
-      "that carry them, and bare device images; writes OffloadBinary. Says which image a device\n"
-      "would take, and why; launches kernels. Drivers are loaded only by run, and to learn what\n"
-      "this machine has.\n"
+      "Lists, creates and changes fat binaries: files with compiled kernels for several devices.\n"
+      "Reads OffloadBinary, Clang offload bundles, CUDA fatbins, ELF files and archives that\n"
+      "contain them, and bare device images; writes OffloadBinary. Explains which image a device\n"
+      "would select; launches kernels. Drivers are loaded only by run, and to list the devices of\n"
+      "this machine.\n"
       "\n"
       "commands:\n",
       out);

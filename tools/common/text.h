@@ -59,7 +59,7 @@ void cli_table_add_number(cli_table *table, uint64_t number);
 void cli_table_add_failed(cli_table *table);
 
 /* An indented line below the current row, never cut; on a terminal it wraps. The label must outlive
- * the table; a NULL text could not be allocated. */
+ * the table; a NULL label, for which memory ran out, ends the program. */
 void cli_table_add_line(cli_table *table, const char *label, kdl_string text);
 
 kdl_status cli_table_print(cli_table *table);

@@ -74,7 +74,7 @@ static void report_impossible(const examination *e, size_t index, char *text, si
     report_contradiction(e, index, &(kdl_out){text, room, 0});
 }
 
-/* False where no device can admit the image. */
+/* False where no device can admit the image, as reported here or by another check. */
 static bool check_possible(examination *e, size_t index) {
   const uint64_t faults = traits_of(e, index).faults;
   bool has_triple = e->verify->images[index].info.triple.length;

@@ -88,7 +88,7 @@ kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
 /* ------------------------------------------------------------------------------------------ */
 /* Packing                                                                                      */
 
-enum { key_count = 10 }; /* besides those of kernels */
+enum { key_count = 10 }; /* without those of kernels */
 
 typedef struct {
   kdl_pair *items;
@@ -154,7 +154,7 @@ static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
     add_pair(&pairs, "kdl.kind", "cl");
     add_pair(&pairs, "kdl.cl_std", CC_OPENCL_VERSION);
   }
-  /* Of PTX, SPIR-V and AMD's code objects: readers of an index do not look into the image, and the
+  /* For PTX, SPIR-V and AMD's code objects: readers of an index do not open the image, and the
    * driver may be too old for it. */
   if (kdl_image_read_target(job->kind, job->image.data, job->image.length, &read) == KDL_OK &&
       read.version_major)

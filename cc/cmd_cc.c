@@ -31,7 +31,7 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* The command line                                                                             */
 
-/* Options that Clang gets as they are, in the order in which they were given. */
+/* Options that are passed on to Clang unchanged, in their order. */
 static void parse_flags(cc_invocation *c) {
   static const struct {
     const char *option, *prefix;
@@ -59,7 +59,7 @@ static kdl_status parse_threads(cc_invocation *c) {
   return KDL_OK;
 }
 
-/* -MD and the like, as of compilers. */
+/* -MD and related options, as compilers have them. */
 static kdl_status parse_depfile_options(cc_invocation *c) {
   static const char *const details[] = {"MF", "MT", "MQ", "MP"};
   const char *quoted = cli_args_value(c->args, "MQ");
@@ -85,7 +85,7 @@ static kdl_status parse_invocation(cc_invocation *c) {
   static const char *const levels[] = {"0", "1", "2", "3", "s", "z", "g", "fast"};
   const char *emit = cli_args_value(c->args, "emit");
   const char *level = NULL;
-  for (size_t cursor = 0, last = 0; !last;) { /* the last one counts */
+  for (size_t cursor = 0, last = 0; !last;) { /* the last one wins */
     const char *next = cli_args_next(c->args, "optimize", &cursor);
     level = next ? next : level;
     last = !next;
@@ -145,7 +145,7 @@ static void print_images(const cc_invocation *c) {
   }
 }
 
-/* What became of the targets; KDL_BAD_FILE where one failed. */
+/* Reports the result for each target; KDL_BAD_FILE if one failed. */
 static kdl_status summarize_jobs(const cc_invocation *c, size_t *out_good) {
   size_t used = 0;
   char names[512] = "";
@@ -206,7 +206,7 @@ int cli_run_cc(const cli_args *args) {
     kdl_arena_free(&c.jobs[i].arena);
   temp_folder_remove();
   kdl_arena_free(&c.arena);
-  if (cc_build_stop_signal()) { /* the parent process is to know */
+  if (cc_build_stop_signal()) { /* so that the parent process sees the signal */
     signal(cc_build_stop_signal(), SIG_DFL);
     raise(cc_build_stop_signal());
   }

@@ -9,8 +9,8 @@ int cli_run_cc(const cli_args *args);
 
 extern const cli_command cli_command_cc;
 
-/* The command line of `kdl cc` as compilers' drivers have it: response files, and the options of
- * Clang that have no name here, which become --flag=WORD. Words lie in the arena. */
+/* Rewrites the command line of `kdl cc` as a compiler driver does: expands response files, and
+ * turns options of Clang that `kdl cc` does not define into --flag=WORD. Words are in the arena. */
 kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_string_list *out_words);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What Clang alone knows of the command line is given to it. */
+/* Passes on to Clang the options that only Clang knows. */
 #include "cc/command.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-/* Options of Clang whose value may be the next word, ... */
+/* Options of Clang whose value may be the next word. */
 static const char *const separate_options[] = {"-include",   "-imacros", "-isystem", "-iquote",
                                                "-idirafter", "-U",       "-Xclang",  "-mllvm"};
-/* ... and those that are one word, or begin so. */
+/* Options of Clang that are one word, or a prefix of one. */
 static const char *const joined_options[] = {
     "-f", "-g", "-m", "-std=", "-pedantic", "-isystem", "-iquote", "-idirafter", "-U"};
 static const char *const exact_options[] = {"-w", "-ansi", "-nogpulib", "-nogpuinc"};
@@ -24,7 +24,7 @@ static bool begins_as_joined(const char *word) {
   return false;
 }
 
-/* An option of the command's own, which one dash may begin too: -format=2. */
+/* An option of `kdl cc` itself, which may also begin with one dash: -format=2. */
 static bool is_command_option(const char *word) {
   size_t length = strcspn(word + 1, "=");
   for (const cli_option *option = cli_command_cc.options; option->name; ++option) {
@@ -34,7 +34,7 @@ static bool is_command_option(const char *word) {
   return false;
 }
 
-/* Adds the words that stand for next[0], and perhaps for the one behind it; NULL where one is
+/* Adds the words that replace next[0], and next[1] if that is its value; NULL if the value is
  * missing. */
 static char **rewrite_option(char **next, kdl_string_list *out) {
   const char *word = next[0];
@@ -45,7 +45,7 @@ static char **rewrite_option(char **next, kdl_string_list *out) {
     return next[1] ? next + 2 : NULL;
   }
   if (strcmp(word, "-O") == 0)
-    kdl_string_list_append(out, "-O1"); /* as of Clang */
+    kdl_string_list_append(out, "-O1"); /* as in Clang */
   else if (!is_command_option(word) &&
            (KDL_TEXT_AMONG(kdl_text_of(word), exact_options) || begins_as_joined(word)))
     kdl_string_list_append_format(out, "--flag=%s", word);

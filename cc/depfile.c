@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Clang writes a file for each job, "image: saxpy.c \\\n  kernel.h", with blanks of names as "\ ".
- */
+/* Clang writes one file per job, "image: saxpy.c \\\n  kernel.h", and escapes blanks in names as "\
+ * ". */
 #include "cc/driver.h"
 #include "support/base/error.h"
 #include "tools/common/output.h"
 
-/* Where a name ends: at a blank that no backslash is before. */
+/* The end of a name: a blank without a backslash before it. */
 static size_t end_of_name(kdl_string text, size_t at) {
   while (at < text.length && text.data[at] != ' ' && text.data[at] != '\n') {
     bool is_escape = text.data[at] == '\\' && at + 1 < text.length && text.data[at + 1] != '\n';
@@ -14,7 +14,7 @@ static size_t end_of_name(kdl_string text, size_t at) {
   return at < text.length ? at : text.length;
 }
 
-/* Names stay as Clang wrote them. */
+/* Names keep Clang's escapes. */
 static void add_dependencies(kdl_string rule, kdl_string_list *files) {
   size_t at = kdl_text_find(rule, 0, ":") + 1;
   for (size_t end; at < rule.length; at = end + 1) {
@@ -26,7 +26,7 @@ static void add_dependencies(kdl_string rule, kdl_string_list *files) {
   }
 }
 
-/* A name as a rule has it. */
+/* A name, escaped as in a rule. */
 static void write_quoted(FILE *out, const char *name) {
   for (; *name; ++name)
     fprintf(out, *name == ' ' || *name == '#' ? "\\%c" : *name == '$' ? "$%c" : "%c", *name);

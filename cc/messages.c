@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Clang's output is cut into messages: each begins with a line that has a severity, or with the
- * lines "In file included from" before it, and goes on with its notes and pictures of the source.
- * The targets are put behind the first line, where Clang puts the name of a warning.
+ * Clang's output is split into messages: each begins with a line that has a severity, or with the
+ * "In file included from" lines before it, and includes its notes and source excerpts. The targets
+ * are appended to the first line, where Clang puts the name of a warning.
  */
 #include "cc/driver.h"
 #include "tools/common/report.h"
 
 typedef struct {
   kdl_string text;
-  bool is_from_kdl; /* kdl's, not a compiler's */
-  bool *jobs;       /* whose */
+  bool is_from_kdl; /* from kdl, not from a compiler */
+  bool *jobs;       /* by job: it has the message */
 } message;
 
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
   size_t job_count;
 } message_list;
 
-/* "saxpy.c:8:19: error: ", where the text begins with that; else empty. */
+/* "saxpy.c:8:19: error: " at the beginning of the text; else empty. */
 static kdl_string location_prefix(kdl_string text) {
   static const char mark[] = ": error: ";
   kdl_string line = {text.data, kdl_text_find(text, 0, "\n")};
@@ -28,8 +28,8 @@ static kdl_string location_prefix(kdl_string text) {
   return (kdl_string){text.data, has_column ? (size_t)(found - line.data) + sizeof mark - 1 : 0};
 }
 
-/* What is wrong at a place is said once, though targets may have other words for it; but two
- * messages of one target about a place are two. */
+/* An error at one location is printed once, even if targets word it differently; but two messages
+ * of one target about a location are two. */
 static bool is_duplicate(const message *m, kdl_string text, size_t job) {
   kdl_string location = location_prefix(text);
   return kdl_text_equal(m->text, text) ||
@@ -48,9 +48,9 @@ static void message_list_add(message_list *all, kdl_string text, bool is_from_kd
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Cutting                                                                                      */
+/* Splitting                                                                                    */
 
-/* In colour, control sequences stand around the words. */
+/* In colour, control sequences surround the words. */
 static bool has_severity(kdl_string line) {
   return kdl_text_contains(line, "error: ") || kdl_text_contains(line, "warning: ") ||
          kdl_text_contains(line, "error   : ") || kdl_text_contains(line, "warning : ") ||
@@ -67,15 +67,15 @@ static bool is_summary(kdl_string line) {
   return line.length && kdl_is_digit(line.data[0]) && kdl_text_contains(line, " generated.");
 }
 
-/* Where a compiler crashed, what follows its message is for its developers. */
+/* What follows the message of a compiler that crashed is for its developers. */
 static kdl_string strip_crash_dump(kdl_string text) {
   static const char mark[] = "PLEASE submit a bug report";
   const char *found = memmem(text.data, text.length, mark, sizeof mark - 1);
   return found ? (kdl_string){text.data, (size_t)(found - text.data)} : text;
 }
 
-/* What follows from an error that was said: the code generator met what Clang had refused, or
- * Clang's driver saw it fail, and SPIR-V's calling convention a function that was not declared. */
+/* Errors that follow from a reported one: the code generator meets what Clang refused, Clang's
+ * driver reports the failure, or SPIR-V's calling convention meets an undeclared function. */
 static bool is_follow_up_error(kdl_string piece) {
   return kdl_text_contains(piece, "fatal error: error in backend: ") ||
          kdl_text_contains(piece, "error: clang frontend command failed ") ||
@@ -91,7 +91,7 @@ static void add_split_message(message_list *all, kdl_string text, size_t begin, 
 }
 
 static void split_messages(message_list *all, kdl_string text, size_t job) {
-  size_t begin = 0; /* of the message under way */
+  size_t begin = 0; /* of the current message */
   bool in_includes = false;
   for (size_t at = 0; at < text.length;) {
     size_t end = kdl_text_find(text, at, "\n");
@@ -135,7 +135,7 @@ static void print_message(const message *m, const cc_job *jobs, size_t count) {
     fprintf(stderr, "%s: %serror:%s ", cli_report_name(), coloured ? "\033[1;31m" : "",
             coloured ? "\033[0m" : "");
   }
-  size_t first = 0; /* behind the line that says what it is about */
+  size_t first = 0; /* after the line with the severity */
   do
     first = kdl_text_find(m->text, first ? first + 1 : 0, "\n");
   while (first < m->text.length && is_include((kdl_string){m->text.data, first}) &&

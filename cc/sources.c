@@ -21,14 +21,14 @@ static const char grammar[] =
 static kdl_status check_file(const char *path, const char *requested, cc_language *out_language) {
   if (access(path, R_OK) != 0)
     return kdl_fail(KDL_IO, "%s: cannot be read, expected a source file", path);
-  struct stat info; /* it is read once for each target */
+  struct stat info; /* it is read once per target */
   if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
     return kdl_fail(KDL_BAD_FILE,
                     "%s: found a directory, device, pipe or socket, expected a source file", path);
   return cc_language_of(path, requested, out_language);
 }
 
-/* The values of keys that go into the metadata are held to its grammar. */
+/* Checks values of keys that go into the metadata against its grammar. */
 static kdl_status check_value(const cli_terms *terms, const cli_term *term, const char *key) {
   kdl_parse_error error = {0, ""};
   char problem[256];
@@ -77,7 +77,7 @@ static kdl_status parse_variant_term(const cli_terms *terms, const cli_term *ter
                         term->key.data);
 }
 
-/* Values point into the terms, which live as long as the arena. */
+/* Values point into the terms, which have the lifetime of the arena. */
 static kdl_status parse_variant(kdl_arena *arena, const char *text, const char *requested,
                                 cc_source *source) {
   const char *colon = strrchr(text, ':');
@@ -122,7 +122,7 @@ kdl_status cc_sources_parse(kdl_arena *arena, const cli_args *args, cc_source **
 static kdl_status add_target(kdl_arena *arena, kdl_string name, cc_list *list) {
   const cc_target *others = list->items;
   cc_target target;
-  bool is_there = false; /* two devices may be of one architecture: h100,h200 */
+  bool is_there = false; /* two devices may have one architecture: h100,h200 */
   KDL_TRY(cc_target_parse(name, &target));
   for (size_t i = 0; i < list->count; ++i) {
     is_there |= strcmp(others[i].name, target.name) == 0;
@@ -151,10 +151,10 @@ kdl_status cc_targets_parse(kdl_arena *arena, const cli_args *args, cc_target **
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Which for which                                                                              */
+/* Matching sources and targets                                                                 */
 
-/* Whether a target may have all the features: a token of another class, or one that ends in another
- * vendor's name, rules it out. */
+/* Whether a target may have all the features: not if a token belongs to another class, or ends in
+ * another vendor's name. */
 static bool may_have_features(const cc_target *target, const char *features) {
   static const char *const vendors[] = {"_nv", "_amd", "_intel"};
   kdl_string list = kdl_text_of(features);
@@ -172,7 +172,7 @@ static bool may_have_features(const cc_target *target, const char *features) {
   return true;
 }
 
-/* `patterns` are separated by ',', as a key that is given twice collects them. */
+/* `patterns` are separated by ',': a key that is given twice collects them. */
 static bool matches_target_pattern(const char *patterns, const char *name) {
   char pattern[CC_TARGET_NAME_SIZE];
   for (const char *at = patterns; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
@@ -204,7 +204,7 @@ static kdl_status check_variants_used(const cc_source *sources, size_t source_co
   return KDL_OK;
 }
 
-/* The file that a target's plain image is made from. */
+/* The file for a target's plain image. */
 static kdl_status find_base_source(const cc_source *sources, size_t count, const cc_target *target,
                                    const cc_source **out_base) {
   *out_base = &sources[0];

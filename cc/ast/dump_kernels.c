@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The dump has a line per node, indented by two characters a level:
+ * The dump has one line per node, indented by two characters per level:
  *
  *     |-FunctionDecl 0x55e0 <line:7:1, line:12:1> line:8:19 saxpy 'void (float, uint32_t)'
  *     | |-ParmVarDecl 0x55d8 <col:25, col:31> col:31 used a 'float'
@@ -11,7 +11,7 @@
  *     | | |-ConstantExpr 0x55f2 <line:6:5> 'int'
  *     | | | |-value: Int 256
  *
- * In C++ functions may stand in namespaces and in extern "C", a level lower for each.
+ * In C++, each namespace or extern "C" around a function adds one level.
  */
 #include "cc/ast/clang_ast.h"
 #include "cc/ast/dump.h"
@@ -22,7 +22,7 @@ enum { max_scopes = 16 };
 
 typedef struct {
   kdl_string name;
-  size_t first_call; /* in calls; those up to the next function's are its own */
+  size_t first_call; /* index in calls; they end at the next function's first */
 } function;
 
 typedef struct {
@@ -30,25 +30,25 @@ typedef struct {
   cc_list functions;    /* function */
   cc_list calls;        /* kdl_string */
   cc_list kernels;      /* cc_kernel */
-  cc_list owners;       /* size_t: of each kernel, the index of its function */
-  cc_list params;       /* cc_param: of the function under way */
+  cc_list owners;       /* size_t: the function of each kernel, by index */
+  cc_list params;       /* cc_param: of the current function */
   cc_list microkernels; /* const char * */
   struct {
-    kdl_string name; /* empty where it has none */
+    kdl_string name; /* empty if it has none */
     bool is_c;
   } scopes[max_scopes]; /* C++: namespaces and extern "C" around it */
-  unsigned depth;       /* of these */
-  cc_location last;     /* that the dump has printed */
-  cc_kernel current;    /* what is known of the function under way */
+  unsigned depth;       /* how many of them */
+  cc_location last;     /* the last one that the dump printed */
+  cc_kernel current;    /* the current function */
   bool is_kernel, is_microkernel, has_body;
-  kdl_string annotation; /* under way; empty where none is */
+  kdl_string annotation; /* the current one; empty if none */
   unsigned value_count;
 } reader;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Lines                                                                                        */
 
-/* What stands between quotes from `from` on; *out_end is behind the second. */
+/* The text between the quotes at `from`; *out_end is after the second quote. */
 static bool read_quoted(kdl_string line, size_t from, char quote, kdl_string *out_text,
                         size_t *out_end) {
   const char set[] = {quote, '\0'};
@@ -61,8 +61,8 @@ static bool read_quoted(kdl_string line, size_t from, char quote, kdl_string *ou
   return true;
 }
 
-/* The word before the first type, which is a declaration's name; empty where a place stands there,
- * as "col:31". */
+/* The word before the first type, which is a declaration's name; empty for a location such as
+ * "col:31". */
 static kdl_string parse_declaration_name(kdl_string line) {
   size_t end = 0;
   while (end + 1 < line.length && !(line.data[end] == ' ' && line.data[end + 1] == '\''))
@@ -81,8 +81,8 @@ static const char *copy_text(reader *r, kdl_string text) {
 /* ------------------------------------------------------------------------------------------ */
 /* Parameters                                                                                   */
 
-/* OpenCL names the place of a parameter itself: '__private uint32_t', '__global float *__private'.
- */
+/* OpenCL prints the address space of the parameter itself: '__private uint32_t', '__global float
+ * *__private'. */
 static const char *copy_type(reader *r, kdl_string text) {
   static const char word[] = "__private";
   char *copy = xarena_alloc(r->arena, text.length + 1);
@@ -99,7 +99,8 @@ static const char *copy_type(reader *r, kdl_string text) {
   return copy + strspn(copy, " ");
 }
 
-/* Whether a type is a pointer: its last word is '*', but for what qualifies the pointer itself. */
+/* Whether a type is a pointer: its last word is '*', not counting qualifiers of the pointer
+ * itself. */
 static bool is_pointer(const char *type) {
   static const char *const qualifiers[] = {"const", "volatile", "__restrict", "restrict", " "};
   size_t length = strlen(type);
@@ -159,7 +160,7 @@ static void parse_attribute_value(reader *r, kdl_string line) {
   }
 }
 
-/* An attribute of the function under way. */
+/* An attribute of the current function. */
 static void parse_attribute(reader *r, kdl_string line) {
   size_t end;
   if (kdl_text_starts(line, "DeviceKernelAttr") || kdl_text_starts(line, "CUDAGlobalAttr")) {
@@ -188,7 +189,7 @@ static void adapt_group_function(reader *r, cc_kernel *kernel) {
   --kernel->param_count;
 }
 
-/* A function that is declared alone is none of ours. */
+/* A function that is only declared is ignored. */
 static void end_function(reader *r) {
   if (!r->has_body)
     return;
@@ -205,7 +206,7 @@ static void end_function(reader *r) {
   }
 }
 
-/* "a::b", without what is extern "C". */
+/* "a::b", without extern "C" scopes. */
 static const char *namespace_of(reader *r, bool *out_has_c_name) {
   char text[512] = "";
   kdl_out out = {text, sizeof text, 0};
@@ -218,8 +219,7 @@ static const char *namespace_of(reader *r, bool *out_has_c_name) {
   return copy_text(r, kdl_text_of(text));
 }
 
-/* 'void (float, uint32_t)' static inline: what stands before the parameters, and behind the type.
- */
+/* 'void (float, uint32_t)' static inline: the return type, and the specifiers after the type. */
 static void parse_function_type(reader *r, kdl_string line) {
   kdl_string type;
   size_t end;
@@ -239,16 +239,16 @@ static void begin_function(reader *r, kdl_string line, cc_location location) {
   r->current.function = r->current.name;
   parse_function_type(r, line);
   r->current.namespace_name = namespace_of(r, &r->current.has_c_name);
-  r->params = (cc_list){.items = NULL}; /* those before may be a kernel's */
+  r->params = (cc_list){.items = NULL}; /* a kernel may own the previous ones */
   r->has_body = false;
 }
 
-/* A namespace, or extern "C", around what follows one level lower. */
+/* A namespace or extern "C" scope, whose declarations are one level deeper. */
 static void enter_scope(reader *r, kdl_string line) {
   size_t at = line.length;
   while (at > 0 && line.data[at - 1] != ' ')
     --at;
-  kdl_string word = kdl_text_substr(line, at); /* "C", a name, or a place where there is none */
+  kdl_string word = kdl_text_substr(line, at); /* "C", a name, or a location if it has no name */
   bool is_named = kdl_text_find(word, 0, ":>") == word.length;
   bool is_space = kdl_text_starts(line, "NamespaceDecl ");
   if (r->depth == max_scopes)
@@ -257,7 +257,7 @@ static void enter_scope(reader *r, kdl_string line) {
   r->scopes[r->depth++].is_c = !is_space && kdl_text_is(word, "C");
 }
 
-/* Functions that are mentioned count as called: what matters is who might wait. */
+/* Every function that is mentioned counts as called: any of them may reach a barrier. */
 static void add_call(reader *r, kdl_string line) {
   kdl_string rest, name;
   size_t end;
@@ -265,7 +265,7 @@ static void add_call(reader *r, kdl_string line) {
     *(kdl_string *)cc_list_add(r->arena, &r->calls, sizeof name) = name;
 }
 
-/* A node that is not a function's: what it is in is left, up to its level. */
+/* A node outside of functions. Leaves the scopes that end before its level. */
 static void read_declaration(reader *r, unsigned level, kdl_string line, cc_location location) {
   end_function(r);
   r->is_kernel = r->is_microkernel = false;
@@ -302,7 +302,7 @@ static void read_kernel_node(reader *r, unsigned level, kdl_string line) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Who waits                                                                                    */
+/* Barriers                                                                                     */
 
 static size_t calls_end(const reader *r, const function *f) {
   const function *last = (const function *)r->functions.items + r->functions.count - 1;
@@ -311,7 +311,7 @@ static size_t calls_end(const reader *r, const function *f) {
 
 static const function *find_called_function(const reader *r, kdl_string name) {
   const function *functions = r->functions.items;
-  const function *found = NULL; /* the last: a definition follows its declarations */
+  const function *found = NULL; /* the last one: a definition follows its declarations */
   for (size_t i = 0; i < r->functions.count; ++i) {
     if (kdl_text_equal(functions[i].name, name))
       found = &functions[i];

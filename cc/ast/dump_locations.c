@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A node's places follow its address:
+ * A node's locations follow its address:
  *
  *     FunctionDecl 0x55e0 prev 0x55d0 <saxpy.c:7:1, line:12:1> line:8:19 saxpy 'void (float)'
  *     ParmVarDecl 0x55d8 <col:25, col:31> col:31 used a 'float'
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The number that ends before *end, and the ':' before it, are taken off. */
+/* Parses the number that ends at *end, and moves *end before its ':'. */
 static bool parse_trailing_number(kdl_string text, size_t *end, uint32_t *out_number) {
   size_t begin = *end;
   while (begin > 0 && kdl_is_digit(text.data[begin - 1]))
@@ -23,7 +23,7 @@ static bool parse_trailing_number(kdl_string text, size_t *end, uint32_t *out_nu
   return true;
 }
 
-/* "saxpy.c:7:1", "line:8:19" or "col:31"; false where it is none of them. */
+/* "saxpy.c:7:1", "line:8:19" or "col:31"; false for anything else. */
 static bool parse_location(kdl_string text, cc_location *location) {
   uint32_t column, line;
   size_t end = text.length;
@@ -42,14 +42,14 @@ static bool parse_location(kdl_string text, cc_location *location) {
   return true;
 }
 
-/* Where a place ends that begins at `at`. Names in angle brackets are the preprocessor's own. */
+/* The end of the location that begins at `at`. Names in angle brackets are the preprocessor's. */
 static size_t location_end(kdl_string node, size_t at, const char *ends) {
   if (at < node.length && node.data[at] == '<')
     at = kdl_text_find(node, at, ">") + 1;
   return at < node.length ? kdl_text_find(node, at, ends) : node.length;
 }
 
-/* Behind "FunctionDecl 0x55e0 parent 0x5510 prev 0x55d0 ". */
+/* Skips "FunctionDecl 0x55e0 parent 0x5510 prev 0x55d0 ". */
 static size_t skip_addresses(kdl_string node) {
   size_t at = kdl_text_find(node, 0, " ") + 1;
   for (;;) {
@@ -75,7 +75,7 @@ cc_dump_locations cc_dump_read_locations(kdl_string node, cc_location *last) {
   if (at >= node.length || node.data[at] != '<')
     return places;
   for (int i = 0; i < 2 && at < node.length && node.data[at] != '>'; ++i) {
-    at += i ? 2 : 1; /* behind the '<', or ", " */
+    at += i ? 2 : 1; /* skip '<' or ", " */
     size_t end = location_end(node, at, ",>");
     bool is_place =
         end <= node.length && parse_location((kdl_string){node.data + at, end - at}, last);
@@ -85,7 +85,7 @@ cc_dump_locations cc_dump_read_locations(kdl_string node, cc_location *last) {
     at = end;
   }
   places.name = places.first;
-  at += 2; /* behind "> " */
+  at += 2; /* skip "> " */
   size_t end = at < node.length ? location_end(node, at, " ") : node.length;
   if (at < end && end <= node.length &&
       parse_location((kdl_string){node.data + at, end - at}, last))

@@ -27,7 +27,7 @@ static lines find_lines(kdl_arena *arena, kdl_string text) {
   return all;
 }
 
-/* The text's length where there is no such place. */
+/* The text's length if the location is not in the text. */
 static size_t offset_of_location(const lines *all, cc_location location) {
   if (location.line == 0 || location.line > all->count)
     return all->text.length;
@@ -39,7 +39,7 @@ static bool is_letter(char c) {
   return cc_is_word(c) || (unsigned char)c >= 0x80;
 }
 
-/* A number goes on behind '.', and behind the sign of an exponent. */
+/* A number continues after '.', and after the sign of an exponent. */
 static size_t end_of_number(kdl_string text, size_t at) {
   while (at < text.length && (is_letter(text.data[at]) || text.data[at] == '.' ||
                               (strchr("+-", text.data[at]) && strchr("eEpP", text.data[at - 1]))))
@@ -54,7 +54,7 @@ static size_t end_of_quoted(kdl_string text, size_t at) {
   return at < text.length ? at + 1 : text.length;
 }
 
-/* Behind the token that begins at `at`, as far as one may end an expression or a declaration. */
+/* The end of the token at `at`, for tokens that may end an expression or a declaration. */
 static size_t end_of_token(kdl_string text, size_t at) {
   if (at >= text.length)
     return text.length;
@@ -71,7 +71,7 @@ static size_t end_of_token(kdl_string text, size_t at) {
   return at + ((c == '+' || c == '-') && next == c ? 2 : 1);
 }
 
-/* What stands between quotes from *at on; *at is then behind the second. */
+/* The text between the quotes at *at; moves *at past the second quote. */
 static kdl_string consume_quoted(kdl_string line, size_t *at) {
   size_t begin = *at + 1, end = kdl_text_find(line, begin, "'");
   *at = end < line.length ? end + 1 : line.length;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Atomic operations on group memory. One thread runs a group, and no other thread sees its memory,
- * so that a load and a store do. They get no mark (order.c): what one work-item adds, the next one
- * finds. Operations that order other memory too are left as they are.
+ * Atomic operations on group memory become plain loads and stores: one thread runs a group, and no
+ * other thread sees its memory. They get no mark (loop_dependences.c): a work-item reads what the
+ * one before it wrote. Operations that also order other memory stay atomic.
  */
 #include "cc/groups/flow.h"
 
@@ -16,7 +16,7 @@ static LLVMValueRef build_select(LLVMBuilderRef builder, LLVMIntPredicate predic
   return LLVMBuildSelect(builder, LLVMBuildICmp(builder, predicate, a, b, ""), a, b, "");
 }
 
-/* NULL for an operation that is not known here. */
+/* NULL for an unknown operation. */
 static LLVMValueRef build_operation(LLVMBuilderRef builder, LLVMAtomicRMWBinOp operation,
                                     LLVMValueRef old, LLVMValueRef with) {
   switch (operation) {

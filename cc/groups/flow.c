@@ -237,13 +237,13 @@ static kdl_status read_blocks(ld_flow *flow) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Joins                                                                                        */
+/* Post-dominators                                                                              */
 
-/* By their order backwards from the end: Cooper, Harvey and Kennedy's algorithm. The end is a node
- * of its own, behind all others, to which blocks without a way out lead too. */
+/* Cooper, Harvey and Kennedy's algorithm over the reverse post-order from the end. The end is a
+ * virtual node after all others; blocks from which no return is reachable lead to it too. */
 typedef struct {
-  uint32_t *order;  /* blocks, the end's side last */
-  uint32_t *number; /* by block: its place in the order */
+  uint32_t *order;  /* blocks in post-order; the nearest to the end are last */
+  uint32_t *number; /* by block: its position in the order */
   uint32_t count;
 } post_dominators;
 
@@ -252,7 +252,7 @@ static void visit_post_order(const ld_flow *flow, post_dominators *j, uint32_t b
   uint32_t depth = 0;
   if (j->number[block])
     return;
-  uint32_t *at = stack + flow->block_count; /* which predecessor is next, by depth */
+  uint32_t *at = stack + flow->block_count; /* by depth: the next predecessor to visit */
   stack[depth] = block;
   at[depth] = 0;
   j->number[block] = 1;
@@ -297,7 +297,7 @@ static void find_post_dominators(ld_flow *flow) {
       visit_post_order(flow, &j, b, stack);
   }
   for (uint32_t b = 0; b < flow->block_count; ++b) {
-    if (!j.number[b]) { /* no way out */
+    if (!j.number[b]) { /* no path to the end */
       ends[b] = true;
       visit_post_order(flow, &j, b, stack);
     }

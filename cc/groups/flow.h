@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The blocks of one function, what is known of them and of its variables. */
+/* The control flow of one function: its blocks, their properties, and its variables. */
 #ifndef KDL_LD_GROUPS_FLOW_H
 #define KDL_LD_GROUPS_FLOW_H
 
 #include "cc/groups/groups.h"
 #include "support/base/arena.h"
 
-/* Where a function's own attributes are, among those of its parameters; LLVM's name for it is an
- * int and the index is not. */
+/* The index of a function's own attributes; LLVM's constant is an int and the index type is not. */
 #define LD_FUNCTION_ATTRIBUTES ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
 
-/* Numbers by address (map.c), in an arena. */
+/* A map from addresses to numbers (pointer_map.c), in an arena. */
 typedef struct ld_map {
   kdl_arena *arena;
   struct ld_map_slot *slots;
@@ -20,7 +19,7 @@ typedef struct ld_map {
 void ld_map_set(ld_map *map, const void *key, uint32_t number);
 bool ld_map_get(const ld_map *map, const void *key, uint32_t *out_number);
 
-/* Behind every block that ends the function. */
+/* The virtual successor of every block that ends the function. */
 #define LD_FLOW_END UINT32_MAX
 
 typedef struct ld_block {
@@ -28,20 +27,20 @@ typedef struct ld_block {
   uint32_t *successors, successor_count;     /* successors, each once */
   uint32_t *predecessors, predecessor_count; /* predecessors, each once */
   uint32_t post_dominator;                   /* the immediate post-dominator, or LD_FLOW_END */
-  LLVMValueRef condition;     /* what its branch depends on; NULL where it has one successor */
-  bool *control_dependents;   /* by block: reached from here, before the join; NULL likewise */
+  LLVMValueRef condition;                    /* of its branch; NULL if it has one successor */
+  bool *control_dependents;   /* by block: reachable from here, before the join; NULL as above */
   bool is_barrier;            /* holds a barrier and nothing else */
-  bool controls_barrier;      /* some barrier is among what it decides about */
-  bool is_uniform_exit;       /* so it does, and all work-items decide alike */
-  bool has_hoisted_condition; /* what it decides is known before the loop over work-items */
-  bool is_divergent;          /* not all work-items may come here at the same time */
-  bool is_unwritten;          /* nothing was written between the last barrier and here */
+  bool controls_barrier;      /* a barrier is among its control dependents */
+  bool is_uniform_exit;       /* controls_barrier, and all work-items take the same branch */
+  bool has_hoisted_condition; /* its condition is known before the loop over work-items */
+  bool is_divergent;          /* not all work-items may reach it at the same time */
+  bool is_unwritten;          /* no memory was written between the last barrier and here */
   uint32_t region;
 } ld_block;
 
-/* Where a variable of the function lives. */
+/* Where a variable of the function is stored. */
 typedef enum ld_storage {
-  LD_STORAGE_LOOP,  /* in one run through a loop's body: not needed outside */
+  LD_STORAGE_LOOP,  /* in one iteration of a loop: not needed outside */
   LD_STORAGE_GROUP, /* once for the group; only code between the loops stores to it */
   LD_STORAGE_ITEM,  /* one for each work-item */
 } ld_storage;
@@ -49,17 +48,17 @@ typedef enum ld_storage {
 typedef struct ld_variable {
   LLVMValueRef alloca;
   LLVMTypeRef type;
-  bool is_simple;          /* only ever loaded and stored whole */
+  bool is_simple;          /* every access loads or stores all of it */
   bool is_varying;         /* not the same for all work-items */
-  LLVMValueRef only_store; /* where there is one */
+  LLVMValueRef only_store; /* if there is exactly one */
   uint32_t store_count;
-  int rematerialization_cost; /* instructions to compute it anew; -1: cannot be, 0: not known yet */
+  int rematerialization_cost; /* in instructions; -1: not possible, 0: not known yet */
   ld_storage storage;
   LLVMValueRef memory; /* LD_STORAGE_ITEM: an array over the work-items */
 } ld_variable;
 
 typedef struct ld_region {
-  uint32_t *entries, entry_count; /* blocks that other regions lead to */
+  uint32_t *entries, entry_count; /* blocks that other regions branch to */
   uint32_t *blocks, block_count;
   uint32_t *unconditional_blocks,
       unconditional_count; /* blocks that every work-item runs once, in order */
@@ -81,64 +80,65 @@ typedef struct ld_flow {
   uint32_t variable_count;
   ld_map variable_numbers;
   ld_map varying; /* instructions whose values differ between work-items */
-  ld_map hoisted; /* instructions that are done once for the group, before a loop */
+  ld_map hoisted; /* instructions that run once for the group, before a loop */
   ld_region *regions;
   uint32_t region_count;
 } ld_flow;
 
-/* Zeroed memory that lasts as long as the arena. */
+/* Zeroed memory with the lifetime of the arena. */
 void *ld_zeroed_alloc(kdl_arena *arena, size_t count, size_t size);
 
-/* Reads the blocks, their joins and variables. */
+/* Reads the blocks, their post-dominators and the variables. */
 kdl_status ld_flow_read(ld_flow *flow);
 
 uint32_t ld_flow_block_of(const ld_flow *flow, LLVMValueRef instruction);
 
-/* The variable whose address a value is; NULL for others. */
+/* The variable whose address the value is; NULL for other values. */
 ld_variable *ld_flow_variable(const ld_flow *flow, LLVMValueRef value);
 
-/* The variable that a load or store uses whole; NULL otherwise. */
+/* The variable that the instruction loads or stores in full; NULL otherwise. */
 ld_variable *ld_flow_loaded(const ld_flow *flow, LLVMValueRef instruction);
 ld_variable *ld_flow_stored(const ld_flow *flow, LLVMValueRef instruction);
 
 /* The name of a function or variable. Never NULL. */
 kdl_string ld_flow_value_name(LLVMValueRef value);
 
-/* Whether the function ends with the block. */
+/* Whether the block ends the function. */
 bool ld_flow_returns(const ld_block *block);
 
-/* The value that a load gives from a variable that is stored once; else NULL. */
+/* The value that a load returns if its variable is stored once; else NULL. */
 LLVMValueRef ld_flow_single_stored_value(LLVMValueRef load);
 
-/* What an address is counted from. */
+/* The object that an address points into. */
 LLVMValueRef ld_flow_underlying_object(LLVMValueRef pointer);
 
-/* Whether it calls that function. */
+/* Whether the instruction calls the function. */
 bool ld_flow_calls(LLVMValueRef instruction, LLVMValueRef function);
 
-/* Whether it computes from its operands alone, and so can be done elsewhere or again. */
+/* Whether it computes from its operands alone, so that it can be moved or repeated. */
 bool ld_flow_is_pure(LLVMValueRef instruction);
 
 /* Whether it is the address of group memory (prepare.c). */
 bool ld_flow_is_group_address(LLVMValueRef instruction);
 
-/* "FILE:LINE:COLUMN" of the instruction, or of the nearest one in its block that has a line. */
+/* "FILE:LINE:COLUMN" of the instruction, or of the nearest one in its block that has a location. */
 const char *ld_flow_location(const ld_flow *flow, LLVMValueRef instruction);
 
-/* Gives the mark to the blocks without one that a turn may come to from a block, in its region. */
+/* Sets `mark` for the blocks without one that one work-item can reach from `block` in its
+ * region. */
 void ld_flow_mark_reachable(const ld_flow *flow, uint32_t block, uint32_t mark, uint32_t *marks);
 
-/* Marks what a branch leads to before it comes to a barrier, or to where its ways join. */
+/* Marks the blocks that a branch leads to before a barrier, or before its post-dominator. */
 void ld_flow_find_reachable_before_barrier(const ld_flow *flow, uint32_t block, bool *out_set);
 
-/* uniform.c */
+/* uniformity.c */
 void ld_flow_find_varying(ld_flow *flow);
 bool ld_flow_is_varying(const ld_flow *flow, LLVMValueRef value);
 
 /* regions.c */
 void ld_flow_find_regions(ld_flow *flow);
 
-/* places.c */
+/* variable_storage.c */
 void ld_flow_assign_storage(ld_flow *flow);
 bool ld_flow_can_hoist(const ld_flow *flow, LLVMValueRef value);
 
@@ -147,27 +147,27 @@ kdl_status ld_flow_write_loops(ld_flow *flow);
 
 /* prepare.c */
 typedef struct ld_group_memory {
-  LLVMValueRef function; /* whose call stands for the address */
+  LLVMValueRef function; /* its call is a placeholder for the address */
   LLVMTypeRef type;
   unsigned align;
 } ld_group_memory;
 
-/* Inlines what waits into the kernels. */
+/* Inlines the functions that reach a barrier into the kernels. */
 kdl_status ld_groups_inline(kdl_arena *arena, LLVMModuleRef module, const ld_groups_kernel *kernels,
                             size_t count);
 
-/* Group memory becomes calls of functions that stand for its addresses, and variables become
- * values. *out_memory is an array of `*out_count`. */
+/* Replaces the addresses of group memory by calls of placeholder functions, and promotes variables
+ * to values. *out_memory is an array of `*out_count`. */
 kdl_status ld_groups_hide_memory(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count);
 
-/* Does that, and brings the function of a kernel into the form that the rest reads: a barrier has a
- * block of its own, and no block uses a value of another. */
+/* Does the same, and brings the function of a kernel into the form that the other files expect:
+ * each barrier is alone in its block, and no block uses a value of another. */
 kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count);
 
-/* atomics.c: what is atomic in group memory need not be. */
+/* atomics.c: makes atomic operations on group memory plain ones. */
 void ld_groups_relax_atomics(ld_flow *flow);
 
-/* Group memory is memory again, and barriers are gone. */
+/* Turns the placeholders back into group memory, and removes the barriers. */
 void ld_groups_restore_memory(ld_flow *flow, const ld_group_memory *memory, size_t count);
 
 #endif

@@ -24,7 +24,8 @@ static kdl_status lower_to_group(ld_flow *flow) {
   return KDL_OK;
 }
 
-/* There is nothing to wait for, and what is atomic in group memory need not be. */
+/* With one work-item barriers do nothing, and atomic operations on group memory can be plain
+ * ones. */
 static kdl_status lower_single_item(ld_flow *flow) {
   ld_group_memory *memory = NULL;
   size_t count = 0;
@@ -52,8 +53,7 @@ static kdl_status lower_kernel(kdl_arena *arena, LLVMModuleRef module,
   return has_one_item(kernel) ? lower_single_item(&flow) : lower_to_group(&flow);
 }
 
-/* What was inlined everywhere is not needed any more. Functions that wait and that no kernel calls
- * do not run. */
+/* Removes functions that were inlined. Those with barriers that no kernel calls never run. */
 static void drop_unused(LLVMModuleRef module) {
   LLVMValueRef barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER);
   for (LLVMUseRef use; barrier && (use = LLVMGetFirstUse(barrier));)

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Work-group lowering: kernels for the CPU whose work-items wait for one another
- * (docs/decisions/0012-barriers.md). It is a part of `kdl cc`, though kdl-ld runs it (--groups),
- * and includes nothing of kdl-ld.
+ * Work-group lowering: kernels for the CPU with barriers (docs/decisions/0012-barriers.md). It
+ * belongs to `kdl cc` but runs in kdl-ld (--groups), and includes nothing from kdl-ld.
  *
- * `kdl cc` hands over IR in which the function of a kernel does one work-item: it asks for its
- * index by kdl_cc_thread and waits by kdl_cc_barrier. Here it becomes a function that does a group:
- * the code between barriers is cut into regions, each of which is a loop over the work-items.
+ * `kdl cc` passes IR in which the function of a kernel runs one work-item: it calls kdl_cc_thread
+ * for its index and kdl_cc_barrier for a barrier. The lowering turns it into a function that runs a
+ * group: it cuts the code between barriers into regions, and makes each one a loop over work-items.
  *
- *   prepare.c   everything that waits is inlined; values that blocks share are put into variables
- *   flow.c      blocks, and which branches decide about which blocks
- *   uniform.c   which values and branches are the same for all work-items of a group
- *   regions.c   blocks that become one loop
- *   places.c    where each variable lives: with the group, with the work-item, or in one loop
- *   loops.c     the loops; loop_values.c what is in them, loop_ends.c what is behind them
- *   atomics.c   operations that need not be atomic
- *   order.c     which of them LLVM may be told to be free of dependences
+ *   prepare.c           inlines functions with barriers; values that blocks share become variables
+ *   flow.c              blocks, and which branches control which blocks
+ *   uniformity.c        which values and branches are the same for all work-items of a group
+ *   regions.c           blocks that become one loop
+ *   variable_storage.c  where each variable is stored: per group, per work-item, or in one loop
+ *   loops.c             the loops; loop_values.c their values, loop_exits.c the code after them
+ *   atomics.c           operations that need not be atomic
+ *   loop_dependences.c  which loops may be marked as parallel for LLVM
  */
 #ifndef KDL_LD_GROUPS_H
 #define KDL_LD_GROUPS_H
@@ -27,18 +26,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The functions that `kdl cc` and <kdl/kernel/host.h> call, which nothing defines. */
+/* Placeholders that `kdl cc` and <kdl/kernel/host.h> call; nothing defines them. */
 #define LD_GROUPS_BARRIER "kdl_cc_barrier"
 #define LD_GROUPS_THREAD "kdl_cc_thread"
 
 typedef struct ld_groups_kernel {
   const char *name;
-  uint32_t block[3]; /* 0: what the launch says */
+  uint32_t block[3]; /* 0: the launch decides */
 } ld_groups_kernel;
 
-/* KDL_BAD_FILE with a line of the source where a kernel cannot be made one for groups. What LLVM
- * complains of goes to the handler of the module's context, which the caller looks at afterwards.
- */
+/* KDL_BAD_FILE with a location in the source if a kernel cannot be lowered. LLVM's own diagnostics
+ * go to the handler of the module's context, which the caller checks afterwards. */
 kdl_status ld_groups_lower(LLVMModuleRef module, const ld_groups_kernel *kernels, size_t count);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Whether a loop's accesses may be marked as free of dependences between its turns. They are: that
- * is what a barrier is for. But LLVM's vectoriser then looks for no dependences inside of a turn
- * either when it puts accesses of a stride together that stand apart, and moves one across another
- * of the same place. So a loop gets the mark only where that cannot be; others are left to LLVM's
- * own analysis.
+ * Whether the accesses of a loop may be marked as free of dependences between iterations. Barriers
+ * guarantee that they are. But with the mark, LLVM's vectoriser also ignores dependences within an
+ * iteration when it combines strided accesses that are apart, and moves one across another access
+ * of the same address. So a loop gets the mark only if that cannot happen; the others are left to
+ * LLVM's own analysis.
  */
 #include "cc/groups/loops.h"
 
 enum { max_depth = 24, max_accesses = 512 };
 
-/* How much a value grows from one turn of the innermost loop to the next. */
+/* How much a value grows per iteration of the innermost loop. */
 typedef struct {
   bool is_known;
   int64_t step;
@@ -50,7 +50,7 @@ static value_stride scale_stride(value_stride a, LLVMValueRef factor, bool is_sh
   return (value_stride){true, is_shift ? a.step * ((int64_t)1 << by) : a.step * by};
 }
 
-/* Of an address: each index counts with the size of what it steps over. */
+/* The stride of an address: each index times the size of its element. */
 static value_stride stride_of_address(const dependence_check *o, LLVMValueRef gep, int depth) {
   value_stride all = stride_of(o, LLVMGetOperand(gep, 0), depth);
   LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
@@ -70,7 +70,7 @@ static value_stride stride_of_address(const dependence_check *o, LLVMValueRef ge
   return all;
 }
 
-/* A computation from values that do not change does not either. */
+/* A computation from invariant values is invariant. */
 static value_stride stride_if_invariant(const dependence_check *o, LLVMValueRef instruction,
                                         int depth) {
   for (int i = 0; i < LLVMGetNumOperands(instruction); ++i) {
@@ -125,10 +125,10 @@ static value_stride stride_of(const dependence_check *o, LLVMValueRef value, int
 /* Accesses                                                                                     */
 
 typedef struct {
-  uint32_t block; /* and among those of a block in their order */
+  uint32_t block; /* accesses of one block are in order */
   bool is_store, may_stride;
   enum { any_object, argument_object, known_object } kind;
-  LLVMValueRef of; /* the object */
+  LLVMValueRef of; /* of known_object */
 } access;
 
 static void find_object(const dependence_check *o, LLVMValueRef pointer, access *out) {
@@ -155,7 +155,7 @@ static bool may_alias(const access *a, const access *b) {
   return !is_apart;
 }
 
-/* False where it is a variable that does not leave the body, which becomes a value. */
+/* False for a variable that does not leave the body, which becomes a value. */
 static bool read_access(const dependence_check *o, LLVMValueRef instruction, access *out) {
   bool is_load = LLVMIsALoadInst(instruction), is_store = LLVMIsAStoreInst(instruction);
   if (!is_load && !is_store)
@@ -172,7 +172,7 @@ static bool read_access(const dependence_check *o, LLVMValueRef instruction, acc
   return true;
 }
 
-/* Whether a turn may come from one block to another inside of the region. */
+/* Whether one iteration can get from one block to another within the region. */
 static bool can_reach(const ld_flow *flow, uint32_t from, uint32_t to) {
   uint32_t *marks = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *marks);
   ld_flow_mark_reachable(flow, from, 1, marks);
@@ -183,8 +183,8 @@ static bool comes_before(const ld_flow *flow, const access *a, const access *b) 
   return (a->block == b->block && a < b) || can_reach(flow, a->block, b->block);
 }
 
-/* Accesses that are put together are moved to the first load, and to the last store. Loads before
- * all stores, and two stores, stay in order. */
+/* The vectoriser moves combined accesses to the first load or to the last store. Loads before all
+ * stores, and two stores, keep their order. */
 static bool may_reorder(const ld_flow *flow, const access *all, size_t count, const access *a) {
   size_t stores = a->is_store;
   for (const access *b = all; b < all + count; ++b) {

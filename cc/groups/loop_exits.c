@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What comes behind a loop over work-items. Where it is not known that all of them leave the region
- * for the same place, the loop collects where each one goes, and the group is stopped with a
- * message where they differ: a barrier is among these places.
+ * The code after a loop over work-items. If work-items may leave the region for different blocks,
+ * the loop collects the exit of each one, and the group aborts with a message if they differ,
+ * because one of the exits leads to a barrier.
  */
 #include "cc/groups/loops.h"
 #include "tools/common/memory.h"
@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Where regions lead                                                                           */
+/* Entries of regions                                                                           */
 
 LLVMBasicBlockRef ld_loops_entry_of(const ld_loops *loops, LLVMBasicBlockRef block) {
   const ld_flow *flow = loops->flow;
@@ -33,8 +33,7 @@ static void redirect_branch(const ld_loops *loops, LLVMValueRef branch) {
     LLVMSetSuccessor(branch, i, ld_loops_entry_of(loops, LLVMGetSuccessor(branch, i)));
 }
 
-/* The group ends here, and the launch fails with the message; with a runtime that takes none, the
- * program ends. */
+/* Ends the group: the launch fails with the message. A runtime without that ends the program. */
 void ld_loops_emit_abort(ld_loops *loops, const char *message) {
   LLVMBasicBlockRef ask = ld_loops_add_block(loops, "kdl.ask"),
                     tell = ld_loops_add_block(loops, "kdl.tell");
@@ -63,9 +62,9 @@ void ld_loops_emit_abort(ld_loops *loops, const char *message) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Decisions                                                                                    */
+/* Votes                                                                                        */
 
-/* What the work-items of a group decide: all bits that all of them set, and those that some did. */
+/* The votes of a group's work-items: the bits that all of them set, and those that some set. */
 typedef struct {
   LLVMTypeRef type;
   LLVMValueRef all, some;
@@ -81,7 +80,7 @@ static votes open_votes(ld_loops *loops, const ld_loop *loop, LLVMTypeRef type) 
   return v;
 }
 
-/* Of one work-item, where the builder is. */
+/* Adds the vote of one work-item, at the builder. */
 static void vote(ld_loops *loops, votes v, LLVMValueRef decision) {
   LLVMBuilderRef builder = loops->builder;
   LLVMBuildStore(builder,
@@ -92,7 +91,7 @@ static void vote(ld_loops *loops, votes v, LLVMValueRef decision) {
                  v.some);
 }
 
-/* What all decided, behind the loop; the group stops where they differ. */
+/* The common vote, after the loop; aborts the group if they differ. */
 static LLVMValueRef count_votes(ld_loops *loops, const ld_loop *loop, votes v,
                                 const char *message) {
   LLVMPositionBuilderAtEnd(loops->builder, loop->after);
@@ -108,7 +107,7 @@ static LLVMValueRef count_votes(ld_loops *loops, const ld_loop *loop, votes v,
   return agreed;
 }
 
-/* A branch of the region on which a barrier depends, and that barrier. */
+/* Names a branch of the region that controls a barrier, and that barrier. */
 static const char *divergence_message(const ld_flow *flow, const ld_region *region) {
   LLVMValueRef branch = NULL, barrier = NULL;
   for (uint32_t k = 0; k < region->block_count && !barrier; ++k) {
@@ -132,9 +131,9 @@ static const char *divergence_message(const ld_flow *flow, const ld_region *regi
 /* ------------------------------------------------------------------------------------------ */
 /* The end of a region                                                                          */
 
-/* The accesses of one region come before those of the next, which the marks on its loop say nothing
- * about: LLVM moves the mark of a loop that it unrolls to the branch of a loop around it, and would
- * take the turns of that one to be free of one another. Nothing is done here when it runs. */
+/* Orders the accesses of one region before those of the next. The marks on the loop do not cover
+ * that: when LLVM unrolls a loop, it moves the mark to the branch of the enclosing loop, and would
+ * then treat the iterations of that one as independent. Emits no instruction. */
 static void emit_memory_clobber(ld_loops *loops) {
   static const char clobbers[] = "~{memory}";
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(loops->context), NULL, 0, false);
@@ -143,7 +142,7 @@ static void emit_memory_clobber(ld_loops *loops) {
   LLVMBuildCall2(loops->builder, type, nothing, NULL, 0, "");
 }
 
-/* A branch that the group takes as a whole. */
+/* A branch that all work-items of the group take together. */
 static void emit_uniform_exit(ld_loops *loops, const ld_loop *loop, const ld_region *region,
                               const ld_block *block) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ref), decision = LLVMGetOperand(end, 0);
@@ -163,9 +162,9 @@ static void emit_uniform_exit(ld_loops *loops, const ld_loop *loop, const ld_reg
   LLVMBuildBr(loops->builder, loop->latch);
 }
 
-/* Where work-items leave the region for: blocks of others, or NULL for the end of the function. */
+/* The exits of a region: blocks of other regions, or NULL for the end of the function. */
 typedef struct {
-  LLVMBasicBlockRef *to, *from; /* and the block from which the loop goes on */
+  LLVMBasicBlockRef *to, *from; /* `from`: the block in the loop that stands for the exit */
   uint32_t count;
 } exits;
 
@@ -225,7 +224,7 @@ static void redirect_exits(ld_loops *loops, uint32_t number, exits *e) {
   }
 }
 
-/* The way on from where the builder is. */
+/* Branches from the builder's block. */
 static void branch_to(ld_loops *loops, LLVMBasicBlockRef to) {
   if (to)
     LLVMBuildBr(loops->builder, ld_loops_entry_of(loops, to));
@@ -233,7 +232,7 @@ static void branch_to(ld_loops *loops, LLVMBasicBlockRef to) {
     LLVMBuildRetVoid(loops->builder);
 }
 
-/* Several ways out: all work-items take the same, or the group stops. */
+/* Several exits: all work-items take the same one, or the group aborts. */
 static void emit_checked_exits(ld_loops *loops, uint32_t number, exits *e) {
   const ld_loop *loop = &loops->loops[number];
   LLVMTypeRef type = loops->i32;
@@ -279,7 +278,7 @@ void ld_loops_emit_exits(ld_loops *loops, uint32_t number) {
     redirect_exits(loops, number, &e);
     LLVMPositionBuilderAtEnd(loops->builder, loop->after);
     branch_to(loops, e.to[0]);
-  } else { /* its work-items do not come back */
+  } else { /* no work-item leaves the region */
     LLVMPositionBuilderAtEnd(loops->builder, loop->after);
     LLVMBuildUnreachable(loops->builder);
   }

@@ -8,7 +8,7 @@ static uint32_t variable_index(const ld_loops *loops, const ld_variable *variabl
 /* ------------------------------------------------------------------------------------------ */
 /* Variables of work-items                                                                      */
 
-/* As memory has it: single bits are bytes there. */
+/* The type in memory, where single bits are bytes. */
 static LLVMTypeRef stored_type(const ld_loops *loops, LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 1 ? loops->i8
                                                                                         : type;
@@ -50,7 +50,7 @@ void ld_loops_allocate(ld_loops *loops) {
   }
 }
 
-/* The address of this work-item's own, in the body of a region's loop. */
+/* The address of this work-item's element, in the body of a region's loop. */
 static LLVMValueRef item_address(ld_loops *loops, ld_loop *loop, uint32_t number) {
   const ld_variable *variable = &loops->flow->variables[number];
   if (!loop->item_addresses[number]) {
@@ -64,7 +64,7 @@ static LLVMValueRef item_address(ld_loops *loops, ld_loop *loop, uint32_t number
   return loop->item_addresses[number];
 }
 
-/* A whole load or store of a variable of work-items. */
+/* A full load or store of a per-item variable. */
 static void rewrite_access(ld_loops *loops, LLVMValueRef instruction, const ld_variable *variable,
                            LLVMValueRef pointer) {
   LLVMTypeRef type = stored_type(loops, variable->type);
@@ -147,8 +147,7 @@ static void hoist_block(ld_loops *loops, ld_loop *loop, LLVMBasicBlockRef block)
   }
 }
 
-/* Behind which of the blocks that are always run another one comes: 0 for none, else its place + 1.
- */
+/* By block: 1 + the index of the last unconditional block before it, or 0 for none. */
 static uint32_t *find_preceding_blocks(const ld_loops *loops, const ld_region *region) {
   const ld_flow *flow = loops->flow;
   uint32_t *turns = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *turns);
@@ -182,7 +181,7 @@ static void save_group_values(ld_loops *loops, ld_loop *loop) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Values computed again                                                                        */
+/* Rematerialization                                                                            */
 
 static LLVMValueRef load_saved_value(ld_loops *loops, ld_loop *loop, LLVMValueRef value) {
   const ld_flow *flow = loops->flow;
@@ -237,7 +236,7 @@ static LLVMValueRef rematerialize_value(ld_loops *loops, ld_loop *loop, LLVMValu
   return clone;
 }
 
-/* Whether a load is one of those that places.c leaves to this. */
+/* The variable of a load that variable_storage.c leaves to rematerialization; else NULL. */
 static const ld_variable *rematerialized_variable(const ld_flow *flow, LLVMValueRef load) {
   const ld_variable *variable = ld_flow_loaded(flow, load);
   if (!variable || variable->storage == LD_STORAGE_GROUP || variable->rematerialization_cost <= 0)
@@ -273,7 +272,8 @@ static void replace_load(ld_loops *loops, ld_loop *loop, LLVMValueRef load,
   LLVMInstructionEraseFromParent(load);
 }
 
-/* All are made before one is used: they are made from the function as it was. */
+/* All values are computed before any is used, because they are computed from the original
+ * function. */
 void ld_loops_rematerialize(ld_loops *loops) {
   for_each_rematerialized_load(loops, rematerialize_load);
   for_each_rematerialized_load(loops, replace_load);
@@ -306,8 +306,8 @@ static void replace_addresses(ld_loops *loops, ld_loop *loop, LLVMValueRef instr
   }
 }
 
-/* Accesses that a loop over work-items may do in any order: those of different ones are of
- * different places, or of none that the other writes before the next barrier. */
+/* Marks an access that a loop over work-items may do in any order: different work-items access
+ * different addresses, or neither writes what the other accesses before the next barrier. */
 static void mark_access(ld_loops *loops, LLVMValueRef instruction) {
   bool is_load = LLVMIsALoadInst(instruction), is_store = LLVMIsAStoreInst(instruction);
   if (!is_load && !is_store)
@@ -316,7 +316,7 @@ static void mark_access(ld_loops *loops, LLVMValueRef instruction) {
   while (LLVMIsAGetElementPtrInst(pointer))
     pointer = LLVMGetOperand(pointer, 0);
   if (LLVMIsAAllocaInst(pointer) && ld_flow_variable(loops->flow, pointer))
-    return; /* one for all runs of the loop's body */
+    return; /* one for all iterations */
   LLVMSetMetadata(instruction, LLVMGetMDKindIDInContext(loops->context, "llvm.access.group", 17),
                   loops->access_group);
 }

@@ -2,8 +2,8 @@
 /*
  * The function for a group. Each region becomes
  *
- *     before:   what is the same for all work-items
- *     loop:     over z, y and x, with the region's blocks as they were inside
+ *     before:   what is uniform over the work-items
+ *     loop:     over z, y and x, with the region's blocks as its body
  *     after:    the branch to the next region, which all work-items take together
  */
 #include "cc/groups/loops.h"
@@ -27,7 +27,7 @@ LLVMValueRef ld_loops_const_i32(const ld_loops *loops, uint64_t value) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The beginning                                                                                */
+/* The entry                                                                                    */
 
 LLVMValueRef ld_loops_load_field(ld_loops *loops, LLVMTypeRef type, size_t offset, unsigned align) {
   LLVMValueRef index = LLVMConstInt(loops->i64, offset, false);
@@ -83,9 +83,9 @@ static LLVMMetadataRef metadata_node(const ld_loops *loops, LLVMMetadataRef *ite
   return LLVMMDNodeInContext2(loops->context, items, count);
 }
 
-/* The accesses of the loop's body may be done in any order. The loop over a row, which is the
- * innermost, is kept whole for the vectoriser: LLVM would unroll a short one first, and make
- * vectors of the loop around it, whose work-items are a row apart. */
+/* Marks the accesses of the loop's body as free of order. The loop over a row, the innermost one,
+ * must stay for the vectoriser: LLVM would otherwise unroll a short one, and vectorise the
+ * enclosing loop, whose work-items are a row apart. */
 static void mark_loop(const ld_loops *loops, LLVMValueRef branch, bool is_row) {
   LLVMMetadataRef parallel[] = {
       LLVMValueAsMetadata(metadata_string(loops, "llvm.loop.parallel_accesses")),
@@ -101,13 +101,13 @@ static void mark_loop(const ld_loops *loops, LLVMValueRef branch, bool is_row) {
                   LLVMMetadataAsValue(loops->context, whole));
 }
 
-/* A direction of one work-item needs no loop; and one that folds away would leave its mark on the
- * branch of a loop around it, whose turns are not free of one another. */
+/* A dimension of one work-item needs no loop; and a loop that folds away would leave its mark on
+ * the branch of the enclosing loop, whose iterations are not independent. */
 static bool is_single(LLVMValueRef extent) {
   return LLVMIsAConstantInt(extent) && LLVMConstIntGetZExtValue(extent) == 1;
 }
 
-/* One direction, from where the builder is. */
+/* Begins the loop over one dimension at the builder. */
 static void begin_loop(ld_loops *loops, ld_loop *loop, unsigned d) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(loops->builder);
   LLVMValueRef none = ld_loops_const_i32(loops, 0);
@@ -138,8 +138,8 @@ static LLVMValueRef extend_to_i64(ld_loops *loops, LLVMValueRef value) {
   return LLVMBuildZExt(loops->builder, value, loops->i64, "");
 }
 
-/* The end of the block that begins the body: where there are several entries, the group says which
- * one it takes. */
+/* The end of the body's first block: switches on the entry that the group takes, if there are
+ * several. */
 static LLVMValueRef emit_entry_switch(ld_loops *loops, ld_loop *loop, const ld_region *region) {
   const ld_flow *flow = loops->flow;
   LLVMBasicBlockRef first = flow->blocks[region->entries[0]].ref;
@@ -192,7 +192,7 @@ static void make_blocks(ld_loops *loops, uint32_t number) {
   LLVMBuildBr(loops->builder, loop->after);
 }
 
-/* The same where the kernel says how many work-items there are. */
+/* The same check for a kernel that declares its block size. */
 static kdl_status check_block_size(const ld_loops *loops) {
   const ld_flow *flow = loops->flow;
   const uint32_t *block = flow->kernel->block;
@@ -206,7 +206,7 @@ static kdl_status check_block_size(const ld_loops *loops) {
                   flow->kernel->name, count, each, (int)max_stack_bytes);
 }
 
-/* The stack has room for the variables of so many work-items, where the launch says how many. */
+/* If the launch sets the block size: checks that the work-items' variables fit on the stack. */
 static void emit_stack_check(ld_loops *loops) {
   uint64_t each = ld_loops_bytes_per_item(loops);
   if (each == 0 || LLVMIsConstant(loops->count))
@@ -227,9 +227,9 @@ static void emit_stack_check(ld_loops *loops) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* All of it                                                                                    */
+/* The function                                                                                 */
 
-/* LLVM's C interface makes no distinct nodes without operands. */
+/* LLVM's C API cannot create distinct nodes without operands. */
 static LLVMValueRef make_access_group(LLVMContextRef context) {
   static const char words[] = "!kdl = !{!0}\n!0 = distinct !{}\n";
   LLVMModuleRef module = NULL;
@@ -241,7 +241,7 @@ static LLVMValueRef make_access_group(LLVMContextRef context) {
     LLVMGetNamedMetadataOperands(module, "kdl", &metadata_node);
     LLVMDisposeModule(module);
   }
-  LLVMDisposeMemoryBuffer(buffer); /* reading does not take it */
+  LLVMDisposeMemoryBuffer(buffer); /* parsing does not take ownership */
   LLVMDisposeMessage(problem);
   return metadata_node;
 }

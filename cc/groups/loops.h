@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Loops over work-items, while they are written: loops.c has their blocks, loop_values.c what they
- * compute, loop_ends.c where they lead. */
+/* The state while loops over work-items are written: loops.c writes their blocks, loop_values.c
+ * their values, loop_exits.c their exits. */
 #ifndef KDL_LD_GROUPS_LOOPS_H
 #define KDL_LD_GROUPS_LOOPS_H
 
@@ -8,30 +8,30 @@
 
 #include <llvm-c/Target.h>
 
-/* The loop of one region. Arrays are by variable. */
+/* The loop of one region. Arrays are indexed by variable. */
 typedef struct ld_loop {
-  LLVMBasicBlockRef preheader; /* without a terminator until the end */
-  LLVMBasicBlockRef first;     /* what it leads to, which leads to the first turn */
+  LLVMBasicBlockRef preheader; /* has no terminator until the end */
+  LLVMBasicBlockRef first;     /* its successor, which leads to the first iteration */
   LLVMBasicBlockRef
-      *entry_blocks;       /* by entry: what leads to `before`; NULL where there is one entry */
-  LLVMBasicBlockRef latch; /* where a work-item has done the region */
-  LLVMBasicBlockRef after; /* where all have */
-  LLVMValueRef body_end;   /* the terminator of the block that begins the loop's body */
-  LLVMBasicBlockRef headers[3];   /* where each direction's turns begin; NULL: no loop */
-  LLVMValueRef latch_branches[3]; /* and the branches that end them */
+      *entry_blocks;       /* by entry: what leads to `preheader`; NULL if there is one entry */
+  LLVMBasicBlockRef latch; /* ends the region for one work-item */
+  LLVMBasicBlockRef after; /* follows the last work-item */
+  LLVMValueRef body_end;   /* the terminator of the body's first block */
+  LLVMBasicBlockRef headers[3];   /* by dimension; NULL: no loop */
+  LLVMValueRef latch_branches[3]; /* by dimension: the branch at the latch */
   LLVMValueRef thread[3];
   LLVMValueRef index;           /* of the work-item in its group, 64 bits */
-  LLVMValueRef *entry_values;   /* the group's value when the region begins */
-  LLVMValueRef *current_values; /* and where hoisting has come to; NULL: the same */
-  LLVMValueRef *item_addresses; /* the address of the work-item's own */
-  LLVMValueRef *rematerialized; /* the value computed again */
+  LLVMValueRef *entry_values;   /* values of group variables at the region's entry */
+  LLVMValueRef *current_values; /* their values at the hoisting position; NULL: the same */
+  LLVMValueRef *item_addresses; /* addresses of this work-item's elements */
+  LLVMValueRef *rematerialized; /* values computed again */
 } ld_loop;
 
-/* A value that is computed before one region's loop, and used by others. */
+/* A value that is computed before the loop of one region, and used by others. */
 typedef struct ld_saved_value {
   LLVMValueRef value;
-  LLVMValueRef storage; /* a variable of the group */
-  LLVMValueRef *at;     /* by region: loaded when it begins */
+  LLVMValueRef storage; /* a variable per group */
+  LLVMValueRef *at;     /* by region: the load at its entry */
   struct ld_saved_value *next;
 } ld_saved_value;
 
@@ -42,8 +42,8 @@ typedef struct ld_loops {
   LLVMTargetDataRef layout;
   LLVMTypeRef i8, i32, i64;
   LLVMBasicBlockRef entry;
-  LLVMValueRef extent[3]; /* of the block, 32 bits each */
-  LLVMValueRef count;     /* of work-items, 64 bits */
+  LLVMValueRef extent[3]; /* of the block, i32 */
+  LLVMValueRef count;     /* of work-items, i64 */
   ld_loop *loops;         /* by region */
   ld_saved_value *saved_values;
   LLVMValueRef access_group;
@@ -52,34 +52,34 @@ typedef struct ld_loops {
 LLVMValueRef ld_loops_const_i32(const ld_loops *loops, uint64_t value);
 LLVMBasicBlockRef ld_loops_add_block(const ld_loops *loops, const char *name);
 
-/* A field of kdl_host_group, where the builder is. */
+/* Loads a field of kdl_host_group at the builder. */
 LLVMValueRef ld_loops_load_field(ld_loops *loops, LLVMTypeRef type, size_t offset, unsigned align);
 
-/* What the group does to go on with a block: the loop of its region. */
+/* The block through which the group enters a block: the start of its region's loop. */
 LLVMBasicBlockRef ld_loops_entry_of(const ld_loops *loops, LLVMBasicBlockRef block);
 
-/* The group ends where the builder is, with a message. */
+/* Ends the group with a message, at the builder. */
 void ld_loops_emit_abort(ld_loops *loops, const char *message);
 
-/* What comes behind a region, and how control gets there. */
+/* Writes the code after a region, and the branches to it. */
 void ld_loops_emit_exits(ld_loops *loops, uint32_t number);
 
-/* Memory for the variables of work-items, where the builder is; and how much each needs. */
+/* Allocates the variables of work-items at the builder; and how many bytes each work-item needs. */
 void ld_loops_allocate(ld_loops *loops);
 uint64_t ld_loops_bytes_per_item(const ld_loops *loops);
 
-/* Loads of what can be computed again are replaced by that: for all regions, before anything else
- * is changed. */
+/* Replaces loads of values that can be computed again by that computation: for all regions, before
+ * any other change. */
 void ld_loops_rematerialize(ld_loops *loops);
 
-/* What the region does once for the group goes before its loop, and what it does with variables of
- * work-items goes to their memory. */
+/* Moves what the region computes once for the group before its loop, and redirects accesses of
+ * per-item variables to their memory. */
 void ld_loops_rewrite_values(ld_loops *loops, uint32_t number);
 
-/* Marks the accesses of a region. */
+/* Marks the accesses of a region as parallel. */
 void ld_loops_mark_accesses(ld_loops *loops, uint32_t number);
 
-/* order.c: whether they and the region's loop may be marked, once all loops are written. */
+/* loop_dependences.c: whether these and the loop may be marked, once all loops are written. */
 bool ld_loops_is_parallel(const ld_loops *loops, uint32_t number);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Group memory is hidden from the passes here: to them it would be a local variable, which no
- * other code stores to. A call of an unknown function gives its address.
+ * Hides group memory from LLVM's passes: they would take it for a local variable that no other code
+ * stores to. A call of an unknown function provides its address instead.
  */
 #include "cc/groups/flow.h"
 #include "support/base/error.h"
@@ -26,7 +26,7 @@ static void add_attribute(LLVMValueRef function, const char *name) {
                           LLVMCreateEnumAttribute(context, attribute_kind(name), 0));
 }
 
-/* Optimising is asked of this function, whatever the source wants of the rest. */
+/* Enables optimisation of this function, whatever the source asks for elsewhere. */
 static void allow_inlining(LLVMValueRef function) {
   LLVMRemoveEnumAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attribute_kind("optnone"));
   LLVMRemoveEnumAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attribute_kind("noinline"));
@@ -50,7 +50,7 @@ static bool is_kernel(LLVMValueRef function, const ld_groups_kernel *kernels, si
   return false;
 }
 
-/* As the source has it. */
+/* The name in the source. */
 static kdl_string source_name(LLVMValueRef function) {
   static const char prefix[] = "kdl_cc_item_";
   kdl_string name = ld_flow_value_name(function);
@@ -69,7 +69,7 @@ static const char *location_text(LLVMValueRef instruction, char *buffer, size_t 
   return buffer;
 }
 
-/* Everything from which `function` is called is to be inlined, up to the kernels. */
+/* Inlines every direct and indirect caller of `function` into the kernels. */
 static kdl_status inline_callers(LLVMValueRef function, const ld_groups_kernel *kernels,
                                  size_t count, ld_map *seen) {
   char line[512];
@@ -94,7 +94,7 @@ static kdl_status inline_callers(LLVMValueRef function, const ld_groups_kernel *
   return KDL_OK;
 }
 
-/* What asks for the work-item's index is better inlined, so that the index is a value. */
+/* Inlines functions that query the work-item's index, so that the index is a value. */
 static void inline_index_callers(LLVMModuleRef module) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     unsigned last = LLVMCountParams(f);
@@ -106,7 +106,7 @@ static void inline_index_callers(LLVMModuleRef module) {
   }
 }
 
-/* On one function, or on the module where that is NULL. */
+/* Runs passes on one function, or on the module if that is NULL. */
 static kdl_status run_passes(LLVMModuleRef module, LLVMValueRef function, const char *passes) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMErrorRef error = function ? LLVMRunPassesOnFunction(function, passes, NULL, options)
@@ -120,7 +120,7 @@ static kdl_status run_passes(LLVMModuleRef module, LLVMValueRef function, const 
   return status;
 }
 
-/* What waits and is still called from somewhere calls itself. */
+/* A function with a barrier that is still called is recursive. */
 static kdl_status check_inlined(LLVMValueRef barrier, const ld_groups_kernel *kernels,
                                 size_t count) {
   char line[512];
@@ -197,9 +197,9 @@ static void hide_memory(ld_flow *flow, LLVMBuilderRef builder, ld_group_memory *
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The form                                                                                     */
+/* Normal form                                                                                  */
 
-/* Lifetimes are those of one work-item's variables, and scopes those of its pointers. */
+/* Lifetimes and alias scopes hold for the variables and pointers of one work-item only. */
 static void drop_lifetimes_and_scopes(const ld_flow *flow) {
   static const char *const kinds[] = {"alias.scope", "noalias"};
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Regions. A branch goes into one region with all that it decides about, up to barriers. One that
- * does decide about a barrier, and alike for all work-items, ends its region instead, and is taken
- * by the group as a whole. Regions that follow one another, and nothing else, are put together.
+ * Regions. A branch is in one region with its control dependents, up to barriers. A branch that
+ * controls a barrier, uniformly for all work-items, ends its region instead, and the group takes it
+ * as one. Regions that follow one another without another way in or out are merged.
  *
- * Most regions are entered by one block. Others may be, where a condition that holds no barrier
- * ends behind one that holds some: `if (a) { barrier } else if (b) return;`.
+ * Most regions have one entry. Some have more: a condition without a barrier may end after one with
+ * a barrier: `if (a) { barrier } else if (b) return;`.
  */
 #include "cc/groups/flow.h"
 
@@ -15,7 +15,7 @@ static uint32_t root_of(uint32_t *parents, uint32_t block) {
   return block;
 }
 
-/* Where control leaves the region for, if it is one place: else LD_FLOW_END. */
+/* The only block that control leaves the region for; LD_FLOW_END if there are several. */
 static uint32_t only_exit(const ld_flow *flow, uint32_t *parents, uint32_t region) {
   uint32_t only = LD_FLOW_END;
   for (uint32_t b = 0; b < flow->block_count; ++b) {
@@ -94,8 +94,8 @@ static void find_entries(ld_flow *flow, uint32_t number) {
 /* ------------------------------------------------------------------------------------------ */
 /* Blocks that every work-item runs once                                                        */
 
-/* What is reached inside a region from the blocks on the stack, not through `without`. True where
- * that leaves the region. */
+/* Finds what the blocks on the stack reach within the region, avoiding `without`. True if that
+ * leaves the region. */
 static bool reaches_exit(const ld_flow *flow, uint32_t number, uint32_t *stack, uint32_t depth,
                          uint32_t without, bool *seen) {
   bool leaves = false;
@@ -115,7 +115,7 @@ static bool reaches_exit(const ld_flow *flow, uint32_t number, uint32_t *stack, 
   return leaves;
 }
 
-/* Whether a work-item can leave the region without having come to the block. */
+/* Whether a work-item can leave the region without running the block. */
 static bool is_avoidable(const ld_flow *flow, uint32_t number, uint32_t block, uint32_t *stack) {
   const ld_region *region = &flow->regions[number];
   bool *seen = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *seen);
@@ -157,7 +157,7 @@ static void find_unconditional_blocks(ld_flow *flow, uint32_t number, uint32_t *
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* All of it                                                                                    */
+/* Finding regions                                                                              */
 
 static void number_regions(ld_flow *flow, uint32_t *parents) {
   uint32_t *numbers = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *numbers);

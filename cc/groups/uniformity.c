@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Which values differ between work-items. Everything is taken to be the same until something says
- * otherwise: the index of the work-item; memory that the work-item's own code may have written
- * since the last barrier; a variable stored where not all work-items come; and all that follows
- * from those.
+ * Which values differ between work-items. A value is uniform unless it comes from: the index of the
+ * work-item; memory that the work-item's own code may have written since the last barrier; a
+ * variable stored in a divergent block; or another varying value.
  *
- * A load from an address that is the same for all gives the same value to all, since what another
- * work-item writes meanwhile would be a race.
+ * A load from a uniform address is uniform: a write by another work-item in between would be a
+ * race.
  *
- * Behind a barrier all work-items are together, however they came there: they agree on it, or the
- * group is stopped (loop_ends.c).
+ * After a barrier all work-items are together: they agree on it, or the group aborts
+ * (loop_exits.c).
  */
 #include "cc/groups/flow.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* Writes                                                                                       */
 
-/* A pointer into a variable of this work-item's. */
+/* Whether the pointer points into a variable of one work-item. */
 static bool is_item_memory(const ld_flow *flow, LLVMValueRef pointer) {
   while (LLVMIsAGetElementPtrInst(pointer))
     pointer = LLVMGetOperand(pointer, 0);
@@ -39,7 +38,7 @@ static bool may_write(const ld_flow *flow, LLVMValueRef instruction) {
   }
 }
 
-/* `is_clean` of a block: at its beginning. */
+/* `is_unwritten` of a block describes its begin. */
 static bool is_unwritten_at(const ld_flow *flow, const ld_block *block, LLVMValueRef end) {
   if (block->is_barrier)
     return true;
@@ -117,8 +116,8 @@ static bool update_block(ld_flow *flow, const ld_block *block) {
   return changed;
 }
 
-/* A branch that differs between work-items divides them up to where they join; or, where a barrier
- * is among what it decides about, up to that: there all of them meet, or the group is stopped. */
+/* A varying branch makes the blocks up to its post-dominator divergent; or, if it controls a
+ * barrier, those up to the barrier: there all work-items meet, or the group aborts. */
 static bool mark_divergent(ld_flow *flow, uint32_t number) {
   const ld_block *block = &flow->blocks[number];
   bool changed = false, *divided = block->control_dependents;

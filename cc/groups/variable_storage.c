@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Where variables live.
+ * Where variables are stored.
  *
- * With the group: what is the same for all work-items, and is stored only by code that all of them
- * run, out of values that can be computed before the loop over them. With the work-item: what one
- * region leaves for another, unless the other can compute it again from the index and the group's
- * variables. The rest is needed in one run through one loop's body alone.
+ * Per group: variables that are uniform, and stored only by code that all work-items run, from
+ * values that can be computed before the loop. Per work-item: values that one region leaves for
+ * another, unless the other can compute them again from the index and the group's variables. In the
+ * loop: the others, which one iteration alone needs.
  */
 #include "cc/groups/flow.h"
 
 enum {
   max_rematerialization_cost = 16
-}; /* instructions: dearer than a load, cheaper than to store it too */
+}; /* instructions: more than a load costs, less than a load and a store */
 
 /* ------------------------------------------------------------------------------------------ */
-/* With the group                                                                               */
+/* Per group                                                                                    */
 
 static bool is_unconditional(const ld_flow *flow, uint32_t block) {
   const ld_region *region = &flow->regions[flow->blocks[block].region];
@@ -47,7 +47,7 @@ static bool can_hoist_now(const ld_flow *flow, LLVMValueRef instruction) {
   return true;
 }
 
-/* Operands come before what uses them, in the same block. */
+/* Operands precede their uses in the same block. */
 static void find_hoisted(ld_flow *flow) {
   flow->hoisted = (ld_map){.arena = flow->arena};
   for (uint32_t r = 0; r < flow->region_count; ++r) {
@@ -93,7 +93,7 @@ static void find_group_variables(ld_flow *flow) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Computed again                                                                               */
+/* Rematerialization                                                                            */
 
 static int rematerialization_cost_of(ld_flow *flow, LLVMValueRef value);
 
@@ -103,19 +103,19 @@ static int rematerialization_cost_of_variable(ld_flow *flow, ld_variable *variab
   if (variable->rematerialization_cost)
     return variable->rematerialization_cost;
   variable->rematerialization_cost =
-      -1; /* while it is looked at: a variable may depend on itself */
+      -1; /* while it is being computed: a variable may depend on itself */
   if (variable->is_simple && variable->store_count == 1)
     variable->rematerialization_cost =
         rematerialization_cost_of(flow, LLVMGetOperand(variable->only_store, 0));
   return variable->rematerialization_cost;
 }
 
-/* How many instructions, at least 1; -1 where it cannot be, or not cheaply. */
+/* In instructions, at least 1; -1 if not possible, or too expensive. */
 static int rematerialization_cost_of(ld_flow *flow, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value))
     return 1;
   if (ld_flow_can_hoist(flow, value))
-    return 1; /* kept for the group */
+    return 1; /* stored per group */
   if (ld_flow_calls(value, flow->thread))
     return LLVMIsAConstantInt(LLVMGetOperand(value, 0)) ? 1 : -1;
   ld_variable *loaded = ld_flow_loaded(flow, value);
@@ -134,7 +134,7 @@ static int rematerialization_cost_of(ld_flow *flow, LLVMValueRef value) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* With the work-item                                                                           */
+/* Per work-item                                                                                */
 
 static bool is_use(LLVMValueRef instruction, const ld_variable *variable) {
   for (int i = 0; i < LLVMGetNumOperands(instruction); ++i) {
@@ -144,7 +144,7 @@ static bool is_use(LLVMValueRef instruction, const ld_variable *variable) {
   return false;
 }
 
-/* What happens first to the variable in the block: 1 it is stored, -1 used otherwise, 0 nothing. */
+/* The first access of the variable in the block: 1 a store, -1 another use, 0 none. */
 static int first_use(const ld_block *block, const ld_variable *variable) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(block->ref); i; i = LLVMGetNextInstruction(i)) {
     if (is_use(i, variable))
@@ -153,7 +153,7 @@ static int first_use(const ld_block *block, const ld_variable *variable) {
   return 0;
 }
 
-/* Whether a run through the region may use what an earlier one left. */
+/* Whether an iteration of the region may read what an earlier one stored. */
 static bool needs_previous_value(const ld_flow *flow, const ld_region *region,
                                  const ld_variable *variable) {
   uint32_t depth = 0, number = flow->blocks[region->entries[0]].region;

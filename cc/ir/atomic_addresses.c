@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * LLVM 22's SPIR-V backend takes the offset of a constant address, which is one in bytes, for one
- * in elements where an atomic operation has it:
+ * LLVM 22's SPIR-V backend treats the byte offset of a constant address in an atomic operation as
+ * an offset in elements:
  *
  *     atomicrmw add ptr addrspace(3) getelementptr inbounds nuw (i8, ptr addrspace(3) @m, i64 4),
  * i32 1
  *
- * adds to m[4] and not to m[1]. As an instruction of its own the address is right.
+ * adds to m[4] and not to m[1]. With the address in an instruction, the backend is right.
  */
 #include "cc/ir/ir_text.h"
 #include "cc/source/text.h"
@@ -19,7 +19,7 @@ bool cc_ir_may_have_atomic_addresses(kdl_string ir) {
   return has_atomic(ir) && kdl_text_contains(ir, " addrspace(3) global ");
 }
 
-/* Where the bracket that opens at `at` is closed. */
+/* The end of the bracket that opens at `at`. */
 static size_t end_of_bracket(kdl_string line, size_t at) {
   unsigned depth = 0;
   for (; at < line.length; ++at) {
@@ -30,7 +30,7 @@ static size_t end_of_bracket(kdl_string line, size_t at) {
   return line.length;
 }
 
-/* Writes a line, and before it its first constant address; false where it has none. */
+/* Writes a line after an instruction for its first constant address; false if it has none. */
 static bool write_line_with_addresses(FILE *out, kdl_string line, unsigned number) {
   kdl_string rest;
   bool is_found = has_atomic(line) && cc_text_after(line, " getelementptr ", &rest);

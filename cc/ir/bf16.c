@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * An instruction has its line, as in
+ * Each instruction is one line:
  *
  *     %20 = fadd contract bfloat %19, 0xR3F80, !dbg !7
  *
- * which becomes two widened operands, an operation of float, and its result made narrow, each with
- * what follows the operands. Types and constants elsewhere are replaced as words.
+ * This becomes: widen both operands, add as float, narrow the result; each with the text that
+ * follows the operands. Elsewhere types and constants are replaced as words.
  */
 #include "cc/ir/ir_text.h"
 #include "cc/source/text.h"
@@ -16,7 +16,7 @@ bool cc_ir_has_bf16(kdl_string ir) {
   return memmem(ir.data, ir.length, type_name, sizeof type_name - 1) != NULL;
 }
 
-/* To the nearest, ties to even; a NaN stays one. */
+/* Rounds to nearest, ties to even; a NaN stays a NaN. */
 static const char rounding_functions[] =
     "\ndefine internal float @kdl.bf16.widen(i16 %x) alwaysinline nounwind {\n"
     "  %wide = zext i16 %x to i32\n"
@@ -38,8 +38,8 @@ static const char rounding_functions[] =
     "  ret i16 %narrow\n"
     "}\n";
 
-/* An odd last bit of the float remembers that it is not exact, so that rounding twice is as good as
- * once. Subnormal and huge numbers are exact enough, or infinite, in any case. */
+/* Rounds to odd first: an odd last bit of the float marks an inexact value, so that rounding twice
+ * is as good as once. Subnormal and huge numbers are exact enough, or infinite, in any case. */
 static const char double_rounding_functions[] =
     "\ndefine internal i16 @kdl.bf16.narrow.double(double %x) alwaysinline nounwind {\n"
     "  %near = fptrunc double %x to float\n"
@@ -72,7 +72,7 @@ static bool is_ir_word(char c) {
   return cc_is_word(c) || c == '.';
 }
 
-/* Whether `word` stands at `at`, as a word of its own. */
+/* Whether `word` is at `at`, as a word. */
 static bool has_word_at(kdl_string line, size_t at, const char *word) {
   size_t length = strlen(word);
   return kdl_text_starts(kdl_text_substr(line, at), word) &&
@@ -114,7 +114,7 @@ typedef struct {
   kdl_string rest;  /* ", !dbg !7" */
 } instruction;
 
-/* Up to the next of `ends`, which *at is then at. */
+/* Up to the next of `ends`; moves *at there. */
 static kdl_string take_until(kdl_string line, size_t *at, const char *ends) {
   size_t end = kdl_text_find(line, *at, ends);
   kdl_string text = {line.data + *at, end - *at};
@@ -129,7 +129,7 @@ static bool consume_prefix(kdl_string line, size_t *at, const char *words) {
   return true;
 }
 
-/* "  %20 = ": the result; *at is behind it. */
+/* "  %20 = ": the result; moves *at past it. */
 static bool read_result(kdl_string line, size_t *at, kdl_string *out_result) {
   while (*at < line.length && line.data[*at] == ' ')
     ++*at;
@@ -139,7 +139,7 @@ static bool read_result(kdl_string line, size_t *at, kdl_string *out_result) {
   return consume_prefix(line, at, " = ");
 }
 
-/* Whether one of the words stands at `at`. */
+/* Whether one of the words is at `at`. */
 static bool has_word_among(kdl_string line, size_t at, const char *const *words, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (has_word_at(line, at, words[i]))
@@ -148,7 +148,7 @@ static bool has_word_among(kdl_string line, size_t at, const char *const *words,
   return false;
 }
 
-/* What is done with numbers of the type: "fadd bfloat %1, %2" and "fcmp ogt bfloat %1, %2". */
+/* Arithmetic on the type: "fadd bfloat %1, %2" and "fcmp ogt bfloat %1, %2". */
 static bool read_arithmetic(kdl_string line, size_t at, instruction *out) {
   static const char *const words[] = {"fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp"};
   if (!has_word_among(line, at, words, sizeof words / sizeof *words))
@@ -185,7 +185,7 @@ static bool read_conversion(kdl_string line, size_t at, instruction *out, bool *
     return false;
   kdl_string to = take_until(line, &at, ",");
   out->rest = kdl_text_substr(line, at);
-  size_t blank = head.length - 1; /* the last word of the head is the type it is from */
+  size_t blank = head.length - 1; /* the last word of the head is the source type */
   while (blank > 0 && head.data[blank - 1] != ' ')
     --blank;
   kdl_string from = {head.data + blank, head.length - 1 - blank};
@@ -207,7 +207,7 @@ static bool read_fmuladd(kdl_string line, size_t at, instruction *out) {
     consume_prefix(line, &at, ", ");
   }
   out->rest = kdl_text_substr(line, kdl_text_find(line, at, ")") + 1);
-  out->rest = kdl_text_substr(out->rest, kdl_text_find(out->rest, 0, ",!")); /* behind attributes */
+  out->rest = kdl_text_substr(out->rest, kdl_text_find(out->rest, 0, ",!")); /* after attributes */
   return out->count == 3;
 }
 
@@ -218,7 +218,7 @@ static void write_widened(writer *w, const instruction *i, size_t operand) {
   fprintf(w->out, ")%.*s\n", CC_STRING_ARGS(i->rest));
 }
 
-/* The result, from the float "%kdl.20.f". */
+/* Narrows the float "%kdl.20.f" to the result. */
 static void write_narrowed(writer *w, const instruction *i, const char *type) {
   fprintf(w->out, "  %%%.*s = call i16 @kdl.bf16.narrow%s(%s %%kdl.%.*s.f)%.*s\n",
           CC_STRING_ARGS(i->result), strcmp(type, "double") == 0 ? ".double" : "", type,
@@ -297,7 +297,7 @@ static bool write_integer_instruction(writer *w, kdl_string line) {
   return true;
 }
 
-/* Where there is the type: its bits are rounded, and become a number of it. */
+/* For targets with the type: rounds the bits with integers, and bitcasts them to the type. */
 static bool write_rounded_truncation(writer *w, kdl_string line) {
   instruction i = {.count = 0};
   bool is_from = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Line tables are numbered nodes behind the code:
+ * Line tables are numbered nodes after the code:
  *
  *     %5 = call i32 @f(i32 noundef %4), !dbg !15
  *     !15 = !DILocation(line: 8, column: 19, scope: !12)
@@ -8,7 +8,7 @@
 #include "cc/ir/ir_text.h"
 #include "cc/source/text.h"
 
-/* What follows "\n!12 = ", up to the end of its line; empty where there is no such node. */
+/* The text after "\n!12 = ", up to the end of the line; empty if there is no such node. */
 static kdl_string metadata_node(kdl_string ir, kdl_string number) {
   char mark[32];
   kdl_string rest;
@@ -17,7 +17,7 @@ static kdl_string metadata_node(kdl_string ir, kdl_string number) {
   return cc_text_until(rest, "\n");
 }
 
-/* The value behind `key` in a node, up to one of `ends`. */
+/* The value after `key` in a node, up to one of `ends`. */
 static kdl_string metadata_field(kdl_string node, const char *key, const char *ends) {
   kdl_string rest;
   cc_text_after(node, key, &rest);
@@ -43,7 +43,7 @@ cc_location cc_ir_location_of_line(kdl_string ir, kdl_string line) {
                           metadata_node(ir, metadata_field(debug_node, "scope: ", ",)")));
 }
 
-/* Of the first line with `mark` in it, and one of `behind` next to it, that has a place. */
+/* The location of the first line that contains `mark`, with one of `behind` next to it. */
 static cc_location location_of_text(kdl_string ir, const char *mark, const char *behind) {
   kdl_string rest = ir;
   while (cc_text_after(rest, mark, &rest)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The text of IR is read by lines, as LLVM prints them: a global variable is a line that begins
- * with '@', a function goes from a line that begins with "define" to a line "}", and a call has its
- * line. Two passes: the first finds who needs what, the second writes.
+ * Reads IR line by line, as LLVM prints it: a global variable is a line that begins with '@', a
+ * function extends from a line that begins with "define" to a line "}", and a call is one line. The
+ * first pass finds which functions need which variables, the second writes.
  */
 #include "cc/ir/ir_text.h"
 #include "cc/source/text.h"
@@ -19,9 +19,9 @@ typedef struct {
 
 typedef struct {
   kdl_string name;
-  const cc_kernel *kernel; /* which it runs a group of; NULL for the rest */
+  const cc_kernel *kernel; /* the kernel that it runs a group of; NULL for other functions */
   bool *needs;             /* by variable */
-  bool is_addressed;       /* used otherwise than by a call */
+  bool is_addressed;       /* used other than by a call */
   bool is_variadic;
 } function;
 
@@ -34,22 +34,22 @@ typedef struct {
   const cc_kernels *kernels;
   variable *variables;
   size_t variable_count;
-  function *functions; /* by name, once all are known */
+  function *functions; /* sorted by name, once all are known */
   size_t function_count;
   cc_list calls;     /* call */
-  kdl_string *cause; /* what is read or checked: where that fails, the reason */
+  kdl_string *cause; /* the name that an error is about */
 } module;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Text                                                                                         */
 
-/* Behind the string that begins at `at`, with its quotes; LLVM escapes quotes inside as \22. */
+/* The end of the string that begins at `at`, with its quotes; \22 is LLVM's escaped quote. */
 static size_t skip_string(kdl_string line, size_t at) {
   size_t end = kdl_text_find(line, at + 1, "\"");
   return end < line.length ? end + 1 : end;
 }
 
-/* The parenthesis that closes the one at `at`; the line's length where none does. */
+/* The parenthesis that closes the one at `at`; the line's length if none does. */
 static size_t closing_parenthesis(kdl_string line, size_t at) {
   int depth = 0;
   for (size_t i = at; i < line.length; ++i) {
@@ -64,7 +64,7 @@ static size_t closing_parenthesis(kdl_string line, size_t at) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is there                                                                                */
+/* Reading                                                                                      */
 
 static int compare_functions(const void *a, const void *b) {
   kdl_string left = ((const function *)a)->name, right = ((const function *)b)->name;
@@ -90,7 +90,7 @@ static size_t module_find_variable(const module *m, kdl_string name) {
 static bool is_thread_local(kdl_string line) {
   size_t equals = kdl_text_find(line, 0, "=");
   size_t global = equals;
-  /* Before the kind and the type, so that no string of the initialiser is looked at. */
+  /* Only up to the kind and the type, so that strings of the initialiser are not searched. */
   for (; global < line.length; ++global) {
     kdl_string rest = kdl_text_substr(line, global);
     if (kdl_text_starts(rest, " global ") || kdl_text_starts(rest, " constant ") ||
@@ -100,7 +100,7 @@ static bool is_thread_local(kdl_string line) {
   return kdl_text_contains((kdl_string){line.data + equals, global - equals}, " thread_local");
 }
 
-/* As the source has it: see wrapper.h. */
+/* The name in the source: see wrapper.h. */
 static kdl_string source_name(kdl_string name) {
   static const char prefix[] = "kdl_cc_item_";
   return kdl_text_starts(name, prefix) ? kdl_text_substr(name, sizeof prefix - 1) : name;
@@ -135,7 +135,7 @@ static kdl_status read_variable(kdl_string line, variable *out) {
                     "group cannot have",
                     CC_STRING_ARGS(source_name(out->name)));
   kdl_string rest = kdl_text_substr(line, (size_t)(section - line.data) + sizeof group_section - 1);
-  if (kdl_text_starts(rest, comdat)) /* of an inline function of C++ */
+  if (kdl_text_starts(rest, comdat)) /* for an inline function of C++ */
     rest = kdl_text_substr(rest, kdl_text_find(rest, sizeof comdat - 1, ","));
   if (!kdl_text_starts(rest, align))
     return kdl_fail(KDL_BAD_FILE, "the variable %.*s of the group has no alignment",
@@ -151,7 +151,7 @@ static int hex_digit(char c) {
   return kdl_is_digit(c) ? c - '0' : c - 'A' + 10;
 }
 
-/* "\C3\A9" is the name of a function that C calls by that letter. */
+/* "\C3\A9" is LLVM's name for a function that C names by that letter. */
 static bool has_name(kdl_string name, const char *plain) {
   if (name.length == 0 || name.data[0] != '"')
     return kdl_text_is(name, plain);
@@ -206,10 +206,10 @@ static kdl_status read_definitions(module *m, kdl_string ir) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Who needs what                                                                               */
+/* Uses                                                                                         */
 
-/* Whether the name that ends at `end` is called there, by its own type: the type of a call that
- * does not know the parameters is in parentheses. */
+/* Whether the name that ends at `end` is called, with its own type: a call that does not know the
+ * parameters has its type in parentheses. */
 static bool is_plain_call(kdl_string line, kdl_string name, size_t end) {
   const char *before = name.data - 2; /* the space, then '@' */
   return end < line.length && line.data[end] == '(' && before > line.data && before[0] == ' ' &&
@@ -245,7 +245,7 @@ static void read_body_line(module *m, kdl_string line, function *in) {
   }
 }
 
-/* Tables that keep functions from being removed use none. */
+/* Lists that keep functions from being removed are not uses. */
 static bool is_used_list(kdl_string line) {
   return kdl_text_starts(line, "@llvm.used") || kdl_text_starts(line, "@llvm.compiler.used");
 }
@@ -321,7 +321,7 @@ static void print_text(FILE *out, kdl_string text) {
   fwrite(text.data, 1, text.length, out);
 }
 
-/* What follows the last parameter or argument. */
+/* The parameters or arguments that are added at the end. */
 static void print_group_arguments(const module *m, const function *f, bool is_first, FILE *out) {
   for (size_t v = 0; v < m->variable_count; ++v) {
     if (!f->needs[v])
@@ -331,7 +331,7 @@ static void print_group_arguments(const module *m, const function *f, bool is_fi
   }
 }
 
-/* It is called from here alone, with more parameters than another module could know of. */
+/* The function becomes internal: it has more parameters than another module could know about. */
 static kdl_string print_linkage(kdl_string line, FILE *out) {
   static const char *const dropped[] = {"define",   "private",  "internal",  "available_externally",
                                         "linkonce", "weak",     "common",    "linkonce_odr",
@@ -375,7 +375,8 @@ static void print_locals(const module *m, const function *f, FILE *out) {
   }
 }
 
-/* A line of a function: addresses of variables, and calls of functions that need some. */
+/* A line of a function: replaces addresses of variables, extends calls of functions that need
+ * some. */
 static void print_body_line(const module *m, kdl_string line, FILE *out) {
   kdl_string name;
   size_t printed = 0;
@@ -401,7 +402,7 @@ static void print_body_line(const module *m, kdl_string line, FILE *out) {
   fputs("\n", out);
 }
 
-/* Functions that a source calls constant may ask which work-item runs, and so read memory now. */
+/* Functions that the source declares const may query the work-item, and so read memory now. */
 static void print_attributes(kdl_string line, FILE *out) {
   static const char word[] = "memory(none) ";
   kdl_string rest;
@@ -422,7 +423,7 @@ static bool is_label(kdl_string line) {
 }
 
 static void write_module(const module *m, kdl_string ir, FILE *out) {
-  const function *begun = NULL; /* whose local variables are still to be written */
+  const function *begun = NULL; /* its local variables are still to be written */
   bool is_body = false;
   kdl_string line;
   for (kdl_string rest = ir; cc_next_line(&rest, &line);) {

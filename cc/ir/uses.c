@@ -5,7 +5,7 @@
 bool cc_ir_next_name(kdl_string line, size_t *at, kdl_string *out_name) {
   for (size_t i = *at; i < line.length && line.data[i] != ';'; ++i) {
     if (line.data[i] == '"')
-      i = kdl_text_find(line, i + 1, "\""); /* LLVM escapes quotes inside as \22 */
+      i = kdl_text_find(line, i + 1, "\""); /* LLVM escapes quotes within as \22 */
     if (i >= line.length || line.data[i] != '@')
       continue;
     size_t begin = i + 1, end = begin;

@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-/* The words of such an error, up to the end of its line; empty where there are none. */
+/* The text of such an error, up to the end of its line; empty if there is none. */
 static kdl_string find_backend_error(kdl_string message) {
   static const char *const marks[] = {"error in backend: ", "LLVM ERROR: ",     "; error   : ",
                                       "ptxas error   : ",   "ptxas fatal   : ", "<unknown>:0:0: "};
@@ -34,7 +34,7 @@ static const cc_kernel *find_named_kernel(const cc_job *job, kdl_string text) {
   return job->kernels.count == 1 ? &job->kernels.items[0] : NULL;
 }
 
-/* Without addresses of the compiler's own, which are others each time: "0x55d0c0: i64 = ". */
+/* Removes addresses of the compiler's memory, which change from run to run: "0x55d0c0: i64 = ". */
 static const char *without_addresses(cc_job *job, kdl_string text) {
   enum { shortest_address = 2 + 9 };
   char *words = xarena_alloc(&job->arena, text.length + 1);
@@ -57,8 +57,8 @@ static const char *without_addresses(cc_job *job, kdl_string text) {
   return words;
 }
 
-/* CPUs: "error: saxpy.c:2:0: stack frame size (300000) exceeds limit (262144) in function 'k'", of
- * the kernel and of the loop around it. */
+/* CPUs: "error: saxpy.c:2:0: stack frame size (300000) exceeds limit (262144) in function 'k'", for
+ * the kernel and for the loop around it. */
 static bool locate_frame_error(cc_job *job, kdl_string message) {
   kdl_string rest;
   uint32_t size = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a kernel's code cannot have, on a target or on all. */
+/* Code that a kernel must not contain, on one target or on any. */
 #include "cc/ir/ir_text.h"
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
@@ -10,16 +10,16 @@
 
 typedef struct {
   const cc_ir_uses *uses;
-  size_t *callees; /* of each use: a function's index; SIZE_MAX where it calls none defined here */
-  bool *is_nonrecursive; /* of each function: it calls itself in no way */
+  size_t *callees;       /* by use: the callee's index; SIZE_MAX if it is not defined here */
+  bool *is_nonrecursive; /* by function: it does not call itself, directly or indirectly */
 } call_graph;
 
 static bool calls_recursive_function(const call_graph *g, size_t use) {
   return g->callees[use] != SIZE_MAX && !g->is_nonrecursive[g->callees[use]];
 }
 
-/* Functions that call none but such as leave. What is left over calls itself, or calls one that
- * does. */
+/* Finds functions that call only nonrecursive ones, until none is added. The remaining ones are
+ * recursive, or call a recursive one. */
 static void find_nonrecursive(call_graph *g, bool *stays) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -33,7 +33,7 @@ static void find_nonrecursive(call_graph *g, bool *stays) {
   }
 }
 
-/* Follows calls among those that are left over, until it must go round. */
+/* Follows calls among the remaining functions until one repeats. */
 static const cc_ir_use *find_cycle(const call_graph *g) {
   const cc_ir_use *last = NULL;
   size_t from = 0, count = g->uses->function_count;
@@ -49,8 +49,7 @@ static const cc_ir_use *find_cycle(const call_graph *g) {
   return last;
 }
 
-/* SPIR-V forbids it, and so does OpenCL C; their drivers crash, inline for ever or compute
- * something. */
+/* SPIR-V and OpenCL C forbid it; their drivers crash, inline for ever or compute something. */
 static kdl_status check_recursion(cc_job *job, kdl_string ir, const cc_ir_uses *uses) {
   size_t count = uses->function_count;
   if ((job->target->family != CC_SPIRV && job->target->family != CC_OPENCL) || count == 0)
@@ -74,9 +73,9 @@ static kdl_status check_recursion(cc_job *job, kdl_string ir, const cc_ir_uses *
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is called                                                                               */
+/* Calls                                                                                        */
 
-/* OpenCL's kernels are two functions, of which one has the code. */
+/* OpenCL emits two functions per kernel, of which one has the code. */
 static bool is_kernel(const cc_job *job, kdl_string name) {
   static const char code[] = "__clang_ocl_kern_imp_";
   if (kdl_text_starts(name, code))
@@ -88,7 +87,7 @@ static bool is_kernel(const cc_job *job, kdl_string name) {
   return false;
 }
 
-/* There it is a parameter, of kernels alone. */
+/* On these targets it is a parameter, which only kernels have. */
 static kdl_status check_dynamic(cc_job *job, kdl_string ir, const cc_ir_uses *uses) {
   for (size_t i = 0; i < uses->count && job->target->family != CC_HOST; ++i) {
     const cc_ir_use *use = &uses->items[i];
@@ -103,7 +102,7 @@ static kdl_status check_dynamic(cc_job *job, kdl_string ir, const cc_ir_uses *us
   return KDL_OK;
 }
 
-/* Every linker and driver would notice, each in its own way, and LLVM's SPIR-V backend by dying. */
+/* Linkers and drivers would report it, each in its own way; LLVM's SPIR-V backend crashes. */
 static kdl_status check_defined(cc_job *job, kdl_string ir) {
   static const char *const allocators[] = {"malloc", "calloc", "realloc", "free",    "_Znwm",
                                            "_Znam",  "_ZdlPv", "_ZdaPv",  "_ZdlPvm", "_ZdaPvm"};
@@ -131,7 +130,7 @@ static kdl_status check_defined(cc_job *job, kdl_string ir) {
 /* ------------------------------------------------------------------------------------------ */
 /* Variables                                                                                    */
 
-/* The name of the first global variable whose line has `mark`; empty where there is none. */
+/* The name of the first global variable whose line contains `mark`; empty if there is none. */
 static kdl_string find_global(kdl_string ir, const char *mark) {
   kdl_string line;
   while (cc_next_line(&ir, &line)) {
@@ -141,7 +140,8 @@ static kdl_string find_global(kdl_string ir, const char *mark) {
   return (kdl_string){"", 0};
 }
 
-/* Clang refuses them on some targets, and kdl's group variables on CPUs (group_variables.h). */
+/* Clang refuses them on some targets, and the lowering of group variables on CPUs
+ * (ir/ir_text.h). */
 static kdl_status check_thread_locals(cc_job *job, kdl_string ir) {
   kdl_string name = find_global(ir, " thread_local ");
   if (job->target->family == CC_HOST || name.length == 0)
@@ -152,7 +152,7 @@ static kdl_status check_thread_locals(cc_job *job, kdl_string ir) {
                      CC_STRING_ARGS(name));
 }
 
-/* C++: a static variable of a function whose initialiser runs when the first comes by. */
+/* C++: a static variable of a function whose initialiser runs on first use. */
 static kdl_status check_statics(cc_job *job, kdl_string ir) {
   kdl_string guard = find_global(ir, "@_ZGV");
   if (guard.length == 0)
@@ -162,7 +162,7 @@ static kdl_status check_statics(cc_job *job, kdl_string ir) {
                      "it; expected a constant, or a variable that is not static");
 }
 
-/* 1ull is one, and so is a comparison with it. */
+/* 1ull counts, and so does a comparison with it. */
 static kdl_status check_int64(cc_job *job, kdl_string ir) {
   cc_location location = cc_ir_location_of_type(ir, " i128");
   if (job->target->family != CC_OPENCL || !location.line)

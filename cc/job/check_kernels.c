@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Kernels that no launch could start, or not on every target. */
+/* Refuses kernels that cannot be launched, or not on every target. */
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
 #include "support/base/error.h"
@@ -35,7 +35,7 @@ static kdl_status check_pointers(cc_job *job, const cc_kernel *kernel) {
   return KDL_OK;
 }
 
-/* What compilers call on their own account, and the wrapper defines; and who waits. */
+/* Names of functions that compilers call and the wrapper defines; and barriers. */
 static kdl_status check_on_cpu(cc_job *job, const cc_kernel *kernel) {
   static const char *const names[] = {"memcpy", "memmove", "memset"};
   if (KDL_TEXT_AMONG(kdl_text_of(kernel->name), names))
@@ -48,7 +48,7 @@ static kdl_status check_on_cpu(cc_job *job, const cc_kernel *kernel) {
                      kernel->name);
 }
 
-/* C++ has names for types in a function's symbol, which no launch would give. */
+/* C++ mangles a function's symbol, which no launch would name. */
 static kdl_status check_linkage(cc_job *job, const cc_kernel *kernel) {
   if (job->source->language == CC_C || job->source->language == CC_OPENCL_C || kernel->has_c_name ||
       kernel->is_group_function)
@@ -59,7 +59,7 @@ static kdl_status check_linkage(cc_job *job, const cc_kernel *kernel) {
                      kernel->name);
 }
 
-/* A launch gives values. */
+/* A launch passes values. */
 static kdl_status check_references(cc_job *job, const cc_kernel *kernel) {
   for (size_t k = 0; k < kernel->param_count; ++k) {
     const cc_param *param = &kernel->params[k];
@@ -72,7 +72,7 @@ static kdl_status check_references(cc_job *job, const cc_kernel *kernel) {
   return KDL_OK;
 }
 
-/* Some targets' Clang knows that it is a kernel, and has words of its own for these. */
+/* On some targets Clang knows that it is a kernel, and reports these itself. */
 static kdl_status check_function(cc_job *job, const cc_kernel *kernel) {
   if (kernel->returns.length && !kdl_text_is(kernel->returns, "void"))
     return cc_error_at(job, kernel->location,
@@ -86,7 +86,7 @@ static kdl_status check_function(cc_job *job, const cc_kernel *kernel) {
   return KDL_OK;
 }
 
-/* What KDL_BLOCK and its sisters say. */
+/* Checks the values of KDL_BLOCK and the other macros. */
 static kdl_status check_annotations(cc_job *job, const cc_kernel *kernel) {
   static const struct {
     cc_field field;
@@ -124,13 +124,13 @@ kdl_status cc_check_kernels(cc_job *job) {
     const cc_kernel *kernel = &job->kernels.items[i];
     KDL_TRY(check_linkage(job, kernel));
     KDL_TRY(is_host                      ? check_on_cpu(job, kernel)
-            : cc_is_vendor_language(job) ? KDL_OK /* whose pointers are plain */
+            : cc_is_vendor_language(job) ? KDL_OK /* its pointers have no address space */
                                          : check_pointers(job, kernel));
   }
   return KDL_OK;
 }
 
-/* OpenCL C's names are of ASCII; other images may have any. */
+/* Names in OpenCL C are ASCII; other images may have any. */
 static kdl_status check_ascii_name(cc_job *job, const cc_kernel *kernel) {
   for (const char *c = kernel->name; job->target->family == CC_OPENCL && *c; ++c) {
     if ((unsigned char)*c >= 0x80)

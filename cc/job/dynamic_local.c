@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * KDL_LOCAL_DYNAMIC where it is a parameter of the kernel: in OpenCL C and SPIR-V, whose launches
- * say by an argument how much group memory there is. A kernel that uses it gets the parameter here,
- * in the source after the preprocessor, where a kernel's declaration is `void NAME(` whatever
- * macros it was made by.
+ * KDL_LOCAL_DYNAMIC as a parameter of the kernel: in OpenCL C and SPIR-V a launch gives the size of
+ * group memory by an argument. This adds the parameter to each kernel that uses it, in the
+ * preprocessed source, where a kernel's declaration is `void NAME(` whatever macros it came from.
  */
 #include "cc/job/job_steps.h"
 #include "support/base/error.h"
 
 static const char dynamic_parameter[] =
     "__attribute__((address_space(3))) unsigned char *kdl_dynamic";
-/* Drivers align it as what it points to: NVIDIA's puts bytes at an odd address. */
+/* Drivers align it as its element type: NVIDIA's puts bytes at an odd address. */
 static const char dynamic_parameter_in_opencl[] = "__local ulong2 *kdl_dynamic";
 
-/* Behind white space. */
+/* Skips white space. */
 static size_t skip_space(kdl_string text, size_t at) {
   while (at < text.length &&
          (text.data[at] == ' ' || text.data[at] == '\t' || text.data[at] == '\n'))
@@ -21,12 +20,12 @@ static size_t skip_space(kdl_string text, size_t at) {
   return at;
 }
 
-/* Behind the word and the white space that follows it, where it begins here; else 0. */
+/* Skips the word at `at` and the white space after it; 0 if the word is not there. */
 static size_t skip_word(kdl_string text, size_t at, const char *word) {
   return cc_word_is_at(text, at, word) ? skip_space(text, at + strlen(word)) : 0;
 }
 
-/* Behind the parenthesis of a declaration that begins with `void` here; else 0. */
+/* The offset after the parenthesis of a declaration that begins with `void` at `at`; else 0. */
 static size_t kernel_parameters_at(const cc_kernels *kernels, kdl_string text, size_t at) {
   size_t name = text.data[at] == 'v' ? skip_word(text, at, "void") : 0;
   for (size_t i = 0; name && i < kernels->count; ++i) {
@@ -38,7 +37,7 @@ static size_t kernel_parameters_at(const cc_kernels *kernels, kdl_string text, s
   return 0;
 }
 
-/* Where the parenthesis closes that was opened before. */
+/* The parenthesis that closes the one opened before `at`. */
 static size_t closing_parenthesis(kdl_string text, size_t at) {
   for (int depth = 1; at < text.length; ++at) {
     depth += (text.data[at] == '(') - (text.data[at] == ')');

@@ -53,8 +53,8 @@ kdl_status cc_examine_blocks(kdl_string module, cc_kernels *kernels) {
 /* ------------------------------------------------------------------------------------------ */
 /* LLVM IR                                                                                      */
 
-/* Intrinsics are the backend's, mangled names OpenCL's own functions; the barrier is an instruction
- * of SPIR-V (<kdl/kernel/gpu.h>); those for the CPU are in the wrapper. */
+/* Intrinsics belong to the backend, mangled names to OpenCL; the barrier is an instruction of
+ * SPIR-V (<kdl/kernel/gpu.h>); the wrapper has those for the CPU. */
 static bool is_provided(kdl_string name, const cc_target *target) {
   static const char *const memory[] = {"memcpy", "memmove", "memset"};
   if (kdl_text_starts(name, "llvm.") || cc_math_has(target, name))
@@ -109,7 +109,7 @@ static kdl_feature_set features_in(kdl_string attributes, kdl_feature_class whic
 
 void cc_examine_functions(kdl_string ir, const cc_target *target, kdl_feature_set *needs) {
   kdl_feature_set used = features_in(ir, target->features);
-  if (target->features == KDL_CLASS_AARCH64) /* hints, which other CPUs pass over */
+  if (target->features == KDL_CLASS_AARCH64) /* hints, which other CPUs ignore */
     kdl_feature_remove(&used, KDL_AARCH64_BTI);
   needs->word[0] |= used.word[0] & ~target->available_features.word[0];
   needs->word[1] |= used.word[1] & ~target->available_features.word[1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A job asks Clang three times: for the kernels (-ast-dump), for their signatures (constants in
- * IR), and for the code, of which it makes the image (make_image.c).
+ * A job runs Clang three times: for the kernels (-ast-dump), for their signatures (constants in
+ * IR), and for the code, from which it makes the image (make_image.c).
  */
 #include "cc/ast/clang_ast.h"
 #include "cc/ir/ir_text.h"
@@ -23,7 +23,7 @@ static bool last_message_contains(const cc_job *job, const char *words) {
   return kdl_text_contains(cc_last_message(job), words);
 }
 
-/* What a file lacks that was written for another compiler. */
+/* What a source written for another compiler lacks. */
 static kdl_status add_hint(cc_job *job, kdl_status status) {
   kdl_string text = {"", 0};
   if (status != KDL_BAD_FILE || cc_is_vendor_language(job) ||
@@ -36,7 +36,7 @@ static kdl_status add_hint(cc_job *job, kdl_status status) {
                    "like are there, <kdl/kernel.h>, <kdl/math.h>, and what -I names",
                    job->source->path);
   else if (!kdl_text_contains(text, "kdl/kernel.h") && !kdl_text_contains(text, "gpuintrin.h") &&
-           !kdl_text_contains(text, "#include \"") && /* which may include it */
+           !kdl_text_contains(text, "#include \"") && /* it may include kdl/kernel.h */
            (last_message_contains(job, "KDL_") || last_message_contains(job, "__gpu_") ||
             last_message_contains(job, "__kernel") || last_message_contains(job, "__global")))
     cc_add_message(job,
@@ -46,7 +46,7 @@ static kdl_status add_hint(cc_job *job, kdl_status status) {
   return status;
 }
 
-/* Whether OpenCL C 1.2 lacks what opencl/rewrite.h has words for. */
+/* Whether OpenCL C 1.2 lacks what opencl/opencl_c.h rewrites. */
 static bool may_be_relaxed(const cc_job *job) {
   return job->target->family == CC_OPENCL && job->source->language == CC_C && !job->is_relaxed &&
          (last_message_contains(job,
@@ -54,7 +54,7 @@ static bool may_be_relaxed(const cc_job *job) {
           last_message_contains(job, "variables in function scope cannot be declared static"));
 }
 
-/* OpenCL C has no kernel of that name: job_steps.c compiles it under another. */
+/* OpenCL C allows no kernel of that name: job_steps.c compiles it under another. */
 static void restore_main_name(cc_kernels *kernels) {
   for (size_t i = 0; i < kernels->count; ++i) {
     cc_kernel *kernel = &kernels->items[i];
@@ -63,11 +63,11 @@ static void restore_main_name(cc_kernels *kernels) {
   }
 }
 
-/* Clang's dump of the source, which is C of a later OpenCL where that helps. */
+/* Clang's dump of the source, compiled as a later OpenCL C if that helps. */
 static kdl_status dump_source(cc_job *job, kdl_string *out_dump) {
   const char *path = cc_temp_path(job, "ast");
   kdl_string_list words = cc_clang_command(job, job->source->path);
-  /* -fno-color-diagnostics: or the dump has colours. */
+  /* -fno-color-diagnostics: the dump would have colours. */
   cc_add_words(&words, CC_WORDS("-DKDL_CC_READS", "-fno-color-diagnostics", "-fsyntax-only",
                                 "-Xclang", "-ast-dump"));
   if (job->plan->depends) {
@@ -106,7 +106,7 @@ static kdl_status read_signatures(cc_job *job) {
   char linker[PATH_MAX];
   kdl_string ir;
   if (job->kernels.count == 0) {
-    job->calls_math = true; /* maybe: microkernels are not asked about */
+    job->calls_math = true; /* possibly: microkernels are not examined */
     return KDL_OK;
   }
   KDL_TRY(cc_write_file(job, source, true, write_queries));
@@ -129,7 +129,7 @@ static kdl_status read_signatures(cc_job *job) {
   return cc_signature_read(&job->arena, ir, &job->kernels);
 }
 
-/* What a language has no image for, on this target. */
+/* Languages without an image for this target. */
 static kdl_status check_language(cc_job *job) {
   cc_language language = job->source->language;
   bool is_opencl = job->target->family == CC_OPENCL;
@@ -152,13 +152,13 @@ static kdl_status check_language(cc_job *job) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The whole                                                                                    */
+/* The job                                                                                      */
 
 static kdl_status find_kernels(cc_job *job) {
   return add_hint(job, cc_explain_opencl(job, read_kernels(job)));
 }
 
-/* From the source to the image, each where those before it went well. */
+/* From the source to the image; each step runs if those before it succeeded. */
 static kdl_status (*const steps[])(cc_job *job) = {
     check_language,   find_kernels,    cc_check_declarations, read_signatures,
     cc_check_kernels, cc_prepare_code, cc_make_image,         cc_check_image,

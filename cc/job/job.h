@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One source file compiled for one target: what `kdl cc` does several of at once. */
+/* A job: one source file compiled for one target. `kdl cc` runs several at once. */
 #ifndef KDL_TOOL_CC_JOB_H
 #define KDL_TOOL_CC_JOB_H
 
@@ -18,25 +18,25 @@
 /* The language of opencl-c, as OpenCL's compilers and kdl.cl_std name it. */
 #define CC_OPENCL_VERSION "CL1.2"
 
-/* A source file, and what the command line says of images made from it. */
+/* A source file, and the command line's settings for images from it. */
 typedef struct cc_source {
   const char *path;
   cc_language language;
   const char *tag;      /* variant_tag; NULL for none */
-  const char *features; /* tokens it needs; "" for none */
+  const char *features; /* required feature tokens; "" for none */
   uint32_t priority;    /* variant_priority */
-  bool is_override;     /* takes the place of the first file for its targets */
-  const char *targets;  /* names joined by '+'; NULL for all that suit it */
+  bool is_override;     /* replaces the first file for its targets */
+  const char *targets;  /* names joined by '+'; NULL for all that it applies to */
 } cc_source;
 
-/* What is the same for all jobs. */
+/* The settings that all jobs share. */
 typedef struct cc_plan {
   cc_toolchain tools;
   const char *folder;       /* for temporary files */
   const char *optimization; /* what follows -O */
   const char *const *flags; /* more words for Clang */
   size_t flag_count;
-  const char *depends; /* -MD or -MMD: what the source includes is wanted; NULL where it is not */
+  const char *depends; /* -MD or -MMD: list the included files; NULL for no list */
   bool bitcode;
   bool verbose;
   bool colour; /* in messages */
@@ -46,33 +46,33 @@ typedef struct cc_job {
   const cc_plan *plan;
   const cc_source *source;
   const cc_target *target;
-  size_t number;     /* among all jobs: names its files */
-  const char *label; /* in messages: the target's name, and the variant's */
-  kdl_arena arena;   /* of everything below */
+  size_t number;     /* among all jobs: part of its files' names */
+  const char *label; /* for messages: the target's name, and the variant's */
+  kdl_arena arena;   /* owns everything below */
   kdl_status status;
-  const char *error; /* why it failed, where kdl says so and not the compiler; else NULL */
-  bool has_location; /* which begins with the place in the source */
-  bool is_explained; /* a compiler's messages say why it failed */
-  cc_list messages;  /* kdl_string: of the compilers, one for each that had some */
+  const char *error; /* kdl's own error message; NULL if a compiler's says why it failed */
+  bool has_location; /* `error` begins with a source location */
+  bool is_explained; /* a compiler's messages explain the failure */
+  cc_list messages;  /* kdl_string: one for each compiler that printed some */
   cc_kernels kernels;
-  const char *code;  /* what is compiled: the source, or what takes its place (dynamic.c) */
-  const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once it is written */
-  bool has_bf16, has_half, has_double; /* __bf16, _Float16, double are among its types */
-  bool has_group_atomics;              /* SPIR-V: maybe (ir/ir_text.h) */
-  bool has_int64_atomics;              /* OpenCL C: maybe, until the code is read */
-  bool calls_math;                     /* of <kdl/math.h>, and needs its libraries */
-  bool calls_libm;                     /* CPUs: what the machine that loads the image has */
-  cc_location assembly;                /* where there is some; line 0 where there is none */
-  const char *math_constants;          /* AMD: bitcode that ocml needs, once it is made */
+  const char *code;  /* the compiled file: the source, or its replacement (dynamic_local.c) */
+  const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once written */
+  bool has_bf16, has_half, has_double; /* it uses __bf16, _Float16, double */
+  bool has_group_atomics;              /* SPIR-V: possibly (ir/ir_text.h) */
+  bool has_int64_atomics;              /* OpenCL C: possibly, until the code is read */
+  bool calls_math;                     /* it calls <kdl/math.h>, and needs its libraries */
+  bool calls_libm;                     /* CPUs: calls libm of the machine that loads it */
+  cc_location assembly;                /* of inline assembly; line 0 if there is none */
+  const char *math_constants;          /* AMD: bitcode that ocml needs, once made */
   kdl_string preprocessed;             /* OpenCL C */
-  bool is_relaxed; /* OpenCL C: taken as a later version, whose variables are as in C */
+  bool is_relaxed; /* OpenCL C: parsed as a later version, whose variables are as in C */
   kdl_string image;
   kdl_image_kind kind;
-  bool is_unknown_to_ptxas; /* NVIDIA: which does not know the architecture; the image is PTX */
-  kdl_feature_set needs;    /* tokens that the image needs beyond its architecture */
+  bool is_unknown_to_ptxas; /* NVIDIA: ptxas does not know the architecture; the image is PTX */
+  kdl_feature_set needs;    /* tokens that the image requires beyond its architecture */
 } cc_job;
 
-/* Does it all, in the calling thread. `status` says how it went. */
+/* Runs all steps in the calling thread. `status` is the result. */
 void cc_job_run(cc_job *job);
 
 #endif

@@ -14,7 +14,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Messages                                                                                     */
 
-/* Line tables have the path of a file below the current folder without that folder's. */
+/* Line tables omit the current folder from the path of a file below it. */
 static bool is_source(const cc_job *job, kdl_string file) {
   kdl_string path = kdl_text_of(job->source->path);
   return file.length < path.length && path.data[path.length - file.length - 1] == '/' &&
@@ -116,7 +116,7 @@ kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Clang's words                                                                                */
+/* Clang's options                                                                              */
 
 kdl_status cc_run_step(cc_job *job, const kdl_string_list *words, const char *out_path) {
   cc_process_result ended;
@@ -166,21 +166,21 @@ static void add_target(kdl_string_list *words, const cc_job *job) {
   switch (target->family) {
   case CC_NVIDIA:
     kdl_string_list_append_format(words, "-march=%s", target->cpu);
-    /* Otherwise it is that of the CUDA installed here, or one too old for the architecture. */
+    /* The default would be that of the installed CUDA, or one too old for the architecture. */
     kdl_string_list_append_format(words, "--cuda-feature=+ptx%u", target->ptx);
     cc_add_words(words, CC_WORDS("-Wno-unknown-cuda-version", "-nogpulib"));
     break;
   case CC_AMD:
     kdl_string_list_append_format(words, "-mcpu=%s", target->cpu);
-    /* Version 6 introduced generic processors; drivers that know no other part of it know 5. */
+    /* Version 6 introduced generic processors; drivers that know nothing else of it know 5. */
     cc_add_words(
         words, CC_WORDS(target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5",
                         "-nogpulib"));
     break;
   case CC_HOST:
-    /* Clang for AArch64 takes versions of the architecture by one name, and CPUs by the other. */
+    /* Clang for AArch64 has one option for versions of the architecture, and another for CPUs. */
     kdl_string_list_append_format(words, "%s=%s", target->is_cpu ? "-mcpu" : "-march", target->cpu);
-    /* KDL_LOCAL lies on the stack; what outlines atomics is a library. */
+    /* KDL_LOCAL is on the stack; outlined atomics would need a library. */
     cc_add_words(words,
                  CC_WORDS("-fPIC", "-fvisibility=hidden", "-fstack-clash-protection",
                           "-Wframe-larger-than=262144", "-Werror=frame-larger-than",
@@ -193,14 +193,14 @@ static void add_target(kdl_string_list *words, const cc_job *job) {
   }
 }
 
-/* NVPTX's part of <gpuintrin.h> is no older C than 17. What C++ would leave to a program that
- * starts and ends is not there. */
+/* NVPTX's part of <gpuintrin.h> needs C17. C++ gets no library, exceptions or initialisers that run
+ * before and after a program. */
 static void add_standard(kdl_string_list *words, const cc_job *job) {
   if (job->target->family == CC_OPENCL) {
     kdl_string_list_append(words, "-xcl");
-    if (job->source->language == CC_C) /* which OpenCL C lets no kernel have */
+    if (job->source->language == CC_C) /* OpenCL C allows no kernel of that name */
       kdl_string_list_append(words, "-Dmain=" KDL_OPENCL_C_PREFIX "main");
-    /* A later version has variables outside of functions and plain pointers to them. */
+    /* A later version has file-scope variables and generic pointers to them. */
     cc_add_words(words, job->is_relaxed
                             ? CC_WORDS("-cl-std=CL3.0", "-Xclang",
                                        "-cl-ext=+__opencl_c_program_scope_global_variables,"
@@ -210,20 +210,20 @@ static void add_standard(kdl_string_list *words, const cc_job *job) {
                             : CC_WORDS("-cl-std=" CC_OPENCL_VERSION));
     return;
   }
-  /* -Wno-duplicate-decl-specifier: of extern "C" twice, which __gpu_kernel may be. */
+  /* -Wno-duplicate-decl-specifier: __gpu_kernel may repeat extern "C". */
   cc_add_words(words, job->source->language == CC_CXX
                           ? CC_WORDS("-xc++", "-std=gnu++17", "-nostdinc++", "-fno-exceptions",
                                      "-fno-rtti", "-fno-threadsafe-statics",
                                      "-Wno-duplicate-decl-specifier", "-Werror=global-constructors",
                                      "-Werror=exit-time-destructors")
                           : CC_WORDS("-xc", "-std=gnu17"));
-  /* Full complex arithmetic calls a library, and -ffast-math overrides it; char is signed as in
+  /* Full complex arithmetic calls a library, and -ffast-math overrides it; char is signed, as in
    * OpenCL and on GPUs. */
   cc_add_words(words, CC_WORDS("-ffreestanding", "-fno-math-errno", "-fcomplex-arithmetic=improved",
                                "-Wno-overriding-complex-range", "-fsigned-char"));
 }
 
-/* -std=c++20 is not for C, and no -std= for OpenCL C, whose version is -cl-std=. */
+/* -std=c++20 does not apply to C, and no -std= to OpenCL C, whose version is -cl-std=. */
 static bool is_for_language(const char *flag, const cc_job *job) {
   if (strncmp(flag, "-std=", 5) != 0)
     return true;
@@ -231,7 +231,7 @@ static bool is_for_language(const char *flag, const cc_job *job) {
   return job->target->family != CC_OPENCL && is_cxx == (job->source->language != CC_C);
 }
 
-/* What the user says, and what says what is compiled for. */
+/* The user's flags, and macros that describe the compilation. */
 static void add_user_flags(kdl_string_list *words, const cc_job *job) {
   const cc_plan *plan = job->plan;
   kdl_string_list_append_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
@@ -248,10 +248,10 @@ static void add_language(kdl_string_list *words, const cc_job *job) {
   bool is_opencl = job->target->family == CC_OPENCL;
   add_standard(words, job);
   kdl_string_list_append(words, "-nostdlibinc");
-  if (job->names) /* before anything that the user includes */
+  if (job->names) /* before the user's includes */
     cc_add_words(words, CC_WORDS("-include", job->names));
   if (job->target->family == CC_HOST)
-    kdl_string_list_append(words, "-DKDL_CC"); /* group_variables.h */
+    kdl_string_list_append(words, "-DKDL_CC"); /* ir/ir_text.h */
   cc_math_define(words, job);
   if (is_opencl && job->has_half) /* <kdl/kernel/opencl.h> */
     kdl_string_list_append(words, "-DKDL_OPENCL_HALF");
@@ -260,7 +260,7 @@ static void add_language(kdl_string_list *words, const cc_job *job) {
   if (is_opencl && job->has_int64_atomics) /* <kdl/kernel/opencl.h> */
     kdl_string_list_append(words, "-DKDL_OPENCL_INT64_ATOMICS");
   add_user_flags(words, job);
-  /* Where Clang has no <gpuintrin.h>, and OpenCL no <stdint.h>, <kdl/kernel.h> stands in. */
+  /* Clang has no <gpuintrin.h> here, and OpenCL no <stdint.h>: <kdl/kernel.h> replaces them. */
   if (is_opencl || job->target->family == CC_HOST)
     kdl_string_list_append_format(words, "-isystem%s/kdl/wrappers", plan->tools.include);
   if (is_opencl)
@@ -283,14 +283,14 @@ kdl_string_list cc_clang_command(cc_job *job, const char *path) {
     add_language(&words, job);
   }
   kdl_string_list_append_format(&words, "-O%s", plan->optimization);
-  kdl_string_list_append(&words, "-fno-crash-diagnostics"); /* which are files that stay */
+  kdl_string_list_append(&words, "-fno-crash-diagnostics"); /* crash reports are files that stay */
   if (plan->colour)
     kdl_string_list_append(&words, "-fcolor-diagnostics");
-  if (path != job->source->path) /* a copy, whose includes are the source's */
+  if (path != job->source->path) /* a copy: its includes are relative to the source */
     kdl_string_list_append_format(&words, "-iquote%.*s",
                                   slash ? (int)(slash - job->source->path) + 1 : 1,
                                   slash ? job->source->path : ".");
-  if (path != job->source->path) /* and whose own name is nothing to a debugger */
+  if (path != job->source->path) /* the copy's name means nothing to a debugger */
     kdl_string_list_append_format(&words, "-ffile-prefix-map=%s=%s", path, job->source->path);
   kdl_string_list_append(&words, path);
   return words;
@@ -323,7 +323,7 @@ kdl_status cc_compile_with_math(cc_job *job, const char *path, const char *const
   return run_compile_step(job, &words, more, out_path);
 }
 
-/* The options of the source's own count here too: some are those of the passes. */
+/* The source's options apply too: some configure the passes. */
 kdl_status cc_compile_ir(cc_job *job, const char *path, const char *const *more,
                          const char *out_path) {
   kdl_string_list words = {.arena = &job->arena};

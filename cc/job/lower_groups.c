@@ -3,12 +3,12 @@
 #include "support/base/error.h"
 #include "support/system/loader.h"
 
-/* FILE:LINE:COLUMN: at the beginning of what kdl-ld says. */
+/* FILE:LINE:COLUMN: at the beginning of kdl-ld's message. */
 static cc_location parse_location(kdl_string *message) {
   cc_location location = {.line = 0};
   size_t file = kdl_text_find(*message, 0, ":"), at = file + 1;
   bool has_line = kdl_text_parse_number(*message, &at, &location.line) && at < message->length;
-  ++at; /* behind the ':' */
+  ++at; /* skip ':' */
   if (!has_line || !kdl_text_parse_number(*message, &at, &location.column) ||
       at + 2 > message->length)
     return (cc_location){.line = 0};
@@ -17,7 +17,7 @@ static cc_location parse_location(kdl_string *message) {
   return location;
 }
 
-/* What kdl-ld says of the source becomes a message of this program. */
+/* Turns kdl-ld's message about the source into one of this program. */
 static kdl_status restate_error(cc_job *job, kdl_status status) {
   kdl_string message;
   if (status != KDL_BAD_FILE || !job->is_explained ||
@@ -52,7 +52,7 @@ kdl_status cc_lower_groups(cc_job *job, const char *items, const char *out_path)
   for (size_t i = 0; i < job->kernels.count; ++i) {
     const cc_kernel *kernel = &job->kernels.items[i];
     const uint32_t *block = kernel->values[CC_BLOCK];
-    if (kernel->has_barrier) /* a block that the source does not say is 0 */
+    if (kernel->has_barrier) /* a block that the source does not set is 0 */
       kdl_string_list_append_format(&words, "--kernel=%s=%u,%u,%u", kernel->name, block[0],
                                     block[1], block[2]);
   }

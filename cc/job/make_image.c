@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Every family of targets makes its image from the code in its own way. */
+/* Makes the image from the code, in one way per family of targets. */
 #include "cc/ir/ir_text.h"
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
@@ -17,7 +17,8 @@ static void write_wrapper(FILE *out, const cc_job *job) {
   cc_wrapper_write_memory(out, job->source->language);
 }
 
-/* The linker of bitcode leaves what compilers call to the program that loads the image. */
+/* The bitcode linker leaves the functions that compilers call to the program that loads the
+ * image. */
 static void write_bitcode_wrapper(FILE *out, const cc_job *job) {
   cc_wrapper_write(out, job->source->language, &job->kernels);
 }
@@ -27,7 +28,7 @@ static kdl_status read_image(cc_job *job, const char *path, kdl_image_kind kind)
   return cc_read_file(job, path, &job->image);
 }
 
-/* Optimising is the linker's, which knows the device and what is called (docs/linking.md). */
+/* The linker optimises, because it knows the device and the callees (docs/linking.md). */
 static kdl_status make_bitcode(cc_job *job) {
   const char *image = cc_temp_path(job, "bc");
   KDL_TRY(cc_compile_with_math(
@@ -68,13 +69,13 @@ static kdl_status make_amd(cc_job *job) {
                                image));
   KDL_TRY(read_image(job, image, KDL_IMAGE_HSACO));
   kdl_status status = kdl_amdgpu_check_symbols(job->image.data, job->image.length);
-  if (status != KDL_OK) /* flags of the user's stripped it */
+  if (status != KDL_OK) /* the user's flags stripped it */
     kdl_error_prefix("%s", job->source->path);
   return status;
 }
 
-/* OpenCL's rules up to version 1.2; newer ones have no more of their own. Half precision and
- * atomics of 64 bits are extensions of OpenCL's, which the validator cannot be told of. */
+/* Validates OpenCL's rules up to version 1.2; newer ones add none. Half precision and 64-bit
+ * atomics are OpenCL extensions, which the validator has no option for. */
 static kdl_status validate_spirv(cc_job *job, const char *module) {
   char minor = strlen(job->target->triple) > 10 ? job->target->triple[10] : '2';
   kdl_string_list words = {.arena = &job->arena};
@@ -92,7 +93,7 @@ static kdl_status validate_spirv(cc_job *job, const char *module) {
   return cc_run_step(job, &words, NULL);
 }
 
-/* LLVM does not say what it is that the version lacks. */
+/* LLVM does not name what the version lacks. */
 static kdl_status hint_at_version(cc_job *job, kdl_status status) {
   if (!job->is_explained ||
       !kdl_text_contains(cc_last_message(job), "Unable to meet SPIR-V requirements"))
@@ -106,7 +107,7 @@ static kdl_status hint_at_version(cc_job *job, kdl_status status) {
 static kdl_status compile_spirv(cc_job *job, const char *image) {
   const char *lowered = NULL, *places = cc_temp_path(job, "places.ll");
   kdl_string ir;
-  if (job->has_bf16) { /* which goes before the passes, and becomes what they know */
+  if (job->has_bf16) { /* before the passes, which then see types that they know */
     lowered = cc_temp_path(job, "ll");
     KDL_TRY(cc_compile_text(job, job->code,
                             CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"),
@@ -118,7 +119,7 @@ static kdl_status compile_spirv(cc_job *job, const char *image) {
   const char *code = lowered ? lowered : job->code;
   if (!job->has_group_atomics)
     return compile(job, code, CC_WORDS("-c"), image);
-  /* Addresses are lowered behind the passes, which would undo it. */
+  /* Addresses are lowered after the passes, which would undo it. */
   const char *optimised = cc_temp_path(job, "optimised.ll");
   KDL_TRY(compile(job, code, CC_WORDS("-S", "-emit-llvm"), optimised));
   KDL_TRY(cc_read_file(job, optimised, &ir));
@@ -136,7 +137,7 @@ static kdl_status make_spirv(cc_job *job) {
   return validate_spirv(job, image);
 }
 
-/* What the image needs, for those who have the image without its metadata. */
+/* The image's requirements, for readers that have the image without its metadata. */
 static void write_host_note(FILE *out, const cc_job *job) {
   const cc_target *target = job->target;
   char features[KDL_HOST_NOTE_TEXT - CC_TARGET_NAME_SIZE] = "", text[KDL_HOST_NOTE_ROOM];
@@ -159,7 +160,7 @@ static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
   size_t length;
   FILE *out = xtext_stream(&text, &length);
   kdl_status status = cc_ir_write_group_variables(&job->arena, ir, &job->kernels, out, &cause);
-  if (!job->plan->bitcode) /* for which the linker writes it */
+  if (!job->plan->bitcode) /* there the linker writes it */
     write_host_note(out, job);
   kdl_string written = cc_text_close(&job->arena, out, &text, &length);
   if (status == KDL_BAD_FILE)
@@ -187,7 +188,7 @@ static bool asks_for_debugging(const cc_plan *plan) {
   return false;
 }
 
-/* AArch64's backend needs no function for it, and a CPU may have an instruction. */
+/* AArch64's backend needs no library function for it, and a CPU may have an instruction. */
 static bool rounds_bf16_itself(const cc_job *job) {
   static const char *const there[] = {"avx512_bf16", "avx_ne_convert"};
   if (!job->has_bf16 || strncmp(job->target->triple, "aarch64", 7) == 0)
@@ -200,7 +201,7 @@ static bool rounds_bf16_itself(const cc_job *job) {
   return true;
 }
 
-/* LLVM names a module after its file, which is a temporary one here: its folder goes. */
+/* LLVM names a module after its file, here a temporary one: removes the folder. */
 static kdl_string without_folder(cc_job *job, kdl_string ir) {
   size_t cut = strlen(job->plan->folder) + 1; /* and the slash */
   kdl_string name;
@@ -214,9 +215,8 @@ static kdl_string without_folder(cc_job *job, kdl_string ir) {
   return (kdl_string){text, ir.length - cut};
 }
 
-/* IR of the source and what `write` puts behind it, before it is optimised and with the group's
- * variables where they belong. An image's has lines, for what the passes say; they are left out
- * when it is linked. */
+/* Unoptimised IR of the source and of what `write` adds, with group variables lowered. An image's
+ * IR has line tables, for messages of the passes; linking drops them. */
 static kdl_status make_host_ir(cc_job *job, const char *source,
                                void (*write)(FILE *out, const cc_job *job), const char *out_path) {
   bool waits = cc_kernels_need_group_lowering(&job->kernels);
@@ -233,14 +233,13 @@ static kdl_status make_host_ir(cc_job *job, const char *source,
   if (rounds_bf16_itself(job))
     ir = cc_ir_lower_bf16(&job->arena, ir, CC_BF16_ROUNDING);
   KDL_TRY(check_calls(job, ir));
-  cc_examine_functions(ir, job->target, &job->needs); /* which features they may use */
+  cc_examine_functions(ir, job->target, &job->needs); /* the features that they may use */
   KDL_TRY(write_ir(job, ir, items));
   return waits ? cc_lower_groups(job, items, out_path) : KDL_OK;
 }
 
-/* References to what the image itself defines are bound while it is linked. Indices of 32 bits stay
- * so: widened, the check that a work-item is inside, `i < n`, would take two vectors of 64 bits
- * beside each vector of floats. */
+/* Binds references to the image's own symbols at link time. 32-bit indices stay 32 bits: widened,
+ * the check `i < n` would take two vectors of 64 bits for each vector of floats. */
 static kdl_status make_host(cc_job *job) {
   bool is_bitcode = job->plan->bitcode;
   const char *code = cc_temp_path(job, is_bitcode ? "bitcode.ll" : "ll");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The image of opencl-c is the source after the preprocessor, with what OpenCL C 1.2 lacks put in
- * its words (opencl/rewrite.h). That it compiles, and what it needs, is found out by compiling it
- * to SPIR-V.
+ * The image of opencl-c is the preprocessed source, with what OpenCL C 1.2 lacks rewritten
+ * (opencl/opencl_c.h). Compiling it to SPIR-V checks it, and finds what it needs.
  */
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
@@ -11,7 +10,7 @@
 #include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 
-/* Whether the flags keep products and sums apart; the last one counts. */
+/* Whether the flags forbid to contract products and sums; the last one wins. */
 static bool disables_fp_contract(const cc_plan *plan) {
   bool is_off = false;
   for (size_t i = 0; i < plan->flag_count; ++i) {
@@ -30,7 +29,7 @@ static void write_marked(FILE *out, const cc_job *job) {
   cc_line_marks_write(out, job->preprocessed);
 }
 
-/* The text with blanks in place of line marks: places in its syntax tree are then its own. */
+/* The text with line marks blanked: offsets in its syntax tree are then those of the text. */
 static void write_unmarked(FILE *out, const cc_job *job) {
   kdl_string line;
   for (kdl_string rest = job->preprocessed; cc_next_line(&rest, &line);)
@@ -53,14 +52,14 @@ static int rename_builtin(void *user, const char *name, size_t length) {
   return 0;
 }
 
-/* A driver may have a macro of a function's name, and then does not find the kernel. Others of that
- * name are the driver's: <kdl/math.h> calls them. */
+/* A driver may define a macro with a kernel's name, and then does not find the kernel. Other
+ * functions of that name are the driver's: <kdl/math.h> calls them. */
 static void rename_kernels(cc_job *job) {
   kdl_string text = job->preprocessed;
   char *renamed;
   size_t length;
   renaming to = {xtext_stream(&renamed, &length), text.data};
-  /* Where a macro hides the kernels, none is found. */
+  /* If a macro hides the kernels, none is found. */
   kdl_status status =
       kdl_image_read_kernels(KDL_IMAGE_CL, text.data, text.length, rename_builtin, &to);
   fwrite(to.written, 1, text.length - (size_t)(to.written - text.data), to.out);
@@ -69,7 +68,7 @@ static void rename_kernels(cc_job *job) {
     job->preprocessed = text;
 }
 
-/* Whether a driver's own function is hidden by another of its name differs between drivers. */
+/* Drivers differ in whether a function hides the driver's own of the same name. */
 static void rename_functions(cc_job *job) {
   char *renamed;
   size_t length;
@@ -136,9 +135,9 @@ static kdl_status find_needs(cc_job *job) {
   KDL_TRY(cc_compile_text(job, job->code, CC_WORDS("-c"), cc_temp_path(job, "spv"), &code));
   KDL_TRY(cc_examine_capabilities(code, &job->needs));
   KDL_TRY(cc_examine_blocks(code, &job->kernels));
-  /* Addresses are 64 bits wide in what was compiled here, which asks nothing of the source. */
+  /* Addresses in the compiled module have 64 bits, which requires nothing of the source. */
   job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_INT64);
-  if (!job->has_half) /* vload_half, which LLVM says it of, is in every OpenCL */
+  if (!job->has_half) /* vload_half causes it in LLVM, and every OpenCL has that */
     job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_FP16);
   return KDL_OK;
 }

@@ -13,20 +13,20 @@
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Finding them                                                                                 */
+/* Finding the libraries                                                                        */
 
-/* FOLDER/FILE where it can be read; else NULL. */
+/* FOLDER/FILE if it is readable; else NULL. */
 static const char *find_file(kdl_arena *arena, const char *folder, const char *file) {
   const char *path = folder && *folder ? xarena_format(arena, "%s/%s", folder, file) : NULL;
   return path && access(path, R_OK) == 0 ? path : NULL;
 }
 
-/* A toolkit, a wheel or a distribution's package; ptxas, where it was found, lies in bin. */
+/* In a toolkit, a wheel or a distribution's package; ptxas, if found, is in its bin. */
 static const char *find_libdevice(kdl_arena *arena, const char *ptxas) {
   static const char file[] = "nvvm/libdevice/libdevice.10.bc";
   static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
   const char *wanted = getenv("KDL_LIBDEVICE");
-  if (wanted && *wanted) /* "none" is for tests, and for those who want libclc's */
+  if (wanted && *wanted) /* "none" is for tests, and for users who prefer libclc's */
     return access(wanted, R_OK) == 0 ? xarena_format(arena, "%s", wanted) : NULL;
   const char *found = NULL;
   for (size_t i = 0; !found && i < sizeof homes / sizeof *homes; ++i)
@@ -40,7 +40,7 @@ static const char *find_libdevice(kdl_arena *arena, const char *ptxas) {
                : find_file(arena, "/usr/lib/nvidia-cuda-toolkit/libdevice", "libdevice.10.bc");
 }
 
-/* The folder that has ocml.bc. Debian 13 has it among Clang's own files. */
+/* The folder of ocml.bc. Debian 13 has it among Clang's own files. */
 static const char *find_ocml(kdl_arena *arena) {
   static const char *const places[] = {"/opt/rocm/amdgcn/bitcode", "/usr/lib/*/amdgcn/bitcode",
                                        "/usr/amdgcn/bitcode", "/usr/lib64/amdgcn/bitcode",
@@ -61,7 +61,7 @@ static const char *find_ocml(kdl_arena *arena) {
 }
 
 void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_libraries) {
-  char own[PATH_MAX]; /* from the program's folder */
+  char own[PATH_MAX]; /* relative to the program's folder */
   *out_libraries = (cc_math_libraries){
       .folder = cli_program_file(CC_MATH_FOLDER, own) ? xarena_format(arena, "%s", own) : NULL,
       .libdevice = find_libdevice(arena, ptxas),
@@ -71,7 +71,7 @@ void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_li
 /* ------------------------------------------------------------------------------------------ */
 /* For a target                                                                                 */
 
-/* libclc's functions for it; NULL where there are none. */
+/* libclc's functions for the target; NULL if there are none. */
 static const char *libclc_path(const cc_job *job, kdl_arena *arena) {
   const cc_target *target = job->target;
   const char *folder = job->plan->tools.math.folder;

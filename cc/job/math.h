@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The libraries behind <kdl/math.h>: bitcode that Clang links, taking what is called.
+ * The libraries that implement <kdl/math.h>: bitcode from which Clang links what is called.
  *
- *     CPUs      math-x86_64.bc and its like, libclc's functions, which come with kdl
+ *     CPUs      math-x86_64.bc and so on: libclc's functions, installed with kdl
  *     NVIDIA    CUDA's libdevice.10.bc, and math-nvptx64.bc
  *     AMD       ROCm's ocml.bc
  *
- * The header is told which of them there are, by macros. Where one is missing, its functions are
- * declared unavailable, so that Clang's message has the line of the call.
+ * Macros define which of them exist. If one is missing, the header declares its functions
+ * unavailable, so that Clang reports the line of the call.
  */
 #ifndef KDL_TOOL_CC_MATH_H
 #define KDL_TOOL_CC_MATH_H
 
 #include "cc/job/job.h"
 
-/* Looks for the libraries, NVIDIA's also beside its assembler; what is not there is NULL. */
+/* Finds the libraries, NVIDIA's also next to its assembler; missing ones are NULL. */
 void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_libraries);
 
-/* Words for every compilation. */
+/* Options for every compilation. */
 void cc_math_define(kdl_string_list *words, const cc_job *job);
 
-/* Whether a function that IR declares is one of these libraries'. */
+/* Whether a function that IR declares is in these libraries. */
 bool cc_math_has(const cc_target *target, kdl_string name);
 
-/* Whether it is one that an image for the CPU leaves to the machine's libm. */
+/* Whether an image for the CPU leaves the function to the machine's libm. */
 bool cc_math_is_libm(kdl_string name);
 
-/* Makes what a job needs to link the libraries, if its source calls them. */
+/* Prepares linking of the libraries, if the job's source calls them. */
 kdl_status cc_math_prepare(cc_job *job);
 
-/* Words for the compilation that is to have the functions. */
+/* Options for the compilation that links the functions. */
 void cc_math_link(kdl_string_list *words, const cc_job *job);
 
 #endif

@@ -24,8 +24,8 @@
 
 enum { max_running = 512 };
 
-/* Those that are running; 0 for none. A number leaves before its program is reaped, so that it is
- * no other's while it is here. */
+/* The running processes; 0 for none. An id is removed before its process is reaped, so that it
+ * cannot belong to another process while it is listed. */
 static _Atomic(pid_t) running[max_running];
 
 static void register_child(pid_t child) {
@@ -65,7 +65,7 @@ static kdl_status wait_for_child(pid_t child, const char *program, int *out_code
   return KDL_OK;
 }
 
-/* What takes a stream of the program's: a file, or memory. */
+/* Opens the target of a standard stream: a file, or memory. */
 static bool open_stream(const char *path, int *out_fd) {
   *out_fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
                  : memfd_create("kdl-cc", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Other programs: what they write, and a folder for their files. */
+/* Subprocesses, their output, and a folder for their files. */
 #ifndef KDL_TOOL_CC_PROCESS_H
 #define KDL_TOOL_CC_PROCESS_H
 
@@ -10,38 +10,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How a program ended, and what it wrote. */
+/* How a process ended, and what it wrote. */
 typedef struct cc_process_result {
-  int code;            /* its exit code, or 256 and the signal that ended it */
-  kdl_string output;   /* on standard output, where that went to no file */
-  kdl_string messages; /* on standard error */
+  int code;            /* its exit code, or 256 + the signal that ended it */
+  kdl_string output;   /* of standard output, unless it went to a file */
+  kdl_string messages; /* of standard error */
 } cc_process_result;
 
-/* Runs a program and waits for it. Its standard output goes to `out_path`, which may be NULL. What
- * it writes otherwise is held in memory, where a full disk takes nothing away, and then in the
- * arena. KDL_IO where it cannot be started. */
+/* Runs a program and waits for it. Its standard output goes to `out_path`, which may be NULL. Other
+ * output is collected in memory, so that a full disk loses nothing, and copied into the arena.
+ * KDL_IO if the program cannot be started. */
 kdl_status cc_run_process(kdl_arena *arena, const kdl_string_list *words, const char *out_path,
                           cc_process_result *out_result);
 
-/* "exit code 1", or "signal 11", into `room`. */
+/* Writes "exit code 1" or "signal 11". */
 enum { CC_EXIT_TEXT_SIZE = 32 };
 const char *cc_format_exit(int code, char room[CC_EXIT_TEXT_SIZE]);
 
-/* The last line of a text that is not blank, in the arena; "" where there is none. */
+/* The last nonblank line of a text, in the arena; "" if there is none. */
 const char *cc_last_line(kdl_arena *arena, kdl_string text);
 
-/* Ends the programs that are running now. May be called from a signal handler. */
+/* Kills the running programs. May be called from a signal handler. */
 void cc_kill_processes(void);
 
-/* The path of a program: as it is where it has a '/', else the first on PATH. NULL where there is
- * none. In the arena. */
+/* The path of a program: `name` if it contains '/', else the first on PATH; NULL if not found. In
+ * the arena. */
 const char *cc_find_program(kdl_arena *arena, const char *name);
 
-/* A folder for temporary files: a new one below TMPDIR, which temp_folder_remove
- * (tools/common/temp_folder.h) removes; or OUTPUT.temps for those that stay. */
+/* A folder for temporary files: a new one in TMPDIR, which temp_folder_remove
+ * (tools/common/temp_folder.h) removes; or OUTPUT.temps, which stays. */
 kdl_status cc_folder_create(kdl_arena *arena, const char *output, const char **out_path);
 
-/* The whole of a file as text, in the arena. A file that is not there is empty. */
+/* Reads a file as text into the arena. A missing file is empty. */
 kdl_status cc_read_text_file(kdl_arena *arena, const char *path, kdl_string *out_text);
 
 #endif

@@ -14,12 +14,12 @@
 
 enum {
   min_clang_version = 22
-}; /* device_kernel, <gpuintrin.h> for SPIR-V, generic AMD processors */
+}; /* has device_kernel, <gpuintrin.h> for SPIR-V, generic AMD processors */
 
 /* ------------------------------------------------------------------------------------------ */
 /* Clang                                                                                        */
 
-/* What the program prints, given one option. */
+/* The output of the program with one option. */
 static kdl_status query_program(kdl_arena *arena, const char *program, const char *option,
                                 kdl_string *out_answer) {
   kdl_string_list words = {.arena = arena};
@@ -67,7 +67,7 @@ static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **
   return check_version(arena, clang);
 }
 
-/* Clang prints the bare name where it has none. */
+/* Clang prints the bare name if it finds none. */
 static kdl_status check_lld(kdl_arena *arena, const char *clang) {
   kdl_string answer = {"", 0};
   KDL_TRY(query_program(arena, clang, "-print-prog-name=ld.lld", &answer));
@@ -80,13 +80,13 @@ static kdl_status check_lld(kdl_arena *arena, const char *clang) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The rest                                                                                     */
+/* Other programs and headers                                                                   */
 
-/* NVIDIA's installer puts it where no PATH has it. */
+/* NVIDIA's installer uses a folder that is not on PATH. */
 static const char *find_ptxas(kdl_arena *arena) {
   static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
   const char *wanted = getenv("KDL_PTXAS");
-  if (wanted && *wanted) /* "none" asks for PTX, as of kdl-ld */
+  if (wanted && *wanted) /* "none" asks for PTX, as in kdl-ld */
     return strcmp(wanted, "none") == 0 ? NULL : cc_find_program(arena, wanted);
   const char *found = cc_find_program(arena, "ptxas");
   for (size_t i = 0; !found && i < sizeof homes / sizeof *homes; ++i) {
@@ -97,7 +97,7 @@ static const char *find_ptxas(kdl_arena *arena) {
   return found ? found : cc_find_program(arena, "/usr/local/cuda/bin/ptxas");
 }
 
-/* The headers lie beside the program, in an installed tree and in a build's. */
+/* The headers are next to the program, in an installed tree and in a build. */
 static kdl_status find_include(kdl_arena *arena, const char **out_folder) {
   char path[PATH_MAX];
   bool is_found = cli_program_file("../include", path);

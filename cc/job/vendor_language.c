@@ -18,7 +18,7 @@ const char *cc_vendor_unsupported_reason(const cc_job *job) {
   return NULL;
 }
 
-/* Clang knows CUDA's usual folder, and that of a ptxas on PATH. */
+/* Clang knows CUDA's default folder, and that of a ptxas on PATH. */
 static void add_cuda(kdl_string_list *words, const cc_job *job) {
   const char *home = getenv("CUDA_HOME");
   if (!home || !*home)
@@ -30,7 +30,7 @@ static void add_cuda(kdl_string_list *words, const cc_job *job) {
     kdl_string_list_append_format(words, "--cuda-path=%s", home);
 }
 
-/* Debian has AMD's device libraries where Clang does not look. */
+/* Debian installs AMD's device libraries where Clang does not look. */
 static void add_hip(kdl_string_list *words, const cc_job *job) {
   const char *ocml = job->plan->tools.math.ocml;
   const char *slash = ocml ? strrchr(ocml, '/') : NULL;
@@ -48,6 +48,6 @@ void cc_vendor_add_flags(kdl_string_list *words, const cc_job *job) {
     add_cuda(words, job);
   else
     add_hip(words, job);
-  /* -Qunused-arguments: where a step does not link. */
+  /* -Qunused-arguments: not every step links. */
   cc_add_words(words, CC_WORDS("--offload-device-only", "-std=gnu++17", "-Qunused-arguments"));
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * <kdl/math.h>'s functions: those of LLVM's libclc, under names of kdl's own. libclc's are OpenCL's
- * overloaded ones, whose names Clang mangles as in C++. They are inlined where they are called, so
- * that a CPU's loop over work-items is vectorised: most are without branches.
+ * The functions of <kdl/math.h>: those of LLVM's libclc, under kdl's names. libclc has OpenCL's
+ * overloaded ones, whose names Clang mangles as in C++. They are inlined into their callers, so
+ * that a CPU's loop over work-items is vectorised: most have no branches.
  */
 #include <kdl/math/functions.h>
 
 #define CLC extern __attribute__((overloadable))
 #define OURS __attribute__((always_inline))
 
-/* For float and double; parameters and arguments in parentheses, given the type of its values. */
+/* Defines a function for float and double; `parameters` and `arguments` are in parentheses. */
 #define DEFINE(name, types, parameters, arguments)                                                 \
   CLC float name types(float);                                                                     \
   CLC double name types(double);                                                                   \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Takes out of IR which processor it is for.
+# Removes from IR the processor that it is for.
 /^target (datalayout|triple) = /d
 /^!opencl\.ocl\.version = /d
 s/ "target-(cpu|features)"="[^"]*"//g

@@ -42,7 +42,7 @@ cc_location cc_line_marks_location(kdl_string text, size_t at) {
   return (cc_location){.line = 0};
 }
 
-/* A few lines that are left out are cheaper than a mark. */
+/* A few blank lines are shorter than a mark. */
 static void write_line_mark(FILE *out, line_mark to, line_mark *from) {
   enum { few = 3 };
   bool is_near =

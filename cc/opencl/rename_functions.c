@@ -5,11 +5,11 @@
 typedef struct {
   kdl_string text;
   size_t at;
-  bool is_system;  /* what stands here comes from a header of the system */
-  unsigned nested; /* braces and parentheses that are open */
+  bool is_system;  /* the current text comes from a system header */
+  unsigned nested; /* open braces and parentheses */
 } name_scanner;
 
-/* # 12 "folder/kernel.h" 1 3: of the flags behind the name, 3 is a header of the system. */
+/* # 12 "folder/kernel.h" 1 3: flag 3 after the name marks a system header. */
 static void read_system_flag(name_scanner *w, kdl_string line) {
   size_t quote = line.length;
   while (quote > 0 && line.data[quote - 1] != '"')
@@ -26,7 +26,7 @@ static void skip_quoted(name_scanner *w) {
   ++w->at;
 }
 
-/* The next word that is no number; false at the end. Line marks and strings are passed over. */
+/* The next word that is not a number; false at the end. Skips line marks and strings. */
 static bool next_word(name_scanner *w, kdl_string *out_word) {
   kdl_string text = w->text;
   while (w->at < text.length) {
@@ -54,7 +54,7 @@ static bool next_word(name_scanner *w, kdl_string *out_word) {
   return false;
 }
 
-/* The character behind the word that was read last, and behind blanks. */
+/* The next character after the last word and blanks. */
 static char next_character(const name_scanner *w) {
   size_t at = w->at;
   while (at < w->text.length && strchr(" \t\n", w->text.data[at]))
@@ -75,7 +75,7 @@ static bool is_among(const name_list *names, kdl_string name) {
   return false;
 }
 
-/* Outside of all others, a name before a parenthesis is a function's. */
+/* At file scope, a name before a parenthesis is a function's. */
 static void find_names(kdl_string text, const cc_kernels *kernels, name_list *names) {
   name_scanner w = {.text = text};
   kdl_string word;
@@ -106,7 +106,7 @@ void cc_opencl_rename(kdl_string text, const char *prefix, const cc_kernels *ker
   free(names.items);
 }
 
-/* What stands before a name that is declared: the last word of its type, or a star. */
+/* Whether a type precedes the name: its last word, or a star. */
 static bool is_after_type(kdl_string text, size_t begin) {
   static const char *const others[] = {"const", "volatile", "restrict", "return", "else"};
   while (begin > 0 && strchr(" \t\n", text.data[begin - 1]))

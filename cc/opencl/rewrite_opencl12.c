@@ -20,8 +20,8 @@
 
 static const char bf16_name[] = "__bf16";
 
-/* kdl_bf16_f: as a float. kdl_bf16_n: from a float, to the nearest, ties to even; a NaN stays one.
- */
+/* kdl_bf16_f: widens to float. kdl_bf16_n: rounds a float to nearest, ties to even; a NaN stays a
+ * NaN. */
 static const char bf16_functions[] =
     "static inline float kdl_bf16_f(ushort x) { return as_float((uint)x << 16); }\n"
     "static inline ushort kdl_bf16_n(float x) {\n"
@@ -29,8 +29,8 @@ static const char bf16_functions[] =
     "  return (ushort)(x != x ? high | 64 : (bits + 0x7fff + (high & 1)) >> 16);\n"
     "}\n";
 
-/* From a double: an odd last bit of the float remembers that it is not exact, so that rounding
- * twice is as good as once. */
+/* From a double: an odd last bit of the float marks an inexact value, so that rounding twice is as
+ * good as once. */
 static const char bf16_functions_of_double[] =
     "static inline ushort kdl_bf16_nd(double x) {\n"
     "  float near = (float)x;\n"
@@ -39,18 +39,18 @@ static const char bf16_functions_of_double[] =
     "  return kdl_bf16_n(as_float(bits | (back != x && x == x ? 1u : 0u)));\n"
     "}\n";
 
-/* Address spaces; what follows the first '_' ends the names of functions. */
+/* Address spaces; the part after the first '_' ends the names of functions. */
 static const char *const spaces[] = {"__private", "__global", "__local"};
 static const char operators[] = "+-*/";
 static const char *const operator_names[] = {"add", "sub", "mul", "div"};
 enum { space_count = 3, operator_count = 4 };
 
 typedef struct {
-  size_t at;      /* in the text */
-  size_t removed; /* bytes of the text that go */
+  size_t at;      /* offset in the text */
+  size_t removed; /* bytes of the text to remove */
   const char *added;
   size_t depth; /* larger for what is nested deeper */
-  bool closes;  /* it ends something that began before */
+  bool closes;  /* it ends what an earlier edit began */
 } edit;
 
 typedef struct {
@@ -59,7 +59,7 @@ typedef struct {
   const cc_nodes *nodes;
   cc_list edits; /* edit */
   cc_rewrite_error error;
-  size_t constant_end; /* of the variable outside of functions that is being read */
+  size_t constant_end; /* of the current file-scope variable */
   /* Which functions the text calls: */
   bool needs_double;
   bool assigns[space_count][operator_count][2]; /* x op= y, of a float and of a double */
@@ -87,7 +87,7 @@ static bool is_bf16(kdl_string type) {
   return kdl_text_is(without_qualifiers(type), bf16_name);
 }
 
-/* The address space of what has the type, as an index; that of a plain type is private. */
+/* The address space of an object of the type, as an index; private for a plain type. */
 static size_t space_of_type(kdl_string type) {
   for (size_t i = 1; i < space_count; ++i) {
     if (kdl_text_contains(type, spaces[i]))
@@ -96,7 +96,7 @@ static size_t space_of_type(kdl_string type) {
   return 0;
 }
 
-/* Where a word begins, from `at` on and not in a string; the text's length where it does not. */
+/* The offset of a word from `at` on, outside of strings; the text's length if there is none. */
 static size_t find_word_in_code(kdl_string text, size_t at, const char *word) {
   for (; at < text.length; ++at) {
     if (text.data[at] == '"')
@@ -107,7 +107,7 @@ static size_t find_word_in_code(kdl_string text, size_t at, const char *word) {
   return text.length;
 }
 
-/* Whether a variable of the type is const: of a pointer, the pointer itself. */
+/* Whether a variable of the type is const: for a pointer, the pointer itself. */
 static bool is_const_type(kdl_string type) {
   size_t star = type.length;
   while (star > 0 && type.data[star - 1] != '*')
@@ -138,7 +138,7 @@ static const cc_node *node_at(const rewriter *r, size_t node) {
   return &r->nodes->items[node];
 }
 
-/* What comes from a macro of Clang's own headers has no place in the text. */
+/* What comes from a macro of Clang's own headers has no offset in the text. */
 static bool has_offsets(rewriter *r, size_t operand, size_t within) {
   if (operand < r->nodes->count && node_at(r, operand)->end > node_at(r, operand)->begin)
     return true;
@@ -164,7 +164,7 @@ static void widen_operand(rewriter *r, size_t operand, size_t within) {
     wrap_operand(r, operand, within, "kdl_bf16_f");
 }
 
-/* At one offset: first what closes, the innermost first; then what opens, the outermost first. */
+/* At one offset: closing edits first, innermost first; then opening ones, outermost first. */
 static int compare_edits(const void *left, const void *right) {
   const edit *a = left, *b = right;
   if (a->at != b->at)
@@ -215,8 +215,7 @@ static bool parse_constant(kdl_string text, double *out_value) {
   return rest != digits && strspn(rest, "fFhHuUlL") == strlen(rest);
 }
 
-/* The initialiser of a variable outside of functions cannot call one: its bits are computed here.
- */
+/* A file-scope initialiser cannot call a function: its bits are computed here. */
 static void fold_constant(rewriter *r, size_t operand, size_t within) {
   if (!has_offsets(r, operand, within))
     return;
@@ -277,7 +276,7 @@ static void rewrite_binary(rewriter *r, size_t node) {
   widen_operand(r, cc_ast_child(r->nodes, node, 1), node);
 }
 
-/* Whether an expression can be evaluated twice: nothing in it writes. */
+/* Whether an expression can be evaluated twice: it has no side effect. */
 static bool has_no_effect(const cc_nodes *nodes, size_t node) {
   unsigned level = nodes->items[node].level;
   for (size_t i = node; i < nodes->count && (i == node || nodes->items[i].level > level); ++i) {
@@ -292,19 +291,19 @@ static bool has_no_effect(const cc_nodes *nodes, size_t node) {
   return true;
 }
 
-/* x op= y, ++x and x++: two tokens are replaced, the one before x and the one behind it. */
+/* x op= y, ++x and x++: replaces two tokens, the one before x and the one after it. */
 typedef struct {
   size_t node, place;           /* the operator and x */
   size_t before, before_length; /* the token before x */
-  size_t behind, behind_length; /* the token behind x */
+  size_t behind, behind_length; /* the token after x */
   size_t operator_index;        /* in `operators` */
-  bool is_double;               /* the operation is one of doubles */
-  bool is_postfix;              /* its value is what x was before */
-  const char *by;               /* "1.0f)", or NULL where y follows in the source */
+  bool is_double;               /* the operation is in double */
+  bool is_postfix;              /* its value is the old value of x */
+  const char *by;               /* "1.0f)", or NULL if y follows in the source */
 } assignment;
 
-/* As a macro, which has the line of the source for messages: "kdl_bf16_to(&(" x "),+," y. Where x
- * cannot be evaluated twice, as a function: "kdl_bf16_add_global(&(" x ")," y. */
+/* Calls a macro, which keeps the source's line for messages: "kdl_bf16_to(&(" x "),+," y. If x
+ * cannot be evaluated twice, calls a function: "kdl_bf16_add_global(&(" x ")," y. */
 static void write_assignment(rewriter *r, const assignment *a) {
   size_t space = space_of_type(node_at(r, a->place)->type);
   bool is_macro = !a->is_postfix && has_no_effect(r->nodes, a->place);
@@ -388,8 +387,8 @@ static void rewrite_unary(rewriter *r, size_t node) {
     rewrite_step(r, node, symbol.data[0] == '+', kdl_text_contains(n->details, "postfix"));
 }
 
-/* The conditions of if, while, do and for. Their other children are statements, whose values are
- * not used. */
+/* The conditions of if, while, do and for. Their other children are statements without a used
+ * value. */
 static void rewrite_conditions(rewriter *r, size_t node) {
   enum { most = 5 }; /* children of a for statement */
   for (size_t i = 0, child; i < most && (child = cc_ast_child(r->nodes, node, i)) < r->nodes->count;
@@ -410,7 +409,8 @@ static void rewrite_global(rewriter *r, const cc_node *n, size_t node) {
     return;
   }
   const edit *edits = r->edits.items;
-  for (size_t i = 0; i < r->edits.count; ++i) { /* several in one declaration begin alike */
+  for (size_t i = 0; i < r->edits.count; ++i) { /* several variables of one declaration begin at
+                                                 * the same offset */
     if (edits[i].at == n->begin)
       return;
   }
@@ -434,7 +434,7 @@ static void rewrite_static(rewriter *r, const cc_node *n, size_t node) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The whole                                                                                    */
+/* The rewriter                                                                                 */
 
 static void rewrite_node(rewriter *r, size_t node) {
   const cc_node *n = node_at(r, node);

@@ -6,7 +6,7 @@
 
 static const struct {
   const char *suffix;
-  const char *word; /* of -x, as Clang has it */
+  const char *word; /* the value of -x, as in Clang */
   cc_language language;
 } languages[] = {
     {".c", "c", CC_C},        {".cpp", "c++", CC_CXX}, {".cc", "c++", CC_CXX},

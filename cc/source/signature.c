@@ -3,8 +3,8 @@
 #include "cc/source/wrapper.h"
 #include "support/base/error.h"
 
-/* The columns of an answer: the type, more of it, and the type it points to. Where it points to
- * something, `is_signed` is whether that is const. */
+/* The columns of an answer: the type, its details, and the pointee type. For a pointer, `is_signed`
+ * is whether the pointee is const. */
 enum {
   column_class,
   column_size,
@@ -16,10 +16,10 @@ enum {
   column_count = 10
 };
 
-/* What a type of 16 bits is: the second and third are structures of <kdl/kernel/half.h>. */
+/* The kind of a 16-bit type: the second and third are structures of <kdl/kernel/half.h>. */
 enum { narrow_bf16 = 1, narrow_kdl_bf16 = 2, narrow_kdl_half = 3 };
 
-/* GCC's type classes, which __builtin_classify_type gives. */
+/* GCC's type classes, as returned by __builtin_classify_type. */
 enum {
   class_integer = 1,
   class_char = 2,
@@ -29,7 +29,7 @@ enum {
   class_real = 8,
 };
 
-/* `char` is signed here, whatever the target says: one kernel has one signature. */
+/* `char` is signed on every target: one kernel has one signature. */
 static const char queries[] =
     "#ifdef KDL_KERNEL_HALF_H\n"
     "#define KDL_ASK_NARROW(U) __builtin_types_compatible_p(U, __bf16) + \\\n"
@@ -59,14 +59,14 @@ static const char queries[] =
     "  KDL_ASK_GLOBAL(T, U), \\\n"
     "  KDL_ASK_TYPE(U),\n";
 
-/* The last answer: whether Clang computes faster than it is exact. */
+/* The last answer: whether Clang trades accuracy for speed. */
 enum { fast_math = 2 };
 static const char last_answer[] = "#ifdef __FAST_MATH__\n2};\n#else\n1};\n#endif\n";
 
 static void write_c_queries(FILE *out, bool is_opencl, const cc_kernels *kernels) {
   fputs(is_opencl ? "#define KDL_ASK_LONG\n" : "#define KDL_ASK_LONG , long long *: 1\n", out);
   if (is_opencl)
-    fputs("#undef __gpu_global\n#define __gpu_global __global\n", out); /* of a .cl file */
+    fputs("#undef __gpu_global\n#define __gpu_global __global\n", out); /* in a .cl file */
   fputs(queries, out);
   fprintf(out, "%sconst unsigned kdl_answers[] = {\n", is_opencl ? "__constant " : "");
   for (size_t i = 0; i < kernels->count; ++i) {
@@ -119,7 +119,7 @@ static const char cxx_queries[] =
     "  kdl_ask_pointer<__VA_ARGS__>::in_global, \\\n"
     "  KDL_ASK_TYPE(kdl_ask_plain<kdl_ask_pointer<__VA_ARGS__>::type>),\n";
 
-/* Types are written as where the kernel stands: in its namespace. */
+/* Types are written in the kernel's namespace. */
 static void write_cxx_queries(FILE *out, bool is_plain, const char *place,
                               const cc_kernels *kernels) {
   fprintf(out, "#define KDL_ASK_IS_PLAIN %d\n%s", is_plain, cxx_queries);
@@ -154,7 +154,7 @@ void cc_signature_write_queries(FILE *out, const cc_target *target, cc_language 
 /* ------------------------------------------------------------------------------------------ */
 /* Answers                                                                                      */
 
-/* From "@kdl_answers = constant [21 x i32] [i32 8, i32 4, ..." the place of the first number. */
+/* The offset of the first number in "@kdl_answers = constant [21 x i32] [i32 8, i32 4, ...". */
 static bool find_answers(kdl_string ir, size_t *out_at) {
   kdl_string line, first;
   bool is_found =
@@ -175,7 +175,7 @@ static bool next_answer(kdl_string ir, size_t *at, uint32_t *out_number) {
   return true;
 }
 
-/* What is no number is a structure, a vector, a pointer, ...: `other` says how to write it. */
+/* A type that is no number is a structure, a vector, a pointer, ...: `other` is how to write it. */
 static void out_type(kdl_out *out, const uint32_t *type, const char *other) {
   uint32_t bits = type[column_size] * 8;
   switch (type[column_class]) {
@@ -197,7 +197,7 @@ static void out_type(kdl_out *out, const uint32_t *type, const char *other) {
   }
 }
 
-/* Of what a pointer points to, where it is no number. */
+/* The pointee of a pointer, if it is not a number. */
 static const char *pointee_name(uint32_t kind) {
   return kind == narrow_kdl_bf16 ? "bf16" : kind == narrow_kdl_half ? "f16" : "void";
 }
@@ -215,7 +215,7 @@ static void out_param(kdl_out *out, const uint32_t answer[column_count]) {
 }
 
 static kdl_status read_signature(kdl_arena *arena, kdl_string ir, size_t *at, cc_kernel *kernel) {
-  enum { longest = 32 }; /* "ptr<...>" or "bytes<4294967295:4096>", and a blank */
+  enum { longest = 32 }; /* "ptr<...>" or "bytes<4294967295:4096>", and a space */
   size_t room = kernel->param_count * longest + 1;
   char *sig = xarena_alloc(arena, room);
   kdl_out out = {sig, room, 0};

@@ -15,7 +15,7 @@ const char cc_target_names[] = "sm_90, compute_90, gfx942, gfx11-generic, spirv6
                                "or native, or a device as h200";
 
 /* ------------------------------------------------------------------------------------------ */
-/* One function per family: false where the name is another's                                   */
+/* One function per family: false if the name belongs to another                                */
 
 static cc_target make_target(cc_family family, kdl_feature_class features, const char *triple,
                              const char *vendor, uint16_t offload_kind) {
@@ -59,7 +59,7 @@ static bool parse_amd(kdl_string name, cc_target *out, kdl_parse_error *out_erro
   return true;
 }
 
-/* Version 1.2 is what OpenCL 2.2 asks for, and every driver that takes SPIR-V at all takes it. */
+/* OpenCL 2.2 requires version 1.2, and every driver that accepts SPIR-V accepts it. */
 static bool parse_spirv(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   if (!kdl_text_starts(name, "spirv64"))
     return false;
@@ -88,8 +88,8 @@ static cc_target make_cpu_target(kdl_feature_class features, const char *triple)
   return make_target(CC_HOST, features, triple, "", KDL_OFFLOAD_OPENMP);
 }
 
-/* The base of a CPU's name goes to Clang as it is, what follows as features. False where not even
- * the beginning is the name of such a CPU. */
+/* The base of a CPU's name is passed to Clang as it is, the remainder as features. False if not
+ * even the beginning names such a CPU. */
 static bool parse_cpu(kdl_string name, kdl_cpu_parse *parse, cc_target *out,
                       kdl_parse_error *out_error) {
   kdl_parse_error error = {0, NULL};
@@ -145,8 +145,8 @@ static bool parse_arch(kdl_string name, cc_target *out, kdl_parse_error *out_err
   return false;
 }
 
-/* What to compile for a device: its processor, whatever its settings are. Intel's GPUs take SPIR-V.
- */
+/* The architecture to compile for a device: its processor, without its settings. Intel's GPUs take
+ * SPIR-V. */
 static kdl_string arch_of(const kdl_device_spec *spec) {
   kdl_string arch = kdl_text_of(spec->arch);
   switch (kdl_device_spec_family(spec)) {
@@ -160,7 +160,7 @@ static kdl_string arch_of(const kdl_device_spec *spec) {
   }
 }
 
-/* The length of its vectors is no CPU's to compile for: code for SVE suits any. */
+/* Drops the length of vectors, which is not part of a target: code for SVE runs with any. */
 static void drop_vector_lengths(char *arch) {
   for (char *at; (at = strstr(arch, "+sve_vl_"));) {
     const char *rest = at + 1 + strcspn(at + 1, "+");
@@ -168,7 +168,7 @@ static void drop_vector_lengths(char *arch) {
   }
 }
 
-/* A name or a spec of a device, as `kdl explain` takes it, or this CPU. */
+/* A name or a spec of a device, as `kdl explain` accepts it, or this CPU. */
 static bool find_target_device(kdl_string name, kdl_device_spec *out_spec) {
   char text[CC_TARGET_NAME_SIZE];
   if (kdl_text_is(name, "native"))
@@ -230,8 +230,8 @@ kdl_status cc_target_parse(kdl_string name, cc_target *out_target) {
 /* ------------------------------------------------------------------------------------------ */
 /* Features                                                                                     */
 
-/* x86-64's tokens are written with '_' where LLVM writes nothing, AArch64's are Arm's names, except
- * for these. */
+/* x86-64's tokens have '_' where LLVM has nothing; AArch64's are Arm's names, with these
+ * exceptions. */
 void cc_target_feature_name(kdl_feature_class which, unsigned bit, char *out_name, size_t room) {
   static const char *const x86[][2] = {
       {"sse4_1", "sse4.1"},     {"sse4_2", "sse4.2"},     {"avx10_1", "avx10.1"},

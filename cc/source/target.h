@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The names that `kdl cc --targets` takes, and what Clang and the metadata call them.
+ * The names that `kdl cc --targets` accepts, and their names in Clang and in the metadata.
  *
  *     sm_90, sm_90a        machine code for NVIDIA's GPUs, or PTX where there is no ptxas
  *     compute_90           PTX
  *     gfx942, gfx90a:xnack+, gfx11-generic
- *     spirv64, spirv64v1.3 SPIR-V, of version 1.2 unless it says another
+ *     spirv64, spirv64v1.3 SPIR-V, version 1.2 by default
  *     opencl-c             OpenCL C 1.2, compiled by the driver
  *     x86-64-v3, znver4, x86-64-v4+avx512_bf16, armv8.2-a+sve, neoverse-v2
  *     native               the CPU of this machine
  *     h200, mi300x, pvc, zen4, cuda:sm_90
- *                          what `kdl explain` takes for a device: its architecture
+ *                          a device as for `kdl explain`: its architecture
  */
 #ifndef KDL_TOOL_CC_TARGET_H
 #define KDL_TOOL_CC_TARGET_H
@@ -20,8 +20,8 @@
 
 #include <kdl/kdl.h>
 
-/* The language of a source file. `asked` is what -x says, or NULL. KDL_BAD_CALL where the file's
- * suffix is none that is known. */
+/* The language of a source file. `requested` is the value of -x, or NULL. KDL_BAD_CALL if the
+ * file's suffix is unknown. */
 typedef enum cc_language { CC_C, CC_CXX, CC_OPENCL_C, CC_CUDA, CC_HIP } cc_language;
 kdl_status cc_language_of(const char *path, const char *requested, cc_language *out_language);
 
@@ -30,30 +30,29 @@ typedef enum cc_family { CC_NVIDIA, CC_AMD, CC_SPIRV, CC_OPENCL, CC_HOST } cc_fa
 enum { CC_TARGET_NAME_SIZE = KDL_SPEC_ARCH };
 
 typedef struct cc_target {
-  kdl_string spelling; /* what the command line says */
+  kdl_string spelling; /* as on the command line */
   cc_family family;
-  kdl_feature_class features;     /* what requires_features means there */
-  char name[CC_TARGET_NAME_SIZE]; /* sm_90, whatever device was asked for; native stays native */
+  kdl_feature_class features;     /* what requires_features means for it */
+  char name[CC_TARGET_NAME_SIZE]; /* sm_90, also for a device of it; native stays native */
   char arch[CC_TARGET_NAME_SIZE]; /* for the metadata; "" for none */
   char cpu[CC_TARGET_NAME_SIZE];  /* Clang's -march or -mcpu; "" for none */
   char triple[64];                /* Clang's --target */
   const char *packed_triple;      /* for the metadata */
-  const char *vendor;             /* what feature tokens for it end in: "_nv", ...; "" for none */
+  const char *vendor;             /* the suffix of its feature tokens: "_nv", ...; "" for none */
   uint16_t offload_kind;
   bool is_generic;                    /* AMD: a generic processor */
-  bool is_virtual;                    /* NVIDIA: PTX was asked for */
+  bool is_virtual;                    /* NVIDIA: PTX was requested */
   bool is_cpu;                        /* AArch64: a CPU, not a version of the architecture */
-  unsigned ptx;                       /* NVIDIA: the first PTX version that knows it: 78 is 7.8 */
+  unsigned ptx;                       /* NVIDIA: the first PTX version with it: 78 is 7.8 */
   unsigned capability;                /* NVIDIA: 90 is 9.0 */
-  kdl_feature_set available_features; /* CPUs: what code for it may use */
-  kdl_feature_set extra_features;     /* CPUs: what the name adds to its base */
+  kdl_feature_set available_features; /* CPUs: features that its code may use */
+  kdl_feature_set extra_features;     /* CPUs: features that the name adds to its base */
 } cc_target;
 
-/* KDL_BAD_CALL with what was expected where the name is none. */
+/* KDL_BAD_CALL with the expected forms if the name is not a target. */
 kdl_status cc_target_parse(kdl_string name, cc_target *out_target);
 
-/* LLVM's name of an x86-64 or AArch64 feature, as -target-feature takes it; "" where it is none of
- * LLVM's. */
+/* LLVM's name of an x86-64 or AArch64 feature, for -target-feature; "" if LLVM has none. */
 void cc_target_feature_name(kdl_feature_class which, unsigned bit, char *out_name, size_t room);
 
 extern const char cc_target_names[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the readers of Clang's output and of sources share: lines, marks, words, lists. */
+/* Helpers for reading Clang's output and sources: lines, marks, words, lists. */
 #ifndef KDL_TOOL_CC_TEXT_H
 #define KDL_TOOL_CC_TEXT_H
 
@@ -11,7 +11,7 @@
 /* The arguments for a "%.*s". */
 #define CC_STRING_ARGS(text) (int)(text).length, (text).data
 
-/* Takes the next line off `rest`, without its end. False where nothing is left. */
+/* Removes the next line from `rest`, and its line end. False if nothing is left. */
 static inline bool cc_next_line(kdl_string *rest, kdl_string *out_line) {
   if (rest->length == 0)
     return false;
@@ -26,7 +26,7 @@ static inline kdl_string cc_text_until(kdl_string text, const char *ends) {
   return (kdl_string){text.data, kdl_text_find(text, 0, ends)};
 }
 
-/* What follows the first `mark` in the text. False where it has none; *out_rest is empty then. */
+/* The text after the first `mark`. False if there is none; *out_rest is empty then. */
 static inline bool cc_text_after(kdl_string text, const char *mark, kdl_string *out_rest) {
   const char *found = memmem(text.data, text.length, mark, strlen(mark));
   *out_rest = found ? kdl_text_substr(text, (size_t)(found - text.data) + strlen(mark))
@@ -34,12 +34,12 @@ static inline bool cc_text_after(kdl_string text, const char *mark, kdl_string *
   return found != NULL;
 }
 
-/* A character of C's names and numbers. */
+/* A character of C names and numbers. */
 static inline bool cc_is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kdl_is_digit(c) || c == '_';
 }
 
-/* Whether a word stands at `at`, and is not part of a longer one. */
+/* Whether the word is at `at`, and not part of a longer one. */
 static inline bool cc_word_is_at(kdl_string text, size_t at, const char *word) {
   size_t end = at + strlen(word);
   return end <= text.length && memcmp(text.data + at, word, end - at) == 0 &&
@@ -53,7 +53,7 @@ typedef struct cc_list {
   size_t count, capacity;
 } cc_list;
 
-/* One more item, at the end. */
+/* Adds one item at the end. */
 static inline void *cc_list_add(kdl_arena *arena, cc_list *list, size_t size) {
   if (list->count == list->capacity) {
     size_t room = list->capacity ? list->capacity * 2 : 16;
@@ -66,7 +66,7 @@ static inline void *cc_list_add(kdl_arena *arena, cc_list *list, size_t size) {
   return (char *)list->items + list->count++ * size;
 }
 
-/* Closes a stream of xtext_stream; its text is in the arena then. */
+/* Closes a stream of xtext_stream; moves its text into the arena. */
 static inline kdl_string cc_text_close(kdl_arena *arena, FILE *stream, char **text,
                                        size_t *length) {
   xtext_close(stream);

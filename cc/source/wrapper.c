@@ -14,7 +14,7 @@ kdl_status cc_source_copy(FILE *out, const char *path) {
   for (const char *c = path; *c; ++c)
     fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
   fputs("\"\n", out);
-  /* A mark of UTF-8 is one at the start of a file alone. */
+  /* A byte order mark is valid only at the start of a file. */
   size_t mark = bytes.size >= 3 && memcmp(bytes.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
   fwrite((const char *)bytes.data + mark, 1, bytes.size - mark, out);
   fputs("\n#line 1 \"<kdl cc>\"\n", out);
@@ -25,7 +25,7 @@ kdl_status cc_source_copy(FILE *out, const char *path) {
 /* ------------------------------------------------------------------------------------------ */
 /* The CPU                                                                                      */
 
-/* Weak, for a source that has its own. */
+/* Weak, because a source may define its own. */
 static const char memory_functions[] =
     "#include <kdl/kernel/runtime.h>\n"
     "#define KDL_CC_OWN __attribute__((weak, visibility(\"hidden\")))\n"
@@ -60,8 +60,8 @@ static void write_extent(FILE *out, const cc_kernel *kernel, cc_field field) {
   fprintf(out, "{%u, %u, %u}", extent[0], extent[1], extent[2]);
 }
 
-/* The loop over one direction of the block, which is a constant where the kernel says it. Where
- * work-items wait, the loops are made later (kdl-ld --groups), and this is one work-item. */
+/* The loop over one dimension of the block, whose size is a constant if the kernel declares it. A
+ * kernel with barriers gets its loops later (kdl-ld --groups); this is one work-item. */
 static void write_loop(FILE *out, const cc_kernel *kernel, int d) {
   static const char *const indents[] = {"      ", "    ", "  "};
   char length[32];
@@ -80,7 +80,7 @@ static void write_loop(FILE *out, const cc_kernel *kernel, int d) {
             indents[d], d, d, length, d, indents[d], d, d);
 }
 
-/* Of a launch that gives none, the kernel would write to no memory. */
+/* Without group memory from the launch, the kernel would write through a null pointer. */
 static void write_dynamic_check(FILE *out, const char *name) {
   fprintf(out,
           "  if (group->shared_size == 0) {\n"
@@ -139,7 +139,7 @@ static void write_description(FILE *out, const cc_kernel *kernel) {
   fprintf(out, ", 0, %zu, kdl_cc_params_%s};\n", kernel->param_count, name);
 }
 
-/* In C++ a namespace's names are found as where the kernel stands. */
+/* In C++ names are looked up in the kernel's namespace. */
 static void open_extern_c(FILE *out, cc_language language, const cc_kernels *kernels) {
   for (size_t i = 0; language == CC_CXX && i < kernels->count; ++i) {
     if (*kernels->items[i].namespace_name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What `kdl cc` adds to a source file. */
+/* The code that `kdl cc` adds to a source file. */
 #ifndef KDL_TOOL_CC_WRAPPER_H
 #define KDL_TOOL_CC_WRAPPER_H
 
@@ -10,27 +10,27 @@
 
 #include <stdio.h>
 
-/* A copy of the source, so that more C can follow it; messages name the source and its lines. */
+/* Copies the source, so that more C can follow it; messages name the source and its lines. */
 kdl_status cc_source_copy(FILE *out, const char *path);
 
-/* For the CPU, to be put before the source: the symbols with the kernels' names are wanted for
- * functions that do a group, and so those that do a work-item get others. */
+/* For the CPU, before the source: renames the functions that run one work-item, because the
+ * functions that run a group have the kernels' names as symbols. */
 void cc_wrapper_rename(FILE *out, const cc_kernels *kernels);
 
-/* For the CPU: the functions and constants that <kdl/host_abi.h> wants for each kernel that is
+/* For the CPU: the functions and constants that <kdl/host_abi.h> requires for each kernel that is
  * written for one work-item. */
 void cc_wrapper_write(FILE *out, cc_language language, const cc_kernels *kernels);
 
-/* What a compiler calls without being asked: an image that brings these along needs nothing of the
- * program that loads it. memset is there in any case. */
+/* The functions that compilers call implicitly: with these an image needs nothing from the program
+ * that loads it. memset is always included. */
 void cc_wrapper_write_memory(FILE *out, cc_language language);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Signatures                                                                                   */
 
-/* What the parameters of kernels are, only the compiler for the target knows: a typedef, an enum,
- * the layout of a structure, an address space. So it is asked to put the answers, as constants,
- * into an array. This writes what follows the source in the file that is compiled to IR. */
+/* Only the compiler for the target knows the types of parameters: a typedef, an enum, the layout of
+ * a structure, an address space. So Clang writes the answers, as constants, into an array. This
+ * writes the queries, which follow the source in the file that is compiled to IR. */
 void cc_signature_write_queries(FILE *out, const cc_target *target, cc_language language,
                                 const cc_kernels *kernels);
 

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # instructions.sh BENCH BACKEND: instructions of one launch on a driver that does nothing, counted by
-# callgrind: under #kdl.runtime_select, and under #gpu.select_object on the same libraries.
+# callgrind: with #kdl.runtime_select, and with #gpu.select_object on the same libraries.
 set -eu
 program=${1:?usage: instructions.sh build/bin/bench_mlir_launch build/lib/libnull_backend.so}
 backend=${2:?}
-unset KDL_CPU # valgrind's CPU is a lesser one
+unset KDL_CPU # valgrind emulates a lesser CPU
 command -v valgrind >/dev/null || { echo 'skipped: valgrind not found'; exit 77; }
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 count=10000
 
-# Of the function that launches alone, and the difference between two counts: binding happens once.
+# Counts only the launching function, as the difference of two runs: binding happens once.
 total() {
   OCL_ICD_VENDORS=/nonexistent KDL_BACKEND_PATH=$backend valgrind --tool=callgrind --callgrind-out-file="$out" \
     --toggle-collect="$3" "$program" --count "$2" "$1" >/dev/null 2>&1

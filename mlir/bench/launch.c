@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a gpu.launch_func costs, compiled three ways: under #kdl.runtime_select; under
- * #gpu.select_object with libkdl_mlir_runtime below it; and, where there is an NVIDIA driver, under
- * #gpu.select_object with the calls that MLIR's own CUDA runtime makes. With a stream of the
- * program's ("async"), and without ("sync"), where the launch waits; 64 of those in a loop, behind
- * which the program waits ("loop").
+ * The cost of a gpu.launch_func, compiled three ways: with #kdl.runtime_select; with
+ * #gpu.select_object and libkdl_mlir_runtime; and, if there is an NVIDIA driver, with
+ * #gpu.select_object and the calls of MLIR's own CUDA runtime. Each with a stream of the program
+ * ("async"), without one, so that the launch waits ("sync"), and as a loop of 64 such launches with
+ * one wait at its end ("loop").
  *
  *     bench_mlir_launch [BLOCKS]
  *     bench_mlir_launch --count N NAME        N launches of one kind, for callgrind
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What launch.mlir became. */
+/* The functions that launch.mlir is compiled to. */
 void kdl_async(kdl_queue *stream, int32_t n);
 void kdl_sync_launch(int32_t n);
 void kdl_loop(int32_t n, int64_t times);
@@ -31,10 +31,10 @@ void upstream_sync(int32_t n);
 static kdl_queue *stream;
 static void *upstream_stream;
 
-/* Not inlined, so that callgrind can tell them apart. */
+/* Not inlined, so that callgrind lists them separately. */
 #define CASE __attribute__((noinline)) static void
 
-/* A queue without a wait fills up; waiting now and then costs each launch little. */
+/* A queue that nobody waits for fills up; an occasional wait adds little to each launch. */
 enum { launches_before_a_wait = 256 };
 
 static bool is_due(void) {
@@ -54,7 +54,7 @@ CASE run_kdl_sync(void *context) {
   kdl_sync_launch(5);
 }
 
-/* So many launches in one call, once in so many calls. */
+/* Launches per call of the loop; it is called once in as many calls. */
 enum { launches_in_a_loop = 64 };
 
 CASE run_kdl_loop(void *context) {

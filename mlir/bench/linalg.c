@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Products that kdl-lower-linalg compiled from linalg.matmul, beside kdl-matmul.offload, in
+ * Compares products that kdl-lower-linalg compiled from linalg.matmul with kdl-matmul.offload, in
  * interleaved blocks of one process. linalg.py makes the modules and runs this.
  *
  *     bench_mlir_linalg BLOCKS THREADS kdl-matmul.offload FILE [--weights=FOLDER] TYPE_MxNxK...
  *
- * FILE is a shared object with a function of each name, of A, B and C as they lie. Both sides pack
- * what they want packed in each run. With --weights, B is FOLDER/NAME, which the functions of A and
- * C have been compiled with, and the library has packed before. Before it is measured, each result
- * is compared with the library's: bytes exactly, the others within the error that their number of
- * additions explains.
+ * FILE is a shared object with a function of each name, which takes unpacked A, B and C. Both sides
+ * pack in each run. With --weights, B is FOLDER/NAME: the functions take A and C and were compiled
+ * with B, and the library packs B beforehand. Before the measurement each result is compared with
+ * the library's: bytes exactly, the others within the rounding error of their additions.
  *
- * With one thread, time is the processor's for this process, which others on the machine do not add
- * to; with more, it is the clock's.
+ * With one thread the time is CPU time of this process, which other processes do not add to; with
+ * more it is wall-clock time.
  */
 #include "measure/must.h"
 #include "operands.h"
@@ -42,7 +41,7 @@ static const kind kinds[] = {
 };
 enum { kind_count = sizeof kinds / sizeof *kinds };
 
-/* What MLIR hands over for a memref of rank 2. */
+/* MLIR's descriptor of a memref of rank 2. */
 typedef struct {
   void *allocated, *aligned;
   int64_t offset, sizes[2], strides[2];
@@ -53,7 +52,7 @@ typedef struct {
   const kind *kind;
   uint32_t m, n, k;
   void (*function)(void); /* of A, B and C, or of A and C; NULL: the library */
-  int has_weights;        /* B is known before */
+  int has_weights;        /* B is a constant */
   kdl_matmul library;
   char *a, *b, *c, *scratch;
 } way;

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""linalg.matmul compiled by kdl-lower-linalg, beside libkdl's matmul library and IREE.
+"""Compares linalg.matmul compiled by kdl-lower-linalg with libkdl's matmul library and IREE.
 
     linalg.py BUILD [--iree=BIN] [--blocks=N] [--threads=1,2] [--types=f32,bf16,i8] [--shapes=MxNxK,...] [--weights] [--options=TEXT]
 
 BUILD is a build of libkdl or its installation; BIN the folder of iree-compile and iree-benchmark-module (from PyPI:
 iree-base-compiler, iree-base-runtime), which get the same modules, compiled for this CPU with microkernels. With --weights, B is a
-constant of the module, and packed before on all sides. TEXT is more options of kdl-lower-linalg."""
+constant of the module, and packed beforehand on all sides. TEXT is further options of kdl-lower-linalg."""
 import argparse
 import json
 import os
@@ -35,7 +35,7 @@ def body(element, m, n, k):
 
 
 def weights(element, n, k):
-    """The bytes of B: numbers from -1 to 1 that are not all the same; the same for the same sizes."""
+    """The bytes of B: numbers from -1 to 1 that differ; equal for equal sizes."""
     numbers = random.Random(n * k)
     size = SIZE[element]
     some = b"".join(
@@ -75,7 +75,7 @@ def run(*command, **options):
 
 
 def iree_time(tools, folder, shape, threads, has_weights):
-    """Milliseconds of a run of the same product by IREE."""
+    """Milliseconds that IREE takes for the same product."""
     element, m, n, k = shape
     source, module = folder / "iree.mlir", folder / f"{element}_{m}x{n}x{k}.vmfb"
     if not module.exists():
@@ -92,7 +92,7 @@ def iree_time(tools, folder, shape, threads, has_weights):
 
 
 def measure(options, tool, folder, shapes, threads):
-    """All shapes with so many threads; the least ratio and the geometric mean at the end."""
+    """Measures all shapes with so many threads; prints the least ratio and the geometric mean at the end."""
     os.environ["KDL_HOST_THREADS"] = str(threads)
     (folder / "in.mlir").write_text("\n".join(in_place(*shape, options.weights) for shape in shapes))
     run(tool["mlir-opt"], f"--load-dialect-plugin={options.build}/lib/KdlMLIR.so", folder / "in.mlir", "-o",

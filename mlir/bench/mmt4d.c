@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * mmt4d.mlir beside kdl-matmul.offload, on one core, in interleaved blocks of one process. Each way
- * is first compared with sums in double: bytes exactly, the others within the error that their
- * number of additions explains.
+ * Compares mmt4d.mlir with kdl-matmul.offload on one core, in interleaved blocks of one process.
+ * Each result is first compared with sums in double: bytes exactly, the others within the rounding
+ * error of their additions.
  *
  *     bench_mlir_mmt4d BLOCKS kdl-matmul.offload NAME=FILE...
  *
- * A FILE is mmt4d.mlir compiled to a shared object. Both sides have the right operand packed
- * beforehand and add to C. mmt4d has its left operand packed beforehand too, by definition; the
- * library packs it in each run.
+ * A FILE is mmt4d.mlir compiled to a shared object. Both sides get the right operand packed and add
+ * to C. mmt4d also gets its left operand packed, by definition; the library packs it in each run.
  */
 #include "measure/harness.h"
 #include "measure/must.h"
@@ -24,7 +23,7 @@
 
 enum { m = 504, n = 512, k = 512, m0 = 14, n0 = 32, max_ways = 8 };
 
-/* Of an operand: its bytes, and how many of them a step along K has. */
+/* An operand's bytes per element, and elements per step along K. */
 typedef struct {
   const char *name;
   kdl_matmul_type type;
@@ -39,7 +38,7 @@ static const kind kinds[] = {
 };
 enum { kind_count = sizeof kinds / sizeof *kinds };
 
-/* What MLIR hands over for a memref of rank 4. */
+/* MLIR's descriptor of a memref of rank 4. */
 typedef struct {
   void *allocated, *aligned;
   int64_t offset, sizes[4], strides[4];

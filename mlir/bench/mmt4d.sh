@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # mmt4d.sh BUILD [NAME=BUILD...]: mmt4d.mlir, compiled by the plugin and kdl-mlir of one or more builds of libkdl (or of
-# their installations), beside the native matmul library of the first, on one core of this machine. BLOCKS=N sets
-# how often each is measured.
+# their installations), compared with the native matmul library of the first, on one core of this machine.
+# BLOCKS=N sets how often each is measured.
 set -eu
 build=${1:?usage: mmt4d.sh BUILD [NAME=BUILD...]}
 shift
@@ -14,7 +14,7 @@ opt=$(command -v mlir-opt-22 || command -v mlir-opt) || { echo 'skipped: mlir-op
 clang=$(command -v clang-22 || command -v clang) || { echo 'skipped: clang not found'; exit 77; }
 
 grep -qw avx512f /proc/cpuinfo || { echo 'skipped: the tiles of mmt4d.mlir are for AVX-512'; exit 77; }
-# Tiles of AMX are another layout of the left operand, which would be made in each run.
+# AMX tiles need another layout of the left operand, which each run would create.
 target=host:x86-64-v4
 for feature in avx512_bf16 avx512_vnni; do
   if grep -qw "$feature" /proc/cpuinfo; then target=$target+$feature; fi

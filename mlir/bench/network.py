@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The transformer block of examples/mlir from end to end, beside IREE and ONNX Runtime, and where its time goes.
+"""Compares the transformer block of examples/mlir with IREE and ONNX Runtime, end to end, and profiles it.
 
     network.py BUILD [--iree=BIN] [--threads=1,2] [--blocks=N] [--no-profile]
 
 BUILD is a build of libkdl or its installation; BIN the folder of iree-compile and iree-benchmark-module (from PyPI: iree-base-compiler,
-iree-base-runtime); run it by the Python that has NumPy, and onnx and onnxruntime where these are to be measured. Each gets the same weights, once as
+iree-base-runtime); run it with a Python that has NumPy, and onnx and onnxruntime to measure these. Each gets the same weights, once as
 constants, which may be packed beforehand, once as arguments. The profile needs Linux's perf, and is that of one thread with constants."""
 import argparse
 import bisect
@@ -39,7 +39,7 @@ def run(*command, **options):
 
 
 #
-# Ways to compute it
+# Implementations
 #
 
 def ours(options, folder, p, constants, threads):
@@ -116,7 +116,7 @@ WAYS = {"kdl-lower-linalg": ours, "IREE": iree, "ONNX Runtime": onnx_runtime}
 
 
 def settle():
-    """Until no thread of this process runs: those of ONNX Runtime look out for work for 40 ms behind a run, on a CPU that the next way needs."""
+    """Waits until no thread of this process runs: ONNX Runtime's spin for 40 ms after a run, on a CPU that the next way needs."""
     spent = 1.0
     while spent > 0.001:
         begin = time.process_time()
@@ -125,7 +125,7 @@ def settle():
 
 
 def measure(options, p, constants, threads):
-    """Medians of blocks of 10 runs each, interleaved, with one before that wakes the threads."""
+    """Medians of interleaved blocks of 10 runs each, after one run that starts the threads."""
     os.environ["KDL_HOST_THREADS"] = str(threads)
     clock = time.process_time if threads == 1 else time.perf_counter
     reference = net.reference(p)
@@ -159,11 +159,11 @@ def measure(options, p, constants, threads):
 
 
 #
-# Where the time goes
+# Profile
 #
 
 def kinds(text):
-    """What each line of the module belongs to."""
+    """The kind of operation of each line of the module."""
     found, kind = {}, "rest"
     for number, line in enumerate(text.splitlines(), 1):
         if match := re.match(r"\s*%v\d+ = (\S+)", line):
@@ -180,7 +180,7 @@ def kinds(text):
 
 
 def inner_loops(path):
-    """Address ranges of loops without a loop inside that multiply and add."""
+    """Address ranges of innermost loops that multiply and add."""
     listing = run(tool("llvm-objdump"), "-d", "--no-show-raw-insn", "--print-imm-hex", path, capture_output=True, text=True).stdout
     adds, jumps = [], []
     for line in listing.splitlines():
@@ -198,7 +198,7 @@ def inner_loops(path):
 
 
 def sample(folder, *command):
-    """Addresses and the files they are in."""
+    """Sampled addresses, with their files."""
     run("perf", "record", "-q", "-e", "cpu-clock", "-F", "9973", "-o", folder / "perf.data", "--", *command, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)
     text = run("perf", "script", "-i", folder / "perf.data", "-F", "ip,sym,symoff,dso", capture_output=True, text=True).stdout
@@ -241,7 +241,7 @@ def profile_ours(options, folder, p, constants):
 
 
 def profile_iree(options, folder, p, constants):
-    """With a library that perf can name the functions of."""
+    """Profiles IREE with a library whose functions perf can name."""
     module = iree_module(options, folder, constants, "--iree-llvmcpu-link-embedded=false")
     os.environ.update(IREE_PRESERVE_DYLIB_TEMP_FILES=str(folder), TMPDIR=str(folder))
     samples = sample(folder, options.iree / "iree-benchmark-module", f"--module={module}", "--device=local-sync", "--function=main",
@@ -265,7 +265,7 @@ def profile_onnx(options, folder, p, constants):
 
 
 def loop(folder):
-    """What perf looks at."""
+    """The loop that perf samples."""
     import ctypes
     p = net.weights()
     constants = {name: value for name, value in p.items() if name != "x"}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Operands of the products that are measured, for the programs of this folder. */
+/* Operands of the measured products, for the programs of this folder. */
 #ifndef KDL_MLIR_BENCH_OPERANDS_H
 #define KDL_MLIR_BENCH_OPERANDS_H
 
@@ -23,7 +23,7 @@ static inline void *allocate(size_t bytes) {
   return memory;
 }
 
-/* Bytes have all their values; the others lie between 0.5 and 2, or -0.5 and -2. */
+/* Bytes take all values; other types are between 0.5 and 2, or -0.5 and -2. */
 static inline void operands_fill(kdl_matmul_type type, char *to, size_t elements, uint32_t seed) {
   size_t size = type == KDL_MATMUL_S32_S8 ? 1 : type == KDL_MATMUL_F32_F32 ? 4 : 2;
   for (size_t i = 0; i < elements; ++i) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What MLIR's CUDA runtime does in each function that #gpu.select_object calls: the same driver
- * calls in the same order, the primary context pushed and popped around those for which upstream
- * does. Debian ships no such library. The functions go by other names, so that they can be in one
- * program with libkdl_mlir_runtime; the object that calls them is renamed likewise.
+ * The functions of MLIR's CUDA runtime that #gpu.select_object calls: the same driver calls in the
+ * same order, with the primary context pushed and popped where upstream does. Debian ships no such
+ * library. The functions have other names, so that one program can also link libkdl_mlir_runtime;
+ * the object that calls them is renamed to match.
  */
 #include "upstream.h"
 
@@ -72,7 +72,7 @@ static void pop_context(void) {
   check_driver_call(driver.pop(&popped), "cuCtxPopCurrent");
 }
 
-/* Constructors run before main, where it is not known yet whether there is a driver. */
+/* Constructors run before main, when the program does not know yet whether there is a driver. */
 static const char *waiting_text;
 static void *module;
 
@@ -85,7 +85,7 @@ void *upstreamModuleLoadJIT(const char *text, int32_t opt_level) {
 void upstreamModuleUnload(void *handle) {
   (void)handle;
   if (module)
-    driver.unload(module); /* the driver may be gone by now */
+    driver.unload(module); /* the driver may be unloaded by now */
 }
 
 void upstream_load(void) {

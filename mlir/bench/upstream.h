@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False where there is no NVIDIA driver or no device. */
+/* False if there is no NVIDIA driver or no device. */
 bool upstream_open(void);
 
-/* Loads what the program's constructor left, once the driver is open. */
+/* Loads what the program's constructor recorded, once the driver is open. */
 void upstream_load(void);
 
-/* MLIR's names with another beginning. */
+/* MLIR's functions under another prefix. */
 void *upstreamModuleLoadJIT(const char *text, int32_t opt_level);
 void upstreamModuleUnload(void *handle);
 void *upstreamModuleGetFunction(void **handle, const char *name);

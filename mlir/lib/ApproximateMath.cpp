@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-approximate-math: functions of f32 as polynomials, and sums in an order that LLVM chooses, so
-// that it makes vectors of them.
+// kdl-approximate-math: f32 functions as polynomials, and sums that LLVM may reorder, so that it
+// can vectorise them.
 #include "Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,7 +19,7 @@ using namespace mlir;
 
 namespace {
 
-/// An addition to what the result was so far, in the body of an operation that reduces.
+/// Allows any order for the addition to the accumulator in the body of a reduction.
 void addInAnyOrder(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   if (op.getNumReductionLoops() == 0 || !body)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// MLIR lowers gpu.alloc, dealloc, memcpy and memset only where they are asynchronous, and leaves
-// those that block as they are.
+// kdl-async-memory: MLIR lowers gpu.alloc, dealloc, memcpy and memset only if they are
+// asynchronous, and leaves blocking ones unlowered.
 #include "Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace {
 
-/// Memory that the host shares is allocated without a stream.
+/// Memory shared with the host is allocated without a stream.
 bool isBlocking(Operation *op) {
   if (auto alloc = dyn_cast<gpu::AllocOp>(op); alloc && alloc.getHostShared())
     return false;
@@ -24,7 +24,7 @@ bool isBlocking(Operation *op) {
          !cast<gpu::AsyncOpInterface>(op).getAsyncToken();
 }
 
-/// The same on a stream of its own, which is waited for.
+/// The same operation on a new stream, followed by a wait.
 void makeAsync(Operation *op) {
   OpBuilder builder(op);
   Location loc = op->getLoc();

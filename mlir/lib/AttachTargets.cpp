@@ -24,12 +24,12 @@ using namespace mlir::kdl;
 namespace {
 
 /// The PTX ISA version that introduced an architecture: PTX ISA manual, "Release History". A later
-/// version would keep older drivers from taking PTX that does not need it.
+/// version would prevent older drivers from loading PTX that does not need it.
 struct LeastPTX {
   unsigned chip;
   unsigned plain;       // sm_90
-  unsigned accelerated; // sm_90a; 0: there is none
-  unsigned family;      // sm_100f; 0: there is none
+  unsigned accelerated; // sm_90a; 0: none
+  unsigned family;      // sm_100f; 0: none
 };
 constexpr LeastPTX leastPTX[] = {
     {70, 60, 0, 0},    {72, 61, 0, 0},    {75, 63, 0, 0},    {80, 70, 0, 0},    {86, 71, 0, 0},
@@ -38,7 +38,7 @@ constexpr LeastPTX leastPTX[] = {
 };
 constexpr unsigned oldestPTX = 60;
 
-/// 0 where the name is none of an architecture.
+/// 0 if the name is not an architecture.
 unsigned findLeastPTX(StringRef chip) {
   StringRef digits = chip.drop_front(StringRef("sm_").size());
   char suffix = digits.empty() || llvm::isDigit(digits.back()) ? '\0' : digits.back();
@@ -57,7 +57,7 @@ unsigned findLeastPTX(StringRef chip) {
   return 0;
 }
 
-/// Whether LLVM's backend has this version; it would ignore another with a word on standard error.
+/// Whether LLVM's backend has this version; it ignores others with a note on standard error.
 bool knowsPTX(unsigned version) {
   llvm::InitializeAllTargetInfos();
   llvm::InitializeAllTargetMCs();
@@ -65,14 +65,14 @@ bool knowsPTX(unsigned version) {
   llvm::Triple triple("nvptx64-nvidia-cuda");
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
-    return true; // then nothing is compiled, which is another error
+    return true; // nothing is compiled then, which is another error
   std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, "", ""));
   std::string feature = "ptx" + std::to_string(version);
   return llvm::any_of(info->getAllProcessorFeatures(),
                       [&](const auto &known) { return feature == known.Key; });
 }
 
-/// `why` is what is wrong with a name that is spelled well.
+/// `why` is the problem with a well-formed name.
 Attribute parseNVIDIA(MLIRContext *context, StringRef name, int optLevel, std::string &why) {
   auto [chip, version] = name.split(':');
   unsigned least = findLeastPTX(chip), asked = least;

@@ -34,15 +34,15 @@ namespace {
 // Pipelines
 //===----------------------------------------------------------------------===//
 
-// Each takes a builtin.module with one gpu.module in it to what the target serializes. $BARE is 1
-// where memrefs are passed as bare pointers, $CHIP the target's chip.
+// Each one lowers a builtin.module with one gpu.module to what the target serializes. $BARE is 1 if
+// memrefs are passed as bare pointers, $CHIP is the target's chip.
 constexpr StringLiteral nvidiaPipeline =
     "builtin.module(convert-nvgpu-to-nvvm,convert-vector-to-scf,convert-scf-to-cf,"
     "convert-nvvm-to-llvm,expand-strided-metadata,lower-affine,canonicalize,cse,"
     "gpu.module(convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=$BARE},canonicalize,cse),"
     "reconcile-unrealized-casts)";
-// AMD's functions come first: where the other pass has the choice, it may take an intrinsic that
-// LLVM's backend for AMD does not have, as tanh's.
+// AMD's functions first: the other pass may choose an intrinsic that LLVM's AMDGPU backend lacks,
+// such as that of tanh.
 constexpr StringLiteral amdPipeline =
     "builtin.module(convert-vector-to-scf,convert-scf-to-cf,expand-strided-metadata,lower-affine,"
     "canonicalize,cse,convert-math-to-rocdl{chipset=$CHIP},"
@@ -63,7 +63,7 @@ std::string expandPipeline(StringRef pipeline, StringRef chip, bool barePointers
   return filled;
 }
 
-/// Empty for targets that are not compiled here.
+/// Empty for targets that this pass does not compile.
 std::string getPipeline(Attribute target, bool barePointers) {
   return TypeSwitch<Attribute, std::string>(target)
       .Case([&](NVVM::NVVMTargetAttr t) {
@@ -79,7 +79,7 @@ std::string getPipeline(Attribute target, bool barePointers) {
       .Default([](Attribute) { return std::string(); });
 }
 
-/// What the pipelines need loaded, before any of them runs: dialects are not loaded by passes.
+/// Dialects of the pipelines, to load before any of them runs: passes do not load dialects.
 void addDependentDialects(DialectRegistry &registry) {
   registry.insert<KdlDialect, LLVM::LLVMDialect, func::FuncDialect>();
   std::string pipelines[] = {expandPipeline(nvidiaPipeline, "sm_90", false),
@@ -131,7 +131,7 @@ private:
   SmallVector<gpu::GPUFuncOp> kernels;
 };
 
-/// The module once more, in a module of its own beside it, for this target alone.
+/// Clones the module into a module of its own next to it, for this target only.
 ModuleOp Compiler::copy(Attribute target) {
   OpBuilder builder(source);
   auto module = ModuleOp::create(builder, source.getLoc());
@@ -149,9 +149,8 @@ LogicalResult Compiler::lower(ModuleOp module, Attribute target) {
   return success();
 }
 
-/// Adds what this pass knows: which kernels there are, what they take as they were lowered, and
-/// what the module says of its objects. Left out is how long compilers took, which would make every
-/// object a different one.
+/// Adds what this pass knows: the kernels, their parameters as lowered, and the module's
+/// properties. Omits compile times, which would make every object different.
 gpu::ObjectAttr Compiler::finish(gpu::ObjectAttr object, function_ref<Type(StringRef)> findType) {
   Builder builder(object.getContext());
   NamedAttrList properties;
@@ -180,16 +179,16 @@ gpu::ObjectAttr Compiler::finish(gpu::ObjectAttr object, function_ref<Type(Strin
       gpu::KernelTableAttr::get(object.getContext(), table));
 }
 
-/// OpenCL's environment for SPIR-V has atomics of 32 and 64 bits alone; LLVM writes others all the
-/// same.
+/// OpenCL's environment for SPIR-V has only 32-bit and 64-bit atomics; LLVM emits others
+/// nevertheless.
 bool isNarrow(Type type) {
   return type.isIntOrFloat() && type.getIntOrFloatBitWidth() < 32;
 }
 
-/// Whether LLVM's backend for the target ends the process over an operation of the LLVM dialect, or
-/// makes of it what no driver takes. That for SPIR-V has no loops for atomics that SPIR-V lacks, or
-/// has by extensions alone. MLIR lowers a work-item's own memory to a variable in the device's
-/// memory there, which is no SPIR-V.
+/// Whether LLVM's backend for the target aborts on an operation of the LLVM dialect, or emits code
+/// that no driver accepts. The SPIR-V backend has no expansion for atomics that SPIR-V lacks or
+/// only has as extensions. For it, MLIR lowers private memory to a variable in device memory, which
+/// is invalid SPIR-V.
 bool isFatal(Operation *op, Attribute target) {
   if (!isa<xevm::XeVMTargetAttr>(target))
     return false;
@@ -219,8 +218,9 @@ bool isFatal(Operation *op, Attribute target) {
   }
 }
 
-/// What a pipeline leaves as it was would be a message of the translation's, without a place; so
-/// would what LLVM cannot compile. Casts are left around an operation that is: that one is named.
+/// Refuses what a pipeline did not lower, and what LLVM cannot compile: the translation would
+/// report either one without a location. An operation that was not lowered has casts around it: the
+/// error names the operation.
 LogicalResult rejectUnlowered(Operation *lowered, Attribute target) {
   Operation *left = nullptr;
   lowered->walk([&](Operation *op) {
@@ -276,8 +276,8 @@ gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
       object.getProperties(), object.getKernels());
 }
 
-/// Functions that OpenCL has and LLVM has no intrinsic for, by the names that LLVM's SPIR-V backend
-/// knows them by. Vectors of them are left, and refused.
+/// Calls OpenCL functions for which LLVM has no intrinsic, by the names that LLVM's SPIR-V backend
+/// knows. Vectors of them are not lowered, and refused.
 void callOpenCL(gpu::GPUModuleOp module) {
   static constexpr std::pair<StringLiteral, StringLiteral> functions[] = {
       {"math.erf", "_Z3erf"},     {"math.erfc", "_Z4erfc"},   {"math.cbrt", "_Z4cbrt"},
@@ -307,10 +307,10 @@ void callOpenCL(gpu::GPUModuleOp module) {
   });
 }
 
-/// MLIR's serializer demands subgroups of 16 for the first kernel of a module, whatever the kernels
-/// do, and so keeps them from every device without such. It goes by the attribute that marks
-/// kernels, which nothing else reads any more: a kernel is one by its calling convention. The
-/// operations of XeVM do need 16; other kernels may ask for what they need.
+/// MLIR's serializer requires subgroups of 16 for the first kernel of a module, whatever the
+/// kernels do, which excludes every device without them. It looks for the attribute that marks
+/// kernels, which nothing else reads at this point: the calling convention makes a kernel. XeVM's
+/// operations do need 16; other kernels may state their own requirement.
 void demandSubgroups(gpu::GPUModuleOp lowered, bool usesXeVM) {
   for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
     bool isKernel = !!function->removeAttr(gpu::GPUDialect::getKernelFuncAttrName());
@@ -394,8 +394,7 @@ gpu::ObjectAttr Compiler::compile(Attribute target) {
 // Passes
 //===----------------------------------------------------------------------===//
 
-/// Where a kernel takes other parameters for one target than for another, one launch cannot serve
-/// both.
+/// A kernel that takes different parameters for two targets cannot be served by one launch.
 LogicalResult checkParameters(gpu::GPUModuleOp module, ArrayRef<gpu::ObjectAttr> objects) {
   for (gpu::ObjectAttr object : objects.drop_front(objects.empty() ? 0 : 1)) {
     for (auto [first, other] : llvm::zip(objects.front().getKernels(), object.getKernels())) {
@@ -411,7 +410,7 @@ LogicalResult checkParameters(gpu::GPUModuleOp module, ArrayRef<gpu::ObjectAttr>
   return success();
 }
 
-/// A block of no work-items, or of fewer, is an error wherever it is launched; here it has a place.
+/// A block of zero or fewer work-items is an error at every launch; this one has a location.
 LogicalResult checkLaunches(ModuleOp module) {
   return failure(module
                      .walk([](gpu::LaunchFuncOp launch) {

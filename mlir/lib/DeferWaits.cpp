@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A launch without a stream blocks. What it did can only be seen by something that reads memory,
-// calls, or leaves the function: until then the host may go on, and launch more.
+// A launch without a stream blocks. Its effects are visible only to operations that access memory,
+// to calls, and after a return: until then the host may continue, and launch more.
 #include "DeferWaits.h"
 
 #include "Dialect.h"
@@ -32,7 +32,7 @@ bool kdl::canObserveKernels(Operation &op) {
 
 namespace {
 
-/// One function: whether a launch may be unwaited for where a block begins.
+/// One function: whether a launch may be pending at the start of each block.
 class WaitPlacement {
 public:
   explicit WaitPlacement(LLVM::LLVMFuncOp function) : function(function) {}
@@ -49,7 +49,7 @@ public:
     }
   }
 
-  /// A wait where it is needed at last, in place of those behind the launches.
+  /// Inserts waits where they are needed, instead of one after each launch.
   bool insertWaits(StringRef wait) {
     bool placed = false;
     OpBuilder builder(function.getContext());
@@ -73,7 +73,7 @@ private:
     return launch && isSynchronousLaunch(launch, symbols);
   }
 
-  /// Calls `act` with launches and with what must wait for them; whether one is pending at the end.
+  /// Calls `act` for launches and for what must wait for them; returns whether one is pending.
   bool visit(Block &block, function_ref<void(Operation &)> act) {
     bool isPending = pending.contains(&block);
     for (Operation &op : llvm::make_early_inc_range(block)) {

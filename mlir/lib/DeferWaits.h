@@ -7,13 +7,13 @@
 
 namespace mlir::kdl {
 
-/// Attribute of a launch that something behind it waits for.
+/// Attribute of a launch with a later wait.
 inline constexpr StringLiteral deferredAttr = "kdl.deferred";
 
-/// Of a launch without a stream under #kdl.runtime_select.
+/// Whether it is a launch without a stream under #kdl.runtime_select.
 bool isSynchronousLaunch(gpu::LaunchFuncOp launch, SymbolTableCollection &symbols);
 
-/// Of an operation before which launches must have been waited for.
+/// Whether pending launches must complete before the operation.
 bool canObserveKernels(Operation &op);
 
 } // namespace mlir::kdl

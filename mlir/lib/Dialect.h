@@ -6,7 +6,7 @@
 #include "mlir/IR/Dialect.h"
 
 namespace mlir::kdl {
-/// The CPU that this plugin was built for: what `#kdl.host` means where it says no more.
+/// The CPU that this plugin was built for: the default of `#kdl.host`.
 const char *getHostTriple();
 const char *getHostArch();
 } // namespace mlir::kdl

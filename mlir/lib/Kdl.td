@@ -11,7 +11,7 @@ include "mlir/IR/EnumAttr.td"
 def Kdl_Dialect : Dialect {
   let name = "kdl";
   let cppNamespace = "::mlir::kdl";
-  let summary = "Choosing among the objects of a gpu.binary when the program runs";
+  let summary = "Selection among the objects of a gpu.binary at run time";
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
 }
@@ -22,7 +22,7 @@ class Kdl_Attr<string className, string attrMnemonic, list<Trait> traits = []>
 }
 
 // The numbers are those of kdl_policy in <kdl/kdl.h> and of kdl_mlir_fallback in
-// mlir/runtime/kdl_mlir.h: they go into the host module.
+// mlir/runtime/kdl_mlir.h: the host module contains them.
 def Kdl_Policy : I32Enum<"Policy", "policy", [
     I32EnumCase<"best", 0>, I32EnumCase<"first", 1>, I32EnumCase<"capability", 2>]> {
   let cppNamespace = "::mlir::kdl";
@@ -35,16 +35,15 @@ def Kdl_Fallback : I32Enum<"Fallback", "fallback", [
 def Kdl_RuntimeSelectAttr : Kdl_Attr<"RuntimeSelect", "runtime_select", [
     OffloadingTranslationAttrTrait,
     DeclareAttrInterfaceMethods<OffloadingLLVMTranslationAttrInterface>]> {
-  let summary = "Keeps every object of a gpu.binary and chooses when the program runs";
+  let summary = "Keeps every object of a gpu.binary and selects one at run time";
   let description = [{
-    Translation puts all objects into one OffloadBinary in the host module, which a constructor
-    registers without touching a driver. The first launch of a kernel chooses an image for the
-    device at hand, loads it and stores its handle; from then on a launch loads that handle and
-    calls it.
+    The translation embeds all objects in the host module as one OffloadBinary, which a constructor
+    registers without calling a driver. The first launch of a kernel selects an image for the device,
+    loads it and stores its handle; later launches load that handle and call it.
 
     `policy` orders the images that run on the device: `best` by their `variant_priority`, then by
-    how well they fit; `first` as they stand in the binary; `capability` by how well they fit, then
-    by priority. `fallback` says whether the CPU may run the kernels where no GPU does.
+    how well they fit; `first` by their order in the binary; `capability` by how well they fit, then
+    by priority. `fallback` is whether the CPU may run the kernels if no GPU can.
 
     ```mlir
     gpu.binary @kernels <#kdl.runtime_select<policy = best, fallback = host>> [
@@ -67,7 +66,7 @@ def Kdl_HostTargetAttr : Kdl_Attr<"HostTarget", "host",
   let description = [{
     Objects for this target are shared objects that follow `<kdl/host_abi.h>`. `arch` is an
     architecture level or CPU as in `-march`. The passes `kdl-compile-targets` and
-    `kdl-host-object` make the objects, from a gpu.module that nothing has lowered yet.
+    `kdl-host-object` create the objects, from a gpu.module that is not lowered yet.
   }];
   let parameters = (ins
     DefaultValuedParameter<"int", "3", "optimization level">:$O,
@@ -83,11 +82,11 @@ def Kdl_HostTargetAttr : Kdl_Attr<"HostTarget", "host",
 
 def Kdl_CompiledAttr : Kdl_Attr<"Compiled", "compiled",
     [DeclareAttrInterfaceMethods<GPUTargetAttrInterface>]> {
-  let summary = "A target of a gpu.module that has its object already";
+  let summary = "A target of a gpu.module with a compiled object";
   let description = [{
-    `gpu-module-to-binary` compiles a module once per target, but the module was lowered for one
-    vendor by then. An object that was compiled before that stands among the targets in this
-    attribute, and `gpu-module-to-binary` takes it as it is.
+    `gpu-module-to-binary` compiles a module once per target, but at that point the module is lowered
+    for one vendor. This attribute is a target that holds an object compiled earlier, which
+    `gpu-module-to-binary` uses unchanged.
 
     ```mlir
     gpu.module @kernels [#nvvm.target, #kdl.compiled<#gpu.object<#kdl.host, bin = "...">>] {...}

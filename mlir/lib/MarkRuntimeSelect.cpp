@@ -17,7 +17,7 @@ using namespace mlir::kdl;
 
 namespace {
 
-/// MLIR gives every binary a handler; without a target it is the default one.
+/// MLIR sets a handler for every binary; without an explicit one it is the default.
 bool hasDefaultHandler(gpu::BinaryOp binary) {
   Attribute handler = binary.getOffloadingHandlerAttr();
   auto select = dyn_cast_or_null<gpu::SelectObjectAttr>(handler);
@@ -65,7 +65,7 @@ struct PackObjects : public kdl::impl::KdlPackObjectsBase<PackObjects> {
       if (failed(bytes))
         return WalkResult::interrupt();
       MLIRContext *context = &getContext();
-      // A target that every tool knows; nothing but the bytes is used.
+      // A target that every tool knows; only the bytes are used.
       auto fused =
           gpu::ObjectAttr::get(NVVM::NVVMTargetAttr::get(context), gpu::CompilationTarget::Fatbin,
                                StringAttr::get(context, StringRef(bytes->data(), bytes->size())));

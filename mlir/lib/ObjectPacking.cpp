@@ -21,7 +21,7 @@ using namespace mlir::kdl;
 
 namespace {
 
-/// What a target says of its objects.
+/// What a target implies for its objects.
 struct Image {
   std::string triple;
   std::string arch;
@@ -39,8 +39,8 @@ struct Kernel {
 // Targets
 //===----------------------------------------------------------------------===//
 
-/// "+xnack,-sramecc" as a target ID has it: ":sramecc-:xnack+". Other features do not take part in
-/// a target ID.
+/// "+xnack,-sramecc" as in a target ID: ":sramecc-:xnack+". Other features are not part of a target
+/// ID.
 std::string targetIDFeatures(StringRef features) {
   std::string id;
   for (StringRef name : {"sramecc", "xnack"}) {
@@ -67,7 +67,7 @@ FailureOr<Image> describeNVIDIA(NVVM::NVVMTargetAttr target, gpu::CompilationTar
                kinds[static_cast<uint32_t>(format) - 1], KDL_OFFLOAD_CUDA};
 }
 
-/// The format is MLIR's word for what was asked of a compiler; what came out are the bytes.
+/// The format is what was requested of a compiler; the bytes decide what it is.
 FailureOr<Image> describeObject(gpu::ObjectAttr object,
                                 function_ref<InFlightDiagnostic()> emitError) {
   StringRef bytes = object.getObject().getValue();
@@ -111,7 +111,7 @@ FailureOr<Image> describeObject(gpu::ObjectAttr object,
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// The type as signatures spell it; empty where they have no word for it.
+/// The type's spelling in signatures; empty if there is none.
 std::string spellType(Type type) {
   if (isa<LLVM::LLVMPointerType, MemRefType>(type))
     return "ptr<void>";
@@ -129,8 +129,8 @@ std::string spellType(Type type) {
   return "";
 }
 
-/// The value of a kernel's key. A signature with a type that has no spelling is left out whole:
-/// then the image itself is asked.
+/// The value of a kernel's key. A signature with a type that has no spelling is omitted: libkdl
+/// then reads the image.
 std::string spellKernel(const Kernel &kernel) {
   SmallVector<std::string> fields, types;
   llvm::append_range(types, llvm::map_range(kernel.params, spellType));
@@ -160,7 +160,7 @@ SmallVector<Kernel> kernelsOf(gpu::KernelTableAttr table) {
   return kernels;
 }
 
-/// For objects without a table: the kernels that are launched, called as the launches call them.
+/// For objects without a kernel table: the launched kernels, with the parameters of their launches.
 SmallVector<Kernel> kernelsLaunched(gpu::BinaryOp binary) {
   SmallVector<Kernel> kernels;
   binary->getParentOp()->walk([&](gpu::LaunchFuncOp launch) {
@@ -176,7 +176,7 @@ SmallVector<Kernel> kernelsLaunched(gpu::BinaryOp binary) {
 // Metadata
 //===----------------------------------------------------------------------===//
 
-/// Properties of an object that are keys of the image: the vocabulary of docs/metadata.md.
+/// Properties of an object that become metadata keys of the image (docs/metadata.md).
 constexpr StringLiteral propertyKeys[] = {"min_sm", "min_gfx", "requires_features",
                                           "variant_priority", "variant_tag"};
 
@@ -243,8 +243,8 @@ LogicalResult addProperties(gpu::ObjectAttr object, Pairs &pairs,
   return success();
 }
 
-/// A fatbin gets no keys for its kernels: an image that has them is not opened to see what it
-/// holds, and a fatbin is a container.
+/// A fatbin gets no kernel keys: libkdl does not open an image that has them, and a fatbin is a
+/// container.
 LogicalResult addObject(gpu::ObjectAttr object, gpu::BinaryOp binary, kdl_writer *writer,
                         function_ref<InFlightDiagnostic()> emitError) {
   FailureOr<Image> image = describeObject(object, emitError);
@@ -271,7 +271,7 @@ LogicalResult addObject(gpu::ObjectAttr object, gpu::BinaryOp binary, kdl_writer
   return success();
 }
 
-/// What tells two objects for one target apart when one of them is to be chosen.
+/// What distinguishes two objects for one target during selection.
 Attribute variantKey(gpu::ObjectAttr object) {
   MLIRContext *context = object.getContext();
   SmallVector<Attribute> parts = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The objects of a gpu.binary as an OffloadBinary.
+// Packs the objects of a gpu.binary into an OffloadBinary.
 #ifndef KDL_MLIR_OBJECT_PACKING_H
 #define KDL_MLIR_OBJECT_PACKING_H
 
@@ -7,22 +7,22 @@
 
 namespace mlir::kdl {
 
-/// Whether `#kdl.runtime_select` can tell the objects of a binary apart; emits errors where not.
-/// Attributes have no say in the verification of the operation that holds them, so the code that
-/// meets such a binary asks: the passes that make one, and the translation.
+/// Whether `#kdl.runtime_select` can distinguish the objects of a binary; emits errors if not. An
+/// attribute cannot verify the operation that holds it, so the passes that create such a binary
+/// call this, and so does the translation.
 LogicalResult verifyObjects(gpu::BinaryOp binary);
 
-/// Checks the attribute `kdl.properties` of an operation, which goes into objects' properties.
+/// Checks the attribute `kdl.properties` of an operation, which becomes properties of objects.
 LogicalResult verifyProperties(Operation *op, Attribute properties);
 
-/// All objects in one OffloadBinary, each with its triple, its architecture, what its properties
-/// say, a `kdl.kernel.NAME` key per kernel, and its digest.
+/// All objects in one OffloadBinary, each with its triple, its architecture, its properties, a
+/// `kdl.kernel.NAME` key per kernel, and its digest.
 FailureOr<SmallVector<char, 0>> packObjects(gpu::BinaryOp binary);
 
 /// Checks a launch against the kernel tables of the objects it may run.
 LogicalResult verifyLaunch(gpu::LaunchFuncOp launch, gpu::BinaryOp binary);
 
-/// Key in the metadata of a kernel: the block that `known_block_size` of its function says.
+/// Key in the metadata of a kernel: the `known_block_size` of its function.
 inline constexpr StringLiteral knownBlockKey = "known_block_size";
 
 } // namespace mlir::kdl

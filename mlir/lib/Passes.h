@@ -16,10 +16,10 @@ namespace mlir::kdl {
 #define GEN_PASS_REGISTRATION
 #include "KdlPasses.h.inc"
 
-/// The dialect, for tools that link it in; plugins register themselves.
+/// Registers the dialect in tools that link it; plugins register themselves.
 void registerDialect(DialectRegistry &registry);
 
-/// Every pass and pipeline here; may be called twice.
+/// Registers every pass and pipeline; may be called twice.
 void registerPasses();
 
 /// The pipeline kdl-lower-to-binary.

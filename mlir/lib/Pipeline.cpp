@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-lower-to-binary: from outlined kernels to a host module that mlir-translate or a JIT takes.
+// kdl-lower-to-binary: from outlined kernels to a host module for mlir-translate or a JIT.
 #include "Passes.h"
 
 #include "mlir/Dialect/GPU/Transforms/Passes.h"

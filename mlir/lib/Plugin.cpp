@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What mlir-opt --load-dialect-plugin and --load-pass-plugin look for. The first alone is enough:
-// passes are registered with either.
+// The entry points for mlir-opt --load-dialect-plugin and --load-pass-plugin. The first option is
+// enough: either one registers the passes.
 #include "Passes.h"
 
 #include "mlir/Tools/Plugins/DialectPlugin.h"

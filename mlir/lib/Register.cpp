@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The dialect and the passes, for the plugin and for tools that link them in.
+// Registers the dialect and the passes, for the plugin and for tools that link them.
 #include "Dialect.h"
 #include "Passes.h"
 #include "ukernels/Relayout.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// #kdl.runtime_select in LLVM IR: one library per gpu.binary, one slot per kernel. The structs are
-// those of mlir/runtime/kdl_mlir.h and <kdl/launch.h>.
+// Translates #kdl.runtime_select to LLVM IR: one library per gpu.binary, one slot per kernel. The
+// structs are those of mlir/runtime/kdl_mlir.h and <kdl/launch.h>.
 #include "DeferWaits.h"
 #include "Dialect.h"
 #include "ObjectPacking.h"
@@ -17,11 +17,11 @@ using namespace mlir::kdl;
 
 namespace {
 
-/// As #gpu.select_object has it: late enough for the C library, early enough for the program.
+/// As #gpu.select_object: after the C library's constructors, before the program's.
 constexpr int constructorPriority = 123;
 
-// The layout that is written here. A module may be translated before it has a data layout, so none
-// is asked.
+// The layout that this file emits. A module may be translated before it has a data layout, so none
+// is queried.
 static_assert(sizeof(kdl_mlir_library) == 48 && offsetof(kdl_mlir_library, name) == 16);
 static_assert(sizeof(kdl_mlir_slot) == 16 && sizeof(kdl_kernel_head) == 24);
 static_assert(sizeof(kdl_mlir_stub) == 48 && offsetof(kdl_mlir_stub, slot) == 24);
@@ -73,8 +73,7 @@ llvm::GlobalVariable *makeString(llvm::Module &module, StringRef text, const llv
 // The library
 //===----------------------------------------------------------------------===//
 
-/// The library's struct. Launches may be translated before the binary they launch from is, so
-/// either may be the first to ask.
+/// The library's struct. A launch may be translated before its binary, so either may create it.
 llvm::GlobalVariable *getLibrary(llvm::Module &module, const Types &types, StringRef binary) {
   std::string name = symbol(binary, "library");
   if (llvm::GlobalVariable *known = module.getGlobalVariable(name, /*AllowInternal=*/true))
@@ -84,9 +83,9 @@ llvm::GlobalVariable *getLibrary(llvm::Module &module, const Types &types, Strin
                                   llvm::ConstantAggregateZero::get(types.library), name);
 }
 
-/// The bytes stand in a section that linkers keep and that kdl lists; its size is a multiple of 8,
-/// so that several libraries follow one another without gaps. In `.llvm.offloading` they would be
-/// device code that clang-linker-wrapper is to link.
+/// The bytes are in a section that linkers keep and that kdl lists; its size is a multiple of 8, so
+/// that several libraries follow one another without gaps. In `.llvm.offloading`,
+/// clang-linker-wrapper would link them as device code.
 llvm::GlobalVariable *embed(llvm::Module &module, ArrayRef<char> bytes, StringRef binary) {
   llvm::Constant *data = llvm::ConstantDataArray::get(module.getContext(), bytes);
   auto *made =
@@ -113,8 +112,8 @@ llvm::Function *makeCaller(llvm::Module &module, const Types &types, StringRef n
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Where nothing but another launch follows, that one's wait is enough: launches without a stream
-/// run in order. kdl-defer-waits sees more than one block.
+/// If only another launch follows, its wait is enough: launches without a stream run in order.
+/// kdl-defer-waits works across blocks.
 bool isWaitNeeded(gpu::LaunchFuncOp launch, SymbolTableCollection &symbols) {
   if (launch->hasAttr(deferredAttr))
     return false;
@@ -157,7 +156,7 @@ private:
   llvm::Function &function;
 };
 
-/// In the entry block: a launch in a loop uses one piece of stack, not one per turn.
+/// In the entry block: a launch in a loop then uses one stack slot, not one per iteration.
 llvm::Value *Launch::makeAlloca(llvm::Type *type, const llvm::Twine &name) {
   llvm::BasicBlock &entry = function.getEntryBlock();
   llvm::IRBuilder<> atEntry(&entry, entry.begin());
@@ -166,8 +165,8 @@ llvm::Value *Launch::makeAlloca(llvm::Type *type, const llvm::Twine &name) {
   return made;
 }
 
-/// A dimension as the driver takes it. What does not fit is made as large as can be, so that it is
-/// refused and not launched in part.
+/// A dimension as the driver takes it. One that does not fit becomes the largest value, so that the
+/// launch is refused and not done in part.
 llvm::Value *Launch::makeExtent(Value dimension) {
   llvm::Value *size = value(dimension);
   unsigned width = size->getType()->getIntegerBitWidth();
@@ -178,7 +177,7 @@ llvm::Value *Launch::makeExtent(Value dimension) {
   return builder.CreateZExtOrTrunc(size, types.i32);
 }
 
-/// The kdl_launch_desc: a constant where the launch's shape is one, else on the stack.
+/// The kdl_launch_desc: a constant if the launch's shape is constant, else on the stack.
 llvm::Value *Launch::makeDesc() {
   auto three = [&](gpu::KernelDim3 dims) {
     return std::array{makeExtent(dims.x), makeExtent(dims.y), makeExtent(dims.z)};
@@ -221,7 +220,7 @@ llvm::Value *Launch::makeDesc() {
   return desc;
 }
 
-/// The kdl_args: pointers to values that lie on the stack.
+/// The kdl_args: pointers to values on the stack.
 llvm::Value *Launch::makeArgs() {
   SmallVector<llvm::Value *> values = translation.lookupValues(op.getKernelOperands());
   auto *pointersType = llvm::ArrayType::get(types.ptr, values.size());
@@ -264,7 +263,7 @@ llvm::GlobalVariable *Launch::getSlot() {
   return slot;
 }
 
-/// A pointer that another thread may be replacing.
+/// Loads a pointer that another thread may be replacing.
 llvm::Value *Launch::loadShared(llvm::Value *from, const llvm::Twine &name) {
   llvm::LoadInst *load = builder.CreateAlignedLoad(types.ptr, from, llvm::Align(8), name);
   load->setAtomic(llvm::AtomicOrdering::Acquire);

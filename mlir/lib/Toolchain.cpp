@@ -19,7 +19,7 @@ static bool exists(const llvm::Twine &folder, const llvm::Twine &file) {
   return fs::exists(folder + "/" + file);
 }
 
-/// The first of the folders with that file.
+/// The first of the folders that has the file.
 static std::string findFolder(ArrayRef<StringRef> folders, StringRef file) {
   for (StringRef folder : folders) {
     if (exists(folder, file))
@@ -62,7 +62,7 @@ std::string kdl::findLinker(StringRef given) {
   return "";
 }
 
-/// gfx90a is 9010 to the device libraries, gfx942 9402, gfx1100 11000; 0 for generic processors.
+/// The device libraries' number of a chip: gfx90a is 9010, gfx1100 11000; 0 for generic ones.
 static unsigned versionOf(StringRef chip) {
   unsigned major = 0, minor = 0, stepping = 0;
   if (!chip.consume_front("gfx") || chip.size() < 3 ||
@@ -73,7 +73,7 @@ static unsigned versionOf(StringRef chip) {
   return major * 1000 + minor * 100 + stepping;
 }
 
-/// The device libraries ask a constant for the chip's number.
+/// The device libraries read the chip's number from a constant.
 void ROCmFolder::addVersion(StringRef chip) {
   unsigned version = versionOf(chip);
   std::string name =
@@ -115,7 +115,7 @@ ROCmFolder::ROCmFolder(StringRef bitcode, StringRef linker, StringRef chip) {
     (void)fs::create_link(linker, folder + "/llvm/bin/ld.lld");
 }
 
-/// What the links lead to is not ours to remove: links are removed as such.
+/// Removes the links only, not what they point to.
 ROCmFolder::~ROCmFolder() {
   if (!folder.empty())
     (void)fs::remove_directories(folder);

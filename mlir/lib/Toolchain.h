@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The programs and files that compiling needs, and where they may lie.
+// The programs and files that compilation needs, and where to find them.
 #ifndef KDL_MLIR_TOOLCHAIN_H
 #define KDL_MLIR_TOOLCHAIN_H
 
@@ -10,19 +10,18 @@
 
 namespace mlir::kdl {
 
-/// CUDA's folder: the one given, or the first that has bin/ptxas; empty where there is none.
+/// CUDA's folder: the given one, or the first with bin/ptxas; empty if there is none.
 std::string findCUDA(StringRef given);
 
-/// AMD's device libraries; empty where there are none.
+/// AMD's device libraries; empty if there are none.
 std::string findROCmBitcode(StringRef given);
 
-/// ld.lld; empty where there is none.
+/// ld.lld; empty if there is none.
 std::string findLinker(StringRef given);
 
-/// A folder that looks like ROCm's to MLIR, for as long as this object lives: it has
-/// amdgcn/bitcode and llvm/bin/ld.lld, as links to what was found. Debian installs them elsewhere.
-/// Device libraries that are older than the chip lack the file that tells them its number, and
-/// nothing else: it is made.
+/// A temporary folder in the layout of ROCm, for MLIR: it has amdgcn/bitcode and llvm/bin/ld.lld,
+/// as links to the files found, which Debian installs elsewhere. Device libraries that are older
+/// than the chip only lack the file with its number: this creates it.
 class ROCmFolder {
 public:
   ROCmFolder(StringRef bitcode, StringRef linker, StringRef chip);

@@ -6,16 +6,16 @@
 
 namespace mlir::kdl {
 
-/// The number that LLVM's GPU targets have for memory of a group.
+/// The address space of group memory in LLVM's GPU targets.
 inline constexpr unsigned workgroupSpace = 3;
 
 bool isWorkgroupMemory(MemRefType type);
 
-/// Gives every memref below `root` the memory space that `map` says; null is the default one.
+/// Sets the memory space of every memref below `root` by `map`; null is the default one.
 void mapMemorySpaces(Operation *root, function_ref<Attribute(Attribute)> map);
 
-/// Group memory as OpenCL's kernels have it: variables of the module. MLIR would make a parameter
-/// of each attribution, which no launch has an argument for.
+/// Turns group memory into module variables, as OpenCL kernels have it. MLIR would turn each
+/// attribution into a parameter, for which no launch has an argument.
 void convertAttributionsToGlobals(gpu::GPUModuleOp module);
 
 } // namespace mlir::kdl

@@ -16,14 +16,14 @@ static bool is_host(const kdl_device *device) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Choosing                                                                                     */
+/* Selection                                                                                    */
 
-/* How many modules a device could serve. */
+/* How many modules a device could run. */
 typedef struct {
   kdl_device *device;
   size_t modules;
   size_t served;
-  size_t needs_host_fallback; /* modules that only a fallback to the host would serve */
+  size_t needs_host_fallback; /* modules that need a fallback to the host */
 } candidate;
 
 static kdl_status try_module(void *user, kdl_mlir_module *module) {
@@ -49,15 +49,15 @@ static bool is_cpu(const kdl_device *device) {
   return kdl_device_get(device, &info) == KDL_OK && info.device_class == KDL_DEVICE_CPU;
 }
 
-/* Fails where the host is not among the devices since KDL_CPU cannot be obeyed. */
+/* Fails if the host is missing because KDL_CPU is invalid. */
 static kdl_status check_host(void) {
   kdl_device *host;
   kdl_status status = kdl_device_find("host", &host);
   return status == KDL_NO_MATCH ? KDL_OK : status;
 }
 
-/* The first device that serves every module, or the first of those that serve most: the others'
- * launches then fail with their reasons. Without modules, the first device of all. */
+/* The first device that runs every module, or the first of those that run most: launches from the
+ * other modules fail with reasons. Without modules, the first device. */
 static kdl_status choose_device(kdl_device **out_device) {
   candidate best = {0};
   size_t held_back = 0;
@@ -126,7 +126,7 @@ static kdl_status open_process_device(kdl_mlir_device *out_device) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Asking                                                                                       */
+/* Queries                                                                                      */
 
 kdl_status kdl_mlir_device_get(const kdl_mlir_device **out_device) {
   const kdl_mlir_device *known = __atomic_load_n(&ready_device, __ATOMIC_ACQUIRE);

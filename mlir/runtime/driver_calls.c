@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A few calls that MLIR's runtime interface wants and that libkdl does not make: registered host
- * memory, memory that host and device share, tensor maps. They are made on the driver that libkdl
- * opened, in the context that it uses.
+ * Calls that MLIR's runtime interface needs and libkdl does not make: registered host memory,
+ * memory shared by host and device, tensor maps. They use the driver that libkdl opened, and its
+ * context.
  */
 #include "driver_calls.h"
 
@@ -30,7 +30,7 @@ typedef enum {
   symbol_shared,
   symbol_free_shared,
   symbol_map,
-  symbol_push, /* without it, the driver has no contexts to make current */
+  symbol_push, /* if it is missing, the driver has no contexts to make current */
   symbol_pop,
   symbol_device_info,
   symbol_extension,
@@ -47,7 +47,7 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* Drivers                                                                                      */
 
-/* cuMemAllocManaged and hipMallocManaged: reachable from any stream. */
+/* cuMemAllocManaged and hipMallocManaged: accessible from any stream. */
 enum { attach_global = 1 };
 
 static int cuda_device_pointer(const kdl_mlir_native *native, void *data, uint64_t *out_address) {
@@ -115,7 +115,7 @@ static const driver_names drivers[] = {
 };
 
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
-static const driver_names *driver_row; /* NULL where the device's driver is none of these */
+static const driver_names *driver_row; /* NULL if the device's driver is none of these */
 static void *driver_symbols[symbol_count];
 static kdl_mlir_native native;
 static kdl_device *driver_device;
@@ -151,7 +151,7 @@ static void open_driver(void) {
 }
 
 static void open_driver_of(const kdl_mlir_device *device) {
-  driver_device = device->device; /* one and the same for the whole process */
+  driver_device = device->device; /* the only one of the process */
   pthread_once(&driver_once, open_driver);
 }
 
@@ -164,7 +164,7 @@ static kdl_status driver_result(const char *call, int code) {
   return code == 0 ? KDL_OK : kdl_mlir_set_error(KDL_DEVICE, "%s: error %d", call, code);
 }
 
-/* The driver's function into a pointer to it; false after kdl_mlir_set_error. */
+/* Stores the driver's function in a pointer; false after kdl_mlir_set_error. */
 static bool find_driver_symbol(const kdl_mlir_device *device, symbol which, const char *purpose,
                                void *out_call) {
   open_driver_of(device);
@@ -200,7 +200,7 @@ static bool reaches_host(const kdl_mlir_device *device) {
          driver_row->memory->reaches_host(&native);
 }
 
-/* One of the two calls that take host memory; a size is for the first. */
+/* Calls one of the two functions that take host memory; the size is for the first. */
 static kdl_status call_host_memory(const kdl_mlir_device *device, symbol which, void *data,
                                    size_t size) {
   union {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The driver beneath libkdl, for the few calls that libkdl does not make. */
+/* The driver below libkdl, for the few calls that libkdl does not make. */
 #ifndef KDL_MLIR_DRIVER_CALLS_H
 #define KDL_MLIR_DRIVER_CALLS_H
 
 #include "runtime.h"
 
-/* What native.c found of the driver of the process's device. Functions are NULL where it has none
- * of the kind, and otherwise of the type that the driver's own header gives them. */
+/* The driver of the process's device (driver_calls.c). Functions are NULL if the driver lacks them,
+ * and otherwise have the type of the driver's header. */
 typedef struct kdl_mlir_native {
   void *device;
   void *context;
@@ -14,11 +14,11 @@ typedef struct kdl_mlir_native {
   void *extension;       /* clGetExtensionFunctionAddressForPlatform */
   void *device_pointer;
   void *alloc_shared;
-  void *free_shared; /* NULL: shared memory is freed as any other */
+  void *free_shared; /* NULL: shared memory is freed like other memory */
 } kdl_mlir_native;
 
-/* How a driver shares memory. `device_pointer` and `alloc_shared` are called where the driver's
- * function was found; results are the driver's error codes, 0 for none. */
+/* How a driver shares memory. `device_pointer` and `alloc_shared` are called only if the driver's
+ * function exists; they return the driver's error codes, 0 for none. */
 typedef struct kdl_mlir_native_memory {
   void (*prepare)(kdl_mlir_native *native);            /* may be NULL */
   bool (*reaches_host)(const kdl_mlir_native *native); /* may be NULL: it does not */

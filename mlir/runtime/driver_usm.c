@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Memory that host and device both reach, where a driver allocates it by another function than the
- * memory of one device: unified shared memory of Level Zero and OpenCL. OpenCL's functions for it
- * are an extension's, so that the platform gives them by name.
+ * Memory that host and device share, for drivers with a separate allocation function for it:
+ * unified shared memory of Level Zero and OpenCL. OpenCL has it as an extension, whose functions
+ * the platform looks up by name.
  */
 #include "driver_calls.h"
 
@@ -11,7 +11,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Level Zero                                                                                   */
 
-/* The first member tells the structure; the rest is flags and the number of a memory. */
+/* The first member identifies the structure; the others are flags and a memory number. */
 typedef struct {
   uint32_t type;
   const void *next;
@@ -82,7 +82,7 @@ static void cl_prepare(kdl_mlir_native *native) {
   native->free_shared = extension(platform, "clMemFreeINTEL");
 }
 
-/* A CPU's driver reaches whatever the program reaches. */
+/* The driver of a CPU can access all memory of the program. */
 static bool cl_reaches_host(const kdl_mlir_native *native) {
   uint64_t usm = 0, svm = 0;
   cl_query(native, cl_device_shared_system_mem_capabilities, &usm, sizeof usm);

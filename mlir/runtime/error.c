@@ -47,7 +47,7 @@ void kdl_mlir_report_error(const char *what) {
     return;
   if (!request || strcmp(request, "exit") != 0)
     abort();
-  /* Compiled code is on the stack, and other threads may be in it: what was printed is kept. */
+  /* Compiled code is on the stack, and other threads may run it: skips exit handlers. */
   fflush(NULL);
   _Exit(EXIT_FAILURE);
 }

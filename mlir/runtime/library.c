@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Libraries that programs carry, and how their kernels are bound. */
+/* The libraries of the program, and how their kernels are bound. */
 #include "runtime.h"
 
 #include <pthread.h>
@@ -88,7 +88,7 @@ static kdl_kernel *find_cached_kernel(kdl_mlir_module *module, const char *name)
   return at ? at->kernel : NULL;
 }
 
-/* Where two threads add the same one, or memory is short, a search takes longer. */
+/* If two threads add the same kernel, or memory is short, later searches are slower. */
 static void add_cached_kernel(kdl_mlir_module *module, const char *name, kdl_kernel *kernel) {
   size_t size = strlen(name) + 1;
   kdl_mlir_cached_kernel *added = malloc(sizeof *added + size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The functions that MLIR's own lowering of the gpu dialect calls (gpu-to-llvm and
- * #gpu.select_object, as of LLVM 22 and 23). Upstream implements them once per vendor; here they
- * stand on libkdl, so that a program compiled for them runs on whatever device libkdl chooses, and
- * what it loads may be any fat binary. Names and types are MLIR's.
+ * #gpu.select_object, as of LLVM 22 and 23). Upstream implements them once per vendor; these use
+ * libkdl, so that a program compiled for them runs on the device that libkdl selects, and may load
+ * any fat binary. Names and types are MLIR's.
  */
 #ifndef KDL_MLIR_MGPU_H
 #define KDL_MLIR_MGPU_H
@@ -50,8 +50,8 @@ KDL_API void mgpuMemset16(void *to, uint16_t value, size_t count, kdl_queue *str
 KDL_API void mgpuMemHostRegister(void *data, uint64_t size);
 KDL_API void mgpuMemHostUnregister(void *data);
 
-/* A ranked memref as MLIR passes it: `size_and_strides` holds first all sizes, then all strides, of
- * as many dimensions as the rank says. */
+/* A ranked memref as MLIR passes it: `size_and_strides` holds all sizes, then all strides; each has
+ * as many elements as the rank. */
 typedef struct mgpu_memref {
   char *allocated;
   char *aligned;

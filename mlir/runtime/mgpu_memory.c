@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Memory. On the host, device memory is memory, and what compiled code asks for is done at once; on
- * other devices an address belongs to an allocation of ours or to the host.
+ * Memory. On the host device, device memory is host memory, and operations complete at once; on
+ * other devices an address belongs to an allocation of the runtime or to the host.
  */
 #include "runtime.h"
 
@@ -18,7 +18,7 @@ static kdl_queue *queue_for(const kdl_mlir_device *device, kdl_queue *stream) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Having                                                                                       */
+/* Allocation                                                                                   */
 
 static kdl_status allocate_range(const kdl_mlir_device *device, kdl_mlir_range *range) {
   kdl_buffer buffer = {0};
@@ -49,7 +49,7 @@ void *mgpuMemAlloc(uint64_t size, kdl_queue *stream, bool is_host_shared) {
   return kdl_mlir_ok(status, what) ? (void *)(uintptr_t)range.start : NULL;
 }
 
-/* Compiled code frees on a stream what the stream may still use. */
+/* Compiled code frees memory on a stream that may still use it. */
 void mgpuMemFree(void *data, kdl_queue *stream) {
   static const char what[] = "mgpuMemFree";
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
@@ -64,9 +64,9 @@ void mgpuMemFree(void *data, kdl_queue *stream) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Moving                                                                                       */
+/* Copies                                                                                       */
 
-/* The allocation around an address and the offset in it; false for memory of the host. */
+/* The allocation that contains an address, and the offset in it; false for host memory. */
 static bool find_buffer(const kdl_mlir_device *device, const void *data, kdl_buffer *out_buffer,
                         uint64_t *out_offset) {
   kdl_mlir_range range;
@@ -77,7 +77,7 @@ static bool find_buffer(const kdl_mlir_device *device, const void *data, kdl_buf
   return true;
 }
 
-/* Both sides are the host's, registered perhaps: done here, in its turn. */
+/* Both sides are host memory, possibly registered: copied by the host, in stream order. */
 static kdl_status copy_on_host(kdl_queue *queue, void *to, const void *from, size_t size) {
   kdl_status status = kdl_sync(queue);
   if (status == KDL_OK)
@@ -134,7 +134,7 @@ void mgpuMemset16(void *to, uint16_t value, size_t count, kdl_queue *stream) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Host memory that the device reaches                                                          */
+/* Host memory that the device can access                                                       */
 
 void mgpuMemHostRegister(void *data, uint64_t size) {
   static const char what[] = "mgpuMemHostRegister";
@@ -154,7 +154,7 @@ static char *data_of(const mgpu_memref *memref, int64_t element_size) {
   return memref->aligned + memref->offset * element_size;
 }
 
-/* The bytes between the first element and the last, both included: strides need not be dense. */
+/* Registers the bytes from the first element to the end of the last: strides need not be dense. */
 void mgpuMemHostRegisterMemRef(int64_t rank, const mgpu_memref *memref, int64_t element_size) {
   int64_t last = 0;
   for (int64_t i = 0; i < rank; ++i) {
@@ -174,7 +174,7 @@ void mgpuMemHostUnregisterMemRef(int64_t rank, const mgpu_memref *memref, int64_
   mgpuMemHostUnregister(data_of(memref, element_size));
 }
 
-/* ROCm's tests call these by name: a memref of one dimension, where the device finds it. */
+/* ROCm's tests call these by name: a memref of one dimension, at its device address. */
 static mgpu_memref_1d device_memref_1d(char *data, int64_t offset, int64_t size, int64_t stride,
                                        const char *what) {
   uint64_t address = 0;

@@ -27,17 +27,16 @@ static mgpu_module *load_module(const char *what, const void *data, uint64_t siz
   return module;
 }
 
-/* Constructors call this before the program has begun: the bytes are listed, no driver is touched.
- */
+/* Called by constructors before main: only records the bytes, and calls no driver. */
 mgpu_module *mgpuModuleLoad(const void *data, uint64_t size) {
   return load_module("mgpuModuleLoad", data, size);
 }
 
-/* Text that a driver compiles, and it does so at the level it thinks best: the level that is asked
- * for is MLIR's default in nearly every program.
+/* Code that the driver compiles, at its default optimisation level: nearly every program passes
+ * MLIR's default level, which is ignored.
  *
- * MLIR 23 also passes SPIR-V here, and the size of whatever it is; MLIR 22 passes no size, so that
- * there is anything in its place. Text ends with a NUL in both. */
+ * MLIR 23 also passes SPIR-V, and the size of the data; MLIR 22 passes no size, so that the
+ * parameter is undefined. Text ends with a NUL in both. */
 mgpu_module *mgpuModuleLoadJIT(const char *text, int32_t opt_level, uint64_t size) {
   static const uint8_t spirv[] = {0x03, 0x02, 0x23, 0x07};
   bool is_spirv = strncmp(text, (const char *)spirv, sizeof spirv) == 0;
@@ -59,7 +58,7 @@ kdl_kernel *mgpuModuleGetFunction(mgpu_module *module, const char *name) {
 /* ------------------------------------------------------------------------------------------ */
 /* Launches                                                                                     */
 
-/* False where there is nothing to launch; sizes that no device has are left to it to refuse. */
+/* False if there is nothing to launch; the device refuses sizes that it does not support. */
 static bool convert_extent(const int64_t from[3], uint32_t out[3]) {
   for (int i = 0; i < 3; ++i) {
     if (from[i] <= 0)
@@ -80,7 +79,7 @@ static void launch_on_stream(const char *what, kdl_kernel *kernel, const kdl_lau
 void mgpuLaunchKernel(kdl_kernel *kernel, int64_t grid_x, int64_t grid_y, int64_t grid_z,
                       int64_t block_x, int64_t block_y, int64_t block_z, int32_t shared,
                       kdl_queue *stream, void **params, void **extra, uint64_t param_count) {
-  (void)extra; /* always NULL: the other way to pass arguments */
+  (void)extra; /* always NULL: the alternative way to pass arguments */
   kdl_launch_desc desc = {.size = sizeof desc, .shared = (uint32_t)shared};
   if (kernel && convert_extent((const int64_t[]){grid_x, grid_y, grid_z}, desc.grid) &&
       convert_extent((const int64_t[]){block_x, block_y, block_z}, desc.block))
@@ -99,13 +98,13 @@ void mgpuLaunchClusterKernel(kdl_kernel *kernel, int64_t cluster_x, int64_t clus
       !convert_extent((const int64_t[]){block_x, block_y, block_z}, desc.block) ||
       !convert_extent((const int64_t[]){cluster_x, cluster_y, cluster_z}, desc.cluster))
     return;
-  /* MLIR does not say here how many arguments there are. */
+  /* MLIR does not pass the number of arguments. */
   if (kdl_mlir_ok(kdl_kernel_get(kernel, &info), what))
     launch_on_stream(what, kernel, &desc, params,
                      info.param_count > 0 ? (uint64_t)info.param_count : 0, stream);
 }
 
-/* From MLIR 23 on. A launch without clusters has zeros for their size. */
+/* Since MLIR 23. A launch without clusters has a cluster size of zero. */
 void mgpuLaunchKernelCooperative(kdl_kernel *kernel, int64_t grid_x, int64_t grid_y, int64_t grid_z,
                                  int64_t cluster_x, int64_t cluster_y, int64_t cluster_z,
                                  int64_t block_x, int64_t block_y, int64_t block_z, int32_t shared,

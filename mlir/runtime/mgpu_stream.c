@@ -8,18 +8,19 @@
 #include <stdlib.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Which streams and events there are                                                           */
+/* Known streams and events                                                                     */
 
-/* #gpu.select_object makes a stream for each launch without one, waits for it, and destroys it; a
- * driver takes longer for the stream than for the launch. So a stream that is destroyed right after
- * it was waited for is kept. Should it have got work in between, which launches through a slot do
- * not tell, its next user stands behind that work: allowed, as streams promise no order. */
+/* #gpu.select_object creates a stream for each launch without one, waits for it, and destroys
+ * it; creating the stream takes a driver longer than the launch. So a stream that is destroyed
+ * right after a wait goes into a pool. If it got work in between, which launches through a slot
+ * do not record, its next user runs after that work: this is allowed, because streams guarantee
+ * no order. */
 enum { pool_limit = 16 };
 
 typedef struct {
   void *handle;
   bool is_event;
-  bool is_pooled; /* a stream, for the next who wants one */
+  bool is_pooled; /* a destroyed stream, for reuse */
 } known_handle;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,7 +51,7 @@ static kdl_queue *take_pooled_stream(void) {
   return taken;
 }
 
-/* Out of memory, it is one that is not known: it is not kept, and not taken for what it is not. */
+/* Out of memory, the handle stays unknown: not pooled, and not mistaken for another kind. */
 static void add_handle(void *handle, bool is_event) {
   pthread_mutex_lock(&lock);
   if (handle_count == handle_capacity) {
@@ -64,11 +65,11 @@ static void add_handle(void *handle, bool is_event) {
   pthread_mutex_unlock(&lock);
 }
 
-/* True where it is kept; else it is known no more. */
+/* True if the stream went into the pool; otherwise forgets it. */
 static bool pool_stream(const kdl_queue *stream, bool is_idle) {
   pthread_mutex_lock(&lock);
   known_handle *known = find_handle(stream);
-  bool was_kept = known && known->is_pooled; /* it is destroyed once more */
+  bool was_kept = known && known->is_pooled; /* it is destroyed a second time */
   bool is_kept = was_kept || (known && is_idle && pooled_count < pool_limit);
   if (is_kept && !was_kept) {
     known->is_pooled = true;
@@ -90,17 +91,17 @@ static void destroy_event(kdl_event *event) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Events that are not gone yet                                                                 */
+/* Retired events                                                                               */
 
-/* Where several regions wait for one event, MLIR's lowering lets each of them destroy it when it
- * has waited. So an event stays until as many others were destroyed after it. */
+/* If several regions wait for one event, MLIR's lowering lets each of them destroy it after its
+ * wait. So an event is kept until this many others were destroyed after it. */
 enum { retired_limit = 64 };
 
 static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
 static kdl_event *retired_events[retired_limit];
 static size_t retired_next;
 
-/* What can be destroyed in its place: NULL for nothing. */
+/* Returns an event that can be destroyed instead: NULL for none. */
 static kdl_event *retire_event(kdl_event *event) {
   kdl_event *oldest = NULL;
   pthread_mutex_lock(&retired_lock);
@@ -117,7 +118,7 @@ static kdl_event *retire_event(kdl_event *event) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What compiled code calls                                                                     */
+/* Functions that compiled code calls                                                           */
 
 kdl_queue *mgpuStreamCreate(void) {
   static const char what[] = "mgpuStreamCreate";
@@ -130,8 +131,8 @@ kdl_queue *mgpuStreamCreate(void) {
   return stream;
 }
 
-/* MLIR 22 takes the event of a token that a region only passes on for a stream: it records another
- * on it, and destroys it. */
+/* For a token that a region only passes on, MLIR 22 uses the event as a stream: it records another
+ * event on it, and destroys it. */
 static kdl_event *event_passed_as_stream(kdl_queue *stream) {
   pthread_mutex_lock(&lock);
   const known_handle *known = find_handle(stream);
@@ -157,8 +158,8 @@ void mgpuStreamSynchronize(kdl_queue *stream) {
     last_synchronized = stream;
 }
 
-/* MLIR 22 may leave an async.yield of a token unlowered, and hands out the stream where an event is
- * meant (its own test async.mlir does). What is meant is what the stream was given so far. */
+/* MLIR 22 may leave an async.yield of a token unlowered, and pass the stream as an event, as its
+ * test async.mlir does. It means the work that the stream has so far. */
 static kdl_queue *stream_passed_as_event(kdl_event *event) {
   pthread_mutex_lock(&lock);
   const known_handle *known = find_handle(event);
@@ -211,7 +212,7 @@ void mgpuEventSynchronize(kdl_event *event) {
     kdl_mlir_ok(stream ? kdl_sync(stream) : kdl_event_sync(event), "mgpuEventSynchronize");
 }
 
-/* Behind what another event stands for. */
+/* Records after the work of another event. */
 static kdl_status record_after_event(kdl_event *event, kdl_event *other) {
   kdl_queue *stream = mgpuStreamCreate();
   kdl_status status = stream ? kdl_event_wait(other, stream) : KDL_DEVICE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Tensor maps: NVIDIA's descriptors of tensors for the units that copy tiles of them. */
+/* Tensor maps: NVIDIA's descriptors of tensors for hardware that copies tiles of them. */
 #include "runtime.h"
 
 #include "mgpu.h"
@@ -16,7 +16,7 @@ typedef struct {
   uint32_t box[limit_rank];
 } shape;
 
-/* The driver counts dimensions from the fastest on, MLIR from the slowest. */
+/* The driver numbers dimensions from the fastest, MLIR from the slowest. */
 static void fill_shape(const mgpu_memref *memref, const int64_t *box, uint32_t rank,
                        uint64_t element_size, shape *out_shape) {
   const int64_t *sizes = memref->sizes_and_strides;
@@ -29,8 +29,8 @@ static void fill_shape(const mgpu_memref *memref, const int64_t *box, uint32_t r
   }
 }
 
-/* The map is put into device memory, whose address is the kernel's argument. It lives as long as
- * the process, as upstream: nothing in MLIR frees it. */
+/* Copies the map into device memory, whose address is the kernel's argument. It stays until the
+ * process ends, as upstream: MLIR never frees it. */
 static void *upload_tensor_map(const kdl_mlir_device *device, const void *map, const char *what) {
   kdl_buffer buffer = {0};
   kdl_status status = kdl_alloc(device->device, KDL_MLIR_TENSOR_MAP_SIZE, &buffer);
@@ -41,7 +41,7 @@ static void *upload_tensor_map(const kdl_mlir_device *device, const void *map, c
   return kdl_mlir_ok(status, what) ? (void *)(uintptr_t)buffer.address : NULL;
 }
 
-/* As mgpuTensorMapEncodeTiled, in whose order the arguments are. */
+/* The arguments are in the order of mgpuTensorMapEncodeTiled. */
 static bool encode_tensor_map(const char *what, void *out_map, int data_type, uint32_t rank,
                               void *address, const uint64_t *sizes, const uint64_t *strides,
                               const uint32_t *box, const uint32_t *element_strides, int interleave,
@@ -87,7 +87,7 @@ void *mgpuTensorMapEncodeTiledMemref(int64_t rank, const mgpu_memref *memref, in
              : NULL;
 }
 
-/* Where code has all of it at hand: the map is put where the caller says. */
+/* For code that has all parameters: writes the map to the caller's memory. */
 void mgpuTensorMapEncodeTiled(void *out_map, int data_type, uint32_t rank, void *address,
                               const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
                               const uint32_t *element_strides, int interleave, int swizzle,

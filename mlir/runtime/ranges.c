@@ -8,7 +8,7 @@
 typedef kdl_mlir_range range;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static range *ranges; /* by address; they do not overlap */
+static range *ranges; /* sorted by address; they do not overlap */
 static size_t count, room;
 
 /* The number of ranges that start at or before the address. */

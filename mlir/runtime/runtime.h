@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * One process uses one device: compiled code allocates memory before it says which kernel will use
- * it. The device is chosen when it is first needed, from what all libraries that are registered by
- * then can run on, which is all of them in a program whose constructors have run.
+ * One process uses one device: compiled code allocates memory before the kernel that uses it is
+ * known. The runtime selects the device when it is first needed, from what all libraries registered
+ * by then can run on; after a program's constructors these are all of its libraries.
  */
 #ifndef KDL_MLIR_RUNTIME_H
 #define KDL_MLIR_RUNTIME_H
 
-#define KDL_CHECK_ARGUMENTS 0 /* KDL_CHECK in the environment still turns checks on */
+#define KDL_CHECK_ARGUMENTS 0 /* KDL_CHECK in the environment still enables checks */
 #include "kdl_mlir.h"
 
 #include <stdbool.h>
@@ -15,14 +15,15 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Errors                                                                                       */
 
-/* A failure of the runtime's own: kept for kdl_mlir_report_error, returned as `status`. */
+/* Records a failure of the runtime itself for kdl_mlir_report_error; returns `status`. */
 kdl_status kdl_mlir_set_error(kdl_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Hands "WHAT: why" to the error handler: what kdl_mlir_set_error kept, else libkdl's message. */
+/* Calls the error handler with "WHAT: why": the error of kdl_mlir_set_error, else libkdl's
+ * message. */
 void kdl_mlir_report_error(const char *what);
 
-/* True for KDL_OK; else tells the handler. */
+/* True for KDL_OK; otherwise calls the error handler. */
 static inline bool kdl_mlir_ok(kdl_status status, const char *what) {
   if (status != KDL_OK)
     kdl_mlir_report_error(what);
@@ -32,7 +33,7 @@ static inline bool kdl_mlir_ok(kdl_status status, const char *what) {
 /* ------------------------------------------------------------------------------------------ */
 /* Libraries                                                                                    */
 
-/* A kernel that was asked for before: MLIR's own lowering asks by name for every launch. */
+/* A kernel that was looked up before: MLIR's own lowering looks up the name at every launch. */
 typedef struct kdl_mlir_cached_kernel {
   struct kdl_mlir_cached_kernel *next;
   kdl_kernel *kernel;
@@ -44,30 +45,29 @@ struct kdl_mlir_module {
   kdl_mlir_module *next;
   kdl_mlir_library declared;
   kdl_library *library;                   /* NULL until it is opened */
-  kdl_mlir_cached_kernel *cached_kernels; /* grows at its head, and is not changed otherwise */
+  kdl_mlir_cached_kernel *cached_kernels; /* a list that only grows at its head */
 };
 
-/* Adds a module to those that the device is chosen for; NULL when out of memory. `declared` is
+/* Adds a module to those that the device is selected for; NULL when out of memory. `declared` is
  * copied. */
 kdl_mlir_module *kdl_mlir_module_add(const kdl_mlir_library *declared);
 void kdl_mlir_module_remove(kdl_mlir_module *module);
 
-/* Opens the module's library where that has not happened. */
+/* Opens the module's library, unless it is open. */
 kdl_status kdl_mlir_module_open(kdl_mlir_module *module);
 
 /* The kernel of that name on the device. */
 kdl_status kdl_mlir_module_kernel(kdl_mlir_module *module, const char *name,
                                   kdl_kernel **out_kernel);
 
-/* Calls `visit` with each module until it returns something else than KDL_OK; the list is locked
- * meanwhile. */
+/* Calls `visit` with each module until it returns other than KDL_OK; holds the list's lock. */
 kdl_status kdl_mlir_modules_visit(kdl_status (*visit)(void *user, kdl_mlir_module *module),
                                   void *user);
 
-/* What the module's attribute says of choosing, and the environment may overrule. */
+/* The selection settings of the module's attribute, which the environment may override. */
 typedef struct kdl_mlir_select {
   kdl_select_opts opts;
-  const kdl_select_opts *overrides; /* NULL where KDL_POLICY decides */
+  const kdl_select_opts *overrides; /* NULL if KDL_POLICY decides */
 } kdl_mlir_select;
 void kdl_mlir_module_select(const kdl_mlir_module *module, kdl_mlir_select *out_select);
 
@@ -76,47 +76,47 @@ void kdl_mlir_module_select(const kdl_mlir_module *module, kdl_mlir_select *out_
 
 typedef struct kdl_mlir_device {
   kdl_device *device;
-  kdl_queue *queue; /* of launches without a stream */
+  kdl_queue *queue; /* for launches without a stream */
   bool is_host;
 } kdl_mlir_device;
 
-/* Chooses it, the first time. */
+/* Selects the device at the first call. */
 kdl_status kdl_mlir_device_get(const kdl_mlir_device **out_device);
 
-/* The device, or NULL after telling the handler that `what` failed. */
+/* The device, or NULL after reporting that `what` failed. */
 const kdl_mlir_device *kdl_mlir_device_for(const char *what);
 
-/* The N-th device of the backend that would be chosen anyway; before anything uses a device. */
+/* Selects the N-th device of the default backend; call it before the device is used. */
 kdl_status kdl_mlir_device_set_default(int32_t number);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Memory                                                                                       */
 
-/* The allocations on a device that is not the host, so that of an address it can be said whose it
- * is: compiled code copies between addresses and does not say in which direction. */
+/* The allocations on a device other than the host, by address: compiled code copies between
+ * addresses without a direction. */
 typedef struct kdl_mlir_range {
   uint64_t start, size;
   bool is_shared; /* with the host */
 } kdl_mlir_range;
 bool kdl_mlir_range_add(const kdl_mlir_range *range);
 
-/* False where no range starts there. */
+/* False if no range starts at the address. */
 bool kdl_mlir_range_remove(uint64_t start, kdl_mlir_range *out_range);
 
-/* The allocation that an address lies in. */
+/* The allocation that contains an address. */
 bool kdl_mlir_range_find(uint64_t address, kdl_mlir_range *out_range);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Drivers: what libkdl has no function for                                                     */
+/* Driver functions that libkdl does not have                                                   */
 
 kdl_status kdl_mlir_native_register(const kdl_mlir_device *device, void *data, uint64_t size);
 kdl_status kdl_mlir_native_unregister(const kdl_mlir_device *device, void *data);
 
-/* Where the device finds registered host memory. */
+/* The device address of registered host memory. */
 kdl_status kdl_mlir_native_device_pointer(const kdl_mlir_device *device, void *data,
                                           uint64_t *out_address);
 
-/* Memory that host and device both reach. */
+/* Memory that host and device share. */
 kdl_status kdl_mlir_native_alloc_shared(const kdl_mlir_device *device, uint64_t size,
                                         uint64_t *out_address);
 kdl_status kdl_mlir_native_free_shared(const kdl_mlir_device *device, uint64_t address);

@@ -15,12 +15,12 @@
   %rocm     the folder of AMD's device libraries
   %intel    the folder of Intel's OpenCL for CPUs, see scripts/opencl-runtime.sh
 
-Features, for REQUIRES lines; each is true where it can be used here:
+Features for REQUIRES lines; each is set if this machine has it:
   PROGRAM   the program is on PATH: see `programs` below
   ukernels  libkdl's own microkernels were built
   numpy     python3 has NumPy
   rocm      the device libraries that AMD code objects are linked with are installed
-  intel     Intel's OpenCL for CPUs is there
+  intel     Intel's OpenCL for CPUs is installed
   CPU flag  this CPU has it: see `flags` below
 """
 
@@ -43,10 +43,10 @@ path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(p for p in path if p)
 config.environment["LD_LIBRARY_PATH"] = config.kdl_lib_dir
 config.environment["LC_ALL"] = "C"
-# What this CPU is taken for: see cmake/testing.cmake.
+# The CPU that tests assume: see cmake/testing.cmake.
 if "KDL_CPU" in os.environ:
     config.environment["KDL_CPU"] = os.environ["KDL_CPU"]
-# The machine's own drivers must not change what the tests see.
+# The machine's drivers must not change the results.
 config.environment["OCL_ICD_VENDORS"] = "/nonexistent"
 
 llvm_lib = os.path.join(os.path.dirname(config.kdl_llvm_bin_dir), "lib")
@@ -81,7 +81,7 @@ if os.path.exists(os.path.join(config.kdl_intel_opencl, "vendors", "intel.icd"))
     config.available_features.add("intel")
     config.substitutions.append(("%intel", config.kdl_intel_opencl))
 
-# What Linux says of the first CPU.
+# Linux's description of the first CPU.
 flags = "amx_bf16 amx_int8 avx2".split()
 with open("/proc/cpuinfo") as cpuinfo:
     words = next((line.split() for line in cpuinfo if line.startswith("flags")), [])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kdl-mlir opt | translate | run: mlir-opt, mlir-translate --mlir-to-llvmir and mlir-runner with
-// the dialect kdl built in. The last two load no plugins upstream.
+// the dialect kdl built in. Upstream, the last two load no plugins.
 #include "Passes.h"
 #include "ukernels/UkernelLink.h"
 
@@ -55,7 +55,7 @@ static int runTranslate(int argc, char **argv) {
         return success();
       },
       registerDialects);
-  // There is one translation here, so that naming it is left to the user of MLIR's own tool.
+  // This tool has one translation, so it adds the option that MLIR's tool requires to name it.
   SmallVector<char *> arguments(argv, argv + argc);
   char option[] = "--mlir-to-llvmir";
   arguments.insert(arguments.begin() + 1, option);
@@ -67,7 +67,7 @@ static int runRunner(int argc, char **argv) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetAsmParser();
-  // What fails while the program runs is told in a line; LLVM would tell an abort by its stack.
+  // Errors at run time are printed as one line; LLVM would print a stack trace for an abort.
   ::setenv("KDL_MLIR_ERRORS", "exit", /*overwrite=*/0);
   DialectRegistry registry;
   registerDialects(registry);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Functions for one work-item become functions for a group, in LLVM IR. Where a kernel has no
-// barrier, the group is three loops around the item, which LLVM vectorises. Where it has, each item
-// is a coroutine that is suspended at barriers, and the group resumes them in turn: that works for
-// barriers wherever they stand, in loops and branches too.
+// Turns functions for one work-item into functions for a group, in LLVM IR. Without barriers, the
+// group is three loops around the item, which LLVM vectorises. With barriers, each item is a
+// coroutine that suspends at barriers, and the group resumes them in turn: this handles barriers
+// anywhere, also in loops and branches.
 #include "host/HostKernels.h"
 
 #include "llvm/AsmParser/Parser.h"
@@ -26,14 +26,14 @@ static_assert(offsetof(kdl_host_group, group) == 4 && offsetof(kdl_host_group, g
 static_assert(sizeof(kdl_host_kernel) == 56 && offsetof(kdl_host_kernel, run) == 8 &&
               offsetof(kdl_host_kernel, block) == 16 && offsetof(kdl_host_kernel, params) == 48);
 
-/// Why an item waits.
+/// What an item waits for.
 enum WaitState : uint8_t { WaitGroup = 1, WaitSubgroup = 2 };
 
-/// How items of a group take turns. `%handles` are coroutines that have each run to their first
-/// wait or to their end, `%state` says what each waits for. An item that waits for its subgroup
-/// goes on when all others of the subgroup wait or are done; one that waits for the group, when all
-/// items do. Items that a wait does not concern are passed over, so that a shuffle in one subgroup
-/// and a barrier after it stay in step.
+/// How a group schedules its items. `%handles` are coroutines that have each run to their first
+/// wait or to their end, `%state` is what each waits for. An item that waits for its subgroup
+/// resumes when all others of the subgroup wait or are done; one that waits for the group, when all
+/// items do. A wait skips the items that it does not concern, so that a shuffle in one subgroup and
+/// a barrier after it stay in step.
 constexpr char turnsIR[] = R"(
 declare i1 @llvm.coro.done(ptr)
 declare void @llvm.coro.resume(ptr)
@@ -121,8 +121,8 @@ SmallVector<llvm::CallInst *> callsOf(llvm::Function &function, StringRef callee
   return calls;
 }
 
-/// Makes the item a coroutine that begins to run when it is called. It stores why it waits where
-/// its state is, and its handle is what the call returns.
+/// Turns the item into a coroutine that starts when it is called. It stores what it waits for in
+/// its state, and the call returns its handle.
 class Coroutine {
 public:
   explicit Coroutine(llvm::Function &item)
@@ -160,7 +160,7 @@ void Coroutine::begin() {
       module.getOrInsertFunction("malloc", pointer, builder.getInt64Ty());
   handle = intrinsic(llvm::Intrinsic::coro_begin, {id, builder.CreateCall(allocate, size)});
   builder.CreateBr(first);
-  // Allocas belong to the entry block: those that live across a wait go into the frame.
+  // Moves allocas to the entry block: those that live across a wait go into the frame.
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(*first)) {
     if (isa<llvm::AllocaInst>(instruction))
       instruction.moveBefore(entry->begin());
@@ -284,7 +284,7 @@ SmallVector<llvm::Value *> GroupFunction::loadParams() {
   return loaded;
 }
 
-/// Three loops, x innermost; `params` gets the item of each turn.
+/// Three loops, x innermost; sets the item of each iteration in `params`.
 void GroupFunction::forEachItem(function_ref<void(llvm::Value *)> body) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *i64 = builder.getInt64Ty();
@@ -321,7 +321,7 @@ void GroupFunction::runItems() {
   forEachItem([&](llvm::Value *) { builder.CreateCall(&item, params); });
 }
 
-/// Memory of a group of coroutines: handles, 16 bytes to exchange and a state for each.
+/// Allocates for a group of coroutines: handles, and 16 bytes to exchange and a state for each.
 void GroupFunction::runCoroutines() {
   llvm::Type *i64 = builder.getInt64Ty(), *pointer = builder.getPtrTy();
   llvm::Function *coroutine = Coroutine(item).make();

@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t sharedAlignment = 64;
 constexpr int64_t exchangeSize = 16;
 
-/// Reductions as MLIR's GPU pipelines take them apart: shuffles, group memory and barriers.
+/// Expands reductions as MLIR's GPU pipelines do: shuffles, group memory and barriers.
 LogicalResult expandReductions(gpu::GPUModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   populateGpuAllReducePatterns(patterns);
@@ -33,7 +33,7 @@ LogicalResult expandReductions(gpu::GPUModuleOp module) {
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
-/// Group memory that a module declares as variables or allocations; each gets its place in every
+/// Group memory that a module declares as variables or allocations; each one has an offset in every
 /// kernel's memory.
 class SharedLayout {
 public:
@@ -52,7 +52,7 @@ private:
   uint64_t size = 0;
 };
 
-/// One kernel on its way to a function for one work-item.
+/// Rewrites one kernel into a function for one work-item.
 class KernelRewriter {
 public:
   KernelRewriter(gpu::GPUFuncOp kernel, SharedLayout layout,
@@ -96,8 +96,8 @@ func::FuncOp KernelRewriter::makeFunction() {
                               FunctionType::get(context, types, {}));
 }
 
-/// The group's memory as a memref of bytes. There is no operation that makes one of a pointer, so
-/// its descriptor is put together; the cast goes away when the rest is lowered.
+/// The group's memory as a memref of bytes. No operation makes a memref from a pointer, so this
+/// builds its descriptor; the cast folds away in a later lowering.
 Value KernelRewriter::sharedBytes() {
   MLIRContext *context = kernel.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context);
@@ -126,7 +126,7 @@ Value KernelRewriter::viewShared(MemRefType type, uint64_t at) {
                                 index(static_cast<int64_t>(at)), ValueRange());
 }
 
-/// Arguments of the entry block that stand for memory of the group or of the work-item.
+/// Arguments of the entry block for memory of the group or of the work-item.
 LogicalResult KernelRewriter::placeAttributions(Block &entry) {
   unsigned first = HostItemParamCount + kernel.getFunctionType().getNumInputs();
   unsigned workgroups = kernel.getNumWorkgroupAttributions();
@@ -161,8 +161,8 @@ Value KernelRewriter::itemCount() {
   return arith::MulIOp::create(builder, where, plane, param(HostBlock + 2));
 }
 
-/// Each work-item writes down a value, waits for the subgroup, takes another's, and waits until
-/// that is read by all.
+/// Each work-item stores a value, waits for the subgroup, loads another's, and waits until all have
+/// loaded.
 Value KernelRewriter::shuffle(gpu::ShuffleOp op, Value &valid) {
   Type i64 = builder.getI64Type();
   Type pointer = LLVM::LLVMPointerType::get(kernel.getContext());
@@ -191,7 +191,7 @@ Value KernelRewriter::shuffle(gpu::ShuffleOp op, Value &valid) {
   case gpu::ShuffleMode::DOWN:
     from = arith::AddIOp::create(builder, where, lane, offset);
     break;
-  case gpu::ShuffleMode::UP: // below the first lane it wraps around, and is out of range then
+  case gpu::ShuffleMode::UP: // below the first lane it wraps around, and is then out of range
     from = arith::SubIOp::create(builder, where, lane, offset);
     break;
   case gpu::ShuffleMode::IDX:
@@ -239,7 +239,7 @@ LogicalResult KernelRewriter::replaceOp(Operation *op) {
       .Case([&](gpu::GridDimOp dim) {
         return replace(param(HostGroupCount + dimension(dim.getDimension())));
       })
-      // A group is a cluster of its own.
+      // A group is its own cluster.
       .Case([&](gpu::ClusterIdOp id) {
         return replace(param(HostGroup + dimension(id.getDimension())));
       })
@@ -294,7 +294,7 @@ LogicalResult KernelRewriter::replaceOp(Operation *op) {
       });
 }
 
-/// Deallocations before allocations: they are found by them.
+/// Deallocations before allocations: an allocation is needed to find its deallocations.
 LogicalResult KernelRewriter::replaceOps(func::FuncOp function) {
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) { ops.push_back(op); });
@@ -336,7 +336,7 @@ void rewriteDeviceFunction(gpu::GPUFuncOp function) {
   function.erase();
 }
 
-/// Work-items are known in kernels only, so whatever asks for one must have been inlined there.
+/// Only kernels know their work-item, so functions that query it must have been inlined.
 LogicalResult checkNoneLeft(ModuleOp module) {
   WalkResult walked = module.walk([](Operation *op) {
     if (!isa_and_nonnull<gpu::GPUDialect>(op->getDialect()))
@@ -354,8 +354,8 @@ void declareWait(ModuleOp module, StringRef name) {
   LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, type);
 }
 
-/// Gives group memory that is not an attribution its place. Variables are the same for all kernels
-/// of a module, so all of them have room for all of it.
+/// Assigns an offset to group memory that is not an attribution. All kernels of a module share its
+/// variables, so each one has space for all of them.
 LogicalResult layoutShared(gpu::GPUModuleOp module, SharedLayout &layout,
                            DenseMap<Operation *, uint64_t> &places) {
   llvm::StringMap<uint64_t> globals;

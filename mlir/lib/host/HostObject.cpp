@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Host kernels, compiled by LLVM and linked by lld.
+// Compiles host kernels with LLVM and links them with lld.
 #include "host/HostKernels.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
@@ -26,7 +26,7 @@ extern "C" {
 using namespace mlir;
 using namespace mlir::kdl;
 
-// <kdl/kernel/half_runtime.h> as an object file for x86-64, the only one of the CPUs here with
+// <kdl/kernel/half_runtime.h> as an object file for x86-64, the only CPU architecture here with
 // levels that cannot convert half precision or bfloat16.
 __asm__(".pushsection .rodata\n"
         "kdl_mlir_half:\n"
@@ -54,7 +54,7 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(HostTargetAttr target,
     emitError() << error;
     return nullptr;
   }
-  // Levels of x86-64 are CPUs to LLVM; those of Arm are features.
+  // LLVM treats levels of x86-64 as CPUs, those of Arm as features.
   bool isArmLevel = triple.isAArch64() && target.getArch().starts_with("armv");
   std::string cpu = isArmLevel ? "generic" : target.getArch().str();
   std::string features =
@@ -110,7 +110,7 @@ void addNote(llvm::Module &module, StringRef arch) {
   variable->setAlignment(llvm::Align(4));
 }
 
-/// A file that is removed when this is.
+/// A file that this object removes when it is destroyed.
 class TemporaryFile {
 public:
   explicit TemporaryFile(StringRef suffix) {
@@ -127,9 +127,9 @@ public:
   std::error_code error;
 };
 
-/// References to what the object itself defines are bound here, whatever else has the name. Those
-/// to functions of libc and libm are bound where the object is loaded (<kdl/host_abi.h>). Of
-/// `library`, an object file or empty, is linked what the object calls.
+/// Binds references to the object's own symbols at link time, whatever else has the name.
+/// References to libc and libm are bound at load time (<kdl/host_abi.h>). From `library`, an object
+/// file or empty, links what the object calls.
 LogicalResult linkObject(StringRef linker, StringRef object, StringRef library, StringRef output,
                          function_ref<InFlightDiagnostic()> emitError) {
   SmallVector<StringRef> arguments = {linker, "-shared", "-Bsymbolic", "-z",
@@ -148,7 +148,7 @@ LogicalResult linkObject(StringRef linker, StringRef object, StringRef library, 
                      << (said ? (*said)->getBuffer() : StringRef());
 }
 
-/// What is left undefined is of the C library, or nothing would load the object.
+/// Undefined symbols must belong to the C library, or the object cannot be loaded.
 LogicalResult checkUndefined(llvm::MemoryBufferRef shared,
                              function_ref<InFlightDiagnostic()> emitError) {
   auto parsed = llvm::object::ObjectFile::createObjectFile(shared);

@@ -14,9 +14,10 @@ using namespace mlir::kdl;
 
 namespace {
 
-constexpr int64_t mostSums = 512; // as many as registers hold, and no more code than the kernel has
+constexpr int64_t mostSums = 512; // as many as registers hold, and no more code than the kernel
+                                  // has
 
-/// The operation that writes what the product adds to, with nothing in between that could.
+/// The operation that writes the product's accumulator, if none between may.
 linalg::LinalgOp findAccumulatorInit(linalg::LinalgOp product) {
   Value sums = product.getDpsInits()[0];
   for (Operation *before = product->getPrevNode(); before; before = before->getPrevNode()) {
@@ -36,7 +37,7 @@ bool liesTogether(MemRefType type) {
          strides.back() == 1;
 }
 
-/// A tile of whole vectors: [1]...[1][m0][n0].
+/// A tile of full vectors: [1]...[1][m0][n0].
 bool isTile(MemRefType type) {
   if (!type.hasStaticShape() || type.getRank() < 2 || type.getNumElements() > mostSums ||
       type.getShape().back() % mmaColumns != 0 || !liesTogether(type))
@@ -44,7 +45,7 @@ bool isTile(MemRefType type) {
   return llvm::all_of(type.getShape().drop_back(2), [](int64_t size) { return size == 1; });
 }
 
-/// Whether vectors of the last loop can take the place of single elements.
+/// Whether vectors along the last loop can replace single elements.
 bool canBeVectors(linalg::LinalgOp op) {
   OpOperand *out = op.getDpsInitOperand(0);
   auto type = dyn_cast<MemRefType>(out->get().getType());
@@ -98,7 +99,7 @@ private:
   MemRefType type;
 };
 
-/// Sixteen of an operand's elements, or one of them sixteen times.
+/// 16 elements of an operand, or one element broadcast to 16.
 Value Unrolling::load(OpOperand *input, ArrayRef<Value> at) {
   auto memref = dyn_cast<MemRefType>(input->get().getType());
   if (!memref)

@@ -6,8 +6,8 @@
 
 namespace mlir::kdl {
 
-/// Where the sums of one tile are written just before a product adds to them: by a store for each
-/// vector of the microkernel, without loops. LLVM then passes them on in registers.
+/// If the accumulator of one tile is initialised just before the product: unrolls that to one store
+/// per vector of the microkernel. LLVM then keeps the values in registers.
 void unrollAccumulatorInit(linalg::LinalgOp product);
 
 } // namespace mlir::kdl

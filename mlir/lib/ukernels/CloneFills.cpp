@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-clone-fills: a tensor filled with a number for each use, where there are several of one.
+// kdl-clone-fills: gives each user of a linalg.fill its own.
 #include "Passes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

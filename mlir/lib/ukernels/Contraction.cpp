@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace mlir::kdl;
 
-/// An argument of the body, itself or extended. `isUnsigned` tells of an extension without a sign.
+/// An argument of the body, possibly extended. Sets `isUnsigned` for a zero extension.
 static BlockArgument argumentOf(Value value, bool &isUnsigned) {
   Operation *cast = value.getDefiningOp();
   isUnsigned = isa_and_nonnull<arith::ExtUIOp>(cast);
@@ -46,7 +46,7 @@ std::optional<ContractionBody> kdl::matchContractionBody(linalg::LinalgOp op) {
 // mmt4d
 //===----------------------------------------------------------------------===//
 
-/// Loops: batch, m1, n1, k1, m0, n0, steps of a lot, k0. Maps of lhs, rhs and acc.
+/// Loops: batch, m1, n1, k1, m0, n0, steps of a step block, k0. Maps of lhs, rhs and acc.
 static SmallVector<AffineMap> mmt4dMaps(MLIRContext *context, bool hasBatch, bool inStepBlocks) {
   unsigned first = hasBatch ? 1 : 0;
   unsigned loopCount = first + (inStepBlocks ? 7 : 6);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-data-tile: products of matrices on tensors, as pack, mmt4d and unpack in the tiles of the
+// kdl-data-tile: turns contractions on tensors into pack, mmt4d and unpack, in the tiles of the
 // microkernel that will be linked.
 #include "Dialect.h"
 #include "Passes.h"
@@ -27,8 +27,8 @@ using namespace mlir::kdl;
 
 namespace {
 
-/// An operand or the result, and which of its dimensions is what. One without rows or columns has
-/// got a dimension of one element.
+/// An operand or the result, with the roles of its dimensions. One without rows or columns has got
+/// a unit dimension.
 struct Matrix {
   Value value;
   std::optional<unsigned> batch;
@@ -40,11 +40,11 @@ struct Matrix {
 struct Product {
   Matrix lhs, rhs, out;
   std::optional<unsigned>
-      added; // the dimension of the result that was added, to be taken off again
+      added; // the unit dimension that was added to the result, to be dropped at the end
 };
 
 //===----------------------------------------------------------------------===//
-// What is a product
+// Matching contractions
 //===----------------------------------------------------------------------===//
 
 bool isQuantized(linalg::LinalgOp op) {
@@ -56,7 +56,7 @@ public:
   Matcher(OpBuilder &builder, linalg::LinalgOp op, std::string &why)
       : builder(builder), op(op), why(why) {}
 
-  /// What is needed to tile it, or what is in the way.
+  /// What is needed to tile the operation, or why it cannot be tiled.
   FailureOr<Product> match();
 
 private:
@@ -69,7 +69,7 @@ private:
   std::optional<unsigned> batch;
 };
 
-/// The operand with both dimensions: one that it has not is added in front of the other.
+/// The operand with both dimensions: adds a missing one in front of the other.
 Matrix Matcher::matrix(Value value, AffineMap map, std::optional<unsigned> first,
                        std::optional<unsigned> second, std::optional<unsigned> *added) {
   auto place = [&](std::optional<unsigned> loop) -> std::optional<unsigned> {
@@ -146,14 +146,14 @@ int64_t sizeOf(const Matrix &matrix, unsigned dim) {
   return cast<RankedTensorType>(matrix.value.getType()).getDimSize(dim);
 }
 
-/// Rows are divided evenly: 64 are 5 tiles of 13, not of 14.
+/// Divides rows evenly: 64 are 5 tiles of 13, not of 14.
 int64_t rowsOf(int64_t rows, int64_t most) {
   if (ShapedType::isDynamic(rows) || rows == 0)
     return most;
   return llvm::divideCeilSigned(rows, llvm::divideCeilSigned(rows, most));
 }
 
-/// Half of the widest panel where that leaves less of the last one empty.
+/// Half of the widest panel if that leaves less padding in the last one.
 int64_t columnsOf(int64_t columns, int64_t most) {
   if (ShapedType::isDynamic(columns) || most <= mmaColumns)
     return most;
@@ -190,7 +190,7 @@ private:
 
   bool hasBatch() const { return product.out.batch.has_value(); }
   bool isInteger() const { return kind.left == LhsForm::Unsigned; }
-  /// What is added to the left operand to make it unsigned, and taken off the right one.
+  /// The constant added to the left operand to make it unsigned, or subtracted from the right one.
   int64_t lhsShift() const { return product.lhs.isUnsigned ? 0 : 128; }
   int64_t rhsShift() const { return product.rhs.isUnsigned ? 128 : 0; }
 
@@ -201,7 +201,7 @@ private:
   int64_t m0, n0;
 };
 
-/// [batch][first1][second1][first0][second0], filled up with zeros; and bytes with a bit changed.
+/// [batch][first1][second1][first0][second0], padded with zeros; bytes may get a bit flipped.
 Value Tiling::pack(const Matrix &matrix, int64_t first, int64_t second, uint8_t change) {
   auto type = cast<RankedTensorType>(matrix.value.getType());
   SmallVector<int64_t> outer, inner{matrix.first, matrix.second};
@@ -234,7 +234,7 @@ Value Tiling::pack(const Matrix &matrix, int64_t first, int64_t second, uint8_t 
       ->getResult(0);
 }
 
-/// Each element of an operand changed, in another one of that type.
+/// Applies a change to each element of an operand, in a new tensor of that element type.
 Value Tiling::changed(Value matrix, Type element,
                       function_ref<Value(OpBuilder &, Location, Value)> change) {
   size_t rank = cast<RankedTensorType>(matrix.getType()).getShape().size();
@@ -250,7 +250,7 @@ Value Tiling::changed(Value matrix, Type element,
       .getResult(0);
 }
 
-/// The highest bit of each byte: signed ones + 128, unsigned ones - 128.
+/// Flips the highest bit of each byte: signed ones + 128, unsigned ones - 128.
 Value Tiling::flip(Value matrix) {
   return changed(matrix, builder.getI8Type(), [](OpBuilder &inner, Location at, Value value) {
     Value high = arith::ConstantIntOp::create(inner, at, inner.getI8Type(), -128);
@@ -258,7 +258,7 @@ Value Tiling::flip(Value matrix) {
   });
 }
 
-/// f16 as f32.
+/// f16 extended to f32.
 Value Tiling::widen(Value matrix) {
   return changed(matrix, builder.getF32Type(), [](OpBuilder &inner, Location at, Value value) {
     return Value(arith::ExtFOp::create(inner, at, inner.getF32Type(), value));
@@ -271,8 +271,8 @@ Value Tiling::zeros(Value like) {
   return linalg::FillOp::create(builder, where, zero, like).getResult(0);
 }
 
-/// Over K, of the right operand: [batch][n1][n0]. A product with a row of ones, unless it is known
-/// now.
+/// Sums over K of the right operand: [batch][n1][n0]. Computed now for a constant, else a product
+/// with a row of ones.
 Value Tiling::columnSums(Value packed) {
   DenseElementsAttr constant;
   if (matchPattern(packed, m_Constant(&constant)))
@@ -300,7 +300,7 @@ Value Tiling::columnSums(Value packed) {
   return tensor::CollapseShapeOp::create(builder, where, sums, groups);
 }
 
-/// Over K, of the left operand as it came: [batch][m1][m0].
+/// Sums over K of the original left operand: [batch][m1][m0].
 Value Tiling::rowSums() {
   const Matrix &lhs = product.lhs;
   auto type = cast<RankedTensorType>(lhs.value.getType());
@@ -343,7 +343,7 @@ Value Tiling::rowSums() {
       ->getResult(0);
 }
 
-/// What the result was before, packed; null where that is zero.
+/// The initial value of the result, packed; null if it is zero.
 Value Tiling::initial() {
   auto fill = product.out.value.getDefiningOp<linalg::FillOp>();
   Value filled = fill ? fill.getInputs()[0] : product.out.value;
@@ -356,9 +356,9 @@ Value Tiling::initial() {
   return pack(product.out, m0, n0);
 }
 
-/// What products are added to. With bytes a and b as the microkernel multiplies them, a' = a + s
-/// and b' = b - t, the sum of (a - za) (b - zb) is that of a' b', less p times the sums of b' with
-/// p = s + za, less q times those of a with q = zb - t, and K q za.
+/// The initial value of the accumulators. The microkernel multiplies bytes a' = a + s and b' = b -
+/// t. The sum of (a - za) (b - zb) is the sum of a' b', minus p times the sum of b' with p = s +
+/// za, minus q times the sum of a with q = zb - t, plus K q za.
 Value Tiling::start(Value packedRhs) {
   Value before = initial();
   SmallVector<OpFoldResult> tiles{builder.getIndexAttr(m0), builder.getIndexAttr(n0)};
@@ -442,7 +442,7 @@ Value Tiling::build() {
   if (out.batch)
     outer.push_back(*out.batch);
   llvm::append_range(outer, inner);
-  // Nothing is read of what zeros were filled into.
+  // The padding is never read.
   Value to = out.value;
   if (auto fill = to.getDefiningOp<linalg::FillOp>())
     to = fill.getOutputs()[0];
@@ -465,7 +465,7 @@ Value Tiling::build() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Nothing is computed, and a tile of nothing is no tensor that could be sliced.
+/// Nothing is computed, and an empty tile is not a tensor that can be sliced.
 bool isEmpty(linalg::LinalgOp op) {
   return llvm::any_of(op->getOperandTypes(), [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
@@ -477,7 +477,7 @@ bool isConstant(Value value) {
   return matchPattern(value, m_Constant());
 }
 
-/// Whether an elementwise operation before or behind a product would be part of its loops.
+/// Whether an elementwise operation before or after a product would be fused into its loops.
 bool hasFusableNeighbour(linalg::LinalgOp op) {
   auto before = op->getOperand(0).getDefiningOp<linalg::GenericOp>();
   auto behind = dyn_cast_or_null<linalg::LinalgOp>(onlyUser(op->getResult(0)));
@@ -485,7 +485,7 @@ bool hasFusableNeighbour(linalg::LinalgOp op) {
          (behind && isElementwiseOn(behind, op->getResult(0)));
 }
 
-/// Whether the same value is there in each turn of a loop around the operation.
+/// Whether the value is invariant in a loop around the operation.
 bool isSameInLoop(Operation *op, Value value) {
   for (auto loop = op->getParentOfType<LoopLikeOpInterface>(); loop;
        loop = loop->getParentOfType<LoopLikeOpInterface>()) {
@@ -495,8 +495,8 @@ bool isSameInLoop(Operation *op, Value value) {
   return false;
 }
 
-/// Whether elements of a batch are known to be so small that a call for each of them costs more
-/// than packing all of them at once, or to have so few columns that they are made rows.
+/// Whether elements of a batch are known to be so small that a call per element costs more than
+/// packing all of them at once, or to have so few columns that the product is transposed.
 bool isSmall(const UnpackedContraction &product) {
   constexpr int64_t products = 1 << 14;
   if (ShapedType::isDynamicShape({product.m, product.n, product.k}))
@@ -542,7 +542,7 @@ struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
   }
 
 private:
-  /// Microkernels that take 16 steps at a time want their left operand packed by themselves.
+  /// Microkernels that take 16 steps at a time need their left operand packed in their own form.
   void propagate() {
     SmallVector<linalg::LinalgOp> products;
     getOperation().walk([&](linalg::LinalgOp op) {
@@ -556,11 +556,11 @@ private:
 
   UkernelSource source() { return {library.getValue(), target.getValue()}; }
 
-  bool hasInvalidModuleUkernel = false; // a microkernel that the module brings cannot be used
+  bool hasInvalidModuleUkernel = false; // a microkernel of the module cannot be used
 
-  /// Nothing is packed before the program runs, or for others too, and nothing is fused; or there
-  /// are so few rows that packing costs more than multiplying. Tiles are for one dimension of a
-  /// batch alone.
+  /// Tiling does not pay off: no operand is packed at compile time or shared with other products,
+  /// and nothing is fused; or there are so few rows that packing costs more than multiplying. Tiles
+  /// support one batch dimension only.
   bool isUnprofitable(linalg::LinalgOp op) {
     constexpr int64_t fewRows = 32; // as in kdl_matmul_fuses_packing
     std::string why;
@@ -596,7 +596,7 @@ private:
     FailureOr<Product> product = Matcher(builder, op, why).match();
     if (failed(product))
       return failure();
-    // Few columns fill little of a vector; they are rows then.
+    // Few columns fill little of a vector: transposes the product, so that they are rows.
     int64_t m = sizeOf(product->lhs, product->lhs.first);
     int64_t n = sizeOf(product->rhs, product->rhs.first);
     if (!ShapedType::isDynamic(n) && n <= mmaColumns / 2 && (ShapedType::isDynamic(m) || m > n)) {

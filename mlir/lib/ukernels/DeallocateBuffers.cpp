@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Who frees what: functions on tensors leave it to MLIR's deallocation, the others do it
-// themselves.
+// Which functions free their memory themselves: those on tensors leave it to MLIR's deallocation,
+// the others do not.
 #include "Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace {
 
-/// Of functions without tensors: they free what they allocate themselves, or leave it.
+/// Marks functions without tensors: they free what they allocate themselves, or do not free it.
 constexpr StringLiteral manualDeallocationAttr = "kdl.frees_by_hand";
 
 bool hasTensors(func::FuncOp function) {
@@ -72,7 +72,7 @@ struct DeallocateBuffers : public kdl::impl::KdlDeallocateBuffersBase<Deallocate
       bool byHand = function->removeAttr(manualDeallocationAttr) != nullptr;
       if (function.isDeclaration())
         continue;
-      // What is reallocated is freed with the rest, or at once.
+      // Frees the old memory of a realloc with the other buffers, or at once.
       memref::ExpandReallocPassOptions realloc;
       realloc.emitDeallocs = byHand;
       OpPassManager before(func::FuncOp::getOperationName());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-distribute-loops: what is left of linalg on memrefs, divided among threads along its
-// outermost loops. Operations in turn over the same rows are divided together, so that threads meet
-// once.
+// kdl-distribute-loops: divides the remaining linalg operations on memrefs among threads, along
+// their outermost loops. Consecutive operations over the same rows are divided together, with one
+// join of threads.
 #include "Passes.h"
 #include "ukernels/Contraction.h"
 #include "ukernels/MemoryUse.h"
@@ -28,10 +28,10 @@ using namespace mlir::kdl;
 
 namespace {
 
-constexpr int64_t wantedParts = 16; // as kdl-fuse-tiles makes blocks
+constexpr int64_t wantedParts = 16; // as for the blocks of kdl-fuse-tiles
 constexpr int64_t lineElements = 16;
 
-/// How an operation reaches one of its operands.
+/// How an operation accesses one of its operands.
 struct Access {
   Value memref;
   AffineMap map;
@@ -53,10 +53,10 @@ struct Member {
   }
 };
 
-/// Operations that are done part by part, in their order in each.
+/// Operations that are divided together: each part runs them in their order.
 struct Group {
   SmallVector<Member> members;
-  SmallVector<int64_t> sizes; // of the loops that all have
+  SmallVector<int64_t> sizes; // of the loops that all members have
   MemoryUses uses;
 };
 
@@ -64,7 +64,7 @@ struct Group {
 // Single operations
 //===----------------------------------------------------------------------===//
 
-/// Whether each element has an address of its own.
+/// Whether different elements have different addresses.
 bool isInjective(MemRefType type) {
   if (type.getLayout().isIdentity())
     return true;
@@ -79,7 +79,7 @@ bool isInjective(MemRefType type) {
       dims.push_back({stride, size});
   }
   llvm::sort(dims);
-  int64_t end = 1; // behind the last element of the dimensions so far
+  int64_t end = 1; // end of the last element of the dimensions so far
   for (auto [stride, size] : dims) {
     if (stride < end)
       return false;
@@ -88,7 +88,7 @@ bool isInjective(MemRefType type) {
   return true;
 }
 
-/// Of what is written, no two elements are the same, nor is one read elsewhere.
+/// Whether no two written elements are the same, and none is read elsewhere.
 bool isSafe(ArrayRef<Access> accesses) {
   for (const Access &written : accesses) {
     if (!written.writes)
@@ -106,7 +106,7 @@ bool isSafe(ArrayRef<Access> accesses) {
   return true;
 }
 
-/// Functions and divisions take longer; an estimate, for vectors.
+/// An estimate for vectorised code: functions and divisions take longer.
 int64_t workOf(Operation &op) {
   if (isa<math::MathDialect>(op.getDialect()))
     return 16;
@@ -173,8 +173,8 @@ std::optional<Member> describeOp(Operation *op) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// How many of the outermost loops divide two accesses alike, so that a part of the one meets the
-/// same part of the other alone.
+/// How many of the outermost loops divide two accesses in the same way, so that a part of one only
+/// meets the same part of the other.
 size_t loopsAlike(const Access &one, const Access &other, size_t most) {
   if ((!one.writes && !other.writes) || !mayAlias(one.memref, other.memref))
     return most;
@@ -196,7 +196,7 @@ int64_t productOf(ArrayRef<int64_t> sizes) {
   return product;
 }
 
-/// The loops that a group has with one more member; none where it cannot be one.
+/// The loops of a group with one more member; none if it cannot be a member.
 SmallVector<int64_t> sizesWith(const Group &group, const Member &member) {
   size_t alike = 0;
   while (alike < std::min(group.sizes.size(), member.sizes.size()) &&
@@ -213,7 +213,7 @@ SmallVector<int64_t> sizesWith(const Group &group, const Member &member) {
   return isDivided && productOf(sizes) > 1 ? SmallVector<int64_t>(sizes) : SmallVector<int64_t>();
 }
 
-/// Groups of a block whose members can all be moved to where the last of them is.
+/// Groups of a block whose members can all be moved to the position of the last one.
 std::vector<Group> findGroups(Block &block) {
   std::vector<Group> open, closed;
   auto closeIf = [&](function_ref<bool(const Group &)> isOver) {
@@ -259,7 +259,7 @@ std::vector<Group> findGroups(Block &block) {
 // The loop over parts
 //===----------------------------------------------------------------------===//
 
-/// Where the outermost loops are among the dimensions of a memref, for as many as there are steps.
+/// The dimensions of a memref that belong to the outermost loops, for as many as there are steps.
 SmallVector<unsigned> dimensionsOf(const Access &access, size_t loops) {
   SmallVector<unsigned> places;
   for (size_t loop = 0; loop < loops; ++loop) {
@@ -285,13 +285,13 @@ private:
   const Group &group;
   OpBuilder builder;
   Location where;
-  SmallVector<int64_t> steps; // how many turns of each loop a part has
+  SmallVector<int64_t> steps; // iterations of each loop per part
   SmallVector<OpFoldResult> at, count;
-  SmallVector<Access> temporaries; // what no other operation uses, as it is first written
-  IRMapping own;                   // a part's own memory in place of a temporary
+  SmallVector<Access> temporaries; // memory that no other operation uses, at its first write
+  IRMapping own;                   // replaces a temporary by memory of the part
 };
 
-/// Memory that is written in each part before it is read there, and used nowhere else.
+/// Memory that each part writes before it reads it, and that is used nowhere else.
 void LoopDistribution::findTemporaries() {
   llvm::SmallPtrSet<Operation *, 8> members;
   for (const Member &member : group.members)
@@ -316,7 +316,7 @@ void LoopDistribution::findTemporaries() {
   }
 }
 
-/// As many parts as are wanted, even ones where they can be.
+/// The wanted number of parts, of equal size if possible.
 void LoopDistribution::planParts() {
   int64_t wanted = wantedParts;
   for (auto [loop, size] : llvm::enumerate(group.sizes)) {
@@ -326,7 +326,7 @@ void LoopDistribution::planParts() {
     while (size % count != 0 && 2 * count > most)
       --count;
     int64_t step = llvm::divideCeilSigned(size, size % count == 0 ? count : most);
-    // Threads do not write to the same line of the cache.
+    // Threads must not write to the same cache line.
     AffineExpr dim = getAffineDimExpr(static_cast<unsigned>(loop), builder.getContext());
     auto isBeside = [&](const Access &access) {
       return access.writes && access.map.getResults().back() == dim &&
@@ -341,9 +341,9 @@ void LoopDistribution::planParts() {
   }
 }
 
-/// On the stack where it is small: LLVM sees that nothing else uses it, as it did before.
+/// On the stack if it is small: LLVM then still sees that nothing else uses it.
 void LoopDistribution::makePrivate(const Access &access) {
-  constexpr int64_t mostBytes = 16384; // of one, as the pipeline has elsewhere
+  constexpr int64_t mostBytes = 16384; // as elsewhere in the pipeline
   auto type = cast<MemRefType>(access.memref.getType());
   SmallVector<int64_t> shape(type.getShape());
   for (auto [place, step] : llvm::zip_equal(dimensionsOf(access, steps.size()), steps))
@@ -376,11 +376,11 @@ void LoopDistribution::divide(const Member &member) {
     Value mine = own.lookupOrNull(whole);
     if (!mine)
       continue;
-    if (!part) { // all of it, in a single part
+    if (!part) { // a single part: all of it
       operand.set(mine);
       continue;
     }
-    // What is left of the last part is less.
+    // The last part may be smaller.
     SmallVector<OpFoldResult> zeros(part.getMixedOffsets().size(), builder.getIndexAttr(0));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(part);
@@ -436,7 +436,7 @@ struct DistributeLoops : public kdl::impl::KdlDistributeLoopsBase<DistributeLoop
       std::vector<Group> groups;
       function.walk<WalkOrder::PreOrder>([&](Operation *op) {
         if (!isa<func::FuncOp, scf::ForOp, scf::IfOp, scf::WhileOp>(op))
-          return WalkResult::skip(); // what is inside runs in one thread, or elsewhere
+          return WalkResult::skip(); // its body runs in one thread, or elsewhere
         for (Region &region : op->getRegions()) {
           for (Block &block : region)
             llvm::append_range(groups, findGroups(block));

@@ -38,7 +38,7 @@ static bool isPerElement(linalg::LinalgOp op) {
          !isa<linalg::FillOp, linalg::CopyOp>(op.getOperation());
 }
 
-/// Fuses one operand's producer; the operation that is there instead, or null.
+/// Fuses the producer of one operand; returns the fused operation, or null.
 static linalg::GenericOp fuseOne(IRRewriter &rewriter, linalg::GenericOp consumer) {
   for (OpOperand &operand : consumer->getOpOperands()) {
     auto producer = operand.get().getDefiningOp<linalg::GenericOp>();
@@ -72,7 +72,7 @@ void kdl::fuseElementwise(Operation *root) {
     rewriter.setInsertionPoint(op);
     (void)linalg::generalizeNamedOp(rewriter, op);
   }
-  // Consumers come behind their producers, so from the last one on each is complete when it is met.
+  // Consumers follow their producers, so in reverse order each one is complete when it is visited.
   SmallVector<Operation *> consumers;
   root->walk([&](linalg::GenericOp op) {
     if (isPerElement(op))
@@ -88,7 +88,7 @@ void kdl::fuseElementwise(Operation *root) {
       for (Value operand : consumer->getOperands())
         producers.push_back(operand.getDefiningOp());
       linalg::GenericOp fused = fuseOne(rewriter, consumer);
-      if (fused) { // whatever of them is left is an operand's producer still
+      if (fused) { // a remaining one is still the producer of an operand
         for (Operation *producer : producers) {
           if (producer && llvm::none_of(fused->getOperands(), [&](Value value) {
                 return value.getDefiningOp() == producer;

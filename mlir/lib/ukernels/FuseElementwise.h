@@ -6,16 +6,16 @@
 
 namespace mlir::kdl {
 
-/// The one operation that uses a value's elements; null where there are more. Its sizes may be
-/// asked for besides.
+/// The one operation that uses a value's elements; null if there are more. Other operations may
+/// query its sizes.
 Operation *onlyUser(Value value);
 
-/// An operation without reductions that reads the value where it writes its result.
+/// Whether the operation has no reductions and reads the value where it writes its result.
 bool isElementwiseOn(linalg::LinalgOp op, Value value);
 
-/// Makes one operation of two without reductions where the second alone uses the first one's
-/// result. MLIR's own pass would also put the first into a product of matrices, where it runs many
-/// times and no microkernel fits any more.
+/// Fuses two operations without reductions if the second is the only user of the first one's
+/// result. MLIR's own pass would also fuse the first into a contraction, where it would run many
+/// times and no microkernel would match any more.
 void fuseElementwise(Operation *root);
 
 } // namespace mlir::kdl

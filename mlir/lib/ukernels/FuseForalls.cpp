@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-fuse-foralls: one loop of several over as many blocks, of which none needs another's result.
+// kdl-fuse-foralls: fuses loops over the same number of blocks that do not depend on each other.
 #include "Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,12 +27,12 @@ bool haveSameCounts(scf::ForallOp one, scf::ForallOp other) {
   return one.getMixedUpperBound() == other.getMixedUpperBound();
 }
 
-/// Whether a result of the one gets into the other, through whatever is between them.
+/// Whether a result of `earlier` reaches `later`, directly or indirectly.
 bool dependsOn(Operation *later, Operation *earlier) {
   Block *block = earlier->getBlock();
   llvm::SetVector<Operation *> users;
   users.insert(earlier);
-  for (size_t i = 0; i < users.size(); ++i) { // of which there are more in each turn
+  for (size_t i = 0; i < users.size(); ++i) { // the list grows in each iteration
     for (Operation *user : users[i]->getUsers()) {
       if (Operation *inBlock = block->findAncestorOpInBlock(*user))
         users.insert(inBlock);
@@ -41,8 +41,8 @@ bool dependsOn(Operation *later, Operation *earlier) {
   return users.contains(later);
 }
 
-/// Whether nothing between them, in one block, reads or writes memory: what the later one needs
-/// moves to before the earlier one, and a load must not pass a store.
+/// Whether no operation between the two, which are in one block, accesses memory: operands of the
+/// later one move before the earlier one, and a load must not pass a store.
 bool hasNoMemoryEffectsBetween(Operation *earlier, Operation *later) {
   for (Operation *op = earlier->getNextNode(); op != later; op = op->getNextNode()) {
     if (!isMemoryEffectFree(op))
@@ -69,7 +69,7 @@ private:
   static scf::ForallOp fuseForalls(IRRewriter &rewriter, scf::ForallOp first, scf::ForallOp second);
 };
 
-/// A tensor without contents would be one buffer, and be copied for the second loop.
+/// A shared empty tensor would become one buffer, and be copied for the second loop.
 void cloneEmptyTensors(IRRewriter &rewriter, scf::ForallOp op) {
   rewriter.setInsertionPoint(op);
   for (OpOperand &out : op.getOutputsMutable()) {
@@ -78,7 +78,7 @@ void cloneEmptyTensors(IRRewriter &rewriter, scf::ForallOp op) {
   }
 }
 
-/// The second loop comes to where the first one is; null where something is in the way.
+/// Moves the second loop to the first and fuses them; null if that is not possible.
 scf::ForallOp FuseForalls::fuseForalls(IRRewriter &rewriter, scf::ForallOp first,
                                        scf::ForallOp second) {
   if (!haveSameCounts(first, second) || !hasNoMemoryEffectsBetween(first, second) ||

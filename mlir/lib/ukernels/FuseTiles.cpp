@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-fuse-tiles: the loops over the tiles of a product, with what comes before and behind it
-// inside.
+// kdl-fuse-tiles: creates the loops over the tiles of a product, and fuses its producers and
+// consumers into them.
 #include "Dialect.h"
 #include "Passes.h"
 #include "ukernels/Contraction.h"
@@ -26,12 +26,12 @@ using namespace mlir::kdl;
 namespace {
 
 constexpr int64_t blockBytes = 448 << 10; // of the packed left operand: half of an L2 of 1 MiB
-constexpr int64_t wantedBlocks = 16;      // so that several threads have something to do
+constexpr int64_t wantedBlocks = 16;      // enough for several threads
 
 using Sizes = SmallVector<OpFoldResult>;
 
-/// A product, the unpack of its result, and the elementwise operations that alone use that. Without
-/// an unpack, the result stays in tiles.
+/// A product, the unpack of its result, and the elementwise operations that are the only users of
+/// that. Without an unpack, the result stays in tiles.
 struct Chain {
   linalg::LinalgOp product;
   bool hasBatch;
@@ -46,10 +46,10 @@ struct Chain {
 };
 
 //===----------------------------------------------------------------------===//
-// What belongs together
+// Finding chains
 //===----------------------------------------------------------------------===//
 
-/// Whether another product takes a result as it is.
+/// Whether another product takes the result in tiles.
 bool isConsumedInTiles(Value result) {
   auto view = dyn_cast_or_null<tensor::ExpandShapeOp>(onlyUser(result));
   auto user = dyn_cast_or_null<linalg::LinalgOp>(view ? onlyUser(view.getResult()) : nullptr);
@@ -96,7 +96,7 @@ public:
   void build();
 
 private:
-  /// Some tiles of the result: where they begin and how many they are, in batch, m and n.
+  /// Some tiles of the result: offsets and sizes in batch, m and n.
   struct Part {
     SmallVector<OpFoldResult, 3> at, count;
   };
@@ -135,7 +135,7 @@ private:
   SmallVector<int64_t> tiles;
   size_t first; // dimension of m1 in packed tensors
   Part all;
-  linalg::PackOp pack, rightPack;        // of an operand, where it is packed in the loops
+  linalg::PackOp pack, rightPack;        // of an operand, if it is packed in the loops
   int64_t rowTiles = 1, columnTiles = 1; // of a block; 0: all
 };
 
@@ -156,7 +156,7 @@ Value Fusion::slice(Value tensor, const Sizes &offsets, const Sizes &sizes) {
   return tensor::ExtractSliceOp::create(builder, where, tensor, offsets, sizes, ones);
 }
 
-/// Rows in blocks whose packed form stays in L2; columns in blocks where there are few rows.
+/// Blocks of rows whose packed form stays in L2; blocks of columns if there are few rows.
 void Fusion::planBlocks() {
   Value lhs = chain.product->getOperand(0), rhs = chain.product->getOperand(1);
   Sizes left = sizes(lhs), right = sizes(rhs);
@@ -167,7 +167,7 @@ void Fusion::planBlocks() {
   all.at.append({number(0), number(0)});
   all.count.append({left[first], right[first]});
 
-  // Operands are packed in the loops where nothing else uses them packed.
+  // Packs an operand in the loops if nothing else uses its packed form.
   auto packOf = [](Value operand) {
     auto found = operand.getDefiningOp<linalg::PackOp>();
     return found && onlyUser(operand) ? found : nullptr;
@@ -178,7 +178,7 @@ void Fusion::planBlocks() {
   std::optional<int64_t> m1 = getConstantIntValue(left[first]);
   std::optional<int64_t> n1 = getConstantIntValue(right[first]);
   std::optional<int64_t> k1 = getConstantIntValue(left[first + 1]);
-  int64_t lot = 1; // values of K in one of k1
+  int64_t lot = 1; // elements of K per k1
   for (int64_t size : type.getShape().drop_front(static_cast<size_t>(first) + 3))
     lot *= size;
   int64_t k = k1 ? *k1 * lot : 1024;
@@ -197,7 +197,7 @@ void Fusion::planBlocks() {
   }
 }
 
-/// Some tiles of a packed operand: packed here, or a part of what is packed.
+/// Some tiles of a packed operand: packed at this point, or a slice of the packed operand.
 Value Fusion::packedPart(linalg::PackOp how, Value operand, OpFoldResult batchAt,
                          OpFoldResult batchCount, OpFoldResult at, OpFoldResult count) {
   Sizes counts = sizes(operand), offsets(counts.size(), number(0));
@@ -209,7 +209,7 @@ Value Fusion::packedPart(linalg::PackOp how, Value operand, OpFoldResult batchAt
   counts[first] = count;
   if (!how)
     return slice(operand, offsets, counts);
-  // The rows of the matrix, and the same pack of these.
+  // A slice of the matrix, packed in the same way.
   Value source = how.getSource();
   auto type = cast<RankedTensorType>(source.getType());
   Sizes from(type.getShape().size(), number(0)), whole = sizes(source), size(whole);
@@ -241,7 +241,7 @@ Value Fusion::packedPart(linalg::PackOp how, Value operand, OpFoldResult batchAt
       ->getResult(0);
 }
 
-/// A tensor of no more than so many elements, which will be on the stack.
+/// A tensor of at most so many elements, which will be on the stack.
 Value Fusion::local(ArrayRef<int64_t> most, const Sizes &wanted, Type element) {
   if (llvm::any_of(most, ShapedType::isDynamic))
     return tensor::EmptyOp::create(builder, where, wanted, element);
@@ -252,7 +252,7 @@ Value Fusion::local(ArrayRef<int64_t> most, const Sizes &wanted, Type element) {
   return isAll ? whole : slice(whole, Sizes(most.size(), number(0)), wanted);
 }
 
-/// A part of an operation without reductions; `replacement` may give another value for an operand.
+/// A slice of an operation without reductions; `replacement` may replace an operand.
 Value Fusion::tiled(linalg::LinalgOp op, const Sizes &offsets, const Sizes &wanted,
                     function_ref<Value(OpOperand &)> replacement) {
   auto tiling = cast<TilingInterface>(op.getOperation());
@@ -275,12 +275,12 @@ Value Fusion::tiled(linalg::LinalgOp op, const Sizes &offsets, const Sizes &want
   return made->getResult(0);
 }
 
-/// Where the sums of some tiles start: made here where they are computed, else a part of them.
+/// The initial accumulators of some tiles: computed for them if only they use them, else a slice.
 Value Fusion::initialSums(const Sizes &offsets, const Sizes &wanted) {
   Value acc = chain.product.getDpsInits()[0];
   auto type = cast<RankedTensorType>(acc.getType());
   auto op = acc.getDefiningOp<linalg::LinalgOp>();
-  // A fill costs nothing to make again, and other products may start from the same.
+  // A fill is cheap to repeat, and other products may use the same one.
   bool isOurs = isa_and_nonnull<linalg::FillOp>(op.getOperation()) || onlyUser(acc);
   if (!op || !isOurs || op.getNumLoops() != op.getNumParallelLoops() ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
@@ -294,7 +294,7 @@ Value Fusion::initialSums(const Sizes &offsets, const Sizes &wanted) {
   });
 }
 
-/// Where tiles are in the result.
+/// The offsets and sizes of tiles in the result.
 void Fusion::region(const Part &part, Sizes &offsets, Sizes &wanted) {
   if (!chain.unpack) {
     offsets.assign(part.at.begin(), part.at.end());
@@ -322,7 +322,7 @@ void Fusion::region(const Part &part, Sizes &offsets, Sizes &wanted) {
   }
 }
 
-/// Some tiles of a block, from their first sum to the result.
+/// Some tiles of a block, from their initial accumulators to the result.
 Value Fusion::part(const Part &part, const Part &block, Value left, Value right, Value result) {
   Sizes lhsCount = sizes(left), lhsAt(lhsCount.size(), number(0));
   Sizes at(first + 4, number(0)), count(first + 4);
@@ -386,7 +386,7 @@ Value Fusion::part(const Part &part, const Part &block, Value left, Value right,
   return tensor::InsertSliceOp::create(builder, where, made, result, to, wanted, ones);
 }
 
-/// Panels of the right operand, and for each of them the tiles of rows.
+/// A loop over panels of the right operand, and in it one over tiles of rows.
 Value Fusion::block(const Part &block, Value result) {
   OpFoldResult batchAt = block.at[0], batchCount = block.count[0];
   Value lhs = chain.product->getOperand(0), rhs = chain.product->getOperand(1);
@@ -412,11 +412,11 @@ void Fusion::build() {
   planBlocks();
   auto last = cast<DestinationStyleOpInterface>(chain.last());
   Value to = last.getDpsInits()[0];
-  if (last == chain.product) { // what sums start from is made tile by tile
+  if (last == chain.product) { // accumulators are initialised tile by tile
     Type element = cast<RankedTensorType>(to.getType()).getElementType();
     to = tensor::EmptyOp::create(builder, where, sizes(to), element);
   }
-  // How many blocks there are of which size; those at the end are smaller.
+  // The number of blocks and their size; the last ones are smaller.
   SmallVector<int64_t> size(chain.hasBatch ? 1 : 0, 1);
   size.append({rowTiles, columnTiles});
   Sizes counts;
@@ -449,7 +449,7 @@ void Fusion::build() {
     tensor::ParallelInsertSliceOp::create(builder, where, made, shared, offsets, wanted, ones);
   }
   chain.last()->getResult(0).replaceAllUsesWith(forall.getResult(0));
-  // Who still uses a result asks for its sizes, which are those of what the operation writes to.
+  // Remaining users query the sizes of a result, which are those of the destination.
   auto erase = [](DestinationStyleOpInterface op) {
     op->getResult(0).replaceAllUsesWith(op.getDpsInits()[0]);
     op->erase();
@@ -486,8 +486,8 @@ struct FuseTiles : public kdl::impl::KdlFuseTilesBase<FuseTiles> {
   }
 
 private:
-  /// Microkernels that take 16 steps at a time want their left operand packed once more: for all
-  /// tiles of a block at once.
+  /// Microkernels that take 16 steps at a time need their left operand packed a second time: for
+  /// all tiles of a block at once.
   bool takesWholeBlocks(linalg::LinalgOp op) {
     std::optional<Mmt4d> found = matchMmt4d(op);
     return !found->inStepBlocks &&

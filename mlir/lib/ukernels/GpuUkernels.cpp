@@ -58,8 +58,8 @@ func::FuncOp kdl::findGpuUkernel(gpu::GPUModuleOp module, Operation *op, Ukernel
   return function;
 }
 
-/// MLIR's conversion gives a function without a body one that calls a wrapper of C's, which nothing
-/// defines here: that is taken off again.
+/// MLIR's conversion gives a function without a body one that calls a C wrapper, which nothing
+/// defines: removes that body.
 static void removeWrappers(gpu::GPUModuleOp lowered) {
   SmallVector<LLVM::LLVMFuncOp> functions(lowered.getOps<LLVM::LLVMFuncOp>());
   for (LLVM::LLVMFuncOp wrapper : functions) {
@@ -76,8 +76,8 @@ static void removeWrappers(gpu::GPUModuleOp lowered) {
   }
 }
 
-/// The bitcode with functions that go into their callers as a whole, and are compiled for what
-/// those are compiled for. Empty where it cannot be read.
+/// The bitcode with all functions marked alwaysinline and without a target CPU, so that they are
+/// compiled for that of their callers. Empty if it cannot be read.
 static std::string markAlwaysInline(StringRef bitcode) {
   llvm::LLVMContext context;
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, bitcodeAttr), context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Microkernels for GPUs: functions of a gpu.module with the attribute kdl.bitcode, one bitcode per
-// target that it is compiled for.
+// Microkernels for GPUs: functions of a gpu.module with the attribute kdl.bitcode, which holds one
+// bitcode per target.
 #ifndef KDL_MLIR_GPU_UKERNELS_H
 #define KDL_MLIR_GPU_UKERNELS_H
 
@@ -14,16 +14,16 @@
 
 namespace mlir::kdl {
 
-/// The microkernel that a product in a gpu.module calls, which the module brings; otherwise what is
-/// wrong. All work-items of a group call it.
+/// The microkernel of the module that a product in a gpu.module calls; otherwise what is wrong. All
+/// work-items of a group call it.
 func::FuncOp findGpuUkernel(gpu::GPUModuleOp module, Operation *op, UkernelKind kind,
                             std::string &why);
 
 /// The microkernels that a lowered gpu.module calls, as files that MLIR's compiler for the target
-/// links: with it they go.
+/// links. The files are removed with this object.
 class GpuUkernels {
 public:
-  /// Fails after an error where one has no bitcode for the target.
+  /// Fails with an error if one has no bitcode for the target.
   LogicalResult collect(gpu::GPUModuleOp lowered, Attribute target);
 
   ArrayRef<Attribute> paths() const { return names; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-hoist-allocas: memory on the stack is taken once in a function, not in each turn of a loop,
-// after which nothing would give it back.
+// kdl-hoist-allocas: allocates stack memory once per function, not in each iteration of a loop,
+// which would not free it.
 #include "Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,7 +32,7 @@ struct HoistAllocas : public kdl::impl::KdlHoistAllocasBase<HoistAllocas> {
   }
 
 private:
-  /// Each of these ends the life of what is in it, and runs in one thread.
+  /// Whether only loops and branches are around it, which end the lifetime of allocations.
   static bool isBelowLoopsAlone(Operation *op) {
     Operation *parent = op->getParentOp();
     while (isa<scf::ForOp, scf::ForallOp, scf::IfOp, scf::WhileOp>(parent))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-lower-linalg: from a module of linalg on tensors to one that kdl-mlir translates or runs.
+// kdl-lower-linalg: from linalg on tensors to a module for kdl-mlir translate or run.
 #include "Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -48,7 +48,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   tile.noSilentFallback = options.noSilentFallback;
   tile.leavePlain = options.leavePlain;
   passes.addPass(createKdlDataTile(tile));
-  // Packs of what does not change leave loops.
+  // Hoists packs of loop-invariant operands.
   addPipelineText(passes, "canonicalize,cse,func.func(loop-invariant-code-motion)");
   KdlFuseTilesOptions fuse;
   fuse.target = options.target;
@@ -58,7 +58,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   if (options.threads)
     passes.addPass(createKdlFuseForalls());
   passes.addPass(createKdlCloneFills());
-  // Sums of a tile are hoisted to where the stack is.
+  // Hoists the accumulators of a tile out of loops, onto the stack.
   addPipelineText(passes, "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
                           "one-shot-bufferize{bufferize-function-boundaries=1 "
                           "function-boundary-type-conversion=identity-layout-map},"

@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace mlir::kdl;
 
 //===----------------------------------------------------------------------===//
-// What the library has
+// Matching
 //===----------------------------------------------------------------------===//
 
 FailureOr<UnpackedContraction> kdl::matchUnpackedContraction(linalg::LinalgOp op,
@@ -96,8 +96,8 @@ static std::string nameOf(StringRef what, const UnpackedContraction &product) {
   return ("kdl_matmul_" + what + product.suffix).str();
 }
 
-/// A microkernel that takes 16 steps at a time is called by blocks of C, for which it has a
-/// function of its own.
+/// A microkernel that takes 16 steps at a time is called per block of C, and has a function for
+/// that.
 static LogicalResult hasBlocks(ModuleOp module, const UnpackedContraction &product,
                                const UkernelSource &source, std::string &why) {
   if (isBroughtByModule(module, product.kind.ukernel)) {
@@ -149,11 +149,11 @@ public:
   void build();
 
 private:
-  /// So many rows, columns or steps of K from a place on; all of them, where there is none.
+  /// An offset and a number of rows, columns or steps of K; a null offset means all of them.
   struct Range {
     Value at, size;
   };
-  /// Of the batch, whose elements are counted in the order of its dimensions; null: there is none.
+  /// Elements of the batch, numbered in the order of its dimensions; null: there is no batch.
   struct Elements {
     Value from, to;
   };
@@ -192,11 +192,11 @@ private:
   Location where;
   linalg::LinalgOp op;
   const UnpackedContraction &product;
-  uint32_t threads; // for <kdl/matmul.h>: 2 stands for more, too
+  uint32_t threads; // for <kdl/matmul.h>: 2 also represents more
   function_ref<func::FuncOp(StringRef, FunctionType)> declare;
 };
 
-/// In whole pages: 1000x1000x1000 in i8 is 2 to 3% faster so than at any 64 bytes.
+/// Page-aligned: 1000x1000x1000 in i8 is 2 to 3% faster than with 64-byte alignment.
 Value MatmulCalls::allocate(OpFoldResult bytes) {
   constexpr int64_t page = 4096;
   auto [sizes, values] = decomposeMixedValues({bytes});
@@ -211,8 +211,7 @@ Value MatmulCalls::pointer(Value memref, Value offset, int64_t size) {
                                   number(builder.getI64Type(), address));
 }
 
-/// Where it begins for an element of the batch, from a row and a column on, and the distances of
-/// its rows and columns.
+/// The address of a row and column in an element of the batch, and the strides of rows and columns.
 SmallVector<Value> MatmulCalls::matrix(unsigned operand, const UnpackedMatrix &dims,
                                        ValueRange element, Value row, Value column) {
   Value memref = op->getOperand(operand);
@@ -234,8 +233,8 @@ SmallVector<Value> MatmulCalls::matrix(unsigned operand, const UnpackedMatrix &d
           number(builder.getI64Type(), byRow), number(builder.getI64Type(), byColumn)};
 }
 
-/// The library takes no more than 2147483647 of anything: a loop, around what is built next, where
-/// there may be more. It has `least` turns or more.
+/// The library takes at most 2147483647 of each dimension: creates a loop for the following code if
+/// there may be more. It has at least `least` iterations.
 MatmulCalls::Range MatmulCalls::range(int64_t size, unsigned operand, std::optional<unsigned> dim,
                                       int64_t least) {
   constexpr int64_t most = int64_t(1) << 30;
@@ -251,7 +250,7 @@ MatmulCalls::Range MatmulCalls::range(int64_t size, unsigned operand, std::optio
   return {at, number(builder.getI32Type(), left)};
 }
 
-/// One part after the other, or on several threads.
+/// The parts in sequence, or on several threads.
 void MatmulCalls::parts(OpFoldResult count, function_ref<void(Value)> body) {
   if (isOneInteger(count))
     return body(word(0));
@@ -283,7 +282,7 @@ MatmulCalls::Elements MatmulCalls::batch() {
   return product.batch.empty() ? Elements{} : Elements{index(0), batchCount()};
 }
 
-/// One element after the other, with its indices; the last dimension runs fastest.
+/// The elements in sequence, with their indices; the last dimension is the fastest.
 void MatmulCalls::each(Elements elements, function_ref<void(ValueRange)> body) {
   if (!elements.from)
     return body({});
@@ -300,7 +299,7 @@ void MatmulCalls::each(Elements elements, function_ref<void(ValueRange)> body) {
   body(at);
 }
 
-/// The batch divided among threads, in parts of about as many elements.
+/// Divides the batch among threads, in parts of about equal size.
 void MatmulCalls::distributeBatch(OpFoldResult count, function_ref<void(Elements)> body) {
   parts(count, [&](Value part) {
     Value all = batchCount(), of = getValueOrCreateConstantIndexOp(builder, where, count);
@@ -320,8 +319,7 @@ ValueRange MatmulCalls::call(const Twine &name, ArrayRef<ValueRange> arguments, 
   return func::CallOp::create(builder, where, declare(name.str(), type), all).getResults();
 }
 
-/// Whether the last thing that was done to the result is to fill it with zeros, which is not
-/// needed then.
+/// Whether the last operation on the result fills it with zeros, which is then not needed.
 bool MatmulCalls::startsFromZero() {
   Value out = op->getOperand(2);
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
@@ -341,12 +339,12 @@ bool MatmulCalls::startsFromZero() {
 
 constexpr uint32_t declaredMemory = 256 << 10; // KDL_KERNEL_SHARED of the kernels
 
-/// As in kdl_matmul_pack, and as many parts as kdl_matmul_grid makes at most.
+/// As in kdl_matmul_pack, and at most as many parts as kdl_matmul_grid makes.
 uint32_t partsOn(uint32_t threads) {
   return threads < 2 ? 1 : 8 * threads;
 }
 
-/// Memory for those parts is allocated once for all elements, where each is one part.
+/// If each element is one part, memory for the parts is allocated once for all elements.
 void MatmulCalls::buildStatic(Value adds, uint32_t on, Elements elements) {
   auto m = static_cast<uint32_t>(product.m), n = static_cast<uint32_t>(product.n),
        k = static_cast<uint32_t>(product.k);
@@ -402,7 +400,7 @@ void MatmulCalls::buildStatic(Value adds) {
                   [&](Elements elements) { buildStatic(adds, 1, elements); });
 }
 
-/// The library decides when the program runs.
+/// For dynamic sizes: the library decides at run time.
 void MatmulCalls::buildDynamic(Value adds, uint32_t on, const Range &m, const Range &n,
                                const Range &k, Elements elements) {
   kdl_matmul how = shape(on);
@@ -519,8 +517,8 @@ private:
   FlatSymbolRefAttr ukernel(const UnpackedContraction &product, std::string &why);
 };
 
-/// The declaration of the microkernel that the kernels call. One that takes 16 steps at a time may
-/// be beside another that mmt4d's tiles call, and has another name.
+/// The declaration of the microkernel that the kernels call. One that takes 16 steps at a time has
+/// another name, because the tiles of mmt4d may call a different one.
 FlatSymbolRefAttr LowerContractions::ukernel(const UnpackedContraction &product, std::string &why) {
   ModuleOp module = getOperation();
   std::string name = product.kind.ukernel.str();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products of matrices as they lie, made by the matmul library's own kernels: its blocks, its
-// packing, and no packing where rows are few.
+// Lowers contractions on unpacked operands to the matmul library's kernels: its blocks, its
+// packing, and no packing for few rows.
 #ifndef KDL_MLIR_UKERNEL_LOWER_CONTRACTIONS_H
 #define KDL_MLIR_UKERNEL_LOWER_CONTRACTIONS_H
 
@@ -10,11 +10,11 @@
 
 namespace mlir::kdl {
 
-/// Attribute of a product that kdl-data-tile left for no microkernel at all, and said so.
+/// Attribute of a contraction for which kdl-data-tile found no microkernel and reported that.
 inline constexpr StringLiteral noUkernelAttr = "kdl.stays";
 
-/// A matrix's dimensions, as indices into those of an operand; none: there is one element. It has
-/// those of the batch in the same order as the other operands.
+/// The dimensions of a matrix, as indices into those of an operand; none: one element. All operands
+/// have the batch dimensions in the same order.
 struct UnpackedMatrix {
   std::optional<unsigned> row, column;
   SmallVector<unsigned> batch;
@@ -23,17 +23,17 @@ struct UnpackedMatrix {
 struct UnpackedContraction {
   UkernelKind kind;
   kdl_matmul_type type;
-  StringLiteral suffix; // of the library's names
+  StringLiteral suffix; // in the library's names
   UnpackedMatrix lhs, rhs, out;
   int64_t m, n, k;            // or ShapedType::kDynamic
-  SmallVector<int64_t> batch; // so, too
+  SmallVector<int64_t> batch; // likewise
 
   bool isStatic() const {
     return !ShapedType::isDynamicShape({m, n, k}) && !ShapedType::isDynamicShape(batch);
   }
 };
 
-/// Otherwise what is in the way.
+/// Fails with a reason if it is not one.
 FailureOr<UnpackedContraction> matchUnpackedContraction(linalg::LinalgOp op, std::string &why);
 
 /// Whether the library has the product for the target, with the microkernel that will be linked:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// memref.expand_shape with several sizes that are not known in a group, at which
+// Lowers memref.expand_shape with several dynamic sizes in one group, on which
 // expand-strided-metadata crashes (docs/upstream-bugs.md).
 #include "Passes.h"
 
@@ -27,7 +27,7 @@ bool hasTwoDynamic(memref::ExpandShapeOp op) {
   });
 }
 
-/// The same memory with the sizes that the operation names.
+/// Casts the memory to the sizes that the operation names.
 void castInstead(memref::ExpandShapeOp op) {
   OpBuilder builder(op);
   Location where = op.getLoc();

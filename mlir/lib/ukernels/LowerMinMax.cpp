@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-lower-min-max: the largest and the smallest of two numbers as LLVM's own operations.
+// kdl-lower-min-max: maximum and minimum as LLVM intrinsics.
 #include "Passes.h"
 
 #include "mlir/Conversion/ArithCommon/AttrToLLVMConverter.h"

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int64_t columns = mmaColumns;
 constexpr int64_t tileSteps = mmaSteps;
-constexpr int64_t tileRows = 32, tileColumns = 32; // of the result, in the registers of AMX
+constexpr int64_t tileRows = 32, tileColumns = 32; // of the result, in AMX registers
 
 /// Builds the loops of one product of matrices, without a batch.
 class Lowering {
@@ -74,10 +74,10 @@ private:
   OpBuilder &builder;
   Location where;
   Value lhs, rhs, acc;
-  int64_t m0, n0, lot; // lot: steps of K in one of k1
+  int64_t m0, n0, lot; // lot: steps of K per k1
   Value k1, n1;
-  Value right, rightBegin, rightPanel; // pointer to the right operand; where it begins, and panels
-  Value wholeBlocks, rest, hasRest;    // with tiles: blocks of 16 steps; what is left over, if any
+  Value right, rightBegin, rightPanel; // the right operand: pointer, offset, panel stride
+  Value wholeBlocks, rest, hasRest;    // with tiles: blocks of 16 steps; what remains
   SmallVector<Value> temporaries;
 };
 
@@ -88,7 +88,7 @@ void Lowering::loop(Value end, function_ref<void(Value)> body) {
   body(made.getInductionVar());
 }
 
-/// From which offsets count.
+/// The address that offsets are relative to.
 Value Lowering::pointer(Value memref) {
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, where, memref);
   Value number = arith::IndexCastOp::create(builder, where, builder.getI64Type(), address);
@@ -101,7 +101,7 @@ Value Lowering::allocate(MemRefType type, ValueRange sizes) {
   return temporaries.back();
 }
 
-/// An element of the left operand as the microkernel takes it.
+/// Converts an element of the left operand to the microkernel's type.
 Value Lowering::convert(Value value) {
   if (kind.left == LhsForm::F32)
     return arith::ExtFOp::create(builder, where, builder.getF32Type(), value);
@@ -111,7 +111,7 @@ Value Lowering::convert(Value value) {
   return arith::XOrIOp::create(builder, where, value, high);
 }
 
-/// One loop over all of it, which LLVM makes vectors of.
+/// One loop over the operand, which LLVM vectorises.
 Value Lowering::convertLeft() {
   Type from = cast<MemRefType>(lhs.getType()).getElementType();
   Type to = kind.left == LhsForm::F32 ? builder.getF32Type() : from;
@@ -136,7 +136,7 @@ Value Lowering::convertLeft() {
 }
 
 /// 128 times the sum over K of each column of the right operand: what the shift of the left one
-/// adds to the result. The microkernel gives it for a row of zeros, shifted. A pointer.
+/// adds to the result. The microkernel computes it for a row of zeros, shifted. Returns a pointer.
 Value Lowering::sumColumns(Value steps) {
   int64_t dynamic = ShapedType::kDynamic;
   Value zeros = allocate(MemRefType::get({dynamic}, builder.getI8Type()),
@@ -155,7 +155,7 @@ Value Lowering::sumColumns(Value steps) {
   return result;
 }
 
-/// Takes the sums of a panel's columns off a tile, in vectors: LLVM would make them of columns.
+/// Subtracts the sums of a panel's columns from a tile, along rows: LLVM would use columns.
 void Lowering::subtract(Value sums, Value n, Value result, Value resultOffset) {
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
   auto vector = VectorType::get({columns}, i32);
@@ -195,12 +195,12 @@ void Lowering::call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value ste
 // Tiles
 //===----------------------------------------------------------------------===//
 
-// mmt4d has one step along K after the other, for all rows; a tile of AMX has 16 steps of each row
-// beside one another. The right operand lies as it should. So the left one is packed anew, with
-// zeros up to a multiple of 16 steps; of the right one the steps that are left over are copied, as
-// what lies behind them is another tile's or unused.
+// mmt4d has one step along K after another for all rows; an AMX tile has 16 consecutive steps of
+// each row. The right operand already has that layout. So the left one is packed again, with zeros
+// up to a multiple of 16 steps; of the right one, the remaining steps are copied, because other
+// data follows them.
 
-/// What `load` gives at k, or zero where k is not below the end.
+/// What `load` returns at k, or zero if k is not below the end.
 Value Lowering::loadUpTo(Value end, Value k, function_ref<Value(Value)> load) {
   Value last = arith::SubIOp::create(builder, where, end, index(1));
   Value value = load(arith::MinUIOp::create(builder, where, k, last));
@@ -235,7 +235,7 @@ Value Lowering::packLeft(Value blocks) {
   return made;
 }
 
-/// [n][0 or 1][16][n0][k0]: nothing where K is a multiple of 16 steps.
+/// [n][0 or 1][16][n0][k0]: empty if K is a multiple of 16 steps.
 Value Lowering::packRest() {
   int64_t dynamic = ShapedType::kDynamic;
   Type element = cast<MemRefType>(rhs.getType()).getElementType();
@@ -264,7 +264,7 @@ Value Lowering::packRest() {
 // The loops
 //===----------------------------------------------------------------------===//
 
-/// Adds to a tile of so many rows: what the left operand has there, times a panel of the right one.
+/// Adds the product of the left operand at an offset and a panel of the right one to a tile.
 void Lowering::multiply(Value left, Value leftOffset, Value n, Value result, Value resultOffset,
                         int64_t rows) {
   Value panel = add(rightBegin, mul(n, rightPanel));
@@ -287,7 +287,7 @@ void Lowering::lower(bool withTiles) {
   memref::ExtractStridedMetadataOp rightLayout = layout(rhs), result4d = layout(acc);
   rightBegin = rightLayout.getOffset();
   rightPanel = rightLayout.getStrides()[0];
-  Value operand = lhs, steps = k1; // of the left operand, with what is added to it
+  Value operand = lhs, steps = k1; // of the left operand, with its padding
   if (withTiles) {
     Value blocks = arith::CeilDivUIOp::create(builder, where, k1, index(tileSteps));
     wholeBlocks = arith::DivUIOp::create(builder, where, k1, index(tileSteps));
@@ -367,7 +367,7 @@ private:
   llvm::SmallPtrSet<Operation *, 4> declared;
 };
 
-/// Whether the dimensions behind the first `outer` ones are one sequence in memory.
+/// Whether the dimensions after the first `outer` ones are contiguous.
 bool innerLiesTogether(MemRefType type, size_t outer) {
   SmallVector<int64_t> strides;
   int64_t offset, wanted = 1;
@@ -454,7 +454,7 @@ void LowerMmt4d::lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp uke
   op->erase();
 }
 
-/// A function of that name with bitcode in the module is the user's, and comes first.
+/// A function of that name with bitcode in the module is the user's, and has precedence.
 func::FuncOp LowerMmt4d::getUkernel(UkernelKind kind, bool mayTakeTiles, std::string &why) {
   ModuleOp module = getOperation();
   auto known = module.lookupSymbol<func::FuncOp>(kind.ukernel);

@@ -40,7 +40,7 @@ bool kdl::mayAlias(Value one, Value other) {
   return !(isAllocated(a) && isOther(b)) && !(isAllocated(b) && isOther(a));
 }
 
-/// What linalg tells of an operation are its operands; its body may use other memory.
+/// linalg lists operands only; the body of an operation may use other memory.
 static bool hasOtherUses(Operation *op) {
   auto found = op->walk([](linalg::LinalgOp inside) {
     Block *body = inside.getBlock();

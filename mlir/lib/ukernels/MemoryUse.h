@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What an operation on memrefs reads and writes, and whether two may be the same memory.
+// Which memory an operation on memrefs reads and writes, and whether two may alias.
 #ifndef KDL_MLIR_UKERNEL_MEMORY_USE_H
 #define KDL_MLIR_UKERNEL_MEMORY_USE_H
 
@@ -20,11 +20,11 @@ using MemoryUses = llvm::SmallVector<MemoryUse>;
 /// The memref of which a value is a view.
 Value getMemrefRoot(Value memref);
 
-/// False where the two are certain to be different memory: allocations, globals, and parameters of
-/// the function beside these.
+/// False if the two are certainly different memory: two globals, or an allocation and another
+/// allocation, a global or a parameter of the function.
 bool mayAlias(Value one, Value other);
 
-/// Uses by an operation and all that is inside it; nothing where they are not known.
+/// Uses by an operation and its regions; nullopt if they are unknown.
 std::optional<MemoryUses> getMemoryUses(Operation *op);
 
 /// Whether two operations must stay in their order.

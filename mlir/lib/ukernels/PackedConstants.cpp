@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mlir::kdl;
 
-/// The bytes of all elements, or of the one that all are equal to.
+/// The bytes of all elements, or of the one splat value.
 static ArrayRef<char> bytesOf(ElementsAttr source) {
   if (auto dense = dyn_cast<DenseElementsAttr>(source))
     return dense.getRawData();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operands that are known when the program is compiled: packed then, not when it runs.
+// Packs constant operands at compile time.
 #ifndef KDL_MLIR_UKERNEL_PACKED_CONSTANTS_H
 #define KDL_MLIR_UKERNEL_PACKED_CONSTANTS_H
 
@@ -11,14 +11,14 @@ namespace mlir::kdl {
 struct PackedDim {
   int64_t size;
   unsigned sourceDim;
-  int64_t step; // what one more adds to the index in that dimension; beyond its end is padding
+  int64_t step; // index increment in the source dimension; beyond its end is padding
 };
 
-/// The elements as linalg.pack would give them, in this order of dimensions, with zeros for
-/// padding, each byte changed by `flip`. Null where the value's bytes are not there.
+/// The elements in the result of linalg.pack with these dimensions, zeros as padding, each byte
+/// xored with `flip`. Null if the value's bytes are not available.
 DenseElementsAttr packConstant(ElementsAttr source, ArrayRef<PackedDim> dims, uint8_t flip);
 
-/// Sums over K of signed bytes that are packed as [...][n1][k1][n0][k0]: [...][n1][n0].
+/// Sums over K of signed bytes packed as [...][n1][k1][n0][k0]: [...][n1][n0].
 DenseElementsAttr sumPackedColumns(DenseElementsAttr packed);
 
 } // namespace mlir::kdl

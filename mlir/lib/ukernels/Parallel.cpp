@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loops whose iterations are independent, over the threads of libkdl's host device. Outlining comes
-// while values have the types of MLIR; calls are made when they are pointers and numbers, which fit
-// into a struct as they are.
+// Runs loops with independent iterations on the threads of libkdl's host device. Outlining happens
+// while values have MLIR types; the calls are created once these are pointers and numbers, which
+// fit into a struct.
 #include "Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace {
 
-/// Attribute of a function without a body that stands for all iterations: the function of one.
+/// Attribute of a function without a body, for all iterations: the function of one iteration.
 constexpr StringLiteral bodyAttr = "kdl.parallel_body";
 
 /// In libkdl_mlir_runtime.
@@ -40,7 +40,7 @@ struct OutlineParallel : public kdl::impl::KdlOutlineParallelBase<OutlineParalle
     getOperation().walk<WalkOrder::PreOrder>([&](scf::ForallOp op) {
       if (op->getNumResults() == 0)
         loops.push_back(op);
-      return WalkResult::skip(); // what is inside runs in one thread
+      return WalkResult::skip(); // its body runs in one thread
     });
     SymbolTable symbols(getOperation());
     for (scf::ForallOp op : loops)
@@ -51,7 +51,7 @@ private:
   static void outline(scf::ForallOp op, SymbolTable &symbols);
 };
 
-/// Constants go along; everything else that is used from outside is a parameter.
+/// Constants are cloned; every other value from outside becomes a parameter.
 void OutlineParallel::outline(scf::ForallOp op, SymbolTable &symbols) {
   auto caller = op->getParentOfType<func::FuncOp>();
   if (!caller)
@@ -103,7 +103,7 @@ void OutlineParallel::outline(scf::ForallOp op, SymbolTable &symbols) {
   for (Operation *constant : constants)
     inner.clone(*constant, mapping);
   mapping.map(captured, entry->getArguments().drop_front());
-  // The last variable runs fastest.
+  // The last variable is the fastest.
   Value rest = entry->getArgument(0);
   for (size_t i = sizes.size(); i-- > 0;) {
     Value size = mapping.lookup(sizes[i]);
@@ -153,7 +153,7 @@ LLVM::LLVMFuncOp LowerParallelCalls::runtime(OpBuilder &builder) {
   return LLVM::LLVMFuncOp::create(builder, module.getLoc(), runtimeName, type);
 }
 
-/// A struct of the arguments, a function that takes it apart, and the call that gets both.
+/// Creates a struct of the arguments, a function that unpacks it, and a call with both.
 void LowerParallelCalls::lowerCall(LLVM::LLVMFuncOp all) {
   MLIRContext *context = &getContext();
   Location where = all.getLoc();

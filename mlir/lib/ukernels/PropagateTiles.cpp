@@ -11,8 +11,8 @@ using namespace mlir::kdl;
 
 namespace {
 
-/// From one product to the next: the unpack of the first one's result, elementwise operations, the
-/// pack of the second one's left operand.
+/// The path from one product to the next: the unpack of the first one's result, elementwise
+/// operations, the pack of the second one's left operand.
 struct Path {
   linalg::UnPackOp unpack;
   struct Step {
@@ -23,7 +23,7 @@ struct Path {
   linalg::PackOp pack;
 };
 
-/// Rows and columns in tiles, in that order.
+/// Whether rows and columns are tiled, in that order.
 template <typename Op> bool isRowsByColumns(Op op) {
   ArrayRef<int64_t> outer = op.getOuterDimsPerm();
   return op.getInnerDimsPos() == ArrayRef<int64_t>{0, 1} &&
@@ -31,7 +31,7 @@ template <typename Op> bool isRowsByColumns(Op op) {
          llvm::none_of(op.getStaticTiles(), ShapedType::isDynamic);
 }
 
-/// Elements that fill up the last tile may be anything: they must not matter, and not trap.
+/// Whether padding of any value does no harm: it neither reaches other elements nor traps.
 bool isHarmless(linalg::LinalgOp op) {
   return llvm::none_of(*op.getBlock(), [](Operation &inside) {
     return inside.getNumRegions() > 0 ||
@@ -40,7 +40,7 @@ bool isHarmless(linalg::LinalgOp op) {
   });
 }
 
-/// An operand of two loops, of both, of one of them or of none.
+/// An operand that depends on both loops, on one of them or on none.
 bool isBroadcast(AffineMap map) {
   MLIRContext *context = map.getContext();
   AffineExpr row = getAffineDimExpr(0, context), column = getAffineDimExpr(1, context);
@@ -59,7 +59,7 @@ bool canBeInTiles(linalg::LinalgOp op) {
   });
 }
 
-/// Upwards from a value that has one user, to an unpack with such tiles.
+/// Follows values with one user upwards, to an unpack with the same tiles.
 bool findPath(Value value, Operation *user, ArrayRef<int64_t> rows, Path &path) {
   if (onlyUser(value) != user)
     return false;
@@ -121,7 +121,7 @@ Value Propagation::packed(Value operand, ArrayRef<int64_t> dims, ArrayRef<int64_
   return linalg::PackOp::create(builder, where, operand, to, dims, sizes, padding)->getResult(0);
 }
 
-/// The operation on [m1][n1][m0][n0], with its other operands brought there.
+/// The operation on [m1][n1][m0][n0], with its other operands brought into that form.
 Value Propagation::inTiles(const Path::Step &step, Value made) {
   linalg::LinalgOp op = step.op;
   auto maps = [&](ArrayRef<unsigned> dims) {

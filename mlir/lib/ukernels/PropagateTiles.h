@@ -6,10 +6,10 @@
 
 namespace mlir::kdl {
 
-/// Lets a product take what another one made as it is, in tiles, through the elementwise operations
-/// between them: where the rows of both are divided alike, and the first one's columns are whole
-/// panels. Then a tile of sums, [m0][n0], is what the microkernel takes as n0 / k0 steps of each
-/// row, and no element moves. False, and nothing done, where that is not so.
+/// Lets a product use the result of another one in tiles, through the elementwise operations
+/// between them. The rows of both must be divided alike, and the first one's columns must be full
+/// panels. Then the microkernel reads a result tile, [m0][n0], as n0 / k0 steps of each row, and no
+/// element moves. Otherwise returns false and changes nothing.
 bool propagateTiles(linalg::LinalgOp product);
 
 } // namespace mlir::kdl

@@ -20,9 +20,9 @@ using bufferization::BufferizationState;
 
 namespace {
 
-/// Loops that move elements between a matrix and its packed form, either way. Inner tiles of two
-/// dimensions go by vectors where one of them lies together in the matrix; the rest, and what is
-/// left over at the edges, element by element.
+/// Loops that copy elements between a matrix and its packed form, in either direction. Inner tiles
+/// of two dimensions are copied in vectors if one of these is contiguous in the matrix; other
+/// tiles, and partial ones at the edges, element by element.
 class Relayout {
 public:
   Relayout(OpBuilder &builder, Location where, Value plain, Value packed,
@@ -115,7 +115,7 @@ bool Relayout::liesTogether(unsigned dim) {
          dim + 1 == strides.size();
 }
 
-/// Whether the inner tiles of `packed` are one sequence in memory.
+/// Whether the inner tiles of `packed` are contiguous.
 bool Relayout::tilesLieTogether() {
   SmallVector<int64_t> strides;
   int64_t offset, wanted = 1;
@@ -145,7 +145,7 @@ void Relayout::eachPacked(function_ref<void(ArrayRef<Value>)> body) {
   loops(ends, body);
 }
 
-/// Where a tile begins in the matrix.
+/// The position of a tile in the matrix.
 Relayout::Indices Relayout::place(ArrayRef<Value> outerIndices) {
   Indices at(outer.size());
   for (auto [dim, i] : llvm::zip_equal(outer, outerIndices))
@@ -155,7 +155,7 @@ Relayout::Indices Relayout::place(ArrayRef<Value> outerIndices) {
   return at;
 }
 
-/// Whether all of a tile is there, along the inner dimension of that number.
+/// Whether the tile is complete along that inner dimension.
 Value Relayout::isWhole(ArrayRef<Value> outerIndices, unsigned which) {
   Value begin = place(outerIndices)[inner[which]];
   return isBelow(add(begin, index(tiles[which])), size(inner[which]));
@@ -188,8 +188,8 @@ void Relayout::packElements(ArrayRef<Value> outerIndices, Value padding) {
   });
 }
 
-/// One step of K0, of a panel: rows of the matrix side by side, dealt into each other. With
-/// padding, the panel may lack columns.
+/// Packs one step of K0 for a panel: interleaves rows of the matrix. With padding, the panel may be
+/// partial.
 void Relayout::packRows(ArrayRef<Value> outerIndices, Value padding) {
   auto vector = VectorType::get({tiles[0]}, plainType.getElementType());
   Indices from = place(outerIndices), to(outerIndices.begin(), outerIndices.end());
@@ -218,8 +218,8 @@ void Relayout::packRows(ArrayRef<Value> outerIndices, Value padding) {
   vector::StoreOp::create(builder, where, rows[0], flat(), to);
 }
 
-/// Sixteen steps of K0 of all rows of a tile: 16 words of each, exchanged by four times dealing one
-/// half into the other. With padding, the tile may lack rows.
+/// Packs 16 steps of K0 for all rows of a tile: transposes 16 words of each by four rounds of
+/// interleaving halves. With padding, the tile may be partial.
 void Relayout::packWords(ArrayRef<Value> rowIndices, Value firstStep, Value padding) {
   constexpr int64_t steps = mmaSteps;
   Type element = plainType.getElementType();
@@ -276,7 +276,7 @@ void Relayout::packWords(ArrayRef<Value> rowIndices, Value firstStep, Value padd
   }
 }
 
-/// Sixteen steps of all panels at a time, so that a matrix of long rows is read nearly as it lies.
+/// 16 steps of all panels at a time, so that a matrix of long rows is read nearly in order.
 void Relayout::packPanels(Value padding) {
   auto steps = static_cast<unsigned>(outer.size()) - 1;
   Indices ends;
@@ -318,7 +318,7 @@ void Relayout::pack(Value padding) {
     eachPacked([&](ArrayRef<Value> at) { packElements(at, padding); });
     return;
   }
-  // All but the steps.
+  // All dimensions but the steps.
   Indices ends;
   for (unsigned dim = 0; dim + 1 < outer.size(); ++dim)
     ends.push_back(memref::DimOp::create(builder, where, packed, dim));
@@ -386,7 +386,7 @@ void Relayout::unpack() {
       Value end = arith::MinSIOp::create(builder, where, tile(0), left);
       loop(index(0), end, [&](Value row) { copyRow(row, tiles[1]); });
     };
-    // Vectors of a whole tile one by one, as the microkernel stored them: from register to matrix.
+    // The vectors of a full tile, as the microkernel stored them: from registers to the matrix.
     constexpr int64_t mostSums = 512;
     bool isSmall = tiles[1] % mmaColumns == 0 && tiles[0] * tiles[1] <= mostSums;
     auto copyTile = [&] {
@@ -403,7 +403,7 @@ void Relayout::unpack() {
 // Bufferization
 //===----------------------------------------------------------------------===//
 
-/// What is written is all of the destination, and nothing of it is read.
+/// The destination is written in full, and never read.
 template <typename Model, typename Op>
 struct RelayoutModel : public bufferization::DstBufferizableOpInterfaceExternalModel<Model, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
@@ -441,7 +441,7 @@ void kdl::registerRelayoutBufferization(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
     linalg::PackOp::attachInterface<PackModel>(*context);
     linalg::UnPackOp::attachInterface<UnPackModel>(*context);
-    // What bufferization builds.
+    // The dialects that bufferization creates.
     context->loadDialect<arith::ArithDialect, memref::MemRefDialect, scf::SCFDialect,
                          vector::VectorDialect>();
   });

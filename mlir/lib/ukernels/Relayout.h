@@ -8,7 +8,7 @@ class DialectRegistry;
 
 namespace mlir::kdl {
 
-/// Lets one-shot bufferization take linalg.pack and linalg.unpack, for which MLIR has no form on
+/// Lets one-shot bufferization lower linalg.pack and linalg.unpack, which MLIR does not have on
 /// memrefs: they become loops over vectors.
 void registerRelayoutBufferization(DialectRegistry &registry);
 

@@ -20,7 +20,7 @@
 
 using namespace mlir;
 
-/// A microkernel and what it is made of go into the caller as a whole.
+/// Marks a microkernel and its callees to be inlined into the caller.
 static void markForInlining(llvm::Module &ukernels) {
   for (llvm::Function &function : ukernels) {
     if (function.isDeclaration())
@@ -31,13 +31,13 @@ static void markForInlining(llvm::Module &ukernels) {
   }
 }
 
-/// Nothing that is linked in is the program's to offer.
+/// Hides what is linked in from the program's exports.
 static void makeInternal(llvm::GlobalValue &value) {
   value.setLinkage(llvm::GlobalValue::InternalLinkage);
   value.setVisibility(llvm::GlobalValue::DefaultVisibility);
 }
 
-/// The features of both, each once.
+/// The union of both feature lists.
 static std::string uniteFeatures(StringRef first, StringRef second) {
   llvm::SetVector<StringRef> features;
   for (StringRef list : {first, second}) {
@@ -45,14 +45,14 @@ static std::string uniteFeatures(StringRef first, StringRef second) {
     list.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
     features.insert_range(parts);
   }
-  // What one of them says it lacks, another may need.
+  // A feature that one of them disables may be needed by the other.
   features.remove_if([&](StringRef feature) {
     return feature.starts_with("-") && features.contains(("+" + feature.drop_front()).str());
   });
   return llvm::join(features, ",");
 }
 
-/// Compiles a function for the CPU that a microkernel is for.
+/// Compiles a function for the CPU of a microkernel.
 static void raiseTarget(llvm::Function &function, const llvm::Function &ukernel) {
   StringRef features = ukernel.getFnAttribute("target-features").getValueAsString();
   if (!features.empty())
@@ -71,8 +71,8 @@ static void raiseTargetOfCallers(llvm::Function &ukernel) {
   }
 }
 
-/// Linux lets a process use the tiles of AMX once it has asked. The program does so when it starts,
-/// its creator; should the system refuse, it says so before the first tile ends it.
+/// Linux lets a process use AMX tiles once it has requested permission. A constructor does so; if
+/// the system refuses, it prints that before the first tile instruction ends the program.
 static void emitTilePermissionRequest(llvm::Module &module) {
   constexpr StringLiteral name = "kdl_request_amx";
   constexpr int64_t archPrctl = 158, requestState = 0x1023, tileData = 18;
@@ -144,15 +144,15 @@ bool kdl::definesFunction(StringRef bitcode, StringRef name) {
   return found && !found->isDeclaration();
 }
 
-/// What a microkernel's name has behind its name in the bitcode: two variants may be in one
-/// program. The functions beside it (its tile, its blocks) have the same behind theirs.
+/// The suffix of a microkernel's name relative to its name in the bitcode: one program may contain
+/// two variants. Its companion functions (its tile, its blocks) have the same suffix.
 static StringRef suffixOf(LLVM::LLVMFuncOp ukernel) {
   StringRef name = ukernel.getName();
   auto inside = ukernel->getAttrOfType<StringAttr>(kdl::functionAttr);
   return inside && name.consume_front(inside.getValue()) ? name : StringRef();
 }
 
-/// Functions of microkernels that a module defines, or calls.
+/// Adds the suffix to the microkernel functions that a module defines, or calls.
 static void addSuffix(llvm::Module &module, bool defined, StringRef suffix) {
   for (llvm::Function &function : module) {
     if (!function.hasLocalLinkage() && function.isDeclaration() != defined &&
@@ -161,10 +161,10 @@ static void addSuffix(llvm::Module &module, bool defined, StringRef suffix) {
   }
 }
 
-/// Functions of this attribute are compiled for the CPU of the microkernel that it names.
+/// Functions with this attribute are compiled for the CPU of the microkernel that it names.
 static constexpr StringLiteral raisedTargetAttr = "kdl-lifted-to";
 
-/// What a microkernel's callers are part of is for its CPU, too.
+/// Compiles the functions around a microkernel's callers for its CPU, too.
 static void raiseTargetOfMatmulKernels(llvm::Module &module) {
   for (llvm::Function &function : module) {
     llvm::Attribute lifted = function.getFnAttribute(raisedTargetAttr);
@@ -179,8 +179,8 @@ static void raiseTargetOfMatmulKernels(llvm::Module &module) {
   }
 }
 
-/// Bitcode that calls microkernels: its constants have the values that they come with, and nothing
-/// of it is seen from outside. One that several functions are in is linked once.
+/// Links bitcode that calls microkernels: its constants get their values, and its symbols become
+/// internal. Bitcode that holds several functions is linked once.
 static LogicalResult linkMatmulKernels(LLVM::LLVMFuncOp declaration, StringRef bitcode,
                                        FlatSymbolRefAttr called, llvm::Module &module) {
   llvm::Function *known = module.getFunction(declaration.getName());
@@ -241,7 +241,7 @@ static LogicalResult linkUkernel(LLVM::LLVMFuncOp declaration, StringRef bitcode
   found->setName(declaration.getName());
   SmallVector<std::string> names;
   for (llvm::Function &function : **parsed) {
-    // A static function may have the name of one of the program's.
+    // A static function may have the name of a function of the program.
     if (!function.isDeclaration()) {
       function.setSection("");
       if (!function.hasLocalLinkage())
@@ -268,8 +268,8 @@ static LogicalResult linkUkernel(LLVM::LLVMFuncOp declaration, StringRef bitcode
 // Passes
 //===----------------------------------------------------------------------===//
 
-/// What the passes ask about the target; what is particular to a CPU is in the functions'
-/// attributes. Null for a target that this LLVM has not.
+/// The target machine for the passes; CPU-specific settings are in the functions' attributes. Null
+/// for a target that this LLVM lacks.
 static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const llvm::Module &module) {
   static const bool initialized = [] {
     llvm::InitializeAllTargetInfos();
@@ -306,7 +306,7 @@ static LogicalResult runPasses(Operation *op, llvm::Module &module, llvm::Target
   return success();
 }
 
-/// As kdl-ld does it.
+/// As in kdl-ld.
 static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module,
                                        ArrayRef<LLVM::LLVMFuncOp> ukernels) {
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module);
@@ -328,7 +328,7 @@ static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module,
   return success();
 }
 
-/// What gpu-to-llvm leaves as it is would be an error about the casts around it.
+/// gpu-to-llvm leaves these unlowered, and the error would be about the casts around them.
 static LogicalResult refuseBlocking(Operation *op) {
   return failure(op->walk([](gpu::AsyncOpInterface left) {
                      if (isa<gpu::LaunchFuncOp>(left))
@@ -347,12 +347,12 @@ std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
   if (!module)
     return nullptr;
-  SmallVector<llvm::Function *> own; // what is for the same CPU as its microkernels
+  SmallVector<llvm::Function *> own; // compiled for the CPU of its microkernels
   for (llvm::Function &function : *module) {
     if (op->hasAttr(forTargetAttr) && !function.isDeclaration())
       own.push_back(&function);
   }
-  // What calls microkernels is linked before them.
+  // Callers of microkernels are linked before them.
   SmallVector<LLVM::LLVMFuncOp> ukernels;
   for (bool calls : {true, false}) {
     WalkResult walked = op->walk([&](LLVM::LLVMFuncOp function) {

@@ -37,8 +37,7 @@ std::optional<UkernelKind> kdl::getUkernelKind(Type lhs, Type rhs, Type acc) {
 // The library
 //===----------------------------------------------------------------------===//
 
-/// The file that this code is in. A program's name is what it was called by, which may be no path:
-/// the system has its file.
+/// The file that contains this code. argv[0] may not be a path, so the system is asked.
 static SmallString<256> findSelf() {
   Dl_info info;
   void *object = nullptr;
@@ -51,8 +50,8 @@ static SmallString<256> findSelf() {
   return self;
 }
 
-/// A library of the prefix of this plugin or program: LIBDIR/KdlMLIR.so, bin/kdl-mlir,
-/// LIBDIR/kdl/FILE. Empty where there is none.
+/// A library in the install prefix of this plugin or program: LIBDIR/KdlMLIR.so, bin/kdl-mlir,
+/// LIBDIR/kdl/FILE. Empty if there is none.
 static std::string findLibrary(StringRef file) {
   SmallString<256> self = findSelf();
   StringRef folder = llvm::sys::path::parent_path(self);
@@ -103,7 +102,7 @@ struct Search {
 
 static int visitImage(void *user, const kdl_verdict *verdict) {
   auto *search = static_cast<Search *>(user);
-  // What is linked here does not need libkdl's linker.
+  // Bitcode linked by this plugin does not need libkdl's linker.
   bool wantsLinkerOnly =
       verdict->reason_count == 1 && StringRef(verdict->reasons[0].code) == "linker_missing";
   bool isEligible = verdict->eligible || wantsLinkerOnly;
@@ -118,7 +117,7 @@ static int visitImage(void *user, const kdl_verdict *verdict) {
   return 1;
 }
 
-/// Searches an open library's images; `what` is what is searched for, in words.
+/// Searches an open library's images; `what` describes the search in messages.
 static LogicalResult findImage(Search &search, const std::string &path, StringRef what,
                                const UkernelSource &source, std::string &why) {
   kdl_device *device = nullptr;
@@ -201,7 +200,7 @@ func::FuncOp kdl::declareUkernel(ModuleOp module, StringRef name, const UkernelK
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// What a function without parameters returns, where it is a constant.
+/// The return value of a function without parameters, if it is a constant.
 static std::optional<uint64_t> constantOf(const llvm::Function *function) {
   if (!function || function->isDeclaration() || function->size() != 1)
     return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which microkernel a product of matrices calls, and what tiles it takes.
+// Which microkernel a contraction calls, and the tiles that it takes.
 #ifndef KDL_MLIR_UKERNEL_SELECTION_H
 #define KDL_MLIR_UKERNEL_SELECTION_H
 
@@ -19,10 +19,10 @@ namespace mlir::kdl {
 inline constexpr int64_t mmaColumns = 16; // kdl_mma_columns of <kdl/mma.h>
 inline constexpr int64_t mmaSteps = 16;   // kdl_mma_steps
 
-/// How a microkernel takes the left operand, where it is not as it stands.
+/// How a microkernel takes the left operand, if not unchanged.
 enum class LhsForm {
   Unchanged,
-  Unsigned, // bytes + 128: what that adds to the result is taken off
+  Unsigned, // bytes + 128: subtract what that adds to the result
   F32,
 };
 
@@ -32,8 +32,7 @@ struct UkernelKind {
   LhsForm left;
 };
 
-/// For signed bytes, as the operations of linalg have them. None where no microkernel has these
-/// types.
+/// For signed bytes, as in linalg's operations. None if no microkernel has these types.
 std::optional<UkernelKind> getUkernelKind(Type lhs, Type rhs, Type acc);
 
 /// The largest tile of the result that a microkernel keeps in registers.
@@ -47,35 +46,35 @@ struct UkernelVariant {
   bool takesTiles; // 16 steps along K at a time, as AMX has them
 };
 
-/// Where microkernels come from: the options of a pass. A module's own come first.
+/// Where microkernels come from: the options of a pass. Those of the module have precedence.
 struct UkernelSource {
   std::string library; // empty: libkdl's own
-  std::string target;  // empty: the least CPU that is built for
+  std::string target;  // empty: the least CPU that libkdl is built for
 };
 
-/// Options that name no CPU, or no library, are an error of the pass that has them.
+/// Reports options that name no CPU, or no library, as errors of the pass.
 LogicalResult checkUkernelSource(MLIRContext *context, StringRef pass, const UkernelSource &source);
 
-/// The best variant of the library for the target; otherwise what is wrong. One that takes tiles
-/// only where it may.
+/// The best variant of the library for the target; otherwise what is wrong. Considers one that
+/// takes tiles only if `mayTakeTiles`.
 FailureOr<UkernelVariant> findVariant(StringRef name, const UkernelSource &source,
                                       bool mayTakeTiles, std::string &why);
 
-/// A function without a body that stands for the variant.
+/// Declares a function that carries the variant's bitcode.
 func::FuncOp declareUkernel(ModuleOp module, StringRef name, const UkernelKind &kind,
                             const UkernelVariant &variant);
 
-/// Bitcode of the matmul library's kernels, of those with this one. It calls a microkernel.
+/// Bitcode of the matmul library with this kernel. It calls a microkernel.
 FailureOr<std::string> findMatmulKernels(StringRef kernel, const UkernelSource &source,
                                          std::string &why);
 
 /// Whether the microkernel that will be linked takes 16 steps at a time.
 bool takesTiles(ModuleOp module, StringRef name, const UkernelSource &source);
 
-/// Whether the module brings that microkernel, as a function with bitcode.
+/// Whether the module has that microkernel, as a function with bitcode.
 bool isBroughtByModule(ModuleOp module, StringRef name);
 
-/// The tile of the microkernel that will be linked: the module's own, or what findVariant gives.
+/// The tile of the microkernel that will be linked: the module's own, or that of findVariant.
 FailureOr<UkernelTile> findTile(ModuleOp module, StringRef name, const UkernelSource &source,
                                 std::string &why);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """chains.py TYPE,M,K,N,P...: a module of functions relu(x A + bias + residual) B with constant A and B, whose @main prints each result.
 
-All numbers are whole and so small that every sum is exact in whatever order it is made."""
+All numbers are small integers, so that every sum is exact in any order."""
 
 import random
 import sys

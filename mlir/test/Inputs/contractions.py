@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""contractions.py TYPE...: a module of products of matrices in linalg on tensors, whose @main prints each
-result: for f32, bf16, f16 or i8; with `sizes` before TYPE, of sizes that are known at run time alone.
+"""contractions.py TYPE...: a module of contractions in linalg on tensors, whose @main prints each
+result: for f32, bf16, f16 or i8; with `sizes` before TYPE, of dynamic sizes.
 
-All operands are whole numbers, so small that every sum is exact in whatever order it is made."""
+All operands are small integers, so that every sum is exact in any order."""
 
 import sys
 
@@ -46,9 +46,9 @@ def make(name, shape, element, seed, special=""):
 
 
 def case(operation, operands, result, hide=False, special="", constants=(), tail="", sizes=None, also=()):
-    """operands: (shape, element) each, the last one what is added to, or None for zeros.
+    """operands: (shape, element) each; the last one is the accumulator, or None for zeros.
     operation: text with {0}, {1}, ... for operands' names and {t0}, ... for their types.
-    sizes: where the result's come from, as pairs of an operand and its dimension. also: operands' other shapes."""
+    sizes: the sources of the result's sizes, as pairs of an operand and its dimension. also: further shapes of operands."""
     number = len(functions)
     shape, element = result
     seen = [(dynamic(s) if hide and i not in constants else s, e) for i, (s, e) in enumerate(operands)]
@@ -83,7 +83,7 @@ def case(operation, operands, result, hide=False, special="", constants=(), tail
                       *("  " + line for line in body), f"  return {last} : {tensor(*seen_result)}", "}"])
     for run, shapes in enumerate([[s for s, _ in operands], *also]):
         arguments = [(s, e) for s, (_, e) in zip(shapes, operands)]
-        # MLIR's runner prints elements of tensors that have none.
+        # MLIR's runner prints elements of empty tensors.
         empty = hide and any(0 in (shapes[operand] or [1])[dim:dim + 1] for operand, dim in sizes or [(0, 0), (1, 1)])
         call(f"{number}_{run}", number, arguments, seen, seen_result, hide, special, constants, not empty)
 
@@ -110,7 +110,7 @@ def call(name, number, operands, seen, seen_result, hide, special, constants, sh
 
 
 def literal(shape, element, seed):
-    """A dense constant of numbers that are not all the same."""
+    """A dense constant of different numbers."""
     def fill(dims, at):
         if not dims:
             value = (at * 7 + seed * 5) % 23 - 11
@@ -175,11 +175,11 @@ def forms(element):
     matmul(29, 45, 70, element)
     matmul(1, 33, 9, element)
     matmul(31, 3, 11, element)               # few columns
-    matmul(45, 129, 67, element)             # a column more than panels
+    matmul(45, 129, 67, element)             # one column more than full panels
     matmul(30, 40, 24, element, hide=True)   # dynamic
     matmul(17, 35, 13, element, constants=(1,))
     matmul(9, 20, 14, element, constants=(0,))
-    # Added to what was there; batched; transposed; one dimension.
+    # With an accumulator; batched; transposed; one dimension.
     case("linalg.matmul ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
          [([16, 11], element), ([11, 18], element), ([16, 18], acc)], ([16, 18], acc))
     case("linalg.batch_matmul ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
@@ -193,7 +193,7 @@ def forms(element):
     case("linalg.batch_matmul indexing_maps = [affine_map<(b, m, n, k) -> (b, k, m)>, affine_map<(b, m, n, k) -> (b, n, k)>, "
          "affine_map<(b, m, n, k) -> (b, m, n)>] ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
          [([2, 9, 16], element), ([2, 33, 9], element)], ([2, 16, 33], acc))
-    # Elements for which calls are worth while; two dimensions of a batch, in the order of the result alone.
+    # Batch elements large enough for calls; two batch dimensions, in the result's order only.
     case("linalg.batch_matmul ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
          [([3, 40, 20], element), ([3, 20, 37], element)], ([3, 40, 37], acc))
     case("linalg.contract indexing_maps = [affine_map<(x, y, m, n, k) -> (y, m, x, k)>, affine_map<(x, y, m, n, k) -> (x, n, y, k)>, "
@@ -273,7 +273,7 @@ def dynamic_forms(element):
          sizes=[(0, 0)], also=[[[a, c], [c]] for a, _, c in SIZES])
     case("linalg.vecmat " + operation, [([k], element), ([k, n], element)], ([n], acc), hide=True,
          sizes=[(1, 1)], also=[[[c], [c, b]] for _, b, c in SIZES])
-    # Rows that are known at run time, times weights.
+    # A dynamic number of rows, times weights.
     case("linalg.matmul " + operation, [([m, 40], element), ([40, 24], element)], ([m, 24], acc), hide=True, constants=(1,),
          also=[[[a, 40], None] for a, _, _ in SIZES])
     if element == "i8":

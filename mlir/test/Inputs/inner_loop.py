@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""inner_loop.py OBJECT FUNCTION INSTRUCTION: the innermost loop of a function that has an instruction.
+"""inner_loop.py OBJECT FUNCTION INSTRUCTION: the innermost loop of a function that contains an instruction.
 
-Prints how often the loop has it and each other instruction, sorted. Fails where there is no such
-loop, and where the loop calls, stores a vector, or loads one from the stack: sums that are
-registers do neither.
+Prints how often the loop has it and each other instruction, sorted. Fails if there is no such
+loop, and if the loop calls, stores a vector, or loads one from the stack: accumulators in registers
+do neither.
 """
 
 import collections
@@ -14,7 +14,7 @@ import sys
 
 LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*?)\s*(?:#.*)?$")
 VECTOR = re.compile(r"%[xyz]mm\d+")
-# Of what is compiled for the largest tile, x86's moves to memory are: source, address.
+# In code for the largest tile, x86's stores are: source, address.
 STORE = re.compile(r"^%[xyz]mm\d+, -?\w*\(%")
 STACK = re.compile(r"\(%r[sb]p")
 
@@ -27,7 +27,7 @@ def read_function(path, name):
 
 
 def inner_loops(code):
-    """What lies between a jump backward and its target, without another such jump inside."""
+    """The code between a backward jump and its target, without another such jump."""
     ends = []
     for place, (address, mnemonic, operands) in enumerate(code):
         target = re.match(r"0x([0-9a-f]+)", operands)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# installed.sh SOURCE PREFIX WORK: kdl-mlir finds the microkernels of its own prefix, however the shell found the program:
-# by PATH, by a path, by a link.
+# installed.sh SOURCE PREFIX WORK: kdl-mlir finds the microkernels in its install prefix, whether it was run by PATH,
+# by a path or by a link.
 set -euo pipefail
 source=$1 prefix=$2 work=$3
 rm -rf "$work"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What tests of libkdl_mlir_runtime share. A process uses one device, so each group of tests runs
- * in a process of its own: the host, fake GPUs, and machines without a device that would do. */
+/* Shared by tests of libkdl_mlir_runtime. A process uses one device, so each group of tests runs in
+ * its own process: with the host, with fake GPUs, and without a suitable device. */
 #ifndef KDL_MLIR_TEST_RUNTIME_SUPPORT_H
 #define KDL_MLIR_TEST_RUNTIME_SUPPORT_H
 
@@ -38,7 +38,7 @@ static inline int watch_errors(void **state) {
 
 #define TEST(function) cmocka_unit_test_setup(function, watch_errors)
 
-/* What the compiler lays out for a kernel. */
+/* The structs that the compiler emits for a kernel. */
 typedef struct {
   kdl_mlir_library library;
   kdl_mlir_slot slot;
@@ -110,14 +110,14 @@ static inline int run_machine(const machine *at, char **argv) {
   }
   int status = 1;
   waitpid(child, &status, 0);
-  unlink(log); /* the fake writes to it until the end */
+  unlink(log); /* the fake driver writes to it until the end */
   return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 
-/* Every machine in turn; in a process that stands for one, that one. */
+/* Runs every machine in turn, or in a process for one machine that one. */
 static inline int run_machines(const machine *machines, size_t count, char **argv) {
   const char *here = getenv("KDL_TEST_MACHINE");
-  int result = here != NULL; /* a name that is none of them fails */
+  int result = here != NULL; /* an unknown name fails */
   for (size_t i = 0; i < count; ++i) {
     if (!here)
       result |= run_machine(&machines[i], argv);

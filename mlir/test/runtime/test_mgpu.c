@@ -33,7 +33,7 @@ static void events_outlive_their_first_destruction(void **state) {
   assert_no_error();
 }
 
-/* What MLIR 22 makes of an async.yield that it does not lower. */
+/* What MLIR 22 emits for an async.yield that it does not lower. */
 static void streams_may_stand_for_events(void **state) {
   (void)state;
   kdl_queue *first = mgpuStreamCreate(), *second = mgpuStreamCreate();
@@ -48,7 +48,7 @@ static void streams_may_stand_for_events(void **state) {
   assert_no_error();
 }
 
-/* What MLIR 22 makes of a region that passes on a token of another. */
+/* What MLIR 22 emits for a region that passes on another's token. */
 static void events_may_stand_for_streams(void **state) {
   (void)state;
   kdl_queue *stream = mgpuStreamCreate();
@@ -68,7 +68,7 @@ static void events_may_stand_for_streams(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* On the host                                                                                  */
 
-/* The sequence that #gpu.select_object makes. */
+/* The calls that #gpu.select_object emits. */
 static void modules_are_loaded_and_launched(void **state) {
   (void)state;
   host_library lib = make_library(mark_rows, 1);
@@ -111,7 +111,7 @@ static void what_is_no_module_is_refused(void **state) {
   assert_int_equal(error_count, 1);
 }
 
-/* The CPU reaches its own memory. */
+/* The CPU can access its own memory. */
 static void host_memory_needs_no_registration(void **state) {
   (void)state;
   float data[6] = {0};
@@ -151,7 +151,7 @@ static void copies_go_where_the_addresses_say(void **state) {
   kdl_launch_desc desc = shape(4, 256);
   launch(&saxpy, stream, &desc, KDL_ARGS(&a, &x, &y, &n));
   mgpuMemcpy(z, y, sizeof host_y, stream);
-  mgpuMemcpy(host_y, z + 1, sizeof host_y - sizeof *host_y, stream); /* inside an allocation */
+  mgpuMemcpy(host_y, z + 1, sizeof host_y - sizeof *host_y, stream); /* within an allocation */
   mgpuStreamSynchronize(stream);
   assert_no_error();
   assert_float_equal(host_y[0], 3, 0);
@@ -193,15 +193,15 @@ static void registered_memory_is_reached_by_kernels(void **state) {
   assert_string_equal(last_error, "mgpuMemHostUnregister: cuMemHostUnregister: error 713");
   float *shared = mgpuMemAlloc(64, stream, true);
   assert_non_null(shared);
-  shared[0] = 1; /* the host reaches it */
+  shared[0] = 1; /* the host can access it */
   mgpuMemFree(shared, stream);
   mgpuStreamDestroy(stream);
   mgpuModuleUnload(module);
   assert_int_equal(error_count, 1);
 }
 
-/* MLIR 22 calls with two arguments, so that anything may be where MLIR 23 puts the size. Text ends
- * by itself; SPIR-V, which has NULs in it, does not. */
+/* MLIR 22 calls with two arguments, so that the size of MLIR 23 is undefined. Text ends with a NUL;
+ * SPIR-V, which contains NULs, does not. */
 static void modules_are_compiled_with_a_size_or_without(void **state) {
   (void)state;
   static const uint64_t sizes[] = {sizeof SAXPY_PTX, 0, UINT64_MAX};
@@ -224,7 +224,7 @@ static void modules_are_compiled_with_a_size_or_without(void **state) {
   mgpuModuleUnload(module);
 }
 
-/* The grid comes first, then the cluster, which may be none, then the block: MLIR 23. */
+/* MLIR 23 passes the grid first, then the cluster, which may be zero, then the block. */
 static void groups_cooperate(void **state) {
   (void)state;
   mgpu_module *module = mgpuModuleLoadJIT(SAXPY_PTX, 2, sizeof SAXPY_PTX);
@@ -282,7 +282,7 @@ static void tensor_maps_are_put_where_the_caller_says(void **state) {
   assert_memory_equal(map, expected, sizeof expected);
 }
 
-/* A launch without a stream, as #gpu.select_object makes it: the driver is asked for one stream. */
+/* A launch without a stream, as #gpu.select_object emits it: the driver creates one stream. */
 static void streams_are_used_again(void **state) {
   (void)state;
   kdl_queue *first = mgpuStreamCreate();
@@ -294,7 +294,7 @@ static void streams_are_used_again(void **state) {
   kdl_queue *third = mgpuStreamCreate();
   assert_ptr_not_equal(third, second);
   mgpuStreamSynchronize(third);
-  mgpuStreamDestroy(second); /* not waited for */
+  mgpuStreamDestroy(second); /* without a wait */
   mgpuStreamDestroy(third);
   kdl_queue *many[20];
   for (int i = 0; i < 20; ++i)
@@ -316,7 +316,7 @@ static void shared_memory_is_had_and_given_back(void **state) {
   uint32_t seen[4] = {0};
   uint32_t *shared = mgpuMemAlloc(sizeof seen, stream, true);
   assert_non_null(shared);
-  shared[3] = 4; /* the host reaches it */
+  shared[3] = 4; /* the host can access it */
   mgpuMemcpy(seen, shared, sizeof seen, stream);
   mgpuStreamSynchronize(stream);
   assert_int_equal(seen[3], 4);

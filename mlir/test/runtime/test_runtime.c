@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* libkdl_mlir_runtime, called as what #kdl.runtime_select is lowered to calls it: libraries are
- * registered, slots bound, launches made, and a device chosen for all of it. */
+/* libkdl_mlir_runtime, called like code lowered from #kdl.runtime_select: it registers libraries,
+ * binds slots, launches, and one device is selected for all. */
 #include "runtime_support.h"
 
 static void slots_are_bound_by_the_first_launch(void **state) {
@@ -81,7 +81,7 @@ static void other_versions_are_refused(void **state) {
   assert_null(library.state);
 }
 
-/* A binary for GPUs alone does not go with one that only the CPU takes. */
+/* No device runs both a binary for GPUs only and one for the CPU only. */
 static void constructors_touch_no_driver(void **state) {
   (void)state;
   char log[4096] = "";
@@ -99,7 +99,7 @@ static void constructors_touch_no_driver(void **state) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Which device                                                                                 */
+/* Device selection                                                                             */
 
 static void devices_cannot_be_changed_in_use(void **state) {
   (void)state;
@@ -111,7 +111,7 @@ static void devices_cannot_be_changed_in_use(void **state) {
                                   "1: so many of host are here");
 }
 
-/* A library for the CPU that says that the CPU is not to run it. */
+/* A library for the CPU whose fallback setting excludes the CPU. */
 static void the_host_waits_to_be_asked(void **state) {
   (void)state;
   host_library lib = make_library(mark_rows, 1);
@@ -135,7 +135,7 @@ static void the_host_waits_to_be_asked(void **state) {
   free_rows(&lib);
 }
 
-/* With a GPU in the machine that one of two binaries cannot use, both go to the CPU. */
+/* The GPU can run one of two binaries only, so both run on the CPU. */
 static void all_binaries_share_a_device(void **state) {
   (void)state;
   host_library lib = make_library(mark_rows, 1);
@@ -158,7 +158,7 @@ static void all_binaries_share_a_device(void **state) {
   free_rows(&lib);
 }
 
-/* Memory on the other GPU tells which one was meant: the second has less. */
+/* The memory size identifies the GPU: the second has less. */
 static void programs_choose_by_number(void **state) {
   (void)state;
   mgpuSetDefaultDevice(2);

@@ -6,7 +6,7 @@
 #include <gpuintrin.h>
 
 #ifdef __cplusplus
-/* A kernel is launched by its name, which is C's. */
+/* A launch names a kernel by its C name. */
 #undef __gpu_kernel
 #if defined(__NVPTX__)
 #define __gpu_kernel extern "C" __attribute__((nvptx_kernel, visibility("protected")))
@@ -18,7 +18,8 @@
 #endif
 
 #ifdef __AMDGPU__
-/* Registers are shared out by it. Clang has no such attribute for C on the others. */
+/* The compiler allocates registers by it. Clang has no such attribute in C for the other
+ * targets. */
 #define KDL_BLOCK_ATTRIBUTE(...)                                                                   \
   __attribute__((amdgpu_flat_work_group_size(KDL_EXTENT(KDL_PRODUCT, __VA_ARGS__),                 \
                                              KDL_EXTENT(KDL_PRODUCT, __VA_ARGS__))))
@@ -28,9 +29,9 @@
 #endif
 
 #ifdef __AMDGPU__
-/* Clang 22 has the barrier and then a fence: what a work-item wrote before may still be on its way
- * when the others go on. What was written is waited for before the barrier, and nothing is read
- * ahead of it. */
+/* Clang 22 has the barrier and then a fence: writes before the barrier may not be visible yet when
+ * other work-items continue. This one waits for writes before the barrier, and prevents earlier
+ * reads. */
 static inline __attribute__((always_inline)) void kdl_sync_threads(void) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
@@ -38,21 +39,21 @@ static inline __attribute__((always_inline)) void kdl_sync_threads(void) {
 }
 #define __gpu_sync_threads() kdl_sync_threads()
 #elif defined(__SPIRV__)
-/* Clang 22's says "sequentially consistent" and of no memory, which by SPIR-V's rules orders none.
- * This one is OpenCL's barrier for group and global memory: the scope of a group twice, and
- * SequentiallyConsistent | WorkgroupMemory | CrossWorkgroupMemory. */
+/* Clang 22's barrier has the semantics "sequentially consistent" and no memory, which by SPIR-V's
+ * rules orders none. This one is OpenCL's barrier for group and global memory: the scope of a group
+ * twice, and SequentiallyConsistent | WorkgroupMemory | CrossWorkgroupMemory. */
 __attribute__((overloadable, convergent)) void
 __spirv_ControlBarrier(unsigned execution, unsigned memory, unsigned semantics);
 #define __gpu_sync_threads() __spirv_ControlBarrier(2, 2, 0x310)
 #endif
 
-/* Clang 22's scans take and return uint32_t, whatever the type, and its scans and sums ask lanes
- * that the mask does not have. */
+/* Clang 22's scans use uint32_t for every type, and its scans and sums read lanes outside the
+ * mask. */
 #define KDL_LANES(type, suffix)                                                                    \
   static inline type kdl_lane_scan_##suffix(uint64_t mask, type x) {                               \
     uint64_t rest = mask >> __builtin_ctzll(mask);                                                 \
     uint32_t lane = __gpu_lane_id(), lanes = __gpu_num_lanes();                                    \
-    if (rest & (rest + 1)) { /* with gaps: one lane behind the other */                            \
+    if (rest & (rest + 1)) { /* with gaps: one lane after the other */                             \
       type sum = 0, mine = x;                                                                      \
       for (uint64_t left = mask; left; left &= left - 1) {                                         \
         uint32_t from = (uint32_t)__builtin_ctzll(left);                                           \
@@ -87,7 +88,7 @@ KDL_LANES(double, f64)
 #define __gpu_lane_sum_f64(mask, x) kdl_lane_sum_f64(mask, x)
 
 /* Group memory has no initial contents; without the attribute it would be zero, which AMD's and
- * NVIDIA's linkers refuse. So aligned, neighbours can be loaded and stored as one. */
+ * NVIDIA's linkers refuse. The alignment lets neighbours be loaded and stored as one. */
 #define KDL_LOCAL(type, declarator)                                                                \
   static __attribute__((loader_uninitialized, aligned(16))) __gpu_local type declarator
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Kernels for the CPU that do a whole work-group in one call, for any C compiler:
+ * Kernels for the CPU that run a work-group in one call, for any C compiler:
  *
  *     #include <kdl/kernel.h>
  *
@@ -15,8 +15,8 @@
  *
  * KDL_KERNEL(name, block, tile, (type, parameter)...) is followed by the body for one work-group,
  * which has `kdl_group` (see <kdl/host_abi.h>) and 1 to 32 parameters. No library is needed. Under
- * `#if KDL_HOST` it is what a file for `kdl cc` gives the CPU instead of a kernel for one
- * work-item, where another form is faster there.
+ * `#if KDL_HOST`, a file for `kdl cc` can use it in place of a kernel for one work-item, if another
+ * form is faster on the CPU.
  */
 #ifndef KDL_KERNEL_GROUP_H
 #define KDL_KERNEL_GROUP_H
@@ -24,12 +24,12 @@
 #include <kdl/each.h>
 #include <kdl/host_abi.h>
 
-/* The first work-item of the problem that the group covers, in one direction, ... */
+/* The first work-item of the problem that the group covers, in one dimension. */
 static inline uint64_t kdl_group_begin(const kdl_host_group *group, int direction) {
   return (uint64_t)group->group[direction] * group->tile[direction];
 }
 
-/* ... and the one behind its last, in a problem of `items`. */
+/* The end of these work-items, in a problem of `items`. */
 static inline uint64_t kdl_group_end(const kdl_host_group *group, int direction, uint64_t items) {
   uint64_t end = kdl_group_begin(group, direction) + group->tile[direction];
   return end < items ? end : items;
@@ -57,7 +57,7 @@ static inline uint64_t kdl_group_end(const kdl_host_group *group, int direction,
   static inline void name##_group(                                                                 \
       const kdl_host_group *kdl_group KDL_EACH(KDL_KERNEL_DECLARE, _, __VA_ARGS__))
 
-/* Bytes of group memory of the kernels that follow; to be defined before including this header. */
+/* Bytes of group memory of the following kernels; define it before including this header. */
 #ifndef KDL_KERNEL_SHARED
 #define KDL_KERNEL_SHARED 0
 #endif

@@ -2,14 +2,14 @@
 /*
  * Half precision and bfloat16 as storage, on every target:
  *
- *     kdl_half, kdl_bf16               a number in memory; nothing is computed with it
- *     kdl_half_float(h)                as a float
- *     kdl_float_half(f)                from a float, to the nearest, ties to even
+ *     kdl_half, kdl_bf16               a number in memory, without arithmetic
+ *     kdl_half_float(h)                to float
+ *     kdl_float_half(f)                from float, to nearest, ties to even
  *     kdl_bf16_float(b), kdl_float_bf16(f)
  *
- * _Float16 and __bf16 are types that are computed with. An image with _Float16 needs a device that
- * computes with it (fp16) in OpenCL C and SPIR-V; one with these types runs on any. In a signature
- * both are f16 and bf16.
+ * _Float16 and __bf16 have arithmetic. In OpenCL C and SPIR-V an image with _Float16 needs a device
+ * with arithmetic for it (fp16); one with these storage types runs on any device. Both kinds of
+ * types are f16 and bf16 in a signature.
  */
 #ifndef KDL_KERNEL_HALF_H
 #define KDL_KERNEL_HALF_H
@@ -43,7 +43,7 @@ static inline kdl_half kdl_float_half(float f) {
   return h;
 }
 #elif defined(__SPIRV__)
-/* Without the capability that a device needs to compute with halves. */
+/* Does not need the capability for arithmetic on halves. */
 static inline float kdl_half_float(kdl_half h) {
   uint32_t sign = (uint32_t)(h.bits & 0x8000) << 16, rest = h.bits & 0x7fff;
   if (rest >= 0x7c00)
@@ -62,7 +62,7 @@ static inline kdl_half kdl_float_half(float f) {
     narrow = 0x7c00;
   else if (rest >= 0x38800000)
     narrow = (rest - 0x38000000 + 0xfff + (rest >> 13 & 1)) >> 13;
-  else /* a sum with 1/2 has the last bit of a subnormal half as its own */
+  else /* adding 1/2 aligns the last bit with that of a subnormal half */
     narrow = kdl_bits_f32(kdl_f32_bits(rest) + 0.5f) - 0x3f000000;
   kdl_half h = {(uint16_t)(sign | narrow)};
   return h;

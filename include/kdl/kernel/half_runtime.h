@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What compilers call where a CPU has no instruction that converts half precision or bfloat16. */
+/* Compilers call these if a CPU cannot convert half precision or bfloat16 by an instruction. */
 #ifndef KDL_KERNEL_HALF_RUNTIME_H
 #define KDL_KERNEL_HALF_RUNTIME_H
 

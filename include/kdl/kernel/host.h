@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * <kdl/kernel.h> for the CPU: <gpuintrin.h>'s names, where a group is a loop over its work-items in
- * one thread, and a subgroup is one work-item.
+ * <kdl/kernel.h> for the CPU: <gpuintrin.h>'s names. A group is a loop over its work-items in one
+ * thread, and a subgroup is one work-item.
  *
- * `kdl cc` writes the loop: for each kernel a function as <kdl/host_abi.h> wants it, which calls
- * the kernel for every work-item of a group, or several, where work-items wait for one another.
- * kdl_item below says which work-item runs. It and what
- * KDL_LOCAL declares are the group's: `kdl cc` makes them local variables of the loop's function,
- * and parameters of those that it calls. In a kernel that was inlined into the loop the index is
- * the loop's counter, and the loop is the compiler's to vectorise; an image has no thread-local
- * variables.
+ * `kdl cc` writes the loop: for each kernel a function as in <kdl/host_abi.h>, which calls the
+ * kernel for every work-item of a group; barriers split it into several loops. kdl_item below is
+ * the current work-item. It and the variables of KDL_LOCAL belong to the group: `kdl cc` makes them
+ * local variables of the loop's function, and parameters of its callees. In a kernel that is
+ * inlined into the loop the index is the loop counter, and the compiler can vectorise the loop; an
+ * image has no thread-local variables.
  */
 #ifndef KDL_KERNEL_HOST_H
 #define KDL_KERNEL_HOST_H
@@ -21,7 +20,7 @@
 #define __gpu_local
 #define __gpu_global
 #define __gpu_generic
-#ifdef __cplusplus /* a kernel is launched by its name, which is C's */
+#ifdef __cplusplus /* a launch names a kernel by its C name */
 #define __gpu_kernel                                                                               \
   extern "C" KDL_ANNOTATE("kdl.kernel", 1) __attribute__((always_inline, visibility("hidden")))
 #else
@@ -31,9 +30,9 @@
 
 #define KDL_BLOCK_ATTRIBUTE(...)
 
-/* `kdl cc` knows the group's variables by their section. Other compilers make kernels of one call a
- * group alone (KDL_KERNEL): there group memory is a local variable, and a kernel that asks for
- * work-items does not link. */
+/* `kdl cc` recognises the group's variables by their section. Other compilers only support kernels
+ * that run a group in one call (KDL_KERNEL): there group memory is a local variable, and a kernel
+ * that queries work-items does not link. */
 #ifdef KDL_CC
 #define KDL_GROUP_VARIABLE static __thread __attribute__((unused, section("kdl.group")))
 #define KDL_LOCAL(type, declarator) KDL_GROUP_VARIABLE type declarator
@@ -84,8 +83,8 @@ KDL_ITEM_GETTERS(num_threads, block, 1)
 KDL_ITEM_GETTERS(thread_id, thread, 0)
 #undef KDL_ITEM_GETTERS
 
-/* `kdl cc` cuts a kernel where it calls kdl_cc_barrier, and makes each part a loop of its own.
- * Other compilers make kernels of one call a group alone, in which there is nothing to wait for. */
+/* `kdl cc` splits a kernel at calls of kdl_cc_barrier, and makes each part a loop. Other compilers
+ * only support kernels that run a group in one call, which need no barrier. */
 #ifdef KDL_CC
 #ifdef __cplusplus
 extern "C"
@@ -137,7 +136,7 @@ static inline float kdl_f32_bits(uint32_t bits) {
   return pun.f;
 }
 
-/* Without the instruction __builtin_fmaf would call a library. */
+/* Without the instruction, __builtin_fmaf would call a library. */
 static inline float kdl_fma(float a, float b, float c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return __builtin_fmaf(a, b, c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * <gpuintrin.h>'s subgroup functions where a subgroup is one work-item: for OpenCL C 1.2 and for
- * the CPU. Code that asks __gpu_num_lanes and does not assume 32 works with it.
+ * <gpuintrin.h>'s subgroup functions for subgroups of one work-item: for OpenCL C 1.2 and the CPU.
+ * Code that queries __gpu_num_lanes and does not assume 32 works with it.
  */
 #ifndef KDL_KERNEL_LANE_H
 #define KDL_KERNEL_LANE_H
@@ -35,7 +35,7 @@
 KDL_ONE_LANE(uint32_t, u32)
 KDL_ONE_LANE(uint64_t, u64)
 KDL_ONE_LANE(float, f32)
-#if KDL_OPENCL /* where double is an extension, and its name an error without it */
+#if KDL_OPENCL /* there double is an extension, and its name an error without it */
 #define __gpu_read_first_lane_f64(mask, x) ((void)(mask), (double)(x))
 #define __gpu_shuffle_idx_f64(mask, index, x, width)                                               \
   ((void)(mask), (void)(index), (void)(width), (double)(x))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* IEEE half precision and bfloat16, as 16 bits: from a double, rounded once to the nearest, ties to
+/* IEEE half precision and bfloat16, as 16 bits: from a double, rounded once to nearest, ties to
  * even, and back. */
 #ifndef KDL_KERNEL_NARROW_H
 #define KDL_KERNEL_NARROW_H
 
 #include <stdint.h>
 
-/* A format of 16 bits: so many are its fraction's, and so large is its exponent's bias. */
+/* A 16-bit format: the bits of its fraction, and the bias of its exponent. */
 typedef struct kdl_narrow_format {
   int fraction_bits;
   int bias;
@@ -25,9 +25,9 @@ static inline uint16_t kdl_narrow_from_double(kdl_narrow_format format, double v
   int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
   uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
   uint16_t infinity = (uint16_t)(0x7fff & ~((1u << format.fraction_bits) - 1));
-  if (exponent == 1024) /* infinity, or a NaN that stays one */
+  if (exponent == 1024) /* infinity, or a NaN that stays a NaN */
     return (uint16_t)(sign | infinity | (fraction ? 1u << (format.fraction_bits - 1) : 0));
-  int least = 1 - format.bias; /* the exponent of the smallest normal number, and of all below */
+  int least = 1 - format.bias; /* of the smallest normal number, and of all smaller ones */
   int shift = 52 - format.fraction_bits + (exponent < least ? least - exponent : 0);
   if (exponent == -1023 || shift > 54)
     return sign;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * <kdl/kernel.h> for OpenCL C 1.2, which every OpenCL driver compiles: <gpuintrin.h>'s names in
- * OpenCL's words. Version 1.2 has no subgroups; here a subgroup is one work-item.
+ * <kdl/kernel.h> for OpenCL C 1.2, which every OpenCL driver compiles: <gpuintrin.h>'s names by
+ * OpenCL's functions. Version 1.2 has no subgroups: a subgroup is one work-item.
  */
 #ifndef KDL_KERNEL_OPENCL_H
 #define KDL_KERNEL_OPENCL_H
 
-/* OpenCL has these types under names of its own, and no <stdint.h>. */
+/* OpenCL has these types under its own names, and no <stdint.h>. */
 typedef char int8_t;
 typedef short int16_t;
 typedef int int32_t;
@@ -16,7 +16,7 @@ typedef ushort uint16_t;
 typedef uint uint32_t;
 typedef ulong uint64_t;
 
-/* `kdl cc` says so where the source computes with _Float16, which is no type of OpenCL's. */
+/* `kdl cc` defines it if the source computes with _Float16, which OpenCL does not have. */
 #ifdef KDL_OPENCL_HALF
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define _Float16 half
@@ -67,7 +67,7 @@ __local uint8_t *kdl_local_dynamic(void);
 
 #include <kdl/kernel/lane.h>
 
-/* `kdl cc` says so where the source has atomics of 64 bits, which not every device has. */
+/* `kdl cc` defines it if the source has 64-bit atomics, which not every device has. */
 #ifdef KDL_OPENCL_INT64_ATOMICS
 #include <kdl/kernel/opencl_atomics.h>
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Atomics of 32 and 64 bits in OpenCL C 1.2. The extension's first part is enough: the smaller and
- * the larger of 64 bits are made of its exchanges. */
+/* 32-bit and 64-bit atomics in OpenCL C 1.2. Of the extensions only the base one is needed: 64-bit
+ * minimum and maximum use its compare-and-exchange. */
 #ifndef KDL_KERNEL_OPENCL_ATOMICS_H
 #define KDL_KERNEL_OPENCL_ATOMICS_H
 

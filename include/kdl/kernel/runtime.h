@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What Clang calls where a CPU has no instruction for it. `kdl cc` puts this behind a source for a
- * CPU, so that an image needs no library; what is not called is left out. Compilers have these in
- * their own runtime libraries, and libm has fma.
+ * Functions that Clang calls if a CPU has no instruction for an operation. `kdl cc` appends this to
+ * a source for a CPU, so that an image needs no library; unused functions are dropped. Compilers
+ * have these in their runtime libraries, and libm has fma.
  */
 #ifndef KDL_KERNEL_RUNTIME_H
 #define KDL_KERNEL_RUNTIME_H
@@ -10,11 +10,11 @@
 #include <kdl/kernel/half_runtime.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Multiply and add, rounded once                                                               */
+/* Fused multiply-add                                                                           */
 
 #if defined(__x86_64__) && !defined(__FMA__)
-/* The product is exact in double. The sum is made odd where it is not, so that the second rounding
- * cannot go wrong. */
+/* The product is exact in double. An inexact sum is rounded to odd, so that the second rounding is
+ * correct. */
 KDL_BUILTIN float kdl_builtin_fmaf(float, float, float) __asm__("fmaf");
 KDL_BUILTIN float kdl_builtin_fmaf(float a, float b, float c) {
 #pragma clang fp reassociate(off) contract(off)
@@ -30,7 +30,7 @@ KDL_BUILTIN float kdl_builtin_fmaf(float a, float b, float c) {
   return (float)pun.value;
 }
 
-/* A number is significand * 2^exponent, its leading one at bit 125. */
+/* A number is significand * 2^exponent, with its leading one at bit 125. */
 typedef struct kdl_builtin_number {
   unsigned __int128 significand;
   int exponent;
@@ -56,7 +56,7 @@ static inline void kdl_builtin_normalise(kdl_builtin_number *n) {
   }
 }
 
-/* To a larger exponent; what is lost leaves its mark in the last bit. */
+/* Shifts to a larger exponent; lost bits set the last bit. */
 static inline void kdl_builtin_align(kdl_builtin_number *n, int exponent) {
   int shift = exponent - n->exponent;
   n->exponent = exponent;

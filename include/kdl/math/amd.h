@@ -10,7 +10,7 @@
 #define KDL_MATH_F64(name) __ocml_##name##_f64
 #define KDL_MATH_NATIVE(name) __ocml_native_##name##_f32
 
-/* The one that is not there. */
+/* ocml lacks this one. */
 #define __ocml_native_tan_f32 __ocml_tan_f32
 
 #ifndef KDL_MATH_OCML

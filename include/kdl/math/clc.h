@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* <kdl/math.h> for CPUs, and for NVIDIA where there is no libdevice: LLVM's libclc, which comes
- * with `kdl cc` as bitcode, is linked by it and inlined into the loop over work-items. */
+/* <kdl/math.h> for CPUs, and for NVIDIA without libdevice: LLVM's libclc, installed with `kdl cc`
+ * as bitcode, which links it and inlines it into the loop over work-items. */
 #ifndef KDL_MATH_CLC_H
 #define KDL_MATH_CLC_H
 
@@ -18,8 +18,8 @@
 #endif
 
 #if KDL_HOST
-/* libclc's gamma functions are a thousand units off. libkdl gives an image those of the machine's
- * libm, as <kdl/host_abi.h> says. */
+/* libclc's gamma functions are a thousand ulp off. These call the machine's libm instead, which
+ * libkdl provides to an image (<kdl/host_abi.h>). */
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * <kdl/math.h> where Clang compiles: each function is a call of one of a library's. The header of
- * the library, included before, says how its functions are called:
+ * <kdl/math.h> for targets that Clang compiles for: each function calls one of a library. The
+ * library's header, included before, defines how:
  *
  *     KDL_MATH_F32(sin), KDL_MATH_F64(sin)    the name of its sine
- *     KDL_MATH_NATIVE(sin)                    and of its fast one, of float
- *     KDL_MATH_NATIVE_ALONE                   defined where that needs no library
- *     KDL_MATH_OVERLOADS                      defined where both are one, told apart by its type
- *     KDL_MATH_LINK                           what stands before a declaration of these
- *     KDL_MATH_LINK_2                         the same, for those that write a second result
- *     KDL_MATH_PRIVATE                        the address space of pointers that these take
+ *     KDL_MATH_NATIVE(sin)                    and of its fast one, for float
+ *     KDL_MATH_NATIVE_ALONE                   defined if that needs no library
+ *     KDL_MATH_OVERLOADS                      defined if both are overloads of one name
+ *     KDL_MATH_LINK                           the prefix of a declaration of these
+ *     KDL_MATH_LINK_2                         the same, for functions with a second result
+ *     KDL_MATH_PRIVATE                        the address space of their pointers
  *
- * Where no library was found, KDL_MATH_MISSING says so, in the message for the line that calls.
+ * If no library was found, KDL_MATH_MISSING is the message for the calling line.
  */
 #ifndef KDL_MATH_DEVICE_H
 #define KDL_MATH_DEVICE_H
@@ -30,7 +30,7 @@
 #endif
 
 /* ------------------------------------------------------------------------------------------ */
-/* The library's                                                                                */
+/* Functions of the library                                                                     */
 
 #ifndef KDL_MATH_MISSING
 #define KDL_MATH_DECLARE_1(name)                                                                   \
@@ -75,15 +75,15 @@ KDL_MATH_LINK_2 double KDL_MATH_F64(sincos)(double, double KDL_MATH_PRIVATE *);
 #endif
 
 /* ------------------------------------------------------------------------------------------ */
-/* C's                                                                                          */
+/* Functions of C                                                                               */
 
-/* On a CPU a function of C's own name would be what LLVM calls where it has no instruction. */
+/* On a CPU, a function with C's own name would be what LLVM calls if it has no instruction. */
 #define KDL_MATH_LABEL(name) __asm__("kdl_c_" #name)
 
 #define KDL_MATH_DEFINE(type, name, parameters, ...)                                               \
   KDL_MATH_PUBLIC type name parameters KDL_MATH_LABEL(name);                                       \
   KDL_MATH_BODY(type name parameters, __VA_ARGS__)
-#ifdef __cplusplus /* where a name without f takes floats as well */
+#ifdef __cplusplus /* a name without f takes floats as well */
 #define KDL_MATH_OVERLOAD(name, parameters, arguments)                                             \
   KDL_MATH_PUBLIC float name parameters;                                                           \
   KDL_MATH_BODY(float name parameters, return name##f arguments)
@@ -116,7 +116,7 @@ KDL_MATH_LINK_2 double KDL_MATH_F64(sincos)(double, double KDL_MATH_PRIVATE *);
   KDL_MATH_DEFINE(float, native_##name##f, (float x), return KDL_MATH_NATIVE(name)(x))
 #endif
 
-/* Of half precision: by float, whose result is rounded once more. */
+/* Half precision is computed in float, and rounded once more. */
 #define KDL_MATH_HALF_1(name)                                                                      \
   KDL_MATH_DEFINE(_Float16, name##f16, (_Float16 x), return (_Float16)KDL_MATH_F32(name)((float)x))
 #define KDL_MATH_HALF_2(name)                                                                      \
@@ -139,8 +139,8 @@ KDL_MATH_EACH_HALF_2(KDL_MATH_HALF_2)
 KDL_MATH_EACH_3(KDL_MATH_HALF_3)
 KDL_MATH_EACH_INT(KDL_MATH_HALF_INT)
 
-/* Results besides the one returned go through a variable of the function's own, as the libraries
- * take no pointer to other memory. */
+/* A second result goes through a local variable, because the libraries take no pointer to other
+ * memory. */
 #define KDL_MATH_BOTH(type, call, at)                                                              \
   type kdl_also;                                                                                   \
   kdl_result = call;                                                                               \

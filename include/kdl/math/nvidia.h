@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* <kdl/math.h> for NVIDIA: CUDA's libdevice, and LLVM's libclc for what that lacks. */
+/* <kdl/math.h> for NVIDIA: CUDA's libdevice, and LLVM's libclc for functions that it lacks. */
 #ifndef KDL_MATH_NVIDIA_H
 #define KDL_MATH_NVIDIA_H
 
@@ -13,7 +13,7 @@
 #define __nv_fast_exp2f __nv_exp2f
 #define __nv_fast_rsqrtf __nv_rsqrtf
 
-/* Unless it is told otherwise while it is compiled, the plain one is the fast one. */
+/* By default libdevice's plain square root is the fast one. */
 #ifdef __cplusplus
 extern "C"
 #endif

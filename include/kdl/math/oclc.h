@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What AMD's ocml asks of constants: how exact it is to be, and for which processor. `kdl cc`
- * compiles this and links it with ocml; ROCm's own files know no generic processors. */
+/* Constants that AMD's ocml reads: its accuracy, and the processor. `kdl cc` compiles this and
+ * links it with ocml; ROCm's own files do not know generic processors. */
 #define KDL_OCLC(type, name, value)                                                                \
   extern const type __attribute__((address_space(4), visibility("hidden"))) name;                  \
   const type __attribute__((address_space(4), visibility("hidden"))) name = value

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * <kdl/math.h> for OpenCL C: the driver's own functions. Those of double are macros, so that an
- * image has the word `double` only where its source has it. OpenCL's names are overloaded, and C's
- * are not: a name in parentheses is OpenCL's, because a macro's is followed by its arguments.
+ * image has the word `double` only if its source has it. OpenCL's names are overloaded, and C's are
+ * not: a name in parentheses is OpenCL's, because a macro is not expanded there.
  */
 #ifndef KDL_MATH_OPENCL_H
 #define KDL_MATH_OPENCL_H
@@ -15,8 +15,8 @@
 #define KDL_CL_FAST(name) kdl_cl_##name
 #endif
 
-/* Those of float are functions, in which a variable of the source's own, as `float exp`, is not
- * taken for OpenCL's. */
+/* Those of float are functions: a variable of the source such as `float exp` then does not hide
+ * OpenCL's. */
 #define KDL_CL_1(name)                                                                             \
   static inline float kdl_cl_##name##f(float x) {                                                  \
     return name(x);                                                                                \
@@ -40,7 +40,7 @@ KDL_MATH_EACH_3(KDL_CL_3)
 KDL_MATH_EACH_INT(KDL_CL_INT)
 KDL_MATH_EACH_NATIVE(KDL_CL_NATIVE)
 
-/* The sign of gamma(x) is what C says: NVIDIA's lgamma_r gives 0 and 1, for 1 and -1. */
+/* The sign of gamma(x) as in C: NVIDIA's lgamma_r gives 0 and 1, for 1 and -1. */
 #define KDL_CL_LGAMMA_R(real, suffix)                                                              \
   static inline real kdl_cl_lgamma_r##suffix(real x, int *sign) {                                  \
     real below = floor(x);                                                                         \
@@ -50,7 +50,7 @@ KDL_MATH_EACH_NATIVE(KDL_CL_NATIVE)
   }
 KDL_CL_LGAMMA_R(float, f)
 #define lgammaf_r kdl_cl_lgamma_rf
-#ifdef KDL_OPENCL_DOUBLE /* `kdl cc` says so where the source computes with it */
+#ifdef KDL_OPENCL_DOUBLE /* `kdl cc` defines it if the source computes with double */
 KDL_CL_LGAMMA_R(double, )
 #define lgamma_r kdl_cl_lgamma_r
 #else
@@ -200,7 +200,7 @@ KDL_CL_LGAMMA_R(double, )
 #define sincosf(x, sine, cosine) ((void)(*(sine) = (sincos)((float)(x), cosine)))
 #define sincos(x, sine, cosine) ((void)(*(sine) = (sincos)((double)(x), cosine)))
 
-/* Of half precision: by float, whose result is rounded once more. */
+/* Half precision is computed in float, and rounded once more. */
 #define acosf16(x) ((_Float16)kdl_cl_acosf((float)(x)))
 #define acoshf16(x) ((_Float16)kdl_cl_acoshf((float)(x)))
 #define acospif16(x) ((_Float16)kdl_cl_acospif((float)(x)))

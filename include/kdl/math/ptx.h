@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The fast forms of <kdl/math.h> for NVIDIA where there is no libdevice: instructions, as in that.
- */
+/* The fast forms of <kdl/math.h> for NVIDIA without libdevice: the same instructions as
+ * libdevice's. */
 #ifndef KDL_MATH_PTX_H
 #define KDL_MATH_PTX_H
 

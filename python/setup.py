@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds libkdl by its own CMake files, then the extension against the static library. One wheel serves Python 3.9 and later.
 
-KDL_BUILD names a build folder of libkdl's to take what is built from instead, as CMake does for its tests.
-KDL_WITH_LD=1 puts kdl-ld into the wheel, which then needs the LLVM that it was built with.
-The math functions of `kdl cc` are put into it where libclc was there to build them from, here or in KDL_LINKER.
-The library kdl-matmul is put into the wheel, linked for the CPUs of KDL_WHEEL_CPUS or those below, where kdl-ld is built, or KDL_LINKER
+KDL_BUILD names an existing build folder of libkdl to use instead, as CMake does for its tests.
+KDL_WITH_LD=1 adds kdl-ld to the wheel, which then needs the LLVM that it was built with.
+The wheel gets the math functions of `kdl cc` if libclc was available to build them, in this build or in KDL_LINKER.
+The wheel gets the library kdl-matmul, linked for the CPUs of KDL_WHEEL_CPUS or the default ones, if kdl-ld is built, or KDL_LINKER
 names a build folder that has it."""
 import glob
 import os
@@ -26,7 +26,7 @@ except ImportError:
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
     sys.exit("libkdl: this Python is free-threaded, and has no stable ABI, which the package is built for: take a Python with a GIL")
 here = os.path.dirname(os.path.abspath(__file__))
-# In the project this folder is beside the sources; in a source distribution they are below it.
+# In the project this folder is next to the sources; in a source distribution they are below it.
 root = next(folder for folder in (os.path.join(here, "libkdl"), os.path.dirname(here))
             if os.path.exists(os.path.join(folder, "include", "kdl", "kdl.h")))
 cpus = {
@@ -46,7 +46,7 @@ def version():
 
 
 def built():
-    """The folder of a build of libkdl, made where none is named."""
+    """The folder of a build of libkdl; builds one if none is named."""
     folder = os.environ.get("KDL_BUILD")
     if not folder:
         folder = os.path.join(here, "build", "libkdl")
@@ -60,7 +60,7 @@ def built():
 
 
 def matmul(folder):
-    """The library kdl-matmul, linked for CPUs so that it needs no linker, as a file; None where nothing is there to link it."""
+    """The library kdl-matmul, linked for CPUs so that it needs no linker, as a file; None without a linker."""
     folder = os.environ.get("KDL_LINKER") or folder
     bitcode = os.path.join(folder, "lib", "kdl", "kdl-matmul.offload")
     command, linker = (os.path.join(folder, "bin", name) for name in ("kdl", "kdl-ld"))
@@ -76,7 +76,7 @@ def matmul(folder):
 
 
 def math(folder):
-    """The math functions that `kdl cc` links into images: pairs of a file, and where it lies from the folder above the command's."""
+    """The math functions that `kdl cc` links into images: pairs of a file, and its path relative to the folder above the command's."""
     for place in (folder, os.environ.get("KDL_LINKER")):
         found = glob.glob(os.path.join(place, "lib*", "**", "math-*.bc"), recursive=True) if place else []
         if found:
@@ -86,7 +86,7 @@ def math(folder):
 
 
 class Build(build_ext):
-    """The extension, and the command beside it."""
+    """The extension, and the command next to it."""
 
     def run(self):
         folder = built()

@@ -101,7 +101,7 @@ static PY_COLD bool fail_out_of_range(const py_target *target, const py_param *p
   return false;
 }
 
-/* The object was asked for a number and gave none. An exception of its own is left as it is. */
+/* The object could not be converted to a number. Keeps an exception that its own code raised. */
 static PY_COLD bool fail_no_number(const py_target *target, const py_param *param, size_t index,
                                    PyObject *object) {
   char name[32];
@@ -114,7 +114,7 @@ static PY_COLD bool fail_no_number(const py_target *target, const py_param *para
                            py_param_name(param, name));
 }
 
-/* 16 bytes, through Python: such parameters are rare. */
+/* 16 bytes, through Python's int: such parameters are rare. */
 static bool convert_wide(const py_target *target, const py_param *param, PyObject *integer,
                          py_value *out_value, size_t index) {
   PyObject *method = PyObject_GetAttrString(integer, "to_bytes");
@@ -130,7 +130,7 @@ static bool convert_wide(const py_target *target, const py_param *param, PyObjec
   return bytes ? true : fail_out_of_range(target, param, index, integer);
 }
 
-/* An integer of the object's value: also of a truth value of NumPy's, which has no __index__. */
+/* The object's value as an int: also for NumPy's bool, which has no __index__. */
 static PyObject *integer_of(PyObject *object) {
   PyObject *integer = PyNumber_Index(object);
   if (integer || !PyErr_ExceptionMatches(PyExc_TypeError))
@@ -181,8 +181,8 @@ static bool convert_integer(const py_target *target, const py_param *param, PyOb
   return ok;
 }
 
-/* The number rounded to the nearest with fewer bits, ties to even: 16 bits with `mantissa` bits
- * behind the point and an exponent of 15 - mantissa. */
+/* Rounds to nearest, ties to even: 16 bits with `mantissa` bits of fraction and an exponent of 15 -
+ * mantissa bits. */
 static uint16_t round_to_16_bits(float number, unsigned mantissa) {
   uint32_t bits;
   memcpy(&bits, &number, 4);
@@ -203,8 +203,8 @@ static uint16_t round_to_16_bits(float number, unsigned mantissa) {
   return (uint16_t)(sign | ((rebased + 0xfff + (rebased >> 13 & 1)) >> 13));
 }
 
-/* The float nearest to the number, or beside it the one with the odd last bit: rounded once more to
- * fewer bits, it gives what rounding the number itself would. */
+/* Rounds to odd: the nearest float, or its neighbour with an odd last bit if inexact. Rounded once
+ * more to fewer bits, it gives the same as rounding the number itself. */
 static float round_to_odd(double number) {
   float single = (float)number;
   uint32_t bits;
@@ -218,8 +218,8 @@ static float round_to_odd(double number) {
   return single;
 }
 
-/* -1 or 1 where the object is below or above the number that it gave, 0 where it is the same or
- * does not tell; -2 with the exception set. NumPy compares its integers as doubles. */
+/* -1 or 1 if the object is below or above the number that it returned, 0 if they are equal or it
+ * cannot be compared; -2 with the exception set. NumPy compares its integers as doubles. */
 static int compare_with_float(PyObject *object, double number) {
   PyObject *exact = PyIndex_Check(object) ? PyNumber_Index(object) : NULL;
   if (!exact) {
@@ -240,16 +240,16 @@ static int compare_with_float(PyObject *object, double number) {
   return 0;
 }
 
-/* The double nearest to what lies on that side of the number, or the one with the odd last bit
- * beside it, as in to_odd. */
+/* The double nearest to a value on that side of the number, or its neighbour with an odd last bit,
+ * as in round_to_odd. */
 static double round_to_odd_toward(double number, int side) {
   uint64_t bits;
   memcpy(&bits, &number, 8);
   return !side || bits & 1 ? number : nextafter(number, side < 0 ? -INFINITY : INFINITY);
 }
 
-/* What the object is, as a double that is rounded once more without an error. A float's number is
- * its own, and so is one that a parameter of 4 bytes has. */
+/* The object's value as a double that can be rounded once more without an error. That of a float
+ * is, and so is one that fits the parameter exactly. */
 static bool exact_number(const py_target *target, const py_param *param, PyObject *object,
                          double *number, size_t index) {
   if (PyFloat_Check(object) || isnan(*number) ||
@@ -312,7 +312,7 @@ static bool convert_bytes(const py_target *target, const py_param *param, PyObje
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Pointers, and what no signature tells of                                                     */
+/* Pointers, and parameters without a signature                                                 */
 
 static bool convert_buffer(const py_target *target, py_buffer *buffer, py_arguments *arguments,
                            size_t index) {
@@ -353,14 +353,14 @@ static bool convert_pointer(const py_target *target, const py_param *param, PyOb
   return false;
 }
 
-/* A parameter of which the size is known, or not even that: the object decides. A number has no
- * size of its own, so that one of NumPy's is needed then. */
+/* A parameter of known size, or of unknown size: the object decides. A Python number has no size,
+ * so that one of NumPy's is needed then. */
 static bool convert_untyped(const py_target *target, const py_param *param, PyObject *object,
                             py_arguments *arguments, size_t index) {
   bool is_float = PyFloat_Check(object), is_integer = PyLong_Check(object);
   bool is_pointer = Py_TYPE(object) == py_buffer_type || object == Py_None;
   if (!is_float && !is_integer && !is_pointer) {
-    /* A scalar of NumPy's is bytes of its own size; an array is a pointer. */
+    /* A NumPy scalar is bytes of its own size; an array is a pointer. */
     if (PyObject_HasAttrString(object, "dtype") && PyObject_HasAttrString(object, "item") &&
         !PyObject_HasAttrString(object, "__setitem__"))
       return convert_bytes(target, param, object, arguments, index);
@@ -460,7 +460,7 @@ bool py_arguments_convert(const py_target *target, const py_signature *signature
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* With the queue                                                                               */
+/* Conversion with the queue                                                                    */
 
 bool py_target_of(kdl_device *device, const char *kernel, py_target *out_target) {
   kdl_device_info info = {.size = sizeof info};
@@ -524,8 +524,8 @@ bool py_arguments_convert_with_queue(const py_target *target, const py_signature
   PyObject *named = queue_object == Py_None ? NULL : queue_object;
   bool ok = py_arguments_convert(target, signature, objects, count, named, out_arguments) &&
             choose_queue(target, named, out_arguments, out_queue);
-  if (ok && out_arguments->deferred_count) /* other code runs meanwhile, and may change the table of
-                                          queues */
+  if (ok && out_arguments->deferred_count) /* other code runs in between, and may change the table
+                                            * of queues */
     ok = convert_deferred(target, signature, *out_queue, objects, out_arguments) &&
          choose_queue(target, named, out_arguments, out_queue);
   return ok;

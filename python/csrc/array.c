@@ -6,9 +6,9 @@
 #include "view.h"
 
 /* ------------------------------------------------------------------------------------------ */
-/* Whether an array is what the parameter takes                                                 */
+/* Whether an array matches the parameter                                                       */
 
-/* Integers of either sign are the same bytes, and so are truth values. */
+/* Integers of either sign have the same bytes, and so do booleans. */
 static bool is_integer(uint8_t kind) {
   return kind == PY_SIGNED || kind == PY_UNSIGNED;
 }
@@ -17,7 +17,7 @@ static bool is_same_element(uint8_t wanted, size_t wanted_size, uint8_t kind, si
   return wanted_size == size && (wanted == kind || (is_integer(kind) && is_integer(wanted)));
 }
 
-/* NumPy has no bfloat16 of its own: its bits as uint16 are taken. */
+/* NumPy has no bfloat16: its bits as uint16 are accepted. */
 static bool is_slot_element(py_elements *slot, uint8_t kind, size_t size) {
   if (!slot->is_known) {
     slot->declared = (py_param){.element_kind = kind, .element_size = (uint16_t)size};
@@ -114,8 +114,8 @@ typedef enum protocol {
   protocol_masked,
 } protocol;
 
-/* Types that were seen, which are kept alive; a full table begins anew. The interpreter's lock
- * guards it. */
+/* A cache of types, which it keeps alive; when full, it starts over. The interpreter's lock guards
+ * it. */
 enum { type_cache_size = 16 };
 static struct type_cache {
   PyTypeObject *type;
@@ -125,8 +125,8 @@ static struct type_cache {
 } type_cache[type_cache_size];
 static size_t type_cache_next;
 
-/* The package says why it cannot describe an array, and sometimes where in its own code, in more
- * lines. What is no answer of its own, as an interrupt, is left as it is. */
+/* The package's reason why it cannot describe an array may have several lines, with locations in
+ * its own code. An exception that is not such a reason, such as an interrupt, is kept. */
 static PY_COLD bool fail_no_description(const py_target *target, size_t index) {
   if (!PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_BufferError))
     return false;
@@ -181,7 +181,7 @@ static bool element_of_typestr(const char *text, uint8_t *out_kind, size_t *out_
   return text[0] != '>' || *out_size < 2;
 }
 
-/* A stream of 1 or 2 is CUDA's legacy and per-thread default stream, as in CUDA's own headers. */
+/* A stream of 1 or 2 is CUDA's legacy or per-thread default stream, as in CUDA's headers. */
 static bool cai_stream(PyObject *description, const py_target *target, py_arguments *arguments,
                        size_t index) {
   PyObject *stream = PyDict_GetItemString(description, "stream");
@@ -232,7 +232,7 @@ static bool element_of_format(const char *format, uint8_t *out_kind) {
   return true;
 }
 
-/* The exception is the one that the view was refused with. */
+/* The exception set is the reason why the view was refused. */
 static PY_COLD bool fail_buffer(const py_target *target, const py_param *param, PyObject *object,
                                 size_t index) {
   PyObject *type, *value, *trace;
@@ -263,7 +263,7 @@ static PY_COLD bool fail_buffer(const py_target *target, const py_param *param, 
                            is);
 }
 
-/* Memory of the host: the view holds it until the launch is done. */
+/* Host memory: the view keeps it alive until the launch is done. */
 static bool convert_by_buffer(const py_target *target, const py_param *param, PyObject *object,
                               py_arguments *arguments, size_t index) {
   if (!target->is_host)
@@ -282,12 +282,12 @@ static bool convert_by_buffer(const py_target *target, const py_param *param, Py
   if (!element_of_format(view->format, &kind))
     return py_argument_error(target, index, "found an array of the other byte order");
   if (param->element_kind == PY_BFLOAT && view->itemsize == 2 && kind == PY_UNSIGNED)
-    kind = PY_BFLOAT; /* NumPy has none of its own: its bits as uint16 */
+    kind = PY_BFLOAT; /* NumPy has none: its bits as uint16 */
   arguments->values[index].number = (uint64_t)(uintptr_t)view->buf;
   return py_array_check_element(target, param, index, kind, (size_t)view->itemsize);
 }
 
-/* CUDA's default stream is 1 there, and no stream is 0; HIP's default stream is 0. */
+/* In DLPack CUDA's default stream is 1, and 0 is no stream; HIP's default stream is 0. */
 static PyObject *capsule_for(const py_target *target, PyObject *object, void *handle) {
   if (target->is_host)
     return PyObject_CallMethod(object, "__dlpack__", NULL);
@@ -304,8 +304,8 @@ static PyObject *capsule_for(const py_target *target, PyObject *object, void *ha
   return capsule;
 }
 
-/* What is in the capsule is ours from then on, so that no other consumer frees it meanwhile. NULL
- * where it has nothing, or no more. */
+/* Takes ownership of the capsule's contents, so that no other consumer frees them. NULL if it is
+ * empty, or already consumed. */
 static const dl_tensor *consume_capsule(PyObject *capsule, py_arguments *arguments, size_t index) {
   bool is_versioned = PyCapsule_IsValid(capsule, "dltensor_versioned");
   const char *name = is_versioned ? "dltensor_versioned" : "dltensor";
@@ -336,8 +336,8 @@ static bool convert_by_dlpack(const py_target *target, const py_param *param, Py
   return convert_tensor(target, param, index, tensor, arguments);
 }
 
-/* Whether the array is where the kernel runs, before it is asked for more. On a GPU its package is
- * told the queue, which later arguments may still decide. */
+/* Checks that the array is on the kernel's device. On a GPU its package must know the queue, which
+ * later arguments may still decide: so the conversion is deferred. */
 static bool defer_dlpack(const py_target *target, const py_param *param, PyObject *object,
                          py_arguments *arguments, size_t index) {
   if (PyObject_HasAttrString(object, "__dlpack_device__")) {
@@ -358,11 +358,11 @@ static bool defer_dlpack(const py_target *target, const py_param *param, PyObjec
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* NumPy's own arrays                                                                           */
+/* NumPy arrays                                                                                 */
 
-/* What an array begins with, as NumPy's headers have compiled it into other packages since 1.7: the
- * buffer protocol tells the same, at ten times the cost. It is trusted where the two agree on the
- * first array that comes. */
+/* The head of an array, which NumPy's headers have compiled into other packages since 1.7: the
+ * buffer protocol returns the same at ten times the cost. It is used if the two agree on the first
+ * array. */
 typedef struct numpy_array {
   PyObject head;
   void *data;
@@ -394,7 +394,7 @@ static bool is_numpy(PyObject *object) {
   return agrees;
 }
 
-/* Types of elements that were seen, which are kept alive; a full table begins anew. */
+/* A cache of dtypes, which it keeps alive; when full, it starts over. */
 enum { dtype_cache_size = 16 };
 static struct dtype {
   PyObject *object;
@@ -415,11 +415,11 @@ static const struct dtype *find_dtype(PyObject *object) {
   const char *type = name ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
   const char *said = type ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
   if (said) {
-    size_t size; /* of letters, how many there are: the item's counts */
+    size_t size; /* of strings, the number of characters: use the item's size */
     found.is_swapped = !element_of_typestr(type, &found.kind, &size);
     size = width ? PyLong_AsSize_t(width) : size;
     found.size = size < UINT16_MAX ? (uint16_t)size : UINT16_MAX;
-    if (found.kind == PY_BYTES && strcmp(said, "bfloat16") == 0) /* of the package ml_dtypes */
+    if (found.kind == PY_BYTES && strcmp(said, "bfloat16") == 0) /* from the package ml_dtypes */
       found.kind = PY_BFLOAT;
   }
   Py_XDECREF(width);
@@ -435,14 +435,14 @@ static const struct dtype *find_dtype(PyObject *object) {
   return slot;
 }
 
-/* The caller's reference holds the array until the launch is done. */
+/* The caller's reference keeps the array alive until the launch is done. */
 static bool convert_by_numpy(const py_target *target, const py_param *param, PyObject *object,
                              py_arguments *arguments, size_t index) {
   const numpy_array *array = (const numpy_array *)object;
   if (!target->is_host || !(array->flags & numpy_contiguous) ||
       !(array->flags & numpy_writable || param->is_const))
     return convert_by_buffer(target, param, object, arguments,
-                             index); /* which says what is wrong */
+                             index); /* it reports what is wrong */
   const struct dtype *dtype = find_dtype(array->dtype);
   if (!dtype)
     return false;
@@ -457,7 +457,7 @@ static bool convert_by_numpy(const py_target *target, const py_param *param, PyO
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Which protocol a type has                                                                    */
+/* Protocols of types                                                                           */
 
 static const dl_exchange *exchange_of(PyTypeObject *type) {
   PyObject *capsule = PyObject_GetAttrString((PyObject *)type, "__dlpack_c_exchange_api__");
@@ -496,8 +496,8 @@ static protocol protocol_of(PyObject *object, const dl_exchange *exchange) {
   return PyObject_HasAttrString(type, "__dlpack__") ? protocol_dlpack : protocol_none;
 }
 
-/* Asking a type for its attributes may run code of Python's, which may launch kernels itself: the
- * table is written when all is known. */
+/* Looking up attributes of a type may run Python code, which may launch kernels: the table is
+ * written once all is known. */
 static struct type_cache find_type(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   for (size_t i = 0; i < type_cache_size && type_cache[i].type; ++i)
@@ -522,7 +522,7 @@ static struct type_cache find_type(PyObject *object) {
   return found;
 }
 
-/* A type may have CUDA's interface for some of its arrays, as JAX's does. */
+/* A type may have CUDA's interface for some of its arrays only, as JAX's does. */
 static bool convert_by_cuda_interface_or_other(const py_target *target, const py_param *param,
                                                PyObject *object, py_arguments *arguments,
                                                size_t index) {
@@ -540,7 +540,7 @@ static bool convert_by_cuda_interface_or_other(const py_target *target, const py
              : defer_dlpack(target, param, object, arguments, index);
 }
 
-/* The address, the number of the device and the type of the elements of an array of CuPy's. */
+/* The address, the device number and the dtype of a CuPy array. */
 static bool cupy_parts(PyObject *object, uint64_t *out_address, int32_t *out_ordinal,
                        const struct dtype **out_dtype) {
   static PyObject *names[4];
@@ -564,8 +564,8 @@ static bool cupy_parts(PyObject *object, uint64_t *out_address, int32_t *out_ord
   return dtype && *out_dtype && !PyErr_Occurred();
 }
 
-/* The description of an array of CuPy's costs as much as a launch. It is needed for the stream, and
- * so from one array of a launch; of the others the parts are asked. */
+/* The description of a CuPy array costs as much as a launch. It is needed for the stream, and so
+ * for one array of a launch; for the others the parts are read. */
 static bool convert_by_cupy(const py_target *target, const py_param *param, PyObject *object,
                             py_arguments *arguments, size_t index) {
   if (!arguments->has_stream || target->dl_type != dl_cuda)

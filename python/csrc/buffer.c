@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Memory of devices. */
+/* Device memory. */
 #include "sequence.h"
 #include "view.h"
 
@@ -28,8 +28,8 @@ static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return py_raise(status);
 }
 
-/* Work on the device's own queue may still use the memory, and is waited for: a failure of it shows
- * at the next call that waits. Work on other queues is the caller's to wait for. */
+/* Waits for work on the device's own queue, which may still use the memory: its failure is reported
+ * by the next call that waits. The caller must wait for work on other queues. */
 static kdl_status buffer_release(py_buffer *self) {
   if (self->is_freed)
     return KDL_OK;
@@ -62,8 +62,8 @@ static bool buffer_is_usable(const py_buffer *self) {
   return !self->is_freed;
 }
 
-/* The queue that was given, or the device's own. Other code may run meanwhile: whether the buffer
- * is usable is asked behind it. */
+/* The given queue, or the device's own. Other code may run in between: check the buffer
+ * afterwards. */
 static bool buffer_queue(py_buffer *self, PyObject *object, kdl_queue **out_queue) {
   kdl_device *device = self->buffer.device;
   if (!buffer_is_usable(self) || !py_queue_from(object, device, out_queue))
@@ -74,8 +74,8 @@ static bool buffer_queue(py_buffer *self, PyObject *object, kdl_queue **out_queu
   return status == KDL_OK && buffer_is_usable(self);
 }
 
-/* Copies between the buffer and memory of Python's, which the call waits for: the memory may be
- * gone after it. On a queue that is recorded waiting is refused, and nothing is recorded. */
+/* Copies between the buffer and Python's memory, and waits: the memory may be freed after the call.
+ * On a queue that is being recorded waiting is refused, and nothing is recorded. */
 static kdl_status buffer_transfer_now(py_buffer *self, kdl_queue *queue, uint64_t offset,
                                       const Py_buffer *view, bool is_write) {
   kdl_status status;
@@ -166,7 +166,7 @@ typedef struct fill_pattern {
   uint8_t bytes[16];
 } fill_pattern;
 
-/* For PyArg_Parse's "O&": bytes or the like, of which there are at most 16, or one as a number. */
+/* For PyArg_Parse's "O&": a bytes-like object of at most 16 bytes, or one byte as a number. */
 static int pattern_from(PyObject *object, void *out) {
   fill_pattern *pattern = out;
   Py_buffer view;

@@ -30,7 +30,7 @@ bool py_device_from(PyObject *object, kdl_device **out_device) {
   return false;
 }
 
-/* What kdl_device_get tells, one attribute a field. */
+/* The fields of kdl_device_get, one attribute each. */
 typedef enum field_kind {
   text_field,
   number_field,
@@ -91,7 +91,7 @@ static PyObject *device_get_spec(PyObject *self, void *closure) {
   return py_text(kdl_device_spec_text(((py_device *)self)->device));
 }
 
-/* Features would fill the line; .spec has them. */
+/* Without features, which would fill the line; .spec has them. */
 static PyObject *device_repr(PyObject *self) {
   kdl_device_info info = {.size = sizeof info};
   kdl_status status = kdl_device_get(((py_device *)self)->device, &info);

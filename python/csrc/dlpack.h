@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * DLPack, as far as it is used here: how packages tell where an array's memory is. The layouts are
- * those of its versions 0.2 to 1.3, by its documentation.
+ * The parts of DLPack that are used: how packages describe an array's memory. The layouts are those
+ * of its versions 0.2 to 1.3, by its documentation.
  */
 #ifndef KDL_PYTHON_DLPACK_H
 #define KDL_PYTHON_DLPACK_H
@@ -29,8 +29,8 @@ typedef struct dl_tensor {
   uint64_t byte_offset;
 } dl_tensor;
 
-/* Whether PyTorch's negative bit may be set: it is on the imaginary parts of conjugates, whose
- * elements lie two numbers apart. Asking for the bit takes 0.2 us, which dense tensors save. */
+/* Whether PyTorch's negative bit may be set, as on imaginary parts of conjugates, whose elements
+ * have a stride of two. Querying the bit takes 0.2 us, which this saves for dense tensors. */
 static inline bool dl_may_be_negative(const dl_tensor *tensor) {
   for (int32_t i = 0; tensor->shape && i < tensor->dimensions; ++i) {
     if (tensor->shape[i] > 1 && (!tensor->strides || tensor->strides[i] % 2 != 0))
@@ -56,7 +56,7 @@ typedef struct dl_versioned {
 } dl_versioned;
 
 /* In a capsule "dlpack_exchange_api", the type's attribute __dlpack_c_exchange_api__: the same
- * without a call of Python's, and the stream that the package works on. */
+ * without a call of Python, and the package's current stream. */
 typedef struct dl_exchange {
   uint32_t major, minor;
   struct dl_exchange *older;

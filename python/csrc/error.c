@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Exceptions: one per status, all of them kdl.Error, and of Python's own kind where there is one.
- */
+/* Exceptions: one per status, all derived from kdl.Error, and from Python's matching class if there
+ * is one. */
 #include "kdl_python.h"
 
 static PyObject *errors[KDL_UNSUPPORTED + 1];
@@ -8,7 +8,7 @@ static PyObject *errors[KDL_UNSUPPORTED + 1];
 static const struct {
   const char *name;
   const char *doc;
-  PyObject **python; /* a class of Python's that it also is */
+  PyObject **python; /* a class of Python that it also derives from */
 } classes[] = {
     [KDL_OK] = {"kdl.Error",
                 "A call of libkdl failed. status is its kdl_status, code the driver's number.",

@@ -16,7 +16,7 @@ static size_t count_of(PyObject *object) {
   return ((const py_int_layout *)object)->count;
 }
 
-/* The word that counts digits is the same for all positive ints of one digit, and for no others. */
+/* The word that counts digits is the same for all positive one-digit ints, and for no others. */
 static void detect_int_layout(PyObject *const ints[7]) {
   size_t one = count_of(ints[0]);
   bool is_known = has_digit(ints[0], 1) && has_digit(ints[1], 4660) &&

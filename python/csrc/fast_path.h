@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What nearly every argument is, converted without a call of Python's: a float, an int of one
- * digit, an array by DLPack's exchange. The stable ABI has calls for the numbers; how they lie in
- * memory is tried when the module is made, and not relied on where it is otherwise.
+ * Converts the most frequent arguments without a call of Python: a float, a one-digit int, an array
+ * by DLPack's exchange. The stable ABI has functions for the numbers; their memory layout is
+ * detected when the module is initialised, and not used if it differs.
  */
 #ifndef KDL_PYTHON_FAST_PATH_H
 #define KDL_PYTHON_FAST_PATH_H
@@ -14,16 +14,16 @@
 #include <string.h>
 
 typedef struct py_fast_layouts {
-  PyTypeObject *float_type; /* whose number follows the head, or NULL */
-  PyTypeObject *int_type;   /* whose digits follow a word that counts them, or NULL */
-  size_t one_digit;         /* that word of a positive int below 2^30, but 0 */
-  PyTypeObject *array_type; /* nearly always PyTorch's tensor; NULL: none was seen yet */
+  PyTypeObject *float_type; /* its number follows the object head; or NULL */
+  PyTypeObject *int_type;   /* its digits follow a word that counts them; or NULL */
+  size_t one_digit;         /* that word for a positive int below 2^30, except 0 */
+  PyTypeObject *array_type; /* nearly always PyTorch's tensor; NULL: none seen yet */
   const dl_exchange *exchange;
   PyObject *is_negative; /* that type's method, or NULL */
 } py_fast_layouts;
 extern py_fast_layouts py_fast;
 
-/* Finds out how numbers lie in memory; -1 with the exception set. */
+/* Detects the memory layout of numbers; -1 with the exception set. */
 int py_fast_init(void);
 
 typedef struct py_float_layout {
@@ -56,18 +56,18 @@ static inline bool py_fast_int(PyObject *object, const py_param *param, py_value
   return param->size == 4 || param->size == 8;
 }
 
-/* Whether the array's memory has its values: of PyTorch's, whose negative bit may be set. */
+/* Whether the memory holds the array's values: PyTorch's negative bit may be set. */
 static inline bool py_fast_is_plain(PyObject *object) {
   PyObject *said = PyObject_CallFunctionObjArgs(py_fast.is_negative, object, NULL);
   bool is_plain = said == Py_False;
   if (said)
     Py_DECREF(said);
   else
-    PyErr_Clear(); /* it will be raised again */
+    PyErr_Clear(); /* the slow path raises it again */
   return is_plain;
 }
 
-/* The array that is just what the parameter takes; the stream is asked for once a launch. */
+/* Converts an array that matches the parameter exactly; queries the stream once per launch. */
 static inline bool py_fast_array(PyObject *object, const py_param *param, const py_target *target,
                                  py_arguments *arguments, py_value *out_value) {
   const dl_exchange *api = py_fast.exchange;
@@ -75,7 +75,7 @@ static inline bool py_fast_array(PyObject *object, const py_param *param, const 
   if (Py_TYPE(object) != py_fast.array_type || !param->dl_bits)
     return false;
   if (api->describe(object, &tensor) != 0) {
-    PyErr_Clear(); /* it will be raised again */
+    PyErr_Clear(); /* the slow path raises it again */
     return false;
   }
   if (!tensor.data || tensor.bits != param->dl_bits || tensor.code != param->dl_code ||

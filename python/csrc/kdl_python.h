@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The Python extension kdl._kdl: what its files share. It uses Python's stable ABI of 3.9, so that
- * one build serves every later Python, and links libkdl statically.
+ * The Python extension kdl._kdl: declarations that its files share. It uses Python's stable ABI of
+ * 3.9, so that one build serves every later Python, and links libkdl statically.
  *
- * Objects hold libkdl's handles and what keeps them alive: a kernel keeps its library, a queue and
- * a buffer are ended when their last reference goes. Devices live as long as the process.
+ * Objects hold libkdl's handles and what keeps them alive: a kernel holds its library; a queue and
+ * a buffer are destroyed with their last reference. Devices have the lifetime of the process.
  */
 #ifndef KDL_PYTHON_H
 #define KDL_PYTHON_H
@@ -19,8 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The stable ABI names these from later versions on, but they are in every Python since 3.7 as they
- * are now. */
+/* The stable ABI has these in later versions, but every Python since 3.7 has them unchanged. */
 #if Py_LIMITED_API + 0 < 0x030a0000
 const char *PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *out_size);
 #endif
@@ -70,14 +69,14 @@ typedef struct py_library {
   PyObject head;
   kdl_library *library;
   PyObject *path;   /* str or None */
-  PyObject *memory; /* bytes of a library in memory; NULL otherwise */
+  PyObject *memory; /* bytes of a library in memory; else NULL */
 } py_library;
 
 typedef struct py_queue {
   PyObject head;
   kdl_queue *queue;
   kdl_device *device;
-  PyObject *owner; /* of a queue that was adopted, or NULL */
+  PyObject *owner; /* of an adopted queue, or NULL */
 } py_queue;
 
 typedef struct py_event {
@@ -90,10 +89,10 @@ typedef struct py_buffer {
   PyObject head;
   kdl_buffer buffer;
   bool is_freed;
-  size_t users; /* calls that use it while other code of Python's may run: it is not freed then */
+  size_t users; /* calls that use it while other Python code may run: it is not freed then */
 } py_buffer;
 
-/* Made by the files of the same names when the module is. */
+/* Created by the files of the same names, with the module. */
 extern PyTypeObject *py_device_type, *py_library_type, *py_kernel_type, *py_launcher_type,
     *py_queue_type, *py_event_type, *py_buffer_type;
 int py_device_init(PyObject *module);
@@ -106,26 +105,24 @@ int py_writer_init(PyObject *module);
 int py_matmul_init(PyObject *module);
 int py_error_init(PyObject *module);
 
-/* A type as an attribute of the module, under its name behind "kdl._kdl."; NULL with the exception
- * set. `flags` are added to Py_TPFLAGS_DEFAULT. */
+/* Adds a type to the module, under its name after "kdl._kdl."; NULL with the exception set. `flags`
+ * are added to Py_TPFLAGS_DEFAULT. */
 PyTypeObject *py_add_type(PyObject *module, const char *name, size_t size, unsigned long flags,
                           PyType_Slot *slots);
 
 /* Frees an object of such a type. */
 void py_object_free(PyObject *self);
 
-/* Py_tp_new of types whose objects only other calls make: raises TypeError. */
+/* Py_tp_new of types that only other calls create: raises TypeError. */
 PyObject *py_no_new(PyTypeObject *type, PyObject *args, PyObject *keywords);
 
-/* A text of libkdl's or of a driver's: what is no UTF-8 is shown as \xNN. */
+/* A text of libkdl or of a driver: bytes that are not UTF-8 become \xNN. */
 PyObject *py_text(const char *text);
 
-/* A number of bytes for PyArg_Parse's "O&", into a uint64_t: what does not fit is an OverflowError.
- */
+/* A number of bytes for PyArg_Parse's "O&", into a uint64_t: OverflowError if it does not fit. */
 int py_byte_count(PyObject *object, void *out_count);
 
-/* PyLong_Check, which is a call where the ABI is the stable one, but for what nearly every int is.
- */
+/* PyLong_Check, which is a call in the stable ABI; exact ints, the usual case, need none. */
 static inline bool py_is_int(PyObject *object) {
   return Py_TYPE(object) == &PyLong_Type || PyLong_Check(object);
 }
@@ -135,21 +132,21 @@ PyObject *py_device_new(kdl_device *device);
 /* "cuda:sm_90": for messages. */
 const char *py_device_label(kdl_device *device);
 
-/* A str: kdl_device_find; a Device; false with the exception set. */
+/* The device for a str (kdl_device_find) or a Device; false with the exception set. */
 bool py_device_from(PyObject *object, kdl_device **out_device);
 
 PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *device,
                         const kdl_select_opts *opts);
 
-/* The queue that `object` stands for on `device`: a Queue, an object with __cuda_stream__ or
- * cuda_stream, or a driver's handle as an int. None: NULL, the device's own. */
+/* The queue on `device` for `object`: a Queue, an object with __cuda_stream__ or cuda_stream, or a
+ * driver's handle as an int. NULL, the device's own, for None. */
 bool py_queue_from(PyObject *object, kdl_device *device, kdl_queue **out_queue);
 
-/* The queue around a driver's own, which is kept for the next time. */
+/* The queue for a driver's stream, cached. */
 bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue);
 
-/* Work on a queue, NULL for the device's own, without the interpreter's lock. Meanwhile the queue
- * is not ended, and no recording of it begins. The struct is the caller's. */
+/* Work on a queue, NULL for the device's own, without the interpreter's lock. In between, the queue
+ * is not destroyed, and no recording of it begins. The caller owns the struct. */
 typedef struct py_queue_use {
   kdl_device *device;
   const kdl_queue *queue;
@@ -158,27 +155,27 @@ typedef struct py_queue_use {
 void py_queue_use_begin(py_queue_use *use, kdl_device *device, const kdl_queue *queue);
 void py_queue_use_end(py_queue_use *use);
 
-/* Waits until nothing works on the queue so. False with the exception set, as by an interrupt. */
+/* Waits until no such use of the queue is left. False with the exception set, as by an
+ * interrupt. */
 bool py_queue_wait(kdl_device *device, const kdl_queue *queue);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Errors                                                                                       */
 
-/* Not the way of a launch that succeeds: compilers put it elsewhere, so that the launch is short.
- */
+/* Not on the path of a successful launch: compilers move it elsewhere, so that the launch is
+ * short. */
 #define PY_COLD __attribute__((cold))
 
-/* Raises what libkdl reports on this thread, as the exception of the status; returns NULL. */
+/* Raises libkdl's error on this thread, as the exception of the status; returns NULL. */
 PyObject *py_raise(kdl_status status) PY_COLD;
 
 /* The same with `prefix: ` in front of the message. */
 PyObject *py_raise_for(kdl_status status, const char *prefix) PY_COLD;
 
-/* None for a call that went well, else as py_raise. */
+/* None for a successful call, else as py_raise. */
 PyObject *py_none_or_raise(kdl_status status);
 
-/* Whether the options of a struct were given by keywords that exist: index of the keyword in the
- * NULL-terminated list; -1 with TypeError set. */
+/* The index of a keyword in the NULL-terminated list; -1 with TypeError set if it is unknown. */
 int py_keyword(PyObject *name, const char *const *names, const char *function);
 
 #endif

@@ -54,8 +54,7 @@ static void kernel_destroy(PyObject *object) {
   py_object_free(object);
 }
 
-/* The signature of the image that was loaded: from its metadata, else the sizes that the image
- * shows. */
+/* The signature of the loaded image: from its metadata, else the sizes in the image. */
 static void read_kernel_signature(py_kernel *self, const kdl_kernel_info *info) {
   char key[512];
   const kdl_string *value = NULL;
@@ -110,7 +109,7 @@ static bool unsigned_from(PyObject *object, uint64_t most, const char *what, uin
   return ok;
 }
 
-/* One to three numbers; those left out are 1. */
+/* One to three numbers; missing ones are 1. */
 static bool extent_from(PyObject *object, uint64_t most, const char *what,
                         uint64_t out_numbers[3]) {
   out_numbers[0] = out_numbers[1] = out_numbers[2] = 1;
@@ -140,7 +139,7 @@ static kdl_status submit_launch(py_kernel *self, kdl_queue *queue, const py_shap
                                 const py_arguments *arguments) {
   kdl_args args = {arguments->count, arguments->pointers, arguments->sizes};
   if (self->signature.count >= 0)
-    args.sizes = NULL; /* they were checked against the same */
+    args.sizes = NULL; /* they were already checked */
   if (shape->is_grid)
     return args.sizes ? kdl_launch_checked(self->kernel, queue, &shape->desc, &args)
                       : kdl_launch_call(self->kernel, queue, &shape->desc, &args);
@@ -194,13 +193,13 @@ static void launcher_destroy(PyObject *object) {
   py_object_free(object);
 }
 
-/* The queue of a call, whose keywords' values follow the arguments. False with the exception set.
- */
+/* The queue of a call, from the keywords' values after the arguments. False with the exception
+ * set. */
 static bool queue_argument(const py_launcher *self, PyObject *const *objects, size_t count,
                            PyObject *names, PyObject **out_queue) {
   static const char *const known[] = {"queue", NULL};
   *out_queue = NULL;
-  /* The compiler has interned the keyword; a name of another making is compared as text. */
+  /* The compiler interns the keyword; another str object is compared as text. */
   Py_ssize_t named = names ? PyTuple_Size(names) : 0;
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject *name = PyTuple_GetItem(names, i);
@@ -211,7 +210,7 @@ static bool queue_argument(const py_launcher *self, PyObject *const *objects, si
   return true;
 }
 
-/* The top bit of the count is the interpreter's. */
+/* The top bit of the count belongs to the interpreter. */
 static PyObject *launcher_call(PyObject *object, PyObject *const *objects, size_t flagged_count,
                                PyObject *names) {
   py_launcher *self = (py_launcher *)object;
@@ -333,7 +332,7 @@ static PyObject *kernel_prepare(PyObject *object, PyObject *const *objects, Py_s
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is known of it                                                                          */
+/* Properties                                                                                   */
 
 static PyObject *failures_of(const kdl_kernel_info *info) {
   PyObject *list = PyList_New(0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Kernels, and the two halves of a launch: what it takes, and giving it to a queue. */
+/* Kernels, and the two halves of a launch: converting its arguments, and submitting it to a
+ * queue. */
 #ifndef KDL_PYTHON_KERNEL_H
 #define KDL_PYTHON_KERNEL_H
 
@@ -11,27 +12,26 @@ typedef struct py_kernel {
   py_library *library;
   char *name;
   py_target target;
-  bool is_loaded; /* the signature and what kdl_kernel_get tells are there */
+  bool is_loaded; /* the signature and the result of kdl_kernel_get are valid */
   py_signature signature;
 } py_kernel;
 
-/* How one launch is shaped: by items, or by groups. */
+/* The shape of a launch: by items, or by groups. */
 typedef struct py_shape {
   bool is_grid;
   kdl_extent items;
   kdl_launch_desc desc;
 } py_shape;
 
-/* Loads the kernel where that has not happened yet; then as py_arguments_convert_with_queue. */
+/* Loads the kernel if needed; then as py_arguments_convert_with_queue. */
 bool py_kernel_convert_arguments(py_kernel *self, PyObject *queue_object, PyObject *const *objects,
                                  size_t count, py_arguments *out_arguments, kdl_queue **out_queue);
 
-/* On the host the launch is the work, and other threads of Python's may run meanwhile, unless it is
- * recorded. */
+/* On the host the launch does the work; other Python threads may run, unless it is recorded. */
 kdl_status py_kernel_submit(py_kernel *self, kdl_queue *queue, const py_shape *shape,
                             const py_arguments *arguments, bool is_recorded);
 
-/* The launch with all it takes, to be called often; NULL with the exception set. */
+/* A launch with its arguments, for repeated calls; NULL with the exception set. */
 PyObject *py_prepared_new(py_kernel *kernel, const py_shape *shape, PyObject *queue_object,
                           PyObject *const *objects, size_t count);
 int py_prepared_init(PyObject *module);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Libraries: opening, images and their metadata, choosing and explaining. Results are plain tuples
- * and dicts, of which the package makes its classes. */
+/* Libraries: opening, images and their metadata, selection and explanations. Results are plain
+ * tuples and dicts, from which the package makes its classes. */
 #include "kdl_python.h"
 
 PyTypeObject *py_library_type;
@@ -24,8 +24,8 @@ static kdl_status open_path(py_library *self, PyObject *path, const kdl_open_opt
   return status;
 }
 
-/* Bytes are looked at where they lie, and kept until the last kernel of the library goes. What else
- * has bytes may change them, and is copied. */
+/* Bytes are not copied, and kept until the library's last kernel is freed. Other bytes-like objects
+ * may change, and are copied. */
 static kdl_status open_bytes(py_library *self, PyObject *object, const kdl_open_opts *opts) {
   if (PyBytes_Check(object)) {
     Py_INCREF(object);
@@ -74,7 +74,7 @@ static PyObject *text_object(kdl_string text) {
   return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.length, "surrogateescape");
 }
 
-/* Sets a value that is the dict's from then on; false with the exception set. */
+/* Sets a value and drops the caller's reference; false with the exception set. */
 static bool set_dict_item(PyObject *dict, const char *key, PyObject *value) {
   bool ok = value && PyDict_SetItemString(dict, key, value) == 0;
   Py_XDECREF(value);
@@ -166,11 +166,11 @@ static Py_ssize_t library_length(PyObject *self) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Choosing                                                                                     */
+/* Selection                                                                                    */
 
 typedef struct selection {
   kdl_select_opts opts;
-  PyObject *pairs[2]; /* what keeps the constants' texts alive: their names and values */
+  PyObject *pairs[2]; /* keeps the constants' names and values alive */
   kdl_constant constants[64];
 } selection;
 
@@ -226,7 +226,7 @@ static bool selection_from(const char *policy, const char *tag, PyObject *consta
   return (!policy || policy_from(policy, &out->opts.policy)) && constants_from(constants, out);
 }
 
-/* The options, or NULL so that those of the environment count. */
+/* The options, or NULL to use those of the environment. */
 static const kdl_select_opts *selection_options(const selection *selection, const char *policy) {
   return policy || selection->opts.variant_tag || selection->opts.constant_count ? &selection->opts
                                                                                  : NULL;

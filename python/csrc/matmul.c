@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Matrix multiplication on the CPU: kdl.matmul and packed matrices, over <kdl/matmul.h>. The
- * package chooses the type and makes the result; shapes and elements are checked here. */
+ * package chooses the type and creates the result; this file checks shapes and elements. */
 #include "sequence.h"
 
 #include <kdl/matmul.h>
@@ -12,7 +12,7 @@ typedef struct py_matmul {
   PyObject head;
   kdl_matmul matmul;
   kdl_device *host;
-  PyObject *library; /* whose kernels they are */
+  PyObject *library; /* has the kernels */
 } py_matmul;
 
 typedef struct py_packed {
@@ -22,7 +22,7 @@ typedef struct py_packed {
   uint32_t n, k;
 } py_packed;
 
-/* The letters of the buffer protocol that an operand and a result may have. */
+/* The buffer protocol's formats that an operand and a result may have. */
 static const struct {
   const char *operand, *result, *name;
 } elements[] = {
@@ -32,9 +32,9 @@ static const struct {
     [KDL_MATMUL_F32_F16] = {"e", "f", "float16"},
 };
 
-/* A matrix of the caller's, whose memory the view holds. */
+/* A matrix of the caller, whose memory the view keeps alive. */
 typedef struct operand {
-  Py_buffer view; /* .obj is NULL where there is none */
+  Py_buffer view; /* .obj is NULL if there is none */
   kdl_matmul_matrix matrix;
   uint32_t rows, columns;
 } operand;
@@ -88,7 +88,7 @@ static bool operand_from(PyObject *object, const char *name, const char *letters
   return read_operand_shape(name, out);
 }
 
-/* Room for a packed matrix; NULL with the exception set. */
+/* Memory for a packed matrix; NULL with the exception set. */
 static void *allocate_packed(kdl_matmul_type type, uint32_t n, uint32_t k) {
   size_t size = kdl_matmul_packed_size_call(type, n, k);
   bool is_lost = !size && n && k;
@@ -101,7 +101,7 @@ static void *allocate_packed(kdl_matmul_type type, uint32_t n, uint32_t k) {
 /* ------------------------------------------------------------------------------------------ */
 /* Multiplying                                                                                  */
 
-/* What is recorded is run later, when memory of this call is gone. */
+/* A recorded call runs later, when temporary memory of this call is freed. */
 static bool wait_if_not_recorded(const py_matmul *self) {
   return !py_recording_count || !py_recording_of(self->host, NULL) ||
          fail_operand("queue", "the host's own is being recorded, expected to compute at once");
@@ -144,7 +144,7 @@ static bool check_shapes(const operand *a, uint32_t n, uint32_t k, const operand
   return false;
 }
 
-/* The bytes between an operand's first and last element, whichever of them comes first. */
+/* The address range of an operand's elements, for strides of either sign. */
 static void bounds_of(const operand *operand, uintptr_t *out_begin, uintptr_t *out_end) {
   const Py_buffer *view = &operand->view;
   *out_begin = (uintptr_t)view->buf;
@@ -155,7 +155,7 @@ static void bounds_of(const operand *operand, uintptr_t *out_begin, uintptr_t *o
   }
 }
 
-/* Of operands that have elements. A result among what is still read would be wrong. */
+/* For operands with elements. A result that overlaps an operand would be wrong. */
 static bool operands_overlap(const operand *a, const operand *c) {
   uintptr_t begin, end, out_begin, out_end;
   bounds_of(a, &begin, &end);
@@ -163,8 +163,7 @@ static bool operands_overlap(const operand *a, const operand *c) {
   return begin < out_end && out_begin < end;
 }
 
-/* Nothing is launched for a result without elements, nor for sums of nothing, which the package has
- * cleared. */
+/* Launches nothing for an empty result, nor for K = 0, for which the package cleared the result. */
 static bool run_matmul(const py_matmul *self, const operand *a, PyObject *right, const operand *b,
                        const operand *c) {
   const py_packed *packed = b->view.obj ? NULL : (const py_packed *)right;

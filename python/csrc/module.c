@@ -50,8 +50,8 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* The types and the handles they hold are the process's. Another interpreter in it would share them
- * without a lock, so that only the first that imports the module has it. */
+/* The types and their handles belong to the process. Another interpreter would share them without a
+ * lock, so that only the first one that imports the module can use it. */
 static int module_exec(PyObject *module) {
   static int64_t first = -1;
   int64_t interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());

@@ -12,15 +12,14 @@ typedef struct py_prepared {
   PyObject head;
   vectorcallfunc call;
   py_kernel *kernel;
-  kdl_queue *queue;          /* NULL: the device's own, or around the stream of `arguments` */
-  py_arguments *arguments;   /* whose values stay as they are */
-  PyObject *retained;        /* a tuple of what they are from, and the queue's object */
-  bool has_freeable_buffers; /* buffers are among them, which are freed by hand, or it is collected
-                              */
+  kdl_queue *queue;          /* NULL: the device's own, or that of the stream of `arguments` */
+  py_arguments *arguments;   /* their values do not change */
+  PyObject *retained;        /* a tuple of the objects they come from, and the queue's object */
+  bool has_freeable_buffers; /* they include buffers, which may be freed, or it is collected */
   py_shape shape;
 } py_prepared;
 
-/* Holds the buffers until the call ends. */
+/* Pins the buffers until the call ends. */
 static bool pin_prepared_buffers(const py_prepared *self) {
   if (!self->retained) {
     PyErr_Format(PyExc_RuntimeError, "%s: the prepared launch was collected", self->kernel->name);
@@ -29,8 +28,8 @@ static bool pin_prepared_buffers(const py_prepared *self) {
   return py_arguments_pin_buffers(&self->kernel->target, self->arguments);
 }
 
-/* While a sequence records it, the launch is held with its arguments, and its buffers are looked at
- * in each run. */
+/* A sequence that records the launch keeps it with its arguments, and checks its buffers in each
+ * run. */
 static bool retain_recorded_launch(py_prepared *self, py_sequence *recording) {
   bool ok = py_recording_retain(recording, (PyObject *)self);
   for (size_t i = 0; ok && i < self->arguments->keepalive_count; ++i)
@@ -109,8 +108,8 @@ static bool prepared_retain(py_prepared *self, PyObject *queue_object, PyObject 
   return self->retained != NULL;
 }
 
-/* A queue around a stream that is no kdl.Queue is in a table that may drop it, and is looked up
- * there at each launch. */
+/* A queue for a stream that is not a kdl.Queue is in a table that may drop it, so each launch looks
+ * it up. */
 static bool resolve_queue(py_prepared *self, PyObject *queue_object, kdl_queue *queue) {
   self->queue = NULL;
   if (!queue || self->arguments->stream.from != PY_STREAM_NONE)

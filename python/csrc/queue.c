@@ -7,10 +7,10 @@
 PyTypeObject *py_queue_type, *py_event_type;
 
 /* ------------------------------------------------------------------------------------------ */
-/* Queues around a driver's own                                                                 */
+/* Queues for a driver's streams                                                                */
 
-/* Programs use few streams, and come back to them: each is wrapped once. A table that is full
- * begins anew in turn. The interpreter's lock guards it. */
+/* Programs use few streams, repeatedly: each is wrapped once. A full table replaces entries in
+ * turn. The interpreter's lock guards it. */
 enum { native_count = 64 };
 static struct native {
   kdl_device *device;
@@ -53,7 +53,7 @@ bool py_queue_wait(kdl_device *device, const kdl_queue *queue) {
   return true;
 }
 
-/* The next in turn that nobody works on without the interpreter's lock, or NULL. */
+/* The next entry in turn without a use outside of the interpreter's lock, or NULL. */
 static struct native *find_unused_native(void) {
   for (size_t i = 0; i < native_count; ++i) {
     struct native *slot = &natives[native_next++ % native_count];
@@ -93,7 +93,7 @@ bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue)
   return true;
 }
 
-/* The handle of a stream object, as CUDA's packages for Python have them. */
+/* The handle of a stream object, as in CUDA's Python packages. */
 static bool handle_of(PyObject *object, void **out_handle) {
   PyObject *number = NULL;
   if (PyLong_Check(object)) {
@@ -192,7 +192,7 @@ static PyObject *queue_native(PyObject *self, void *closure) {
   return status == KDL_OK ? PyLong_FromVoidPtr(handle) : py_raise(status);
 }
 
-/* The protocol by which other packages take our queues: a version and the handle. */
+/* The protocol by which other packages use our queues: a version and the handle. */
 static PyObject *queue_cuda_stream(PyObject *self, PyObject *unused) {
   (void)unused;
   PyObject *handle = queue_native(self, NULL);
@@ -252,7 +252,7 @@ static void event_destroy(PyObject *object) {
   py_object_free(object);
 }
 
-/* Calls `act` with the queue that was given, or the device's own. */
+/* Calls `act` with the given queue, or the device's own. */
 static PyObject *event_with_queue(PyObject *object, PyObject *queue_object,
                                   kdl_status (*act)(kdl_event *event, kdl_queue *queue)) {
   py_event *self = (py_event *)object;

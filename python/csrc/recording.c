@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sequences that are being recorded, and what they hold. */
+/* Sequences that are being recorded, and the objects that they keep alive. */
 #include "sequence.h"
 
 /* The interpreter's lock guards both. */
@@ -90,7 +90,7 @@ bool py_recording_learn_elements(py_sequence *self) {
   return true;
 }
 
-/* The list with room for one more; NULL with the exception set. */
+/* The list with capacity for one more; NULL with the exception set. */
 static void *grow_list(void *list, size_t count, size_t *room, size_t size) {
   if (count < *room)
     return list;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sequences: what is given to a queue inside a `with` is recorded, and run again by one call. */
+/* Sequences: work given to a queue in a `with` block is recorded, and run again by one call. */
 #include "sequence.h"
 
 #include "array.h"
@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-/* A pointer to whatever, for each slot. */
+/* An untyped pointer for each slot. */
 static py_signature slot_signature;
 
 /* ------------------------------------------------------------------------------------------ */
-/* From its creation to its end                                                                 */
+/* Lifetime                                                                                     */
 
 static py_sequence *new_sequence(PyTypeObject *type) {
   py_sequence *self = PyObject_GC_New(py_sequence, type);
@@ -20,7 +20,7 @@ static py_sequence *new_sequence(PyTypeObject *type) {
   return self;
 }
 
-/* All that it holds: when it ends, is collected, or when nothing came of the recording. */
+/* Drops all that it holds: at its end, when it is collected, or if the recording failed. */
 static void sequence_drop(py_sequence *self) {
   py_keepalive *holds = self->keepalives;
   PyObject *kept = self->retained;
@@ -36,7 +36,7 @@ static void sequence_drop(py_sequence *self) {
   Py_XDECREF(kept);
 }
 
-/* A recording that is left without its end, as by a generator that is dropped, ends here. */
+/* Ends a recording that was left without its end, as by a dropped generator. */
 static int sequence_clear(PyObject *object) {
   py_sequence *self = (py_sequence *)object;
   if (self->state == PY_SEQUENCE_RECORDING)
@@ -94,11 +94,11 @@ static bool parse_slots(py_sequence *self, PyObject *keywords) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What slots are bound to                                                                      */
+/* Values of slots                                                                              */
 
 static const char expected_array[] = "found %R, expected a kdl.Buffer or an array";
 
-/* Where a run leaves out a slot of a sequence from a file. */
+/* A run omits a slot of a sequence from a file. */
 static bool slot_is_missing(const py_sequence *self, PyObject *name) {
   PyObject *comma = PyUnicode_FromString(", ");
   PyObject *all = comma ? PyUnicode_Join(comma, self->names) : NULL;
@@ -112,7 +112,7 @@ static bool slot_is_missing(const py_sequence *self, PyObject *name) {
   return false;
 }
 
-/* How many bytes an array has that was taken. */
+/* The bytes of an array that was converted. */
 static bool array_size(const py_target *target, PyObject *object, const py_arguments *arguments,
                        size_t index, uint64_t *out_size) {
   for (size_t i = 0; i < arguments->keepalive_count; ++i) {
@@ -136,8 +136,7 @@ static bool array_size(const py_target *target, PyObject *object, const py_argum
                            (PyObject *)Py_TYPE(object));
 }
 
-/* Takes what the slots are bound to, and chooses the queue: py_arguments_free is called either way.
- */
+/* Converts the slots' values, and chooses the queue; call py_arguments_free in either case. */
 static bool convert_bound_slots(py_sequence *self, const char *caller, PyObject *const *objects,
                                 PyObject *queue_object, py_arguments *out_arguments,
                                 kdl_queue **out_queue, kdl_buffer *out_buffers) {
@@ -219,8 +218,8 @@ static bool declare_slots(py_sequence *self, kdl_queue *queue, const kdl_buffer 
   return true;
 }
 
-/* Taking arrays and waiting let other code run, which may begin the same: the state is looked at
- * behind them. */
+/* Converting arrays and waiting let other code run, which may begin the same recording: so the
+ * state is checked afterwards. */
 static bool begin_recording(py_sequence *self, kdl_queue *queue, const kdl_buffer *buffers,
                             py_arguments *arguments) {
   if (!py_queue_wait(self->target.device, queue))
@@ -261,7 +260,7 @@ static PyObject *sequence_enter(PyObject *object, PyObject *unused) {
   return object;
 }
 
-/* Where the block raised, nothing is kept, and the exception goes on. */
+/* If the block raised, nothing is kept, and the exception propagates. */
 static PyObject *sequence_exit(PyObject *object, PyObject *args) {
   py_sequence *self = (py_sequence *)object;
   PyObject *type, *value, *trace;
@@ -297,7 +296,7 @@ static bool is_ready(const py_sequence *self) {
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
-/* The number of the slot of that name; -1 with the exception set. */
+/* The index of the slot of that name; -1 with the exception set. */
 static Py_ssize_t find_slot(const py_sequence *self, PyObject *name) {
   for (size_t i = 0; i < self->slot_count; ++i)
     if (PyUnicode_Compare(PyTuple_GetItem(self->names, (Py_ssize_t)i), name) == 0)
@@ -307,7 +306,7 @@ static Py_ssize_t find_slot(const py_sequence *self, PyObject *name) {
   return -1;
 }
 
-/* The buffers that were recorded are there, and stay until the run was given. */
+/* Checks that the recorded buffers exist, and pins them until the run is submitted. */
 static bool pin_memory(const py_sequence *self) {
   for (size_t i = 0; i < self->memory_count; ++i)
     if (self->memory[i]->is_freed) {
@@ -324,7 +323,7 @@ static void unpin_memory(const py_sequence *self) {
     --self->memory[i]->users;
 }
 
-/* As part of another sequence, which then needs what this one does. */
+/* Records the run in another sequence, which then needs what this one does. */
 static bool retain_in_recording(py_sequence *self, py_sequence *recording, PyObject *const *bound,
                                 py_arguments *arguments) {
   bool ok = py_recording_retain(recording, (PyObject *)self);
@@ -432,7 +431,7 @@ static PyObject *sequence_save(PyObject *object, PyObject *args, PyObject *keywo
   return py_none_or_raise(status);
 }
 
-/* What was opened has slots and nothing that they are unless a run says so. */
+/* A sequence from a file has slots without values, until a run sets them. */
 static bool read_opened_slots(py_sequence *self) {
   kdl_sequence_info info = {.size = sizeof info};
   kdl_slot_desc desc = {.size = sizeof desc};
@@ -547,6 +546,6 @@ int py_sequence_init(PyObject *module) {
     slot_signature.params[i] = (py_param){.kind = PY_POINTER, .size = sizeof(void *)};
   PyTypeObject *type =
       py_add_type(module, "kdl._kdl.Sequence", sizeof(py_sequence), Py_TPFLAGS_HAVE_GC, slots);
-  Py_XDECREF((PyObject *)type); /* the module has it */
+  Py_XDECREF((PyObject *)type); /* the module holds it */
   return type ? 0 : -1;
 }

@@ -75,7 +75,7 @@ static bool parse_type(const char **at, const char *end, int depth, py_param *ou
   return true;
 }
 
-/* "ptr<f32> i32": -1 where the text is no signature or has too many. */
+/* "ptr<f32> i32": -1 if the text is not a signature or has too many types. */
 static int parse_signature(const char *text, size_t length, py_param out_params[py_max_params]) {
   const char *at = text, *end = text + length;
   int count = 0;
@@ -94,7 +94,7 @@ bool py_param_of(const char *text, size_t length, py_param *out_param) {
   return parse_type(&text, text + length, 1, out_param);
 }
 
-/* "0 2"; what is no such list is ignored. */
+/* "0 2"; ignores other text. */
 static void parse_constants(const char *text, size_t length, int count, py_param *params) {
   const char *at = text, *end = text + length;
   uint32_t index;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Tensors whose memory has other values than they have                                         */
+/* Tensors whose memory does not hold their values                                              */
 
 py_torch_bits py_torch_bits_of(PyTypeObject *type) {
   py_torch_bits bits = {.is_negative = PyObject_GetAttrString((PyObject *)type, "is_neg"),
@@ -36,9 +36,9 @@ bool py_torch_is_plain(const py_torch_bits *bits, const py_target *target, PyObj
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Tensors of a PyTorch that is older than DLPack's exchange                                    */
+/* Tensors of PyTorch versions before DLPack's exchange                                         */
 
-/* The name of a type as NumPy and PyTorch have them, "float32", into its kind and size. */
+/* Parses the name of a type in NumPy and PyTorch, "float32", into its kind and size. */
 static void read_type_name(const char *name, uint8_t *out_kind, size_t *out_size) {
   static const struct {
     const char *name;
@@ -84,14 +84,14 @@ bool py_torch_stream(int32_t ordinal, void **out_stream) {
   return !PyErr_Occurred();
 }
 
-/* DLPack's number for the device of a tensor; false with the exception set. */
+/* DLPack's type of the tensor's device; false with the exception set. */
 static bool torch_device(PyObject *tensor, const py_target *target, size_t index, int32_t *out_type,
                          int32_t *out_ordinal) {
   PyObject *device = PyObject_GetAttrString(tensor, "device");
   PyObject *type = device ? PyObject_GetAttrString(device, "type") : NULL;
   const char *name = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
   PyObject *ordinal = name ? PyObject_CallMethod(tensor, "get_device", NULL) : NULL;
-  long number = ordinal ? PyLong_AsLong(ordinal) : -1; /* of the host: -1 */
+  long number = ordinal ? PyLong_AsLong(ordinal) : -1; /* -1 for the host */
   bool is_cpu = name && strcmp(name, "cpu") == 0, is_cuda = name && strcmp(name, "cuda") == 0;
   *out_type = is_cuda ? dl_cuda : dl_cpu;
   *out_ordinal = (int32_t)(is_cuda ? number : 0);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is PyTorch's own among arrays. */
+/* PyTorch's tensors, where they differ from other arrays. */
 #ifndef KDL_PYTHON_TORCH_H
 #define KDL_PYTHON_TORCH_H
 
 #include "arguments.h"
 #include "dlpack.h"
 
-/* The methods of a type that report whether a tensor's values are those in its memory with another
- * sign, or their conjugates; NULL where it has none. Both are the caller's references. */
+/* The methods of a type that report whether a tensor's values are the negatives, or the conjugates,
+ * of those in memory; NULL if it has none. The caller owns both references. */
 typedef struct py_torch_bits {
   PyObject *is_negative, *is_conjugate;
 } py_torch_bits;
 py_torch_bits py_torch_bits_of(PyTypeObject *type);
 
-/* Whether the memory has the tensor's values; false with the exception set. `layout` is NULL where
- * it is not known. */
+/* Whether the memory holds the tensor's values; false with the exception set. `layout` is NULL if
+ * unknown. */
 bool py_torch_is_plain(const py_torch_bits *bits, const py_target *target, PyObject *tensor,
                        const dl_tensor *layout, size_t index);
 
-/* As py_array_address, for a tensor of a PyTorch that is older than DLPack's exchange. */
+/* As py_array_address, for a tensor of a PyTorch before DLPack's exchange. */
 bool py_torch_address(const py_torch_bits *bits, const py_target *target, const py_param *param,
                       PyObject *object, py_arguments *arguments, size_t index);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "view.h"
 
-/* Between colons are names of fields. */
+/* Names of fields are between colons. */
 bool py_format_has_objects(const char *format) {
   bool is_name = false;
   for (const char *at = format ? format : ""; *at; ++at)
@@ -12,7 +12,7 @@ bool py_format_has_objects(const char *format) {
   return false;
 }
 
-/* NumPy tells it of elements that the buffer protocol has no letter for, too. */
+/* NumPy reports it also for elements that the buffer protocol has no format for. */
 bool py_dtype_has_objects(PyObject *dtype) {
   PyObject *said = dtype ? PyObject_GetAttrString(dtype, "hasobject") : NULL;
   bool has = said == Py_True;

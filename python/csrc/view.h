@@ -5,18 +5,19 @@
 
 #include "kdl_python.h"
 
-/* As PyObject_GetBuffer; masked arrays are refused with TypeError, and so is what has references to
- * Python's objects, since they would be read or written without being counted. */
+/* As PyObject_GetBuffer; refuses masked arrays with TypeError, and elements that refer to Python
+ * objects, whose references a kernel would not count. */
 int py_get_view(PyObject *object, Py_buffer *view, int flags);
 
-/* Whether elements of that format, or of NumPy's dtype, which may be NULL, have such references. */
+/* Whether elements of that format, or of NumPy's dtype, which may be NULL, contain such
+ * references. */
 bool py_format_has_objects(const char *format);
 bool py_dtype_has_objects(PyObject *dtype);
 
-/* Whether it is a masked array of NumPy's. */
+/* Whether it is a NumPy masked array. */
 bool py_is_masked(PyObject *object);
 
-/* The messages. */
+/* The error messages. */
 extern const char py_message_objects[], py_message_masked[];
 
 #endif

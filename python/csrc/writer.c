@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Writing an OffloadBinary from images in memory. */
+/* Writes an OffloadBinary from images in memory. */
 #include "kdl_python.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static bool text_from(PyObject *object, kdl_string *out_text) {
   return text != NULL;
 }
 
-/* The pairs of a dict, whose texts live as long as it does. */
+/* The pairs of a dict, whose texts have its lifetime. */
 static bool pairs_from(PyObject *dict, kdl_pair pairs[most_pairs], size_t *out_count) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
@@ -31,7 +31,7 @@ static bool pairs_from(PyObject *dict, kdl_pair pairs[most_pairs], size_t *out_c
   return true;
 }
 
-/* One image: (bytes, metadata, offload kind, declared kind). The bytes stay with the list. */
+/* One image: (bytes, metadata, offload kind, declared kind). The list keeps the bytes alive. */
 static bool add_image_item(kdl_writer *writer, PyObject *item, bool with_digest) {
   PyObject *bytes, *metadata;
   int offload_kind, declared_kind;
@@ -58,8 +58,8 @@ static bool add_image_item(kdl_writer *writer, PyObject *item, bool with_digest)
   return status == KDL_OK;
 }
 
-/* A writer with a tuple of images, which has them while other code changes the list they are from;
- * NULL with the exception set. */
+/* A writer and a tuple of its images, which keeps them alive if other code changes the list; NULL
+ * with the exception set. */
 static kdl_writer *writer_from(PyObject *images, int format, bool with_digest) {
   kdl_writer *writer;
   kdl_status status = kdl_writer_create(format, &writer);
@@ -122,7 +122,7 @@ static PyObject *writer_save(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-/* LLVM's number for what the bytes are, which is found by opening them. */
+/* LLVM's number for the kind of the bytes, found by opening them. */
 static PyObject *declared_kind(PyObject *module, PyObject *bytes) {
   (void)module;
   if (!PyBytes_Check(bytes)) {

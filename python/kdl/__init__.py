@@ -8,26 +8,26 @@
     x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
     saxpy[8](2.0, x, y, 8)                       # over 8 work-items; launches return before GPUs are done
 
-OPENING. kdl.open takes a path or bytes and gives a Library: its images (kind, triple, arch, metadata, bytes), the names of its
-kernels, and library.explain(kernel, device), a table and data. kdl.devices() lists this machine's devices; kdl.device("mi300x")
-describes one that need not be here. kdl.check says what of files, folders and wheels runs on a device, kdl.thin keeps of a file what
-devices need, kdl.trace runs a program and says what its launches took: each as data and as a table. kdl.Writer packs images,
-kdl.compile compiles C, and kdl.triton packs kernels of Triton's.
+OPENING. kdl.open takes a path or bytes and returns a Library: its images (kind, triple, arch, metadata, bytes), the names of its
+kernels, and library.explain(kernel, device), as a table and as data. kdl.devices() lists this machine's devices; kdl.device("mi300x")
+describes one that this machine need not have. kdl.check reports which parts of files, folders and wheels run on a device, kdl.thin
+removes the images of a file that no device needs, kdl.trace runs a program and times its launches: each as data and as a table.
+kdl.Writer packs images, kdl.compile compiles C, and kdl.triton packs kernels that Triton compiled.
 
 LAUNCHING. kernel[items](arguments...) launches over work-items, kernel.launch(arguments..., grid=, block=) over groups. Arguments are
 converted by the kernel's signature; kernel[items].prepare(arguments...) converts them once, and is called without any. Numbers may be
-Python's or NumPy's. A pointer may be an array of NumPy's for a kernel on the host; on a GPU a tensor of PyTorch's or whatever has
-__cuda_array_interface__ or DLPack's protocol; a kdl.Buffer of the kernel's device; an address as an int; None. What is wrong is a
-TypeError that names the argument by its place.
+Python's or NumPy's. A pointer may be a NumPy array for a kernel on the host; on a GPU a PyTorch tensor or any object with
+__cuda_array_interface__ or DLPack's protocol; a kdl.Buffer of the kernel's device; an address as an int; None. A wrong argument is
+a TypeError that names its position.
 
-QUEUES. A tensor of PyTorch's for a GPU brings its stream with it: the launch goes to PyTorch's current one unless queue= names
-another: a kdl.Queue, an object with __cuda_stream__, or a driver's handle. A launch with any other argument goes to the device's own
-queue, which kernel.sync() waits for. An array with __dlpack__ is told the queue, so that work on it is done before. What a launch
-uses must live until it is done; a sequence holds what it recorded.
+QUEUES. A launch with a PyTorch tensor on a GPU goes to PyTorch's current stream, unless queue= names another queue: a kdl.Queue,
+an object with __cuda_stream__, or a driver's handle. A launch with any other argument goes to the device's own queue, which
+kernel.sync() waits for. An array with __dlpack__ gets the queue, so that earlier work on it completes first. The arguments of a
+launch must live until it is done; a sequence holds what it recorded.
 
-MATRICES. kdl.matmul(a, b) multiplies NumPy's on the CPU, and kdl.PackedMatrix(b) is packed once and multiplied with often.
+MATRICES. kdl.matmul(a, b) multiplies NumPy arrays on the CPU; kdl.PackedMatrix(b) is packed once for repeated products.
 
-ERRORS are exceptions, all of them kdl.Error: their text says all of it, status is libkdl's and code the driver's own number.
+ERRORS are exceptions, all derived from kdl.Error: str() is the full message, status is libkdl's and code the driver's own number.
 """
 
 from typing import Optional as _Optional
@@ -51,5 +51,5 @@ __all__ = [
 
 
 def refresh(backend: _Optional[str] = None) -> int:
-    """Asks drivers once more for their devices; how many there are that were not there before. backend: 'cuda', 'hip', ..."""
+    """Enumerates devices again; returns how many are new. backend: 'cuda', 'hip', ..."""
     return _devices_refresh(backend)

@@ -17,9 +17,9 @@ STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 class Archive(Library):
-    """The images of every library in a zip archive, as one library: the key `member` of an image's metadata tells where it is from.
+    """The images of every library in a zip archive, as one library: the key `member` of an image's metadata is its file.
 
-    Shared objects are images of the CPU's, as kdl.open has them: in a .pt2 package that is the program which launches its kernels."""
+    Shared objects are images for the CPU, as with kdl.open: in a .pt2 package that is the program which launches its kernels."""
 
     def __init__(self, handle: _kdl.Library, path: typing.Any, members: dict[str, Library]) -> None:
         super().__init__(handle)
@@ -37,7 +37,7 @@ class Archive(Library):
 
 
 def is_archive(source: typing.Any, flags: int) -> bool:
-    """Whether a file or bytes are a zip archive, by the first bytes. A name that is searched for is none."""
+    """Whether a file or bytes are a zip archive, by the first bytes. A name to search for is not one."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         if not flags & FLAGS["file"] and os.sep not in os.fsdecode(path):
@@ -48,7 +48,7 @@ def is_archive(source: typing.Any, flags: int) -> bool:
             with builtins.open(path, "rb") as file:
                 return file.read(4) in STARTS
         except (OSError, ValueError):
-            return False  # which opening it will tell
+            return False  # opening it will report that
     try:
         return bytes(memoryview(source).cast("B")[:4]) in STARTS
     except TypeError:
@@ -60,7 +60,7 @@ def _bad(name: str, words: str) -> _kdl.Error:
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Library | None:
-    """A member as a library, or None where it is none."""
+    """A member as a library, or None if it is not one."""
     with archive.open(info) as file:
         data = file.read()
     try:
@@ -84,8 +84,8 @@ def _members(source: typing.Any, name: str) -> dict[str, Library]:
     except OSError as error:
         if error.errno is not None:
             raise _kdl.FileAccessError(f"{name}: cannot read: {error.strerror}") from error
-        raise _bad(name, f"zip archive: {error}") from error  # of bzip2
-    except Exception as error:  # pylint: disable=broad-exception-caught  # it depends on where the bytes are damaged
+        raise _bad(name, f"zip archive: {error}") from error  # from bzip2
+    except Exception as error:  # pylint: disable=broad-exception-caught  # the type depends on the damage
         raise _bad(name, f"zip archive: {error}") from error
     return {member: library for member, library in pairs if library is not None}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The command `kdl`, which the package brings: for what is a program and no function of the library."""
+"""The command `kdl`, which the package includes: for functions that the command has and the library has not."""
 from __future__ import annotations
 
 import os
@@ -15,16 +15,16 @@ from ._library import open as open_library
 
 
 class CommandError(_kdl.Error):
-    """The command failed; its text is what it said."""
+    """The command failed; str() is its message."""
 
 
 def _own(name: str) -> str | None:
-    """A program of the package's, where it has it."""
+    """A program of the package, if it has it."""
     path = os.path.join(os.path.dirname(__file__), "bin", name)
     return path if os.access(path, os.X_OK) else None
 
 
-# libkdl looks for its linker where KDL_LD says.
+# libkdl finds its linker by KDL_LD.
 _linker = _own("kdl-ld")
 if _linker:
     os.environ.setdefault("KDL_LD", _linker)
@@ -39,7 +39,7 @@ def command_path() -> str:
 
 
 def run_command(*arguments: str | os.PathLike[str], codes: Sequence[int] = (0,)) -> str:
-    """Runs the command and gives what it wrote, as text; CommandError where its exit code is none of `codes`."""
+    """Runs the command and returns its output as text; CommandError if its exit code is not in `codes`."""
     done = subprocess.run([command_path(), *(os.fspath(argument) for argument in arguments)], capture_output=True, encoding="utf-8",
                           errors="backslashreplace", check=False, stdin=subprocess.DEVNULL)
     if done.returncode not in codes:
@@ -51,7 +51,7 @@ def compile(source: str | os.PathLike[str], *, targets: str | Iterable[str] = "n
             options: Iterable[str] = (), text: str | None = None) -> Library:
     """Compiles a kernel in C or C++ with `kdl cc` and opens the result. Needs clang.
 
-    source: a file; with text, the name that the text has in messages. targets: as `kdl cc --targets`, joined by commas or a list."""
+    source: a file; with text, the name of the text in messages. targets: as `kdl cc --targets`, joined by commas or a list."""
     joined = targets if isinstance(targets, str) else ",".join(targets)
     with tempfile.TemporaryDirectory(prefix="kdl-") as folder:
         path = os.fspath(source)
@@ -72,6 +72,6 @@ def main() -> None:
 
 
 def main_linker() -> None:
-    """The console script `kdl-ld`, of packages that were built with KDL_WITH_LD=1."""
+    """The console script `kdl-ld`, in packages built with KDL_WITH_LD=1."""
     path = os.path.join(os.path.dirname(__file__), "bin", "kdl-ld")
     os.execv(path, [path, *sys.argv[1:]])

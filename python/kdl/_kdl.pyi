@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What the compiled module has. Its docstrings are in python/csrc.
+# The compiled module. Its docstrings are in python/csrc.
 import os
 from collections.abc import Mapping
 from typing import Any, NoReturn, Optional, Protocol, Union, final
@@ -14,7 +14,7 @@ class _TorchStream(Protocol):
 _Stream = Union[_CudaStream, _TorchStream, int]
 _Extent = Union[int, tuple[int], tuple[int, int], tuple[int, int, int]]
 _Queue = Optional[Union["Queue", _Stream]]
-_Memory = Any  # bytes, an array, or whatever has the buffer protocol
+_Memory = Any  # bytes, an array, or any object with the buffer protocol
 
 class Error(Exception):
     status: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Libraries, their images, and explanations of choices."""
+"""Libraries, their images, and explanations of selections."""
 from __future__ import annotations
 
 import builtins
@@ -25,7 +25,7 @@ class Image:
     container: str
     offset: int
     size: int  #: in bytes, inflated
-    stored: int  #: in bytes, as it lies in the file
+    stored: int  #: in bytes, in the file
     module: int
     parent: int | None
     problem: str
@@ -43,7 +43,7 @@ class Image:
 
 @dataclasses.dataclass(frozen=True)
 class Reason:
-    """Why an image may not run: a code for programs, words for people, and what would help."""
+    """Why an image does not run: a code for programs, a text for users, and a remedy."""
     code: str
     words: str
     fix: str
@@ -51,7 +51,7 @@ class Reason:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What was found of one image for a device."""
+    """The result for one image on a device."""
     image: Image
     place: int
     chosen: bool
@@ -64,7 +64,7 @@ class Verdict:
 
 
 class Explanation(typing.List[Verdict]):
-    """The verdicts of every image, in rank order; prints as a table, also in notebooks."""
+    """The verdicts of all images, in rank order; prints as a table, also in notebooks."""
 
     def __init__(self, verdicts: Iterable[Verdict], kernel: str | None, device: str) -> None:
         super().__init__(verdicts)
@@ -73,7 +73,7 @@ class Explanation(typing.List[Verdict]):
 
     @property
     def chosen(self) -> Verdict | None:
-        """The verdict of the image that would run, or None."""
+        """The verdict of the selected image, or None."""
         return next((verdict for verdict in self if verdict.chosen), None)
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
@@ -106,7 +106,7 @@ class Explanation(typing.List[Verdict]):
 
 class Library:
     """A library of kernels: see kdl.open. len() counts its images, iteration gives them, library["name"] is the kernel of that name for
-    the best device of this machine, and `"name" in library` whether an image tells that it has it."""
+    the best device of this machine, and `"name" in library` whether an image lists it."""
 
     def __init__(self, handle: _kdl.Library) -> None:
         self._handle = handle
@@ -148,12 +148,12 @@ class Library:
 
     def sequence(self, device: str | _kdl.Device | None = None, *, name: str | None = None,
                  kernels: "Library | None" = None) -> _kdl.Sequence:
-        """The sequence that Sequence.save wrote, for a device, or the best one for its first kernel. Each of its slots is named in
-        run(). kernels is where kernels are that the file does not carry; name says which, where there are several."""
+        """The sequence that Sequence.save wrote, for a device, or the best one for its first kernel. run() must name each of its slots.
+        kernels is a library with the kernels that the file does not contain; name selects one of several sequences."""
         return _kdl.Sequence.open(self._handle, device, name, None if kernels is None else kernels._handle)
 
     def kernels(self) -> list[str]:
-        """The names of all kernels, of every image that tells them."""
+        """The names of all kernels, of every image that lists them."""
         names: dict[str, None] = {}
         for index in range(len(self)):
             try:
@@ -166,13 +166,13 @@ class Library:
                constants: Mapping[str, typing.Any] | None = None) -> _kdl.Kernel:
         """The kernel for a device, by default the best one of this machine. It is loaded at its first launch.
 
-        policy: 'best', 'first' or 'capability'; tag: a variant_tag that goes first; constants: values for specialisation constants,
-        as a dict, which images in bitcode are linked with."""
+        policy: 'best', 'first' or 'capability'; tag: a variant_tag to prefer; constants: values for specialisation constants,
+        as a dict, for linking images in bitcode."""
         return self._handle.kernel(name, device, policy, tag, constants)
 
     def explain(self, kernel: str | None = None, device: str | _kdl.Device = "0", *, policy: str | None = None,
                 tag: str | None = None) -> Explanation:
-        """Which image runs on a device, and why the others do not: an Explanation. The device may be one that is not here:
+        """Which image runs on a device, and why the others do not: an Explanation. This machine need not have the device:
         'h200', 'mi300x', 'cuda:sm_90'."""
         found = device if isinstance(device, _kdl.Device) else _kdl.device(device)
         verdicts = []
@@ -185,15 +185,15 @@ class Library:
 
 def open(source: typing.Any, *, name: str | None = None, search: bool = True, shared: bool = False,  # pylint: disable=redefined-builtin
          host: bool = True) -> Library:
-    """Opens a library: a path, or bytes that hold one. A zip archive, as a .pt2 package of AOTInductor's or a wheel, is opened as one
+    """Opens a library: a path, or bytes that hold one. A zip archive, such as AOTInductor's .pt2 package or a wheel, is opened as one
     library of all images in it: a kdl.Archive.
 
-    A name without a '/' is searched for in KDL_LIBRARY_PATH and among the libraries that come with libkdl, unless search is False
-    or the source is a pathlib.Path. shared lets kernels be found here without naming the library; without host, no code of the
-    library runs in this process. name is what messages call it."""
+    A name without a '/' is searched for in KDL_LIBRARY_PATH and among the libraries installed with libkdl, unless search is False
+    or the source is a pathlib.Path. shared lets kernels be found without naming the library; without host, no code of the
+    library runs in this process. name is for messages."""
     flags = (0 if search and isinstance(source, (str, bytes)) else FLAGS["file"]) | (FLAGS["global"] if shared else 0)
     flags |= 0 if host else FLAGS["no_host"]
-    from . import _archive  # which needs what is here
+    from . import _archive  # it imports this module
     if _archive.is_archive(source, flags):
         return _archive.open_archive(source, name, flags)
     return Library(_kdl.open_library(source, name, flags))
@@ -217,7 +217,7 @@ class Writer:
         self._images: list[tuple[builtins.bytes, dict[str, str], int, int]] = []
 
     def add(self, image: typing.Any, *, triple: str, arch: str, offload_kind: int = 0, metadata: Mapping[str, str] | None = None) -> None:
-        """Adds an image. metadata: further keys, as docs/metadata.md specifies them."""
+        """Adds an image. metadata: further keys of docs/metadata.md."""
         data = memoryview(image).tobytes()
         pairs = {"triple": triple, "arch": arch, **(metadata or {})}
         self._images.append((data, pairs, offload_kind, _kdl.declared_kind(data)))
@@ -227,5 +227,5 @@ class Writer:
         return _kdl.pack(self._images, self._format, self._digest)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file, which appears whole or not at all; one that was there keeps its mode."""
+        """Writes the file atomically; a replaced file keeps its mode."""
         _kdl.save(self._images, self._format, self._digest, os.fspath(path))

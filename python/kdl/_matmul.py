@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of NumPy's matrices on the CPU, by the library kdl-matmul."""
+"""Products of NumPy matrices on the CPU, by the library kdl-matmul."""
 from __future__ import annotations
 
 import functools
@@ -14,12 +14,12 @@ from ._library import open as open_library
 
 # By the type of the elements: libkdl's number, and the type of the result.
 TYPES = {"bfloat16": (0, "float32"), "int8": (1, "int32"), "float32": (2, "float32"), "float16": (3, "float32")}
-LETTERS = {"f": "float32", "e": "float16", "b": "int8"}  # of NumPy's own types
+LETTERS = {"f": "float32", "e": "float16", "b": "int8"}  # NumPy's letters
 
 
 @functools.lru_cache(maxsize=None)
 def matmul_library() -> Library:
-    """The library of kernels that kdl.matmul launches: the package's own, linked for several CPUs, else the one that is installed with
+    """The library of kernels that kdl.matmul launches: the package's own, linked for several CPUs, else the one installed with
     libkdl."""
     own = os.path.join(os.path.dirname(__file__), "lib", "kdl-matmul.offload")
     return open_library(own) if os.path.exists(own) else open_library("kdl-matmul")
@@ -42,7 +42,7 @@ def _units() -> int:
 
 
 def _name_of(array: Any, bits: str | None) -> str:
-    """The type of an array's elements; `bits` is what integers of 16 bits stand for."""
+    """The type of an array's elements; `bits` is the type that 16-bit integers represent."""
     name: str = array.dtype.name
     if bits is not None and name == "uint16":
         name = bits
@@ -52,24 +52,24 @@ def _name_of(array: Any, bits: str | None) -> str:
 
 
 def _array(np: Any, array: Any) -> Any:
-    """The array as NumPy's own, but not one whose mask would be ignored."""
+    """The array as a NumPy array; refuses one whose mask would be ignored."""
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError("matmul: found a masked array, whose mask is not looked at: pass its data or filled()")
     return np.asarray(array)
 
 
 def _plain(np: Any, array: Any, name: str) -> Any:
-    """The array as a matrix of elements that the buffer protocol knows."""
+    """The array as a matrix with a format of the buffer protocol."""
     if any(stride % array.itemsize for stride in array.strides):
         array = np.ascontiguousarray(array)
     return array.view(np.uint16) if name == "bfloat16" and array.dtype != np.uint16 else array
 
 
 class PackedMatrix:
-    """A matrix that is packed once and multiplied with often, from the right: kdl.matmul(a, packed), or a @ packed.
+    """A matrix that is packed once, as the right operand of many products: kdl.matmul(a, packed), or a @ packed.
 
-    matrix: of NumPy's, K by N, of float32, float16, int8, or bfloat16 (the package ml_dtypes). bits="bfloat16": of uint16, which are the
-    bits of bfloat16. It is copied: later changes of it are not seen. What is packed suits this CPU, and cannot be stored."""
+    matrix: a NumPy array, K by N, of float32, float16, int8, or bfloat16 (the package ml_dtypes). bits="bfloat16": of uint16, which are the
+    bits of bfloat16. It is copied: later changes have no effect. The packed form is for this CPU, and cannot be stored."""
 
     __array_ufunc__ = None  # so that NumPy leaves `array @ packed` to __rmatmul__
 
@@ -99,7 +99,7 @@ class PackedMatrix:
 
 
 def _check_out(np: Any, out: Any, name: str, shape: tuple[int, ...]) -> None:
-    """Whether the result can be put where the caller wants it."""
+    """Checks that `out` can hold the result."""
     if out is None:
         return
     if not isinstance(out, np.ndarray) or out.dtype != np.dtype(name) or out.shape != shape:
@@ -110,7 +110,7 @@ def _check_out(np: Any, out: Any, name: str, shape: tuple[int, ...]) -> None:
 
 
 def _at_once(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) -> Any:
-    """The product of two matrices that need no preparation, which the compiled module checks; None where it takes more than that."""
+    """The product of two matrices without preparation, which the compiled module checks; None if they need some."""
     packed = type(b) is PackedMatrix
     if type(a) is not np.ndarray or a.ndim != 2 or a.shape[1] == 0 or not a.dtype.isnative:
         return None
@@ -132,12 +132,12 @@ def _at_once(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) 
     try:
         _kernels(name, threads).run(a, right, out)
     except (TypeError, ValueError):
-        return None  # so that it is done, or refused, at length
+        return None  # the slow path does it, or refuses it
     return out
 
 
 def _count(threads: int | None) -> int:
-    """How many threads multiply: no more than the CPU runs."""
+    """The number of threads: at most those of the CPU."""
     count = operator.index(threads or 0)
     if count < 0:
         raise ValueError(f"matmul: threads: found {count}, expected a number from 1 on")
@@ -148,8 +148,8 @@ def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads:
     """The matrix product of NumPy's arrays on the CPU; b may be a kdl.PackedMatrix.
 
     Of float32, float16 and bfloat16 (the package ml_dtypes) the result is float32, of int8 it is int32. a may have any number of
-    dimensions, b one or two. bits="bfloat16": arrays of uint16 are the bits of bfloat16. out: where the result goes. threads: how many
-    at most; by default as many as the CPU runs. Other threads of Python's run meanwhile."""
+    dimensions, b one or two. bits="bfloat16": arrays of uint16 are the bits of bfloat16. out: an array for the result. threads: how many
+    at most; by default as many as the CPU runs. Other Python threads can run in between."""
     np = _numpy()
     count = _count(threads)
     result = _at_once(np, a, b, out, bits, count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What `kdl check`, `kdl thin` and `kdl trace` find out, as data that also prints as a table."""
+"""The results of `kdl check`, `kdl thin` and `kdl trace`, as data that also prints as a table."""
 from __future__ import annotations
 
 import html
@@ -18,7 +18,7 @@ Devices = Union[str, _kdl.Device, Iterable[Union[str, _kdl.Device]]]
 
 
 class Report(Dict[str, Any]):
-    """What a command of kdl's found out, as its --json says it: a dict, which prints as a table, also in notebooks."""
+    """The result of a command of kdl, as in its --json: a dict, which prints as a table, also in notebooks."""
 
     def __init__(self, data: dict[str, Any], title: str, rows: Iterable[Sequence[Any]]) -> None:
         super().__init__(data)
@@ -38,12 +38,12 @@ class Report(Dict[str, Any]):
 
 
 def _text(said: Any) -> str:
-    """A text of the command's: what is no UTF-8 is {"hex": ...} there."""
+    """A text of the command: {"hex": ...} if it is not UTF-8."""
     return bytes.fromhex(said["hex"]).decode("utf-8", "backslashreplace") if isinstance(said, dict) else str(said)
 
 
 def _safe(path: Path) -> str:
-    """The path so that it is no option: `kdl check -- FILE` would run the file."""
+    """The path so that it is not an option: `kdl check -- FILE` would run the file."""
     text = os.fspath(path)
     return os.path.join(".", text) if text.startswith("-") else text
 
@@ -54,10 +54,10 @@ def _specs(devices: Devices | None, option: str) -> list[str]:
 
 
 def check(*paths: Path, device: Devices | None = None) -> Report:
-    """What of the libraries in files, folders, wheels and packages runs on a device, kernel by kernel: `kdl check`, as data.
+    """Which kernels of the libraries in files, folders, wheels and packages run on a device: `kdl check`, as data.
 
-    device: one or several, as 'a100'; by default those of this machine. What cannot be read is in report["unreadable"], with the reason;
-    where a path does not exist at all, that is a FileNotFoundError."""
+    device: one or several, such as 'a100'; by default those of this machine. report["unreadable"] lists what cannot be read, with the
+    reason; a path that does not exist is a FileNotFoundError."""
     for path in paths:
         os.stat(path)
     found = json.loads(run_command("check", "--json", *_specs(device, "device"), *map(_safe, paths), codes=(0, 1, 3)))
@@ -72,10 +72,10 @@ def check(*paths: Path, device: Devices | None = None) -> Report:
 
 def thin(path: Path, *, device: Devices | None = None, output: Path | None = None, in_place: bool = False, keep: Iterable[str] = (),
          strip_to: Iterable[str] = (), keep_ptx: bool = False, sparse: bool = False) -> Report:
-    """Keeps of a file's images what devices would choose, and says of each image whether it stays, and why: `kdl thin`, as data.
+    """Keeps the images of a file that devices would select, and reports for each image whether it stays, and why: `kdl thin`, as data.
 
-    The file goes to output, or stays in its place with in_place=True; with neither, nothing is written. keep and strip_to are as the
-    command's options, as 'arch=sm_90'."""
+    Writes the file to output, or replaces it with in_place=True; with neither, writes nothing. keep and strip_to are the
+    command's options, such as 'arch=sm_90'."""
     if output is not None and in_place:
         raise ValueError("thin: found both output and in_place, expected one of them")
     where = ["--in-place"] if in_place else ["--dry-run"] if output is None else [f"--output={os.fspath(output)}"]
@@ -104,7 +104,7 @@ def _members(found: dict[str, Any]) -> Iterable[Sequence[Any]]:
 
 
 def trace_report(path: Path) -> Report:
-    """What each layer, kernel and device took in a trace, in ns: `kdl trace report`, as data."""
+    """The time of each phase, kernel and device in a trace, in ns: `kdl trace report`, as data."""
     with tempfile.TemporaryDirectory(prefix="kdl-") as folder:
         tables = os.path.join(folder, "report.json")
         run_command("trace", "report", os.path.abspath(path), f"--json={tables}")
@@ -116,10 +116,10 @@ def trace_report(path: Path) -> Report:
 
 
 def trace(command: Sequence[Path], *, output: Path | None = None, gpu_time: bool = False) -> Report:
-    """Runs a program with every dispatch of its traced, and says what each layer, kernel and device took: `kdl trace`, as data.
+    """Runs a program, traces its launches, and reports the time of each phase, kernel and device: `kdl trace`, as data.
 
-    command: the program and its arguments. output: where the trace is kept, for Perfetto. The program writes to this one's standard
-    output; report["returned"] is what it returned."""
+    command: the program and its arguments. output: a file for the trace, for Perfetto. The program shares this one's standard
+    output; report["returned"] is its exit code."""
     with tempfile.TemporaryDirectory(prefix="kdl-") as folder:
         path = os.fspath(output) if output is not None else os.path.join(folder, "trace.json")
         if os.path.exists(path):

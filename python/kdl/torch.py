@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels as operators of PyTorch's, which torch.compile, torch.export and CUDA graphs take as they take its own. Needs PyTorch 2.4.
+"""Kernels as PyTorch operators, for torch.compile, torch.export and CUDA graphs. Needs PyTorch 2.4.
 
     import kdl, kdl.torch, torch
     lib = kdl.open("./kernels.offload")
@@ -9,7 +9,7 @@
                          items=lambda out, a, x, y: x.numel())
     z = torch.compile(lambda x, y: saxpy(2.0, x, y).relu())(x, y)
 
-An operator that changes its arguments names them in its schema, as "(float a, Tensor x, Tensor(a!) y) -> ()", and has no outputs."""
+An operator that changes its arguments marks them in its schema, as "(float a, Tensor x, Tensor(a!) y) -> ()", and has no outputs."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from ._library import Library
 
 
 def _device(device: Any) -> str:
-    """The device of libkdl's for one of PyTorch's."""
+    """libkdl's device for one of PyTorch's."""
     if device.type == "cpu":
         return "host"
     if device.type != "cuda":
@@ -47,22 +47,22 @@ def _check_contiguous(name: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _tags() -> list[Any]:
-    """What torch.compile may assume: it calls the operator with tensors laid out as the program made them."""
+    """What torch.compile may assume: it must not change the strides of the operator's tensors."""
     names = ("pt2_compliant_tag", "needs_exact_strides" if hasattr(torch.Tag, "needs_exact_strides") else "needs_fixed_stride_order")
     return [getattr(torch.Tag, name) for name in names if hasattr(torch.Tag, name)]
 
 
 def op(name: str, library: Library, kernel: str | None = None, *, schema: str, arguments: Callable[..., tuple[Any, ...]],
        items: Callable[..., Any], outputs: Callable[..., Any] | None = None, strided: bool = False) -> Any:
-    """Registers a kernel as the operator "namespace::name" and gives the operator.
+    """Registers a kernel as the operator "namespace::name" and returns the operator.
 
-    schema: as PyTorch writes it, "(float a, Tensor x) -> Tensor". outputs(*inputs) makes the tensors that the operator returns, one
-    or a tuple; it also serves as the fake implementation, by which torch.compile learns their shapes, so that it may look at shapes
-    and types alone. Then follow what is launched: arguments(*outputs, *inputs) gives the kernel's arguments, and
-    items(*outputs, *inputs) the number of work-items, or a tuple of them.
+    schema: in PyTorch's syntax, "(float a, Tensor x) -> Tensor". outputs(*inputs) creates the tensors that the operator returns, one
+    or a tuple; it is also the fake implementation, by which torch.compile learns their shapes, so it may use shapes and types only.
+    arguments(*outputs, *inputs) returns the kernel's arguments, and items(*outputs, *inputs) the number of work-items, or a tuple
+    of them.
 
-    kernel: its name in the library; by default the operator's. It is found for each device at the first call there. Where nothing
-    in the library fits a device, the call fails with kdl.NoMatchError. Gradients: torch.library.register_autograd(name, ...)."""
+    kernel: its name in the library; by default the operator's. It is looked up for each device at the first call. If no
+    image of the library runs on a device, the call fails with kdl.NoMatchError. Gradients: torch.library.register_autograd(name, ...)."""
     space, separator, short = name.partition("::")
     if not separator or not space.isidentifier() or not short.isidentifier():
         raise ValueError(f"name: found {name!r}, expected 'namespace::name'")

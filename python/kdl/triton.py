@@ -8,9 +8,9 @@
     lib = kdl.open("./softmax.offload")              # in another process, without Triton
     lib["softmax"][rows](x, y, n)                    # over a grid of programs, as in Triton
 
-pack() takes kernels that Triton compiled before, as kernel[grid](...) and kernel.warmup(...) return them; pack_cache() the folder that
-Triton keeps them in. Arguments that Triton made constants are no parameters; the others follow in their order. What Triton was
-promised of an argument, as a multiple of 16, must hold at every launch: the key kdl.triton.NAME of the image tells it."""
+pack() takes compiled kernels, as kernel[grid](...) and kernel.warmup(...) return them; pack_cache() takes Triton's cache folder.
+Arguments that are constants to Triton are not parameters; the others keep their order. Assumptions about an argument, such as a
+multiple of 16, must hold at every launch: the key kdl.triton.NAME of the image lists them."""
 from __future__ import annotations
 
 import json
@@ -42,7 +42,7 @@ def _arguments(text: str, start: int) -> list[str]:
 
 
 def _signature(ttir: str, name: str) -> tuple[list[str], list[str]]:
-    """The parameters of a kernel by Triton's own IR, as libkdl's types, and what was promised of each."""
+    """The parameters of a kernel from Triton's IR, as libkdl's types, and the assumptions about each."""
     found = re.search(r"tt\.func\s+public\s+@\"?" + re.escape(name) + r"\"?\(", ttir)
     if not found:
         raise ValueError(f"{name}: found no such function in Triton's IR")
@@ -65,7 +65,7 @@ def _signature(ttir: str, name: str) -> tuple[list[str], list[str]]:
 
 
 def _parameter_count(asm: Mapping[str, Any], name: str) -> int | None:
-    """How many parameters the compiled kernel takes, hidden ones too, by the text it was assembled from; None where there is none."""
+    """How many parameters the compiled kernel takes, including hidden ones, from its assembly; None without assembly."""
     if "ptx" in asm:
         entry = re.search(r"\.entry\s+" + re.escape(name) + r"\s*\(([^)]*)\)", asm["ptx"])
         return entry.group(1).count(".param") if entry else None
@@ -77,7 +77,7 @@ def _parameter_count(asm: Mapping[str, Any], name: str) -> int | None:
 
 
 def _architecture(backend: str, arch: Any, image: bytes) -> str:
-    """The architecture of an image. Triton says 90 of what it compiled for sm_90a, which runs on fewer devices: the image tells."""
+    """The architecture of an image, read from the image: for sm_90a, which runs on fewer devices, Triton reports 90."""
     if backend != "cuda":
         return str(arch)
     told = str(_kdl.open_library(image).image(0)["arch"])
@@ -115,7 +115,7 @@ def _finish(writer: Writer, path: str | os.PathLike[str] | None) -> bytes | None
 
 
 def pack(*compiled: Any, path: str | os.PathLike[str] | None = None) -> bytes | None:
-    """One library of kernels that Triton compiled, for one or several architectures; its bytes, or None where it was saved to path."""
+    """One library of kernels that Triton compiled, for one or several architectures; its bytes, or None if it was saved to path."""
     writer = Writer()
     for kernel in compiled:
         metadata = kernel.metadata._asdict() if hasattr(kernel.metadata, "_asdict") else dict(kernel.metadata)
@@ -128,8 +128,8 @@ def pack(*compiled: Any, path: str | os.PathLike[str] | None = None) -> bytes | 
 
 def pack_cache(folder: str | os.PathLike[str], path: str | os.PathLike[str] | None = None,
                names: Collection[str] | None = None) -> bytes | None:
-    """The same from a folder in which Triton keeps what it compiled (TRITON_CACHE_DIR, ~/.triton/cache): every kernel in it, or those
-    of the names. Of kernels of one name and architecture that were compiled for other constants, the newest."""
+    """The same from Triton's cache folder (TRITON_CACHE_DIR, ~/.triton/cache): every kernel in it, or those of the names.
+    Among kernels of one name and architecture with different constants, the newest."""
     found: dict[tuple[str, str, str], tuple[float, str, dict[str, Any]]] = {}
     for place, _, files in os.walk(folder):
         for file in files:
@@ -159,7 +159,7 @@ def pack_cache(folder: str | os.PathLike[str], path: str | os.PathLike[str] | No
 
 
 def _target(target: str | _kdl.Device) -> tuple[str, int | str, int]:
-    """What Triton's target is made of, for "sm_90", "gfx942" or a device as "h200": backend, architecture, work-items in a warp."""
+    """The parts of Triton's target for "sm_90", "gfx942" or a device such as "h200": backend, architecture, work-items in a warp."""
     arch = target if isinstance(target, str) else target.arch
     if not re.match(r"sm_\d|gfx\d", arch):
         try:
@@ -176,11 +176,11 @@ def _target(target: str | _kdl.Device) -> tuple[str, int | str, int]:
 def compile(function: Any, signature: Mapping[str, str], constants: Mapping[str, Any] | None = None, *,  # pylint: disable=redefined-builtin
             targets: str | Iterable[str | _kdl.Device], path: str | os.PathLike[str] | None = None, multiples: Mapping[str, int] | None = None,
             **options: Any) -> bytes | None:
-    """Compiles a function of @triton.jit for each target and packs the results. No GPU is needed. A target is an architecture, as
-    "sm_90" and "gfx942", or a device, as "h200" and kdl.device("cuda:0"); several are a list, or joined by commas.
+    """Compiles a function of @triton.jit for each target and packs the results. No GPU is needed. A target is an architecture, such
+    as "sm_90" and "gfx942", or a device, such as "h200" and kdl.device("cuda:0"); several are a list, or joined by commas.
 
-    signature: a type as Triton writes it for each argument that is no constant, {"x": "*fp32", "n": "i32"}; constants: the values of
-    the others; multiples: what is promised of arguments, as {"x": 16}; options: Triton's, as num_warps=8."""
+    signature: a type in Triton's syntax for each argument that is not a constant, {"x": "*fp32", "n": "i32"}; constants: the values of
+    the others; multiples: known divisors of arguments, as {"x": 16}; options: Triton's, as num_warps=8."""
     found = dict.fromkeys(_target(target) for target in (targets.split(",") if isinstance(targets, str) else targets))
     import triton
     from triton.backends.compiler import GPUTarget

@@ -57,7 +57,7 @@ def kernels(variable, targets):
 
 @pytest.fixture(scope="session")
 def library():
-    """The kernels above, for this CPU and for GPUs that are not here."""
+    """The kernels above, for this CPU and for GPUs that this machine need not have."""
     return kernels("KDL_TEST_KERNELS", ["native", "sm_80", "sm_90"])
 
 

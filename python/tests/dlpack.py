@@ -51,7 +51,7 @@ class ByCudaInterface:
 
 
 class ByDlpack:
-    """An array with DLPack's protocol; keeps what it was asked for."""
+    """An array with DLPack's protocol; keeps the arguments of its calls."""
 
     def __init__(self, address, place, dtype="f32", is_versioned=False, offset=0):
         self.place, self.streams, self.name = place, [], b"dltensor"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Launching on GPUs, with drivers that stand in for CUDA's and HIP's: see tests/fakes. tests/python/package.sh sets them up."""
+"""Launching on GPUs, with fake drivers of CUDA and HIP: see tests/fakes. tests/python/package.sh sets them up."""
 import ctypes
 import os
 import struct
@@ -45,7 +45,7 @@ class Gpu:
 
 @pytest.fixture
 def capture():
-    """Begins the capture of a stream of CUDA's; what comes back ends it and runs what was captured."""
+    """Begins the capture of a stream of CUDA's; the returned function ends it and runs the graph."""
     driver = ctypes.CDLL("libcuda.so.1")
 
     def begin(stream):
@@ -437,7 +437,7 @@ def test_a_kernel_without_a_signature(cuda, gpu_library):
 
 
 class Sized(dlpack.ByExchange):
-    """A tensor that tells its size."""
+    """A tensor with a size."""
     nbytes = 16
 
 

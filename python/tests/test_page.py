@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The code of docs/python.md, as it stands there."""
+"""Runs the code of docs/python.md."""
 import os
 import re
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""kdl.check, kdl.thin and kdl.trace: what the commands find out, as data and as tables."""
+"""kdl.check, kdl.thin and kdl.trace: the commands' results, as data and as tables."""
 import json
 import os
 import shutil

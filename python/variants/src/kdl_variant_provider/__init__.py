@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A provider for variant wheels: which architectures this machine runs, the best first.
 
-The answer is that of `kdl devices --runs`, so that an installer chooses a wheel by the same rules
-by which libkdl chooses an image. Nothing here raises: without `kdl`, without a device, or where
-`kdl` fails, there is nothing that is supported, and an installer takes the wheel without a variant.
+The answer is that of `kdl devices --runs`, so that an installer selects a wheel by the same rules
+by which libkdl selects an image. No function raises: without `kdl`, without a device, or if `kdl`
+fails, no variant is supported, and an installer uses the wheel without a variant.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["VariantFeatureConfig", "get_all_configs", "get_supported_configs"]
 
 logger = logging.getLogger(__name__)
 
-# What is supported depends on the machine: a build must not record it.
+# Depends on the machine: a build must not record it.
 all_properties_compatible = False
 
-# Drivers are given 30 s by kdl itself.
+# kdl itself gives drivers 30 s.
 TIMEOUT_S = 60
 
 VALUE = re.compile(r"[a-z0-9_.]+")
@@ -41,7 +41,7 @@ class VariantFeatureConfig:
 
 
 def property_of(row: dict) -> tuple[str, str] | None:
-    """Feature and value for a row of `kdl devices --runs --json`; None where it has none."""
+    """Feature and value for a row of `kdl devices --runs --json`; None if there are none."""
     arch = row.get("arch")
     kind = row.get("image_kind")
     if not isinstance(arch, str) or not isinstance(kind, str):
@@ -69,7 +69,7 @@ def property_of(row: dict) -> tuple[str, str] | None:
 
 
 def features_of(document: dict, only_supported: bool) -> dict[str, list[str]]:
-    """Feature to values, in the order of the devices and of what each prefers."""
+    """Feature to values, in the order of devices and of preference."""
     features: dict[str, list[str]] = {}
     for device in document.get("devices", []):
         for row in device.get("architectures", []):
@@ -84,7 +84,7 @@ def kdl_program() -> str | None:
 
 
 def ask_kdl(*options: str) -> dict:
-    """What `kdl devices --runs --json` says; an empty document where it says nothing."""
+    """The output of `kdl devices --runs --json`; an empty document if there is none."""
     program = kdl_program()
     if not program:
         logger.info("kdl is not on PATH and KDL is not set: no architecture is supported")
@@ -105,13 +105,13 @@ def ask_kdl(*options: str) -> dict:
 
 
 def devices_given() -> list[str]:
-    """KDL_VARIANT_DEVICES: the devices to answer for instead of this machine's, with ';' between."""
+    """KDL_VARIANT_DEVICES: the devices to use instead of this machine's, separated by ';'."""
     words = os.environ.get("KDL_VARIANT_DEVICES", "").split(";")
     return [f"--device={word.strip()}" for word in words if word.strip()]
 
 
 def get_all_configs() -> list[VariantFeatureConfig]:
-    """Every property that may be given to a wheel; the same on every machine."""
+    """Every property that a wheel may have; the same on every machine."""
     return [VariantFeatureConfig(name, list(values)) for name, values in KNOWN.items()]
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which arguments a driver is given again, on one that counts what it is given. */
+/* Which arguments a driver gets again, on a driver that counts them. */
 #include "support.h"
 
 #include "lib/backends/common/arguments/argument_cache.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A backend from KDL_BACKEND_PATH: its device, its faults one after the other, captures, forks, and
- * copies between it and the host. */
+/* A backend from KDL_BACKEND_PATH: its device, its faults one by one, captures, forks, and copies
+ * between it and the host. */
 #include "launch_support.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Every call that libkdl makes of a backend fails once, with errors of each sort, then for good, or
- * takes long: the next best image is taken, or the message names the call and the error; nothing
- * crashes, and nothing is left behind. */
+/* Every backend call of libkdl fails once, with errors of each kind, then always, or takes long:
+ * the next image is loaded, or the message names the call and the error; nothing crashes or
+ * leaks. */
 #include "launch_support.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The lock of launches: one holder at a time, and no thread waits for ever. */
+/* The futex lock of launches: one holder at a time, and no thread waits for ever. */
 #include "support.h"
 
 #include "lib/backends/common/futex_lock.h"

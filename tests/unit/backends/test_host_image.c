@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How host images are loaded: to whom their references go, what runs, and what damage does. */
+/* How host images are loaded: how their references are resolved, what runs, and damaged ones. */
 #include "launch_support.h"
 
 #include "lib/backends/host/host.h"

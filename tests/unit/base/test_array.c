@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Finding the first of items that are in order. */
+/* Binary search in a sorted array. */
 #include "support.h"
 
 #include "support/base/array.h"

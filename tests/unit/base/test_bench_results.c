@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What `kdl bench` makes of times: medians, whether its intervals hold what is true, verdicts on
- * sums, growth, and results that come from another process. */
+/* The statistics of `kdl bench`: medians, whether its intervals contain the true value, verdicts on
+ * sums, growth, and results from another process. */
 #include "support.h"
 
 #include "measure/exchange.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The memory of inflated images: given back when it was read, kept where it was promised. */
+/* The memory of inflated images: evicted once it was read, pinned where that was promised. */
 #include "bundle_builder.h"
 
 #include "lib/container/container.h"

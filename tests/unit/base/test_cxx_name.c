@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is read of a C++ name without a demangler. */
+/* What can be read from a C++ name without a demangler. */
 #include "support.h"
 
 #include "support/base/cxx_name.h"

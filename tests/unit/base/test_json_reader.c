@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The JSON reader: what it takes, what it refuses and where, and that it stays within bounds. */
+/* The JSON reader: what it accepts, what it refuses and where, and that it stays within bounds. */
 #include "support.h"
 
 #include "support/json/reader.h"

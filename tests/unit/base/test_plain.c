@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What messages quote cannot become messages. */
+/* Text that messages quote cannot look like another message. */
 #include "support.h"
 
 #include "support/base/error.h"

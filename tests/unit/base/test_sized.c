@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Programs that are older or newer than the library: structs of other sizes than its own. */
+/* Programs that are older or newer than the library: structs of other sizes. */
 #include "library_builder.h"
 
 #include "support/base/sized.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Text that grows as it is printed. What becomes of it where memory is short: tests/memory. */
+/* Text that grows as it is printed. tests/memory covers running out of memory. */
 #include "support.h"
 #include "support/base/text_stream.h"
 

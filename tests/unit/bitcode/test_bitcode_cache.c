@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is linked is linked once, and again when anything that it depends on is another: the
- * linker's log tells. */
+/* Bitcode is linked once, and again when a dependency changes: the linker's log shows it. */
 #include "bitcode_support.h"
 
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Files that are written to between the moment at which the link key is made and that at which they
- * are linked: the cache keeps nothing that is not of its key. */
+/* Files that change between computing the link key and linking: the cache stores nothing that does
+ * not match its key. */
 #include "bitcode_support.h"
 
 #include <sys/file.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Bitcode is linked by another program and runs; whatever becomes of that program, this one goes on
- * and takes the next image. */
+/* A subprocess links bitcode, and the result runs; if the subprocess fails in any way, this process
+ * continues with the next image. */
 #include "bitcode_support.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Many processes that want the same image linked, that are killed meanwhile, or that have more
- * rights than their user. */
+/* Many processes that link the same image, that are killed while linking, or that have more rights
+ * than their user. */
 #include "bitcode_support.h"
 
 #include "ext/jit/cache/claim.h"

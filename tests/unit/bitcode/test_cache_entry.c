@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Entries of the cache as bytes: what is written is read back, and no change goes unnoticed. */
+/* Cache entries as bytes: what is written is read back, and every change is detected. */
 #include "cache_support.h"
 
 #include "support/base/bytes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What one machine linked is used by the next, wherever their files lie; what a folder holds that
- * is not whole, not trusted or made with other files is linked anew, and no program sees an error.
- * A machine is a cache folder of its own. */
+/* Cache tiers: one machine uses what another linked, wherever their files are. Entries that are
+ * incomplete, not trusted or made with other files are linked again, and no program sees an error.
+ * A machine is a separate cache folder. */
 #include "bitcode_support.h"
 
 #include "ext/jit/cache/lease.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Leases: one process makes an entry that many machines want; one that dies is replaced. */
+/* Leases: one process creates an entry that many machines need; one that dies is replaced. */
 #include "cache_support.h"
 
 #include "ext/jit/cache/lease.h"

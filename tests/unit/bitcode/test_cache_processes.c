@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The cache among processes that write, read, die and clear at once, and on disks that refuse. */
+/* The cache with processes that write, read, die and clear at once, and on failing disks. */
 #include "cache_support.h"
 
 #include "ext/jit/cache/claim.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the environment says of the cache. */
+/* Settings of the cache in the environment. */
 #include "support.h"
 
 #include "support/system/cache_settings.h"

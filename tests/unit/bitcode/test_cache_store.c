@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The cache's folder: what is kept, for how long, and what is never believed. */
+/* The cache's folder: what it stores, for how long, and what it never trusts. */
 #include "cache_support.h"
 
 static void stored_is_found(void **state) {

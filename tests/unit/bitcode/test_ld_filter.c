@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The system calls that kdl-ld may not make, one by one, and those that it goes on to need. */
+/* The system calls that kdl-ld must not make, one by one, and those that it still needs. */
 #include "support.h"
 
 #include "ld/confine/filter.c" /* NOLINT(bugprone-suspicious-include) */

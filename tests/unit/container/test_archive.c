@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Archives: every way of naming a member, what is passed over, and what is refused. */
+/* Archives: every way of naming a member, what is skipped, and what is refused. */
 #include "support.h"
 
 typedef struct {

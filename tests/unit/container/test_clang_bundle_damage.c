@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Clang offload bundles that are damaged, or inflate to more than they are worth. */
+/* Clang offload bundles that are damaged, or inflate to excessive sizes. */
 #include "bundle_builder.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Inflating: what comes out, where it stops, and what is said where it cannot be done. */
+/* Inflating: the output, where it stops, and the message on failure. */
 #include "packers.h"
 
 #include <pthread.h>

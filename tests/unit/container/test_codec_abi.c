@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the codecs are called with, against their own headers. */
+/* How the codecs are called, against their own headers. */
 #include "lib/container/codec/codec_abi.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One damaged container among the images of a file: the file opens, the others are listed, and the
- * damaged one says what is wrong with it. */
+/* One damaged nested container among the images of a file: the file opens, the others are listed,
+ * and the damaged one has a message. */
 #include "support.h"
 
 #include "support/base/bytes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* OffloadBinaries inside bitcode host modules. */
+/* OffloadBinaries embedded in bitcode host modules. */
 #include "bit_writer.h"
 #include "lib/inspect/formats.h"
 #include "support.h"

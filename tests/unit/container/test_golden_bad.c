@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Every file in tests/golden/bad is refused with the message that EXPECTED gives for it, and costs
- * less than 1 MiB beyond a few small good files. Files too large to commit are made here, sparse.
- *
- * Each open happens in a child of its own, so that its peak memory can be told; the slowest one's
- * CPU time is printed.
+ * Every file in tests/golden/bad is refused with its message in EXPECTED, and costs less than 1 MiB
+ * beyond a few small good files. Files too large to commit are created as sparse files.
  */
 #include "support.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a file may cost: memory and work are bounded by its size (docs/formats.md). */
+/* The cost of a file: its size bounds memory and work (docs/formats.md). */
 #include "bundle_builder.h"
 
 #include <time.h>

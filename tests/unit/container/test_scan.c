@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Fatbins and cubins in sections of any name: found by a search, verified, and what only looks like
- * one passed over without an error. */
+/* Fatbins and cubins in sections of any name: found by a search and verified; what only looks like
+ * one is skipped without an error. */
 #include "support.h"
 
 #include "elf_builder.h"

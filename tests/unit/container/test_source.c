@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Files that change, are missing or are not files; and that opening stays away from image bytes. */
+/* Files that change, are missing or are not regular; and that opening reads no image bytes. */
 #include "support.h"
 
 #include "lib/container/source.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Images are inflated into memory that others were in before. */
+/* Images are inflated into memory from the free list. */
 #include "packers.h"
 
 #include "lib/library/library.h"

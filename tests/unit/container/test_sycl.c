@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* SYCL's device images: found through .tgtimg, plain and zstd, with their addresses in place or in
- * relocations; each that cannot be had is listed with the reason. */
+ * relocations; one that cannot be read is listed with the reason. */
 #include "support.h"
 
 #include "elf_builder.h"

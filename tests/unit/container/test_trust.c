@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* KDL_TRUST=require: an image is loaded where its signature is of a key that is there, and no
- * longer where a bit of it, of its metadata or of its signature has changed. */
+/* KDL_TRUST=require: an image loads if a trusted key signed it, and not after a bit of it, of its
+ * metadata or of its signature has changed. */
 #include "trust_support.h"
 
 #include "lib/trust/settings.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A signature beside a file is of all its images, and is looked at once while the file is open: a
- * file of many images costs no more than it is large, whatever lies beside it. */
+/* A detached signature signs all images of a file, and is verified once while the file is open: the
+ * cost of a file depends on its size, not on the number of its images or on the signature file. */
 #include "trust_support.h"
 
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A file that is written to while it is open: what runs is what was checked, or nothing. The file
- * is too large to be read whole when it is opened. */
+/* A file that is written to while it is open: only verified bytes run, or nothing. The file is too
+ * large to be read at once when it is opened. */
 #include "trust_support.h"
 
 #include <fcntl.h>

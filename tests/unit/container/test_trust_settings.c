@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the system and the user say of signatures, and who else may write where they say it. Each
- * case is a process of its own: settings are read once. */
+/* The system's and the user's settings for signatures, and who else may write them. Each case is a
+ * separate process: settings are read once. */
 #include "trust_support.h"
 
 #include <sys/wait.h>

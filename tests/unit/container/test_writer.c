@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Writing: the bytes are those of independent writers, and saving never loses a file. */
+/* Writing: the bytes equal those of independent writers, and saving never loses a file. */
 #include "support.h"
 
 #include "support/system/file.h"

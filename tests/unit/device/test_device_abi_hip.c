@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The numbers and layouts that discovery uses, against AMD's own header: of ROCm 5 the first layout
- * of hipDeviceProp_t, of ROCm 6 and later the second. */
+/* The numbers and layouts that discovery uses, against AMD's own header: the first layout of
+ * hipDeviceProp_t for ROCm 5, the second for ROCm 6 and later. */
 /* AMD's own switch. NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 #define __HIP_PLATFORM_AMD__ 1
 #if KDL_HAVE_HIP_HIP_RUNTIME_API_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* CPUs described from what they answer: real ones, and ones an operating system or a hypervisor has
- * taken something from. */
+/* CPUs described from their CPUID or registers: real ones, and ones from which an operating system
+ * or a hypervisor hides features. */
 #include "device_support.h"
 #include "same_spec.h"
 

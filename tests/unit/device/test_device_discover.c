@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Discovery against the fake drivers: machines of every sort. */
+/* Discovery with the fake drivers: machines of every kind. */
 #include "device_fakes.h"
 #include "same_spec.h"
 

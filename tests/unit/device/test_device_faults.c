@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Discovery against drivers with every fault: each is a line in the report, and hides no other. */
+/* Discovery with drivers with every fault: each is a line in the report, and hides no other. */
 #include "device_fakes.h"
 
 #include "lib/registry/backend.h"

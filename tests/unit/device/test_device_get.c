@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is known of a device, as fields. */
+/* The properties of a device, as fields. */
 #include "support.h"
 
 #include <kdl/kdl.h>

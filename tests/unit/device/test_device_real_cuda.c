@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Discovery on the CUDA driver of this machine, and that it leaves no context behind. */
+/* Discovery on the CUDA driver of this machine, and that it leaves no context. */
 #include "device_support.h"
 #include "same_spec.h"
 

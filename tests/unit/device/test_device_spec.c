@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Device specs as text: what is read, what is printed, and what a mistake is told. */
+/* Device specs as text: parsing, printing, and error messages. */
 #include "device_support.h"
 #include "same_spec.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the cases of `kdl bench sequence` call: libkdl's and the driver's own are compared, so they
- * have to do the same in every run. */
+/* The calls of the cases of `kdl bench sequence`: libkdl's and the driver's own are compared, so
+ * they must do the same work in every run. */
 #include "cuda_support.h"
 #include "suites/sequence/cuda_graph.h"
 

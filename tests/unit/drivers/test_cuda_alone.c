@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A machine with one (fake) NVIDIA GPU through the public interface: exactly which calls the driver
- * gets from a cold start on, and which context is current where. Each case has a process of its
- * own, since the first calls are what counts. */
+/* A machine with one (fake) NVIDIA GPU through the public API: exactly which calls the driver gets
+ * from a cold start, and which context is current. Each case is a separate process, because the
+ * first calls matter. */
 #include "support.h"
 
 #include <dirent.h>

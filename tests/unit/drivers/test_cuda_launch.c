@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Libraries on (fake) NVIDIA GPUs through the public interface: falling back, captures, faults. */
+/* Libraries on (fake) NVIDIA GPUs through the public API: fallback, captures, faults. */
 #include "cuda_support.h"
 
 #define LAUNCH_BACKEND "cuda"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the CUDA backend relies on and no fake can prove, on the GPU of this machine. The
- * conformance suite covers the rest. */
+/* Assumptions of the CUDA backend that no fake can prove, on the GPU of this machine. The
+ * conformance suite covers everything else. */
 #include "support.h"
 
 #include "lib/backends/cuda/driver.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A process that uses a driver already, as frameworks do that bring their own copy, keeps to it:
- * streams of one copy are nothing to another. */
+/* libkdl uses the copy of a driver that the process already uses, as with frameworks that bring
+ * their own: streams of one copy mean nothing to another. */
 #include "support.h"
 
 #include "lib/registry/discover.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Libraries on (fake) AMD GPUs through the public interface: falling back, captures, faults, and
- * the setting of xnack that the process has. */
+/* Libraries on (fake) AMD GPUs through the public API: fallback, captures, faults, and the xnack
+ * setting of the process. */
 #include "hip_support.h"
 
 #define LAUNCH_BACKEND "hip"

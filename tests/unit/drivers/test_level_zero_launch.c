@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Libraries on (fake) Intel GPUs through the public interface: falling back, devices that cannot
- * reach each other, faults. */
+/* Libraries on (fake) Intel GPUs through the public API: fallback, devices that cannot access each
+ * other, faults. */
 #include "level_zero_support.h"
 
 #define LAUNCH_BACKEND "level_zero"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Native code on the Level Zero backend: the driver takes what is for its device, and what
- * parameters there are is read from the image. */
+/* Native code on the Level Zero backend: the driver accepts code for its device, and the parameters
+ * are read from the image. */
 #include "level_zero_support.h"
 
 #include "zebin_builder.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sequences on the fake Level Zero, through the whole library: recorded lists that can be changed,
- * that cannot, that the device is behind with, and drivers that have none. The fake ends the
- * process where a list is touched that it may still be at work on. */
+/* Sequences on the fake Level Zero, through the public API: recorded lists that can be updated,
+ * that cannot, that the device has not finished, and drivers without them. The fake aborts if a
+ * list is changed while it may still run. */
 #define SETTINGS "KDL_FAKE_SETTINGS=level_zero."
 #define DRIVER_RUNS                                                                                \
   {"mutable", "whole", NULL}, {"fixed", "whole", SETTINGS "mutable=0"},                            \

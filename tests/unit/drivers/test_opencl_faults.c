@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Faults of OpenCL: see driver_faults.h. The queue is the device's own, which is flushed. What
- * fails may also not matter: a log that cannot be read, a property that is not needed; what the
- * driver does not tell of parameters the kernel's text does. */
+/* Faults of OpenCL: see driver_faults.h. The queue is the device's own, which is flushed. Some
+ * failures do not matter: a log that cannot be read, a property that is not needed; parameters that
+ * the driver does not report are read from the kernel's source. */
 #include "opencl_support.h"
 
 #define FAULT_PREFIX "opencl:0: cl"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Libraries on a (fake) OpenCL device through the public interface, with each kind of its memory.
- */
+/* Libraries on a (fake) OpenCL device through the public API, with each kind of memory. */
 #include "opencl_support.h"
 
 #define LAUNCH_BACKEND "opencl"

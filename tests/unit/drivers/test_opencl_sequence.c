@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sequences on the fake OpenCL, through the whole library: command buffers of each version that is
- * known, with and without updates, for each kind of memory, and without any. */
+/* Sequences on the fake OpenCL, through the public API: command buffers of each known version, with
+ * and without updates, for each kind of memory, and without command buffers. */
 #include "opencl_support.h"
 #include "sequence_support.h"
 

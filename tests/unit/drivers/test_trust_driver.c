@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* KDL_TRUST=require: each bit of a small signed library is changed in turn. What of the image, its
- * metadata or its signature is no longer as it was signed never reaches the (fake) driver. */
+/* KDL_TRUST=require: each bit of a small signed library is changed in turn. If the image, its
+ * metadata or its signature changed, the image never reaches the (fake) driver. */
 #include "cuda_support.h"
 #include "trust_support.h"
 

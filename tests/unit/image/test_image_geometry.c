@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Block and tile as images say them themselves. */
+/* Block and tile, as read from images. */
 #include "support.h"
 
 #include "lib/inspect/kernels.h"

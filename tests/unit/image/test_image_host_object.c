@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is wrong with a host image, and in which words it is told. */
+/* Defects of host images, and their messages. */
 #include "support.h"
 
 #include "lib/inspect/host_objects.h"

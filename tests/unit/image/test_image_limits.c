@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What AMD code objects say of how their kernels can be launched, and whether they are whole. */
+/* Launch limits in AMD code objects, and whether these are complete. */
 #include "support.h"
 
 #include "lib/inspect/kernels.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which images use what must be linked to them first. */
+/* Which images need to be linked with others first. */
 #include "support.h"
 
 #include "lib/inspect/images.h"

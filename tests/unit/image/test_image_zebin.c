@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Mostly written here byte by byte, since the compiler that makes zebins is not a package that
- * tests ask for; one is its own. Notes and section names are as Intel's graphics compiler writes
- * them. */
+/* Zebins, mostly built byte by byte, because the compiler that makes them is not a package that
+ * tests require; one is the compiler's. Notes and section names are as Intel's graphics compiler
+ * writes them. */
 #include "image_support.h"
 
 #include "lib/inspect/kernels.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Threads that are cancelled in libkdl, and processes that are forked within a loop of its:
- * what they were at is done, and the pool goes on. test_null.c tries every function. */
+/* Threads that are cancelled in libkdl, and processes that fork within a loop of it: their work
+ * completes, and the pool continues. test_null.c covers every function. */
 #include "launch_support.h"
 
 #include <kdl/launch.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* When the best image does not load: the next one runs, with its own geometry, and it is said; when
- * none does, the error tells the whole chain, and tells it again. */
+/* If the best image does not load, the next one runs, with its own geometry, and that is logged; if
+ * none does, the error lists all of them, also on later calls. */
 #include "launch_support.h"
 
 #include "lib/registry/amx_permission.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl_host_parallel: each iteration once, whoever runs it, and what it refuses. */
+/* kdl_host_parallel: each iteration runs once, in any thread; and what it refuses. */
 #include "launch_support.h"
 
 #include <kdl/launch.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Threads of the host's pool between loops: when they look out for more, when they sleep, where
- * they run, and in a process that was forked. How many there are is settled once a process: each
- * case has one. */
+/* Threads of the host's pool between loops: when they spin, when they sleep, where they run, and in
+ * a forked process. Their number is fixed once per process: each case is one. */
 #include "support.h"
 
 #include <kdl/launch.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a launch is given: arguments, packed arguments, shapes, group memory, variables. */
+/* The inputs of a launch: arguments, packed arguments, shapes, group memory, variables. */
 #include "launch_support.h"
 #include "support/system/environment.h"
 

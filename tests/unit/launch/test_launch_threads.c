@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* 64 threads that find, load and launch the same and different kernels: each image is loaded once,
- * every number is right. KDL_LAUNCH_SECONDS sets how long; a round opens a library anew. */
+/* 64 threads find, load and launch the same and different kernels: each image is loaded once, every
+ * number is right. KDL_LAUNCH_SECONDS sets the duration; each round opens a library again. */
 #include "launch_support.h"
 
 #include <dirent.h>

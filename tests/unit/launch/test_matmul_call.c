@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The functions of <kdl/matmul.h> that other languages call: what they refuse, and that they say
- * the same as the inline ones. What they compute is tested from Python:
- * python/tests/test_matmul.py. */
+/* The functions of <kdl/matmul.h> for other languages: what they refuse, and that they agree with
+ * the inline ones. Their results are tested from Python: python/tests/test_matmul.py. */
 #include "launch_support.h"
 
 #include <kdl/matmul.h>

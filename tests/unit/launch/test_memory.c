@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Memory of the host and of devices, and events that are asked without waiting, through the public
- * functions. */
+/* Memory of the host and of devices, and queries of events without a wait, through the public
+ * API. */
 #include "launch_support.h"
 
 static void a_buffer_knows_its_device(void **state) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sequences that are saved and opened again: what is carried, what is bound anew, what is refused.
- */
+/* Sequences that are saved and opened again: what the file contains, what is bound again, what is
+ * refused. */
 #include "launch_support.h"
 #include "lib/inspect/sequences.h"
 #include "lib/sequence/sequence.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The reader of saved sequences: every field, files cut at every byte, thousands of mutations,
- * counts and depths beyond what is sensible. */
+/* The seqfile reader: every field, files cut at every byte, thousands of mutations, excessive
+ * counts and depths. */
 #include "launch_support.h"
 #include "lib/inspect/sequences.h"
 #include "support/base/bytes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A sequence's file carries the images of its kernels as they were signed. */
+/* A sequence's file contains the images of its kernels with their signatures. */
 #include "trust_support.h"
 
 static void carried_images_keep_their_signatures(void **state) {

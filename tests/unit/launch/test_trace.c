@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The buffers of traces: records of many threads, read while they are made. What processes do with
- * them is tested by tests/trace. A process is traced once: the tests share one trace. */
+/* Trace buffers: records of many threads, read while they are written. tests/trace covers
+ * processes. A process is traced once: the tests share one trace. */
 #include "support.h"
 
 #include "ext/trace/trace.h"

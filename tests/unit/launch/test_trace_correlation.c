@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Two clocks, one of which is only known by when things were asked for and when they were seen. */
+/* Two clocks, one of which is known only by the times before and after an event. */
 #include "support.h"
 
 #include "ext/trace/correlation.h"

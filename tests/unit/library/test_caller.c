@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a plug-in carries, and what lies beside it, whatever has happened to the current folder and
- * to its file since it was loaded. */
+/* Embedded libraries of a plug-in, and files next to it, whatever happened to the current folder
+ * and to its file since it was loaded. */
 #include "launch_support.h"
 
 #include <dlfcn.h>

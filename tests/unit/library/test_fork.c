@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Forks while other threads are inside libkdl: host calls work in the child, and nothing hangs. */
+/* Forks while other threads run libkdl: host calls work in the child, and nothing hangs. */
 #include "launch_support.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* KDL_OPEN_NO_HOST on the drivers of this machine: OpenCL's for CPUs, PoCL on a machine for tests,
- * compile what they are given and run it in this process. */
+/* KDL_OPEN_NO_HOST on the drivers of this machine: OpenCL drivers for CPUs, PoCL on a test machine,
+ * compile code and run it in this process. */
 #include "support.h"
 
 #include "lib/registry/device.h"

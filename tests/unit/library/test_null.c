@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Every function of the library with each of its pointers NULL, in turn and in combination: one
- * that is needed is refused by name, one that is not is done without; and with all of them in a
- * thread that is cancelled. */
+/* Every function of the library with each of its pointers NULL, in turn and in combination: a
+ * required one is refused by name, an optional one is accepted; and with all of them in a cancelled
+ * thread. */
 #include "launch_support.h"
 
 enum { most_pointers = 6, count = 4 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* KDL_PRELOAD: its kernels win over those of any library, its absence elsewhere changes nothing,
- * and a library that is not there is an error that names the variable. */
+/* KDL_PRELOAD: its kernels take precedence over those of any library, it changes no other lookup,
+ * and a missing library is an error that names the variable. */
 #include "launch_support.h"
 
 #include <sys/wait.h>

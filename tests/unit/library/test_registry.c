@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which drivers are asked, and when; which device is picked; what becomes of one GPU behind two
- * drivers. The registry is the process's own, so each case runs in a process of its own. */
+/* Which drivers are enumerated, and when; which device is selected; one GPU with two drivers. The
+ * registry is per process, so each case runs in a separate process. */
 #include "library_builder.h"
 
 #include "lib/registry/backend.h"

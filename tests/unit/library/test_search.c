@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Where kdl_open looks, in which order; KDL_PRELOAD and the global scope. Which library was found
- * is told by the kernel that ran. */
+/* Where kdl_open searches, in which order; KDL_PRELOAD and the global scope. The kernel that runs
+ * identifies the library that was found. */
 #include "launch_support.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a program that runs with more rights than its user opens: no file that its user could have
- * put there. The program is a set-user-ID copy of this one, in a folder full of libraries. */
+/* What a program with more rights than its user opens: no file that its user could have created.
+ * The program is a set-user-ID copy of this one, in a folder full of libraries. */
 #include "support.h"
 
 #include <fcntl.h>

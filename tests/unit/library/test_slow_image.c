@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Locks are brief: a thread that reads an image for a long time keeps no other from its lookup, nor
- * from opening a library, nor a child from either. The image lies in pages that cannot be read
- * until the test lets them be. */
+/* Locks are brief: a thread that reads an image for a long time blocks no other's lookup or
+ * opening of a library, nor a child's. The image is in pages that cannot be read until the test
+ * allows it. */
 #include "launch_support.h"
 #include "library_builder.h"
 #include "packers.h"

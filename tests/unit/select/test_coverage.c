@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What of a whole library runs on a device, and how modules, relocatable code and kernels count. */
+/* The coverage of a library on a device: how modules, relocatable code and kernels count. */
 #include "library_builder.h"
 
 #include "elf_builder.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* AMX: asked for once, when an image that needs it would be chosen here, and stepped down from
- * where it is refused. */
+/* AMX: permission is requested once, when an image that needs it would be selected for this
+ * machine; if it is refused, the next image is. */
 #include "library_builder.h"
 
 #include "lib/registry/amx_permission.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Choosing through the public API: policies, kernels, tags, limits, and what is said when nothing
+/* Selection through the public API: policies, kernels, tags, limits, and the message if nothing
  * fits. */
 #include "library_builder.h"
 #include "support/system/environment.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What holds for every library and every device: sampled, with a fixed seed. */
+/* Properties that hold for every library and every device: sampled, with a fixed seed. */
 #include "support.h"
 
 #include "lib/device/named_devices.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Writes LLVM bitstreams by hand, for what no LLVM would write. */
+/* Writes LLVM bitstreams by hand, for files that LLVM would not write. */
 #ifndef KDL_TESTS_UNIT_BIT_WRITER_H
 #define KDL_TESTS_UNIT_BIT_WRITER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Libraries with bitcode for the host, a fake kdl-ld that links it to one of the test images, and a
- * cache of the test's own. */
+ * cache for the test. */
 #ifndef KDL_TESTS_UNIT_BITCODE_SUPPORT_H
 #define KDL_TESTS_UNIT_BITCODE_SUPPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A cache of a test's own, and entries to put into it. */
+/* A cache for a test, and entries to put into it. */
 #ifndef KDL_TESTS_UNIT_CACHE_SUPPORT_H
 #define KDL_TESTS_UNIT_CACHE_SUPPORT_H
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A vendor's own library on a machine without its devices: it has every entry point that libkdl
- * wants, says that it has no device, and is told so. The file that includes this defines
+ * needs, and discovery reports that it has no device. The file that includes this defines
  *
  *     ABSENT_BACKEND  KDL_BACKEND_HIP
  *     ABSENT_PACKAGE  "libamdhip64-5", Debian's
  *     ABSENT_SPEC     "hip:gfx90a"
- *     ABSENT_LIBRARY  how the name of its library begins
- *     absent_words    what the library may say, by its age; NULL behind the last
- *     absent_built_in the backend's
- */
+ *     ABSENT_LIBRARY  the prefix of its library's name
+ *     absent_words    messages of the library, by version; ends with NULL
+ *     absent_built_in the backend's */
 #ifndef KDL_TESTS_UNIT_DEVICE_ABSENT_H
 #define KDL_TESTS_UNIT_DEVICE_ABSENT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the tests of devices share: specs from lines and at random. */
+/* Helpers for tests of devices: specs from lines and at random. */
 #ifndef KDL_TESTS_UNIT_DEVICE_SUPPORT_H
 #define KDL_TESTS_UNIT_DEVICE_SUPPORT_H
 

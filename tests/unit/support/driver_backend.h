@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A backend's table against its fake driver, with saxpy ready to be launched. Beyond what
- * driver_support.h wants, the file that includes this defines
+/* A backend's table against its fake driver, with saxpy ready to be launched. In addition to what
+ * driver_support.h needs, the file that includes this defines
  *
- *     BACKEND_KEPT      objects that the backend keeps for later
+ *     BACKEND_KEPT      objects that the backend caches
  *     backend_load      loads an image with the kernels saxpy and empty
- *     backend_is_clean  whether the driver's state on this thread is as it was
- */
+ *     backend_is_clean  whether the driver's state on this thread is unchanged */
 #ifndef KDL_TESTS_UNIT_DRIVER_BACKEND_H
 #define KDL_TESTS_UNIT_DRIVER_BACKEND_H
 

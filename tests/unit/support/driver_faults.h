@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Every call that a backend makes of its driver fails once, with errors of each sort, and then for
- * good: nothing crashes, nothing is left behind, and the message names the call. Beyond what
- * driver_support.h wants, the file that includes this defines
+/* Every driver call of a backend fails once, with errors of each kind, and then always: nothing
+ * crashes or leaks, and the message names the call. In addition to what driver_support.h needs, the
+ * file that includes this defines
  *
- *     FAULT_PREFIX  "cuda:0: cu", what every message begins with
+ *     FAULT_PREFIX  "cuda:0: cu", the prefix of every message
  *     FAULT_SHARED  bytes of group memory to launch with
- *     FAULT_GLOBAL  a variable of the image; NULL where there is no way to it
- *     fault_image   gives an image with the kernel saxpy and that variable
- *     fault_errors  rows of {code, status, "NAME (code): words"}; the last is of a device that is
+ *     FAULT_GLOBAL  a variable of the image; NULL if it cannot be accessed
+ *     fault_image   returns an image with the kernel saxpy and that variable
+ *     fault_errors  rows of {code, status, "NAME (code): words"}; the last is for a device that is
  *                   lost
  *     FAULT_KEPT    objects that a backend keeps for later
  *     FAULT_SLOW    a rule that makes the launch slow
- *     fault_forget  puts the driver's own state back, after everything was given back
- *     fault_check   fails where the driver's state is not as it was, after call number `call`
- *     fault_told    the error that is told where this one was met: the same, but for calls that do
- *                   not say what failed
- */
+ *     fault_forget  resets the driver's own state, after everything was released
+ *     fault_check   fails if the driver's state changed, after call number `call`
+ *     fault_told    the error that is reported for this one: the same, except for calls that do
+ *                   not say what failed */
 #ifndef KDL_TESTS_UNIT_DRIVER_FAULTS_H
 #define KDL_TESTS_UNIT_DRIVER_FAULTS_H
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Libraries on the devices of a fake driver, through the public interface. Beyond what
- * driver_support.h wants, the file that includes this defines
+/* Libraries on the devices of a fake driver, through the public API. In addition to what
+ * driver_support.h needs, the file that includes this defines
  *
  *     LAUNCH_BACKEND    "cuda"
  *     LAUNCH_TRIPLE     its triple
  *     LAUNCH_OFFLOAD    its kind in OffloadBinaries
  *     LAUNCH_GOOD       the row of an image that loads
- *     LAUNCH_LOST       the code of a device that is lost
+ *     LAUNCH_LOST       the error code of a lost device
  *     LAUNCH_LOST_NAME  "NAME (code)" of it
- *     launch_row        gives the image of a row, with the kernel saxpy
- *     launch_check      fails where the driver's state is not as it was
- */
+ *     launch_row        returns the image of a row, with the kernel saxpy
+ *     launch_check      fails if the driver's state changed */
 #ifndef KDL_TESTS_UNIT_DRIVER_LAUNCH_H
 #define KDL_TESTS_UNIT_DRIVER_LAUNCH_H
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the tests of a backend against its fake driver share: every program runs once per generation
- * of the driver, with that driver as the only one of its vendor. The file that includes this
- * defines
+/* Helpers for tests of a backend with its fake driver: every program runs once per generation of
+ * the driver, with that driver as the only one of its vendor. The file that includes this defines
  *
  *     DRIVER_ARCH     "sm_90"
- *     DRIVER_SPEC     "cuda:sm_90", what devices are opened as
+ *     DRIVER_SPEC     "cuda:sm_90", for opening devices
  *     DRIVER_DEVICES  for KDL_FAKE_DEVICES
- *     DRIVER_WHOLE, DRIVER_OLD  the names of the two libraries
- */
+ *     DRIVER_WHOLE, DRIVER_OLD  the names of the two libraries */
 #ifndef KDL_TESTS_UNIT_DRIVER_SUPPORT_H
 #define KDL_TESTS_UNIT_DRIVER_SUPPORT_H
 

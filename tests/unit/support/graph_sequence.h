@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sequences as graphs of a driver, through the whole library: what a run sets, and what becomes of
- * calls that fail. The file that includes this, behind the header of its driver, defines
+/* Sequences as graphs of a driver, through the public API: what a run updates, and calls that fail.
+ * The file that includes this, after the header of its driver, defines
  *
- *     GRAPH_PREFIX        "cu", what its functions of graphs begin with
- *     GRAPH_PLAIN_LAUNCH  what launches where there are no graphs
- *     GRAPH_NO_MEMORY     error 2, as it is told
- *     GRAPH_LOST          the error of a device that is lost
+ *     GRAPH_PREFIX        "cu", the prefix of its graph functions
+ *     GRAPH_PLAIN_LAUNCH  the launch function without graphs
+ *     GRAPH_NO_MEMORY     error 2 in messages
+ *     GRAPH_LOST          the error of a lost device
  *     graph_is_there      whether the driver has graphs
- *     graph_nodes_set     how many nodes of instances have been set
- *     graph_check         fails where the driver's own state is not as it was
- */
+ *     graph_nodes_set     how many nodes of instances were updated
+ *     graph_check         fails if the driver's own state changed */
 #ifndef KDL_TESTS_UNIT_GRAPH_SEQUENCE_H
 #define KDL_TESTS_UNIT_GRAPH_SEQUENCE_H
 

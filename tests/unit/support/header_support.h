@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Declarations of functions in a vendor's header, read as text: their types are the vendor's own,
- * so that what can be compared is how many parameters they have. */
+ * so only the number of parameters can be compared. */
 #ifndef KDL_TESTS_UNIT_HEADER_SUPPORT_H
 #define KDL_TESTS_UNIT_HEADER_SUPPORT_H
 

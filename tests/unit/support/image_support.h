@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the tests of lib/image share: exact answers, and images that lie. */
+/* Helpers for tests of lib/image: exact answers, and images with false contents. */
 #ifndef KDL_TESTS_UNIT_IMAGE_SUPPORT_H
 #define KDL_TESTS_UNIT_IMAGE_SUPPORT_H
 

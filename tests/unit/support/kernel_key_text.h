@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A kernel's key as text again: fields in the order of kdl_kernel_field, those that this version
- * does not know behind them as they stood. */
+/* Prints a kernel's key: fields in the order of kdl_kernel_field, then unknown fields verbatim. */
 #ifndef KDL_TEST_KERNEL_KEY_TEXT_H
 #define KDL_TEST_KERNEL_KEY_TEXT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the tests of the Level Zero backend begin and end with: see driver_backend.h. */
+/* Setup and teardown of the tests of the Level Zero backend: see driver_backend.h. */
 #ifndef KDL_TESTS_UNIT_LEVEL_ZERO_SETUP_H
 #define KDL_TESTS_UNIT_LEVEL_ZERO_SETUP_H
 

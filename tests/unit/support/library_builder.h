@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Makes libraries in memory from rows of words, for tests that choose among their images. */
+/* Builds libraries in memory from rows of words, for tests of selection. */
 #ifndef KDL_TESTS_UNIT_LIBRARY_BUILDER_H
 #define KDL_TESTS_UNIT_LIBRARY_BUILDER_H
 

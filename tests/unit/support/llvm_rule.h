@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What LLVM 22 itself would take, to compare with. Its limits are its own: triples are compared as
- * text, only AMD has a rule, and that looks for the features' names anywhere in the target ID. */
+/* LLVM 22's own rule, for comparison. Its limits are LLVM's: triples are compared as text, only AMD
+ * has a rule, and that one searches for the features' names anywhere in the target ID. */
 #ifndef KDL_TESTS_UNIT_LLVM_RULE_H
 #define KDL_TESTS_UNIT_LLVM_RULE_H
 

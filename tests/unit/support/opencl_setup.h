@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the tests of the OpenCL backend begin and end with: a device, a queue and a kernel on the
- * fake driver, with the memory that it works on. */
+/* Setup and teardown of the tests of the OpenCL backend: a device, a queue and a kernel on the fake
+ * driver, with its memory. */
 #ifndef KDL_TESTS_OPENCL_SETUP_H
 #define KDL_TESTS_OPENCL_SETUP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Compressed inputs for the tests: packed by the codec's own library where one is needed, built by
- * hand where size matters; and a way to see what happens where such a library is missing. */
+/* Compressed inputs for the tests: packed by the codec's own library if one is needed, built by
+ * hand if size matters; and a way to test without such a library. */
 #ifndef KDL_TESTS_UNIT_PACKERS_H
 #define KDL_TESTS_UNIT_PACKERS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Whether two specs say the same. */
+/* Whether two specs are equal. */
 #ifndef KDL_TEST_SAME_SPEC_H
 #define KDL_TEST_SAME_SPEC_H
 

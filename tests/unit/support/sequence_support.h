@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the tests of sequences on fake drivers share, behind the header of their driver: a library
- * with saxpy, four buffers, and a sequence of both of them. */
+/* Helpers for tests of sequences on fake drivers, to be included after the header of their driver:
+ * a library with saxpy, four buffers, and a sequence of both of them. */
 #ifndef KDL_TESTS_UNIT_SEQUENCE_SUPPORT_H
 #define KDL_TESTS_UNIT_SEQUENCE_SUPPORT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the unit tests share: cmocka with its prerequisites, golden files, and checks that show the
- * library's own message when they fail. */
+/* Helpers for the unit tests: cmocka with its prerequisites, golden files, and checks that print
+ * the library's message when they fail. */
 #ifndef KDL_TESTS_UNIT_SUPPORT_H
 #define KDL_TESTS_UNIT_SUPPORT_H
 

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Images and devices in one line each, for tests that want to read like tables.
- *
- *     image   KIND ARCH [vMAJOR.MINOR] [gVERSION] [relocatable] [triple=TRIPLE]
- *             [KEY=VALUE]...
- *             "cubin sm_90a", "ptx sm_90 v8.0 min_sm=90", "hsaco gfx11-generic g1"
- *     device  BACKEND ARCH [driver=M.m] [spirv=M.m] [ptx=M.m] [features=...] [off=...]
- *                     [refused=...] [loads=KIND]
- *             "cuda sm_90 driver=13.0", "opencl spirv64 spirv=1.4", "host x86-64-v3 off=avx512f"
+ * Images and devices in one line each, for tests that are tables.
  */
 #ifndef KDL_TESTS_UNIT_TARGET_CASE_H
 #define KDL_TESTS_UNIT_TARGET_CASE_H

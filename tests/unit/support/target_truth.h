@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Tables of which image runs on which device: a row is an image, a backend, the devices, and what
- * must come of each pair. */
+/* Tables of which image runs on which device: a row is an image, a backend, the devices, and the
+ * expected result of each pair. */
 #ifndef KDL_TESTS_UNIT_TARGET_TRUTH_H
 #define KDL_TESTS_UNIT_TARGET_TRUTH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A key that is trusted, and images that it signed. */
+/* A trusted key, and images that it signed. */
 #ifndef KDL_TESTS_UNIT_TRUST_SUPPORT_H
 #define KDL_TESTS_UNIT_TRUST_SUPPORT_H
 

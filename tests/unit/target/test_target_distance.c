@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Of the images that do not run on a device, the nearest is the one that a person would name. */
+/* Among the images that do not run on a device, the nearest is the one that a user would name. */
 #include "target_case.h"
 
 enum { most_images = 6 };

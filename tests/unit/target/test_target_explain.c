@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reasons in words, with the values of the case, and what would help. */
+/* Reasons as text, with the values of the case and a remedy. */
 #include "lib/inspect/reasons.h"
 #include "target_case.h"
 

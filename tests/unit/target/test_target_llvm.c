@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The mirror of LLVM 22's own rule: every row was asked of areTargetsCompatible in libLLVM 22.1. */
+/* libkdl's copy of LLVM 22's rule: every row was checked with areTargetsCompatible. */
 #include "llvm_rule.h"
 
 #include "target_case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The five keys: what is read, what is refused and where. */
+/* The five keys: parsing, and what is refused and where. */
 #include "lib/target/rules/metadata.h"
 
 #include "target_case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What must hold of every image and every device: properties, over all pairs of two long lists. */
+/* Properties of every image and every device, over all pairs of two long lists. */
 #include "target_case.h"
 
 static const char *const images[] = {"cubin sm_75",

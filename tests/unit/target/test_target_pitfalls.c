@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Cases that cost people days, each named after the public thread it comes from: what is chosen
- * now, and what is said of the rest.
+ * Cases that cost users days, each named after its public thread: which image is selected, and the
+ * reasons for the others.
  */
 #include "target_case.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * NVIDIA's own tool as the judge: PTX for one target is compiled for another part exactly where our
- * rule lets it run there. Skipped where ptxas is not installed or does not know a target.
+ * ptxas as the reference: it compiles PTX for one target to another architecture exactly if our
+ * rule lets it run there. Skipped if ptxas is not installed or does not know a target.
  */
 #include "target_case.h"
 

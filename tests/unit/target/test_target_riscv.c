@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* RISC-V: extensions, profiles, what CPUs tell of themselves, and which of two images is better. */
+/* RISC-V: extensions, profiles, what CPUs report, and which of two images is better. */
 #include "lib/inspect/targets.h"
 
 #include "lib/device/host_cpu.h"

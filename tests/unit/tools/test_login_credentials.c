@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a registry asks for, and the file of `docker login` that answers it. */
+/* A registry's challenge, and the credentials file of `docker login`. */
 #include "pack/registry/login.h"
 
 #include <setjmp.h>

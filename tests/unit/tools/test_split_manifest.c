@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Manifests: what is written is read again, and what is wrong is named. */
+/* Manifests: what is written is read back, and errors are named. */
 #include "pack/split/split.h"
 #include "support/system/file.h"
 

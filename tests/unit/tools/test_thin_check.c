@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What kdl thin makes of a shared object is checked before it is written: here the output is made
- * wrong in one place each time, as a mistake in the writer would, and the checker must say so.
- * Files that contradict themselves are refused before. */
+/* kdl thin checks a shared object before it writes it: these tests corrupt one part of the output
+ * at a time, as a bug of the writer would, and the checker must report it. Files that contradict
+ * themselves are refused before. */
 #include "pack/thin/elf/elf_plan.h"
 #include "support/base/bytes.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* SHA-256 as a wheel's RECORD has it, and MD5 as Clang's compressed bundles have it, against what
- * coreutils say. */
+/* SHA-256 as in a wheel's RECORD, and MD5 as in Clang's compressed bundles, against coreutils. */
 #include "tools/common/digests/md5.h"
 #include "tools/common/digests/sha256.h"
 

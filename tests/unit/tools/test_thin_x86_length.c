@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Where instructions of x86-64 end, as their assembler has them. */
+/* The length of x86-64 instructions, against an assembler. */
 #include "pack/thin/elf/elf_code.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-// A kernel that the fake drivers know, and what every vendor's pipeline of MLIR takes: each group
-// writes where it is.
+// A kernel that the fake drivers know, and that every vendor's pipeline of MLIR accepts: each group
+// writes its position.
 module attributes {gpu.container_module} {
   gpu.module @kernels attributes {spirv.target_env = #spirv.target_env<#spirv.vce<v1.0, [Addresses, Int64, Kernel], []>, api=OpenCL, #spirv.resource_limits<>>} {
     gpu.func @place(%out: memref<24xi32>) kernel attributes {spirv.entry_point_abi = #spirv.entry_point_abi<>} {

@@ -1,4 +1,4 @@
-// The host writes and reads the memory that the kernel works on.
+// The host writes and reads the memory that the kernel uses.
 module attributes {gpu.container_module} {
   gpu.module @kernels attributes {spirv.target_env = #spirv.target_env<#spirv.vce<v1.0, [Addresses, Int64, Kernel], []>, api=OpenCL, #spirv.resource_limits<>>} {
     gpu.func @increment(%data: memref<4xi32>) kernel attributes {spirv.entry_point_abi = #spirv.entry_point_abi<>} {

@@ -1,4 +1,4 @@
-// exp, tanh and erf of f32 become polynomials; other functions and types stay. Sums of reductions may be made in any order, others not.
+// exp, tanh and erf of f32 become polynomials; other functions and types stay. LLVM may reorder sums of reductions, but no others.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-approximate-math)' | FileCheck %s
 // CHECK-LABEL: func.func @f32(
 // CHECK-NOT: math.exp

@@ -1,4 +1,4 @@
-// Each operation that starts from a filled tensor gets its own; one that reads it does not, nor does the last one need another.
+// Each operation that accumulates into a filled tensor gets its own fill; one that only reads it does not, and the last one keeps the original.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-clone-fills)' | FileCheck %s
 // CHECK-LABEL: func.func @sums(
 // CHECK: %[[A:.*]] = linalg.fill

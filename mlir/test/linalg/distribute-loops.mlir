@@ -1,5 +1,5 @@
-// Operations of linalg on memrefs are divided along their outermost loops, those in turn over the same rows together. What may not
-// be divided, or is too little, stays as it is.
+// linalg operations on memrefs are divided along their outermost loops, consecutive ones over the same rows together. Operations that must
+// not be divided, or have too little work, stay.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-distribute-loops{least-work=16384},canonicalize,cse)' -split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @softmax(
@@ -56,8 +56,8 @@ func.func @softmax(%x: memref<4x64x64xf32>) {
 
 // -----
 
-// A copy goes along. The transpose needs all rows, and is divided with what comes behind it; a store to other memory is no hindrance, and
-// memory that both use is not that of a part.
+// A copy joins the group. The transpose needs all rows, and is divided with its successors; a store to other memory does not matter, and
+// memory that both groups use is not private to a part.
 // CHECK-LABEL: func.func @transpose(
 // CHECK: memref.store
 // CHECK: scf.forall (%{{.*}}) in (16) {
@@ -89,7 +89,7 @@ func.func @transpose(%x: memref<128x64xf32>, %y: memref<64x128xf32>) -> memref<4
 
 // -----
 
-// Parts that are not even, of a loop whose elements lie beside each other: whole lines of the cache each.
+// Uneven parts of a loop with contiguous elements: each part has full cache lines.
 // CHECK-LABEL: func.func @uneven(
 // CHECK: scf.forall (%[[I:.*]]) in (16) {
 // CHECK-DAG: %[[AT:.*]] = affine.apply {{.*}}%[[I]]

@@ -1,4 +1,4 @@
-// Loops on tensors over as many blocks become one where none needs another's result, and each writes to its own buffer.
+// Loops on tensors over the same number of blocks are fused if they are independent, and each writes to its own buffer.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-fuse-foralls)' -split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @siblings(
@@ -39,7 +39,7 @@ func.func @siblings(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // -----
 
-// One that needs the other's result, through an operation between them, or has another number of blocks, stays.
+// A loop that needs the other's result, through an operation between them, or has another number of blocks, stays.
 // CHECK-LABEL: func.func @apart(
 // CHECK: scf.forall (%{{.*}}) in (4)
 // CHECK: linalg.exp

@@ -1,4 +1,4 @@
-// Memory on the stack leaves loops and branches of scf; what has other sizes in each turn, or is in another kind of region, stays.
+// Stack allocations move out of loops and branches of scf; one whose size changes per iteration, or in another kind of region, stays.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-hoist-allocas)' | FileCheck %s
 // CHECK-LABEL: func.func @loops(
 // CHECK-DAG: memref.alloca() : memref<8xf32>

@@ -1,5 +1,5 @@
-// Batches of products, parts of larger tensors, added to what is there: on one thread and on several, what plain loops give, with sizes that are known and
-// with such that are not.
+// Batches of products on parts of larger tensors, with accumulation: on one thread and on several, the results equal those of plain loops, with static and
+// with dynamic sizes.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(func.func(convert-linalg-to-loops),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts)' -o %t.plain.mlir
 // RUN: kdl-mlir run %t.plain.mlir --entry-point-result=void --shared-libs=%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so | sed 's/base@ = 0x[0-9a-f]* //' > %t.plain
@@ -13,7 +13,7 @@
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true threads=true})' -o %t.several.mlir
 // RUN: env KDL_HOST_THREADS=3 kdl-mlir run %t.several.mlir --entry-point-result=void --shared-libs=%lib/libkdl_mlir_runtime.so,%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so | sed 's/base@ = 0x[0-9a-f]* //' > %t.several
 // RUN: diff %t.plain %t.several
-// Two products, one that packs before, a dynamic one, which may; on several threads that is there twice, for many elements and for few.
+// Two products, one that packs beforehand, and a dynamic one, which may; on several threads each exists twice, for many elements and for few.
 // ONE: {{^}}6{{$}}
 // SEVERAL: {{^}}8{{$}}
 
@@ -48,7 +48,7 @@ func.func @several(%a: memref<5x3x4x40xi8>, %b: memref<4x30x5x40xi8>, %c: memref
   return
 }
 
-// Few columns, which are packed before.
+// Few columns, which are packed beforehand.
 func.func @narrow(%a: memref<6x33x20xi8>, %b: memref<6x20x3xi8>, %c: memref<6x33x3xi32>) {
   linalg.batch_matmul ins(%a, %b : memref<6x33x20xi8>, memref<6x20x3xi8>) outs(%c : memref<6x33x3xi32>)
   return
@@ -96,7 +96,7 @@ func.func @main() {
   linalg.fill ins(%seven : i32) outs(%nc : memref<6x33x3xi32>)
   call @narrow(%na, %nb, %nc) : (memref<6x33x20xi8>, memref<6x20x3xi8>, memref<6x33x3xi32>) -> ()
 
-  // Few elements of many parts; many of one, whose B is packed before.
+  // Few elements of many parts; many of one part, whose B is packed beforehand.
   %da = memref.reinterpret_cast %b to offset: [7], sizes: [2, 120, 40], strides: [1, 100, 2] : memref<15000xi8> to memref<2x120x40xi8, strided<[1, 100, 2], offset: 7>>
   %db = memref.reinterpret_cast %a to offset: [3], sizes: [2, 40, 66], strides: [70, 140, 1] : memref<15000xi8> to memref<2x40x66xi8, strided<[70, 140, 1], offset: 3>>
   %dah = memref.cast %da : memref<2x120x40xi8, strided<[1, 100, 2], offset: 7>> to memref<?x?x?xi8, strided<[?, ?, ?], offset: ?>>

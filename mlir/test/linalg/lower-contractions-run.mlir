@@ -1,4 +1,4 @@
-// Products of parts of larger matrices, whose rows and columns are apart, added to what is there: on one thread and on several, what plain loops give.
+// Products of parts of larger matrices with strided rows and columns, with accumulation: on one thread and on several, the results equal those of plain loops.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(func.func(convert-linalg-to-loops),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts)' -o %t.plain.mlir
 // RUN: kdl-mlir run %t.plain.mlir --entry-point-result=void --shared-libs=%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so | sed 's/base@ = 0x[0-9a-f]* //' > %t.plain
@@ -30,7 +30,7 @@ func.func @fill(%to: memref<?x?xi8>, %factor: index) {
   return
 }
 
-// Of 150 x 90 elements the product has 120 rows and every second of 80 columns; B is transposed.
+// From 150 x 90 elements the product uses 120 rows and every second of 80 columns; B is transposed.
 func.func @main() {
   %three = arith.constant 3 : index
   %five = arith.constant 5 : index
@@ -49,7 +49,7 @@ func.func @main() {
   linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
       ins(%ap, %bp : memref<120x40xi8, strided<[90, 2], offset: 993>>, memref<66x40xi8, strided<[90, 1], offset: ?>>)
       outs(%cp : memref<120x66xi32, strided<[80, 1], offset: ?>>)
-  // Three rows of it, with the columns of the result apart.
+  // Three rows of it, with strided columns of the result.
   %a3 = memref.subview %ap[7, 0] [3, 40] [1, 1] : memref<120x40xi8, strided<[90, 2], offset: 993>> to memref<3x40xi8, strided<[90, 2], offset: 1623>>
   %b3 = memref.subview %a[20, 2] [40, 30] [1, 1] : memref<150x90xi8> to memref<40x30xi8, strided<[90, 1], offset: 1802>>
   %c3 = memref.subview %c[0, 0] [3, 30] [1, 2] : memref<130x80xi32> to memref<3x30xi32, strided<[80, 2]>>

@@ -1,9 +1,9 @@
-// Products of matrices as they lie call the matmul library's functions, with the target's microkernel.
+// Unpacked contractions call the matmul library's functions, with the target's microkernel.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-contractions{target=host:x86-64-v4+avx512_bf16+avx512_vnni})' -split-input-file 2>%t.remarks | sed 's/kdl.bitcode = "[^"]*"/BITCODE/' | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARKS --input-file=%t.remarks
 
-// Few rows: B is not packed before. Zeros need not be filled in.
+// Few rows: B is not packed beforehand. The fill with zeros is dropped.
 // CHECK-DAG: func.func private @kdl_matmul_plain_f32_f32_part({{.*}}) attributes {BITCODE, kdl.calls = @kdl_uk_mma_f32_f32}
 // CHECK-DAG: func.func private @kdl_uk_mma_f32_f32({{.*}}) attributes {BITCODE, kdl.variant = "avx512"}
 // CHECK-LABEL: func.func @narrow(
@@ -21,7 +21,7 @@ func.func @narrow(%a: memref<4x1024xf32>, %b: memref<1024x1024xf32>, %c: memref<
 
 // -----
 
-// Many: packed as a whole, with the sums of columns of bytes. What is there is added to, in spite of zeros elsewhere.
+// Many rows: B is packed at once, with the column sums of bytes. The product accumulates, in spite of zeros elsewhere.
 // CHECK-LABEL: func.func @many(
 // CHECK: linalg.fill
 // CHECK: memref.alloc() {alignment = 4096 : i64} : memref<1052672xi8>
@@ -36,7 +36,7 @@ func.func @many(%a: memref<1024x1024xi8>, %b: memref<1024x1024xi8>, %c: memref<1
 
 // -----
 
-// In parts, for threads: by rows where there are some.
+// In parts, for threads: by rows if there are enough.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-contractions{target=host:x86-64-v4+avx512_bf16+avx512_vnni threads=true})' -split-input-file 2>/dev/null | FileCheck %s --check-prefix=THREADS
 // THREADS-LABEL: func.func @narrow(
 // THREADS: scf.forall (%{{.*}}) in (8)
@@ -62,7 +62,7 @@ func.func @strides(%a: memref<64x40xbf16, strided<[1, 100], offset: 7>>, %x: mem
 
 // -----
 
-// A microkernel of the module's own is the one that would be called: here it is none.
+// A microkernel of the module has precedence: this one cannot be used.
 // CHECK-LABEL: func.func @own(
 // CHECK: linalg.matmul
 // REMARKS: remark: stays linalg.matmul: {{.*}}bitcode
@@ -74,8 +74,8 @@ func.func @own(%a: memref<4x16xf32>, %b: memref<16x64xf32>, %c: memref<4x64xf32>
 
 // -----
 
-// Sizes that are known when the program runs: the library decides then, for as much as it takes at a time. No steps of K are a turn, too, which
-// sets the result to zeros; further ones add to it. Memory for B packed is of the size that the library wants, and packing has no parts where it wants none.
+// Dynamic sizes: the library decides at run time, for as much as it takes at a time. K = 0 is one iteration, too, which
+// sets the result to zeros; later iterations accumulate. The library gives the size of the packed B, and packing has no parts if it is not wanted.
 // CHECK-DAG: func.func private @kdl_matmul_f32_f32_dynamic_scratch(i32, i32, i32, i32) -> i64 attributes {BITCODE, kdl.calls = @kdl_uk_mma_f32_f32}
 // THREADS-DAG: func.func private @kdl_matmul_f32_f32_dynamic_parts(i32, i32, i32) -> i32
 // CHECK-DAG: func.func private @kdl_matmul_f32_f32_dynamic_part({{.*}}) attributes {BITCODE, kdl.calls = @kdl_uk_mma_f32_f32}

@@ -1,4 +1,4 @@
-// Maxima and minima of f32 and f64 become LLVM's; of other types, and others, they stay. LLVM makes vectors of the largest of a row.
+// Maximum and minimum of f32 and f64 become LLVM intrinsics; other types and operations stay. LLVM vectorises the maximum of a row.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-min-max)' | FileCheck %s
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg)' | kdl-mlir translate - -o %t.ll
 // RUN: opt -S -O2 -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 %t.ll | FileCheck %s --check-prefix=VECTORS

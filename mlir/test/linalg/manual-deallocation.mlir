@@ -1,4 +1,4 @@
-// A function without tensors keeps the memory management that it has; beside tensors, what is allocated and freed by hand stays so.
+// A function without tensors keeps its memory management; in one with tensors, explicit allocations and deallocations stay.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=host})' -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
@@ -6,7 +6,7 @@
 // CHECK: llvm.call @malloc
 // CHECK-NOT: llvm.call @free
 // CHECK-NOT: llvm.call @malloc
-// The product of dynamic sizes has two buffers of its own.
+// The product of dynamic sizes has two buffers.
 // CHECK-LABEL: llvm.func @by_hand(
 // CHECK-COUNT-2: llvm.call @malloc
 // CHECK-NOT: llvm.call @malloc
@@ -39,7 +39,7 @@ func.func @by_hand(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>
   return
 }
 
-// 600 x 600 is no buffer for the stack.
+// 600 x 600 is too large for the stack.
 func.func @mixed(%a: tensor<600x2xf32>, %b: tensor<2x600xf32>) {
   %zero = arith.constant 0.0 : f32
   %m = memref.alloc() : memref<600x600xf32>

@@ -1,4 +1,4 @@
-// The outermost loops over tiles become functions that libkdl's threads call; inner ones, and loops on tensors, do not.
+// The outermost loops over tiles become functions that libkdl's threads call; inner loops, and loops on tensors, do not.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-outline-parallel)' | FileCheck %s
 // CHECK: func.func private @scale_part(%[[I:.*]]: index, %{{.*}}: memref<?x8xf32>, %{{.*}}: index

@@ -1,4 +1,4 @@
-// Functions that one vendor's library has and LLVM has not.
+// Functions that a vendor's library has and LLVM lacks.
 // REQUIRES: ld.lld, rocm, spirv-dis
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=spirv},kdl-compile-targets,gpu-module-to-binary,kdl-mark-runtime-select{min-objects=1})' \
 // RUN:   | kdl-mlir translate | llc -relocation-model=pic -filetype=obj -o %t.o
@@ -10,7 +10,7 @@
 // CHECK-DAG: OpExtInst %float %{{.*}} cbrt
 // CHECK-DAG: OpExtInst %float %{{.*}} atanh
 
-// AMD's device libraries may be older than the chip, whose number alone they lack.
+// AMD's device libraries may be older than the chip: they only lack its number.
 // RUN: mlir-opt %s -o %t.amd.mlir --pass-pipeline='builtin.module(kdl-attach-targets{targets=gfx90a,gfx942,gfx1100},kdl-compile-targets,gpu-module-to-binary,kdl-mark-runtime-select)'
 // RUN: kdl-mlir translate %t.amd.mlir | llc -relocation-model=pic -filetype=obj -o %t.amd.o
 // RUN: kdl ls --archs %t.amd.o | FileCheck %s --check-prefix=AMD

@@ -1,4 +1,4 @@
-// gpu.alloc, dealloc, memcpy and memset that block are lowered like those that do not, and waited for.
+// Blocking gpu.alloc, dealloc, memcpy and memset are lowered like asynchronous ones, followed by a wait.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-async-memory)' | FileCheck %s
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-to-binary{targets=host})' \
 // RUN:   | kdl-mlir run --entry-point-result=void --shared-libs=%lib/libkdl_mlir_runtime.so \
@@ -37,7 +37,7 @@ module attributes {gpu.container_module} {
     gpu.memset %x, %three : memref<?xf32>, f32
     gpu.launch_func @kernels::@fill blocks in (%c1, %c1, %c1) threads in (%c2, %c1, %c1)
       args(%five : f32, %x : memref<?xf32>)
-    // One with a dependency waits for that.
+    // One with a dependency waits for it.
     // CHECK:      %[[T4:.*]] = gpu.wait async
     // CHECK-NEXT: %[[T5:.*]] = gpu.wait async [%[[T4]]]
     // CHECK-NEXT: %[[T6:.*]] = gpu.memcpy async [%[[T5]]] %{{.*}}, %[[X]]
@@ -47,7 +47,7 @@ module attributes {gpu.container_module} {
     // CHECK:      gpu.dealloc async
     // CHECK-NEXT: gpu.wait
     gpu.dealloc %x : memref<?xf32>
-    // Memory that the host shares is allocated without a stream.
+    // Memory shared with the host is allocated without a stream.
     // CHECK-NEXT: %{{.*}} = gpu.alloc  host_shared () : memref<4xf32>
     %shared = gpu.alloc host_shared () : memref<4xf32>
     gpu.dealloc %shared : memref<4xf32>

@@ -19,7 +19,7 @@
 // LEVEL: gpu.module @none [#nvvm.target<O = 1, chip = "sm_60", features = "+ptx60">]
 gpu.module @none {}
 
-// What is there stays, and is not there twice.
+// Existing targets stay, and are not added twice.
 // CHECK: gpu.module @some [#rocdl.target<O = 3, chip = "gfx942">, #nvvm.target<O = 3, chip = "sm_70"
 // CHECK-NOT: gfx942
 gpu.module @some [#rocdl.target<O = 3, chip = "gfx942">] {}

@@ -1,4 +1,4 @@
-// The attributes are parsed and printed by stock mlir-opt, in full and with what is left out.
+// Stock mlir-opt parses and prints the attributes, in full and with defaults.
 // RUN: mlir-opt %s | mlir-opt | FileCheck %s
 // RUN: kdl-mlir opt %s | FileCheck %s
 

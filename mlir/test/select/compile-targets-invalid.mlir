@@ -95,7 +95,7 @@ gpu.module @vectors [#xevm.target] {
 
 // -----
 
-// Atomics that SPIR-V has by an extension alone, or not at all.
+// Atomics that SPIR-V has only as an extension, or not at all.
 gpu.module @atomic [#xevm.target] {
   gpu.func @kernel(%a: f32, %x: memref<?xf32>) kernel {
     %i = gpu.global_id x

@@ -1,4 +1,4 @@
-// One gpu.module, one object per target, each with its kernels and what they take.
+// One gpu.module, one object per target, each with its kernels and their parameters.
 // REQUIRES: ld.lld, rocm
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_80,sm_90,gfx90a,gfx942,spirv,host},kdl-compile-targets{ptx=true})' \
 // RUN:   | FileCheck %s
@@ -18,11 +18,11 @@
 // CHECK-SAME: bin = "\03\02#\07
 // CHECK-SAME: #kdl.compiled<#gpu.object<#kdl.host,
 // CHECK-SAME: bin = "\7FELF
-// The module itself is as it was.
+// The module itself does not change.
 // CHECK: gpu.func @axpy(%{{.*}}: f32, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>) kernel
 // CHECK-NOT: module
 
-// How long compilers took is no part of an object: two runs give the same.
+// Compile times are not part of an object: two runs give the same.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_90,host},kdl-compile-targets)' -o %t.1
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_90,host},kdl-compile-targets)' -o %t.2
 // RUN: cmp %t.1 %t.2

@@ -1,4 +1,4 @@
-// Launches without a stream are waited for where something could see what they did, no sooner.
+// Waits for launches without a stream move to the first operation that could observe their effects.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-defer-waits)' | FileCheck %s
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-defer-waits)' | kdl-mlir translate \
 // RUN:   | FileCheck %s --check-prefix=LLVM
@@ -8,7 +8,7 @@ module attributes {gpu.container_module} {
   gpu.binary @kernels <#kdl.runtime_select> [#gpu.object<#kdl.host, bin = "x">]
   gpu.binary @others [#gpu.object<#nvvm.target, bin = "x">]
 
-  // Behind the loop, not in it.
+  // After the loop, not in it.
   // CHECK-LABEL: llvm.func @loop(
   // CHECK: ^bb1
   // CHECK: gpu.launch_func @kernels::@none {{.*}}kdl.deferred
@@ -36,7 +36,7 @@ module attributes {gpu.container_module} {
     llvm.return
   }
 
-  // A load in the loop sees each kernel; the first turn waits for what was launched before it.
+  // A load in the loop observes each kernel; the first iteration waits for earlier launches.
   // CHECK-LABEL: llvm.func @loop_that_looks(
   // CHECK: gpu.launch_func
   // CHECK-NOT: call
@@ -61,7 +61,7 @@ module attributes {gpu.container_module} {
     llvm.return
   }
 
-  // One of two ways launches: where they meet again, a launch may have to be waited for.
+  // One of two branches launches: after the join, a launch may be pending.
   // CHECK-LABEL: llvm.func @branch(
   // CHECK-NOT: llvm.call
   // CHECK: gpu.launch_func
@@ -81,7 +81,7 @@ module attributes {gpu.container_module} {
     llvm.return
   }
 
-  // Launches of another kind know nothing of the queue.
+  // Launches of another kind do not use the queue.
   // CHECK-LABEL: llvm.func @others_too(
   // CHECK: gpu.launch_func @kernels::@none
   // CHECK-NEXT: llvm.call @kdl_mlir_wait()

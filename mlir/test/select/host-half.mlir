@@ -1,5 +1,5 @@
-// Half precision and bfloat16 in a gpu.module run on a CPU that has no instructions for them: the object has the
-// functions that LLVM calls then.
+// Half precision and bfloat16 in a gpu.module run on a CPU without instructions for them: the object contains the
+// functions that LLVM calls.
 // REQUIRES: ld.lld
 // RUN: mlir-opt %s -o %t.mlir --pass-pipeline='builtin.module(gpu-kernel-outlining,kdl-lower-to-binary{targets=host})'
 // RUN: kdl-mlir run %t.mlir --entry-point-result=void --shared-libs=%lib/libkdl_mlir_runtime.so \
@@ -8,12 +8,12 @@
 // RUN: kdl-mlir run %t.mlir --entry-point-result=void --shared-libs=%lib/libkdl_mlir_runtime.so \
 // RUN:   --shared-libs=%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so | FileCheck %s
 
-// What every level of a CPU leaves undefined is what a host image may: compiling them checks it.
+// Compiling for every level of a CPU checks that the undefined symbols are those that a host image may have.
 // RUN: mlir-opt %s -o %t.mlir --pass-pipeline='builtin.module(gpu-kernel-outlining,kdl-attach-targets{targets=host:x86-64,host:x86-64-v2,host:x86-64-v3,host:x86-64-v4,host:sapphirerapids},kdl-compile-targets)'
 
 func.func private @printMemrefF32(memref<*xf32>)
 
-// 1/3 rounded to 11 bits and to 8, twice; what both formats add up to by atomics; and a sum past the largest half.
+// 1/3 rounded to 11 bits and to 8, twice; atomic sums in both formats; and a sum beyond the largest half.
 // CHECK: sizes = [2, 4]
 // CHECK-NEXT: {{\[\[}}0.666504, 0.667969, 64, 64],
 // CHECK-NEXT: [inf, 131072, 64, 64]]

@@ -15,7 +15,7 @@
 func.func private @printMemrefF32(memref<*xf32>)
 func.func private @printMemrefI32(memref<*xi32>)
 
-// Every work-item writes who it is: x + 10 y + 100 z of the item, 1000 of the group.
+// Every work-item writes its position: x + 10 y + 100 z of the item, 1000 of the group.
 // CHECK: sizes = [16]
 // CHECK-NEXT: [0, 1, 10, 11, 100, 101, 110, 111, 1000, 1001, 1010, 1011, 1100, 1101, 1110, 1111]
 func.func @ids() {
@@ -93,7 +93,7 @@ func.func @tree() {
   return
 }
 
-// A reduction over a group of three subgroups, the last one in part: shuffles in some of them,
+// A reduction over a group of three subgroups, the last one partial: shuffles in some of them,
 // barriers in all.
 // CHECK: sizes = [70]
 // CHECK-NEXT: [2415, 2415, {{.*}} 2415]

@@ -1,4 +1,4 @@
-// Kernels with the names of C functions: the object is bound to its own, and code that would call its own kernel is refused.
+// Kernels with the names of C functions: the object binds to its own, and code that would call its own kernel is refused.
 // REQUIRES: ld.lld
 // RUN: split-file %s %t
 // RUN: mlir-opt %t/own.mlir --pass-pipeline='builtin.module(kdl-host-object,gpu-module-to-binary,kdl-mark-runtime-select{min-objects=1})' \

@@ -10,12 +10,12 @@
 // RUN:   | FileCheck %s --check-prefix=ARCH
 // ARCH: error: #kdl.host<arch = "pentium9">: found arch = "pentium9", which LLVM does not know for x86_64-unknown-linux-gnu
 
-// Without that pass, a target that is lowered for a GPU is too late for a CPU.
+// Without that pass, a module that is lowered for a GPU can no longer be compiled for a CPU.
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=host},gpu-module-to-binary)' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=LATE
 // LATE: error: found the target #kdl.host, which is compiled before the module is lowered for a GPU: run kdl-host-object or kdl-compile-targets first
 
-// The image is one that libkdl loads by itself.
+// libkdl itself loads the image.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-host-object{arch=x86-64-v3},gpu-module-to-binary,kdl-mark-runtime-select{min-objects=1})' \
 // RUN:   | kdl-mlir translate | llc -relocation-model=pic -filetype=obj -o %t.o
 // RUN: kdl verify %t.o
@@ -24,7 +24,7 @@
 // IMAGE-DAG: GLOBAL DEFAULT {{.*}} place{{$}}
 // IMAGE-DAG: GLOBAL DEFAULT {{.*}} kdl_host_kernel_place{{$}}
 // IMAGE-NOT: NEEDED
-// And names the CPU it needs.
+// It names the CPU that it needs.
 // RUN: kdl ls %t.so | FileCheck %s --check-prefix=CPU
 // CPU: 0 object none x86_64-unknown-linux-gnu x86-64-v3
 

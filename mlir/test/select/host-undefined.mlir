@@ -1,4 +1,4 @@
-// A host object that could not be loaded is not made.
+// A host object that could not be loaded is refused at compile time.
 // REQUIRES: ld.lld
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(kdl-compile-targets)'
 

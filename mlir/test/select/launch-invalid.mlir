@@ -1,4 +1,4 @@
-// Launches that no object could serve are refused when the module is translated.
+// The translation refuses launches that no object could serve.
 // RUN: not kdl-mlir translate --split-input-file %s 2>&1 | FileCheck %s
 
 module attributes {gpu.container_module} {

@@ -1,4 +1,4 @@
-// A launch in LLVM IR: the handle out of its slot, its entry, and one call.
+// A launch in LLVM IR: loads the handle from its slot and its entry, and calls that.
 // RUN: kdl-mlir translate %s | FileCheck %s
 
 module attributes {gpu.container_module} {
@@ -11,11 +11,11 @@ module attributes {gpu.container_module} {
   // CHECK: @llvm.global_ctors = {{.*}} { i32 123, ptr @kernels_kdl_register, ptr null }
   // CHECK: @llvm.global_dtors = {{.*}} { i32 123, ptr @kernels_kdl_unregister, ptr null }
 
-  // A slot begins with its stub, whose entry binds.
+  // A slot initially points to its stub, whose entry binds.
   // CHECK: @kernels_kdl_slot_axpy = internal global { ptr, ptr } { ptr @kernels_kdl_stub_axpy, ptr null }
   // CHECK: @kernels_kdl_stub_axpy = internal constant {{.*}} { ptr @kdl_mlir_bind, ptr null, ptr null }, ptr @kernels_kdl_slot_axpy, ptr @kernels_kdl_library, ptr @kernels_kdl_slot_axpy_name }
 
-  // A shape that is constant is a constant.
+  // A constant shape is a constant.
   // CHECK: @kernels_kdl_desc = private unnamed_addr constant {{.*}} { i64 56, [3 x i32] [i32 4, i32 1, i32 1], [3 x i32] [i32 64, i32 1, i32 1], i32 0, i32 0, [3 x i32] zeroinitializer, i32 0 }
 
   // CHECK-LABEL: define void @sync(float %0, ptr %1)
@@ -46,7 +46,7 @@ module attributes {gpu.container_module} {
     llvm.return
   }
 
-  // With a stream: its queue, and nothing waits.
+  // With a stream: its queue, and no wait.
   // CHECK-LABEL: define void @async(ptr %0)
   // CHECK:         %[[QUEUE:.*]] = load ptr, ptr %0, align 8
   // CHECK-NEXT:    call i32 %{{.*}}(ptr %{{.*}}, ptr @{{.*}}, ptr %kdl.args, ptr %[[QUEUE]])
@@ -59,7 +59,7 @@ module attributes {gpu.container_module} {
     llvm.return
   }
 
-  // Sizes known at run time; none is cut down to 32 bits by dropping the others.
+  // Dynamic sizes; none is truncated to 32 bits.
   // CHECK-LABEL: define void @shape(i64 %0, i32 %1)
   // CHECK:         %kdl.desc = alloca
   // CHECK:         %[[MIN:.*]] = call i64 @llvm.umin.i64(i64 %0, i64 4294967295)
@@ -79,8 +79,8 @@ module attributes {gpu.container_module} {
     llvm.return
   }
 
-  // Of launches in a row the last one waits for all; something that could look in between does not
-  // go unwaited for.
+  // The last of consecutive launches waits for all; an operation in between that could observe
+  // them waits before.
   // CHECK-LABEL: define float @row(
   // CHECK:         call i32 %
   // CHECK-NOT:     kdl_mlir_wait

@@ -1,4 +1,4 @@
-// What a program carries: every object in one library, in a section that kdl lists and linkers keep.
+// The library of a program: every object in one OffloadBinary, in a section that kdl lists and linkers keep.
 // RUN: kdl-mlir translate %s | llc -relocation-model=pic -filetype=obj -o %t.o
 // RUN: llvm-readelf -S %t.o | FileCheck %s --check-prefix=SECTION
 // RUN: kdl ls %t.o > %t.ls
@@ -17,12 +17,12 @@
 // LIST-NEXT: 5 spirv sycl spirv64-unknown-unknown generic 5 kdl.kernel.axpy="sig=f32 ptr<void> i64"
 // LIST-NEXT: 6 object openmp x86_64-unknown-linux-gnu x86-64-v3 1 kdl.kernel.axpy="sig=f32 ptr<void> i64"
 
-// Native code of Intel's is for the chip that it names.
+// Intel's native code is for the chip that it names.
 // LIST-NEXT: 7 {{[a-z]+}} sycl spirv64-unknown-unknown pvc 4 variant_tag=native kdl.kernel.axpy="sig=f32 ptr<void> i64"
 
 module attributes {gpu.container_module} {
   gpu.binary @kernels <#kdl.runtime_select<policy = capability, fallback = host>> [
-    // A table says what is in the object ...
+    // A table lists the kernels of the object ...
     #gpu.object<#nvvm.target<chip = "sm_90">,
       kernels = #gpu.kernel_table<[
         #gpu.kernel_metadata<"axpy", !llvm.func<void (f32, ptr, i64)>>,
@@ -31,7 +31,7 @@ module attributes {gpu.container_module} {
       bin = "x">,
     // ... and launches do where there is none.
     #gpu.object<#nvvm.target<chip = "sm_80">, assembly = ".version 7.0\n.target sm_80\n">,
-    // A container inside is left to be looked into.
+    // A nested container gets no kernel keys, so that libkdl opens it.
     #gpu.object<#nvvm.target<chip = "sm_75">, "x">,
     #gpu.object<#rocdl.target<chip = "gfx942", features = "+xnack,-sramecc,+wavefrontsize64">,
       properties = {variant_priority = 2 : i32, requires_features = ["bf16", "fp8"],

@@ -13,16 +13,16 @@
 // OPTIONS: gpu.binary @two <#kdl.runtime_select<policy = first, fallback = host>> [
 gpu.binary @two [#gpu.object<#nvvm.target, bin = "x">, #gpu.object<#rocdl.target, bin = "y">]
 
-// One object leaves nothing to choose.
+// With one object there is nothing to select.
 // CHECK: gpu.binary @one [
 gpu.binary @one [#gpu.object<#nvvm.target, bin = "x">]
 
-// A handler that was chosen explicitly stays.
+// An explicit handler stays.
 // CHECK: gpu.binary @chosen <#gpu.select_object<1 : i64>> [
 gpu.binary @chosen <#gpu.select_object<1>> [
   #gpu.object<#nvvm.target, bin = "x">, #gpu.object<#rocdl.target, bin = "y">]
 
-// Variants for one target are told apart by their properties or by their form.
+// Properties or the form distinguish variants for one target.
 // CHECK: gpu.binary @variants <#kdl.runtime_select> [
 gpu.binary @variants [
   #gpu.object<#nvvm.target, bin = "x">,

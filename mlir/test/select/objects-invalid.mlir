@@ -1,4 +1,4 @@
-// Binaries that leave nothing to choose by, and objects that cannot be loaded.
+// Binaries with objects that cannot be distinguished, and objects that cannot be loaded.
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics \
 // RUN:   --pass-pipeline='builtin.module(kdl-mark-runtime-select,kdl-pack-objects)'
 

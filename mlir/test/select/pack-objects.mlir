@@ -1,4 +1,4 @@
-// All objects in one, under MLIR's own handler: stock mlir-translate takes it.
+// All objects in one, under MLIR's own handler: stock mlir-translate accepts it.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-pack-objects)' -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
 // RUN: mlir-translate --mlir-to-llvmir %t.mlir | FileCheck %s --check-prefix=LLVM

@@ -1,4 +1,4 @@
-// SPIR-V demands of a device what its kernels need, and no more.
+// SPIR-V requires of a device what its kernels need, and no more.
 // REQUIRES: spirv-dis
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=spirv},kdl-compile-targets,gpu-module-to-binary,kdl-mark-runtime-select{min-objects=1})' \
 // RUN:   | kdl-mlir translate | llc -relocation-model=pic -filetype=obj -o %t.o
@@ -19,7 +19,7 @@ module attributes {gpu.container_module} {
     }
   }
 
-  // The shuffle is as wide as the kernel says that subgroups are; the other kernel takes any.
+  // The shuffle is as wide as the kernel's declared subgroups; the other kernel accepts any size.
   // ASKED: OpEntryPoint Kernel %[[FREE:.*]] "free"
   // ASKED: OpEntryPoint Kernel %[[ASKED:.*]] "asked"
   // ASKED-NOT: OpExecutionMode %[[FREE]] SubgroupSize
@@ -43,7 +43,7 @@ module attributes {gpu.container_module} {
     }
   }
 
-  // What XeVM does is done by subgroups of 16.
+  // XeVM's operations need subgroups of 16.
   // XEVM-COUNT-2: OpExecutionMode %{{.*}} SubgroupSize 16
   gpu.module @xevm {
     gpu.func @first(%x: !llvm.ptr<1>) kernel {

@@ -1,4 +1,4 @@
-// kdl-data-tile with leave-plain: which products stay for kdl-lower-contractions, and which are made in tiles all the same.
+// kdl-data-tile with leave-plain: which products stay for kdl-lower-contractions, and which are tiled nevertheless.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{leave-plain=true target=host:x86-64-v4+avx512_bf16+avx512_vnni})' -split-input-file 2>&1 | FileCheck %s
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{leave-plain=true target=host:x86-64-v4+avx512_bf16+avx512_vnni+amx_tile+amx_bf16+amx_int8})' -split-input-file 2>&1 | FileCheck %s
@@ -31,7 +31,7 @@ func.func @few_rows(%a: tensor<32x64xf32>, %b: tensor<64x80xf32>, %c: tensor<32x
 
 // -----
 
-// An elementwise operation that would be fused; an operand that can be packed now, or before a loop.
+// An elementwise operation that would be fused; an operand that can be packed at compile time, or before a loop.
 // CHECK-LABEL: func.func @neighbour(
 // CHECK: linalg.mmt4d
 // CHECK-LABEL: func.func @constant(
@@ -95,7 +95,7 @@ func.func @varies(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64
 
 // -----
 
-// Batches, likewise: unless their elements are so small that calls cost more than packing, or have few columns. Of several dimensions, all of them.
+// Batches stay too, unless their elements are so small that calls cost more than packing, or have few columns. With several dimensions all stay.
 // CHECK-LABEL: func.func @batch(
 // CHECK-NOT: linalg.pack
 // CHECK: linalg.batch_matmul

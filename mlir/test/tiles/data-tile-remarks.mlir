@@ -1,4 +1,4 @@
-// What is no product of two matrices, or has no microkernel, stays as it is. A product says why.
+// Operations that are not contractions of two matrices, or have no microkernel, stay unchanged. A contraction gets a remark with the reason.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4})' | FileCheck %s
 // RUN: not mlir-opt %s -split-input-file --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4 no-silent-fallback=true})' 2>&1 | FileCheck %s --check-prefix=ERROR
@@ -14,7 +14,7 @@ func.func @type(%a: tensor<8x8xf64>, %b: tensor<8x8xf64>, %c: tensor<8x8xf64>) -
 
 // -----
 
-// Sums in bf16 would be other sums.
+// Accumulation in bf16 would give other results.
 // CHECK-LABEL: func.func @narrow_sums
 // CHECK: linalg.matmul
 func.func @narrow_sums(%a: tensor<8x8xbf16>, %b: tensor<8x8xbf16>, %c: tensor<8x8xbf16>) -> tensor<8x8xbf16> {
@@ -46,7 +46,7 @@ func.func @broadcast(%a: tensor<8xf32>, %b: tensor<8x16xf32>, %c: tensor<4x16xf3
 
 // -----
 
-// Memrefs, what adds and multiplies, and what is neither, without a word.
+// Memrefs, other reductions, convolutions and mmt4d itself stay without a remark.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: linalg.pack
 // CHECK: linalg.matmul
@@ -82,7 +82,7 @@ func.func @empty(%a: tensor<3x0xf32>, %b: tensor<0x5xf32>, %c: tensor<3x5xf32>) 
 
 // -----
 
-// Operands that are no tensors.
+// Operands that are not tensors.
 // CHECK-LABEL: func.func @scalar
 // CHECK-NOT: linalg.pack
 // CHECK: linalg.generic

@@ -1,10 +1,10 @@
-// Products of matrices become pack, mmt4d and unpack, in the tiles of the target's microkernels.
+// Contractions become pack, mmt4d and unpack, in the tiles of the target's microkernels.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4+avx512_bf16+avx512_vnni})' -split-input-file | FileCheck %s
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v3})' -split-input-file | FileCheck %s --check-prefix=AVX2
 // AVX2: linalg.mmt4d ins({{.*}} : tensor<17x64x6x1xf32>, tensor<5x64x16x1xf32>)
 
-// 100 rows are 8 tiles of 13; 80 columns 5 panels of 16, of which nothing is empty. Zeros are filled in where the sums start.
+// 100 rows are 8 tiles of 13; 80 columns are 5 panels of 16, without padding. The accumulators are initialised with zeros.
 // CHECK-LABEL: func.func @matmul(
 // CHECK: linalg.pack %arg0 padding_value({{.*}}) outer_dims_perm = [0, 1] inner_dims_pos = [0, 1] inner_tiles = [13, 1] into {{.*}} : tensor<100x64xf32> -> tensor<8x64x13x1xf32>
 // CHECK: linalg.pack %arg1 outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [16, 1] into {{.*}} : tensor<64x80xf32> -> tensor<5x64x16x1xf32>
@@ -20,7 +20,7 @@ func.func @matmul(%a: tensor<100x64xf32>, %b: tensor<64x80xf32>, %c: tensor<100x
 
 // -----
 
-// A constant is packed now, padded, and its columns are added up.
+// A constant is packed at compile time, padded, and its columns are summed.
 // CHECK-LABEL: func.func @constant(
 // CHECK-DAG: arith.constant dense<{{\[\[\[\[}}1, 3, 5, 0], [2, 4, 6, 0], [0, 0, 0, 0]{{.*}}> : tensor<1x1x16x4xi8>
 // CHECK-DAG: arith.constant dense<{{\[\[}}9, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]> : tensor<1x16xi32>
@@ -46,7 +46,7 @@ func.func @vector(%a: tensor<100x64xbf16>, %b: tensor<64xbf16>, %c: tensor<100xf
 
 // -----
 
-// Sizes that are not known are padded; tiles are the largest.
+// Dynamic sizes are padded; tiles are the largest.
 // CHECK-LABEL: func.func @dynamic(
 // CHECK: linalg.batch_mmt4d ins({{.*}} : tensor<?x?x?x14x2xbf16>, tensor<?x?x?x32x2xbf16>)
 func.func @dynamic(%a: tensor<?x?x?xbf16>, %b: tensor<?x?x?xbf16>, %c: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
@@ -56,7 +56,7 @@ func.func @dynamic(%a: tensor<?x?x?xbf16>, %b: tensor<?x?x?xbf16>, %c: tensor<?x
 
 // -----
 
-// What does not change leaves a loop.
+// The pack of a loop-invariant operand is hoisted.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4},func.func(loop-invariant-code-motion))' -split-input-file | FileCheck %s --check-prefix=HOISTED
 // HOISTED-LABEL: func.func @loop(
 // HOISTED: linalg.pack %arg1

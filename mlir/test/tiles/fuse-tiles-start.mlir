@@ -1,4 +1,4 @@
-// Two products that start from the same zeros: each fills its tiles, and none is copied.
+// Two products that start from the same zeros: each fills its own tiles, and none is copied.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4},cse,kdl-fuse-tiles{target=host:x86-64-v4},canonicalize,cse)' | FileCheck %s
 // CHECK-LABEL: func.func @same_start(

@@ -1,4 +1,4 @@
-// The loops over tiles: the left operand is packed in them, block by block, and bias and activation are applied to a tile
+// The loops over tiles pack the left operand block by block, and apply bias and activation to a tile
 // before it is stored.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4},kdl-fuse-tiles{target=host:x86-64-v4},canonicalize,cse)' -split-input-file | FileCheck %s
@@ -43,7 +43,7 @@ func.func @bias_relu(%a: tensor<512x128xf32>, %b: tensor<128x256xf32>, %bias: te
 
 // -----
 
-// Few rows: the blocks are of columns, the left operand is packed once, and of the right one a panel where it is used.
+// Few rows: blocks of columns, the left operand is packed once, and the right one panel by panel.
 // CHECK-LABEL: func.func @few_rows(
 // CHECK: linalg.pack %arg0
 // CHECK-NOT: linalg.pack %arg1
@@ -57,7 +57,7 @@ func.func @few_rows(%a: tensor<4x128xf32>, %b: tensor<128x1024xf32>, %c: tensor<
 
 // -----
 
-// A result that is used twice, and a sum over it, stay outside; a mmt4d that is not unpacked stays as it is.
+// A result with two uses, and a sum over it, are not fused; an mmt4d that is not unpacked stays.
 // CHECK-LABEL: func.func @outside(
 // CHECK: linalg.mmt4d {{.*}} tensor<1x1x4x16xf32>
 // CHECK: scf.forall
@@ -80,7 +80,7 @@ func.func @outside(%a: tensor<64x64xf32>, %c: tensor<64x64xf32>, %d: tensor<64xf
 
 // -----
 
-// A turn of the loop over a batch has one element, and knows it: no size is dynamic.
+// An iteration of the loop over a batch has one element of static size.
 // CHECK-LABEL: func.func @batch(
 // CHECK: scf.forall {{.*}} in (12, {{.*}}) shared_outs
 // CHECK-NOT: tensor<?x
@@ -93,7 +93,7 @@ func.func @batch(%a: tensor<12x130x64xf32>, %b: tensor<12x64x128xf32>, %c: tenso
 
 // -----
 
-// Sizes of what is fused are those of what it writes to.
+// Sizes of a fused operation are those of its destination.
 // CHECK-LABEL: func.func @sizes(
 // CHECK-SAME: %{{.*}}: tensor<?x?xf32>, %{{.*}}: tensor<?x?xf32>, %[[C:.*]]: tensor<?x?xf32>)
 // CHECK-DAG: %[[M:.*]] = tensor.dim %[[C]], %c0

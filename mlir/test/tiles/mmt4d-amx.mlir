@@ -1,5 +1,5 @@
-// linalg.mmt4d through the microkernels for AMX: K in blocks of 16 steps, what is left over with
-// zeros, and the system asked for permission. mmt4d-amx-run.test runs it.
+// linalg.mmt4d through the microkernels for AMX: K in blocks of 16 steps, the last one padded
+// with zeros, and a request for permission. mmt4d-amx-run.test runs it.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host:x86-64-v4+avx512_bf16+avx512_vnni+amx_tile+amx_bf16+amx_int8})' -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
@@ -32,7 +32,7 @@ module {
   func.func private @printMemrefF32(memref<*xf32>)
   func.func private @printMemrefI32(memref<*xi32>)
 
-  // 37 steps: two blocks, and five steps that are left over.
+  // 37 steps: two blocks, and five remaining steps.
   // CHECK-LABEL: func.func @rest(
   // CHECK: memref.alloc({{.*}}) : memref<?x?x4x16x2xbf16>
   // CHECK: memref.alloc({{.*}}) : memref<?x?x16x32x2xbf16>
@@ -60,7 +60,7 @@ module {
     return
   }
 
-  // A result that the tiles do not hold.
+  // A result that does not fit in the tiles.
   // CHECK-LABEL: func.func @wide(
   // CHECK: call @kdl_uk_mma_f32_bf16(
   func.func @wide(%a: memref<1x3x2x2xbf16>, %b: memref<1x3x48x2xbf16>, %c: memref<1x1x2x48xf32>) {
@@ -77,7 +77,7 @@ module {
     return
   }
 
-  // Numbers of which every sum is exact, and no two places have the same.
+  // Every sum of these numbers is exact, and all elements differ.
   func.func @fill_bf16(%x: memref<?x?x?x?xbf16>, %mul: index) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

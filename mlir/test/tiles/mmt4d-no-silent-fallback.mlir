@@ -1,4 +1,4 @@
-// With no-silent-fallback, what no microkernel takes is an error where it stands; what one takes is none.
+// With no-silent-fallback, an operation without a microkernel is an error; one with a microkernel is not.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics \
 // RUN:   --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{no-silent-fallback=true})' | FileCheck %s
@@ -22,7 +22,7 @@ func.func @type(%a: memref<2x3x4x1xf64>, %b: memref<5x3x16x1xf64>, %c: memref<2x
 
 // -----
 
-// Each of them is told.
+// Each of them is reported.
 func.func @two(%a: memref<2x3x4x1xf32>, %b: memref<5x3x8x1xf32>, %c: memref<2x5x4x8xf32>) {
   // expected-error@+1 {{linalg.mmt4d has no microkernel: found tiles of M0 = 4, N0 = 8, K0 = 1}}
   linalg.mmt4d ins(%a, %b : memref<2x3x4x1xf32>, memref<5x3x8x1xf32>) outs(%c : memref<2x5x4x8xf32>)

@@ -1,5 +1,5 @@
-// linalg.mmt4d in f16, and in i8 with the numbers that are hardest on it: what microkernels give is what MLIR's plain loops
-// give, for this CPU and for the least one.
+// linalg.mmt4d in f16, and in i8 with extreme numbers: microkernels give the results of MLIR's plain loops,
+// for this CPU and for the least one.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host:x86-64-v4})' \
 // RUN:   | FileCheck %s --check-prefix=LOWERED
@@ -40,7 +40,7 @@ func.func @i8(%a: memref<2x10x5x4xi8>, %b: memref<3x10x32x4xi8>, %c: memref<2x3x
   return
 }
 
-// Quarters, of which every sum is exact.
+// Multiples of a quarter, so that every sum is exact.
 func.func @fill(%x: memref<?xf16>, %mul: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -80,7 +80,7 @@ func.func @main() {
   %db = memref.cast %fb : memref<336xf16> to memref<?xf16>
   call @fill(%da, %c5) : (memref<?xf16>, index) -> ()
   call @fill(%db, %c7) : (memref<?xf16>, index) -> ()
-  // In one row of the first tile an infinity, in one of the second no number; the least subnormal.
+  // An infinity in one row of the first tile, a NaN in one of the second; the least subnormal.
   %infinity = arith.constant 0x7C00 : f16
   %nan = arith.constant 0x7E00 : f16
   %least = arith.constant 0x0001 : f16

@@ -1,9 +1,9 @@
-// What no microkernel takes stays as it is, and says why.
+// An operation without a microkernel stays unchanged, with a remark that gives the reason.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics \
 // RUN:   --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels)' | FileCheck %s
 
-// Options that name nothing are errors, whatever is in the module.
+// Invalid options are errors, whatever the module contains.
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{library=/nonexistent})' \
 // RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=LIBRARY -DPASS=kdl-lower-mmt4d-to-ukernels
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{library=/nonexistent})' \

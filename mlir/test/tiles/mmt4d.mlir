@@ -1,5 +1,5 @@
-// linalg.mmt4d through a microkernel: the call is there before the link, and gone after it; the
-// numbers are those of a plain loop.
+// linalg.mmt4d with a microkernel: the call exists before linking, and is inlined by it; the
+// results are those of a plain loop.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host:x86-64-v4+avx512_bf16+avx512_vnni})' \
 // RUN:   -o %t.best.mlir
@@ -12,7 +12,7 @@
 // BEST: scf.for
 // BEST: call @kdl_uk_mma_f32_bf16(
 
-// Target features choose.
+// Target features select the microkernel.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host:x86-64-v3})' \
 // RUN:   | FileCheck %s --check-prefix=AVX2
 // AVX2-DAG: @kdl_uk_mma_f32_bf16({{.*}}kdl.variant = "avx2"
@@ -25,7 +25,7 @@
 // LINKED: define void @bf16({{.*}} #[[ATTRIBUTES:[0-9]+]]
 // LINKED: attributes #[[ATTRIBUTES]] = {{.*}}"target-features"="
 
-// What was chosen is what is inside.
+// The selected microkernel is the one that was inlined.
 // RUN: mlir-opt %t.best.mlir --pass-pipeline='builtin.module(func.func(convert-linalg-to-loops),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts)' \
 // RUN:   -o %t.best.llvm.mlir
 // RUN: grep -c 'llvm.call @kdl_uk_mma' %t.best.llvm.mlir | FileCheck %s --check-prefix=CALLS
@@ -39,18 +39,18 @@
 // RUN: kdl-mlir run -O3 %t.mlir --entry-point-result=void \
 // RUN:   --shared-libs=%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so \
 // RUN:   | FileCheck %s --check-prefix=NUMBERS
-// The least CPU there is gives the same.
+// The least CPU gives the same results.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host:x86-64},func.func(convert-linalg-to-loops),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts)' \
 // RUN:   | kdl-mlir run -O3 --entry-point-result=void \
 // RUN:     --shared-libs=%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so \
 // RUN:   | FileCheck %s --check-prefix=NUMBERS
-// And so does MLIR without any of it.
+// And so does MLIR without libkdl.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(func.func(convert-linalg-to-loops),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts)' \
 // RUN:   | kdl-mlir run --entry-point-result=void \
 // RUN:     --shared-libs=%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so \
 // RUN:   | FileCheck %s --check-prefix=NUMBERS
 
-// The user's own microkernel comes first.
+// The user's own microkernel has precedence.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host:x86-64})' -o %t.own.mlir
 // RUN: sed 's/kdl.variant = "generic"/kdl.variant = "mine"/' %t.own.mlir > %t.mine.mlir
 // RUN: mlir-opt %t.mine.mlir --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host:x86-64-v4})' \

@@ -1,8 +1,8 @@
-// A product takes the result of another one in its tiles, through elementwise operations: nothing is unpacked and packed between them.
+// A product takes the result of another one in tiles, through elementwise operations: nothing is unpacked and packed between them.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4+avx512_bf16+avx512_vnni},canonicalize,cse)' -split-input-file | FileCheck %s
 
-// A tile of sums, 14 x 32, is 32 steps of 14 rows.
+// A result tile, 14 x 32, is 32 steps of 14 rows.
 // CHECK-LABEL: func.func @f32(
 // CHECK-SAME: %[[BIAS:[^:]*]]: tensor<64xf32>
 // CHECK: %[[SUM:.*]] = linalg.mmt4d ins({{.*}}) outs({{.*}} : tensor<8x2x13x32xf32>)
@@ -12,7 +12,7 @@
 // CHECK: %[[LEFT:.*]] = tensor.expand_shape %[[Y]] {{.*}} output_shape [8, 2, 13, 32, 1]
 // CHECK: linalg.generic {{.*}} ins(%[[LEFT]], {{.*}} : tensor<8x2x13x32x1xf32>, tensor<2x2x32x32x1xf32>)
 // CHECK: linalg.unpack
-// The loops of the first one leave out the unpack, those of the second one the pack.
+// The loops of the first one omit the unpack, those of the second one the pack.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4+avx512_bf16+avx512_vnni},canonicalize,cse,kdl-fuse-tiles{target=host:x86-64-v4+avx512_bf16+avx512_vnni},canonicalize,cse)' -split-input-file | FileCheck %s --check-prefix=FUSED
 // FUSED-LABEL: func.func @f32(
 // FUSED: scf.forall {{.*}} -> (tensor<8x2x13x32xf32>)
@@ -24,7 +24,7 @@
 // FUSED: linalg.generic {{.*}} ins({{.*}} : tensor<1x2x13x32x1xf32>, tensor<1x2x32x32x1xf32>)
 // FUSED: linalg.unpack
 // FUSED-LABEL: func.func @bf16(
-// The microkernel takes them so.
+// The microkernel takes them in this form.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=host:x86-64-v4+avx512_bf16+avx512_vnni})' -split-input-file -o %t.mlir
 // RUN: FileCheck %s --check-prefix=CALLS --input-file=%t.mlir
 // CALLS-LABEL: llvm.func @f32(
@@ -49,7 +49,7 @@ func.func @f32(%bias: tensor<64xf32>, %x: tensor<100x24xf32>, %a: tensor<24x64xf
 
 // -----
 
-// 32 columns of bf16 are 16 steps of 2. Named operations are elementwise, too; a column and a matrix are brought into tiles.
+// 32 columns of bf16 are 16 steps of 2. Named operations are elementwise, too; a column and a matrix are packed into tiles.
 // CHECK-LABEL: func.func @bf16(
 // CHECK: %[[SUM:.*]] = linalg.mmt4d
 // CHECK-NOT: linalg.unpack
@@ -76,8 +76,8 @@ func.func @bf16(%r: tensor<100xf32>, %more: tensor<100x32xf32>, %x: tensor<100x2
 
 // -----
 
-// What must go by the matrix: columns that are no whole panels; a result that others use; one that is transposed, or the right
-// operand; sums between; an operation that knows where it is.
+// Cases that need the unpacked matrix: columns that are not full panels; a result with other uses; a transposed result, or a right
+// operand; reductions in between; an operation that uses its indices.
 // CHECK-LABEL: func.func @panels(
 // CHECK: linalg.unpack
 // CHECK: linalg.pack
@@ -94,7 +94,7 @@ func.func @bf16(%r: tensor<100xf32>, %more: tensor<100x32xf32>, %x: tensor<100x2
 // CHECK-LABEL: func.func @index(
 // CHECK: linalg.unpack
 // CHECK: linalg.mmt4d
-// Rows that are divided otherwise: 6 of f32, 4 of bf16 with AVX2. Tiles of AMX.
+// Rows that are divided differently: 6 of f32, 4 of bf16 with AVX2. AMX tiles.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v3},canonicalize,cse)' -split-input-file | FileCheck %s --check-prefix=AVX2
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4+avx512_bf16+amx_tile+amx_bf16},canonicalize,cse)' -split-input-file | FileCheck %s --check-prefix=AMX
 // AVX2-LABEL: func.func @rows(

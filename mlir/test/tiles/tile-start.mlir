@@ -1,4 +1,4 @@
-// What a tile of sums starts from is stored vector by vector, as the microkernel loads it.
+// The initial accumulators of a tile are stored vector by vector, as the microkernel loads them.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host:x86-64-v4+avx512_vnni})' | FileCheck %s
 
@@ -15,7 +15,7 @@ func.func @zeros(%a: memref<1x8x14x1xf32>, %b: memref<1x8x32x1xf32>) {
   return
 }
 
-// A number for each column and one for each row, and one for all.
+// A number for each column, one for each row, and one for all.
 // CHECK-LABEL: func.func @columns(
 // CHECK-SAME: memref<1x1x4x4xi8>, %{{.*}}: memref<1x1x16x4xi8>, %[[C:[^:]*]]: memref<1x16xi32>, %[[R:[^:]*]]: memref<4xi32>, %[[P:.*]]: i32
 // CHECK: vector.load %[[C]]{{.*}} : memref<1x16xi32>, vector<16xi32>
@@ -51,7 +51,7 @@ func.func @columns(%a: memref<1x1x4x4xi8>, %b: memref<1x1x16x4xi8>, %c: memref<1
   return
 }
 
-// Several tiles, something between that writes, and an operation that reads what was there.
+// Several tiles, a write in between, and an operation that reads the old value.
 // CHECK-LABEL: func.func @stays(
 // CHECK: linalg.fill
 // CHECK: call @kdl_uk_mma_f32_f32

@@ -172,7 +172,7 @@ static void memory_of_libkdl_stands(void **state) {
   assert_int_equal(GIVE(&k, &b, &b), KDL_OK);
   assert_int_equal(GIVE(&k, &a, &b), KDL_OK);
   assert_given(0, 2);
-  /* Memory of others, behind the end of ours. */
+  /* Memory of the caller, beyond the end of ours. */
   assert_int_equal(GIVE(&k, &inside, &b), KDL_OK);
   assert_int_equal(GIVE(&k, &inside, &b), KDL_OK);
   assert_int_equal(GIVE(&k, &inside, &b), KDL_OK);
@@ -200,7 +200,7 @@ static void memory_is_given_again_after_a_free(void **state) {
   end(&k);
 }
 
-/* Given as memory of others, who freed it; then libkdl got the same address. */
+/* Passed as memory of the caller, which freed it; then libkdl got the same address. */
 static void memory_that_became_libkdls_is_given_again(void **state) {
   (void)state;
   kernel k;

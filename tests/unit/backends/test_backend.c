@@ -84,7 +84,7 @@ static void failed_load_falls_back_and_is_undone(void **state) {
   faults("");
 }
 
-/* Unless the backend says that it reads none, as CUDA's does. */
+/* Unless the backend declares that it reads none, as CUDA's does. */
 static void metadata_comes_with_an_image(void **state) {
   (void)state;
   kdl_library *lib = open_cubins();
@@ -139,7 +139,7 @@ static void capture_survives_and_names_prefetch(void **state) {
   kdl_close(lib);
 }
 
-/* Slots that its table leaves empty: plain memory, and what cannot be told. */
+/* Empty slots of its table: plain memory, and unknown properties. */
 static void what_a_backend_lacks(void **state) {
   (void)state;
   void *data = NULL;

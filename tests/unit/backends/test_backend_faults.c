@@ -187,7 +187,7 @@ static void a_fork_while_a_device_is_opened(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Faults                                                                                       */
 
-enum { most_calls = 200, kept = 1 /* the queue of those who name none */ };
+enum { most_calls = 200, kept = 1 /* the queue of launches that name none */ };
 
 static const struct {
   const char *name;
@@ -323,7 +323,7 @@ static void a_global_is_asked_for(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Slow calls                                                                                   */
 
-/* Those who come while it is loaded wait for it. */
+/* Other threads wait while it is loaded. */
 static void a_slow_load_is_waited_for(void **state) {
   (void)state;
   enum { threads = 8 };

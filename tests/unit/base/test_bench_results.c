@@ -145,7 +145,7 @@ static void sums_hold_are_noisy_or_off(void **state) {
   } rows[] = {
       {1019, 1000, 0.1, 0, true, false}, /* within 2% */
       {1021, 1000, 0.1, 0, false, false},
-      {1021, 1000, 0.1, 25, true, false}, /* within what the clock cannot tell */
+      {1021, 1000, 0.1, 25, true, false}, /* within the clock's resolution */
       {1030, 1000, 10, 0, false, true},   /* the intervals meet */
       {900, 1000, 0.1, 0, false, false},
   };

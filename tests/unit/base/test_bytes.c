@@ -76,7 +76,7 @@ static size_t read_all_kernels(kdl_library *lib) {
   return names;
 }
 
-/* The most memory this process has held since the last call; 0 where that is not told. */
+/* The peak memory of this process since the last call; 0 if it is unknown. */
 static size_t peak_bytes(void) {
   size_t kilobytes = 0;
 #if !HAS_ADDRESS_SANITIZER

@@ -23,7 +23,7 @@ static void numbers_come_back(void **state) {
   every_number_comes_back(KDL_NARROW_BF16);
 }
 
-/* Half way between two neighbours it is the even one, and just beside it the nearer. */
+/* Halfway between two neighbours it is the even one, and next to that the nearer one. */
 static void rounds_to_nearest(kdl_narrow_format format) {
   unsigned infinity = 0x7fffu & ~((1u << format.fraction_bits) - 1);
   for (unsigned bits = 0; bits + 1 < infinity; ++bits) {

@@ -178,8 +178,7 @@ static void a_byte_comes_when_the_limits_are_set(void **state) {
   }
 }
 
-/* Also where standard error stays open: the end itself is waited for, and not asked for by and by.
- */
+/* Also if standard error stays open: it waits for the end itself, and does not poll. */
 static void waiting_wakes_for_what_happens_only(void **state) {
   (void)state;
   static const char *const lines[] = {"sleep 0.4", "exec sleep 0.4 2>&-"};

@@ -35,7 +35,7 @@ static void no_memory(void **state) {
   kdl_arena_free(&arena);
 }
 
-/* The shell itself says what the line means. */
+/* The shell itself is the reference. */
 static void shell(void **state) {
   (void)state;
   static const char *const given[] = {

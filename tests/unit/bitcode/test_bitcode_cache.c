@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-/* Runs the rows and says whether the linker was needed. */
+/* Runs the rows and returns whether the linker was needed. */
 static bool was_linked(const mixed_row *rows, size_t count) {
   size_t before = runs();
   assert_int_equal(run_rows(rows, count), 3);
@@ -91,8 +91,8 @@ static void set_time(const char *path, time_t when) {
   assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* Until nothing that was written before is young any more, by whose age a file's identity changes
- * once: see ext/jit/identity.h. */
+/* Waits until no file counts as recently modified any more, which changes a file's identity once:
+ * see ext/jit/identity.h. */
 static void let_files_age(void) {
   sleep(3);
 }
@@ -180,7 +180,7 @@ static void programs_matter(void **state) {
   unsetenv("KDL_PTXAS");
 }
 
-/* What the report names: a file that changes, goes or comes. While one is young nothing is kept. */
+/* Files in the report that change, disappear or appear. Recently modified ones prevent caching. */
 static void dependencies_matter(void **state) {
   (void)state;
   char path[128], json[160];
@@ -350,7 +350,7 @@ static void each_byte_is_noticed(void **state) {
   }
 }
 
-/* The entry is whole, but its image does not load: made anew, once. */
+/* The entry is complete, but its image does not load: it is linked again, once. */
 static void unloadable_entry_is_replaced(void **state) {
   (void)state;
   assert_linked(alone);
@@ -407,7 +407,7 @@ static void works_uncached(const char *said_words) {
   stop_listening();
 }
 
-/* Works without, and says so. */
+/* Works without the cache, and logs that. */
 static void folder_that_refuses(void **state) {
   (void)state;
   char path[128];

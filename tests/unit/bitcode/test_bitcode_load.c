@@ -27,7 +27,7 @@ static void linked_and_run(void **state) {
   free_mixed(&made);
 }
 
-/* Nothing that tells one machine from another of its kind. */
+/* Nothing that distinguishes machines with the same device. */
 static void device_is_told_in_essence(void **state) {
   (void)state;
   assert_int_equal(run_rows(with_fallback, 2), 3);
@@ -271,7 +271,7 @@ static void needs_no_standard_streams(void **state) {
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Then it cannot be known how it ended, but its report says that it is done. */
+/* Its exit status is unknown then, but its report shows that it is done. */
 static void children_that_are_not_waited_for(void **state) {
   (void)state;
   signal(SIGCHLD, SIG_IGN);

@@ -14,7 +14,7 @@ extern char **environ;
 
 static char self[PATH_MAX];
 
-/* What a process does that is started with "work": its exit status tells the variant that ran. */
+/* The work of a process that is started with "work": its exit status is the variant that ran. */
 static int do_work(void) {
   assert_int_equal(run_rows(with_fallback, 2), 3);
   return 33;

@@ -33,7 +33,7 @@ static void set_lower(const char *path) {
   setenv("KDL_CACHE", list, 1);
 }
 
-/* Another time of writing, as another machine has. The seconds of a new file are over. */
+/* Another modification time, as on another machine. The file is not recently modified any more. */
 static void write_file(const char *path, const char *text, time_t when) {
   FILE *file = fopen(path, "w");
   assert_non_null(file);
@@ -57,7 +57,7 @@ static void linked_once(void **state) {
   assert_int_equal(runs(), 1);
 }
 
-/* Without a cache of its own, and with one that it may not write. */
+/* Without an own cache, and with one that is read-only. */
 static void no_own_cache(void **state) {
   (void)state;
   char list[128];
@@ -97,9 +97,9 @@ static void ukernels_by_contents(void **state) {
   assert_int_equal(runs(), 2);
 }
 
-/* What kdl-ld found by itself must be the same on the machine that uses the entry. */
-/* Microkernels of one folder are one library, of which the best is taken; those of two places are
- * two, of which the first goes before. */
+/* Files that kdl-ld found must be the same on the machine that uses the entry. */
+/* Microkernels of one folder are one library, of which the best is linked; those of two folders are
+ * two, and the first has precedence. */
 static void ukernels_by_place(void **state) {
   (void)state;
   char both[64], one[64], first[80], list[256];
@@ -121,8 +121,8 @@ static void ukernels_by_place(void **state) {
   assert_int_equal(runs(), 2);
 }
 
-/* A key of this machine is about files as they were: exported later, it must not say that the image
- * is of what they are now. */
+/* A key of this machine describes files as they were: exported later, it must not claim that the
+ * image was made from their current contents. */
 static void keys_of_files_that_changed_are_not_portable(void **state) {
   (void)state;
   static const char *const words[] = {"ukernels", "member", "kdl-ld"};
@@ -136,7 +136,7 @@ static void keys_of_files_that_changed_are_not_portable(void **state) {
     fputc('\n', out);
     fclose(out);
     assert_ok(kdl_portable_key((kdl_string){text, length}, &first, &length));
-    write_file(depended, "one", 2000000); /* the contents are what the key tells of a young file */
+    write_file(depended, "one", 2000000); /* the key of a recently modified file has its contents */
     assert_ok(kdl_portable_key(text_of(text), &again, &length));
     assert_string_equal(first, again);
     free(again);
@@ -160,8 +160,8 @@ static void write_program(const char *path, const char *more) {
   free(data);
 }
 
-/* A build ID is of what a linker made of a file, and stays where a tool puts other microkernels
- * into it. */
+/* A build ID identifies the linker's output, and does not change when a tool replaces the
+ * microkernels in it. */
 static void ukernels_by_all_bytes(void **state) {
   (void)state;
   char file[128];
@@ -196,7 +196,7 @@ static void depends_by_contents(void **state) {
   assert_true(kdl_portable_notes_are_current((kdl_string){portable, length}));
   assert_ok(kdl_portable_notes_to_local((kdl_string){portable, length}, &here, &length, &is_young));
   assert_non_null(strstr(here, "2000000.000000000"));
-  assert_true(is_young); /* its change of state is of now, whatever its time of writing says */
+  assert_true(is_young); /* its change time is now, whatever its modification time is */
   free(here);
   write_file(depended, "Linker", 2000000);
   assert_false(kdl_portable_notes_are_current(text_of(portable)));
@@ -206,7 +206,7 @@ static void depends_by_contents(void **state) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What other machines show                                                                     */
+/* Entries of other machines                                                                    */
 
 static void entry_path(char path[4200]) {
   DIR *stream = opendir(shared_path);
@@ -218,8 +218,7 @@ static void entry_path(char path[4200]) {
   closedir(stream);
 }
 
-/* A name that is seen before its contents: nothing of it is used, and it is left alone until it is
- * replaced. */
+/* A name that appears before its contents: it is not used, and not touched until it is replaced. */
 static void contents_come_late(void **state) {
   (void)state;
   char path[4200];
@@ -246,7 +245,7 @@ static void contents_come_late(void **state) {
   free(whole);
 }
 
-/* One that stays damaged goes after an hour. */
+/* One that stays damaged is removed after an hour. */
 static void damage_is_removed_late(void **state) {
   (void)state;
   char path[4200];
@@ -262,9 +261,9 @@ static void damage_is_removed_late(void **state) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Lower layers                                                                                 */
+/* Lower tiers                                                                                  */
 
-/* The entry is whole, and no device loads its image. */
+/* The entry is complete, but no device loads its image. */
 static void spoil_entry(void) {
   char path[4200];
   size_t size;
@@ -305,7 +304,7 @@ static void what_does_not_load_is_made_anew_for_all(void **state) {
   }
 }
 
-/* Where nothing else can be made of it, it is at least not found by the next. */
+/* If it cannot be linked again, the next process at least does not find it. */
 static void what_does_not_load_is_removed(void **state) {
   (void)state;
   assert_int_equal(run_rows(with_fallback, 2), 3);
@@ -361,7 +360,7 @@ static void untrusted_is_not_used(void **state) {
   assert_int_equal(runs(), 4);
 }
 
-/* Folders that are not there, not to be made, or no folders. */
+/* Missing folders, folders that cannot be created, and other files. */
 static void folder_refuses(void **state) {
   (void)state;
   static const char *const lists[] = {"/proc/kdl,shared", "/dev/null,shared", "/nonexistent,ro",

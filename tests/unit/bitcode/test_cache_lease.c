@@ -89,7 +89,7 @@ static void entry_ends_the_wait(void **state) {
   end_cache(&cache);
 }
 
-/* A holder on another machine, or one whose word was never written, that is not heard of again. */
+/* A holder on another machine, or one without a token, that does not renew its lease. */
 static void lease_expires(void **state) {
   (void)state;
   static const char *const words[] = {"another-boot 1 1 0000", ""};

@@ -218,7 +218,7 @@ static bool is_there(const kdl_cache_settings *cache, const char *name) {
   return access(path, F_OK) == 0;
 }
 
-/* What killed processes left goes after an hour; what is not the cache's own is never touched. */
+/* Stale temporaries are removed after an hour; files that are not the cache's are never touched. */
 static void litter_goes(void **state) {
   (void)state;
   static const char *const foreign[] = {"notes.txt", "0123.kdl", KEY, KEY ".kdl~", KEY ".0123.tmp"};

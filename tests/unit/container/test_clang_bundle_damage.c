@@ -9,7 +9,7 @@
 
 enum { gigabyte = 1 << 30, most = 64 << 20, table_size = 4096 };
 
-/* A table with one image of `image_size` zeros, as zstd that inflates to `real` bytes and says
+/* A table with one image of `image_size` zeros, as zstd that inflates to `real` bytes and declares
  * `declared`. */
 static uint8_t *make_bomb(uint64_t image_size, uint64_t real, uint64_t declared, size_t *out_size) {
   entry_spec entry = {"hip-amdgcn-amd-amdhsa--gfx906", "\x7f"

@@ -186,7 +186,7 @@ static void refuses_what_is_damaged(void **state) {
       "t: offset 0x0: format: found a COFF file without device code, expected an OffloadBinary, a "
       "Clang offload bundle, a CUDA fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V";
   refuse(&plain, 8, 0, nothing);                     /* no table of names */
-  assert_int_equal(kdl_error_code(), ENODATA);       /* for those who search programs */
+  assert_int_equal(kdl_error_code(), ENODATA);       /* for callers that search programs */
   refuse(&plain, 8, 0xffffffff, nothing);            /* one beyond the file */
   refuse(&plain, plain.sections, 0x39392f, nothing); /* "/99", a name beyond it */
   free(plain.data);

@@ -62,7 +62,7 @@ static void a_name_alone_is_not_enough(void **state) {
   free(elf.data);
 }
 
-/* What clang-offload-bundler -type=o makes of a host object: the name says what the bytes are. */
+/* Host objects of clang-offload-bundler -type=o: the name gives the kind of the bytes. */
 static void finds_bundled_sections(void **state) {
   (void)state;
   static const char host[] = "__CLANG_OFFLOAD_BUNDLE__host-x86_64-unknown-linux-gnu-";

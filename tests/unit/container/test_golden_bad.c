@@ -122,7 +122,7 @@ static void every_bad_file_is_refused(void **state) {
                 slowest_ms);
 }
 
-/* A gigabyte that takes no room on disk: a good header, and a length that says so. */
+/* A sparse file of a gigabyte: a good header with that length. */
 static void make_sparse(char *path, const char *golden, size_t at, uint64_t value, uint64_t total) {
   strcpy(path, "/tmp/kdl-sparse-XXXXXX");
   int fd = mkstemp(path);

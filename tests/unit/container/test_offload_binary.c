@@ -96,7 +96,7 @@ static void reads_values_with_nuls(void **state) {
   kdl_close(lib);
 }
 
-/* The flag that says "no image" does not make one that is there go away: LLVM gives it too. */
+/* The flag "no image" does not hide an existing image: LLVM sets it too. */
 static void an_image_is_there_whatever_its_flag(void **state) {
   (void)state;
   kdl_writer *writer;

@@ -9,7 +9,7 @@
 
 enum { image_count = 60, image_size = 2 << 20, noise = 32 << 10, page = 4096 };
 
-/* What an image holds: little enough that compresses badly for its size to be believed. */
+/* The contents of an image: with enough bytes that do not compress for its size to be plausible. */
 static void fill(uint8_t *image, unsigned number) {
   uint32_t word = number + 1;
   memset(image, (int)number + 1, image_size);
@@ -19,7 +19,7 @@ static void fill(uint8_t *image, unsigned number) {
   }
 }
 
-/* A fatbin of compressed images, each with bytes of its own. */
+/* A fatbin of compressed images with different bytes. */
 static uint8_t *make_fatbin(size_t *out_size) {
   uint8_t *image = malloc(image_size), *fatbin = calloc(1, 16 << 20);
   size_t at = 16;
@@ -86,13 +86,13 @@ static void pages_are_used_again(void **state) {
   long before = count_faults();
   read_all(lib);
   long used = count_faults() - before;
-  /* 120 MB, in memory that is there. */
+  /* 120 MB, in memory from the free list. */
   assert_in_range(used, 0, (long)image_count * image_size / page / 10);
   kdl_close(lib);
   free(fatbin);
 }
 
-/* What is held stays as it is while others are inflated. */
+/* An acquired image does not change while others are inflated. */
 static void held_images_keep_their_memory(void **state) {
   (void)state;
   skip_without(KDL_CODEC_ZSTD);
@@ -137,8 +137,8 @@ static size_t read_in_turn(kdl_library *const *libs) {
   return most - before;
 }
 
-/* What is kept is kept for all libraries of a process together, as threads of `kdl check` have
- * them: 32 MiB of images and 32 MiB to inflate into, and the last image of each. */
+/* All libraries of a process share one budget, as do the threads of `kdl check`: 32 MiB of images
+ * and 32 MiB in the free list, and the last image of each. */
 static void libraries_share_what_they_keep(void **state) {
   (void)state;
   skip_without(KDL_CODEC_ZSTD);
@@ -151,7 +151,7 @@ static void libraries_share_what_they_keep(void **state) {
   assert_in_range(grown, 0, (64 << 20) + 2 * library_count * image_size);
   for (size_t k = 0; k < library_count; ++k)
     kdl_close(libs[k]);
-  /* And none of it is missed by those that come then. */
+  /* Later libraries get all of it. */
   assert_ok(kdl_open_memory(fatbin, size, NULL, &libs[0]));
   read_all(libs[0]);
   long faults = count_faults();

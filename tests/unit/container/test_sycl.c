@@ -243,7 +243,7 @@ static void bad_entries_are_listed(void **state) {
   free(elf.data);
 }
 
-/* An object's sections have no addresses yet, so its table tells nothing. */
+/* An object's sections have no addresses yet, so its table is useless. */
 static void objects_are_left_alone(void **state) {
   (void)state;
   uint8_t table[16] = {0};

@@ -13,7 +13,7 @@ static kdl_pair (*pairs)[4];
 static char (*tags)[40];
 static char digest[TRUST_DIGEST];
 
-/* Images that the host would run, if they were images. */
+/* Images for the host that do not load. */
 static int make_file(void **state) {
   (void)state;
   static const uint8_t bytes[64] = "\177ELF and nothing more";
@@ -61,7 +61,7 @@ static int remove_file(void **state) {
   return 0;
 }
 
-/* Of the first so many images. */
+/* Signs the first `count` images. */
 static void sign_beside(size_t count) {
   char line[KDL_SIGNATURE_LINE], text[KDL_SIGNATURE_LINE + 64];
   kdl_secret_key key = {.id = {'1', '2', '3', '4', '5', '6', '7', '8'}};
@@ -81,7 +81,7 @@ static void sign_beside(size_t count) {
   write_bytes(beside, text, (size_t)size);
 }
 
-/* Tries every image of `mark`, in vain; in seconds of the processor. */
+/* Loads every image of `mark`, which fails; returns CPU seconds. */
 static double try_all(kdl_status expected, const char *message) {
   kdl_library *lib;
   clock_t start = clock();
@@ -105,7 +105,7 @@ static void none_is_looked_for_once(void **state) {
   assert_true(try_all(KDL_BAD_FILE, "kdl.signature: found none") < 3);
 }
 
-/* All are as they were signed; what is wrong with them is the loader's to say. */
+/* All signatures are valid; the loader reports what is wrong with the images. */
 static void a_right_signature_is_looked_at_once(void **state) {
   (void)state;
   sign_beside(many);
@@ -116,7 +116,7 @@ static void a_right_signature_is_looked_at_once(void **state) {
   for (size_t i = 0; i < many; i += 2)
     assert_ok(kdl_select(lib, the_host(), tags[i] + strlen("kdl.kernel."), NULL, &choice));
   assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 3);
-  unlink(beside); /* it was looked at */
+  unlink(beside); /* it was verified */
   assert_ok(kdl_select(lib, the_host(), "mark", NULL, &choice));
   kdl_close(lib);
 }

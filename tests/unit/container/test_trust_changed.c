@@ -234,7 +234,7 @@ static void a_digest_alone_does_the_same(void **state) {
   what_changes_before_is_refused(TRUST_DIGESTED);
 }
 
-/* A file that says nothing is mapped, as large as it may be. */
+/* A file without a digest is mapped, whatever its size. */
 static void what_says_nothing_is_not_copied(void **state) {
   (void)state;
   kdl_selection choice;

@@ -61,7 +61,7 @@ static void writes_what_others_write(void **state) {
   expect_same_bytes("offload/v3_plain.offload", KDL_FORMAT_V3);
 }
 
-/* What is compressed holds what is not, and says how long it is. */
+/* The compressed form contains the plain one, and its length. */
 static void compresses_version_3(void **state) {
   (void)state;
   static const int ways[] = {KDL_FORMAT_ZSTD, KDL_FORMAT_ZLIB};
@@ -298,7 +298,7 @@ static void what_others_planted_leads_nowhere(void **state) {
   assert_ok(kdl_file_save("all/planted", "its", 3));
   expect_content("precious", "its");
   assert_int_equal(chown("all", 0, 0), 0);
-  /* The same of links on the way, whatever fs.protected_symlinks says, also behind one's own. */
+  /* The same for links in the path, whatever fs.protected_symlinks is, also after one's own. */
   assert_int_equal(mkdir("home", 0700), 0);
   assert_ok(kdl_file_save("home/f", "old", 3));
   assert_int_equal(symlink("../home", "all/way"), 0);

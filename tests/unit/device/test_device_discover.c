@@ -171,7 +171,7 @@ static void the_address_joins_where_uuids_do_not(void **state) {
   kdl_discovery_free(found);
 }
 
-/* The parts of a divided GPU share an address; their UUIDs tell which is which. */
+/* The parts of a divided GPU share an address; their UUIDs distinguish them. */
 static void parts_of_a_divided_gpu_stay_apart(void **state) {
   (void)state;
   static const char other[] = "99345678-9abc-def0-1234-56789abcdef0";
@@ -373,7 +373,7 @@ static void variables_of_the_vendors_are_named(void **state) {
   unsetenv("HSA_XNACK");
 }
 
-/* Whatever a driver says, the spec prints and parses. */
+/* Whatever a driver reports, the spec can be printed and parsed. */
 static void what_a_driver_says_is_cleaned(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole", "cuda:sm_90 name=\"  two \\\"words\\\"  \"", "");

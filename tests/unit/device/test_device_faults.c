@@ -95,13 +95,13 @@ static void any_missing_entry_point(void **state) {
   }
 }
 
-/* A driver that lacks something of launching is listed, and says what when a device is used. */
+/* A driver that lacks a launch function is listed, and reports it when a device is used. */
 static void any_missing_entry_point_of_launching(void **state) {
   (void)state;
   setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
   setenv("KDL_FAKE_SETTINGS", "", 1);
   kdl_driver_resolver resolver = {open_fake, fake_error, hiding_symbol, "whole", NULL};
-  hides_questions = true; /* of CUDA's own, which would tell where the hidden ones are */
+  hides_questions = true; /* CUDA's own lookup function, which would find the hidden ones */
   for (size_t i = 0; i < sizeof symbols / sizeof *symbols; ++i) {
     kdl_discovery *found;
     void *device;

@@ -32,7 +32,7 @@ static int close_it(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Counting                                                                                     */
 
-/* What a graph's time is made of. Which context is current is asked by libkdl alone. */
+/* The calls that make up a graph's time. Only libkdl queries the current context. */
 static const char *const counted[] = {"cuGraphExecKernelNodeSetParams",
                                       "cuGraphLaunch",
                                       "cuGraphCreate",

@@ -163,7 +163,7 @@ static void a_cold_start_makes_these_calls(void) {
                                "cuDeviceGetUuid_v2 cuDeviceGetAttribute*12");
   assert_ok(kdl_open_memory(p.data, p.size, NULL, &p.lib));
   assert_string_equal(calls(), "");
-  /* The context, which stays current, the queue of those who name none, and this one. */
+  /* The context, which stays current, the queue of launches that name none, and this one. */
   assert_ok(kdl_queue_create(p.device, NULL, &p.queue));
   assert_string_equal(calls(),
                       "cuDeviceGetCount cuDeviceGet cuDevicePrimaryCtxRetain "

@@ -9,7 +9,7 @@
 #define FAULT_SLOW "hipModuleLaunchKernel:1:sleep=20"
 #include "driver_faults.h"
 
-/* ROCm 5 has no words beside the names. */
+/* ROCm 5 has names of errors, but no texts. */
 const fault_error fault_errors[] = {
     {2, KDL_NO_MEMORY, "hipErrorOutOfMemory (2)"},
     {200, KDL_DEVICE, "hipErrorInvalidImage (200)"},

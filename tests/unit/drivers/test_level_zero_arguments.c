@@ -105,8 +105,7 @@ static void wrong_arguments(void **state) {
   end(&s);
 }
 
-/* What the metadata says fills in what is not known otherwise; structures have the alignment it
- * says. */
+/* The metadata completes what is unknown otherwise; it gives the alignment of structures. */
 static void a_structure_is_passed(void **state) {
   (void)state;
   setup s = begin();
@@ -130,7 +129,7 @@ static void a_structure_is_passed(void **state) {
   end(&s);
 }
 
-/* Group memory is no argument of a launch: its parameter gets the size that the launch tells. */
+/* Group memory is not an argument of a launch: its parameter gets the size from the launch. */
 static void group_memory(void **state) {
   (void)state;
   setup s = begin();

@@ -189,7 +189,7 @@ static void a_list_is_adopted(void **state) {
     clear_log();
     assert_ok(run_saxpy(&s, queue));
     assert_ok(run_saxpy(&s, queue));
-    /* One that keeps an order, and says so, needs no help. */
+    /* One that keeps the order, and declares that, needs no barriers. */
     assert_int_equal(calls_of("zeCommandListAppendBarrier"), flags ? 0 : 2);
     assert_ok(driver->queue_sync(s.device, queue));
     driver->queue_destroy(s.device, queue);
@@ -206,7 +206,7 @@ static void other_lists_are_refused(void **state) {
   void *context = driver->device_native(s.device, KDL_NATIVE_CONTEXT);
   assert_fails(driver->queue_adopt(s.device, NULL, &queue), KDL_BAD_CALL,
                "level_zero:0: the command list to be adopted is NULL, and there is no default one");
-  if (is_old()) { /* which cannot tell */
+  if (is_old()) { /* it cannot report that */
     end(&s);
     return;
   }
@@ -301,7 +301,7 @@ static void events_order_and_time_work(void **state) {
                "level_zero:0: found an event that was not recorded");
   assert_ok(driver->event_sync(s.device, first)); /* delays nothing */
   assert_ok(driver->event_wait(s.device, first, s.queue));
-  /* Often enough for the device's clock to begin anew between two records. */
+  /* Often enough for the device's clock to wrap around between two records. */
   for (int i = 0; i < 8; ++i) {
     assert_ok(driver->event_record(s.device, first, s.queue));
     assert_ok(driver->event_record(s.device, last, s.queue));
@@ -459,7 +459,7 @@ static void flags_for_the_compiler(void **state) {
   unsetenv("KDL_LEVEL_ZERO_LARGE_BUFFERS");
 }
 
-/* Beyond what the driver gives by itself. */
+/* Larger than the driver allows by default. */
 static void large_buffers(void **state) {
   (void)state;
   set("level_zero.max_allocation=65536");

@@ -69,7 +69,7 @@ static void code_for_another_device_is_refused(void **state) {
   }
 }
 
-/* Values have places of 4 bytes; which of them count the signature says. */
+/* Values take 4 bytes each; the signature gives their size. */
 static void small_values_by_their_signature(void **state) {
   (void)state;
   void *device = open_device(0);

@@ -88,7 +88,7 @@ static void launches_are_recorded(void **state) {
   clear_log();
   unsigned before = has ? ask_fake("fake_ze_changed") : 0;
   assert_ok(
-      run_launches(sequence, 0, 3, n)); /* the second buffer is bound anew, in both launches */
+      run_launches(sequence, 0, 3, n)); /* the second buffer is bound again, in both launches */
   if (has)
     assert_int_equal(ask_fake("fake_ze_changed") - before, sets ? 2 : 0);
   expect_calls(0, sets, sets, sets ? 0 : 2);
@@ -156,8 +156,8 @@ static void copies_and_fills_are_recorded(void **state) {
   kdl_sequence_destroy(sequence);
 }
 
-/* Bound anew in each run, and the queue is not waited for: two lists take turns as far as the
- * device keeps up, and launches do the rest. The last one leaves what it must. */
+/* Bound again in each run, without waiting for the queue: two lists alternate as far as the device
+ * keeps up, and launches do the remaining work. The last one leaves the expected values. */
 static void a_device_that_is_behind_is_not_waited_for(void **state) {
   (void)state;
   kdl_sequence *sequence;

@@ -82,7 +82,7 @@ static void fresh_memory_at_an_old_address(void **state) {
   end(&s);
 }
 
-/* When it is given back is not known. */
+/* When it is freed is unknown. */
 static void memory_of_the_caller_is_set_every_time(void **state) {
   (void)state;
   setup s = begin();
@@ -187,7 +187,7 @@ static void an_argument_that_failed_is_set_again(void **state) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Parameters that are hard to tell                                                             */
+/* Parameters that are hard to determine                                                        */
 
 static void spirv_tells_its_parameters(void **state) {
   (void)state;
@@ -240,7 +240,7 @@ static void ptx_has_to_declare_its_pointers(void **state) {
   assert_string_equal(fault, "parameter 0 is memory by the signature and a value by the image");
   list = (kdl_arguments){.count = 2};
   kdl_arguments_read_image(&list, &(kdl_module_image){KDL_IMAGE_PTX, plain, sizeof plain - 1}, "k");
-  assert_false(kdl_arguments_resolve(&list, fault, sizeof fault)); /* nothing says what they are */
+  assert_false(kdl_arguments_resolve(&list, fault, sizeof fault)); /* nothing describes them */
   assert_string_equal(fault, "parameter 0: neither the driver, the image nor a signature tells "
                              "whether it is memory or a value, or it is an image or a sampler");
 }
@@ -329,7 +329,7 @@ static void threads_have_kernels_of_their_own(void **state) {
     pthread_join(threads[i], NULL);
   for (int i = 0; i < thread_count; ++i)
     assert_int_equal(visitors[i].status, KDL_OK);
-  /* 63 beside the first; the others make one for each of their three launches. */
+  /* 63 in addition to the first; the others create one for each of their three launches. */
   assert_int_equal(calls_of("clCreateKernel"), 63 + 3 * (thread_count - 63));
   assert_int_equal(calls_of("clReleaseKernel"), 3 * (thread_count - 63));
   assert_result(&s, 1 + 3 * thread_count);

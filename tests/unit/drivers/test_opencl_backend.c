@@ -126,7 +126,7 @@ static void a_queue_is_adopted(void **state) {
   setup there = s;
   there.queue = queue;
   assert_ok(run_saxpy(&there, there.queue));
-  /* Without the times of events, which the message says. */
+  /* Without times of events, which the message mentions. */
   void *event;
   double ns;
   assert_ok(driver->event_create(s.device, &event));

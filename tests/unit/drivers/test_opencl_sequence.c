@@ -81,7 +81,7 @@ static void launches_are_recorded(void **state) {
   expect(2, 4);
   bool sets = is_mutable() && !memory_is("usm");
   clear_log();
-  assert_ok(run_launches(sequence, 1, 3, n)); /* bound anew */
+  assert_ok(run_launches(sequence, 1, 3, n)); /* bound again */
   expect_calls(0, sets, sets, sets ? 0 : 2);
   expect(3, 4);
   clear_log();

@@ -64,7 +64,7 @@ static const struct {
     {"params.spv", KDL_IMAGE_SPIRV, "many", "f4 p8 i4 i1 i2 f8 v32 i8 v16 g0 o0 "},
     {"params.spv", KDL_IMAGE_SPIRV, "none", ""},
     {"spirv64.spv", KDL_IMAGE_SPIRV, "saxpy", "f4 p8 p8 i4 "},
-    /* The structure's size is not told, and `char` and `short` have places of 4 bytes. */
+    /* The structure's size is unknown, and `char` and `short` take 4 bytes. */
     {"params.zebin", KDL_IMAGE_ZEBIN, "many", "v4 p8 v4 v4 v4 v8 v0 v8 v16 g0 o0 "},
     {"params.zebin", KDL_IMAGE_ZEBIN, "none", ""},
 };
@@ -388,7 +388,7 @@ static void spirv_structures_are_measured(void **state) {
   (void)state;
   assert_spirv("p8 ", HEADER, MODEL(2), ENTRY(9), STRUCTURE, FUNCTION(9, 6), OP(55, 3), 5, 10);
   assert_spirv("p4 ", HEADER, MODEL(1), ENTRY(9), STRUCTURE, FUNCTION(9, 6), OP(55, 3), 5, 10);
-  /* ByVal on the parameter, then Packed on the structure besides. */
+  /* ByVal on the parameter, then also Packed on the structure. */
   assert_spirv("v16 ", HEADER, MODEL(2), ENTRY(9), OP(71, 4), 10, 38, 2, STRUCTURE, FUNCTION(9, 6),
                OP(55, 3), 5, 10);
   assert_spirv("v9 ", HEADER, MODEL(2), ENTRY(9), OP(71, 4), 10, 38, 2, OP(71, 3), 4, 10, STRUCTURE,

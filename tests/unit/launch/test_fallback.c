@@ -213,7 +213,7 @@ static bool refuse_amx(void) {
   return false;
 }
 
-/* A machine with AMX, whose system says no: asked when the image that needs it would be loaded. */
+/* A system that refuses AMX: it is asked when the image that needs it would be loaded. */
 static void refused_permission_is_a_reason_like_another(void **state) {
   (void)state;
   static const host_row rows[] = {{"mark1", 3000, NULL, "9", KEY, SIG},

@@ -63,7 +63,7 @@ static void note_thread(void *context, uint64_t index) {
     atomic_store(&elsewhere, true);
 }
 
-/* Too short to wake a thread for, but one that has just worked is awake. */
+/* Too short to wake a sleeping thread, but one that has just worked still spins. */
 static void short_loops_find_threads_awake(void **state) {
   (void)state;
   cpu_set_t set;

@@ -53,7 +53,7 @@ static bool loop(void) {
   return kdl_host_parallel(iterations, wait_in_loop, NULL) == KDL_OK;
 }
 
-/* What `check` says in a process of its own with so many threads. */
+/* The result of `check` in a separate process with so many threads. */
 static bool holds_with(unsigned threads, bool (*check)(void)) {
   pid_t child = fork();
   if (child == 0) {

@@ -308,7 +308,7 @@ static void a_handle_is_its_question(void **state) {
                "lists them");
 }
 
-/* The library's images, mapped from a file, go with the last who holds the library. */
+/* The library's images, mapped from a file, are released with its last reference. */
 static void a_retained_kernel_outlives_the_close(void **state) {
   (void)state;
   host_library own = open_rows(rows, 1);

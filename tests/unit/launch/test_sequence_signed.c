@@ -4,7 +4,7 @@
 
 static void carried_images_keep_their_signatures(void **state) {
   (void)state;
-  /* Neither the kind nor the flags are what libkdl would write by itself. */
+  /* Neither the kind nor the flags are libkdl's defaults. */
   static const kdl_pair pairs[] = {{{"triple", 6}, {HOST_TRIPLE, sizeof HOST_TRIPLE - 1}},
                                    {{"arch", 4}, {HOST_ARCH, sizeof HOST_ARCH - 1}}};
   const struct {

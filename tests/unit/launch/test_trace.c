@@ -22,7 +22,7 @@ static uint64_t count_records(void) {
   return count;
 }
 
-/* What the file's header says under a key. */
+/* The value of a key in the file's header. */
 static uint64_t said(const char *key) {
   size_t size;
   char *text = (char *)read_file(path, &size);

@@ -40,7 +40,7 @@ static void one_exchange(void **state) {
   assert_true(error_at(&clocks, &m, 7e9 + 4000) <= 1000);
 }
 
-/* One that was held up for 20 ms tells little, and takes nothing from what the others tell. */
+/* A sample that was delayed by 20 ms adds little, and does not degrade the others. */
 static void interruptions(void **state) {
   (void)state;
   machine m = {.difference = 5e9, .rate = 1, .seed = 1};

@@ -107,7 +107,7 @@ static void fork_once(void *user, const char *topic, const char *line) {
     forked = fork();
 }
 
-/* From inside, where locks are held: the child is told, and does not hang. */
+/* From a callback, where locks are held: the child gets an error, and does not hang. */
 static void a_fork_from_inside_is_told(void **state) {
   (void)state;
   kdl_device *device;

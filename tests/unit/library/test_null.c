@@ -6,7 +6,7 @@
 
 enum { most_pointers = 6, count = 4 };
 
-/* What the calls are given; handles are made anew for each test program. */
+/* Arguments of the calls; handles are created for each test program. */
 static kdl_library *lib;
 static kdl_device *device, *described;
 static kdl_kernel *kernel;
@@ -135,7 +135,7 @@ static kdl_status capture(kdl_queue *of, kdl_sequence **to, int tried) {
     kdl_sequence *sequence;
     assert_ok(kdl_capture_end(of, &sequence));
     kdl_sequence_destroy(sequence);
-    return kdl_capture_end(of, to); /* which says the same again */
+    return kdl_capture_end(of, to); /* it reports the same again */
   }
   return drop_sequence(status, to);
 }
@@ -459,7 +459,7 @@ static void every_function_is_tried(void **state) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Pointers inside, and sizes of 0                                                              */
+/* Pointers in structs, and sizes of 0                                                          */
 
 static void nothing_is_moved_without_pointers(void **state) {
   (void)state;

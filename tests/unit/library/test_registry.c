@@ -189,7 +189,7 @@ static void a_discrete_gpu_goes_before_an_integrated_one(void) {
   PICKED(for_all, serves(KDL_BACKEND_HIP) ? "hip:gfx942" : "cuda:sm_87");
 }
 
-/* The name of the device that process `rank` of `count` has; -1: as the environment says. */
+/* The name of the device of process `rank` of `count`; -1: from the environment. */
 static const char *local_name(const image_row *rows, size_t row_count, int rank, int count) {
   static char name[64];
   built_library built = build_library(rows, row_count);

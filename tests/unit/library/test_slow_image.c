@@ -161,7 +161,7 @@ static void another_kernel_is_found_meanwhile(void **state) {
   close_slow_ptx(pages);
 }
 
-/* The child has the thread that forked alone: what another had begun is done anew there. */
+/* The child only has the forking thread: it repeats what another one had begun. */
 static void look_in_a_child(void) {
   pid_t child = fork();
   if (child == 0) {

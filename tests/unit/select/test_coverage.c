@@ -116,7 +116,7 @@ static void a_kernel_that_does_not_fit_does_not_run(void **state) {
   free_library(&built);
 }
 
-/* Where kernels cannot be told, modules must do. */
+/* If kernels cannot be read, modules count. */
 static void unreadable_modules_must_run_themselves(void **state) {
   (void)state;
   static const image_row rows[] = {{3, NV_TRIPLE, "sm_90", NULL}, {3, NV_TRIPLE, "sm_80", NULL}};
@@ -270,7 +270,7 @@ static void an_object_of_link_inputs_runs_nowhere(void **state) {
   free_object(&made);
 }
 
-/* Where no section tells, the image does: it uses a function that it does not define. */
+/* If no section shows it, the image does: it uses a function that it does not define. */
 static void code_that_lacks_a_function_is_refused(void **state) {
   (void)state;
   kdl_library *lib = open_golden("fatbin/extern.fatbin");

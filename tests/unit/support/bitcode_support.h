@@ -66,7 +66,7 @@ typedef struct mixed_row {
   const char *file;
   const char *arch; /* NULL: any */
   const char *keys; /* "key=value|key=value", or NULL */
-  const char *text; /* behind the bitcode, to tell two of them apart */
+  const char *text; /* after the bitcode, to distinguish two of them */
 } mixed_row;
 
 typedef struct mixed_library {

@@ -47,7 +47,7 @@ static inline void end_cache(const kdl_cache_settings *settings) {
   remove_folder(root);
 }
 
-/* A link key with a number, and an image of `size` bytes that tells it. */
+/* A link key with a number, and an image of `size` bytes that contains it. */
 typedef struct made_entry {
   kdl_cache_entry entry;
   char link_key[64];

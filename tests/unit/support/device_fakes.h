@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Machines made of fake drivers (tests/fakes), for the tests of discovery. */
+/* Machines with fake drivers (tests/fakes), for the tests of discovery. */
 #ifndef KDL_TESTS_UNIT_DEVICE_FAKES_H
 #define KDL_TESTS_UNIT_DEVICE_FAKES_H
 

@@ -121,7 +121,7 @@ static inline void copies_between_devices(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* What goes for every backend, with what each calls it                                         */
 
-/* Told by the driver, or read from the image where the driver does not tell. */
+/* Reported by the driver, or read from the image otherwise. */
 static inline void check_saxpy_params(const kdl_backend_kernel *saxpy) {
   static const kdl_param_info params[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
   assert_int_equal(saxpy->param_count, 4);
@@ -219,7 +219,7 @@ static inline void check_illegal_address(int code, const char *message) {
   end(&s);
 }
 
-/* Events that are the driver's own, which tells of those that were not recorded. */
+/* Events of the driver, which reports those that were not recorded. */
 static inline void check_events(const char *message) {
   setup s = begin();
   void *first, *last;

@@ -209,7 +209,7 @@ static inline void put_away(session *s) {
 /* ------------------------------------------------------------------------------------------ */
 /* Faults                                                                                       */
 
-/* A failure is told with the error's code and name; what fails may also not matter. */
+/* A failure is reported with the error's code and name; some failures do not matter. */
 static inline unsigned fail_each_call_once(const fault_error *error) {
   unsigned told = 0;
   for (unsigned n = 1; n < most_calls; ++n) {

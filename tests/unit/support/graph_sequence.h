@@ -25,7 +25,7 @@ static inline unsigned nodes_set_by(kdl_sequence *sequence, float a, int x, int 
   return graph_nodes_set() - before;
 }
 
-/* Nothing where bindings repeat, and else the nodes that use what is bound anew. */
+/* Nothing if bindings repeat, else the nodes that use a changed binding. */
 static inline void what_changed_is_set(void **state) {
   (void)state;
   kdl_sequence *sequence;
@@ -153,7 +153,7 @@ static inline void each_call_of_a_loop_fails_once(void **state) {
   fail_msg("more calls than %d", most);
 }
 
-/* The device is lost in a replay: each further run says so, and nothing is left behind. */
+/* The device is lost in a replay: each further run reports that, and nothing leaks. */
 static inline void a_lost_device_is_told(void **state) {
   (void)state;
   kdl_sequence *sequence;

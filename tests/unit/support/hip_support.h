@@ -42,7 +42,7 @@ static inline void *load_golden(void *device, const char *name) {
   return load_image(device, image.kind, image.data, image.data_size);
 }
 
-/* What hipGetLastError would tell the program. */
+/* The error that hipGetLastError would return to the program. */
 static inline int last_error(void) {
   int (*peek)(void);
   get_fake("hipPeekAtLastError", &peek);

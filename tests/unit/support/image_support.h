@@ -70,7 +70,7 @@ static inline int ignore_name(void *user, const char *name, size_t length) {
   return 0;
 }
 
-/* Any answer is right, as long as a refusal says why. */
+/* Any answer is right, as long as a refusal has a reason. */
 static inline void read_anything(kdl_image_kind kind, const uint8_t *data, size_t size) {
   kdl_image_target target;
   unsigned char sum = 0;

@@ -123,7 +123,7 @@ static inline uint32_t run_mark(kdl_kernel *kernel, uint32_t n) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What libkdl says                                                                             */
+/* Lines that libkdl logs                                                                       */
 
 typedef struct said_lines {
   pthread_mutex_t lock;

@@ -5,8 +5,8 @@
 
 #include "support.h"
 
-/* One image. `keys` is "key=value|key=value"; the bytes are a few that tell no
- * kind, so that the declared kind stands. */
+/* One image. `keys` is "key=value|key=value"; its few bytes have no recognisable kind, so that the
+ * declared kind counts. */
 typedef struct image_row {
   uint16_t declared_kind; /* LLVM's number: 1 object, 2 bitcode, 3 cubin, 5 PTX, 6 SPIR-V */
   const char *triple;

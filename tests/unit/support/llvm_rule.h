@@ -22,8 +22,8 @@ static inline bool llvm_is_amdgpu(kdl_string triple) {
   return kdl_text_is(arch, "amdgcn") || kdl_text_is(arch, "r600");
 }
 
-/* llvm::object::areTargetsCompatible for two (triple, arch) pairs. It is about targets that differ:
- * of two equal ones it says no. */
+/* llvm::object::areTargetsCompatible for two (triple, arch) pairs. It is for targets that differ:
+ * for two equal ones it returns false. */
 static inline bool llvm_targets_compatible(kdl_string left_triple, kdl_string left_arch,
                                            kdl_string right_triple, kdl_string right_arch) {
   if (!kdl_text_equal(left_triple, right_triple) || kdl_text_equal(left_arch, right_arch))

@@ -122,7 +122,7 @@ static inline const char *replay_of(const kdl_sequence *sequence) {
   return info.replay;
 }
 
-/* saxpy twice over launches alone, from slot 1 to slot 2 as many items as slot 3 says. */
+/* saxpy twice by launches only, from slot 1 to slot 2, with the number of items in slot 3. */
 static inline kdl_status make_launches(kdl_sequence **out_sequence) {
   kdl_slot slot;
   const uint32_t count = n;
@@ -222,8 +222,8 @@ static inline void run_in_threads(void) {
   kdl_sequence_destroy(sequence);
 }
 
-/* Each call of the driver fails once: the run tells it, with the error's name and number, or did
- * without; the next one is right, and nothing is left behind. */
+/* Each driver call fails once: the run reports it, with the error's name and number, or succeeds
+ * without it; the next run is right, and nothing leaks. */
 static inline void fail_each_call(int code, kdl_status expected, const char *name) {
   enum { most = 400 };
   unsigned alive = ask_fake("fake_alive"), told = 0;

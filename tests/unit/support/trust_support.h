@@ -79,7 +79,7 @@ static inline void trust_digest(const void *data, size_t size, char out_value[TR
   kdl_digest_print(&of, out_value + 12);
 }
 
-/* How much an image says of itself. */
+/* What an image has: nothing, a digest, or a signature. */
 typedef enum trust_says { TRUST_NOTHING, TRUST_DIGESTED, TRUST_SIGNED } trust_says;
 
 /* Adds an image with a digest, and a signature. */

@@ -232,7 +232,7 @@ static void reason_rows(void **state) {
               kdl_reasons_distance(KDL_REASON(WRONG_VENDOR)));
 }
 
-/* Whatever the size of the buffer, the text is cut, ended, and its length told. */
+/* For any buffer size, the text is truncated and terminated, and its full length returned. */
 static void small_buffers(void **state) {
   (void)state;
   static image_case image;

@@ -101,7 +101,7 @@ static void sm_80_and_sm_89_in_one_file(void **state) {
   assert_int_equal(case_best(images, 2, "cuda sm_86"), 0);
   assert_int_equal(case_best(images, 2, "cuda sm_80"), 0);
   assert_int_equal(case_best(images, 2, "cuda sm_90"), -1);
-  /* Likewise gfx942 beside its generic. */
+  /* The same for gfx942 and its generic target. */
   static const char *const amd[] = {"hsaco gfx9-4-generic", "hsaco gfx942"};
   assert_int_equal(case_best(amd, 2, "hip gfx942"), 1);
   assert_int_equal(case_best(amd, 2, "hip gfx950"), 0);

@@ -263,7 +263,7 @@ def KdlCloneFills : Pass<"kdl-clone-fills", "::mlir::ModuleOp"> {
   let summary = "Clone linalg.fill for each of its users";
   let description = [{
     `cse` merges equal fills, and bufferization then creates one buffer and copies of it. A fill
-    costs less than a copy, and the only user of a fill can be fused with it. Run it after the last
+    costs less than a copy, and later passes optimise a fill with one user. Run it after the last
     `cse` on tensors.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];

@@ -3,8 +3,8 @@
 #include "cc/source/wrapper.h"
 #include "support/base/error.h"
 
-/* The columns of an answer: the type, its details, and the pointee type. For a pointer, `is_signed`
- * is whether the pointee is const. */
+/* The columns of an answer: the type, its details, and the pointee type. For a pointer,
+ * column_is_signed is whether the pointee is const. */
 enum {
   column_class,
   column_size,

@@ -140,9 +140,9 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     | i8, i8 to i32, signed or not | 4 | the left operand becomes unsigned, the right one signed; the initial accumulators correct for that and for zero points |
 
     The last two have operand types that `linalg.mmt4d` does not support, and become a
-    `linalg.generic` with its loops. Constant operands are packed, and their columns
-    summed, at compile time. An unsupported contraction stays unchanged, with a remark that gives the reason, or
-    an error with `no-silent-fallback`.
+    `linalg.generic` with its loops. Constant operands are packed, and their columns summed, at
+    compile time. An unsupported contraction stays unchanged, with a remark that gives the reason,
+    or an error with `no-silent-fallback`.
 
     A product whose left operand is the result of another one, directly or through elementwise
     operations, takes it in tiles if the rows of both are divided alike and the first one's columns
@@ -326,8 +326,8 @@ def KdlLowerContractions : Pass<"kdl-lower-contractions", "::mlir::ModuleOp"> {
     is linked into it: the module's own, else the best of the library for the target. With `threads`
     the product is computed in parts, in an `scf.forall`.
 
-    A batch of any number of dimensions is a loop around these calls. With `threads`, threads
-    compute one element each if there are at least as many elements as parts of a single one.
+    A batch of any number of dimensions is a loop around these calls. With `threads`, one thread
+    computes each element if there are at least as many elements as parts of a single one.
 
     An unsupported contraction stays unchanged, with a remark that gives the reason, or an error
     with `no-silent-fallback`. This includes a microkernel that takes 16 steps at a time and has no

@@ -50,8 +50,8 @@ KDL_API void mgpuMemset16(void *to, uint16_t value, size_t count, kdl_queue *str
 KDL_API void mgpuMemHostRegister(void *data, uint64_t size);
 KDL_API void mgpuMemHostUnregister(void *data);
 
-/* A ranked memref as MLIR passes it: `size_and_strides` holds all sizes, then all strides; each has
- * as many elements as the rank. */
+/* A ranked memref as MLIR passes it: `sizes_and_strides` holds all sizes, then all strides; each
+ * has as many elements as the rank. */
 typedef struct mgpu_memref {
   char *allocated;
   char *aligned;

@@ -57,11 +57,11 @@ typedef struct py_arguments {
   py_stream stream;
   const void *pointers[py_max_params];
   py_value values[py_max_params];
-  size_t sizes[py_max_params];     /* for a kernel without a signature */
-  uint8_t deferred[py_max_params]; /* arguments converted once the queue is known: see
-                                    * py_array_convert_deferred */
-  py_keepalive
-      keepalives[py_max_params]; /* the first `hold_count` are set; an argument uses one at most */
+  size_t sizes[py_max_params];            /* for a kernel without a signature */
+  uint8_t deferred[py_max_params];        /* arguments converted once the queue is known: see
+                                           * py_array_convert_deferred */
+  py_keepalive keepalives[py_max_params]; /* the first `keepalive_count` are set; an argument uses
+                                             one at most */
 } py_arguments;
 
 /* The parameters of a kernel. */

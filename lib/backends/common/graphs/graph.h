@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Sequences as graphs of a driver: what CUDA's and HIP's have in common.
+ * Sequences as graphs of a driver: the common part of CUDA and HIP.
  *
- * A graph is built node by node, with what each waits for, and instantiated. A run sets anew what
- * changed and launches the instance. What a driver refuses to set (memory of another kind, a fill
- * of two dimensions) has the graph built again.
+ * A graph is built node by node with its dependencies, and instantiated. A run updates the nodes
+ * that changed and launches the instance. If the driver refuses an update (memory of another kind,
+ * a two-dimensional fill), the graph is built again.
  */
 #ifndef KDL_BACKENDS_COMMON_GRAPHS_GRAPH_H
 #define KDL_BACKENDS_COMMON_GRAPHS_GRAPH_H
@@ -17,8 +17,8 @@
 
 typedef struct kdl_graph kdl_graph;
 
-/* The functions that have the same parameters in CUDA and HIP, where the driver's table has them:
- * they are looked up when the first sequence is made. */
+/* The functions that have the same parameters in CUDA and HIP, from the driver's table; looked up
+ * when the first sequence is created. */
 typedef struct kdl_graph_functions {
   int (**create)(void **graph, unsigned flags);
   int (**destroy)(void *graph);
@@ -32,7 +32,7 @@ typedef struct kdl_graph_functions {
   } names;
 } kdl_graph_functions;
 
-/* Those of kdl_cuda, "cu", or kdl_hip, "hip". */
+/* Fills them from kdl_cuda with "cu", or from kdl_hip with "hip". */
 #define KDL_GRAPH_FUNCTIONS(api, prefix)                                                           \
   {.create = &(api).graph_create,                                                                  \
    .destroy = &(api).graph_destroy,                                                                \
@@ -49,30 +49,31 @@ typedef struct kdl_graph_functions {
              .wait = prefix "GraphAddEventWaitNode",                                               \
              .enable = prefix "GraphNodeSetEnabled"}}
 
-/* Whether the driver has what every graph needs. */
+/* Whether the driver has the functions that every graph needs. */
 #define KDL_GRAPH_HAS_FUNCTIONS(api)                                                               \
   ((api).graph_create && (api).graph_destroy && (api).graph_instantiate &&                         \
    (api).graph_instance_destroy && (api).graph_launch && (api).graph_empty &&                      \
    (api).graph_kernel && (api).graph_copy && (api).graph_fill && (api).graph_kernel_set &&         \
    (api).graph_copy_set && (api).graph_fill_set)
 
-/* What differs. Functions that return an int return the driver's errors, 0 for none, and leave the
- * name of what failed in *out_call. */
+/* The functions that differ. Those that return an int return the driver's error, 0 for none, and
+ * set *out_call to the call that failed. */
 typedef struct kdl_graph_driver {
   const kdl_driver_errors *errors;
   kdl_graph_functions functions;
-  size_t size; /* of the backend's sequence: a kdl_graph, and zeros behind it */
+  size_t size; /* of the backend's sequence: a kdl_graph, then zeroed members */
 
-  /* Whether graphs of the driver have such a node, in so many loops. */
+  /* Checks whether graphs of the driver support the node, in so many loops. */
   kdl_status (*check)(void *device, const kdl_backend_node *node, size_t loop_count);
-  /* Adds a launch, a copy or a fill behind `count` others; what comes later waits for *out_node. */
+  /* Adds a launch, a copy or a fill that depends on `count` nodes; later nodes depend on
+   * *out_node. */
   int (*add)(kdl_graph *graph, void *to, const kdl_backend_node *node, void *const *after,
              size_t count, void **out_node, const char **out_call);
   int (*instantiate)(void *graph, void **out_instance, const char **out_call);
-  /* Sets what may change of a node. KDL_GRAPH_REBUILD where it cannot. */
+  /* Updates what may change in a node. KDL_GRAPH_REBUILD if it cannot. */
   int (*set)(kdl_graph *graph, void *handle, const kdl_backend_node *node, const char **out_call);
-  /* Optional: loops. `begin_loop` adds a node that repeats *out_body, to which what lies in the
-   * loop is added; `end_loop` adds what decides on another pass, behind the others. */
+  /* Optional: loops. `begin_loop` adds a node that repeats *out_body, which gets the nodes of the
+   * loop; `end_loop` adds the node that decides on another pass, after the others. */
   int (*begin_loop)(kdl_graph *graph, void *to, const kdl_backend_node *loop, void *const *after,
                     size_t count, void **out_node, void **out_body, uint64_t *out_handle,
                     const char **out_call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The numbers of OpenCL that are used, from cl.h and cl_ext.h. */
+/* The constants and types of OpenCL that are used, from cl.h and cl_ext.h. */
 #ifndef KDL_BACKENDS_OPENCL_ABI_H
 #define KDL_BACKENDS_OPENCL_ABI_H
 
@@ -131,7 +131,7 @@ enum {
   KDL_CL_ADDRESS_LOCAL = 0x119c,
   KDL_CL_ADDRESS_CONSTANT = 0x119d,
   KDL_CL_ADDRESS_PRIVATE = 0x119e,
-  KDL_CL_ACCESS_NONE = 0x11a3, /* whatever is no image */
+  KDL_CL_ACCESS_NONE = 0x11a3, /* not an image */
 };
 
 enum { KDL_CL_MEM_READ_WRITE = 1 };
@@ -161,7 +161,7 @@ typedef struct kdl_cl_topology_amd {
 
 _Static_assert(sizeof(kdl_cl_topology_amd) == 24, "cl_device_topology_amd");
 
-/* What a context tells of, from any thread. */
+/* Receives a context's messages, on any thread. */
 typedef void kdl_cl_notify(const char *words, const void *data, size_t size, void *user);
 
 #endif

@@ -87,12 +87,12 @@ typedef struct kdl_graph_driver {
   kdl_status (*capturing)(void *device, void *queue, int *out_capturing);
 } kdl_graph_driver;
 
-enum { KDL_GRAPH_REBUILD = -1 }; /* no error of a driver */
+enum { KDL_GRAPH_REBUILD = -1 }; /* not a driver's error */
 
 /* A loop whose body is being built. */
 typedef struct kdl_graph_loop {
-  uint32_t begin; /* its node */
-  void *outside;  /* the graph around it */
+  uint32_t begin; /* its WHILE node */
+  void *outside;  /* the enclosing graph */
   uint64_t handle;
 } kdl_graph_loop;
 
@@ -105,24 +105,24 @@ struct kdl_graph {
   const kdl_backend_node *const *nodes;
   size_t node_count;
   void *graph, *instance; /* the driver's */
-  void **handles;         /* the driver's node of each */
-  void **after;           /* room for what a join waits for */
+  void **handles;         /* the driver's handle of each node */
+  void **after;           /* memory for the dependencies of a join */
   uint8_t *is_enabled;
   void *current; /* the graph that nodes are added to */
   kdl_graph_loop loops[KDL_GRAPH_LOOPS];
   size_t loop_count;
-  bool has_loops; /* whose nodes are not set, but built again */
+  bool has_loops; /* changes rebuild the graph */
 };
 
 /* ------------------------------------------------------------------------------------------ */
 /* Sequences                                                                                    */
 
-/* Makes a sequence whose nodes the driver has functions for, and builds its graph. */
+/* Creates a sequence, if the driver supports its nodes, and builds its graph. */
 kdl_status kdl_graph_create(const kdl_graph_driver *driver, void *device, uint32_t ordinal,
                             kdl_backend_sequence *sequence, void **out_sequence);
 void kdl_graph_destroy(kdl_graph *graph);
 
-/* Before a run: whether the program captures the queue, which then takes no graph. */
+/* Before a run: fails with KDL_UNSUPPORTED if the program captures the queue. */
 kdl_status kdl_graph_check_capture(const kdl_graph *graph, void *queue);
 
 /* Whether a node that changed is skipped from now on. */
@@ -134,23 +134,23 @@ kdl_status kdl_graph_rebuild(kdl_graph *graph, int error, const char *call);
 /* ------------------------------------------------------------------------------------------ */
 /* Graphs, with the driver's context current                                                    */
 
-/* Building drops what was built before. Updating may leave it half done where it fails: then it is
- * to be built again. */
+/* Building replaces an earlier graph. A failed update may be partial; the graph must then be built
+ * again. */
 int kdl_graph_build(kdl_graph *graph, const char **out_call);
 int kdl_graph_update(kdl_graph *graph, const uint32_t *changed, size_t changed_count,
                      const char **out_call);
 void kdl_graph_reset(kdl_graph *graph);
 
-/* What a fill is made of: patterns of one word, or of several, as columns one word wide. */
+/* A part of a fill: patterns of one word, or columns of one word each for longer ones. */
 typedef struct kdl_graph_fill {
   uint64_t to;
-  uint64_t pitch; /* bytes from one to the next */
-  uint64_t width; /* elements next to each other */
+  uint64_t pitch; /* bytes between rows */
+  uint64_t width; /* adjacent elements */
   uint64_t height;
   uint32_t value, element_size;
 } kdl_graph_fill;
 
-/* How many fills a node is, at most 4, and each of them. */
+/* The number of driver fills of a node, at most 4, and each of them. */
 size_t kdl_graph_fills(const kdl_backend_node *node, kdl_graph_fill out_fills[4]);
 
 #endif

@@ -63,7 +63,7 @@ typedef enum kdl_status {
   KDL_OK = 0,
   KDL_BAD_FILE = 1,    /* the bytes are not what their format promises                          */
   KDL_BAD_CALL = 2,    /* an argument is wrong                                                  */
-  KDL_NO_MATCH = 3,    /* nothing fits what was asked for                                       */
+  KDL_NO_MATCH = 3,    /* nothing fits the request                                              */
   KDL_DEVICE = 4,      /* a device or its driver failed                                         */
   KDL_IO = 5,          /* the operating system refused: no such file, full disk, no permission  */
   KDL_NO_MEMORY = 6,   /* an allocation failed, or a documented limit was reached               */
@@ -373,7 +373,7 @@ typedef struct kdl_select_opts {
 } kdl_select_opts;
 
 /* Where the options are NULL, KDL_POLICY and KDL_VARIANT_TAG apply. Programs that run with more
- * rights than their user ignore every KDL_ variable. */
+ * rights than their user ignore every KDL_ variable, unless KDL_TRUST makes them stricter. */
 
 typedef struct kdl_selection {
   size_t size; /* set to sizeof(kdl_selection) before the call */

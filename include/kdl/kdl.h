@@ -298,7 +298,7 @@ KDL_API const char *kdl_device_spec_text(const kdl_device *device);
 /* In the default order of preference. */
 typedef enum kdl_device_class {
   KDL_DEVICE_CLASS_UNKNOWN = 0, /* not set; kdl_device_get never returns it            */
-  KDL_DEVICE_DISCRETE = 1,      /* a GPU with memory of its own                        */
+  KDL_DEVICE_DISCRETE = 1,      /* a GPU with its own memory */
   KDL_DEVICE_INTEGRATED = 2,    /* a GPU that shares the CPU's memory                  */
   KDL_DEVICE_ACCELERATOR = 3,   /* neither GPU nor CPU: FPGAs and others behind OpenCL */
   KDL_DEVICE_CPU = 4,
@@ -343,7 +343,7 @@ KDL_API kdl_status kdl_device_get(const kdl_device *device, kdl_device_info *out
 KDL_API kdl_status kdl_device_route_get(const kdl_device *device, size_t route,
                                         kdl_device_info *out_info);
 
-/* The NUMA node nearest to the device's PCI slot, which the operating system is asked for at each
+/* The NUMA node nearest to the device's PCI slot, from a query of the operating system at each
  * call; -1 where it reports none, as on machines with one node. */
 KDL_API int kdl_device_numa_node(const kdl_device *device);
 

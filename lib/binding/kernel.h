@@ -22,7 +22,7 @@ enum { KDL_LIMIT_ARGS = 256 };
 typedef enum kdl_bound_state {
   KDL_UNBOUND,
   KDL_BOUND,
-  KDL_UNBINDABLE, /* no image loaded; `failure` says why */
+  KDL_UNBINDABLE, /* no image loads; `failure` has the reasons */
 } kdl_bound_state;
 
 /*

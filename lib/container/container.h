@@ -182,7 +182,7 @@ typedef struct kdl_parse_context {
   bool is_link_input;   /* the images are input of a device linker */
 } kdl_parse_context;
 
-/* A context like `outer`, but for the images of a new module. docs/formats.md defines the modules
+/* A copy of the context `outer` for the images of a new module. docs/formats.md defines the modules
  * of each format. `is_first`: the caller has found no other module in `outer`, so that a module
  * nested in an image belongs to the image's. A module that stays empty gives its number to the next
  * one. */

@@ -278,7 +278,7 @@ static bool describe_native(kdl_device_spec *spec) {
 
 #endif
 
-/* Linux says "48K" and "105M". */
+/* Linux prints "48K" and "105M". */
 static uint64_t cache_size(const char *text) {
   uint32_t number;
   size_t at = 0;

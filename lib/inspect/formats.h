@@ -70,8 +70,8 @@ kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name);
 
 /*
  * LLVM's bitstream container format, read forward ("LLVM Bitcode File Format"). Blocks are skipped
- * unless entered, records are read operand by operand, and abbreviations are kept as the places of
- * their definitions, so that nothing is allocated.
+ * unless entered, records are read operand by operand, and abbreviations are stored as the
+ * positions of their definitions, so that nothing is allocated.
  *
  *     kdl_bitstream stream;
  *     kdl_bitblock top, module;
@@ -79,7 +79,7 @@ kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name);
  *     status = kdl_bitstream_open(data, size, &stream, &top);
  *     while (status == KDL_OK) {
  *       status = kdl_bitstream_next(&stream, &top, &entry);
- *       ... entry.kind says: a block, which kdl_bitstream_enter opens, a record, or the end
+ *       ... entry.kind: a block, which kdl_bitstream_enter opens, a record, or the end
  *     }
  */
 
@@ -169,7 +169,7 @@ const uint8_t *kdl_bitstream_blob(kdl_bitstream *stream, uint64_t *out_size);
 
 /*
  * MessagePack, read forward one item at a time: an array or map gives its count, and its elements
- * follow as items of their own. No recursion, no allocation.
+ * are the next items. No recursion, no allocation.
  *
  *     kdl_msgpack reader = {data, size, 0, 0};
  *     kdl_msgpack_item item;

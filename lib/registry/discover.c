@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Read before any driver is queried: some drivers set variables, also in threads of their own. */
+/* Read before any driver is queried: some drivers set variables, also on other threads. */
 static void read_limit_variables(const kdl_built_in *backend, kdl_driver_report *report) {
   kdl_out out = {report->limits, sizeof report->limits, 0};
   for (size_t i = 0; backend->variables && backend->variables[i]; ++i) {

@@ -20,7 +20,7 @@ typedef struct kdl_kernel_list {
   size_t capacity;
   const kdl_pair **keys; /* of an index, by name, the last of equal ones last */
   size_t key_count;
-  kdl_arena arena; /* of names that stand in the image */
+  kdl_arena arena; /* for names that were read from the image */
 } kernel_list;
 
 typedef struct {

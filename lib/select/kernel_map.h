@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Which images hold which kernel, for callers that ask for many kernels: searching every image for
- * each would take kernels times images. The names are sorted, so that no set of names is slow.
+ * Which images hold which kernel, for lookups of many kernels: searching every image for each would
+ * take kernels times images. The names are sorted, so that no set of names is slow.
  */
 #ifndef KDL_SELECT_KERNEL_MAP_H
 #define KDL_SELECT_KERNEL_MAP_H

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Vendors' drivers: shared libraries that are opened when first needed, never linked, and never
- * closed, since they leave threads and exit handlers behind.
+ * closed, because they have threads and exit handlers.
  *
  * A driver's entry points are rows of an X-macro table, symbols.def in the folder of its backend:
  *
  *     KDL_DRIVER_SYMBOL(LIST, total_memory, hipDeviceTotalMem, int, (size_t *, int))
  *
- * from which its struct of function pointers and its list of names are made. Names carry the
- * version of the interface they were declared for: dlsym of a bare name finds the oldest one.
+ * The rows define its struct of function pointers and its list of names. Names have the version of
+ * the interface they were declared for: dlsym of a bare name finds the oldest one.
  *
- * A driver is opened once, with the entry points that listing its devices takes; those of launching
- * are looked up when a device is first used, so that a driver which is too old to launch still says
- * what is there.
+ * A driver is opened once, with the entry points for listing its devices. Those for launching are
+ * looked up when a device is first used, so that a driver that is too old to launch still lists its
+ * devices.
  */
 #ifndef KDL_BACKENDS_COMMON_DRIVER_H
 #define KDL_BACKENDS_COMMON_DRIVER_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How the failures of one vendor's driver are told, in the same form for all:
+/* Error messages of vendors' drivers, in one form for all:
  *
- *     cuda:0: cuMemAlloc_v2 of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory
- */
+ *     cuda:0: cuMemAlloc_v2 of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory */
 #ifndef KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
 #define KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
 

@@ -4,7 +4,7 @@
  *
  * Kernel nodes hold a CUfunction, which belongs to the device's context: on a queue of another
  * context, and on a stream that the program captures, a sequence is replayed by single launches.
- * The driver is asked whether a stream is captured only if the program could have captured it.
+ * libkdl queries the capture status of a stream only if the program could have captured it.
  */
 #include "lib/backends/common/graphs/graph.h"
 #include "lib/backends/cuda/objects.h"

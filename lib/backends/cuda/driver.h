@@ -34,7 +34,7 @@ bool kdl_cuda_is_single_device(void);
 extern const kdl_driver_errors kdl_cuda_errors;
 
 /* Records "cuda:0: cuMemAlloc_v2 of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" and
- * returns the status that goes with the error. */
+ * returns the status of the error. */
 #define kdl_cuda_fail(...) kdl_driver_errors_fail(&kdl_cuda_errors, __VA_ARGS__)
 
 /* The same for calls whose failure cannot be returned: logs to KDL_DEBUG=load. */

@@ -82,8 +82,8 @@ static bool cuda_params_match_driver(const kdl_cuda_kernel *kernel) {
   return offset == last->offset && size == last->size;
 }
 
-/* Drivers before CUDA 12.4 do not report parameters; later ones take 1.5 us to refuse an index,
- * as long as everything else here. So the cubin is read, and the driver is asked only if it
+/* Drivers before CUDA 12.4 do not report parameters; later ones take 1.5 us to refuse an index, as
+ * long as everything else here. So the cubin is read, and the driver is queried only if it
  * disagrees. */
 static kdl_status cuda_resolve_params(kdl_cuda_kernel *kernel, const kdl_cuda_module *module,
                                       const char *name) {

@@ -9,8 +9,8 @@
 #include "lib/backends/hip/driver.h"
 #include "lib/inspect/kernels.h"
 
-/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
- * handle is of; the definition takes a handle and makes that of it. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): declarations name the object;
+ * definitions take a `handle` and cast it. */
 
 /* The functions of the table. */
 #define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_hip_##name parameters;

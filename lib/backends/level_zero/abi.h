@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Types and constants of Level Zero, as in ze_api.h, which is not needed to build. Handles are void
  * pointers; a ze_group_count_t, three words, is a const uint32_t pointer. Structures begin with
- * their type and a chain of extensions; the type tells the driver what to write. */
+ * their type, which determines what the driver writes, and a chain of extensions. */
 #ifndef KDL_BACKENDS_LEVEL_ZERO_ABI_H
 #define KDL_BACKENDS_LEVEL_ZERO_ABI_H
 

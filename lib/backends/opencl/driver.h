@@ -37,7 +37,7 @@ void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_skip_platform *s
 extern const kdl_driver_errors kdl_opencl_errors;
 
 /* Records "opencl:0: clCreateBuffer of 64 bytes: CL_OUT_OF_RESOURCES (-5)" and returns the status
- * that goes with the error. */
+ * of the error. */
 #define kdl_opencl_fail(...) kdl_driver_errors_fail(&kdl_opencl_errors, __VA_ARGS__)
 
 /* The same for calls whose failure cannot be returned: logs to KDL_DEBUG=load. */

@@ -105,7 +105,7 @@ kdl_status kdl_opencl_launch_changed(const kdl_kernel_head *head, const kdl_laun
 /* Threads                                                                                      */
 
 /* This thread's instance: its last one, a free one, or a new one; NULL with KDL_OK where there are
- * too many. The instance of a thread that has ended goes to the next thread with its address. */
+ * too many. The next thread with the address of an ended one inherits its instance. */
 static kdl_opencl_instance *opencl_find_instance(kdl_opencl_kernel *kernel,
                                                  kdl_status *out_status) {
   uintptr_t self = opencl_thread_id();

@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
- * handle is of; the definition takes a handle and makes that of it. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): declarations name the object;
+ * definitions take a `handle` and cast it. */
 
 /* The functions of the table. */
 #define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_opencl_##name parameters;

@@ -73,7 +73,7 @@ static kdl_status find_string_table(kdl_bitcode *bitcode) {
 
 /* Goes back to the beginning of the current module. */
 static kdl_status restart_module(kdl_bitcode *bitcode, kdl_bitblock *out_module) {
-  /* Each module has a BLOCKINFO of its own. */
+  /* Each module has its own BLOCKINFO. */
   bitcode->stream.info_count = 0;
   return kdl_bitstream_enter(&bitcode->stream, &bitcode->module, out_module);
 }

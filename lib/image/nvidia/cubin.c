@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Cubins: NVIDIA's ELF. Nothing of it is documented; what is read here was checked against
- * cuobjdump 13.4, on files from ptxas 12.8 and 13.0 and on those in CUDA 13's own libraries.
+ * Cubins: NVIDIA's ELF, which is not documented. The reader was checked against cuobjdump 13.4, on
+ * files from ptxas 12.8 and 13.0 and on those in CUDA 13's own libraries.
  *
  * The SM number is in e_flags: in the low byte up to ABI version 7, in the second byte from 8 on.
- * The suffix `a` is a flag beside it from sm_90 on (the bit means something else before: NVIDIA's
- * libcublas has it in code for sm_50 and sm_60), until CUDA 13 moved it into the section
- * .nv.compat, whose attribute 9 (EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET) is what cuobjdump goes by.
- * The suffix `f` is in neither, but in the note that keeps the options ptxas was called with.
- * (Attribute 2, the ISA class, is no help: plain sm_120 code has the family's class too.)
+ * The suffix `a` is a flag in e_flags from sm_90 on (the bit has another meaning before: NVIDIA's
+ * libcublas has it in code for sm_50 and sm_60). CUDA 13 moved it into the section .nv.compat,
+ * whose attribute 9 (EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET) cuobjdump uses. The suffix `f` is only
+ * in the note with the options of ptxas. (Attribute 2, the ISA class, does not help: plain sm_120
+ * code has the family's class too.)
  */
 #include "lib/image/readers.h"
 #include "support/base/bytes.h"

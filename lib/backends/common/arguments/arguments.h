@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the arguments of a kernel are, for drivers that take each by itself, with its size. What the
- * driver does not tell, the image does, else the signature in the metadata:
+/* The arguments of a kernel, for drivers that take them one by one with their sizes. Facts that the
+ * driver does not report come from the image, else from the signature in the metadata:
  *
  *     kdl_arguments list = {.count = count};
  *     kdl_arguments_read_image(&list, &image, "saxpy");

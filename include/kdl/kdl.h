@@ -241,8 +241,10 @@ KDL_API kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
-/* A device of this machine, or one described by text. Devices belong to libkdl and live as long as
- * the process; the same description gives the same device. A process can describe 16,384.
+/* A device of this machine, or one described by a *spec*, one line of text: "cuda:sm_90
+ * driver=13.0" (docs/devices.md). A *backend* is libkdl's code over one driver: cuda, hip,
+ * level_zero, opencl; the CPU's is host. Devices belong to libkdl and live as long as the process;
+ * the same description gives the same device. A process can describe 16,384.
  *
  * Drivers are queried for their devices on first need, each once unless kdl_devices_refresh is
  * called. A missing or broken driver is not an error. No context is created. */

@@ -27,7 +27,7 @@ void kdl_opencl_open_platforms(void);
 void kdl_opencl_list(kdl_spec_list *list);
 
 /* Calls `visit` with every device of the started loader until it returns false: platform by
- * platform, which gives the ordinals. Calls `leave_out` (which may be NULL) with each platform that
+ * platform, which gives the ordinals. Calls `skip` (which may be NULL) with each platform that
  * cannot be queried, and the reason. */
 typedef bool kdl_opencl_visit_device(void *user, uint32_t ordinal, void *platform, void *device,
                                      const char *platform_name);

@@ -2,10 +2,10 @@
 /*
  * LLVM's OffloadBinary, versions 1 to 3 (docs/formats.md has the layout).
  *
- * LLVM's own reader bounds neither the image size nor the strings; here every offset, count and
- * size is checked against the binary's declared Size before it is used. Offsets in a binary count
- * from its own header, also in the compressed form of version 3, where everything after the header
- * is one stream: `layout` maps such a position to where the byte can be read.
+ * LLVM's own reader checks neither the image size nor the strings. This one checks every offset,
+ * count and size against the binary's declared Size before use. Offsets in a binary count from its
+ * own header, also in the compressed form of version 3, where everything after the header is one
+ * stream: offload_layout maps such an offset to the byte's position.
  */
 #include "lib/container/container.h"
 #include "support/base/bytes.h"

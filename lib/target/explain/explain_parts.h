@@ -19,7 +19,7 @@ typedef enum kdl_missing { KDL_MISSING_LACKS, KDL_MISSING_OFF, KDL_MISSING_REFUS
 /* The tokens the image needs and the device does not have, for one of three reasons. */
 kdl_feature_set kdl_mismatch_tokens(const kdl_mismatch *mismatch, kdl_missing why);
 
-/* Writes a reason of a mismatch by its element of `writers`, or `plain` where that is NULL. */
+/* Writes a reason of a mismatch by `writer`, or as `plain` where that is NULL. */
 typedef void kdl_reason_writer(const kdl_mismatch *mismatch, kdl_out *out);
 size_t kdl_reason_write(const kdl_mismatch *mismatch, kdl_reason_writer *writer, const char *plain,
                         char *buffer, size_t size);

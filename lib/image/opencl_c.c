@@ -163,7 +163,7 @@ static void skip_parentheses(scanner *s) {
     depth = cl_token_is(t, "(") ? depth + 1 : cl_token_is(t, ")") ? depth - 1 : depth;
 }
 
-/* The first token that is no attribute. */
+/* The first token that is not an attribute. */
 static token cl_next_non_attribute(scanner *s) {
   token t = cl_next(s);
   while (cl_token_is(t, "__attribute__") || cl_token_is(t, "__attribute")) {

@@ -25,9 +25,10 @@ enum {
 };
 #define KDL_LIMIT_INFLATED ((uint64_t)1 << 36)
 
-/* Limits in proportion to the input: compressed parts may inflate, each by its packed size and all
- * together by the file's size, to BASE + RATIO times as many bytes; metadata may take as much by
- * its own values, within KDL_LIMIT_METADATA. */
+/* Limits in proportion to the input. Compressed parts may inflate to INFLATED_BASE bytes plus
+ * INFLATED_RATIO times the packed size: each part by its own, all together by the file's. Metadata
+ * may take METADATA_BASE bytes plus METADATA_RATIO times the file's size, within
+ * KDL_LIMIT_METADATA. */
 enum {
   KDL_INFLATED_BASE = 64 * 1024 * 1024,
   KDL_INFLATED_RATIO = 1024,

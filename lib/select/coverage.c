@@ -88,7 +88,7 @@ static bool intern_name(kdl_inventory *inventory, kdl_string name, uint32_t *out
   return true;
 }
 
-/* Of a key that an image has twice, the last counts. */
+/* Of duplicate keys the last counts. */
 static bool add_kernel_entry(kdl_inventory *inventory, const inventory_image *image,
                              kdl_string name, const kdl_string *value) {
   uint32_t number;

@@ -299,7 +299,7 @@ typedef struct kdl_ze_mutable_properties {
   uint32_t command_flags;
 } kdl_ze_mutable_properties;
 
-/* Chained to a kdl_ze_list_desc; of a command's number; and of an update, before what it sets. */
+/* Chained to a kdl_ze_list_desc; requests a command's number; and heads the chain of an update. */
 typedef struct kdl_ze_mutable_desc {
   uint32_t type;
   const void *next;

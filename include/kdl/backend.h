@@ -84,8 +84,7 @@ typedef struct kdl_backend_image {
   size_t pair_count;
 } kdl_backend_image;
 
-/* A kernel by name, and what the image's metadata declares about it; 0 where it declares nothing.
- */
+/* A kernel by name, and what the image's metadata declares about it; 0 where it has no value. */
 typedef struct kdl_kernel_request {
   size_t size;
   const char *name;
@@ -172,8 +171,7 @@ enum {
 
 typedef struct kdl_backend_sequence {
   size_t size;
-  const kdl_backend_node *const *nodes; /* in topological order; they live as long as the sequence
-                                         */
+  const kdl_backend_node *const *nodes; /* in topological order; as long-lived as the sequence */
   size_t node_count;
   uint32_t flags;     /* KDL_SEQUENCE_, set by the backend */
   const char *replay; /* set by the backend: how it runs the sequence, in one word: "graph" */
@@ -197,8 +195,7 @@ typedef struct kdl_backend_table {
    * those that it finds itself. Must not create contexts. kdl_devices_refresh calls it again. */
   kdl_status (*devices)(void (*visit)(void *user, const char *spec), void *user);
 
-  /* Called once per device, at its first use, and again if this or the first queue_create failed.
-   */
+  /* Called once per device, at its first use; again if this or the first queue_create failed. */
   kdl_status (*device_open)(const kdl_backend_device *desc, void **out_device);
 
   /* Modules. An image is loaded at most once per device at a time. KDL_UNSUPPORTED where the

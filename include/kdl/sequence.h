@@ -319,8 +319,7 @@ KDL_API kdl_status kdl_capture_begin(kdl_queue *queue);
 KDL_API kdl_status kdl_capture_add_slot(kdl_queue *queue, const kdl_buffer *buffer,
                                         const char *name, kdl_slot *out_slot);
 
-/* Ends the capture and gives the finished sequence. A failure gives none and ends the capture too.
- */
+/* Ends the capture and gives the finished sequence. A failure also ends the capture. */
 KDL_API kdl_status kdl_capture_end(kdl_queue *queue, kdl_sequence **out_sequence);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -371,8 +370,8 @@ static inline kdl_binding kdl_bind_host(kdl_slot slot, void *data, size_t bytes)
 /* KDL_BIND_SCALAR(a, &two): binds the value that a typed pointer points to. */
 #define KDL_BIND_SCALAR(slot, pointer) kdl_bind_scalar((slot), (pointer), sizeof *(pointer))
 
-/* Runs a finished sequence once. `bindings` binds every slot exactly once; the order of the slots
- * is fastest. `queue` may be NULL: the device's own. Fails before anything runs if a slot is not
+/* Runs a finished sequence once. `bindings` binds every slot exactly once, fastest in the order of
+ * the slots. `queue` may be NULL: the device's own. Fails before anything runs if a slot is not
  * bound, a buffer is of another device, memory is too small, or a scalar has another size. */
 KDL_API kdl_status kdl_sequence_run(kdl_sequence *sequence, kdl_queue *queue,
                                     const kdl_binding *bindings, size_t binding_count);
